@@ -17,7 +17,7 @@ bool Aside::run(std::function<void()> work) {
     piece.thread = std::thread([this, &piece, work = std::move(work)]() mutable {
       (void)thrown_by([&] {
         work();
-        work = nullptr;  // what it holds ends here
+        work = nullptr;  // destroys what it holds here
       });
       const std::lock_guard inner(mutex_);
       piece.done = true;
@@ -29,7 +29,7 @@ bool Aside::run(std::function<void()> work) {
   return true;
 }
 
-// REQUIRES: mutex_ is held. Who is done unlocks it and ends.
+// REQUIRES: mutex_ is held. A finished piece only unlocks it and ends, so join() does not wait long.
 void Aside::join_done() {
   for (auto it = pieces_.begin(); it != pieces_.end();) {
     if (!it->done) {
@@ -46,7 +46,7 @@ void Aside::wait() {
     std::list<Piece> mine;
     {
       const std::lock_guard lock(mutex_);
-      mine.splice(mine.end(), pieces_);  // their places in memory stay
+      mine.splice(mine.end(), pieces_);  // their addresses stay the same
     }
     if (mine.empty()) return;
     for (Piece& piece : mine) piece.thread.join();

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// aside.h - work that must not keep who asks for it: each piece on a thread of its own.
+// aside.h - runs work that must not delay its caller: each piece on a thread of its own.
 //
 // Threading: run() is thread-safe; wait() and the destructor belong to the owner.
 
@@ -14,15 +14,15 @@ namespace agentd {
 
 class Aside {
  public:
-  // So many pieces at once.
+  // `at_most` pieces run at the same time.
   explicit Aside(std::size_t at_most) : at_most_(at_most) {}
   ~Aside() { wait(); }
   Aside(const Aside&) = delete;
   Aside& operator=(const Aside&) = delete;
 
-  // False when there are as many already, or no more threads: nothing of it runs then.
+  // False when `at_most` pieces run already or no thread can be made; `work` is then not run.
   bool run(std::function<void()> work);
-  // Until all of them have ended.
+  // Waits until all pieces have ended.
   void wait();
 
  private:

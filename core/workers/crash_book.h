@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// crash_book.h - how often the workers of one plugin have ended, why, and when there may be a new
-// one.
+// crash_book.h - counts how the workers of one plugin ended, and decides when a new one may start.
 //
 // Threading: thread-safe.
 
@@ -16,12 +15,12 @@
 
 namespace agentd {
 
-// Why a worker ended, as far as it says something of the plugin.
+// Why a worker ended, as far as it concerns the plugin.
 enum class EndKind : std::uint8_t {
-  kWanted,    // its host had no more use for it: no fault
-  kCutShort,  // somebody else's impatience ended it: a reason for a pause, and no more
-  kHang,      // it had all the time that it was promised
-  kCrash,     // it ended by itself, or wrote garbage
+  kWanted,    // its host did not need it any more: no fault
+  kCutShort,  // ended early by a cancel or a signal from outside: only a reason to pause
+  kHang,      // it exceeded the time that it was promised
+  kCrash,     // it ended by itself, or wrote malformed messages
 };
 
 class CrashBook {
@@ -29,13 +28,13 @@ class CrashBook {
   // `options` and `clock` outlive it.
   CrashBook(const WorkerOptions& options, const Clock& clock) : options_(options), clock_(clock) {}
 
-  // A worker ended at that time; `cause` is "signal 11". `told`: how many crashes and hangs others
-  // know of within the window, this one included. True when the plugin is set aside by it.
+  // Records the end of a worker; `cause` is "signal 11". `told`: crashes and hangs within the window that the
+  // quarantine counts over all processes, this one included. Returns true when this end quarantines the plugin.
   bool note(std::uint64_t at_ns, EndKind kind, std::string_view cause, std::size_t told = 0);
-  // Ends the sentence "PATH ...": "crashed its worker 3 times in 60 s (signal 11)", or "hung ...",
-  // or "crashed or hung ..."; empty = not set aside.
+  // Completes the sentence "PATH ...": "crashed its worker 3 times in 60 s (signal 11)", "hung ..." or "crashed or hung
+  // ..."; empty = not quarantined.
   std::string set_aside() const;
-  // When the next worker may be started, on the clock.
+  // When the next worker may start, on the monotonic clock.
   std::uint64_t next_start_ns() const;
 
  private:
@@ -48,7 +47,7 @@ class CrashBook {
   const WorkerOptions& options_;
   const Clock& clock_;
   mutable std::mutex mutex_;
-  std::deque<End> ends_;   // within the window, none wanted; guarded by mutex_
+  std::deque<End> ends_;   // within the window, without kWanted; guarded by mutex_
   std::string set_aside_;  // guarded by mutex_
 };
 

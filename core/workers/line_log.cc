@@ -43,14 +43,14 @@ void LineLog::end_line() {
     return;
   }
   ++lines_;
-  log_.write(LogLevel::kInfo, name_, "its output: " + text + (cut ? " [cut off]" : ""));
+  log_.write(LogLevel::kInfo, name_, "worker output: " + text + (cut ? " [cut off]" : ""));
 }
 
 void LineLog::tell_drops() {
   if (dropped_ == 0) return;
   log_.write(LogLevel::kWarning, name_,
-             std::to_string(dropped_) + " lines of its output were dropped: it writes more than " +
-                 std::to_string(kLinesPerSecond) + " in a second");
+             std::to_string(dropped_) + " lines of worker output were dropped: it wrote more than " +
+                 std::to_string(kLinesPerSecond) + " lines in a second");
   dropped_ = 0;
 }
 

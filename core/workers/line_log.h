@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// line_log.h - what a worker writes to its standard output and standard error, as lines of the log.
+// line_log.h - writes a worker's standard output and standard error to the log, line by line.
 //
-// A plugin may write without end: lines are cut, and beyond a rate they are counted and dropped.
+// A plugin may write without end: long lines are cut; lines beyond a rate are dropped and counted.
 //
 // Threading: thread-compatible.
 
@@ -24,7 +24,7 @@ class LineLog {
   LineLog(Log& log, const Clock& clock, std::string name);
 
   void add(std::string_view bytes);
-  // The last line, which need not end, and what was dropped.
+  // Writes the last line, even if it has no newline, and the number of dropped lines.
   void finish();
 
  private:
@@ -35,9 +35,9 @@ class LineLog {
   const Clock& clock_;
   const std::string name_;
   std::string line_;
-  bool cut_ = false;             // the line is longer than what is kept of it
-  std::uint64_t second_ns_ = 0;  // when the running second began
-  std::uint32_t lines_ = 0;      // written in it
+  bool cut_ = false;             // the line is longer than kLineBytesMax
+  std::uint64_t second_ns_ = 0;  // when the current second began
+  std::uint32_t lines_ = 0;      // lines logged in it
   std::uint64_t dropped_ = 0;
 };
 

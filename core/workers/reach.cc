@@ -25,7 +25,7 @@ void add_entries(const fs::path& root, const fs::path& home, std::vector<std::st
     const fs::path entry = at->path();
     if (is_within(entry, home)) continue;
     if (is_within(home, entry)) add_entries(entry, home, out);
-    // A link leads where its target lies, which has a place of its own.
+    // A link may lead outside the root, so it is left out; its target has its own entry.
     else if (!at->is_symlink(failed))
       out.push_back(entry.string());
   }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// reach.h - the directories that a worker with "files:read" or "files:write" gets: those of the
-// workspace, without what belongs to agentd itself.
+// reach.h - the directories that "files:read" and "files:write" open to a worker: the workspace's roots, without
+// agentd's own files.
 //
 // Threading: pure functions on the file system.
 
@@ -10,8 +10,8 @@
 
 namespace agentd {
 
-// The roots, but for `home` and everything in it. A root around `home` is replaced by what lies in
-// it, so that such a root itself cannot get new entries. An empty `home` changes nothing.
+// The roots without `home` and everything below it. A root that contains `home` is replaced by its entries, so new
+// entries cannot be made in the root itself. An empty `home` changes nothing.
 std::vector<std::string> roots_without(const std::vector<std::string>& roots, const std::string& home);
 
 }  // namespace agentd

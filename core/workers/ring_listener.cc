@@ -12,8 +12,8 @@ namespace agentd {
 namespace {
 
 constexpr Milliseconds kLookTime{250};
-constexpr int kWakesForNothingMax = 1'000;  // one after the other
-constexpr Milliseconds kPause{5};           // then
+constexpr int kWakesForNothingMax = 1'000;  // in a row
+constexpr Milliseconds kPause{5};           // after that many
 
 std::uint64_t ns(Milliseconds time) { return static_cast<std::uint64_t>(time.count()) * 1'000'000; }
 
@@ -43,7 +43,7 @@ bool RingListener::add(std::shared_ptr<AnswerRegion> region, Ear& ear) {
   return true;
 }
 
-// What it sleeps on meanwhile stays until it looks again: nobody has to wake it for that.
+// The thread may sleep on the removed word until its next look, which does no harm.
 void RingListener::remove(const Ear& ear) {
   const std::lock_guard lock(mutex_);
   std::erase_if(all_, [&](const Listening& each) { return each.ear == &ear; });
@@ -63,7 +63,7 @@ void RingListener::run() {
     const bool lost = !thrown_by([&] { any = tell(look); }).empty();
     for_nothing = any || look ? 0 : for_nothing + 1;
     regions.clear();
-    // A ring that could not be told of is found at the next look, a pause away.
+    // If the wait failed, a ring is found at the next look, after a pause.
     bool pauses = lost || for_nothing > kWakesForNothingMax;
     if (!pauses)
       pauses = !thrown_by([&] {

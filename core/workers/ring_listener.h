@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// ring_listener.h - the one thread that hears what the plugins' own threads ring for, in all workers.
+// ring_listener.h - one thread that receives the rings of plugins' own threads, from all workers.
 //
-// A worker that makes it wake for nothing, again and again, costs the others 5 ms at most and nobody a processor:
-// it looks so often then, until something has rung.
+// A worker that wakes it again and again without a ring delays the others by at most 5 ms and burns no CPU: the thread
+// then polls at that interval until a real ring arrives.
 //
 // Threading: thread-safe.
 
@@ -20,13 +20,13 @@ namespace agentd {
 
 class RingListener {
  public:
-  // Told on the listener's thread, one at a time; must return soon.
+  // Called on the listener's thread, one at a time; must return quickly.
   class Ear {
    public:
     virtual ~Ear() = default;
-    // `end` and `lanes`: of AnswerRegion::take_rings(), when somebody has rung. False = listen no more.
+    // `end` and `lanes` come from AnswerRegion::take_rings(). Returns false to stop listening.
     virtual bool on_rings(LaneEnd end, std::uint32_t lanes) = 0;
-    // Four times a second. False = listen no more.
+    // Called four times a second. Returns false to stop listening.
     virtual bool on_look() = 0;
   };
 
@@ -35,9 +35,9 @@ class RingListener {
   RingListener(const RingListener&) = delete;
   RingListener& operator=(const RingListener&) = delete;
 
-  // The thread is made for the first one. False: there are no more threads. `ear` outlives remove().
+  // The first call makes the thread. Returns false if no thread can be made. `ear` must outlive remove().
   bool add(std::shared_ptr<AnswerRegion> region, Ear& ear);
-  // It is told nothing any more. REQUIRES: not on the listener's thread.
+  // Stops the calls to `ear`. REQUIRES: not on the listener's thread.
   void remove(const Ear& ear);
 
  private:
@@ -46,7 +46,7 @@ class RingListener {
     Ear* ear = nullptr;
   };
   void run();
-  // True when somebody has rung.
+  // Returns true if any ear was rung.
   bool tell(bool look);
 
   std::mutex mutex_;

@@ -19,7 +19,7 @@ const T* record(const ServiceArgs& args, std::size_t index = 0) {
 
 agentd_str text_at(const agentd_list& list, std::uint32_t index) {
   if (index >= list.count) return {nullptr, 0};
-  return static_cast<const agentd_str*>(list.first)[index];  // relocate() made the stride ours
+  return static_cast<const agentd_str*>(list.first)[index];  // relocate() set the stride to this size
 }
 
 }  // namespace
@@ -49,12 +49,12 @@ Result<void> ServiceDesk::serve(agentd_token token, std::string_view body, Answe
   answer.status = run_free(static_cast<ServiceOp>(args->op), token, *args, reply, done);
   if (!done) {
     const TokenLedger::Use use(ledger_, token);
-    // Of all that is asked only actions are kept until the token ends.
+    // Only actions are kept until the token ends.
     const bool kept = static_cast<ServiceOp>(args->op) == ServiceOp::kEmit;
     const bool room = !kept || ledger_.spend(token, TokenLedger::Kept::kAnswers, body.size());
     answer.status = !use ? AGENTD_E_NOT_FOUND : !room ? AGENTD_E_TOO_BIG : run(token, *args, reply);
     if (use) ledger_.refresh(token);
-    // Results live in the memory of the token: they are copied while it is held.
+    // Results are in the memory of the token: they are copied while it is held.
     auto flat = flatten(*reply_shape(args->op), &reply, answer.body);
     if (flat && (!use || ledger_.spend(token, TokenLedger::Kept::kResults, answer.body.size()))) return {};
     const bool too_big = flat || flat.error().code == Code::kUnavailable;
@@ -65,7 +65,7 @@ Result<void> ServiceDesk::serve(agentd_token token, std::string_view body, Answe
   return flatten(*reply_shape(args->op), &reply, answer.body);
 }
 
-// What needs no token, or one that may have ended.
+// Requests that need no token, or accept one that has ended.
 agentd_status ServiceDesk::run_free(ServiceOp op, agentd_token token, const ServiceArgs& args, ServiceReply& reply,
                                     bool& done) {
   const agentd_core* const core = context_.core();
@@ -74,7 +74,7 @@ agentd_status ServiceDesk::run_free(ServiceOp op, agentd_token token, const Serv
     return AGENTD_OK;
   }
   if (op == ServiceOp::kFail) {
-    // Without the right to the token it is told to the log alone.
+    // Without the right to use the token, the text goes only to the log.
     const TokenLedger::Use use(ledger_, token);
     core->fail(core, use ? token : 0, i32(args.number[0]), args.text[0]);
     return AGENTD_OK;
@@ -142,7 +142,7 @@ void ServiceDesk::close_scope(agentd_token token) {
     scope = std::move(found->second);
     scopes_.erase(found);
   }
-  ledger_.remove(token);  // what another lane waits for in this scope gives up
+  ledger_.remove(token);  // requests on other lanes that wait in this scope give up
   agentd_live* const mirror = scope->mirror;
   scope.reset();
   context_.core()->scope_close(context_.core(), token);

@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// service_desk.h - what a worker asks of its host, answered by the plugin's own tables.
+// service_desk.h - answers a worker's service requests with the plugin's own tables.
 //
-// A request is checked for its form, its token and its grants, and then goes to the function that a
-// plugin in this process calls directly: rules, limits and texts of errors exist once, in bridge
-// and behind it.
+// A request's form, token and grants are checked; then it goes to the same function that an in-process plugin calls.
+// Rules, limits and error texts therefore exist once, in bridge and the services.
 //
 // Threading: thread-safe; one call for each lane at a time.
 
@@ -25,7 +24,7 @@
 
 namespace agentd {
 
-// Where a worker's tools go; `tool.tag` is the worker's number of it, `tool.fn` is not set.
+// Registers the tools of a worker; `tool.tag` is the worker's number for it, `tool.fn` is not set.
 class WorkerToolBook {
  public:
   virtual ~WorkerToolBook() = default;
@@ -35,7 +34,7 @@ class WorkerToolBook {
 
 class ServiceDesk {
  public:
-  // All of them outlive it.
+  // All arguments outlive it.
   ServiceDesk(PluginContext& context, TokenTable& tokens, PayloadWindow& window, WorkerToolBook& tools);
   ~ServiceDesk();
   ServiceDesk(const ServiceDesk&) = delete;
@@ -47,10 +46,10 @@ class ServiceDesk {
     agentd_status status = AGENTD_OK;
     std::string body;
   };
-  // Serves one request, the bytes of a ServiceArgs. kInvalid: no worker of ours writes such bytes.
+  // Serves one request, the bytes of a ServiceArgs. kInvalid: the bytes are malformed, so the worker is broken.
   Result<void> serve(agentd_token token, std::string_view body, Answer& answer);
 
-  // The worker has ended, or is about to: what runs for it gives up. Does not wait.
+  // The worker has ended or is ending: cancels what runs for it. Does not wait.
   void give_up();
 
  private:

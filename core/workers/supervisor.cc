@@ -30,12 +30,12 @@
 namespace agentd {
 namespace {
 
-// What a worker started itself is looked for so often when it has ended.
+// Rounds of looking for processes that an ended worker has left behind.
 constexpr int kSweepRounds = 20;
-// Read from one worker before the others have their turn.
+// Reads from one worker before the others have their turn.
 constexpr int kReadsAtOnce = 16;
 constexpr int kWithoutBellMs = 20;
-// Of a zygote that nobody hinders takes a few of them.
+// An undisturbed zygote needs a few milliseconds.
 constexpr Milliseconds kZygoteTime{2'000};
 
 std::string read_proc(const std::string& path) {
@@ -45,8 +45,8 @@ std::string read_proc(const std::string& path) {
   return got > 0 ? std::string(buffer, static_cast<std::size_t>(got)) : std::string();
 }
 
-// How many filters of system calls bind a process, one that has ended and was not waited for
-// included; -1 when the kernel does not say.
+// The number of seccomp filters of a process, also of one that has ended but was not reaped; -1 when the kernel does
+// not show it.
 int filters_of(const std::string& process) {
   const auto text = read_proc("/proc/" + process + "/status");
   const std::size_t at = text.find("\nSeccomp_filters:");
@@ -56,10 +56,9 @@ int filters_of(const std::string& process) {
 
 std::string zygote_key(const WorkerStart& start) { return start.program + '\n' + start.ground; }
 
-// True when it had entered all of its sandbox, by the kernel's word: before that it runs nothing of a
-// plugin's.
+// True if the kernel shows that the worker had entered its complete sandbox; before that it runs no plugin code.
 bool is_confined_now(pid_t worker) {
-  static const int own = filters_of("self");  // agentd enters none later
+  static const int own = filters_of("self");  // agentd itself adds none later
   return own >= 0 && filters_of(std::to_string(worker)) >= own + kSandboxFilters;
 }
 
@@ -80,7 +79,7 @@ struct WorkerSupervisor::State {
 
   struct Worker {
     Child child;
-    std::uint64_t brand = 0;  // of it and of all that it starts
+    std::uint64_t brand = 0;  // of the worker and all processes that it starts
     bool may_have_children = true;
     std::string name, program;
     Ended ended;
@@ -89,7 +88,7 @@ struct WorkerSupervisor::State {
     bool has_ended = false;                           // and `ended` has returned
     std::vector<std::condition_variable*> waiting{};  // of those who wait for that; guarded by mutex
   };
-  // One that is being asked for.
+  // A worker that was requested and not yet started.
   struct Order {
     const WorkerStart& start;
     Ended ended;
@@ -122,10 +121,10 @@ struct WorkerSupervisor::State {
   std::vector<Order*> orders;                     // guarded by mutex
   std::map<Id, std::unique_ptr<Worker>> workers;  // guarded by mutex; erased by the thread alone
   bool stopping = false;                          // guarded by mutex
-  // By what they leave open; null = there can be none. Of the thread.
+  // Keyed by what their sandbox leaves open; null = it could not be started. Used by the thread alone.
   std::map<std::string, std::unique_ptr<Zygote>> zygotes;
-  Id last_id = 0;                  // of the thread, as are:
-  std::set<std::string> confined;  // programs that the kernel was seen to confine
+  Id last_id = 0;                  // used by the thread alone, as the following
+  std::set<std::string> confined;  // programs that the kernel has shown to confine
   bool warned_of_brand = false;
   bool warned_of_rest = false;
   std::thread thread;
@@ -134,11 +133,11 @@ struct WorkerSupervisor::State {
 void WorkerSupervisor::State::run() {
   std::vector<pollfd> watched;
   for (bool goes_on = true; goes_on;)
-    // Memory may be there again a moment later.
+    // Memory may be short only for a moment.
     if (!thrown_by([&] { goes_on = look(watched); }).empty()) (void)::poll(nullptr, 0, kWithoutBellMs);
 }
 
-// False once all is over.
+// Returns false when everything has ended.
 bool WorkerSupervisor::State::look(std::vector<pollfd>& watched) {
   start_ordered();
   watched.assign(1, {bell.get(), POLLIN, 0});
@@ -151,7 +150,7 @@ bool WorkerSupervisor::State::look(std::vector<pollfd>& watched) {
       watched.push_back({worker->child.output.get(), POLLIN, 0});
     }
   }
-  // Without a bell, which takes a descriptor, orders are looked for.
+  // Without a bell (no descriptor was free) orders are polled for.
   if (::poll(watched.data(), watched.size(), bell.valid() ? -1 : kWithoutBellMs) < 0) return true;  // EINTR
   eventfd_t rings = 0;
   if (watched[0].revents != 0) (void)::eventfd_read(bell.get(), &rings);
@@ -165,14 +164,14 @@ void WorkerSupervisor::State::start_ordered() {
     const std::lock_guard lock(mutex);
     mine.swap(orders);
   }
-  // An order waits for its answer, whatever happens here.
+  // Each order must get an answer, even if an exception is thrown.
   const std::string thrown = thrown_by([&] { start_all(mine); });
   for (Order* const order : mine) answer(*order, Error{Code::kUnavailable, thrown});
 }
 
-// Takes the orders that were answered, which may be gone then, out of `open`.
+// Removes answered orders from `open`; their callers may have destroyed them.
 void WorkerSupervisor::State::start_all(std::vector<Order*>& open) {
-  // Those that one zygote forks are asked for together.
+  // One request per zygote covers all orders that it forks.
   std::map<std::string, std::vector<Order*>> by_zygote;
   for (Order* const order : open) by_zygote[zygote_key(order->start)].push_back(order);
   for (const auto& [key, all] : by_zygote) {
@@ -188,7 +187,7 @@ void WorkerSupervisor::State::start_all(std::vector<Order*>& open) {
   }
 }
 
-// Of orders that one zygote can serve; where there is none they are executed.
+// Orders for the same zygote are forked by it; without a zygote they are executed.
 std::vector<Result<Child>> WorkerSupervisor::State::make_processes(std::span<Order* const> same) {
   Zygote* const zygote = zygote_for(same.front()->start);
   const std::string self = std::to_string(::getpid());
@@ -202,7 +201,7 @@ std::vector<Result<Child>> WorkerSupervisor::State::make_processes(std::span<Ord
     if (zygote == nullptr) {
       made.push_back(execute(start));
     } else if (!made[i]) {
-      log.write(LogLevel::kInfo, start.name, "its worker is executed: " + made[i].error().message);
+      log.write(LogLevel::kInfo, start.name, "its worker is executed, not forked: " + made[i].error().message);
       zygotes[zygote_key(start)].reset();
       made[i] = execute(start);
     }
@@ -212,19 +211,19 @@ std::vector<Result<Child>> WorkerSupervisor::State::make_processes(std::span<Ord
 
 void WorkerSupervisor::State::answer(Order& order, Result<Child> made) {
   Result<Id> answer = made ? Result<Id>(take_on(order, std::move(*made))) : Result<Id>(made.error());
-  // Its thread may be gone with it as soon as the mutex is free.
+  // The waiting thread may destroy the order as soon as the mutex is free.
   const std::lock_guard lock(mutex);
   order.answer = std::move(answer);
   order.answered.notify_one();
 }
 
 WorkerSupervisor::Id WorkerSupervisor::State::take_on(Order& order, Child child) {
-  // One that may start others waits to be told what to load, so that nothing was started by it yet.
+  // A worker that may start processes is branded before it is told what to load, so nothing escapes the brand.
   const std::uint64_t number = brand(child.pid);
   if (number == 0)
     warn_once(warned_of_brand, order.start.name,
-              "processes that a worker leaves behind may outlive it: RLIMIT_RTTIME, by which they are "
-              "known, is limited already or cannot be set; unlimit it where agentd is started");
+              "processes that a worker leaves behind may outlive it: RLIMIT_RTTIME, which marks them, is already "
+              "limited or cannot be set; start agentd without that limit");
   return watch({std::move(child), number, order.start.may_have_children, order.start.name, order.start.program,
                 std::move(order.ended), LineLog(log, clock, order.start.name)});
 }
@@ -236,7 +235,7 @@ WorkerSupervisor::Id WorkerSupervisor::State::watch(Worker worker) {
   return last_id;
 }
 
-// The worker checks that this process is its parent still.
+// The worker checks that this process is still its parent.
 Result<Child> WorkerSupervisor::State::execute(const WorkerStart& start) {
   const std::vector<std::string> argv{start.program, start.name, std::to_string(::getpid())};
   const std::vector<std::string> environment = worker_environment(clean_environment());
@@ -245,17 +244,17 @@ Result<Child> WorkerSupervisor::State::execute(const WorkerStart& start) {
   return spawn(request);
 }
 
-// Null when there is none: workers are executed then.
+// Null if there is no zygote: workers are then executed.
 Zygote* WorkerSupervisor::State::zygote_for(const WorkerStart& start) {
   if (start.ground.empty()) return nullptr;
   const auto [place, is_new] = zygotes.try_emplace(zygote_key(start));
   if (!is_new) return place->second.get();
   auto zygote = Zygote::start({start.program, "zygote", std::to_string(::getpid()) + ":" + start.ground},
                               worker_environment(clean_environment()),
-                              // It starts nothing but what it is asked for, and ends with this thread.
+                              // Starts nothing but the requested workers, and ends with this thread
                               Offspring::kNone, kZygoteTime);
   if (!zygote) {
-    log.write(LogLevel::kInfo, start.name, "workers are executed: " + zygote.error().message);
+    log.write(LogLevel::kInfo, start.name, "workers are executed, not forked: " + zygote.error().message);
     return nullptr;
   }
   Worker worker{zygote->take_process(), 0, false, "zygote", start.program, {}, LineLog(log, clock, "zygote")};
@@ -269,7 +268,7 @@ void WorkerSupervisor::State::warn_once(bool& warned, const std::string& name, c
   if (!std::exchange(warned, true)) log.write(LogLevel::kWarning, name, text);
 }
 
-// A kernel that takes the filters of one takes those of all: a worker for which there is no memory for them ends.
+// A kernel that installed the filters for one worker does so for all: a worker without memory for them ends instead.
 bool WorkerSupervisor::State::is_confined(const Worker& worker) {
   if (confined.contains(worker.program)) return true;
   if (!is_confined_now(worker.child.pid)) return false;
@@ -278,16 +277,16 @@ bool WorkerSupervisor::State::is_confined(const Worker& worker) {
 }
 
 void WorkerSupervisor::State::end_what_it_started(const Worker& worker) {
-  // What a zygote has forked are workers of their own.
+  // Workers that a zygote has forked are cleaned up on their own.
   if (worker.is_zygote || (!worker.may_have_children && is_confined(worker))) return;
   Family family(worker.child.pid, {worker.child.output.get()}, {}, worker.brand);
   if (!family.kill_all(kSweepRounds))
     warn_once(warned_of_rest, worker.name,
-              "not all processes that its worker left behind could be ended: they start new ones too "
-              "fast, or the system does not let go of them");
+              "some processes that its worker left behind are still running: they start new ones too fast, or cannot "
+              "be killed; look for them with ps");
 }
 
-// Workers are erased by this thread alone, so they stay while their mutex is free.
+// Only this thread erases workers, so they stay valid while the mutex is unlocked.
 void WorkerSupervisor::State::look_at(const std::vector<pollfd>& ready) {
   const auto is_ready = [&](const UniqueFd& fd) {
     return fd.valid() && std::any_of(ready.begin(), ready.end(),
@@ -318,7 +317,7 @@ void WorkerSupervisor::State::read_output(Worker& worker) {
   }
 }
 
-// First those who wait hear of it, then everything that it started goes, and only then its number.
+// Order: waiters are notified, then the processes that it started are killed, then its id is freed.
 void WorkerSupervisor::State::finish(Id id, Worker& worker) {
   const auto exit = exit_of(worker.child);
   if (!exit) return;
@@ -344,7 +343,7 @@ WorkerSupervisor::WorkerSupervisor(Log& log, const Clock& clock) : state_(std::m
   try {
     state_->thread = std::thread([state = state_.get()] { state->run(); });
   } catch (const std::system_error&) {
-    // No thread now: start() says so.
+    // Without a thread start() returns an error.
   }
 }
 
@@ -359,7 +358,7 @@ WorkerSupervisor::~WorkerSupervisor() {
 
 Result<WorkerSupervisor::Id> WorkerSupervisor::start(const WorkerStart& start, Ended ended) {
   if (!state_->thread.joinable())
-    return Error{Code::kUnavailable, "starting " + start.program + ": no more threads can be made now"};
+    return Error{Code::kUnavailable, "starting " + start.program + ": no thread can be made now"};
   State::Order order{start, std::move(ended)};
   std::unique_lock lock(state_->mutex);
   state_->orders.push_back(&order);
@@ -381,7 +380,7 @@ void WorkerSupervisor::end(Id worker) {
   const auto found = state_->workers.find(worker);
   if (found == state_->workers.end() || found->second->has_ended) return;
   found->second->waiting.push_back(&ended);
-  // It may be erased by the time that this thread runs again.
+  // The worker may have been erased before this thread runs again.
   ended.wait(lock, [&] {
     const auto again = state_->workers.find(worker);
     return again == state_->workers.end() || again->second->has_ended;

@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// supervisor.h - the one thread that starts worker processes, sees them end, and hears what they
-// write.
+// supervisor.h - one thread that starts worker processes, reaps them, and reads their output.
 //
-// It is the parent of them all, since the kernel ends a worker with the thread that started it: a
-// worker never outlives its host, and no thread of a run may be that parent.
+// The thread is the parent of all workers: the kernel kills a worker when the thread that started it ends. Hence no
+// worker outlives its host, and a thread of a run cannot be the parent.
 //
 // Threading: thread-safe. `ended` is called on the supervisor's thread.
 
@@ -24,11 +23,11 @@
 namespace agentd {
 
 struct WorkerStart {
-  std::string program, name;      // name: of the hook, for the log
+  std::string program, name;      // name of the hook, for the log
   std::vector<int> pass;          // descriptors that it gets as 3, 4, ...
-  bool may_have_children = true;  // false: its sandbox is to keep it from starting any
-  // What the program's zygote is told that its sandbox leaves open; workers for which that is the same come
-  // from one zygote, which is started for the first of them. Empty = the program is executed.
+  bool may_have_children = true;  // false: its sandbox keeps it from starting any
+  // What the sandbox leaves open, as told to the program's zygote. Workers with the same ground are forked from one
+  // zygote, which the first of them starts. Empty = the program is executed.
   std::string ground{};
 };
 
@@ -39,25 +38,25 @@ class WorkerSupervisor {
 
   // `log` and `clock` outlive it.
   WorkerSupervisor(Log& log, const Clock& clock);
-  // Kills those that are left.
+  // Kills the remaining workers.
   ~WorkerSupervisor();
   WorkerSupervisor(const WorkerSupervisor&) = delete;
   WorkerSupervisor& operator=(const WorkerSupervisor&) = delete;
 
-  // Starts the program, by its zygote where there can be one, with a clean environment, a session of its
-  // own and the descriptors 0 to 2 beside those of `start`. What it writes goes to the log. `ended` hears
-  // once how it ended. All that it starts ends with it, but for what family.h names; nobody is looked for
-  // when it could not have started any.
+  // Starts the program, forked from its zygote if possible, with a clean environment, a session of its own, descriptors
+  // 0 to 2 and those of `start`. Its output goes to the log. `ended` is called once with its exit. All processes that
+  // it starts are ended with it, but for the cases that family.h names; they are not looked for if it could not start
+  // any.
   Result<Id> start(const WorkerStart& start, Ended ended);
-  // SIGKILL; does not wait. Nothing happens when it has ended.
+  // Sends SIGKILL and does not wait. No effect on a worker that has ended.
   void kill(Id worker);
-  // Kills it and returns when its `ended` has returned. REQUIRES: not on the supervisor's thread.
+  // Kills the worker and waits until its `ended` has returned. REQUIRES: not on the supervisor's thread.
   void end(Id worker);
-  // The zygotes end beside whatever ends now; a worker that is wanted nevertheless is executed.
+  // Ends the zygotes in the background; workers requested afterwards are executed.
   void end_zygotes();
-  // -1 when it has ended.
+  // -1 if it has ended.
   pid_t pid(Id worker) const;
-  // Of all its workers.
+  // Shared by all its workers.
   RingListener& listener() { return listener_; }
 
  private:
@@ -66,8 +65,7 @@ class WorkerSupervisor {
   std::unique_ptr<State> state_;
 };
 
-// What a worker sees of the host's environment: PATH is fixed, the rest is HOME, TMPDIR, language
-// and time zone.
+// The environment of a worker: a fixed PATH, and HOME, TMPDIR, language and time zone of the host.
 std::vector<std::string> worker_environment(const std::vector<std::string>& host);
 
 }  // namespace agentd

@@ -68,7 +68,7 @@ std::optional<agentd_status> TokenLedger::wait_completed(agentd_token token, Mil
 }
 
 void TokenLedger::wake() {
-  // Who has looked and does not wait yet would miss it.
+  // Taking the lock orders this after a waiter's check, so that the waiter does not miss it.
   { const std::lock_guard lock(mutex_); }
   changed_.notify_all();
 }

@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// token_ledger.h - which tokens one worker was handed, who uses one right now, and what the worker
-// sees of its cancel word and deadline.
+// token_ledger.h - the tokens that one worker holds, their present users, and the worker's copies of cancel word and
+// deadline.
 //
-// A token ends here before its slot does: remove() waits for those that use it, so that no request
-// of a worker reads a payload or an arena that has gone, whatever the worker does at the same time
-// in another lane. A service that is in flight then is cancelled: nobody waits for a model on
-// behalf of a call that has ended.
+// A token ends here before its slot does: remove() waits for its users, so that no request of a worker reads a payload
+// or an arena that has gone, whatever the worker does on another lane. A service in flight is cancelled: nothing waits
+// for a model on behalf of a call that has ended.
 //
 // Threading: thread-safe.
 
@@ -23,33 +22,31 @@ namespace agentd {
 
 class TokenLedger {
  public:
-  // What a worker may make its host keep until a token ends: actions of one token (64 MiB of texts
-  // and what carries them), results of one token, and both of all tokens that live at once.
+  // What a worker may make its host keep until a token ends: actions of one token (64 MiB of texts and their records),
+  // results of one token, and both for all live tokens together.
   static constexpr std::uint64_t kAnswerBytesMax = 65ull << 20;
   static constexpr std::uint64_t kResultBytesMax = 192ull << 20;
   static constexpr std::uint64_t kBytesMax = 256ull << 20;
 
-  // `mirror` is the worker's copy of the token's words, `live`; both stay until remove() has
-  // returned. `services` ends what the host does for the token.
+  // `mirror` is the worker's copy of the token's words `live`; both stay valid until remove() has returned. `services`
+  // cancels what the host does for the token.
   void add(agentd_token token, const agentd_live& live, agentd_live* mirror, CancelToken services);
-  // Nobody can use it any more when it returns; what the host does for it is cancelled. Unknown
-  // ones are ignored.
+  // Waits until no request uses the token, and cancels the services that run for it. Unknown tokens are ignored.
   void remove(agentd_token token);
-  // The worker is given up: what the host does for its tokens is cancelled, for those to come too.
-  // Does not wait.
+  // Gives up the worker: cancels the services of all its tokens, present and future. Does not wait.
   void cancel_all();
-  // complete() was called for a pending call.
+  // Records that complete() was called for a pending call.
   void set_completed(agentd_token token, agentd_status status);
-  // Waits for that, for wake(), or for so long; absent when it was not completed.
+  // Waits for set_completed(), wake() or `at_most`; absent if it was not completed.
   std::optional<agentd_status> wait_completed(agentd_token token, Milliseconds at_most);
   void wake();
   enum class Kept : std::uint8_t { kAnswers, kResults };
-  // Takes `bytes` from what the worker may make its host keep; false = that is spent.
+  // Reserves `bytes` of what the worker may make its host keep; false = the limit is reached.
   bool spend(agentd_token token, Kept kind, std::uint64_t bytes);
-  // Copies the words to the mirror; a cancel word that is set stays.
+  // Copies the words to the mirror; a cancel word that is already set stays.
   void refresh(agentd_token token);
 
-  // The right to use a token for a moment; false = the worker was not handed it, or it has ended.
+  // The right to use a token for a moment; false = the worker does not hold it, or it has ended.
   class Use {
    public:
     Use(TokenLedger& ledger, agentd_token token);
@@ -78,16 +75,16 @@ class TokenLedger {
   void give_back(agentd_token token);
 
   std::mutex mutex_;
-  std::condition_variable changed_;        // a token is used less, or was completed
+  std::condition_variable changed_;        // a user has gone, or a call was completed
   std::map<agentd_token, Entry> entries_;  // guarded by mutex_
   std::uint64_t spent_ = 0;                // of all entries; guarded by mutex_
   bool given_up_ = false;                  // guarded by mutex_
 };
 
-// What both sides read and write with atomic accesses.
+// Both sides read and write these words with atomic accesses.
 std::uint32_t cancel_of(const agentd_live& live);
 std::uint64_t deadline_of(const agentd_live& live);
-// Once set it stays.
+// A reason that is set stays.
 void set_cancel(agentd_live& live, std::uint32_t reason);
 void set_deadline(agentd_live& live, std::uint64_t at_ns);
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// worker_instance.h - one instance of a worker plugin: the process in which it runs now, and its
-// tools there. Private to worker_plugin.cc and worker_start.cc.
+// worker_instance.h - one instance of a worker plugin: its current process, and its tools there. Private to
+// worker_plugin.cc and worker_start.cc.
 //
 // Threading: thread-safe by its mutexes.
 
@@ -18,21 +18,20 @@
 
 namespace agentd {
 
-// By the user or the end of the program, not by the deadline.
+// Cancelled by the user or the end of the program, not by the deadline.
 inline bool is_cancelled(const agentd_live& live) {
   const std::uint32_t reason = cancel_of(live);
   return reason != 0 && reason != AGENTD_CANCEL_DEADLINE;
 }
 
-// A new process on its way: made on a thread of its own, so that a call that gives up does not end
-// it.
+// A new process being made, on a thread of its own, so that it continues when the calling hook call gives up.
 struct WorkerPlugin::Start {
-  std::mutex mutex;  // of all below; taken when no instance's is held
+  std::mutex mutex;  // of all below; never taken while an instance's mutex is held
   std::condition_variable changed;
-  std::uint64_t begins_ns = 0;  // not before this
+  std::uint64_t begins_ns = 0;  // earliest start time
   bool done = false;
   ProcessPtr process;
-  std::optional<Error> error;  // why there is none
+  std::optional<Error> error;  // why there is no process
 };
 
 class WorkerPlugin::Instance final : public WorkerToolBook {
@@ -44,16 +43,16 @@ class WorkerPlugin::Instance final : public WorkerToolBook {
     return plugin_.remove_tool(*this, token, name);
   }
 
-  // The one whose tools are the plugin's.
+  // True for the instance whose tools are the plugin's.
   bool primary() const { return primary_; }
 
   std::mutex mutex;
-  std::shared_ptr<Start> start;                // of the job and of who waits; null = none; guarded by mutex
+  std::shared_ptr<Start> start;                // shared by the job and its waiters; null = none; guarded by mutex
   ProcessPtr process;                          // guarded by mutex; null = never made, or ended
-  bool counted = false;                        // its end is in the book; guarded by mutex
+  bool counted = false;                        // its end is recorded in the crash book; guarded by mutex
   std::uint64_t last_use = 0;                  // guarded by the plugin's mutex
   std::map<std::string, std::uint64_t> tools;  // the worker's numbers; guarded by the plugin's tools_mutex_
-  // Of a process that has ended, until its successor has said which of them it still has; as above.
+  // Tools of the ended process that its successor has not yet registered again; guarded as above.
   std::set<std::string> old_tools;
 
  private:

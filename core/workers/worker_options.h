@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// worker_options.h - how worker processes are started, waited for and given up.
+// worker_options.h - limits for starting worker processes, waiting for them and giving them up.
 //
 // Threading: values.
 
@@ -12,24 +12,23 @@
 namespace agentd {
 
 struct WorkerOptions {
-  std::string program;  // path of agentd-hook-worker; empty = it is not installed
-  bool zygote = true;   // workers are forked from one that is ready, where that can be; false = each is executed
-  std::uint64_t memory_bytes_max = 512ull << 20;  // of what one worker allocates
+  std::string program;                            // path of agentd-hook-worker; empty = it is not installed
+  bool zygote = true;                             // fork workers from a ready zygote if possible; false = execute each
+  std::uint64_t memory_bytes_max = 512ull << 20;  // address space that one worker may allocate
   Milliseconds start_time{5'000};                 // to load the module
-  Milliseconds control_time{5'000};               // for create(), destroy() and their like
-  Milliseconds eviction_time{1'000};              // for destroy() of an instance that makes room
-  // After its deadline, or a cancel, a call may still answer for so long; then its worker is
-  // killed.
+  Milliseconds control_time{5'000};               // for create(), destroy() and similar calls
+  Milliseconds eviction_time{1'000};              // for destroy() of an instance that is evicted
+  // Time in which a call may still answer after its deadline or a cancel; then its worker is killed.
   Milliseconds grace{50};
-  // A call that had less until its deadline has not hung: those before it took the time.
+  // A call that had less time than this has not hung: earlier calls used it up.
   Milliseconds hang_time{100};
-  // So many crashes and hangs within the window set the module aside.
+  // This many crashes and hangs within the window quarantine the module.
   std::uint32_t crashes_max = 3;
   Milliseconds crash_window{60'000};
-  // Before the second new worker within the window; four times as long before each further one.
+  // Pause before the second new worker within the window; each further pause is four times as long.
   Milliseconds first_pause{100};
   Milliseconds pause_max{10'000};
-  std::size_t conversations_max = 16;  // workers of one plugin that has one for each conversation
+  std::size_t conversations_max = 16;  // workers of a plugin with one worker per conversation
 };
 
 }  // namespace agentd

@@ -24,7 +24,7 @@ std::vector<agentd_str> texts(const std::vector<std::string>& from) {
   return out;
 }
 
-// Of those that were granted, the ones that somebody offers.
+// The granted interfaces that the host offers.
 std::vector<std::string> interfaces_of(const Grants& grants, const PluginEnvironment& environment) {
   std::vector<std::string> offered{AGENTD_TOOLS_ID, AGENTD_JSON_ID, AGENTD_FIELD_ID, AGENTD_TASKS_ID};
   for (const auto& [id, table] : environment.interfaces) offered.push_back(id);
@@ -43,8 +43,7 @@ agentd_list list_of(const std::vector<agentd_str>& from) {
 std::string no_worker(const WorkerOptions& options, const HookFile& file) {
   if (!options.program.empty() && ::access(options.program.c_str(), X_OK) == 0) return {};
   return file.path +
-         " is not loaded: the program agentd-hook-worker, in which it runs, is not there: "
-         "install it beside agentd, or set hooks." +
+         " is not loaded: its program agentd-hook-worker is missing: install it next to agentd, or set hooks." +
          file.name + ".isolation to 'in-process'";
 }
 
@@ -71,7 +70,7 @@ WorkerPlugin::~WorkerPlugin() {
 Result<std::shared_ptr<WorkerPlugin>> WorkerPlugin::load(const HookFile& file, SealedFile sealed, Manifest manifest,
                                                          Grants grants, const PluginConfig& config,
                                                          const PluginEnvironment& environment, WorkerPlacing placing) {
-  discard(sealed);  // its descriptor is enough
+  discard(sealed);  // the open descriptor is enough
   if (std::string why = no_worker(placing.options, file); !why.empty()) return Error{Code::kNotFound, std::move(why)};
   std::shared_ptr<WorkerPlugin> plugin(
       new WorkerPlugin(file, std::move(sealed), std::move(manifest), config, environment, std::move(placing)));
@@ -81,13 +80,13 @@ Result<std::shared_ptr<WorkerPlugin>> WorkerPlugin::load(const HookFile& file, S
   return plugin;
 }
 
-// The messages of its errors end the sentence "FILE ...".
+// The error messages complete the sentence "FILE ...".
 Result<void> WorkerPlugin::start(const HookFile& file, Grants grants, const PluginEnvironment& environment) {
   interface_ids_ = interfaces_of(grants, environment);
   interfaces_ = texts(interface_ids_);
   boot_.services =
       (grants.compactor ? kBootCompactor : 0) | (grants.threads ? kBootThreads : 0) | (grants.store ? kBootStore : 0);
-  // What a repository brings opens nothing by itself.
+  // A repository's manifest opens nothing without a grant.
   for (const std::string& each : manifest_.capabilities)
     if (precedence_ != Precedence::kProject || (config_.grants && config_.grants->contains(each)))
       capability_names_.push_back(each);
@@ -142,7 +141,7 @@ void WorkerPlugin::set_up(const HookFile& file, Grants grants, const PluginEnvir
     rows_.push_back(std::make_unique<Row>(Row{this, i, booted_.rows[i]}));
 }
 
-// Tools are offered, and tasks run, before any event.
+// Tools and tasks must be available before the first event.
 bool WorkerPlugin::may_wait() const {
   return std::none_of(interface_ids_.begin(), interface_ids_.end(),
                       [](const std::string& id) { return id == AGENTD_TOOLS_ID || id == AGENTD_TASKS_ID; });
@@ -163,14 +162,14 @@ std::string WorkerPlugin::record_key() const {
   return hex(sha256(all + "\n" + config_.config_json));
 }
 
-// Where the sandbox is not whole each start says so.
+// With an incomplete sandbox no record is kept, so that each start reports it.
 void WorkerPlugin::keep_record() {
   if (placing_.records == nullptr || !may_wait() || !booted_.sandbox.empty()) return;
   if (auto kept = placing_.records->keep(path_, record_key(), booted_); !kept)
-    log_.write(LogLevel::kInfo, name_, "it will be started at load again: " + kept.error().message);
+    log_.write(LogLevel::kInfo, name_, "its worker will start at load next time too: " + kept.error().message);
 }
 
-// A worker for one conversation is started when it is known which.
+// A worker for one conversation starts when the conversation is known.
 void WorkerPlugin::start_when_expected() {
   const bool expected = std::any_of(booted_.rows.begin(), booted_.rows.end(), [&](const RowInfo& row) {
     return std::find(placing_.expected.begin(), placing_.expected.end(), row.event) != placing_.expected.end();
@@ -178,7 +177,7 @@ void WorkerPlugin::start_when_expected() {
   if (!expected || placing_.isolation != Isolation::kProcess || primary().process) return;
   const InstancePtr instance = instances_.at(0);
   const std::lock_guard lock(instance->mutex);
-  // A failure is told by the call that needs the worker and cannot get it either.
+  // On failure the first call that needs the worker reports it.
   (void)begin_start(instance);
 }
 
@@ -225,7 +224,7 @@ Result<std::vector<Action>> WorkerPlugin::control(WorkerProcess& process, std::u
   auto actions = context_->control(event, payload, Deadline::after(clock_, at_most),
                                    [&](const agentd_call* call) { return status = process.call(*call, {}); });
   if (said != nullptr) *said = status;
-  // Of the host or of the worker: there may be some later.
+  // Memory may be short on either side; a later call may succeed.
   if (!actions && status == AGENTD_E_NOMEM) return Error{Code::kUnavailable, actions.error().message};
   return actions;
 }
@@ -255,8 +254,7 @@ std::vector<Subscription> WorkerPlugin::subscriptions() const {
     each.wants = row->info.wants;
     each.precedence = precedence_;
     each.on_failure = failure_policy(manifest_, row->info.flags, config_.on_failure);
-    // Calls queue for the lanes of the worker, of which a serial plugin has one: a pending call
-    // frees it.
+    // Calls queue for the worker's lanes. A serial plugin has one lane, which a pending call frees.
     each.concurrency = AGENTD_CONCURRENT;
     each.name = identity().name;
     each.plugin = identity().id;
@@ -306,7 +304,7 @@ agentd_status WorkerPlugin::run(const agentd_call& call, std::uint32_t row, cons
     const std::lock_guard lock(tools_mutex_);
     const auto found = instance->tools.find(*tool);
     if (found == instance->tools.end())
-      return failed({Code::kNotFound, "the worker of " + name_ + " has no tool " + *tool + " any more"});
+      return failed({Code::kNotFound, "the worker of " + name_ + " no longer has a tool " + *tool});
     payload.tool = found->second;
   }
   agentd_call mine = call;
@@ -334,22 +332,21 @@ WorkerPlugin::InstancePtr WorkerPlugin::instance_of(agentd_conv conversation) {
   return out;
 }
 
-// The call that needs the room does not wait for it. When that many are on their way out already,
-// this one goes without a destroy().
+// The call that needs the room does not wait for this. If too many evictions run already, the worker ends without
+// destroy().
 void WorkerPlugin::evict(InstancePtr instance) {
   const auto tell = [this](const std::string& what) {
-    log_.write(LogLevel::kWarning, name_, "making room for another conversation: " + what);
+    log_.write(LogLevel::kWarning, name_, "evicted for another conversation: " + what);
   };
   const Deadline deadline = Deadline::after(clock_, placing_.options.eviction_time);
   const bool on_its_way = evictions_.run([this, tell, instance, deadline] {
     auto ended = end_instance(*instance, deadline, EndKind::kCutShort);
     if (!ended) tell(ended.error().message);
   });
-  if (!on_its_way) tell("a worker was ended without its destroy(), since too many are ending");
+  if (!on_its_way) tell("the worker ended without destroy(), since too many are ending");
 }
 
-// The one used longest ago in which nothing runs, when there are too many. REQUIRES: mutex_ is
-// held.
+// Removes the least recently used idle instance when there are too many. REQUIRES: mutex_ is held.
 WorkerPlugin::InstancePtr WorkerPlugin::take_idle() {
   if (instances_.size() <= placing_.options.conversations_max) return nullptr;
   auto oldest = instances_.end();
@@ -363,7 +360,7 @@ WorkerPlugin::InstancePtr WorkerPlugin::take_idle() {
   return out;
 }
 
-// Without a function for it, too, the worker ends the plugin's tasks then. All others are just ended.
+// True if the worker must be told: it has a destroy(), or tasks to end. All others are just killed.
 bool WorkerPlugin::hears_of_its_end() const {
   return (booted_.functions & kBootedDestroy) != 0 ||
          std::find(interface_ids_.begin(), interface_ids_.end(), AGENTD_TASKS_ID) != interface_ids_.end();
@@ -392,7 +389,7 @@ Result<void> WorkerPlugin::end_instance(Instance& instance, Deadline deadline, E
   return out;
 }
 
-// Counts the end of the instance's process once.
+// Records the end of the instance's process once.
 void WorkerPlugin::note_end(Instance& instance) {
   std::optional<WorkerEnd> end;
   {
@@ -408,12 +405,12 @@ void WorkerPlugin::note_end(Instance& instance) {
 void WorkerPlugin::count_end(std::uint64_t at_ns, EndKind kind, std::string_view cause) {
   std::size_t told = 0;
   if (quarantine_ != nullptr && (kind == EndKind::kCrash || kind == EndKind::kHang)) {
-    // A run may be too short for more than one: those before it count.
+    // A single run may be too short to see several crashes, so those of earlier runs count.
     const auto noted = quarantine_->note_crash(sealed_.digest, placing_.options.crash_window);
     if (noted)
       told = *noted;
     else
-      log_.write(LogLevel::kInfo, name_, "a crash is forgotten with this run: " + noted.error().message);
+      log_.write(LogLevel::kInfo, name_, "this crash cannot be recorded for later runs: " + noted.error().message);
   }
   if (!crashes_.note(at_ns, kind, cause, told)) return;
   log_.write(LogLevel::kError, name_, path_ + " " + set_aside_error().message);
@@ -423,7 +420,7 @@ void WorkerPlugin::count_end(std::uint64_t at_ns, EndKind kind, std::string_view
 }
 
 Error WorkerPlugin::set_aside_error() const {
-  return {Code::kInternal, "is set aside: it " + crashes_.set_aside() + "; mend it, or run " +
+  return {Code::kInternal, "is quarantined: it " + crashes_.set_aside() + "; fix it, or run " +
                                shell_command("agentd hooks release", name_)};
 }
 
@@ -445,8 +442,7 @@ const agentd_tools* WorkerPlugin::tools_table() const {
   return static_cast<const agentd_tools*>(core->query(core, to_abi(AGENTD_TOOLS_ID), sizeof(agentd_tools)));
 }
 
-// The tools of the primary instance are the plugin's; the others have the same ones under numbers
-// of their own.
+// The primary instance's tools are the plugin's; the other instances have the same tools under their own numbers.
 agentd_status WorkerPlugin::add_tool(Instance& instance, agentd_token token, agentd_tool tool) {
   const agentd_tools* const table = tools_table();
   if (table == nullptr) return AGENTD_E_DENIED;
@@ -471,7 +467,7 @@ agentd_status WorkerPlugin::remove_tool(Instance& instance, agentd_token token, 
   return instance.primary() ? table->remove(table, token, to_abi(name)) : AGENTD_OK;
 }
 
-// What a new process has not got any more.
+// Removes tools that the new process did not register again.
 void WorkerPlugin::forget_old_tools(Instance& instance) {
   const agentd_tools* const table = tools_table();
   const std::lock_guard lock(tools_mutex_);
@@ -509,7 +505,7 @@ Result<void> WorkerPlugin::load_state(std::string_view state, std::string_view p
   return {};
 }
 
-// Without a process when it has ended: there is no state to be asked for.
+// The process is null if it has ended: there is then no state to ask for.
 WorkerPlugin::Primary WorkerPlugin::primary() {
   const std::lock_guard lock(mutex_);
   const auto found = instances_.find(0);
@@ -548,7 +544,7 @@ Result<void> WorkerPlugin::destroy() {
   return out;
 }
 
-// All at once, with one deadline. The first error of any.
+// Ends all instances in parallel, with one deadline. Returns the first error.
 Result<void> WorkerPlugin::end_all(const std::map<agentd_conv, InstancePtr>& instances) {
   const Deadline deadline = Deadline::after(clock_, placing_.options.control_time);
   std::mutex mutex;

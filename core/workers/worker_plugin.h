@@ -1,17 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// worker_plugin.h - a native module that runs in processes of its own: one, or one for each
-// conversation.
+// worker_plugin.h - a native module that runs in a worker process, or in one per conversation.
 //
-// The first worker of a module that nobody has seen start is started at load, so that what is wrong
-// with it is told then. One that did start before, with the same bytes, configuration and grants,
-// is started when it is first asked, unless it brings tools or tasks.
+// The first worker of an unknown module starts at load, so that its errors are reported then. A module that has started
+// before with the same bytes, configuration and grants gets its worker at the first call, unless it has tools or tasks.
 //
-// For the dispatcher it is a plugin like any other: its rows are subscriptions whose function asks
-// a worker. A worker that has ended is replaced by the next call, at once the first time, with
-// growing pauses after that; one whose workers keep crashing or hanging is set aside. A start has
-// its own limits and goes on when the call that wanted it gives up; a call whose time ends before
-// a pause does is answered at once.
+// For the dispatcher it is a plugin like any other: the functions of its subscriptions call a worker. The next call
+// replaces a worker that has ended, immediately the first time, then with growing pauses; a plugin whose workers keep
+// crashing or hanging is quarantined. A start has its own limits and continues when the call that wanted it gives up; a
+// call whose deadline is before the end of a pause fails immediately.
 //
 // Threading: as Plugin.
 
@@ -39,25 +36,24 @@
 
 namespace agentd {
 
-// Why no worker can run the module, a sentence that begins with its path and says what to do; empty
-// = one can.
+// Why no worker can run the module: a sentence that begins with its path and says what to do; empty = one can.
 std::string no_worker(const WorkerOptions& options, const HookFile& file);
 
-// What a worker plugin needs beside what every plugin needs.
+// What a worker plugin needs in addition to PluginEnvironment.
 struct WorkerPlacing {
-  // Shared with the plugins, which snapshots may keep for longer than their host.
+  // Shared with the plugins, which snapshots may keep alive after their host.
   std::shared_ptr<WorkerSupervisor> supervisor;
   WorkerOptions options;
   Isolation isolation = Isolation::kProcess;
-  std::vector<std::string> roots;            // that "files:read" and "files:write" open
-  std::shared_ptr<WorkerRecords> records{};  // null = each module is started at load
-  // Events that are sure to come: who is asked then is started at once, beside everything else.
+  std::vector<std::string> roots;            // opened by "files:read" and "files:write"
+  std::shared_ptr<WorkerRecords> records{};  // null = each module starts at load
+  // Events that will certainly come: their subscribers' workers start immediately, in the background.
   std::vector<std::uint32_t> expected{};
 };
 
 class WorkerPlugin final : public Plugin {
  public:
-  // Starts the first worker and makes an instance in it, unless it may wait. Errors are whole
+  // Starts the first worker and makes an instance in it, unless a record allows it to wait. Errors are complete
   // sentences that name the file.
   static Result<std::shared_ptr<WorkerPlugin>> load(const HookFile& file, SealedFile sealed, Manifest manifest,
                                                     Grants grants, const PluginConfig& config,
@@ -78,20 +74,20 @@ class WorkerPlugin final : public Plugin {
   std::vector<PluginTool> tools() const override;
   Result<ToolOutcome> call_tool(const PluginTool& tool, const ToolCall& call, agentd_conv conversation,
                                 const CancelToken& cancel, Deadline deadline) override;
-  // Of a plugin with a worker for each conversation: of the one that belongs to none.
+  // With a worker per conversation, the state of the one that belongs to no conversation.
   Result<std::optional<std::string>> save_state() override;
   Result<void> load_state(std::string_view state, std::string_view previous_version) override;
   Result<void> destroy() override;
   void end_soon() override;
   bool waits_to_end() const override;
 
-  // Processes of the workers that live now.
+  // Process ids of the live workers.
   std::vector<pid_t> pids() const;
 
  private:
   class Instance;
   struct Start;
-  using InstancePtr = std::shared_ptr<Instance>;  // shared by the map and by the calls that run in it
+  using InstancePtr = std::shared_ptr<Instance>;  // shared by the map and the calls that run in it
   using ProcessPtr = std::shared_ptr<WorkerProcess>;
   struct Row {
     WorkerPlugin* plugin = nullptr;
@@ -122,11 +118,11 @@ class WorkerPlugin final : public Plugin {
   InstancePtr instance_of(agentd_conv conversation);
   InstancePtr take_idle();
   bool hears_of_its_end() const;
-  // `hang`: what a destroy() is that does not return in time.
+  // `hang`: how a destroy() that does not return in time is recorded.
   Result<void> end_instance(Instance& instance, Deadline deadline, EndKind hang);
   Result<void> end_all(const std::map<agentd_conv, InstancePtr>& instances);
   void evict(InstancePtr instance);
-  // The instance is the tool book of its process: both are held, the process is let go of first.
+  // The instance is its process's tool book: both are held, and the process is released first.
   struct Primary {
     InstancePtr instance;
     ProcessPtr process;
@@ -137,13 +133,13 @@ class WorkerPlugin final : public Plugin {
   void finish_start(InstancePtr& instance, Start& start);
   Result<ProcessPtr> replace(Instance& instance, Start& start);
   Result<void> pause(Start& start) const;
-  // What is known of a worker that did not come to be.
+  // How to record a worker that could not start.
   struct NoStart {
     EndKind kind = EndKind::kCrash;
     std::string cause = "it did not start";
   };
   Result<ProcessPtr> make(Instance& instance, NoStart& why);
-  // `said`: its status, where that is wanted.
+  // `said`: receives its status, if not null.
   Result<void> create(WorkerProcess& process, Milliseconds at_most, agentd_status* said = nullptr);
   void note_end(Instance& instance);
   void count_end(std::uint64_t at_ns, EndKind kind, std::string_view cause);
@@ -167,26 +163,26 @@ class WorkerPlugin final : public Plugin {
   const std::shared_ptr<BodyBudget> bodies_ = std::make_shared<BodyBudget>();
   const Clock& clock_;
   Log& log_;
-  const std::shared_ptr<Quarantine> quarantine_;  // its last workers may outlast its host
+  const std::shared_ptr<Quarantine> quarantine_;  // its last workers may outlive its host
   std::unique_ptr<PluginContext> context_;
   Booted booted_;  // of the first worker
-  BootArgs boot_;  // its texts lie in the members that follow
+  BootArgs boot_;  // its texts are in the members that follow
   std::vector<std::string> interface_ids_;
-  std::vector<std::string> capability_names_;  // of the manifest's, those that hold
+  std::vector<std::string> capability_names_;  // those of the manifest that are in effect
   std::vector<agentd_str> interfaces_, capabilities_, roots_;
   std::vector<std::unique_ptr<Row>> rows_;
   CrashBook crashes_;
 
   mutable std::mutex mutex_;
   std::map<agentd_conv, InstancePtr> instances_;  // guarded by mutex_
-  std::uint64_t uses_ = 0;                        // a clock for who was used last; guarded by mutex_
+  std::uint64_t uses_ = 0;                        // a counter for least recent use; guarded by mutex_
   bool created_ = false;                          // guarded by mutex_
-  // Nobody sees the moment between the removal of a tool and its return with a new worker.
+  // Held while tools are moved to a new worker, so that no reader sees them missing.
   mutable std::mutex tools_mutex_;
-  std::atomic<std::uint32_t> starting_{0};  // processes that are on their way
-  std::atomic<bool> ending_{false};         // nobody needs one any more
+  std::atomic<std::uint32_t> starting_{0};  // processes being started
+  std::atomic<bool> ending_{false};         // no call needs a worker any more
   Aside evictions_;                         // they use the members above
-  Aside starts_{SIZE_MAX};                  // one of an instance at most
+  Aside starts_{SIZE_MAX};                  // at most one per instance
 };
 
 }  // namespace agentd

@@ -17,12 +17,12 @@
 namespace agentd {
 namespace {
 
-constexpr std::uint32_t kBasesMax = 8;       // tried for the window
-constexpr int kExitBaseTaken = 71;           // of a worker that cannot map the window where the host has it
-constexpr Milliseconds kSlice{20};           // how often a cancel word is looked at
-constexpr Milliseconds kServiceTime{5'000};  // for the rest of a request that was rung for
+constexpr std::uint32_t kBasesMax = 8;       // addresses tried for the window
+constexpr int kExitBaseTaken = 71;           // exit status of a worker that cannot map the window at the host's address
+constexpr Milliseconds kSlice{20};           // how often a cancel word is checked
+constexpr Milliseconds kServiceTime{5'000};  // for the rest of a request after its ring
 constexpr std::uint64_t kMilli = 1'000'000;
-// No limit of a process counts its threads: they are counted from here.
+// No process limit counts threads alone, so they are counted here.
 constexpr std::uint64_t kThreadsMax = 512;
 
 std::uint64_t now_ns() {
@@ -36,7 +36,7 @@ std::uint64_t ns(Milliseconds time) { return static_cast<std::uint64_t>(time.cou
 WorkerEnd end_of(const Exit& exit) {
   WorkerEnd out;
   if (exit.signal == 0 && exit.code < 0) {
-    out.cause = "nobody can tell how";
+    out.cause = "cause unknown";
     out.text = "its worker ended; " + out.cause;
     return out;
   }
@@ -46,10 +46,10 @@ WorkerEnd end_of(const Exit& exit) {
     return out;
   }
   out.cause = "signal " + std::to_string(exit.signal);
-  // Whoever ends a service or a session sends these to all of its processes.
+  // Whoever stops a service or session sends these signals to all its processes: no fault of the plugin.
   if (exit.signal == SIGTERM || exit.signal == SIGINT || exit.signal == SIGHUP) out.kind = EndKind::kCutShort;
   const char* const name = ::sigabbrev_np(exit.signal);
-  out.text = "its worker was ended by " + out.cause + (name == nullptr ? "" : " (SIG" + std::string(name) + ")");
+  out.text = "its worker was killed by " + out.cause + (name == nullptr ? "" : " (SIG" + std::string(name) + ")");
   return out;
 }
 
@@ -59,8 +59,8 @@ LaneMessage message_of(LaneOp op) {
   return out;
 }
 
-// Of a worker that did not load the module: AGENTD_E_ARG is the module's, the others are about what
-// the worker found before.
+// The code for a worker that did not load the module: AGENTD_E_ARG blames the module, other statuses blame what the
+// worker met before.
 Code refusal_code(std::int32_t status) {
   if (status == AGENTD_E_ARG) return Code::kInvalid;
   return status == AGENTD_E_CONFLICT ? Code::kConflict : Code::kUnavailable;
@@ -73,7 +73,7 @@ bool may_have_children(const BootArgs& args) {
                      [](const agentd_str& each) { return view_of(each) == "processes"; });
 }
 
-// As a zygote of the worker's program is told it.
+// The sandbox ground in the form that the worker program's zygote expects.
 std::string ground_of(const BootArgs& args) {
   if (args.unconfined != 0) return "off";
   std::string out = "sandbox";
@@ -89,18 +89,18 @@ bool is(const LaneMessage& message, LaneOp op) { return message.op == static_cas
 
 }  // namespace
 
-// One call, while it is here.
+// The host's state of one call that runs in the worker.
 struct WorkerProcess::Running {
   Running(PayloadWindow& window, const agentd_call& what, CallSlot& of) : call(what), slot(of), frame(window) {}
   const agentd_call& call;
   CallSlot& slot;
   PayloadWindow::Frame frame;
   agentd_live* mirror = nullptr;
-  std::uint64_t time_ns = 0;     // that it had when the worker got it
-  std::uint32_t gave_up = 0;     // AGENTD_CANCEL_: the worker was told to give up
-  std::uint64_t grace_ends = 0;  // then
+  std::uint64_t time_ns = 0;     // that remained when the worker got the call
+  std::uint32_t gave_up = 0;     // AGENTD_CANCEL_ reason with which the worker was told to give up
+  std::uint64_t grace_ends = 0;  // valid once gave_up is set
   agentd_status failed = AGENTD_OK;
-  std::string failure;  // told to the slot at the end
+  std::string failure;  // passed to the slot at the end
 };
 
 WorkerProcess::WorkerProcess(const WorkerSetup& setup)
@@ -126,8 +126,8 @@ WorkerProcess::~WorkerProcess() {
 // ---- start and end
 
 Result<std::unique_ptr<WorkerProcess>> WorkerProcess::start(const WorkerSetup& setup) {
-  // Of all attempts: what a worker says of the base does not get it more time.
-  // What the supervisor takes to start it is the host's own time.
+  // One limit for all attempts, so that a worker which refuses the base gets no extra time. Time that the supervisor
+  // needs to start it does not count.
   std::uint64_t left_ns = ns(setup.options.start_time);
   for (std::uint32_t skip = 0;; ++skip) {
     std::unique_ptr<WorkerProcess> worker(new WorkerProcess(setup));
@@ -158,7 +158,7 @@ Result<void> WorkerProcess::launch(const WorkerSetup& setup, std::uint32_t skip)
   if (auto flat = flatten(boot_args_shape(), &args, body); !flat)
     return Error{Code::kUnavailable, "could not start: " + flat.error().message};
   const bool with_children = may_have_children(setup.boot);
-  // One that starts nothing need not wait until its host knows it.
+  // A worker that cannot start processes need not wait until its host knows its id.
   if (!with_children && body.size() <= Lane::kPieceBytes)
     tell_what_to_load(body, {});
   else
@@ -197,7 +197,7 @@ Result<void> WorkerProcess::boot(std::uint64_t until_ns) {
     return Error{code, "could not start: " + how.text};
   }
   if (end == LaneEnd::kTimeout || end == LaneEnd::kStuck)
-    return Error{Code::kUnavailable, "could not start: its worker did not load it within " +
+    return Error{Code::kUnavailable, "could not start: its worker did not load the module within " +
                                          std::to_string(options_.start_time.count()) + " ms"};
   if (end == LaneEnd::kMessage && is(message, LaneOp::kDone))
     return Error{refusal_code(message.status), one_line(body, 2'000)};
@@ -220,7 +220,7 @@ Result<void> WorkerProcess::read_booted(std::string_view body) {
   constexpr std::size_t kTextBytesMax = 256;
   if (reply.rows.count > kRowsMax || reply.notes.count > kNotesMax || booted_.id.size() > kTextBytesMax ||
       booted_.version != one_line(booted_.version, kTextBytesMax))
-    return Error{Code::kInvalid, "it answered what cannot be"};
+    return Error{Code::kInvalid, "it returned a malformed message"};
   const auto* const rows = static_cast<const RowInfo*>(reply.rows.first);
   booted_.rows.assign(rows, rows + reply.rows.count);
   const auto* const notes = static_cast<const agentd_str*>(reply.notes.first);
@@ -228,7 +228,7 @@ Result<void> WorkerProcess::read_booted(std::string_view body) {
   const bool usable = booted_.concurrency <= AGENTD_CONCURRENT &&
                       std::none_of(booted_.rows.begin(), booted_.rows.end(),
                                    [](const RowInfo& row) { return row.event == 0 || row.event >= 64; });
-  if (!usable) return Error{Code::kInvalid, "it answered what cannot be"};
+  if (!usable) return Error{Code::kInvalid, "it returned a malformed message"};
   return {};
 }
 
@@ -241,10 +241,10 @@ void WorkerProcess::make_desk(PluginContext& context, WorkerToolBook& tools) {
 
 void WorkerProcess::attach(PluginContext& context, WorkerToolBook& tools) {
   make_desk(context, tools);
-  if (!supervisor_.listener().add(region_, *this)) kill("there were no more threads to serve it", EndKind::kWanted);
+  if (!supervisor_.listener().add(region_, *this)) kill("no thread could be made to serve it", EndKind::kWanted);
 }
 
-// On the supervisor's thread.
+// Called on the supervisor's thread.
 void WorkerProcess::on_end(const Exit& exit) {
   WorkerEnd end = end_of(exit);
   end.at_ns = clock_.monotonic_ns();
@@ -253,7 +253,7 @@ void WorkerProcess::on_end(const Exit& exit) {
   {
     const std::lock_guard lock(mutex_);
     if (!why_.empty()) {
-      end.text = "its worker was ended: " + why_;
+      end.text = "its worker was killed: " + why_;
       end.kind = why_kind_;
       end.cause = why_;
       expected = true;
@@ -288,16 +288,16 @@ void WorkerProcess::kill(std::string why, EndKind kind) {
 }
 
 void WorkerProcess::broken(std::string_view what) {
-  const std::string text = "it wrote what no worker writes (" + std::string(what) + ")";
-  if (usable()) log_.write(LogLevel::kWarning, name_, "its worker is ended: " + text);
+  const std::string text = "it sent a malformed message (" + std::string(what) + ")";
+  if (usable()) log_.write(LogLevel::kWarning, name_, "its worker is killed: " + text);
   kill(text, EndKind::kCrash);
 }
 
 std::optional<WorkerEnd> WorkerProcess::ended() const {
   const std::lock_guard lock(mutex_);
   if (end_ || why_.empty()) return end_;
-  // Nothing that it does now changes why.
-  return WorkerEnd{"its worker was ended: " + why_, why_, why_kind_, why_at_ns_};
+  // The host's reason stands, whatever the worker does now.
+  return WorkerEnd{"its worker was killed: " + why_, why_, why_kind_, why_at_ns_};
 }
 
 void WorkerProcess::wait_ended() { supervisor_.end(id_); }
@@ -305,12 +305,12 @@ void WorkerProcess::wait_ended() { supervisor_.end(id_); }
 std::string WorkerProcess::end_text() const {
   const std::lock_guard lock(mutex_);
   if (end_) return end_->text;
-  return "its worker was ended: " + (why_.empty() ? "nobody knows why" : why_);
+  return "its worker was killed: " + (why_.empty() ? "cause unknown" : why_);
 }
 
 // ---- calls
 
-// For an answer of the call, and for an answer to it.
+// The wait for the call's answer or for its next request.
 LaneWait WorkerProcess::wait_for(const Running& running) const {
   const bool told = running.gave_up != 0;
   LaneWait out = wait_until(told ? running.grace_ends : deadline_of(*running.call.live));
@@ -323,13 +323,13 @@ LaneWait WorkerProcess::wait_until(std::uint64_t deadline_ns) const {
   LaneWait out;
   out.gone = &gone_;
   const std::uint64_t now = clock_.monotonic_ns();
-  // One that stands still while its host works for the call goes on without a word to who waits here.
+  // If the worker hangs while its host serves the call, the wait looks again after the grace.
   const std::uint64_t look_again = ns(options_.grace);
   out.until_ns = now_ns() + (deadline_ns == Deadline::kNever ? look_again : deadline_ns > now ? deadline_ns - now : 0);
   return out;
 }
 
-// Told to the slot when no service can tell it anything more.
+// The text reaches the slot last, when no service can replace it.
 agentd_status WorkerProcess::fail(Running& running, agentd_status status, std::string text) {
   running.failed = status;
   running.failure = std::move(text);
@@ -367,7 +367,7 @@ agentd_status WorkerProcess::call(const agentd_call& call, const Target& target)
   return status;
 }
 
-// Absent at the deadline, when the call is cancelled, and when the worker has ended.
+// Absent at the deadline, on cancel, and when the worker has ended.
 std::optional<std::uint32_t> WorkerProcess::take_lane(Running& running) {
   std::unique_lock lock(mutex_);
   for (;;) {
@@ -394,7 +394,7 @@ void WorkerProcess::free_lane(std::uint32_t index) {
 bool WorkerProcess::place(Running& running, const Target& target, LaneMessage& message) {
   const agentd_call& call = running.call;
   const auto out_of_memory = [&](const std::string& what) {
-    fail(running, AGENTD_E_NOMEM, "there is no memory for what its worker is asked: " + what);
+    fail(running, AGENTD_E_NOMEM, "out of memory for the call to its worker: " + what);
     return false;
   };
   running.mirror = window_->acquire_live();
@@ -431,7 +431,7 @@ agentd_status WorkerProcess::converse(Running& running, Lane lane, const LaneMes
     const bool dropped = end == LaneEnd::kTooBig && is(answer, LaneOp::kService);
     if (end != LaneEnd::kMessage && !dropped) {
       if (const auto status = after(running, end)) return *status;
-      end = LaneEnd::kMessage;  // it has a grace, or the deadline has moved: we listen on
+      end = LaneEnd::kMessage;  // a grace has begun, or the deadline has moved: listen again
       continue;
     }
     if (is(answer, LaneOp::kDone)) {
@@ -442,14 +442,14 @@ agentd_status WorkerProcess::converse(Running& running, Lane lane, const LaneMes
       end = LaneEnd::kBroken;
       continue;
     }
-    // A worker that never stops asking is given up like one that never answers.
+    // A worker that never stops making requests is given up like one that never answers.
     if (const auto over = out_of_time(running)) return *over;
     const auto wait = [&] { return wait_for(running); };
     end = dropped ? refuse_body(lane, answer, wait()) : serve(lane, answer, body, share, wait);
   }
 }
 
-// Before each request is served: tells the worker to give up, and says so once the grace is over.
+// Checked before each request: tells the worker to give up, and returns a status once the grace is over.
 std::optional<agentd_status> WorkerProcess::out_of_time(Running& running) {
   if (running.gave_up != 0) {
     if (clock_.monotonic_ns() < running.grace_ends) return std::nullopt;
@@ -463,27 +463,26 @@ std::optional<agentd_status> WorkerProcess::out_of_time(Running& running) {
   return std::nullopt;
 }
 
-// Tells the plugin that it has the grace left, and no more.
+// Tells the plugin to give up; it has the grace left.
 void WorkerProcess::give_up(Running& running, std::uint32_t reason, Milliseconds grace) {
   running.gave_up = reason;
   running.grace_ends = clock_.monotonic_ns() + ns(grace);
   set_cancel(*running.mirror, reason);
 }
 
-// The grace is over. A deadline is the plugin's own to keep; when a user cancels is not, and the
-// grace is short for work that does not look up. Neither is the end of a session, which gives less
-// time than an upload may need.
+// The grace is over. Only a missed deadline is the plugin's fault: it cannot foresee a user's cancel, and the end of a
+// session may leave less time than an upload needs.
 agentd_status WorkerProcess::given_up(Running& running) {
   if (running.gave_up == AGENTD_CANCEL_DEADLINE) {
     const bool had_time = running.call.event != AGENTD_EVENT_SESSION_END && running.time_ns >= ns(options_.hang_time);
-    kill("a call of it did not answer before its deadline", had_time ? EndKind::kHang : EndKind::kCutShort);
+    kill("a call did not return before its deadline", had_time ? EndKind::kHang : EndKind::kCutShort);
     return AGENTD_E_DEADLINE;
   }
-  kill("a call of it was cancelled and did not return", EndKind::kCutShort);
+  kill("a call was cancelled and did not return", EndKind::kCutShort);
   return AGENTD_E_CANCELLED;
 }
 
-// What to answer when a wait ended without a message; absent = wait again.
+// The call's status when a wait ended without a message; absent = wait again.
 std::optional<agentd_status> WorkerProcess::after(Running& running, LaneEnd end) {
   if (running.gave_up != 0) return given_up(running);
   const std::uint64_t deadline = deadline_of(*running.call.live);
@@ -493,17 +492,17 @@ std::optional<agentd_status> WorkerProcess::after(Running& running, LaneEnd end)
   }
   if (end == LaneEnd::kTimeout) {
     set_deadline(*running.mirror, deadline);
-    // A service may have moved it.
+    // A service may have moved the deadline.
     if (Deadline{deadline}.passed(clock_)) give_up(running, AGENTD_CANCEL_DEADLINE, options_.grace);
     return std::nullopt;
   }
-  // Half of a body lies in the lane: there is nothing more to be had.
+  // Only part of a body is in the lane, and the rest will not come.
   if (end == LaneEnd::kStuck) {
     running.gave_up = cancel_of(*running.call.live);
     if (running.gave_up == 0 && Deadline{deadline}.passed(clock_)) running.gave_up = AGENTD_CANCEL_DEADLINE;
     if (running.gave_up != 0) return given_up(running);
   }
-  if (end != LaneEnd::kGone) broken("its answer to a call");
+  if (end != LaneEnd::kGone) broken("in its answer to a call");
   return fail(running, AGENTD_E_INTERNAL, end_text());
 }
 
@@ -511,7 +510,7 @@ LaneEnd WorkerProcess::serve(Lane& lane, const LaneMessage& request, std::string
                              const std::function<LaneWait()>& wait) {
   ServiceDesk::Answer answer;
   if (!desk_->serve(request.token, body, answer)) return LaneEnd::kBroken;
-  // Before the worker goes on: what it sends next may need the room.
+  // Before the worker continues: its next request may need the room.
   if (body.capacity() > Lane::kPieceBytes) body = std::string();
   share.give_back();
   LaneMessage reply = message_of(LaneOp::kReply);
@@ -532,14 +531,13 @@ LaneEnd WorkerProcess::refuse_body(Lane& lane, const LaneMessage& request, const
 
 LaneEnd WorkerProcess::hand_reply(Lane& lane, const LaneMessage& reply, std::string_view body, const LaneWait& wait) {
   const LaneEnd end = lane.send(reply, body, wait);
-  // It does not take the reply, or the turn is still ours and what lies in the lane is the request
-  // that was served.
+  // The worker does not take the reply: the lane still holds the host's turn, with the request that was served.
   if (end == LaneEnd::kTimeout || end == LaneEnd::kStuck) return LaneEnd::kStuck;
   return end == LaneEnd::kMessage || end == LaneEnd::kGone ? end : LaneEnd::kBroken;
 }
 
-// Its lane is free; its records and its token stay until somebody completes it. One that neither
-// does so nor gives up in time goes with its worker, so that nobody reads the records any more.
+// Waits for complete(). The lane is free; the call's records and token stay until then. A worker that does not complete
+// the call in time is killed, so that nothing reads the records any more.
 agentd_status WorkerProcess::wait_completed(Running& running) {
   const agentd_live& live = *running.call.live;
   for (;;) {
@@ -564,18 +562,18 @@ bool WorkerProcess::on_rings(LaneEnd end, std::uint32_t lanes) {
   if (gone_.load() != 0) return false;
   start_servers(lanes);
   if (end == LaneEnd::kMessage && rang(lanes)) return true;
-  broken("its doorbell");
+  broken("in its doorbell");
   return false;
 }
 
 bool WorkerProcess::on_look() {
   if (gone_.load() != 0) return false;
   if (!has_too_many_threads()) return true;
-  kill("it had more than " + std::to_string(kThreadsMax) + " threads", EndKind::kCrash);
+  kill("it has more than " + std::to_string(kThreadsMax) + " threads", EndKind::kCrash);
   return false;
 }
 
-// The directory of its threads has a link for each of them. False where /proc hides it.
+// /proc/PID/task has a link per thread. Returns false where /proc hides it.
 bool WorkerProcess::has_too_many_threads() const {
   struct stat info {};
   const std::string path = "/proc/" + std::to_string(supervisor_.pid(id_)) + "/task";
@@ -588,16 +586,15 @@ void WorkerProcess::start_servers(std::uint32_t lanes) {
     try {
       servers_[i] = std::thread([this, i] {
         if (const std::string why = thrown_by([this, i] { serve_lane(i); }); !why.empty())
-          kill("a request of it could not be served: " + why, EndKind::kWanted);
+          kill("its request could not be served: " + why, EndKind::kWanted);
       });
-    } catch (const std::exception&) {  // no thread, or no memory for one
-      kill("there were no more threads to serve it", EndKind::kWanted);
+    } catch (const std::exception&) {  // no thread could be made, or no memory for one
+      kill("no thread could be made to serve it", EndKind::kWanted);
     }
   }
 }
 
-// False when one of them has rung before and was not looked at yet: a worker rings once for each
-// request.
+// False if one of the lanes has an earlier ring that was not served yet: a worker rings once per request.
 bool WorkerProcess::rang(std::uint32_t lanes) {
   bool once = false;
   {
@@ -630,7 +627,7 @@ void WorkerProcess::serve_lane(std::uint32_t index) {
     const LaneEnd served = asked && end == LaneEnd::kMessage  ? serve(lane, request, body, share, wait)
                            : asked && end == LaneEnd::kTooBig ? refuse_body(lane, request, wait())
                                                               : LaneEnd::kBroken;
-    if (served != LaneEnd::kMessage && served != LaneEnd::kGone) broken("a request");
+    if (served != LaneEnd::kMessage && served != LaneEnd::kGone) broken("in a request");
   }
 }
 

@@ -2,10 +2,9 @@
 #pragma once
 // worker_process.h - one live worker: its memory, its lanes, and the calls that run in it.
 //
-// A call's records are placed in the window, the call goes over a free lane, and the thread that
-// waits there serves what the plugin asks for meanwhile. At its deadline, or when it is cancelled,
-// the call has a grace; then the worker is killed, and with it every other call that runs in it. A
-// worker that has ended is never started again: its plugin makes a new one.
+// A call's records are placed in the window, the call goes over a free lane, and the thread that waits there serves the
+// plugin's requests in the meantime. At its deadline or on cancel the call has a grace; then the worker is killed, and
+// with it every other call that runs in it. An ended worker is never restarted: its plugin makes a new one.
 //
 // Threading: thread-safe after attach().
 
@@ -34,7 +33,7 @@
 
 namespace agentd {
 
-// What a worker answered when it had loaded the module.
+// A worker's answer after it has loaded the module.
 struct Booted {
   std::uint32_t concurrency = AGENTD_SERIAL;
   std::uint32_t functions = 0;  // kBooted...
@@ -52,11 +51,11 @@ struct WorkerSetup {
   std::string name;  // of the hook
   int module_fd = -1;
   std::uint32_t call_lanes = 1;
-  std::shared_ptr<BodyBudget> bodies;  // of all workers of the plugin
+  std::shared_ptr<BodyBudget> bodies;  // shared by all workers of the plugin
   BootArgs boot;                       // window_base is set here
 };
 
-// How a worker ended, or why its host has just ended it.
+// How a worker ended, or why its host is ending it.
 struct WorkerEnd {
   std::string text;   // "its worker was ended by signal 11 (SIGSEGV)"
   std::string cause;  // "signal 11"
@@ -66,33 +65,33 @@ struct WorkerEnd {
 
 class WorkerProcess final : private RingListener::Ear {
  public:
-  // Starts a worker that loads the module. An error's message ends the sentence "FILE ...".
-  // kInvalid: the module refused, or its worker ended or wrote garbage. kUnavailable, kConflict:
-  // the host could not get what a worker needs, which says nothing of the module.
+  // Starts a worker that loads the module. The error message completes the sentence "FILE ...". kInvalid: the module
+  // refused, or its worker ended or sent malformed messages. kUnavailable, kConflict: the host could not get what a
+  // worker needs, which does not reflect on the module.
   static Result<std::unique_ptr<WorkerProcess>> start(const WorkerSetup& setup);
-  ~WorkerProcess() override;  // ends it
+  ~WorkerProcess() override;  // kills it
   WorkerProcess(const WorkerProcess&) = delete;
   WorkerProcess& operator=(const WorkerProcess&) = delete;
 
   const Booted& booted() const { return booted_; }
-  // From now on it is served; `context` and `tools` outlive it. Once, before the first call.
+  // Begins to serve its requests; `context` and `tools` outlive it. Called once, before the first call.
   void attach(PluginContext& context, WorkerToolBook& tools);
 
   struct Target {
     std::uint32_t row = 0;
     std::uint64_t lineage = 0;
   };
-  // Runs a call of this process over there and waits for its end, complete() included. Why it
-  // failed is told to the call's slot.
+  // Runs a call in the worker and waits for its end, complete() included. The reason of a failure is recorded in the
+  // call's slot.
   agentd_status call(const agentd_call& call, const Target& target);
 
-  // False when it has ended or is about to.
+  // False if it has ended or is being killed.
   bool usable() const { return gone_.load() == 0 && !killed_.load(); }
-  // There is one when it is not usable().
+  // Present if it is not usable().
   std::optional<WorkerEnd> ended() const;
   // REQUIRES: not usable().
   void wait_ended();
-  // It is not needed any more: it ends, and nobody waits for it yet.
+  // Ends a worker that is not needed any more; does not wait.
   void end_soon() { kill("it was not needed any more", EndKind::kWanted); }
   pid_t pid() const { return supervisor_.pid(id_); }
 
@@ -118,10 +117,10 @@ class WorkerProcess final : private RingListener::Ear {
   void give_up(Running& running, std::uint32_t reason, Milliseconds grace);
   agentd_status given_up(Running& running);
   agentd_status fail(Running& running, agentd_status status, std::string text);
-  // `wait` says how long the worker may take to take the reply, once there is one.
+  // `wait` gives the worker's time to take the reply, once there is one.
   LaneEnd serve(Lane& lane, const LaneMessage& request, std::string& body, BodyShare& share,
                 const std::function<LaneWait()>& wait);
-  // Answers a request whose body there was no room for.
+  // Answers a request whose body did not fit.
   LaneEnd refuse_body(Lane& lane, const LaneMessage& request, const LaneWait& wait);
   LaneEnd hand_reply(Lane& lane, const LaneMessage& reply, std::string_view body, const LaneWait& wait);
   agentd_status wait_completed(Running& running);
@@ -148,22 +147,22 @@ class WorkerProcess final : private RingListener::Ear {
   std::shared_ptr<AnswerRegion> region_;
   std::unique_ptr<ServiceDesk> desk_;  // made under mutex_; constant from attach() on
   WorkerSupervisor::Id id_ = 0;
-  std::string boot_;  // what it is still to be told; empty = it was told before it was there
+  std::string boot_;  // not yet sent to the worker; empty = it was sent at start
   Booted booted_;
 
   std::atomic<std::uint32_t> gone_{0};
   std::atomic<bool> killed_{false};
 
   mutable std::mutex mutex_;
-  std::condition_variable changed_;      // a lane is free, a service lane rang, the worker has ended
+  std::condition_variable changed_;      // a lane is free, a service lane rang, or the worker has ended
   std::vector<bool> busy_;               // call lanes; guarded by mutex_
   std::uint32_t rang_ = 0;               // service lanes; guarded by mutex_
-  std::string why_;                      // we ended it; guarded by mutex_
+  std::string why_;                      // why the host killed it; guarded by mutex_
   EndKind why_kind_ = EndKind::kWanted;  // guarded by mutex_
   std::uint64_t why_at_ns_ = 0;          // guarded by mutex_
   std::optional<WorkerEnd> end_;         // guarded by mutex_
   std::array<std::thread, AnswerRegion::kServiceLanes>
-      servers_;  // made by the listener's thread, joined when that does not look any more
+      servers_;  // made by the listener's thread, joined after it has stopped looking
 };
 
 }  // namespace agentd

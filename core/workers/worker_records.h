@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// worker_records.h - what workers answered when they had loaded their modules, kept from run to run.
+// worker_records.h - the workers' answers after loading their modules, kept from run to run.
 //
-// With it a module's rows are known without running a byte of it, so that its worker is started when
-// it is first asked. A record counts for the very bytes, configuration, grants and programs that it
-// was made with; anything else is a module that nobody has seen start.
+// With a record a module's rows are known without running a byte of it, so its worker can start at the first call. A
+// record applies only to the very bytes, configuration, grants and programs that it was made with.
 //
 // Threading: thread-safe; several processes may use one directory.
 
@@ -19,11 +18,10 @@ namespace agentd {
 
 class WorkerRecords {
  public:
-  // Made by the first keep(). One file for each path of a module.
+  // The first keep() makes the directory. It has one file per module path.
   explicit WorkerRecords(std::string directory) : directory_(std::move(directory)) {}
 
-  // `key`: a digest of all that the answer depends on. Absent for another key, and when the file is
-  // missing or cannot be read.
+  // `key`: a digest of all that the answer depends on. Absent for another key, or if the file is missing or unreadable.
   std::optional<Booted> find(std::string_view path, std::string_view key) const;
   Result<void> keep(std::string_view path, std::string_view key, const Booted& booted) const;
   void forget(std::string_view path) const;

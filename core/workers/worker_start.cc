@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// worker_start.cc - how an instance gets its process: on a thread of its own, with limits of its
-// own, while calls wait for it as long as they may.
+// worker_start.cc - starts an instance's process on a thread of its own, with limits of its own, while calls wait for
+// it as long as they may.
 #include <algorithm>
 #include <utility>
 
@@ -9,14 +9,14 @@
 namespace agentd {
 namespace {
 
-constexpr Milliseconds kSlice{20};  // how often a cancel word is looked at
+constexpr Milliseconds kSlice{20};  // how often a cancel word is checked
 
-// An error without a text: the dispatcher words what a deadline and a cancel mean.
+// An error without text: the dispatcher words deadlines and cancels.
 Error out_of_time(const agentd_live& live) {
   return is_cancelled(live) ? Error{Code::kCancelled, ""} : Error{Code::kUnavailable, ""};
 }
 
-// What it says of the plugin that a worker did not start: nothing when its host is the reason.
+// A failed start counts against the plugin unless the host is the reason.
 EndKind kind_of(const Error& error) {
   const bool of_host = error.code == Code::kUnavailable || error.code == Code::kConflict;
   return of_host ? EndKind::kCutShort : EndKind::kCrash;
@@ -68,7 +68,7 @@ Result<std::shared_ptr<WorkerPlugin::Start>> WorkerPlugin::begin_start(const Ins
   return start;
 }
 
-// On a thread of its own.
+// Runs on a thread of its own.
 void WorkerPlugin::finish_start(InstancePtr& instance, Start& start) {
   auto made = replace(*instance, start);
   if (!made && !ending_) log_.write(LogLevel::kInfo, name_, made.error().message);
@@ -77,7 +77,7 @@ void WorkerPlugin::finish_start(InstancePtr& instance, Start& start) {
     if (made) instance->process = *made;
     instance->start = nullptr;
   }
-  instance.reset();  // before anybody's call can have ended: it is idle then
+  instance.reset();  // before any call that waits for it can end: the instance is then idle
   const std::lock_guard lock(start.mutex);
   if (made)
     start.process = std::move(*made);
@@ -116,7 +116,7 @@ Result<WorkerPlugin::ProcessPtr> WorkerPlugin::replace(Instance& instance, Start
   return process;
 }
 
-// Until there may be a new worker. Who waits is told how long that is.
+// Waits until a new worker may start. Callers see how long that is.
 Result<void> WorkerPlugin::pause(Start& start) const {
   const Deadline begin{crashes_.next_start_ns()};
   std::unique_lock lock(start.mutex);
@@ -139,7 +139,7 @@ Result<WorkerPlugin::ProcessPtr> WorkerPlugin::make(Instance& instance, NoStart&
   const Booted& booted = process->booted();
   if (!is_same(booted, booted_)) {
     if (placing_.records != nullptr) placing_.records->forget(path_);
-    return Error{Code::kInvalid, "it is not what it was at first"};
+    return Error{Code::kInvalid, "the restarted module reports other rows than at its first start"};
   }
   {
     const std::lock_guard lock(tools_mutex_);
