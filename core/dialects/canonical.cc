@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// canonical.cc - agentd's own answer object, and the protocol of hooks that name no dialect.
+// canonical.cc - reads agentd's own answer object, and speaks the protocol of hooks that name no dialect.
 #include <algorithm>
 #include <array>
 
@@ -16,8 +16,8 @@ constexpr std::array<std::string_view, 8> kActions{"none",    "block",   "stop_r
 
 bool is_stop(std::uint32_t event) { return event == AGENTD_EVENT_AGENT_STOP || event == AGENTD_EVENT_SUBAGENT_STOP; }
 
-// One answer being read. Every key is asked for once, whatever the action, so that what is left is
-// unknown; a key that this action or event cannot use is a warning.
+// Reads one answer. It asks for every key once, whatever the action, so that the remaining keys are unknown; a key that
+// this action or event cannot use is a warning.
 class Canonical {
  public:
   Canonical(std::uint32_t event, JsonView payload, JsonView answer)
@@ -45,7 +45,7 @@ class Canonical {
     if (std::find(kActions.begin(), kActions.end(), action_) != kActions.end()) return true;
     const std::string near = nearest_of(action_, {kActions.begin(), kActions.end()});
     made_.fail("the action " + in_quotes(action_) +
-               (near.empty() ? " is none of none, block, stop_run, continue, compact, summary, replace, callback"
+               (near.empty() ? " must be none, block, stop_run, continue, compact, summary, replace or callback"
                              : " is not known: did you mean '" + near + "'?"));
     return false;
   }
@@ -121,7 +121,7 @@ class Canonical {
       made_.fail("the key 'input' must be an object, or a text that holds one, not " + std::string(type_name(input)));
   }
 
-  // What the payload shows as `output` is an object; its content is what can be rewritten.
+  // The payload's `output` is an object; its `content` is the part that can be rewritten.
   void read_output() {
     JsonView output = keys_.get("output");
     if (!output.exists()) return;
@@ -190,14 +190,14 @@ class Canonical {
       made_.add(std::move(action), "action: callback");
   }
 
-  // At before_compaction the key alone is enough: a summary cannot mean anything else there.
+  // At before_compaction the key alone is enough: there a summary has only one meaning.
   void add_summary() {
     const bool before = made_.event() == AGENTD_EVENT_BEFORE_COMPACTION;
     if (action_ != "summary" && !(before && summary_ && action_ == "none")) {
       if (summary_) made_.warn("summary was ignored: it needs action 'summary'");
       return;
     }
-    // There it is applied as it is, and nothing may be made of nothing.
+    // At before_compaction the summary is applied unchanged, so it must not be empty.
     if (before && trimmed(summary_.value_or("")).empty()) return made_.fail("its summary is empty");
     Action action;
     action.kind = AGENTD_ACT_SUMMARY;
@@ -212,7 +212,7 @@ class Canonical {
     if (keep_tokens_) made_.set(AGENTD_KEY_KEEP_TOKENS, *keep_tokens_, "", "keep_tokens");
   }
 
-  // ---- going on
+  // ---- continuing the run
 
   void read_messages() {
     const JsonView messages = keys_.array("messages");
@@ -322,7 +322,7 @@ Verdict strict(const HookDefinition& hook, Verdict verdict) {
   return verdict;
 }
 
-// A code other than 0 is a failure, 2 like any other: that is Kodelet's rule.
+// Kodelet's rule: every exit code but 0 is a failure, 2 included.
 Verdict interpret_agentd(const HookDefinition& hook, JsonView payload, const RawAnswer& answer) {
   VerdictMaker made(hook.event);
   if (made.fails_by_end(hook, answer)) return made.take();

@@ -77,7 +77,7 @@ struct NumberedLines {
   std::uint64_t first = 0, count = 0;
 };
 
-// What read_file answers, "     7\ttext" a line, as the file has it; nothing when a line has another form.
+// Parses read_file's output, "     7\ttext" per line; nothing if a line has another form.
 std::optional<NumberedLines> numbered_lines(std::string_view content) {
   NumberedLines out;
   for (std::size_t at = 0; at < content.size();) {
@@ -105,12 +105,12 @@ void write_read_file(JsonWriter& out, JsonView input, std::string_view path, std
   out.member("type", "text").key("file").begin_object().member("filePath", path);
   out.member("content", lines ? std::string_view(lines->text) : content);
   if (lines) out.member("numLines", lines->count).member("startLine", lines->first);
-  // Of a part nobody has counted the rest.
+  // The total is known only if the complete file was read.
   if (lines && !input["offset"].exists() && !input["limit"].exists()) out.member("totalLines", lines->count);
   out.end_object();
 }
 
-// Scripts that were written from its pages ask for `success`, which its own tools do not have.
+// Scripts written from Claude's documentation read `success`, which its own tools do not send.
 void write_written_file(JsonWriter& out, JsonView input, std::string_view path, std::string_view content) {
   const bool made = content.starts_with("made ");
   out.member("type", made ? "create" : "update").member("filePath", path);
@@ -126,10 +126,10 @@ void write_edited_file(JsonWriter& out, JsonView input, std::string_view path, s
   out.member("replaceAll", input["replace_all"].bool_or(false)).member("success", true).member("content", content);
 }
 
-// What glob and grep answer: a result a line, and notes in brackets about what is not shown.
+// The answer of glob and grep: one result per line, and notes in brackets about results that are left out.
 struct SearchAnswer {
   std::vector<std::string_view> lines;
-  std::uint64_t more = 0;  // results that are not shown
+  std::uint64_t more = 0;  // results that are left out
   bool cut = false, ended_early = false;
 };
 
@@ -188,11 +188,11 @@ void write_grep(JsonWriter& out, JsonView input, const SearchAnswer& answer) {
     out.member("numFiles", lines).member("numMatches", matches);
   else
     out.member("numFiles", 0).member("numLines", lines);
-  // Of a part nobody has counted the rest.
+  // The total is unknown when the answer was cut.
   if (mode == "content" && !answer.cut) out.member("totalLines", lines);
 }
 
-// What Claude's own tools answer; scripts read these keys.
+// The response in the shape of Claude's own tools, whose keys scripts read.
 void write_response(JsonWriter& out, JsonView payload) {
   const std::string_view tool = tool_of(payload);
   const JsonView input = tool_input_of(payload);
@@ -227,7 +227,7 @@ void write_after_tool(JsonWriter& out, JsonView payload) {
   out.member("duration_ms", payload["duration_ms"].uint_or(0));
 }
 
-// A command's exit code stands at the end here, and at the beginning there.
+// agentd puts a command's exit code at the end, Claude at the beginning.
 std::string failure_text(std::string_view text) {
   constexpr std::string_view kMark = "[exit code ";
   const std::size_t at = text.rfind(kMark);
@@ -260,7 +260,7 @@ void write_permission(JsonWriter& out, JsonView payload) {
   out.end_array();
 }
 
-// The agent that is none of the user's own.
+// Claude's name of the agent type that is not user-defined.
 std::string_view agent_type(JsonView payload) {
   const std::string_view type = text_of(payload["agent"]["type"]);
   return type == "general" ? "general-purpose" : type;
@@ -371,9 +371,8 @@ std::string subject(const HookDefinition& hook, JsonView payload) {
   return std::string(text);
 }
 
-// Scripts ask whether they run below Claude Code, and are silently off when they do not.
-// They append `export` lines for later commands to CLAUDE_ENV_FILE, and stop when it is not set.
-// No command here reads them, so they go nowhere.
+// Some scripts disable themselves silently unless they run under Claude Code (CLAUDECODE). Some append `export` lines
+// for later commands to CLAUDE_ENV_FILE and stop if it is not set; agentd's commands do not read that file.
 std::vector<std::string> environment(const HookDefinition& hook, JsonView payload, const DialectContext& context) {
   const std::string project = context.project_dir.empty() ? std::string(text_of(payload["cwd"])) : context.project_dir;
   std::vector<std::string> out{"CLAUDE_PROJECT_DIR=" + project, "CLAUDECODE=1", "CLAUDE_CODE_ENTRYPOINT=cli",
@@ -383,7 +382,7 @@ std::vector<std::string> environment(const HookDefinition& hook, JsonView payloa
   return out;
 }
 
-// A prompt waits for its hooks at the screen; everything else has ten minutes since 2.1.3.
+// A prompt's hooks have 30 s, since the user waits for them; all others have ten minutes since Claude Code 2.1.3.
 std::optional<Milliseconds> time(std::uint32_t event) {
   return event == AGENTD_EVENT_USER_MESSAGE_SEND ? Milliseconds(30'000) : Milliseconds(600'000);
 }

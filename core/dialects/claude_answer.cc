@@ -15,8 +15,8 @@ bool is_after_tool(std::uint32_t event) {
   return event == AGENTD_EVENT_AFTER_TOOL_CALL || event == AGENTD_EVENT_TOOL_CALL_FAILED;
 }
 
-// The events at which "block" stops what they announce. SubagentStart is none of them: Claude shows
-// the text and starts the agent.
+// True if "block" stops the event's action. SubagentStart is not one of these: Claude shows the text and starts the
+// agent.
 bool can_block(std::uint32_t event) {
   return event == AGENTD_EVENT_BEFORE_TOOL_CALL || event == AGENTD_EVENT_PERMISSION_REQUEST ||
          event == AGENTD_EVENT_USER_MESSAGE_SEND || event == AGENTD_EVENT_BEFORE_COMPACTION;
@@ -35,7 +35,7 @@ std::string no_stop_reason(const HookDefinition& hook) {
   return "the hook " + hook.name + " ended the run and gave no reason";
 }
 
-// What "block" means at each event. `what` is named when it can mean nothing.
+// Turns "block" into the event's action. `what` names it in the warning where it has no effect.
 void take_block(const HookDefinition& hook, VerdictMaker& made, std::string_view reason, std::string_view what) {
   const std::string text = reason.empty() ? default_reason(hook) : std::string(reason);
   if (can_block(made.event())) {
@@ -45,7 +45,7 @@ void take_block(const HookDefinition& hook, VerdictMaker& made, std::string_view
   } else if (is_after_tool(made.event())) {
     made.context(text, what);
   } else {
-    made.warn(std::string(what) + " stops nothing at " + event_label(hook) +
+    made.warn(std::string(what) + " cannot stop anything at " + event_label(hook) +
               (reason.empty() ? "" : ": " + first_line(reason)));
     if (made.can(AGENTD_ACT_SYSTEM_MESSAGE)) made.notice(reason, what);
   }
@@ -64,7 +64,7 @@ std::string joined_texts(JsonView list) {
   return out;
 }
 
-// A result in any of the shapes that Claude's tools have, as the text that the model reads.
+// A tool result in any of the shapes that Claude's tools have, as the text that the model reads.
 std::string output_text(JsonView value) {
   if (value.is_string()) return std::string(value.string_or(""));
   if (value.is_array() && value.at(0)["text"].is_string()) return joined_texts(value);
@@ -113,7 +113,7 @@ class ClaudeAnswer {
   }
 
  private:
-  // It answers at once and works on behind our back: no opinion.
+  // An async answer: the hook continues in the background and returns no decision.
   void read_async() {
     keys_.ignore({"asyncTimeout", "suppressOutput", "systemMessage"});
     keys_.blame_unknown();
@@ -125,7 +125,7 @@ class ClaudeAnswer {
       made_.warn("hookSpecificOutput is for " + in_quotes(*name) + ", but the event is " + event_label(hook_));
   }
 
-  // continue: false beats every decision.
+  // continue: false takes precedence over every decision.
   void end_run(std::string_view stop_reason) {
     const std::string_view reason = stop_reason.empty() ? std::string_view(reason_) : stop_reason;
     if (made_.can(AGENTD_ACT_STOP_RUN))
@@ -155,7 +155,7 @@ class ClaudeAnswer {
     const std::string name = inner_.name("permissionDecision");
     std::uint32_t decision = permission_of(*word);
     if (*word == "defer") {
-      made_.warn(name + ": defer cannot pause the run; it asks");
+      made_.warn(name + ": defer cannot pause the run; the user is asked instead");
       decision = AGENTD_PERMISSION_ASK;
     }
     if (decision == 0)
@@ -166,7 +166,7 @@ class ClaudeAnswer {
       made_.permission(decision, reason, false, name);
   }
 
-  // PermissionRequest's own object. An allow is for the input that goes with it.
+  // The object of PermissionRequest. An allow applies to the input that it comes with.
   void read_request() {
     const JsonView request = inner_.object("decision");
     if (!request.exists()) return;
@@ -221,8 +221,7 @@ class ClaudeAnswer {
   std::string reason_;
 };
 
-// Text that is no object is context at some events, more instructions at one, and nothing
-// elsewhere.
+// Text that is not an object is context at some events, custom instructions at one, and ignored elsewhere.
 void take_text(const HookDefinition& hook, const ParsedOutput& output, VerdictMaker& made) {
   if (!output.problem.empty()) return made.fail(output.problem);
   if (takes_plain_text(made.event()))
@@ -252,7 +251,8 @@ void take_output(const HookDefinition& hook, JsonView payload, const RawAnswer& 
 
 }  // namespace
 
-// 2 blocks whatever was written, its reason is standard error; another code is a failure that may still say no.
+// Exit code 2 blocks whatever the output says, with standard error as the reason. Another code is a failure, whose
+// output may still refuse.
 Verdict interpret_claude(const HookDefinition& hook, JsonView payload, const RawAnswer& answer) {
   constexpr int kBlockCode = 2;
   VerdictMaker made(hook.event);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// claude_settings.cc - the `hooks` of a settings.json of Claude Code, or of a plugin's hooks.json.
+// claude_settings.cc - reads the `hooks` of Claude Code's settings.json or of a plugin's hooks.json.
 #include <algorithm>
 #include <array>
 #include <cctype>
@@ -13,8 +13,8 @@
 namespace agentd {
 namespace {
 
-// Variables that the loader or an interpreter takes code from before the program's first line, and those
-// that agentd sets itself.
+// True for variables that agentd sets itself, and for those from which a loader or interpreter takes code before the
+// program's first line.
 bool is_taken(std::string_view name) {
   static constexpr std::array<std::string_view, 9> kCode{"BASH_ENV",     "ENV",           "GLIBC_TUNABLES",
                                                          "NODE_OPTIONS", "PERL5OPT",      "RUBYOPT",
@@ -28,8 +28,8 @@ bool is_taken(std::string_view name) {
 
 bool is_name_byte(char c) { return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_'; }
 
-// An argument as a word of the shell, its ${NAME} left to the shell. Arguments reach no shell in
-// Claude Code either, which puts its own variables in before it starts the program.
+// The argument as a shell word whose ${NAME} the shell expands. Claude Code itself runs such arguments without a shell
+// and expands its own variables first.
 std::string shell_word(std::string_view argument) {
   std::string out = "'";
   for (std::size_t i = 0; i < argument.size(); ++i) {
@@ -53,7 +53,7 @@ bool is_variable(std::string_view name) {
          std::isdigit(static_cast<unsigned char>(name[0])) == 0;
 }
 
-// "$NAME" of a header as "${NAME}", the one form that a definition knows.
+// "$NAME" of a header as "${NAME}", the only form that a definition has.
 std::string with_braces(std::string_view value) {
   std::string out;
   for (std::size_t i = 0; i < value.size(); ++i) {
@@ -66,7 +66,7 @@ std::string with_braces(std::string_view value) {
   return out;
 }
 
-// The folder of the plugin that a hooks/hooks.json belongs to; empty for all other settings.
+// The folder of the plugin whose hooks/hooks.json this is; empty for other settings.
 std::string plugin_root(std::string_view path) {
   std::error_code failed;
   const auto file = std::filesystem::absolute(std::filesystem::path(path), failed);
@@ -81,7 +81,7 @@ class ClaudeSettings : public SettingsGroups {
   ClaudeSettings(std::string_view json, std::string_view path, std::string_view prefix)
       : SettingsGroups(Dialect::kClaude, json, path, prefix), plugin_(plugin_root(path)) {}
 
-  // The settings' `env`: for every hook of the file.
+  // Reads the settings' `env`, which applies to every hook of the file.
   void read_environment(JsonView root) {
     JsonView variables = root["env"];
     for (std::size_t i = 0; i < variables.size() && variables.is_object(); ++i) {
@@ -89,8 +89,8 @@ class ClaudeSettings : public SettingsGroups {
       const JsonView value = variables.at(i);
       if (is_taken(name) || !is_variable(name))
         file_problem("the variable " + in_quotes(name) + " of 'env' is not given to the hooks: " +
-                     (is_taken(name) ? "it is agentd's, or decides what code a program loads"
-                                     : "a name has letters, digits and _"));
+                     (is_taken(name) ? "agentd sets it, or it controls which code a program loads"
+                                     : "a name may only have letters, digits and _"));
       else if (!value.is_string() && !value.is_number() && !value.is_bool())
         file_problem("the variable " + in_quotes(name) + " of 'env' is not given to the hooks: it is " +
                      std::string(type_name(value)) + ", not a text");
@@ -118,9 +118,9 @@ class ClaudeSettings : public SettingsGroups {
   bool refuse_type(const HookDefinition& hook, const std::string& type, const std::string& at) {
     static constexpr std::array<std::string_view, 3> kTypes{"prompt", "agent", "mcp_tool"};
     if (std::find(kTypes.begin(), kTypes.end(), type) != kTypes.end())
-      problem(at, "a handler of the type " + in_quotes(type) + " cannot be carried over");
+      problem(at, "a handler of the type " + in_quotes(type) + " is not supported");
     else
-      mistake(hook, at, "a handler of the unknown type " + in_quotes(type) + " cannot be carried over");
+      mistake(hook, at, "a handler of the unknown type " + in_quotes(type) + " is not supported");
     return false;
   }
 
@@ -159,7 +159,7 @@ class ClaudeSettings : public SettingsGroups {
     for (const std::string& word : words) (hook.command += ' ') += shell_word(word);
   }
 
-  // The hooks of a plugin name its folder; elsewhere nobody can tell which one is meant.
+  // A plugin's hooks name its folder; in other files CLAUDE_PLUGIN_ROOT has no value.
   void fill_plugin(HookDefinition& hook, const std::string& at) {
     const std::string variable = "CLAUDE_PLUGIN_ROOT";
     if (!plugin_.empty())
@@ -184,7 +184,7 @@ class ClaudeSettings : public SettingsGroups {
       hook.command.clear();
       return true;
     }
-    problem(at, "a hook for the shell " + in_quotes(*shell) + " cannot be carried over");
+    problem(at, "a hook for the shell " + in_quotes(*shell) + " is not supported");
     return false;
   }
 
@@ -206,12 +206,12 @@ class ClaudeSettings : public SettingsGroups {
     return true;
   }
 
-  // A rule that cannot be read is dropped and the hook is asked always: nothing slips past a guard.
+  // An unreadable rule is dropped, so the hook is always called: a guard must not miss a call.
   void fill_rule(HookDefinition& hook, JsonView handler, const std::string& at) {
     hook.if_rule = text(handler, "if", at).value_or("");
     const auto readable = if_rule_holds(hook, JsonView());
     if (readable) return;
-    problem(at + "/if", readable.error().message + "; the hook is asked always");
+    problem(at + "/if", readable.error().message + "; the hook is called for every use of its tools");
     hook.if_rule.clear();
   }
 
@@ -236,7 +236,7 @@ class ClaudeSettings : public SettingsGroups {
 }  // namespace
 
 Result<DefinitionSet> read_claude_settings(std::string_view text, std::string_view path, std::string_view prefix) {
-  // An editor may have put a mark there; Claude Code reads past it.
+  // Claude Code skips a byte order mark, which some editors write.
   constexpr std::string_view kByteOrderMark = "\xEF\xBB\xBF";
   if (text.starts_with(kByteOrderMark)) text.remove_prefix(kByteOrderMark.size());
   const auto json = JsonDocument::parse(text);

@@ -122,7 +122,7 @@ bool has_any(JsonView object, std::initializer_list<std::string_view> keys) {
   });
 }
 
-// Whether it says why, and not what.
+// True if the answer has a reason but no decision.
 bool gives_reason_alone(JsonView answer) {
   bool reason = false, decision = false;
   for (const JsonView object : {answer, answer["hookSpecificOutput"], answer["hook_specific_output"]}) {
@@ -136,11 +136,10 @@ bool gives_reason_alone(JsonView answer) {
 
 }  // namespace
 
-// A guard that says nothing but what nobody understands has not agreed, in whatever form its tool would have let it
-// pass.
+// A guard whose only answer is not understood has not agreed, even where its own tool would let the call pass.
 Verdict interpret(const HookDefinition& hook, JsonView payload, const RawAnswer& answer) {
   Verdict verdict = translator_of(hook.dialect).interpret(hook, payload, answer);
-  // System messages and injected context are no decision.
+  // System messages and injected context are not decisions.
   const bool decides = std::any_of(verdict.actions.begin(), verdict.actions.end(), [](const Action& action) {
     return action.kind != AGENTD_ACT_SYSTEM_MESSAGE && action.kind != AGENTD_ACT_INJECT_CONTEXT;
   });
@@ -152,7 +151,7 @@ Verdict interpret(const HookDefinition& hook, JsonView payload, const RawAnswer&
              output.kind == ParsedOutput::Kind::kText || output.kind == ParsedOutput::Kind::kBroken) {
     why = output.problem.empty() ? "it begins with '" + first_line(output.text, 80) + "'" : output.problem;
   } else if (output.kind == ParsedOutput::Kind::kObject && gives_reason_alone(output.root())) {
-    why = "it gives a reason and no decision";
+    why = "it gives a reason but no decision";
   } else {
     return verdict;
   }
@@ -184,7 +183,7 @@ Result<DefinitionSet> read_settings(Dialect dialect, std::string_view text, std:
   const auto read = translator_of(dialect).read_settings;
   if (read != nullptr) return read(text, path, prefix);
   return Error{Code::kInvalid, std::string(path) + ": the dialect " + std::string(name_of(dialect)) +
-                                   " has no settings file with hooks; claude, docker and gemini have one"};
+                                   " has no settings file with hooks; use claude, docker or gemini"};
 }
 
 }  // namespace agentd

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// dialect.h - between agentd's events and answers and those of the tool that a hook was written for.
+// dialect.h - translates between agentd's events and answers and those of the tool that a hook was written for.
 //
-// Going out, a hook gets the object that its own tool would have sent: built from the one canonical
-// payload (payload_json.h), never a union of everybody's keys, with the tool names and argument keys of
-// that tool. Coming back, its exit code and output become actions; what the dialect does not know, or
-// what is not legal for the event, is a warning and never silence.
+// Outgoing: a hook gets the object that its own tool would have sent, built from the one canonical payload
+// (payload_json.h), with that tool's tool names and argument keys and no others. Incoming: its exit code and output
+// become actions. Anything that the dialect does not know or the event does not allow is a warning, never ignored
+// silently.
 //
 // Threading: pure functions.
 
@@ -23,36 +23,36 @@ namespace agentd {
 
 // ---- names
 
-// AGENTD_EVENT_ of a dialect's event name; 0 = this dialect has no such event, or it has no counterpart.
+// AGENTD_EVENT_ for a dialect's event name; 0 = the dialect has no such event, or agentd has no counterpart.
 std::uint32_t canonical_event(Dialect dialect, std::string_view foreign);
-// "PreToolUse" of AGENTD_EVENT_BEFORE_TOOL_CALL; empty = none.
+// "PreToolUse" for AGENTD_EVENT_BEFORE_TOOL_CALL; empty = none.
 std::string_view foreign_event(Dialect dialect, std::uint32_t event);
-// "Bash" of "bash"; a name that has no counterpart is kept; mcp names follow the dialect's form.
+// "Bash" for "bash". Names without a counterpart are kept; MCP names follow the dialect's form.
 std::string foreign_tool(Dialect dialect, std::string_view tool);
-// All that the dialect calls it: some tools have an older name, or a newer one, beside it.
+// All of the dialect's names for the tool: some have an older or a newer name as well.
 std::vector<std::string> foreign_tools(Dialect dialect, std::string_view tool);
 std::string canonical_tool(Dialect dialect, std::string_view tool);
-// The input object of a tool with the dialect's keys (file_path, cmd), and back again. Keys that have no
-// counterpart are kept. Both return compact JSON; a text that is no object is returned as it is. `cwd` is
-// what paths are relative to, for dialects whose hooks get them absolute; empty = as they are.
+// The input object of a tool with the dialect's keys (file_path, cmd), and back. Keys without a counterpart are kept.
+// Both return compact JSON; text that is not an object is returned unchanged. Paths are made absolute with `cwd` for
+// dialects whose hooks expect that; empty = unchanged.
 std::string foreign_input(Dialect dialect, std::string_view tool, JsonView input, std::string_view cwd = {});
 std::string canonical_input(Dialect dialect, std::string_view tool, JsonView input);
 
 // ---- shell
 
-// What runs a command line. Those of the other tools are written for bash: they use [[ ]], and an
-// `echo` that leaves the backslashes of a JSON object alone, which that of a plain sh does not.
+// The shell for command lines. Other tools' command lines are written for bash: they use [[ ]], and an `echo` that
+// leaves the backslashes of a JSON object alone, unlike plain sh.
 std::string shell_of(Dialect dialect);
 
 // ---- time
 
-// How long the dialect's own tool lets a hook of the event run that names no time. nullopt = as
-// long as agentd's own hooks (hooks.deadline_ms), and at the end of a session.
+// The dialect's own time limit for a hook of the event that sets none. nullopt = agentd's (hooks.deadline_ms); also at
+// the end of a session.
 std::optional<Milliseconds> default_time(Dialect dialect, std::uint32_t event);
 
 // ---- out
 
-// What the dialects want and the canonical payload does not have.
+// Values that dialects need and the canonical payload does not have.
 struct DialectContext {
   std::string transcript_path;  // claude, gemini; empty = none
   std::string timestamp;        // ISO 8601, UTC
@@ -60,17 +60,17 @@ struct DialectContext {
   std::string project_dir;
 };
 
-// The one JSON object on the hook's standard input. REQUIRES: `payload` is the canonical object.
+// The JSON object for the hook's standard input. REQUIRES: `payload` is the canonical object.
 std::string dialect_input(const HookDefinition& hook, JsonView payload, const DialectContext& context);
 
-// What the matcher is tested against: the dialect's names of the tool, the source, trigger or reason; one that
-// matches is enough. None when the event has no subject, and then every matcher matches.
+// The strings that the matcher is tested against: the dialect's names of the tool, the source, trigger or reason; one
+// match is enough. Empty if the event has no subject: then every matcher matches.
 std::vector<std::string> matcher_subjects(const HookDefinition& hook, JsonView payload);
-// claude's `if`: "Bash(git *)", "Edit(src/**)", "Read". An empty rule is true; kInvalid for one that
-// cannot be read.
+// Evaluates claude's `if`: "Bash(git *)", "Edit(src/**)", "Read". An empty rule is true. kInvalid: the rule cannot be
+// read.
 Result<bool> if_rule_holds(const HookDefinition& hook, JsonView payload);
 
-// CLAUDE_PROJECT_DIR, GEMINI_... : "NAME=value", beside the runtime's own.
+// "NAME=value" entries in addition to the runtime's own, such as CLAUDE_PROJECT_DIR.
 std::vector<std::string> dialect_environment(const HookDefinition& hook, JsonView payload,
                                              const DialectContext& context);
 
@@ -81,43 +81,42 @@ struct RawAnswer {
   End end = End::kExited;
   int code = 0;                // exit code, or the signal's number
   std::string out, err;        // standard output and standard error; a webhook's body is `out`
-  bool out_over_cap = false;   // more than the cap was written; `out` is not whole
+  bool out_over_cap = false;   // more than the cap was written; `out` is incomplete
   std::string problem;         // kNotStarted: one sentence
   int http_status = 0;         // webhooks; 0 = no answer
-  std::uint32_t children = 0;  // processes that had to be ended with the program
+  std::uint32_t children = 0;  // processes that had to be killed with the program
 };
 
 struct Verdict {
-  std::vector<Action> actions;        // legal ones, in order; targets set
+  std::vector<Action> actions;        // legal for the event, in order; targets set
   bool failed = false;                // follows the hook's on_failure
   bool timed_out = false;             // a failure by deadline
   std::string failure;                // one sentence
   std::vector<std::string> warnings;  // unknown keys, illegal answers, non-blocking errors
-  std::uint32_t children = 0;         // processes that had to be ended with the program
+  std::uint32_t children = 0;         // processes that had to be killed with the program
 };
 
-// False when no answer of the hook, in its dialect or by its `do`, replaces the event's text.
+// False if no answer of the hook, in its dialect or by its `do`, replaces the event's text.
 bool may_rewrite(const HookDefinition& hook);
 
-// Never fails itself: whatever came is an answer, a failure or a warning.
+// Turns an answer into actions, a failure or warnings. Does not fail itself.
 Verdict interpret(const HookDefinition& hook, JsonView payload, const RawAnswer& answer);
 
-// The canonical answer object, the one form that executables, webhooks, `do:` and recipes write:
-// {action: none|block|stop_run|continue|compact|summary|replace|callback, reason, message, input, output,
-// messages, replace_messages, summary, custom_instructions, strategy, keep_tokens, model,
-// additional_context, system_message, permission, tools{enable,disable}, callback{recipe,args},
-// then: stop|continue}, and Kodelet's legacy keys blocked, follow_up_messages. Absent, null and "" are
-// different: absent has no opinion, null is absent, "" is an empty text.
+// Reads the canonical answer object, which executables, webhooks, `do:` and recipes write: {action:
+// none|block|stop_run|continue|compact|summary|replace|callback, reason, message, input, output, messages,
+// replace_messages, summary, custom_instructions, strategy, keep_tokens, model, additional_context, system_message,
+// permission, tools{enable,disable}, callback{recipe,args}, then: stop|continue}, and Kodelet's legacy keys blocked,
+// follow_up_messages. An absent key and null mean no answer; "" is an empty text.
 Verdict interpret_canonical(std::uint32_t event, JsonView payload, JsonView answer);
 
 // ---- whole files
 
-// A settings file of another tool: {"hooks": {...}} of Claude Code or Gemini CLI (JSON), or a
-// `hooks:` block of docker-agent (YAML, at the top or below agents.NAME). `prefix` begins the hooks' names ("claude").
-// kInvalid: not readable at all, "FILE:LINE:COLUMN: what" where the syntax tells.
+// Reads another tool's settings file: {"hooks": {...}} of Claude Code or Gemini CLI (JSON), or a `hooks:` block of
+// docker-agent (YAML, at the top or below agents.NAME). `prefix` begins the hooks' names ("claude"). kInvalid: the file
+// is unreadable; "FILE:LINE:COLUMN: what" for syntax errors.
 Result<DefinitionSet> read_settings(Dialect dialect, std::string_view text, std::string_view path,
                                     std::string_view prefix);
-// By name and content of a file: settings.json below .claude or .gemini, YAML with a docker block.
+// Guesses from a file's name and content: settings.json below .claude or .gemini, YAML with a docker block.
 std::optional<Dialect> guess_dialect(std::string_view path, std::string_view text);
 
 }  // namespace agentd

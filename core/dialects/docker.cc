@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// docker.cc - docker-agent's hooks: what they read and what they answer.
+// docker.cc - docker-agent's hooks: their input and their answers.
 #include "core/dialects/docker.h"
 
 #include <algorithm>
@@ -21,7 +21,7 @@ void write_usage(JsonWriter& out, JsonView usage) {
   out.member("cached_input_tokens", usage["cache_read_tokens"].uint_or(0));
   out.member("cached_write_tokens", usage["cache_write_tokens"].uint_or(0));
   out.member("reasoning_tokens", usage["reasoning_tokens"].uint_or(0)).end_object();
-  // Absent = no price is known; 0 = it cost nothing.
+  // Absent = the price is unknown; 0 = it cost nothing.
   if (usage["cost_usd"].is_number()) out.key("cost").real(usage["cost_usd"].number_or(0));
 }
 
@@ -52,7 +52,7 @@ std::string_view turn_reason(JsonView payload) {
   return payload["final"].bool_or(false) ? "normal" : "continue";
 }
 
-// What the last user message says: no tool's result, no summary, nothing that a hook put there.
+// The text of the last user message, without tool results, summaries and text added by hooks.
 std::string last_user_message(JsonView messages) {
   for (std::size_t i = messages.size(); i-- > 0;) {
     const JsonView message = messages.at(i);
@@ -201,7 +201,7 @@ class DockerAnswer {
   }
 
  private:
-  // What the event cannot use is dropped with a word, as docker-agent drops it.
+  // A key that the event cannot use is dropped with a warning, as in docker-agent.
   bool usable(bool there, bool supported, std::string_view key) {
     if (there && !supported)
       verdict_.warn(std::string(key) + " has no effect at " + std::string(event_.name) + " and was ignored");
@@ -251,23 +251,23 @@ class DockerAnswer {
     const std::string reason = inner_.text("permission_decision_reason").value_or("");
     if (word.empty()) return;
     if (word != "allow" && word != "ask" && word != "deny")
-      return verdict_.fail("the permission_decision " + in_quotes(word) + " is none of allow, ask, deny");
+      return verdict_.fail("the permission_decision " + in_quotes(word) + " must be allow, ask or deny");
     if (!usable(true, event_.decision || event_.approval, "permission_decision")) return;
     if (word == "deny")
       verdict_.permission(AGENTD_PERMISSION_DENY, reason.empty() ? "a hook denied it and gave no reason" : reason,
                           false, "permission_decision");
     else if (word == "ask" && event_.decision)
       verdict_.permission(AGENTD_PERMISSION_ASK, reason, false, "permission_decision");
-    // A guard's "allow" is advice: it never stands in for the user's.
+    // A guard's "allow" is only advice: it never replaces the user's answer.
     else if (word == "allow" && event_.name != "tool_guard")
       verdict_.permission(AGENTD_PERMISSION_ALLOW, reason, false, "permission_decision");
   }
 
   void take_block() {
     const std::string decision = keys_.text("decision").value_or("");
-    // Scripts of its older releases write "allow" for no opinion; it skips no question.
+    // Scripts for older releases write "allow" when they have no objection; it skips no question.
     if (!decision.empty() && decision != "block" && decision != "allow")
-      return verdict_.fail("the decision " + in_quotes(decision) + " is not known: only block is");
+      return verdict_.fail("the decision " + in_quotes(decision) + " must be block");
     const bool goes_on = keys_.boolean("continue").value_or(true);
     std::string why = keys_.text("stop_reason").value_or("");
     if (goes_on) why.clear();
@@ -287,7 +287,7 @@ class DockerAnswer {
   }
 
  private:
-  // ---- strict_output: whatever the event cannot use is an error
+  // ---- strict_output: a key that the event cannot use is an error
 
   void check_strict() {
     for (std::size_t i = 0; i < answer_.size(); ++i) check_key(answer_.key_at(i), kKeys);
@@ -338,7 +338,7 @@ class DockerAnswer {
   JsonView answer_;
 };
 
-// Plain text is context where the event takes any, and else says nothing.
+// Plain text is context where the event takes context, and is otherwise ignored.
 Verdict interpret_text(const HookDefinition& hook, const ParsedOutput& output) {
   const DockerEvent& event = docker_event_of(hook);
   VerdictMaker verdict(hook.event);
@@ -352,7 +352,7 @@ Verdict interpret_text(const HookDefinition& hook, const ParsedOutput& output) {
   else if (!output.problem.empty())
     verdict.fail(output.problem);
   else if (event.can_block)
-    verdict.warn("its output is plain text, which means nothing at " + std::string(event.name) + ": " +
+    verdict.warn("its output is plain text, which has no effect at " + std::string(event.name) + ": " +
                  in_quotes(first_line(output.text, 60)));
   return verdict.take();
 }

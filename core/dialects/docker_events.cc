@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// docker_events.cc - docker-agent's events, and which of ours they are.
+// docker_events.cc - docker-agent's events and their counterparts in agentd.
 #include <algorithm>
 
 #include "core/dialects/docker.h"
@@ -8,7 +8,7 @@
 namespace agentd {
 namespace {
 
-// Rewriters run before guards and guards before the rest, as docker-agent's phases do.
+// Rewriters run before guards, and guards before all others, as in docker-agent's phases.
 constexpr int kTransform = 20, kGuard = 10;
 
 DockerEvent of(std::string_view name, std::uint32_t event, std::uint32_t second = 0) {
@@ -92,7 +92,7 @@ std::vector<DockerEvent> other_events() {
       with_context(of("session_start", AGENTD_EVENT_SESSION_START), true),
       of("session_end", AGENTD_EVENT_SESSION_END),
       only_when(blocking(with_context(of("user_prompt_submit", kMessage))), "source != \"hook\""),
-      // A message that waits for the end of a turn is here one that a hook adds there.
+      // A message that waits for the end of a turn corresponds to a message that a hook adds there.
       only_when(blocking(with_context(of("user_followup_submit", kMessage))), "source == \"hook\""),
       before_compaction,
       pre_compact,
@@ -104,9 +104,9 @@ std::vector<DockerEvent> other_events() {
       of("notification", AGENTD_EVENT_NOTIFICATION),
       nowhere("user_steering_messages_submit", "agentd takes no messages while a turn runs"),
       nowhere("on_user_input", "agentd does not announce that it waits for the user"),
-      nowhere("on_max_iterations", "agentd has no limit that the user may raise in between"),
-      nowhere("on_agent_switch", "agentd's agents do not hand a conversation over"),
-      nowhere("on_session_resume", "agentd has no limit that the user may raise in between"),
+      nowhere("on_max_iterations", "agentd has no limit that the user could raise in the middle of a run"),
+      nowhere("on_agent_switch", "agentd's agents do not pass on a conversation"),
+      nowhere("on_session_resume", "agentd has no limit that the user could raise in the middle of a run"),
       nowhere("on_tool_approval_decision", "agentd records decisions in its log"),
       nowhere("worktree_create", "agentd makes no worktrees"),
   };

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// docker_messages.cc - the history in docker-agent's form, and a rewritten one back in ours.
+// docker_messages.cc - the history in docker-agent's form, and a rewritten history back in agentd's.
 #include <algorithm>
 
 #include "core/dialects/docker.h"
@@ -81,7 +81,7 @@ std::string tool_message(JsonView block) {
   return std::string(out.text());
 }
 
-// docker-agent has a message per tool result; ours carries all results of one turn.
+// docker-agent has one message per tool result; agentd's message carries all results of a turn.
 std::vector<std::string> docker_forms(JsonView message) {
   if (message["role"].string_or("") == "assistant") return {assistant_message(message)};
   std::vector<std::string> out;
@@ -99,7 +99,7 @@ std::vector<std::string> docker_forms(JsonView message) {
   return out;
 }
 
-// Whatever order a hook writes the keys in, the same message has the same identity.
+// The identity of a message does not depend on the order of its keys.
 std::string identity(JsonView message) {
   JsonWriter out;
   out.begin_array();
@@ -182,13 +182,13 @@ void write_result(JsonWriter& out, JsonView message) {
   out.end_object();
 }
 
-// Walks over the rewritten history and writes what replacement_parts() reads.
+// Compares the rewritten history with the payload and writes the input of replacement_parts().
 class Rewritten {
  public:
   Rewritten(JsonView messages, JsonView payload, VerdictMaker& verdict)
       : messages_(messages), payload_(payload), verdict_(verdict), known_(known_messages(payload)) {}
 
-  // Whether anything is other than it was; `out` is then the list of parts.
+  // Returns true if anything changed; `out` is then the list of parts.
   bool walk(JsonWriter& out) {
     out.begin_array();
     for (std::size_t at = 0; at < messages_.size() && !verdict_.failed();) at = step(out, at);
@@ -220,7 +220,7 @@ class Rewritten {
     return at + 1;
   }
 
-  // How many of the messages from `at` on are one message of the payload, behind those kept so far.
+  // The number of messages from `at` on that are together one message of the payload, after those kept so far.
   std::size_t keep(JsonWriter& out, std::size_t at) {
     const std::string first = identity(messages_.at(at));
     for (std::size_t i = next_; i < known_.size(); ++i) {
@@ -249,7 +249,7 @@ class Rewritten {
     return at;
   }
 
-  // The system prompt is no part of the history here. Further ones are context, as hooks mean them.
+  // The system prompt is not part of agentd's history. Additional system messages become context.
   void take_system(std::string_view text) {
     const std::string_view own = payload_["system"].string_or("");
     if (text == own) {

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// docker_settings.cc - the `hooks:` blocks of a docker-agent file as definitions.
+// docker_settings.cc - reads the `hooks:` blocks of a docker-agent file as definitions.
 //
-// Several groups may hold the same handler; docker-agent runs it once for a call that matches both.
-// So equal handlers of an event become one definition, whose matcher matches what any of theirs
-// does.
+// Several groups may contain the same handler; docker-agent runs it once for a call that matches more than one. Hence
+// equal handlers of an event become one definition, whose matcher matches any of theirs.
 #include <algorithm>
 #include <charconv>
 #include <optional>
@@ -35,7 +34,7 @@ std::string scalar_of(const YamlNode& node, std::string_view key) {
   return found != nullptr && found->kind == YamlNode::Kind::kScalar ? found->scalar : std::string();
 }
 
-// Equal in every field; what is empty is as if it were not there.
+// Equal for handlers that agree in every field; an empty field equals an absent one.
 std::string identity(const YamlNode& handler) {
   std::string out;
   for (const std::string_view key : kHandlerKeys) {
@@ -46,7 +45,7 @@ std::string identity(const YamlNode& handler) {
   return out;
 }
 
-// A name's part that stands in a hook's name.
+// The text as a part of a hook's name.
 std::string name_part(std::string_view text) {
   std::string out;
   for (const char c : text.substr(0, 40)) {
@@ -61,7 +60,7 @@ std::string name_part(std::string_view text) {
   return out;
 }
 
-// Names sort as numbers do, so that the order of the file is the order of dispatch.
+// Zero-padded, so that the names' order is the file's order, which is the order of dispatch.
 std::string padded(std::size_t number, std::size_t count) {
   std::string out = std::to_string(number);
   const std::size_t width = std::to_string(count).size();
@@ -90,7 +89,7 @@ class DockerFile {
     AGENTD_TRY(const std::vector<HookBlock> blocks, find_blocks());
     for (const HookBlock& block : blocks)
       for (const auto& [name, list] : block.hooks->members) read_event(block, name, list);
-    if (blocks.empty()) set_.problems.push_back(path_ + ": it has no hooks: block, at the top or below agents.NAME");
+    if (blocks.empty()) set_.problems.push_back(path_ + ": no hooks: block at the top or below agents.NAME");
     return std::move(set_);
   }
 
@@ -101,7 +100,7 @@ class DockerFile {
   void problem(const YamlNode& node, const std::string& what) {
     set_.problems.push_back(path_ + ":" + std::to_string(node.line) + ": " + what);
   }
-  // What keeps hooks of the event from deciding what their author means.
+  // Reports a mistake that keeps hooks of the event from deciding as intended.
   void mistake(const DockerEvent& event, const YamlNode& node, const std::string& what) {
     blame(set_, prefix_ + "/" + std::string(event.name), event.events[0],
           path_ + ":" + std::to_string(node.line) + ": " + what);
@@ -142,8 +141,7 @@ class DockerFile {
       if (near.empty() && others != nullptr && fails_closed(*others))
         return mistake(*find_docker_event("pre_tool_use"), list,
                        "docker-agent has no event " + in_quotes(name) +
-                           "; another tool's settings have: name the "
-                           "dialect that they are written in");
+                           "; it is another tool's event: name the dialect of these settings");
       if (near.empty()) return problem(list, "docker-agent has no event " + in_quotes(name));
       return mistake(*find_docker_event(near), list,
                      "docker-agent has no event " + in_quotes(name) + "; did you mean '" + near + "'?");
@@ -167,7 +165,7 @@ class DockerFile {
     blame_keys(item, kGroupKeys, "a group");
     std::string matcher = scalar_of(item, "matcher");
     if (!event.tool_matched && !matcher.empty()) {
-      problem(item, std::string(event.name) + " has nothing to match; the matcher was ignored");
+      problem(item, std::string(event.name) + " has no subject to match; the matcher was ignored");
       matcher.clear();
     }
     if (!check_matcher(event, item, matcher)) return;
@@ -176,14 +174,14 @@ class DockerFile {
     for (const YamlNode& each : hooks->items) add_handler(event, each, matcher, out);
   }
 
-  // A guard whose matcher nobody can read is asked about every tool, so that nothing passes it by.
+  // Guards with an unreadable matcher are called for every tool, so that no call escapes them.
   bool check_matcher(const DockerEvent& event, const YamlNode& item, std::string& matcher) {
     const auto parsed = Matcher::parse(matcher, MatcherRules::kDocker);
     if (parsed) return true;
     const YamlNode& place = *item.find("matcher");
     mistake(event, place,
             "the matcher " + in_quotes(matcher) + " cannot be read: " + parsed.error().message +
-                (event.fails_closed ? "; its guards are asked about every tool" : "; its hooks were left out"));
+                (event.fails_closed ? "; its guards are called for every tool" : "; its hooks were left out"));
     matcher.clear();
     return event.fails_closed;
   }
@@ -213,8 +211,7 @@ class DockerFile {
       return false;
     }
     if (!type.empty() && type != "command") {
-      mistake(event, node,
-              "the hook of " + event_name + " was left out: agentd does not know the type " + in_quotes(type));
+      mistake(event, node, "the hook of " + event_name + " was left out: unknown type " + in_quotes(type));
       return false;
     }
     if (!trimmed(command).empty()) return true;
@@ -277,13 +274,10 @@ class DockerFile {
     if (matcher)
       hook.matcher = std::move(*matcher);
     else
-      problem(*handler.node,
-              "its matchers together are too much for one expression; it is asked "
-              "about every tool");
+      problem(*handler.node, "its matchers together are too long for one expression; it is called for every tool");
   }
 
-  // The first agent (or `root`) stands for agentd's main agent and for all that the file does not
-  // name.
+  // The first agent (or `root`) corresponds to agentd's main agent and to all agents that the file does not name.
   std::string agent_filter(const HookBlock& block, const DockerEvent& event) const {
     if (block.agent.empty() || agents_.size() < 2) return {};
     const bool has_root = std::find(agents_.begin(), agents_.end(), "root") != agents_.end();
@@ -305,11 +299,11 @@ class DockerFile {
     if (when)
       hook.when = std::move(*when);
     else
-      problem(node, "it is asked for every agent: " + when.error().message);
+      problem(node, "it is called for every agent: " + when.error().message);
   }
 
   void set_timeout(const DockerEvent& event, const YamlNode& node, HookDefinition& hook) {
-    // The end of a session waits for nobody as long as that.
+    // The end of a session does not wait that long.
     if (event.events[0] != AGENTD_EVENT_SESSION_END) hook.timeout = kDockerTime;
     const std::string text = scalar_of(node, "timeout");
     if (text.empty()) return;
@@ -317,14 +311,14 @@ class DockerFile {
     const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), seconds);
     if (error != std::errc() || end != text.data() + text.size() || seconds > 86'400)
       return problem(*node.find("timeout"),
-                     "the timeout " + in_quotes(text) + " is no number of seconds up to a day; 60 is used");
+                     "the timeout " + in_quotes(text) + " must be a number of seconds up to a day; 60 is used");
     if (seconds > 0) hook.timeout = Milliseconds(seconds * 1000);
   }
 
   void set_failure(const DockerEvent& event, const YamlNode& node, HookDefinition& hook) {
     const std::string policy = scalar_of(node, "on_error");
     if (!policy.empty() && policy != "warn" && policy != "ignore" && policy != "block")
-      mistake(event, *node.find("on_error"), "on_error is none of warn, ignore, block: " + in_quotes(policy));
+      mistake(event, *node.find("on_error"), "on_error must be warn, ignore or block, not " + in_quotes(policy));
     hook.guard = event.fails_closed;
     const bool closed = event.fails_closed || (event.can_block && policy == "block");
     hook.on_failure = closed ? FailurePolicy::kClosed : FailurePolicy::kOpen;

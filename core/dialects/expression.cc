@@ -19,7 +19,7 @@ using Kind = ExprNode::Kind;
 
 constexpr std::size_t kShownBytes = 80;
 
-// Borrows its text from the tree or the payload, so that nothing is allocated on the way.
+// A value that borrows its text from the tree or the payload, so that evaluation allocates nothing.
 struct Value {
   enum class Type { kFailed, kNull, kBoolean, kNumber, kText, kList, kObject };
   Type type = Type::kNull;
@@ -41,7 +41,7 @@ Value of_boolean(bool value) {
   return out;
 }
 
-// What is no finite number is null: division by zero, and what no number can hold.
+// Non-finite numbers are null: division by zero, overflow.
 Value of_number(double value) {
   Value out;
   if (!std::isfinite(value)) return out;
@@ -92,7 +92,7 @@ std::string_view type_name(const Value& value) {
     case Type::kNull:
       return "null";
     case Type::kBoolean:
-      return "a truth value";
+      return "a boolean";
     case Type::kNumber:
       return "a number";
     case Type::kText:
@@ -105,7 +105,7 @@ std::string_view type_name(const Value& value) {
   return "null";
 }
 
-// REQUIRES: not both are containers.
+// REQUIRES: `a` and `b` are not both containers.
 bool equal(const Value& a, const Value& b) {
   if (a.type != b.type) return false;
   switch (a.type) {
@@ -145,7 +145,7 @@ double calculated(char sign, double a, double b) {
   return std::fmod(a, b);
 }
 
-// Depth: a few frames for each level of parentheses, which the parser bounds.
+// Recursion depth: a few frames per level of parentheses, which the parser bounds.
 class Evaluator {
  public:
   Evaluator(JsonView payload, const std::string& text) : payload_(payload), text_(text) {}
@@ -221,7 +221,7 @@ class Evaluator {
     return of_number(-operand.number);
   }
 
-  // Ends at the first operand that decides: what stands behind it is not looked at.
+  // Stops at the first operand that decides; later operands are not evaluated.
   Value joined(const ExprNode& node, bool deciding) {
     for (const ExprNode& child : node.children) {
       const Value operand = value(child);
@@ -278,7 +278,7 @@ class Evaluator {
                           " with " + std::string(type_name(right)));
   }
 
-  // Part of a text, element of a list, key of an object.
+  // Substring of a text, element of a list, or key of an object.
   Value holds_member(const ExprNode& node, const Value& whole, const Value& part) {
     if (whole.is(Type::kNull)) return of_boolean(false);
     if (whole.is(Type::kList)) return of_boolean(has_element(whole.view, part));

@@ -6,10 +6,10 @@
 //   tool.name == "bash" and tool.input.command matches "rm\s+-rf"
 //   "deploy" in message or context.percent >= 80
 //
-// Values: numbers, strings, true, false, null, paths into the payload (a.b.c, a[0]); operators by rising
-// strength: or || / and && / not ! / == != < <= > >= matches contains in / + - / * / % / unary -. A path
-// that is not there is null; arithmetic with null is null; an order with null is false. Division by
-// zero is null. `matches` is RE2, found anywhere, its right side a string literal.
+// Values: numbers, strings, true, false, null, paths into the payload (a.b.c, a[0]). Operators, weakest first: or || /
+// and && / not ! / == != < <= > >= matches contains in / + - / * / % / unary -. A missing path is null; arithmetic with
+// null is null; an order comparison with null is false. Division by zero is null. `matches` searches anywhere with RE2;
+// its right side is a string literal.
 //
 // Threading: immutable; copies share the tree.
 
@@ -31,13 +31,13 @@ class Expression {
   Expression& operator=(const Expression&);
   Expression& operator=(Expression&&) noexcept;
 
-  // kInvalid: "FILE:LINE:COLUMN: what", the column that of the token; `line` and `column` are where the text begins.
-  // At most 4,096 bytes and 64 levels.
+  // Parses at most 4,096 bytes and 64 levels. `line` and `column` give the text's place in the file. kInvalid:
+  // "FILE:LINE:COLUMN: what", with the token's column.
   static Result<Expression> parse(std::string_view text, std::string_view file, int line, int column);
 
   bool empty() const { return root_ == nullptr; }
   const std::string& text() const { return text_; }
-  // Whether it holds; null, 0, "" and false do not. kInvalid: an operator met a type that it cannot take.
+  // True if the expression holds; null, 0, "" and false do not. kInvalid: an operator got a type that it cannot take.
   Result<bool> holds(JsonView payload) const;
 
  private:

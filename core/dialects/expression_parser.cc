@@ -27,7 +27,7 @@ struct Token {
   enum class Type { kEnd, kNumber, kString, kName, kSign, kUnknown, kUnclosed };
   Type type = Type::kEnd;
   std::size_t begin = 0, end = 0;
-  std::string_view text;  // of a string: between its quotes, escapes as they are written
+  std::string_view text;  // a string's text between its quotes, escapes as written
 };
 
 struct Comparison {
@@ -83,7 +83,7 @@ class Lexer {
     return at;
   }
 
-  // Letters behind the digits belong to it, so that "5s" is one wrong number and not two tokens.
+  // Letters after the digits belong to the number, so that "5s" is one wrong number and not two tokens.
   std::size_t number_end() const {
     std::size_t at = digits_end(at_);
     if (at + 1 < text_.size() && text_[at] == '.' && is_digit(text_[at + 1])) at = digits_end(at + 1);
@@ -118,8 +118,8 @@ class Lexer {
   std::size_t at_ = 0;
 };
 
-// By precedence, weakest first: any -> all -> negation -> comparison -> sum -> product -> sign ->
-// value. Only parentheses recurse; chains of one operator are loops and make one node.
+// Grammar by precedence, weakest first: any -> all -> negation -> comparison -> sum -> product -> sign -> value. Only
+// parentheses recurse; a chain of one operator is a loop and makes one node.
 class Parser {
  public:
   explicit Parser(std::string_view text) : text_(text), lexer_(text) { advance(); }
@@ -154,15 +154,15 @@ class Parser {
     if (token_.type == Token::Type::kEnd) return wrong(std::string(wanted) + " is missing at the end");
     if (is_sign("=")) return wrong("'=' compares nothing: write '=='");
     if (is_sign("[") || is_sign(","))
-      return wrong("a list cannot be written here: join comparisons with 'or', or use 'matches'");
+      return wrong("lists are not supported here: join comparisons with 'or', or use 'matches'");
     return wrong("expected " + std::string(wanted) + ", not " + shown(token_) + hint());
   }
 
-  // "AND" is a mistake that many make.
+  // A hint for a common slip such as "AND".
   std::string hint() const {
     if (token_.type == Token::Type::kUnknown && token_.text == "&") return ": write 'and' or '&&'";
     if (token_.type == Token::Type::kUnknown && token_.text == "|") return ": write 'or' or '||'";
-    if (is_word("not")) return ": 'not' stands before the whole comparison, as in 'not (a in b)'";
+    if (is_word("not")) return ": put 'not' before the comparison, as in 'not (a in b)'";
     if (token_.type != Token::Type::kName) return "";
     std::string word(token_.text);
     for (char& c : word) c = c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
@@ -202,8 +202,8 @@ class Parser {
     return wrapped(Kind::kNot, count, std::move(node), begin);
   }
 
-  // Twice is not the same as never: it makes a truth value or a number of its operand; four times
-  // is twice.
+  // Two operators are not the same as none: they convert the operand to a boolean or a number. Four are the same as
+  // two.
   Parsed wrapped(Kind kind, std::size_t count, ExprNode node, std::size_t begin) {
     for (std::size_t i = count == 0 ? 0 : 2 - count % 2; i > 0; --i) {
       ExprNode outer;
@@ -242,17 +242,17 @@ class Parser {
     return finished(std::move(node), begin);
   }
 
-  // The text as it is written: backslashes are RE2's.
+  // The text as written: its backslashes are RE2's.
   Result<std::optional<Regex>, ExpressionMistake> regex() {
     if (token_.type == Token::Type::kUnclosed) return unexpected("a text");
     if (token_.type != Token::Type::kString) return wrong("'matches' needs a text in quotes on its right");
     if (has_control_character(token_.text))
       return wrong(
-          "the expression holds a control character, as '\\b' between double quotes is: use single quotes "
-          "around the whole condition");
+          "the expression has a control character, such as '\\b' between double quotes: put the condition in single "
+          "quotes");
     auto compiled = Regex::compile(token_.text);
     if (!compiled && compiled.error().code == Code::kInvalid)
-      return wrong("no regular expression: " + compiled.error().message);
+      return wrong("not a valid regular expression: " + compiled.error().message);
     if (!compiled) return ExpressionMistake{token_.begin, compiled.error()};
     advance();
     return std::optional<Regex>(std::move(*compiled));
@@ -327,7 +327,7 @@ class Parser {
     const char* const end = token_.text.data() + token_.text.size();
     const auto [stop, error] = std::from_chars(token_.text.data(), end, node.number);
     if (error != std::errc() || stop != end || !std::isfinite(node.number))
-      return wrong(shown(token_) + " is no number");
+      return wrong(shown(token_) + " is not a number");
     const std::size_t begin = token_.begin;
     advance();
     return finished(std::move(node), begin);
@@ -350,7 +350,7 @@ class Parser {
         out += token_.text[i];
         continue;
       }
-      const char escaped = token_.text[++i];  // a backslash is never the last: it would hide the quote
+      const char escaped = token_.text[++i];  // a backslash is never last: it would escape the quote
       const std::size_t which = kWritten.find(escaped);
       if (which == std::string_view::npos)
         return wrong_at(token_.begin + i, "the text has an unknown escape: write '\\\\' for a backslash");
@@ -403,7 +403,7 @@ class Parser {
     } else {
       const bool whole = token_.type == Token::Type::kNumber && token_.text.size() <= kIndexDigitsMax &&
                          std::all_of(token_.text.begin(), token_.text.end(), is_digit);
-      if (!whole) return wrong("a position in brackets is a whole number, or a key in quotes");
+      if (!whole) return wrong("brackets take a whole number, or a key in quotes");
       std::from_chars(token_.text.data(), token_.text.data() + token_.text.size(), step.index);
     }
     advance();

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// expression_parser.h - the tree behind an Expression, and the parser that makes it (private to
-// expression.cc; declarative.cc asks it where a mistake is).
+// expression_parser.h - the tree of an Expression and its parser (private to expression.cc, and to declarative.cc for
+// the places of mistakes).
 //
 // Threading: pure functions; a tree is immutable after parsing.
 
@@ -22,7 +22,7 @@ inline constexpr int kExpressionLevelsMax = 64;  // of parentheses
 
 struct PathStep {
   std::string key;          // of an object
-  std::int64_t index = -1;  // of a list; -1 = `key` counts
+  std::int64_t index = -1;  // of a list; -1 = `key` is used
 };
 
 struct ExprNode {
@@ -36,7 +36,7 @@ struct ExprNode {
     kNegate,  // of children[0]
     kAnd,
     kOr,          // of all children
-    kArithmetic,  // children from left to right; signs[i] stands before children[i + 1]
+    kArithmetic,  // children from left to right; signs[i] is before children[i + 1]
     kEqual,
     kNotEqual,
     kLess,
@@ -50,7 +50,7 @@ struct ExprNode {
   Kind kind = Kind::kNull;
   bool boolean = false;
   double number = 0;
-  std::string text;  // of kMatches the expression as it is written
+  std::string text;  // for kMatches the expression as written
   std::vector<PathStep> path;
   std::vector<ExprNode> children;
   std::string signs;  // + - * / %
@@ -58,17 +58,16 @@ struct ExprNode {
   std::size_t begin = 0, end = 0;  // its place in the expression
 };
 
-// What is wrong, at which byte of the expression.
+// A mistake and the byte of the expression where it is.
 struct ExpressionMistake {
   std::size_t offset = 0;
   Error error;
 };
 
-// At most kExpressionBytesMax and kExpressionLevelsMax; the tree is at most a few nodes deep for
-// each level.
+// At most kExpressionBytesMax and kExpressionLevelsMax; the tree has at most a few nodes per level of depth.
 Result<ExprNode, ExpressionMistake> parse_expression(std::string_view text);
 
-// "<=" and so on, for sentences; empty for what is no comparison.
+// "<=" etc. for messages; empty if the kind is not a comparison.
 std::string_view operator_text(ExprNode::Kind kind);
 
 }  // namespace agentd

@@ -29,7 +29,7 @@ std::string_view end_reason(JsonView payload) {
   return reason == "exit" || reason == "clear" ? reason : "other";
 }
 
-// The texts of a message; "" for one of tool calls or results alone.
+// The texts of a message; empty for a message of only tool calls or results.
 std::string texts_of(JsonView message) {
   const JsonView blocks = message["blocks"];
   if (!blocks.is_array()) return std::string(text_of(message["content"]));
@@ -90,7 +90,7 @@ void write_response(JsonWriter& out, JsonView payload) {
   out.end_object().end_object();
 }
 
-// The last text of the user in the history: what AfterAgent calls the prompt.
+// The user's last text in the history, which AfterAgent calls the prompt.
 std::string_view last_prompt(JsonView payload) {
   const JsonView messages = payload["messages"];
   for (std::size_t i = messages.size(); i-- > 0;) {

@@ -2,8 +2,8 @@
 #pragma once
 // gemini.h - the parts of Gemini CLI's dialect: its objects, its answers, its settings.
 //
-// As documented, not as built: a signal allows nothing, exit 3 denies nothing, exit 2 always
-// blocks.
+// It follows Gemini's documentation, not its implementation: a signal does not allow, exit code 3 does not deny, exit
+// code 2 always blocks.
 //
 // Threading: pure functions.
 
@@ -14,13 +14,13 @@
 
 namespace agentd {
 
-// A message of the request: its texts. What was called and what came back are not among them.
+// The texts of one message of the request, without tool calls and results.
 struct GeminiMessage {
   std::string role;  // "user", "model"
   std::string text;
 };
-// What llm_request.messages holds beside the system prompt. Context that a hook gave stands in the
-// message of the user that it goes with.
+// The messages of llm_request.messages, without the system prompt. Context from hooks is in the user message that it
+// belongs to.
 std::vector<GeminiMessage> gemini_messages(JsonView payload);
 
 Verdict interpret_gemini(const HookDefinition& hook, JsonView payload, const RawAnswer& answer);

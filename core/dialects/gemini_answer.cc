@@ -11,8 +11,7 @@ std::string default_reason(const HookDefinition& hook) {
   return "the hook " + hook.name + " blocked it and gave no reason";
 }
 
-// What "deny" means at each event; SessionStart, SessionEnd, Notification and PreCompress only
-// advise.
+// Turns "deny" into the event's action; SessionStart, SessionEnd, Notification and PreCompress are only advisory.
 void take_deny(const HookDefinition& hook, VerdictMaker& made, std::string_view reason, std::string_view what) {
   const std::string text = reason.empty() ? default_reason(hook) : std::string(reason);
   switch (made.event()) {
@@ -33,12 +32,12 @@ void take_deny(const HookDefinition& hook, VerdictMaker& made, std::string_view 
       made.go_on(reason.empty() ? "A hook asked you to try again." : text, what);
       return;
     case AGENTD_EVENT_AFTER_MODEL_CALL:
-      // The turn cannot be taken back here; what was denied is not shown.
+      // The turn cannot be undone here, so the denied answer is not shown.
       made.rewrite(text, what);
-      made.warn(std::string(what) + " replaced the answer by its reason; the turn goes on");
+      made.warn(std::string(what) + " replaced the answer with its reason; the turn continues");
       return;
   }
-  made.warn(std::string(what) + " stops nothing at " + event_label(hook) +
+  made.warn(std::string(what) + " cannot stop anything at " + event_label(hook) +
             (reason.empty() ? "" : ": " + first_line(reason)));
 }
 
@@ -55,7 +54,7 @@ std::string escaped(std::string_view text) {
   return out;
 }
 
-// Parts are texts, or objects with one.
+// Parts are texts, or objects that have a text.
 std::string parts_text(JsonView parts) {
   std::string out;
   for (std::size_t i = 0; i < parts.size(); ++i) {
@@ -93,7 +92,7 @@ class GeminiAnswer {
 
  private:
   void end_run(const std::string& reason) {
-    // Where Gemini ignores it, it says nothing here.
+    // Gemini ignores it at some events; so does agentd, with a warning.
     const bool ends = hook_.foreign_event != "BeforeToolSelection" && made_.event() != AGENTD_EVENT_BEFORE_COMPACTION;
     if (ends && made_.can(AGENTD_ACT_STOP_RUN)) {
       made_.stop_run(reason.empty() ? "the hook " + hook_.name + " ended the run and gave no reason" : reason,
@@ -104,7 +103,7 @@ class GeminiAnswer {
     }
   }
 
-  // "allow" is what most hooks write when they have nothing to say: it skips no question.
+  // "allow" is the usual answer of hooks without an objection: it skips no question.
   void read_decision(bool ended) {
     const auto word = keys_.text("decision");
     if (!word) return;
@@ -153,7 +152,7 @@ class GeminiAnswer {
     keys.blame_unknown();
   }
 
-  // The request has texts only, so messages that came back as they were sent mean no change.
+  // The request has only texts, so messages that return as they were sent mean no change.
   void read_messages(JsonView messages) {
     JsonWriter list;
     list.begin_array();
@@ -183,7 +182,7 @@ class GeminiAnswer {
   void read_response(JsonView response) {
     if (made_.event() != AGENTD_EVENT_AFTER_MODEL_CALL) {
       made_.warn("agentd cannot honour 'hookSpecificOutput.llm_response' at " + event_label(hook_) +
-                 ": the model is asked");
+                 ": the model is called");
       return;
     }
     const JsonView parts = response["candidates"].at(0)["content"]["parts"];
@@ -195,7 +194,7 @@ class GeminiAnswer {
       made_.fail("the key 'hookSpecificOutput.llm_response' needs candidates with a text");
   }
 
-  // AUTO leaves the tools alone; NONE takes all; a list of names keeps those.
+  // AUTO keeps all tools, NONE disables them, a list of names keeps only those.
   void read_tools(JsonView config, const std::string& where) {
     if (made_.event() != AGENTD_EVENT_BEFORE_MODEL_CALL) return no_effect("toolConfig");
     AnswerKeys keys(config, where + ".", made_);
@@ -224,7 +223,7 @@ class GeminiAnswer {
   std::string reason_;
 };
 
-// A JSON string that holds JSON is unwrapped, once.
+// Unwraps a JSON string that holds JSON, once.
 ParsedOutput unwrapped(std::string_view out, bool over_cap, std::string& held) {
   ParsedOutput output = parse_output(out, over_cap);
   if (output.kind != ParsedOutput::Kind::kText || output.text[0] != '"') return output;
@@ -234,7 +233,7 @@ ParsedOutput unwrapped(std::string_view out, bool over_cap, std::string& held) {
   return parse_output(held, false);
 }
 
-// Standard error stands in for an empty standard output - for an object: its texts are logs.
+// An object on standard error replaces an empty standard output; plain text there is only a log.
 void take_output(const HookDefinition& hook, JsonView payload, const RawAnswer& answer, VerdictMaker& made) {
   std::string held;
   const bool from_error = hook.runs != HookRuns::kWebhook && !answer.out_over_cap && trimmed(answer.out).empty();

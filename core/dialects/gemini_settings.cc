@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// gemini_settings.cc - the `hooks` of a settings.json of Gemini CLI. Its timeouts are milliseconds.
+// gemini_settings.cc - reads the `hooks` of Gemini CLI's settings.json. Its timeouts are milliseconds.
 #include <algorithm>
 #include <array>
 #include <cmath>
@@ -10,8 +10,8 @@
 namespace agentd {
 namespace {
 
-// Gemini puts its folders into the command text, quoted for the shell; here the shell puts them in,
-// so a name outside quotes gets some.
+// Gemini inserts its folders into the command text, quoted for the shell. Here the shell expands them, so a name
+// outside quotes is quoted.
 std::string with_quotes(std::string_view command) {
   static constexpr std::array<std::string_view, 10> kNames{
       "${GEMINI_PROJECT_DIR}", "${CLAUDE_PROJECT_DIR}", "${GEMINI_CWD}", "${GEMINI_SESSION_ID}", "${GEMINI_PLANS_DIR}",
@@ -47,7 +47,7 @@ class GeminiSettings : public SettingsGroups {
     for (std::size_t i = 0; i < list.size(); ++i) disabled_.emplace_back(list.at(i).string_or(""));
   }
 
-  // One group that wants its hooks one after another has all hooks of its event so.
+  // If one group requires sequential hooks, all hooks of the event are sequential.
   void read_order(JsonView events) {
     for (HookDefinition& hook : set().hooks) {
       const JsonView groups = events[hook.foreign_event];
@@ -56,7 +56,7 @@ class GeminiSettings : public SettingsGroups {
     }
   }
 
-  // One hook of AfterTool hears of the tools that failed as well: agentd has an event for those.
+  // An AfterTool hook also receives failed tool calls, which are a separate event in agentd.
   void add_failed_calls() {
     std::vector<HookDefinition> both;
     for (HookDefinition& hook : set().hooks) {
@@ -76,13 +76,13 @@ class GeminiSettings : public SettingsGroups {
     return tool ? MatcherRules::kGeminiTool : MatcherRules::kExact;
   }
 
-  // Read by read_order().
+  // Used by read_order().
   std::vector<std::string> group_keys() const override { return {"sequential"}; }
 
   bool fill(HookDefinition& hook, JsonView handler, const std::string& at) override {
     const std::string type = text(handler, "type", at).value_or("command");
     if (type != "command") {
-      problem(at, "a handler of the type " + in_quotes(type) + " cannot be carried over");
+      problem(at, "a handler of the type " + in_quotes(type) + " is not supported");
       return false;
     }
     blame_unknown(handler, {"type", "command", "name", "description", "timeout", "env", "source"}, at);
@@ -118,7 +118,7 @@ Result<DefinitionSet> read_gemini_settings(std::string_view text, std::string_vi
   if (!root.is_object())
     return Error{Code::kInvalid,
                  std::string(path) + ":1:1: the settings must be an object, not " + std::string(type_name(root))};
-  // The switches stand beside the events in older files and in hooksConfig in newer ones.
+  // Older files have the switches next to the events, newer ones in hooksConfig.
   const bool on = root["hooksConfig"]["enabled"].bool_or(true) && root["hooks"]["enabled"].bool_or(true) &&
                   root["tools"]["enableHooks"].bool_or(true);
   if (!on) return DefinitionSet{};

@@ -32,7 +32,7 @@ std::optional<Dialect> dialect_of_json(std::string_view path, JsonView root) {
   }
   if (docker > std::max(claude, gemini)) return Dialect::kDocker;
   if (claude == 0 && gemini == 0) return std::nullopt;
-  // Both know SessionStart, SessionEnd and Notification.
+  // Both dialects have SessionStart, SessionEnd and Notification.
   if (claude == gemini) return path.find("gemini") != std::string_view::npos ? Dialect::kGemini : Dialect::kClaude;
   return claude > gemini ? Dialect::kClaude : Dialect::kGemini;
 }

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// if_rule.cc - claude's `if`: a permission rule that says for which calls a hook is asked.
+// if_rule.cc - claude's `if`: a permission rule that selects the calls for which a hook is called.
 //
-// Where a rule and a call cannot be compared for sure, it holds: a hook that is asked once too
-// often costs a moment, a guard that is not asked costs what it guards.
+// If a rule and a call cannot be compared with certainty, the rule holds: calling a hook once too often costs a moment,
+// skipping a guard costs what it guards.
 #include <algorithm>
 #include <cctype>
 
@@ -29,20 +29,20 @@ Result<Rule> parse_rule(std::string_view text) {
   out.tool = trimmed(rule.substr(0, open));
   const auto odd = [](char c) { return c == ')' || c == ' ' || c == ',' || c == '|'; };
   if (out.tool.empty() || std::any_of(out.tool.begin(), out.tool.end(), odd))
-    return bad(text, "it begins with the name of one tool, as in Bash(git *)");
+    return bad(text, "it must begin with the name of one tool, as in Bash(git *)");
   if (open == std::string_view::npos) return out;
-  if (rule.back() != ')') return bad(text, "the bracket is not closed at its end");
+  if (rule.back() != ')') return bad(text, "the bracket at its end is not closed");
   out.detail = trimmed(rule.substr(open + 1, rule.size() - open - 2));
   out.has_detail = !out.detail.empty();
   int depth = 0;
   for (const char c : out.detail) {
     depth += c == '(' ? 1 : c == ')' ? -1 : 0;
-    if (depth < 0) return bad(text, "it is one rule, as in Bash(git *), and a list of them is none");
+    if (depth < 0) return bad(text, "it must be one rule, as in Bash(git *), not a list");
   }
   return out;
 }
 
-// "*" is anything. Iterative: the last star takes one byte more on each mismatch.
+// "*" matches anything. Iterative: on a mismatch the last star takes one byte more.
 bool glob(std::string_view pattern, std::string_view text) {
   std::size_t p = 0, t = 0, star = std::string_view::npos, mark = 0;
   while (t < text.size()) {
@@ -69,7 +69,7 @@ bool is_one_of(std::string_view name, std::initializer_list<std::string_view> na
   return std::find(names.begin(), names.end(), name) != names.end();
 }
 
-// "git *" and "git:*" are "git" alone, or "git" and a blank and anything.
+// "git *" and "git:*" match "git" alone, or "git", a space and anything.
 bool command_matches(std::string_view detail, std::string_view command) {
   const auto ends_with = [&](std::string_view tail) {
     return detail.size() > tail.size() && detail.substr(detail.size() - tail.size()) == tail;
@@ -79,13 +79,13 @@ bool command_matches(std::string_view detail, std::string_view command) {
   return glob(head, command) || glob(std::string(head) + " *", command);
 }
 
-// Words of the shell, and programs that run what stands behind them.
+// Shell keywords, and programs that run the words after them.
 bool leads_on(std::string_view word) {
   return is_one_of(word, {"if",      "then", "elif", "else",   "while",   "until", "do",   "time", "nohup", "exec",
                           "command", "env",  "sudo", "coproc", "builtin", "nice",  "bash", "sh",   "-c",    "eval"});
 }
 
-// Without what may stand before the command itself: brackets, "!", NAME=value, ">x", "then", "nohup".
+// Strips everything that may precede the command itself: brackets, "!", NAME=value, ">x", "then", "nohup".
 std::string_view bare_command(std::string_view part) {
   for (;;) {
     part = trimmed(part);
@@ -103,7 +103,7 @@ std::string_view bare_command(std::string_view part) {
   }
 }
 
-// One blank for each run of them, and no quotation marks around words.
+// Collapses runs of blanks and removes quotation marks around words.
 std::string plain_command(std::string_view line) {
   std::string out;
   for (const char c : line) {
@@ -115,7 +115,7 @@ std::string plain_command(std::string_view line) {
   return out;
 }
 
-// Every piece of a line that a shell may run by itself. Quotes are not looked at: too many pieces.
+// Tests every part of the line that a shell might run on its own. Quotes are ignored, so there may be too many parts.
 bool any_piece_matches(std::string_view detail, std::string_view line) {
   if (command_matches(detail, trimmed(line)) || command_matches(detail, bare_command(line))) return true;
   std::size_t from = 0;
@@ -131,10 +131,10 @@ bool any_command_matches(std::string_view detail, std::string_view line) {
   return any_piece_matches(detail, line) || any_piece_matches(detail, plain_command(line));
 }
 
-// ---- paths, as gitignore reads them
+// ---- paths, with gitignore's rules
 
-// "*" and "?" stay within a folder, "**" does not; a folder is everything below it. Time is linear
-// in the path, which a model wrote.
+// "*" and "?" stay within a folder, "**" does not; a folder matches everything below it. Linear in the length of the
+// path, which a model chose.
 std::string path_expression(std::string_view pattern) {
   std::string out;
   for (std::size_t i = 0; i < pattern.size(); ++i) {
@@ -163,11 +163,11 @@ bool path_glob(std::string_view pattern, std::string_view path) {
 bool path_matches(std::string_view detail, std::string_view path, std::string_view cwd) {
   const std::string file = lexical_path(path, cwd);
   if (detail.substr(0, 2) == "//") return path_glob(detail.substr(1), file);
-  if (detail.substr(0, 2) == "~/")  // whose home is not known here: anywhere
+  if (detail.substr(0, 2) == "~/")  // the home directory is not known here: match anywhere
     return path_glob("**/" + std::string(detail.substr(2)), file.substr(1));
   const std::string folder = cwd.empty() || cwd == "/" ? "" : lexical_path(cwd, "");
   if (file.compare(0, folder.size() + 1, folder + "/") != 0) {
-    // Outside the folder only a pattern that is not tied to it can hold.
+    // Outside the folder only a pattern without a slash can match.
     return detail.find('/') == std::string_view::npos && path_glob("**/" + std::string(detail), file.substr(1));
   }
   const std::string_view below = std::string_view(file).substr(folder.size() + 1);
@@ -186,7 +186,7 @@ bool edits_files(std::string_view tool) {
 
 bool reads_files(std::string_view tool) { return is_one_of(tool, {"read_file", "grep", "glob", "ls"}); }
 
-// A rule for Edit is one for every tool that edits files, one for Read for all that read them.
+// A rule for Edit applies to every tool that edits files, one for Read to every tool that reads them.
 bool tool_matches(std::string_view rule, std::string_view tool) {
   const std::string ours = canonical_tool(Dialect::kClaude, rule);
   if (ours == tool || rule == tool || rule == "*") return true;

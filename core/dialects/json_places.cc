@@ -7,9 +7,9 @@
 namespace agentd {
 namespace {
 
-constexpr std::size_t kDepthMax = 8;  // no handler of a hook stands deeper
+constexpr std::size_t kDepthMax = 8;  // deeper than any handler of a hook
 
-// Walks valid JSON once. The path of what is being read grows and shrinks with the nesting.
+// Walks valid JSON once. The path of the current value grows and shrinks with the nesting.
 class Walker {
  public:
   Walker(std::string_view text, std::map<std::string, int, std::less<>>& lines, std::string& twice)
@@ -71,7 +71,7 @@ class Walker {
   int line_ = 1;
 };
 
-// One past the comment that begins at `at`; `at` itself when none does.
+// One past the comment that begins at `at`; `at` itself if there is none.
 std::size_t end_of_comment(std::string_view text, std::size_t at) {
   if (text.substr(at, 2) == "//") return std::min(text.find('\n', at), text.size());
   if (text.substr(at, 2) != "/*") return at;

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// json_places.h - the lines of a JSON file, and JSON as people write it in settings.
+// json_places.h - line numbers of values in a JSON file, and JSON with comments as used in settings.
 //
-// The parser keeps no places; a problem with a hook is of little use without its line, and the hook
-// itself is named by it.
+// The JSON parser keeps no positions, but a problem with a hook needs its line, and hooks are named by it.
 //
 // Threading: JsonPlaces is immutable; the functions are pure.
 
@@ -17,11 +16,11 @@ class JsonPlaces {
  public:
   // REQUIRES: `json` is valid JSON.
   explicit JsonPlaces(std::string_view json);
-  // The 1-based line of a value by its path, "/hooks/PreToolUse/0/matcher"; that of the nearest
-  // value around it when there is no such one.
+  // The 1-based line of the value at a path such as "/hooks/PreToolUse/0/matcher"; if there is none, the line of the
+  // nearest enclosing value.
   int line(std::string_view path) const;
-  // The path of the first key that stands twice in its object; empty = there is none. Readers of JSON differ in which
-  // of the two counts.
+  // The path of the first key that is repeated in its object; empty = none. JSON readers differ in which of the two
+  // they use.
   const std::string& twice() const { return twice_; }
 
  private:
@@ -29,8 +28,7 @@ class JsonPlaces {
   std::string twice_;
 };
 
-// Comments (// and /* */) become blanks of the same length, and so do commas before a closing
-// bracket.
+// Replaces comments (// and /* */), and commas before a closing bracket, with blanks of the same length.
 std::string without_comments(std::string_view text);
 
 // "bad JSON at byte 17: ..." as "FILE:LINE:COLUMN: bad JSON: ...".

@@ -30,7 +30,7 @@ std::string shown(std::string_view name) { return "'" + one_line(name, kShownByt
 
 // ---- paths of a payload
 
-// All keys of a table as JSON has them, those of joined tables among them.
+// Visits all keys of a table by their JSON names, including joined tables.
 template <typename Take>
 void each_field(const PayloadTable& table, std::uint32_t event, const Take& take) {
   for (const PayloadField& field : table.fields) {
@@ -64,17 +64,17 @@ bool is_list(const PayloadField& field) {
 
 bool is_object(const PayloadField& field) { return field.kind == FieldKind::kRecord || field.kind == FieldKind::kPart; }
 
-// Why the event has no such path; nullopt = it has. `last` becomes the field that it ends in, where the tables say.
+// Why the event has no such path; nullopt = it has. `last` receives the field at its end, if the tables know it.
 std::optional<std::string> why_no_path(const std::vector<PathStep>& path, std::uint32_t event,
                                        const PayloadField** last = nullptr) {
   const PayloadTable* const payload = payload_table(event);
-  if (payload == nullptr) return std::nullopt;  // not one of the core's
+  if (payload == nullptr) return std::nullopt;  // not a core event
   std::vector<const PayloadTable*> tables{payload, &envelope_table()};
   std::string text;
   const PayloadField* field = nullptr;
   for (const PathStep& step : path) {
     if (step.index >= 0) {
-      if (field == nullptr || !is_list(*field)) return "has no list " + shown(text) + " to count in";
+      if (field == nullptr || !is_list(*field)) return "has no list " + shown(text) + " to index";
       text += "[" + std::to_string(step.index) + "]";
       tables.clear();
       if (field->table != nullptr) tables.push_back(field->table);
@@ -101,7 +101,7 @@ std::optional<std::string> why_no_path(const std::vector<PathStep>& path, std::u
   return std::nullopt;
 }
 
-// All that the field can say; empty = there is no such list.
+// All values that the field can have; empty = not a fixed set.
 std::vector<std::string> words_of(const PayloadField& field) {
   std::vector<std::string> out;
   if (field.kind != FieldKind::kName) return out;
@@ -124,7 +124,7 @@ std::string lower(std::string_view text) {
   return out;
 }
 
-// Tools that the dialect's own program has and agentd has no counterpart of.
+// Tools of the dialect's own program that have no counterpart in agentd.
 std::span<const std::string_view> own_tools(Dialect dialect) {
   static constexpr std::array<std::string_view, 24> kClaude{
       "AskUserQuestion", "BashOutput", "EnterPlanMode", "EnterWorktree", "ExitPlanMode", "ExitWorktree",
@@ -169,7 +169,7 @@ std::span<const std::string_view> own_tools(Dialect dialect) {
   return {};
 }
 
-// Every name of a tool that a matcher of the dialect may meet.
+// Every tool name that a matcher of the dialect may meet.
 std::vector<std::string> names_of_tools(Dialect dialect, std::span<const Tool> tools) {
   std::set<std::string> out;
   for (const Tool& tool : tools) out.insert(foreign_tool(dialect, tool.name));
@@ -180,8 +180,7 @@ std::vector<std::string> names_of_tools(Dialect dialect, std::span<const Tool> t
   return {out.begin(), out.end()};
 }
 
-// The names of a matcher that is nothing but names. One with a dot is an expression in some
-// dialects.
+// The names of a matcher that consists only of names. In some dialects a name with a dot is an expression.
 std::vector<std::string> literal_names(std::string_view matcher) {
   std::vector<std::string> out;
   for (std::size_t begin = 0; begin <= matcher.size();) {
@@ -197,11 +196,11 @@ std::vector<std::string> literal_names(std::string_view matcher) {
   return out;
 }
 
-// What the dialect calls the tool that was meant; empty = none is near.
+// The dialect's name of the tool that was probably meant; empty = none is similar.
 std::string meant(Dialect dialect, const std::string& name, const std::vector<std::string>& known) {
   for (const std::string& each : known)
     if (lower(each) == lower(name)) return each;
-  // The name that another tool gives it.
+  // The name may be another dialect's.
   for (const Dialect other : kDialects)
     for (const ToolRow& row : tools_of(other))
       if (lower(row.foreign) == lower(name) || row.canonical == name) return foreign_tool(dialect, row.canonical);
@@ -259,13 +258,13 @@ class Check {
     if (!near.empty())
       blame(true, "'" + key + "': no tool is named " + shown(name) + ": did you mean '" + near + "'?");
     else if (own())
-      blame(false, "'" + key + "': no tool that is here is named " + shown(name) +
-                       (key == "when"      ? ", so nothing is compared with it"
-                        : key == "matcher" ? ", so the hook is not asked about any"
-                                           : ", so nothing is done with it"));
+      blame(false, "'" + key + "': no available tool is named " + shown(name) +
+                       (key == "when"      ? ", so the comparison has no effect"
+                        : key == "matcher" ? ", so the hook is never called"
+                                           : ", so it has no effect"));
   }
 
-  // An expression that no tool's name matches: often written for the names of another tool, or as a list of them.
+  // An expression that matches no tool's name is often written for another tool's names, or as a list.
   void check_expression(const std::vector<std::string>& known) {
     const std::string& text = hook_.matcher.text();
     if (lower(text).find("mcp") != std::string::npos) return;
@@ -276,12 +275,12 @@ class Check {
       return folded && folded->find(each, 0).has_value();
     });
     if (near != known.end())
-      blame(true, "'matcher': " + shown(text) + " matches no tool as it is written: did you mean '" + *near + "'?");
+      blame(true, "'matcher': " + shown(text) + " matches no tool: did you mean '" + *near + "'?");
     else
-      blame(false, "'matcher': " + shown(text) + " matches no tool that is here, so the hook is not asked about any");
+      blame(false, "'matcher': " + shown(text) + " matches no available tool, so the hook is never called");
   }
 
-  // Names of tools in an answer that stands in the file.
+  // Checks the tool names in an answer that is written in the file.
   void check_tool_lists() {
     if (hook_.action_json.empty()) return;
     const auto answer = JsonDocument::parse(hook_.action_json);
@@ -291,13 +290,13 @@ class Check {
       for (std::size_t i = 0; i < lists[key].size(); ++i) {
         const std::string name(lists[key].at(i).string_or(""));
         if (name.find_first_of("*?[") != std::string::npos)
-          blame(true, "'tools." + std::string(key) + "' takes names of tools and no globs, not " + shown(name));
+          blame(true, "'tools." + std::string(key) + "' takes tool names, not globs such as " + shown(name));
         else
           check_tool("tools." + std::string(key), name, names);
       }
   }
 
-  // Where a matcher looks at one of a few words, only these can be meant. Other tools have some more of them.
+  // Checks a matcher whose subject has only a few values. Other tools have some more of them.
   void check_subject() {
     static constexpr std::array<std::string_view, 6> kForeign{"startup", "resume", "clear",
                                                               "compact", "manual", "auto"};
@@ -316,10 +315,10 @@ class Check {
     for (const std::string& name : literal_names(hook_.matcher.text()))
       if (std::find(words.begin(), words.end(), name) == words.end() &&
           (own() || std::find(kForeign.begin(), kForeign.end(), name) == kForeign.end()))
-        blame(true, "'matcher': " + shown(name) + " never comes there; what comes is " + join(words, ", "));
+        blame(true, "'matcher': " + shown(name) + " never occurs there; possible are " + join(words, ", "));
   }
 
-  // `trigger == "manul"` is never true, and `trigger != "manul"` always.
+  // `trigger == "manul"` is never true, and `trigger != "manul"` always is.
   void check_words(const ExprNode& node) {
     using Kind = ExprNode::Kind;
     for (const ExprNode& child : node.children) check_words(child);
@@ -332,10 +331,10 @@ class Check {
     if (why_no_path(path.path, hook_.event, &field) || field == nullptr) return;
     const std::vector<std::string> words = words_of(*field);
     if (!words.empty() && std::find(words.begin(), words.end(), text.text) == words.end())
-      blame(true, "'when': " + shown(text.text) + " never comes there; what comes is " + join(words, ", "));
+      blame(true, "'when': " + shown(text.text) + " never occurs there; possible are " + join(words, ", "));
   }
 
-  // agentd's names of the tools that the hook is asked about; empty = of all.
+  // agentd's names of the tools that the matcher selects; empty = all.
   std::vector<std::string> named_by_matcher() const {
     std::vector<std::string> out = literal_names(hook_.matcher.text());
     for (std::string& name : out) name = canonical_tool(hook_.dialect, name);
@@ -349,8 +348,7 @@ class Check {
            (path.size() == 1 && path[0].key == "tool_name");
   }
 
-  // The text that the tool's name is compared with by == or !=; empty = the node says something
-  // else.
+  // The text that the node compares with the tool's name by == or !=; empty = the node does something else.
   static std::string compared_with(const ExprNode& node) {
     using Kind = ExprNode::Kind;
     if ((node.kind != Kind::kEqual && node.kind != Kind::kNotEqual) || node.children.size() != 2) return {};
@@ -365,7 +363,7 @@ class Check {
     return node.kind == ExprNode::Kind::kEqual ? compared_with(node) : std::string();
   }
 
-  // The names of `tool.name matches "^(bash|glob)$"`, which stands for a list.
+  // The names of `tool.name matches "^(bash|glob)$"`, which is a list.
   static std::vector<std::string> names_matched(const ExprNode& node) {
     if (node.kind != ExprNode::Kind::kMatches || !is_tool_name(node.children[0])) return {};
     std::string_view text = node.text;
@@ -403,13 +401,13 @@ class Check {
       ++named;
       const auto schema = JsonDocument::parse(tool.input_schema_json);
       const JsonView properties = schema ? schema->root()["properties"] : JsonView();
-      if (!properties.is_object()) return;  // any key may be there
+      if (!properties.is_object()) return;  // any key may occur
       for (std::size_t i = 0; i < properties.size(); ++i) keys.emplace_back(properties.key_at(i));
     }
-    if (named == 0 || named < tools.size()) return;  // of a tool that is not here nothing is known
+    if (named == 0 || named < tools.size()) return;  // the keys of an unavailable tool are unknown
     if (std::find(keys.begin(), keys.end(), key) != keys.end()) return;
     const std::string near = nearest(key, keys);
-    const std::string of = tools.empty()       ? "no tool that is here has"
+    const std::string of = tools.empty()       ? "no available tool has"
                            : tools.size() == 1 ? tools[0] + " has no"
                                                : "none of " + join(tools, ", ") + " has";
     blame(!tools.empty(), "'when': " + of + " " + shown(key) + " in its input" +
@@ -440,8 +438,7 @@ class ConfigCheck {
   std::vector<NameMistake> take() { return std::move(out_); }
 
  private:
-  // A key that no tool takes may be one of a tool that comes later. One with a dot lies deeper in
-  // the input.
+  // A key that no tool takes may belong to a tool that is added later. A key with a dot is deeper in the input.
   void check_key(JsonView more, std::string_view key, const std::string& where) {
     if (key == "*" || key.find('.') != std::string_view::npos) return;
     std::vector<std::string> keys;
@@ -449,13 +446,13 @@ class ConfigCheck {
     for (const Tool& tool : tools_) {
       const auto schema = JsonDocument::parse(tool.input_schema_json);
       const JsonView properties = schema ? schema->root()["properties"] : JsonView();
-      if (!properties.is_object()) return;  // any key may be there
+      if (!properties.is_object()) return;  // any key may occur
       for (std::size_t i = 0; i < properties.size(); ++i) keys.emplace_back(properties.key_at(i));
     }
     if (tools_.empty() || std::find(keys.begin(), keys.end(), key) != keys.end()) return;
     const std::string near = nearest(key, keys);
     out_.push_back({false, false,
-                    where + ": no tool that is here has " + shown(key) + " in its input" +
+                    where + ": no available tool has " + shown(key) + " in its input" +
                         (near.empty() ? std::string() : ": did you mean '" + near + "'?")});
   }
 
@@ -471,7 +468,7 @@ class ConfigCheck {
         continue;
       const std::string near = meant(Dialect::kAgentd, name, known_);
       out_.push_back({!near.empty(), !near.empty(),
-                      near.empty() ? where + ": no tool that is here is named " + shown(name)
+                      near.empty() ? where + ": no available tool is named " + shown(name)
                                    : where + ": no tool is named " + shown(name) + ": did you mean '" + near + "'?"});
     }
   }
@@ -516,7 +513,7 @@ std::string unrunnable(const HookDefinition& hook, const std::vector<std::string
   struct stat info {};
   if (hook.working_directory.starts_with('/') &&
       (::stat(hook.working_directory.c_str(), &info) != 0 || !S_ISDIR(info.st_mode)))
-    return "its working_directory " + shown(hook.working_directory) + " is no directory";
+    return "its working_directory " + shown(hook.working_directory) + " is not a directory";
   return {};
 }
 

@@ -1,11 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// known_names.h - names in a hook that nothing bears: keys of `when`, tools of a matcher, of `if`
-// and of `when`.
+// known_names.h - finds names in a hook that do not exist: keys in `when`, tools in a matcher, in `if` and in `when`.
 //
-// A hook that looks for a name that is never there is never asked, and nobody notices. So keys of
-// the payload are checked where the hook is read, and tools and the keys of their input when the
-// tools are there.
+// A hook that looks for a name that never occurs is never called, and nobody notices. Keys of the payload are checked
+// when the hook is read, tools and their input keys once the tools are known.
 //
 // Threading: pure functions.
 
@@ -22,31 +20,29 @@
 
 namespace agentd {
 
-// The first path that the payload of none of the events has, with the nearest one that it has. What
-// lies in a member that is any JSON (tool.input) is not looked at. REQUIRES: at least one event.
+// The first path that none of the events' payloads has, with the nearest existing one. Members of free-form JSON
+// (tool.input) are not checked. REQUIRES: at least one event.
 std::optional<ExpressionMistake> wrong_path(const ExprNode& expression, std::span<const std::uint32_t> events);
 
 struct NameMistake {
-  // The hook decides something and is agentd's own YAML of the user or the system: nothing may run
-  // with it. Otherwise it is worth a warning.
+  // True if the hook decides something and is agentd's own YAML hook of the user or the system: no run may begin with
+  // it. Otherwise it is a warning.
   bool broken = false;
-  bool slip = false;  // another name was meant
+  bool slip = false;  // another name was probably meant
   std::string text;   // "FILE:LINE: hook careful: no tool is named 'bsah': did you mean 'bash'?"
 };
-// What no tool can match. `tools` are those that are offered; built-in tools that are not among
-// them count as known, and so do the names of the dialect's own tool. An expression of a matcher is
-// not looked at, nor a name that may be of an MCP server. Without a near name a tool may come
-// later: that is a warning for agentd's own hooks, and nothing for those of other tools.
-// Why what the hook runs cannot be had, as far as that is certain before it is asked: a host that it may not reach, a
-// program or a folder by an absolute path that is not there. Empty = nothing speaks against it.
+// Why the hook's action cannot run, as far as that is certain beforehand: a host that it may not reach, or a program or
+// folder at an absolute path that does not exist. Empty = no objection.
 std::string unrunnable(const HookDefinition& hook, const std::vector<std::string>& allowed_hosts);
+// Names that no tool can match. `tools` are the offered ones; built-in tools that are not among them and the names of
+// the dialect's own tool count as known. Expressions in a matcher are not checked, nor names that may belong to an MCP
+// server. Without a similar name the tool may come later: a warning for agentd's own hooks, nothing for other dialects.
 std::vector<NameMistake> unknown_names(const HookDefinition& hook, std::span<const Tool> tools);
 
-// The same of a native hook's configuration: texts that its config_schema marks with "format":
-// "tool-names", which are names of tools or globs with "|" between them, in letters of any case;
-// and objects whose "propertyNames" it marks with "format": "tool-input-keys", whose keys are those
-// of tools' inputs, or among the "examples" beside it. The text begins with the place:
-// "rules[0].tool: no tool is named 'bsh': did you mean 'bash'?". `broken` = one is near.
+// Checks a native hook's configuration in the same way: texts that its config_schema marks with "format": "tool-names"
+// (tool names or globs separated by "|", in any case), and objects whose "propertyNames" it marks with "format":
+// "tool-input-keys" (keys of tool inputs, or one of the "examples" next to it). The text begins with the place:
+// "rules[0].tool: no tool is named 'bsh': did you mean 'bash'?". `broken` = a similar name exists.
 std::vector<NameMistake> unknown_names_in_config(std::string_view config_schema, std::string_view config,
                                                  std::span<const Tool> tools);
 

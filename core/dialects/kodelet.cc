@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// kodelet.cc - Kodelet's two protocols: the executable that is run per event, and the shapes of the
-// extension that stays (kodelet_extension.h).
+// kodelet.cc - Kodelet's two protocols: the executable that is run per event, and the messages of the extension that
+// stays alive (kodelet_extension.h).
 #include <algorithm>
 #include <array>
 
@@ -10,8 +10,8 @@
 namespace agentd {
 namespace {
 
-// The words of the old protocol first: they are what goes out. A Kodelet hook hears of a tool's
-// result and of an agent's end in one event each, whether the tool failed and whose the agent is.
+// Names of the old protocol come first: those are sent. A Kodelet hook gets one event for tool results, failed or not,
+// and one for the end of any agent.
 constexpr std::array<EventName, 21> kEvents{{
     {"before_tool_call", AGENTD_EVENT_BEFORE_TOOL_CALL},
     {"after_tool_call", AGENTD_EVENT_AFTER_TOOL_CALL},
@@ -50,8 +50,7 @@ void write_input_of_tool(JsonWriter& out, std::string_view key, JsonView payload
     out.value(input);
 }
 
-// A tool's result as Kodelet structures it: the text is the `output` of its metadata. `content` is
-// ours.
+// A tool result in Kodelet's structure: the text is the `output` of its metadata. `content` is agentd's addition.
 void write_tool_output(JsonWriter& out, JsonView payload, std::string_view timestamp) {
   const JsonView result = payload["output"];
   const std::string tool = foreign_tool(Dialect::kKodelet, tool_of(payload));
@@ -74,9 +73,8 @@ void write_tool_output(JsonWriter& out, JsonView payload, std::string_view times
   out.end_object();
 }
 
-// The text that a hook wrote over the result; nullopt when it left the text alone. A hook that
-// knows the structure changes the metadata's output, one of ours the content, one that walks over
-// all texts both.
+// The text that a hook wrote into the result; nullopt if it did not change it. A hook that knows the structure changes
+// metadata.output, a hook for agentd changes content, and a hook that walks over all texts changes both.
 std::optional<std::string> text_of_output(JsonView output, JsonView payload) {
   if (output.is_string()) return std::string(output.string_or(""));
   const std::string_view text = payload["output"]["content"].string_or("");
@@ -89,15 +87,14 @@ std::optional<std::string> text_of_output(JsonView output, JsonView payload) {
   return std::nullopt;
 }
 
-// Whether the result has any of the places where a text can stand.
+// True if the result has any of the members that may hold its text.
 bool has_text(JsonView output) {
   return output.is_string() || output["content"].is_string() || output["metadata"]["output"].is_string() ||
          output["error"].is_string();
 }
 
-// What the model reads for a result that a hook wrote; nullopt when the hook left it as it was. A
-// structure with a text in none of the known places is read as the JSON that it is: the original, which
-// the hook wanted gone, is not taken in its place.
+// The text that the model reads for a rewritten result; nullopt if the hook did not change it. A structure without any
+// known text member is used as its JSON, rather than the original that the hook meant to remove.
 std::optional<std::string> rewritten_output(JsonView output, JsonView payload) {
   return has_text(output) ? text_of_output(output, payload) : std::optional(output.text());
 }
@@ -148,8 +145,8 @@ std::string subject(const HookDefinition& hook, JsonView payload) {
   return is_tool_event(hook.event) ? foreign_tool(Dialect::kKodelet, tool_of(payload)) : std::string();
 }
 
-// The answer in agentd's form: the tool's keys are translated, its structured output becomes its
-// text. What is left alone is not there.
+// The answer in agentd's form: the tool's keys are translated, its structured output becomes text. Unchanged parts are
+// left out.
 std::string in_our_form(const HookDefinition& hook, JsonView payload, JsonView answer) {
   JsonWriter out;
   out.begin_object();
@@ -180,7 +177,7 @@ Verdict interpret_output(const HookDefinition& hook, JsonView payload, const Raw
     case ParsedOutput::Kind::kEmpty:
       return {};
     case ParsedOutput::Kind::kText:
-      return failure(hook.event, parsed.problem.empty() ? "its output is no JSON object: " + first_line(parsed.text)
+      return failure(hook.event, parsed.problem.empty() ? "its output is not a JSON object: " + first_line(parsed.text)
                                                         : parsed.problem);
     case ParsedOutput::Kind::kBroken:
       return failure(hook.event, parsed.problem);
@@ -192,7 +189,7 @@ Verdict interpret_output(const HookDefinition& hook, JsonView payload, const Raw
   return interpret_canonical(hook.event, payload, ours->root());
 }
 
-// Any other end than exit code 0 is a failure: 2 has no meaning of its own here.
+// Every end but exit code 0 is a failure; exit code 2 has no special meaning here.
 Verdict interpret_run(const HookDefinition& hook, JsonView payload, const RawAnswer& answer) {
   VerdictMaker verdict(hook.event);
   if (!verdict.fails_by_end(hook, answer) && answer.code != 0) verdict.fail(exit_sentence(answer));
@@ -263,7 +260,7 @@ void write_event_payload(JsonWriter& out, std::uint32_t event, JsonView payload)
   out.end_object();
 }
 
-// Kodelet joins a patch to the system prompt; here it is context for the model beside it.
+// Kodelet patches the system prompt; here the patch becomes context for the model.
 void take_system_prompt(AnswerKeys& keys, VerdictMaker& verdict) {
   const JsonView patch = keys.object("systemPrompt");
   if (!patch.exists()) return;
@@ -278,7 +275,7 @@ std::string joined(JsonView names, VerdictMaker& verdict, std::string_view what)
   std::string out;
   for (std::size_t i = 0; i < names.size(); ++i) {
     if (!names.at(i).is_string()) {
-      verdict.fail(in_quotes(what) + " has " + std::string(type_name(names.at(i))) + " where a text belongs");
+      verdict.fail(in_quotes(what) + " has " + std::string(type_name(names.at(i))) + " instead of a text");
       return {};
     }
     const std::string name = canonical_tool(Dialect::kKodelet, names.at(i).string_or(""));
@@ -287,8 +284,7 @@ std::string joined(JsonView names, VerdictMaker& verdict, std::string_view what)
   return out;
 }
 
-// Kodelet's `enable` adds to what is allowed and takes nothing away: here every tool is on, so that
-// there is nothing to do.
+// Kodelet's `enable` adds to the allowed tools and removes none. Here every tool is enabled, so it has no effect.
 void take_tools(AnswerKeys& keys, VerdictMaker& verdict) {
   const JsonView tools = keys.object("tools");
   if (!tools.exists()) return;
@@ -305,7 +301,7 @@ void take_follow_ups(AnswerKeys& keys, VerdictMaker& verdict) {
   const JsonView messages = keys.array("followUpMessages");
   for (std::size_t i = 0; i < messages.size(); ++i) {
     if (!messages.at(i).is_string())
-      return verdict.fail("'followUpMessages' has " + std::string(type_name(messages.at(i))) + " where a text belongs");
+      return verdict.fail("'followUpMessages' has " + std::string(type_name(messages.at(i))) + " instead of a text");
     verdict.go_on(messages.at(i).string_or(""), "followUpMessages");
   }
 }
@@ -328,7 +324,7 @@ void take_event_result(AnswerKeys& keys, VerdictMaker& verdict, JsonView payload
     AnswerKeys inner(block, "block.", verdict);
     const std::string reason = inner.text("reason").value_or("");
     inner.blame_unknown();
-    verdict.block(reason.empty() ? "the extension gave no reason" : reason, "block");
+    verdict.block(reason.empty() ? "the extension blocked it and gave no reason" : reason, "block");
   }
   if (const JsonView changed = keys.object("input"); changed.exists()) {
     if (verdict.event() == AGENTD_EVENT_BEFORE_TOOL_CALL)
@@ -367,7 +363,7 @@ Verdict interpret_extension(std::uint32_t event, JsonView payload, JsonView resu
     take_event_result(keys, verdict, payload);
     keys.blame_unknown();
   } else if (result.exists() && !result.is_null()) {
-    verdict.fail("its answer is " + std::string(type_name(result)) + " where an object belongs");
+    verdict.fail("its answer is " + std::string(type_name(result)) + ", not an object");
   }
   return verdict.take();
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// kodelet.h - the shapes of Kodelet's extension protocol: what goes with a request, what an answer means.
+// kodelet.h - Kodelet's extension protocol: the params of a request, and the meaning of an answer.
 //
 // Threading: pure functions.
 
@@ -12,10 +12,10 @@
 
 namespace agentd {
 
-// "tool.call" of AGENTD_EVENT_BEFORE_TOOL_CALL; empty = an extension never hears of this event.
+// "tool.call" for AGENTD_EVENT_BEFORE_TOOL_CALL; empty = an extension never receives this event.
 std::string_view extension_event(std::uint32_t event);
-// AGENTD_EVENT_ of "tool.call"; 0 = none. "tool.result" is after_tool_call and tool_call_failed:
-// the first.
+// AGENTD_EVENT_ for "tool.call"; 0 = none. "tool.result" is both after_tool_call and tool_call_failed: returns the
+// first.
 std::uint32_t event_of_extension(std::string_view name);
 // The params of extension.event.handle: {id, event, context, payload}.
 std::string extension_params(std::uint32_t event, JsonView payload);

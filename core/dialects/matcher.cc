@@ -24,7 +24,7 @@ std::string_view trimmed(std::string_view text) {
   return text;
 }
 
-// The names of "a|b, c"; nothing when a part of it is no name.
+// The names of "a|b, c"; empty if a part is not a name.
 std::vector<std::string> names_in(std::string_view text) {
   std::vector<std::string> names;
   while (true) {
@@ -48,9 +48,10 @@ Result<Matcher> Matcher::parse(std::string_view text, MatcherRules rules) {
   out.text_ = std::string(text);
   if (text.empty() || text == "*") return out;
   if (text.size() > kTextBytesMax) return bad(text, "has more than " + with_commas(kTextBytesMax) + " bytes");
-  // A line end of YAML's "|", a "\b" between double quotes: no name has one, and nothing would match.
+  // No name has a line end (from YAML's "|") or a control character ("\b" between double quotes), so nothing would
+  // match.
   if (has_control_character(text))
-    return bad(text, "holds a line end or a control character: write it on one line, in single quotes");
+    return bad(text, "has a line end or a control character: write it on one line, in single quotes");
   if (rules == MatcherRules::kExact) {
     out.names_ = {std::string(text)};
     return out;
@@ -58,13 +59,13 @@ Result<Matcher> Matcher::parse(std::string_view text, MatcherRules rules) {
   if (rules == MatcherRules::kAgentd) {
     out.names_ = names_in(text);
     if (!out.names_.empty()) return out;
-    // As an expression it would match everything, which nobody means who writes it.
+    // As an expression it would match everything, which its author cannot mean.
     if (text.find_first_not_of("|, ") == std::string_view::npos) return bad(text, "names nothing");
   }
   auto regex = Regex::compile(text);
   if (!regex && regex.error().code == Code::kInvalid)
-    return bad(text, "is no regular expression: " + regex.error().message +
-                         " (what it is read by is RE2, which has no look-around and no back-references)");
+    return bad(text, "is not a valid regular expression: " + regex.error().message +
+                         " (RE2 syntax: no look-around, no back-references)");
   if (!regex) return regex.error();
   out.regex_ = std::make_shared<const Regex>(std::move(*regex));
   out.whole_ = rules == MatcherRules::kDocker;

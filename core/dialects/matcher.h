@@ -1,16 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// matcher.h - for which tools (sources, triggers) a hook is asked; parsed once.
+// matcher.h - selects the tools (sources, triggers) for which a hook is called; parsed once.
 //
-// "" and "*" match everything. How the rest reads depends on whose rules it follows:
-//   agentd, claude  letters, digits, "_", "-", ":" and "." alone: that name exactly; names joined by "|"
-//                   or "," (spaces around them do not count): one of them; anything else: RE2, found
+// "" and "*" match everything. The rest depends on the rules:
+//   agentd, claude  only letters, digits, "_", "-", ":" and ".": exactly that name; names joined by "|"
+//                   or "," (spaces around them are ignored): one of them; anything else: RE2, found
 //                   anywhere
-//   docker          RE2 over the whole subject
-//   gemini          RE2 found anywhere, for tools; every lifecycle event: exactly
-// What RE2 does not read is an error in all of them, also where the other tool has a use for it: expressions of
-// JavaScript with look-around or back-references, and in Gemini CLI a text that is no expression at all, which it
-// compares with names of tools that cannot be.
+//   docker          RE2 over the complete subject
+//   gemini          RE2 found anywhere, for tools; exactly the name, for lifecycle events
+// Text that RE2 cannot read is always an error, even where the other tool accepts it: JavaScript's look-around and
+// back-references, and in Gemini CLI invalid expressions, which it compares literally with tool names.
 //
 // Threading: immutable; copies share the compiled expression.
 
@@ -30,7 +29,7 @@ enum class MatcherRules : std::uint8_t { kAgentd, kDocker, kGeminiTool, kExact }
 class Matcher {
  public:
   Matcher() = default;  // matches everything
-  // kInvalid says what is wrong with the expression (a bound of RE2's memory among it).
+  // kInvalid names the mistake in the expression (RE2's memory limit included).
   static Result<Matcher> parse(std::string_view text, MatcherRules rules);
 
   bool matches(std::string_view subject) const;

@@ -12,7 +12,7 @@ namespace {
 
 Error bad(std::string what) { return {Code::kInvalid, std::move(what)}; }
 
-// The first of several spellings that is there as a text.
+// The first of several spellings that is present as a text.
 std::string_view text_of(JsonView object, std::initializer_list<std::string_view> keys) {
   for (const std::string_view key : keys)
     if (object[key].is_string()) return object[key].string_or("");
@@ -35,7 +35,7 @@ Result<Block> tool_use_of(JsonView from) {
   return Block::tool_use(std::string(id), std::string(name), from["input"].text());
 }
 
-// A result's content: a text, or blocks of which the texts are joined and the rest are parts.
+// A result's content: a text, or blocks, whose texts are joined and whose other blocks become parts.
 Result<void> take_content(JsonView content, Block& result) {
   if (content.is_string()) {
     result.text = std::string(content.string_or(""));
@@ -82,7 +82,7 @@ Result<Block> block_of(JsonView from) {
   if (from.is_string()) return Block::of_text(std::string(from.string_or("")));
   if (!from.is_object()) return bad("a block must be an object, not " + std::string(type_name(from)));
   if (from["elided"].bool_or(false))
-    return bad("a block is elided and only the log has all of it; name its message with keep");
+    return bad("a block is elided and only the log has it complete; name its message with keep");
   const std::string_view type = from["type"].string_or("text");
   if (type == "text") {
     if (!from["text"].is_string()) return bad("a text block needs a text");
@@ -110,7 +110,7 @@ std::optional<Role> role_of(JsonView from) {
   return std::nullopt;
 }
 
-// `blocks` is there when `content` is not everything, so it comes first.
+// `blocks` is present when `content` is incomplete, so it takes precedence.
 Result<std::vector<Block>> blocks_of(JsonView from) {
   const JsonView content = from["blocks"].is_array() ? from["blocks"] : from["content"];
   std::vector<Block> blocks;

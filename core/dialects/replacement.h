@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// replacement.h - a history that a hook wrote as JSON, as the parts of REPLACE_MESSAGES.
+// replacement.h - reads a history that a hook wrote as JSON into the parts of REPLACE_MESSAGES.
 //
-// A message may be what the payload showed ({role, content, blocks}), what a provider's API takes
-// ({role, content: [{type, ...}]}), or a range of the log to keep: {"keep": {"first": 3, "last":
-// 9}}.
+// A message may have the payload's form ({role, content, blocks}) or a provider API's ({role, content: [{type, ...}]}),
+// or be a range of the log to keep: {"keep": {"first": 3, "last": 9}}.
 //
 // Threading: pure functions.
 

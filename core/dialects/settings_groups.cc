@@ -20,7 +20,7 @@ std::vector<std::string> event_names(const Translator& translator) {
   return names;
 }
 
-// An event of another dialect where something can be blocked.
+// True for another dialect's event that can be blocked.
 bool is_anothers(std::string_view event) {
   for (const Dialect each : {Dialect::kClaude, Dialect::kGemini, Dialect::kDocker, Dialect::kAgentd}) {
     const EventTraits* const traits = find_event(canonical_event(each, event));
@@ -43,7 +43,7 @@ void SettingsGroups::file_problem(const std::string& sentence) { set_.problems.p
 
 void SettingsGroups::read(JsonView hooks, std::initializer_list<std::string_view> no_events) {
   if (!hooks.exists() || hooks.is_null()) return;
-  // Of what nobody can tell, the worst is assumed: that something was to be blocked.
+  // Where the event is unknown, assume the worst: something was to be blocked.
   const HookDefinition any = base_of(nearest_to_a_gate(), AGENTD_EVENT_BEFORE_TOOL_CALL);
   if (!hooks.is_object())
     return mistake(any, std::string(kRoot),
@@ -51,7 +51,7 @@ void SettingsGroups::read(JsonView hooks, std::initializer_list<std::string_view
   if (const std::string& twice = places_.twice(); twice.starts_with(kRoot))
     mistake(any, twice,
             "the key " + in_quotes(std::string_view(twice).substr(twice.rfind('/') + 1)) +
-                " stands twice in one object, and programs differ in which of the two counts");
+                " is repeated in one object, and programs differ in which of the two they use: remove one");
   for (std::size_t i = 0; i < hooks.size(); ++i) {
     const std::string_view event = hooks.key_at(i);
     if (std::find(no_events.begin(), no_events.end(), event) == no_events.end()) read_event(event, hooks.at(i));
@@ -83,9 +83,9 @@ void SettingsGroups::read_event(std::string_view event, JsonView groups) {
   if (known == translator.events.end()) {
     const std::string near = nearest_of(event, event_names(translator));
     if (near.empty() && is_anothers(event))
-      return mistake(base_of(event, AGENTD_EVENT_BEFORE_TOOL_CALL), at,
-                     "unknown event " + in_quotes(event) +
-                         ", which another tool's settings have: name the dialect that they are written in");
+      return mistake(
+          base_of(event, AGENTD_EVENT_BEFORE_TOOL_CALL), at,
+          "unknown event " + in_quotes(event) + ": it is another tool's: name the dialect of these settings");
     if (near.empty()) return problem(at, "unknown event " + in_quotes(event));
     return mistake(base_of(event, find(near)->event), at,
                    "unknown event " + in_quotes(event) + ": did you mean '" + near + "'?");
@@ -107,7 +107,7 @@ void SettingsGroups::read_group(const HookDefinition& event, JsonView group, con
   const JsonView handlers = group["hooks"];
   if (!handlers.is_array())
     return mistake(event, at,
-                   group["command"].exists() ? "a handler must stand in the list 'hooks' of a group"
+                   group["command"].exists() ? "a handler must be in the list 'hooks' of a group"
                                              : "a group of " + name + " needs a list 'hooks'");
   std::vector<std::string> known = group_keys();
   known.insert(known.end(), {"matcher", "hooks"});

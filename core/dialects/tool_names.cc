@@ -92,7 +92,7 @@ constexpr std::array<ToolRow, 9> kKodelet{{{"bash", "bash", kKodeletBash},
 // ---- names of MCP tools: mcp__server__tool here and in Claude Code
 
 struct McpName {
-  std::string_view server, tool;  // an empty tool = the name is none
+  std::string_view server, tool;  // empty tool = not an MCP name
 };
 
 McpName split_mcp(std::string_view name, std::string_view head, std::string_view between) {
@@ -148,7 +148,7 @@ struct Journey {
 
 void write_value(JsonWriter& out, JsonView value, ToolValue how, Journey to) {
   const Way way = to.way;
-  constexpr double kWholeMax = 9e15;  // doubles are whole numbers up to here
+  constexpr double kWholeMax = 9e15;  // doubles are exact whole numbers up to here
   if (how == ToolValue::kSeconds && value.is_number()) {
     const double from = value.number_or(0);
     const double number = way == Way::kOut ? from / 1000.0 : from * 1000.0;
@@ -167,7 +167,7 @@ void write_value(JsonWriter& out, JsonView value, ToolValue how, Journey to) {
     out.value(value);
 }
 
-// One member under its new name. The table's keys swap, so that no two members ever meet.
+// Writes one member under its new name. The table swaps the two keys, so no two members collide.
 void write_member(JsonWriter& out, const ToolRow& row, std::string_view key, JsonView value, Journey journey) {
   const Way way = journey.way;
   for (const ToolKey& each : row.keys) {
@@ -186,7 +186,7 @@ void write_member(JsonWriter& out, const ToolRow& row, std::string_view key, Jso
   out.key(key).value(value);
 }
 
-// docker's edit_file takes a list of edits; one edit is what ours takes.
+// docker's edit_file takes a list of edits; agentd's takes one edit.
 bool is_one_edit(JsonView edits) {
   const JsonView edit = edits.at(0);
   return edits.is_array() && edits.size() == 1 && edit.is_object() && edit.size() == 2 && edit["oldText"].is_string() &&
@@ -266,7 +266,7 @@ std::string foreign_input(Dialect dialect, std::string_view tool, JsonView input
   return renamed(dialect, tool, input, {Way::kOut, cwd});
 }
 
-// `tool` is agentd's name; the dialect's is understood too.
+// `tool` is agentd's name; the dialect's name is accepted too.
 std::string canonical_input(Dialect dialect, std::string_view tool, JsonView input) {
   const std::string ours = row_of(dialect, tool) == nullptr ? canonical_tool(dialect, tool) : std::string(tool);
   return renamed(dialect, ours, input, {Way::kBack, {}});

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// tool_names.h - the one table of tools and argument keys, for all dialects and both ways.
+// tool_names.h - one table of tools and argument keys, for all dialects and both directions.
 //
-// A guard that looks for `file_path` and finds `path` reads nothing and lets everything pass; so
-// the input is renamed to what the hook's own tool would have sent, and a rewrite is renamed back.
-// A rename swaps the two keys, which makes the way there and back the same input whatever keys it
-// has; keys without a counterpart are kept. A path that the other tool resolves for its hooks is absolute
-// for them; the way back leaves it so, and whoever takes the rewrite resolves it as the model's own.
+// A guard that looks for `file_path` where the key is `path` sees nothing and lets everything pass. So the input is
+// renamed to the keys of the hook's own tool, and a rewrite is renamed back. A rename swaps the two keys, so that
+// renaming there and back yields the same input, whatever keys it has. Keys without a counterpart are kept. A path that
+// the other tool makes absolute for its hooks stays absolute on the way back; the tool call resolves it like a path
+// from the model.
 //
 // Threading: immutable data.
 
@@ -20,9 +20,9 @@ namespace agentd {
 
 enum class ToolValue : std::uint8_t {
   kSame,
-  kSeconds,    // milliseconds here, seconds there
-  kFilesMode,  // "files" here, "files_with_matches" there
-  kPath,       // relative to the session's directory here, absolute there
+  kSeconds,    // milliseconds in agentd, seconds in the dialect
+  kFilesMode,  // "files" in agentd, "files_with_matches" in the dialect
+  kPath,       // relative to the session's directory in agentd, absolute in the dialect
 };
 
 struct ToolKey {
@@ -36,8 +36,7 @@ struct ToolRow {
   bool edit_list = false;  // docker: old_string, new_string <-> edits[{oldText, newText}]
 };
 
-// The first row of a canonical name is its name going out; later rows of it are further names that
-// are understood coming back.
+// The first row of a canonical name gives the outgoing name; later rows are further names accepted on the way back.
 std::span<const ToolRow> tools_of(Dialect dialect);
 
 }  // namespace agentd

@@ -10,7 +10,7 @@ namespace {
 
 constexpr unsigned kPrivate = 0600;
 
-// Who reads the file looks for Claude Code's tools: Bash, Edit, file_path.
+// Readers of the file look for Claude Code's tool names and keys: Bash, Edit, file_path.
 void write_call(JsonWriter& out, std::string_view id, std::string_view tool, JsonView input) {
   out.begin_object().member("type", "tool_use").member("id", id);
   out.member("name", foreign_tool(Dialect::kClaude, tool)).key("input");
@@ -21,8 +21,7 @@ void write_call(JsonWriter& out, std::string_view id, std::string_view tool, Jso
   out.end_object();
 }
 
-// One block of the canonical payload in the words of the Messages API; false for what has no
-// counterpart.
+// Writes one block of the canonical payload as the Messages API has it; false if it has no counterpart.
 bool write_block(JsonWriter& out, JsonView block) {
   const std::string_view type = block["type"].string_or({});
   if (type == "text") {

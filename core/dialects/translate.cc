@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// translate.cc - what all dialects share: outputs, ends, names and small conversions.
+// translate.cc - shared by all dialects: reading outputs and ends, names and small conversions.
 #include <algorithm>
 #include <array>
 #include <cctype>
@@ -17,8 +17,8 @@ namespace {
 constexpr std::size_t kShownBytes = 80;
 constexpr std::string_view kBlanks = " \t\r\n\v\f";
 
-// Where the object that begins at `from` ends (one past its brace), by braces and strings alone;
-// npos when the text is over before it is.
+// The end of the object that begins at `from` (one past its brace), by braces and strings alone; npos if it is not
+// closed.
 std::size_t end_of_object(std::string_view text, std::size_t from) {
   int depth = 0;
   bool in_string = false;
@@ -40,7 +40,7 @@ std::size_t end_of_object(std::string_view text, std::size_t from) {
   return std::string_view::npos;
 }
 
-// Whether an object is meant as an answer, whatever the dialect.
+// True if an object looks like an answer in any dialect.
 bool looks_like_answer(JsonView object) {
   static constexpr std::array<std::string_view, 14> kAnswerKeys{
       "decision",          "continue",           "hookSpecificOutput", "hook_specific_output", "action",
@@ -50,8 +50,7 @@ bool looks_like_answer(JsonView object) {
                      [&](std::string_view key) { return object[key].exists(); });
 }
 
-// The first brace in the text, and those that begin a line: where an answer may stand behind log
-// lines.
+// Tries the first brace and those at the beginning of a line, where an answer may follow log lines.
 bool holds_answer(std::string_view text) {
   constexpr int kTriesMax = 64;
   std::size_t at = text.find('{');
@@ -69,17 +68,17 @@ bool holds_answer(std::string_view text) {
 std::string bad_object(std::string_view text, const Error& error) {
   const std::size_t end = end_of_object(text, 0);
   if (end == std::string_view::npos) return "its output ends in the middle of a JSON object";
-  if (!JsonDocument::parse(text.substr(0, end))) return "its output is no valid JSON: " + error.message;
+  if (!JsonDocument::parse(text.substr(0, end))) return "its output is not valid JSON: " + error.message;
   const std::string_view rest = trimmed(text.substr(end));
   if (rest.substr(0, 1) == "{") return "its output holds two JSON objects where one is expected";
-  return "text stands behind the JSON object in its output: '" + first_line(rest, kShownBytes) + "'";
+  return "text follows the JSON object in its output: '" + first_line(rest, kShownBytes) + "'";
 }
 
 std::string bad_bytes(std::string_view out, bool over_cap) {
   if (over_cap) return "its output is larger than the cap of " + std::to_string(out.size()) + " bytes";
   const std::size_t nul = out.find('\0');
   if (nul != std::string_view::npos) return "its output holds a NUL byte at byte " + std::to_string(nul);
-  return is_utf8(out) ? "" : "its output is no valid UTF-8";
+  return is_utf8(out) ? "" : "its output is not valid UTF-8";
 }
 
 }  // namespace
@@ -97,8 +96,7 @@ ParsedOutput parse_output(std::string_view out, bool over_cap) {
   if (parsed.text[0] != '{') {
     parsed.kind = ParsedOutput::Kind::kText;
     if (holds_answer(parsed.text))
-      parsed.problem =
-          "text stands before the JSON object in its output: '" + first_line(parsed.text, kShownBytes) + "'";
+      parsed.problem = "text precedes the JSON object in its output: '" + first_line(parsed.text, kShownBytes) + "'";
     return parsed;
   }
   auto object = JsonDocument::parse(parsed.text);
@@ -107,7 +105,7 @@ ParsedOutput parse_output(std::string_view out, bool over_cap) {
     parsed.problem = bad_object(parsed.text, object.error());
     return parsed;
   }
-  // What one reader takes for a yes and another one for a no is neither.
+  // An object that two JSON readers may understand differently is refused.
   const auto one_reading = canonical_object(parsed.text, {.bytes = SIZE_MAX, .depth = INT_MAX});
   if (!one_reading) {
     parsed.problem = "its output " + one_reading.error().message;
@@ -147,7 +145,7 @@ std::string exit_sentence(const RawAnswer& answer) {
 }
 
 std::string telling_line(std::string_view error, std::size_t most) {
-  // A trace ends with what went wrong, its frames are indented; Node signs below it.
+  // A trace ends with the error, its frames are indented; Node adds its version below it.
   std::string_view rest = trimmed(error), last;
   while (!rest.empty()) {
     const std::size_t end = rest.rfind('\n');

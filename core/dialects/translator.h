@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// translator.h - what each dialect brings (private to dialect.cc), and what they share.
+// translator.h - the parts that each dialect provides (private to dialect.cc), and what they share.
 //
-// A dialect is a table of events and five functions; dialect.cc picks the table and never looks
-// into it. What all of them do alike - to read an output, to blame a key, to refuse an action that
-// the event does not know - is here, so that a trap is closed once and for all of them.
+// A dialect is a table of events and a few functions; dialect.cc selects the table and does not look into it. Reading
+// an output, reporting an unknown key and refusing an action that the event does not allow are implemented here once
+// for all dialects.
 //
 // Threading: pure functions and values.
 
@@ -20,8 +20,7 @@
 
 namespace agentd {
 
-// One name of a dialect; the first row of an event is its name going out. event 0 = the dialect has
-// this event and agentd has no counterpart.
+// One event name of a dialect; an event's first row gives the outgoing name. event 0 = agentd has no counterpart.
 struct EventName {
   std::string_view foreign;
   std::uint32_t event = 0;
@@ -30,16 +29,16 @@ struct EventName {
 struct Translator {
   Dialect dialect = Dialect::kAgentd;
   std::span<const EventName> events;  // empty = agentd's own names
-  // All as the functions of dialect.h with those names; null = the dialect has none.
+  // The functions of dialect.h with these names; null = the dialect has none.
   std::string (*input)(const HookDefinition&, JsonView payload, const DialectContext&) = nullptr;
   std::string (*subject)(const HookDefinition&, JsonView payload) = nullptr;
   std::vector<std::string> (*environment)(const HookDefinition&, JsonView payload, const DialectContext&) = nullptr;
   Verdict (*interpret)(const HookDefinition&, JsonView payload, const RawAnswer&) = nullptr;
   Result<DefinitionSet> (*read_settings)(std::string_view text, std::string_view path,
                                          std::string_view prefix) = nullptr;
-  // As default_time() of dialect.h; null = agentd's own for all events.
+  // default_time() of dialect.h; null = agentd's own for all events.
   std::optional<Milliseconds> (*time)(std::uint32_t event) = nullptr;
-  // As may_rewrite() of dialect.h; null = at every event that has a text.
+  // may_rewrite() of dialect.h; null = at every event that has a text.
   bool (*rewrites)(const HookDefinition&) = nullptr;
 };
 
@@ -50,42 +49,39 @@ const Translator& docker_translator();   // docker.cc
 const Translator& kodelet_translator();  // kodelet.cc
 const Translator& translator_of(Dialect dialect);
 
-// ---- what came back
+// ---- answers
 
-// A hook's standard output (or a webhook's body); white space at both ends and a byte order mark
-// are taken off.
+// A hook's standard output (or a webhook's body) without white space at both ends and without a byte order mark.
 struct ParsedOutput {
   enum class Kind {
-    kEmpty,   // nothing at all: no opinion
+    kEmpty,   // no output: no answer
     kObject,  // exactly one JSON object
     kText,    // valid text that does not begin with "{"
-    kBroken,  // anything else; `problem` says what
+    kBroken,  // anything else; `problem` says why
   };
   Kind kind = Kind::kEmpty;
   std::optional<JsonDocument> object;
   std::string_view text;  // trimmed; borrows from the output
-  // kBroken: one sentence. kText: set when an answer stands behind other text - a log line before
-  // the JSON object, which must not pass for "no opinion".
+  // kBroken: one sentence. kText: set when an answer follows other text, such as a log line before the JSON object;
+  // that must not pass for no answer.
   std::string problem;
 
   JsonView root() const { return object ? object->root() : JsonView(); }
 };
 ParsedOutput parse_output(std::string_view out, bool over_cap);
 
-// How a hook ended, if that alone is a failure: a signal, the deadline, no start, a webhook's
-// status other than 2xx. Exit codes are the dialect's. Empty = it ended by itself (or the webhook
-// said 2xx).
+// The failure in how a hook ended: a signal, the deadline, no start, a webhook's status other than 2xx. Exit codes are
+// left to the dialect. Empty = it exited normally (or the webhook returned 2xx).
 std::string broken_end(const HookDefinition& hook, const RawAnswer& answer);
-// The line of standard error that says what went wrong: the last one that is not indented.
+// The line of standard error that names the error: the last one that is not indented.
 std::string telling_line(std::string_view error, std::size_t most = 200);
-// "it exited with code 3: " and the telling line of standard error.
+// "it exited with code 3: " and that line of standard error.
 std::string exit_sentence(const RawAnswer& answer);
 // Standard error without white space at its ends, as valid UTF-8, at most `most` bytes.
 std::string error_text(const RawAnswer& answer, std::size_t most = 16 * 1024);
 std::string first_line(std::string_view text, std::size_t most = 200);
 
-// A verdict while it is made: every action passes add(), which refuses what the event does not
-// know.
+// Builds a verdict: every action goes through add(), which refuses actions that the event does not allow.
 class VerdictMaker {
  public:
   explicit VerdictMaker(std::uint32_t event) : event_(event) {}
@@ -97,29 +93,29 @@ class VerdictMaker {
   bool empty() const { return verdict_.actions.empty(); }
 
   void warn(std::string sentence);
-  // The first failure stands; actions made so far or later are dropped by take().
+  // The first failure is kept; take() then drops all actions.
   void fail(std::string sentence);
   void fail_by_deadline(std::string sentence);
-  // broken_end() as a failure; false = it ended by itself.
+  // Records broken_end() as a failure; false = it ended normally.
   bool fails_by_end(const HookDefinition& hook, const RawAnswer& answer);
 
-  // After the output of a hook was read whose exit code says that it failed: what it refuses, asks or hides stands, as
-  // in its own tool, what it allows or changes does not, and without any of the former it is the failure. A guard has
-  // failed in any case, which says no, too.
+  // For a hook whose exit code reports a failure, after its output was read: refusals, questions and redactions are
+  // kept, as in its own tool; permissions and changes are dropped. Without any of the former it is a failure. A guard
+  // has failed in any case, which refuses too.
   void keep_refusals(const HookDefinition& hook, std::string failure);
 
-  // False and a warning that `what` cannot be used here when the event does not know the action.
+  // Returns false and warns that `what` has no effect if the event does not allow the action.
   bool add(Action action, std::string_view what);
   bool block(std::string_view reason, std::string_view what);
   bool stop_run(std::string_view reason, std::string_view what);
   bool go_on(std::string_view message, std::string_view what);  // CONTINUE
   bool context(std::string_view text, std::string_view what);   // "" adds nothing
-  bool notice(std::string_view text, std::string_view what);    // SYSTEM_MESSAGE; "": nothing
+  bool notice(std::string_view text, std::string_view what);    // SYSTEM_MESSAGE; "" adds nothing
   bool rewrite(std::string_view text, std::string_view what);   // the event's own text
   bool set(std::uint32_t key, std::uint64_t number, std::string_view text, std::string_view what);
   bool permission(std::uint32_t decision, std::string_view reason, bool remember, std::string_view what);
 
-  // With `strict_output` the first warning is the failure.
+  // With `strict_output` the first warning becomes the failure.
   Verdict take(const HookDefinition& hook);
   Verdict take();
 
@@ -128,13 +124,12 @@ class VerdictMaker {
   Verdict verdict_;
 };
 
-// One object of an answer. A key is read in both spellings (additionalContext, additional_context);
-// null is absent; a wrong type is a failure of the verdict. What was never asked for is blamed at
-// the end, with the nearest key that was - so ask for every key that the dialect knows, whatever
-// the event.
+// Reads one object of an answer. A key is read in both spellings (additionalContext, additional_context); null is
+// absent; a wrong type fails the verdict. blame_unknown() warns of every key that was never asked for and suggests the
+// nearest one, so ask for every key that the dialect knows, whatever the event.
 class AnswerKeys {
  public:
-  // `where` begins sentences: "" for the answer itself, "hookSpecificOutput." for an inner object.
+  // `where` begins the names in messages: "" for the answer itself, "hookSpecificOutput." for an inner object.
   AnswerKeys(JsonView object, std::string where, VerdictMaker& verdict)
       : object_(object), where_(std::move(where)), verdict_(verdict) {}
 
@@ -142,12 +137,12 @@ class AnswerKeys {
   bool has(std::string_view key) { return get(key).exists(); }
   std::optional<std::string> text(std::string_view key);
   std::optional<bool> boolean(std::string_view key);
-  std::optional<std::uint64_t> count(std::string_view key);  // an integer that is not negative
+  std::optional<std::uint64_t> count(std::string_view key);  // a non-negative integer
   JsonView object(std::string_view key);
   JsonView array(std::string_view key);
-  // Counts as known and is not read: what other versions of the tool may write.
+  // Accepts these keys without reading them: other versions of the tool may write them.
   void ignore(std::initializer_list<std::string_view> keys);
-  // Known to the dialect, and agentd cannot honour it: a warning when it is there.
+  // Warns if one of these keys is present: the dialect knows it and agentd cannot honour it.
   void cannot(std::initializer_list<std::string_view> keys);
   void blame_unknown();
   std::string name(std::string_view key) const { return where_ + std::string(key); }
@@ -161,31 +156,31 @@ class AnswerKeys {
   std::vector<std::string> asked_;
 };
 
-// ---- small things
+// ---- helpers
 
 std::string_view trimmed(std::string_view text);
 // additionalContext <-> additional_context.
 std::string snake_case(std::string_view camel);
 std::string camel_case(std::string_view snake);
-// The nearest of `names` that `word` may be a slip of; empty = none.
+// The nearest of `names` of which `word` may be a misspelling; empty = none.
 std::string nearest_of(std::string_view word, const std::vector<std::string>& names);
 std::string in_quotes(std::string_view name);  // 'name'
-// "an object", "a string"... of a JSON value.
+// "an object", "a text"... for a JSON value.
 std::string_view type_name(JsonView value);
-// AGENTD_PERMISSION_ of allow, approve, deny, block, ask; 0 = no such word.
+// AGENTD_PERMISSION_ for allow, approve, deny, block, ask; 0 = unknown word.
 std::uint32_t permission_of(std::string_view word);
-// The hook's event as its dialect calls it.
+// The hook's event as its dialect names it.
 std::string event_label(const HookDefinition& hook);
-// The payload's tool, or empty.
+// The payload's tool name, or empty.
 std::string_view tool_of(JsonView payload);
 JsonView tool_input_of(JsonView payload);
 bool is_tool_event(std::uint32_t event);
-// AGENTD_STRATEGY_ of full, tail, users, default.
+// AGENTD_STRATEGY_ for full, tail, users, default.
 std::optional<std::uint32_t> strategy_of(std::string_view name);
-// The object with the members of `patch` put over those of `base` (one level deep): compact JSON.
+// `base` with the members of `patch` replacing or adding to its own (one level deep): compact JSON.
 std::string merged_object(JsonView base, JsonView patch);
-// The rewritten input of a tool as the dialect wrote it, in agentd's keys: whole, or as a patch
-// over the payload's (in the dialect's keys). Compact JSON.
+// A tool's rewritten input in agentd's keys, from the dialect's: complete, or as a patch over the payload's. Compact
+// JSON.
 std::string rewritten_input(Dialect dialect, JsonView payload, JsonView input, bool patch);
 
 }  // namespace agentd

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// verdict.cc - a verdict while it is made, and the keys of an answer.
+// verdict.cc - VerdictMaker and AnswerKeys.
 #include <algorithm>
 
 #include "core/base/bytes.h"
@@ -163,10 +163,10 @@ std::optional<bool> AnswerKeys::boolean(std::string_view key) {
 std::optional<std::uint64_t> AnswerKeys::count(std::string_view key) {
   const JsonView value = get(key);
   if (!value.exists()) return std::nullopt;
-  // No real count is the largest number: it stands for "this is none".
+  // UINT64_MAX is not a real count: it means "not a count".
   const std::uint64_t number = value.uint_or(UINT64_MAX);
   if (value.is_number() && number != UINT64_MAX) return number;
-  verdict_.fail("the key '" + name(key) + "' must be a whole number that is not negative");
+  verdict_.fail("the key '" + name(key) + "' must be a whole number, 0 or more");
   return std::nullopt;
 }
 

@@ -24,7 +24,7 @@ bool is_name_byte(char c) {
   return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_';
 }
 
-// The name of localhost needs no look: libcurl never asks a server for it.
+// "localhost" needs no lookup: libcurl never asks a server for it.
 bool is_this_machine(const HttpUrl& url) {
   in_addr four{};
   if (::inet_pton(AF_INET, url.host.c_str(), &four) == 1) return ntohl(four.s_addr) >> 24 == 127;
@@ -32,7 +32,7 @@ bool is_this_machine(const HttpUrl& url) {
 }
 
 struct HostRule {
-  std::string host, port;  // no port = each
+  std::string host, port;  // empty port = any
 };
 
 // "example.com:8443", "[::1]:8080", "::1".
@@ -101,7 +101,7 @@ Result<void> check_webhook_url(std::string_view url, const WebhookRules& rules) 
   for (const std::string& rule : rules.allowed_hosts)
     if (allows(rule, parsed)) return {};
   return Error{Code::kDenied, "a webhook may not reach " + one_line(parsed.place(), 100) +
-                                  ": it is not this machine; to allow it, add '" + one_line(parsed.host, 100) +
+                                  ": it is not on this machine; to allow it, add '" + one_line(parsed.host, 100) +
                                   "' to hooks.allow_hosts"};
 }
 
@@ -117,11 +117,11 @@ Result<void> check_webhook_header(std::string_view name, std::string_view value)
   constexpr std::array<std::string_view, 6> kFraming{"host",    "connection", "content-length",
                                                      "upgrade", "expect",     "transfer-encoding"};
   const std::string shown = "the header '" + one_line(name, 60) + "' ";
-  if (!is_token(name)) return Error{Code::kInvalid, shown + "has a name that no header may have"};
+  if (!is_token(name)) return Error{Code::kInvalid, shown + "has an invalid name"};
   if (std::find(kFraming.begin(), kFraming.end(), lower_case(name)) != kFraming.end())
     return Error{Code::kInvalid, shown + "belongs to the connection and cannot be set"};
   if (value.find_first_of(std::string_view("\r\n\0", 3)) != std::string_view::npos)
-    return Error{Code::kInvalid, shown + "holds a line end or a zero byte"};
+    return Error{Code::kInvalid, shown + "has a line end or a zero byte"};
   return {};
 }
 
