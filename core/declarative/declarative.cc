@@ -28,7 +28,7 @@ constexpr std::size_t kHooksMax = 256;
 constexpr std::size_t kNameBytesMax = 64;
 constexpr double kTimeoutMaxMs = 24.0 * 3600 * 1000;
 
-// What a hook does when it is asked: one of these keys, and which other keys make sense beside it.
+// A hook's action: one of these keys, and the other keys that may accompany it.
 constexpr unsigned kDo = 1, kCommand = 2, kUrl = 4, kExtension = 8;
 constexpr unsigned kProgram = kCommand | kExtension, kRuns = kProgram | kUrl, kAny = kDo | kRuns;
 
@@ -49,8 +49,7 @@ bool is_variable_name(std::string_view name) {
   return !name.empty() && (name[0] < '0' || name[0] > '9') && std::all_of(name.begin(), name.end(), inner);
 }
 
-// Milliseconds of "500ms", "5s", "2m" or a number in the dialect's own unit; negative = none of
-// these.
+// Milliseconds of "500ms", "5s", "2m" or a number in the dialect's own unit; negative if malformed.
 double milliseconds_in(std::string_view text, Dialect dialect) {
   double value = 0;
   const auto [stop, error] = std::from_chars(text.data(), text.data() + text.size(), value);
@@ -81,7 +80,7 @@ struct NamedEvent {
   std::string foreign;  // empty = agentd's name
 };
 
-// One hook of the file: a mapping, made one definition for each of its events.
+// One hook of the file: a mapping that becomes one definition per event.
 class HookReader {
  public:
   HookReader(const DeclarativeSource& source, const YamlNode& node, Precedence precedence)
@@ -91,7 +90,7 @@ class HookReader {
   }
 
   struct Read {
-    std::vector<HookDefinition> hooks;  // their names are what stands behind that of the file
+    std::vector<HookDefinition> hooks;  // their names are the parts after the file's name
     bool enabled = true;
   };
 
@@ -112,7 +111,7 @@ class HookReader {
  private:
   struct Key {
     std::string_view name;
-    unsigned beside;                                          // which of do, command, url and extension
+    unsigned beside;  // which of do, command, url and extension it may accompany
     Result<void> (HookReader::*read)(const YamlNode& value);  // null = read elsewhere
   };
   static const std::array<Key, 24> kKeys;
@@ -128,7 +127,7 @@ class HookReader {
     return names;
   }
 
-  // Which of the four it is. A file without any of them often has a slip in that very key.
+  // Finds which of the four it has. A file without any often has a slip in that very key.
   Result<void> read_runs() {
     for (const auto& [name, value] : node_.members) {
       const unsigned bit = name == "do"          ? kDo
@@ -151,7 +150,7 @@ class HookReader {
       const Key* const key = find_key(name);
       if (key == nullptr) return source_.unknown_key(value, name, "", key_names());
       if (runs_ != 0 && (key->beside & runs_) == 0)
-        return source_.at_key(value, quoted_name(name) + " says nothing beside " + quoted_name(runs_key_));
+        return source_.at_key(value, quoted_name(name) + " has no effect next to " + quoted_name(runs_key_));
     }
     if (runs_ == 0) return source_.at_value(node_, "a hook needs one of 'do', 'command', 'url' and 'extension'");
     if (node_.find("on") == nullptr)
@@ -167,7 +166,7 @@ class HookReader {
     AGENTD_TRY(const std::string name, source_.word_of(value, "dialect", names));
     hook_.dialect = find_dialect(name).value_or(Dialect::kAgentd);
     if (runs_ == kExtension && hook_.dialect != Dialect::kKodelet)
-      return source_.at_value(value, "an extension speaks the dialect kodelet, not " + name);
+      return source_.at_value(value, "an extension must have the dialect kodelet, not " + name);
     return {};
   }
 
@@ -189,7 +188,7 @@ class HookReader {
     if (hook_.dialect == Dialect::kAgentd) {
       if (const EventTraits* const event = find_event(name)) events_.push_back({event->id, {}});
     } else {
-      // One name of another tool may stand for two events of agentd.
+      // One name of another tool may mean two events of agentd.
       for (const EventName& each : translator_of(hook_.dialect).events) {
         known = known || each.foreign == name;
         if (each.foreign == name && each.event != 0) events_.push_back({each.event, name});
@@ -198,7 +197,7 @@ class HookReader {
     if (events_.size() == before) return unknown_event(node, name, known);
     for (std::size_t i = 0; i < before; ++i)
       for (std::size_t j = before; j < events_.size(); ++j)
-        if (events_[i].id == events_[j].id) return source_.at_value(node, quoted_name(name) + " stands in 'on' twice");
+        if (events_[i].id == events_[j].id) return source_.at_value(node, quoted_name(name) + " is repeated in 'on'");
     return {};
   }
 
@@ -218,9 +217,9 @@ class HookReader {
     return source_.at_value(node, "unknown event " + shown + (own ? "" : " of " + dialect) + did_you_mean(name, names));
   }
 
-  // ---- what it does
+  // ---- its action
 
-  // Made once for each event by finish(): what one takes another may not.
+  // finish() makes the answer once per event, since events allow different actions.
   Result<void> read_do(const YamlNode&) {
     hook_.runs = HookRuns::kAction;
     return {};
@@ -240,12 +239,12 @@ class HookReader {
     hook_.runs = runs;
     for (std::size_t i = 0; i < hook_.argv.size(); ++i)
       if (hook_.argv[i].find('\0') != std::string::npos)
-        return source_.at_value(value.items[i], "'" + key + "' holds a zero byte");
+        return source_.at_value(value.items[i], "'" + key + "' has a zero byte");
     return not_blank(value.items[0], hook_.argv[0], key);
   }
 
   Result<void> not_blank(const YamlNode& value, std::string_view text, const std::string& key) const {
-    if (text.find('\0') != std::string_view::npos) return source_.at_value(value, "'" + key + "' holds a zero byte");
+    if (text.find('\0') != std::string_view::npos) return source_.at_value(value, "'" + key + "' has a zero byte");
     if (text.find_first_not_of(" \t\r\n") != std::string_view::npos) return {};
     return source_.at_value(value, "'" + key + "' is empty");
   }
@@ -254,7 +253,7 @@ class HookReader {
     AGENTD_TRY(hook_.url, source_.text_of(value, "url"));
     hook_.runs = HookRuns::kWebhook;
     if (hook_.url.find("${") != std::string::npos)
-      return source_.at_value(value, "'url' takes no ${NAME}: put what is secret into 'headers'");
+      return source_.at_value(value, "'url' takes no ${NAME}: put secrets into 'headers'");
     if (const auto url = parse_http_url(hook_.url); !url) return source_.at_value(value, url.error().message);
     return {};
   }
@@ -269,11 +268,11 @@ class HookReader {
     for (const std::string& name : hook_.allowed_environment)
       if (!is_variable_name(name))
         return source_.at_value(
-            value, "'allowed_environment' lists names of variables, and '" + one_line(name, 60) + "' is none");
+            value, "'allowed_environment' lists names of variables, '" + one_line(name, 60) + "' is not one");
     return {};
   }
 
-  // What a header asks for must be allowed beside it, wherever that key stands.
+  // Variables in headers must be in allowed_environment, wherever that key is.
   Result<void> check_headers() const {
     const auto& allowed = hook_.allowed_environment;
     for (const auto& [name, value] : hook_.headers) {
@@ -285,7 +284,7 @@ class HookReader {
       for (const std::string& variable : *wanted)
         if (std::find(allowed.begin(), allowed.end(), variable) == allowed.end())
           return source_.at_value(
-              node, "the header '" + name + "' asks for " + variable + ", which is not in allowed_environment");
+              node, "the header '" + name + "' uses " + variable + ", which is not in allowed_environment");
     }
     return {};
   }
@@ -294,9 +293,9 @@ class HookReader {
     AGENTD_TRY(hook_.environment, source_.pairs_of(value, "environment"));
     for (const auto& [name, text] : hook_.environment) {
       const YamlNode& node = *value.find(name);
-      if (!is_variable_name(name)) return source_.at_key(node, "'" + one_line(name, 60) + "' is no name of a variable");
+      if (!is_variable_name(name)) return source_.at_key(node, "'" + one_line(name, 60) + "' is not a variable name");
       if (text.find('\0') != std::string::npos)
-        return source_.at_value(node, "'environment." + name + "' holds a zero byte");
+        return source_.at_value(node, "'environment." + name + "' has a zero byte");
     }
     return {};
   }
@@ -306,7 +305,7 @@ class HookReader {
     return not_blank(value, hook_.working_directory, "working_directory");
   }
 
-  // ---- when it is asked
+  // ---- conditions
 
   Result<void> read_matcher(const YamlNode& value) {
     AGENTD_TRY(const std::string text, source_.text_of(value, "matcher"));
@@ -317,7 +316,7 @@ class HookReader {
   Result<void> read_if(const YamlNode& value) {
     AGENTD_TRY(hook_.if_rule, source_.text_of(value, "if"));
     if (hook_.dialect != Dialect::kClaude)
-      return source_.at_key(value, "'if' belongs to the dialect claude; write 'when' instead");
+      return source_.at_key(value, "'if' is only for the dialect claude; use 'when'");
     AGENTD_TRY_VOID(not_blank(value, hook_.if_rule, "if"));
     if (const auto rule = if_rule_holds(hook_, {}); !rule) return source_.at_value(value, rule.error().message);
     return {};
@@ -326,7 +325,7 @@ class HookReader {
   Result<void> read_when(const YamlNode& value) {
     AGENTD_TRY(const std::string text, source_.text_of(value, "when"));
     auto parsed = Expression::parse(text, source_.path, value.value_line, value.value_column);
-    // Quotes, escapes and folded lines lie between the text and the file.
+    // The text may differ from the file by quotes, escapes and folded lines.
     const auto tree = parse_expression(text);
     if (!tree) return mistake_in(value, tree.error());
     if (!parsed) return parsed.error();
@@ -351,7 +350,7 @@ class HookReader {
     return {};
   }
 
-  // ---- how it counts
+  // ---- priority and failures
 
   Result<void> read_timeout(const YamlNode& value) {
     AGENTD_TRY(const std::string text, source_.text_of(value, "timeout"));
@@ -395,25 +394,25 @@ class HookReader {
   Result<void> read_strict(const YamlNode& value) { return read_flag(value, "strict_output", hook_.strict_output); }
   Result<void> read_enabled(const YamlNode& value) { return read_flag(value, "enabled", enabled_); }
 
-  // A guard whose answer nobody hears guards nothing, nor does one of events where nothing can be
-  // stopped.
+  // Refuses guards that cannot guard: their answer is ignored, or nothing can be blocked at their events.
   Result<void> check_sense() const {
     if (hook_.guard && hook_.on_failure == FailurePolicy::kOpen)
       return source_.at_key(*node_.find("on_failure"),
-                            "a guard blocks when it fails, which 'on_failure: open' denies: take out one of the two");
+                            "a guard blocks when it fails, but 'on_failure: open' lets it pass: remove one of the two");
     const bool closed = hook_.guard || hook_.on_failure == FailurePolicy::kClosed;
     if (!closed) return {};
     if (hook_.guard && hook_.once != HookOnce::kAlways && std::any_of(events_.begin(), events_.end(), guards))
-      return source_.at_key(*node_.find("once"), "a guard that is asked once guards no second time: take 'once' out");
+      return source_.at_key(*node_.find("once"),
+                            "a guard that is called only once does not guard the second time: remove 'once'");
     if (const YamlNode* const answer = node_.find("do"); answer != nullptr && answer->scalar == "none")
-      return source_.at_value(*answer, "a guard that does nothing guards nothing: write 'do: block', or a command");
+      return source_.at_value(*answer, "a guard with 'do: none' guards nothing: use 'do: block' or a command");
     if (!hook_.async && !hook_.observes) {
       if (std::none_of(events_.begin(), events_.end(), guards)) return guards_nothing();
       return {};
     }
     const std::string_view unheard = hook_.async ? "async" : "observe";
     return source_.at_key(*node_.find(unheard), "the answer of an '" + std::string(unheard) +
-                                                    "' hook is not used: it cannot be a guard or fail closed");
+                                                    "' hook is ignored: it cannot be a guard or fail closed");
   }
 
   static bool guards(const NamedEvent& event) { return fails_closed(*find_event(event.id)); }
@@ -425,9 +424,7 @@ class HookReader {
     const std::string at(find_event(events_[0].id)->name);
     return source_.at_key(*node_.find(hook_.guard ? "guard" : "on_failure"),
                           "nothing can be blocked or withheld at " + at +
-                              ", so a hook there guards nothing; the "
-                              "events that can be guarded are " +
-                              join(names, ", "));
+                              ", so a guard has no effect there; events that can be guarded: " + join(names, ", "));
   }
 
   Result<Read> finish() {
@@ -437,7 +434,7 @@ class HookReader {
       HookDefinition hook = hook_;
       hook.event = event.id;
       hook.foreign_event = event.foreign;
-      if (!guards(event)) {  // beside one that can be guarded
+      if (!guards(event)) {  // next to one that can be guarded
         hook.guard = false;
         if (hook.on_failure == FailurePolicy::kClosed) hook.on_failure.reset();
       }
@@ -465,7 +462,7 @@ class HookReader {
 
   const DeclarativeSource& source_;
   const YamlNode& node_;
-  HookDefinition hook_;  // what its events share
+  HookDefinition hook_;  // the parts that its events share
   std::vector<NamedEvent> events_;
   unsigned runs_ = 0;
   std::string runs_key_;
@@ -507,9 +504,9 @@ class FileReader {
 
   Result<std::vector<HookDefinition>> read(const YamlNode& root) {
     if (root.kind == YamlNode::Kind::kNull)
-      return source_.at_value(root, "the file holds no hook: it needs 'on' and 'do', 'command' or 'url'");
+      return source_.at_value(root, "the file has no hook: it needs 'on' and 'do', 'command' or 'url'");
     if (root.kind != YamlNode::Kind::kMap)
-      return source_.at_value(root, "a file of hooks is a mapping: a hook, or 'hooks:' with a list of them");
+      return source_.at_value(root, "the file must be a mapping: one hook, or 'hooks:' with a list of hooks");
     const YamlNode* const list = root.find("hooks");
     if (list == nullptr) {
       AGENTD_TRY_VOID(add(root, 0));
@@ -517,8 +514,8 @@ class FileReader {
     }
     for (const auto& [name, value] : root.members)
       if (name != "hooks")
-        return source_.at_key(
-            value, quoted_name(one_line(name, 60)) + " cannot stand beside 'hooks': it belongs into one of them");
+        return source_.at_key(value,
+                              quoted_name(one_line(name, 60)) + " must be in one of the hooks, not next to 'hooks'");
     AGENTD_TRY_VOID(read_list(*list));
     return std::move(hooks_);
   }
@@ -527,21 +524,20 @@ class FileReader {
   Result<void> read_list(const YamlNode& list) {
     if (list.kind != YamlNode::Kind::kList)
       return source_.at_value(list,
-                              "'hooks' must be a list of hooks; those of another tool are "
-                              "read by 'agentd hooks import'");
+                              "'hooks' must be a list of hooks; import another tool's with 'agentd hooks import'");
     if (list.items.empty()) return source_.at_value(list, "'hooks' is an empty list");
     if (list.items.size() > kHooksMax)
       return source_.at_value(list, "'hooks' has more than " + std::to_string(kHooksMax) + " hooks");
     for (std::size_t i = 0; i < list.items.size(); ++i) {
       const YamlNode& item = list.items[i];
       if (item.kind != YamlNode::Kind::kMap)
-        return source_.at_value(item, "a hook is a mapping with 'on' and 'do', 'command' or 'url'");
+        return source_.at_value(item, "a hook must be a mapping with 'on' and 'do', 'command' or 'url'");
       AGENTD_TRY_VOID(add(item, i + 1));
     }
     return {};
   }
 
-  // `number` 0 = the document itself.
+  // `number` 0 = the document itself is the hook.
   Result<void> add(const YamlNode& node, std::size_t number) {
     AGENTD_TRY(HookReader::Read read, HookReader(source_, node, precedence_).read());
     const bool named = node.find("name") != nullptr;

@@ -1,17 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// declarative.h - our own YAML form of hooks: on, matcher, when, and what to do.
+// declarative.h - agentd's YAML form of hooks: on, matcher, when and an action.
 //
 //   on: agent_stop                     # an event, or a list of them
 //   when: context.percent > 70
 //   do: compact                        # or a mapping: the canonical answer
 //
-// One hook as the document itself, or several below `hooks:`. Instead of `do`: `command:` (a text for
-// /bin/sh, or a list without a shell), `url:` (with headers, allowed_environment), `extension:` (a list: a
-// long-lived process that speaks Kodelet's JSON-RPC). Beside them: name, matcher, if, dialect, event
-// names of that dialect below `on`, timeout (seconds, or "500ms", "5s", "2m"), on_failure open|closed,
-// guard, priority, once (true|run|conversation), async, observe, shadow, strict_output, environment,
-// working_directory, enabled.
+// The document is one hook, or has several below `hooks:`. Instead of `do` a hook may have `command:` (a text for
+// /bin/sh, or a list without a shell), `url:` (with headers, allowed_environment) or `extension:` (a list: a long-lived
+// process that speaks Kodelet's JSON-RPC). Further keys: name, matcher, if, dialect (whose event names `on` then
+// takes), timeout (seconds, or "500ms", "5s", "2m"), on_failure open|closed, guard, priority, once
+// (true|run|conversation), async, observe, shadow, strict_output, environment, working_directory, enabled.
 //
 // Threading: pure functions.
 
@@ -21,16 +20,15 @@
 
 namespace agentd {
 
-// `name` is the file's stem, qualified; hooks of a list are "name.1", "name.2" or
-// "name.their-name". Every mistake (unknown key with the nearest known one, wrong type, unknown
-// event, a path of `when` that no payload has, two of do/command/url, an action that the event does
-// not take, a guard of events that cannot be guarded) is kInvalid with "FILE:LINE:COLUMN: what";
-// nothing of a file with a mistake is used.
+// Reads a file. `name` is its qualified stem; the hooks of a list are "name.1", "name.2" or "name.their-name". Every
+// mistake (an unknown key, with the nearest known one; a wrong type; an unknown event; a path of `when` that no payload
+// has; two of do, command and url; an action that the event does not allow; a guard of events that cannot be guarded)
+// is kInvalid with "FILE:LINE:COLUMN: what", and no hook of the file is used.
 Result<std::vector<HookDefinition>> read_declarative(std::string_view text, std::string_view path,
                                                      std::string_view name, Precedence precedence);
 
-// The definitions as our own YAML file (`hooks:` list), readable by read_declarative() with the same
-// meaning; what could not be carried over stands as comments at the top.
+// Writes the definitions as a YAML file (`hooks:` list) that read_declarative() reads with the same meaning;
+// unsupported parts become comments at the top.
 std::string write_declarative(const DefinitionSet& set, std::string_view origin);
 
 }  // namespace agentd

@@ -18,7 +18,7 @@ constexpr std::uint32_t kNoAction = 0;
 struct ActionWord {
   std::string_view word;
   std::uint32_t kind;
-  std::string_view needs;  // one of these keys, separated by "|"; empty = nothing
+  std::string_view needs;  // one of these keys, separated by "|"; empty = none
 };
 constexpr std::array<ActionWord, 8> kActions{{
     {"none", kNoAction, ""},
@@ -109,7 +109,7 @@ class AnswerReader {
   bool has(std::string_view key) const { return node_.find(key) != nullptr; }
   bool acts(std::uint32_t kind) const { return action_ != nullptr && action_->kind == kind; }
 
-  // For sentences: "agent_stop takes block, continue, ...".
+  // For messages: "agent_stop takes block, continue, ...".
   std::string what_it_takes() const {
     std::string out;
     for (const ActionWord& each : kActions)
@@ -128,7 +128,7 @@ class AnswerReader {
         std::find_if(kActions.begin(), kActions.end(), [&](const ActionWord& each) { return each.word == word; });
     if (found->kind != kNoAction && !takes(found->kind))
       return source_.at_value(node,
-                              "'" + word + "' cannot be done at " + std::string(event_.name) + ": " + what_it_takes());
+                              "'" + word + "' is not allowed at " + std::string(event_.name) + ": " + what_it_takes());
     return &*found;
   }
 
@@ -137,14 +137,14 @@ class AnswerReader {
     if (!action->needs.empty())
       return source_.at_value(node_, "'" + std::string(action->word) +
                                          "' alone is not enough: write 'action: " + std::string(action->word) +
-                                         "' below 'do', and '" + split_words(action->needs)[0] + "' beside it");
+                                         "' and '" + split_words(action->needs)[0] + "' below 'do'");
     out_.begin_object().member("action", action->word).end_object();
     return {};
   }
 
   Result<void> read_mapping() {
     AGENTD_TRY_VOID(source_.must_be_mapping(node_, "do"));
-    if (node_.members.empty()) return source_.at_value(node_, "'do' says nothing");
+    if (node_.members.empty()) return source_.at_value(node_, "'do' is empty");
     AGENTD_TRY_VOID(read_action());
     out_.begin_object();
     for (const auto& [name, value] : node_.members) {
@@ -160,8 +160,8 @@ class AnswerReader {
     return {};
   }
 
-  // Whoever reads the answers of programs has the last word: what it would drop or refuse at each
-  // event is a mistake of this file.
+  // The reader of programs' answers decides: an answer that it would drop or refuse at one of the events is a mistake
+  // of this file.
   Result<std::string> checked() const {
     std::string answer(out_.text());
     AGENTD_TRY(const JsonDocument document, JsonDocument::parse(answer));
@@ -181,7 +181,7 @@ class AnswerReader {
     return source_.at_value(*named, "'action: " + std::string(action_->word) + "' needs '" + needs[0] + "'");
   }
 
-  // Why the key says nothing at this event and beside this action; empty = it does.
+  // Why the key has no effect at this event with this action; empty = it has one.
   std::string useless(std::string_view key) const {
     const bool rewrites = takes(AGENTD_ACT_REPLACE_TEXT);
     if (key == "message") return useless_message();
@@ -213,19 +213,19 @@ class AnswerReader {
     if (acts(kind)) return "";
     if (!takes(kind)) return not_taken();
     for (const ActionWord& each : kActions)
-      if (each.kind == kind) return "says nothing without 'action: " + std::string(each.word) + "'";
+      if (each.kind == kind) return "has no effect without 'action: " + std::string(each.word) + "'";
     return "";
   }
 
   std::string useless_message() const {
     if (takes(AGENTD_ACT_REPLACE_TEXT) && event_.text_target == AGENTD_TEXT_MESSAGE) return "";
-    if (takes(AGENTD_ACT_CONTINUE) && has("messages")) return "is not read beside 'messages'";
+    if (takes(AGENTD_ACT_CONTINUE) && has("messages")) return "has no effect next to 'messages'";
     return needs_action(AGENTD_ACT_CONTINUE);
   }
 
   std::string useless_reason() const {
     if (acts(AGENTD_ACT_BLOCK) || acts(AGENTD_ACT_STOP_RUN) || has("permission")) return "";
-    return "says nothing without 'action: block', 'action: stop_run' or 'permission'";
+    return "has no effect without 'action: block', 'action: stop_run' or 'permission'";
   }
 
   Result<void> check_use(const YamlNode& value, const std::string& key) const {
@@ -289,7 +289,7 @@ class AnswerReader {
     return {};
   }
 
-  // A text is what the user says. Only a replacement knows other roles and blocks.
+  // A text is a user message. Only a replacement may have other roles and blocks.
   Result<void> write_messages(const YamlNode& value, const std::string& name, bool user_only) {
     if (value.kind != YamlNode::Kind::kList || value.items.empty())
       return source_.at_value(value, "'" + name + "' must be a list of texts or of {role, content}");
@@ -324,7 +324,7 @@ class AnswerReader {
 
   Result<void> write_tools(const YamlNode& value, const std::string& name) {
     AGENTD_TRY_VOID(source_.must_be_mapping(value, name));
-    if (value.members.empty()) return source_.at_value(value, "'" + name + "' says nothing");
+    if (value.members.empty()) return source_.at_value(value, "'" + name + "' is empty");
     out_.begin_object();
     for (const auto& [key, tools] : value.members) {
       if (key != "enable" && key != "disable") return source_.unknown_key(tools, key, name, {"enable", "disable"});

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// declarative_answer.h - `do:` of a declarative hook: a word or a mapping, made the canonical
-// answer (private to declarative.cc).
+// declarative_answer.h - turns `do:` of a declarative hook, a word or a mapping, into the canonical answer (private to
+// declarative.cc).
 //
-// What an event does not take is found here, when the file is read, and not when the hook is asked.
+// An action that the event does not allow is found when the file is read, not when the hook is called.
 //
 // Threading: pure functions.
 
@@ -14,8 +14,8 @@
 
 namespace agentd {
 
-// The answer as one JSON object (dialect.h, interpret_canonical). kInvalid for a key or a word that
-// is unknown, a wrong type, an action that the event does not take or that lacks what it needs.
+// The answer as a JSON object (dialect.h, interpret_canonical). kInvalid: an unknown key or word, a wrong type, or an
+// action that the event does not allow or that lacks a key.
 Result<std::string> canonical_answer(const DeclarativeSource& source, const YamlNode& node, std::uint32_t event);
 
 }  // namespace agentd

@@ -52,7 +52,7 @@ Error DeclarativeSource::at_key(const YamlNode& node, const std::string& what) c
 }
 
 Error DeclarativeSource::at_value(const YamlNode& node, const std::string& what) const {
-  // What is not there has no place of its own.
+  // A missing value has no place of its own.
   if (node.kind == YamlNode::Kind::kNull || node.value_line < 1) return at_key(node, what);
   return placed(path, node.value_line, node.value_column, what);
 }

@@ -8,7 +8,7 @@ namespace {
 
 bool is_blank(char c) { return c == ' ' || c == '\t' || c == '\r'; }
 
-// Goes through the source and counts the bytes of the value that it makes.
+// Walks over the source and counts the bytes of the value that it produces.
 class Walk {
  public:
   Walk(std::string_view text, const YamlNode& node) : text_(text) {
@@ -32,7 +32,7 @@ class Walk {
  private:
   char here(std::size_t ahead = 0) const { return at_ + ahead < text_.size() ? text_[at_ + ahead] : '\0'; }
 
-  // "!!str" and "&anchor" before the value.
+  // Skips "!!str" and "&anchor" before the value.
   void skip_properties() {
     while (here() == '!' || here() == '&') {
       while (at_ < text_.size() && !is_blank(here()) && here() != '\n') ++at_;
@@ -40,8 +40,8 @@ class Walk {
     }
   }
 
-  // Over the end of a line, empty lines and the indentation behind them. One break is a space of
-  // the value, of more each but the first is a line end.
+  // Skips line ends, empty lines and the indentation after them. One break is a space in the value; of several, each
+  // but the first is a line end.
   std::size_t fold() {
     std::size_t breaks = 0;
     while (is_blank(here()) || here() == '\n') {
@@ -56,7 +56,7 @@ class Walk {
     return end != std::string_view::npos && text_[end] == '\n';
   }
 
-  // Bytes of UTF-8 that \x41, \u00e9 and the like stand for; `length` becomes that of the escape.
+  // The number of UTF-8 bytes for an escape such as \x41 or \u00e9; `length` receives the escape's own length.
   std::size_t escaped(std::size_t& length) const {
     const char kind = here(1);
     const std::size_t digits = kind == 'x' ? 2u : kind == 'u' ? 4u : kind == 'U' ? 8u : 0u;
@@ -71,7 +71,7 @@ class Walk {
     return code < 0x80 ? 1 : code < 0x800 ? 2 : code < 0x10000 ? 3 : 4;
   }
 
-  // A line end behind a backslash is nothing, and so is the indentation behind that.
+  // Skips an escaped line end and the indentation after it, which add nothing to the value.
   void skip_joints(char style) {
     while (style == '"' && here() == '\\' && (here(1) == '\n' || (here(1) == '\r' && here(2) == '\n'))) {
       ++at_;
@@ -95,7 +95,7 @@ class Walk {
     }
   }
 
-  // The indentation is that of the first line that is not empty.
+  // The indentation of the first line that is not empty.
   std::size_t indentation() const {
     std::size_t at = at_;
     while (at < text_.size()) {

@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// scalar_place.h - where a byte of a YAML text value stands in its file (private to
-// declarative.cc).
+// scalar_place.h - finds a byte of a YAML text value in its file (private to declarative.cc).
 //
-// yaml-cpp says where a value begins; quotes, escapes, folding and the indentation of blocks lie
-// between that and a byte of what it means.
+// yaml-cpp reports only where a value begins; quotes, escapes, folding and the indentation of blocks make the file
+// differ from the value.
 //
 // Threading: pure functions.
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// write_declarative.cc - definitions as a YAML file of our own.
+// write_declarative.cc - writes definitions as agentd's YAML.
 #include <algorithm>
 #include <set>
 
@@ -18,7 +18,7 @@ std::string yaml_quoted(std::string_view text) {
   return std::string(out.text());
 }
 
-// A script of several lines stays readable; what a block would change is quoted.
+// Scripts of several lines stay readable as a block; text that a block would change is quoted.
 bool fits_block(std::string_view text) {
   if (text.find('\n') == std::string_view::npos || text.size() < 2) return false;
   if (text[0] == ' ' || text[0] == '\n' || text[0] == '\t' || text.back() != '\n') return false;
@@ -31,7 +31,7 @@ bool fits_block(std::string_view text) {
   return true;
 }
 
-// JSON in YAML's flow form: a blank behind each colon and comma.
+// JSON in YAML's flow form: a space after each colon and comma.
 std::string yaml_flow(JsonView value) {
   if (!value.is_object() && !value.is_array()) return value.text();
   std::string out = value.is_object() ? "{" : "[";
@@ -49,7 +49,7 @@ std::string yaml_time(Milliseconds time) {
   return ms % 1000 == 0 ? std::to_string(ms / 1000) + "s" : std::to_string(ms) + "ms";
 }
 
-// The lines of one entry below its name and events.
+// Writes the lines of one entry below its name and events.
 class Entry {
  public:
   std::string write(const HookDefinition& hook) {
@@ -131,10 +131,10 @@ class Entry {
   std::string out_;
 };
 
-// ---- all of them
+// ---- the file
 
-// Definitions that differ in nothing but the event of ours: one entry, since the dialect's one name
-// for them stands for all of them again when it is read.
+// Definitions that differ only in agentd's event become one entry: the dialect's one event name selects all of them
+// again when read.
 struct Group {
   const HookDefinition* first = nullptr;
   std::string on, body;
@@ -164,7 +164,7 @@ std::vector<Group> grouped(const std::vector<HookDefinition>& hooks) {
   return out;
 }
 
-// "pre_tool_use.1" of "docker/pre_tool_use.1", once.
+// "pre_tool_use.1" for "docker/pre_tool_use.1", made unique.
 std::string entry_name(std::string_view qualified, std::set<std::string>& taken) {
   constexpr std::size_t kBytesMax = 48;
   std::string name;
@@ -182,7 +182,7 @@ std::string entry_name(std::string_view qualified, std::set<std::string>& taken)
 
 std::string comment(std::string_view text) { return "# - " + one_line(text, 400) + "\n"; }
 
-// What the reader would make of the entry, so that a file that we write can be read.
+// Why the entry cannot be written: it is read back, so that every written file is readable.
 std::string why_not(const Group& group, const std::string& entry) {
   if (group.on.empty()) return "its event has no name that could be written";
   const auto read = read_declarative("hooks:\n" + entry, "entry", "entry", Precedence::kUser);
@@ -191,7 +191,7 @@ std::string why_not(const Group& group, const std::string& entry) {
     const std::size_t colon = message.find(": ");
     return colon == std::string::npos ? message : message.substr(colon + 2);
   }
-  if (read->size() != group.events.size()) return "it would be asked about more events than now";
+  if (read->size() != group.events.size()) return "it would be called for more events than now";
   return "";
 }
 
@@ -212,7 +212,7 @@ std::string write_declarative(const DefinitionSet& set, std::string_view origin)
   }
   for (const std::string& problem : set.problems) left_out += comment(problem);
   std::string out = "# Imported from " + one_line(origin, 400) + " by agentd hooks import.\n";
-  if (!left_out.empty()) out += "#\n# What could not be carried over:\n" + left_out;
+  if (!left_out.empty()) out += "#\n# What could not be imported:\n" + left_out;
   return out + (entries.empty() ? "" : "\nhooks:\n" + entries);
 }
 
