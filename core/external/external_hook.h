@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// external_hook.h - one external hook while it is asked. Private to this folder.
+// external_hook.h - one external hook and its calls. Private to this folder.
 //
 // Threading: ask() may run on any number of threads at once.
 
@@ -17,16 +17,16 @@
 
 namespace agentd {
 
-// What every program of a hook gets: the clean environment and what the user passes on.
+// The environment of every program of a hook: the clean one and the variables that the user passes on.
 std::vector<std::string> environment_of_hooks(const ExternalEnvironment& environment);
 
-// Runs of hooks that nobody waits for; at most kRunsMax at once, further ones are not started.
+// Runs of hooks in the background; at most kRunsMax at once, further ones are refused.
 class BackgroundRuns {
  public:
   static constexpr std::size_t kRunsMax = 64;
-  // False when there are too many.
+  // False if too many are running.
   bool start(std::function<void(const CancelToken&)> run);
-  // Waits `patience` for the running ones, then cancels and waits for the rest.
+  // Waits up to `patience` for the running ones, then cancels them and waits for their end.
   void finish(Milliseconds patience);
 
  private:
@@ -43,8 +43,8 @@ class ExternalHook {
 
   const HookDefinition& definition() const { return definition_; }
   Subscription subscription();
-  // Its tool runs a command once for an event, however often its settings name it: this one is not asked when
-  // `earlier`, which outlives it, is.
+  // Marks it as a repetition: its tool runs a command once per event, however often its settings name it. It is not
+  // called when `earlier`, which must outlive it, is.
   void repeats(ExternalHook& earlier) { earlier_.push_back(&earlier); }
 
  private:
@@ -56,7 +56,7 @@ class ExternalHook {
   static agentd_status AGENTD_CALL enter(void* self, const agentd_call* call) noexcept;
   agentd_status ask(const Asked& asked);
   agentd_status cannot_be_asked(const Asked& asked, const std::string& why);
-  // Why it is not asked, or empty. An error is a `when` or `if` that cannot be evaluated.
+  // Why it is not called, or empty. An error: its `when` or `if` cannot be evaluated.
   Result<std::string> why_not(const Asked& asked, JsonView payload);
   Result<std::string> asked_by_another(const Asked& asked, JsonView payload);
   Result<std::string> spent(const Asked& asked);
@@ -64,7 +64,7 @@ class ExternalHook {
   agentd_status run_aside(const Asked& asked, const std::string& payload_text);
   agentd_status answer_with(const Asked& asked, Verdict verdict);
 
-  // How it is run (external_run.cc). `allow` as that of KodeletExtension::call().
+  // Runs it (external_run.cc). `allow` as in KodeletExtension::call().
   Verdict run(JsonView payload, std::string_view payload_text, const CancelToken& cancel, Deadline deadline,
               const std::function<void(Deadline)>& allow = {});
   RawAnswer run_program(JsonView payload, const DialectContext& context, std::string input, const CancelToken& cancel,

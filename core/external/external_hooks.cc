@@ -15,12 +15,12 @@ namespace agentd {
 namespace {
 
 constexpr Milliseconds kBackgroundPatience{2'000};
-constexpr Milliseconds kBackgroundTime{600'000};  // of a run that nobody waits for, unless it says otherwise
+constexpr Milliseconds kBackgroundTime{600'000};  // for a background run without a timeout
 constexpr std::string_view kKeySpace = "agentd.hooks";
 constexpr std::string_view kOncePrefix = "once/";
 
 std::uint16_t flags_of(const HookDefinition& definition) {
-  // Hooks of other tools hear what their tool would have told them.
+  // Hooks of other tools receive what their own tool would have sent.
   const bool hears = definition.dialect == Dialect::kAgentd;
   if (definition.observes || definition.async) return AGENTD_HOOK_OBSERVES | (hears ? kHearsDenials : 0);
   return AGENTD_HOOK_GATES;
@@ -31,14 +31,14 @@ FailurePolicy policy_of(const HookDefinition& definition) {
   return definition.guard ? FailurePolicy::kClosed : FailurePolicy::kOpen;
 }
 
-// Claude Code and Gemini CLI ask all hooks of an event that match at the same time.
+// Claude Code and Gemini CLI call all matching hooks of an event in parallel.
 std::string group_of(const HookDefinition& definition) {
   const bool together = definition.dialect == Dialect::kClaude || definition.dialect == Dialect::kGemini;
   if (!together || definition.sequential) return {};
   return std::string(name_of(definition.dialect)) + ' ' + definition.foreign_event + ' ' + definition.path;
 }
 
-// Whether asking both would be asking one twice. What follows from a failure, too, is the same.
+// True if calling both would call one command twice, with the same effect of a failure.
 bool is_repeated(const HookDefinition& a, const HookDefinition& b) {
   const auto what = [](const HookDefinition& hook) {
     return std::tie(hook.event, hook.runs, hook.command, hook.argv, hook.url, hook.headers, hook.environment,
@@ -102,7 +102,7 @@ std::vector<std::string> hook_environment(const HookDefinition& definition, Json
   if (!context.is_object()) return out;
   out.push_back("AGENTD_CONTEXT_USED=" + std::to_string(context["used"].uint_or(0)));
   out.push_back("AGENTD_CONTEXT_MAX=" + std::to_string(context["limit"].uint_or(0)));
-  // Whole percent, so that a shell can compare it.
+  // Whole percent, which a shell can compare.
   if (context["percent"].is_number())
     out.push_back("AGENTD_CONTEXT_PERCENT=" +
                   std::to_string(static_cast<std::uint64_t>(context["percent"].number_or(0))));
@@ -119,7 +119,7 @@ std::vector<std::string> environment_of_hooks(const ExternalEnvironment& environ
   return out;
 }
 
-// ---- runs that nobody waits for
+// ---- background runs
 
 bool BackgroundRuns::start(std::function<void(const CancelToken&)> run) {
   {
@@ -128,7 +128,7 @@ bool BackgroundRuns::start(std::function<void(const CancelToken&)> run) {
     ++running_;
   }
   const auto work = [this, cancel = cancel_, run = std::move(run)] {
-    // Nobody waits for its answer; those who wait for its end must not wait for ever.
+    // Its answer is ignored, but an exception must not keep finish() waiting forever.
     (void)thrown_by([&] { run(cancel); });
     const std::lock_guard lock(mutex_);
     --running_;
@@ -207,7 +207,7 @@ agentd_status ExternalHook::ask(const Asked& asked) {
     return AGENTD_OK;
   }
   if (definition_.async) return run_aside(asked, *text);
-  // What the extension asks for itself, unless the user says how long.
+  // The extension's own timeout applies unless the user sets one.
   const bool own_time = !definition_.timeout && definition_.event != AGENTD_EVENT_SESSION_END;
   const auto allow = [&asked](Deadline longer) { asked.slot->set_deadline(longer.at_ns); };
   Verdict verdict = run(payload->root(), *text, asked.slot->cancel_token(), Deadline{asked.slot->deadline_ns()},
@@ -217,8 +217,8 @@ agentd_status ExternalHook::ask(const Asked& asked) {
   return answer_with(asked, std::move(verdict));
 }
 
-// The fault is agentd's and not the hook's: where it could have said no, its policy does not make a yes
-// of it.
+// The fault is agentd's, not the hook's: at an event that can be blocked, its failure policy must not turn it into a
+// yes.
 agentd_status ExternalHook::cannot_be_asked(const Asked& asked, const std::string& why) {
   const std::string text = "agentd could not make its payload: " + why;
   const EventTraits* const traits = find_event(definition_.event);
@@ -236,8 +236,7 @@ agentd_status ExternalHook::cannot_be_asked(const Asked& asked, const std::strin
 }
 
 Result<std::string> ExternalHook::why_not(const Asked& asked, JsonView payload) {
-  // In those tools what a Stop hook says goes to the model as it is, and is no prompt of the
-  // user's.
+  // In those tools text from a Stop hook goes directly to the model and is not a user prompt.
   const bool prompts = definition_.dialect == Dialect::kClaude || definition_.dialect == Dialect::kGemini;
   if (prompts && definition_.event == AGENTD_EVENT_USER_MESSAGE_SEND && payload["source"].string_or({}) == "hook")
     return std::string("the message is a hook's, not the user's");
@@ -259,7 +258,7 @@ Result<std::string> ExternalHook::why_not(const Asked& asked, JsonView payload) 
 Result<std::string> ExternalHook::asked_by_another(const Asked& asked, JsonView payload) {
   for (ExternalHook* const each : earlier_) {
     AGENTD_TRY(const std::string why_not, each->why_not(asked, payload));
-    if (why_not.empty()) return "it is the same command as that of " + each->definition_.name + ", which is asked";
+    if (why_not.empty()) return "it has the same command as " + each->definition_.name + ", which is called";
   }
   return std::string();
 }
@@ -299,7 +298,8 @@ void ExternalHook::mark_spent(const Asked& asked) {
   op.value = "1";
   const auto kept = environment_.services.commit(
       caller_of(asked.call->conversation, definition_.event, asked.slot->cancel_token()), std::span(&op, 1));
-  if (!kept) asked.slot->note(asked.token, "that it has run was not kept: " + kept.error().message);
+  if (!kept)
+    asked.slot->note(asked.token, "its run could not be recorded, so it may run again: " + kept.error().message);
 }
 
 agentd_status ExternalHook::run_aside(const Asked& asked, const std::string& payload_text) {
@@ -336,14 +336,14 @@ agentd_status ExternalHook::answer_with(const Asked& asked, Verdict verdict) {
   return AGENTD_OK;
 }
 
-// ---- all of them
+// ---- all hooks
 
 struct ExternalHooks::MissingGuard {
   std::string name, identity, why;
   Precedence precedence = Precedence::kUser;
   std::vector<std::uint32_t> events;
   TokenTable& tokens;
-  bool dropped = false;  // kept for the snapshots that still ask it
+  bool dropped = false;  // kept for snapshots that still call it
 
   static agentd_status AGENTD_CALL refuse(void* self, const agentd_call* call) noexcept {
     const auto& guard = *static_cast<MissingGuard*>(self);

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// external_run.cc - how an external hook is run: as a program, a webhook, an extension, or not at
-// all.
+// external_run.cc - runs an external hook: as a program, a webhook or an extension, or takes its fixed answer.
 #include <unistd.h>
 
 #include <algorithm>
@@ -19,8 +18,7 @@ namespace {
 constexpr std::uint64_t kAnswerBytesMax = 1u << 20;
 constexpr std::size_t kErrorBytesLogged = 4096;
 
-// A text with ${NAME} and ${env.NAME} filled in from this process's environment; unknown names are
-// empty.
+// Fills in ${NAME} and ${env.NAME} from this process's environment; unknown names become empty.
 std::string expanded(const std::string& text, const ExternalEnvironment& environment) {
   std::string out;
   std::size_t at = 0;
@@ -35,7 +33,7 @@ std::string expanded(const std::string& text, const ExternalEnvironment& environ
   }
 }
 
-// Later entries win, as they do for a shell.
+// Later entries replace earlier ones, as in a shell.
 void put(std::vector<std::string>& environment, const std::string& entry) {
   const std::string name = entry.substr(0, entry.find('=') + 1);
   std::erase_if(environment, [&](const std::string& each) { return each.starts_with(name); });
@@ -55,7 +53,7 @@ RawAnswer answer_of(FilterResult result) {
             : result.cancelled   ? RawAnswer::End::kCancelled
             : result.signal != 0 ? RawAnswer::End::kSignalled
                                  : RawAnswer::End::kExited;
-  // Who writes more than the cap is ended by us: that is not a signal of its own.
+  // agentd kills a program that writes more than the cap; that signal is not the program's own end.
   if (result.output_over_cap && out.end == RawAnswer::End::kSignalled) out.end = RawAnswer::End::kExited;
   out.code = out.end == RawAnswer::End::kSignalled ? result.signal : std::max(result.exit_code, 0);
   out.out = std::move(result.output);
@@ -65,7 +63,7 @@ RawAnswer answer_of(FilterResult result) {
   return out;
 }
 
-// The canonical object with `hook` appended: what the hook is called and how long it may take.
+// The canonical object with `hook` appended: its name and the time that it has.
 std::string with_hook(std::string_view payload_text, const HookDefinition& definition, Milliseconds left) {
   JsonWriter hook;
   hook.begin_object().member("name", definition.name).member("attempt", 1);
@@ -102,7 +100,7 @@ Verdict ExternalHook::run(JsonView payload, std::string_view, const CancelToken&
     if (answer) return interpret_canonical(definition_.event, payload, answer->root());
     Verdict broken;
     broken.failed = true;
-    broken.failure = "its action is no JSON: " + answer.error().message;
+    broken.failure = "its action is not valid JSON: " + answer.error().message;
     return broken;
   }
   if (definition_.runs == HookRuns::kExtension)
@@ -116,7 +114,7 @@ Verdict ExternalHook::run(JsonView payload, std::string_view, const CancelToken&
   if (environment_.tap) environment_.tap(definition_, heard, answer);
   Verdict verdict = interpret(definition_, payload, answer);
   verdict.children = answer.children;
-  // The failure names one line of it; the whole is for whoever looks after the hook.
+  // The failure quotes one line of it; the log has all of it.
   if (verdict.failed && !trimmed(answer.err).empty())
     environment_.log.write(LogLevel::kWarning, "hooks",
                            definition_.name + " wrote on standard error: " + one_line(answer.err, kErrorBytesLogged));
@@ -140,7 +138,7 @@ RawAnswer ExternalHook::run_program(JsonView payload, const DialectContext& cont
   request.output_bytes_max = kAnswerBytesMax;
   request.cwd =
       definition_.working_directory.empty() ? std::string(payload["cwd"].string_or({})) : definition_.working_directory;
-  std::optional<ScriptCopy> copy;  // for the length of the run
+  std::optional<ScriptCopy> copy;  // exists during the run
   switch (definition_.runs) {
     case HookRuns::kFile:
       request.argv = {definition_.path, "run"};

@@ -46,7 +46,7 @@ std::string handshake_params(const KodeletExtensionRequest& request) {
   return std::string(out.text());
 }
 
-// What an extension says about itself.
+// An extension's answer to the handshake.
 struct Greeting {
   std::vector<ExtensionSubscription> subscriptions;
   std::vector<std::string> problems;
@@ -57,7 +57,7 @@ void read_subscription(JsonView from, Greeting& out) {
   each.event = std::string(from["event"].string_or(""));
   if (event_of_extension(each.event) == 0) {
     out.problems.push_back("it subscribes to " + in_quotes(each.event) +
-                           ", which is no event of agentd; it will never fire");
+                           ", which is not an event of agentd and never occurs");
     return;
   }
   each.priority = static_cast<int>(std::clamp<std::int64_t>(from["priority"].int_or(0), -30'000, 30'000));
@@ -76,7 +76,7 @@ std::string names_in(JsonView list) {
 Result<Greeting> read_greeting(JsonView result) {
   if (!result.is_object())
     return Error{Code::kInvalid,
-                 "its answer to the handshake is " + std::string(type_name(result)) + " where an object belongs"};
+                 "its answer to the handshake is " + std::string(type_name(result)) + ", not an object"};
   Greeting out;
   const JsonView subscriptions = result["subscriptions"];
   for (std::size_t i = 0; i < std::min(subscriptions.size(), kSubscriptionsMax); ++i)
@@ -84,7 +84,7 @@ Result<Greeting> read_greeting(JsonView result) {
   for (const std::string_view what : {"tools", "commands"})
     if (const std::string names = names_in(result[what]); !names.empty())
       out.problems.push_back("its " + std::string(what) + " (" + names +
-                             ") are not offered: agentd takes events alone from an extension");
+                             ") are ignored: agentd supports only events of an extension");
   return out;
 }
 
@@ -96,13 +96,13 @@ struct KodeletExtension::State {
   const KodeletExtensionRequest request;
   const Clock& clock;
 
-  // Held by who starts the program and shakes hands; what follows belongs to its holder.
+  // Held while the program is started and greeted; the holder owns the next two members.
   TimedMutex starting;
   std::shared_ptr<RpcConnection::Pending> handshake;  // shared with the connection
   Deadline handshake_until;
 
   mutable std::mutex mutex;
-  // Shared by the calls that are under way on it; guarded by `mutex` as all that follows.
+  // Shared by the calls in progress; guarded by `mutex`, like all below.
   std::shared_ptr<RpcConnection> connection;
   bool ready = false;  // the handshake is done
   std::deque<std::uint64_t> ends_ns;
@@ -110,10 +110,10 @@ struct KodeletExtension::State {
   std::string last_end, off;
   Greeting greeting;
   std::set<std::uint32_t> warned;
-  std::set<std::string> told;                // of the greeting's problems
+  std::set<std::string> told;                // problems of the greeting that were reported
   std::map<std::string, std::string> inits;  // conversation and agent -> result of agent.init
 
-  // The connection that can be used; null = there is none yet.
+  // The usable connection; null = none yet.
   std::shared_ptr<RpcConnection> usable() {
     const std::lock_guard lock(mutex);
     return ready && connection && !connection->ended() ? connection : nullptr;
@@ -143,7 +143,7 @@ struct KodeletExtension::State {
 };
 
 void KodeletExtension::State::note_end(std::uint64_t at_ns, const std::string& why) {
-  std::shared_ptr<RpcConnection> dead;  // ended when nobody holds the mutex
+  std::shared_ptr<RpcConnection> dead;  // destroyed after the mutex is released
   const std::lock_guard lock(mutex);
   dead.swap(connection);
   handshake.reset();
@@ -154,11 +154,11 @@ void KodeletExtension::State::note_end(std::uint64_t at_ns, const std::string& w
   ends_ns.push_back(at_ns);
   while (at_ns - ends_ns.front() > ns(kEndsWindow)) ends_ns.pop_front();
   if (ends_ns.size() >= static_cast<std::size_t>(kEndsMax))
-    off = whose("it is off, since it failed " + std::to_string(kEndsMax) + " times within " +
+    off = whose("it is disabled, since it failed " + std::to_string(kEndsMax) + " times within " +
                 std::to_string(kEndsWindow.count() / 1000) + " s: " + why);
 }
 
-// What ended since it was used last is counted once, by who finds it.
+// A connection that ended since its last use is counted once, by the call that finds it.
 void KodeletExtension::State::drop_ended() {
   std::shared_ptr<RpcConnection> dead;
   {
@@ -185,7 +185,7 @@ Result<void> KodeletExtension::State::wait_back_off(const CancelToken& cancel, D
   std::condition_variable nobody;
   while (!ready_at.passed(clock)) {
     if (cancel.cancelled()) return Error{Code::kCancelled, whose("cancelled")};
-    if (deadline.passed(clock)) return Error{Code::kBusy, whose("it is started again later, since " + last_end)};
+    if (deadline.passed(clock)) return Error{Code::kBusy, whose("it is restarted later, since " + last_end)};
     nobody.wait_for(lock, kPoll);
   }
   return {};
@@ -197,7 +197,7 @@ Result<void> KodeletExtension::State::launch(const CancelToken& cancel) {
     note_end(clock.monotonic_ns(), process.error().message);
     return Error{Code::kUnavailable, whose(process.error().message)};
   }
-  // Shared by the calls that are under way on it.
+  // Shared by the calls in progress.
   auto fresh = std::make_shared<RpcConnection>(std::move(*process), clock, kFrameMax);
   handshake_until = Deadline::after(clock, request.handshake);
   Reply why;
@@ -212,8 +212,7 @@ Result<void> KodeletExtension::State::launch(const CancelToken& cancel) {
   return Error{Code::kUnavailable, whose(why.sentence)};
 }
 
-// A slow start may take longer than one event waits: the next one goes on waiting for the same
-// program.
+// A slow start may take longer than one event can wait: the next event continues to wait for the same program.
 Result<void> KodeletExtension::State::finish_handshake(const CancelToken& cancel, Deadline deadline) {
   const Reply reply = connection->wait(handshake, cancel, earlier(deadline, handshake_until));
   std::string problem = reply.sentence;
@@ -294,7 +293,7 @@ std::string init_key(JsonView payload) {
 
 }  // namespace
 
-// The subscription's own timeout; nullopt when it did not ask for the event.
+// The deadline by the subscription's own timeout; nullopt if it did not subscribe to the event.
 std::optional<Deadline> KodeletExtension::State::deadline_of(std::uint32_t event, Deadline deadline,
                                                              const std::function<void(Deadline)>& allow) {
   const std::lock_guard lock(mutex);
@@ -313,11 +312,11 @@ Verdict KodeletExtension::State::not_subscribed(std::uint32_t event) {
   const std::lock_guard lock(mutex);
   Verdict none;
   if (warned.insert(event).second)
-    none.warnings.push_back(whose("it is asked about an event that it did not subscribe to"));
+    none.warnings.push_back(whose("it was called for an event that it did not subscribe to"));
   return none;
 }
 
-// agent.init is one question per run, before its first model call; what it changed lasts.
+// agent.init is sent once per run, before the first model call; its changes last.
 std::string KodeletExtension::State::known_init(std::uint32_t event, JsonView payload) {
   if (event != AGENTD_EVENT_BEFORE_MODEL_CALL || payload["turn_number"].uint_or(0) <= 1) return {};
   const std::lock_guard lock(mutex);

@@ -14,11 +14,11 @@ namespace {
 
 constexpr std::size_t kReadMax = 64u << 10;
 constexpr std::size_t kRefusalsMax = 64;
-// How often who waits looks at its cancel token, which can only be polled.
+// How often waiting calls poll their cancel token.
 constexpr Milliseconds kPoll{10};
-// For what nobody waits for: a program that does not read for so long is broken.
+// For writes that no call waits for: a program that does not read for this long is broken.
 constexpr Milliseconds kShortWrite{500};
-// Requests in a row that it lets pass without a word.
+// Overdue requests in a row after which the program counts as hung.
 constexpr int kUnansweredMax = 2;
 
 std::string last_line(std::string_view text) {
@@ -37,7 +37,7 @@ RpcConnection::RpcConnection(std::unique_ptr<DuplexProcess> process, const Clock
         end("its answers cannot be read: " + std::move(why));
     });
   } catch (const std::system_error&) {
-    end("there is no further thread to read its answers");
+    end("no thread can be made to read its answers");
   }
 }
 
@@ -97,10 +97,10 @@ void RpcConnection::read_all() {
 bool RpcConnection::take(const std::string& body) {
   auto parsed = JsonDocument::parse(body);
   if (!parsed || !parsed->root().is_object()) {
-    end("it wrote a frame that is no JSON object: " + in_quotes(first_line(body, 80)));
+    end("it wrote a frame that is not a JSON object: " + in_quotes(first_line(body, 80)));
     return false;
   }
-  // Shared with who waits for it.
+  // Shared with the waiting call.
   const auto message = std::make_shared<const JsonDocument>(std::move(*parsed));
   const JsonView root = message->root();
   if (root["method"].is_string())
@@ -114,7 +114,7 @@ void RpcConnection::take_answer(std::int64_t id, std::shared_ptr<const JsonDocum
   const std::lock_guard lock(mutex_);
   unanswered_ = 0;
   const auto found = pending_.find(id);
-  if (found == pending_.end()) return;  // late, or never asked
+  if (found == pending_.end()) return;  // late, or an unknown id
   Pending& pending = *found->second;
   pending.answered = true;
   const JsonView error = message->root()["error"];
@@ -130,8 +130,8 @@ void RpcConnection::take_answer(std::int64_t id, std::shared_ptr<const JsonDocum
   changed_.notify_all();
 }
 
-// The reader must not wait until it may write: the program may be waiting for the reader. So
-// refusals are left for whoever can write next.
+// The reader must not wait to write: the program may be waiting for the reader. So refusals are left for the next
+// writer.
 void RpcConnection::refuse(JsonView id, std::string_view method) {
   const std::lock_guard lock(mutex_);
   unanswered_ = 0;
@@ -150,7 +150,7 @@ void RpcConnection::send_refusals() {
   }
   if (bytes.empty()) return;
   if (!process_->write(bytes, CancelToken(), Deadline::after(clock_, kShortWrite)))
-    end("it does not read what is written to it");
+    end("it does not read its standard input");
 }
 
 // ---- asking
@@ -175,8 +175,8 @@ std::shared_ptr<RpcConnection::Pending> RpcConnection::begin(std::string_view me
   if (mine) {
     const std::lock_guard writing(writing_, std::adopt_lock);
     written = process_->write(rpc_request(pending->id, method, params), cancel, deadline).has_value();
-    // Part of a frame may be written: what follows would be read as its rest.
-    if (!written) end("it does not read what is written to it");
+    // A partly written frame would make the next one unreadable.
+    if (!written) end("it does not read its standard input");
   }
   if (written) return pending;
   why.kind = cancel.cancelled()        ? Reply::Kind::kCancelled
@@ -214,11 +214,11 @@ void RpcConnection::abandon(const std::shared_ptr<Pending>& pending, bool overdu
     if (pending_.erase(pending->id) == 0) return;
     if (overdue) silent = ++unanswered_ >= kUnansweredMax;
   }
-  if (silent) return end("it left " + std::to_string(kUnansweredMax) + " requests without an answer");
+  if (silent) return end("it left " + std::to_string(kUnansweredMax) + " requests unanswered");
   if (!lock_writing(CancelToken(), Deadline::after(clock_, kShortWrite))) return;
   const std::lock_guard writing(writing_, std::adopt_lock);
   if (!process_->write(rpc_cancel(pending->id), CancelToken(), Deadline::after(clock_, kShortWrite)))
-    end("it does not read what is written to it");
+    end("it does not read its standard input");
 }
 
 }  // namespace agentd

@@ -2,9 +2,8 @@
 #pragma once
 // rpc_connection.h - one running program that answers JSON-RPC requests over its pipes.
 //
-// A thread of its own reads; requests are written by who makes them, one after another. What the
-// program asks of us is refused: agentd offers it nothing. Once the connection has ended it stays
-// so.
+// A thread reads; the calling threads write requests, one after another. Requests from the program are refused, since
+// agentd offers it nothing. A connection that has ended stays ended.
 //
 // Threading: thread-safe; the destructor's caller must be the last user.
 
@@ -31,33 +30,33 @@ class RpcConnection {
   struct Reply {
     enum class Kind { kResult, kError, kTimedOut, kCancelled, kEnded };
     Kind kind = Kind::kEnded;
-    std::shared_ptr<const JsonDocument> message;  // kResult; shared by who asked and who waits
+    std::shared_ptr<const JsonDocument> message;  // kResult; shared by asker and waiter
     std::string sentence;                         // kError, kEnded
 
     JsonView result() const { return message ? message->root()["result"] : JsonView(); }
   };
-  // A request that was written and has no answer yet.
+  // A request that was written and is not answered yet.
   struct Pending {
     std::int64_t id = 0;
-    bool answered = false;  // guarded by the connection's mutex, as the reply
+    bool answered = false;  // guarded by the connection's mutex, like the reply
     Reply reply;
   };
 
-  // `clock` outlives it. A frame of more than `frame_max` bytes ends it.
+  // `clock` must outlive it. A frame of more than `frame_max` bytes ends the connection.
   RpcConnection(std::unique_ptr<DuplexProcess> process, const Clock& clock, std::size_t frame_max);
   ~RpcConnection();
   RpcConnection(const RpcConnection&) = delete;
   RpcConnection& operator=(const RpcConnection&) = delete;
 
-  // Writes a request. Null when it could not be written whole: `why` says how that ended.
+  // Writes a request. Null if it could not be written completely; `why` then has the reason.
   std::shared_ptr<Pending> begin(std::string_view method, std::string_view params, const CancelToken& cancel,
                                  Deadline deadline, Reply& why);
-  // The answer, or kTimedOut, kCancelled, kEnded; the request stays under way then.
+  // Returns the answer, or kTimedOut, kCancelled or kEnded; the request then remains in progress.
   Reply wait(const std::shared_ptr<Pending>& pending, const CancelToken& cancel, Deadline deadline);
-  // Gives a request up: its answer is dropped from now on, and the program is told so. The second
-  // one in a row that is `overdue`, without a word in between, ends the connection.
+  // Gives up a request: its answer will be dropped, and the program is notified. The second `overdue` one in a row,
+  // without any message in between, ends the connection.
   void abandon(const std::shared_ptr<Pending>& pending, bool overdue);
-  // Ends it with `why`, unless it has ended already.
+  // Ends the connection with the reason `why`, unless it has ended.
   void end(std::string why);
 
   bool ended() const;
@@ -71,25 +70,25 @@ class RpcConnection {
   void refuse(JsonView id, std::string_view method);
   void send_refusals();
   std::string end_of_output() const;
-  // Locked by who writes; false when the deadline or the cancel came first.
+  // Locks for writing; false if the deadline or the cancel came first.
   bool lock_writing(const CancelToken& cancel, Deadline deadline);
 
   const std::unique_ptr<DuplexProcess> process_;
   const Clock& clock_;
   const std::size_t frame_max_;
-  const CancelToken stop_;  // of the reader
+  const CancelToken stop_;  // for the reader
 
   TimedMutex writing_;
   mutable std::mutex mutex_;
   std::condition_variable changed_;
   std::int64_t last_id_ = 0;  // this and the rest guarded by mutex_
-  // Shared by the connection and who waits for it.
+  // Shared by the connection and the waiting calls.
   std::map<std::int64_t, std::shared_ptr<Pending>> pending_;
   std::vector<std::string> refusals_;
   bool ended_ = false;
   std::string why_;
   std::uint64_t ended_at_ns_ = 0;
-  int unanswered_ = 0;  // overdue requests since it was heard of last
+  int unanswered_ = 0;  // overdue requests since its last message
   std::thread reader_;
 };
 

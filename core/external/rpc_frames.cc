@@ -19,7 +19,7 @@ bool is_length(std::string_view name) {
 }
 
 Error no_frame(std::string_view line) {
-  return {Code::kInvalid, "it wrote something that is no frame: " + in_quotes(first_line(line, 80)) +
+  return {Code::kInvalid, "it wrote a malformed frame: " + in_quotes(first_line(line, 80)) +
                               " (standard output is for the protocol, logs go to standard error)"};
 }
 
@@ -28,7 +28,7 @@ Result<std::size_t> length_of(std::string_view text, std::size_t most) {
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), length);
   if (error != std::errc() || end != text.data() + text.size())
     return Error{Code::kInvalid, "it wrote a frame whose Content-Length is " + in_quotes(first_line(text, 80)) +
-                                     ", which is no number"};
+                                     ", which is not a number"};
   if (length > most)
     return Error{Code::kInvalid, "it wrote a frame of " + std::to_string(length) + " bytes; at most " +
                                      std::to_string(most) + " are read"};
@@ -37,7 +37,7 @@ Result<std::size_t> length_of(std::string_view text, std::size_t most) {
 
 }  // namespace
 
-// The header's lines end with an empty one; CR is optional, names that we do not know are skipped.
+// The header ends with an empty line; CR is optional, unknown names are skipped.
 Result<std::optional<std::size_t>> FrameReader::read_header() {
   std::optional<std::size_t> length;
   for (std::size_t at = 0;;) {

@@ -11,12 +11,12 @@
 namespace agentd {
 namespace {
 
-// Shorter values stand in honest answers too.
+// Shorter values also occur in legitimate answers.
 constexpr std::size_t kSecretBytesMin = 8;
 
 using Header = std::pair<std::string, std::string>;
 
-// Names of headers are the same in capitals.
+// Header names are case-insensitive.
 bool is_content_type(std::string_view name) {
   constexpr std::string_view kName = "content-type";
   const auto same = [](char c, char wanted) {
@@ -25,7 +25,7 @@ bool is_content_type(std::string_view name) {
   return std::equal(name.begin(), name.end(), kName.begin(), kName.end(), same);
 }
 
-// One request and what became of it.
+// One request and its result.
 class Call {
  public:
   Call(const HookDefinition& hook, const VariableLookup& variable) : hook_(hook), variable_(variable) {}
@@ -47,7 +47,7 @@ class Call {
 
   bool take(const HttpResponse& so_far, std::string_view bytes) {
     status_ = so_far.status;
-    if (!succeeded()) return false;  // nobody reads what stands behind such a status
+    if (!succeeded()) return false;  // such an answer's body is not used
     const std::size_t room = kWebhookBodyMax - body_.size();
     body_ += bytes.substr(0, room);
     over_cap_ = bytes.size() > room;
@@ -92,16 +92,15 @@ class Call {
       if (!found)
         return Error{Code::kInvalid, header + "needs the environment variable " + wanted + ", which is not set"};
       if (found->find_first_of(std::string_view("\r\n\0", 3)) != std::string::npos)
-        return Error{Code::kInvalid, header + "cannot carry the environment variable " + wanted +
-                                         ": it holds a line end or a zero byte"};
+        return Error{Code::kInvalid,
+                     header + "cannot carry the environment variable " + wanted + ": it has a line end or a zero byte"};
       if (found->size() >= kSecretBytesMin) secrets_.push_back({wanted, *found});
       out += *found;
     }
     return out;
   }
 
-  // A server may send back what it got; from there it would go into sentences
-  // and logs.
+  // Removes secrets from text that may reach messages and logs: a server may echo its request.
   std::string without_secrets(std::string text) const {
     for (const auto& [name, value] : secrets_) {
       const std::string instead = "[" + name + "]";
