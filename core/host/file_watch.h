@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// file_watch.h - whether files and directories are still what they were when somebody looked.
+// file_watch.h - detects changes of files and directories since they were last checked.
 //
-// By device, inode, size and the two times: one system call for each path, on every file system,
-// and nothing to be opened or drained. A directory changes when a name in it comes, goes or is
-// renamed.
+// Compares device, inode, size and the two times: one system call per path, on every file system, and nothing to open
+// or drain. A directory changes when a name in it is added, removed or renamed.
 //
 // Threading: thread-compatible.
 
@@ -19,11 +18,11 @@ namespace agentd {
 class FileWatch {
  public:
   void clear() { watched_.clear(); }
-  // As it is now; what is not there is watched for coming.
+  // Watches the path in its present state; a missing path is watched for its creation.
   void add(const std::string& path);
-  // As it was when `seen` was taken.
+  // Watches the path from the state in `seen`.
   void add(const std::string& path, const struct stat& seen);
-  // True when one of them is not what it was.
+  // True if any watched path has changed.
   bool changed() const;
 
  private:
@@ -34,7 +33,7 @@ class FileWatch {
   std::vector<Watched> watched_;
 };
 
-// True when both are the same file with, as far as one can tell without reading it, the same bytes.
+// True if both are the same file with, as far as is known without reading it, the same bytes.
 bool same_file(const struct stat& a, const struct stat& b);
 
 }  // namespace agentd

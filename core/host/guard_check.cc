@@ -25,11 +25,11 @@ void GuardCheck::add(std::uint32_t event, bool heard, bool shadow, FailurePolicy
 
 std::string GuardCheck::mistake() const {
   if (!any_ || (guards_ && keeps_)) return {};
-  return std::string(guards_ ? " does not guard all that it could: " : " guards nothing: ") +
-         (shadow_   ? "it runs in shadow, where nothing that it says counts"
-          : !hears_ ? "it only observes, and nothing that it says counts"
-                    : "it fails open, or listens only to events where nothing can be blocked") +
-         "; mend that, or take it out there";
+  return std::string(guards_ ? " guards only some of its events: " : " guards nothing: ") +
+         (shadow_   ? "it runs in shadow mode, where its answers are ignored"
+          : !hears_ ? "it only observes, and its answers are ignored"
+                    : "it fails open, or has only events that cannot be blocked") +
+         "; fix that, or remove it from this setting";
 }
 
 }  // namespace agentd

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// guard_check.h - whether what the configuration calls a guard can block anything.
+// guard_check.h - checks that a guard of the configuration can block anything.
 //
 // Threading: thread-compatible.
 
@@ -13,18 +13,17 @@
 
 namespace agentd {
 
-// Every name that hooks.guards or hooks.NAME.on_failure: closed takes for a guard, with the setting
-// for people.
+// Calls `take` for every name that hooks.guards or hooks.NAME.on_failure: closed makes a guard, with the setting in
+// readable form.
 void each_named_guard(const HookHostOptions& options,
                       const std::function<void(const std::string& name, const std::string& place)>& take);
 
-// The events of one name, one after another.
+// Collects the events of one name.
 class GuardCheck {
  public:
-  // `heard`: its answer counts (it does not only observe).
+  // `heard`: its answer is used (it does not only observe).
   void add(std::uint32_t event, bool heard, bool shadow, FailurePolicy on_failure);
-  // The end of a sentence that begins with the name; empty = it guards what it can, or has no event
-  // at all.
+  // Completes a sentence that begins with the name; empty = it guards all it can, or has no events.
   std::string mistake() const;
 
  private:

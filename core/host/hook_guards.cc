@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// hook_guards.cc - guards that are not there, and those that could not block if they were asked.
+// hook_guards.cc - finds guards that are missing, or that could not block.
 #include <sys/stat.h>
 
 #include <algorithm>
@@ -39,17 +39,17 @@ std::string HookHost::why_missing(const std::string& name, const std::string& pa
   struct stat info {};
   if (!path.empty() && ::stat(path.c_str(), &info) == 0)
     return path +
-           " is there and is no hook any more: give it back its executable bit (chmod +x) or its "
+           " is no longer a hook: restore its executable bit (chmod +x) or its "
            "name";
-  // Where another hook has its name, only its path says which is meant.
-  return "it is not there any more: put it back, or take it out of the guards with " +
+  // If another hook has its name, only its path identifies it.
+  return "its file is missing: restore it, or remove it from the guards with " +
          shell_command("agentd hooks untrust", owners_.contains(name) && !path.empty() ? path : name);
 }
 
 void HookHost::miss_guard(const std::string& name, const std::string& identity, const std::vector<std::string>& events,
                           std::string why) {
   if (!missed_.insert(identity).second) return;
-  problem("", name, "the guard '" + name + "' blocks what it guards: " + why);
+  problem("", name, "the guard '" + name + "' is unavailable, so its events are blocked: " + why);
   externals_.add_missing_guard(name, identity, Precedence::kUser, event_ids(events), std::move(why));
 }
 
@@ -62,9 +62,8 @@ bool HookHost::is_loaded_from(const std::string& path) const {
   return std::any_of(owners_.begin(), owners_.end(), [&](const auto& each) { return each.second == path; });
 }
 
-// A guard is its file, not its name: another hook that is called the same does not stand in for it.
-// But the system's own may lie somewhere else after an update, and the user may put his own in its
-// place.
+// A guard is identified by its file, not its name: another hook with the same name does not replace it. But an update
+// may move the system's own hooks, and the user may replace one of these with his own.
 bool HookHost::is_here(const TrustEntry& guard) const {
   if (off_.contains(guard.name) || is_loaded_from(guard.path)) return true;
   if (!owners_.contains(guard.name)) return false;
@@ -80,9 +79,9 @@ void HookHost::add_missing_guards() {
     miss_guard(each.name, each.name, each.events, each.why);
   for (const auto& [path, name] : wanted_guards_)
     if (!is_loaded_from(path)) miss_guard(name, path, {}, why_missing(name, path));
-  // Without the store nobody knows which guards there were.
+  // Without the store the recorded guards are unknown.
   if (!options_.trust_file.empty() && trust() == nullptr)
-    miss_guard("trust", "trust", {}, "which guards there are cannot be told: " + trust_problem_);
+    miss_guard("trust", "trust", {}, "the recorded guards cannot be read: " + trust_problem_);
   const std::vector<std::string>& off = natives_.disabled();
   off_.insert(off.begin(), off.end());
   std::vector<TrustEntry> known;
@@ -95,8 +94,7 @@ void HookHost::add_missing_guards() {
   }
   for (const std::string& name : options_.guards)
     if (!acts(name) || is_in_shadow(name)) miss_named_guard(name, known);
-  // Who says what happens when a hook fails means the file that is there and does not run, unless he has
-  // switched it off.
+  // on_failure: closed also covers a file that does not run, unless the user has disabled it.
   for (const auto& [name, settings] : options_.settings)
     if (settings.on_failure == FailurePolicy::kClosed && !acts(name) && !is_switched_off(name) &&
         !path_of_problem(name).empty())
@@ -117,8 +115,8 @@ std::vector<std::string> HookHost::guards_kept_out() {
   return {out.begin(), out.end()};
 }
 
-// What the configuration takes for a guard and nothing of which can block is a mistake: it guards nothing.
-// `stops`: no run begins with it; else what it was to guard is blocked.
+// A configured guard that can block nothing is a mistake. `stops`: no run begins with it; otherwise its events are
+// blocked.
 void HookHost::check_guards(bool stops) {
   const std::vector<Subscription> rows = subscriptions();
   each_named_guard(options_, [&](const std::string& name, const std::string& place) {
@@ -131,7 +129,7 @@ void HookHost::check_guards(bool stops) {
     if (!stops)
       return miss_guard(
           name, name, {},
-          "what it is now guards nothing: put back what it was, and " + shell_command("agentd hooks trust", name));
+          "its new version guards nothing: restore the old one, and " + shell_command("agentd hooks trust", name));
     problem("", name, place + ": " + name + mistake);
     problems_.back().unreadable = true;
   });
@@ -140,10 +138,10 @@ void HookHost::check_guards(bool stops) {
     if (is_guard(*hook) && hook->shadow && !is_in_shadow(hook->name))
       problem(hook->path, hook->name,
               hook->path + ": the guard " + hook->name +
-                  " runs in shadow and blocks nothing: take shadow: true out when it is to guard");
+                  " runs in shadow mode and blocks nothing: remove shadow: true to let it guard");
 }
 
-// Hooks of one file are called NAME, or NAME.1, NAME.2.
+// The hooks of one file are named NAME, or NAME.1, NAME.2.
 bool HookHost::acts(const std::string& name) const {
   if (!kind_of(name).empty()) return true;
   const auto all = externals_.definitions();
@@ -160,7 +158,7 @@ bool HookHost::is_switched_off(const std::string& name) const {
   return off_.contains(name) || is_off(options_, name) || !is_allowed(options_, name);
 }
 
-// Of a file that does not run its problem knows the path; empty: there is none of that name.
+// The path of a file that does not run, from its problem; empty: no file of that name.
 std::string HookHost::path_of_problem(const std::string& name) const {
   for (const HookProblem& each : problems_) {
     const std::string file = each.path.substr(each.path.rfind('/') + 1);
@@ -170,7 +168,7 @@ std::string HookHost::path_of_problem(const std::string& name) const {
   return {};
 }
 
-// `known`: of the trust store.
+// `known`: entries of the trust store.
 void HookHost::miss_named_guard(const std::string& name, const std::vector<TrustEntry>& known) {
   if (missed_.contains(name)) return;
   const auto found =
@@ -179,7 +177,7 @@ void HookHost::miss_named_guard(const std::string& name, const std::vector<Trust
   std::string why;
   if (is_switched_off(name) || is_in_shadow(name))
     why = "hooks.guards names it, and hooks.disable, hooks.allow, hooks." + name + ".enabled or hooks." + name +
-          ".shadow keeps it from blocking: take it out of one of them";
+          ".shadow keeps it from blocking: remove it from one of them";
   else if (found == known.end() && path.empty())
     why = no_hook_named(name);
   else
@@ -188,13 +186,13 @@ void HookHost::miss_named_guard(const std::string& name, const std::vector<Trust
              std::move(why));
 }
 
-// Of a name in the configuration.
+// The message for a configured name that no hook has.
 std::string HookHost::no_hook_named(const std::string& name) const {
   std::vector<std::string> names;
   for (const auto& [each, path] : owners_) names.push_back(each);
   const std::string mean = did_you_mean(name, names);
   return "hooks.guards or hooks." + name + " names it, and no hook has that name" +
-         (mean.empty() ? "; 'agentd hooks list' shows those that are there" : mean);
+         (mean.empty() ? "; 'agentd hooks list' shows all hooks" : mean);
 }
 
 }  // namespace agentd

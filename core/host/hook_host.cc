@@ -20,8 +20,8 @@ namespace agentd {
 namespace {
 
 constexpr std::uint64_t kScriptBytesMax = 64u << 20;
-constexpr std::size_t kProbesMax = 8;        // at the same time
-constexpr std::size_t kUnknownKeysTold = 3;  // by name, of one file
+constexpr std::size_t kProbesMax = 8;        // run in parallel
+constexpr std::size_t kUnknownKeysTold = 3;  // named per file
 
 std::string canonical(const std::string& path) {
   std::error_code failed;
@@ -58,10 +58,10 @@ std::string folded(const std::vector<UnknownKey>& keys) {
          "): 'agentd hooks list' names each";
 }
 
-// Grants that reach nothing outside of the call.
+// Interfaces that reach nothing outside of the call.
 constexpr std::array<std::string_view, 3> kHarmlessInterfaces{AGENTD_JSON_ID, AGENTD_FIELD_ID, AGENTD_TASKS_ID};
 
-// The hooks of one file, for a person: "yaml, runs programs with your rights".
+// The hooks of one file as shown to the user: "yaml, runs programs with your rights".
 std::string they_may(const std::vector<HookDefinition>& hooks) {
   if (hooks.empty()) return "without hooks";
   bool runs = false;
@@ -74,7 +74,7 @@ std::string they_may(const std::vector<HookDefinition>& hooks) {
   }
   std::vector<std::string> out{std::string(kind_name(hooks[0]))};
   if (runs) out.emplace_back("runs programs with your rights");
-  if (!servers.empty()) out.push_back("sends what it is asked to " + join(servers, " and "));
+  if (!servers.empty()) out.push_back("sends its input to " + join(servers, " and "));
   if (!runs && servers.empty()) out.emplace_back("runs nothing");
   return join(out, ", ");
 }
@@ -158,9 +158,9 @@ Result<TrustEntry> HookHost::entry_of(const HookFile& file, const std::string& d
 }
 
 Result<void> HookHost::agree(const TrustEntry& asked, Precedence precedence) {
-  // The system's own directories need no file: who may write there may do anything.
+  // The system's directories need no record: whoever can write there already controls the machine.
   TrustStore* const store = precedence == Precedence::kSystem ? nullptr : trust();
-  // Nothing is written yet: what turns out not to load is not agreed to.
+  // Nothing is written yet: a hook that fails to load is not recorded.
   ConsentRules rules = options_.consent;
   rules.record = false;
   const Consent given = consent(store, asked, precedence, rules);
@@ -168,7 +168,7 @@ Result<void> HookHost::agree(const TrustEntry& asked, Precedence precedence) {
   return {};
 }
 
-// The bytes of a hook that has loaded, in the user's own directory or trusted there before.
+// Records the bytes of a hook that has loaded, from the user's own directory or trusted before.
 Result<void> HookHost::keep(const Seen& seen) {
   const TrustEntry& entry = seen.entry;
   if (trust() == nullptr || !options_.consent.record) return {};
@@ -186,22 +186,22 @@ void HookHost::record_new() {
   for (const Seen& each : std::exchange(unrecorded_, {})) record(each);
 }
 
-// It is in the user's own directory: where nothing can be written it runs all the same, and each run sees it for the
-// first time.
+// The hook is in the user's own directory: if nothing can be written it runs nevertheless, and every run sees it as
+// new.
 void HookHost::record(const Seen& seen) {
   const TrustEntry& entry = seen.entry;
   const TrustEntry* const known = trust()->find(entry.path);
   const bool is_new = known == nullptr || known->digest != entry.digest;
   if (auto kept = trust()->record(entry); !kept)
     problem(options_.trust_file, "",
-            "the hook " + entry.name + " runs, and whether its file changes is not watched: " + kept.error().message +
-                "; make that place writable, or put the hook where the system's lie");
+            "the hook " + entry.name + " runs, but changes of its file go unnoticed: " + kept.error().message +
+                "; make that place writable, or move the hook to the system's directory");
   else if (is_new)
     notes_.push_back("new hook " + entry.name +
                      (entry.name == entry.path ? " (sha256 " : " (" + entry.path + ", sha256 ") +
                      entry.digest.substr(0, 12) + ") runs from now on at " +
                      (entry.events.empty() ? "no event" : join(entry.events, ", ")) + ": " + seen.may +
-                     (entry.guard ? "; it is a guard: what it fails to judge is blocked" : ""));
+                     (entry.guard ? "; it is a guard: if it fails, the event is blocked" : ""));
 }
 
 Result<void> HookHost::agree_native(const HookFile& file, const std::string& digest) {
@@ -210,19 +210,19 @@ Result<void> HookHost::agree_native(const HookFile& file, const std::string& dig
   return agree(asked, file.precedence);
 }
 
-// The configuration says of the hook: on_failure: open.
+// True if the configuration has on_failure: open for the hook.
 bool HookHost::may_fail(const std::string& name) const {
   const auto found = options_.settings.find(name);
   return found != options_.settings.end() && found->second.on_failure == FailurePolicy::kOpen;
 }
 
-// Keeps what a hook subscribes to, so that it is missed when it is gone.
+// Records a hook's events, so that it is missed when its file is gone.
 Result<void> HookHost::remember(TrustEntry entry, const std::vector<HookDefinition>& hooks, std::string may) {
   for (const HookDefinition& hook : hooks) {
     add_event(entry.events, hook.event);
     entry.guard = entry.guard || is_guard(hook);
   }
-  // A guard that `on_failure: open` lets fail stays a guard in the trust store.
+  // A guard that `on_failure: open` lets fail remains a guard in the trust store.
   const TrustEntry* const known = trust() == nullptr ? nullptr : trust()->find(entry.path);
   entry.guard = entry.guard || (known != nullptr && known->guard && may_fail(entry.name));
   entry.trusted_ms = clock_.wall_ms();
@@ -259,7 +259,7 @@ void HookHost::remember_native(const Plugin& plugin, const std::string& path) {
     guards = guards || each.guard;
     rows.push_back(std::move(each));
   }
-  // Of the system's only guards are kept: so that one is missed when its file is gone.
+  // Of the system's hooks only guards are recorded, so that one is missed when its file is gone.
   if (plugin.precedence() == Precedence::kSystem && !guards) return;
   TrustEntry entry;
   entry.name = plugin.identity().name;
@@ -307,7 +307,7 @@ bool HookHost::is_enabled(const HookFile& file) const {
                                                                          : file.on_by_default;
 }
 
-// What these very bytes answered before.
+// The events that the same bytes answered before.
 std::vector<std::string> HookHost::known_events(const TrustEntry& asked) const {
   const TrustEntry* const known = trust_ ? trust_->find(asked.path) : nullptr;
   return known != nullptr && known->digest == asked.digest ? known->events : std::vector<std::string>();
@@ -346,14 +346,14 @@ void HookHost::ask_programs(std::span<const HookFile> files) {
     try {
       while (threads.size() + 1 < std::min(questions.size(), kProbesMax)) threads.emplace_back(work);
     } catch (const std::system_error&) {
-      // No more threads now: those that there are, and this one, ask.
+      // No more threads can be made: the existing ones and this one do the work.
     }
     work();
   }
   for (Question& each : questions) asked_.emplace(each.file->path, Asked{each.digest, std::move(*each.answer)});
 }
 
-// One that hangs would cost its time at each start: its bytes are set aside.
+// A program that hangs would cost its time at each start, so its bytes are quarantined.
 Result<LoadedHooks> HookHost::load_program(const HookFile& file, const std::string& bytes, const TrustEntry& asked) {
   if (std::string why_not = set_aside(asked); !why_not.empty()) return Error{Code::kDenied, std::move(why_not)};
   const ProbeOptions probe{kControlTime, options_.native.private_copy_directory, options_.project_root};
@@ -364,16 +364,16 @@ Result<LoadedHooks> HookHost::load_program(const HookFile& file, const std::stri
   if (loaded || loaded.error().code != Code::kBusy || natives_.quarantine() == nullptr) return loaded;
   const auto kept = natives_.quarantine()->set_aside(
       {asked.name, asked.path, asked.digest,
-       "did not answer within " + std::to_string(kControlTime.count() / 1000) + " s when it was asked for its events",
+       "did not answer within " + std::to_string(kControlTime.count() / 1000) + " s when asked for its events",
        clock_.wall_ms()});
   if (!kept) return loaded;
-  return Error{Code::kDenied, loaded.error().message + "; it is set aside: mend it, or run " +
+  return Error{Code::kDenied, loaded.error().message + "; it is quarantined: fix it, or run " +
                                   shell_command("agentd hooks release", asked.name)};
 }
 
 void HookHost::load_external(HookFile& file) {
   if (!is_enabled(file)) {
-    off_.insert(file.name);  // by the user: not missing
+    off_.insert(file.name);  // disabled by the user: not missing
     return;
   }
   const auto loaded = load_file(file);
@@ -382,7 +382,7 @@ void HookHost::load_external(HookFile& file) {
   problems_.back().unreadable = is_unreadable(file, loaded.error()) || has_twin(file);
 }
 
-// Another file of the directory has its name: which one was to run, nobody can tell.
+// True if another file of the directory has its name: which one was meant is unknown.
 bool HookHost::has_twin(const HookFile& file) const {
   const auto owner = owners_.find(file.name);
   if (owner == owners_.end() || file.precedence == Precedence::kProject) return false;
@@ -390,7 +390,7 @@ bool HookHost::has_twin(const HookFile& file) const {
   return owner->second != path && folder_of(owner->second) == folder_of(path);
 }
 
-// A file that cannot be read, and means to be a guard as far as one can see.
+// True if an unreadable file appears to be a guard.
 bool HookHost::says_guard(const HookFile& file, std::string_view bytes) const {
   const auto found = options_.settings.find(file.name);
   if (found != options_.settings.end() && found->second.on_failure)
@@ -426,7 +426,7 @@ Result<void> HookHost::load_file(HookFile& file) {
   return {};
 }
 
-// A name stands for one file: "x" and "x.yaml" would be told apart by nobody.
+// A name identifies one file: nobody could tell "x" and "x.yaml" apart.
 Result<void> HookHost::claim(const std::string& name, const std::string& path) {
   const auto owner = owners_.find(name);
   if (owner == owners_.end() || owner->second == path) return {};
@@ -451,7 +451,7 @@ Result<void> HookHost::load_settings(const AdaptedSource& source) {
   if (source.precedence == Precedence::kProject) {
     AGENTD_TRY(asked.repository, TrustStore::repository_key(options_.project_root));
   }
-  // Of a project nothing counts before it is trusted; the user's own mistake is one before.
+  // A project's settings have no effect before they are trusted; a mistake of the user's own is reported first.
   const bool foreign = source.precedence == Precedence::kProject;
   if (!foreign) tell_mistakes(source, mistakes);
   AGENTD_TRY_VOID(agree(asked, source.precedence));
@@ -459,7 +459,7 @@ Result<void> HookHost::load_settings(const AdaptedSource& source) {
   for (HookDefinition& hook : loaded.hooks) apply_settings(options_, hook.name, hook);
   AGENTD_TRY_VOID(remember(asked, loaded.hooks, they_may(loaded.hooks)));
   if (!owners_.emplace(asked.name, asked.path).second)
-    return Error{Code::kConflict, source.path + " is adapted twice: take one of the two out of hooks.adapt"};
+    return Error{Code::kConflict, source.path + " is adapted twice: remove one of the two from hooks.adapt"};
   for (const HookDefinition& hook : loaded.hooks) owners_.emplace(hook.name, asked.path);
   if (!is_allowed(options_, asked.path))
     std::erase_if(loaded.hooks, [this](const HookDefinition& hook) { return !is_allowed(options_, hook.name); });
@@ -467,13 +467,13 @@ Result<void> HookHost::load_settings(const AdaptedSource& source) {
   return {};
 }
 
-// No run begins with a mistake in the user's settings; what a project's was to decide is blocked.
+// No run begins with a mistake in the user's settings; a mistake in a project's blocks its events.
 void HookHost::tell_mistakes(const AdaptedSource& source, const std::vector<SourceMistake>& mistakes) {
   for (const SourceMistake& each : mistakes) {
     if (is_off(options_, each.hook)) continue;
     if (!is_allowed(options_, each.hook) && !is_allowed(options_, canonical(source.path))) continue;
     const std::string remedy =
-        each.sentence + "; correct it, or leave it out with hooks.disable: [\"" + each.hook + "\"]";
+        each.sentence + "; correct it, or disable it with hooks.disable: [\"" + each.hook + "\"]";
     if (source.precedence == Precedence::kProject) {
       HookDefinition guard;
       guard.name = each.hook;
@@ -486,13 +486,13 @@ void HookHost::tell_mistakes(const AdaptedSource& source, const std::vector<Sour
   }
 }
 
-// A hook of a guarded file that is switched off by its own name is missed like the file.
+// A hook of a guarded file that is disabled by its own name is reported missing like the file.
 void HookHost::take(LoadedHooks loaded, const std::string& file) {
   for (HookDefinition& hook : loaded.hooks) {
     const bool off = is_off(options_, hook.name);
     if (off && hook.name != file && contains(options_.guards, file))
       block(hook, "hooks.guards names its file " + file + ", and hooks.disable or hooks." + hook.name +
-                      ".enabled keeps it from blocking: take it out of one of them");
+                      ".enabled keeps it from blocking: remove it from one of them");
     if (!off) externals_.add(std::move(hook), loaded.bytes);
   }
 }

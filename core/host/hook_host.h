@@ -1,14 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// hook_host.h - every hook of a process, of every kind: found, trusted, loaded, subscribed.
+// hook_host.h - finds, checks, loads and subscribes every hook of a process, of every kind.
 //
-// The directories' files are told apart by hook_directories.h. Native modules go to the plugin
-// host, the rest to the external hooks; nothing is run or parsed before its bytes are trusted
-// (trust_store.h). A guard that was there and is missing, unrunnable or not trusted any more blocks
-// what it guarded.
+// hook_directories.h classifies the files. Native modules go to the plugin host, all others to the external hooks. No
+// hook is run or parsed before its bytes are trusted (trust_store.h). A known guard that is missing, unrunnable or no
+// longer trusted blocks its events.
 //
-// Threading: load_all() and shutdown() on one thread; reload_changed() on any; the rest changes with these alone,
-// but kind_of() and tools(), which any thread may ask at any time.
+// Threading: load_all() and shutdown() on one thread; reload_changed() on any; kind_of() and tools() on any thread at
+// any time. All other members change only within these functions.
 
 #include <memory>
 #include <mutex>
@@ -24,7 +23,7 @@
 
 namespace agentd {
 
-// What the config says of one hook, beside what a native one gets.
+// The config of one hook, in addition to a native one's PluginConfig.
 struct HookSettings {
   std::optional<bool> enabled;
   std::optional<FailurePolicy> on_failure;
@@ -34,60 +33,61 @@ struct HookSettings {
 };
 
 struct HookHostOptions {
-  PluginHostOptions native;                      // directories, globs, grants: for all kinds
+  PluginHostOptions native;                      // directories, globs and grants apply to all kinds
   std::map<std::string, HookSettings> settings;  // by name, as in hooks.NAME
   std::vector<AdaptedSource> adapted;            // hooks.adapt, absolute paths
   std::vector<std::string> guards;               // hooks.guards
   std::string trust_file;                        // trust.json in the home directory
-  std::string project_root;                      // whose hooks are keyed by their repository
+  std::string project_root;                      // its hooks are keyed by their repository
   std::string project_recipes;                   // directory of the project's recipes; empty = none
   ConsentRules consent;
-  bool records_later = false;  // what load_all() finds is recorded by record_new(): when all is right with it
+  bool records_later =
+      false;  // load_all() leaves recording to record_new(), for when the configuration is known to be right
 };
 
-// hooks.NAME.enabled: false, or a glob of hooks.disable.
+// True for hooks.NAME.enabled: false, or a match in hooks.disable.
 bool is_off(const HookHostOptions& options, const std::string& name);
-// A glob of hooks.allow, or there are none.
+// True for a match in hooks.allow, or if it is empty.
 bool is_allowed(const HookHostOptions& options, const std::string& name);
 
-// What the user's config says beats what the hook says of itself; what it says of one hook of a file beats what it
-// says of the file, whose name is `file`.
+// Applies the user's config, which overrides the hook's own settings; settings for one hook override those for its
+// file, named `file`.
 void apply_settings(const HookHostOptions& options, const std::string& file, HookDefinition& hook);
 
 class HookHost {
  public:
-  // All of them outlive the host, and the host outlives every snapshot with its subscriptions.
+  // The arguments outlive the host, and the host outlives every snapshot with its subscriptions.
   HookHost(HookHostOptions options, ExternalEnvironment external);
   ~HookHost();
   HookHost(const HookHost&) = delete;
   HookHost& operator=(const HookHost&) = delete;
 
-  // Loads every enabled hook that may run. Once.
+  // Loads every enabled hook that may run. Called once.
   void load_all();
-  // What the guard would have guarded is blocked: it decides nothing as it is. `why` ends the sentence.
+  // Blocks the events of a guard that cannot decide. `why` completes the sentence.
   void block(const HookDefinition& guard, std::string why);
-  // Names that the trust store or the configuration has as guards, and that the configuration keeps out all the same.
+  // Names that the trust store or the configuration has as guards although the configuration disables them.
   std::vector<std::string> guards_kept_out();
-  // Records the hooks that load_all() has seen for the first time, and notes them.
+  // Records and notes the hooks that load_all() has seen for the first time.
   void record_new();
 
   struct Reloaded {
-    bool changed = false;               // subscriptions() are others now: publish them
-    std::vector<std::string> warnings;  // loud, one sentence each
+    bool changed = false;               // subscriptions() have changed: publish them
+    std::vector<std::string> warnings;  // important, one sentence each
     std::vector<std::string> notes;
   };
-  // Native modules whose files changed, came or went since the last time (PluginHost::reload_changed()); a guard
-  // whose file is gone blocks what it guarded. A change of what is trusted is seen too.
+  // Reloads native modules whose files changed, appeared or disappeared since the last call
+  // (PluginHost::reload_changed()); a guard whose file is gone blocks its events. Changes of the trust store are
+  // noticed too.
   Reloaded reload_changed();
 
   std::vector<Subscription> subscriptions() const;
   ToolSource& tools() { return natives_.tools(); }
-  // What was not loaded and why, what waits for trust, which guards are missing; loud, one sentence
-  // each.
+  // Hooks that were not loaded and why, untrusted hooks, missing guards; important, one sentence each.
   const std::vector<HookProblem>& problems() const { return problems_; }
-  // What happened and need not be loud: a hash recorded at first sight.
+  // Less important events, such as a digest recorded at first sight.
   const std::vector<std::string>& notes() const { return notes_; }
-  // "native", "executable", "yaml", "webhook", "claude" ...; empty for a name that is not loaded.
+  // "native", "executable", "yaml", "webhook", "claude" ...; empty if no loaded hook has the name.
   std::string_view kind_of(std::string_view hook) const;
   const PluginHost& natives() const { return natives_; }
   const ExternalHooks& externals() const { return externals_; }
@@ -100,7 +100,7 @@ class HookHost {
   Result<TrustEntry> entry_of(const HookFile& file, const std::string& digest);
   Result<void> agree(const TrustEntry& asked, Precedence precedence);
   Result<void> agree_native(const HookFile& file, const std::string& digest);
-  // A hook that has loaded, and what it may do, for a person.
+  // A hook that has loaded, and its abilities as shown to the user.
   struct Seen {
     TrustEntry entry;
     std::string may;
@@ -114,7 +114,7 @@ class HookHost {
   bool has_twin(const HookFile& file) const;
   void remember_native(const Plugin& plugin, const std::string& path);
   void load_external(HookFile& file);
-  // Programs that have not said yet what they wait for are asked at the same time.
+  // Asks programs with unknown events for them, in parallel.
   void ask_programs(std::span<const HookFile> files);
   Result<LoadedHooks> load_program(const HookFile& file, const std::string& bytes, const TrustEntry& asked);
   std::vector<std::string> known_events(const TrustEntry& asked) const;
@@ -127,7 +127,7 @@ class HookHost {
   void take(LoadedHooks loaded, const std::string& file);
   void add_missing_guards();
   bool trust_changed();
-  // `identity` is the guard's canonical path, or its name where no path is known.
+  // `identity` is the guard's canonical path, or its name if no path is known.
   std::string no_hook_named(const std::string& name) const;
   void miss_guard(const std::string& name, const std::string& identity, const std::vector<std::string>& events,
                   std::string why);
@@ -150,19 +150,19 @@ class HookHost {
   std::string trust_problem_;
   PluginHost natives_;
   ExternalHooks externals_;
-  // Of files that could not be loaded and meant to guard: path to name.
+  // Files that could not be loaded and were to guard: path to name.
   std::map<std::string, std::string> wanted_guards_;
   bool loading_ = false;
   struct Asked {
     std::string digest;
     Result<LoadedHooks> answer;
   };
-  std::map<std::string, Asked> asked_;         // by path; ask_programs()'s, until they are loaded
-  std::vector<Seen> unrecorded_;               // by load_all(), with records_later
-  std::map<std::string, std::string> owners_;  // names of hooks and of their files, to that file's canonical path
-  std::set<std::string> system_;               // those of them that the system brings
-  std::set<std::string> off_;                  // names that the user switched off
-  std::set<std::string> missed_;               // guards that are not there, by identity
+  std::map<std::string, Asked> asked_;         // by path; answers of ask_programs() until they are loaded
+  std::vector<Seen> unrecorded_;               // from load_all(), with records_later
+  std::map<std::string, std::string> owners_;  // names of hooks and of their files, to the file's canonical path
+  std::set<std::string> system_;               // names of those from the system's directories
+  std::set<std::string> off_;                  // names that the user disabled
+  std::set<std::string> missed_;               // missing guards, by identity
   std::vector<HookProblem> problems_;
   std::vector<std::string> notes_;
   std::mutex reload_mutex_;  // one reload at a time

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// hook_reload.cc - hooks whose files changed, came or went while agentd runs.
+// hook_reload.cc - reloads hooks whose files changed, appeared or disappeared while agentd runs.
 #include "core/host/hook_host.h"
 
 #include <filesystem>
@@ -29,7 +29,7 @@ HookHost::Reloaded HookHost::reload_changed() {
     problems_.push_back(std::move(each));
   }
   const std::size_t told = problems_.size();
-  // Of a guard whose file is gone, and of one that came and cannot be used.
+  // Guards whose file is gone, and new guards that cannot be used.
   if (!found.gone.empty() || told != problems) add_missing_guards();
   if (!found.loaded.empty()) check_guards(false);
   out.changed |= found.changed || problems_.size() != told;
@@ -39,7 +39,7 @@ HookHost::Reloaded HookHost::reload_changed() {
   return out;
 }
 
-// Read again when it changed: `agentd hooks trust` may have let in what waited.
+// Rereads a changed trust store: `agentd hooks trust` may have admitted an untrusted hook.
 bool HookHost::trust_changed() {
   if (options_.trust_file.empty() || !trust_watch_.changed()) return false;
   trust_watch_.clear();

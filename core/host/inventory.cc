@@ -21,8 +21,8 @@ namespace agentd {
 namespace {
 
 constexpr std::uint64_t kHookBytesMax = 256u << 20;
-constexpr std::size_t kHeadBytes = 4096;  // a first line that names an interpreter is shorter
-constexpr const char* kNotAllowed = "off: no glob of hooks.allow lets it in";
+constexpr std::size_t kHeadBytes = 4096;  // longer than any interpreter line
+constexpr const char* kNotAllowed = "off: no glob of hooks.allow matches it";
 
 std::string canonical(const std::string& path) {
   std::error_code failed;
@@ -93,7 +93,7 @@ class Describer {
       for (const std::string& file : recipe_files(options_.project_recipes)) add_recipe(file);
     for (HookProblem& each : scan.problems)
       if (!is_adapted(each, options_.adapted)) add_problem(std::move(each));
-    for (const HookName& each : scan.disabled) add_disabled(each, "switched off by hooks.disable");
+    for (const HookName& each : scan.disabled) add_disabled(each, "disabled by hooks.disable");
     for (const HookName& each : scan.not_allowed) add_disabled(each, kNotAllowed);
     add_missing_guards();
     check_guards();
@@ -101,7 +101,7 @@ class Describer {
     return std::move(out_);
   }
 
-  // What is known of a file once it may be parsed.
+  // Describes a file that may be parsed.
   static Result<void> parse(HookSource& out, const HookFile& file, const std::string& bytes) {
     if (file.kind != HookKind::kDeclarative) return {};
     AGENTD_TRY(LoadedHooks loaded, load_declarative(file, bytes));
@@ -126,7 +126,7 @@ class Describer {
     out_.sources.push_back(std::move(out));
   }
 
-  // As the host does: modules are loaded first, and a name stands for the first file that has it.
+  // As in the host: modules are loaded first, and a name belongs to the first file that has it.
   void refuse_namesakes() {
     std::map<std::string, std::string> owners;
     for (const bool native : {true, false})
@@ -153,7 +153,7 @@ class Describer {
         !settings_of(options_, file.name).enabled.value_or(is_enabled(file.name).value_or(file.on_by_default));
     if (off) set(out, HookState::kOff, off_text(file.name));
     std::string bytes;
-    // The system's own may be large, and need no digest here.
+    // The system's files may be large, and need no digest here.
     if (file.precedence != Precedence::kSystem || file.kind == HookKind::kDeclarative) {
       AGENTD_TRY(bytes, read_fd(file.fd.get(), kHookBytesMax, file.path));
     }
@@ -209,10 +209,10 @@ class Describer {
     }
   }
 
-  // Whether the bytes are set aside, and whether another module of that id comes before it.
+  // Checks whether the bytes are quarantined, and whether an earlier module has the same id.
   Result<void> describe_place(HookSource& out, HookFile& file) {
     if (out.state != HookState::kOn) return {};
-    // Large files of the system are read only when there is something to compare with.
+    // The system's large files are read only if there is an entry to compare with.
     const bool suspect = std::any_of(set_aside_.begin(), set_aside_.end(), [&](const auto& entry) {
       return entry.path == out.path || entry.digest == out.entry.digest;
     });
@@ -234,7 +234,7 @@ class Describer {
     return {};
   }
 
-  // What the trust store says of the bytes; `digest` is empty for the system's.
+  // Asks the trust store about the bytes; `digest` is empty for the system's.
   Result<void> judge(HookSource& out, const std::string& path, Precedence precedence, std::string digest) {
     out.entry.name = out.name;
     out.entry.path = canonical(path);
@@ -301,7 +301,7 @@ class Describer {
     }
   }
 
-  // A project's recipe is no hook, but waits for trust as one.
+  // A project's recipe is not a hook, but needs trust like one.
   void add_recipe(const std::string& file) {
     HookSource out;
     out.name = project_recipe_name(file);
@@ -362,13 +362,10 @@ class Describer {
     out.events = events;
     out.guard = true;
     set(out, HookState::kMissing,
-        "it is not there any more, and what it guards is blocked: put it back, or take it out of "
-        "the guards with " +
+        "its file is missing, so its events are blocked: restore it, or remove it from the guards with " +
             shell_command("agentd hooks untrust", name));
     if (path.empty())
-      out.why_not =
-          "hooks.guards names it, and there is no such hook: put it back, or take the "
-          "name out of hooks.guards";
+      out.why_not = "hooks.guards names it, but no such hook exists: restore it, or remove the name from hooks.guards";
     out_.sources.push_back(std::move(out));
   }
 
@@ -382,7 +379,7 @@ class Describer {
     for (const std::string& name : options_.guards) add_missing(name, "", {});
   }
 
-  // As the host does, over what is known without running anything.
+  // As in the host, with what is known without running anything.
   void check_guards() {
     each_named_guard(options_, [this](const std::string& name, const std::string& place) {
       GuardCheck check;
@@ -406,7 +403,7 @@ class Describer {
       any = true;
     }
     if (any || !source.hooks.empty() || source.name != name) return any;
-    // Of a module or a program its events are known, and what the configuration says of it.
+    // The events of a module or program are known, and so is its configuration.
     const HookSettings& settings = settings_of(options_, name);
     for (const std::string& event : source.events)
       if (const EventTraits* const traits = find_event(event); traits != nullptr) {
@@ -421,7 +418,7 @@ class Describer {
   std::optional<TrustStore> trust_;
   ConsentRules looking_;
   std::map<std::string, HookDescription> manifests_;  // by path
-  std::map<std::string, std::string> ids_;            // of modules that are on, to their path
+  std::map<std::string, std::string> ids_;            // ids of enabled modules, to their path
   std::unique_ptr<Quarantine> quarantine_;
   std::vector<QuarantineEntry> set_aside_;
   std::set<std::string> seen_;  // canonical paths
@@ -496,7 +493,7 @@ std::vector<HookRow> rows_of(const HookSource& source, const HookHostOptions& op
     }
     if (off && row.state == HookState::kOn) {
       row.state = HookState::kOff;
-      row.why_not = settings.enabled.value_or(true) ? "switched off by hooks.disable" : off_text(hook.name);
+      row.why_not = settings.enabled.value_or(true) ? "disabled by hooks.disable" : off_text(hook.name);
     }
     out.push_back(std::move(row));
   }
@@ -522,7 +519,7 @@ struct Opened {
   std::string bytes;
 };
 
-// The file as it was described. The system's have no digest to compare with.
+// Opens the file again and compares its digest. The system's files have none to compare.
 Result<Opened> open_again(const HookSource& source, const HookHostOptions& options) {
   HookScan scan = scan_hook_directories(options.native.directories, options.native.disable, options.native.user,
                                         options.native.allow);
@@ -530,7 +527,7 @@ Result<Opened> open_again(const HookSource& source, const HookHostOptions& optio
     if (file.path != source.path) continue;
     AGENTD_TRY(std::string bytes, read_fd(file.fd.get(), kHookBytesMax, file.path));
     if (!source.entry.digest.empty() && hex(sha256(bytes)) != source.entry.digest)
-      return Error{Code::kConflict, source.path + " was changed just now: look at it again"};
+      return Error{Code::kConflict, source.path + " was changed just now: check it again"};
     return Opened{std::move(file), std::move(bytes)};
   }
   return Error{Code::kNotFound, source.path + " is gone"};
@@ -551,7 +548,7 @@ Result<HookSource> look_inside(const HookSource& source, const HookHostOptions& 
     return Error{Code::kInvalid, out.why_not.empty() ? out.name + " needs no trust" : out.why_not};
   out.entry.guard = out.guard;
   out.entry.events = out.events;
-  // Other tools' settings and modules have been read whole.
+  // Other tools' settings and modules have been read completely.
   if (out.kind == "executable") {
     AGENTD_TRY(LoadedHooks loaded, ask_program(source, options, clock, log));
     add_hooks(out, std::move(loaded.hooks));

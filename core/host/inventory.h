@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// inventory.h - every hook that there is, of every kind: what `hooks list`, `doctor`
-// and `--plugins` show, and what `hooks trust` may record.
+// inventory.h - describes every hook of every kind: shown by `hooks list`, `doctor` and `--plugins`, and recorded by
+// `hooks trust`.
 //
-// Nothing is written, and of what waits for trust nothing is parsed. Only look_inside() and
-// ask_programs() run a hook.
+// It writes nothing and parses no untrusted file. Only look_inside() and ask_programs() run a hook.
 //
 // Threading: pure functions on the file system.
 
@@ -20,35 +19,35 @@ namespace agentd {
 
 enum class HookState : std::uint8_t {
   kOn,
-  kOff,       // by the configuration
-  kWaits,     // for trust: new, or changed
+  kOff,       // disabled by the configuration
+  kWaits,     // untrusted: new, or changed
   kBroken,    // cannot be used
-  kMissing,   // a guard that is not there
-  kSetAside,  // by the quarantine: it crashed
+  kMissing,   // a guard without a file
+  kSetAside,  // quarantined
 };
 std::string_view name_of(HookState state);        // "on"
 std::string_view name_of(Precedence precedence);  // "user"
 
-// One file that holds hooks.
+// One file that contains hooks.
 struct HookSource {
-  std::string name;  // qualified; of another tool's settings the path
-  std::string path;  // as it is written; empty = not found
+  std::string name;  // qualified; the path for another tool's settings
+  std::string path;  // as configured; empty = not found
   std::string kind;  // "native", "executable", "yaml", "claude", ...
   Precedence precedence = Precedence::kUser;
-  TrustEntry entry;   // what trusting it would record; its digest is empty when it cannot be read
-  std::string trust;  // "system", "trusted", "new", "changed", "waits"; empty = not judged
+  TrustEntry entry;   // what trusting it would record; no digest if it cannot be read
+  std::string trust;  // "system", "trusted", "new", "changed", "waits"; empty = not checked
   HookState state = HookState::kOn;
-  std::string why_not;  // one sentence; empty when it is on
+  std::string why_not;  // one sentence; empty if it is on
   bool guard = false;
-  bool unreadable = false;            // as that of a HookProblem
-  bool replaced = false;              // by another of its name; set by the caller, who knows the bundled ones
+  bool unreadable = false;            // as in HookProblem
+  bool replaced = false;              // by another of its name; set by the caller, which knows the bundled ones
   std::optional<Manifest> manifest;   // native
-  std::string isolation;              // native with a manifest: where it runs, as in the config
-  std::vector<HookDefinition> hooks;  // of files that may be parsed; empty for native ones
-  std::vector<std::string> events;    // as far as they are known without running it
-  std::vector<std::string> problems;  // what could not be carried over
+  std::string isolation;              // for native hooks with a manifest: where it runs, as in the config
+  std::vector<HookDefinition> hooks;  // for files that may be parsed; empty for native ones
+  std::vector<std::string> events;    // those known without running it
+  std::vector<std::string> problems;  // parts that are not supported
 
-  // While it does not run, what it guards is blocked.
+  // True if its events are blocked because it does not run.
   bool blocks() const {
     return guard && (state == HookState::kWaits || state == HookState::kBroken || state == HookState::kMissing ||
                      state == HookState::kSetAside);
@@ -56,35 +55,34 @@ struct HookSource {
 };
 
 struct Inventory {
-  std::vector<HookSource> sources;    // in the order in which they are loaded
+  std::vector<HookSource> sources;    // in load order
   std::vector<HookProblem> problems;  // directories, the trust store
 };
 
 Inventory describe_all(const HookHostOptions& options, const Clock& clock);
 
-// One line of `hooks list`: a hook of a source.
+// One line of `hooks list`: one hook of a source.
 struct HookRow {
   std::string name, kind;
   std::vector<std::string> events;
-  std::optional<int> priority;  // absent = its module says so when it is loaded
+  std::optional<int> priority;  // absent = its module sets it when loaded
   bool shadow = false;
   HookState state = HookState::kOn;
   std::string why_not;
   const HookSource* source = nullptr;
 };
-// The source as long as the rows.
+// The rows of a source, which must outlive them.
 std::vector<HookRow> rows_of(const HookSource& source, const HookHostOptions& options);
 
-// The source of a name or path: its own, or that of one of its hooks. Null when there is none.
+// The source with that name or path, or with a hook of that name; null if there is none.
 const HookSource* find_source(const Inventory& inventory, std::string_view name_or_path);
 
-// The source again, with what it subscribes to in entry.events and entry.guard, read as if it were
-// trusted. An executable is run (`FILE hook`): REQUIRES consent of the user. kConflict: its bytes are
-// not those of source.entry any more.
+// Reads the source again as if it were trusted, with its subscriptions in entry.events and entry.guard. An executable
+// is run (`FILE hook`): REQUIRES the user's consent. kConflict: its bytes are no longer those of source.entry.
 Result<HookSource> look_inside(const HookSource& source, const HookHostOptions& options, const Clock& clock, Log& log);
 
-// Asks every executable that is on for its events (`FILE hook`), as a run does of one that it does
-// not know; one that cannot be run, or does not answer as a hook, is broken from then on.
+// Asks every enabled executable for its events (`FILE hook`), as a run does for unknown ones; an executable that cannot
+// be run or does not answer as a hook becomes kBroken.
 void ask_programs(Inventory& inventory, const HookHostOptions& options, const Clock& clock, Log& log);
 
 }  // namespace agentd

@@ -44,7 +44,7 @@ std::vector<std::string> words_of(std::string_view text) {
 }
 
 Error no_hook(const HookFile& file, const std::string& why) {
-  return {Code::kInvalid, file.path + " is no hook: '" + file.path + " hook' " + why +
+  return {Code::kInvalid, file.path + " is not a hook: '" + file.path + " hook' " + why +
                               "; it must print the name of an event and exit with 0"};
 }
 
@@ -53,27 +53,27 @@ std::string exited(const FilterResult& result) {
   return "exited with code " + std::to_string(result.exit_code) + (line.empty() ? "" : " (" + line + ")");
 }
 
-// ": did you mean 'before_tool_call'?", by what is near and by the names that other tools have; empty = no idea.
+// ": did you mean 'before_tool_call'?", from similar names and other tools' names; empty = none.
 std::string meant_event(const std::string& name) {
   for (const Dialect each : {Dialect::kClaude, Dialect::kGemini, Dialect::kDocker, Dialect::kKodelet})
     if (const EventTraits* const event = find_event(canonical_event(each, name)); event != nullptr)
       return ": did you mean '" + std::string(event->name) + "'?";
   std::vector<std::string> names;
   for (const EventTraits& each : all_events()) names.emplace_back(each.name);
-  // "{events:[before_tool_call]}", "BEFORE_TOOL_CALL": a whole name within what was printed.
+  // Finds a complete name in output such as "{events:[before_tool_call]}" or "BEFORE_TOOL_CALL".
   std::string low(name);
   for (char& c : low) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
   for (const std::string& each : names)
-    if (low.find(each) != std::string::npos) return ": did you mean '" + each + "'? Print the names alone, one a line";
+    if (low.find(each) != std::string::npos) return ": did you mean '" + each + "'? Print only the names, one per line";
   return did_you_mean(name, names);
 }
 
-// What the file says that it waits for.
+// Runs `FILE hook`, which prints the events that the file subscribes to.
 Result<std::vector<std::string>> probe(const HookFile& file, const HookBytes& bytes, const ProbeOptions& options,
                                        const Clock& clock) {
   FilterRequest request;
   request.program = "/proc/" + std::to_string(::getpid()) + "/fd/" + std::to_string(bytes.program->fd.get());
-  std::optional<ScriptCopy> copy;  // for the length of the run
+  std::optional<ScriptCopy> copy;  // exists during the run
   if (bytes.script) {
     AGENTD_TRY(ScriptCopy placed, bytes.script->place());
     request.program = copy.emplace(std::move(placed)).path;
@@ -91,7 +91,7 @@ Result<std::vector<std::string>> probe(const HookFile& file, const HookBytes& by
     return error;
   }
   if (result->output_over_cap) return no_hook(file, "printed more than an event's name");
-  if (result->signal != 0) return no_hook(file, "was ended by signal " + std::to_string(result->signal));
+  if (result->signal != 0) return no_hook(file, "was killed by signal " + std::to_string(result->signal));
   if (result->exit_code != 0) return no_hook(file, exited(*result));
   std::vector<std::string> events = words_of(result->output);
   if (events.empty()) return no_hook(file, "printed nothing");
@@ -100,17 +100,16 @@ Result<std::vector<std::string>> probe(const HookFile& file, const HookBytes& by
     if (canonical_event(Dialect::kAgentd, event) == 0) {
       std::string mean = meant_event(event);
       if (mean.empty()) mean = meant_event(result->output);
-      Error error = no_hook(file, "printed '" + one_line(event, 80) + "', which is no event" + mean);
-      // A slip: its author relies on it.
+      Error error = no_hook(file, "printed '" + one_line(event, 80) + "', which is not an event" + mean);
+      // A misspelling: its author relies on the hook.
       if (!mean.empty()) error.code = Code::kCorrupt;
       return error;
     }
   return events;
 }
 
-// What the names of a settings file's hooks begin with: two files never share a name, and a file
-// keeps its names whatever others are adapted. "claude/app-3fa9c1" of
-// /home/u/app/.claude/settings.json.
+// The prefix of a settings file's hook names, such as "claude/app-3fa9c1" for /home/u/app/.claude/settings.json: unique
+// per file, and independent of other adapted files.
 std::string names_of(Dialect dialect, const std::string& path) {
   std::error_code failed;
   const std::filesystem::path real = std::filesystem::canonical(path, failed);
@@ -133,7 +132,7 @@ Result<void> check_interpreter(const std::string& path, std::string_view bytes) 
   std::string_view line = bytes.substr(2, bytes.find('\n') - 2);
   line.remove_prefix(std::min(line.find_first_not_of(kBlanks), line.size()));
   const std::string interpreter(line.substr(0, std::min(line.find_first_of(kBlanks), line.size())));
-  // A relative name would be a file of the session's directory.
+  // A relative name would select a file of the session's directory.
   if (!interpreter.starts_with('/'))
     return Error{
         Code::kInvalid,
@@ -141,8 +140,8 @@ Result<void> check_interpreter(const std::string& path, std::string_view bytes) 
   if (::access(interpreter.c_str(), X_OK) == 0) return {};
   if (interpreter.ends_with('\r'))
     return Error{Code::kInvalid, path +
-                                     " does not run: its first line ends in a carriage return, which is part of the "
-                                     "interpreter's name for the kernel: give the file the line ends of Unix"};
+                                     " does not run: its first line ends in a carriage return, which the kernel takes "
+                                     "as part of the interpreter's name: convert the file to Unix line ends"};
   return Error{Code::kInvalid,
                path + " does not run: its first line names the interpreter " + one_line(interpreter, 200) + ", which " +
                    (errno == ENOENT ? "does not exist" : "may not be executed") + ": install it, or change the line"};
@@ -201,7 +200,7 @@ bool is_adapted(const HookProblem& problem, std::span<const AdaptedSource> adapt
 
 namespace {
 
-// Whether the settings deny tools beside their hooks.
+// True if the settings also deny tools.
 bool denies_tools(const std::string& bytes) {
   const auto any = [](const auto& list) { return list.size() != 0; };
   if (const auto json = JsonDocument::parse(without_comments(bytes))) {
@@ -215,7 +214,7 @@ bool denies_tools(const std::string& bytes) {
   return permissions->find("deny") != nullptr || permissions->find("ask") != nullptr;
 }
 
-// What may not be read is as wrong as what cannot be: the user has named the file.
+// A file that may not be read is as wrong as an unreadable one: the user has named it.
 Result<SafeFile> open_settings(const std::string& path, uid_t user) {
   const std::size_t slash = path.rfind('/');
   const auto open = [&]() -> Result<SafeFile> {
@@ -225,24 +224,25 @@ Result<SafeFile> open_settings(const std::string& path, uid_t user) {
   auto file = open();
   if (file) return file;
   const bool denied = file.error().code == Code::kDenied;  // its sentence says what to change
-  return Error{denied ? Code::kInvalid : file.error().code,
-               "hooks.adapt names " + one_line(path, 1000) + ", which cannot be read: " + file.error().message +
-                   (denied ? "" : "; correct the path there, or take it out")};
+  return Error{denied ? Code::kInvalid : file.error().code, "hooks.adapt names " + one_line(path, 1000) +
+                                                                ", which cannot be read: " + file.error().message +
+                                                                (denied ? "" : "; correct or remove the path there")};
 }
 
 }  // namespace
 
 Result<LoadedHooks> load_adapted(const AdaptedSource& source, uid_t user) {
   if (!source.path.starts_with('/'))
-    return Error{Code::kInvalid, "hooks.adapt: " + one_line(source.path, 200) +
-                                     " must be an absolute path or begin with ~/, with one of the dialects " +
-                                     dialect_names() + " and a colon before it, or nothing"};
+    return Error{Code::kInvalid,
+                 "hooks.adapt: " + one_line(source.path, 200) +
+                     " must be an absolute path or begin with ~/, optionally with one of the dialects " +
+                     dialect_names() + " and a colon before it"};
   AGENTD_TRY(const SafeFile file, open_settings(source.path, user));
   AGENTD_TRY(const std::string bytes, read_fd(file.fd.get(), kSettingsBytesMax, source.path));
   const auto dialect = source.dialect ? source.dialect : guess_dialect(source.path, bytes);
   if (!dialect)
-    return Error{Code::kInvalid, source.path + ": cannot tell whose settings these are; write DIALECT:" + source.path +
-                                     " in hooks.adapt (" + dialect_names() + ")"};
+    return Error{Code::kInvalid, source.path + ": the dialect of these settings is unknown; write DIALECT:" +
+                                     source.path + " in hooks.adapt (" + dialect_names() + ")"};
   AGENTD_TRY(DefinitionSet set, read_settings(*dialect, bytes, source.path, names_of(*dialect, source.path)));
   LoadedHooks out;
   out.hooks = std::move(set.hooks);
@@ -251,10 +251,10 @@ Result<LoadedHooks> load_adapted(const AdaptedSource& source, uid_t user) {
   out.unknown_keys = std::move(set.unknown_keys);
   for (HookDefinition& hook : out.hooks) hook.precedence = source.precedence;
   if (denies_tools(bytes))
-    out.problems.push_back(source.path + ": its rules about tools (permissions, tools.exclude) are not carried over: " +
-                           "'agentd hooks import' tells what to write in config.yaml for each");
+    out.problems.push_back(source.path + ": its rules about tools (permissions, tools.exclude) are not imported: " +
+                           "'agentd hooks import' shows what to write in config.yaml for each");
   if (out.hooks.empty() && out.problems.empty())
-    out.problems.push_back(source.path + " has no hooks: look at its key for them, or take it out of hooks.adapt");
+    out.problems.push_back(source.path + " has no hooks: check its key for hooks, or remove it from hooks.adapt");
   out.bytes.digest = hex(sha256(write_declarative({out.hooks, {}, {}, {}}, source.path)));
   return out;
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// loading.h - from a file to the hooks that it holds: read, sealed, probed, parsed.
+// loading.h - loads the hooks of a file: reads, seals, probes and parses it.
 //
 // Threading: pure functions on the file system; load_executable() runs the file.
 
@@ -19,14 +19,14 @@ namespace agentd {
 struct LoadedHooks {
   HookBytes bytes;
   std::vector<HookDefinition> hooks;
-  std::vector<std::string> problems;  // what could not be carried over; whole sentences
+  std::vector<std::string> problems;  // unsupported parts; complete sentences
   std::vector<SourceMistake> mistakes;
-  std::vector<UnknownKey> unknown_keys;  // whose sentences are among the problems
+  std::vector<UnknownKey> unknown_keys;  // their sentences are also in `problems`
 };
 
-// `FILE hook` prints the events that it wants, as words; an empty answer, an unknown word or an
-// exit code other than 0 is kInvalid, no answer in time kBusy. `events`, when there are some, are what these very bytes
-// answered before: then nothing is run. `bytes` are the file's, already trusted.
+// Loads an executable. `FILE hook` prints its events as words; an empty answer, an unknown word or an exit code other
+// than 0 is kInvalid, no answer in time kBusy. Non-empty `events` are the earlier answer of the same bytes: then
+// nothing is run. `bytes` are the file's, already trusted.
 struct ProbeOptions {
   Milliseconds time{5'000};
   std::string private_copy_directory;  // for kernels that do not run memory files
@@ -36,28 +36,27 @@ Result<LoadedHooks> load_executable(const HookFile& file, const std::string& byt
                                     const std::vector<std::string>& events, const ProbeOptions& options,
                                     const Clock& clock, Log& log);
 
-// A script is run by what its first line names: kInvalid when that is no program, or is not named
-// from the root. `bytes` are the file's first ones, that line among them.
+// Checks a script's first line: kInvalid if its interpreter is not a program, or not named by an absolute path. `bytes`
+// begin with that line.
 Result<void> check_interpreter(const std::string& path, std::string_view bytes);
 
-// A YAML file of a hooks directory.
+// Loads a YAML file of a hooks directory.
 Result<LoadedHooks> load_declarative(const HookFile& file, const std::string& bytes);
 
-// Another tool's settings, used in place. The digest is that of what agentd understood, so that a
-// change elsewhere in the file is not a change of the hooks.
+// Another tool's settings, used in place. The digest covers only the parts that agentd uses, so that other changes in
+// the file do not affect trust.
 struct AdaptedSource {
   std::string path;
-  std::optional<Dialect> dialect;  // absent = told by the file
-  // kProject when it lies in the project: then it waits for trust, as all that a repository brings.
+  std::optional<Dialect> dialect;  // absent = guessed from the file
+  // kProject if it is in the project: then it needs trust like everything in a repository.
   Precedence precedence = Precedence::kUser;
 };
-// "claude:~/.claude/settings.json" or a path alone.
+// Parses "claude:~/.claude/settings.json" or a path alone.
 AdaptedSource parse_adapted(std::string_view text);
 Result<LoadedHooks> load_adapted(const AdaptedSource& source, uid_t user);
-// Whether the problem is that a settings file lies in a hooks directory, while hooks.adapt takes it
-// from there.
+// True if the problem is only that a settings file is in a hooks directory, and hooks.adapt uses it from there.
 bool is_adapted(const HookProblem& problem, std::span<const AdaptedSource> adapted);
-// Whether `why` is a mistake of the user's: what was named relies on being there and right.
+// True if `why` is a mistake of the user's: the named file must exist and be valid.
 inline bool is_unreadable(const AdaptedSource& source, const Error& why) {
   return source.precedence != Precedence::kProject && (why.code == Code::kInvalid || why.code == Code::kNotFound);
 }

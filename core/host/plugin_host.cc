@@ -26,18 +26,18 @@ Error of_file(const HookFile& file, const std::string& predicate) {
   return {Code::kInvalid, file.path + " " + predicate};
 }
 
-// What a module's bytes say of it, and what keeps it from being loaded here whatever they say.
+// A module's manifest, and the reason why it cannot be loaded here.
 struct Judged {
   Manifest manifest;
-  std::string obstacle;  // a sentence; empty = nothing
+  std::string obstacle;  // a sentence; empty = none
 };
 
-// The manifest of the module's bytes, or of the sidecar when the bytes have none.
+// Reads the manifest in the module's bytes, or in the sidecar if the bytes have none.
 Result<Manifest> read_manifest(const HookFile& file, const ModuleScan& scan) {
   if (!scan.manifest && !file.sidecar_problem.empty()) return Error{Code::kDenied, file.sidecar_problem};
   if (!scan.manifest && file.sidecar.empty())
     return of_file(file, "has no manifest: rebuild it with AGENTD_HOOK or ship " +
-                             file.name.substr(file.name.rfind('/') + 1) + ".hook.json beside it");
+                             file.name.substr(file.name.rfind('/') + 1) + ".hook.json next to it");
   auto manifest = parse_manifest(scan.manifest ? *scan.manifest : file.sidecar);
   if (!manifest) return of_file(file, "has a " + manifest.error().message);
   return manifest;
@@ -48,7 +48,7 @@ Result<Judged> judge(const HookFile& file, const ModuleBytes& bytes) {
   if (!scan) return of_file(file, scan.error().message);
   auto manifest = read_manifest(file, *scan);
   if (scan->obstacle.empty() && !manifest) return manifest.error();
-  // Nobody who cannot load the module is helped by hearing what is wrong with its manifest.
+  // Report unloadable modules before manifest errors.
   const std::string obstacle = scan->obstacle.empty() ? "" : of_file(file, scan->obstacle).message;
   if (!manifest) return Error{Code::kInvalid, obstacle};
   return Judged{std::move(*manifest), obstacle};
@@ -70,7 +70,7 @@ constexpr std::pair<Isolation, std::string_view> kIsolations[] = {
     {Isolation::kProcess, "process"},
     {Isolation::kProcessPerConversation, "process-per-conversation"}};
 
-// The mistakes of a configuration that keep a module from being loaded.
+// Mistakes in the configuration that prevent loading a module.
 std::string config_problem(const PluginHostOptions& options, const HookFile& file) {
   const auto config = options.plugins.find(file.name);
   if (config == options.plugins.end()) return {};
@@ -89,7 +89,7 @@ void describe_file(const PluginHostOptions& options, HookFile& file, HookDescrip
     out.verdict = judged.error().message;
     return;
   }
-  // What cannot be loaded here is still told apart by its id and events.
+  // A module that cannot be loaded is still listed with its id and events.
   out.verdict = judged->obstacle.empty() ? verdict_of(judged->manifest, host_offer()) : judged->obstacle;
   if (out.ok() && !is_enabled(options, file)) out.verdict = "off: set hooks." + file.name + ".enabled";
   if (out.ok())
@@ -120,7 +120,7 @@ Isolation isolation_of(const PluginHostOptions& options, const HookFile& file, c
   const auto config = options.plugins.find(file.name);
   if (config != options.plugins.end() && config->second.isolation) return *config->second.isolation;
   if (file.bundled) return Isolation::kInProcess;
-  // A plugin does not choose its own walls, but it may ask for more of them.
+  // A plugin does not choose its isolation, but it may ask for more.
   const bool asks_for_more = isolation_of(manifest.isolation) == Isolation::kProcessPerConversation;
   return options.isolation == Isolation::kProcess && asks_for_more ? Isolation::kProcessPerConversation
                                                                    : options.isolation;
@@ -198,7 +198,8 @@ void PluginHost::open_quarantine() {
   }
 }
 
-// What is found again is refused with a sentence of its own; this is for what is gone, mended or switched off.
+// Modules that are still present are refused with their own message; this reports those that are gone, fixed or
+// disabled.
 void PluginHost::tell_crashes() {
   if (quarantine_ == nullptr) return;
   for (const QuarantineEntry& entry : quarantine_->crashed_before()) {
@@ -206,7 +207,7 @@ void PluginHost::tell_crashes() {
     const bool told = std::any_of(problems_.begin(), problems_.end(),
                                   [&](const HookProblem& each) { return each.message == sentence; });
     if (told) continue;
-    std::string message = one_line(entry.path, 1000) + " " + entry.why + ": those bytes are set aside";
+    std::string message = one_line(entry.path, 1000) + " " + entry.why + ": those bytes are quarantined";
     environment_.log.write(LogLevel::kWarning, "host", message);
     problems_.push_back({entry.path, "", std::move(message)});
   }
@@ -224,8 +225,8 @@ void PluginHost::load_all() {
     environment_.log.write(LogLevel::kWarning, "host", each.message);
     problems_.push_back(std::move(each));
   }
-  // First everything that needs no dynamic linker: it works for one thread at a time, and another one may
-  // be loading libcurl meanwhile. A worker needs none here, and gets ready beside everything else.
+  // First everything that needs no dynamic linker, which serves one thread at a time while another thread may be
+  // loading libcurl. A worker does not need it here and starts in the background.
   std::vector<Ready> later;
   std::vector<std::shared_ptr<Plugin>> loaded;
   std::set<std::string> ids;
@@ -246,7 +247,7 @@ void PluginHost::load_all() {
     }
     ready->place = loaded.size();
     loaded.emplace_back();
-    // The first module of an id is loaded, the others are refused.
+    // The first module of an id is loaded, later ones are refused.
     const bool is_first = ids.insert(ready->manifest.id).second;
     if (is_first && isolation_of(options_, file, ready->manifest) != Isolation::kInProcess)
       load_ready(std::move(*ready), loaded);
@@ -263,7 +264,7 @@ void PluginHost::load_all() {
   for (std::string& message : tools_.duplicates()) problems_.push_back({"", "", std::move(message)});
 }
 
-// Into its place; what cannot be loaded is noted.
+// Loads it and puts it in its place; a failure is noted.
 void PluginHost::load_ready(Ready ready, std::vector<std::shared_ptr<Plugin>>& loaded) {
   const HookFile& file = *ready.file;
   const Manifest manifest = ready.manifest;
@@ -292,7 +293,7 @@ Result<PluginHost::Ready> PluginHost::prepare(HookFile& file) {
   AGENTD_TRY(const Judged judged, judge(file, MemoryBytes(bytes)));
   const Manifest& manifest = judged.manifest;
   auto ready = judged.obstacle.empty() ? prepare_module(file, bytes, manifest) : Error{Code::kInvalid, judged.obstacle};
-  // What the repository brings says nothing before it is trusted, not even that it guards.
+  // A repository's module has no effect before it is trusted, not even as a guard.
   if (!ready && file.precedence != Precedence::kProject) note_guard(file, manifest, ready.error().message);
   return ready;
 }
@@ -356,8 +357,8 @@ Result<Grants> PluginHost::grants_for(const HookFile& file, const Manifest& mani
         id == AGENTD_TOOLS_ID || id == AGENTD_JSON_ID || id == AGENTD_FIELD_ID || id == AGENTD_TASKS_ID;
     if (harmless) return true;
     if (config.grants) return config.grants->contains(id);
-    // What a repository brings gets nothing that reaches outside of the call, and what acts by the host's own
-    // hands, beyond a worker's walls, is given by name.
+    // A repository's hook gets nothing that reaches outside of the call. Drafts act with the host's rights, outside a
+    // worker's sandbox, and are granted only by name.
     if (file.precedence == Precedence::kProject) return false;
     return file.bundled || !host_offer().drafts.contains(id);
   };
@@ -376,8 +377,7 @@ Result<Grants> PluginHost::grants_for(const HookFile& file, const Manifest& mani
   std::string missing;
   for (const std::string& id : manifest.required)
     if (!granted(id)) missing += (missing.empty() ? "" : ", ") + id;
-  if (!missing.empty())
-    return of_file(file, "requires what hooks." + file.name + ".grant does not grant: add " + missing);
+  if (!missing.empty()) return of_file(file, "requires more than hooks." + file.name + ".grant grants: add " + missing);
   for (const std::string& id : manifest.required) {
     if (host_offer().drafts.contains(id) && !ext_tables_)
       return of_file(file, "requires " + id + ", which needs a workspace: start agentd in a directory");
@@ -392,7 +392,7 @@ std::vector<Subscription> PluginHost::subscriptions() const {
   return out;
 }
 
-// Those in workers all at once: they share nothing.
+// Ends the workers in parallel: they share nothing.
 void PluginHost::shutdown() {
   const auto all = plugins();
   for (const auto& plugin : all) plugin->end_soon();
@@ -401,7 +401,7 @@ void PluginHost::shutdown() {
     auto destroyed = plugin->destroy();
     if (!destroyed)
       environment_.log.write(LogLevel::kWarning, "host",
-                             plugin->path() + " did not end well: " + destroyed.error().message);
+                             plugin->path() + " failed to end: " + destroyed.error().message);
   };
   Aside apart(all.size());
   for (auto plugin = all.rbegin(); plugin != all.rend(); ++plugin)

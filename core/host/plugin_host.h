@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// plugin_host.h - all native hooks of a process: found, checked, loaded, and told apart by name.
+// plugin_host.h - finds, checks and loads the native hooks of a process, and keeps them by name.
 //
-// What cannot be used is a problem with one sentence; it never stops the others.
+// A module that cannot be used is a problem with one sentence; it does not affect the others.
 //
 // Threading: load_all(), reload_changed() and shutdown() on one thread at a time; plugins(), subscriptions() and
-// tools() on any; the rest changes with the former three alone.
+// tools() on any. All other members change only within the first three.
 
 #include <unistd.h>
 
@@ -31,113 +31,111 @@ namespace agentd {
 struct PluginHostOptions {
   std::vector<HookDirectory> directories;       // in order: system, project, user
   std::vector<std::string> disable;             // globs of names
-  std::vector<std::string> allow;               // globs of names; empty = all; disable beats it
-  std::string quarantine_directory;             // quarantine.h; empty = nothing is set aside
-  std::string record_directory;                 // worker_records.h; empty = each isolated module is started at load
-  std::vector<std::uint32_t> expected;          // events that are sure to come; see WorkerPlacing
+  std::vector<std::string> allow;               // globs of names; empty = all; disable takes precedence
+  std::string quarantine_directory;             // quarantine.h; empty = nothing is quarantined
+  std::string record_directory;                 // worker_records.h; empty = each isolated module starts at load
+  std::vector<std::uint32_t> expected;          // events that will certainly come; see WorkerPlacing
   std::map<std::string, PluginConfig> plugins;  // by name, as in hooks.NAME
-  std::string home;                             // agentd's own directory, which no worker reaches; empty = none
-  std::vector<std::string> kept;                // paths that agentd.workspace reads and never changes; see workspace.h
-  std::vector<std::string> hidden{};            // files that it never reads
-  std::vector<std::string> roots;               // of the workspace; empty = no files and no commands for hooks
+  std::string home;                             // agentd's own directory, which no worker can reach; empty = none
+  std::vector<std::string> kept;                // paths that agentd.workspace may read but not change; see workspace.h
+  std::vector<std::string> hidden{};            // files that it may not read
+  std::vector<std::string> roots;               // roots of the workspace; empty = hooks get no files and no commands
   std::string private_copy_directory;           // for kernels that do not run memory files; empty = refuse
-  uid_t user = ::geteuid();                     // whose files are trusted beside root's
-  Isolation isolation = Isolation::kProcess;    // of hooks that are not bundled and have no isolation by name
+  uid_t user = ::geteuid();                     // files of this user and of root are trusted
+  Isolation isolation = Isolation::kProcess;    // for hooks that are neither bundled nor configured by name
   WorkerOptions worker;
-  // Asked with the digest of a module's bytes before they are mapped; an error keeps it out. Empty = all may.
+  // Called with the digest of a module's bytes before they are mapped; an error keeps it out. Empty = all may load.
   std::function<Result<void>(const HookFile&, const std::string& digest)> consent;
 };
 
-// What is known of a hook without running a byte of it.
+// What is known of a hook without running it.
 struct HookDescription {
   std::string name, path;
   HookKind kind = HookKind::kNative;
   Precedence precedence = Precedence::kUser;
   std::optional<Manifest> manifest;
-  Isolation isolation = Isolation::kInProcess;  // of a native one that has a manifest
+  Isolation isolation = Isolation::kInProcess;  // for a native one with a manifest
   std::string verdict;                          // "ok", "disabled", or why it is not used and what to do; one line
   bool ok() const { return verdict == "ok"; }
 };
 
-// Where a module runs: as the config says by name; bundled ones in this process; the others as the options say,
-// unless those are kProcess and the manifest recommends a worker for each conversation.
+// Where a module runs: as configured by name; bundled ones in this process; others as the options say, unless these say
+// kProcess and the manifest recommends a worker per conversation.
 Isolation isolation_of(const PluginHostOptions& options, const HookFile& file, const Manifest& manifest);
 // "in-process", "process", "process-per-conversation": as in the config.
 std::string_view name_of(Isolation isolation);
 std::optional<Isolation> isolation_of(std::string_view name);
 
-// Every hook of the directories in the order in which they are loaded, unsafe and unreadable ones
-// included; directories that are unsafe themselves are entries without a name. Reads only what the
-// manifests need.
+// Every hook of the directories in load order, including unsafe and unreadable ones; unsafe directories are entries
+// without a name. Reads only what the manifests need.
 std::vector<HookDescription> describe_hooks(const PluginHostOptions& options);
 
 class PluginHost {
  public:
-  // All of them outlive the host, and the host outlives every snapshot with its subscriptions.
+  // The arguments outlive the host, and the host outlives every snapshot with its subscriptions.
   PluginHost(PluginHostOptions options, TokenTable& tokens, Services& services, const Clock& clock, Log& log);
   ~PluginHost();
   PluginHost(const PluginHost&) = delete;
   PluginHost& operator=(const PluginHost&) = delete;
 
-  // Loads every enabled module. Once.
+  // Loads every enabled module. Called once.
   void load_all();
 
-  // What became of the files since load_all() or the last look.
+  // Changes of the files since load_all() or the last reload.
   struct Reloaded {
-    bool changed = false;                         // subscriptions() and tools() are others now
-    std::vector<std::shared_ptr<Plugin>> loaded;  // new, or in the place of the one before
-    std::vector<std::string> gone;                // names whose files are not there any more
-    std::vector<HookProblem> problems;            // each told once
+    bool changed = false;                         // subscriptions() and tools() have changed
+    std::vector<std::shared_ptr<Plugin>> loaded;  // new, or replacing an earlier version
+    std::vector<std::string> gone;                // names whose files are gone
+    std::vector<HookProblem> problems;            // each reported once
     std::vector<std::string> notes;
   };
-  // Loads modules whose bytes are others now, and new ones, with the consent that load_all() asks for; takes out
-  // those whose file is gone. The one before hands its state over and ends when the last snapshot with its
-  // subscriptions is gone and its last tool call is over. What cannot be loaded leaves the one before in place.
-  // `all`: looks into unchanged files as well, since something else may let them in now. Costs one stat() for each
-  // directory and module when nothing changed.
+  // Loads new and changed modules, with the same consent as load_all(), and removes those whose file is gone. The
+  // earlier version passes its state on, and ends when the last snapshot with its subscriptions is gone and its last
+  // tool call is over. If the new version cannot be loaded, the earlier one stays. `all`: checks unchanged files as
+  // well, since another change may now permit them. Costs one stat() per directory and module if nothing changed.
   Reloaded reload_changed(bool all = false);
 
-  // In order of precedence; those of this moment.
+  // In order of precedence, at this moment.
   std::vector<std::shared_ptr<Plugin>> plugins() const {
     const std::lock_guard lock(plugins_mutex_);
     return plugins_;
   }
-  // Files of the directories that are no modules, in order; once.
+  // Files of the directories that are not modules, in order. Called once.
   std::vector<HookFile> take_others() { return std::move(others_); }
-  // Modules that guard, by what their manifest or the config says, and could not be loaded.
+  // Guards, by their manifest or the config, that could not be loaded.
   struct BrokenGuard {
     std::string name, why;
-    std::vector<std::string> events;  // of the manifest
+    std::vector<std::string> events;  // from the manifest
   };
   const std::vector<BrokenGuard>& broken_guards() const { return broken_guards_; }
-  // Names that a glob of the config switched off.
+  // Names that a glob of the config disabled.
   const std::vector<std::string>& disabled() const { return disabled_; }
-  // What was not loaded, and tools that are hidden.
+  // Modules that were not loaded, and tools that are hidden.
   const std::vector<HookProblem>& problems() const { return problems_; }
-  // Null: nothing is kept.
+  // Null if the quarantine is unused.
   Quarantine* quarantine() const { return quarantine_.get(); }
   std::vector<Subscription> subscriptions() const;
   ToolSource& tools() { return tools_; }
 
-  // Ends every instance, the last loaded first. REQUIRES: no call is running.
+  // Ends every instance in reverse load order. REQUIRES: no call is running.
   void shutdown();
 
  private:
   void open_roots();
   void open_quarantine();
   void tell_crashes();
-  // A module that may be loaded: read, judged, hashed and sealed.
+  // A module that may be loaded: read, checked, hashed and sealed.
   struct Ready {
     HookFile* file = nullptr;
     Manifest manifest;
     Grants grants;
     SealedFile sealed;
-    std::size_t place = 0;  // among all that are loaded
+    std::size_t place = 0;  // in load order
   };
   Result<Ready> prepare(HookFile& file);
   Result<Ready> prepare_module(HookFile& file, const std::string& bytes, Manifest manifest) const;
   void load_ready(Ready ready, std::vector<std::shared_ptr<Plugin>>& loaded);
-  // `others` are loaded, or null: of each id there is one.
+  // `others` are the loaded ones, which may contain null: an id may exist only once.
   Result<std::shared_ptr<Plugin>> load_one(Ready ready, const std::vector<std::shared_ptr<Plugin>>& others);
   Result<Grants> grants_for(const HookFile& file, const Manifest& manifest) const;
   void problem(const HookFile& file, std::string message);
@@ -165,9 +163,9 @@ class PluginHost {
                    std::vector<std::shared_ptr<Plugin>>& after, Reloaded& out);
   void tell(Reloaded& out, const std::string& path, const std::string& name, std::string message, bool old_goes_on);
   static void put_in_order(std::vector<std::shared_ptr<Plugin>>& plugins, const HookScan& found);
-  FileWatch watch_;                          // directories, and the modules in them
-  std::map<std::string, struct stat> seen_;  // modules that were looked into, by path
-  std::map<std::string, std::string> told_;  // the last problem, by path
+  FileWatch watch_;                          // directories and their modules
+  std::map<std::string, struct stat> seen_;  // modules that were checked, by path
+  std::map<std::string, std::string> told_;  // the last problem reported, by path
   std::map<std::string, std::uint32_t> reloads_;
 
   void note_guard(const HookFile& file, const Manifest& manifest, const std::string& why);

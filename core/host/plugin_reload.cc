@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// plugin_reload.cc - native hooks whose files changed, came or went while agentd runs.
+// plugin_reload.cc - reloads native hooks whose files changed, appeared or disappeared while agentd runs.
 #include <algorithm>
 
 #include "core/base/bytes.h"
@@ -8,8 +8,7 @@
 namespace agentd {
 namespace {
 
-// Each copy of a module takes a part of the room that the dynamic linker keeps for thread-locals,
-// for ever.
+// Each loaded copy of a module permanently uses part of the dynamic linker's thread-local space.
 constexpr std::uint32_t kReloadsBeforeNote = 8;
 
 using Plugins = std::vector<std::shared_ptr<Plugin>>;
@@ -24,7 +23,7 @@ std::shared_ptr<Plugin> at_path(const Plugins& plugins, const std::string& path)
 
 HookScan PluginHost::scan() {
   watch_.clear();
-  // Before anything is read: what changes meanwhile is seen the next time.
+  // Watch before reading: a change in between is seen next time.
   for (const HookDirectory& each : options_.directories) watch_.add(each.path);
   HookScan out = scan_hook_directories(options_.directories, options_.disable, options_.user, options_.allow);
   for (const HookFile& file : out.files)
@@ -39,12 +38,12 @@ PluginHost::Reloaded PluginHost::reload_changed(bool all) {
   HookScan found = scan();
   const Plugins before = plugins();
   Plugins after;
-  // What was refused may be let in now.
+  // A refused module may be permitted now.
   const auto stays = [&](const HookFile& file) { return is_seen(file) && !(all && told_.contains(file.path)); };
   for (const HookProblem& each : found.problems) keep_unsafe(each, before, after, out);
   for (const HookFile& file : found.files)
     if (auto old = at_path(before, file.path); old && stays(file)) after.push_back(std::move(old));
-  // Their order is mended below; so far they are those that a new one must not get in the way of.
+  // Sorted below; so far these are the modules that a new one must not conflict with.
   for (HookFile& file : found.files) {
     if (file.kind != HookKind::kNative || !is_on(file) || stays(file)) continue;
     seen_[file.path] = file.info;
@@ -54,13 +53,13 @@ PluginHost::Reloaded PluginHost::reload_changed(bool all) {
   for (const auto& old : before)
     if (!at_path(after, old->path())) forget(*old, out);
   out.changed = after != before;
-  // The one before may end here, which takes its time: not under the mutex.
+  // An earlier version may end here, which takes time: do so outside the mutex.
   const std::lock_guard lock(plugins_mutex_);
   plugins_.swap(after);
   return out;
 }
 
-// A file, or a directory, that has become unsafe or unreadable says nothing of what runs.
+// A file or directory that became unsafe or unreadable does not affect the running version.
 void PluginHost::keep_unsafe(const HookProblem& problem, const Plugins& before, Plugins& after, Reloaded& out) {
   bool goes_on = false;
   for (const auto& old : before) {
@@ -77,7 +76,7 @@ bool PluginHost::is_seen(const HookFile& file) const {
   return known != seen_.end() && same_file(known->second, file.info);
 }
 
-// As load_all() would have loaded them.
+// Restores the order of load_all().
 void PluginHost::put_in_order(Plugins& plugins, const HookScan& found) {
   const auto place = [&](const std::shared_ptr<Plugin>& plugin) {
     return std::find_if(found.files.begin(), found.files.end(),
@@ -91,10 +90,10 @@ void PluginHost::forget(const Plugin& plugin, Reloaded& out) {
   seen_.erase(plugin.path());
   told_.erase(plugin.path());
   out.gone.push_back(plugin.identity().name);
-  environment_.log.write(LogLevel::kInfo, "host", plugin.path() + " is gone: its hooks are not asked any more");
+  environment_.log.write(LogLevel::kInfo, "host", plugin.path() + " is gone: its hooks are no longer called");
 }
 
-// The instance that is used from now on; null when there is none.
+// Returns the instance to use from now on; null if there is none.
 std::shared_ptr<Plugin> PluginHost::load_changed(HookFile& file, const std::shared_ptr<Plugin>& old,
                                                  const Plugins& others, Reloaded& out) {
   const auto broken_before = broken_guards_;
@@ -125,13 +124,14 @@ std::shared_ptr<Plugin> PluginHost::load_changed(HookFile& file, const std::shar
   return std::move(*made);
 }
 
-// A successor that cannot use the state starts clean; that is told.
+// A new version that cannot use the state starts without it; this is reported.
 void PluginHost::hand_over(Plugin& old, Plugin& next, Reloaded& out) {
   const std::string& name = next.identity().name;
   out.notes.push_back("the hook " + name + " was reloaded (" + old.identity().version + " to " +
                       next.identity().version + ", sha256 " + next.identity().bytes_digest.substr(0, 12) + ")");
   const auto without = [&](const Error& why) {
-    tell(out, next.path(), name, next.path() + " starts without the state of the one before: " + why.message, false);
+    tell(out, next.path(), name, next.path() + " starts without the state of its earlier version: " + why.message,
+         false);
   };
   const auto state = old.save_state();
   if (!state)
@@ -144,10 +144,10 @@ void PluginHost::hand_over(Plugin& old, Plugin& next, Reloaded& out) {
                         ".isolation to process while you work on it");
 }
 
-// Once for each file until something else is to be told of it.
+// Reports once per file, until there is another message for it.
 void PluginHost::tell(Reloaded& out, const std::string& path, const std::string& name, std::string message,
                       bool old_goes_on) {
-  if (old_goes_on) message += "; the one that was loaded before goes on";
+  if (old_goes_on) message += "; the version loaded before continues";
   message = one_line(message, 2000);
   std::string& last = told_[path];
   if (last == message) return;
