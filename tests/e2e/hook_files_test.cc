@@ -82,7 +82,7 @@ TEST_F(HookFiles, DoctorAsksProgramsAsARunDoes) {
   told(put("windows", "#!/bin/sh\r\necho agent_stop\r\n", 0755), "ends in a carriage return");
   told(put("env", "#!/usr/bin/env no-such-program\n", 0755), "exited with code 127");
   told(put("foreign", read_file("/bin/true", 1u << 20)->substr(0, 4096), 0755), "foreign");
-  told(put("noise", "#!/bin/sh\necho hello\n", 0755), "'hello', which is no event");
+  told(put("noise", "#!/bin/sh\necho hello\n", 0755), "'hello', which is not an event");
   told(put("silent", "#!/bin/sh\nexit 3\n", 0755), "exited with code 3");
 }
 
@@ -157,7 +157,7 @@ TEST_F(HookFiles, ProgramsAreAskedForTheirEventsAtTheSameTime) {
   }
   const Finished ran = run();
   EXPECT_EQ(ran.code, 0) << ran.err;
-  EXPECT_FALSE(has(ran.err, "does not run") || has(ran.err, "is no hook")) << ran.err;
+  EXPECT_FALSE(has(ran.err, "is not used") || has(ran.err, "is not a hook")) << ran.err;
 }
 
 TEST_F(HookFiles, AProgramThatHangsWhenItIsAskedForItsEventsIsSetAside) {
@@ -167,25 +167,25 @@ TEST_F(HookFiles, AProgramThatHangsWhenItIsAskedForItsEventsIsSetAside) {
   const std::string path = put("hang", script, 0755);
   const Finished first = run();
   EXPECT_EQ(first.code, 0) << first.err;
-  EXPECT_TRUE(has(first.err, "it is set aside: mend it, or run 'agentd hooks release hang'")) << first.err;
+  EXPECT_TRUE(has(first.err, "it is quarantined: fix it, or run 'agentd hooks release hang'")) << first.err;
   EXPECT_EQ(times(), 1u);
   const Finished second = run();
-  EXPECT_TRUE(has(second.err, path + " is set aside since ")) << second.err;
-  EXPECT_TRUE(has(second.err, "did not answer within 5 s when it was asked for its events")) << second.err;
+  EXPECT_TRUE(has(second.err, path + " is quarantined since ")) << second.err;
+  EXPECT_TRUE(has(second.err, "did not answer within 5 s when asked for its events")) << second.err;
   EXPECT_EQ(times(), 1u);
-  EXPECT_TRUE(has(listed(path), "set aside: " + path + " is set aside since ")) << listed(path);
+  EXPECT_TRUE(has(listed(path), "set aside: " + path + " is quarantined since ")) << listed(path);
   // A guard that is set aside blocks what the configuration says that it guards.
   program_.config("hooks: {guards: [hang]}\n");
-  EXPECT_TRUE(has(run().err, "the guard 'hang' blocks what it guards: ")) << run().err;
+  EXPECT_TRUE(has(run().err, "the guard 'hang' is unavailable, so its events are blocked: ")) << run().err;
   program_.config("");
   // Other bytes start afresh, and so do released ones.
   put("hang", "#!/bin/sh\nprintf x >> " + asked + "\n[ $1 = hook ] && echo agent_stop\nexit 0\n", 0755);
-  EXPECT_FALSE(has(run().err, "set aside"));
+  EXPECT_FALSE(has(run().err, "quarantined"));
   EXPECT_EQ(times(), 3u);  // asked for its events, and at the stop
   program_.run({"hooks", "untrust", "hang"});
   put("hang", script, 0755);
   EXPECT_EQ(program_.run({"hooks", "release", "hang"}).code, 0);
-  EXPECT_TRUE(has(run().err, "it is set aside")) << "asked again";
+  EXPECT_TRUE(has(run().err, "it is quarantined")) << "asked again";
   EXPECT_EQ(times(), 4u);
 }
 
@@ -196,7 +196,7 @@ TEST_F(HookFiles, AConfigurationThatIsALinkToNothingStopsTheRun) {
   EXPECT_EQ(::symlink("/nowhere/config.yaml", path.c_str()), 0);
   const Finished ran = run();
   EXPECT_EQ(ran.code, 2) << ran.err;
-  EXPECT_TRUE(has(ran.err, path + " is a link to something that is not there")) << ran.err;
+  EXPECT_TRUE(has(ran.err, path + " is a broken symbolic link")) << ran.err;
 }
 
 }  // namespace

@@ -43,10 +43,10 @@ TEST_F(HookSafety, ModuleThatEndsTheProgramIsSetAsideToldAndReleased) {
   EXPECT_EQ(state("dies_in_create"), "set aside");
   const Finished next = talk();
   EXPECT_EQ(next.code, 0) << next.err;
-  EXPECT_TRUE(has(next.err, "dies_in_create.so is set aside since ")) << next.err;
+  EXPECT_TRUE(has(next.err, "dies_in_create.so is quarantined since ")) << next.err;
   EXPECT_TRUE(has(next.err, "run 'agentd hooks release dies_in_create'")) << next.err;
-  EXPECT_TRUE(has(program_.run({"--plugins"}).out, "is set aside since ")) << "--plugins";
-  EXPECT_TRUE(has(program_.run({"doctor"}).out, "is set aside since ")) << "doctor";
+  EXPECT_TRUE(has(program_.run({"--plugins"}).out, "is quarantined since ")) << "--plugins";
+  EXPECT_TRUE(has(program_.run({"doctor"}).out, "is quarantined since ")) << "doctor";
 
   const Finished released = program_.run({"hooks", "release", "dies_in_create"});
   EXPECT_EQ(released.code, 0) << released.err;
@@ -63,14 +63,14 @@ TEST_F(HookSafety, OtherBytesStartAfresh) {
                              std::filesystem::copy_options::overwrite_existing);
   const Finished mended = talk();
   EXPECT_EQ(mended.code, 0) << mended.err;
-  EXPECT_FALSE(has(mended.err, "is set aside since")) << mended.err;
+  EXPECT_FALSE(has(mended.err, "is quarantined since")) << mended.err;
   EXPECT_EQ(state("dies_in_create"), "on");
 }
 
 TEST_F(HookSafety, ReleaseOfWhatIsNotSetAsideSaysWhatIs) {
   const Finished none = program_.run({"hooks", "release", "lint"});
   EXPECT_EQ(none.code, 4);
-  EXPECT_TRUE(has(none.err, "no hook 'lint' is set aside: nothing is\n")) << none.err;
+  EXPECT_TRUE(has(none.err, "no hook 'lint' is quarantined: nothing is\n")) << none.err;
 }
 
 TEST_F(HookSafety, VerifyTellsACrashAsAVerdictAndLoadsTheOthers) {
@@ -170,7 +170,7 @@ TEST_F(HookSafety, WhatWaitsForTrustIsNotRunByWhoeverLooksAtIt) {
   for (const char* const command : {"validate", "fuzz"}) {
     const Finished refused = program_.run({"hooks", command, module});
     EXPECT_EQ(refused.code, 3) << refused.out;
-    EXPECT_TRUE(has(refused.err, "is not run: it waits for your trust: agentd hooks trust project/nosy"))
+    EXPECT_TRUE(has(refused.err, "is not run: you have not trusted it yet: agentd hooks trust project/nosy"))
         << refused.err;
   }
 }

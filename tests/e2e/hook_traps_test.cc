@@ -394,7 +394,7 @@ TEST_F(HookTraps, SettingsThatAreNamedAndCannotBeReadStopTheRun) {
       const Finished done = run(dialect + path);
       EXPECT_EQ(done.code, 2) << path << done.err;
       EXPECT_NE(done.err.find("hooks.adapt names " + path), std::string::npos) << done.err;
-      EXPECT_NE(done.err.find("correct the path there, or take it out"), std::string::npos) << done.err;
+      EXPECT_NE(done.err.find("correct or remove the path there"), std::string::npos) << done.err;
     }
   const Finished empty = run("claude:" + directory + "/none.json");
   EXPECT_EQ(empty.code, 0) << empty.err;

@@ -74,7 +74,7 @@ TEST_F(Hooks, ListShowsKindEventsTrustAndState) {
   const Finished text = program_.run({"hooks", "list"});
   EXPECT_TRUE(has(text.out, "NAME")) << text.out;
   EXPECT_TRUE(has(text.out, "workspace_tools")) << text.out;
-  EXPECT_TRUE(has(text.out, "it waits for your trust")) << text.out;
+  EXPECT_TRUE(has(text.out, "you have not trusted it yet")) << text.out;
 }
 
 TEST_F(Hooks, ListRunsAndRecordsNothing) {
@@ -240,7 +240,7 @@ TEST_F(Hooks, AProgramThatIsNoHookIsNotTrusted) {
   put(project("noise"), "#!/bin/sh\necho hello world\n");
   const Finished ran = program_.run({"hooks", "trust", "project/noise", "--yes"});
   EXPECT_EQ(ran.code, 1);
-  EXPECT_TRUE(has(ran.err, "is no hook")) << ran.err;
+  EXPECT_TRUE(has(ran.err, "is not a hook")) << ran.err;
   EXPECT_EQ(state("project/noise"), "waits");
 }
 
@@ -299,7 +299,7 @@ TEST_F(Hooks, TheDoctorWarnsOfHooksThatWait) {
   put(project("lint"), marker("turn_end"));
   const Finished doctor = program_.run({"doctor"});
   EXPECT_EQ(doctor.code, 0);  // nothing that is needed is broken
-  EXPECT_TRUE(has(doctor.out, "warn    project/lint: it waits for your trust")) << doctor.out;
+  EXPECT_TRUE(has(doctor.out, "warn    project/lint: you have not trusted it yet")) << doctor.out;
 }
 
 // ---- contract
@@ -382,7 +382,7 @@ TEST_F(Hooks, TestDoesNotRunWhatWaitsForTrust) {
   for (const char* name : {"project/guard", ".agent/hooks/guard"}) {
     const Finished ran = program_.run({"hooks", "test", name});
     EXPECT_EQ(ran.code, 1);
-    EXPECT_TRUE(has(ran.err, "waits for your trust")) << ran.err;
+    EXPECT_TRUE(has(ran.err, "you have not trusted it yet")) << ran.err;
   }
   EXPECT_FALSE(marked());
 }

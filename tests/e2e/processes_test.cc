@@ -230,7 +230,7 @@ TEST_F(Processes, TooLittleMemoryIsOneSentenceAndNothingIsBlamedForIt) {
   EXPECT_TRUE(some_ended && some_failed);
   const Finished after = program_.run({"run", "go", "--allow", "bash", "--script", script});
   EXPECT_EQ(after.code, 0) << after.err;
-  EXPECT_TRUE(crashed || after.err.find("set aside") == std::string::npos) << after.err;
+  EXPECT_TRUE(crashed || after.err.find("quarantined") == std::string::npos) << after.err;
 }
 #endif
 

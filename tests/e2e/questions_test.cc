@@ -218,7 +218,7 @@ TEST_F(Rules, AnUnknownToolIsAnErrorFromAFlagAndTheEnvironmentToo) {
 TEST_F(Rules, AGlobForToolsToComeIsAWarning) {
   const Finished ran = run("permissions: {allow: [bash, \"mcp__*\"]}\n");
   EXPECT_EQ(ran.code, 0) << ran.err;
-  EXPECT_NE(ran.err.find("'mcp__*' matches no tool that is here"), std::string::npos) << ran.err;
+  EXPECT_NE(ran.err.find("'mcp__*' matches no available tool"), std::string::npos) << ran.err;
 }
 
 TEST_F(Rules, AMisspeltHookThatIsSwitchedOnStopsTheRun) {
@@ -334,7 +334,7 @@ TEST_F(NamesInHooks, AToolThatAConditionNamesAndNobodyHasStopsTheRun) {
   // One that may come later, and one of a hook that is asked in another tool's names.
   const Finished later = run_with(std::string("on: before_tool_call\nwhen: tool.name == \"jira_close\"\n") + kBlocks);
   EXPECT_EQ(later.code, 0) << later.err;
-  EXPECT_NE(later.err.find("'when': no tool that is here is named 'jira_close', so nothing is compared with it"),
+  EXPECT_NE(later.err.find("'when': no available tool is named 'jira_close', so the comparison has no effect"),
             std::string::npos)
       << later.err;
   const Finished foreign = run_with("dialect: claude\non: PreToolUse\nwhen: tool.name == \"Bash\"\ncommand: exit 2\n");
@@ -378,18 +378,17 @@ TEST_F(NamesInHooks, AToolThatARuleOfGuardrailNamesAndNobodyHasStopsTheRun) {
   }
   const Finished later = run(config("jira_close"));
   EXPECT_EQ(later.code, 0) << later.err;
-  EXPECT_NE(later.err.find("rules[1].tool: no tool that is here is named 'jira_close'"), std::string::npos)
-      << later.err;
+  EXPECT_NE(later.err.find("rules[1].tool: no available tool is named 'jira_close'"), std::string::npos) << later.err;
   const Finished key =
       run("permissions: {mode: allow}\nhooks:\n  guardrail:\n    enabled: true\n    config:\n      "
           "rules:\n        - {tool: "
           "bash, input: {comand: zzz, cmd: zzz, a.b: zzz, '*': zzz, file_path: zzz}, action: deny}\n");
   EXPECT_EQ(key.code, 0) << key.err;
-  EXPECT_NE(key.err.find("rules[0].input: no tool that is here has 'comand' in its input: did you "
+  EXPECT_NE(key.err.find("rules[0].input: no available tool has 'comand' in its input: did you "
                          "mean 'command'?"),
             std::string::npos)
       << key.err;
-  EXPECT_EQ(key.err.find("no tool that is here"), key.err.rfind("no tool that is here")) << key.err;
+  EXPECT_EQ(key.err.find("no available tool"), key.err.rfind("no available tool")) << key.err;
   for (const char* const right : {"bash", "Bash", "*sh", "bash | glob", "mcp__jira__close", "b?h"}) {
     const Finished ran = run(config(right));
     EXPECT_EQ(ran.code, 0) << right << ran.err;
@@ -402,7 +401,7 @@ TEST_F(NamesInHooks, AKeyThatNoToolTakesIsAWarning) {
   const Finished ran =
       run_with(std::string("on: before_tool_call\nwhen: tool.input.comand contains \"t\"\n") + kBlocks);
   EXPECT_EQ(ran.code, 0) << ran.err;
-  const std::string sentence = "no tool that is here has 'comand' in its input: did you mean 'command'?";
+  const std::string sentence = "no available tool has 'comand' in its input: did you mean 'command'?";
   EXPECT_NE(ran.err.find(sentence), std::string::npos) << ran.err;
   const Finished checked = doctor();
   EXPECT_EQ(checked.code, 0) << checked.out;
@@ -428,7 +427,7 @@ TEST_F(NamesInHooks, DoctorLooksAtKeysAndChangesNothing) {
 TEST_F(NamesInHooks, ANameOfAToolToComeAndAnObserverAreWarnings) {
   const Finished later = run_with(std::string("on: before_tool_call\nmatcher: jira_close\n") + kBlocks);
   EXPECT_EQ(later.code, 0) << later.err;
-  EXPECT_NE(later.err.find("no tool that is here is named 'jira_close'"), std::string::npos) << later.err;
+  EXPECT_NE(later.err.find("no available tool is named 'jira_close'"), std::string::npos) << later.err;
   const Finished observer = run_with("on: before_tool_call\nmatcher: bsah\nobserve: true\ncommand: 'true'\n");
   EXPECT_EQ(observer.code, 0) << observer.err;
   EXPECT_NE(observer.err.find("did you mean 'bash'?"), std::string::npos) << observer.err;

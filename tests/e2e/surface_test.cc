@@ -97,9 +97,9 @@ TEST(Surface, TheFirstUseOfAHookSaysWhatItMayDo) {
             "in a sandbox");
   EXPECT_EQ(said("quiet"), "runs from now on at agent_stop: yaml, runs nothing");
   EXPECT_EQ(said("gate"),
-            "runs from now on at before_tool_call: yaml, runs programs with your rights; it is a guard: "
-            "what it fails to judge is blocked");
-  EXPECT_EQ(said("far"), "runs from now on at turn_start, turn_end: webhook, sends what it is asked to 127.0.0.1:9");
+            "runs from now on at before_tool_call: yaml, runs programs with your rights; it is a guard: if it fails, "
+            "the event is blocked");
+  EXPECT_EQ(said("far"), "runs from now on at turn_start, turn_end: webhook, sends its input to 127.0.0.1:9");
 }
 
 TEST(Surface, TheFirstUseOfAModuleNamesItsIsolationAndItsServices) {
@@ -267,7 +267,7 @@ TEST(Surface, AHooksDirectoryOfTheConfigurationThatDoesNotExistIsToldByItsKey) {
   program.set("ANTHROPIC_API_KEY=x");
   const std::string missing = program.directory().file("guards");
   program.config("hooks: {dirs: [" + missing + "]}\n");
-  const std::string sentence = "config.yaml:1: hooks.dirs: " + missing + " does not exist, so no hook of it runs";
+  const std::string sentence = "config.yaml:1: hooks.dirs: " + missing + " does not exist, so none of its hooks run";
   const std::vector<std::string> run{"run", "x", "--script", program.script("- text: a\n")};
   for (const auto& words : {run, {"doctor"}, {"hooks", "list"}}) {
     const Finished told = program.run(words);

@@ -74,8 +74,7 @@ TEST_F(ValidateDefinitions, WhatWouldStopARunFails) {
 }
 
 TEST_F(ValidateDefinitions, AGuardOfWhatCannotBeGuardedFails) {
-  const std::string sentence =
-      ", so a hook there guards nothing; the events that can be guarded are user_message_send, ";
+  const std::string sentence = ", so a guard has no effect there; events that can be guarded: user_message_send, ";
   for (const std::string event : {"session_start", "session_end", "agent_stop", "turn_end", "[turn_end, turn_start]"})
     for (const std::string how : {"guard: true", "on_failure: closed"}) {
       const std::string at = event.substr(event[0] == '[' ? 1 : 0, event.find(',') - (event[0] == '[' ? 1 : 0));
@@ -107,7 +106,7 @@ TEST_F(ValidateDefinitions, WhatARunWarnsOfIsAWarning) {
   const Finished ran = validate(file("x.yaml", "on: before_tool_call\nmatcher: jira_close\ndo: {permission: deny}\n"));
   EXPECT_EQ(ran.code, 0) << ran.out;
   EXPECT_NE(ran.out.find("  warn    "), std::string::npos) << ran.out;
-  EXPECT_NE(ran.out.find("no tool that is here is named 'jira_close'"), std::string::npos) << ran.out;
+  EXPECT_NE(ran.out.find("no available tool is named 'jira_close'"), std::string::npos) << ran.out;
   EXPECT_NE(ran.out.find("1 ok, 1 warning, 0 failures"), std::string::npos) << ran.out;
 }
 
@@ -152,8 +151,8 @@ TEST_F(ValidateDefinitions, WhatARunWouldNotTakeFailsWithTheSentenceOfTheRun) {
       ::chmod((place + "/" + name).c_str(), mode);
       return place + "/" + name;
     };
-    fails(put(".hidden.yaml", yaml, 0644), "names that begin with '.' are passed over", "YAML hook");
-    fails(put(".hidden", script, 0755), "names that begin with '.' are passed over", "no hook");
+    fails(put(".hidden.yaml", yaml, 0644), "names that begin with '.' are skipped", "YAML hook");
+    fails(put(".hidden", script, 0755), "names that begin with '.' are skipped", "no hook");
     fails(put("x.yaml.disable", yaml, 0644), ".disable at the end of its name switches it off", "no hook");
     fails(put("w.yaml", yaml, 0666), "w.yaml is world-writable, ignored: chmod go-w ", "YAML hook");
     fails(put("g.yaml", yaml, 0664), "g.yaml is group-writable, ignored: chmod go-w ", "YAML hook");

@@ -77,7 +77,8 @@ TEST_F(Verdicts, ContinueFalseOfClaudeIsToldAtTheStartAndEndsTheRunAtTheMessage)
   const Finished started = run("- text: here I am\n");
   EXPECT_EQ(started.code, 0) << started.err;
   EXPECT_TRUE(has(started.out, "here I am"));
-  EXPECT_TRUE(has(started.err, "continue: false stops nothing at SessionStart: the budget is spent")) << started.err;
+  EXPECT_TRUE(has(started.err, "continue: false cannot stop anything at SessionStart: the budget is spent"))
+      << started.err;
   program_.config("hooks: {adapt: [\"claude:" + settings("UserPromptSubmit") + "\"]}\n");
   const Finished stopped = run("- text: here I am\n");
   EXPECT_EQ(stopped.code, 7) << stopped.err;
@@ -181,7 +182,7 @@ while True:
   EXPECT_EQ(ran.code, 0) << ran.err;
   EXPECT_FALSE(made("first")) << ran.err;
   EXPECT_TRUE(has(ran.err, "not today")) << ran.err;
-  const std::size_t told = ran.err.find("its tools (get_weather) are not offered: agentd takes events alone");
+  const std::size_t told = ran.err.find("its tools (get_weather) are ignored: agentd supports only events");
   EXPECT_NE(told, std::string::npos) << ran.err;
   EXPECT_EQ(ran.err.find("get_weather", told + 20), std::string::npos) << ran.err;
   // The user's word beats the hook's.
@@ -347,7 +348,7 @@ TEST_F(Verdicts, GuardThatIsGoneIsMissedThoughAnotherHookHasItsName) {
   hook("x", "#!/bin/sh\nif [ \"$1\" = hook ]; then echo turn_start; fi\n", 0755);
   const Finished ran = run(script);
   EXPECT_FALSE(made("first")) << ran.err;
-  EXPECT_TRUE(has(ran.err, "the guard 'x' blocks what it guards")) << ran.err;
+  EXPECT_TRUE(has(ran.err, "the guard 'x' is unavailable, so its events are blocked")) << ran.err;
 }
 
 TEST_F(Verdicts, HooksOfTwoAdaptedFilesHaveNamesOfTheirOwn) {

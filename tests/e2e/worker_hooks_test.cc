@@ -42,14 +42,14 @@ TEST_F(WorkerHooks, CrashesOfRunsThatFollowEachOtherSetItAside) {
   }
   const Finished fourth = talk();
   EXPECT_EQ(fourth.code, 0) << fourth.err;
-  EXPECT_TRUE(has(fourth.err, "trouble.so is set aside since ")) << fourth.err;
+  EXPECT_TRUE(has(fourth.err, "trouble.so is quarantined since ")) << fourth.err;
   EXPECT_TRUE(has(fourth.err, "it crashed its worker 3 times in 60 s (signal 11)")) << fourth.err;
   EXPECT_FALSE(has(fourth.err, "SIGSEGV")) << fourth.err;
 
   EXPECT_EQ(program_.run({"hooks", "release", "trouble"}).code, 0);
   const Finished released = talk();
   EXPECT_TRUE(has(released.err, "SIGSEGV")) << released.err;
-  EXPECT_FALSE(has(talk().err, "is set aside")) << "the crashes from before the release still count";
+  EXPECT_FALSE(has(talk().err, "is quarantined")) << "the crashes from before the release still count";
 }
 
 TEST_F(WorkerHooks, HangsOfRunsThatFollowEachOtherSetItAside) {
@@ -61,10 +61,8 @@ TEST_F(WorkerHooks, HangsOfRunsThatFollowEachOtherSetItAside) {
   }
   const Finished fourth = talk();
   EXPECT_EQ(fourth.code, 0) << fourth.err;
-  EXPECT_TRUE(has(fourth.err, "trouble.so is set aside since ")) << fourth.err;
-  EXPECT_TRUE(has(fourth.err,
-                  "it hung its worker 3 times in 60 s (a call of it did not answer before its "
-                  "deadline)"))
+  EXPECT_TRUE(has(fourth.err, "trouble.so is quarantined since ")) << fourth.err;
+  EXPECT_TRUE(has(fourth.err, "it hung its worker 3 times in 60 s (a call did not return before its deadline)"))
       << fourth.err;
 }
 
@@ -82,7 +80,7 @@ TEST_F(WorkerHooks, CrashesOfOtherBytesDoNotCount) {
   for (int run = 1; run <= 4; ++run) {
     const Finished ran = talk();
     EXPECT_TRUE(has(ran.err, "SIGSEGV")) << run << ": " << ran.err;
-    EXPECT_FALSE(has(ran.err, "is set aside")) << run << ": " << ran.err;
+    EXPECT_FALSE(has(ran.err, "is quarantined")) << run << ": " << ran.err;
     mend();
   }
 }
@@ -104,8 +102,8 @@ class Alone {
 TEST_F(WorkerHooks, MissingWorkerIsToldWhereverHooksAre) {
   const Alone alone;
   const std::string sentence =
-      "trouble.so is not loaded: the program agentd-hook-worker, in which it runs, is not there: install it "
-      "beside agentd, or set hooks.trouble.isolation to 'in-process'";
+      "trouble.so is not loaded: its program agentd-hook-worker is missing: install it next to agentd, or set "
+      "hooks.trouble.isolation to 'in-process'";
   const std::vector<std::vector<std::string>> commands{
       {"--plugins"}, {"--plugins=verify"}, {"--plugins=json"}, {"doctor"}, {"hooks", "list"}};
   for (const auto& command : commands) {

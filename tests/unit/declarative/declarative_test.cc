@@ -116,7 +116,7 @@ TEST(Declarative, KeepsAnExtensionAlive) {
   EXPECT_EQ(hook.event, AGENTD_EVENT_BEFORE_TOOL_CALL);
   EXPECT_EQ(hook.foreign_event, "tool.call");
   EXPECT_EQ(mistake("on: Stop\nextension: [a]\ndialect: claude"),
-            "/h/x.yaml:3:10: an extension speaks the dialect kodelet, not claude");
+            "/h/x.yaml:3:10: an extension must have the dialect kodelet, not claude");
 }
 
 TEST(Declarative, PostsToAUrlWithTheAllowedVariables) {
@@ -254,8 +254,7 @@ TEST(Declarative, SaysWhatADialectDoesNotKnow) {
             "/h/x.yaml:3:10: 'dialect' must be agentd, kodelet, claude, docker or gemini, not "
             "'claud': did you "
             "mean 'claude'?");
-  EXPECT_EQ(mistake_beside_command("if: Bash(x)"),
-            "/h/x.yaml:3:1: 'if' belongs to the dialect claude; write 'when' instead");
+  EXPECT_EQ(mistake_beside_command("if: Bash(x)"), "/h/x.yaml:3:1: 'if' is only for the dialect claude; use 'when'");
   EXPECT_NE(mistake("on: PreToolUse\ndialect: claude\ncommand: x\nif: 'Bash('"), "no mistake");
 }
 
@@ -294,17 +293,17 @@ TEST(Declarative, WritesTheCanonicalAnswer) {
 
 TEST(Declarative, RefusesAnActionThatTheEventDoesNotTake) {
   EXPECT_EQ(mistake("on: before_tool_call\ndo: compact"),
-            "/h/x.yaml:2:5: 'compact' cannot be done at before_tool_call: before_tool_call takes "
+            "/h/x.yaml:2:5: 'compact' is not allowed at before_tool_call: before_tool_call takes "
             "block, stop_run");
   EXPECT_EQ(mistake("on: agent_stop\ndo: {action: block}"),
-            "/h/x.yaml:2:14: 'block' cannot be done at agent_stop: agent_stop takes stop_run, continue, "
+            "/h/x.yaml:2:14: 'block' is not allowed at agent_stop: agent_stop takes stop_run, continue, "
             "compact, summary, "
             "replace, callback");
   EXPECT_EQ(mistake("on: session_end\ndo: block"),
-            "/h/x.yaml:2:5: 'block' cannot be done at session_end: session_end takes none of the "
+            "/h/x.yaml:2:5: 'block' is not allowed at session_end: session_end takes none of the "
             "actions");
   EXPECT_EQ(mistake("on: [before_tool_call, agent_stop]\ndo: block")
-                .find("/h/x.yaml:2:5: 'block' cannot be done at "
+                .find("/h/x.yaml:2:5: 'block' is not allowed at "
                       "agent_stop"),
             0u);
   EXPECT_EQ(mistake("on: turn_end\ndo:\n  system_message: hi\n  input: {a: b}"),
@@ -315,7 +314,7 @@ TEST(Declarative, RefusesAnActionThatTheEventDoesNotTake) {
 }
 
 TEST(Declarative, RefusesAnAnswerThatSaysNothing) {
-  EXPECT_EQ(mistake("on: agent_stop\ndo: {}"), "/h/x.yaml:2:5: 'do' says nothing");
+  EXPECT_EQ(mistake("on: agent_stop\ndo: {}"), "/h/x.yaml:2:5: 'do' is empty");
   EXPECT_EQ(mistake("on: agent_stop\ndo:"), "/h/x.yaml:2:1: 'do' must be a mapping, not empty");
   EXPECT_EQ(mistake("on: agent_stop\ndo: continue"),
             "/h/x.yaml:2:5: 'continue' alone is not enough: write 'action: continue' below 'do', "
@@ -325,14 +324,14 @@ TEST(Declarative, RefusesAnAnswerThatSaysNothing) {
   EXPECT_EQ(mistake("on: agent_stop\ndo: {action: replace, messages: [a]}"),
             "/h/x.yaml:2:14: 'action: replace' needs 'replace_messages'");
   EXPECT_EQ(mistake("on: agent_stop\ndo: {message: go on}"),
-            "/h/x.yaml:2:6: 'message' says nothing without 'action: continue'");
+            "/h/x.yaml:2:6: 'message' has no effect without 'action: continue'");
   EXPECT_EQ(mistake("on: before_tool_call\ndo: {reason: no}"),
-            "/h/x.yaml:2:6: 'reason' says nothing without 'action: block', 'action: stop_run' "
+            "/h/x.yaml:2:6: 'reason' has no effect without 'action: block', 'action: stop_run' "
             "or 'permission'");
   EXPECT_EQ(mistake("on: agent_stop\ndo: {action: none, strategy: tail}"),
-            "/h/x.yaml:2:20: 'strategy' says nothing without 'action: compact'");
+            "/h/x.yaml:2:20: 'strategy' has no effect without 'action: compact'");
   EXPECT_EQ(mistake("on: agent_stop\ndo: {action: continue, message: a, messages: [b]}"),
-            "/h/x.yaml:2:24: 'message' is not read beside 'messages'");
+            "/h/x.yaml:2:24: 'message' has no effect next to 'messages'");
 }
 
 TEST(Declarative, NamesWhatIsWrongInAnAnswer) {
@@ -424,7 +423,7 @@ TEST(Declarative, NamesWrongTypes) {
   EXPECT_EQ(mistake_beside_command("environment: [A]"), "/h/x.yaml:3:14: 'environment' must be a mapping, not a list");
   EXPECT_EQ(mistake_beside_command("environment: {A: [b]}"),
             "/h/x.yaml:3:18: 'environment.A' must be a text, not a list");
-  EXPECT_EQ(mistake_beside_command("environment: {A-B: c}"), "/h/x.yaml:3:15: 'A-B' is no name of a variable");
+  EXPECT_EQ(mistake_beside_command("environment: {A-B: c}"), "/h/x.yaml:3:15: 'A-B' is not a variable name");
   EXPECT_EQ(mistake_beside_command("on_failure: close"),
             "/h/x.yaml:3:13: 'on_failure' must be open or closed, not 'close': did you mean 'closed'?");
   EXPECT_EQ(mistake("on: agent_stop\ncommand: [a, [b]]"),
@@ -441,7 +440,7 @@ TEST(Declarative, NamesUnknownEvents) {
   EXPECT_EQ(mistake("on: [agent_stop, nothing_like_it]\ncommand: x"),
             "/h/x.yaml:1:18: unknown event 'nothing_like_it'");
   EXPECT_EQ(mistake("on: []\ncommand: x"), "/h/x.yaml:1:5: 'on' is an empty list");
-  EXPECT_EQ(mistake("on: [turn_end, turn_end]\ncommand: x"), "/h/x.yaml:1:16: 'turn_end' stands in 'on' twice");
+  EXPECT_EQ(mistake("on: [turn_end, turn_end]\ncommand: x"), "/h/x.yaml:1:16: 'turn_end' is repeated in 'on'");
   EXPECT_EQ(mistake("on: {a: b}\ncommand: x"), "/h/x.yaml:1:5: 'on' must be a text, not a mapping");
 }
 
@@ -453,20 +452,20 @@ TEST(Declarative, WantsExactlyOneThingToDo) {
 }
 
 TEST(Declarative, RefusesKeysThatSayNothingBesideTheOthers) {
-  EXPECT_EQ(mistake("on: agent_stop\ndo: compact\ntimeout: 5s"), "/h/x.yaml:3:1: 'timeout' says nothing beside 'do'");
-  EXPECT_EQ(mistake("on: agent_stop\ndo: compact\nasync: true"), "/h/x.yaml:3:1: 'async' says nothing beside 'do'");
-  EXPECT_EQ(mistake_beside_command("headers: {A: b}"), "/h/x.yaml:3:1: 'headers' says nothing beside 'command'");
+  EXPECT_EQ(mistake("on: agent_stop\ndo: compact\ntimeout: 5s"), "/h/x.yaml:3:1: 'timeout' has no effect next to 'do'");
+  EXPECT_EQ(mistake("on: agent_stop\ndo: compact\nasync: true"), "/h/x.yaml:3:1: 'async' has no effect next to 'do'");
+  EXPECT_EQ(mistake_beside_command("headers: {A: b}"), "/h/x.yaml:3:1: 'headers' has no effect next to 'command'");
   EXPECT_EQ(mistake_beside_command("guard: true\nasync: true"),
-            "/h/x.yaml:4:1: the answer of an 'async' hook is not used: it cannot be a guard or "
+            "/h/x.yaml:4:1: the answer of an 'async' hook is ignored: it cannot be a guard or "
             "fail closed");
   EXPECT_EQ(mistake("on: before_tool_call\ncommand: x\nguard: true\non_failure: open"),
-            "/h/x.yaml:4:1: a guard blocks when it fails, which 'on_failure: open' denies: take out one of the two");
+            "/h/x.yaml:4:1: a guard blocks when it fails, but 'on_failure: open' lets it pass: remove one of the two");
   EXPECT_EQ(mistake("on: [before_tool_call, agent_stop]\ncommand: x\non_failure: open\nguard: true"),
-            "/h/x.yaml:3:1: a guard blocks when it fails, which 'on_failure: open' denies: take out one of the two");
+            "/h/x.yaml:3:1: a guard blocks when it fails, but 'on_failure: open' lets it pass: remove one of the two");
   EXPECT_EQ(mistake("on: before_tool_call\ncommand: x\nguard: false\non_failure: open"), "no mistake");
   EXPECT_EQ(mistake("on: before_tool_call\ncommand: x\nguard: true\non_failure: closed"), "no mistake");
   EXPECT_EQ(mistake_beside_command("observe: true\non_failure: closed"),
-            "/h/x.yaml:3:1: the answer of an 'observe' hook is not used: it cannot be a guard or "
+            "/h/x.yaml:3:1: the answer of an 'observe' hook is ignored: it cannot be a guard or "
             "fail closed");
 }
 
@@ -474,31 +473,29 @@ TEST(Declarative, RefusesWebhooksThatCannotBeSent) {
   const auto webhook = [](const std::string& lines) { return mistake("on: agent_stop\n" + lines); };
   EXPECT_EQ(webhook("url: ftp://a"),
             "/h/x.yaml:2:6: 'ftp://a' is no usable URL: it must begin with https:// or http://");
-  EXPECT_EQ(webhook("url: http://a/${TOKEN}"),
-            "/h/x.yaml:2:6: 'url' takes no ${NAME}: put what is secret into 'headers'");
+  EXPECT_EQ(webhook("url: http://a/${TOKEN}"), "/h/x.yaml:2:6: 'url' takes no ${NAME}: put secrets into 'headers'");
   EXPECT_EQ(webhook("url: http://a\nheaders: {X: 'a ${TOKEN}'}\nallowed_environment: [OTHER]"),
-            "/h/x.yaml:3:14: the header 'X' asks for TOKEN, which is not in allowed_environment");
+            "/h/x.yaml:3:14: the header 'X' uses TOKEN, which is not in allowed_environment");
   EXPECT_EQ(webhook("url: http://a\nheaders: {X: '${TOKEN'}"),
             "/h/x.yaml:3:14: the header 'X': '${' must be followed by the name of a variable and '}'");
-  EXPECT_EQ(webhook("url: http://a\nheaders: {X Y: a}"),
-            "/h/x.yaml:3:11: the header 'X Y' has a name that no header may have");
+  EXPECT_EQ(webhook("url: http://a\nheaders: {X Y: a}"), "/h/x.yaml:3:11: the header 'X Y' has an invalid name");
   EXPECT_EQ(webhook("url: http://a\nheaders: {Host: a}"),
             "/h/x.yaml:3:11: the header 'Host' belongs to the connection and cannot be set");
   EXPECT_EQ(webhook("url: http://a\nheaders: {X: \"a\\r\\nHost: b\"}"),
-            "/h/x.yaml:3:11: the header 'X' holds a line end or a zero byte");
+            "/h/x.yaml:3:11: the header 'X' has a line end or a zero byte");
   EXPECT_EQ(webhook("url: http://a\nallowed_environment: [A=B]"),
-            "/h/x.yaml:3:22: 'allowed_environment' lists names of variables, and 'A=B' is none");
+            "/h/x.yaml:3:22: 'allowed_environment' lists names of variables, 'A=B' is not one");
 }
 
 TEST(Declarative, RefusesFilesOfAnotherShape) {
-  EXPECT_EQ(mistake("").find("/h/x.yaml:1:1: the file holds no hook"), 0u);
+  EXPECT_EQ(mistake("").find("/h/x.yaml:1:1: the file has no hook"), 0u);
   EXPECT_EQ(mistake("# nothing\n").find("/h/x.yaml:"), 0u);
-  EXPECT_EQ(mistake("- on: a").find("/h/x.yaml:1:1: a file of hooks is a mapping"), 0u);
+  EXPECT_EQ(mistake("- on: a").find("/h/x.yaml:1:1: the file must be a mapping"), 0u);
   EXPECT_EQ(mistake("hooks: {PreToolUse: []}").find("/h/x.yaml:1:8: 'hooks' must be a list of hooks"), 0u);
   EXPECT_EQ(mistake("hooks: []"), "/h/x.yaml:1:8: 'hooks' is an empty list");
-  EXPECT_EQ(mistake("hooks: [compact]").find("/h/x.yaml:1:9: a hook is a mapping"), 0u);
+  EXPECT_EQ(mistake("hooks: [compact]").find("/h/x.yaml:1:9: a hook must be a mapping"), 0u);
   EXPECT_EQ(mistake("on: agent_stop\nhooks: [{on: agent_stop, do: compact}]"),
-            "/h/x.yaml:1:1: 'on' cannot stand beside 'hooks': it belongs into one of them");
+            "/h/x.yaml:1:1: 'on' must be in one of the hooks, not next to 'hooks'");
   EXPECT_EQ(mistake("a: [b").find("/h/x.yaml:"), 0u);
   EXPECT_EQ(mistake("on: agent_stop\ndo: compact\non: turn_end"), "/h/x.yaml:3:1: 'on' stands here twice");
   EXPECT_EQ(mistake("hooks:\n  - {name: a, on: turn_end, command: x}\n  - {name: a, on: turn_end, "
@@ -570,7 +567,7 @@ TEST(Declarative, NamesAPathThatNoPayloadHas) {
   EXPECT_EQ(at_stop("messages.role == 'x'"),
             "/h/x.yaml:2:7: agent_stop has a list in 'messages', whose elements are 'messages[0]' "
             "and so on");
-  EXPECT_EQ(at_stop("context[0] > 1"), "/h/x.yaml:2:7: agent_stop has no list 'context' to count in");
+  EXPECT_EQ(at_stop("context[0] > 1"), "/h/x.yaml:2:7: agent_stop has no list 'context' to index");
   EXPECT_EQ(at_stop("conv_id.x > 1"),
             "/h/x.yaml:2:7: agent_stop has no 'conv_id.x': 'agentd hooks contract agent_stop' lists "
             "what it has");

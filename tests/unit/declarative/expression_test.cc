@@ -174,19 +174,19 @@ TEST(Expression, NamesThePlaceOfAMistake) {
   EXPECT_EQ(mistake("a == 'b\\'"), "f.yaml:3:12: the text has no closing quote");
   EXPECT_EQ(mistake("'a\\sb'"), "f.yaml:3:9: the text has an unknown escape: write '\\\\' for a backslash");
   EXPECT_EQ(mistake("1 < a < 3"), "f.yaml:3:13: comparisons do not chain: join them with 'and'");
-  EXPECT_EQ(mistake("5s > 1"), "f.yaml:3:7: '5s' is no number");
-  EXPECT_EQ(mistake("1e999"), "f.yaml:3:7: '1e999' is no number");
+  EXPECT_EQ(mistake("5s > 1"), "f.yaml:3:7: '5s' is not a number");
+  EXPECT_EQ(mistake("1e999"), "f.yaml:3:7: '1e999' is not a number");
   EXPECT_EQ(mistake("percent > 70%"), "f.yaml:3:20: a value is missing at the end");
   EXPECT_EQ(mistake("a.5"), "f.yaml:3:9: a name must follow '.'; elements of a list are written [0]");
-  EXPECT_EQ(mistake("a[-1]"), "f.yaml:3:9: a position in brackets is a whole number, or a key in quotes");
-  EXPECT_EQ(mistake("a[1.5]"), "f.yaml:3:9: a position in brackets is a whole number, or a key in quotes");
+  EXPECT_EQ(mistake("a[-1]"), "f.yaml:3:9: brackets take a whole number, or a key in quotes");
+  EXPECT_EQ(mistake("a[1.5]"), "f.yaml:3:9: brackets take a whole number, or a key in quotes");
   EXPECT_EQ(mistake("a[0"), "f.yaml:3:10: ']' is missing at the end");
   EXPECT_EQ(mistake("and"), "f.yaml:3:7: expected a value, not 'and'");
-  EXPECT_EQ(mistake("a not in b"),
-            "f.yaml:3:9: expected an operator or the end, not 'not': 'not' stands before the whole "
-            "comparison, as in 'not (a in b)'");
+  EXPECT_EQ(
+      mistake("a not in b"),
+      "f.yaml:3:9: expected an operator or the end, not 'not': put 'not' before the comparison, as in 'not (a in b)'");
   EXPECT_EQ(mistake("a in ['b', 'c']"),
-            "f.yaml:3:12: a list cannot be written here: join comparisons with "
+            "f.yaml:3:12: lists are not supported here: join comparisons with "
             "'or', or use 'matches'");
   EXPECT_EQ(mistake("a > \xc3\xa9"), "f.yaml:3:11: expected a value, not '\xc3\xa9'");
   EXPECT_EQ(mistake(" \n "), "f.yaml:4:2: the expression is empty");
@@ -194,7 +194,7 @@ TEST(Expression, NamesThePlaceOfAMistake) {
 
 TEST(Expression, CompilesRegularExpressionsWhenItIsRead) {
   EXPECT_EQ(mistake("a matches b"), "f.yaml:3:17: 'matches' needs a text in quotes on its right");
-  EXPECT_NE(mistake("a matches '('").find("f.yaml:3:17: no regular expression: "), std::string::npos);
+  EXPECT_NE(mistake("a matches '('").find("f.yaml:3:17: not a valid regular expression: "), std::string::npos);
   EXPECT_NE(mistake("a matches '(?=x)'").find("no regular expression"), std::string::npos) << "RE2 has none";
 }
 

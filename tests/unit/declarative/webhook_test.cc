@@ -221,7 +221,7 @@ TEST_F(WebhookTest, LetsNoVariableMakeAHeaderOfItsOwn) {
   hook_.headers = {{"X", "${TOKEN}"}};
   const std::string problem = refused("http://127.0.0.1:1/").problem;
   EXPECT_EQ(problem,
-            "the header 'X' cannot carry the environment variable TOKEN: it holds a line end or a "
+            "the header 'X' cannot carry the environment variable TOKEN: it has a line end or a "
             "zero byte");
 }
 
@@ -258,7 +258,7 @@ TEST_F(WebhookTest, ReachesThisMachineAlways) {
 
 TEST_F(WebhookTest, RefusesEverythingElseWithoutARule) {
   EXPECT_EQ(refused("https://hooks.example.com/x?key=1").problem,
-            "a webhook may not reach hooks.example.com: it is not this machine; to allow it, add "
+            "a webhook may not reach hooks.example.com: it is not on this machine; to allow it, add "
             "'hooks.example.com' to hooks.allow_hosts");
   for (const char* const url :
        {"http://127.0.0.1.nip.io/", "http://localhost.example.com/", "http://0.0.0.0/", "http://[::]/",

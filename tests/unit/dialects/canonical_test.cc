@@ -211,7 +211,7 @@ TEST(Canonical, ABadReplacementIsNamedByItsPlace) {
 TEST(Canonical, AWrongTypeOrWordIsAFailure) {
   const std::array<std::pair<const char*, const char*>, 16> table{{
       {R"({"action":"blok"})", "did you mean 'block'?"},
-      {R"({"action":"explode"})", "is none of none, block"},
+      {R"({"action":"explode"})", "must be none, block"},
       {R"({"action":7})", "'action' must be a text, not a number"},
       {R"({"reason":["x"]})", "'reason' must be a text, not a list"},
       {R"({"blocked":"yes"})", "'blocked' must be true or false, not a text"},
@@ -332,9 +332,9 @@ TEST(Executable, EveryCodeButZeroIsAFailureWhateverTheOutput) {
 TEST(Executable, WhatIsNoSingleObjectHasItsOwnSentence) {
   const std::string nul("{\"action\":\0}", 12);
   const std::array<std::pair<std::string, const char*>, 9> table{{
-      {"loading config\n{\"action\":\"block\"}", "text stands before the JSON object"},
-      {"[hook] {\"blocked\":true}", "text stands before the JSON object"},
-      {"{\"action\":\"block\"}\ndone", "text stands behind the JSON object"},
+      {"loading config\n{\"action\":\"block\"}", "text precedes the JSON object"},
+      {"[hook] {\"blocked\":true}", "text precedes the JSON object"},
+      {"{\"action\":\"block\"}\ndone", "text follows the JSON object"},
       {"{\"action\":\"none\"}\n{\"action\":\"block\"}", "two JSON objects"},
       {"{\"action\":\"blo", "ends in the middle of a JSON object"},
       {"{\"action\" \"block\"}", "no valid JSON"},

@@ -217,7 +217,7 @@ TEST(ClaudeExit, TwoMeansWhatTheEventCanDo) {
   EXPECT_EQ(feedback.text, "lint failed");
   const Verdict start = answered(AGENTD_EVENT_SESSION_START, 2, "", "no config");
   EXPECT_EQ(only_action(start).kind, AGENTD_ACT_SYSTEM_MESSAGE);
-  EXPECT_TRUE(any_contains(start.warnings, "exit code 2 stops nothing at SessionStart"));
+  EXPECT_TRUE(any_contains(start.warnings, "exit code 2 cannot stop anything at SessionStart"));
   const Verdict agent = answered(AGENTD_EVENT_SUBAGENT_START, 2, "", "no");
   EXPECT_EQ(only_action(agent).kind, AGENTD_ACT_SYSTEM_MESSAGE) << "Claude starts the agent";
   EXPECT_TRUE(answered(AGENTD_EVENT_AGENT_ERROR, 2, "", "x").actions.empty());
@@ -230,7 +230,7 @@ TEST(ClaudeAnswer, ContinueFalseEndsNoSessionAtItsStartAndIsTold) {
   const Action told = only_action(start);
   EXPECT_EQ(told.kind, AGENTD_ACT_SYSTEM_MESSAGE);
   EXPECT_EQ(told.text, "the budget is spent");
-  EXPECT_TRUE(any_contains(start.warnings, "continue: false stops nothing at SessionStart"));
+  EXPECT_TRUE(any_contains(start.warnings, "continue: false cannot stop anything at SessionStart"));
   const Verdict message =
       answered(AGENTD_EVENT_USER_MESSAGE_SEND, 0, R"({"continue":false,"stopReason":"the budget is spent"})");
   EXPECT_EQ(only_action(message).kind, AGENTD_ACT_STOP_RUN) << "the next event ends the run";
@@ -313,7 +313,7 @@ TEST(ClaudeOutput, ALogLineBeforeADenyIsNoAllow) {
   const std::string deny = R"({"hookSpecificOutput":{"hookEventName":"PreToolUse","permissionDecision":"deny"}})";
   const Verdict verdict = answered(AGENTD_EVENT_BEFORE_TOOL_CALL, 0, "checking policy...\n" + deny + "\n");
   EXPECT_TRUE(verdict.failed);
-  EXPECT_TRUE(contains(verdict.failure, "text stands before the JSON object")) << verdict.failure;
+  EXPECT_TRUE(contains(verdict.failure, "text precedes the JSON object")) << verdict.failure;
 }
 
 TEST(ClaudeOutput, JsonInContextIsContext) {

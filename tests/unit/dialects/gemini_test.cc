@@ -206,7 +206,7 @@ TEST(GeminiOutput, AJsonStringIsUnwrappedOnce) {
 TEST(GeminiOutput, ALogLineBeforeADenyIsNoAllow) {
   const Verdict verdict = answered(AGENTD_EVENT_BEFORE_TOOL_CALL, 0, "loading\n{\"decision\":\"deny\"}");
   EXPECT_TRUE(verdict.failed);
-  EXPECT_TRUE(contains(verdict.failure, "text stands before the JSON object"));
+  EXPECT_TRUE(contains(verdict.failure, "text precedes the JSON object"));
 }
 
 TEST(GeminiOutput, BrokenOutputOrWordsAreFailures) {

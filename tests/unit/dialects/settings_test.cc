@@ -118,10 +118,10 @@ TEST(ClaudeSettings, AnHttpHandlerIsAWebhook) {
 
 TEST(ClaudeSettings, WhatCannotBeCarriedOverIsSaid) {
   const std::array<std::pair<const char*, const char*>, 11> table{{
-      {R"({"type":"prompt","prompt":"x"})", "of the type 'prompt' cannot be carried over"},
-      {R"({"type":"agent","prompt":"x"})", "of the type 'agent' cannot be carried over"},
-      {R"({"type":"mcp_tool","server":"s","tool":"t"})", "'mcp_tool' cannot be carried over"},
-      {R"({"type":"magic"})", "of the unknown type 'magic' cannot be carried over"},
+      {R"({"type":"prompt","prompt":"x"})", "of the type 'prompt' is not supported"},
+      {R"({"type":"agent","prompt":"x"})", "of the type 'agent' is not supported"},
+      {R"({"type":"mcp_tool","server":"s","tool":"t"})", "'mcp_tool' is not supported"},
+      {R"({"type":"magic"})", "of the unknown type 'magic' is not supported"},
       {R"({"type":"command"})", "needs a command"},
       {R"({"type":"command","command":" "})", "needs a command"},
       {R"({"type":"command","command":7})", "'command' must be a text, not a number"},
@@ -144,7 +144,7 @@ TEST(ClaudeSettings, ASlipInAHandlerKeepsTheHook) {
       {R"({"type":"command","command":"x","timeout":"3"})", "'timeout' must be a number above 0"},
       {R"({"type":"command","command":"x","timeout":-3})", "'timeout' must be a number above 0"},
       {R"({"type":"command","command":"x","onFailure":"explode"})", "must be continue or block"},
-      {R"({"type":"command","command":"x","if":"Bash(git"})", "the hook is asked always"},
+      {R"({"type":"command","command":"x","if":"Bash(git"})", "the hook is called for every use of its tools"},
       {R"({"type":"command","command":"x","asyncRewake":true})", "'asyncRewake' cannot wake"},
   }};
   for (const auto& [handler, part] : table) {
@@ -163,7 +163,7 @@ TEST(ClaudeSettings, MalformedShapesAreNamedAndTheRestIsRead) {
       {R"("hooks":{"Stop":null})", "'Stop' must be a list of groups, not null"},
       {R"("hooks":{"Stop":["x"]})", "a group of 'Stop' must be an object, not a text"},
       {R"("hooks":{"Stop":[{}]})", "needs a list 'hooks'"},
-      {R"("hooks":{"Stop":[{"type":"command","command":"x"}]})", "must stand in the list 'hooks'"},
+      {R"("hooks":{"Stop":[{"type":"command","command":"x"}]})", "must be in the list 'hooks'"},
       {R"("hooks":{"PreToolUse":[{"matcher":"(","hooks":[]}]})", "the matcher cannot be read"},
       {R"("hooks":{"PreToolUse":[{"matcher":["Bash"],"hooks":[]}]})", "'matcher' must be a text"},
   }};
@@ -269,7 +269,7 @@ TEST(GeminiSettings, OnlyCommandsAreCarriedOver) {
   const DefinitionSet set = gemini(R"({"hooks":{"BeforeAgent":[{"hooks":[{"type":"plugin"},{"type":"command"},)"
                                    R"({"type":"command","command":"x"}]}]}})");
   EXPECT_EQ(set.hooks.size(), 1u);
-  EXPECT_TRUE(any_contains(set.problems, "of the type 'plugin' cannot be carried over"));
+  EXPECT_TRUE(any_contains(set.problems, "of the type 'plugin' is not supported"));
   EXPECT_TRUE(any_contains(set.problems, "needs a command"));
 }
 

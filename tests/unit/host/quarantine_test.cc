@@ -73,8 +73,8 @@ TEST_F(QuarantineTest, NothingIsWrittenBeforeThereIsSomethingToKeep) {
 TEST_F(QuarantineTest, WhatIsSetAsideSaysSinceWhenWhyAndWhatToDo) {
   ASSERT_TRUE(open()->set_aside(entry_of("lint", kDigest)));
   EXPECT_EQ(open()->why_not(kDigest),
-            "/hooks/lint.so is set aside since 2023-11-14 22:13 UTC: it crashed its worker 3 times in 60 s "
-            "(signal 11); mend it, or run 'agentd hooks release lint'");
+            "/hooks/lint.so is quarantined since 2023-11-14 22:13 UTC: it crashed its worker 3 times in 60 s "
+            "(signal 11); fix it, or run 'agentd hooks release lint'");
 }
 
 TEST_F(QuarantineTest, OtherBytesStartAfresh) {
@@ -111,14 +111,14 @@ TEST_F(QuarantineTest, ReleaseOfAnUnknownNameTellsWhatThereIs) {
   const auto released = open()->release("lind");
   ASSERT_FALSE(released);
   EXPECT_EQ(released.error().code, Code::kNotFound);
-  EXPECT_EQ(released.error().message, "no hook 'lind' is set aside: only 'lint' is");
+  EXPECT_EQ(released.error().message, "no hook 'lind' is quarantined: only 'lint' is");
 }
 
 TEST_F(QuarantineTest, ReleaseOfAnUnknownNameTellsEachNameOnce) {
   ASSERT_TRUE(open()->set_aside(entry_of("stamp", kDigest)));
   ASSERT_TRUE(open()->set_aside(entry_of("lint", kOther)));
   ASSERT_TRUE(open()->set_aside(entry_of("lint", std::string(64, 'c'))));
-  EXPECT_EQ(open()->release("lind").error().message, "no hook 'lind' is set aside: only 'lint', 'stamp' are");
+  EXPECT_EQ(open()->release("lind").error().message, "no hook 'lind' is quarantined: only 'lint', 'stamp' are");
 }
 
 TEST_F(QuarantineTest, OneNameOfTwoPathsIsNotReleasedByGuessing) {
@@ -385,7 +385,7 @@ TEST_F(QuarantineTest, CorruptFilesAreOneSentenceEachAndTheRestHolds) {
   const auto quarantine = open();
   ASSERT_EQ(quarantine->problems().size(), 2u);
   for (const std::string& problem : quarantine->problems()) {
-    EXPECT_NE(problem.find("does not say which hook is set aside, and is ignored: remove it"), std::string::npos)
+    EXPECT_NE(problem.find("does not name a quarantined hook, and is ignored: remove it"), std::string::npos)
         << problem;
     EXPECT_EQ(problem.find('\n'), std::string::npos);
   }
@@ -400,7 +400,7 @@ TEST_F(QuarantineTest, AnEntryUnderAnothersNameIsIgnored) {
   const auto quarantine = open();
   EXPECT_EQ(quarantine->why_not(kOther), "");
   ASSERT_EQ(quarantine->problems().size(), 1u);
-  EXPECT_NE(quarantine->problems()[0].find("speaks of another file"), std::string::npos);
+  EXPECT_NE(quarantine->problems()[0].find("names another module"), std::string::npos);
 }
 
 TEST_F(QuarantineTest, DirectoryThatOthersMayWriteIsRefused) {
@@ -469,9 +469,9 @@ TEST_P(DeadlyHook, KillsOneProcessAndIsSetAsideInTheNext) {
   EXPECT_EQ(fixture.host->plugins()[0]->identity().name, "good");
   ASSERT_EQ(fixture.host->problems().size(), 1u);
   const std::string& says = fixture.host->problems()[0].message;
-  EXPECT_TRUE(says.starts_with(path + " is set aside since ")) << says;
+  EXPECT_TRUE(says.starts_with(path + " is quarantined since ")) << says;
   EXPECT_TRUE(
-      says.ends_with(": it was being loaded when agentd ended; mend it, or run 'agentd hooks "
+      says.ends_with(": it was being loaded when agentd ended; fix it, or run 'agentd hooks "
                      "release deadly'"))
       << says;
 }
@@ -493,7 +493,7 @@ TEST_P(DeadlyHook, IsToldOfWhenOtherBytesAreThereNow) {
   EXPECT_EQ(fixture.host->plugins().size(), 1u);
   ASSERT_EQ(fixture.host->problems().size(), 1u);
   EXPECT_EQ(fixture.host->problems()[0].message,
-            path + " was being loaded when agentd ended: those bytes are set aside");
+            path + " was being loaded when agentd ended: those bytes are quarantined");
 }
 
 INSTANTIATE_TEST_SUITE_P(Modules, DeadlyHook,

@@ -82,7 +82,7 @@ TEST_F(HookReload, ChangedBytesWaitForTrustAndRunWhenItIsGiven) {
   EXPECT_FALSE(found.changed);
   ASSERT_EQ(found.warnings.size(), 1u);
   EXPECT_NE(found.warnings[0].find("agentd hooks trust counter"), std::string::npos) << found.warnings[0];
-  EXPECT_NE(found.warnings[0].find("the one that was loaded before goes on"), std::string::npos);
+  EXPECT_NE(found.warnings[0].find("the version loaded before continues"), std::string::npos);
   EXPECT_TRUE(reload().warnings.empty());
   EXPECT_EQ(version(), "1.0.1");
   trust("counter");
@@ -109,7 +109,7 @@ TEST_F(HookReload, GuardWhoseFileIsGoneBlocksUntilItIsBack) {
   auto found = reload();
   EXPECT_TRUE(found.changed);
   ASSERT_EQ(found.warnings.size(), 1u);
-  EXPECT_NE(found.warnings[0].find("the guard 'guard' blocks what it guards"), std::string::npos);
+  EXPECT_NE(found.warnings[0].find("the guard 'guard' is unavailable, so its events are blocked"), std::string::npos);
   const auto blocked = fixture_.before_tool_call("bash");
   ASSERT_TRUE(blocked && blocked->blocked);
   EXPECT_TRUE(reload().warnings.empty());

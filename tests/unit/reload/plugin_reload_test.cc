@@ -125,7 +125,7 @@ TEST_F(Reload, ChangedBytesWithoutConsentKeepTheOldOneAndAreToldOnce) {
   ASSERT_EQ(found.problems.size(), 1u);
   EXPECT_EQ(found.problems[0].message, fixture.path("counter.so") +
                                            " does not run: its bytes changed: agentd hooks trust counter; "
-                                           "the one that was loaded before goes on");
+                                           "the version loaded before continues");
   call();
   EXPECT_EQ(count("1 call 1"), 1);
   EXPECT_TRUE(reload().problems.empty());
@@ -146,7 +146,7 @@ TEST_F(Reload, BrokenFileKeepsTheOldOneUntilItIsMended) {
   const auto found = reload();
   EXPECT_FALSE(found.changed);
   ASSERT_EQ(found.problems.size(), 1u);
-  EXPECT_NE(found.problems[0].message.find("; the one that was loaded before goes on"), std::string::npos);
+  EXPECT_NE(found.problems[0].message.find("; the version loaded before continues"), std::string::npos);
   EXPECT_TRUE(fixture.host->broken_guards().empty());
   call();
   EXPECT_EQ(count("1 call 1"), 1);
@@ -177,7 +177,7 @@ TEST_F(Reload, SuccessorThatRefusesTheStateStartsCleanAndThatIsTold) {
   const auto found = reload();
   EXPECT_TRUE(found.changed);
   ASSERT_EQ(found.problems.size(), 1u);
-  EXPECT_NE(found.problems[0].message.find("starts without the state of the one before"), std::string::npos);
+  EXPECT_NE(found.problems[0].message.find("starts without the state of its earlier version"), std::string::npos);
   EXPECT_NE(found.problems[0].message.find("an unknown form"), std::string::npos);
   call();
   EXPECT_EQ(count("4 call 1"), 1);

@@ -159,7 +159,7 @@ TEST_F(HookDirectories, WritableFileIsNamedWithTheRemedy) {
 TEST_F(HookDirectories, FileOfAnotherUserIsRefused) {
   const std::string path = put("x.so");
   if (::chown(path.c_str(), 12345, static_cast<gid_t>(-1)) != 0) GTEST_SKIP() << "needs root to give a file away";
-  expect_refused(scan(), path + " belongs to user 12345");
+  expect_refused(scan(), path + " belongs to uid 12345");
 }
 
 TEST_F(HookDirectories, SymbolicLinkIsRefused) {
@@ -219,7 +219,7 @@ TEST_F(HookDirectories, ParentOfAnotherUserIsRefused) {
   put("x.so");
   if (::chown(temp_.file("home").c_str(), 12345, static_cast<gid_t>(-1)) != 0)
     GTEST_SKIP() << "needs root to give a directory away";
-  expect_refused(scan(), temp_.file("home") + " belongs to user 12345");
+  expect_refused(scan(), temp_.file("home") + " belongs to uid 12345");
 }
 
 // Owner, mode of the parent, mode of the directory, mode of the file: the one safe way is to be safe
@@ -272,7 +272,7 @@ TEST_F(HookDirectories, CircleOfLinksEnds) {
   std::filesystem::create_symlink(temp_.file("b"), temp_.file("a"));
   std::filesystem::create_symlink(temp_.file("a"), temp_.file("b"));
   const std::vector<HookDirectory> directories{{temp_.file("a"), Precedence::kUser}};
-  expect_refused(scan_hook_directories(directories, {}, ::geteuid()), "leads in circles");
+  expect_refused(scan_hook_directories(directories, {}, ::geteuid()), "leads in a circle");
 }
 
 TEST_F(HookDirectories, FileInPlaceOfTheDirectoryIsSaid) {

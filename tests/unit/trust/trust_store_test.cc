@@ -222,7 +222,7 @@ TEST_F(Trusting, AnotherUsersStoreIsRefused) {
   TrustStore store = open();
   ASSERT_TRUE(store.record(entry("a", "x")));
   if (::chown(file().c_str(), 12345, static_cast<gid_t>(-1)) != 0) GTEST_SKIP() << "needs root to give a file away";
-  EXPECT_NE(refused().message.find("belongs to user 12345"), std::string::npos);
+  EXPECT_NE(refused().message.find("belongs to uid 12345"), std::string::npos);
 }
 
 TEST_F(Trusting, ARelativePathIsRefused) {
@@ -381,7 +381,7 @@ TEST_F(Consents, AProjectsHookAlwaysWaits) {
   asked.repository = "/w 0 1 2";
   const Consent waits = ask(asked, Precedence::kProject);
   EXPECT_FALSE(waits.runs);
-  EXPECT_EQ(waits.why_not, "it waits for your trust: agentd hooks trust project/a");
+  EXPECT_EQ(waits.why_not, "you have not trusted it yet: agentd hooks trust project/a");
   EXPECT_TRUE(store_.entries().empty());
   ASSERT_TRUE(store_.record(asked));
   EXPECT_TRUE(ask(asked, Precedence::kProject).runs);

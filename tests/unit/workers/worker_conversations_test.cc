@@ -37,7 +37,7 @@ TEST(ConcurrentWorker, ThatCrashesFailsAllCallsInItWithTheReason) {
   WorkerFixture fixture;
   fixture.install("moods_concurrent", "moods");
   fixture.load();
-  std::thread other([&] { EXPECT_EQ(fixture.ask("obey").failure, "its worker was ended by signal 11 (SIGSEGV)"); });
+  std::thread other([&] { EXPECT_EQ(fixture.ask("obey").failure, "its worker was killed by signal 11 (SIGSEGV)"); });
   wait_for_another_call(fixture);
   (void)fixture.ask("crash");
   other.join();
@@ -50,7 +50,7 @@ TEST(ConcurrentWorker, ThatIsEndedForOneCallTellsTheOthers) {
   std::thread other([&] {
     const Said said = fixture.ask("obey");
     EXPECT_EQ(said.status, AGENTD_E_INTERNAL);
-    EXPECT_EQ(said.failure, "its worker was ended: a call of it did not answer before its deadline");
+    EXPECT_EQ(said.failure, "its worker was killed: a call did not return before its deadline");
   });
   wait_for_another_call(fixture);
   EXPECT_EQ(fixture.ask("hang", {Milliseconds(50), 0, {}}).status, AGENTD_E_DEADLINE);
@@ -132,7 +132,7 @@ TEST(WorkerForEachConversation, MakesRoomWithoutKeepingTheCallThatNeedsIt) {
   (void)::kill(std::stoi(first), SIGKILL);
   for (const pid_t pid : fixture.worker().pids()) (void)::kill(pid, SIGKILL);
   fixture.host.reset();
-  EXPECT_TRUE(fixture.log.has("making room for another conversation: "));
+  EXPECT_TRUE(fixture.log.has("evicted for another conversation: "));
 }
 
 }  // namespace

@@ -57,8 +57,8 @@ TEST(WorkerThatHangs, AgainAndAgainIsSetAside) {
     EXPECT_EQ(fixture.ask("hang", {Milliseconds(100), 0, {}}).status, AGENTD_E_DEADLINE) << i;
   }
   EXPECT_EQ(fixture.ask("bash").failure,
-            "is set aside: it hung its worker 3 times in 60 s (a call of it did not answer before "
-            "its deadline); mend it, or run 'agentd hooks release moods'");
+            "is quarantined: it hung its worker 3 times in 60 s (a call did not return before its deadline); fix it, "
+            "or run 'agentd hooks release moods'");
 }
 
 TEST(WorkerThatHangs, ForWantOfTimeIsNotSetAside) {
@@ -97,7 +97,7 @@ TEST(WorkerThatHangs, AndCrashesInTurnIsSetAsideForBoth) {
   (void)fixture.ask("hang", {Milliseconds(100), 0, {}});
   (void)fixture.ask("crash");
   EXPECT_EQ(fixture.ask("bash").failure,
-            "is set aside: it crashed or hung its worker 3 times in 60 s (signal 11); mend it, or "
+            "is quarantined: it crashed or hung its worker 3 times in 60 s (signal 11); fix it, or "
             "run 'agentd hooks release moods'");
 }
 
@@ -192,7 +192,7 @@ TEST(PendingCall, EndsAtOnceWhenItsWorkerCrashes) {
   const std::uint64_t start = fixture.clock.monotonic_ns();
   const Said said = fixture.ask("later crash", {Milliseconds(60'000), 0, {}});
   EXPECT_EQ(said.status, AGENTD_E_INTERNAL);
-  EXPECT_EQ(said.failure, "its worker was ended by signal 11 (SIGSEGV)");
+  EXPECT_EQ(said.failure, "its worker was killed by signal 11 (SIGSEGV)");
   EXPECT_LT(fixture.clock.monotonic_ns() - start, 50'000'000'000u);  // not at its deadline
 }
 

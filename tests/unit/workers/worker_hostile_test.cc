@@ -36,22 +36,21 @@ TEST(HostileWorker, ThatDiesEarlyIsAProblem) {
 
 TEST(HostileWorker, ThatSaysNothingIsGivenUp) {
   HostileFixture fixture("silent");
-  EXPECT_EQ(fixture.problem(), fixture.path + " could not start: its worker did not load it within 2000 ms");
+  EXPECT_EQ(fixture.problem(), fixture.path + " could not start: its worker did not load the module within 2000 ms");
   fixture.host.reset();
   EXPECT_TRUE(children().empty());
 }
 
 TEST(HostileWorker, ThatStopsInTheMiddleOfItsStartIsGivenUpAtTheSameTime) {
   const HostileFixture fixture("stalls_at_start");
-  EXPECT_EQ(fixture.problem(), fixture.path + " could not start: its worker did not load it within 2000 ms");
+  EXPECT_EQ(fixture.problem(), fixture.path + " could not start: its worker did not load the module within 2000 ms");
   EXPECT_TRUE(fixture.is_early());
 }
 
 TEST(HostileWorker, ThatStartsWithGarbageIsRefused) {
   const HostileFixture fixture("garbage_boot");
-  EXPECT_EQ(fixture.problem(), fixture.path +
-                                   " could not start: its worker was ended: it wrote what no worker "
-                                   "writes (its start)");
+  EXPECT_EQ(fixture.problem(),
+            fixture.path + " could not start: its worker was killed: it sent a malformed message (in its start)");
 }
 
 TEST(HostileWorker, ThatNeverFindsAPlaceForTheWindowIsGivenUp) {
@@ -61,7 +60,7 @@ TEST(HostileWorker, ThatNeverFindsAPlaceForTheWindowIsGivenUp) {
 
 TEST(HostileWorker, ThatFindsNoPlaceForTheWindowHasNoMoreTimeForIt) {
   const HostileFixture fixture("base_taken_slowly");
-  EXPECT_EQ(fixture.problem(), fixture.path + " could not start: its worker did not load it within 2000 ms");
+  EXPECT_EQ(fixture.problem(), fixture.path + " could not start: its worker did not load the module within 2000 ms");
 }
 
 class GarbageInACall : public ::testing::TestWithParam<const char*> {};
@@ -71,8 +70,8 @@ TEST_P(GarbageInACall, EndsTheWorkerAndFailsTheCall) {
   ASSERT_EQ(fixture.problem(), "");
   const Said said = fixture.ask("bash");
   EXPECT_EQ(said.status, AGENTD_E_INTERNAL);
-  EXPECT_EQ(said.failure, "its worker was ended: it wrote what no worker writes (its answer to a call)");
-  EXPECT_TRUE(fixture.log.has("its worker is ended: it wrote what no worker writes"));
+  EXPECT_EQ(said.failure, "its worker was killed: it sent a malformed message (in its answer to a call)");
+  EXPECT_TRUE(fixture.log.has("its worker is killed: it sent a malformed message"));
 }
 
 INSTANTIATE_TEST_SUITE_P(Rules, GarbageInACall, ::testing::Values("unknown_op", "garbage_service", "unknown_service"),
@@ -82,9 +81,8 @@ class TooMuchAtTheStart : public ::testing::TestWithParam<const char*> {};
 
 TEST_P(TooMuchAtTheStart, IsRefused) {
   const HostileFixture fixture(GetParam());
-  EXPECT_EQ(fixture.problem(), fixture.path +
-                                   " could not start: its worker was ended: it wrote what no worker "
-                                   "writes (its start)");
+  EXPECT_EQ(fixture.problem(),
+            fixture.path + " could not start: its worker was killed: it sent a malformed message (in its start)");
 }
 
 INSTANTIATE_TEST_SUITE_P(Rules, TooMuchAtTheStart,
@@ -117,7 +115,7 @@ TEST_P(GarbageInTheDoorbell, EndsTheWorkerAndFailsTheCall) {
   ASSERT_EQ(fixture.problem(), "");
   const Said said = fixture.ask("bash");
   EXPECT_EQ(said.status, AGENTD_E_INTERNAL);
-  EXPECT_EQ(said.failure, "its worker was ended: it wrote what no worker writes (its doorbell)");
+  EXPECT_EQ(said.failure, "its worker was killed: it sent a malformed message (in its doorbell)");
 }
 
 INSTANTIATE_TEST_SUITE_P(Rules, GarbageInTheDoorbell,

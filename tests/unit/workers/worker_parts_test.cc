@@ -34,14 +34,14 @@ TEST(LineLog, PutsLinesTogetherAndCutsLongOnes) {
   ManualClock clock;
   LineLog lines(log, clock, "lint");
   lines.add("one\ntw");
-  EXPECT_TRUE(log.has("lint its output: one"));
+  EXPECT_TRUE(log.has("lint worker output: one"));
   EXPECT_FALSE(log.has("tw"));
   lines.add("o\n\n   \n" + std::string(10'000, 'x') + "\nlast");
-  EXPECT_TRUE(log.has("lint its output: two"));
+  EXPECT_TRUE(log.has("lint worker output: two"));
   EXPECT_TRUE(log.has("xxx [cut off]"));
   EXPECT_FALSE(log.has(std::string(LineLog::kLineBytesMax + 1, 'x')));
   lines.finish();
-  EXPECT_TRUE(log.has("lint its output: last"));
+  EXPECT_TRUE(log.has("lint worker output: last"));
 }
 
 TEST(LineLog, CountsWhatIsTooMuch) {
@@ -53,7 +53,7 @@ TEST(LineLog, CountsWhatIsTooMuch) {
   EXPECT_FALSE(log.has("line " + std::to_string(LineLog::kLinesPerSecond) + "."));
   clock.advance(Milliseconds(1'000));
   lines.add("the next second\n");
-  EXPECT_TRUE(log.has("7 lines of its output were dropped"));
+  EXPECT_TRUE(log.has("7 lines of worker output were dropped"));
   EXPECT_TRUE(log.has("the next second"));
 }
 
@@ -214,7 +214,7 @@ TEST(WorkerSupervisor, TellsHowAProgramEnded) {
   EXPECT_GT(code.load(), 0);
   EXPECT_TRUE(eventually([] { return children().empty(); }));
   EXPECT_EQ(supervisor.pid(*id), -1);
-  EXPECT_TRUE(log.has("no-such-script its output: "));
+  EXPECT_TRUE(log.has("no-such-script worker output: "));
 }
 
 TEST(WorkerSupervisor, SaysThatThereIsNoSuchProgram) {

@@ -69,8 +69,8 @@ TEST(WorkerPlugin, WritesToTheLogWhatItPrints) {
   fixture.install("moods");
   fixture.load();
   (void)fixture.ask("print");
-  EXPECT_TRUE(eventually([&] { return fixture.log.has("moods its output: to standard output"); }));
-  EXPECT_TRUE(eventually([&] { return fixture.log.has("moods its output: to standard error"); }));
+  EXPECT_TRUE(eventually([&] { return fixture.log.has("moods worker output: to standard output"); }));
+  EXPECT_TRUE(eventually([&] { return fixture.log.has("moods worker output: to standard error"); }));
 }
 
 TEST(WorkerPlugin, OffersToolsThatRunThere) {
@@ -133,9 +133,8 @@ TEST(WorkerPlugin, ThatIsNotInstalledIsToldInOneSentence) {
   ASSERT_EQ(fixture.host->problems().size(), 1u);
   EXPECT_EQ(fixture.host->problems()[0].message,
             path +
-                " is not loaded: the program agentd-hook-worker, in which it runs, is not there: "
-                "install it "
-                "beside agentd, or set hooks.moods.isolation to 'in-process'");
+                " is not loaded: its program agentd-hook-worker is missing: install it next to agentd, or set "
+                "hooks.moods.isolation to 'in-process'");
 }
 
 TEST(WorkerPlugin, ThatDoesNotStartSaysWhyAndLeavesNothing) {
@@ -156,7 +155,7 @@ TEST(WorkerPlugin, ThatCrashesAtItsStartIsAProblemAndNoMore) {
   fixture.load();
   ASSERT_EQ(fixture.host->problems().size(), 1u);
   EXPECT_EQ(fixture.host->problems()[0].message,
-            path + " could not start: moods: its worker was ended by signal 11 (SIGSEGV)");
+            path + " could not start: moods: its worker was killed by signal 11 (SIGSEGV)");
 }
 
 // ---- beside others
@@ -239,7 +238,7 @@ TEST(WorkerThatCrashes, FailsTheCallAndIsThereForTheNextOne) {
   const pid_t before = fixture.pid();
   const Said said = fixture.ask("crash");
   EXPECT_EQ(said.status, AGENTD_E_INTERNAL);
-  EXPECT_EQ(said.failure, "its worker was ended by signal 11 (SIGSEGV)");
+  EXPECT_EQ(said.failure, "its worker was killed by signal 11 (SIGSEGV)");
   EXPECT_FALSE(said.blocked);
   EXPECT_EQ(fixture.ask("bash").reason, "no shell here");
   EXPECT_NE(fixture.pid(), before);
@@ -253,7 +252,7 @@ TEST(WorkerThatCrashes, BlocksWhenItIsAGuard) {
   fixture.load();
   const Said said = fixture.ask("crash");
   EXPECT_TRUE(said.blocked && said.by_failure);
-  EXPECT_EQ(said.reason, "the guard 'moods' failed: its worker was ended by signal 11 (SIGSEGV)");
+  EXPECT_EQ(said.reason, "the guard 'moods' failed: its worker was killed by signal 11 (SIGSEGV)");
 }
 
 TEST(WorkerThatExits, IsToldWithItsStatus) {
@@ -269,7 +268,7 @@ TEST(WorkerThatCrashes, WhereTheSystemForgetsHowIsToldAsSuch) {
   fixture.install("moods");
   fixture.load();
   const auto before = ::signal(SIGCHLD, SIG_IGN);
-  EXPECT_EQ(fixture.ask("crash").failure, "its worker ended; nobody can tell how");
+  EXPECT_EQ(fixture.ask("crash").failure, "its worker ended; cause unknown");
   ::signal(SIGCHLD, before);
   EXPECT_EQ(fixture.ask("bash").reason, "no shell here");
 }
@@ -280,7 +279,7 @@ TEST(WorkerThatCrashes, InAToolFailsTheToolAndKeepsTheOthers) {
   fixture.load();
   const auto answer = fixture.call_tool("boom");
   ASSERT_FALSE(answer);
-  EXPECT_EQ(answer.error().message, "boom: its worker was ended by signal 11 (SIGSEGV)");
+  EXPECT_EQ(answer.error().message, "boom: its worker was killed by signal 11 (SIGSEGV)");
   EXPECT_EQ(fixture.host->tools().tools().size(), 2u);
   const auto again = fixture.call_tool("echo");
   ASSERT_TRUE(again) << again.error().message;
@@ -396,7 +395,7 @@ void expect_service_is_cancelled(const char* mood) {
   const Said said = fixture.ask(mood);
   EXPECT_TRUE(cancelled.load());
   EXPECT_EQ(said.status, AGENTD_E_INTERNAL);
-  EXPECT_EQ(said.failure, "its worker was ended by signal 9 (SIGKILL)");
+  EXPECT_EQ(said.failure, "its worker was killed by signal 9 (SIGKILL)");
 }
 
 TEST(WorkerThatDies, EndsTheServiceThatItsCallWaitsFor) { expect_service_is_cancelled("compact"); }

@@ -24,14 +24,14 @@ TEST(WorkerThatKeepsCrashing, IsSetAsideAtTheThirdTime) {
   fixture.options.quarantine_directory = fixture.temp.file("quarantine");
   fixture.load();
   for (int i = 0; i < 3; ++i)
-    EXPECT_EQ(fixture.ask("crash").failure, "its worker was ended by signal 11 (SIGSEGV)") << i;
+    EXPECT_EQ(fixture.ask("crash").failure, "its worker was killed by signal 11 (SIGSEGV)") << i;
   const Said said = fixture.ask("bash");
   EXPECT_EQ(said.status, AGENTD_E_INTERNAL);
   EXPECT_EQ(said.failure,
-            "is set aside: it crashed its worker 3 times in 60 s (signal 11); mend it, or run "
+            "is quarantined: it crashed its worker 3 times in 60 s (signal 11); fix it, or run "
             "'agentd hooks "
             "release moods'");
-  EXPECT_TRUE(fixture.log.has("is set aside"));
+  EXPECT_TRUE(fixture.log.has("is quarantined"));
   EXPECT_TRUE(eventually([] { return workers().empty(); }));
   // And it is not loaded the next time.
   WorkerFixture next;
@@ -157,7 +157,7 @@ TEST_F(WorkerProgram, ThatHasNoTimeToStartIsNotSetAside) {
   terminate();
   turn_to_script("exec sleep 600");
   const Said said = fixture_.ask("bash");
-  EXPECT_NE(said.failure.find("did not load it within 3000 ms"), std::string::npos) << said.failure;
+  EXPECT_NE(said.failure.find("did not load the module within 3000 ms"), std::string::npos) << said.failure;
   turn_to(AGENTD_HOOK_WORKER);
   EXPECT_EQ(fixture_.ask("bash").reason, "no shell here");
 }
@@ -170,7 +170,7 @@ TEST_F(WorkerProgram, ThatEndsAtItsStartIsSetAside) {
   EXPECT_NE(said.failure.find("ended by itself with status 3"), std::string::npos) << said.failure;
   turn_to(AGENTD_HOOK_WORKER);
   EXPECT_EQ(fixture_.ask("bash").failure,
-            "is set aside: it crashed its worker 1 time in 60 s (it did not start); mend it, or "
+            "is quarantined: it crashed its worker 1 time in 60 s (it did not start); fix it, or "
             "run 'agentd hooks release moods'");
 }
 
@@ -205,7 +205,7 @@ TEST(WorkerForEachConversation, ThatIsSlowToMakeRoomHasNotHung) {
   fixture.options.worker.hang_time = Milliseconds(0);
   fixture.load();
   for (const agentd_conv conversation : {1u, 2u}) (void)fixture.ask("bash", {Milliseconds(10'000), conversation, {}});
-  EXPECT_TRUE(eventually([&] { return fixture.log.has("making room for another conversation: "); }));
+  EXPECT_TRUE(eventually([&] { return fixture.log.has("evicted for another conversation: "); }));
   EXPECT_FALSE(std::filesystem::exists(fixture.options.quarantine_directory));
   for (const pid_t pid : fixture.worker().pids()) (void)::kill(pid, SIGKILL);
 }

@@ -50,7 +50,7 @@ class WorkerStart : public ::testing::Test {
   }
   void crash(int times) {
     for (int i = 0; i < times; ++i)
-      ASSERT_EQ(fixture_.ask("crash").failure, "its worker was ended by signal 11 (SIGSEGV)");
+      ASSERT_EQ(fixture_.ask("crash").failure, "its worker was killed by signal 11 (SIGSEGV)");
   }
 
   WorkerFixture fixture_;
