@@ -76,7 +76,7 @@ bool is_program(std::string_view file, std::string_view head) {
 }
 
 std::string not_executable(const std::string& path, std::string_view what, std::string_view or_else) {
-  return path + " is not used: it " + std::string(what) + " and is not executable: chmod +x " + shell_word(path) +
+  return path + " does not run: it " + std::string(what) + " and is not executable: chmod +x " + shell_word(path) +
          ", or " + std::string(or_else);
 }
 
@@ -84,14 +84,14 @@ std::string not_executable(const std::string& path, std::string_view what, std::
 std::string slip_of(int directory, const std::string& file, const std::string& path) {
   if (is_backup(file)) return {};
   if (const std::string name = meant_name(file); !name.empty())
-    return path + " is not used: a hook's name ends in .so, .dll, .yaml or .yml (lower case): rename it to " + name;
+    return path + " does not run: a hook's name ends in .so, .dll, .yaml or .yml (lower case): rename it to " + name;
   const std::string head = head_of(directory, file);
   if (head.starts_with("#!"))
     return not_executable(path, "begins with #!", "move it to a subdirectory if only other hooks read it");
   if (is_program(file, head))
     return not_executable(path, "is a program or a library", "rename it to end in .so if it is a module");
   if (lower(file).ends_with(".json") && has_hooks_key(directory, file, path))
-    return path + " is not used: settings of other tools are not read from a hooks directory: import them with " +
+    return path + " does not run: settings of other tools are not read from a hooks directory: import them with " +
            shell_command("agentd hooks import", path) + ", or name the file in hooks.adapt";
   return {};
 }

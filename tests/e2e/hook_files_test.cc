@@ -157,7 +157,7 @@ TEST_F(HookFiles, ProgramsAreAskedForTheirEventsAtTheSameTime) {
   }
   const Finished ran = run();
   EXPECT_EQ(ran.code, 0) << ran.err;
-  EXPECT_FALSE(has(ran.err, "is not used") || has(ran.err, "is not a hook")) << ran.err;
+  EXPECT_FALSE(has(ran.err, "does not run") || has(ran.err, "is not a hook")) << ran.err;
 }
 
 TEST_F(HookFiles, AProgramThatHangsWhenItIsAskedForItsEventsIsSetAside) {
