@@ -57,7 +57,7 @@ Result<void> enter_cage(const Manifest& manifest, const std::string& directory, 
     rules.readable = rules.writable = {directory};
   }
   rules.reopened = {module.fd.get()};
-  rules.own_limits = true;  // a rule asks whether it changes them
+  rules.own_limits = true;  // a rule checks whether the module changes them
   AGENTD_TRY_VOID(enter_sandbox(rules));
   return {};
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// cage.h - what a process that loads a module to look at it may still do.
+// cage.h - confines the process that loads a module for checks.
 //
 // Threading: in a forked process that has one thread and has not loaded the module.
 
@@ -12,18 +12,16 @@
 
 namespace agentd::validation {
 
-// True when it asks for a service that reaches files: from outside of a worker, but here, in one
-// process, with what the module may do itself.
+// True if it asks for a service that accesses files. In a worker the host does that; here, in one process, it happens
+// with the module's own rights.
 bool needs_files(const Manifest& manifest);
 
-// Nothing is left of the environment but PATH, language and time zone; where the rest stood there
-// are zeros.
+// Removes everything from the environment but PATH, language and time zone, and overwrites the removed text with zeros.
 void shed_environment();
 
-// Sheds the environment, closes every descriptor but 0 to 2, the module's and `report`, and locks
-// the process up as a worker would be: what the manifest does not ask for is closed. Files can be
-// read and written below `directory` alone, by a module that asks for files or for a service that
-// has them. kInternal: the process could not be locked up.
+// Clears the environment, closes every descriptor but 0 to 2, the module's and `report`, and confines the process like
+// a worker: what the manifest does not ask for is closed. A module that asks for files, or for a service with file
+// access, can read and write only below `directory`. kInternal: the process could not be confined.
 Result<void> enter_cage(const Manifest& manifest, const std::string& directory, const SealedFile& module, int report);
 
 }  // namespace agentd::validation

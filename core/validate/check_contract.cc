@@ -20,7 +20,7 @@ Made make(const Subject& subject, Reporter& out, std::uint16_t number, Instance:
   Made made{std::make_unique<Stage>(subject), nullptr};
   out.begin(number, "loading it");
   if (const auto loaded = made.stage->load(); !loaded)
-    out.skip(number, "it cannot be loaded");
+    out.skip(number, "the module cannot be loaded");
   else
     made.instance = instance_for(*made.stage, out, number, options);
   return made;
@@ -28,7 +28,7 @@ Made make(const Subject& subject, Reporter& out, std::uint16_t number, Instance:
 
 std::string count(std::size_t events) { return std::to_string(events) + (events == 1 ? " event" : " events"); }
 
-// Fires every event in that variant; `look` sees each answer and says what is wrong with it.
+// Fires every event in that variant; `look` checks each answer and reports mistakes.
 template <typename Look>
 void fire_all(const Made& made, Reporter& out, std::uint16_t number, Variant variant, Look look) {
   for (const std::uint32_t event : made.stage->events()) {
@@ -54,14 +54,14 @@ void check_samples(const Subject& subject, Reporter& out) {
     if (failed.empty()) failed = answer.failure;
     if (illegal.empty() && seen.illegal != 0)
       illegal = "it emitted an action that the event does not allow: " + answer.failure;
-    if (illegal.empty() && seen.malformed != 0) illegal = "it emitted an action that makes no sense";
+    if (illegal.empty() && seen.malformed != 0) illegal = "it emitted a malformed action";
     if (illegal.empty() && seen.odd_status != 0)
-      illegal = "it returned " + std::to_string(seen.odd_status.load()) + ", which is no agentd_status";
+      illegal = "it returned " + std::to_string(seen.odd_status.load()) + ", which is not an agentd_status";
     return {};
   });
   if (!illegal.empty()) return out.broken(402, illegal);
   if (!failed.empty()) return out.warn(402, "it failed with a sample payload: " + failed);
-  out.ok(402, "all of it is legal");
+  out.ok(402, "all answers are legal");
 }
 
 void check_variant(const Subject& subject, Reporter& out, std::uint16_t number, Variant variant) {
@@ -103,10 +103,10 @@ void check_late(const Subject& subject, Reporter& out) {
   if (stuck)
     out.broken(409, "a call that it left pending was never completed");
   else
-    out.ok(409, pending == 0 ? "it leaves nothing pending" : std::to_string(pending) + " calls completed");
+    out.ok(409, pending == 0 ? "no call was left pending" : std::to_string(pending) + " calls completed");
 }
 
-// How long an event takes that is cancelled, or may take no longer.
+// Measures how long it takes to return from an event that is cancelled or out of time.
 void check_giving_up(const Subject& subject, Reporter& out, std::uint16_t number) {
   const Made made = make(subject, out, number);
   if (made.instance == nullptr) return;
@@ -127,7 +127,7 @@ void check_giving_up(const Subject& subject, Reporter& out, std::uint16_t number
     longest = std::max(longest, (made.stage->clock.monotonic_ns() - started) / 1'000'000);
     if (canceller.joinable()) canceller.join();
     if (longest > kGiveUpMs)
-      return out.broken(number, event_name(event) + ": it went on for " + std::to_string(longest) + " ms");
+      return out.broken(number, event_name(event) + ": it continued for " + std::to_string(longest) + " ms");
   }
   out.ok(number, "at most " + std::to_string(longest) + " ms");
 }
@@ -137,18 +137,18 @@ void check_bare(const Subject& subject, Reporter& out) {
   options.bare = true;
   Stage stage(subject);
   out.begin(412, "loading it");
-  if (!stage.load()) return out.skip(412, "it cannot be loaded");
-  out.begin(412, "create() without what it merely wants");
+  if (!stage.load()) return out.skip(412, "the module cannot be loaded");
+  out.begin(412, "create() without its optional services");
   Instance instance(stage, options);
   if (const auto made = instance.create(); !made)
-    return out.warn(412, "it cannot start without what it merely wants: " + made.error().message);
+    return out.warn(412, "it cannot start without its optional services: " + made.error().message);
   for (const std::uint32_t event : stage.events()) {
-    out.begin(412, event_name(event) + ", without what it merely wants");
+    out.begin(412, event_name(event) + ", without its optional services");
     if (const auto sample = SampleEvent::make(event, Variant::kPlain)) (void)instance.fire(**sample);
   }
   out.begin(412, "destroy()");
   (void)!instance.destroy();
-  out.ok(412, "it lives");
+  out.ok(412, "it works without them");
 }
 
 void check_deaf(const Subject& subject, Reporter& out) {

@@ -10,7 +10,7 @@ namespace agentd::validation {
 namespace {
 
 constexpr int kWarmUpCalls = 300, kCalls = 1000, kInstances = 50, kWarmUpInstances = 10;
-constexpr std::uint64_t kGrowthPerWindow = 8 * 1024;  // what an allocator may keep for itself
+constexpr std::uint64_t kGrowthPerWindow = 8 * 1024;  // tolerance for an allocator's own caches
 constexpr int kThreads = 8, kCallsOfAThread = 100, kStates = 300;
 
 using Samples = std::vector<std::unique_ptr<SampleEvent>>;
@@ -22,8 +22,8 @@ Samples samples_of(const Stage& stage) {
   return out;
 }
 
-// How long one part of a check may repeat itself, as a share of what one step may take: a hook that
-// takes its time is asked less often, and has not hung.
+// Limits the time for repeating one part of a check, as a share of a step's time: a slow hook is called less often, and
+// has not hung.
 class Patience {
  public:
   Patience(const Stage& stage, int tenths)
@@ -34,7 +34,7 @@ class Patience {
   const std::chrono::steady_clock::time_point end_;
 };
 
-// Returns how many calls there were time for, one at least.
+// Fires up to `calls` events as time permits, at least one; returns the number.
 int fire(const Stage& stage, Instance& instance, const Samples& samples, int calls) {
   const Patience patience(stage, 1);
   int done = 0;
@@ -45,15 +45,15 @@ int fire(const Stage& stage, Instance& instance, const Samples& samples, int cal
 
 std::uint64_t growth(std::uint64_t before, std::uint64_t after) { return after > before ? after - before : 0; }
 
-// Three windows, all of which must grow: a cache that fills up once is no leak.
+// Three windows, which must all grow: a cache that fills once is not a leak.
 void check_calls(const Subject& subject, Reporter& out) {
   Stage stage(subject);
   out.begin(501, "loading it");
-  if (!stage.load()) return out.skip(501, "it cannot be loaded");
+  if (!stage.load()) return out.skip(501, "the module cannot be loaded");
   const auto instance = instance_for(stage, out, 501);
   if (instance == nullptr) return;
   const Samples samples = samples_of(stage);
-  if (samples.empty()) return out.ok(501, "it subscribes to nothing");
+  if (samples.empty()) return out.ok(501, "it has no subscriptions");
   out.begin(501, "many calls");
   fire(stage, *instance, samples, kWarmUpCalls);
   std::uint64_t least = UINT64_MAX;
@@ -65,11 +65,11 @@ void check_calls(const Subject& subject, Reporter& out) {
     least = std::min(least, growth(before, heap_bytes()));
   }
   const std::string counted = std::to_string(calls) + " calls ";
-  least < kGrowthPerWindow ? out.ok(501, counted + "cost nothing that stays")
-                           : out.broken(501, counted + "kept " + std::to_string(least) + " bytes, again and again");
+  least < kGrowthPerWindow ? out.ok(501, counted + "kept no memory")
+                           : out.broken(501, counted + "kept " + std::to_string(least) + " bytes, every time");
 }
 
-// Returns how many there was time for.
+// Makes and ends up to `count` instances as time permits; returns the number.
 int lives(Stage& stage, const Samples& samples, int count) {
   const Patience patience(stage, 2);
   int done = 0;
@@ -85,7 +85,7 @@ int lives(Stage& stage, const Samples& samples, int count) {
 void check_instances(const Subject& subject, Reporter& out) {
   Stage stage(subject);
   out.begin(502, "loading it");
-  if (!stage.load()) return out.skip(502, "it cannot be loaded");
+  if (!stage.load()) return out.skip(502, "the module cannot be loaded");
   warm_up(stage);
   const Samples samples = samples_of(stage);
   out.begin(502, "making and ending instances");
@@ -103,7 +103,7 @@ void check_instances(const Subject& subject, Reporter& out) {
   if (open != 0)
     out.broken(502, std::to_string(2 * made) + " instances left " + std::to_string(open) + " descriptors open");
   else if (least >= kGrowthPerWindow)
-    out.broken(502, std::to_string(made) + " instances kept " + std::to_string(least) + " bytes, again and again");
+    out.broken(502, std::to_string(made) + " instances kept " + std::to_string(least) + " bytes, every time");
   else
     out.ok(502, std::to_string(2 * made) + " instances");
 }
@@ -111,11 +111,11 @@ void check_instances(const Subject& subject, Reporter& out) {
 void check_round_trip(const Subject& subject, Reporter& out) {
   Stage stage(subject);
   out.begin(601, "loading it");
-  if (!stage.load()) return out.skip(601, "it cannot be loaded");
+  if (!stage.load()) return out.skip(601, "the module cannot be loaded");
   const bool saves = stage.record().plugin.save_state != nullptr;
   const bool loads = stage.record().plugin.load_state != nullptr;
   if (!saves && !loads) return out.ok(601, "it has no state");
-  if (saves != loads) return out.broken(601, "it has one of save_state() and load_state(), and not the other");
+  if (saves != loads) return out.broken(601, "it has only one of save_state() and load_state()");
   const auto first = instance_for(stage, out, 601);
   if (first == nullptr) return;
   fire(stage, *first, samples_of(stage), 20);
@@ -130,15 +130,16 @@ void check_round_trip(const Subject& subject, Reporter& out) {
   out.begin(601, "save_state() again");
   const auto again = second->save();
   if (!again) return out.broken(601, "the second save_state() failed: " + again.error().message);
-  **saved == **again ? out.ok(601, std::to_string((**saved).size()) + " bytes")
-                     : out.broken(601, "saved again it is another state (" + std::to_string((**saved).size()) +
-                                           " bytes, then " + std::to_string((**again).size()) + ")");
+  **saved == **again
+      ? out.ok(601, std::to_string((**saved).size()) + " bytes")
+      : out.broken(601, "saving the loaded state gives another one (" + std::to_string((**saved).size()) +
+                            " bytes, then " + std::to_string((**again).size()) + ")");
 }
 
 std::string random_state(std::uint64_t& seed, const std::string& real, int round) {
   const auto next = [&] { return (seed = seed * 6364136223846793005u + 1442695040888963407u) >> 33; };
   std::string out = round % 2 == 0 ? std::string(next() % 400, '\0') : real;
-  if (round % 2 != 0) {  // a real one, bent
+  if (round % 2 != 0) {  // a real state with changed bytes
     if (!out.empty()) out.resize(1 + next() % out.size());
     for (int i = 0; i < 3 && !out.empty(); ++i) out[next() % out.size()] = static_cast<char>(next());
   } else {
@@ -150,7 +151,7 @@ std::string random_state(std::uint64_t& seed, const std::string& real, int round
 void check_any_state(const Subject& subject, Reporter& out) {
   Stage stage(subject);
   out.begin(602, "loading it");
-  if (!stage.load()) return out.skip(602, "it cannot be loaded");
+  if (!stage.load()) return out.skip(602, "the module cannot be loaded");
   if (stage.record().plugin.load_state == nullptr) return out.ok(602, "it has no state");
   std::string real;
   {
@@ -176,9 +177,9 @@ void check_any_state(const Subject& subject, Reporter& out) {
 void check_threads(const Subject& subject, Reporter& out) {
   Stage stage(subject);
   out.begin(603, "loading it");
-  if (!stage.load()) return out.skip(603, "it cannot be loaded");
+  if (!stage.load()) return out.skip(603, "the module cannot be loaded");
   if (stage.record().plugin.concurrency != AGENTD_CONCURRENT)
-    return out.ok(603, "it does not say so: its calls stand in a queue");
+    return out.ok(603, "it is not AGENTD_CONCURRENT: its calls are queued");
   const auto instance = instance_for(stage, out, 603);
   if (instance == nullptr) return;
   const Samples samples = samples_of(stage);
@@ -198,7 +199,7 @@ void check_threads(const Subject& subject, Reporter& out) {
 void check_twins(const Subject& subject, Reporter& out) {
   Stage stage(subject);
   out.begin(604, "loading it");
-  if (!stage.load()) return out.skip(604, "it cannot be loaded");
+  if (!stage.load()) return out.skip(604, "the module cannot be loaded");
   const Samples samples = samples_of(stage);
   std::vector<std::string> alone, beside;
   {
@@ -215,14 +216,14 @@ void check_twins(const Subject& subject, Reporter& out) {
   if (const auto made = second.create(); !made)
     return out.broken(604, "a second instance could not be made: " + made.error().message);
   fire(stage, first, samples, static_cast<int>(samples.size()));
-  out.begin(604, "the second instance, when the first has ended");
+  out.begin(604, "the second instance, after the first has ended");
   (void)!first.destroy();
   for (const auto& each : samples) {
-    out.begin(604, event_name(each->event()) + ", when the first instance has ended");
+    out.begin(604, event_name(each->event()) + ", after the first instance has ended");
     beside.push_back(second.fire(*each).text());
   }
-  alone == beside ? out.ok(604, "both answer as one alone")
-                  : out.broken(604, "beside another instance it answers differently");
+  alone == beside ? out.ok(604, "both give the answers of a single instance")
+                  : out.broken(604, "next to another instance it answers differently");
 }
 
 }  // namespace

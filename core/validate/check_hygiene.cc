@@ -13,7 +13,7 @@ namespace {
 
 constexpr int kThreadRounds = 50, kThreadRoundMs = 10;
 
-// A life from the load to the end, with every event once.
+// A complete life cycle, with every event once.
 void live(const Subject& subject, Stage& stage, Reporter& out) {
   out.begin(301, "loading it");
   if (!stage.load()) return;
@@ -34,14 +34,14 @@ std::vector<std::string> threads_left(const ProcessState& before) {
   for (int round = 0; round < kThreadRounds; ++round) {
     left = added(before.threads, ProcessState::take().threads);
     if (left.empty()) break;
-    ::poll(nullptr, 0, kThreadRoundMs);  // one that was joined leaves /proc a moment later
+    ::poll(nullptr, 0, kThreadRoundMs);  // a joined thread leaves /proc a moment later
   }
   return left;
 }
 
 void compare(Reporter& out, std::uint16_t number, const std::string& before, const std::string& after,
              const std::string& what) {
-  before == after ? out.ok(number, "as before") : out.broken(number, what);
+  before == after ? out.ok(number, "unchanged") : out.broken(number, what);
 }
 
 std::string shown(const std::string& text) { return text.empty() ? "none" : one_line(text, 200); }
@@ -60,25 +60,25 @@ void check_traces(const Subject& subject, Reporter& out) {
           before.signals != after.signals
               ? "signal handlers before: " + shown(before.signals) + "; after: " + shown(after.signals)
               : "blocked signals before: " + shown(before.mask) + "; after: " + shown(after.mask));
-  compare(out, 304, before.directory + std::to_string(before.umask), after.directory + std::to_string(after.umask),
-          before.directory != after.directory ? "the working directory became " + after.directory
-                                              : "the umask became another");
+  compare(
+      out, 304, before.directory + std::to_string(before.umask), after.directory + std::to_string(after.umask),
+      before.directory != after.directory ? "the working directory became " + after.directory : "the umask changed");
   compare(out, 305, before.locale, after.locale, "the locale became " + after.locale);
   compare(out, 306, before.environment, after.environment, "a variable was set, changed or removed");
-  compare(out, 308, before.limits, after.limits, "a limit became another");
+  compare(out, 308, before.limits, after.limits, "a limit changed");
   out.rest();
 }
 
-// Without the host's care: what its load does to a thread, and then its calls.
+// Without the host's protection: the effect of its load on a thread, and then of its calls.
 void check_arithmetic(const Subject& subject, Reporter& out) {
   out.begin(307, "loading it");
   const std::string before = ProcessState::take().floating_point;
   if (::dlopen(subject.sealed.path.c_str(), RTLD_NOW | RTLD_LOCAL) == nullptr)
-    return out.skip(307, "it cannot be loaded");
+    return out.skip(307, "the module cannot be loaded");
   const std::string loaded = ProcessState::take().floating_point;
   if (loaded != before)
-    return out.warn(
-        307, "loading it changed floating point, which agentd takes back: before " + before + "; after " + loaded);
+    return out.warn(307,
+                    "loading it changed floating point, which agentd restores: before " + before + "; after " + loaded);
   Stage stage(subject);
   live(subject, stage, out);
   const std::string after = ProcessState::take().floating_point;
@@ -86,7 +86,7 @@ void check_arithmetic(const Subject& subject, Reporter& out) {
   out.rest();
 }
 
-// The parent sees what was printed, and how the process ended.
+// The parent checks the output and the exit of the process.
 void check_end(const Subject& subject, Reporter& out) {
   {
     Stage stage(subject);

@@ -15,7 +15,7 @@ using Answers = std::vector<std::string>;
 constexpr Milliseconds kAnswerTime{10'000};
 constexpr Variant kVariants[] = {Variant::kPlain, Variant::kEmpty, Variant::kUnknown};
 
-// `fire` answers one sample.
+// `fire` runs one sample and returns its answer.
 template <typename Fire>
 Answers answers_to(const std::vector<std::uint32_t>& events, Fire fire) {
   Answers out;
@@ -33,8 +33,8 @@ Result<Answers> in_worker(const Subject& subject) {
   });
 }
 
-// In a process of its own, in the cage: this one has started a worker, and keeps all that it needs
-// for it. One line for each answer, after one that says "=", or why there is none.
+// Runs in a caged process of its own, since this one has started a worker and must keep what that needs. Reports "="
+// and then one line per answer, or the reason why there is none.
 int answer_in_cage(const Subject& subject, int report) {
   if (!enter_cage(subject.manifest, subject.directory, subject.sealed, report)) return 1;
   Stage stage(subject);
@@ -64,15 +64,15 @@ Result<Answers> in_process(const Subject& subject) {
   Answers out;
   std::istringstream lines(end.report);
   for (std::string line; std::getline(lines, line);) out.push_back(line);
-  if (out.empty() || out[0] != "=") return Error{Code::kInvalid, out.empty() ? "it said nothing" : out[0]};
+  if (out.empty() || out[0] != "=") return Error{Code::kInvalid, out.empty() ? "it returned nothing" : out[0]};
   out.erase(out.begin());
   return out;
 }
 
 void check_same(const Subject& subject, Reporter& out) {
   if (subject.worker.empty()) {
-    out.skip(701, "agentd-hook-worker is not installed beside agentd");
-    return out.skip(702, "agentd-hook-worker is not installed beside agentd");
+    out.skip(701, "agentd-hook-worker is not installed next to agentd");
+    return out.skip(702, "agentd-hook-worker is not installed next to agentd");
   }
   out.begin(702, "starting it in a worker");
   const auto there = in_worker(subject);

@@ -50,7 +50,7 @@ Asked ask(ModuleEntry entry, std::uint32_t flags = 0) {
   return ask(entry, flags, AGENTD_ABI_MAJOR << 16, AGENTD_ABI_NEWEST);
 }
 
-// What stands in the record, as far as this host knows it.
+// The bytes of the record that this host knows.
 std::string bytes_of(const agentd_plugin* plugin) {
   if (plugin == nullptr) return {};
   const std::size_t bytes = std::min<std::size_t>(plugin->size, sizeof *plugin);
@@ -83,9 +83,9 @@ void check_purity(const Subject& subject, ModuleEntry entry, Reporter& out) {
   if (!added(before.descriptors, after.descriptors).empty()) left = "it opened a descriptor";
   if (!added(before.threads, after.threads).empty()) left = "it started a thread";
   if (scan.status == AGENTD_OK && bytes_of(scan.io.plugin) != bytes_of(first.io.plugin))
-    left = "it handed out another record";
+    left = "it returned another record";
   if (scan.status != AGENTD_OK) left = "it answered with status " + std::to_string(scan.status);
-  left.empty() ? out.ok(204, "it only looks") : out.broken(204, left);
+  left.empty() ? out.ok(204, "it did nothing else") : out.broken(204, left);
   (void)subject;
 }
 
@@ -113,7 +113,7 @@ void compare_manifest(const Subject& subject, const PluginRecord& record, Report
   else if (!missing.empty())
     out.broken(207, "not in the manifest: " + some(missing));
   else if (!extra.empty())
-    out.warn(207, "the manifest lists what it does not subscribe to: " + some(extra));
+    out.warn(207, "the manifest lists events that it does not subscribe to: " + some(extra));
   else
     out.ok(207, listed.empty() ? "no events" : some(listed));
   constexpr std::string_view kNames[] = {"serial", "per-conversation", "concurrent"};
@@ -149,7 +149,7 @@ void check_record(const Subject& subject, Reporter& out) {
 
 void check_life(const Subject& subject, Reporter& out) {
   Stage stage(subject);
-  if (const auto loaded = stage.load(); !loaded) return out.skip(209, "it cannot be loaded");
+  if (const auto loaded = stage.load(); !loaded) return out.skip(209, "the module cannot be loaded");
   out.begin(209, "create()");
   Instance instance(stage);
   if (const auto made = instance.create(); !made) return out.broken(209, "create() refused: " + made.error().message);
@@ -160,14 +160,14 @@ void check_life(const Subject& subject, Reporter& out) {
   out.rest();
 }
 
-// Why the file is no library that can be loaded here; ends "FILE ...". Empty = it is one.
+// Why the file is not a library that can be loaded here; completes "FILE ...". Empty = it is one.
 std::string why_no_module(const Subject& subject, const Result<ElfFacts>& facts) {
   const auto scan = scan_module(MemoryBytes(subject.bytes));
   if (!scan) return scan.error().message;
   if (!scan->obstacle.empty()) return scan->obstacle;
   if (!facts) return facts.error().message;
-  return facts->program ? "is a program and no shared library: link it with -shared, or "
-                          "check it as an executable hook with 'agentd hooks test'"
+  return facts->program ? "is a program, not a shared library: link it with -shared, or check it as an executable hook "
+                          "with 'agentd hooks test'"
                         : std::string();
 }
 
@@ -221,7 +221,7 @@ std::vector<RuleResult> lint(const Subject& subject) {
     if (name.starts_with("agentd_") || name.find("6agentd") != std::string::npos) hosts.push_back(name);
   judge(out, 103, hosts.empty(), "none", "it needs " + some(hosts));
   judge(out, 107, facts->runpaths.empty(), "none", "it looks for libraries in " + some(facts->runpaths), true);
-  judge(out, 108, !facts->executable_stack, "as it ought to be", "PT_GNU_STACK asks for an executable one");
+  judge(out, 108, !facts->executable_stack, "not executable", "PT_GNU_STACK asks for an executable one");
   judge(out, 109, !facts->text_relocations, "none", "it has text relocations");
   judge(out, 110, !facts->writable_code, "none", "a segment is writable and executable");
   judge(out, 111, !facts->static_tls, "none", "DF_STATIC_TLS is set", true);

@@ -19,13 +19,13 @@ namespace {
 constexpr Milliseconds kTime{15'000};
 constexpr std::uint64_t kMemoryMax = 1u << 30, kReportMax = 16u << 20;
 constexpr std::uint64_t kGrowth = 16 * 1024;
-constexpr int kAgain = 3;  // plays after the first, for the memory
+constexpr int kAgain = 3;  // repetitions that measure memory
 constexpr Milliseconds kLateTime{30}, kFireTime{3'000};
 constexpr std::size_t kStateBytesMax = 300;
 
 using Kind = FuzzStep::Kind;
 
-// Lines "P\tstep", "A\tanswer", "F\tkind\ttext".
+// Writes lines "P\tstep", "A\tanswer", "F\tkind\ttext".
 class Tape {
  public:
   explicit Tape(int fd) : fd_(fd) {}
@@ -41,7 +41,7 @@ class Tape {
   int fd_;
 };
 
-// Says nothing.
+// Discards everything.
 class NoTape {
  public:
   void step(const FuzzStep&) {}
@@ -62,7 +62,7 @@ std::string state_text(const Result<std::optional<std::string>>& saved) {
 
 std::string text_of(const Result<void>& done) { return done ? "ok" : "refused: " + done.error().message; }
 
-// One plan on a stage. False: it cannot go on, and has said why.
+// Plays one plan on a stage. Returns false if it cannot continue, after reporting why.
 template <typename T>
 bool play_plan(const FuzzPlan& plan, Stage& stage, T& tape, std::string& illegal) {
   auto instance = std::make_unique<Instance>(stage);
@@ -97,8 +97,8 @@ bool play_plan(const FuzzPlan& plan, Stage& stage, T& tape, std::string& illegal
       if (illegal.empty() && (seen.illegal != 0 || seen.malformed != 0))
         illegal = text_of(step) + ": it emitted an action that the event does not allow";
       if (illegal.empty() && seen.odd_status != 0)
-        illegal =
-            text_of(step) + ": it returned " + std::to_string(seen.odd_status.load()) + ", which is no agentd_status";
+        illegal = text_of(step) + ": it returned " + std::to_string(seen.odd_status.load()) +
+                  ", which is not an agentd_status";
     }
   }
   tape.doing("destroy");
@@ -129,7 +129,7 @@ int play_child(const Subject& subject, const FuzzPlan& plan, int report) {
   return 0;
 }
 
-// The module in this process, which is caged, as play_both() plays it.
+// The module in this caged process, for play_both().
 class InCage {
  public:
   explicit InCage(Stage& stage) : stage_(stage) {}
@@ -147,7 +147,7 @@ class InCage {
   std::unique_ptr<Instance> instance_;
 };
 
-// The same in a worker.
+// The module in a worker, for play_both().
 class InWorker {
  public:
   explicit InWorker(const Subject& subject) : subject_(subject) {}
@@ -167,7 +167,7 @@ class InWorker {
   std::unique_ptr<HostRun> run_;
 };
 
-// What can be the same in both: no deadlines, no cancelling.
+// Plays the steps that must agree in both places: no deadlines, no cancels.
 template <typename Place>
 Result<void> play_both(const FuzzPlan& plan, Place& place, Tape& tape) {
   tape.doing("create");
@@ -256,7 +256,7 @@ Result<void> Fuzzer::prepare() {
     if (c == ' ' && !number.empty())
       events_.push_back(static_cast<std::uint32_t>(std::stoul(std::exchange(number, ""))));
   }
-  if (events_.empty()) return Error{Code::kInvalid, path + " subscribes to nothing: there is nothing to play"};
+  if (events_.empty()) return Error{Code::kInvalid, path + " has no subscriptions, so there is nothing to play"};
   return {};
 }
 
@@ -317,7 +317,7 @@ Result<FuzzPlay> Fuzzer::compare(const FuzzPlan& plan) const {
   for (std::size_t i = 0; i < std::max(here.steps.size(), there.steps.size()) && !here.finding; ++i) {
     const std::string one = i < here.steps.size() ? here.steps[i] : "nothing";
     const std::string other = i < there.steps.size() ? there.steps[i] : "nothing";
-    // Each words a refusal in its own way.
+    // The two word refusals differently.
     if (one != other && !(is_refusal(one) && is_refusal(other)))
       here.finding = FuzzFinding{plan.seed, "difference", "in this process " + one + "; in a worker " + other};
   }

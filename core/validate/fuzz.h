@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// fuzz.h - a module played at random: one seed is one plan, one process and, beside it, one worker.
+// fuzz.h - plays a module at random: a seed gives one plan, one process and, for comparison, one worker.
 //
-// A seed alone decides what happens: what it found it finds again.
+// The seed alone decides: the same seed finds the same again.
 //
 // Threading: REQUIRES a process of one thread (fork.h).
 
@@ -23,18 +23,18 @@ struct FuzzFinding {
 };
 
 struct FuzzPlay {
-  std::vector<std::string> steps;  // each with what was answered
+  std::vector<std::string> steps;  // each with its answer
   std::optional<FuzzFinding> finding;
 };
 
 class Fuzzer {
  public:
-  // `bench`, `clock` and `cancel` outlive it.
+  // `bench`, `clock` and `cancel` must outlive it.
   Fuzzer(const Workbench& bench, const Clock& clock, const CancelToken& cancel)
       : bench_(bench), clock_(clock), cancel_(cancel) {}
-  // Loads it once, to learn its events. kInvalid: it cannot be played, and why.
+  // Loads the module once to learn its events. kInvalid: why it cannot be played.
   Result<void> prepare();
-  // kCancelled, kUnavailable.
+  // Errors: kCancelled, kUnavailable.
   Result<FuzzPlay> play(std::uint64_t seed) const;
 
  private:

@@ -39,7 +39,7 @@ std::string_view name_of(FuzzStep::Kind kind) {
 
 }  // namespace
 
-// splitmix64: neighbouring seeds give plans that have nothing in common.
+// splitmix64: neighbouring seeds give unrelated plans.
 std::uint64_t next_of(std::uint64_t& state) {
   std::uint64_t out = (state += 0x9e3779b97f4a7c15u);
   out = (out ^ (out >> 30)) * 0xbf58476d1ce4e5b9u;

@@ -25,11 +25,11 @@ void* GuardArena::allocate(std::size_t bytes, std::size_t align) {
   if (base_ == nullptr || used_ + whole + page() > kBytes) return nullptr;
   char* const start = base_ + used_;
   if (::mprotect(start, whole, PROT_READ | PROT_WRITE) != 0) return nullptr;
-  used_ += whole + page();  // the page between stays closed
+  used_ += whole + page();  // the page in between stays inaccessible
   return start + (whole - bytes) / align * align;
 }
 
-// Page by page what is open: the closed ones in between would be opened too.
+// Page by page, only accessible ones: the inaccessible ones in between must stay so.
 void GuardArena::protect(int how) {
   for (std::size_t at = 0; at < used_; at += page()) {
     unsigned char here = 0;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// guard_arena.h - memory in which every piece ends where nothing can be read, and that can be taken away.
+// guard_arena.h - memory in which every piece ends at an inaccessible page, and which can be made inaccessible.
 //
 // Threading: thread-compatible.
 
@@ -11,18 +11,18 @@ namespace agentd::validation {
 
 class GuardArena {
  public:
-  static constexpr std::size_t kBytes = std::size_t{1} << 30;  // of addresses; memory comes with use
+  static constexpr std::size_t kBytes = std::size_t{1} << 30;  // address space; memory is allocated on use
 
   GuardArena();
   ~GuardArena();
   GuardArena(const GuardArena&) = delete;
   GuardArena& operator=(const GuardArena&) = delete;
 
-  // Zeroed, aligned to `align`, ending as near to the next page as that allows. Null when the arena is full.
+  // Zeroed, aligned to `align`, ending as close to the next page as the alignment allows. Null if the arena is full.
   void* allocate(std::size_t bytes, std::size_t align);
-  // Nobody can write to it any more.
+  // Makes it read-only.
   void freeze();
-  // Nobody can read it any more: who kept a pointer is found out.
+  // Makes it inaccessible: a use of a kept pointer crashes.
   void vanish();
 
  private:

@@ -11,7 +11,7 @@
 namespace agentd::validation {
 namespace {
 
-// The module in a directory of its own, as a user would have dropped it.
+// Installs the module in a directory of its own, as a user would.
 Result<std::string> install(const Subject& subject) {
   const std::string directory = subject.directory + "/hooks";
   if (::access((directory + "/" + subject.name + ".so").c_str(), F_OK) == 0) return directory;
@@ -62,7 +62,7 @@ Result<void> HostRun::begin(const Subject& subject) {
   PluginConfig& config = options.plugins[subject.name];
   config.config_json = subject.config_json;
   config.isolation = Isolation::kProcess;
-  config.grants.emplace();  // all that it asks for
+  config.grants.emplace();  // everything it asks for
   const Manifest& manifest = subject.manifest;
   for (const auto* const asked : {&manifest.required, &manifest.wanted, &manifest.drafts, &manifest.capabilities})
     config.grants->insert(asked->begin(), asked->end());

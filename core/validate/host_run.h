@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// host_run.h - a module behind the real host in a worker, and what it answers there.
+// host_run.h - runs a module with the real host in a worker, and returns its answers.
 //
-// No byte of the module runs in the process that has this.
+// No byte of the module runs in this process.
 //
 // Threading: one thread.
 
@@ -17,7 +17,7 @@ namespace agentd::validation {
 
 class HostRun {
  public:
-  // kInvalid, kUnavailable: the sentence of the host.
+  // kInvalid, kUnavailable: with the host's message.
   static Result<std::unique_ptr<HostRun>> start(const Subject& subject);
   ~HostRun();
 

@@ -21,13 +21,13 @@ class Reader {
   Result<ElfFacts> run() {
     if (!take(0, head_) || std::memcmp(head_.e_ident, ELFMAG, SELFMAG) != 0 || head_.e_ident[EI_CLASS] != ELFCLASS64 ||
         head_.e_ident[EI_DATA] != ELFDATA2LSB || head_.e_type != ET_DYN || head_.e_phentsize != sizeof(Elf64_Phdr))
-      return Error{Code::kInvalid, "is no ELF shared library of 64 bits"};
+      return Error{Code::kInvalid, "is not a 64-bit ELF shared library"};
     read_segments();
     if (dynamic_.p_filesz == 0) return Error{Code::kInvalid, "has no dynamic section"};
     read_dynamic();
     read_symbols();
     read_versions();
-    // Older linkers do not mark programs, which are no modules, and some libraries can be started.
+    // Older linkers do not mark programs, which are not modules, and some libraries can be started.
     const bool entry =
         std::find(out_.exported.begin(), out_.exported.end(), AGENTD_ENTRY_SYMBOL) != out_.exported.end();
     if (interpreted_ && !entry) out_.program = true;
@@ -58,10 +58,10 @@ class Reader {
       if (segment.p_type == PT_LOAD && (segment.p_flags & PF_W) != 0 && (segment.p_flags & PF_X) != 0)
         out_.writable_code = true;
     }
-    if (!stack) out_.executable_stack = true;  // what the kernel assumes
+    if (!stack) out_.executable_stack = true;  // the kernel's default
   }
 
-  // From an address to its place in the file.
+  // The file offset of an address.
   std::optional<std::uint64_t> place_of(std::uint64_t address) const {
     for (const Elf64_Phdr& load : loads_)
       if (address >= load.p_vaddr && address - load.p_vaddr < load.p_filesz)
@@ -95,7 +95,7 @@ class Reader {
     out_.program = flag(DT_FLAGS_1, DF_1_PIE);
   }
 
-  // How many dynamic symbols there are: the hash tables know.
+  // The number of dynamic symbols, from the hash tables.
   std::size_t symbol_count() const {
     if (tags_.contains(DT_HASH))
       if (const auto at = place_of(tags_.at(DT_HASH))) {
@@ -125,7 +125,7 @@ class Reader {
   void read_symbols() {
     const auto table = place_of(tags_.contains(DT_SYMTAB) ? tags_.at(DT_SYMTAB) : 0);
     if (!table) return;
-    // A module that exports nothing may have no chain: what it needs stands before the first hashed symbol.
+    // A module that exports nothing may have no chain: its undefined symbols precede the first hashed one.
     const std::size_t count = symbol_count();
     for (std::size_t i = 1; i < count; ++i) {
       Elf64_Sym symbol;
@@ -141,7 +141,7 @@ class Reader {
       if (binding != STB_WEAK) out_.undefined.push_back(std::move(name));
       return;
     }
-    if (symbol.st_shndx == SHN_ABS) return;  // the name of a version
+    if (symbol.st_shndx == SHN_ABS) return;  // a version name
     if (binding == STB_GNU_UNIQUE) out_.unique.push_back(name);
     out_.exported.push_back(std::move(name));
   }

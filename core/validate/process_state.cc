@@ -74,7 +74,7 @@ std::string limits_text() {
 std::string floating_text() {
   std::string out = "rounding " + std::to_string(std::fegetround()) + ", exceptions " + std::to_string(::fegetexcept());
 #if defined(__SSE__)
-  constexpr unsigned kFlags = 0x3f;  // what has happened, not what holds
+  constexpr unsigned kFlags = 0x3f;  // sticky flags of past events, not settings
   out += ", mxcsr " + std::to_string(_mm_getcsr() & ~kFlags);
 #endif
   return out;

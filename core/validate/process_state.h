@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// process_state.h - what a module may leave changed in its process, taken before and after.
+// process_state.h - process-wide state that a module might change, compared before and after.
 //
 // Threading: one thread.
 
@@ -12,16 +12,16 @@ namespace agentd::validation {
 
 struct ProcessState {
   std::vector<std::string> descriptors;  // "5 -> /tmp/x"
-  std::vector<std::string> threads;      // numbers
+  std::vector<std::string> threads;      // ids
   std::string signals, mask, directory, locale, environment, floating_point, limits;
   unsigned umask = 0;
 
   static ProcessState take();
 };
 
-// Bytes of the heap that are in use; 0 where nobody counts them.
+// Bytes of the heap in use; 0 where that is unknown.
 std::uint64_t heap_bytes();
-// What `after` has and `before` had not.
+// The elements of `after` that are not in `before`.
 std::vector<std::string> added(const std::vector<std::string>& before, const std::vector<std::string>& after);
 
 }  // namespace agentd::validation

@@ -19,7 +19,7 @@ struct Line {
   std::string_view rest;
 };
 
-// "R\t401\tok\ttext" without its end.
+// Parses "R\t401\tok\ttext" without its line end.
 Line parse(std::string_view text) {
   Line out;
   if (text.size() < 4 || text[1] != '\t') return out;
@@ -59,7 +59,7 @@ std::string_view RuleResult::remedy() const {
 }
 
 RuleResult not_judged(std::uint16_t rule, std::uint16_t since) {
-  return {rule, Finding::kSkipped, "not judged, since " + rule_name(since) + " failed", since};
+  return {rule, Finding::kSkipped, "not checked, since " + rule_name(since) + " failed", since};
 }
 
 void Reporter::line(const std::string& text) { (void)!write_all(fd_, text + "\n"); }
@@ -79,11 +79,11 @@ void Reporter::say(std::uint16_t rule_number, Finding finding, std::string_view 
 
 std::vector<RuleResult> results_of(const ForkEnd& end, const std::vector<std::uint16_t>& covers) {
   std::vector<RuleResult> out;
-  Line at;  // what it was doing
+  Line at;  // the current step
   std::string_view left = end.report;
   while (!left.empty()) {
     const std::size_t stop = left.find('\n');
-    if (stop == std::string_view::npos) break;  // torn by its death
+    if (stop == std::string_view::npos) break;  // an incomplete line of a dead process
     const Line line = parse(left.substr(0, stop));
     left.remove_prefix(stop + 1);
     if (line.kind == 'B') at = line;
@@ -100,7 +100,7 @@ std::vector<RuleResult> results_of(const ForkEnd& end, const std::vector<std::ui
   const bool ended_well = end.exit_code == 0;
   std::uint16_t guilty = 0;
   if (!ended_well) {
-    // Nobody was at anything: the process broke down after its last rule, or before the first.
+    // No step was running: the process crashed after its last rule, or before the first.
     guilty = at.rule != 0 ? at.rule : covers.back();
     const std::string doing = at.rest.empty() ? "the check" : std::string(at.rest);
     std::erase_if(out, [&](const RuleResult& each) { return each.rule == guilty; });

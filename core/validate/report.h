@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// report.h - what checks have found, and how it comes from the process that found it.
+// report.h - the results of checks, and their transfer from the checking process.
 //
-// Lines, written as soon as they are known: when the process dies, the last line says what it was at.
+// Results are written as lines, as soon as they are known: if the process dies, the last line names its step.
 //
 // Threading: Reporter is thread-compatible.
 
@@ -22,24 +22,24 @@ std::string_view name_of(Finding finding);  // "ok", "warn", "FAIL", "skipped"
 struct RuleResult {
   std::uint16_t rule = 0;
   Finding finding = Finding::kOk;
-  std::string text;             // what was seen; one sentence
-  std::uint16_t since = 0;      // the rule whose failure keeps this one from being judged; 0 = none does
-  bool hung = false;            // a step of it did not end in time, whatever the rule is about
-  bool out_of_profile = false;  // skipped, since it does not matter where the hook runs
+  std::string text;             // the finding in one sentence
+  std::uint16_t since = 0;      // the rule whose failure prevents this one's check; 0 = none
+  bool hung = false;            // a step of it did not end in time
+  bool out_of_profile = false;  // skipped, since it is irrelevant where the hook runs
 
-  // The advice to the author when the rule is broken.
+  // The advice to the author of a module that breaks the rule.
   std::string_view remedy() const;
 };
 
-// Not judged, since that rule failed.
+// The result of a rule that was not checked because rule `since` failed.
 RuleResult not_judged(std::uint16_t rule, std::uint16_t since);
 
 class Reporter {
  public:
   explicit Reporter(int fd) : fd_(fd) {}
-  // From here on a death is that rule's; `doing` begins its sentence: "before_tool_call".
+  // From here on a crash breaks that rule; `doing` begins the message: "before_tool_call".
   void begin(std::uint16_t rule, std::string_view doing);
-  // Nothing that is running now can break a rule.
+  // No rule can be broken by what runs now.
   void rest() { line("E\t0\t"); }
   void ok(std::uint16_t rule, std::string_view text) { say(rule, Finding::kOk, text); }
   // kWarn for rules that only warn.
@@ -53,8 +53,8 @@ class Reporter {
   int fd_;
 };
 
-// The results of one check, whose process ended so. Rules of `covers` that were not judged are skipped, but for
-// the one at which it died, which is broken.
+// The results of one check from its process's end. Rules of `covers` without a result are skipped, but for the one
+// whose step was running when the process died, which is broken.
 std::vector<RuleResult> results_of(const ForkEnd& end, const std::vector<std::uint16_t>& covers);
 
 }  // namespace agentd::validation

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// sample_services.h - services that answer as on a good day, with samples: a hook that asks with
-// them does what it would do in a run, and nothing changes and nothing is sent.
+// sample_services.h - services that return samples: a hook behaves as in a run, but nothing is changed or sent.
 //
 // Threading: thread-safe; there is no state.
 

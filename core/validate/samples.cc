@@ -25,7 +25,7 @@ T read(const void* from) {
   return out;
 }
 
-// Every number that stands for a name gets a value that none has; memory of the record's own arena.
+// Sets every enumeration to an unknown value, in memory of the record's own arena.
 void forget_names(const PayloadTable& table, void* record) {
   for (const PayloadField& field : table.fields) {
     char* const place = at(record, field.offset);
@@ -71,7 +71,7 @@ void forget_names(const PayloadTable& table, void* record) {
 
 }  // namespace
 
-// A linear congruential generator's upper bits: the same on every machine.
+// The upper bits of a linear congruential generator: the same on every machine.
 std::uint64_t SampleEvent::chance() {
   seed_ = seed_ * 6364136223846793005u + 1442695040888963407u;
   return seed_ >> 33;
@@ -100,7 +100,7 @@ agentd_str SampleEvent::text(agentd_str from) {
   if (from.ptr == nullptr) return {nullptr, 0};
   char* const bytes = static_cast<char*>(arena_.allocate(std::max<std::size_t>(from.len, 1), 1));
   if (bytes == nullptr) return full_ = true, agentd_str{nullptr, 0};
-  // An empty text points right at the page that cannot be read.
+  // An empty text points directly at the inaccessible page.
   if (from.len == 0) return {bytes + 1, 0};
   std::memcpy(bytes, from.ptr, from.len);
   return {bytes, from.len};
@@ -162,7 +162,7 @@ Result<std::unique_ptr<SampleEvent>> SampleEvent::make(std::uint32_t event, Vari
   const Shape* const shape = payload_shape(event);
   const PayloadTable* const table = payload_table(event);
   if (shape == nullptr || table == nullptr)
-    return Error{Code::kInvalid, "there is no sample of the event " + std::to_string(event)};
+    return Error{Code::kInvalid, "no sample exists for the event " + std::to_string(event)};
   AGENTD_TRY(PayloadRecord record, PayloadRecord::from_json(sample_payload(event), event));
   std::unique_ptr<SampleEvent> out(new SampleEvent(event, variant, seed));
   const bool strange = variant == Variant::kUnknown || (seed != 0 && out->chance() % 8 == 0);
@@ -174,7 +174,7 @@ Result<std::unique_ptr<SampleEvent>> SampleEvent::make(std::uint32_t event, Vari
   out->in_payload_ = true;
   out->payload_ = out->copy(*shape, record.payload());
   if (out->full_ || out->payload_ == nullptr || out->envelope_ == nullptr)
-    return Error{Code::kUnavailable, "there is no memory for a sample event"};
+    return Error{Code::kUnavailable, "out of memory for a sample event"};
   out->arena_.freeze();
   return out;
 }

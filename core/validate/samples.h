@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// samples.h - events to fire at a module: the sample payload of each, and what may come instead of it.
+// samples.h - sample events to fire at a module, in several variants.
 //
 // Threading: thread-compatible.
 
@@ -21,16 +21,16 @@ namespace agentd::validation {
 enum class Variant : std::uint8_t {
   kPlain,
   kLonger,   // records and strides of a newer host
-  kEmpty,    // no text, no element, no record that is pointed to
-  kUnknown,  // enumerations with values that nobody knows
+  kEmpty,    // empty texts and lists, null records
+  kUnknown,  // enumerations with unknown values
   kHuge,     // texts of a megabyte
-  kBytes,    // texts that are no UTF-8, with NULs
+  kBytes,    // texts that are not UTF-8, with NULs
 };
 
-// One event in a GuardArena, frozen.
+// One event in a frozen GuardArena.
 class SampleEvent {
  public:
-  // `seed` other than 0 mixes: each text and list by chance. kInvalid: no sample can be made of that event.
+  // A non-zero `seed` varies texts and lists at random. kInvalid: no sample can be made of that event.
   static Result<std::unique_ptr<SampleEvent>> make(std::uint32_t event, Variant variant, std::uint64_t seed = 0);
 
   std::uint32_t event() const { return event_; }

@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// stage.h - a module in this process, its instances, and what they answer to events.
+// stage.h - runs a module in this process: its instances, and their answers to events.
 //
-// The real tables of the host stand behind a core of the stage's own that sees what passes. Whatever goes wrong
-// kills this process: it is a child that was made for it.
+// The host's real tables are behind a core of the stage's own that observes the calls. A crash kills this process,
+// which is a child made for it.
 //
-// Threading: one thread, but for fire() of one Instance, which may be called from several when its module is
-// concurrent.
+// Threading: one thread, but for fire() of an Instance, which several may call if its module is concurrent.
 
 #include <atomic>
 #include <memory>
@@ -24,21 +23,21 @@
 
 namespace agentd::validation {
 
-// The module under test, as every check gets it.
+// The module under test, for every check.
 struct Subject {
-  std::string path, name;  // name: of the file, without its end
+  std::string path, name;  // name: the file's, without its ending
   std::string bytes;
   SealedFile sealed;
   Manifest manifest;
   std::string config_json = "{}";
-  std::string directory;                      // an empty one to work in
+  std::string directory;                      // an empty working directory
   std::string sidecar;                        // text of NAME.hook.json; empty = none
-  std::string worker;                         // the program that runs isolated hooks; empty = there is none
-  Isolation profile = Isolation::kInProcess;  // what matters to a hook that runs there is judged
-  Milliseconds patience{20'000};              // what a check repeats ends within half of it
+  std::string worker;                         // agentd-hook-worker; empty = not installed
+  Isolation profile = Isolation::kInProcess;  // where the hook runs; only rules relevant there are checked
+  Milliseconds patience{20'000};              // repetitions of a check end within half of it
 };
 
-// What a hook did with one event.
+// A hook's answer to one event.
 struct Answer {
   agentd_status status = AGENTD_OK;
   std::string effect, failure, note;
@@ -50,13 +49,13 @@ struct Answer {
   bool operator==(const Answer& other) const { return text() == other.text(); }
 };
 
-// What the core of an instance has seen pass.
+// Observations of an instance's core.
 struct Seen {
   std::atomic<std::uint32_t> illegal{0};  // actions that the event does not allow
   std::atomic<std::uint32_t> malformed{0};
-  std::atomic<std::uint32_t> late{0};       // to a token that had ended
+  std::atomic<std::uint32_t> late{0};       // emitted with a stale token
   std::atomic<std::uint32_t> pending{0};    // calls that were left pending
-  std::atomic<std::int32_t> odd_status{0};  // one that the ABI does not know
+  std::atomic<std::int32_t> odd_status{0};  // a status that the ABI does not have
 };
 
 class Stage {
@@ -66,7 +65,7 @@ class Stage {
   Result<void> load();
   const Subject& subject() const { return subject_; }
   const PluginRecord& record() const { return record_; }
-  // The events of its rows, each once.
+  // The events of its rows, without duplicates.
   std::vector<std::uint32_t> events() const;
 
   const Subject& subject_;
@@ -84,9 +83,9 @@ class Stage {
 class Instance {
  public:
   struct Options {
-    bool bare = false;        // nothing is granted but what the manifest requires
-    bool deaf = false;        // the host refuses every action and all memory
-    bool in_process = false;  // it is told that it runs in the host's process, whatever the profile
+    bool bare = false;        // grants only what the manifest requires
+    bool deaf = false;        // refuses every action and all memory
+    bool in_process = false;  // claims to be the host's process, whatever the profile
   };
   explicit Instance(Stage& stage) : Instance(stage, Options()) {}
   Instance(Stage& stage, Options options);
@@ -95,14 +94,14 @@ class Instance {
   Result<void> create();
   Answer fire(const SampleEvent& event, const CancelToken& cancel = CancelToken(),
               Milliseconds deadline = Milliseconds(3'000));
-  // nullopt = it is stateless.
+  // nullopt = the module is stateless.
   Result<std::optional<std::string>> save();
   Result<void> load(std::string_view state);
   Result<void> destroy();
   const Seen& seen() const { return *seen_; }
   void* self() const { return self_; }
 
-  // A row with the eyes of the instance on it.
+  // A row whose calls are observed.
   struct Row {
     agentd_fn fn = nullptr;
     void* self = nullptr;
@@ -124,7 +123,7 @@ class Instance {
   std::unique_ptr<Spy> spy_;
   std::unique_ptr<Seen> seen_ = std::make_unique<Seen>();
   std::shared_ptr<TimedMutex> turn_;
-  std::vector<Row> rows_;  // as in the record
+  std::vector<Row> rows_;  // in the record's order
   void* self_ = nullptr;
   bool created_ = false;
 };

@@ -21,7 +21,7 @@ namespace fs = std::filesystem;
 constexpr std::uint64_t kModuleBytesMax = 256u << 20, kSidecarBytesMax = 256 * 1024;
 constexpr std::string_view kPrefix = "agentd-validate-";
 
-// The host's sentence about the copy, told of the file.
+// Replaces the copy's path by the file's in the host's message.
 void rename_in(std::string& text, const std::string& from, const std::string& to) {
   for (std::size_t at = text.find(from); at != std::string::npos; at = text.find(from, at + to.size()))
     text.replace(at, from.size(), to);
@@ -29,7 +29,7 @@ void rename_in(std::string& text, const std::string& from, const std::string& to
 
 // ---- the directory
 
-// Its descriptor, locked for as long as the workbench is there: the processes that it makes end with it.
+// Opens and locks the directory for the workbench's lifetime: its processes end with it.
 Result<UniqueFd> claim(const std::string& path) {
   UniqueFd fd(::open(path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW));
   if (!fd.valid()) return errno_error("opening " + path, errno);
@@ -37,7 +37,7 @@ Result<UniqueFd> claim(const std::string& path) {
   return fd;
 }
 
-// What a process left that was killed: ours, older than the moment between the making and the lock, and not locked.
+// Removes directories of killed processes: owned by the user, unlocked, and old enough to have been locked.
 void drop_stale(const fs::path& temporary) {
   constexpr std::time_t kYoungSeconds = 10;
   std::error_code failed;
@@ -55,7 +55,7 @@ void drop_stale(const fs::path& temporary) {
 HookDescription describe(const std::string& directory, const std::string& name, const std::string& path) {
   PluginHostOptions options;
   options.directories = {{directory, Precedence::kUser}};
-  options.isolation = Isolation::kInProcess;  // what the file is, wherever it runs
+  options.isolation = Isolation::kInProcess;  // describes the file, wherever it runs
   for (HookDescription& each : describe_hooks(options)) {
     if (each.name != name) continue;
     rename_in(each.verdict, each.path, path);
@@ -65,7 +65,7 @@ HookDescription describe(const std::string& directory, const std::string& name, 
   HookDescription none;
   none.name = name;
   none.path = path;
-  none.verdict = path + " is no hook: its name must end in .so";
+  none.verdict = path + " is not a hook: its name must end in .so";
   return none;
 }
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// subject.h - the module under test, from its file, and a directory that goes when the test is over.
+// subject.h - the module under test, read from its file, and a temporary directory for the test.
 //
 // Threading: thread-compatible.
 
@@ -14,7 +14,7 @@ namespace agentd::validation {
 
 class Workbench {
  public:
-  // Reads FILE and the sidecar beside it. kNotFound, kInvalid: one sentence that names the file.
+  // Reads FILE and its sidecar. kNotFound, kInvalid: one sentence that names the file.
   static Result<std::unique_ptr<Workbench>> open(const std::string& path, const std::string& config_json,
                                                  const std::string& worker);
   ~Workbench();
@@ -22,14 +22,14 @@ class Workbench {
   Workbench& operator=(const Workbench&) = delete;
 
   const Subject& subject() const { return subject_; }
-  // The hook is judged as one that runs there; a check has that time for each of its steps.
+  // Sets where the hook would run, and the time that each step of a check has.
   void judge_for(Isolation profile, Milliseconds patience) {
     subject_.profile = profile;
     subject_.patience = patience;
   }
-  // What the host says of the file without running it; its path is that of the file.
+  // The host's description of the file without running it, with the file's path.
   const HookDescription& description() const { return description_; }
-  // Empties the directory that the module works in: what one check leaves is not there for the next.
+  // Empties the module's working directory between checks.
   void tidy() const;
 
  private:
@@ -38,7 +38,7 @@ class Workbench {
   Subject subject_;
   HookDescription description_;
   std::string root_;
-  UniqueFd lock_;  // on root_: who finds it unlocked may remove it
+  UniqueFd lock_;  // on root_: an unlocked one may be removed
 };
 
 }  // namespace agentd::validation

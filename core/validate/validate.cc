@@ -17,8 +17,8 @@ namespace {
 
 constexpr std::uint64_t kMemoryMax = 1u << 30;
 constexpr std::uint16_t kIsolationGroup = 7;  // its checks enter their cage themselves
-constexpr int kStepsMax = 10;                 // as many steps may take all the time of a step
-// Without these nothing after them can be judged.
+constexpr int kStepsMax = 10;                 // a check may take this many times the time of a step
+// If one of these fails, no later rule can be checked.
 constexpr std::uint16_t kFirst[] = {101, 104, 201, 202, 209};
 
 int worth(Finding finding) {
@@ -70,7 +70,7 @@ class Validation {
   }
 
   static RuleResult out_of_profile(std::uint16_t number) {
-    RuleResult out{number, Finding::kSkipped, "it does not matter in a worker process"};
+    RuleResult out{number, Finding::kSkipped, "not relevant in a worker process"};
     out.out_of_profile = true;
     return out;
   }
@@ -80,14 +80,14 @@ class Validation {
     return found != results_.end() && found->second.finding == Finding::kFail;
   }
 
-  // A rule that nobody asked for and that keeps those from being judged that somebody did.
+  // True for a failed rule that was not requested but prevents checking a requested one.
   bool hinders(std::uint16_t number) const {
     if (std::find(std::begin(kFirst), std::end(kFirst), number) == std::end(kFirst) || !failed(number)) return false;
     const std::uint16_t after = number == 104 ? 200 : number;  // the other rules of the file need no manifest
     return std::any_of(options_.rules.begin(), options_.rules.end(), [&](std::uint16_t each) { return each > after; });
   }
 
-  // Of several results of a rule the worst counts.
+  // The worst of a rule's results is kept.
   void note(RuleResult result) {
     const auto [place, is_new] = results_.emplace(result.rule, result);
     if (!is_new && worth(result.finding) > worth(place->second.finding)) place->second = std::move(result);
@@ -118,7 +118,7 @@ class Validation {
     for (const Check& check : members) {
       const bool any = std::any_of(check.covers.begin(), check.covers.end(),
                                    [&](std::uint16_t number) { return wanted(number) && in_profile(number); });
-      // Whether there is an instance is asked in any case: the rest depends on it.
+      // Loading and making an instance are always checked: other checks depend on them.
       const bool decides = check.covers.front() == 209 || check.covers.front() == 201;
       if (cancel_.cancelled() || (!any && !decides)) continue;
       if (const std::uint16_t since = obstacle(check); since != 0) {
@@ -129,7 +129,7 @@ class Validation {
     }
   }
 
-  // The rule whose failure keeps the check from being made; 0 = none.
+  // The rule whose failure prevents the check; 0 = none.
   std::uint16_t obstacle(const Check& check) const {
     const bool is_load = check.covers.front() == 201 || check.covers.front() == 106;
     for (const std::uint16_t number : kFirst) {
@@ -149,13 +149,13 @@ class Validation {
         [&](int report) {
           const Subject& subject = bench_.subject();
           if (::chdir(subject.directory.c_str()) != 0) return 1;
-          // Where a host runs the module first in a worker, it must be able to start one.
+          // These checks start a worker, which a cage would prevent.
           const bool by_host = check.covers.front() / 100 == kIsolationGroup;
           if (by_host) shed_environment();
           if (!by_host && !enter_cage(subject.manifest, subject.directory, subject.sealed, report)) return 1;
           Reporter out(report);
           check.run(bench_.subject(), out);
-          // Threads and exit handlers of the module have no say here.
+          // The module's threads and exit handlers must not interfere here.
           return 0;
         },
         limits, clock_, cancel_);
@@ -177,7 +177,7 @@ class Validation {
     if (end.exit_code == 0) out.push_back({310, Finding::kOk, "it ends"});
   }
 
-  // Everything up to that number stands now.
+  // Results up to that number are final.
   void tell(std::uint16_t last) {
     for (auto& [number, result] : results_)
       if (number <= last && number > told_ && (wanted(number) || hinders(number))) heard_(result);

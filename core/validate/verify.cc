@@ -13,7 +13,7 @@ namespace {
 
 constexpr std::uint64_t kModuleBytesMax = 256u << 20;
 
-// Empty = all is well; else what ends the sentence "PATH ...".
+// Empty if valid; otherwise the reason, which completes the sentence "PATH ...".
 std::string negotiate(const SealedFile& file, const Manifest& manifest) {
   const auto entry = open_module(UniqueFd(file.fd.get()), file.path);
   if (!entry) return entry.error().message;
@@ -29,7 +29,7 @@ std::string negotiate(const SealedFile& file, const Manifest& manifest) {
 Result<void> verify_module(const VerifyRequest& request, const Manifest& manifest, const Clock& clock) {
   AGENTD_TRY(const std::string bytes, read_file(request.path, kModuleBytesMax));
   if (!request.digest.empty() && hex(sha256(bytes)) != request.digest)
-    return Error{Code::kConflict, request.path + " was changed just now: look at it again"};
+    return Error{Code::kConflict, request.path + " was changed just now: check it again"};
   NullLog log;
   AGENTD_TRY(const SealedFile sealed, seal(bytes, request.path, request.private_copy_directory, log));
   ForkLimits limits;
@@ -43,11 +43,9 @@ Result<void> verify_module(const VerifyRequest& request, const Manifest& manifes
       limits, clock, CancelToken());
   discard(sealed);
   if (!end) return end.error();
-  // What it says counts only when its process ended in good order, too.
+  // The report is valid only if the process ended normally.
   if (end->exit_code != 0 || end->report.empty())
-    return Error{Code::kInvalid, request.path + " " + end->how() +
-                                     " while it was loaded: mend it, or "
-                                     "disable it"};
+    return Error{Code::kInvalid, request.path + " " + end->how() + " while it was loaded: fix it, or disable it"};
   if (end->report == "=") return {};
   return Error{Code::kInvalid, request.path + " " + one_line(end->report.substr(1), 1000)};
 }

@@ -466,7 +466,8 @@ TEST_F(NamedGuards, ThatGuardNothingAreToldByDoctorToo) {
   put("gate.yaml", "on: before_tool_call\nshadow: true\ndo: block\n");
   program_.config("hooks: {guards: [gate]}\n");
   const Finished said = program_.run({"doctor"});
-  EXPECT_TRUE(has(said.out, "  BROKEN  gate: ") && has(said.out, "gate guards nothing: it runs in shadow mode")) << said.out;
+  EXPECT_TRUE(has(said.out, "  BROKEN  gate: ") && has(said.out, "gate guards nothing: it runs in shadow mode"))
+      << said.out;
   EXPECT_EQ(said.code, 1) << said.out;
 }
 

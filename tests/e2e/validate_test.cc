@@ -171,7 +171,8 @@ TEST(Validate, BundledPluginsPass) {
     const std::string config = name == "audit_log" ? "{\"path\":\"" + path + "\"}" : "{}";
     const Finished ran =
         program.run({"hooks", "validate", std::string(AGENTD_BUNDLED) + "/" + name + ".so", "--config", config});
-    EXPECT_EQ(ran.out.find("A402  it answers only what the event allows: it failed"), std::string::npos) << ran.out;
+    EXPECT_EQ(ran.out.find("A402  it returns only actions that the event allows: it failed"), std::string::npos)
+        << ran.out;
     EXPECT_NE(ran.out.find("judged as a hook in agentd's own process"), std::string::npos) << ran.out;
     EXPECT_EQ(ran.code, 0) << name << "\n" << ran.out << ran.err;
   }
@@ -253,7 +254,7 @@ TEST(Validate, WhatIsNoLibraryIsOneSentenceAndNothingElseIsJudged) {
   expect_no_module(program, program.file("fixed.so", fixed),
                    "is an ELF file but no shared library: link it with -shared");
   expect_no_module(program, std::filesystem::read_symlink("/proc/self/exe"),
-                   "is a program and no shared library: link it with -shared, or check it as an executable "
+                   "is a program, not a shared library: link it with -shared, or  check it as an executable "
                    "hook with 'agentd hooks test'");
   std::string foreign = *whole;
   foreign[18] = 22;  // EM_S390
