@@ -12,7 +12,7 @@ namespace agentd {
 namespace {
 
 constexpr std::uint64_t kNoteBytesMax = 1u << 20;  // of one segment or section
-constexpr std::uint32_t kHeadersMax = 4096;        // program or section headers looked at
+constexpr std::uint32_t kHeadersMax = 4096;        // limit for program and section headers
 
 constexpr std::uint32_t kSegmentNote = 4;  // PT_NOTE
 constexpr std::uint32_t kSectionNote = 7;  // SHT_NOTE
@@ -52,7 +52,7 @@ std::string machine_name(std::uint16_t machine) {
 
 std::size_t padded(std::size_t bytes, std::size_t align) { return (bytes + align - 1) & ~(align - 1); }
 
-// The manifest among the notes of one segment.
+// Finds the manifest in the notes of one segment.
 std::optional<std::string> find_note(std::string_view notes, std::size_t align) {
   constexpr std::string_view kOwner(AGENTD_NOTE_OWNER, sizeof(AGENTD_NOTE_OWNER));
   while (notes.size() >= 12) {
@@ -67,7 +67,7 @@ std::optional<std::string> find_note(std::string_view notes, std::size_t align) 
   return {};
 }
 
-// Where the fields of a header table lie, for each of the two classes of ELF.
+// The layout of the header tables in each of the two ELF classes.
 struct Layout {
   std::size_t word, header_bytes;
   std::size_t phoff, shoff, phentsize, shentsize;  // in the file header; counts follow their sizes
@@ -90,7 +90,7 @@ class Elf {
     return search(table(layout_.shoff, layout_.shentsize, layout_.sh_bytes), kSectionNote, 4, layout_.sh_offset,
                   layout_.sh_size, layout_.sh_align);
   }
-  // True when everything that the program headers map lies in the file.
+  // True if everything that the program headers map is in the file.
   bool is_whole() const {
     const Table headers = table(layout_.phoff, layout_.phentsize, layout_.ph_bytes);
     if (headers.count == 0) return false;
@@ -155,14 +155,14 @@ Result<ModuleScan> scan_elf(const ModuleBytes& bytes) {
   const bool is64 = bytes.read(0, std::span(header).first(5)) && header[4] == 2;
   const Layout& layout = is64 ? kLayout64 : kLayout32;
   if (!bytes.read(0, std::span(header).first(layout.header_bytes)))
-    return Error{Code::kInvalid, "is cut off: copy the file again"};
+    return Error{Code::kInvalid, "is truncated: copy the file again"};
   ModuleScan out;
   if (header[5] != 1) {
     out.obstacle = "is built for a big-endian machine: rebuild it for " + machine_name(kOwnMachine);
     return out;
   }
   if (u16_at(header, 16) != kTypeShared)
-    return Error{Code::kInvalid, "is an ELF file but no shared library: link it with -shared"};
+    return Error{Code::kInvalid, "is an ELF file but not a shared library: link it with -shared"};
   const Elf elf(bytes, header, layout);
   out.manifest = elf.by_segments();
   if (!out.manifest) out.manifest = elf.by_sections();
@@ -170,7 +170,7 @@ Result<ModuleScan> scan_elf(const ModuleBytes& bytes) {
   if (machine != kOwnMachine || is64 != kOwnIs64)
     out.obstacle = "is built for " + machine_name(machine) + ": rebuild it for " + machine_name(kOwnMachine);
   else if (!elf.is_whole())
-    out.obstacle = "is cut off: copy the file again";
+    out.obstacle = "is truncated: copy the file again";
   return out;
 }
 
@@ -188,7 +188,7 @@ Result<ModuleScan> scan_module(const ModuleBytes& bytes) {
     return out;
   }
   if (long_enough && std::string_view(magic.data(), 2) == "MZ") return scan_pe(bytes);
-  return Error{Code::kInvalid, "is no shared library, whatever its name says"};
+  return Error{Code::kInvalid, "is not a shared library despite its name"};
 }
 
 }  // namespace agentd

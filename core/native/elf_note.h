@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// elf_note.h - the manifest of a hook module, read out of its bytes; no byte of the module runs.
+// elf_note.h - reads a hook module's manifest from its bytes; no byte of the module runs.
 //
-// Where it is: ELF note "agentd" type 1, found through the program headers or, if a linker made
-// none, through the section headers; a PE file is handed to pe_section.h. Every offset and length
-// in the file is taken for hostile: any bytes give an answer.
+// The manifest is the ELF note "agentd" type 1, found through the program headers or, if the linker made none, through
+// the section headers. A PE file is passed to pe_section.h. Every offset and length in the file is treated as hostile.
 //
 // Threading: a pure function.
 
@@ -13,7 +12,7 @@
 
 namespace agentd {
 
-// kInvalid: the file is no shared library; the message ends the sentence "FILE ...".
+// kInvalid: the file is not a shared library; the message completes the sentence "FILE ...".
 Result<ModuleScan> scan_module(const ModuleBytes& bytes);
 
 }  // namespace agentd

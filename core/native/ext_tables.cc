@@ -25,7 +25,7 @@ constexpr std::uint64_t kOutputMax = 64u << 20;
 constexpr Milliseconds kCommandTime{120'000};
 constexpr std::size_t kProcessOptionsFirstBytes = 64;  // of release 1.0
 
-// One call of a table: the slot of its token, and the way results and errors go back.
+// One call of a table: the slot of its token, and how results and errors are returned.
 class Ask {
  public:
   Ask(ExtTables::Shared& shared, agentd_token token)
@@ -45,10 +45,10 @@ class Ask {
   T* make(std::size_t count = 1) const {
     return static_cast<T*>(slot_->allocate(token_, sizeof(T) * std::max<std::size_t>(count, 1), alignof(T)));
   }
-  // Null ptr when there is no memory or the token has ended meanwhile.
+  // Null ptr if memory is short or the token has ended.
   agentd_str copy(std::string_view text) const { return slot_->copy(token_, text); }
 
-  // The call's directory, else the first root.
+  // The call's working directory, or else the first root.
   std::string cwd() const {
     const Dispatch* const dispatch = slot_->dispatch();
     if (dispatch != nullptr && dispatch->envelope != nullptr && dispatch->envelope->cwd.len != 0)
@@ -83,7 +83,7 @@ agentd_status AGENTD_CALL workspace_read(const agentd_workspace* table, agentd_t
   ExtTables::Shared& shared = shared_of(table);
   const Ask ask(shared, token);
   if (ask.stale()) return AGENTD_E_NOT_FOUND;
-  if (out == nullptr || !is_text(path)) return ask.bad("workspace.read needs a path and a place for the text");
+  if (out == nullptr || !is_text(path)) return ask.bad("workspace.read needs a path and a pointer for the text");
   const std::uint64_t most = limit == 0 ? kReadDefault : std::min(limit, kReadMax);
   std::uint64_t size = 0;
   auto text = shared.workspace.read(ask.absolute(view_of(path)), offset, most, &size);
@@ -134,7 +134,7 @@ agentd_status AGENTD_CALL workspace_list(const agentd_workspace* table, agentd_t
   ExtTables::Shared& shared = shared_of(table);
   const Ask ask(shared, token);
   if (ask.stale()) return AGENTD_E_NOT_FOUND;
-  if (out == nullptr || !is_text(path)) return ask.bad("workspace.list needs a path and a place for the list");
+  if (out == nullptr || !is_text(path)) return ask.bad("workspace.list needs a path and a pointer for the list");
   const std::uint32_t most = limit == 0 ? kListDefault : std::min(limit, kListMax);
   auto listing = shared.workspace.list(ask.absolute(view_of(path)), depth, most);
   if (!listing) return ask.fail(listing.error());
@@ -155,15 +155,15 @@ Result<ProcessRequest> request_of(const agentd_process_options& options, const A
   const agentd_list& argv = options.argv;
   if (argv.first == nullptr || argv.count == 0 || argv.count > kArgumentsMax || argv.stride < sizeof(agentd_str) ||
       argv.stride > kRecordBytesMax)
-    return Error{Code::kInvalid, "process.run needs a list of arguments, the program first"};
+    return Error{Code::kInvalid, "process.run needs a list of arguments that begins with the program"};
   if (!is_text(options.cwd) || !is_text(options.input))
-    return Error{Code::kInvalid, "process.run got a text without bytes"};
+    return Error{Code::kInvalid, "process.run got a text whose pointer is null"};
   ProcessRequest request;
   const auto* at = static_cast<const char*>(argv.first);
   for (std::uint32_t i = 0; i < argv.count; ++i, at += argv.stride) {
     agentd_str text{};
     std::memcpy(&text, at, sizeof(text));
-    if (!is_text(text)) return Error{Code::kInvalid, "process.run got an argument without bytes"};
+    if (!is_text(text)) return Error{Code::kInvalid, "process.run got an argument whose pointer is null"};
     request.argv.emplace_back(view_of(text));
   }
   request.cwd = ask.absolute(view_of(options.cwd));
@@ -189,7 +189,7 @@ agentd_status AGENTD_CALL process_run(const agentd_process* table, agentd_token 
   ExtTables::Shared& shared = *reinterpret_cast<const ExtTables::ProcessTable*>(table)->shared;
   const Ask ask(shared, token);
   if (ask.stale()) return AGENTD_E_NOT_FOUND;
-  if (options == nullptr || out == nullptr) return ask.bad("process.run needs options and a place for the result");
+  if (options == nullptr || out == nullptr) return ask.bad("process.run needs options and a pointer for the result");
   auto known = normalise<agentd_process_options>(options, kProcessOptionsFirstBytes, "the options of process.run");
   if (!known) return ask.fail(known.error());
   auto request = request_of(*known, ask);

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// ext_tables.h - agentd.workspace/1 and agentd.process/1 as C tables in front of core/process.
+// ext_tables.h - agentd.workspace/1 and agentd.process/1 as C tables over core/process.
 //
-// Results live in the memory of the token that they were asked with. An error's text becomes the text of
-// the call, so that a hook which passes the status on says why.
+// Results are in the memory of the calling token. An error's text becomes the text of the call, so that a hook which
+// returns the status also reports the reason.
 //
 // Threading: the tables may be called from any thread.
 
@@ -18,7 +18,7 @@ namespace agentd {
 
 class ExtTables {
  public:
-  // All of them outlive the tables.
+  // The arguments must outlive the tables.
   ExtTables(TokenTable& tokens, Workspace& workspace, const Clock& clock);
   ExtTables(const ExtTables&) = delete;
   ExtTables& operator=(const ExtTables&) = delete;
@@ -31,7 +31,7 @@ class ExtTables {
     Workspace& workspace;
     const Clock& clock;
   };
-  // The table is the first member, so that the pointer which a plugin hands over leads to the rest.
+  // `table` is the first member, so that the plugin's pointer leads to the rest.
   struct WorkspaceTable {
     agentd_workspace table;
     Shared* shared;

@@ -18,7 +18,7 @@ namespace {
 constexpr std::size_t kIdBytesMax = 256;
 constexpr std::size_t kListMax = 256;
 constexpr std::size_t kDepthMax = 64;
-// The first two say what the hook is for, the others open what is closed to a worker.
+// The first two state the hook's purpose, the others open what is otherwise closed to a worker.
 constexpr std::string_view kCapabilities[] = {"gate", "redact", "network", "processes", "files:read", "files:write"};
 
 bool contains(const std::vector<std::string>& list, std::string_view what) {
@@ -29,7 +29,7 @@ Error wrong(std::string_view key, std::string_view what) {
   return {Code::kInvalid, "bad manifest: " + std::string(key) + " " + std::string(what)};
 }
 
-// Ids appear in file names, log lines and terminals.
+// Ids appear in file names, log lines and terminals, so only plain ASCII is allowed.
 bool is_plain(std::string_view text) {
   return !text.empty() && text.size() <= kIdBytesMax && std::all_of(text.begin(), text.end(), [](char c) {
     return c > ' ' && c != '\x7f' && c != '"' && c != '\\' && static_cast<unsigned char>(c) < 0x80;
@@ -65,7 +65,7 @@ Result<std::vector<std::string>> services(JsonView root, std::string_view key) {
   return out;
 }
 
-// "1.7"; both numbers below 65536.
+// Parses "1.7"; both numbers below 65536.
 bool parse_abi(std::string_view abi, std::uint32_t& major, std::uint32_t& minor) {
   const std::size_t dot = abi.find('.');
   if (dot == std::string_view::npos) return false;
@@ -76,7 +76,7 @@ bool parse_abi(std::string_view abi, std::uint32_t& major, std::uint32_t& minor)
   return part(abi.substr(0, dot), major) && part(abi.substr(dot + 1), minor);
 }
 
-// How deep the brackets go; a reader of the document recurses that far.
+// The nesting depth; a JSON reader recurses that far.
 std::size_t depth_of(std::string_view json) {
   std::size_t depth = 0, deepest = 0;
   bool in_text = false;
@@ -123,7 +123,7 @@ std::string capability_warning(const Manifest& manifest) {
   const bool one = unknown.size() == 1;
   const std::vector<std::string> known(std::begin(kCapabilities), std::end(kCapabilities));
   return "asks for the unknown " + std::string(one ? "capability " : "capabilities ") + join(unknown, ", ") +
-         ", which " + (one ? "opens" : "open") + " nothing: there are " + join(known, ", ");
+         ", which " + (one ? "opens" : "open") + " nothing; known are " + join(known, ", ");
 }
 
 std::string canonical_service(std::string_view name) {
@@ -147,7 +147,7 @@ Result<Manifest> parse_manifest(std::string_view json) {
   auto document = JsonDocument::parse(json);
   if (!document) return document.error().with_context("bad manifest");
   const JsonView root = document->root();
-  if (!root.is_object()) return Error{Code::kInvalid, "bad manifest: it is no JSON object"};
+  if (!root.is_object()) return Error{Code::kInvalid, "bad manifest: it is not a JSON object"};
   Manifest out;
   AGENTD_TRY(out.id, text(root, "id", true));
   if (!is_plain(out.id)) return wrong("id", "must be letters, digits, dots and dashes");
@@ -168,11 +168,11 @@ Result<Manifest> parse_manifest(std::string_view json) {
 
 namespace {
 
-// What to do about a service that nobody offers: mend its name, or update.
+// The advice for an unavailable service: fix its name, or update.
 std::string service_meant(const std::string& name, const HostOffer& offer) {
   constexpr std::string_view kOurs = "agentd.";
   if (!name.starts_with(kOurs)) return "update agentd";
-  std::vector<std::string> known;  // without what all of them begin with
+  std::vector<std::string> known;  // without the common prefix
   for (const auto* const ids : {&offer.services, &offer.drafts})
     for (const std::string& id : *ids)
       if (id.starts_with(kOurs)) known.push_back(id.substr(kOurs.size()));
@@ -186,7 +186,8 @@ std::string verdict_of(const Manifest& manifest, const HostOffer& offer) {
   const std::string theirs = abi_text(manifest.abi_major, manifest.abi_minor);
   const std::string ours = abi_text(AGENTD_ABI_MAJOR, AGENTD_ABI_MINOR);
   if (manifest.abi_major < AGENTD_ABI_MAJOR)
-    return "is built for an ABI that is gone (abi " + theirs + ", this agentd has " + ours + "): rebuild it";
+    return "is built for an ABI that is no longer supported (abi " + theirs + ", this agentd has " + ours +
+           "): rebuild it";
   if (manifest.abi_major > AGENTD_ABI_MAJOR || manifest.abi_minor > AGENTD_ABI_MINOR)
     return "needs a newer agentd (abi " + theirs + ", this one has " + ours + ")";
   for (const std::string& each : manifest.required)
@@ -194,7 +195,7 @@ std::string verdict_of(const Manifest& manifest, const HostOffer& offer) {
       return "asks for the unknown service " + each + ": " + service_meant(each, offer);
   for (const std::string& each : manifest.required)
     if (offer.drafts.contains(each) && !contains(manifest.drafts, each))
-      return "requires the draft " + each + " without listing it: rebuild it with " + each + " under drafts";
+      return "requires the draft " + each + " without listing it as a draft: rebuild it with " + each + " under drafts";
   return "ok";
 }
 

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// module_bytes.h - the bytes of a module file at random, and what a scan of them finds.
+// module_bytes.h - random access to a module file, and the result of a scan.
 //
-// The scanners of ELF and of PE files read through it: every offset and length in a file is taken
-// for hostile.
+// The scanners of ELF and PE files read through it; every offset and length in a file is treated as hostile.
 //
 // Threading: pure functions; FileBytes is thread-compatible.
 
@@ -19,7 +18,7 @@ class ModuleBytes {
  public:
   virtual ~ModuleBytes() = default;
   virtual std::uint64_t size() const = 0;
-  // Fills `out` from `offset`; false when not all of it lies in the file.
+  // Fills `out` from `offset`; false if it is not all within the file.
   virtual bool read(std::uint64_t offset, std::span<char> out) const = 0;
 };
 
@@ -33,10 +32,10 @@ class MemoryBytes final : public ModuleBytes {
   std::string_view bytes_;
 };
 
-// Reads what is asked for and nothing else; the head of the file is read once.
+// Reads only the requested bytes; the head of the file is read once.
 class FileBytes final : public ModuleBytes {
  public:
-  // The descriptor is borrowed; `size` is that of the file.
+  // Borrows the descriptor; `size` is the file's.
   FileBytes(int fd, std::uint64_t size);
   std::uint64_t size() const override { return size_; }
   bool read(std::uint64_t offset, std::span<char> out) const override;
@@ -48,15 +47,14 @@ class FileBytes final : public ModuleBytes {
 };
 
 struct ModuleScan {
-  // What keeps the file from being loaded here whatever its manifest says: "is built for AArch64,
-  // ...". Empty = nothing.
+  // Why the file cannot be loaded here, whatever its manifest says: "is built for AArch64, ...". Empty = no obstacle.
   std::string obstacle;
-  std::optional<std::string> manifest;  // JSON text as it is in the file
+  std::optional<std::string> manifest;  // JSON text as in the file
 };
 
-constexpr std::uint64_t kManifestBytesMax = 1u << 18;  // a text that large is no manifest
+constexpr std::uint64_t kManifestBytesMax = 1u << 18;  // a larger text is not a manifest
 
-// Little-endian numbers out of a piece that was read whole.
+// A little-endian number at `at` in a piece that was read completely.
 std::uint64_t little_endian(std::span<const char> piece, std::size_t at, std::size_t bytes);
 inline std::uint16_t u16_at(std::span<const char> piece, std::size_t at) {
   return static_cast<std::uint16_t>(little_endian(piece, at, 2));

@@ -23,7 +23,7 @@ NativePlugin::NativePlugin(const HookFile& file, Manifest manifest, const Plugin
       clock_(environment.clock),
       log_(environment.log) {}
 
-// The last pin may be gone on any thread, long after the host has forgotten the instance.
+// The last reference may be released on any thread, long after the host has dropped the instance.
 NativePlugin::~NativePlugin() {
   if (auto ended = destroy(); !ended) log_.write(LogLevel::kError, name_, ended.error().message);
   if (context_ && (leaks_ || context_->gave_up())) PluginContext::abandon(std::move(context_));
@@ -33,20 +33,20 @@ Result<std::shared_ptr<NativePlugin>> NativePlugin::load(const HookFile& file, S
                                                          Grants grants, const PluginConfig& config,
                                                          const PluginEnvironment& environment) {
   const std::string digest = sealed.digest;
-  // Around all that runs here before the instance stands; without one where nothing can be written.
+  // The marker covers all module code that runs until the instance exists; if it cannot be written, there is none.
   const Result<Quarantine::Marker> marker = environment.quarantine == nullptr
                                                 ? Quarantine::Marker()
                                                 : environment.quarantine->mark(file.name, file.path, digest);
   if (!marker) environment.log.write(LogLevel::kInfo, "host", marker.error().message);
   auto entry = open_module(std::move(sealed.fd), sealed.path);
-  discard(sealed);  // mapped or not, a copy's name is of no more use
+  discard(sealed);  // the name of a private copy is not needed after the mapping
   if (!entry) return at(file.path, entry.error());
   std::shared_ptr<NativePlugin> plugin(new NativePlugin(file, std::move(manifest), config, environment));
   auto record = read_plugin(*entry);
   if (!record) return at(file.path, record.error());
   plugin->record_ = std::move(*record);
   if (plugin->record_.id != plugin->manifest_.id)
-    return Error{Code::kInvalid, file.path + " says it is " + plugin->record_.id + ", its manifest says " +
+    return Error{Code::kInvalid, file.path + " has the id " + plugin->record_.id + ", but its manifest has " +
                                      plugin->manifest_.id + ": give both the same id and rebuild it"};
   if (plugin->record_.plugin.concurrency != AGENTD_CONCURRENT) plugin->turn_ = std::make_shared<TimedMutex>();
   plugin->context_ = std::make_unique<PluginContext>(
@@ -70,7 +70,7 @@ Result<void> NativePlugin::create(const PluginConfig& config) {
                         [&](const agentd_call* call) { return status = record_.plugin.create(call, &self_); });
   if (!answer) {
     if (status == AGENTD_E_ARG) tell_refusal(config, identity().name, answer.error());
-    // Nothing is destroyed that create() refused; what it has started ends all the same.
+    // An instance that create() refused is not destroyed, but tasks that it started end.
     if (auto ended = end_tasks("destroy()"); !ended) log_.write(LogLevel::kError, name_, ended.error().message);
     return answer.error();
   }
@@ -112,7 +112,7 @@ Result<ToolOutcome> NativePlugin::call_tool(const PluginTool& tool, const ToolCa
                                             const CancelToken& cancel, Deadline deadline) {
   if (!turn_) return context_->call_tool(tool, self_, call, conversation, cancel, deadline);
   std::unique_lock lock(*turn_, std::defer_lock);
-  // In slices, so that a cancelled call does not stand in the queue.
+  // Waits in slices, so that a cancelled call leaves the queue.
   constexpr Milliseconds kSlice{20};
   while (!lock.try_lock_for(std::min(kSlice, deadline.left(clock_)))) {
     if (cancel.cancelled()) return Error{Code::kCancelled, call.name + " was cancelled"};
@@ -153,7 +153,7 @@ Result<void> NativePlugin::load_state(std::string_view state, std::string_view p
   return {};
 }
 
-// What still runs in the instance may use all that it has.
+// A running task may still use the instance and everything it refers to.
 void NativePlugin::keep_instance() {
   leaks_ = true;
   keep_for_ever(std::shared_ptr<const void>(self_, [](const void*) {}));
@@ -167,8 +167,8 @@ Result<void> NativePlugin::end_tasks(const std::string& stage) {
   for (const std::string& each : left) names += (names.empty() ? "" : ", ") + each;
   return Error{Code::kBusy, path_ + ": the task" + (left.size() == 1 ? " " : "s ") + names + " of the hook " + name_ +
                                 " did not end within " + std::to_string(kControlTime.count() / 1000) + " s after " +
-                                (left.size() == 1 ? "it was" : "they were") + " told to: " + stage +
-                                " is not called, and what the hook uses stays in " +
+                                (left.size() == 1 ? "it was" : "they were") + " cancelled: " + stage +
+                                " is not called, and the hook's data stays in " +
                                 "memory until agentd ends; a task must return when live->cancel is set"};
 }
 
@@ -180,9 +180,9 @@ Result<void> NativePlugin::destroy() {
   AGENTD_TRY_VOID(end_tasks("destroy()"));
   if (stuck) {
     keep_instance();
-    return Error{Code::kBusy, path_ + ": a call of the hook " + name_ +
-                                  " never ended: destroy() is not called, and what the hook uses stays in "
-                                  "memory until agentd ends"};
+    return Error{Code::kBusy,
+                 path_ + ": a call of the hook " + name_ +
+                     " never ended: destroy() is not called, and the hook's data stays in memory until agentd ends"};
   }
   if (record_.plugin.destroy == nullptr) return {};
   auto answer = context_->control(AGENTD_EVENT_DESTROY, nullptr, Deadline::after(clock_, kControlTime),

@@ -2,8 +2,8 @@
 #pragma once
 // native_plugin.h - one instance of a native module: created, subscribed, destroyed.
 //
-// Threading: made on one thread; the rest is immutable after load, but for destroy(), which the last who lets the
-// instance go calls unless somebody has before.
+// Threading: made on one thread and immutable after load(), except for destroy(), which the last owner calls unless it
+// was called before.
 
 #include <agentd/hook_abi.h>
 
@@ -27,8 +27,8 @@ namespace agentd {
 
 class NativePlugin final : public Plugin {
  public:
-  // Loads the module of `sealed`, the bytes of `file`, and makes an instance. Errors are whole sentences
-  // that name the file; after one of them nothing of the plugin is subscribed.
+  // Loads the module in `sealed`, the bytes of `file`, and makes an instance. Errors are complete sentences that name
+  // the file; after an error nothing of the plugin is subscribed.
   static Result<std::shared_ptr<NativePlugin>> load(const HookFile& file, SealedFile sealed, Manifest manifest,
                                                     Grants grants, const PluginConfig& config,
                                                     const PluginEnvironment& environment);
@@ -56,7 +56,7 @@ class NativePlugin final : public Plugin {
   NativePlugin(const HookFile& file, Manifest manifest, const PluginConfig& config,
                const PluginEnvironment& environment);
   Result<void> create(const PluginConfig& config);
-  // An error says which tasks did not end; the instance is leaked then.
+  // The error names the tasks that did not end; the instance is then leaked.
   Result<void> end_tasks(const std::string& stage);
   void keep_instance();
 
@@ -72,7 +72,7 @@ class NativePlugin final : public Plugin {
   std::unique_ptr<PluginContext> context_;
   void* self_ = nullptr;
   bool created_ = false;
-  bool leaks_ = false;  // a task goes on: nothing that it may use is freed
+  bool leaks_ = false;  // a task still runs: nothing that it may use is freed
   // Shared with the subscriptions of published snapshots; null for a concurrent plugin.
   std::shared_ptr<TimedMutex> turn_;
 };

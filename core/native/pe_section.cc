@@ -7,10 +7,10 @@
 namespace agentd {
 namespace {
 
-constexpr std::uint64_t kStartAt = 0x3c;  // where the file says where its PE header is
+constexpr std::uint64_t kStartAt = 0x3c;  // offset of the PE header's offset
 constexpr std::size_t kHeaderBytes = 24;  // "PE\0\0" and the COFF header
 constexpr std::size_t kSectionBytes = 40;
-constexpr std::uint32_t kSectionsMax = 96;  // what Windows itself loads
+constexpr std::uint32_t kSectionsMax = 96;  // the limit of Windows' loader
 constexpr std::uint16_t kIsDll = 0x2000;
 constexpr std::string_view kSection(".agentd\0", 8);
 
@@ -28,10 +28,10 @@ std::string machine_name(std::uint16_t machine) {
   return "machine number " + std::to_string(machine);
 }
 
-// The text of one section; a text without its NUL ends where the section ends.
+// The text of one section, up to its NUL or the section's end.
 std::optional<std::string> read_text(const ModuleBytes& bytes, std::span<const char> section) {
   const std::uint32_t in_memory = u32_at(section, 8), in_file = u32_at(section, 16);
-  // Linkers pad what is in the file; those that keep no size in memory write 0.
+  // Linkers pad the size in the file; linkers that record no size in memory write 0.
   const std::uint32_t size = in_memory == 0 ? in_file : std::min(in_memory, in_file);
   const std::uint64_t offset = u32_at(section, 20);
   if (size > kManifestBytesMax || offset > bytes.size() || size > bytes.size() - offset) return {};
@@ -54,14 +54,14 @@ std::optional<std::string> find_section(const ModuleBytes& bytes, std::uint64_t 
 }  // namespace
 
 Result<ModuleScan> scan_pe(const ModuleBytes& bytes) {
-  const Error none{Code::kInvalid, "is no shared library, whatever its name says"};
+  const Error none{Code::kInvalid, "is not a shared library despite its name"};
   std::array<char, kHeaderBytes> header{};
   if (!bytes.read(kStartAt, std::span(header).first(4))) return none;
   const std::uint64_t start = u32_at(header, 0);
-  if (!bytes.read(start, header)) return Error{Code::kInvalid, "is cut off: copy the file again"};
+  if (!bytes.read(start, header)) return Error{Code::kInvalid, "is truncated: copy the file again"};
   if (std::string_view(header.data(), 4) != std::string_view("PE\0\0", 4)) return none;
   if ((u16_at(header, 22) & kIsDll) == 0)
-    return Error{Code::kInvalid, "is a program for Windows and no shared library: link it with -shared"};
+    return Error{Code::kInvalid, "is a Windows program, not a shared library: link it with -shared"};
   ModuleScan out;
   out.obstacle = "is a module for Windows (" + machine_name(u16_at(header, 4)) +
                  "); this agentd loads ELF modules: rebuild it for Linux";

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// pe_section.h - the manifest of a module for Windows: the section .agentd of its PE file.
+// pe_section.h - reads the manifest of a Windows module: the section .agentd of its PE file.
 //
-// Such a module is never loaded here. It is read so that a hooks directory that travels between
-// machines is listed whole, with the id and the events of what cannot run.
+// Such a module is never loaded here. It is read so that a hooks directory shared between machines is listed
+// completely, with the ids and events of modules that cannot run.
 //
 // Threading: a pure function.
 
@@ -12,8 +12,8 @@
 
 namespace agentd {
 
-// REQUIRES: the file begins with "MZ". The scan always has an obstacle. kInvalid: the file is no
-// DLL; the message ends the sentence "FILE ...".
+// REQUIRES: the file begins with "MZ". The scan always has an obstacle. kInvalid: the file is not a DLL; the message
+// completes the sentence "FILE ...".
 Result<ModuleScan> scan_pe(const ModuleBytes& bytes);
 
 }  // namespace agentd

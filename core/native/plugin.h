@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// plugin.h - one instance of a native hook, wherever it runs: what the host and its tables see of it.
+// plugin.h - one instance of a native hook, wherever it runs, as the host and its tables see it.
 //
 // Threading: made, reloaded and destroyed on one thread at a time; the rest from any thread.
 
@@ -29,42 +29,43 @@ enum class Isolation : std::uint8_t {
   kProcessPerConversation  // one for each conversation
 };
 
-// What every plugin of a host shares; all of it outlives them.
+// Shared by all plugins of a host; all of it outlives them.
 struct PluginEnvironment {
   TokenTable& tokens;
   Services& services;
   const Clock& clock;
   Log& log;
   std::string private_copy_directory;
-  // Interfaces of the host's own, by id; given to plugins that are granted them.
+  // The host's own interfaces, by id; available to plugins that have a grant.
   std::vector<std::pair<std::string, const void*>> interfaces;
-  // What crashed us before, and is not loaded again; null = nothing is kept.
+  // Modules that crashed agentd and are not loaded again; null = no quarantine.
   std::shared_ptr<Quarantine> quarantine = nullptr;
 };
 
-// What the user's config says of one plugin.
+// The user's config of one plugin.
 struct PluginConfig {
   std::string config_json = "{}";  // hooks.NAME.config, one JSON object
   std::optional<FailurePolicy> on_failure;
   std::optional<bool> enabled;
-  std::optional<std::set<std::string>> grants;  // canonical ids; instead of the default
-  std::optional<Isolation> isolation;           // instead of the default
-  bool sandbox = true;                          // of a worker: what the manifest does not ask for is closed
-  // Told why, at load and on its thread, when create() does not take config_json (AGENTD_E_ARG); empty = nobody is.
+  std::optional<std::set<std::string>> grants;  // canonical ids; replace the default
+  std::optional<Isolation> isolation;           // replaces the default
+  bool sandbox = true;                          // for a worker: closes what the manifest does not ask for
+  // Called with the reason, at load and on the loading thread, when create() rejects config_json (AGENTD_E_ARG).
+  // Optional.
   std::function<void(const std::string& why)> refused{};
 };
 
-// Tells it; `why` is the error of create(), which begins with the hook's name.
+// Calls `refused`; `why` is the error of create(), which begins with the hook's name.
 void tell_refusal(const PluginConfig& config, const std::string& name, const Error& why);
 
-// The row's flags, and what its module's target minor adds to them.
+// The row's flags, and those that its module's target minor implies.
 std::uint16_t subscription_flags(const Manifest& manifest, std::uint16_t flags);
 
-// A gate or redactor fails closed unless the config says otherwise; `flags` are those of the row.
+// A gate or redactor fails closed unless the config says otherwise; `flags` are the row's.
 FailurePolicy failure_policy(const Manifest& manifest, std::uint16_t flags,
                              const std::optional<FailurePolicy>& configured);
 
-// For create(), destroy() and their like.
+// For create(), destroy() and similar calls.
 constexpr Milliseconds kControlTime{5'000};
 
 class Plugin : public std::enable_shared_from_this<Plugin> {
@@ -77,33 +78,33 @@ class Plugin : public std::enable_shared_from_this<Plugin> {
   virtual const PluginIdentity& identity() const = 0;
   virtual const Manifest& manifest() const = 0;
   virtual const Grants& grants() const = 0;
-  // Optional rows that were skipped and the like.
+  // Remarks such as skipped optional rows.
   virtual const std::vector<std::string>& notes() const = 0;
-  // True when core->query() answers for the id.
+  // True if core->query() returns a table for the id.
   virtual bool has_interface(std::string_view id) const = 0;
 
-  // For Dispatcher::publish(); they keep the plugin alive. A gate or redactor fails closed unless the config
-  // says otherwise.
+  // For Dispatcher::publish(); they keep the plugin alive. A gate or redactor fails closed unless the config says
+  // otherwise.
   virtual std::vector<Subscription> subscriptions() const = 0;
 
   virtual std::vector<PluginTool> tools() const = 0;
-  // One call at a time for a plugin that is not concurrent, its hooks included.
+  // A plugin that is not concurrent gets one call at a time, hook calls included.
   virtual Result<ToolOutcome> call_tool(const PluginTool& tool, const ToolCall& call, agentd_conv conversation,
                                         const CancelToken& cancel, Deadline deadline) = 0;
 
-  // For a hot reload: what the instance wants its successor to know; nullopt = it is stateless. Nobody calls it
-  // meanwhile that is not concurrent.
+  // For a hot reload: the state for the successor; nullopt = stateless. A plugin that is not concurrent gets no other
+  // call in the meantime.
   virtual Result<std::optional<std::string>> save_state() = 0;
-  // REQUIRES: a new instance that nobody calls yet.
+  // REQUIRES: a new instance without any calls so far.
   virtual Result<void> load_state(std::string_view state, std::string_view previous_version) = 0;
 
-  // Ends the instance; its subscriptions are skipped from now on. Calls after the first do nothing.
-  // REQUIRES: no call of it is running.
+  // Ends the instance; its subscriptions are then skipped. Further calls have no effect. REQUIRES: no call of it is
+  // running.
   virtual Result<void> destroy() = 0;
-  // Before destroy(): what need not be told of its end begins to end, and nobody waits for it.
-  // REQUIRES: no call of it is running.
+  // Called before destroy(): begins to end what needs no notification, without waiting. REQUIRES: no call of it is
+  // running.
   virtual void end_soon() {}
-  // False: destroy() has nobody to wait for who may take his time.
+  // False if destroy() does not wait for anything.
   virtual bool waits_to_end() const { return false; }
 };
 

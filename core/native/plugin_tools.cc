@@ -28,7 +28,7 @@ Result<ToolOutcome> PluginTools::call(const ToolCall& call, std::uint64_t conver
       const Deadline own = Deadline::after(clock_, each.tool.timeout);
       return plugin->call_tool(each, call, conversation, cancel, Deadline{std::min(own.at_ns, deadline.at_ns)});
     }
-  return Error{Code::kNotFound, "there is no tool " + call.name};
+  return Error{Code::kNotFound, "no tool is named " + call.name};
 }
 
 std::vector<std::string> PluginTools::duplicates() const {
@@ -38,7 +38,7 @@ std::vector<std::string> PluginTools::duplicates() const {
     for (const PluginTool& each : plugin->tools()) {
       const auto [owner, is_new] = owners.emplace(each.tool.name, plugin->identity().name);
       if (!is_new)
-        out.push_back("the tool " + each.tool.name + " of " + plugin->identity().name + " is hidden by the one of " +
+        out.push_back("the tool " + each.tool.name + " of " + plugin->identity().name + " is hidden by that of " +
                       owner->second + ": disable one of the two hooks");
     }
   return out;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// plugin_tools.h - the tools that the loaded plugins contribute, as one source.
+// plugin_tools.h - the tools of the loaded plugins, as one source.
 //
-// Plugins may add and remove tools at any time, so the list is made when it is asked for.
+// Plugins may add and remove tools at any time, so the list is made on request.
 //
 // Threading: as ToolSource.
 
@@ -19,17 +19,17 @@ namespace agentd {
 
 class PluginTools final : public ToolSource {
  public:
-  // `plugins` gives those of the moment in order of precedence, on any thread; a call keeps its own alive. Both
-  // outlive the source.
+  // `plugins` returns the current ones in order of precedence, on any thread; a call keeps its plugin alive. Both
+  // arguments outlive the source.
   using Plugins = std::function<std::vector<std::shared_ptr<Plugin>>()>;
   PluginTools(Plugins plugins, const Clock& clock);
 
-  // Of two tools with one name the first in order counts.
+  // If two tools have one name, the first in order is used.
   std::vector<Tool> tools() const override;
   Result<ToolOutcome> call(const ToolCall& call, std::uint64_t conversation, const CancelToken& cancel,
                            Deadline deadline) override;
 
-  // One sentence for each tool that is hidden by another plugin's.
+  // One sentence for each tool that another plugin's tool hides.
   std::vector<std::string> duplicates() const;
 
  private:
