@@ -109,7 +109,7 @@ agentd_status AGENTD_CALL workspace_read(const agentd_workspace* table, agentd_t
   Request request(state_of(table), token);
   if (request.stale()) return AGENTD_E_NOT_FOUND;
   if (out == nullptr || !is_text(path))
-    return request.fail(AGENTD_E_ARG, "workspace.read needs a path and a place for the text");
+    return request.fail(AGENTD_E_ARG, "workspace.read needs a path and a pointer for the text");
   ServiceArgs args = args_for(ServiceOp::kWorkspaceRead);
   args.text[0] = path;
   args.number[0] = offset;
@@ -150,7 +150,7 @@ agentd_status AGENTD_CALL workspace_list(const agentd_workspace* table, agentd_t
   Request request(state_of(table), token);
   if (request.stale()) return AGENTD_E_NOT_FOUND;
   if (out == nullptr || !is_text(path))
-    return request.fail(AGENTD_E_ARG, "workspace.list needs a path and a place for the list");
+    return request.fail(AGENTD_E_ARG, "workspace.list needs a path and a pointer for the list");
   ServiceArgs args = args_for(ServiceOp::kWorkspaceList);
   args.text[0] = path;
   args.number[0] = depth;
@@ -170,7 +170,7 @@ agentd_status AGENTD_CALL process_run(const agentd_process* table, agentd_token 
   Request request(state_of(table), token);
   if (request.stale()) return AGENTD_E_NOT_FOUND;
   if (options == nullptr || out == nullptr)
-    return request.fail(AGENTD_E_ARG, "process.run needs options and a place for the result");
+    return request.fail(AGENTD_E_ARG, "process.run needs options and a pointer for the result");
   ServiceArgs args = args_for(ServiceOp::kProcessRun);
   args.record[0] = options;
   const agentd_status status = request.run(args);

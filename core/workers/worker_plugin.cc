@@ -208,7 +208,7 @@ WorkerSetup WorkerPlugin::setup() const {
 
 Result<void> WorkerPlugin::check(const Booted& booted) const {
   if (booted.id != manifest_.id)
-    return Error{Code::kInvalid, "says it is " + booted.id + ", its manifest says " + manifest_.id +
+    return Error{Code::kInvalid, "has the id " + booted.id + ", but its manifest has " + manifest_.id +
                                      ": give both the same id and rebuild it"};
   return {};
 }

@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
-// audit_log: one JSON line for each event, appended to a file.
+// audit_log: appends one JSON line per event to a file.
 //
 // config:
-//   path       the file; absolute or ~/...; default $AGENTD_HOME/audit.jsonl or
-//   ~/.agent/audit.jsonl events     which events; default all but model_delta, whose text comes
-//   whole in after_model_call bodies     true: texts and tool inputs as well; default false, see
-//   line.h max_bytes  of one line, 1,024 to 1,048,576; default 16,384
-// It only observes and it never fails a run: when a line cannot be written, the log says so once,
-// and once more when writing works again.
+//   path       the file; absolute or ~/...; default $AGENTD_HOME/audit.jsonl or ~/.agent/audit.jsonl
+//   events     which events; default all but model_delta, whose text is complete in after_model_call
+//   bodies     true: texts and tool inputs too; default false, see line.h
+//   max_bytes  of one line, 1,024 to 1,048,576; default 16,384
+// It only observes and never fails a run: if a line cannot be written, the log says so once, and once more when writing
+// works again.
 
-#define AGENTD_TARGET_MINOR 1u  // calls that are refused belong into the file
+#define AGENTD_TARGET_MINOR 1u  // record refused calls too
 
 #include <agentd/hook.hpp>
 
@@ -46,7 +46,7 @@ struct Settings {
   LineOptions line;
 };
 
-using Wrong = std::optional<std::string>;  // the sentence for the user
+using Wrong = std::optional<std::string>;  // the message for the user
 
 std::string environment(const char* name) {
   const char* value = std::getenv(name);
@@ -111,14 +111,14 @@ Wrong default_path(Settings& out) {
   } else if (home.starts_with('/')) {
     out.path = home + "/.agent/audit.jsonl";
   } else {
-    return "there is no HOME to put the audit log into: set path";
+    return "HOME is not set, so the audit log has no place: set path";
   }
   return std::nullopt;
 }
 
 Wrong read_settings(std::string_view json, Settings& out) {
   const auto parsed = agentd::JsonDocument::parse(json.empty() ? "{}" : json);
-  if (!parsed) return "the config is no JSON: " + parsed.error().message;
+  if (!parsed) return "the config is not valid JSON: " + parsed.error().message;
   const JsonView root = parsed->root();
   if (!root.is_object() && !root.is_null()) return "the config must be an object with " + std::string(kKeys);
   for (std::size_t i = 0; root.is_object() && i < root.size(); ++i) {
@@ -159,12 +159,12 @@ class AuditLog {
     if ((settings_.events & bit(static_cast<std::uint32_t>(c.event()))) == 0) return;
     const auto payload = c.json();
     if (!payload) {
-      say_once(c, "no JSON of the event: " + std::string(agentd::status_text(payload.status())));
+      say_once(c, "the event has no JSON form: " + std::string(agentd::status_text(payload.status())));
       return;
     }
     std::string line = make_line(*payload, utc_time(wall_ms()), settings_.line);
     if (line.empty()) {
-      say_once(c, "the event's JSON is no object");
+      say_once(c, "the event's JSON is not an object");
       return;
     }
     const auto wrote = sink_.append(std::move(line));
@@ -176,7 +176,7 @@ class AuditLog {
   }
 
   void say_once(agentd::call& c, const std::string& what) {
-    if (!broken_.exchange(true)) c.log_error("the audit log misses events: " + what);
+    if (!broken_.exchange(true)) c.log_error("the audit log is missing events: " + what);
   }
 
   const Settings settings_;

@@ -14,9 +14,9 @@ namespace {
 using agentd::JsonView;
 using agentd::JsonWriter;
 
-constexpr std::size_t kIdBytes = 256;  // longer than any id or path that is one
+constexpr std::size_t kIdBytes = 256;  // longer than any real id or path
 
-// Texts that identify and never quote.
+// Members that identify and never quote.
 constexpr std::string_view kIds[] = {
     "id",          "event",      "conv_id",  "session_id",  "turn_id",       "cwd",
     "project_id",  "invoked_by", "type",     "recipe_name", "provider",      "model",
@@ -24,7 +24,7 @@ constexpr std::string_view kIds[] = {
     "phase",       "strategy",   "method",   "result",      "outcome",       "code",
     "level",       "reason",     "agent_id", "agent_type",  "checkpoint_id", "boundary_id",
     "new_conv_id", "decision",   "run_id",   "event_id",    "subtype",       "new_conversation_id"};
-// Objects and lists that hold such texts and numbers.
+// Objects and lists that contain such members and numbers.
 constexpr std::string_view kContainers[] = {
     "agent",      "context",    "hook", "usage",   "usage_before", "usage_spent",      "tool",      "output",
     "tool_calls", "summarized", "kept", "request", "range",        "summarized_range", "kept_range"};
@@ -92,7 +92,7 @@ class LineWriter {
   JsonWriter out_;
 };
 
-// What is always short enough: when, what and where.
+// Short enough in any case: when, what and where.
 std::string shortest_line(JsonView root, std::string_view time, std::size_t payload_bytes) {
   JsonWriter out;
   out.begin_object().member("time", time);

@@ -19,7 +19,7 @@ Result<void> Sink::open_if_needed() {
   fd_.reset();
   const std::size_t slash = path_.rfind('/');
   if (slash != 0) AGENTD_TRY_VOID(agentd::make_directories(path_.substr(0, slash)));
-  // O_NONBLOCK: a FIFO at this path must not hold up the run.
+  // O_NONBLOCK: a FIFO at this path must not block the run.
   agentd::UniqueFd fd(::open(path_.c_str(), O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK, 0600));
   if (!fd.valid()) return agentd::errno_error("opening " + path_, errno);
   if (::fstat(fd.get(), &info) != 0) return agentd::errno_error("opening " + path_, errno);

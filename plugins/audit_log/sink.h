@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// sink.h - the file that audit lines are appended to.
+// sink.h - the file to which audit lines are appended.
 //
-// Several processes append to one file: O_APPEND and one write(2) for each line keep the lines
-// whole. The file is opened at the first line and again when another file stands at its path, as
-// after a rotation.
+// Several processes may append to one file: O_APPEND and one write(2) per line keep lines intact. The file is opened at
+// the first line, and again when another file is at its path, as after a rotation.
 //
 // Threading: thread-safe.
 
@@ -23,7 +22,7 @@ class Sink {
  public:
   explicit Sink(std::string path) : path_(std::move(path)) {}
   const std::string& path() const { return path_; }
-  // Appends `line` and a newline. On an error nothing of it, or a torn line that the next one ends.
+  // Appends `line` and a newline. On error nothing was written, or a torn line, which the next line ends.
   agentd::Result<void> append(std::string line);
 
  private:

@@ -1,17 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-// auto_compact: when a run stops with a context that is fuller than `at_percent`, the conversation
-// is summarised at once, so that the next run starts with room.
+// auto_compact: summarises the conversation when a run stops with a context fuller than `at_percent`, so that the next
+// run starts with room.
 //
-// It asks the compactor for a summary and answers with REPLACE_MESSAGES: one user message that
-// holds the summary, made from the revision that was summarised, so that a view that has moved on
-// is refused. Nothing happens
-//   - in a run that goes on because a hook said so: that run's last word belongs to that hook, and
-//   a
-//     compaction between its continuations would make each of them start from a summary;
-//   - when what a compaction cannot remove is itself over the mark: it would come round at every
-//   stop;
-//   - when the summary is empty or no smaller than what it stands for.
-// A failure is told and leaves the view as it was.
+// It asks the compactor for a summary and returns REPLACE_MESSAGES: one user message with the summary, bound to the
+// summarised revision, so that a view that has changed is refused. It does nothing
+//   - in a run that continues because a hook asked for it: a compaction between the continuations would make
+//     each of them start from a summary;
+//   - if the part that a compaction cannot remove is itself over the mark: it would repeat at every stop;
+//   - if the summary is empty or not smaller than the messages that it replaces.
+// A failure is reported and leaves the view unchanged.
 
 #include <agentd/hook.hpp>
 
@@ -32,11 +29,11 @@ struct Settings {
   std::string instructions;
 };
 
-// Fills `out` from the user's config; the sentence that says what is wrong otherwise.
+// Reads the user's config into `out`; otherwise returns the message for the user.
 std::optional<std::string> read_settings(std::string_view json, Settings& out) {
   if (json.empty()) return std::nullopt;
   const auto parsed = agentd::JsonDocument::parse(json);
-  if (!parsed) return "the config is no JSON: " + parsed.error().message;
+  if (!parsed) return "the config is not valid JSON: " + parsed.error().message;
   const agentd::JsonView root = parsed->root();
   if (root.is_null()) return std::nullopt;
   if (!root.is_object()) return "the config must be an object with at_percent, model, instructions";
@@ -73,8 +70,7 @@ class AutoCompact {
     if (stop.hook_active() || !is_over(stop.context(), stop.context().used())) return AGENTD_OK;
     if (is_over(stop.context(), stop.context().floor())) {
       c.log_warning(
-          "the system prompt, tools and instructions alone fill the context to the mark: "
-          "nothing was compacted");
+          "the system prompt, tools and instructions alone fill the context to at_percent: nothing was compacted");
       return AGENTD_OK;
     }
     return summarise(c);
@@ -92,13 +88,13 @@ class AutoCompact {
     if (!made) {
       if (made.status() == AGENTD_E_CANCELLED) return made.status();
       return c.fail(made.status(), "the summary failed (" + std::string(agentd::status_text(made.status())) +
-                                       "); the conversation stays as it was");
+                                       "); the conversation is unchanged");
     }
     if (made->outcome() == AGENTD_RESULT_NOOP) return AGENTD_OK;
     if (made->outcome() == AGENTD_RESULT_FAILED || is_blank(made->summary()))
-      return c.fail(AGENTD_E_IO, "the summary is empty; the conversation stays as it was");
+      return c.fail(AGENTD_E_IO, "the summary is empty; the conversation is unchanged");
     if (made->pre_tokens() != 0 && made->post_tokens() >= made->pre_tokens()) {
-      c.log_warning("the summary is no smaller than the conversation, which stays as it was");
+      c.log_warning("the summary is not smaller than the conversation, which is unchanged");
       return AGENTD_OK;
     }
     return replace(c, *made);
@@ -110,8 +106,8 @@ class AutoCompact {
       c.log_info("compacted " + std::to_string(made.pre_tokens()) + " tokens to " + std::to_string(made.post_tokens()));
       return AGENTD_OK;
     }
-    return c.fail(status, "the summary was not taken (" + std::string(agentd::status_text(status)) +
-                              "); the conversation stays as it was");
+    return c.fail(status, "the summary was refused (" + std::string(agentd::status_text(status)) +
+                              "); the conversation is unchanged");
   }
 
   Settings settings_;

@@ -10,10 +10,10 @@
 namespace guardrail {
 namespace {
 
-constexpr int kNumbersMax = 256;  // of one {1..n}
+constexpr int kNumbersMax = 256;  // per {1..n}
 constexpr std::size_t kSequenceBytesMax = 64;
 
-// Behind what begins at `at`: a quotation, an escaped character, ${...}, or one character.
+// One past the part that begins at `at`: a quotation, an escaped character, ${...}, or one character.
 std::size_t part_end(std::string_view text, std::size_t at) {
   const char c = text[at];
   if (c == '\\') return std::min(at + 2, text.size());
@@ -32,7 +32,7 @@ std::optional<int> number_of(std::string_view text) {
   return out;
 }
 
-// a..c and 1..3, whatever the step; nothing when it is no such sequence.
+// The elements of a..c or 1..3, with any step; empty if it is not such a sequence.
 std::vector<std::string> sequence_of(std::string_view inside) {
   if (inside.size() > kSequenceBytesMax) return {};
   const std::size_t dots = inside.find("..");
@@ -64,7 +64,7 @@ struct List {
   std::vector<std::string> items;
 };
 
-// The first list of a word at or behind `from`.
+// The first list of a word at or after `from`.
 std::optional<List> next_list(std::string_view word, std::size_t from) {
   struct Open {
     std::size_t at;
@@ -81,7 +81,7 @@ std::optional<List> next_list(std::string_view word, std::size_t from) {
     Open last = std::move(open.back());
     open.pop_back();
     const bool is_list = !last.commas.empty() || !sequence_of(word.substr(last.at + 1, at - last.at - 1)).empty();
-    // The outermost is the one to take; it ends last.
+    // The outermost list is taken; it ends last.
     if (is_list && (!found || last.at < found->at)) {
       found = std::move(last);
       close = at;
@@ -103,7 +103,7 @@ std::optional<List> next_list(std::string_view word, std::size_t from) {
   return out;
 }
 
-// A list as "*", and all that stands in lists.
+// Replaces a list with "*", and adds the contents of lists.
 std::string rough(std::string_view word) {
   std::string starred, inside;
   int level = 0;

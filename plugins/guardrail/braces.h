@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// braces.h - what a shell makes of {a,b} and {1..3}.
+// braces.h - expands {a,b} and {1..3} as a shell does.
 //
 // Threading: one thread at a time.
 
@@ -10,12 +10,11 @@
 
 namespace guardrail {
 
-// The lists of one command. What they stand for grows with their product, so there is a bound for all
-// texts together; behind it a list is "*", and what stands in it is there once more.
+// The lists of one command. Expansions grow with their product, so all texts together have a limit; beyond it a list
+// becomes "*", and its contents are added once.
 class Braces {
  public:
-  // The command with every word that holds a list replaced by all words that it stands for. What is
-  // in quotation marks stays.
+  // The command with each word that has a list replaced by all words of its expansion. Quoted text is unchanged.
   std::string expanded(std::string_view command);
 
  private:

@@ -9,19 +9,19 @@ namespace guardrail {
 namespace {
 
 constexpr int kDepthMax = 4;
-constexpr int kEqualsMax = 4;           // in one word
-constexpr std::size_t kLettersMax = 4;  // of options before a path
+constexpr int kEqualsMax = 4;           // per word
+constexpr std::size_t kLettersMax = 4;  // option letters before a path
 
 template <std::size_t N>
 bool holds(const std::string_view (&names)[N], std::string_view name) {
   return std::find(std::begin(names), std::end(names), name) != std::end(names);
 }
 
-// They run what follows their own options.
+// Programs that run the command after their own options.
 constexpr std::string_view kWrappers[] = {"sudo",   "doas",    "env",     "nohup",  "time",   "nice",
                                           "ionice", "command", "exec",    "xargs",  "coproc", "setsid",
                                           "stdbuf", "timeout", "builtin", "busybox"};
-// All of their paths may be changed.
+// Programs that may change every path in their arguments.
 constexpr std::string_view kWriters[] = {"tee",   "mv",  "dd",    "chmod",  "chown", "chgrp", "truncate",
                                          "touch", "rm",  "rmdir", "unlink", "shred", "patch", "mkdir",
                                          "vi",    "vim", "nano",  "ed",     "ex",    "emacs", "setfacl"};
@@ -30,9 +30,9 @@ constexpr std::string_view kCopiers[] = {"cp", "ln", "install", "rsync", "scp"};
 // Only what one of their options names is changed.
 constexpr std::string_view kNaming[] = {"curl", "wget", "tar", "unzip", "sort", "openssl", "git", "gpg"};
 constexpr std::string_view kNamedBy[] = {"-o", "-O", "--output", "--output-document", "-P", "-C", "-d", "-out", "-f"};
-// Options of find that stand before the places where it begins.
+// Options of find that precede its starting points.
 constexpr std::string_view kFindOptions[] = {"-H", "-L", "-P"};
-// They change files with -i.
+// Programs that change files with -i.
 constexpr std::string_view kEditors[] = {"sed", "perl", "ruby"};
 
 bool is_blank(char c) { return c == ' ' || c == '\t' || c == '\r' || c == '\v' || c == '\f'; }
@@ -42,7 +42,7 @@ void replace_all(std::string& text, std::string_view what, std::string_view by) 
     text.replace(at, what.size(), by);
 }
 
-// What the shell would take for a space or for nothing.
+// Replaces everything that the shell takes as a space or as nothing.
 std::string evened(std::string_view command) {
   std::string text(command);
   constexpr std::string_view kSpaces[] = {"${IFS}", "$IFS$9", "$IFS",   "\u00a0", "\u2002",
@@ -61,7 +61,7 @@ int digit_of(char c) {
   return c >= 'A' && c <= 'F' ? c - 'A' + 10 : 99;
 }
 
-// \x72, \162 and \n inside $'...'; `at` is behind the backslash and ends behind the escape.
+// Decodes \x72, \162 and \n inside $'...'; `at` is after the backslash and moves past the escape.
 char escaped(std::string_view text, std::size_t& at) {
   const bool hex = text[at] == 'x';
   if (!hex && (text[at] < '0' || text[at] > '7')) {
@@ -75,7 +75,7 @@ char escaped(std::string_view text, std::size_t& at) {
   return static_cast<char>(value);
 }
 
-// Without quotation marks and backslashes, one space between words.
+// Removes quotation marks and backslashes, with one space between words.
 std::string unquoted(std::string_view text) {
   std::string plain;
   for (std::size_t at = 0; at < text.size();) {
@@ -173,7 +173,7 @@ class Reader {
     end_word();
     std::size_t program = 0;
     while (program < words_.size() && is_prefix(program)) ++program;
-    // An option of a wrapper may have taken a word: sudo -u root tee.
+    // A wrapper's option may have taken a word: sudo -u root tee.
     if (program > 0)
       for (std::size_t i = program; i < words_.size(); ++i)
         if (is_known(base_name(words_[i].text))) {
@@ -194,7 +194,7 @@ class Reader {
            name == "cd" || name == "pushd";
   }
 
-  // NAME=value, a wrapper, or an option or number of the wrapper before it.
+  // True for NAME=value, a wrapper, or an option or number of the wrapper before it.
   bool is_prefix(std::size_t at) const {
     const std::string& text = words_[at].text;
     if (redirected_[at] || holds(kWrappers, base_name(text))) return true;
@@ -215,7 +215,7 @@ class Reader {
     if (holds(kNaming, name))
       for (std::size_t i = program + 1; i + 1 < words_.size(); ++i)
         if (holds(kNamedBy, words_[i].text) || ends_in_output(words_[i].text)) words_[i + 1].written = true;
-    if (holds(kNaming, name))  // -opath, -Opath, --output=path; where its letters end cannot be told
+    if (holds(kNaming, name))  // -opath, -Opath, --output=path; the end of the letters is unknown
       for (std::size_t i = program + 1; i < words_.size(); ++i) {
         const std::string& text = words_[i].text;
         const bool glued = text.size() > 2 && text[0] == '-' && (text[1] == 'o' || text[1] == 'O' || text[1] == 'P');
@@ -230,7 +230,7 @@ class Reader {
     }
   }
 
-  // The last of several letters names what is written: -qO, -sSLo.
+  // The last of several letters names the output: -qO, -sSLo.
   static bool ends_in_output(const std::string& option) {
     return option.size() > 2 && option[0] == '-' && option[1] != '-' && (option.back() == 'o' || option.back() == 'O');
   }
@@ -240,12 +240,12 @@ class Reader {
     return slash == std::string::npos ? text : text.substr(slash + 1);
   }
 
-  // What `rm -r` and `find -delete` are told to remove, wherever in a command they stand.
+  // Marks the operands of `rm -r` and `find -delete` anywhere in a command.
   void mark_removed() {
     for (std::size_t i = 0; i < words_.size(); ++i) {
       const std::string name = base_name(words_[i].text);
       if (name == "find") mark_found(i + 1);
-      // What git removes, it still has.
+      // git keeps what `git rm` removes.
       if (name != "rm" || (i > 0 && base_name(words_[i - 1].text) == "git")) continue;
       const auto begin = words_.begin() + static_cast<std::ptrdiff_t>(i) + 1;
       if (!std::any_of(begin, words_.end(), [](const Word& w) { return is_recursive(w.text); })) continue;
@@ -254,7 +254,7 @@ class Reader {
     }
   }
 
-  // The places where find begins.
+  // Marks find's starting points.
   void mark_found(std::size_t begin) {
     const auto removes = [&](std::size_t at) {
       const std::string& text = words_[at].text;
@@ -274,7 +274,7 @@ class Reader {
   }
 
   void emit(const Word& word) {
-    // A command in quotation marks, or one that a substitution runs; or eval 'a{b,c}'.
+    // A quoted command, or one that a substitution runs; or eval 'a{b,c}'.
     const bool inner = word.text.find_first_of(" \t\n;|&`<>({") != std::string::npos;
     if (inner && depth_ < kDepthMax) Reader(word.text, out_, braces_, depth_ + 1).read();
     add(word);
@@ -284,7 +284,7 @@ class Reader {
       add({.text = word.text.substr(equals + 1), .written = word.written});
       equals = word.text.find('=', equals + 1);
     }
-    // -Cpath, -xzfpath: where the letters end cannot be told.
+    // -Cpath, -xzfpath: the end of the letters is unknown.
     if (word.text.starts_with('-') && !word.text.starts_with("--"))
       for (std::size_t i = 2; i < word.text.size() && i < 2 + kLettersMax && is_letter(word.text[i - 1]); ++i)
         add({.text = word.text.substr(i), .written = word.written});
@@ -310,8 +310,8 @@ class Reader {
   std::size_t at_ = 0;
   std::string word_, directory_;
   bool started_ = false, written_next_ = false;
-  std::vector<Word> words_;       // of the simple command so far
-  std::vector<bool> redirected_;  // of each of them
+  std::vector<Word> words_;       // words of the current simple command
+  std::vector<bool> redirected_;  // true per word that is a redirection's target
 };
 
 }  // namespace
@@ -323,7 +323,7 @@ std::vector<std::string> spellings_of(std::string_view command) {
   };
   Braces braces;
   std::string plain = unquoted(braces.expanded(evened(command)));
-  // A shell in quotation marks takes the lists that stand there.
+  // A shell in quotation marks expands the lists in its command.
   std::string inner = braces.expanded(plain);
   add(std::move(plain));
   add(std::move(inner));

@@ -13,7 +13,7 @@ using agentd::Result;
 
 constexpr std::size_t kRulesMax = 1'000;
 constexpr const char* kControl =
-    " holds a line end or a control character, as \"\\b\" between double quotes is: write it in single quotes";
+    " has a line end or a control character, such as \"\\b\" between double quotes: write it in single quotes";
 
 bool has_control(std::string_view text) {
   return std::any_of(text.begin(), text.end(),
@@ -51,16 +51,16 @@ Result<void> read_input(JsonView value, const std::string& where, Rule& out) {
   return {};
 }
 
-// What no path can be would guard none.
+// Refuses globs that match no path and would therefore protect none.
 Result<void> add_glob(std::string_view glob, const std::string& what, Rule& out) {
   if (has_control(glob)) return wrong(what + kControl);
-  if (glob.starts_with(' ') || glob.ends_with(' ')) return wrong(what + " has a blank at its end");
-  if (glob.starts_with('!')) return wrong(what + ": a glob cannot be turned round by '!': name what is meant");
+  if (glob.starts_with(' ') || glob.ends_with(' ')) return wrong(what + " begins or ends with a space");
+  if (glob.starts_with('!')) return wrong(what + ": a glob cannot be negated with '!': name the paths to match");
   if (glob.starts_with('^') || glob.ends_with('$') || glob.find(".*") != std::string_view::npos)
-    return wrong(what + " is an expression, and a glob is meant, as in secrets/** or *.pem");
+    return wrong(what + " must be a glob, such as secrets/** or *.pem, not an expression");
   if (const std::size_t brace = glob.find('{');
       brace != std::string_view::npos && glob.find(',', brace) != std::string_view::npos)
-    return wrong(what + " has braces, which globs do not read here: write one glob for each");
+    return wrong(what + " has braces, which globs do not support here: write one glob for each");
   while (glob.starts_with("./")) glob.remove_prefix(2);
   out.path.emplace_back(std::string(glob) + (glob.ends_with('/') && glob.size() > 1 ? "**" : ""));
   return {};
@@ -84,7 +84,7 @@ Result<void> read_text(JsonView value, const std::string& what, std::string& out
   return {};
 }
 
-// Names or globs between "|". What no tool can be called would never match.
+// Reads names or globs separated by "|". Text that cannot be a tool's name would never match.
 Result<void> read_tool(JsonView value, const std::string& what, std::string& out) {
   AGENTD_TRY_VOID(read_text(value, what, out));
   for (std::string_view rest = out;;) {
@@ -93,10 +93,9 @@ Result<void> read_tool(JsonView value, const std::string& what, std::string& out
     while (name.starts_with(' ')) name.remove_prefix(1);
     while (name.ends_with(' ')) name.remove_suffix(1);
     if (name.empty() || name.find_first_of(", ;\t\r\n") != std::string_view::npos)
-      return wrong(what + " is no list of tools: put | between their names, as in bash|read_file, not " + value.text());
+      return wrong(what + " must separate names of tools with |, as in bash|read_file, not " + value.text());
     if (name.find(".*") != std::string_view::npos || name.find_first_of("^$()+") != std::string_view::npos)
-      return wrong(what + " is an expression, and a name or a glob is meant, as in bash or mcp__*, not " +
-                   value.text());
+      return wrong(what + " must be a name or a glob, such as bash or mcp__*, not " + value.text());
     if (bar == std::string_view::npos) return {};
     rest.remove_prefix(bar + 1);
   }
@@ -128,14 +127,14 @@ Result<Rule> read_rule(JsonView from, const std::string& where) {
   for (std::size_t i = 0; i < from.size(); ++i) AGENTD_TRY_VOID(read_key(from.key_at(i), from.at(i), where, out));
   if (!from["action"].exists()) return wrong(where + " has no action: deny, ask or allow");
   if (!from["tool"].exists() && out.input.empty() && out.path.empty())
-    return wrong(where + " names neither tool, input nor path: it would hold for every call");
+    return wrong(where + " names neither tool, input nor path: it would apply to every call");
   if (out.writes_only && out.path.empty()) return wrong(where + ".access needs a path");
   return out;
 }
 
 Result<Rules> Rules::make(std::string_view config_json, Places places) {
   const auto parsed = agentd::JsonDocument::parse(config_json.empty() ? "{}" : config_json);
-  if (!parsed) return wrong("the config is no JSON: " + parsed.error().message);
+  if (!parsed) return wrong("the config is not valid JSON: " + parsed.error().message);
   const JsonView root = parsed->root();
   if (!root.is_object() && !root.is_null()) return wrong("the config must be an object with rules, defaults");
   for (std::size_t i = 0; root.is_object() && i < root.size(); ++i)
@@ -144,7 +143,7 @@ Result<Rules> Rules::make(std::string_view config_json, Places places) {
   const JsonView rules = root["rules"], defaults = root["defaults"];
   if (rules.exists() && !rules.is_array()) return wrong("rules must be a list of rules, not " + rules.text());
   if (defaults.exists() && !defaults.is_bool()) return wrong("defaults must be true or false, not " + defaults.text());
-  if (rules.size() > kRulesMax) return wrong("there are more than 1000 rules");
+  if (rules.size() > kRulesMax) return wrong("rules has more than 1000 rules");
   Rules out(std::move(places));
   for (std::size_t i = 0; i < rules.size(); ++i) {
     AGENTD_TRY(Rule rule, read_rule(rules.at(i), "rules[" + std::to_string(i) + "]"));
@@ -154,7 +153,7 @@ Result<Rules> Rules::make(std::string_view config_json, Places places) {
     AGENTD_TRY(std::vector<Rule> ours, default_rules());
     for (Rule& rule : ours) out.rules_.push_back(std::move(rule));
   } else if (rules.size() == 0) {
-    return wrong("there is nothing to guard: defaults is false and there are no rules");
+    return wrong("nothing is guarded: defaults is false and rules is empty");
   }
   return out;
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "plugins/guardrail/rules.h"
 
-// A program's name begins here; so does one behind a path.
+// A program's name begins here, or after a path.
 #define AGENTD_WORD R"re((?:^|[^\w.-]))re"
 #define AGENTD_WORD_END R"re((?:[\s;&|)]|$))re"
 // Other words of the same command.
@@ -41,7 +41,7 @@ constexpr CommandRule kCommands[] = {
     {"open-everything",
      AGENTD_WORD R"re((?:chmod|chown|chgrp)\s)re" AGENTD_WORDS AGENTD_RECURSIVE
                  R"re(\s)re" AGENTD_WORDS AGENTD_EVERYTHING AGENTD_WORD_END,
-     Verdict::kAsk, "it would change who may use the system or the home directory"},
+     Verdict::kAsk, "it would change the permissions of the system or the home directory"},
     {"overwrite-disk",
      AGENTD_WORD R"re((?:mkfs(?:\.\w+)?|wipefs|blkdiscard)\s)re"
                  R"re(|(?:of=|>\s*)/dev/(?:sd|hd|vd|xvd|nvme|mmcblk|disk|mapper/))re"
@@ -58,13 +58,13 @@ constexpr CommandRule kCommands[] = {
     {"run-encoded",
      R"re((?:base64\s+(?:-\w+\s+)*(?:-d|-D|--decode)|xxd\s+-r|openssl\s+(?:enc|base64)\s)re"
      R"re([^;|\n]*-d)[^;\n]*\|&?\s*)re" AGENTD_WRAPPERS AGENTD_SHELLS AGENTD_WORD_END,
-     Verdict::kDeny, "it would run a command that cannot be read"},
+     Verdict::kDeny, "it would run an encoded command that cannot be checked"},
     {"run-encoded",
      AGENTD_WORD R"re((?:(?:ba|z|da|k)?sh\s+-c|eval|source|\.)\s+)re"
                  R"re((?:<\(|\$\(|`)[^;\n]*(?:base64\s+(?:-\w+\s+)*(?:-d|-D|--decode)|xxd\s+-r))re",
-     Verdict::kDeny, "it would run a command that cannot be read"},
+     Verdict::kDeny, "it would run an encoded command that cannot be checked"},
     {"git-hooks-path", R"re(core\.(?:hooksPath|fsmonitor|sshCommand)(?:[\s=]|$))re", Verdict::kAsk,
-     "it changes what git runs by itself"},
+     "it changes which programs git runs automatically"},
 };
 
 constexpr const char* kProtected[] = {"~/.ssh/**",
@@ -123,7 +123,7 @@ agentd::Result<std::vector<Rule>> default_rules() {
     rule.reason = from.reason;
     out.push_back(std::move(rule));
   }
-  // The expressions above read what no shell would take for a command; this reads what paths mean.
+  // The expressions above also match text that no shell would read as a command; this rule checks the paths.
   Rule removal;
   removal.name = "remove-everything";
   removal.everything = true;
@@ -133,13 +133,13 @@ agentd::Result<std::vector<Rule>> default_rules() {
   written.name = "protected-files";
   written.path.assign(std::begin(kProtected), std::end(kProtected));
   written.writes_only = true;
-  written.reason = "keys, start-up files and hooks are not an agent's to change";
+  written.reason = "an agent must not change keys, start-up files and hooks";
   out.push_back(std::move(written));
   Rule named;
   named.name = "private-keys";
   named.path.assign(std::begin(kKeys), std::end(kKeys));
   named.action = Verdict::kAsk;
-  named.reason = "it names what keys are kept in";
+  named.reason = "it names a file that holds keys";
   out.push_back(std::move(named));
   return out;
 }

@@ -9,7 +9,7 @@ namespace {
 
 char lower(char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; }
 
-// The length of a class such as [!a-z] at the start of `glob`; 0 when it is none.
+// The length of a class such as [!a-z] at the start of `glob`; 0 if there is none.
 std::size_t class_length(std::string_view glob) {
   std::size_t at = 1;
   if (at < glob.size() && (glob[at] == '!' || glob[at] == '^')) ++at;
@@ -30,7 +30,7 @@ bool class_holds(std::string_view inside, char c) {
   return found != negated;
 }
 
-// Whether one character of the glob takes `c`; its length in `used`.
+// True if one element of the glob matches `c`; `used` receives its length.
 bool takes(std::string_view glob, char c, std::size_t& used) {
   used = 1;
   if (glob[0] == '?') return true;
@@ -44,7 +44,7 @@ bool takes(std::string_view glob, char c, std::size_t& used) {
   return glob[0] == c;
 }
 
-// One component, or a name.
+// Matches one component, or a name.
 bool component_matches(std::string_view glob, std::string_view text) {
   std::size_t g = 0, t = 0, star = std::string_view::npos, resume = 0;
   while (t < text.size()) {
@@ -73,7 +73,7 @@ std::string_view behind_first(std::string_view path) {
   return slash == std::string_view::npos ? std::string_view() : path.substr(slash + 1);
 }
 
-// Components behind the leading slash; "**" is retried at each of them.
+// Matches the components after the leading slash; "**" is retried at each of them.
 bool components_match(std::string_view glob, std::string_view path) {
   std::string_view after_stars, resume;
   bool stars = false;

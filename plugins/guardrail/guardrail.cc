@@ -9,9 +9,8 @@
 //     access  any, or write: only calls that change the path
 //     action  deny, ask, allow
 //   defaults  false switches off the rules that come with it; default true
-// Its row is declared GATES: when it fails, the call is denied. The strongest rule that holds wins.
-// A command is judged by its text: this keeps an agent from mistakes and from plain attempts, it is
-// no sandbox.
+// Its row is declared GATES: if it fails, the call is denied. The strongest matching rule is used. A command is checked
+// by its text: this protects from mistakes and plain attempts; it is not a sandbox.
 
 #include <agentd/hook.hpp>
 
@@ -47,7 +46,7 @@ class Guardrail {
   agentd_status on_before_tool_call(agentd::call& c, agentd::tool_view tool) const {
     const auto input = agentd::JsonDocument::parse(tool.input_json());
     if (!input || !input->root().is_object())
-      return c.fail(AGENTD_E_ARG, "the input of " + std::string(tool.name()) + " is no JSON object");
+      return c.fail(AGENTD_E_ARG, "the input of " + std::string(tool.name()) + " is not a JSON object");
     const Decision got = rules_->decide(tool.name(), input->root(), c.envelope().cwd());
     const std::string why = "rule " + got.rule + (got.reason.empty() ? "" : ": " + got.reason);
     switch (got.verdict) {

@@ -24,7 +24,7 @@ std::string lexical(const std::string& path) {
   return out;
 }
 
-// With links followed; empty when that cannot be told.
+// The path with links resolved; empty if that fails.
 std::string real(const std::string& path) {
   std::error_code error;
   const fs::path out = fs::weakly_canonical(path, error);
@@ -62,7 +62,7 @@ std::string Places::expanded(std::string_view text, std::string_view cwd) const 
   if (text.starts_with("file://")) text.remove_prefix(7);
   for (const std::string_view name : {"~", "$HOME", "${HOME}"})
     if (takes_prefix(text, name)) return home_ + std::string(text);
-  // "${HOME:-/}", "${HOME:?}": the variable is set.
+  // "${HOME:-/}", "${HOME:?}": HOME is set, so the alternative is not used.
   if (const std::size_t end = text.find('}'); text.starts_with("${HOME:") && end != std::string_view::npos)
     return home_ + std::string(text.substr(end + 1));
   for (const std::string_view name : {"$AGENTD_HOME", "${AGENTD_HOME}"})
@@ -79,7 +79,7 @@ std::string Places::expanded(std::string_view text, std::string_view cwd) const 
 std::vector<std::string> Places::paths_of(std::string_view text, std::string_view cwd) const {
   std::vector<std::string> out;
   if (text.empty() || text.size() > kPathBytesMax || text.find('\n') != std::string_view::npos) return out;
-  // What follows a NUL is not seen by the system.
+  // The system ignores everything after a NUL.
   const std::string full = expanded(text.substr(0, text.find('\0')), cwd);
   if (!full.starts_with('/')) return out;
   add(out, lexical(full));
@@ -127,7 +127,7 @@ std::vector<std::string> Places::globs_of(std::string_view glob, std::string_vie
   const std::string full = expanded(glob.starts_with("./") ? glob.substr(2) : glob, cwd);
   std::vector<std::string> out;
   add(out, lexical(full));
-  // The folders before the first star may be links themselves.
+  // Folders before the first star may be links.
   const std::size_t star = full.find_first_of("*?[");
   const std::size_t slash = star == std::string::npos ? full.size() : full.rfind('/', star);
   if (slash != std::string::npos && slash != 0) {

@@ -12,8 +12,7 @@ namespace {
 using agentd::JsonView;
 
 constexpr int kLevelsMax = 32;
-// Tools that change what their path names; of other people's servers, too.
-// Their answers hold what stands in all files of a folder.
+// Searching tools, whose answers contain the text of all files of a folder.
 constexpr std::string_view kSearchingTools = "grep|search|search_files|search_file_content|ripgrep|rg";
 constexpr std::string_view kWritingTools =
     "*write*|*edit*|*patch*|*create*|*delete*|*remove*|*move*|*rename*|*copy*|*append*|*replace*|"
@@ -40,7 +39,7 @@ bool is_path_key(std::string_view key) {
                                       [&](std::string_view part) { return name.find(part) != std::string::npos; });
 }
 
-// The names under which tools know the same argument.
+// The common name of an argument that tools name differently.
 std::string_view meaning_of(std::string_view key) {
   if (key == "cmd") return "command";
   if (key == "file_path" || key == "filepath" || key == "filename") return "path";
@@ -49,7 +48,7 @@ std::string_view meaning_of(std::string_view key) {
 
 }  // namespace
 
-// The texts of one input, found once for all rules.
+// The texts of one input, collected once for all rules.
 struct Rules::Call {
   struct Text {
     std::string key;  // "a.b" of an object in the input
@@ -59,8 +58,8 @@ struct Rules::Call {
   struct Path {
     std::vector<std::string> paths;  // absolute
     bool written = false;
-    bool command = false;   // a word of a command, whose stars the shell replaces
-    bool searched = false;  // all that lies below is read
+    bool command = false;   // a word of a command, in which the shell expands stars
+    bool searched = false;  // everything below it is read
   };
   std::string_view tool, cwd;
   std::vector<Word> removed;  // words of commands
@@ -126,7 +125,7 @@ bool Rules::input_holds(const Rule& rule, const Call& call) const {
     for (const Call::Text& each : call.texts) {
       if (key != "*" && each.key != key && meaning_of(each.key) != meaning_of(key)) continue;
       if (strict) {
-        // One text that is not allowed is enough.
+        // One text that is not allowed is enough to fail.
         if (!expression.matches_whole(each.text) || (each.command && !is_simple(each.text))) return false;
         found = true;
       } else if (each.command) {
@@ -176,7 +175,7 @@ bool Rules::holds(const Rule& rule, const Call& call) const {
   if (!rule.input.empty() && !input_holds(rule, call)) return false;
   if (!rule.path.empty() && !path_holds(rule, call)) return false;
   if (rule.everything && !removes_everything(call)) return false;
-  // A tool that is allowed by name and path alone must not carry a command that is more than words.
+  // A tool that is allowed by name and path must not carry a command with more than plain words.
   return rule.action != Verdict::kAllow || rule.path.empty() ||
          std::all_of(call.texts.begin(), call.texts.end(),
                      [](const Call::Text& each) { return !each.command || is_simple(each.text); });

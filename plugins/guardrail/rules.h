@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// rules.h - the rules of guardrail: read from the config, decided over one tool call.
+// rules.h - guardrail's rules: read from the config, applied to one tool call.
 //
-// The strongest rule that holds wins, whatever the order: deny, then ask, then allow. All that a
-// rule names must hold. An allow rule is stricter than the others: its expressions must match whole
-// texts, and a command with anything but plain words in it is never allowed by one.
+// The strongest matching rule is used, in any order: deny, then ask, then allow. All conditions of a rule must hold. An
+// allow rule is stricter: its expressions must match complete texts, and it never allows a command that has more than
+// plain words.
 //
 // Threading: immutable after make().
 
@@ -25,12 +25,12 @@ namespace guardrail {
 enum class Verdict { kNone, kAllow, kAsk, kDeny };
 
 struct Rule {
-  std::string name;  // "rules[0]", or what the user calls it
+  std::string name;  // "rules[0]", or the user's name
   std::string tool = "*";
   std::vector<std::pair<std::string, agentd::Regex>> input;  // key, expression
   std::vector<std::string> path;
   bool writes_only = false;
-  bool everything = false;  // a command removes the system or the home directory; ours alone
+  bool everything = false;  // a command removes the system or the home directory; built-in rules only
   Verdict action = Verdict::kDeny;
   std::string reason;
 };
@@ -42,7 +42,7 @@ struct Decision {
 
 class Rules {
  public:
-  // From the config's JSON; kInvalid: one sentence that names the rule by its index.
+  // Reads the config's JSON. kInvalid: one sentence that names the rule by its index.
   static agentd::Result<Rules> make(std::string_view config_json, Places places);
   // `input` is the tool's input, an object.
   Decision decide(std::string_view tool, agentd::JsonView input, std::string_view cwd) const;
@@ -60,11 +60,11 @@ class Rules {
   std::vector<Rule> rules_;
 };
 
-// One rule of the config at `where` ("rules[2]"); the sentence when it makes no sense.
+// Reads one rule of the config at `where` ("rules[2]"); the error is the message for the user.
 agentd::Result<Rule> read_rule(agentd::JsonView from, const std::string& where);
-// The rules that hold unless the config says `defaults: false`: what hardly anybody wants an agent
-// to do, and what would outlive the session: keys, start-up files, hooks of git and of agentd
-// itself. kUnavailable: the library of regular expressions is not installed.
+// The rules that apply unless the config has `defaults: false`: for actions that an agent is hardly ever meant to do,
+// and for files that outlive the session: keys, start-up files, hooks of git and agentd. kUnavailable: the library of
+// regular expressions is not installed.
 agentd::Result<std::vector<Rule>> default_rules();
 
 }  // namespace guardrail

@@ -1,19 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
-// redact: secrets in tool output, in what the user writes and in answers become "[redacted:RULE]"
-// before the model, the log or another hook sees them.
+// redact: replaces secrets in tool output, the user's text and answers with "[redacted:RULE]" before the model, the log
+// or another hook sees them.
 //
 // config:
-//   targets  some of tool_output, user_text, response, tool_input; default all but tool_input,
-//   whose
-//            change would change what the tool does
+//   targets  some of tool_output, user_text, response, tool_input; default all but tool_input, since a
+//            change of the input changes the tool's action
 //   rules    {disable: [ids]} of built-in rules
-//   extra    [{id, pattern}]: RE2 expressions of the user's; the first group, if any, is the secret
-// Its rows are declared REDACTS: when it fails, what it did not see is withheld. The log gets
-// counts and the ids of rules, never a text. It runs before other hooks, so that none of them hears
-// a secret that it would have to keep.
+//   extra    [{id, pattern}]: the user's RE2 expressions; the first group, if any, is the secret
+// Its rows are declared REDACTS: if it fails, the unchecked text is withheld. The log gets counts and rule ids, never a
+// text. It runs before other hooks, so that no other hook receives a secret.
 //
-// A summary is made by the host from messages that have passed here; thinking and the input of a
-// tool, as the model wrote them, have not.
+// The host makes summaries from messages that were redacted here; the model's thinking and tool inputs were not.
 
 #include <agentd/hook.hpp>
 
@@ -35,7 +32,7 @@ using agentd::Result;
 using agentd::Scrubbed;
 using agentd::Scrubber;
 
-// An input whose text could not be changed as a whole: each text in it for itself.
+// Redacts each text of an input on its own, where the complete text could not be changed.
 class InputWriter {
  public:
   explicit InputWriter(const Scrubber& scrubber) : scrubber_(scrubber) {}
@@ -98,7 +95,7 @@ class Redact {
       from.refuse(made.error().code == agentd::Code::kUnavailable ? AGENTD_E_IO : AGENTD_E_ARG, made.error().message);
       return;
     }
-    // A library that is missing is told now and not in the middle of a run.
+    // A missing library is reported now, not in the middle of a run.
     if (const auto ready = made->prepare(); !ready) {
       from.refuse(AGENTD_E_IO, ready.error().message);
       return;
@@ -127,7 +124,7 @@ class Redact {
     if (whole->findings.empty()) return AGENTD_OK;
     if (!JsonDocument::parse(whole->text)) {
       const auto parsed = JsonDocument::parse(tool.input_json());
-      if (!parsed) return c.fail(AGENTD_E_ARG, "the tool's input is no JSON");
+      if (!parsed) return c.fail(AGENTD_E_ARG, "the tool's input is not valid JSON");
       auto each = InputWriter(*scrubber_).write(parsed->root());
       if (!each) return c.fail(AGENTD_E_IO, each.error().message);
       whole->text = std::move(*each);

@@ -24,7 +24,7 @@ Wrong read_targets(JsonView value, Settings& out) {
     for (const auto& [name, target] : kTargets)
       if (value.at(i).string_or("") == name) one = target;
     if (one == 0)
-      return "targets[" + std::to_string(i) + "]: " + value.at(i).text() + " is none of " + std::string(kNames);
+      return "targets[" + std::to_string(i) + "]: " + value.at(i).text() + " must be one of " + std::string(kNames);
     out.targets |= one;
   }
   return std::nullopt;
@@ -65,7 +65,7 @@ Wrong read_extra(JsonView value, Settings& out) {
 
 std::optional<std::string> read_settings(std::string_view json, Settings& out) {
   const auto parsed = agentd::JsonDocument::parse(json.empty() ? "{}" : json);
-  if (!parsed) return "the config is no JSON: " + parsed.error().message;
+  if (!parsed) return "the config is not valid JSON: " + parsed.error().message;
   const JsonView root = parsed->root();
   if (root.is_null()) return std::nullopt;
   if (!root.is_object()) return "the config must be an object with rules, extra, targets";

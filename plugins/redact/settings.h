@@ -25,7 +25,7 @@ struct Settings {
   std::uint32_t targets = kToolOutput | kUserText | kResponse;
 };
 
-// Fills `out` from the user's config; the sentence that says what is wrong otherwise.
+// Reads the user's config into `out`; otherwise returns the message for the user.
 std::optional<std::string> read_settings(std::string_view json, Settings& out);
 
 }  // namespace redact

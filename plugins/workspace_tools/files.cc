@@ -11,9 +11,9 @@ namespace {
 
 constexpr std::uint64_t kFileBytesMax = 16u << 20;
 constexpr std::int64_t kLines = 2'000;
-constexpr std::size_t kReadBytes = 100'000;  // of one read_file, since a cut middle is of no use there
+constexpr std::size_t kReadBytes = 100'000;  // per read_file; a cut middle would be useless there
 constexpr std::size_t kContextLines = 3;     // around an edit
-constexpr std::size_t kShownLines = 40;      // of an edit
+constexpr std::size_t kShownLines = 40;      // per edit
 
 constexpr Key kReadKeys[] = {{"path", Key::Type::kFilledText, true},
                              {"offset", Key::Type::kInteger, false, 1, 1'000'000'000},
@@ -26,11 +26,10 @@ constexpr Key kEditKeys[] = {{"path", Key::Type::kFilledText, true},
 
 std::string too_big(std::string_view path, std::uint64_t bytes) {
   return std::string(path) + " has " + counted(bytes, "byte") +
-         ", more than the 16 MiB that this tool reads: look at a part of it with bash (sed -n, "
-         "head, tail)";
+         ", more than the 16 MiB that this tool reads: read a part of it with bash (sed -n, head, tail)";
 }
 
-// The lines that were asked for, and what to do when there are more.
+// The requested lines, and a note on how to continue if there are more.
 std::string page_of(std::string_view content, std::uint64_t offset, std::uint64_t limit) {
   const std::vector<std::string_view> lines = lines_of(content);
   std::string out;
@@ -42,11 +41,11 @@ std::string page_of(std::string_view content, std::uint64_t offset, std::uint64_
   }
   if (number <= lines.size())
     out += "[" + counted(lines.size() - number + 1, "more line") + " of " + counted(lines.size(), "line") +
-           ": go on with offset " + std::to_string(number) + "]\n";
+           ": continue with offset " + std::to_string(number) + "]\n";
   return out;
 }
 
-// The place of the first edit with a few lines around it.
+// The place of the first edit, with a few lines around it.
 std::string view_of_edit(std::string_view content, std::size_t at, std::string_view text) {
   const auto line_of = [&](std::size_t byte) {
     return static_cast<std::size_t>(
@@ -74,7 +73,7 @@ struct Edit {
   std::string from, to;
 };
 
-// The strings as the file has its line ends: read_file does not show "\r".
+// The strings with the file's line ends: read_file does not show "\r".
 Edit fitted(std::string_view content, std::string_view from, std::string_view to) {
   const bool fits = content.find(from) != std::string_view::npos;
   if (!fits && content.find("\r\n") != std::string_view::npos) return {with_crlf(from), with_crlf(to)};
@@ -99,7 +98,7 @@ agentd_status WorkspaceTools::read_file(agentd::call& c, agentd::tool_view tool)
   const std::string path(input->text("path"));
   const auto file = files_.read(c, path, 0, kFileBytesMax);
   if (file.status() == AGENTD_E_ARG)
-    return refuse(c, path + " is a directory, or no regular file: list folders with glob or bash");
+    return refuse(c, path + " is a directory or not a regular file: list folders with glob or bash");
   if (!file) return refuse(c, file.status(), path);
   if (file->total > kFileBytesMax) return refuse(c, too_big(path, file->total));
   if (is_binary(file->bytes))
@@ -120,7 +119,7 @@ agentd_status WorkspaceTools::write_file(agentd::call& c, agentd::tool_view tool
   const std::string_view content = input->text("content");
   const bool existed = static_cast<bool>(files_.read(c, path, 0, 1));
   const agentd_status status = files_.write(c, path, content);
-  if (status == AGENTD_E_ARG) return refuse(c, path + " is a directory, or no regular file");
+  if (status == AGENTD_E_ARG) return refuse(c, path + " is a directory or not a regular file");
   if (status != AGENTD_OK) return refuse_change(c, status, path);
   memory_.seen(c.conversation(), path, content);
   return answer(c, (existed ? "replaced " : "made ") + path + ": " + counted(content.size(), "byte") + ", " +
@@ -150,7 +149,7 @@ agentd_status WorkspaceTools::edit_file(agentd::call& c, agentd::tool_view tool)
   if (count == 0) return refuse(c, not_found(path, file->bytes, input->text("old_string")));
   if (count > 1 && !all)
     return refuse(c, "old_string is " + std::to_string(count) + " times in " + path +
-                         ": take in lines around it until it is unique, or set replace_all");
+                         ": include lines around it until it is unique, or set replace_all");
   const std::string changed = replaced(file->bytes, edit.from, edit.to, all);
   const agentd_status status = files_.replace(c, path, file->bytes, changed);
   if (status != AGENTD_OK) return refuse_change(c, status, path);

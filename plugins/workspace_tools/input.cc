@@ -35,13 +35,13 @@ bool is_integer(JsonView value, const Key& key) {
          number <= static_cast<double>(key.most);
 }
 
-// What the key must be, when it is not that; empty when it is.
+// What the key must be if it is not; empty if it is.
 std::string complaint(JsonView value, const Key& key) {
   switch (key.type) {
     case Key::Type::kText:
       return value.is_string() ? "" : "must be a text";
     case Key::Type::kFilledText:
-      return value.is_string() && !value.string_or("").empty() ? "" : "must be a text that is not empty";
+      return value.is_string() && !value.string_or("").empty() ? "" : "must be a non-empty text";
     case Key::Type::kInteger:
       return is_integer(value, key)
                  ? ""
@@ -67,7 +67,7 @@ Result<void> check_known(JsonView root, std::span<const Key> keys) {
 
 Result<Input> Input::parse(std::string_view json, std::span<const Key> keys) {
   auto parsed = agentd::JsonDocument::parse(json.empty() ? "{}" : json);
-  if (!parsed) return Error{Code::kInvalid, "the input is no valid JSON: " + parsed.error().message};
+  if (!parsed) return Error{Code::kInvalid, "the input is not valid JSON: " + parsed.error().message};
   const JsonView root = parsed->root();
   if (!root.is_object())
     return Error{Code::kInvalid, "the input must be a JSON object with the keys " + names_of(keys)};

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// input.h - a tool's input: one JSON object, checked key by key before anything is done with it.
+// input.h - a tool's input: one JSON object, checked key by key before use.
 //
-// A model reads the answer, so every refusal names the key and says what it must be.
+// Every refusal names the key and what it must be, since a model reads it.
 //
 // Threading: immutable once made.
 
@@ -27,7 +27,7 @@ struct Key {
 
 class Input {
  public:
-  // kInvalid with a sentence. A null is an absent key.
+  // kInvalid with a message. A null equals an absent key.
   static agentd::Result<Input> parse(std::string_view json, std::span<const Key> keys);
 
   bool has(std::string_view key) const;

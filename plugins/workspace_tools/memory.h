@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// memory.h - which files a conversation has read, and as what.
+// memory.h - records which files a conversation has read, and their content.
 //
-// An edit is made from what the model has seen. So edit_file wants that this conversation has read
-// the file, and that the file is still what was read. A compaction hides what was read from the
-// model: the marks go with it.
+// An edit is based on the text that the model has seen. Hence edit_file requires that this conversation has read the
+// file and that it has not changed since. A compaction hides the read text from the model and therefore clears the
+// records.
 //
 // Threading: thread-safe.
 
@@ -22,17 +22,17 @@ class Memory {
  public:
   enum class State { kUnread, kChanged, kSame };
 
-  // The directory that relative paths of the conversation start at, as events tell it.
+  // The directory for relative paths of the conversation, from its events.
   void set_cwd(agentd_conv conversation, std::string_view cwd);
   std::string cwd(agentd_conv conversation) const;
-  // The conversation has seen `content`, by reading or by writing it.
+  // Records that the conversation has seen `content`, by reading or writing it.
   void seen(agentd_conv conversation, std::string_view path, std::string_view content);
   State state(agentd_conv conversation, std::string_view path, std::string_view content) const;
   void forget_files(agentd_conv conversation);
   void forget(agentd_conv conversation);
 
  private:
-  static constexpr std::size_t kFilesMax = 10'000;  // of a conversation; then it begins anew
+  static constexpr std::size_t kFilesMax = 10'000;  // per conversation; then the record starts again
   struct Mark {
     std::size_t hash = 0, bytes = 0;
     bool operator==(const Mark&) const = default;

@@ -20,7 +20,7 @@ std::vector<std::string> parts_of(std::string_view path) {
   }
 }
 
-// The end of the group that opens at `open`, or npos; `commas` gets the group's own commas.
+// The end of the group that opens at `open`, or npos; `commas` receives the group's own commas.
 std::size_t close_of(std::string_view pattern, std::size_t open, std::vector<std::size_t>& commas) {
   int depth = 0;
   for (std::size_t at = open; at < pattern.size(); ++at) {
@@ -37,7 +37,7 @@ std::size_t close_of(std::string_view pattern, std::size_t open, std::vector<std
   return std::string_view::npos;
 }
 
-// "a{b,c}d" becomes "abd" and "acd"; a brace without its partner stands for itself.
+// Expands "a{b,c}d" to "abd" and "acd"; an unmatched brace is literal.
 void expand(const std::string& pattern, std::vector<std::string>& out) {
   std::size_t open = 0;
   while (open < pattern.size() && pattern[open] != '{') open += pattern[open] == '\\' ? 2u : 1u;
@@ -53,8 +53,8 @@ void expand(const std::string& pattern, std::vector<std::string>& out) {
            out);
 }
 
-// Reads the set that begins at pattern[at] == '['. True and `at` behind it when `c` is in it; a '['
-// without its end is an ordinary character.
+// Reads the set that begins at pattern[at] == '['. Returns true, with `at` after it, if `c` is in it; a '[' without an
+// end is literal.
 bool in_set(std::string_view pattern, std::size_t& at, char c) {
   std::size_t next = at + 1;
   const bool inverted = next < pattern.size() && (pattern[next] == '!' || pattern[next] == '^');
@@ -79,7 +79,7 @@ bool in_set(std::string_view pattern, std::size_t& at, char c) {
   return found != inverted;
 }
 
-// One step of a pattern against the text at `t`; moves both on when it fits.
+// Matches one pattern element against the text at `t`; on success both positions advance.
 bool step(std::string_view pattern, std::size_t& p, std::string_view text, std::size_t& t) {
   std::size_t next = p;
   if (pattern[p] == '[') {
@@ -101,8 +101,7 @@ bool step(std::string_view pattern, std::size_t& p, std::string_view text, std::
   return true;
 }
 
-// One part against one part: linear but for the last star, which may take one more character each
-// time.
+// Matches one part against one part; only the last star is retried, with one more character each time.
 bool part_matches(std::string_view pattern, std::string_view text) {
   std::size_t p = 0;
   std::size_t t = 0;
@@ -124,7 +123,7 @@ bool part_matches(std::string_view pattern, std::string_view text) {
   return p == pattern.size();
 }
 
-// reach[j]: the pattern's parts so far can have taken the path's first j parts.
+// reach[j]: the pattern's parts so far can match the path's first j parts.
 bool path_matches(const std::vector<std::string>& pattern, const std::vector<std::string>& path) {
   std::vector<bool> reach(path.size() + 1, false);
   reach[0] = true;
@@ -172,7 +171,7 @@ IgnoreRules::IgnoreRules(std::string_view file) {
     if (line.empty()) continue;
     const bool anchored = line.find('/') != std::string::npos;
     if (line.front() == '/') line.erase(0, 1);
-    // Braces mean nothing in an ignore file.
+    // Braces have no meaning in an ignore file.
     for (std::size_t at = 0; (at = line.find('{', at)) != std::string::npos; at += 2) line.insert(at, 1, '\\');
     rules_.push_back({Glob(anchored ? line : "**/" + line), keep, only_directories});
   }

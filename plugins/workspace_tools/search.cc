@@ -16,7 +16,7 @@ constexpr std::size_t kGlobMost = 100;
 constexpr std::int64_t kGrepLimit = 200;
 constexpr std::int64_t kGrepLimitMax = 5'000;
 constexpr std::uint64_t kFileBytesMax = 16u << 20;
-constexpr std::uint64_t kSearchBytesMax = 512u << 20;  // of one call: what is read lives as long as it
+constexpr std::uint64_t kSearchBytesMax = 512u << 20;  // per call, which keeps everything read in memory
 
 constexpr Key kGlobKeys[] = {{"pattern", Key::Type::kFilledText, true}, {"path", Key::Type::kFilledText}};
 constexpr Key kGrepKeys[] = {{"pattern", Key::Type::kFilledText, true},
@@ -43,7 +43,7 @@ std::string paths_of(const std::vector<Hit>& hits, std::size_t most) {
   return out;
 }
 
-// What grep was asked for, and what it has found so far.
+// A grep's request and its results so far.
 class Search {
  public:
   Search(const Input& input, agentd::Regex expression, const agentd::context& c, const agentd::workspace& files)
@@ -58,7 +58,7 @@ class Search {
     if (!glob.empty()) filter_.emplace_back((name_only ? "**/" : "") + std::string(glob));
   }
 
-  // False when enough was found.
+  // Returns false when enough was found.
   bool file(const FoundFile& found) {
     if (!filter_.empty() && !filter_.front().matches(found.below)) return true;
     if (found.bytes > kFileBytesMax) {
@@ -92,10 +92,10 @@ class Search {
  private:
   bool full() const { return results_ >= limit_; }
 
-  // The next line at or behind `from` that matches; false when there is none.
+  // The next matching line at or after `from`; false if there is none.
   bool next_line(std::string_view text, std::size_t from, std::size_t* start, std::size_t* end) const {
     const auto match = expression_.find(text, from);
-    if (!match || match->at >= text.size()) return false;  // none, or an empty one behind the last line
+    if (!match || match->at >= text.size()) return false;  // none, or an empty match after the last line
     const std::size_t at = match->at;
     *start = at == 0 ? 0 : text.rfind('\n', at - 1) + 1;
     *end = std::min(text.find('\n', at), text.size());
@@ -109,7 +109,7 @@ class Search {
       if (next_line(text, 0, &start, &end)) files_hit_.push_back({found.path, found.modified_ns});
       return;
     }
-    std::vector<std::size_t> hits;  // where the matching lines start
+    std::vector<std::size_t> hits;  // starts of the matching lines
     for (std::size_t from = 0; next_line(text, from, &start, &end); from = end + 1) {
       if (mode_ == "content" && full()) break;
       hits.push_back(start);
@@ -124,7 +124,7 @@ class Search {
     }
   }
 
-  // "path:12:line" for matches, "path-11-line" for context, "--" between pieces, as grep has it.
+  // "path:12:line" for matches, "path-11-line" for context, "--" between pieces, as in grep.
   void show(const std::string& path, std::string_view text, const std::vector<std::size_t>& hits) {
     const std::vector<std::string_view> lines = lines_of(text);
     std::vector<std::size_t> numbers;
@@ -133,7 +133,7 @@ class Search {
       while (number < lines.size() && lines[number].data() < text.data() + hit) ++number;
       numbers.push_back(number);
     }
-    std::size_t next = 0;  // the first line that is not shown yet
+    std::size_t next = 0;  // the first line not shown yet
     for (std::size_t i = 0; i < numbers.size(); ++i) {
       const std::size_t first = std::max(next, numbers[i] - std::min(numbers[i], context_));
       if (context_ != 0 && !text_.empty() && (next == 0 || first > next)) text_ += "--\n";
@@ -189,12 +189,12 @@ agentd_status WorkspaceTools::grep(agentd::call& c, agentd::tool_view tool) {
   const std::string path(input->text("path", "."));
   auto expression = agentd::Regex::compile(input->text("pattern"), {input->boolean("ignore_case"), true});
   if (!expression && expression.error().code == agentd::Code::kInvalid)
-    return refuse(c, "\"pattern\" is no RE2 expression: " + expression.error().message);
+    return refuse(c, "\"pattern\" is not a valid RE2 expression: " + expression.error().message);
   if (!expression) return refuse(c, expression.error().message);
   Search search(*input, std::move(*expression), c, files_);
   Walk walk(c, files_);
   agentd_status status = walk.run(path, cwd_of(c), [&](const FoundFile& found) { return search.file(found); });
-  if (status == AGENTD_E_ARG || status == AGENTD_E_NOT_FOUND) {  // a file, perhaps
+  if (status == AGENTD_E_ARG || status == AGENTD_E_NOT_FOUND) {  // perhaps a file
     const auto one = files_.read(c, path, 0, 1);
     status = one.status();
     if (one) search.file({path, path.substr(path.rfind('/') + 1), one->total, 0});

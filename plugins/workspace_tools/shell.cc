@@ -42,18 +42,17 @@ agentd_status WorkspaceTools::bash(agentd::call& c, agentd::tool_view tool) {
   if (!input) return refuse(c, input.error().message);
   const std::int64_t timeout_ms = input->integer("timeout_ms", kTimeoutMs);
   const std::string_view command = input->text("command");
-  if (command.find('\0') != std::string_view::npos) return refuse(c, "\"command\" may not hold a NUL");
+  if (command.find('\0') != std::string_view::npos) return refuse(c, "\"command\" must not contain a NUL");
   const std::string_view argv[] = {"bash", "-c", command};
   const agentd::process_options options{.timeout_ms = static_cast<std::uint32_t>(timeout_ms),
                                         .output_bytes_max = kOutputBytes};
   auto ran = commands_.run(c, argv, options);
-  if (ran.status() == AGENTD_E_NOT_FOUND) ran = commands_.shell(c, command, options);  // no bash here
+  if (ran.status() == AGENTD_E_NOT_FOUND) ran = commands_.shell(c, command, options);  // bash is not installed
   if (!ran && ran.status() == AGENTD_E_ARG) return refuse(c, "the command is too long");
   if (!ran && ran.status() == AGENTD_E_IO)
     return refuse(c,
-                  "the command could not be run: the system gives agentd no more processes, memory or open "
-                  "files now. Wait until others have ended, or have the limits raised that 'ulimit -a' "
-                  "shows");
+                  "the command could not be run: the system is out of processes, memory or open files for agentd. Wait "
+                  "until others have ended, or ask for higher limits ('ulimit -a' shows them)");
   if (!ran) return refuse(c, ran.status(), "the command");
   if (ran->cancelled()) return c.fail(AGENTD_E_CANCELLED, "cancelled");
   std::string text = agentd::to_utf8(ran->output());

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// text.h - file contents and long outputs in the shape that a model reads.
+// text.h - formats file contents and long outputs for a model.
 //
 // Threading: pure functions.
 
@@ -12,27 +12,26 @@
 
 namespace workspace_tools {
 
-inline constexpr std::size_t kOutputBytes = 30'000;  // of one tool call; head and tail are kept
-inline constexpr std::size_t kLineBytes = 2'000;     // of one line; the rest is left out
+inline constexpr std::size_t kOutputBytes = 30'000;  // per tool call; head and tail are kept
+inline constexpr std::size_t kLineBytes = 2'000;     // per line; the rest is left out
 
-// The lines without their ends ("\n" or "\r\n"); a last line without an end counts.
+// The lines without their ends ("\n" or "\r\n"), including a last line without an end.
 std::vector<std::string_view> lines_of(std::string_view text);
-// A NUL in the first 8 kB: what the other tools of this world call binary.
+// True if the first 8 kB contain a NUL, the common test for binary files.
 bool is_binary(std::string_view text);
 // "   123\tthe line", cut at kLineBytes.
 std::string numbered(std::uint64_t number, std::string_view line);
-// A line, cut at kLineBytes between two characters and marked.
+// A line, cut at kLineBytes between two characters, with a mark.
 std::string shortened(std::string_view line);
-// The text, or when it has more than `most` bytes its head and tail around a marker.
+// The text, or if it exceeds `most` bytes its head and tail around a mark.
 std::string capped(std::string text, std::size_t most = kOutputBytes);
-// How often `part` is in `text`, not overlapping. REQUIRES: `part` is not empty.
+// Counts `part` in `text` without overlaps. REQUIRES: `part` is not empty.
 std::size_t count_of(std::string_view text, std::string_view part);
-// `text` with the first, or with every, `from` replaced.
+// `text` with the first, or all, occurrences of `from` replaced.
 std::string replaced(std::string_view text, std::string_view from, std::string_view to, bool all);
 // "1 line", "2 lines".
 std::string counted(std::uint64_t count, std::string_view noun);
-// An absolute path without ".", ".." and "//"; only to recognise a file that was read, never to
-// open one.
+// An absolute path without ".", ".." and "//"; used only to recognise a file that was read, never to open one.
 std::string normal_path(std::string_view cwd, std::string_view path);
 
 }  // namespace workspace_tools

@@ -39,8 +39,8 @@ Walk::Levels Walk::with_ignore_file(const std::string& path, const std::string& 
   return std::make_shared<const Level>(Level{IgnoreRules(file->bytes), in_rules, std::move(outer)});
 }
 
-// Ignore files between the working directory and the folder. When the folder is elsewhere, or the
-// working directory of an absolute one is not known, the rules begin with the folder's own.
+// Ignore files between the working directory and the folder. If the folder is elsewhere, or is absolute while the
+// working directory is unknown, the rules begin with the folder's own.
 Walk::Levels Walk::rules_around(const std::string& folder, std::string_view cwd, std::string* in_rules) const {
   in_rules->clear();
   std::string path = ".";

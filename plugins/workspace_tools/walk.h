@@ -1,12 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// walk.h - all files below a folder that a person would want to see: glob and grep walk the same
-// way.
+// walk.h - visits all files below a folder that are of interest; shared by glob and grep.
 //
-// Left out: what .gitignore files say (of the folder, of those below it, and of those between it
-// and the working directory); the folders .git, .hg, .svn, node_modules, __pycache__, .venv, .tox
-// and .mypy_cache; folders that a build tool marked as its own with CACHEDIR.TAG or CMakeCache.txt.
-// A folder that is named by the caller is always walked. Links are not followed.
+// Left out: files that .gitignore files exclude (in the folder, below it, and between it and the working directory);
+// the folders .git, .hg, .svn, node_modules, __pycache__, .venv, .tox and .mypy_cache; folders that a build tool marked
+// with CACHEDIR.TAG or CMakeCache.txt. The caller's folder itself is always visited. Links are not followed.
 //
 // Threading: thread-compatible; one walk at a time.
 
@@ -23,7 +21,7 @@
 namespace workspace_tools {
 
 struct FoundFile {
-  std::string path;   // to open it: as the workspace takes it
+  std::string path;   // to open it through the workspace
   std::string below;  // relative to the folder of the walk
   std::uint64_t bytes = 0;
   std::int64_t modified_ns = 0;
@@ -35,18 +33,17 @@ class Walk {
 
   Walk(const agentd::context& c, const agentd::workspace& files) : c_(c), files_(files) {}
 
-  // Calls `each` for every file, folder by folder in byte order, until it answers false. A status
-  // when `folder` cannot be listed or the call was cancelled; folders below that cannot be are
-  // passed over.
+  // Calls `each` for every file, folder by folder in byte order, until it returns false. Returns an error if `folder`
+  // cannot be listed or the call was cancelled; folders below that cannot be listed are skipped.
   agentd_status run(const std::string& folder, std::string_view cwd, const std::function<bool(const FoundFile&)>& each);
-  // True when it ended early, at kEntriesMax.
+  // True if it ended early, at kEntriesMax.
   bool incomplete() const { return entries_ > kEntriesMax; }
 
  private:
-  // One folder's ignore file and the folder around it.
+  // One folder's ignore file, and the enclosing folder's.
   struct Level {
     IgnoreRules rules;
-    std::string folder;                  // where the rules are anchored, relative to the top of the rules
+    std::string folder;                  // the folder of the rules, relative to the outermost rules
     std::shared_ptr<const Level> outer;  // shared by all folders below it
   };
   using Levels = std::shared_ptr<const Level>;

@@ -188,8 +188,8 @@ agentd_status refuse(agentd::call& c, std::string_view text) { return c.tool_err
 agentd_status refuse_change(agentd::call& c, agentd_status status, std::string_view path) {
   if (status != AGENTD_E_DENIED) return refuse(c, status, path);
   return refuse(c, std::string(path) +
-                       " may not be changed: it is outside of the workspace, belongs to agentd itself "
-                       "(its home directory, .agent of the project), or is closed to this user");
+                       " must not be changed: it is outside of the workspace, belongs to agentd itself (its home "
+                       "directory, .agent of the project), or is closed to this user");
 }
 
 agentd_status refuse(agentd::call& c, agentd_status status, std::string_view path) {
@@ -198,15 +198,15 @@ agentd_status refuse(agentd::call& c, agentd_status status, std::string_view pat
     case AGENTD_E_CANCELLED:
       return c.fail(status, "cancelled");
     case AGENTD_E_DEADLINE:
-      return c.fail(status, "the time of the call is over");
+      return c.fail(status, "the call's deadline has passed");
     case AGENTD_E_DENIED:
       return refuse(c, shown + " is outside of the workspace, or may not be accessed");
     case AGENTD_E_NOT_FOUND:
       return refuse(c, shown + " does not exist");
     case AGENTD_E_ARG:
-      return refuse(c, shown + " is no file that this tool can use");
+      return refuse(c, shown + " is not a file that this tool can use");
     case AGENTD_E_CONFLICT:
-      return refuse(c, shown + " has changed meanwhile: read it again");
+      return refuse(c, shown + " has changed in the meantime: read it again");
     case AGENTD_E_TOO_BIG:
       return refuse(c, shown + " is too big");
     case AGENTD_E_BUSY:

@@ -2,10 +2,9 @@
 #pragma once
 // workspace_tools.h - bash, read_file, write_file, edit_file, glob, grep.
 //
-// The plugin has the schemas, the checks and the formatting; every effect goes through
-// agentd.workspace/1 and agentd.process/1, where the host keeps its limits. What goes wrong in a
-// tool is told to the model as a result that is an error; the call itself fails only when it was
-// cancelled.
+// The plugin has the schemas, the checks and the formatting; every effect goes through agentd.workspace/1 and
+// agentd.process/1, where the host enforces its limits. A failure of a tool is reported to the model as an error
+// result; the call itself fails only if it was cancelled.
 //
 // Threading: concurrent, as the plugin record says.
 
@@ -50,14 +49,13 @@ class WorkspaceTools {
   Memory memory_;
 };
 
-// The tool did its work: `text` is the result, valid UTF-8 already or made so.
+// The tool succeeded: `text` is the result, which is made valid UTF-8 if necessary.
 agentd_status answer(agentd::call& c, std::string_view text, std::string_view structured_json = {});
-// The tool could not do it; `text` is for the model.
+// The tool failed; `text` is for the model.
 agentd_status refuse(agentd::call& c, std::string_view text);
-// The same for a status of the workspace: cancelled and deadline end the call, others become a
-// sentence.
+// The same for a status of the workspace: cancel and deadline end the call, others become a message.
 agentd_status refuse(agentd::call& c, agentd_status status, std::string_view path);
-// The same for a status of a write.
+// The same for the status of a write.
 agentd_status refuse_change(agentd::call& c, agentd_status status, std::string_view path);
 
 }  // namespace workspace_tools

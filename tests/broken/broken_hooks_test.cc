@@ -91,7 +91,7 @@ INSTANTIATE_TEST_SUITE_P(
             Broken{"null_fn", "has no function for the event turn_start"},
             Broken{"bad_stride", "impossible list of subscriptions (1 rows of 8 bytes)"},
             Broken{"bad_concurrency", "asks for the unknown concurrency 9"},
-            Broken{"id_differs", "says it is org.agentd.test.raw, its manifest says org.agentd.test.other"},
+            Broken{"id_differs", "has the id org.agentd.test.raw, but its manifest has org.agentd.test.other"},
             Broken{"declines", "declined to be loaded: this hook only runs on Sundays"},
             Broken{"newer_abi", "needs a newer agentd (abi 1.7, this one has 1.1)"},
             Broken{"unknown_service", "asks for the unknown service agentd.time_travel/1"},
@@ -134,7 +134,7 @@ TEST(TruncatedHook, SaysThatItIsCutOff) {
   const std::string whole = fixture.temp.read("hooks/good.so");
   const std::string path = fixture.put("a_broken.so", whole.substr(0, 8192));
   fixture.load();
-  expect_one_sentence(fixture, path, "is cut off: copy the file again");
+  expect_one_sentence(fixture, path, "is truncated: copy the file again");
   expect_good_goes_on(fixture);
 }
 
@@ -143,7 +143,7 @@ TEST(TextFileNamedSo, IsSaidToBeNoLibrary) {
   fixture.install("good");
   const std::string path = fixture.put("a_broken.so", "#!/bin/sh\necho hello\n");
   fixture.load();
-  expect_one_sentence(fixture, path, "is no shared library, whatever its name says");
+  expect_one_sentence(fixture, path, "is not a shared library despite its name");
   expect_good_goes_on(fixture);
 }
 

@@ -244,15 +244,14 @@ TEST(Validate, WhatIsNoLibraryIsOneSentenceAndNothingElseIsJudged) {
   Program program;
   auto whole = read_file(kHooks + "/good.so", 64u << 20);
   ASSERT_TRUE(whole);
-  expect_no_module(program, program.file("half.so", whole->substr(0, 5'000)), "is cut off: copy the file again");
-  expect_no_module(program, program.file("head.so", whole->substr(0, 40)), "is cut off: copy the file again");
+  expect_no_module(program, program.file("half.so", whole->substr(0, 5'000)), "is truncated: copy the file again");
+  expect_no_module(program, program.file("head.so", whole->substr(0, 40)), "is truncated: copy the file again");
   expect_no_module(program, program.file("empty.so", ""), "is empty: copy the file again");
-  expect_no_module(program, program.file("text.so", "no library at all"),
-                   "is no shared library, whatever its name says");
+  expect_no_module(program, program.file("text.so", "no library at all"), "is not a shared library despite its name");
   std::string fixed = *whole;
   fixed[16] = 2;  // ET_EXEC
   expect_no_module(program, program.file("fixed.so", fixed),
-                   "is an ELF file but no shared library: link it with -shared");
+                   "is an ELF file but not a shared library: link it with -shared");
   expect_no_module(program, std::filesystem::read_symlink("/proc/self/exe"),
                    "is a program, not a shared library: link it with -shared, or  check it as an executable "
                    "hook with 'agentd hooks test'");

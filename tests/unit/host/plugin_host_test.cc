@@ -148,8 +148,8 @@ TEST(PluginHost, UnknownCapabilityIsLogged) {
               R"({"id":"org.agentd.test.no_manifest","version":"1.0.0","abi":"1.0","capabilities":["netwrok"]})");
   fixture.load();
   EXPECT_TRUE(
-      fixture.log.has("no_manifest.so asks for the unknown capability 'netwrok', which opens nothing: "
-                      "there are gate, redact, network"));
+      fixture.log.has("no_manifest.so asks for the unknown capability 'netwrok', which opens nothing; known are gate, "
+                      "redact, network"));
 }
 
 TEST(PluginHost, ConfigThatIsNoMappingIsSaid) {

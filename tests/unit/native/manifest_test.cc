@@ -90,7 +90,8 @@ TEST(Verdict, NamesBothAbisWhenTheHookIsNewer) {
 }
 
 TEST(Verdict, TellsTheHookOfAGoneAbiToBeRebuilt) {
-  EXPECT_EQ(verdict(with("0.9")), "is built for an ABI that is gone (abi 0.9, this agentd has 1.1): rebuild it");
+  EXPECT_EQ(verdict(with("0.9")),
+            "is built for an ABI that is no longer supported (abi 0.9, this agentd has 1.1): rebuild it");
 }
 
 TEST(Verdict, NamesTheServiceThatNobodyOffers) {
@@ -112,7 +113,7 @@ TEST(Manifest, UnknownCapabilitiesAreNamedWithThoseThatThereAre) {
   };
   EXPECT_EQ(said(R"("gate","redact","network","processes","files:read","files:write")"), "");
   EXPECT_EQ(said(R"("netwrok","gate")"),
-            "asks for the unknown capability 'netwrok', which opens nothing: there are gate, redact, network, "
+            "asks for the unknown capability 'netwrok', which opens nothing; known are gate, redact, network, "
             "processes, files:read, files:write");
   EXPECT_EQ(said(R"("a","files")").substr(0, 44), "asks for the unknown capabilities 'a', 'file");
 }

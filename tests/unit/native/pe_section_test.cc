@@ -123,21 +123,21 @@ TEST(PeSection, SectionsBeyondTheLimitOfWindowsAreNotLookedAt) {
 TEST(PeSection, AProgramIsNoSharedLibrary) {
   std::string bytes = pe("{}");
   put(bytes, kStart + 22, 0x0022, 2);
-  EXPECT_EQ(refusal(bytes), "is a program for Windows and no shared library: link it with -shared");
+  EXPECT_EQ(refusal(bytes), "is a Windows program, not a shared library: link it with -shared");
 }
 
 TEST(PeSection, BytesWithTheMagicAloneAreNoLibrary) {
-  EXPECT_EQ(refusal("MZ and a letter from home"), "is no shared library, whatever its name says");
+  EXPECT_EQ(refusal("MZ and a letter from home"), "is not a shared library despite its name");
   std::string bytes = pe("{}");
   bytes[kStart] = 'N';  // an older kind of Windows file
-  EXPECT_EQ(refusal(bytes), "is no shared library, whatever its name says");
+  EXPECT_EQ(refusal(bytes), "is not a shared library despite its name");
 }
 
 TEST(PeSection, AHeaderBeyondTheFileIsCutOff) {
-  EXPECT_EQ(refusal(pe("{}").substr(0, kStart + 23)), "is cut off: copy the file again");
+  EXPECT_EQ(refusal(pe("{}").substr(0, kStart + 23)), "is truncated: copy the file again");
   std::string bytes = pe("{}");
   put(bytes, 0x3c, 0xffffffff, 4);
-  EXPECT_EQ(refusal(bytes), "is cut off: copy the file again");
+  EXPECT_EQ(refusal(bytes), "is truncated: copy the file again");
 }
 
 TEST(PeSection, EveryTruncationIsAnsweredAndOnlyTheWholeTextIsAManifest) {

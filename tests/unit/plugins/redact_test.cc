@@ -112,7 +112,7 @@ TEST_F(Redact, FindsByRulesOfTheUserAndNotByDisabledOnes) {
 TEST_F(Redact, RefusesAConfigThatMakesNoSense) {
   const std::pair<const char*, const char*> cases[] = {
       {R"({"targets":[]})", "targets must be a list of tool_output"},
-      {R"({"targets":["output"]})", "targets[0]: \"output\" is none of tool_output"},
+      {R"({"targets":["output"]})", "targets[0]: \"output\" must be one of tool_output"},
       {R"({"rules":[]})", "rules must be an object with disable"},
       {R"({"rules":{"enable":[]}})", "unknown key rules.enable"},
       {R"({"rules":{"disable":"jwt"}})", "rules.disable must be a list"},

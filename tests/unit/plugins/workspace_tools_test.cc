@@ -92,8 +92,8 @@ TEST_F(Tools, SayWhatToDoWhenNoCommandCanBeStarted) {
   const std::string said = bad("bash", R"({"command":"true"})");
   ASSERT_EQ(::setrlimit(RLIMIT_NOFILE, &before), 0);
   EXPECT_EQ(said,
-            "the command could not be run: the system gives agentd no more processes, memory or open files now. Wait "
-            "until others have ended, or have the limits raised that 'ulimit -a' shows");
+            "the command could not be run: the system is out of processes, memory or open files for agentd. Wait until "
+            "others have ended, or ask for higher limits ('ulimit -a' shows them)");
   EXPECT_EQ(good("bash", R"({"command":"echo well"})"), "well\n");
 }
 
@@ -123,14 +123,14 @@ TEST_F(Tools, RefuseInputThatIsWrongAndNameTheKey) {
   folder_.put("a.txt", "x\n");
   const std::tuple<const char*, const char*, const char*> cases[] = {
       {"bash", R"({})", "\"command\" is missing"},
-      {"bash", R"({"command":""})", "\"command\" must be a text that is not empty"},
+      {"bash", R"({"command":""})", "\"command\" must be a non-empty text"},
       {"bash", R"({"command":7})", "\"command\" must be a text"},
       {"bash", R"({"command":"ls","timeout_ms":0})", "\"timeout_ms\" must be a whole number from 1 to 600000"},
       {"bash", R"({"command":"ls","timeout_ms":1.5})", "\"timeout_ms\" must be a whole number"},
       {"bash", R"({"command":"ls","timeout_ms":"9"})", "\"timeout_ms\" must be a whole number"},
       {"bash", R"({"command":"ls","timeout_ms":700000})", "\"timeout_ms\" must be a whole number"},
       {"bash", R"({"cmd":"ls"})", "unknown key \"cmd\": the keys are command, timeout_ms, description"},
-      {"bash", R"({"command":"ls\u0000"})", "may not hold a NUL"},
+      {"bash", R"({"command":"ls\u0000"})", "must not contain a NUL"},
       {"bash", R"(["ls"])", "must be a JSON object"},
       {"bash", R"({"command":)", "no valid JSON"},
       {"read_file", R"({"file_path":"a.txt"})", "unknown key \"file_path\": the keys are path, offset, limit"},
@@ -138,8 +138,7 @@ TEST_F(Tools, RefuseInputThatIsWrongAndNameTheKey) {
       {"read_file", R"({"path":"a.txt","limit":2001})", "\"limit\" must be a whole number from 1 to 2000"},
       {"write_file", R"({"path":"b.txt"})", "\"content\" is missing"},
       {"write_file", R"({"path":"b.txt","content":null})", "\"content\" is missing"},
-      {"edit_file", R"({"path":"a.txt","old_string":"","new_string":"y"})",
-       "\"old_string\" must be a text that is not empty"},
+      {"edit_file", R"({"path":"a.txt","old_string":"","new_string":"y"})", "\"old_string\" must be a non-empty text"},
       {"edit_file", R"({"path":"a.txt","old_string":"x","new_string":"x"})", "nothing to change"},
       {"edit_file", R"({"path":"a.txt","old_string":"x","new_string":"y","replace_all":"no"})",
        "\"replace_all\" must be true or false"},
@@ -212,7 +211,7 @@ TEST_F(Tools, ReadFileReadsAPart) {
   for (int i = 1; i <= 10; ++i) text += "line " + std::to_string(i) + "\n";
   folder_.put("a.txt", text);
   EXPECT_EQ(good("read_file", R"({"path":"a.txt","offset":4,"limit":2})"),
-            "     4\tline 4\n     5\tline 5\n[5 more lines of 10 lines: go on with offset 6]\n");
+            "     4\tline 4\n     5\tline 5\n[5 more lines of 10 lines: continue with offset 6]\n");
   EXPECT_EQ(good("read_file", R"({"path":"a.txt","offset":10})"), "    10\tline 10\n");
   EXPECT_NE(bad("read_file", R"({"path":"a.txt","offset":11})").find("has 10 lines"), std::string::npos);
 }
@@ -222,7 +221,7 @@ TEST_F(Tools, ReadFileStopsAfterTwoThousandLines) {
   for (int i = 1; i <= 2'500; ++i) text += "x\n";
   folder_.put("a.txt", text);
   const std::string got = good("read_file", R"({"path":"a.txt"})");
-  EXPECT_NE(got.find("  2000\tx\n[500 more lines of 2,500 lines: go on with offset 2001]\n"), std::string::npos);
+  EXPECT_NE(got.find("  2000\tx\n[500 more lines of 2,500 lines: continue with offset 2001]\n"), std::string::npos);
 }
 
 TEST_F(Tools, ReadFileBoundsWhatItReturns) {
