@@ -20,7 +20,8 @@ std::string negotiate(const SealedFile& file, const Manifest& manifest) {
   const auto record = read_plugin(*entry, AGENTD_NEGOTIATE_SCAN_ONLY);
   if (!record) return record.error().message;
   if (record->id != manifest.id)
-    return "has the id " + record->id + ", but its manifest has " + manifest.id + ": give both the same id and rebuild it";
+    return "has the id " + record->id + ", but its manifest has " + manifest.id +
+           ": give both the same id and rebuild it";
   return {};
 }
 

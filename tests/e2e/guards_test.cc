@@ -680,7 +680,7 @@ TEST_F(AdaptedGuards, WithRulesAboutToolsAreToldThatTheseDoNotHold) {
                                     0600));
   program_.config("hooks: {adapt: ['claude:" + path + "']}\n");
   call_runs();
-  EXPECT_TRUE(has(ran_.err, "its rules about tools (permissions, tools.exclude) are not carried over")) << ran_.err;
+  EXPECT_TRUE(has(ran_.err, "its rules about tools (permissions, tools.exclude) are not imported")) << ran_.err;
 }
 
 }  // namespace

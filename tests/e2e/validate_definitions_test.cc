@@ -90,7 +90,7 @@ TEST_F(ValidateDefinitions, AGuardOfWhatCannotBeGuardedFails) {
   EXPECT_NE(ran.err.find("g.yaml:3:1: nothing can be blocked or withheld at session_end"), std::string::npos)
       << ran.err;
   // Every event that the sentence names takes one.
-  const std::string names = ran.err.substr(ran.err.find("guarded are ") + 12);
+  const std::string names = ran.err.substr(ran.err.find("guarded: ") + 9);
   std::size_t begin = 0, count = 0;
   for (std::size_t end = 0; end != std::string::npos; begin = end + 2, ++count) {
     end = names.find(", ", begin);

@@ -317,9 +317,7 @@ TEST(Declarative, RefusesAnAnswerThatSaysNothing) {
   EXPECT_EQ(mistake("on: agent_stop\ndo: {}"), "/h/x.yaml:2:5: 'do' is empty");
   EXPECT_EQ(mistake("on: agent_stop\ndo:"), "/h/x.yaml:2:1: 'do' must be a mapping, not empty");
   EXPECT_EQ(mistake("on: agent_stop\ndo: continue"),
-            "/h/x.yaml:2:5: 'continue' alone is not enough: write 'action: continue' below 'do', "
-            "and 'message' beside "
-            "it");
+            "/h/x.yaml:2:5: 'continue' alone is not enough: write 'action: continue' and 'message' below 'do'");
   EXPECT_EQ(mistake("on: agent_stop\ndo: {action: continue}"), "/h/x.yaml:2:14: 'action: continue' needs 'message'");
   EXPECT_EQ(mistake("on: agent_stop\ndo: {action: replace, messages: [a]}"),
             "/h/x.yaml:2:14: 'action: replace' needs 'replace_messages'");
@@ -581,7 +579,9 @@ TEST(Declarative, NamesAPathThatNoPayloadHas) {
 }
 
 TEST(Declarative, NamesThePlaceOfABadMatcher) {
-  EXPECT_EQ(mistake_beside_command("matcher: 'Bash('").find("/h/x.yaml:3:10: the matcher 'Bash(' is no regular"), 0u);
+  EXPECT_EQ(
+      mistake_beside_command("matcher: 'Bash('").find("/h/x.yaml:3:10: the matcher 'Bash(' is not a valid regular"),
+      0u);
 }
 
 // ---- properties

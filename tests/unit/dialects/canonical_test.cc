@@ -337,7 +337,7 @@ TEST(Executable, WhatIsNoSingleObjectHasItsOwnSentence) {
       {"{\"action\":\"block\"}\ndone", "text follows the JSON object"},
       {"{\"action\":\"none\"}\n{\"action\":\"block\"}", "two JSON objects"},
       {"{\"action\":\"blo", "ends in the middle of a JSON object"},
-      {"{\"action\" \"block\"}", "no valid JSON"},
+      {"{\"action\" \"block\"}", "not valid JSON"},
       {"hello", "must be one JSON object; it begins with 'hello'"},
       {"{\"reason\":\"\xc3\"}", "no valid UTF-8"},
       {nul, "a NUL byte at byte 10"},

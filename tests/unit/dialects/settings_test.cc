@@ -126,7 +126,7 @@ TEST(ClaudeSettings, WhatCannotBeCarriedOverIsSaid) {
       {R"({"type":"command","command":" "})", "needs a command"},
       {R"({"type":"command","command":7})", "'command' must be a text, not a number"},
       {R"({"type":"http"})", "needs a url"},
-      {R"({"type":"command","command":"x","shell":"powershell"})", "'powershell' cannot be carried"},
+      {R"({"type":"command","command":"x","shell":"powershell"})", "'powershell' is not supported"},
       {R"("guard.sh")", "a handler must be an object, not a text"},
       {R"([])", "a handler must be an object, not a list"},
   }};

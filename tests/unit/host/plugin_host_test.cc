@@ -272,7 +272,7 @@ TEST(DescribeHooks, TellsEveryHookAndRunsNone) {
   EXPECT_EQ(hooks[1].manifest->version, "1.0.0");
   EXPECT_EQ(hooks[1].manifest->events, std::vector<std::string>{"before_tool_call"});
   EXPECT_NE(hooks[2].verdict.find("no manifest"), std::string::npos);
-  EXPECT_NE(hooks[3].verdict.find("is no shared library"), std::string::npos);
+  EXPECT_NE(hooks[3].verdict.find("is not a shared library"), std::string::npos);
   EXPECT_NE(hooks[4].verdict.find("world-writable, ignored: chmod go-w"), std::string::npos);
   EXPECT_EQ(hooks[5].verdict, "disabled");
 }

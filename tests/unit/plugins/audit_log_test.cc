@@ -156,7 +156,7 @@ TEST_F(AuditLog, NeverFailsARunAndSaysSoOnce) {
   for (int i = 0; i < 5; ++i) EXPECT_EQ(host_.turn_start().status, AGENTD_OK);
   ASSERT_EQ(host_.log.size(), 1u);
   EXPECT_EQ(host_.log[0].level, AGENTD_LEVEL_ERROR);
-  EXPECT_NE(host_.log[0].text.find("misses events"), std::string::npos);
+  EXPECT_NE(host_.log[0].text.find("is missing events"), std::string::npos);
   fs::remove(folder_.path + "/logs");
   EXPECT_EQ(host_.turn_start().status, AGENTD_OK);
   EXPECT_EQ(host_.log.size(), 2u) << "that it works again is said, too";

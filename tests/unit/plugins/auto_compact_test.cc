@@ -114,7 +114,7 @@ TEST_F(AutoCompact, LeavesEverythingWhenTheSummaryIsNoSmaller) {
   EXPECT_EQ(got.status, AGENTD_OK);
   EXPECT_TRUE(got.actions.empty());
   ASSERT_FALSE(host_.log.empty());
-  EXPECT_NE(host_.log.back().text.find("no smaller"), std::string::npos);
+  EXPECT_NE(host_.log.back().text.find("not smaller"), std::string::npos);
 }
 
 TEST_F(AutoCompact, LeavesEverythingWhenWhatCannotBeRemovedIsOverTheMark) {

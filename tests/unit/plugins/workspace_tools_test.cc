@@ -132,7 +132,7 @@ TEST_F(Tools, RefuseInputThatIsWrongAndNameTheKey) {
       {"bash", R"({"cmd":"ls"})", "unknown key \"cmd\": the keys are command, timeout_ms, description"},
       {"bash", R"({"command":"ls\u0000"})", "must not contain a NUL"},
       {"bash", R"(["ls"])", "must be a JSON object"},
-      {"bash", R"({"command":)", "no valid JSON"},
+      {"bash", R"({"command":)", "not valid JSON"},
       {"read_file", R"({"file_path":"a.txt"})", "unknown key \"file_path\": the keys are path, offset, limit"},
       {"read_file", R"({"path":"a.txt","offset":0})", "\"offset\" must be a whole number from 1"},
       {"read_file", R"({"path":"a.txt","limit":2001})", "\"limit\" must be a whole number from 1 to 2000"},
@@ -145,7 +145,7 @@ TEST_F(Tools, RefuseInputThatIsWrongAndNameTheKey) {
       {"glob", R"({"pattern":"/etc/*"})", "relative to the folder"},
       {"grep", R"({"pattern":"x","output_mode":"lines"})", "\"output_mode\" must be one of files, content, count"},
       {"grep", R"({"pattern":"x","context":51})", "\"context\" must be a whole number from 0 to 50"},
-      {"grep", R"({"pattern":"(x"})", "no RE2 expression: missing )"}};
+      {"grep", R"({"pattern":"(x"})", "not a valid RE2 expression: missing )"}};
   for (const auto& [tool, input, sentence] : cases) {
     const std::string text = bad(tool, input);
     EXPECT_NE(text.find(sentence), std::string::npos) << tool << input << ": " << text;
