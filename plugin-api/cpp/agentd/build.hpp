@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// build.hpp - messages and replacements, made piece by piece.
+// build.hpp - builds messages and replacements piece by piece.
 //
-// A builder owns the text that it is given and lays the C records out when it is asked for them, so
-// a plugin (and a test of a plugin) never fills `size`, `stride` or a pointer by hand.
+// A builder owns its text and lays out the C records on request, so that a plugin (and a test of a plugin) never fills
+// `size`, `stride` or a pointer by hand.
 //
 // Threading: ordinary values; one thread at a time.
 
@@ -36,7 +36,7 @@ template <typename Record>
   return record;
 }
 
-// One message. What record() answers is valid until the builder changes, moves or ends.
+// One message. record() returns a reference that is valid until the builder changes, moves or ends.
 class message_builder {
  public:
   explicit message_builder(std::uint16_t role = AGENTD_ROLE_USER) : role_(role) {}
@@ -94,7 +94,7 @@ class message_builder {
     return *this;
   }
 
-  // A deep copy of somebody's message.
+  // A deep copy of another message.
   [[nodiscard]] static message_builder copy_of(message_view from) {
     message_builder made(from.role());
     made.seq(from.seq()).tokens(from.tokens()).time_ms(from.time_ms()).flags(from.flags());
@@ -209,14 +209,13 @@ class history_builder {
   std::vector<agentd_message> rows_;
 };
 
-// What shall stand in place of the messages: ranges that stay, and new messages between them.
+// The parts of REPLACE_MESSAGES: ranges that stay, and new messages between them.
 class replacement {
  public:
-  // `base_revision` is the revision that the parts were made from; 0 = the revision of the call
-  // that emits it.
+  // `base_revision` is the revision that the parts were made from; 0 = the revision of the emitting call.
   explicit replacement(std::uint64_t base_revision = 0) : base_revision_(base_revision) {}
 
-  // The messages first..last of the view stay, by log sequence, both inclusive.
+  // Keeps the view's messages first..last, by log sequence, both inclusive.
   replacement& keep(std::uint64_t first, std::uint64_t last) {
     parts_.push_back({AGENTD_PART_KEEP, first, last, 0});
     return *this;

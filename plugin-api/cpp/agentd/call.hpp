@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// call.hpp - what a handler holds in its hand: the call, its actions, and what may outlive it.
+// call.hpp - a handler's arguments: the call, its actions, and objects that may outlive it.
 //
 //   context   a token with its log, clock, cancel word, scratch memory and services
 //   call      a context that also takes actions: what handlers get
@@ -27,14 +27,14 @@
 
 namespace agentd {
 
-// The interfaces that the plugin asked for and got; NULL where it did not.
+// The interfaces that the plugin asked for and was granted; NULL otherwise.
 struct interfaces {
   const agentd_tools* tools = nullptr;
   const agentd_json* json = nullptr;
   const agentd_field* field = nullptr;
 };
 
-// A field by number; made in the constructor with init::field_key().
+// A payload field's number; made in the constructor with init::field_key().
 enum class field_key : std::uint32_t { none = 0 };
 
 namespace detail {
@@ -67,7 +67,7 @@ class context {
   // On the clock of now_ns(); UINT64_MAX = none.
   [[nodiscard]] std::uint64_t deadline_ns() const noexcept { return detail::load_acquire(live_->deadline_ns); }
   [[nodiscard]] std::uint64_t now_ns() const noexcept { return core_->now_ns(core_); }
-  // 0 once the deadline has passed; UINT64_MAX when there is none.
+  // 0 once the deadline has passed; UINT64_MAX if there is none.
   [[nodiscard]] std::uint64_t time_left_ns() const noexcept {
     const std::uint64_t deadline = deadline_ns();
     if (deadline == UINT64_MAX) return UINT64_MAX;
@@ -82,7 +82,7 @@ class context {
   void log_warning(std::string_view line) const noexcept { log(AGENTD_LEVEL_WARNING, line); }
   void log_error(std::string_view line) const noexcept { log(AGENTD_LEVEL_ERROR, line); }
 
-  // ---- scratch memory that lives as long as the token; NULL = no memory
+  // ---- scratch memory that lives as long as the token; NULL = out of memory
   [[nodiscard]] void* arena(std::size_t bytes, std::size_t align) const noexcept {
     return core_->arena(core_, token_, bytes, align);
   }
@@ -91,7 +91,7 @@ class context {
     if (count > SIZE_MAX / sizeof(T)) return nullptr;
     return static_cast<T*>(arena(count * sizeof(T), alignof(T)));
   }
-  // A copy of the text; absent text when there is no memory.
+  // A copy of the text; absent text if memory is short.
   [[nodiscard]] std::string_view arena_text(std::string_view text) const noexcept {
     auto* copy = arena_array<char>(text.size() + 1);
     if (copy == nullptr) return {};
@@ -119,7 +119,7 @@ class context {
     const agentd_status status = extra_->json->payload(extra_->json, token_, &text);
     return {status, as_view(text)};
   }
-  // One field of the payload; needs "agentd.field/1" likewise.
+  // One field of the payload; needs "agentd.field/1" in the same way.
   [[nodiscard]] result<std::string_view> field(field_key key) const noexcept {
     if (extra_->field == nullptr) return AGENTD_E_DENIED;
     agentd_str text{};
@@ -141,7 +141,7 @@ class context {
   const interfaces* extra_;
 };
 
-// What COMPACT asks for; zero and empty = the configured way.
+// The options of COMPACT; zero and empty = as configured.
 struct compact_request {
   std::uint32_t strategy = AGENTD_STRATEGY_DEFAULT;
   std::uint64_t keep_tokens = 0;
@@ -149,8 +149,8 @@ struct compact_request {
   std::string_view instructions{};
 };
 
-// A context that takes actions. Each answers what the host said: AGENTD_OK, or AGENTD_E_UNSUPPORTED
-// when the event does not allow the action. The host copies before it answers.
+// A context that takes actions. Each returns the host's status: AGENTD_OK, or AGENTD_E_UNSUPPORTED if the event does
+// not allow the action. The host copies before it returns.
 class actions : public context {
  public:
   using context::context;
@@ -166,12 +166,12 @@ class actions : public context {
   }
 
   agentd_status block(std::string_view reason) const noexcept { return emit_text(AGENTD_ACT_BLOCK, reason); }
-  // Ends the run, or the subagent's: nothing that is left of it happens, and the user is told the reason. An agentd
-  // of 1.0 does not know it: there it is a block.
+  // Ends the run, or the subagent's run: nothing of the rest happens, and the user sees the reason. agentd 1.0 does not
+  // know this action: there it is a block.
   agentd_status stop_run(std::string_view reason) const noexcept {
     return emit_text(core()->host_minor == 0 ? AGENTD_ACT_BLOCK : AGENTD_ACT_STOP_RUN, reason);
   }
-  // The next user message: the run goes on with it.
+  // The next user message; the run continues with it.
   agentd_status continue_with(std::string_view message) const noexcept {
     return emit_text(AGENTD_ACT_CONTINUE, message);
   }
@@ -184,9 +184,9 @@ class actions : public context {
     act.instructions = as_str(request.instructions);
     return emit(act.h);
   }
-  // before_compaction: this is the summary. agent_stop: store it; empty = the host makes one.
+  // before_compaction: the text is the summary. agent_stop: store it; empty = the host makes one.
   agentd_status summary(std::string_view text = {}) const noexcept { return emit_text(AGENTD_ACT_SUMMARY, text); }
-  // The text of the event's payload: the user's message, a tool's input or output, the answer.
+  // Replaces the text of the event's payload: the user's message, a tool's input or output, the answer.
   agentd_status rewrite(std::string_view text, std::uint32_t target = AGENTD_TEXT_DEFAULT) const noexcept {
     return emit_text(AGENTD_ACT_REPLACE_TEXT, text, target);
   }
@@ -211,7 +211,7 @@ class actions : public context {
   }
   agentd_status set_strategy(std::uint32_t strategy) const noexcept { return set(AGENTD_KEY_STRATEGY, strategy, {}); }
   agentd_status set_keep_tokens(std::uint64_t tokens) const noexcept { return set(AGENTD_KEY_KEEP_TOKENS, tokens, {}); }
-  // agent_stop: whether the run goes on after what this hook asks for.
+  // agent_stop: whether the run continues after this hook's action.
   agentd_status set_then_continue(bool go_on) const noexcept { return set(AGENTD_KEY_THEN, go_on ? 1 : 0, {}); }
   agentd_status set_title(std::string_view title) const noexcept { return set(AGENTD_KEY_TITLE, 0, title); }
   agentd_status set(std::uint32_t key, std::uint64_t number, std::string_view text) const noexcept {
@@ -261,7 +261,7 @@ class actions : public context {
     }
     return AGENTD_OK;
   }
-  // Ends the tool call; without it a handler that returns is a success with the output so far.
+  // Ends the tool call. A handler that returns without it has succeeded with the output so far.
   agentd_status tool_result(bool is_error = false, std::string_view structured_json = {},
                             block_list blocks = {}) const noexcept {
     agentd_act_tool_result act{};
@@ -271,7 +271,7 @@ class actions : public context {
     act.blocks = blocks.raw();
     return emit(act.h);
   }
-  // The tool failed in a way that the model shall read.
+  // The tool failed; the model reads the text.
   agentd_status tool_error(std::string_view text) const noexcept {
     if (const agentd_status status = output(text); status != AGENTD_OK) return status;
     return tool_result(true);
@@ -283,8 +283,8 @@ class actions : public context {
   }
 };
 
-// A call that answers later. The payload stays valid until complete(). Dropped without an answer it
-// completes as failed, so that no run waits for a plugin that forgot.
+// A call that is completed later. Its payload stays valid until complete(). Destroyed without completion it completes
+// as failed, so that no run waits for a plugin that forgot it.
 class pending : public actions {
  public:
   explicit pending(const actions& from, std::uint64_t revision) noexcept
@@ -309,7 +309,7 @@ class pending : public actions {
     return emit(act.h);
   }
   agentd_status replace(replacement&& parts) const { return replace(parts); }
-  // Ends the call, once; AGENTD_E_NOT_FOUND when the host has given it up already.
+  // Ends the call, once; AGENTD_E_NOT_FOUND if the host has already given it up.
   agentd_status complete(agentd_status status = AGENTD_OK) noexcept {
     if (!std::exchange(open_, false)) return AGENTD_E_NOT_FOUND;
     return core()->complete(core(), token(), status);
@@ -328,7 +328,7 @@ class pending : public actions {
   bool open_;
 };
 
-// A token outside every call: closes itself.
+// A token outside of calls; its destructor closes it.
 class scope : public context {
  public:
   scope() noexcept : context(nullptr, 0, 0, nullptr, nullptr, nullptr) {}
@@ -357,8 +357,8 @@ class scope : public context {
   bool open_ = false;
 };
 
-// The host as the plugin object may keep it, from the constructor to the destructor. The interfaces
-// are copied; the service tables stay where they are for the life of the instance.
+// The host, as a plugin object may keep it from its constructor to its destructor. The interfaces are copied; the
+// service tables stay valid for the life of the instance.
 class host {
  public:
   host() noexcept = default;
@@ -387,7 +387,7 @@ class host {
   agentd_services tables_{};
 };
 
-// What a handler gets.
+// A handler's argument.
 class call : public actions {
  public:
   call(const agentd_call& raw, const interfaces* extra) noexcept
@@ -399,17 +399,17 @@ class call : public actions {
   [[nodiscard]] agentd::event event() const noexcept { return static_cast<agentd::event>(raw_->event); }
   // Over NULL in control calls.
   [[nodiscard]] envelope_view envelope() const noexcept { return envelope_view(raw_->envelope); }
-  // What may be kept beyond the call.
+  // A host object that may be kept beyond the call.
   [[nodiscard]] agentd::host host() const noexcept { return {core(), service_tables(), extra()}; }
 
-  // Messages by parts; made from this call's revision unless the parts name another.
+  // Replaces messages; based on this call's revision unless the parts name another.
   agentd_status replace(replacement& parts) const {
     const agentd_act_replace act = parts.action(envelope().revision());
     return emit(act.h);
   }
   agentd_status replace(replacement&& parts) const { return replace(parts); }
 
-  // The handler fails: its text is told and the call answers `status`. Returns `status`.
+  // Fails the call: records `what`, and the call returns `status`. Returns `status`.
   agentd_status fail(agentd_status status, std::string_view what) noexcept {
     core()->fail(core(), token(), status, as_str(what));
     failed_ = status;
@@ -417,13 +417,13 @@ class call : public actions {
   }
   agentd_status fail(std::string_view what) noexcept { return fail(AGENTD_E_INTERNAL, what); }
 
-  // The call answers later, through the object that this returns.
+  // Makes the call pending; the returned object completes it.
   [[nodiscard]] pending defer() noexcept {
     deferred_ = true;
     return pending(*this, envelope().revision());
   }
 
-  // What the call answers when the handler returned `status`.
+  // The call's status when the handler returned `status`.
   [[nodiscard]] agentd_status answer(agentd_status status) const noexcept {
     if (deferred_) return AGENTD_PENDING;
     return status == AGENTD_OK ? failed_ : status;

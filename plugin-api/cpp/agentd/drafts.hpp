@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// drafts.hpp - the draft interfaces as C++ objects: files of the workspace, and commands.
+// drafts.hpp - the draft interfaces as C++ objects: workspace files and commands.
 //
 // A draft may still change, so it is not part of hook.hpp. The manifest must list its id:
 //   static constexpr std::string_view hook_drafts[] = {agentd::id::workspace, agentd::id::process};
-// and the constructor gets the object: `explicit X(agentd::init& from) : files_(from) {}`. Without
-// the grant it answers AGENTD_E_DENIED.
+// and the constructor makes the object: `explicit X(agentd::init& from) : files_(from) {}`. Without the grant it
+// returns AGENTD_E_DENIED.
 //
 // Threading: constructed on the thread that loads the plugin; every function may be called from any
 // thread while the token lives.
@@ -38,13 +38,13 @@ class file_entry_view : public record_view<agentd_file_entry> {
 };
 using file_entry_list = list_view<file_entry_view, agentd_file_entry>;
 
-// A part of a file, and the size of the whole.
+// A part of a file, and the size of the complete file.
 struct file_part {
   std::string_view bytes;
   std::uint64_t total = 0;
 };
 
-// Entries of a directory; `more` when the limit cut them off.
+// Entries of a directory; `more` if the limit cut them off.
 struct file_listing {
   file_entry_list entries;
   bool more = false;
@@ -66,12 +66,12 @@ class workspace {
     const agentd_status status = table_->read(table_, c.token(), as_str(path), offset, limit, &bytes, &total);
     return {status, file_part{as_view(bytes), total}};
   }
-  // Replaces or makes a file, whole or not at all.
+  // Replaces or makes a file, completely or not at all.
   [[nodiscard]] agentd_status write(const context& c, std::string_view path, std::string_view bytes) const {
     if (table_ == nullptr) return AGENTD_E_DENIED;
     return table_->write(table_, c.token(), as_str(path), as_str(bytes));
   }
-  // As write(), if the file still is `expected`; AGENTD_E_CONFLICT otherwise.
+  // Like write(), if the file still is `expected`; AGENTD_E_CONFLICT otherwise.
   [[nodiscard]] agentd_status replace(const context& c, std::string_view path, std::string_view expected,
                                       std::string_view bytes) const {
     if (table_ == nullptr) return AGENTD_E_DENIED;
@@ -136,7 +136,7 @@ class process {
     const agentd_status status = table_->run(table_, c.token(), &record, &made);
     return {status, process_result_view(made)};
   }
-  // One line of the shell: sh -c LINE.
+  // Runs one shell line: sh -c LINE.
   [[nodiscard]] result<process_result_view> shell(const context& c, std::string_view line,
                                                   const process_options& options = {}) const {
     const std::string_view argv[] = {"sh", "-c", line};

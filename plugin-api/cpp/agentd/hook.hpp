@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// hook.hpp - a RuntimeHook module from an ordinary C++20 class: include this one.
+// hook.hpp - makes a RuntimeHook module from an ordinary C++20 class: include this one.
 //
 //   struct Hello {
 //     void on_before_tool_call(agentd::call& c, agentd::tool_view tool) {
@@ -25,13 +25,12 @@
 //   static constexpr std::string_view hook_drafts[] = {agentd::id::workspace};
 //   std::string save_state();  void load_state(std::string_view state, std::string_view version);
 //
-// An exception that leaves a handler becomes the text and the status of a failed call;
-// std::bad_alloc answers AGENTD_E_NOMEM, any other AGENTD_E_INTERNAL. Works with -fno-exceptions
-// -fno-rtti as well.
+// An exception that leaves a handler becomes the text and status of a failed call: std::bad_alloc is AGENTD_E_NOMEM,
+// any other AGENTD_E_INTERNAL. Works with -fno-exceptions -fno-rtti too.
 //
-// Threading: one object per instance; by `concurrency` its handlers are called one at a time
-// (serial, the default), one at a time per conversation, or freely. Constructor and destructor run
-// on the thread that loads the plugin.
+// Threading: one object per instance. Depending on `concurrency` its handlers are called one at a time (serial, the
+// default), one at a time per conversation, or freely. Constructor and destructor run on the thread that loads the
+// plugin.
 
 #if defined(__cplusplus) && __cplusplus < 202002L && (!defined(_MSVC_LANG) || _MSVC_LANG < 202002L)
 #error "agentd's C++ SDK needs C++20: compile with -std=c++20 (cl: /std:c++20), or write the hook in C"
@@ -58,7 +57,7 @@
 
 namespace agentd {
 
-// What a manifest may ask for.
+// Ids for a manifest's requires, wants and drafts.
 namespace id {
 inline constexpr std::string_view compactor = "compactor";
 inline constexpr std::string_view thread_factory = "thread_factory";
@@ -71,7 +70,7 @@ inline constexpr std::string_view workspace = "agentd.workspace/1";
 inline constexpr std::string_view process = "agentd.process/1";
 }  // namespace id
 
-// How one event is subscribed to.
+// The options of a subscription.
 struct hook_options {
   int priority = 0;
   unsigned flags = 0;  // AGENTD_HOOK_
@@ -92,7 +91,7 @@ struct tool_spec {
 
 namespace detail {
 
-// What stands before the plugin object in memory; `type` tells the classes of one module apart.
+// Precedes the plugin object in memory; `type` distinguishes the classes of one module.
 struct instance_base {
   const void* type = nullptr;
   interfaces extra{};
@@ -103,7 +102,7 @@ struct instance;
 template <typename T>
 inline constexpr char kTypeTag = 0;
 
-// Runs `body` and turns what it throws into the call's failure.
+// Runs `body` and turns its exceptions into the call's failure.
 template <typename Body>
 agentd_status guarded([[maybe_unused]] call& c, Body&& body) noexcept {
 #if AGENTD_SDK_EXCEPTIONS
@@ -114,7 +113,7 @@ agentd_status guarded([[maybe_unused]] call& c, Body&& body) noexcept {
   } catch (const std::exception& caught) {
     return c.fail(AGENTD_E_INTERNAL, caught.what());
   } catch (...) {
-    return c.fail(AGENTD_E_INTERNAL, "an exception that is no std::exception");
+    return c.fail(AGENTD_E_INTERNAL, "an exception that is not a std::exception");
   }
 #else
   return body();
@@ -162,8 +161,7 @@ agentd_status AGENTD_CALL run_tool(void* self, const agentd_call* raw) noexcept 
 
 }  // namespace detail
 
-// What a constructor gets: X(agentd::init&). Everything here belongs to the thread that loads the
-// plugin.
+// The argument of a constructor X(agentd::init&). It belongs to the thread that loads the plugin.
 class init : public context {
  public:
   init(const agentd_call& raw, detail::instance_base& instance) noexcept
@@ -177,7 +175,7 @@ class init : public context {
   [[nodiscard]] create_info_view info() const noexcept { return info_; }
   [[nodiscard]] agentd::host host() const noexcept { return {core(), service_tables(), extra()}; }
 
-  // An interface by id, or NULL: an ordinary answer.
+  // An interface by id, or NULL, which is an ordinary answer.
   template <typename Table>
   [[nodiscard]] const Table* query(std::string_view id) const noexcept {
     return static_cast<const Table*>(core()->query(core(), as_str(id), sizeof(Table)));
@@ -192,9 +190,9 @@ class init : public context {
     return static_cast<agentd::field_key>(table == nullptr ? 0 : table->key(table, as_str(path)));
   }
 
-  // Contributes a tool: `Method` is void or agentd_status X::name(agentd::call&,
-  // agentd::tool_view). Where the method is inherited, name the plugin's class as second argument.
-  // A failure refuses the plugin, so most callers ignore the answer.
+  // Contributes a tool: `Method` is void or agentd_status X::name(agentd::call&, agentd::tool_view). If the method is
+  // inherited, pass the plugin's class as the second argument. A failure refuses the plugin, so most callers ignore the
+  // result.
   template <auto Method, typename T = typename detail::member_class<decltype(Method)>::type>
   agentd_status add_tool(const tool_spec& spec) noexcept {
     if (instance_->type != &detail::kTypeTag<T>) {
@@ -218,7 +216,7 @@ class init : public context {
     return status == AGENTD_OK ? status : refuse(status, status_text(status));
   }
 
-  // The plugin cannot start; the text is for the user. Returns `status`. The first refusal counts.
+  // Refuses to start; the text is for the user. Returns `status`. The first refusal is kept.
   agentd_status refuse(agentd_status status, std::string_view why) noexcept {
     if (instance_->refused != AGENTD_OK) return instance_->refused;
     core()->fail(core(), token(), status, as_str(why));
@@ -234,15 +232,15 @@ class init : public context {
 
 // ---- RuntimeHook: one type, one name, one execute(payload, services)
 
-// The payload of RuntimeHook::execute(), still without its type.
+// The payload of RuntimeHook::execute(), not yet typed.
 class payload {
  public:
   explicit payload(call& c) noexcept : call_(&c) {}
   [[nodiscard]] agentd::event event() const noexcept { return call_->event(); }
   [[nodiscard]] envelope_view envelope() const noexcept { return call_->envelope(); }
-  // The whole call, for actions and services beyond the answer.
+  // The call itself, for further actions and services.
   [[nodiscard]] call& of() const noexcept { return *call_; }
-  // The payload as `View`; over NULL when the event carries another record.
+  // The payload as `View`; over NULL if the event has another record.
   template <typename View>
   [[nodiscard]] View as() const noexcept {
     switch (event()) {
@@ -262,7 +260,7 @@ class payload {
   call* call_;
 };
 
-// What execute() answers; made by the functions below. A default-made one is "no opinion".
+// The result of execute(), made by the functions below. A default-made one is "no opinion".
 class answer {
  public:
   answer() = default;
@@ -293,10 +291,10 @@ class answer {
 [[nodiscard]] inline answer compact() { return {std::uint16_t{AGENTD_ACT_COMPACT}, {}}; }
 [[nodiscard]] inline answer summary(std::string_view text = {}) { return {AGENTD_ACT_SUMMARY, text}; }
 [[nodiscard]] inline answer replace(replacement parts) { return answer(std::move(parts)); }
-// The answer of a hook that could not do its work: answers `status` and tells `why`.
+// For a hook that could not do its work: returns `status` and reports `why`.
 [[nodiscard]] inline answer failure(agentd_status status, std::string_view why) { return {status, why}; }
 
-// Base of a hook in the classic shape. A class that derives from it has
+// Base class of a hook with a single execute(). A class that derives from it has
 //   static constexpr agentd::event type();
 //   static constexpr std::string_view name();
 //   agentd::answer execute(agentd::payload, agentd::services&);

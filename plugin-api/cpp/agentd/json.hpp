@@ -1,17 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// json.hpp - reads JSON in place: the input of a tool, the config of a plugin, what agentd.json/1 answers.
+// json.hpp - reads JSON in place: a tool's input, a plugin's config, the text of agentd.json/1.
 //
 //   const agentd::json_view in = tool.input();
 //   const std::string path = in.text("path");
 //   const auto limit = in.integer("limit", 2000);
 //   for (const agentd::json_view edit : in["edits"]) apply(edit.text("old"), edit.text("new"));
 //
-// A view is a piece of the text and lives as long as it. The host has checked a tool's input against the
-// tool's schema before the tool is called, so a reader asks for the value that it wants: one that is not
-// there, is null or is of another type reads as the default. Nothing is checked here but that reading
-// stays inside the text; of a text that is no JSON the part that cannot be read is absent. Each look-up
-// reads its object once from the start. Works with -fno-exceptions -fno-rtti.
+// A view is a piece of the text and lives as long as it. The host has validated a tool's input against its schema, so a
+// reader just asks for the values that it needs: a value that is missing, null or of another type reads as the default.
+// The only guarantee here is that reading stays inside the text; in malformed JSON the unreadable part is absent. Each
+// look-up scans its object once from the start. Works with -fno-exceptions -fno-rtti.
 //
 // Threading: immutable values.
 
@@ -37,7 +36,7 @@ class json_view {
   class iterator;
 
   constexpr json_view() noexcept = default;
-  // The first value of `text`; absent when there is none.
+  // The first value of `text`; absent if there is none.
   constexpr explicit json_view(std::string_view text) noexcept : raw_(value_at(text, after_space(text, 0))) {}
 
   [[nodiscard]] constexpr json_type type() const noexcept {
@@ -58,17 +57,17 @@ class json_view {
         return json_type::number;
     }
   }
-  // The value is there and is not null.
+  // True if the value is present and not null.
   constexpr explicit operator bool() const noexcept { return type() != json_type::absent && type() != json_type::null; }
   // The value as JSON; empty = absent.
   [[nodiscard]] constexpr std::string_view raw() const noexcept { return raw_; }
 
-  // ---- the value itself; of another type: empty, 0, false
+  // ---- the value itself; empty, 0 or false for another type
 
   [[nodiscard]] std::string text() const {
     return type() == json_type::text ? unescaped(raw_.substr(1, raw_.size() - 2)) : std::string();
   }
-  // A number without a fraction that fits; 2.0 is one.
+  // A number without a fraction that fits; 2.0 is an integer.
   [[nodiscard]] std::int64_t integer() const noexcept { return integer_or(0); }
   [[nodiscard]] double number() const noexcept { return number_or(0); }
   [[nodiscard]] constexpr bool boolean() const noexcept { return raw_ == "true"; }
@@ -100,8 +99,7 @@ class json_view {
   // The element at `index`; absent beyond the last.
   [[nodiscard]] constexpr json_view operator[](std::size_t index) const noexcept;
 
-  // Below this value, by names and indices with dots between them, as agentd.field/1 takes it:
-  // "edits.0.old".
+  // The value below this one at a path of names and indices separated by dots, as in agentd.field/1: "edits.0.old".
   [[nodiscard]] json_view at_path(std::string_view path) const;
 
  private:
@@ -115,7 +113,7 @@ class json_view {
     while (at < text.size() && is_space(text[at])) ++at;
     return at;
   }
-  // Behind the quotation mark that ends the text at `at`.
+  // The position after the closing quotation mark of the text at `at`.
   static constexpr std::size_t text_end(std::string_view text, std::size_t at) noexcept {
     for (++at; at < text.size(); ++at) {
       if (text[at] == '\\') {
@@ -126,7 +124,7 @@ class json_view {
     }
     return kNone;
   }
-  // Behind the bracket that closes the one at `at`; no recursion.
+  // The position after the bracket that closes the one at `at`; no recursion.
   static constexpr std::size_t container_end(std::string_view text, std::size_t at) noexcept {
     std::size_t depth = 0;
     while (at < text.size()) {
@@ -163,7 +161,7 @@ class json_view {
     const char* const end = raw_.data() + raw_.size();
     const auto read = std::from_chars(raw_.data(), end, whole);
     if (read.ec == std::errc() && read.ptr == end) return whole;
-    constexpr double kExact = 9007199254740992.0;  // 2^53: beyond it a double is no exact integer
+    constexpr double kExact = 9007199254740992.0;  // 2^53: larger doubles are not exact integers
     const double value = number_or(0.5);
     const bool fits = value >= -kExact && value <= kExact;
     return fits && value == static_cast<double>(static_cast<std::int64_t>(value)) ? static_cast<std::int64_t>(value)
@@ -217,7 +215,7 @@ class json_view {
       tail(0);
     }
   }
-  // Appends what \u at `at` stands for; the place behind it. Half a pair becomes U+FFFD.
+  // Appends the character of the \u at `at`; returns the position after it. Half a pair becomes U+FFFD.
   static std::size_t append_unit(std::string& to, std::string_view text, std::size_t at) {
     constexpr std::uint32_t kReplacement = 0xFFFD;
     const std::uint32_t first = unit_at(text, at + 2);
@@ -260,7 +258,7 @@ class json_view {
   std::string_view raw_{};
 };
 
-// Walks an array or an object; name() is that of the member, empty in an array.
+// Walks an array or an object; name() is the member's, empty in an array.
 class json_view::iterator {
  public:
   using iterator_category = std::input_iterator_tag;

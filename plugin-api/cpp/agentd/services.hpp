@@ -2,9 +2,8 @@
 #pragma once
 // services.hpp - the host's compactor, thread factory and store as C++ objects.
 //
-// Each wrapper is a table and a token. A service that the user did not grant is an ordinary object
-// that answers AGENTD_E_DENIED, so a plugin may ask without checking first. What a service answers
-// is borrowed until the token ends.
+// Each wrapper is a table and a token. A service without a grant is an ordinary object that returns AGENTD_E_DENIED, so
+// a plugin may call it without checking first. Results are borrowed until the token ends.
 //
 // Threading: every function may be called from any thread while the token lives.
 
@@ -20,8 +19,8 @@
 
 namespace agentd {
 
-// A value, or the status that says why there is none. Reading the value of a failed result gives
-// the empty one: a view over NULL, an empty text, zero.
+// A value, or the status that explains why there is none. The value of a failed result is the empty one: a view over
+// NULL, an empty text, zero.
 template <typename T>
 class [[nodiscard]] result {
  public:
@@ -41,7 +40,7 @@ class [[nodiscard]] result {
   T value_{};
 };
 
-// A status in words: "not found".
+// A status as text: "not found".
 [[nodiscard]] constexpr std::string_view status_text(agentd_status status) noexcept {
   constexpr std::string_view texts[] = {"ok",
                                         "an argument breaks its contract",
@@ -88,7 +87,7 @@ class compactor_service {
       : table_(table), token_(token), conversation_(conversation) {}
   explicit operator bool() const noexcept { return table_ != nullptr; }
 
-  // Tokens of a text; empty model = the call's own.
+  // Tokens of a text; empty model = the call's.
   [[nodiscard]] result<std::uint64_t> count(std::string_view text, std::string_view model = {}) const {
     if (table_ == nullptr) return AGENTD_E_DENIED;
     std::uint64_t tokens = 0;
@@ -107,7 +106,7 @@ class compactor_service {
     const agentd_status status = table_->prompt(table_, token_, &record, &text);
     return {status, as_view(text)};
   }
-  // Summarises the whole view of the call's conversation; applies nothing.
+  // Summarises the complete view of the call's conversation; applies nothing.
   [[nodiscard]] result<compact_result_view> compact(const compact_options& options = {}) const {
     return compact(source(conversation_), options);
   }
@@ -119,7 +118,7 @@ class compactor_service {
     range.last = last;
     return compact(range, options);
   }
-  // Summarises messages of the caller's own.
+  // Summarises the caller's own messages.
   [[nodiscard]] result<compact_result_view> compact(message_list messages, const compact_options& options = {}) const {
     agentd_compact_source own = source(0);
     own.messages = messages.raw();
@@ -174,8 +173,8 @@ struct thread_options {
   }
 };
 
-// A conversation with a model; closes when it goes out of scope. It may outlive the call that
-// opened it: then send() needs the token of a later call.
+// A conversation with a model; its destructor closes it. It may outlive the call that opened it: then send() needs the
+// token of a later call.
 class model_thread {
  public:
   model_thread() noexcept = default;
@@ -198,7 +197,7 @@ class model_thread {
 
   explicit operator bool() const noexcept { return id_ != 0; }
   [[nodiscard]] agentd_thread id() const noexcept { return id_; }
-  // Sends one user message and waits for the whole answer.
+  // Sends one user message and waits for the complete answer.
   [[nodiscard]] result<reply_view> send(std::string_view text) const { return send(token_, text); }
   [[nodiscard]] result<reply_view> send(agentd_token token, std::string_view text) const {
     if (id_ == 0) return AGENTD_E_NOT_FOUND;
@@ -265,7 +264,7 @@ struct conv_query {
   std::uint32_t limit = 0;
 };
 
-// A page of what changed, and the cursor that continues it.
+// A page of changes, and the cursor that continues it.
 struct change_page {
   conv_info_list changed;
   std::uint64_t next = 0;
@@ -289,7 +288,7 @@ class store_service {
     const agentd_status status = table_->scan(table_, token_, as_str(prefix), as_str(after), limit, &found);
     return {status, kv_list(found)};
   }
-  // Puts one key; answers its new version.
+  // Puts one key; returns its new version.
   result<std::uint64_t> put(std::string_view key, std::string_view value, std::uint64_t expect = AGENTD_KV_ANY) const {
     return commit({kv_put(key, value, expect)});
   }
@@ -345,7 +344,7 @@ class store_service {
   agentd_token token_;
 };
 
-// The three together, as agentd_services.
+// The three services, as in agentd_services.
 struct services {
   compactor_service compactor;
   thread_service threads;

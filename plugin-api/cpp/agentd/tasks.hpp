@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// tasks.hpp - threads of a plugin that the host knows of: named, and ended before the object is
-// destroyed.
+// tasks.hpp - threads of a plugin that the host knows: named, and ended before the object is destroyed.
 //
 //   struct Watcher {
 //     explicit Watcher(agentd::init& from) {
@@ -15,8 +14,7 @@
 //     agentd::task task_;  // last: it ends before what it uses is gone
 //   };
 //
-// Without the grant start() answers AGENTD_E_DENIED. An exception that leaves the lambda ends the
-// task and is logged.
+// Without the grant start() returns AGENTD_E_DENIED. An exception that leaves the lambda ends the task and is logged.
 //
 // Threading: tasks is constructed on the thread that loads the plugin; every function may be called
 // from any thread.
@@ -39,14 +37,14 @@
 
 namespace agentd {
 
-// What the lambda of a task gets.
+// The argument of a task's lambda.
 class task_view {
  public:
   task_view(const agentd_live* live, const agentd::host* host) noexcept : live_(live), host_(host) {}
 
-  // True once the task should return: it was stopped, or the plugin is going to be destroyed.
+  // True once the task should return: it was stopped, or the plugin is being destroyed.
   [[nodiscard]] bool cancelled() const noexcept { return detail::load_acquire(live_->cancel) != 0; }
-  // Waits that long; false as soon as the task should return.
+  // Waits that long; returns false as soon as the task should return.
   [[nodiscard]] bool sleep_for(std::chrono::nanoseconds time) const {
     constexpr std::chrono::nanoseconds slice = std::chrono::milliseconds(10);
     const auto until = std::chrono::steady_clock::now() + time;
@@ -57,7 +55,7 @@ class task_view {
     }
     return false;
   }
-  // For a token: open_scope().
+  // Provides a token through open_scope().
   [[nodiscard]] const agentd::host& host() const noexcept { return *host_; }
 
  private:
@@ -65,7 +63,7 @@ class task_view {
   const agentd::host* host_;
 };
 
-// A task that was started; stops it when it goes.
+// A started task; the destructor stops it.
 class task {
  public:
   task() noexcept = default;
@@ -84,12 +82,12 @@ class task {
   ~task() { stop(); }
 
   explicit operator bool() const noexcept { return id_ != 0; }
-  // Tells the task to return and waits until it has. AGENTD_E_THREAD from the task itself.
+  // Asks the task to return and waits for it. AGENTD_E_THREAD within the task itself.
   agentd_status stop() noexcept {
     const std::uint64_t id = std::exchange(id_, 0);
     return id == 0 ? AGENTD_OK : table_->stop(table_, id);
   }
-  // Lets it run on; the host still ends it before the plugin is destroyed.
+  // Lets it continue; the host still ends it before the plugin is destroyed.
   void detach() noexcept { id_ = 0; }
 
  private:
@@ -103,8 +101,8 @@ class tasks {
   explicit tasks(const init& from) noexcept : table_(from.query<agentd_tasks>(AGENTD_TASKS_ID)), host_(from.host()) {}
   explicit operator bool() const noexcept { return table_ != nullptr; }
 
-  // Runs body(task_view) on a thread of its own. AGENTD_E_BUSY when AGENTD_TASKS_MAX run already,
-  // AGENTD_E_CANCELLED once the plugin is being destroyed.
+  // Runs body(task_view) on a thread of its own. AGENTD_E_BUSY if AGENTD_TASKS_MAX are running, AGENTD_E_CANCELLED once
+  // the plugin is being destroyed.
   template <typename Body>
   [[nodiscard]] result<task> start(std::string_view name, Body body) const {
     if (table_ == nullptr) return AGENTD_E_DENIED;
@@ -132,7 +130,7 @@ class tasks {
       } catch (const std::exception& caught) {
         mine->tell(caught.what());
       } catch (...) {
-        mine->tell("an exception that is no std::exception");
+        mine->tell("an exception that is not a std::exception");
       }
 #else
       mine->body(task_view(live, &mine->host));

@@ -1,14 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// views.hpp - typed views over the records of the hook ABI: one class for every record.
+// views.hpp - typed views over the records of the hook ABI: one class per record.
 //
-// A view is one pointer. It copies nothing, owns nothing and lives as long as the record it looks
-// at. A view over NULL answers with zeroes, empty texts and empty lists, so that a chain of
-// accessors needs no checks. Every list is walked by its stride, never by sizeof: a newer host may
-// send longer records. All members of ABI 1.0 are present in every record, whatever minor version
-// made it, so none of the accessors here looks at `size`.
+// A view is one pointer. It copies nothing, owns nothing and lives as long as its record. A view over NULL returns
+// zeroes, empty texts and empty lists, so a chain of accessors needs no checks. Every list is walked by its stride,
+// never by sizeof: a newer host may send longer records. All members of ABI 1.0 are present in every record of any
+// minor version, so the accessors do not check `size`.
 //
-// This header knows nothing of the plugin side: the host reads rows through it as well.
+// This header is independent of the plugin side: the host reads rows through it as well.
 //
 // Threading: immutable values; a record may be read from several threads at once.
 
@@ -44,7 +43,7 @@ enum class event : std::uint32_t {
 #undef AGENTD_EVENT_MEMBER
 };
 
-// The name of an event of the core, "agent_stop"; empty for any other.
+// The name of a core event, "agent_stop"; empty for any other.
 [[nodiscard]] constexpr std::string_view name_of(event value) noexcept {
   switch (value) {
 #define AGENTD_EVENT_CASE(NAME, name, id, payload) \
@@ -56,7 +55,7 @@ enum class event : std::uint32_t {
   return {};
 }
 
-// What a list element looks like to the reader: its view, or string_view for agentd_str.
+// Reads a list element: as its view, or string_view for agentd_str.
 template <typename View, typename Record>
 struct list_element {
   static View read(const void* at) noexcept { return View(static_cast<const Record*>(at)); }
@@ -118,7 +117,7 @@ class list_view {
     const auto offset = static_cast<std::size_t>(index) * list_.stride;
     return list_element<View, Record>::read(static_cast<const char*>(list_.first) + offset);
   }
-  // The first or last element, or an element over NULL when the list is empty.
+  // The first or last element, or an element over NULL if the list is empty.
   [[nodiscard]] View front() const noexcept { return empty() ? View() : (*this)[0]; }
   [[nodiscard]] View back() const noexcept { return empty() ? View() : (*this)[list_.count - 1]; }
   [[nodiscard]] constexpr agentd_list raw() const noexcept { return list_; }
@@ -129,7 +128,7 @@ class list_view {
 
 using text_list = list_view<std::string_view, agentd_str>;
 
-// What all views share: the pointer, and how to read a member through it.
+// Common to all views: the pointer, and reading a member through it.
 template <typename Record>
 class record_view {
  public:
@@ -494,7 +493,7 @@ AGENTD_VIEW_TEXT(previous_version)
 }
 ;
 
-// ---- what services answer
+// ---- results of services
 
 AGENTD_VIEW_BEGIN(compact_result_view, agentd_compact_result)
 AGENTD_VIEW_VALUE(outcome)

@@ -1,14 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* hook_actions.h - what a hook may ask for.
+/* hook_actions.h - the actions that a hook may emit.
  *
- * An action is pushed with core->emit(token, &action.h); the host copies it before emit() returns. A
- * hook that emits nothing has no opinion. An action that is not legal for the event is refused with
- * AGENTD_E_UNSUPPORTED and reported; it changes nothing.
+ * An action is pushed with core->emit(token, &action.h); the host copies it before emit() returns. A hook that emits
+ * nothing has no opinion. An action that is not legal for the event is refused with AGENTD_E_UNSUPPORTED and reported;
+ * it changes nothing.
  *
- * Merging: rewrites chain in order of priority; the first BLOCK wins and stops the chain; of the
- * exclusive actions (COMPACT, SUMMARY, REPLACE_MESSAGES, CALLBACK) the first wins and each loser is
- * reported as a conflict; CONTINUE messages add up in order. STOP_RUN beats deny beats ask beats allow.
- * What an observer emits is ignored.
+ * Merging: rewrites chain in order of priority. The first BLOCK stops the chain. Of the exclusive actions (COMPACT,
+ * SUMMARY, REPLACE_MESSAGES, CALLBACK) the first is used and each later one is reported as a conflict. CONTINUE
+ * messages add up in order. Precedence: STOP_RUN over deny over ask over allow. An observer's actions are ignored.
  */
 #ifndef AGENTD_HOOK_ACTIONS_H
 #define AGENTD_HOOK_ACTIONS_H

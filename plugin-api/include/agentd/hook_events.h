@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* hook_events.h - the events of a run, and what each of them carries.
+/* hook_events.h - the events of a run, and their payloads.
  *
- * Every event has an id for ever, a name, and one payload record. All text is borrowed until the call
- * returns. Values of enumerations that the host sends are open: ignore a value that you do not know.
+ * Every event has a permanent id, a name, and one payload record. All text is borrowed until the call returns.
+ * Enumerations from the host are open: ignore an unknown value.
  */
 #ifndef AGENTD_HOOK_EVENTS_H
 #define AGENTD_HOOK_EVENTS_H
@@ -58,7 +58,7 @@ extern "C" {
   ROW(X, AFTER_MODEL_CALL, after_model_call, 7, agentd_model_response, 0, 0,                       \
       AGENTD_MAY(REPLACE_TEXT) | AGENTD_MAY(SYSTEM_MESSAGE) |                                      \
           AGENTD_MAY(STOP_RUN), AGENTD_TEXT_RESPONSE,                                              \
-      "the model has answered; an answer that a hook may rewrite is shown when all have spoken",   \
+      "the model has answered; an answer that a hook may rewrite is shown after all hooks",        \
       "response, usage, stop_reason")                                                              \
   ROW(X, TURN_END, turn_end, 8, agentd_turn, 0, 0,                                                 \
       AGENTD_MAY(INJECT_CONTEXT) | AGENTD_MAY(SYSTEM_MESSAGE) | AGENTD_MAY(STOP_RUN), 0,           \
@@ -69,8 +69,7 @@ extern "C" {
       AGENTD_MAY(BLOCK) | AGENTD_MAY(REPLACE_TEXT) | AGENTD_MAY(PERMISSION) |                      \
           AGENTD_MAY(INJECT_CONTEXT) | AGENTD_MAY(SYSTEM_MESSAGE) |                                \
           AGENTD_MAY(STOP_RUN), AGENTD_TEXT_TOOL_INPUT,                                            \
-      "a tool is about to run; gates are asked once more when the input changed after they "       \
-      "saw it",                                                                                    \
+      "a tool is about to run; gates run once more if the input changed after they saw it",        \
       "tool{name, call_id, input}")                                                                \
   ROW(X, PERMISSION_REQUEST, permission_request, 10, agentd_tool_call, 1, 0,                       \
       AGENTD_MAY(BLOCK) | AGENTD_MAY(PERMISSION) | AGENTD_MAY(SYSTEM_MESSAGE) |                    \
@@ -80,25 +79,25 @@ extern "C" {
   ROW(X, AFTER_TOOL_CALL, after_tool_call, 11, agentd_tool_call, 0, 0,                             \
       AGENTD_MAY(REPLACE_TEXT) | AGENTD_MAY(INJECT_CONTEXT) |                                      \
           AGENTD_MAY(SYSTEM_MESSAGE) | AGENTD_MAY(STOP_RUN), AGENTD_TEXT_TOOL_OUTPUT,              \
-      "a tool has run and succeeded; the output that hooks leave is what the model, the log "      \
-      "and the screen get",                                                                        \
+      "a tool has succeeded; the model, the log and the screen get the output that the hooks "     \
+      "leave",                                                                                     \
       "tool, output{content, success, error}, duration")                                           \
   ROW(X, TOOL_CALL_FAILED, tool_call_failed, 12, agentd_tool_call, 0, 0,                           \
       AGENTD_MAY(REPLACE_TEXT) | AGENTD_MAY(INJECT_CONTEXT) |                                      \
           AGENTD_MAY(SYSTEM_MESSAGE) | AGENTD_MAY(STOP_RUN), AGENTD_TEXT_TOOL_OUTPUT,              \
-      "a tool has failed; otherwise as after_tool_call; observers hear of calls that were "        \
-      "refused, too (denied)",                                                                     \
+      "a tool has failed; otherwise as after_tool_call; observers also receive refused calls "     \
+      "(denied)",                                                                                  \
       "tool, output{content, success, error}, duration")                                           \
   ROW(X, AGENT_STOP, agent_stop, 13, agentd_agent_stop, 0, 1,                                      \
       AGENTD_MAY(CONTINUE) | AGENTD_MAY(COMPACT) | AGENTD_MAY(SUMMARY) |                           \
           AGENTD_MAY(REPLACE_MESSAGES) | AGENTD_MAY(CALLBACK) | AGENTD_MAY(INJECT_CONTEXT) |       \
           AGENTD_MAY(SYSTEM_MESSAGE) | AGENTD_MAY(STOP_RUN) | AGENTD_MAY(SET), 0,                  \
-      "the agent has nothing more to do; an answer may make it go on, at most 8 times in a row",   \
+      "the agent has nothing more to do; a hook may make it continue, at most 8 times in a row",   \
       "usage, gauge, messages, continuation, stop_hook_active")                                    \
   ROW(X, CONTEXT_THRESHOLD, context_threshold, 14, agentd_context_threshold, 0, 0,                 \
       AGENTD_MAY(COMPACT) | AGENTD_MAY(INJECT_CONTEXT) | AGENTD_MAY(SYSTEM_MESSAGE) |              \
           AGENTD_MAY(STOP_RUN), 0,                                                                 \
-      "the context has grown over the threshold; once for each crossing upwards",                  \
+      "the context has exceeded the threshold; once per upward crossing",                          \
       "percent, threshold, checkpoint_id")                                                         \
   ROW(X, BEFORE_COMPACTION, before_compaction, 15, agentd_before_compaction, 1, 0,                 \
       AGENTD_MAY(BLOCK) | AGENTD_MAY(SUMMARY) | AGENTD_MAY(SET) | AGENTD_MAY(REPLACE_MESSAGES) |   \
@@ -111,11 +110,11 @@ extern "C" {
       "the request, result, method, tokens before and after, summary, boundary_id")                \
   ROW(X, BEFORE_CLEAR, before_clear, 17, agentd_clear, 1, 0,                                       \
       AGENTD_MAY(BLOCK) | AGENTD_MAY(SYSTEM_MESSAGE) | AGENTD_MAY(STOP_RUN), 0,                    \
-      "the conversation is about to be left for an empty one",                                     \
+      "the conversation is about to be replaced by an empty one",                                  \
       "reason")                                                                                    \
   ROW(X, AFTER_CLEAR, after_clear, 18, agentd_clear, 0, 0,                                         \
       AGENTD_MAY(SYSTEM_MESSAGE), 0,                                                               \
-      "an empty conversation has taken the place of the old one",                                  \
+      "an empty conversation has replaced the old one",                                            \
       "new conversation id")                                                                       \
   ROW(X, SUBAGENT_START, subagent_start, 19, agentd_subagent, 1, 0,                                \
       AGENTD_MAY(BLOCK) | AGENTD_MAY(INJECT_CONTEXT) | AGENTD_MAY(SYSTEM_MESSAGE) |                \
@@ -130,16 +129,16 @@ extern "C" {
       "as agent_stop")                                                                             \
   ROW(X, AGENT_ERROR, agent_error, 21, agentd_agent_error, 0, 0,                                   \
       0, 0,                                                                                        \
-      "a run has met an error that it tells the user",                                             \
+      "a run has met an error, which the user sees",                                               \
       "code, message, phase, retryable")                                                           \
   ROW(X, NOTIFICATION, notification, 22, agentd_notification, 0, 0,                                \
       0, 0,                                                                                        \
-      "the user is told something beside the conversation",                                        \
+      "the user is notified outside of the conversation",                                          \
       "level, text")                                                                               \
   /* the next event goes here */
 /* clang-format on */
 
-/* One action in the column `actions`: AGENTD_MAY(BLOCK). */
+/* One action of the column `actions`: AGENTD_MAY(BLOCK). */
 #define AGENTD_MAY(ACTION) (1u << AGENTD_ACT_##ACTION)
 /* X(NAME, name, id, payload type). */
 #define AGENTD_EVENT_LIST(X) AGENTD_EVENT_ROWS(AGENTD_EVENT_SHORT_ROW, X)
@@ -161,12 +160,12 @@ enum {
 };
 #undef AGENTD_EVENT_ENUM
 
-/* ---- the envelope: what every event carries */
+/* ---- the envelope of every event */
 
 #define AGENTD_GAUGE_ESTIMATE 1u /* agentd_gauge.source: counted by the host                 */
-#define AGENTD_GAUGE_PROVIDER 2u /* the provider's report, plus an estimate of what came since */
+#define AGENTD_GAUGE_PROVIDER 2u /* the provider's report, plus an estimate of later content */
 
-/* How full the context window is. All in tokens. */
+/* The fill of the context window, in tokens. */
 typedef struct agentd_gauge {
   uint32_t size;
   uint32_t source;      /* AGENTD_GAUGE_                                                     */
@@ -257,7 +256,7 @@ typedef struct agentd_message {
 #define AGENTD_SOURCE_COMPACT 4u
 #define AGENTD_SOURCE_FORK 5u
 
-/* A checkpoint or a memory that the session is offered. */
+/* A checkpoint or a memory that is offered to the session. */
 typedef struct agentd_recollection {
   uint32_t size;
   uint32_t confidence_permille; /* 0 to 1000 */
@@ -364,8 +363,8 @@ typedef struct agentd_tool_result {
   uint64_t duration_ns;
 } agentd_tool_result;
 
-/* flags, since 1.1: the call was refused and the tool did not run. tool_call_failed is fired for such a call, too, for
- * observers alone, and of modules for those that target 1.1. */
+/* flags, since 1.1: the call was refused and the tool did not run. tool_call_failed is fired for such calls too, but
+ * only for observers, and only for modules that target 1.1. */
 #define AGENTD_TOOL_CALL_DENIED 0x80000000u
 
 /* before_tool_call, permission_request, after_tool_call, tool_call_failed, TOOL_INVOKE. */

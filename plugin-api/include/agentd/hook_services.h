@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* hook_services.h - what the host does for a hook: compactor, thread factory, store.
+/* hook_services.h - the host's services for a hook: compactor, thread factory, store.
  *
- * Every function takes its own table and a token; results live until that token ends. No service fires
- * an event on the caller's stack. A service that the manifest did not ask for, or that the user did not
- * grant, is a NULL pointer. A retired slot answers AGENTD_E_UNSUPPORTED; no slot is ever NULL.
+ * Every function takes its own table and a token; results live until that token ends. No service fires an event on the
+ * caller's stack. A service that the manifest did not ask for, or that the user did not grant, is a NULL pointer. A
+ * retired slot returns AGENTD_E_UNSUPPORTED; no slot is ever NULL.
  */
 #ifndef AGENTD_HOOK_SERVICES_H
 #define AGENTD_HOOK_SERVICES_H
@@ -25,7 +25,7 @@ typedef struct agentd_compact_options {
   agentd_str instructions; /* appended to the prompt                            */
 } agentd_compact_options;
 
-/* What to compact: a conversation's view, a range of it, or messages of the hook's own. */
+/* The source of a compaction: a conversation's view, a range of it, or the hook's own messages. */
 typedef struct agentd_compact_source {
   uint32_t size;
   uint32_t reserved0;
@@ -47,21 +47,21 @@ typedef struct agentd_compact_result {
 
 typedef struct agentd_compactor {
   uint32_t size, reserved0;
-  /* Tokens of a text for `model` (empty = the call's own). [any] */
+  /* Counts a text's tokens for `model` (empty = the call's). [any] */
   agentd_status(AGENTD_CALL* count_text)(const struct agentd_compactor*, agentd_token, agentd_str model,
                                          agentd_str text, uint64_t* out) AGENTD_NOEXCEPT;
-  /* Tokens of agentd_message records, overhead of each message included. [any] */
+  /* Counts the tokens of agentd_message records, including each message's overhead. [any] */
   agentd_status(AGENTD_CALL* count_messages)(const struct agentd_compactor*, agentd_token, agentd_str model,
                                              agentd_list messages, uint64_t* out) AGENTD_NOEXCEPT;
-  /* The prompt that compact() would send: the `compact` recipe and the instructions. [any] */
+  /* Returns the prompt that compact() would send: the `compact` recipe and the instructions. [any] */
   agentd_status(AGENTD_CALL* prompt)(const struct agentd_compactor*, agentd_token, const agentd_compact_options*,
                                      agentd_str* out) AGENTD_NOEXCEPT;
-  /* Plans and summarises; applies nothing, records nothing, fires nothing. Blocks on the model.
-   * AGENTD_E_BUSY inside before_compaction; AGENTD_E_IO when the model failed. [any] */
+  /* Plans and summarises, but applies, records and fires nothing. Blocks on the model. AGENTD_E_BUSY inside
+   * before_compaction; AGENTD_E_IO if the model failed. [any] */
   agentd_status(AGENTD_CALL* compact)(const struct agentd_compactor*, agentd_token, const agentd_compact_source*,
                                       const agentd_compact_options*, const agentd_compact_result** out) AGENTD_NOEXCEPT;
-  /* Queues a compaction of a conversation; it is done after the running turn, or at once when the
-   * conversation is idle. [any] */
+  /* Queues a compaction of a conversation; it runs after the current turn, or immediately if the conversation is idle.
+   * [any] */
   agentd_status(AGENTD_CALL* request)(const struct agentd_compactor*, agentd_token, agentd_str conversation_id,
                                       const agentd_compact_options*) AGENTD_NOEXCEPT;
 } agentd_compactor;
@@ -91,14 +91,14 @@ typedef struct agentd_thread_factory {
   /* Opens a utility thread: no tools, no hooks, not saved. Sends nothing yet. [any] */
   agentd_status(AGENTD_CALL* open)(const struct agentd_thread_factory*, agentd_token, const agentd_thread_options*,
                                    agentd_thread* out) AGENTD_NOEXCEPT;
-  /* Sends one user message and waits for the whole answer; live->cancel ends the wait.
-   * AGENTD_E_TOO_BIG when the budget is spent, AGENTD_E_IO when the provider failed. [any] */
+  /* Sends one user message and waits for the complete answer; live->cancel ends the wait. AGENTD_E_TOO_BIG if the
+   * budget is spent, AGENTD_E_IO if the provider failed. [any] */
   agentd_status(AGENTD_CALL* send)(const struct agentd_thread_factory*, agentd_token, agentd_thread, agentd_str text,
                                    const agentd_reply** out) AGENTD_NOEXCEPT;
-  /* What the thread has cost so far. [any] */
+  /* Returns the thread's usage so far. [any] */
   agentd_status(AGENTD_CALL* usage)(const struct agentd_thread_factory*, agentd_token, agentd_thread,
                                     const agentd_usage** out) AGENTD_NOEXCEPT;
-  /* Closes it; AGENTD_E_NOT_FOUND when it is closed already. [any] */
+  /* Closes it; AGENTD_E_NOT_FOUND if it is closed already. [any] */
   agentd_status(AGENTD_CALL* close)(const struct agentd_thread_factory*, agentd_thread) AGENTD_NOEXCEPT;
 } agentd_thread_factory;
 
@@ -144,26 +144,26 @@ typedef struct agentd_conv_query {
 
 typedef struct agentd_store {
   uint32_t size, reserved0;
-  /* One key of this plugin's own key space. AGENTD_E_NOT_FOUND. [any] */
+  /* Gets one key of this plugin's own key space. AGENTD_E_NOT_FOUND. [any] */
   agentd_status(AGENTD_CALL* get)(const struct agentd_store*, agentd_token, agentd_str key, const agentd_kv** out)
       AGENTD_NOEXCEPT;
-  /* agentd_kv with the prefix, after `after`, in byte order, from one snapshot; limit 0 = 100. [any] */
+  /* Lists agentd_kv with the prefix, after `after`, in byte order, from one snapshot; limit 0 = 100. [any] */
   agentd_status(AGENTD_CALL* scan)(const struct agentd_store*, agentd_token, agentd_str prefix, agentd_str after,
                                    uint32_t limit, agentd_list* out) AGENTD_NOEXCEPT;
-  /* agentd_kv_op: all or none, durable when it returns OK. AGENTD_E_CONFLICT changes nothing. [any] */
+  /* Commits agentd_kv_op: all or none, durable when it returns OK. AGENTD_E_CONFLICT changes nothing. [any] */
   agentd_status(AGENTD_CALL* commit)(const struct agentd_store*, agentd_token, agentd_list ops, uint64_t* version)
       AGENTD_NOEXCEPT;
-  /* agentd_conv_info, newest first. [any] */
+  /* Lists agentd_conv_info, newest first. [any] */
   agentd_status(AGENTD_CALL* conversations)(const struct agentd_store*, agentd_token, const agentd_conv_query*,
                                             agentd_list* out) AGENTD_NOEXCEPT;
-  /* agentd_message: the view or the log at revision `at` (0 = head), from sequence `from`. [any] */
+  /* Lists agentd_message: the view or the log at revision `at` (0 = head), from sequence `from`. [any] */
   agentd_status(AGENTD_CALL* messages)(const struct agentd_store*, agentd_token, agentd_str conversation_id,
                                        uint32_t scope, uint64_t at, uint64_t from, uint32_t limit, agentd_list* out)
       AGENTD_NOEXCEPT;
-  /* Bytes of an elided text. [any] */
+  /* Reads bytes of an elided text. [any] */
   agentd_status(AGENTD_CALL* read_blob)(const struct agentd_store*, agentd_token, agentd_str blob, uint64_t offset,
                                         uint64_t limit, agentd_str* out) AGENTD_NOEXCEPT;
-  /* agentd_conv_info that changed after `cursor` (0 = from the start). [any] */
+  /* Lists agentd_conv_info that changed after `cursor` (0 = from the start). [any] */
   agentd_status(AGENTD_CALL* changes)(const struct agentd_store*, agentd_token, uint64_t cursor, uint32_t limit,
                                       agentd_list* out, uint64_t* next) AGENTD_NOEXCEPT;
 } agentd_store;

@@ -30,7 +30,7 @@
 #endif
 #endif
 
-/* `noexcept` became part of the type in C++17; before that a typedef may not carry it. */
+/* `noexcept` became part of the type in C++17; before that a typedef must not have it. */
 #if defined(__cplusplus) && __cplusplus >= 201703L
 #define AGENTD_NOEXCEPT noexcept
 #else
@@ -49,22 +49,22 @@
 extern "C" {
 #endif
 
-/* What these headers describe: major << 16 | minor. Minor 1 adds AGENTD_ACT_STOP_RUN and AGENTD_TOOL_CALL_DENIED. */
+/* The version of these headers: major << 16 | minor. Minor 1 adds AGENTD_ACT_STOP_RUN and AGENTD_TOOL_CALL_DENIED. */
 #define AGENTD_ABI_MAJOR 1u
 #define AGENTD_ABI_MINOR 1u
 #define AGENTD_ABI_NEWEST ((AGENTD_ABI_MAJOR << 16) | AGENTD_ABI_MINOR)
-/* The oldest minor that a module can work with; it says so in agentd_negotiate.abi and in its manifest, loads in
- * every agentd 1.y with y >= that, and gets nothing that such an agentd would not have sent it. What is newer it
- * may use all the same where core->host_minor says that it is there. Define it before the first header to need
- * more. */
+/* The oldest minor that a module can work with. The module states it in agentd_negotiate.abi and in its manifest, loads
+ * in every agentd 1.y with y >= that, and gets nothing that agentd 1.y of that minor would not have sent. It may still
+ * use newer features where core->host_minor shows that they exist. Define it before the first header to require more.
+ */
 #ifndef AGENTD_TARGET_MINOR
 #define AGENTD_TARGET_MINOR 0u
 #endif
 #define AGENTD_ABI ((AGENTD_ABI_MAJOR << 16) | AGENTD_TARGET_MINOR)
-/* What a plugin writes into agentd_negotiate.magic: "AGHK". */
+/* The value of agentd_negotiate.magic, written by the plugin: "AGHK". */
 #define AGENTD_MAGIC 0x4B484741u
 
-/* 0 = OK, 1 = PENDING, negative = an error. Values are for ever. */
+/* 0 = OK, 1 = PENDING, negative = an error. Values never change. */
 typedef int32_t agentd_status;
 #define AGENTD_OK 0               /* done; without an emit() it means "no opinion"                          */
 #define AGENTD_PENDING 1          /* not done yet: complete(token) will follow, from any thread             */
@@ -82,7 +82,7 @@ typedef int32_t agentd_status;
 #define AGENTD_E_DENIED (-12)     /* not granted by the user, or refused by a rule                          */
 #define AGENTD_E_IO (-13)         /* disk, network or provider failed                                       */
 
-/* UTF-8 text or bytes; no NUL is promised. ptr NULL = absent, len 0 = empty. FROZEN, 16 bytes. */
+/* UTF-8 text or bytes, not NUL-terminated. ptr NULL = absent, len 0 = empty. FROZEN, 16 bytes. */
 typedef struct agentd_str {
   const char* ptr;
   size_t len; /* bytes */
@@ -103,7 +103,7 @@ typedef uint64_t agentd_conv;
 /* A thread: a conversation with a model, owned by the plugin instance (generation << 32 | index). */
 typedef uint64_t agentd_thread;
 
-/* What changes while a call runs. The host stores atomically; read with acquire loads. FROZEN. */
+/* The words that change while a call runs. The host stores atomically; read with acquire loads. FROZEN. */
 typedef struct agentd_live {
   uint32_t cancel; /* 0 = go on; otherwise an AGENTD_CANCEL_ reason: return soon                    */
   uint32_t reserved0;

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// fake_host.hpp - unit-tests a plugin without agentd: loads it, fires events at it, keeps what it
-// asks for.
+// fake_host.hpp - unit-tests a plugin without agentd: loads it, fires events at it and records its actions.
 //
 //   agentd::testing::fake_host host;              // the agentd_hook_entry_v1 that this test links
 //   host.create(R"({"percent":70})");
@@ -10,13 +9,11 @@
 //   EXPECT_TRUE(got.has(AGENTD_ACT_COMPACT));
 //   EXPECT_TRUE(host.breaches().empty());
 //
-// It works with any entry, of a plugin in C as well. Compactor, threads and store are scripted
-// members; agentd.tools/1, json/1, field/1 and tasks/1 are there, the last with threads of the
-// test's own; others are added with offer(). The clock stands still until advance(). What the plugin
-// does against the contract is collected in breaches().
+// It works with any entry, also of a plugin in C. Compactor, threads and store are scripted members; agentd.tools/1,
+// json/1, field/1 and tasks/1 are available, the last with the test's own threads; others are added with offer(). The
+// clock stands still until advance(). Violations of the contract are collected in breaches().
 //
-// Threading: the tables may be called from any thread; the members belong to the thread of the
-// test.
+// Threading: the tables may be called from any thread; the members belong to the test's thread.
 
 #include <agentd/ext/field.h>
 #include <agentd/ext/json.h>
@@ -43,7 +40,7 @@
 
 namespace agentd::testing {
 
-// What came of one event, tool call or control call.
+// The result of one event, tool call or control call.
 struct outcome {
   agentd_status status = AGENTD_OK;
   std::string error;  // the text of fail()
@@ -60,7 +57,7 @@ struct outcome {
   [[nodiscard]] bool has(std::uint16_t kind) const { return find(kind) != nullptr; }
   [[nodiscard]] bool blocked() const { return has(AGENTD_ACT_BLOCK); }
   [[nodiscard]] bool stopped_run() const { return has(AGENTD_ACT_STOP_RUN); }
-  // The text of the first action of a kind; empty when there is none.
+  // The text of the first action of a kind; empty if there is none.
   [[nodiscard]] std::string text(std::uint16_t kind) const {
     const recorded_action* found = find(kind);
     return found == nullptr ? std::string() : found->text;
@@ -103,17 +100,17 @@ class fake_host {
   fake_host& operator=(const fake_host&) = delete;
   ~fake_host() { destroy(); }
 
-  // ---- the world, set by the test
+  // ---- the environment, set by the test
   fake_conversation conversation;
   fake_compactor compactor;
   fake_threads threads;
   fake_store store;
   fake_tasks tasks;
-  // What the manifest asked for and the user granted; take ids out before create().
+  // Ids that the manifest asked for and the user granted; remove ids before create().
   std::set<std::string, std::less<>> granted{"compactor",    "thread_factory", "store",        AGENTD_TOOLS_ID,
                                              AGENTD_JSON_ID, AGENTD_FIELD_ID,  AGENTD_TASKS_ID};
   std::uint32_t isolation = AGENTD_ISOLATION_IN_PROCESS;
-  std::uint64_t timeout_ns = 30'000'000'000;  // of each call
+  std::uint64_t timeout_ns = 30'000'000'000;  // per call
   std::uint32_t cancel_reason = 0;            // != 0: calls begin cancelled
   named_values extra_values;                  // further fields of every payload
 
@@ -132,7 +129,7 @@ class fake_host {
   }
 
   // ---- life
-  // What the entry answers to a host of these versions.
+  // The entry's answer to a host of these versions.
   outcome negotiate(std::uint32_t abi_min = AGENTD_ABI_MAJOR << 16, std::uint32_t abi_max = AGENTD_ABI_NEWEST) {
     agentd_negotiate io{};
     io.size = sizeof(io);
@@ -166,7 +163,7 @@ class fake_host {
     if (!alive_) tasks.stop_all();
     return got;
   }
-  // Ends the instance; what it left open is a breach.
+  // Ends the instance; open threads, scopes and calls are breaches.
   outcome destroy() {
     if (!alive_) return {};
     alive_ = false;
@@ -213,7 +210,7 @@ class fake_host {
   outcome fire(std::uint32_t event, const void* payload) {
     return dispatch(event, {}, [&](keeper&) { return payload_pair{payload, payload}; });
   }
-  // Waits until a pending call is complete and fills the outcome; false after `at_most`.
+  // Waits until a pending call is complete and fills the outcome; false if it takes longer than `at_most`.
   bool wait(outcome& got, std::chrono::milliseconds at_most = std::chrono::seconds(10)) {
     if (!got.pending() || got.waiting == nullptr) return true;
     std::unique_lock lock(book_.mutex());
@@ -231,7 +228,7 @@ class fake_host {
     }
     return nullptr;
   }
-  // Calls a tool; AGENTD_E_NOT_FOUND when the plugin contributed none of that name.
+  // Calls a tool; AGENTD_E_NOT_FOUND if the plugin contributed none with that name.
   outcome invoke(std::string_view name, std::string_view input_json = "{}") {
     const contributed_tool* row = tool(name);
     outcome got;
@@ -247,7 +244,7 @@ class fake_host {
     return run(row->fn, token, token->memory.keep(record), true);
   }
 
-  // ---- what happened
+  // ---- observations
   std::vector<log_line> log;
   [[nodiscard]] std::vector<std::string> breaches() { return book_.breaches(); }
 
@@ -305,7 +302,7 @@ class fake_host {
     }
     return found;
   }
-  // The rows of an event as the host runs them: by priority, observers last.
+  // The rows of an event in the host's order: by priority, observers last.
   [[nodiscard]] std::vector<agentd_hook> rows_of(std::uint32_t event) const {
     std::vector<agentd_hook> found = rows();
     std::erase_if(found, [&](const agentd_hook& row) { return row.event != event; });
@@ -555,7 +552,7 @@ class fake_host {
     const auto token = self.book_.find(id, "core->arena");
     if (token == nullptr) return nullptr;
     if (align == 0 || (align & (align - 1)) != 0) {
-      self.book_.breach("core->arena with an alignment that is no power of two");
+      self.book_.breach("core->arena with an alignment that is not a power of two");
       return nullptr;
     }
     if (bytes > kArenaBytesMax) return nullptr;
@@ -595,7 +592,7 @@ class fake_host {
       return AGENTD_E_ARG;
     }
     if (as_view(row->input_schema_json).substr(0, 1) != "{") {
-      self.book_.breach("tools->add of a tool whose input schema is no JSON object");
+      self.book_.breach("tools->add of a tool whose input schema is not a JSON object");
       return AGENTD_E_ARG;
     }
     if (self.tool(as_view(row->name)) != nullptr) return AGENTD_E_CONFLICT;

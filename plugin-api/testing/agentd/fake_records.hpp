@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// fake_records.hpp - what a test hands to a plugin, and what it gets back: payloads and actions.
+// fake_records.hpp - a test's payloads for a plugin, and the plugin's recorded actions.
 //
-// One plain struct for each payload, with defaults that are right for most tests; one struct that
-// holds any action, copied out of the plugin's memory.
+// One plain struct per payload, with defaults for most tests; one struct that holds any action, copied out of the
+// plugin's memory.
 //
 // Threading: values.
 
@@ -20,8 +20,7 @@
 
 namespace agentd::testing {
 
-// Memory for the records and texts of one call; everything stays where it is until the call is
-// over.
+// Memory for the records and texts of one call; nothing moves until the call is over.
 class keeper {
  public:
   agentd_str text(std::string_view from) { return as_str(std::string_view(texts_.emplace_back(from))); }
@@ -56,7 +55,7 @@ struct named_value {
 };
 using named_values = std::vector<named_value>;
 
-// The conversation that events speak of.
+// The conversation of the events.
 struct fake_conversation {
   std::string id = "01J00000000000000000000000";
   std::string session_id = "session-1", run_id = "run-1", turn_id = "turn-1";
@@ -71,7 +70,7 @@ struct fake_conversation {
   std::uint64_t input_tokens = 0, output_tokens = 0;
   history_builder history;
 
-  // Adds a message with the next log sequence and answers that sequence.
+  // Adds a message with the next log sequence; returns that sequence.
   std::uint64_t add(message_builder message) {
     ++revision;
     history.add(std::move(message.seq(revision)));
@@ -256,7 +255,7 @@ struct ran {
 struct tool_event {
   std::string name = "bash";
   std::string input_json = "{}";
-  std::optional<ran> result{};  // absent before the tool ran
+  std::optional<ran> result{};  // absent until the tool has run
   std::string call_id = "call_1";
   std::string origin = "core";
   std::string suggestions_json{};
@@ -455,7 +454,7 @@ struct notification_event {
   [[nodiscard]] named_values values(const fake_conversation&) const { return {{"text", text}}; }
 };
 
-// The struct above that makes a payload record.
+// The struct above that makes a payload's record.
 template <typename Record>
 struct event_of_record;
 #define AGENTD_FAKE_EVENT(record, from) \
@@ -492,7 +491,7 @@ struct recorded_part {
   std::string text;        // its text blocks, joined
 };
 
-// Any action. Only the members of its kind are set.
+// Any action; only the members of its kind are set.
 struct recorded_action {
   std::uint16_t kind = 0;
   std::string text;                  // block, continue, summary, ...; a permission's reason; a recipe's name
@@ -512,7 +511,7 @@ struct recorded_action {
   std::uint32_t block_count = 0;     // tool result
 };
 
-// Copies an action, or says in `*wrong` how it breaks its contract.
+// Copies an action, or reports its violation in `*wrong`.
 class action_copier {
  public:
   static std::optional<recorded_action> copy(const agentd_action& from, std::string* wrong) {
@@ -629,7 +628,7 @@ class action_copier {
   }
 };
 
-// Which actions an event allows, as bits 1 << AGENTD_ACT_; the table of the contract.
+// The actions that an event allows, as bits 1 << AGENTD_ACT_; from the contract's table.
 [[nodiscard]] constexpr std::uint32_t legal_actions(std::uint32_t event) {
   switch (event) {
 #define AGENTD_FAKE_LEGAL(NAME, name, id, record, blocking, continues, actions, ...) \

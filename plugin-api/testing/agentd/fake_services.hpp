@@ -1,14 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// fake_services.hpp - compactor, thread factory and store for tests: scripted, in memory, by the
-// contract.
+// fake_services.hpp - compactor, thread factory and store for tests: scripted, in memory, following the contract.
 //
-// A test sets what they answer and reads what they were asked. Where the contract names an error,
-// the fake gives it: a stale token, a spent budget, a lost version race, a call inside
-// before_compaction.
+// A test scripts their results and reads the recorded requests. The fakes return the errors of the contract: a stale
+// token, a spent budget, a lost version race, a call inside before_compaction.
 //
-// Threading: the tables may be called from any thread; a test reads and writes the scripts while no
-// call runs.
+// Threading: the tables may be called from any thread; a test accesses the scripts only while no call runs.
 
 #include <agentd/fake_records.hpp>
 
@@ -25,14 +22,14 @@
 
 namespace agentd::testing {
 
-// A call, a pending call or a scope, as the host sees it.
+// The host's side of a call, a pending call or a scope.
 struct live_token {
   agentd_token id = 0;
   std::uint32_t event = 0;  // 0 = a scope
   agentd_live live{0, 0, UINT64_MAX};
   keeper memory;
   named_values values;
-  std::string tool_input;  // of a tool's call
+  std::string tool_input;  // for a tool's call
   std::vector<recorded_action> actions;
   std::string error;  // the last fail()
   bool observer = false;
@@ -41,7 +38,7 @@ struct live_token {
   agentd_status completion = AGENTD_OK;
 };
 
-// All tokens of a fake host, and the list of what a plugin did against the contract.
+// All tokens of a fake host, and the plugin's violations of the contract.
 class token_book {
  public:
   std::shared_ptr<live_token> open(std::uint32_t event, std::uint64_t deadline_ns = UINT64_MAX) {
@@ -53,7 +50,7 @@ class token_book {
     tokens_[made->id] = made;
     return made;
   }
-  // NULL, and a breach, when the token has ended.
+  // Returns NULL and records a breach if the token has ended.
   std::shared_ptr<live_token> find(agentd_token token, std::string_view who) {
     const std::lock_guard lock(mutex_);
     const auto found = tokens_.find(token);
@@ -65,7 +62,7 @@ class token_book {
     const std::lock_guard lock(mutex_);
     return tokens_.erase(token) != 0;
   }
-  // Every token that is alive: for cancel(), and to find scopes that nobody closed.
+  // All live tokens, for cancel() and to find scopes left open.
   std::vector<std::shared_ptr<live_token>> all() {
     const std::lock_guard lock(mutex_);
     std::vector<std::shared_ptr<live_token>> found;
@@ -80,7 +77,7 @@ class token_book {
     const std::lock_guard lock(mutex_);
     return breaches_;
   }
-  // Guards what a token has recorded; completions are announced on `completed`.
+  // Guards the records of a token; `completed` announces completions.
   std::mutex& mutex() { return mutex_; }
   std::condition_variable completed;
 
@@ -91,7 +88,7 @@ class token_book {
   std::vector<std::string> breaches_;
 };
 
-// Four bytes a token, rounded up.
+// Four bytes per token, rounded up.
 [[nodiscard]] inline std::uint64_t fake_tokens(std::string_view text) { return (text.size() + 3) / 4; }
 
 // ---- compactor
@@ -126,7 +123,7 @@ class fake_compactor {
   agentd_status status = AGENTD_OK;
   std::uint64_t pre_tokens = 1000, post_tokens = 100;
   std::uint64_t kept_first = 0, kept_last = 0;
-  // What was asked, in order.
+  // The requests, in order.
   std::vector<compact_seen> compacted, requested;
 
  private:
@@ -237,10 +234,10 @@ class fake_threads {
   fake_threads& operator=(const fake_threads&) = delete;
   [[nodiscard]] const agentd_thread_factory* table() const { return &table_; }
 
-  // The script: answers in order; when there is none left, `status_when_empty`.
+  // The script: answers in order; after the last one, `status_when_empty`.
   std::deque<std::string> replies;
   agentd_status status_when_empty = AGENTD_E_IO;
-  // What was opened and sent, in order.
+  // The opened threads and sent messages, in order.
   std::vector<thread_seen> threads;
 
   [[nodiscard]] std::size_t open_count() const {
@@ -256,7 +253,7 @@ class fake_threads {
     std::uint64_t budget = 0, input = 0, output = 0;
   };
   static fake_threads& of(const agentd_thread_factory* table) { return *static_cast<const owned*>(table)->owner; }
-  // The index of an open thread, or the number of threads.
+  // The index of an open thread; the number of threads if there is none.
   std::size_t index_of(agentd_thread id) const {
     const std::size_t index = static_cast<std::size_t>(id & 0xffffffffu) - 1;
     return index < threads.size() && threads[index].open ? index : threads.size();
@@ -365,7 +362,7 @@ class fake_store {
   std::map<std::string, value, std::less<>> values;
   std::vector<stored_conversation> conversations;  // newest first
   std::map<std::string, std::string, std::less<>> blobs;
-  // What the next commits answer instead of being done.
+  // Statuses that the next commits return instead of committing.
   std::deque<agentd_status> failures;
 
   void put(std::string_view key, std::string_view bytes) {

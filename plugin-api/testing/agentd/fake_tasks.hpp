@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// fake_tasks.hpp - agentd.tasks/1 for tests: real threads, by the contract.
+// fake_tasks.hpp - agentd.tasks/1 for tests: real threads, following the contract.
 //
-// A task that does not return after it was told to is a breach; the thread is then left to itself.
+// A task that does not return after its cancel is a breach; its thread is then detached.
 //
-// Threading: the table may be called from any thread; stop_all() and reset() belong to the test's.
+// Threading: the table may be called from any thread; stop_all() and reset() belong to the test's thread.
 
 #include <agentd/ext/tasks.h>
 #include <agentd/fake_services.hpp>
@@ -35,11 +35,11 @@ class fake_tasks {
   fake_tasks& operator=(const fake_tasks&) = delete;
   ~fake_tasks() { stop_all(); }
 
-  // How long a task may take to return once it was told to.
+  // The time that a cancelled task has to return.
   std::chrono::milliseconds grace{5'000};
 
   [[nodiscard]] const agentd_tasks* table() const noexcept { return &table_; }
-  // Names of the tasks that run.
+  // Names of the running tasks.
   [[nodiscard]] std::vector<std::string> running() const {
     const std::lock_guard lock(shared_->mutex);
     std::vector<std::string> names;
@@ -48,7 +48,7 @@ class fake_tasks {
     }
     return names;
   }
-  // What the host does before destroy().
+  // Ends all tasks, as the host does before destroy().
   void stop_all() {
     std::vector<std::shared_ptr<one>> all;
     {
@@ -59,7 +59,7 @@ class fake_tasks {
     }
     for (const auto& each : all) {
       if (wait(*each)) continue;
-      book_->breach("the task " + each->name + " did not end when it was told to");
+      book_->breach("the task " + each->name + " did not end when it was cancelled");
     }
   }
   void reset() { refusing_ = false; }
@@ -73,7 +73,7 @@ class fake_tasks {
     std::thread::id thread_id{};
     bool ended = false;
   };
-  // Outlives the fake when a thread does.
+  // Outlives the fake if a thread does.
   struct state {
     std::mutex mutex;
     std::condition_variable changed;
@@ -86,7 +86,7 @@ class fake_tasks {
   static void cancel(one& task, std::uint32_t reason) {
     std::atomic_ref<std::uint32_t>(task.live.cancel).store(reason, std::memory_order_release);
   }
-  // Joins the thread, or lets it go.
+  // Joins the thread, or detaches it.
   bool wait(one& task) {
     std::unique_lock lock(shared_->mutex);
     const bool ended = shared_->changed.wait_for(lock, grace, [&] { return task.ended; });
@@ -105,7 +105,7 @@ class fake_tasks {
                                             void* context, std::uint64_t* out) noexcept {
     fake_tasks& self = of(table);
     if (fn == nullptr || out == nullptr) {
-      self.book_->breach("tasks->start without a function or a place for its id");
+      self.book_->breach("tasks->start without a function or a pointer for its id");
       return AGENTD_E_ARG;
     }
     const auto shared = self.shared_;
@@ -145,7 +145,7 @@ class fake_tasks {
       cancel(*task, AGENTD_CANCEL_USER);
     }
     if (!self.wait(*task)) {
-      self.book_->breach("the task " + task->name + " did not end when it was told to");
+      self.book_->breach("the task " + task->name + " did not end when it was cancelled");
     }
     return AGENTD_OK;
   }

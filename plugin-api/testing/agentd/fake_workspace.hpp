@@ -1,14 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// fake_workspace.hpp - agentd.workspace/1 over a directory of the test's own, and agentd.process/1
-// that really runs commands in it, or answers what the test scripted.
+// fake_workspace.hpp - agentd.workspace/1 over a directory of the test, and agentd.process/1 that runs commands in it
+// or returns scripted results.
 //
 //   agentd::testing::fake_workspace files(host, directory);   // before host.create()
 //   agentd::testing::fake_process commands(host, directory);
 //   commands.script("git", {.output = "clean\n"});
 //
-// Linux only. Symbolic links that leave the directory are refused; races are not defended against,
-// which agentd itself does.
+// Linux only. Symbolic links that leave the directory are refused; unlike agentd, it does not protect from races.
 //
 // Threading: as fake_host.
 
@@ -58,7 +57,7 @@ class fake_workspace {
     fake_workspace* owner;
   };
   static fake_workspace& of(const agentd_workspace* table) { return *static_cast<const owned*>(table)->owner; }
-  // The path below the root, or nothing when it leaves it.
+  // The path below the root; nothing if it leaves the root.
   std::optional<std::filesystem::path> inside(agentd_str path) const {
     std::error_code failed;
     const auto full = std::filesystem::weakly_canonical(root_ / std::filesystem::path(as_view(path)), failed);
@@ -180,9 +179,9 @@ class fake_process {
   fake_process(const fake_process&) = delete;
   fake_process& operator=(const fake_process&) = delete;
 
-  // Commands whose argv[0] is `program` are not run but answered.
+  // Commands whose argv[0] is `program` are not run; they return `answer`.
   void script(std::string_view program, command_result answer) { scripted_[std::string(program)] = std::move(answer); }
-  // Every command that was asked for, in order.
+  // Every requested command, in order.
   std::vector<command_seen> commands;
 
  private:
@@ -219,8 +218,7 @@ class fake_process {
     made.output_bytes = from.output.size();
     return memory_.keep(made);
   }
-  // False when there is no such program. The command gets a process group, which dies at the
-  // deadline.
+  // Returns false if there is no such program. The command gets a process group, which is killed at the deadline.
   static bool execute(const command_seen& asked, command_result& result) {
     int output[2];
     int started[2];
@@ -245,7 +243,7 @@ class fake_process {
     result.exit_code = WIFEXITED(status) ? WEXITSTATUS(status) : -1;
     return !missing;
   }
-  // A file without a name that holds the standard input.
+  // An unnamed file with the standard input.
   static int input_of(const std::string& text) {
     const int file = ::memfd_create("stdin", MFD_CLOEXEC);
     if (::write(file, text.data(), text.size()) >= 0) ::lseek(file, 0, SEEK_SET);

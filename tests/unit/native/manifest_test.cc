@@ -49,7 +49,7 @@ TEST(Manifest, ServicesHaveOneNameHoweverTheyAreSpelled) {
 }
 
 TEST(Manifest, WrongOnesNameTheKey) {
-  EXPECT_NE(verdict("[]").find("no JSON object"), std::string::npos);
+  EXPECT_NE(verdict("[]").find("not a JSON object"), std::string::npos);
   EXPECT_NE(verdict("{").find("bad JSON"), std::string::npos);
   EXPECT_NE(verdict("{}").find("id must be"), std::string::npos);
   EXPECT_NE(verdict(R"({"id":7,"version":"1","abi":"1.0"})").find("id must be"), std::string::npos);

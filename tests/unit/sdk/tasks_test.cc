@@ -97,7 +97,7 @@ TEST(SdkTasks, OneThatDoesNotEndIsABreachOfTheContract) {
   host.destroy();
   const auto breaches = host.breaches();
   ASSERT_EQ(breaches.size(), 1u);
-  EXPECT_EQ(breaches[0], "the task deaf did not end when it was told to");
+  EXPECT_EQ(breaches[0], "the task deaf did not end when it was cancelled");
   rounds = -1;
   while (ended == 0) std::this_thread::yield();
 }

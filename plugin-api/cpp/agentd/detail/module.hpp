@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// module.hpp - what the compiler makes of a plugin class: rows, trampolines, manifest, entry.
+// module.hpp - compile-time parts of a plugin class: rows, trampolines, manifest, entry.
 //
-// Everything here is constant data and plain functions: no static constructor runs when the module
-// is loaded, and the entry touches nothing but the record that it was given.
+// Everything here is constant data and plain functions: no static constructor runs at load, and the entry touches only
+// the record that it is given.
 //
 // Threading: trampolines are called as `concurrency` says; see hook.hpp.
 
@@ -83,8 +83,8 @@ concept carries_messages = requires(Record r) {
 AGENTD_EVENT_LIST(AGENTD_SDK_HANDLER)
 #undef AGENTD_SDK_HANDLER
 
-// A misspelt handler is an ordinary method, which nobody calls: the compiler can be asked for names that
-// are known alone. These are the slips that were seen, and other tools' words.
+// A misspelt handler is an ordinary method that is never called. The compiler can only be asked about known names:
+// these are observed slips and other tools' names.
 template <typename T>
 consteval void check_handler_names() {
 #define AGENTD_SDK_NO_EVENT(wrong, name) \
@@ -135,8 +135,8 @@ consteval bool asks_for(std::string_view wanted) {
   return found;
 }
 
-// The first of hook_requires that the host did not give. agentd refuses the plugin before it gets here; a test's
-// host does not.
+// The first of hook_requires that the host did not provide. agentd refuses the plugin before this; a test's host does
+// not.
 template <typename T>
 std::string_view missing_of([[maybe_unused]] const agentd_call& raw) noexcept {
   if constexpr (requires { std::begin(T::hook_requires); }) {
@@ -167,7 +167,7 @@ const Table* interface_of(const agentd_core* core, std::string_view wanted) noex
   }
 }
 
-// The plugin's object behind the base that trampolines and init look at.
+// The plugin's object, with the base that trampolines and init use.
 template <typename T>
 struct instance : instance_base {
   explicit instance(const agentd_call& raw) : instance_base(base_of(raw)), object(make(raw, *this)) {}
@@ -322,7 +322,7 @@ consteval agentd_plugin make_plugin(std::string_view id, std::string_view versio
   check_handler_names<T>();
   static_assert(row_count<T> > 0 || std::is_constructible_v<T, init&>,
                 "the plugin has no on_EVENT handler and no constructor from agentd::init");
-  // Read by the manifest only; a class that is tested without one has them used here.
+  // Used only by the manifest; a class that is tested without one has them used here.
   if constexpr (requires { std::begin(T::hook_drafts); }) (void)std::size(T::hook_drafts);
   agentd_plugin made{};
   made.size = sizeof(agentd_plugin);
@@ -339,12 +339,12 @@ consteval agentd_plugin make_plugin(std::string_view id, std::string_view versio
   return made;
 }
 
-// The entry: pure. Declines a host that is too old or of another major version.
+// The entry: pure. Declines a host that is too old or has another major version.
 inline agentd_status enter(agentd_negotiate* io, const agentd_plugin& plugin) noexcept {
   io->magic = AGENTD_MAGIC;
   io->abi = AGENTD_ABI;
   if ((io->host_abi_max >> 16) > AGENTD_ABI_MAJOR) {
-    io->error = as_str("this hook is built for hook ABI 1, which this agentd has no more: rebuild the hook");
+    io->error = as_str("this hook is built for hook ABI 1, which this agentd no longer supports: rebuild the hook");
     return AGENTD_E_UNSUPPORTED;
   }
   if (io->host_abi_max < AGENTD_ABI) {
@@ -357,7 +357,7 @@ inline agentd_status enter(agentd_negotiate* io, const agentd_plugin& plugin) no
 
 // ---- the manifest
 
-// Writes into `out`, or only counts where `out` is NULL.
+// Writes into `out`, or only counts if `out` is NULL.
 struct manifest_writer {
   char* out = nullptr;
   std::size_t bytes = 0;
@@ -381,7 +381,7 @@ struct manifest_writer {
   }
 };
 
-// Ids and versions need no escaping in JSON, or they are no ids.
+// Ids and versions need no JSON escaping; others are refused.
 consteval bool plain(std::string_view text) {
   for (char c : text) {
     const bool letter = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9');
@@ -439,7 +439,7 @@ constexpr std::size_t write_manifest(char* out, std::string_view id, std::string
   return to.bytes;
 }
 
-// The ELF note as the loader finds it: owner "agentd", type 1, the text with its NUL, padded to 4.
+// The ELF note for the loader: owner "agentd", type 1, the text with its NUL, padded to 4.
 template <std::size_t TextBytes>
 struct manifest_note {
   std::uint32_t name_bytes = sizeof(AGENTD_NOTE_OWNER);
@@ -456,7 +456,7 @@ consteval manifest_note<TextBytes> make_note(std::string_view id, std::string_vi
   return made;
 }
 
-// The same as a PE section: the text and its NUL.
+// The same as a PE section: the text with its NUL.
 template <std::size_t TextBytes>
 struct manifest_section {
   char text[TextBytes] = {};
@@ -474,8 +474,8 @@ consteval manifest_section<TextBytes> make_section(std::string_view id, std::str
 
 namespace agentd {
 
-// An entry for class T without a module: what a unit test hands to the fake host when it links
-// several hooks, of which only one could be agentd_hook_entry_v1.
+// An entry for class T without a module. A unit test that links several hooks passes it to the fake host, since only
+// one of them can be agentd_hook_entry_v1.
 template <typename T>
 agentd_status AGENTD_CALL entry_for(agentd_negotiate* io) noexcept {
   static constexpr agentd_plugin plugin = detail::make_plugin<T>("org.example.test", "0.0.0");

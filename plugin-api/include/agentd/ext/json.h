@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* ext/json.h - "agentd.json/1": the call's payload as JSON text, the same that executables get.
  *
- * Made once per call, on demand, and shared by all hooks that ask.
+ * Made at most once per call, on demand, and shared by all hooks.
  */
 #ifndef AGENTD_EXT_JSON_H
 #define AGENTD_EXT_JSON_H
@@ -15,8 +15,8 @@ extern "C" {
 
 typedef struct agentd_json {
   uint32_t size, reserved0;
-  /* One JSON object, envelope and payload; in a call of a tool (TOOL_INVOKE) the tool's input alone.
-   * Lives until the token ends. AGENTD_E_UNSUPPORTED for scopes and control calls. [any] */
+  /* One JSON object, envelope and payload; in a tool's call (TOOL_INVOKE) only the tool's input. Lives until the token
+   * ends. AGENTD_E_UNSUPPORTED for scopes and control calls. [any] */
   agentd_status(AGENTD_CALL* payload)(const struct agentd_json*, agentd_token, agentd_str* out) AGENTD_NOEXCEPT;
 } agentd_json;
 

@@ -29,16 +29,16 @@ typedef struct agentd_tool {
   agentd_str output_schema_json; /* absent = text                       */
   uint32_t timeout_ms;           /* 0 = the host's 10 minutes           */
   uint32_t reserved0;
-  agentd_fn fn; /* [call] */
-  uint64_t tag; /* comes back as agentd_tool_call.tool */
+  agentd_fn fn; /* [call]                            */
+  uint64_t tag; /* returned as agentd_tool_call.tool */
 } agentd_tool;
 
 typedef struct agentd_tools {
   uint32_t size, reserved0;
-  /* During create: part of the published snapshot; later: from the next turn on. AGENTD_E_CONFLICT
-   * when the name is taken. [any] */
+  /* Adds a tool. During create it is part of the published snapshot; later it is available from the next turn on.
+   * AGENTD_E_CONFLICT if the name is taken. [any] */
   agentd_status(AGENTD_CALL* add)(const struct agentd_tools*, agentd_token, const agentd_tool*) AGENTD_NOEXCEPT;
-  /* Running calls finish. AGENTD_E_NOT_FOUND. [any] */
+  /* Removes a tool; running calls finish. AGENTD_E_NOT_FOUND. [any] */
   agentd_status(AGENTD_CALL* remove)(const struct agentd_tools*, agentd_token, agentd_str name) AGENTD_NOEXCEPT;
 } agentd_tools;
 

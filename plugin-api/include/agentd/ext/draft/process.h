@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* ext/draft/process.h - "agentd.process/1": commands, run by the host with its limits.
+/* ext/draft/process.h - "agentd.process/1": commands, run by the host within its limits.
  *
- * Draft: a plugin reaches it only when its manifest lists the id under "drafts". A command gets its own
- * session and process group, no descriptor beyond 0 to 2, and dies with all of its group at the deadline.
+ * Draft: only for a plugin whose manifest lists the id under "drafts". A command gets a session and process group of
+ * its own and no descriptor beyond 0 to 2; at the deadline its complete group is killed.
  */
 #ifndef AGENTD_EXT_PROCESS_H
 #define AGENTD_EXT_PROCESS_H
@@ -16,11 +16,11 @@ extern "C" {
 
 typedef struct agentd_process_options {
   uint32_t size;
-  uint32_t timeout_ms;       /* 0 = 2 minutes; the call's deadline holds too                     */
-  agentd_list argv;          /* agentd_str; argv[0] is looked up in PATH                         */
-  agentd_str cwd;            /* empty = the call's                                               */
-  agentd_str input;          /* standard input                                                   */
-  uint64_t output_bytes_max; /* kept of stdout and stderr together; 0 = 1 MiB                 */
+  uint32_t timeout_ms;       /* 0 = 2 minutes; the call's deadline applies too */
+  agentd_list argv;          /* agentd_str; argv[0] is looked up in PATH       */
+  agentd_str cwd;            /* empty = the call's cwd                         */
+  agentd_str input;          /* standard input                                 */
+  uint64_t output_bytes_max; /* kept of stdout and stderr together; 0 = 1 MiB  */
 } agentd_process_options;
 
 #define AGENTD_PROCESS_TIMED_OUT 1u
@@ -29,11 +29,11 @@ typedef struct agentd_process_options {
 
 typedef struct agentd_process_result {
   uint32_t size;
-  uint32_t flags;        /* AGENTD_PROCESS_                                                    */
-  int32_t exit_code;     /* -1 when a signal ended it                                          */
-  int32_t signal;        /* 0 = none                                                           */
-  agentd_str output;     /* stdout and stderr as they came; with TRUNCATED its head and tail   */
-  uint64_t output_bytes; /* bytes that the command wrote                                      */
+  uint32_t flags;        /* AGENTD_PROCESS_                                                     */
+  int32_t exit_code;     /* -1 if a signal ended it                                             */
+  int32_t signal;        /* 0 = none                                                            */
+  agentd_str output;     /* stdout and stderr in order of arrival; with TRUNCATED head and tail */
+  uint64_t output_bytes; /* bytes that the command wrote                                        */
   uint64_t duration_ns;
 } agentd_process_result;
 

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* ext/draft/workspace.h - "agentd.workspace/1": the files of the workspace, by the host's own hand.
+/* ext/draft/workspace.h - "agentd.workspace/1": the files of the workspace, accessed by the host.
  *
- * Draft: a plugin reaches it only when its manifest lists the id under "drafts". Paths are absolute or
- * relative to the call's cwd and stay inside the workspace roots: "..", symbolic links and races cannot
- * leave them (AGENTD_E_DENIED). An ACP client may implement it for its session.
+ * Draft: only for a plugin whose manifest lists the id under "drafts". Paths are absolute or relative to the call's cwd
+ * and stay inside the workspace roots: "..", symbolic links and races cannot leave them (AGENTD_E_DENIED). An ACP
+ * client may implement it for its session.
  */
 #ifndef AGENTD_EXT_WORKSPACE_H
 #define AGENTD_EXT_WORKSPACE_H
@@ -22,8 +22,8 @@ extern "C" {
 
 typedef struct agentd_file_entry {
   uint32_t size;
-  uint32_t kind;   /* AGENTD_FILE_ */
-  agentd_str path; /* relative to the directory that was listed, '/' between parts */
+  uint32_t kind;   /* AGENTD_FILE_                                        */
+  agentd_str path; /* relative to the listed directory, '/' between parts */
   uint64_t bytes;
   int64_t modified_ns;
 } agentd_file_entry;
@@ -33,14 +33,14 @@ typedef struct agentd_workspace {
   /* Bytes offset..offset+limit of a regular file (limit 0 = 16 MiB); *total = its size. [any] */
   agentd_status(AGENTD_CALL* read)(const struct agentd_workspace*, agentd_token, agentd_str path, uint64_t offset,
                                    uint64_t limit, agentd_str* out, uint64_t* total) AGENTD_NOEXCEPT;
-  /* Replaces or makes a file: written beside it, then renamed; parents are made. [any] */
+  /* Replaces or makes a file: written beside it, then renamed; parent directories are made. [any] */
   agentd_status(AGENTD_CALL* write)(const struct agentd_workspace*, agentd_token, agentd_str path, agentd_str bytes)
       AGENTD_NOEXCEPT;
-  /* As write(), if the file is still byte for byte `expected`; AGENTD_E_CONFLICT otherwise. [any] */
+  /* Like write(), if the file is still byte for byte `expected`; AGENTD_E_CONFLICT otherwise. [any] */
   agentd_status(AGENTD_CALL* replace)(const struct agentd_workspace*, agentd_token, agentd_str path,
                                       agentd_str expected, agentd_str bytes) AGENTD_NOEXCEPT;
-  /* agentd_file_entry below `path`, depth first, names in byte order; symbolic links are reported, not
-   * followed; `depth` 0 = without limit; stops after `limit` entries (0 = 10000), then *more = 1. [any] */
+  /* Lists agentd_file_entry below `path`, depth first, names in byte order; symbolic links are reported, not followed.
+   * `depth` 0 = no limit; stops after `limit` entries (0 = 10000) with *more = 1. [any] */
   agentd_status(AGENTD_CALL* list)(const struct agentd_workspace*, agentd_token, agentd_str path, uint32_t depth,
                                    uint32_t limit, agentd_list* out, uint32_t* more) AGENTD_NOEXCEPT;
 } agentd_workspace;
