@@ -329,7 +329,7 @@ TEST_F(HookTraps, AConfigurationThatABundledHookDoesNotTakeStopsTheRun) {
       {"guardrail: {enabled: true, isolation: process, config: {ruels: []}}",
        "hooks.guardrail.config: unknown key ruels: the keys are rules, defaults"},
       {"redact: {enabled: true, config: {targets: [tool_outptu]}}",
-       "hooks.redact.config: targets[0]: \"tool_outptu\" is none of"},
+       "hooks.redact.config: targets[0]: \"tool_outptu\" must be one of"},
       {"auto_compact: {enabled: true, config: {treshold: 1}}", "hooks.auto_compact.config: unknown key treshold"}};
   for (const auto& [hooks, sentence] : cases) {
     program_.config("hooks: {" + std::string(hooks) + "}\n");

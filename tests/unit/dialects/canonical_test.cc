@@ -339,7 +339,7 @@ TEST(Executable, WhatIsNoSingleObjectHasItsOwnSentence) {
       {"{\"action\":\"blo", "ends in the middle of a JSON object"},
       {"{\"action\" \"block\"}", "not valid JSON"},
       {"hello", "must be one JSON object; it begins with 'hello'"},
-      {"{\"reason\":\"\xc3\"}", "no valid UTF-8"},
+      {"{\"reason\":\"\xc3\"}", "not valid UTF-8"},
       {nul, "a NUL byte at byte 10"},
   }};
   for (const auto& [out, part] : table) {

@@ -215,7 +215,7 @@ TEST_F(ExtensionTest, TheThirdEndWithinAMinuteIsTheLast) {
   for (int i = 0; i < 3; ++i) EXPECT_TRUE(tool_call(extension, "crash").failed);
   const Verdict verdict = tool_call(extension, "ls");
   EXPECT_TRUE(verdict.failed);
-  EXPECT_TRUE(contains(verdict.failure, "is off")) << verdict.failure;
+  EXPECT_TRUE(contains(verdict.failure, "is disabled")) << verdict.failure;
   EXPECT_TRUE(contains(verdict.failure, "3 times within 60 s")) << verdict.failure;
   EXPECT_TRUE(extension.off());
   EXPECT_EQ(times_heard("started"), 3);
