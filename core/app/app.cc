@@ -9,11 +9,11 @@
 #include <utility>
 
 #include "core/app/commands/commands.h"
-#include "core/app/credentials.h"
 #include "core/app/exit_codes.h"
-#include "core/app/version.h"
 #include "core/base/bytes.h"
 #include "core/base/nearest.h"
+#include "core/runtime/credentials.h"
+#include "core/runtime/version.h"
 
 namespace agentd::app {
 namespace {
@@ -47,30 +47,10 @@ int App::print(std::string_view text) {
   return kExitOk;
 }
 
-Result<std::string> App::home() const {
-  const auto given = surroundings_.environment("AGENTD_HOME");
-  // Anywhere else than meant would be a home without the user's rules.
-  if (given && !given->empty() && ((*given)[0] != '/' || given->back() == ' '))
-    return Error{Code::kInvalid, "AGENTD_HOME must be an absolute path, and is '" + one_line(*given, 200) +
-                                     "': a shell makes one of ~ only outside of quotes"};
-  if (given && !given->empty()) return *given;
-  const auto user = surroundings_.environment("HOME");
-  if (user && !user->empty()) return *user + "/.agent";
-  return Error{Code::kInvalid, "neither AGENTD_HOME nor HOME is set: set AGENTD_HOME to a directory"};
-}
-
-Result<ConfigSources> App::config_sources() const {
-  AGENTD_TRY(const std::string directory, home());
-  ConfigSources sources;
-  sources.system_file = surroundings_.system_directory + "/config.yaml";
-  sources.user_file = directory + "/config.yaml";
-  sources.environment = surroundings_.environment;
-  sources.variables = surroundings_.own_variables;
-  return sources;
-}
+Result<std::string> App::home() const { return home_of(surroundings_); }
 
 Result<Config> App::config(const Arguments& arguments) const {
-  AGENTD_TRY(ConfigSources sources, config_sources());
+  AGENTD_TRY(ConfigSources sources, config_sources(surroundings_));
   sources.flags = arguments.flags();
   AGENTD_TRY(Config config, Config::load(sources));
   if (!std::exchange(warned_, true))

@@ -8,23 +8,20 @@
 #include <string_view>
 #include <vector>
 
-#include "core/app/config.h"
 #include "core/app/options.h"
 #include "core/app/terminal.h"
 #include "core/base/clock.h"
 #include "core/base/result.h"
+#include "core/config/config.h"
+#include "core/runtime/surroundings.h"
 
 namespace agentd::app {
 
 // What the program is given from outside; tests make their own.
-struct Surroundings {
-  Environment environment;
-  std::string cwd;         // empty: it is gone
-  std::string executable;  // the path of the running program; empty = unknown
-  std::string system_directory = "/etc/agentd";
-  int input = 0;  // descriptor of standard input
+struct Surroundings : ProcessSurroundings {
+  std::string cwd;  // empty: it is gone
+  int input = 0;    // descriptor of standard input
   bool input_tty = false;
-  std::vector<std::string> own_variables{};  // names in the environment that begin with AGENTD_
 };
 
 class App {
@@ -42,8 +39,6 @@ class App {
 
   // AGENTD_HOME, else .agent in HOME. kInvalid when neither is set.
   Result<std::string> home() const;
-  // The files that are read, weakest first.
-  Result<ConfigSources> config_sources() const;
   // The configuration in force. Its warnings are printed by the first call.
   Result<Config> config(const Arguments& arguments) const;
 

@@ -3,7 +3,7 @@
 
 #include "core/app/cli.h"
 #include "core/app/commands/commands.h"
-#include "core/app/config_keys.h"
+#include "core/config/config_keys.h"
 
 namespace agentd::app {
 namespace {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/app/cli.h"
-#include "core/app/config_keys.h"
 #include "core/base/bytes.h"
+#include "core/config/config_keys.h"
 
 namespace agentd::app {
 namespace {

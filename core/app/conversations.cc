@@ -5,9 +5,9 @@
 #include <charconv>
 
 #include "core/app/exit_codes.h"
-#include "core/app/project.h"
 #include "core/base/bytes.h"
 #include "core/tokens/tokens.h"
+#include "core/workplace/project.h"
 
 namespace agentd::app {
 namespace {

@@ -2,8 +2,8 @@
 #include <algorithm>
 
 #include "core/app/cli.h"
-#include "core/app/config_keys.h"
 #include "core/app/exit_codes.h"
+#include "core/config/config_keys.h"
 
 namespace agentd::app {
 namespace {

@@ -17,11 +17,11 @@
 #include <vector>
 
 #include "core/app/app.h"
-#include "core/app/config_keys.h"
 #include "core/app/exit_codes.h"
 #include "core/app/signals.h"
 #include "core/base/file.h"
 #include "core/base/secret_text.h"
+#include "core/config/config_keys.h"
 #include "core/process/births.h"
 #include "core/process/guard.h"
 #include "core/store/lmdb/fault.h"
@@ -160,8 +160,10 @@ int main(int argc, char** argv) {
   // What is written to an output that was closed is an error at the end, not a success that nobody sees.
   const int out_fd = (closed & 1u << STDOUT_FILENO) != 0 ? -1 : STDOUT_FILENO;
   Output out(out_fd, out_tty, out_tty && colour), err(STDERR_FILENO, err_tty, err_tty && colour);
-  Surroundings surroundings{environment,  current_directory(),         executable(),        "/etc/agentd",
-                            STDIN_FILENO, ::isatty(STDIN_FILENO) != 0, std::move(variables)};
+  Surroundings surroundings{{environment, executable(), "/etc/agentd", std::move(variables)},
+                            current_directory(),
+                            STDIN_FILENO,
+                            ::isatty(STDIN_FILENO) != 0};
   // Unwinding removes the marker of a module that was being loaded, so that none is blamed.
   try {
     App app(std::move(surroundings), out, err);

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // The manual page, in the man(7) macros, from the same table as --help.
 #include "core/app/cli.h"
-#include "core/app/version.h"
 #include "core/base/bytes.h"
+#include "core/runtime/version.h"
 
 namespace agentd::app {
 namespace {

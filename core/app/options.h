@@ -11,8 +11,8 @@
 #include <vector>
 
 #include "core/app/cli.h"
-#include "core/app/config.h"
 #include "core/base/result.h"
+#include "core/config/config.h"
 
 namespace agentd::app {
 

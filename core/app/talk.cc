@@ -2,13 +2,13 @@
 #include "core/app/talk.h"
 
 #include "core/app/conversations.h"
-#include "core/app/credentials.h"
 #include "core/app/exit_codes.h"
 #include "core/app/keyboard.h"
 #include "core/app/message_input.h"
-#include "core/app/project.h"
-#include "core/app/recipe_setup.h"
 #include "core/app/signals.h"
+#include "core/runtime/credentials.h"
+#include "core/workplace/project.h"
+#include "core/workplace/recipe_setup.h"
 
 namespace agentd::app {
 

@@ -8,19 +8,11 @@
 #include <ctime>
 #include <set>
 
-#include "core/app/credentials.h"
 #include "core/app/exit_codes.h"
-#include "core/app/hook_names.h"
-#include "core/app/instructions.h"
-#include "core/app/model_setup.h"
-#include "core/app/permission_setup.h"
-#include "core/app/provider_setup.h"
-#include "core/app/recipe_setup.h"
-#include "core/app/store_look.h"
-#include "core/app/version.h"
 #include "core/base/bytes.h"
 #include "core/base/file.h"
 #include "core/bridge/token_table.h"
+#include "core/config/permission_setup.h"
 #include "core/dialects/known_names.h"
 #include "core/host/inventory.h"
 #include "core/net/http.h"
@@ -29,7 +21,15 @@
 #include "core/recipes/commands.h"
 #include "core/recipes/handlers.h"
 #include "core/recipes/recipes.h"
+#include "core/runtime/credentials.h"
+#include "core/runtime/model_setup.h"
+#include "core/runtime/provider_setup.h"
+#include "core/runtime/store_look.h"
+#include "core/runtime/version.h"
 #include "core/store/lmdb/lmdb_store.h"
+#include "core/workplace/hook_names.h"
+#include "core/workplace/instructions.h"
+#include "core/workplace/recipe_setup.h"
 #include "embedded_system_prompt.h"
 #include "providers/scripted/scripted.h"
 
@@ -455,8 +455,8 @@ class EngineImpl final : public Engine {
 
   Result<std::unique_ptr<RecipeHandlers>, Failure> make_handlers(const Recipe& recipe) {
     if (!workspace_) {
-      auto workspace =
-          open_workspace(workspace_roots(), kept_paths(app_, config_, home_, project_), {Credentials::file(home_)});
+      auto workspace = open_workspace(workspace_roots(), kept_paths(app_.surroundings(), config_, home_, project_),
+                                      {Credentials::file(home_)});
       if (!workspace) return Failure{kExitFailure, workspace.error().message};
       workspace_ = std::move(*workspace);
     }
@@ -483,7 +483,7 @@ class EngineImpl final : public Engine {
     }
     if (!options_.hooks) tell_guards_off();
     if (!options_.hooks && !options_.tools) return {};
-    HookSetup setup = hook_setup(app_, config_, home_, project_, options_.hooks);
+    HookSetup setup = hook_setup(app_.surroundings(), config_, home_, project_, options_.hooks);
     setup.options.native.roots = workspace_roots();
     setup.options.native.record_directory = home_ + "/records";
     if (options_.will_run) setup.options.native.expected = events_of_every_run();
@@ -507,7 +507,7 @@ class EngineImpl final : public Engine {
 
   // Also those that no run has seen yet: reading their files is no more than looking.
   void tell_guards_off() {
-    const HookSetup setup = hook_setup(app_, config_, home_, project_, true);
+    const HookSetup setup = hook_setup(app_.surroundings(), config_, home_, project_, true);
     std::vector<std::string> names;
     for (const HookSource& source : describe_all(setup.options, app_.clock()).sources)
       if (source.guard && source.state != HookState::kOff) names.push_back(source.name);

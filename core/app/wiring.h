@@ -12,11 +12,11 @@
 
 #include "core/agent/agent.h"
 #include "core/app/app.h"
-#include "core/app/config.h"
-#include "core/app/hook_setup.h"
-#include "core/app/project.h"
+#include "core/config/config.h"
 #include "core/recipes/recipes.h"
 #include "core/store/store.h"
+#include "core/workplace/hook_setup.h"
+#include "core/workplace/project.h"
 
 namespace agentd::app {
 

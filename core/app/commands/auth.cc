@@ -6,16 +6,16 @@
 
 #include "core/app/app.h"
 #include "core/app/commands/commands.h"
-#include "core/app/credentials.h"
 #include "core/app/exit_codes.h"
 #include "core/app/keyboard.h"
-#include "core/app/model_setup.h"
-#include "core/app/provider_setup.h"
 #include "core/app/signals.h"
 #include "core/app/table.h"
 #include "core/app/wiring.h"
 #include "core/base/bytes.h"
 #include "core/codec/json.h"
+#include "core/runtime/credentials.h"
+#include "core/runtime/model_setup.h"
+#include "core/runtime/provider_setup.h"
 
 namespace agentd::app {
 namespace {

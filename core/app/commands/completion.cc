@@ -7,10 +7,10 @@
 #include "core/app/commands/hooks_shared.h"
 #include "core/app/conversations.h"
 #include "core/app/exit_codes.h"
-#include "core/app/model_setup.h"
-#include "core/app/recipe_setup.h"
 #include "core/app/terminal.h"
 #include "core/recipes/recipes.h"
+#include "core/runtime/model_setup.h"
+#include "core/workplace/recipe_setup.h"
 
 namespace agentd::app {
 namespace {

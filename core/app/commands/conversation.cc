@@ -6,13 +6,13 @@
 #include "core/app/commands/hooks_shared.h"
 #include "core/app/conversations.h"
 #include "core/app/exit_codes.h"
-#include "core/app/project.h"
 #include "core/app/table.h"
 #include "core/app/transcript.h"
 #include "core/app/wiring.h"
 #include "core/base/bytes.h"
 #include "core/codec/json.h"
 #include "core/conversation/view.h"
+#include "core/workplace/project.h"
 
 namespace agentd::app {
 namespace {

@@ -13,17 +13,17 @@
 #include "core/app/commands/commands.h"
 #include "core/app/commands/hooks_shared.h"
 #include "core/app/exit_codes.h"
-#include "core/app/hook_names.h"
-#include "core/app/model_setup.h"
-#include "core/app/permission_setup.h"
-#include "core/app/provider_setup.h"
-#include "core/app/version.h"
 #include "core/app/wiring.h"
 #include "core/base/bytes.h"
 #include "core/base/log.h"
 #include "core/base/shell_word.h"
+#include "core/config/permission_setup.h"
 #include "core/dialects/known_names.h"
 #include "core/net/http.h"
+#include "core/runtime/model_setup.h"
+#include "core/runtime/provider_setup.h"
+#include "core/runtime/version.h"
+#include "core/workplace/hook_names.h"
 
 extern char** environ;
 
@@ -341,7 +341,7 @@ int doctor_command(App& app, const Arguments& arguments) {
   app.out().print("agentd " AGENTD_VERSION "\n\n");
   report.section("Configuration");
   const Result<std::string> home = app.home();
-  Result<ConfigSources> sources = app.config_sources();
+  Result<ConfigSources> sources = config_sources(app.surroundings());
   if (!home || !sources) return app.fail(kExitFailure, home.error().message);
   check_configuration(report, app, *sources);
   Result<Config> config = app.config(arguments);

@@ -8,9 +8,9 @@
 #include "core/app/commands/commands.h"
 #include "core/app/commands/hooks_shared.h"
 #include "core/app/exit_codes.h"
-#include "core/app/permission_setup.h"
 #include "core/base/bytes.h"
 #include "core/codec/json.h"
+#include "core/config/permission_setup.h"
 #include "core/declarative/declarative.h"
 #include "core/dialects/dialect.h"
 #include "core/dialects/json_places.h"
@@ -160,7 +160,7 @@ int hooks_import_command(App& app, const Arguments& arguments) {
   const std::optional<Project> project = project_of(app, path, here->home);
   if (project) {
     here->project = *project;
-    here->setup = hook_setup(app, here->config, here->home, *project, true);
+    here->setup = hook_setup(app.surroundings(), here->config, here->home, *project, true);
   }
   const std::string standard = (project ? project->root + "/.agent" : here->home) + "/hooks/" +
                                std::string(name_of(imported->dialect)) + ".yaml";

@@ -2,7 +2,7 @@
 #include "core/app/commands/hooks_records.h"
 
 #include "core/app/exit_codes.h"
-#include "core/app/project.h"
+#include "core/workplace/project.h"
 
 namespace agentd::app {
 

@@ -11,12 +11,12 @@
 #include "core/app/commands/hooks_shared.h"
 #include "core/app/commands/hooks_trial.h"
 #include "core/app/exit_codes.h"
-#include "core/app/provider_setup.h"
 #include "core/app/signals.h"
 #include "core/base/bytes.h"
 #include "core/codec/json.h"
 #include "core/hooks/dry_services.h"
 #include "core/hooks/payload_record.h"
+#include "core/runtime/provider_setup.h"
 
 namespace agentd::app {
 namespace {

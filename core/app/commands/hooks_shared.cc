@@ -14,7 +14,7 @@ namespace agentd::app {
 
 HooksHere hooks_here(const App& app, Config config, std::string home) {
   Project project = find_project(app.surroundings().cwd);
-  HookSetup setup = hook_setup(app, config, home, project, true);
+  HookSetup setup = hook_setup(app.surroundings(), config, home, project, true);
   return {std::move(config), std::move(home), std::move(project), std::move(setup)};
 }
 

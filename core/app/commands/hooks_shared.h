@@ -9,11 +9,11 @@
 #include <vector>
 
 #include "core/app/app.h"
-#include "core/app/config.h"
-#include "core/app/hook_setup.h"
-#include "core/app/project.h"
 #include "core/app/wiring.h"
+#include "core/config/config.h"
 #include "core/host/inventory.h"
+#include "core/workplace/hook_setup.h"
+#include "core/workplace/project.h"
 
 namespace agentd::app {
 

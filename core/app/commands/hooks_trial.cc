@@ -8,9 +8,9 @@
 #include <filesystem>
 
 #include "core/app/exit_codes.h"
-#include "core/app/provider_setup.h"
 #include "core/base/bytes.h"
 #include "core/hooks/dry_services.h"
+#include "core/runtime/provider_setup.h"
 
 namespace agentd::app {
 

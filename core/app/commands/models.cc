@@ -4,12 +4,12 @@
 #include "core/app/app.h"
 #include "core/app/commands/commands.h"
 #include "core/app/exit_codes.h"
-#include "core/app/model_setup.h"
-#include "core/app/provider_setup.h"
 #include "core/app/table.h"
 #include "core/app/terminal.h"
 #include "core/base/bytes.h"
 #include "core/codec/json.h"
+#include "core/runtime/model_setup.h"
+#include "core/runtime/provider_setup.h"
 
 namespace agentd::app {
 namespace {

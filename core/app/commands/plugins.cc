@@ -81,7 +81,7 @@ void verify(const App& app, const HooksHere& here, Inventory& inventory) {
 int plugins_command(App& app, PluginsMode mode) {
   const Result<std::string> home = app.home();
   if (!home) return app.fail(kExitUsage, home.error().message);
-  auto sources = app.config_sources();
+  auto sources = config_sources(app.surroundings());
   if (!sources) return app.fail(kExitUsage, sources.error().message);
   const Result<Config> config = Config::load(*sources);
   if (!config) return app.fail(kExitUsage, config.error().message);

@@ -6,11 +6,11 @@
 #include "core/app/commands/commands.h"
 #include "core/app/commands/hooks_shared.h"
 #include "core/app/exit_codes.h"
-#include "core/app/recipe_setup.h"
 #include "core/app/table.h"
 #include "core/app/terminal.h"
 #include "core/base/bytes.h"
 #include "core/codec/json.h"
+#include "core/workplace/recipe_setup.h"
 
 namespace agentd::app {
 namespace {

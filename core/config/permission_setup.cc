@@ -1,0 +1,117 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/config/permission_setup.h"
+
+#include <fnmatch.h>
+
+#include <algorithm>
+#include <cctype>
+#include <set>
+
+#include "core/base/bytes.h"
+#include "core/base/nearest.h"
+#include "core/dialects/tool_names.h"
+
+namespace agentd {
+namespace {
+
+constexpr std::size_t kShownBytes = 80;
+constexpr std::string_view kLists[] = {"permissions.allow", "permissions.deny"};
+
+std::string lower(std::string_view text) {
+  std::string out(text);
+  for (char& c : out) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+  return out;
+}
+
+// The tools that agentd has a name for, also those that no plugin brings here.
+std::set<std::string> known_tools() {
+  std::set<std::string> out;
+  for (const Dialect dialect : {Dialect::kClaude, Dialect::kDocker, Dialect::kGemini, Dialect::kKodelet})
+    for (const ToolRow& row : tools_of(dialect)) out.insert(std::string(row.canonical));
+  return out;
+}
+
+bool is_glob(std::string_view rule) { return rule.find_first_of("*?[") != std::string_view::npos; }
+
+bool matches_one(const std::string& rule, const std::set<std::string>& names) {
+  return std::any_of(names.begin(), names.end(),
+                     [&](const std::string& name) { return ::fnmatch(rule.c_str(), name.c_str(), FNM_CASEFOLD) == 0; });
+}
+
+RuleProblem problem_of(const std::string& where, const std::string& rule, const std::set<std::string>& names,
+                       bool complete) {
+  const std::vector<std::string> all(names.begin(), names.end());
+  const std::string head = lower(rule.substr(0, rule.find_first_of("*?[")));
+  const std::string mean = did_you_mean(head, all);
+  const std::string shown = "'" + one_line(rule, kShownBytes) + "'";
+  if (is_glob(rule))
+    return {!mean.empty(), where + shown + " matches no tool" + (mean.empty() ? " that is here" : mean)};
+  if (!mean.empty()) return {true, where + "no tool is named " + shown + mean};
+  return {complete, where + "no tool is named " + shown + " here; agentd has " + join(all, ", ") +
+                        ". A tool that is not always there is written as a glob, such as '" +
+                        one_line(rule, kShownBytes) + "*'"};
+}
+
+}  // namespace
+
+std::string wrong_rule(std::string_view rule) {
+  if (is_blank(rule)) return "a rule is the name of a tool or a glob, and one here is blank";
+  if (const std::size_t class_begin = rule.rfind('[');
+      class_begin != std::string_view::npos && rule.find(']', class_begin + 2) == std::string_view::npos)
+    return "'" + one_line(rule, kShownBytes) + "' is no glob: its '[' is not closed";
+  const std::size_t open = rule.find('(');
+  if (open == std::string_view::npos) return {};
+  const std::vector<std::string> tools = tools_of_rule(rule.substr(0, open));
+  return "'" + one_line(rule, kShownBytes) + "' is a rule over arguments, which agentd does not have yet. Write '" +
+         one_line(tools.front(), kShownBytes) +
+         "' for every call of that tool, or judge its arguments in a hook of before_tool_call, "
+         "such "
+         "as the bundled guardrail";
+}
+
+std::vector<std::string> tools_of_rule(std::string_view rule) {
+  const std::string wanted = lower(rule);
+  std::vector<std::string> out;
+  const auto add = [&](std::string_view name) {
+    if (std::find(out.begin(), out.end(), name) == out.end()) out.emplace_back(name);
+  };
+  const std::set<std::string> known = known_tools();
+  if (known.count(wanted) != 0) add(wanted);
+  for (const Dialect dialect : {Dialect::kClaude, Dialect::kDocker, Dialect::kGemini, Dialect::kKodelet})
+    for (const ToolRow& row : tools_of(dialect))
+      if (lower(row.foreign) == wanted) add(row.canonical);
+  // Here one tool does what others have two for.
+  if (std::find(out.begin(), out.end(), "multi_edit") != out.end()) add("edit_file");
+  if (out.empty()) add(rule);
+  return out;
+}
+
+PermissionRules permission_rules(const Config& config) {
+  const std::string mode = config.text("permissions.mode");
+  PermissionRules rules;
+  rules.mode = mode == "allow"  ? PermissionRules::Mode::kAllow
+               : mode == "deny" ? PermissionRules::Mode::kDeny
+                                : PermissionRules::Mode::kAsk;
+  for (const std::string_view list : kLists)
+    for (const std::string& rule : config.list(list))
+      for (std::string& tool : tools_of_rule(rule))
+        (list == kLists[0] ? rules.allow : rules.deny).push_back(std::move(tool));
+  return rules;
+}
+
+std::vector<RuleProblem> rule_problems(const Config& config, const std::vector<std::string>& tools, bool complete) {
+  std::set<std::string> names = known_tools();
+  names.insert(tools.begin(), tools.end());
+  std::vector<RuleProblem> out;
+  for (const std::string_view list : kLists)
+    for (const Candidate& said : config.candidates(list))
+      for (const std::string& rule : said.value.items) {
+        const std::vector<std::string> meant = tools_of_rule(rule);
+        if (std::any_of(meant.begin(), meant.end(), [&](const std::string& name) { return matches_one(name, names); }))
+          continue;
+        out.push_back(problem_of(said.origin + ": " + std::string(list) + ": ", rule, names, complete));
+      }
+  return out;
+}
+
+}  // namespace agentd

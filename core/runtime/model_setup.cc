@@ -1,0 +1,143 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/runtime/model_setup.h"
+
+#include <algorithm>
+#include <set>
+
+#include "core/base/bytes.h"
+#include "core/base/file.h"
+#include "core/base/nearest.h"
+#include "core/runtime/provider_setup.h"
+#include "core/tokens/bpe.h"
+
+namespace agentd {
+namespace {
+
+constexpr std::uint64_t kTableBytesMax = 1u << 20;
+constexpr std::int64_t kRetiresSoonDays = 60;
+
+bool said_for_this_run(const Config& config, std::string_view key) {
+  return config.candidates(key).back().layer >= Layer::kEnvironment;
+}
+
+// Some model's window depends on it: other betas are nobody's business here.
+bool is_window_beta(const ModelTable& table, const std::string& beta) {
+  return std::any_of(table.models().begin(), table.models().end(),
+                     [&](const ModelInfo& info) { return info.betas.contains(beta); });
+}
+
+// What the user should know of a model's last day; empty = nothing. `use` names the setting that
+// chooses the model.
+std::string retirement_of(const ModelInfo& model, const std::string& name, std::string_view use, std::int64_t wall_ms) {
+  const auto days = days_until_retired(model, wall_ms);
+  if (!days || *days > kRetiresSoonDays) return {};
+  const std::string gone = *days <= 0 ? " was retired by its provider on " : " will be retired by its provider on ";
+  std::string out = "the model " + one_line(name, 80) + gone + model.retires;
+  if (*days > 0) out += " (in " + std::to_string(*days) + (*days == 1 ? " day)" : " days)");
+  out += ": choose another with " + std::string(use);
+  return model.successor.empty() ? out : out + ", such as " + model.successor;
+}
+
+// The model of a known provider that the table does not know, and what is assumed of it.
+std::string assumption_of(const ModelInfo& model, const std::string& name, const std::string& file) {
+  return "the model '" + one_line(name, 80) + "' is not in the model table: it is treated as " + model.provider +
+         "'s current models are (window " + with_commas(model.window) + " tokens, output " +
+         with_commas(model.max_output) + ", thinking " + std::string(name_of(model.thinking)) +
+         "); give it an entry in " + file + " if that is wrong";
+}
+
+// A vendor's own models have no slash in their names: what stands in front of one was meant for a provider. A gateway's
+// names are its own.
+std::string misspelt_provider(const Config& config, const std::string& model) {
+  constexpr std::string_view kVendors[] = {"anthropic", "openai", "google"};
+  const std::string own = config.text("provider");
+  const std::size_t slash = model.find('/');
+  const std::set<std::string> names = provider_names(config);
+  if (slash == std::string::npos || names.contains(model.substr(0, slash))) return {};
+  if (std::find(std::begin(kVendors), std::end(kVendors), own) == std::end(kVendors)) return {};
+  for (const std::string& key : {std::string("base_url"), "providers." + own + ".base_url"})
+    if (const auto said = config.candidates(key); !said.empty() && said.back().layer != Layer::kDefault) return {};
+  const std::string name = model.substr(0, slash);
+  const std::string mean = did_you_mean(name, std::vector<std::string>(names.begin(), names.end()));
+  return "no provider is named '" + one_line(name, 60) + "'" + mean + (mean.empty() ? ", so " : " ") + own +
+         " is asked for the model '" + one_line(model, 80) + "'";
+}
+
+}  // namespace
+
+std::string model_table_file(const std::string& home) { return home + "/models.yaml"; }
+
+Result<ModelTable> load_model_table(const std::string& home, const Config& config) {
+  ModelTable table = ModelTable::embedded();
+  const std::string file = model_table_file(home);
+  Result<std::string> text = read_file(file, kTableBytesMax);
+  if (!text && text.error().code != Code::kNotFound) return Error{Code::kInvalid, text.error().message};
+  if (text) AGENTD_TRY_VOID(table.overlay(*text, file));
+  table.activate(config.list("providers.anthropic.betas"));
+  return table;
+}
+
+Result<BudgetPolicy> budget_of(const Config& config, const ModelInfo& model) {
+  BudgetPolicy all;
+  all.checkpoint_at = config.fraction("compaction.checkpoint_at");
+  all.compact_at = config.fraction("compaction.compact_at");
+  all.force_at = config.fraction("compaction.force_at");
+  all.keep_percent = static_cast<std::uint32_t>(config.whole("compaction.keep_percent"));
+  all.output_reserve = config.whole("compaction.output_reserve");
+  ModelInfo own = model;
+  if (said_for_this_run(config, "compaction.checkpoint_at")) own.checkpoint_at.reset();
+  if (said_for_this_run(config, "compaction.compact_at")) own.compact_at.reset();
+  if (said_for_this_run(config, "compaction.force_at")) own.force_at.reset();
+  if (said_for_this_run(config, "compaction.output_reserve")) own.output_reserve.reset();
+  const BudgetPolicy out = all.of(own);
+  if (out.force_at < out.compact_at)
+    return Error{Code::kInvalid, model.origin + ": for '" + model.pattern +
+                                     "' force_at comes to lie below compact_at: give the entry both"};
+  return out;
+}
+
+ThinkingWish thinking_wish(const Config& config) {
+  const std::string effort = config.text("effort");
+  return {config.whole("thinking_tokens"), effort == "default" ? std::string() : effort};
+}
+
+std::unique_ptr<TokenEstimator> make_estimator(const Config& config, const ModelInfo& model) {
+  const std::string counter = config.text("tokens.counter");
+  if (counter == "simple" || (counter == "auto" && model.encoding.empty())) return std::make_unique<SimpleEstimator>();
+  const Bpe* const bpe = Bpe::find(model.encoding);
+  return std::make_unique<BpeEstimator>(bpe == nullptr ? Bpe::cl100k_base() : *bpe);
+}
+
+std::vector<std::string> model_warnings(const ModelTable& table, const Config& config, const std::string& name,
+                                        const std::string& home, std::int64_t wall_ms) {
+  std::vector<std::string> out;
+  // A script decides what is answered; its window is nobody's.
+  if (config.text("provider") == "scripted") return out;
+  const ModelInfo model = table.find(name);
+  const std::string gone = retirement_of(model, name, "--model", wall_ms);
+  if (!gone.empty()) out.push_back(gone);
+  std::vector<std::string> asked{name};
+  for (const auto& [setting, other] : models_beside(config, config.text("provider"))) asked.push_back(other);
+  for (const std::string& each : asked)
+    if (const std::string meant = misspelt_provider(config, each); !meant.empty()) out.push_back(meant);
+  for (const char* const role : {"compaction.model", "agents.model"}) {
+    const std::string other = real_model(config, config.text(role), "");
+    if (other.empty() || other == name) continue;
+    const std::string told = retirement_of(table.find(other), other, role, wall_ms);
+    if (!told.empty()) out.push_back(told);
+  }
+  if (const std::string note = thinking_note(model, name, thinking_wish(config)); !note.empty()) out.push_back(note);
+  if (config.whole("context_window") != 0) return out;
+  if (model.assumed) out.push_back(assumption_of(model, name, model_table_file(home)));
+  if (!table.knows(name))
+    out.push_back("the model '" + one_line(name, 80) + "' is not in the model table: a window of " +
+                  with_commas(model.window) + " tokens is assumed; set context_window, or give it an entry in " +
+                  model_table_file(home));
+  for (const std::string& beta : config.list("providers.anthropic.betas"))
+    if (is_window_beta(table, beta) && !model.betas.contains(beta))
+      out.push_back("the beta " + one_line(beta, 80) + " is sent, but does not widen the window of " +
+                    one_line(name, 80) + ": it stays at " + with_commas(model.window) + " tokens");
+  return out;
+}
+
+}  // namespace agentd

@@ -1,0 +1,244 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/runtime/provider_setup.h"
+
+#include "core/base/bytes.h"
+#include "core/base/nearest.h"
+#include "core/base/shell_word.h"
+#include "core/codec/url.h"
+#include "core/runtime/model_setup.h"
+#include "core/runtime/version.h"
+#include "providers/anthropic/anthropic.h"
+#include "providers/google/google.h"
+#include "providers/openai/hosts.h"
+#include "providers/openai/openai.h"
+
+namespace agentd {
+namespace {
+
+constexpr std::string_view kAnthropicName = "anthropic", kGoogleName = "google";
+constexpr const char* kBearerVariable = "ANTHROPIC_AUTH_TOKEN";
+constexpr const char* kGoogleVariable = "GOOGLE_API_KEY";
+
+std::string key_of(const std::string& provider, std::string_view setting) {
+  return "providers." + provider + "." + std::string(setting);
+}
+
+Error no_provider(const Config& config, const std::string& name) {
+  const std::set<std::string> names = provider_names(config);
+  const std::vector<std::string> all(names.begin(), names.end());
+  const std::string mean = did_you_mean(name, all);
+  return {Code::kInvalid,
+          (name == config.text("provider") ? config.origin("provider") + ": " : std::string()) +
+              "no provider is named '" + one_line(name, 60) + "'" +
+              (mean.empty() ? ": there are " + join(all, ", ") + "; another one is described by providers.NAME.base_url"
+                            : mean)};
+}
+
+Layer layer_of(const Config& config, const std::string& key) {
+  const std::vector<Candidate> said = config.candidates(key);
+  return said.empty() ? Layer::kDefault : said.back().layer;
+}
+
+// A key that was set for a vendor goes to that vendor, or to this machine. To another host the user
+// sends it by name.
+void say_where_keys_go(const Config& config, ProviderSetup& setup, const std::string& address_key,
+                       const std::string& home, bool loopback) {
+  const std::string variable_key = key_of(setup.name, "api_key_env");
+  const bool named = layer_of(config, variable_key) > Layer::kProvider;
+  const auto own = parse_http_url(home);
+  const bool at_home = own && own->place() == setup.place;
+  const bool vendors_own = layer_of(config, address_key) <= Layer::kProvider;
+  setup.other_variable = loopback || at_home || vendors_own;
+  if (setup.key_variable.empty() || setup.other_variable || named) return;
+  setup.key_refused = address_key + " (" + setup.url_origin + "): the key in " + setup.key_variable +
+                      " was not set for " + one_line(setup.place, 100) + ": name the variable that holds its key in " +
+                      variable_key + ", or store one with " + shell_command("agentd auth set", setup.name);
+}
+
+// Where a key can be put, to be read behind "set".
+std::string key_places(const ProviderSetup& setup) {
+  const bool bearer = setup.name == kAnthropicName && setup.other_variable;
+  return setup.key_variable + (bearer ? std::string(" (or ") + kBearerVariable + ")" : "") + ", or store one with " +
+         shell_command("agentd auth set", setup.name);
+}
+
+// A provider's setting, or the default of `providers.*` where the configuration has none.
+std::uint64_t whole_of(const Config& config, const std::string& name, std::string_view setting) {
+  const std::string key = key_of(name, setting);
+  return config.is_set(key) ? config.whole(key) : std::stoull(std::string(find_key(key)->standard));
+}
+
+TransferLimits limits_of(const Config& config, const std::string& name) {
+  TransferLimits out;
+  out.user_agent = "agentd/" AGENTD_VERSION;
+  out.retry.retries = static_cast<std::uint32_t>(whole_of(config, name, "max_retries"));
+  out.idle_timeout = Milliseconds(whole_of(config, name, "idle_timeout_ms"));
+  out.total_timeout = Milliseconds(whole_of(config, name, "total_timeout_ms"));
+  return out;
+}
+
+}  // namespace
+
+HttpSettings http_settings(const Config& config) {
+  return {config.text("network.ca_file"), config.text("network.client_cert"), config.text("network.client_key"),
+          config.text("network.proxy")};
+}
+
+std::set<std::string> provider_names(const Config& config) {
+  std::set<std::string> out{std::string(kAnthropicName), std::string(kGoogleName), std::string(kScripted)};
+  for (const OpenAiHost& host : openai_hosts()) out.emplace(host.name);
+  for (std::string& name : config.provider_names()) out.insert(std::move(name));
+  return out;
+}
+
+std::string real_model(const Config& config, std::string_view name, std::string_view own) {
+  const std::string alias = "models.aliases." + std::string(name);
+  const std::string model = config.is_set(alias) ? config.text(alias) : std::string(name);
+  const std::set<std::string> names = provider_names(config);
+  const ModelRoute route = route_of(model, names);
+  const bool alone = route.provider == own && route_of(route.model, names).provider.empty();
+  return alone ? route.model : model;
+}
+
+Result<ModelRoute> model_in_force(const Config& config, const ModelTable& table) {
+  const std::set<std::string> names = provider_names(config);
+  const std::string provider = config.text("provider"), model = real_model(config, config.text("model"), "");
+  if (!names.contains(provider)) return no_provider(config, provider);
+  if (provider == kScripted) return ModelRoute{provider, model.empty() ? table.default_of(provider) : model};
+  ModelRoute out = route_of(model, names);
+  if (!out.provider.empty() && out.provider != kScripted) return out;
+  const std::string& vendor = table.find(model).provider;
+  const bool by_table = !model.empty() && !config.is_set("provider") && names.contains(vendor) && vendor != kScripted;
+  out = {by_table ? vendor : provider, model.empty() ? table.default_of(provider) : model};
+  if (out.model.empty())
+    return Error{Code::kInvalid, "which model should answer? '" + one_line(provider, 60) +
+                                     "' has no default: give --model NAME, or set model in the configuration"};
+  return out;
+}
+
+std::vector<std::pair<std::string, std::string>> models_beside(const Config& config, std::string_view own) {
+  std::vector<std::pair<std::string, std::string>> out;
+  for (const std::string& fallback : config.list("fallback")) out.emplace_back("fallback", fallback);
+  out.emplace_back("compaction.model", config.text("compaction.model"));
+  if (config.flag("agents.enabled")) out.emplace_back("agents.model", config.text("agents.model"));
+  std::erase_if(out, [](const auto& each) { return each.second.empty(); });
+  for (auto& [setting, model] : out) model = real_model(config, model, own);
+  return out;
+}
+
+Result<ProviderSetup> provider_setup(const Config& config, const std::string& name, bool in_force) {
+  if (!provider_names(config).contains(name) || name == kScripted) return no_provider(config, name);
+  ProviderSetup out;
+  out.name = name;
+  const std::string kind_key = key_of(name, "kind");
+  const std::string kind = config.is_set(kind_key) ? config.text(kind_key) : name;
+  out.kind = kind == kAnthropicName ? ProviderSetup::Kind::kAnthropic
+             : kind == kGoogleName  ? ProviderSetup::Kind::kGoogle
+                                    : ProviderSetup::Kind::kOpenAi;
+  const OpenAiHost* const host = find_openai_host(name);
+  const std::string home(name == kAnthropicName ? "https://api.anthropic.com"
+                         : name == kGoogleName  ? "https://generativelanguage.googleapis.com"
+                         : host != nullptr      ? host->base_url
+                                                : "");
+  const bool general = in_force && !config.text("base_url").empty();
+  const std::string address_key = general ? "base_url" : key_of(name, "base_url");
+  out.url = config.text(address_key);
+  if (out.url.empty()) out.url = home;
+  out.url_origin = config.origin(address_key);
+  if (out.url.empty())
+    return Error{Code::kInvalid, "the provider '" + one_line(name, 60) + "' has no address: set " + address_key};
+  const Result<HttpUrl> url = parse_http_url(out.url);
+  if (!url) return Error{Code::kInvalid, address_key + " (" + out.url_origin + "): " + url.error().message};
+  out.place = url->place();
+  if (!url->secure && !url->loopback())
+    return Error{Code::kInvalid, address_key + " (" + out.url_origin + "): http://" + one_line(out.place, 100) +
+                                     " would carry the key and the prompts unencrypted; use https"};
+  out.key_variable = config.text(key_of(name, "api_key_env"));
+  if (out.key_variable.empty() && host != nullptr) out.key_variable = std::string(host->key_variable);
+  say_where_keys_go(config, out, address_key, home, url->loopback());
+  return out;
+}
+
+Result<const Credentials*> KeyRing::stored() const {
+  std::call_once(read_, [this] { stored_ = Credentials::load(home_); });
+  if (!stored_) return stored_.error();
+  return &*stored_;
+}
+
+Result<KeySource> KeyRing::find(const ProviderSetup& setup) const {
+  const auto is_set = [&](const std::string& variable) {
+    return !variable.empty() && !is_blank(variables_(variable).value_or(""));
+  };
+  // The vendors' SDKs know these too.
+  const std::string other = !setup.other_variable          ? ""
+                            : setup.name == kAnthropicName ? kBearerVariable
+                            : setup.name == kGoogleName    ? kGoogleVariable
+                                                           : "";
+  for (const std::string& variable : {setup.key_variable, other}) {
+    if (!is_set(variable)) continue;
+    if (!setup.key_refused.empty()) return Error{Code::kInvalid, setup.key_refused};
+    return KeySource{KeySource::Kind::kVariable, variable};
+  }
+  AGENTD_TRY(const Credentials* const stored, stored());
+  const Credential* const found = stored->find(setup.name);
+  if (found == nullptr && !setup.key_refused.empty()) return Error{Code::kInvalid, setup.key_refused};
+  if (found == nullptr) return KeySource{};
+  if (found->place != setup.place)
+    return Error{Code::kInvalid, "the key of " + one_line(setup.name, 60) + " was stored for " +
+                                     one_line(found->place, 100) + " and goes to no other host, and requests go to " +
+                                     one_line(setup.place, 100) + " (" + setup.url_origin +
+                                     "): set the address back, or store a key for it with " +
+                                     shell_command("agentd auth set", setup.name)};
+  return KeySource{KeySource::Kind::kFile};
+}
+
+std::string KeyRing::value(const ProviderSetup& setup, const KeySource& source) const {
+  if (source.kind == KeySource::Kind::kVariable) return variables_(source.variable).value_or("");
+  if (source.kind == KeySource::Kind::kNone) return {};
+  const auto all = stored();
+  const Credential* const found = all ? (*all)->find(setup.name) : nullptr;
+  return found == nullptr || found->place != setup.place ? std::string() : std::string(found->key);
+}
+
+std::string no_key_text(const ProviderSetup& setup) {
+  return "there is no key for " + one_line(setup.name, 60) + ": set " + key_places(setup);
+}
+
+std::unique_ptr<ModelProvider> make_provider(const ProviderSetup& setup, const Config& config, const std::string& key,
+                                             const KeySource& source, HttpClient& http, const Clock& clock) {
+  const std::string key_source = setup.key_variable.empty() ? std::string() : key_places(setup);
+  if (setup.kind == ProviderSetup::Kind::kAnthropic) {
+    AnthropicOptions options;
+    options.name = setup.name;
+    (source.variable == kBearerVariable ? options.auth_token : options.api_key) = key;
+    options.key_source = key_source;
+    options.base_url = setup.url;
+    options.betas = config.list("providers.anthropic.betas");
+    const std::string cache = config.text("providers.anthropic.cache");
+    options.cache = cache == "off"  ? AnthropicCache::kOff
+                    : cache == "1h" ? AnthropicCache::kHour
+                                    : AnthropicCache::kMinutes;
+    options.limits = limits_of(config, setup.name);
+    return make_anthropic_provider(std::move(options), http, clock);
+  }
+  if (setup.kind == ProviderSetup::Kind::kGoogle) {
+    GoogleOptions options;
+    options.name = setup.name;
+    options.api_key = key;
+    options.key_source = key_source;
+    options.base_url = setup.url;
+    options.limits = limits_of(config, setup.name);
+    return make_google_provider(std::move(options), http, clock);
+  }
+  OpenAiOptions options;
+  options.name = setup.name;
+  options.api_key = key;
+  options.key_source = key_source;
+  options.base_url = setup.url;
+  const std::string api = config.text(key_of(setup.name, "api"));
+  options.api = api == "responses" ? OpenAiApi::kResponses : api == "chat" ? OpenAiApi::kChat : OpenAiApi::kAuto;
+  options.limits = limits_of(config, setup.name);
+  return make_openai_provider(std::move(options), http, clock);
+}
+
+}  // namespace agentd

@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/runtime/store_look.h"
+
+#include "core/base/bytes.h"
+#include "core/base/file.h"
+#include "core/process/fork.h"
+
+namespace agentd {
+namespace {
+
+// A look reads the branches and leaves of the trees: seconds for many gigabytes on a slow disk.
+constexpr Milliseconds kLookTime{10 * 60 * 1000};
+constexpr int kFailed = 1;
+
+}  // namespace
+
+Result<void> look_apart(const std::function<Result<void>()>& look, const Clock& clock) {
+  ForkLimits limits;
+  limits.time = kLookTime;
+  const auto body = [&](int report_fd) {
+    const Result<void> looked = look();
+    if (looked) return 0;
+    const char code = static_cast<char>('a' + static_cast<int>(looked.error().code));
+    (void)write_all(report_fd, code + looked.error().message);
+    return kFailed;
+  };
+  const auto end = run_forked(body, limits, clock, CancelToken());
+  if (!end) return look();
+  if (end->exit_code == 0) return {};
+  if (end->exit_code == kFailed && !end->report.empty())
+    return Error{static_cast<Code>(end->report[0] - 'a'), end->report.substr(1)};
+  if (end->timed_out)
+    return Error{Code::kUnavailable,
+                 "the first look at the store " + end->how() + "; try again, or run 'agentd store check'"};
+  return Error{Code::kCorrupt, "the process that looked at it " + end->how()};
+}
+
+}  // namespace agentd

@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+// hook_setup.h - from the configuration to what the plugin host needs: directories, switches,
+// grants.
+//
+// Directories in order: /etc/agentd/hooks, the project's .agent/hooks, hooks in the home directory,
+// hooks.dirs, and last the bundled ones, of which only workspace_tools runs unless hooks.NAME.enabled
+// says so. A file that somebody dropped in wins over the bundled one of the same name.
+//
+// Threading: pure functions on the file system.
+
+#include <string>
+#include <vector>
+
+#include "core/agent/agent.h"
+#include "core/config/config.h"
+#include "core/host/hook_host.h"
+#include "core/runtime/surroundings.h"
+#include "core/workplace/project.h"
+
+namespace agentd {
+
+// The limits of hooks in a run: hooks.max_calls and the like, and those of single hooks.
+HookLimitTable hook_limits(const Config& config);
+
+// Where the bundled hooks lie, seen from the executable: ../lib/agentd/hooks, hooks, ../../hooks.
+// Empty when there are none.
+std::string bundled_hooks(const std::string& executable);
+
+// The program that runs isolated hooks, beside the executable or in ../libexec/agentd. Empty when it is not there.
+std::string worker_program(const std::string& executable);
+
+struct HookSetup {
+  HookHostOptions options;
+  std::string bundled;  // directory; empty = none
+};
+// `dropped`: whether hooks beside the bundled ones are looked for.
+HookSetup hook_setup(const ProcessSurroundings& surroundings, const Config& config, const std::string& home,
+                     const Project& project, bool dropped);
+
+// Paths that no file tool and no recipe may change: agentd's home, what it reads in the project's .agent, the targets
+// of links in the home, and the user's own directories of hooks and settings that the configuration names.
+std::vector<std::string> kept_paths(const ProcessSurroundings& surroundings, const Config& config,
+                                    const std::string& home, const Project& project);
+
+// kProject when the path is inside the project, also by a link or the user's configuration; the home directory, and a
+// project around it, are the user's.
+Precedence precedence_of(const std::string& path, const Project& project, const std::string& home);
+
+// True also where the two paths lead to one directory.
+bool is_same_directory(const std::string& a, const std::string& b);
+
+// Guards that are known, and off where no hook runs: "GUARDS ARE OFF ..."; empty = there are none.
+std::vector<std::string> guards_off(const Config& config, const std::string& home, const Project& project,
+                                    const Clock& clock);
+// What --safe-mode means here, for the user: that nothing is loaded, and which guards are off thereby.
+std::vector<std::string> safe_mode_notes(const Config& config, const std::string& home, const Project& project,
+                                         const Clock& clock);
+
+// True when the file is a bundled one that another of its name replaces.
+bool is_replaced(const HookSetup& setup, const std::string& path, const std::string& name);
+
+}  // namespace agentd

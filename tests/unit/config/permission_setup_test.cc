@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/config/permission_setup.h"
+
+#include <gtest/gtest.h>
+
+namespace agentd::testing {
+namespace {
+
+Config config_of(const std::string& key, const std::string& rules) {
+  ConfigSources sources;
+  sources.flags.push_back({key, rules, "--set"});
+  return *Config::load(sources);
+}
+
+bool allows(const PermissionRules& rules, const std::string& name) {
+  Tool tool;
+  tool.name = name;
+  return rules.decide(tool) == Permission::kAllow;
+}
+
+TEST(PermissionSetup, OtherToolsNamesMeanOurs) {
+  EXPECT_EQ(tools_of_rule("Bash"), std::vector<std::string>{"bash"});
+  EXPECT_EQ(tools_of_rule("READ"), std::vector<std::string>{"read_file"});
+  EXPECT_EQ(tools_of_rule("Edit"), std::vector<std::string>{"edit_file"});
+  EXPECT_EQ(tools_of_rule("MultiEdit"), (std::vector<std::string>{"multi_edit", "edit_file"}));
+  EXPECT_EQ(tools_of_rule("run_shell_command"), std::vector<std::string>{"bash"});
+  EXPECT_EQ(tools_of_rule("my_tool"), std::vector<std::string>{"my_tool"});
+}
+
+TEST(PermissionSetup, RulesHoldInAnyCase) {
+  const PermissionRules rules = permission_rules(config_of("permissions.allow", "Jira_*, WRITE"));
+  EXPECT_TRUE(allows(rules, "jira_close"));
+  EXPECT_TRUE(allows(rules, "write_file"));
+  EXPECT_FALSE(allows(rules, "bash"));
+}
+
+TEST(PermissionSetup, OnlyAGlobMayNameToolsThatAreNotThere) {
+  const auto problems = rule_problems(config_of("permissions.deny", "jira_close, jira_*"), {}, true);
+  ASSERT_EQ(problems.size(), 2u);
+  EXPECT_TRUE(problems[0].broken);
+  EXPECT_FALSE(problems[1].broken);
+  EXPECT_TRUE(rule_problems(config_of("permissions.deny", "jira_close, jira_*"), {"jira_close"}, true).empty());
+}
+
+TEST(PermissionSetup, AGlobThatBeginsAsAMisspeltToolIsAnError) {
+  const auto problems = rule_problems(config_of("permissions.deny", "bsh*"), {}, true);
+  ASSERT_EQ(problems.size(), 1u);
+  EXPECT_TRUE(problems[0].broken) << problems[0].text;
+}
+
+TEST(PermissionSetup, ABlankRuleAndARuleOverArgumentsAreNone) {
+  EXPECT_FALSE(wrong_rule(" ").empty());
+  EXPECT_NE(wrong_rule("Bash(git *)").find("Write 'bash'"), std::string::npos);
+  EXPECT_TRUE(wrong_rule("*").empty());
+}
+
+}  // namespace
+}  // namespace agentd::testing

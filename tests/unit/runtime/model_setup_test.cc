@@ -1,0 +1,311 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the program says of the model in use, and whether what is built in is still served.
+#include "core/runtime/model_setup.h"
+#include "core/runtime/provider_setup.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cstdlib>
+#include <map>
+
+#include "core/base/file.h"
+#include "tests/support/temp_dir.h"
+
+namespace agentd {
+namespace {
+
+std::int64_t wall_of(int year, unsigned month, unsigned day) {
+  const std::chrono::sys_days date = std::chrono::year(year) / std::chrono::month(month) / std::chrono::day(day);
+  return std::chrono::duration_cast<std::chrono::milliseconds>(date.time_since_epoch()).count();
+}
+
+Config config_of(const std::vector<std::pair<std::string, std::string>>& settings) {
+  ConfigSources sources;
+  for (const auto& [key, value] : settings) sources.flags.push_back({key, value, "--set"});
+  auto config = Config::load(sources);
+  EXPECT_TRUE(config) << (config ? "" : config.error().message);
+  return std::move(*config);
+}
+
+std::vector<std::string> warnings(const std::vector<std::pair<std::string, std::string>>& settings,
+                                  std::int64_t wall_ms) {
+  const Config config = config_of(settings);
+  const ModelTable table = ModelTable::embedded();
+  return model_warnings(table, config, model_in_force(config, table)->model, "/home/ann/.agent", wall_ms);
+}
+
+TEST(ModelWarnings, AModelIsToldSixtyDaysBeforeItsLastDay) {
+  const std::vector<std::pair<std::string, std::string>> old{{"model", "claude-sonnet-4-5"}};
+  EXPECT_TRUE(warnings(old, wall_of(2026, 9, 30)).empty());
+  ASSERT_EQ(warnings(old, wall_of(2026, 10, 1)).size(), 1u);
+  EXPECT_EQ(warnings(old, wall_of(2026, 11, 29))[0],
+            "the model claude-sonnet-4-5 will be retired by its provider on 2026-11-30 (in 1 day): "
+            "choose another with --model, such as claude-sonnet-5-5");
+  EXPECT_EQ(warnings(old, wall_of(2027, 2, 1))[0],
+            "the model claude-sonnet-4-5 was retired by its provider on 2026-11-30: choose another with "
+            "--model, such as claude-sonnet-5-5");
+  EXPECT_EQ(warnings({{"model", "claude-sonnet-4-5"}, {"context_window", "5000"}}, wall_of(2026, 11, 29)).size(), 1u);
+}
+
+TEST(ModelWarnings, TheSummarisersLastDayIsToldToo) {
+  const auto told = warnings({{"compaction.model", "claude-sonnet-4-5"}}, wall_of(2026, 11, 20));
+  ASSERT_EQ(told.size(), 1u);
+  EXPECT_NE(told[0].find("(in 10 days): choose another with compaction.model"), std::string::npos) << told[0];
+}
+
+TEST(ModelWarnings, AnUnknownNameOfAKnownProviderIsToldWithWhatIsAssumed) {
+  const auto told = warnings({{"model", "claude-opus-7"}}, wall_of(2026, 11, 20));
+  ASSERT_EQ(told.size(), 1u);
+  EXPECT_EQ(told[0],
+            "the model 'claude-opus-7' is not in the model table: it is treated as anthropic's current "
+            "models are (window 1,000,000 tokens, output 128,000, thinking always); give it an entry in "
+            "/home/ann/.agent/models.yaml if that is wrong");
+}
+
+TEST(ModelWarnings, AProviderThatIsMisspeltInFrontOfAModelIsTold) {
+  const auto told_of = [](const std::vector<std::pair<std::string, std::string>>& settings) {
+    std::string out;
+    for (const std::string& text : warnings(settings, wall_of(2026, 11, 20)))
+      if (text.starts_with("no provider is named")) out += text + "\n";
+    return out;
+  };
+  EXPECT_EQ(told_of({{"model", "opnai/gpt-6"}}),
+            "no provider is named 'opnai': did you mean 'openai'? anthropic is asked for the model 'opnai/gpt-6'\n");
+  EXPECT_EQ(told_of({{"agents.enabled", "true"}, {"agents.model", "nosuch/x"}}),
+            "no provider is named 'nosuch', so anthropic is asked for the model 'nosuch/x'\n");
+  EXPECT_EQ(told_of({{"model", "openai/gpt-6.1-sol"}}), "");
+  EXPECT_EQ(told_of({{"model", "bedrock/claude"}, {"base_url", "https://gateway.example"}}), "") << "a gateway's own";
+}
+
+TEST(ModelWarnings, AKnownModelInItsTimeIsNoReasonToSpeak) {
+  for (const char* const model : {"", "claude-opus-5-5", "claude-haiku-5-5", "anthropic/claude-sonnet-5.5"})
+    EXPECT_TRUE(warnings({{"model", model}}, wall_of(2026, 11, 20)).empty()) << model;
+  EXPECT_TRUE(warnings({{"provider", "scripted"}, {"model", "claude-3"}}, 0).empty());
+}
+
+TEST(ModelWarnings, AWishThatTheModelDoesNotTakeIsTold) {
+  const auto told = warnings({{"thinking_tokens", "8000"}}, wall_of(2026, 11, 20));
+  ASSERT_EQ(told.size(), 1u);
+  EXPECT_NE(told[0].find("thinking_tokens 8,000 is sent as effort medium"), std::string::npos) << told[0];
+  EXPECT_TRUE(warnings({{"effort", "high"}}, wall_of(2026, 11, 20)).empty());
+}
+
+// ---- where the requests go
+
+Environment environment_of(std::map<std::string, std::string> variables) {
+  return [variables = std::move(variables)](const std::string& name) {
+    const auto found = variables.find(name);
+    return found == variables.end() ? std::nullopt : std::optional<std::string>(found->second);
+  };
+}
+
+Config in_environment(std::map<std::string, std::string> variables, const std::string& user_file = {}) {
+  ConfigSources sources;
+  sources.user_file = user_file;
+  sources.environment = environment_of(std::move(variables));
+  auto config = Config::load(sources);
+  EXPECT_TRUE(config) << (config ? "" : config.error().message);
+  return std::move(*config);
+}
+
+std::string address(const Config& config, const std::string& provider = "anthropic") {
+  const auto found = provider_setup(config, provider, true);
+  return found ? found->place + " (" + found->url_origin + ")" : found.error().message;
+}
+
+TEST(ProviderAddress, TheProvidersVariableCountsWhereNothingElseIsSet) {
+  testing::TempDir directory;
+  const std::string file = directory.file("config.yaml");
+  ASSERT_TRUE(write_file_atomically(
+      file, "providers: {anthropic: {base_url: https://file.example/x, api_key_env: MY_KEY}}\n", 0600));
+  const std::pair<const std::string, std::string> theirs{"ANTHROPIC_BASE_URL", " https://gateway.example:8443/llm/ \n"};
+  const std::pair<const std::string, std::string> key{"AGENTD_PROVIDERS_ANTHROPIC_API_KEY_ENV", "MY_KEY"};
+  EXPECT_EQ(address(in_environment({})), "api.anthropic.com (default)");
+  EXPECT_EQ(address(in_environment({theirs})), "gateway.example:8443 (ANTHROPIC_BASE_URL)");
+  EXPECT_EQ(address(in_environment({{"ANTHROPIC_BASE_URL", " "}})), "api.anthropic.com (default)");
+  EXPECT_EQ(address(in_environment({theirs}, file)), "file.example (" + file + ":1)");
+  EXPECT_EQ(address(in_environment({theirs, key, {"AGENTD_PROVIDERS_ANTHROPIC_BASE_URL", "https://ours"}})),
+            "ours (AGENTD_PROVIDERS_ANTHROPIC_BASE_URL)");
+  EXPECT_EQ(address(in_environment({theirs, key, {"AGENTD_BASE_URL", "https://all"}})), "all (AGENTD_BASE_URL)");
+  EXPECT_EQ(address(in_environment({{"OPENAI_BASE_URL", "https://gateway.example/v1"}}), "openai"),
+            "gateway.example (OPENAI_BASE_URL)");
+}
+
+// Which variable the key comes from, "file", "none", or why there is none to be sent.
+std::string key_of(const Config& config, const std::string& provider, const std::map<std::string, std::string>& keys,
+                   const std::string& home = "/nonexistent") {
+  const auto setup = provider_setup(config, provider, true);
+  if (!setup) return setup.error().message;
+  const auto source = KeyRing(environment_of(keys), home).find(*setup);
+  if (!source) return source.error().message;
+  if (source->kind == KeySource::Kind::kVariable) return source->variable;
+  return source->kind == KeySource::Kind::kFile ? "file" : "none";
+}
+
+TEST(ProviderAddress, AKeyGoesToNoHostThatItWasNotSetFor) {
+  for (const char* const provider : {"anthropic", "openai", "groq"}) {
+    const std::string said = key_of(in_environment({{"AGENTD_BASE_URL", "https://other.example/v1"}}), provider, {});
+    EXPECT_NE(said.find("was not set for other.example: name the variable that holds its key in providers." +
+                        std::string(provider) + ".api_key_env"),
+              std::string::npos)
+        << said;
+  }
+  // Its own host, this machine, and a server that gets no key of a vendor's.
+  EXPECT_EQ(address(in_environment({{"AGENTD_BASE_URL", "https://api.openai.com/v2"}}), "openai"),
+            "api.openai.com (AGENTD_BASE_URL)");
+  EXPECT_EQ(address(in_environment({{"AGENTD_BASE_URL", "http://127.0.0.1:9/v1"}}), "openai"),
+            "127.0.0.1:9 (AGENTD_BASE_URL)");
+  EXPECT_EQ(address(in_environment({{"AGENTD_BASE_URL", "https://other.example/v1"}}), "ollama"),
+            "other.example (AGENTD_BASE_URL)");
+}
+
+TEST(ProviderAddress, TheVendorsOtherVariableGoesNoFurtherThanItsFirst) {
+  const std::map<std::string, std::string> keys{{"ANTHROPIC_AUTH_TOKEN", "t"}, {"GOOGLE_API_KEY", "g"}};
+  EXPECT_EQ(key_of(in_environment({}), "anthropic", keys), "ANTHROPIC_AUTH_TOKEN");
+  EXPECT_EQ(key_of(in_environment({}), "google", keys), "GOOGLE_API_KEY");
+  for (const char* const provider : {"anthropic", "google"}) {
+    const std::string variable = provider == std::string("google") ? "AGENTD_PROVIDERS_GOOGLE_API_KEY_ENV"
+                                                                   : "AGENTD_PROVIDERS_ANTHROPIC_API_KEY_ENV";
+    const Config elsewhere = in_environment({{"AGENTD_BASE_URL", "https://other.example"}, {variable, "MY_KEY"}});
+    EXPECT_EQ(key_of(elsewhere, provider, keys), "none");
+    EXPECT_EQ(key_of(elsewhere, provider, {{"MY_KEY", "k"}}), "MY_KEY");
+  }
+}
+
+TEST(StoredKeys, AreUsedWhereNoVariableIsSetAndForTheirHostAlone) {
+  testing::TempDir directory;
+  const std::string home = directory.file("home");
+  const Config usual = in_environment({}), other = in_environment({{"AGENTD_BASE_URL", "https://other.example/v1"}}),
+               here = in_environment({{"AGENTD_BASE_URL", "http://127.0.0.1:9/v1"}});
+  EXPECT_EQ(key_of(usual, "groq", {}, home), "none");
+  ASSERT_TRUE(store_credential(home, {"groq", "api.groq.com", "gsk-1"}));
+  EXPECT_EQ(key_of(usual, "groq", {}, home), "file");
+  EXPECT_EQ(key_of(usual, "groq", {{"GROQ_API_KEY", "k"}}, home), "GROQ_API_KEY");
+  EXPECT_EQ(key_of(usual, "groq", {{"GROQ_API_KEY", " "}}, home), "file");
+  EXPECT_EQ(key_of(usual, "openai", {}, home), "none");
+  for (const Config* const config : {&other, &here}) {
+    const std::string said = key_of(*config, "groq", {}, home);
+    EXPECT_NE(said.find("was stored for api.groq.com and goes to no other host"), std::string::npos) << said;
+    EXPECT_NE(said.find("'agentd auth set groq'"), std::string::npos) << said;
+  }
+  // Stored for the other host it goes there, which a vendor's variable does not.
+  ASSERT_TRUE(store_credential(home, {"groq", "other.example", "gsk-2"}));
+  EXPECT_EQ(key_of(other, "groq", {}, home), "file");
+  EXPECT_NE(key_of(other, "groq", {{"GROQ_API_KEY", "k"}}, home).find("was not set for other.example"),
+            std::string::npos);
+  const auto setup = provider_setup(other, "groq", true);
+  const KeyRing keys(environment_of({}), home);
+  EXPECT_EQ(keys.value(*setup, *keys.find(*setup)), "gsk-2");
+}
+
+TEST(ProviderAddress, HttpIsForThisMachineAlone) {
+  for (const char* const url : {"http://127.0.0.1:9000", "http://localhost/x", "http://[::1]:80"})
+    EXPECT_TRUE(provider_setup(in_environment({{"ANTHROPIC_BASE_URL", url}}), "anthropic", true)) << url;
+  EXPECT_EQ(address(in_environment({{"ANTHROPIC_BASE_URL", "http://user:pw@gateway.example:80/secret"}})),
+            "providers.anthropic.base_url (ANTHROPIC_BASE_URL): http://gateway.example:80 would carry the "
+            "key and the prompts unencrypted; use https");
+  EXPECT_EQ(address(in_environment({{"ANTHROPIC_BASE_URL", "gateway.example"}})),
+            "providers.anthropic.base_url (ANTHROPIC_BASE_URL): 'gateway.example' is no usable URL: it must "
+            "begin with https:// or http://");
+}
+
+// ---- who answers
+
+std::string in_force(const std::map<std::string, std::string>& variables) {
+  const auto route = model_in_force(in_environment(variables), ModelTable::embedded());
+  return route ? route->provider + " " + route->model : route.error().message;
+}
+
+TEST(ModelInForce, IsWhatProviderAndModelSayTogether) {
+  const auto of = [](const std::string& model, const std::string& provider = {}) {
+    std::map<std::string, std::string> variables;
+    if (!model.empty()) variables["AGENTD_MODEL"] = model;
+    if (!provider.empty()) variables["AGENTD_PROVIDER"] = provider;
+    return in_force(variables);
+  };
+  EXPECT_EQ(of(""), "anthropic claude-sonnet-5-5");
+  EXPECT_EQ(of("", "openai"), "openai gpt-6.1-terra");
+  EXPECT_EQ(of("openai/gpt-6-luna"), "openai gpt-6-luna");
+  EXPECT_EQ(of("gemini-3.8-flash"), "google gemini-3.8-flash");
+  EXPECT_EQ(of("gpt-6-luna"), "openai gpt-6-luna");        // the table knows whose it is
+  EXPECT_EQ(of("gpt-6-luna", "groq"), "groq gpt-6-luna");  // the user says whose
+  EXPECT_EQ(of("openai/gpt-6-luna", "groq"), "openai gpt-6-luna");
+  EXPECT_EQ(of("nobody-knows"), "anthropic nobody-knows");
+  EXPECT_EQ(of("openrouter/anthropic/claude-opus-5-5"), "openrouter anthropic/claude-opus-5-5");
+  EXPECT_EQ(of("meta/llama", "ollama"), "ollama meta/llama");  // no provider's name
+  EXPECT_EQ(of("", "scripted"), "scripted scripted");
+  EXPECT_EQ(of("openai/gpt-6-luna", "scripted"), "scripted openai/gpt-6-luna");
+  EXPECT_NE(of("", "ollama").find("'ollama' has no default: give --model NAME"), std::string::npos);
+  EXPECT_NE(of("", "opnai").find("no provider is named 'opnai': did you mean 'openai'?"), std::string::npos);
+}
+
+TEST(ModelInForce, AProviderOfTheConfigurationIsOneToo) {
+  testing::TempDir directory;
+  const std::string file = directory.file("config.yaml");
+  ASSERT_TRUE(write_file_atomically(
+      file,
+      "providers:\n  work: {base_url: https://llm.work.example/v1, api_key_env: WORK_KEY, max_retries: 5}\n"
+      "  gate: {kind: anthropic, base_url: https://gate.example}\n  lost: {max_retries: 1}\n",
+      0600));
+  const Config config = in_environment({{"AGENTD_MODEL", "work/some/model"}}, file);
+  const auto route = model_in_force(config, ModelTable::embedded());
+  ASSERT_TRUE(route) << route.error().message;
+  EXPECT_EQ(route->provider + " " + route->model, "work some/model");
+  const auto work = provider_setup(config, "work", true);
+  ASSERT_TRUE(work) << work.error().message;
+  EXPECT_EQ(work->key_variable, "WORK_KEY");
+  EXPECT_EQ(work->kind, ProviderSetup::Kind::kOpenAi);
+  const auto gate = provider_setup(config, "gate", false);
+  ASSERT_TRUE(gate) << gate.error().message;
+  EXPECT_EQ(gate->kind, ProviderSetup::Kind::kAnthropic);
+  EXPECT_EQ(gate->key_variable, "");  // no vendor's key goes there
+  EXPECT_NE(provider_setup(config, "lost", false).error().message.find("has no address: set providers.lost.base_url"),
+            std::string::npos);
+}
+
+// ---- on the day of a release
+
+// The day for which the table must hold: AGENTD_RELEASE_DATE of the environment, else that of the
+// commit which was built.
+std::string release_date() {
+  const char* const named = std::getenv("AGENTD_RELEASE_DATE");
+  return named != nullptr ? named : AGENTD_COMMIT_DATE;
+}
+
+// What of the built-in table and of the defaults no longer holds on that day.
+std::vector<std::string> past_on(const std::string& date) {
+  const ModelTable table = ModelTable::embedded();
+  std::vector<std::string> out;
+  const auto look = [&](const std::string& model, const std::string& what) {
+    const ModelInfo info = table.find(model);
+    if (info.retired || (!info.retires.empty() && info.retires <= date)) out.push_back(what + model);
+  };
+  for (const ModelInfo& info : table.models()) {
+    if (!info.retired && !info.retires.empty() && info.retires <= date)
+      out.push_back("move to 'retired': " + info.pattern);
+    if (info.retired && (info.retires.empty() || info.retires > date))
+      out.push_back("not yet retired: " + info.pattern);
+    if (!info.summary_model.empty()) look(info.summary_model, info.pattern + " is summarised by ");
+  }
+  for (const auto& [provider, model] : table.defaults()) look(model, "the default model of " + provider + " is ");
+  return out;
+}
+
+TEST(ModelTableOnItsRelease, NothingThatIsBuiltInIsPastItsLastDay) {
+  const std::string date = release_date();
+  ASSERT_TRUE(is_date(date)) << date;
+  for (const std::string& past : past_on(date)) ADD_FAILURE() << "on " << date << ", core/tokens/models.json: " << past;
+}
+
+TEST(ModelTableOnItsRelease, ADayTooLateIsSeen) {
+  const auto past = past_on("2026-12-11");
+  EXPECT_EQ(std::count(past.begin(), past.end(), "move to 'retired': claude-sonnet-4-5"), 1);
+  EXPECT_EQ(std::count(past.begin(), past.end(), "move to 'retired': gpt-5"), 1);
+  const auto early = past_on("2026-01-01");
+  EXPECT_EQ(std::count(early.begin(), early.end(), "not yet retired: claude-opus-4"), 1);
+}
+
+}  // namespace
+}  // namespace agentd
