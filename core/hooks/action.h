@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// action.h - what a hook asked for, copied out of its memory.
+// action.h - an action of a hook, copied out of its memory.
 //
 // Threading: values.
 
@@ -23,7 +23,7 @@ struct ReplacePart {
 
 struct Action {
   std::uint32_t kind = 0;        // AGENTD_ACT_
-  std::uint64_t generation = 0;  // of the call that emitted it
+  std::uint64_t generation = 0;  // generation of the emitting call
   std::uint32_t target = 0;      // REPLACE_TEXT: AGENTD_TEXT_; SET: AGENTD_KEY_
   std::uint64_t number = 0;      // SET; COMPACT: keep_tokens
   std::uint32_t code = 0;        // COMPACT: AGENTD_STRATEGY_; PERMISSION: decision; TOOL_RESULT: is_error

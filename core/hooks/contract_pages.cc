@@ -74,10 +74,10 @@ std::string event_text(const EventTraits& event) {
   const std::string rewrites = contract_rewrites(event);
   text += fact("rewrites", rewrites.empty() ? "nothing" : rewrites);
   const std::string answers = answers_text(event);
-  text += answers.empty() ? fact("answers", "none: hooks only watch") : "  answers\n" + answers;
+  text += answers.empty() ? fact("answers", "none: hooks only observe") : "  answers\n" + answers;
   const std::vector<ContractKey> keys = contract_keys(event.id);
-  return text + (keys.empty() ? fact("keys", "those of the envelope alone")
-                              : "  keys, beside those of the envelope\n" + keys_text(keys));
+  return text + (keys.empty() ? fact("keys", "only those of the envelope")
+                              : "  keys, in addition to the envelope's\n" + keys_text(keys));
 }
 
 std::string answer_names(const EventTraits& event) {
@@ -99,11 +99,11 @@ std::string overview_text() {
                     names.empty() ? "-" : names, 33);
   }
   text += "\nEvery event has these keys\n" + keys_text(contract_keys(envelope_table(), 0));
-  text += "  and what is given to a program or a server has, below \"" + std::string(kHookKey) + "\",\n" +
+  text += "  and a program or a server also gets, below \"" + std::string(kHookKey) + "\",\n" +
           keys_text(contract_keys(hook_table(), 0));
   for (const PayloadTable* const table : shared_objects())
     text += "\n`" + std::string(table->name) + "`\n" + keys_text(contract_keys(*table, 0));
-  return text + "\n'agentd hooks contract EVENT' says more about one.\n";
+  return text + "\n'agentd hooks contract EVENT' shows one event in detail.\n";
 }
 
 // ---- JSON
@@ -155,7 +155,7 @@ void overview_json(JsonWriter& out) {
 
 // ---- the reference page
 
-// Inside of a table.
+// Escapes text for a table cell.
 std::string cell(std::string_view text) {
   std::string out;
   for (const char c : text) out.append(c == '|' ? "\\" : "").push_back(c);
@@ -168,7 +168,7 @@ std::string sentence(std::string_view text) {
   return out + ".";
 }
 
-// Names of shared objects become links to them.
+// Names of shared objects become links.
 std::string linked(std::string_view type) {
   std::string out = cell(type);
   for (const PayloadTable* const table : shared_objects()) {
@@ -188,7 +188,7 @@ std::string keys_page(const std::vector<ContractKey>& keys) {
   return page;
 }
 
-// One member a line: shorter than pretty-printing, and still readable.
+// One member per line: shorter than pretty-printing, and still readable.
 std::string example_page(std::uint32_t event) {
   const auto sample = JsonDocument::parse(sample_payload(event));
   const JsonView root = sample->root();
@@ -200,7 +200,7 @@ std::string example_page(std::uint32_t event) {
 
 std::string answers_page(const EventTraits& event) {
   const std::vector<ContractAnswer> answers = contract_answers(event);
-  if (answers.empty()) return "A hook may answer nothing: it only watches.\n";
+  if (answers.empty()) return "A hook cannot answer: it only observes.\n";
   std::string page = "| answer | in JSON | what it does | several hooks |\n|---|---|---|---|\n";
   for (const ContractAnswer& answer : answers)
     page += "| " + std::string(answer.name) + " | " + cell(answer.answer) + " | " + cell(answer.does) + " | " +
@@ -214,7 +214,7 @@ std::string event_page(const EventTraits& event) {
   page += "- Failure: " + contract_failure(event) + ".\n\n";
   page += answers_page(event) + "\n";
   const std::vector<ContractKey> keys = contract_keys(event.id);
-  page += keys.empty() ? "It has the keys of the envelope and no others.\n" : keys_page(keys);
+  page += keys.empty() ? "It has only the keys of the envelope.\n" : keys_page(keys);
   return page + "\n" + example_page(event.id);
 }
 
@@ -262,9 +262,9 @@ std::string events_reference() {
             std::string(event.name) + ")";
   page += ".\n\n## The envelope\n\nEvery event has these keys, before its own.\n\n";
   page += keys_page(contract_keys(envelope_table(), 0));
-  page += "\nWhat is given to a program or a server has `" + std::string(kHookKey) + "` as its last key:\n\n" +
+  page += "\nThe object for a program or a server has `" + std::string(kHookKey) + "` as its last key:\n\n" +
           keys_page(contract_keys(hook_table(), 0));
-  page += "\n## Objects that several events have\n";
+  page += "\n## Objects shared by several events\n";
   for (const PayloadTable* const table : shared_objects())
     page += "\n### " + std::string(table->name) + "\n\n" + keys_page(contract_keys(*table, 0));
   for (const EventTraits& event : all_events()) page += "\n" + event_page(event);

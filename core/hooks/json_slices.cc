@@ -6,7 +6,7 @@ namespace {
 
 constexpr std::string_view kSpaces = " \t\r\n";
 
-// `at` is a quote; returns the place after the string.
+// `at` is a quote; returns the position after the string.
 std::size_t after_string(std::string_view json, std::size_t at) {
   for (++at; at < json.size() && json[at] != '"'; ++at)
     if (json[at] == '\\') ++at;
@@ -18,7 +18,7 @@ std::size_t after_spaces(std::string_view json, std::size_t at) {
   return found == std::string_view::npos ? json.size() : found;
 }
 
-// Returns the place of the comma or the bracket that ends the value.
+// Returns the position of the comma or bracket that ends the value.
 std::size_t after_value(std::string_view json, std::size_t at) {
   for (std::size_t depth = 0; at < json.size();) {
     const char c = json[at];
@@ -38,7 +38,7 @@ std::size_t after_value(std::string_view json, std::size_t at) {
 
 std::vector<std::string_view> json_slices(std::string_view json) {
   std::vector<std::string_view> slices;
-  // A byte order mark may stand before the value.
+  // A byte order mark may precede the value.
   std::size_t at = json.starts_with("\xEF\xBB\xBF") ? 3 : 0;
   at = after_spaces(json, at);
   if (at >= json.size() || (json[at] != '{' && json[at] != '[')) return slices;

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// payload_bytes.h - reading members of a record by their offset, for those who walk
-// payload_fields.h.
+// payload_bytes.h - reads members of a record by their offset, for walks over payload_fields.h.
 //
-// Records are memory of the C ABI: a member is copied out, never referred to.
+// Records are memory of the C ABI: a member is copied, never referenced.
 //
 // Threading: pure functions.
 
@@ -27,7 +26,7 @@ inline std::uint64_t number_at(const char* record, const PayloadField& field) {
   return member_at<std::uint64_t>(record, field.offset);
 }
 
-// A growable record as this host knows it: what lies beyond its `size` reads as zero.
+// A growable record as this host knows it: members beyond its `size` read as zero.
 class WholeRecord {
  public:
   // A null record is all zero.
@@ -62,14 +61,14 @@ void for_each_element(const agentd_list& list, std::size_t stride_min, Each each
   for (std::uint32_t i = 0; i < list.count; ++i, at += list.stride) each(at);
 }
 
-// The bit of the variant that a record is; see PayloadField::tags.
+// The bit of the record's variant; see PayloadField::tags.
 inline std::uint16_t tag_bit(const PayloadTable& table, const char* record) {
   if (table.tag_offset == 0) return 1;
   const auto tag = member_at<std::uint16_t>(record, table.tag_offset);
   return static_cast<std::uint16_t>(1u << (tag <= kTagMax ? tag : 0));
 }
 
-// Whether this variant has the field at all.
+// True if this variant has the field.
 inline bool has_field(const PayloadTable& table, const PayloadField& field, const char* record) {
   if (field.tags != 0 && (field.tags & tag_bit(table, record)) == 0) return false;
   if (field.bit == 0 || field.kind == FieldKind::kFlag) return true;

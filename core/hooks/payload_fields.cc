@@ -32,7 +32,7 @@ constexpr std::array<Text, 7> kBlockTexts{"", "text", "thinking", "tool_use", "t
 constexpr std::array<Text, 9> kStopTexts{"",        "end_turn",   "tool_use",       "max_tokens", "stop_sequence",
                                          "refusal", "pause_turn", "context_length", "interrupted"};
 constexpr std::array<Text, 3> kInvokedTexts{"", "main", "subagent"};
-// A summary reads as a user message.
+// A summary is presented as a user message.
 constexpr std::array<Text, 4> kRoleTexts{"", "user", "assistant", "user"};
 
 constexpr FieldNames kSessionSources = names_of(kSessionSourceTexts);
@@ -162,12 +162,12 @@ namespace gauge {
 using Record = agentd_gauge;
 constexpr PayloadField kFields[] = {
     tokens("used", AT(used), "what the next request would send", "142000"),
-    tokens("limit", AT(limit), "the model's window less the output reserve; 0 = unknown", "183616"),
+    tokens("limit", AT(limit), "the model's window minus the output reserve; 0 = unknown", "183616"),
     field(FieldKind::kPercent, "percent", 0, "`used` of `limit`; null when the limit is unknown"),
     name("source", AT(source), WIDE(source), kGaugeSources, AGENTD_GAUGE_ESTIMATE,
-         "counted by agentd, or reported by the provider with an estimate of what came since", R"("provider")"),
-    tokens("compact_at", AT(compact_at), "from here on history is compacted by itself", "146893"),
-    tokens("force_at", AT(force_at), "from here on a compaction ignores vetoes", "174435"),
+         "counted by agentd, or reported by the provider plus an estimate of later content", R"("provider")"),
+    tokens("compact_at", AT(compact_at), "from this size on history is compacted automatically", "146893"),
+    tokens("force_at", AT(force_at), "from this size on a compaction ignores vetoes", "174435"),
     tokens("floor", AT(floor), "what compaction cannot remove: system prompt, tools, instructions", "9200"),
     number("compactions", AT(compactions), WIDE(compactions), "", "compactions so far", "1"),
 };
@@ -177,12 +177,12 @@ constexpr PayloadTable kTable = shared("gauge", sizeof(Record), kFields);
 namespace usage {
 using Record = agentd_usage;
 constexpr PayloadField kFields[] = {
-    tokens("input_tokens", AT(input), "sent, without what a cache had", "5210"),
+    tokens("input_tokens", AT(input), "sent, without cached ones", "5210"),
     tokens("output_tokens", AT(output), "written by the model", "830"),
     tokens("cache_read_tokens", AT(cache_read), "read from the provider's cache", "120400"),
     tokens("cache_write_tokens", AT(cache_write), "written to the provider's cache", "2100"),
-    tokens("reasoning_tokens", AT(reasoning), "of the output: thinking", "0"),
-    optional(field(FieldKind::kDollars, "cost_usd", AT(cost_nano_usd), "what it cost", "0.0741")),
+    tokens("reasoning_tokens", AT(reasoning), "thinking, part of the output", "0"),
+    optional(field(FieldKind::kDollars, "cost_usd", AT(cost_nano_usd), "the cost", "0.0741")),
 };
 constexpr PayloadTable kTable = shared("usage", sizeof(Record), kFields);
 constexpr PayloadField kTotalFields[] = {
@@ -207,18 +207,18 @@ constexpr PayloadField with_bit(std::uint32_t bit, PayloadField made) {
 }
 extern const PayloadTable kTable;
 constexpr PayloadField kFields[] = {
-    name("type", AT(kind), WIDE(kind), kBlockKinds, AGENTD_BLOCK_TEXT, "what the block is"),
+    name("type", AT(kind), WIDE(kind), kBlockKinds, AGENTD_BLOCK_TEXT, "the kind of block"),
     tagged(tag(AGENTD_BLOCK_TOOL_USE) | tag(AGENTD_BLOCK_TOOL_RESULT),
-           text("call_id", AT(call_id), "tool_use, tool_result: which call it belongs to")),
+           text("call_id", AT(call_id), "tool_use, tool_result: the call's id")),
     tagged(tag(AGENTD_BLOCK_TOOL_USE), text("name", AT(name), "tool_use: the tool")),
     tagged(tag(AGENTD_BLOCK_TOOL_USE), json("input", AT(json), "tool_use: the input of the call")),
-    tagged(kMedia, text("media_type", AT(name), "image, document: image/png and the like")),
+    tagged(kMedia, text("media_type", AT(name), "image, document: such as image/png")),
     tagged(kMedia, text("data", AT(opaque), "image, document: base64")),
     tagged(tag(AGENTD_BLOCK_DOCUMENT), optional(text("title", AT(text), "document: its name"))),
     tagged(kReadable, text("text", AT(text), "text, thinking, tool_result: the text")),
     tagged(tag(AGENTD_BLOCK_THINKING), optional(text("signature", AT(opaque), "thinking: the provider's signature"))),
     flags("is_error", AGENTD_BLOCK_ERROR, "tool_result: the tool failed"),
-    flags("pruned", AGENTD_BLOCK_PRUNED, "the text was shortened in the view; the log keeps it whole"),
+    flags("pruned", AGENTD_BLOCK_PRUNED, "the text was shortened in the view; the log has all of it"),
     flags("elided", AGENTD_BLOCK_ELIDED, "`text` is only the beginning"),
     with_bit(AGENTD_BLOCK_ELIDED,
              number("full_bytes", AT(full_len), 8, "bytes", "elided: the length of the whole text")),
@@ -237,14 +237,14 @@ constexpr PayloadTable kCall = plain(sizeof(Record), kCallFields);
 namespace message {
 using Record = agentd_message;
 constexpr PayloadField kFields[] = {
-    name("role", AT(role), WIDE(role), kRoles, AGENTD_ROLE_USER, "who speaks"),
+    name("role", AT(role), WIDE(role), kRoles, AGENTD_ROLE_USER, "the speaker"),
     optional(field(FieldKind::kSummaryMark, "summary", AT(role),
-                   "this is the summary that a compaction left; it reads as a user message")),
+                   "true for the summary of a compaction, which is presented as a user message")),
     field(FieldKind::kContent, "content", AT(blocks), "the texts that a reader would see, joined"),
     optional(record(FieldKind::kMoreBlocks, "blocks", AT(blocks), block::kTable,
-                    "the whole message; there when `content` is not everything")),
-    optional(number("seq", AT(seq), 8, "", "its place in the log: the message's identity")),
-    optional(flag("interrupted", AT(flags), WIDE(flags), AGENTD_MESSAGE_INTERRUPTED, "the answer broke off")),
+                    "the complete message; present if `content` is not everything")),
+    optional(number("seq", AT(seq), 8, "", "its position in the log, the message's identity")),
+    optional(flag("interrupted", AT(flags), WIDE(flags), AGENTD_MESSAGE_INTERRUPTED, "the answer was cut short")),
     optional(flag("context", AT(flags), WIDE(flags), AGENTD_MESSAGE_CONTEXT, "context that a hook or agentd added")),
 };
 constexpr PayloadTable kTable = shared("message", sizeof(Record), kFields);
@@ -263,7 +263,7 @@ constexpr PayloadField kFields[] = {
     text("text", AT(text), "all of it"),
     field(FieldKind::kFraction, "confidence", AT(confidence_permille), "from 0 to 1"),
     [] {
-      PayloadField made = field(FieldKind::kSigned, "created_ms", AT(created_ms), "when it was made");
+      PayloadField made = field(FieldKind::kSigned, "created_ms", AT(created_ms), "the time of its creation");
       made.unit = "ms since 1970, UTC";
       return made;
     }(),
@@ -295,13 +295,13 @@ constexpr PayloadField kFields[] = {
     number("revision", AT(revision), 8, "", "the conversation's last log sequence", "17"),
     text("cwd", AT(cwd), "the working directory, absolute", R"("/home/user/project")"),
     text("project_id", AT(project_id), "the project", R"("user/project")"),
-    name("invoked_by", AT(invoked_by), WIDE(invoked_by), kInvokers, AGENTD_INVOKED_BY_MAIN, "which kind of agent",
+    name("invoked_by", AT(invoked_by), WIDE(invoked_by), kInvokers, AGENTD_INVOKED_BY_MAIN, "the kind of agent",
          R"("main")"),
     part("agent", AT(agent_id), kAgent, "the agent that the event is about"),
     text("recipe_name", AT(recipe), "the run's recipe; empty = none", R"("")"),
-    text("provider", AT(provider), "who answers", R"("anthropic")"),
+    text("provider", AT(provider), "the provider", R"("anthropic")"),
     text("model", AT(model), "the model that is used, or about to be", R"("claude-sonnet-4-5")"),
-    nullable(object("context", AT(context), gauge::kTable, "how full the context window is")),
+    nullable(object("context", AT(context), gauge::kTable, "the fill of the context window")),
 };
 constexpr PayloadTable kTable = plain(sizeof(Record), kFields);
 }  // namespace envelope
@@ -309,9 +309,9 @@ constexpr PayloadTable kTable = plain(sizeof(Record), kFields);
 namespace hook {
 using Record = HookKeys;
 constexpr PayloadField kFields[] = {
-    text("name", AT(name), "the hook that is asked", R"("guard")"),
+    text("name", AT(name), "the hook that is called", R"("guard")"),
     number("attempt", AT(attempt), WIDE(attempt), "", "1 the first time", "1"),
-    number("deadline_ms", AT(deadline_ms), 8, "ms", "what is left until the hook is ended", "30000"),
+    number("deadline_ms", AT(deadline_ms), 8, "ms", "the time left until the hook is ended", "30000"),
 };
 constexpr PayloadTable kTable = plain(sizeof(Record), kFields);
 }  // namespace hook
@@ -329,9 +329,10 @@ constexpr Text kCheckpoint =
 constexpr Text kMemories = R"([{"id":"mem_3","title":"how tests are run","text":"make test, never ctest alone",)"
                            R"("confidence":0.85,"created_ms":1751400000000}])";
 constexpr PayloadField kFields[] = {
-    name("source", AT(source), WIDE(source), kSessionSources, AGENTD_SOURCE_STARTUP, "why it begins", R"("startup")"),
+    name("source", AT(source), WIDE(source), kSessionSources, AGENTD_SOURCE_STARTUP, "the reason why it begins",
+         R"("startup")"),
     optional(text("task", AT(task), "the first user text, when it is known", R"("make the tests pass")")),
-    nullable(object("checkpoint", AT(checkpoint), recollection::kTable, "the checkpoint that is offered", kCheckpoint)),
+    nullable(object("checkpoint", AT(checkpoint), recollection::kTable, "the offered checkpoint", kCheckpoint)),
     records("memories", AT(memories), recollection::kTable, "at most 3 that fit the task", kMemories),
 };
 constexpr PayloadTable kTable = plain(sizeof(Record), kFields);
@@ -341,11 +342,11 @@ namespace session_end {
 using Record = agentd_session_end;
 constexpr PayloadField kFields[] = {
     text("reason", AT(reason), "exit, clear, interrupted, error or crash", R"("exit")"),
-    name("outcome", AT(outcome), WIDE(outcome), kOutcomes, AGENTD_OUTCOME_UNKNOWN, "how it went", R"("success")"),
-    text("task", AT(task), "what was asked for", R"("make the tests pass")"),
-    text("approach", AT(approach), "how it was done", R"("fixed the off-by-one in the parser")"),
+    name("outcome", AT(outcome), WIDE(outcome), kOutcomes, AGENTD_OUTCOME_UNKNOWN, "the outcome", R"("success")"),
+    text("task", AT(task), "the task", R"("make the tests pass")"),
+    text("approach", AT(approach), "the approach", R"("fixed the off-by-one in the parser")"),
     field(FieldKind::kTexts, "tags", AT(tags), "words to find it by", R"(["parser","tests"])"),
-    text("notes", AT(notes), "what is worth remembering", R"("")"),
+    text("notes", AT(notes), "notes worth remembering", R"("")"),
 };
 constexpr PayloadTable kTable = plain(sizeof(Record), kFields);
 }  // namespace session_end
@@ -355,7 +356,7 @@ using Record = agentd_user_message;
 constexpr PayloadField kFields[] = {
     rewritten(AGENTD_TEXT_MESSAGE, text("message", AT(text), "the text", R"("make the tests pass")")),
     name("source", AT(source), WIDE(source), kMessageSources, AGENTD_MESSAGE_SOURCE_USER,
-         "who wrote it: the user, a hook that continues the run, a recipe, or a client", R"("user")"),
+         "its author: the user, a hook that continues the run, a recipe, or a client", R"("user")"),
     optional(records("images", AT(images), block::kTable, "images that came with it")),
 };
 constexpr PayloadTable kTable = plain(sizeof(Record), kFields);
@@ -367,13 +368,13 @@ constexpr std::uint64_t kNotStart = events({AGENTD_EVENT_TURN_START});
 constexpr PayloadField kFields[] = {
     except(kNotStart, text("response", AT(response), "the text of the answer", R"("I look first.")")),
     except(kNotStart, flag("final", AT(flags), WIDE(flags), AGENTD_TURN_FINAL,
-                           "no tool was asked for; agent_stop follows", "false")),
+                           "true if no tool was requested; agent_stop follows", "false")),
     except(kNotStart, name("stop_reason", AT(stop_reason), WIDE(stop_reason), kStops, AGENTD_STOP_END_TURN,
                            "why the model stopped", R"("tool_use")")),
-    except(kNotStart, records("tool_calls", AT(tool_calls), block::kCall, "what the model asks for",
+    except(kNotStart, records("tool_calls", AT(tool_calls), block::kCall, "the tool calls that the model requests",
                               R"([{"name":"bash","call_id":"toolu_01",)"
                               R"("input":{"command":"make test"}}])")),
-    except(kNotStart, optional(object("usage", AT(usage), usage::kTable, "what this turn used"))),
+    except(kNotStart, optional(object("usage", AT(usage), usage::kTable, "the usage of this turn"))),
 };
 constexpr HeadMember kHead[] = {{Head::kNumber, AT(turn_number), TO(turn_number)}};
 constexpr PayloadTable kTable = plain(sizeof(Record), kFields, kHead);
@@ -383,8 +384,8 @@ namespace tool_info {
 using Record = agentd_tool_info;
 constexpr PayloadField kFields[] = {
     text("name", AT(name), "the tool"),
-    text("description", AT(description), "what the model is told of it"),
-    text("origin", AT(origin), "who brought it: a plugin's id, mcp:SERVER, core"),
+    text("description", AT(description), "its description for the model"),
+    text("origin", AT(origin), "its provider: a plugin's id, mcp:SERVER, core"),
 };
 constexpr PayloadTable kTable = plain(sizeof(Record), kFields);
 }  // namespace tool_info
@@ -395,7 +396,7 @@ constexpr PayloadField kFields[] = {
     number("message_count", AT(message_count), 8, "", "messages in the request", "2"),
     tokens("max_output_tokens", AT(max_output_tokens), "the most that the model may write", "16384"),
     text("system", AT(system), "the system prompt", R"("You work in the user's project.")"),
-    records("tools", AT(tools), tool_info::kTable, "the tools that the model is offered",
+    records("tools", AT(tools), tool_info::kTable, "the tools offered to the model",
             R"([{"name":"bash","description":"Runs a command.","origin":"org.agentd.workspace"}])"),
     records("messages", AT(messages), message::kTable, "the conversation as the model sees it", message::kSample),
 };
@@ -418,11 +419,11 @@ constexpr PayloadField kFields[] = {
               text("response", AT(text), "all texts of the answer, joined", R"("I look first.")")),
     name("stop_reason", AT(stop_reason), WIDE(stop_reason), kStops, AGENTD_STOP_END_TURN, "why the model stopped",
          R"("end_turn")"),
-    // `message` is the user's text elsewhere.
+    // Other events use `message` for the user's text.
     optional(object("answer", AT(message), message::kTable, "the whole answer",
                     R"({"role":"assistant","content":"I look first."})")),
-    optional(object("usage", AT(usage), usage::kTable, "what this call used")),
-    milliseconds("duration_ms", AT(duration_ns), "how long the model took", "2140"),
+    optional(object("usage", AT(usage), usage::kTable, "the usage of this call")),
+    milliseconds("duration_ms", AT(duration_ns), "the time that the model took", "2140"),
 };
 constexpr PayloadTable kTable = plain(sizeof(Record), kFields);
 }  // namespace model_response
@@ -436,17 +437,17 @@ constexpr PayloadField success(Text meaning, Text sample = {}) {
   return made;
 }
 constexpr PayloadField kFields[] = {
-    rewritten(AGENTD_TEXT_TOOL_OUTPUT, text("content", AT(content), "what the model gets", R"("12 tests passed")")),
-    success("whether the tool did it", "true"),
-    text("error", AT(error), "what went wrong; empty = nothing", R"("")"),
+    rewritten(AGENTD_TEXT_TOOL_OUTPUT, text("content", AT(content), "the text for the model", R"("12 tests passed")")),
+    success("true if the tool succeeded", "true"),
+    text("error", AT(error), "the error; empty = none", R"("")"),
     optional(json("structured", AT(structured_json), "the output as data")),
-    optional(text("spill_path", AT(spill_path), "where the rest of an output over the cap is")),
+    optional(text("spill_path", AT(spill_path), "the file with the rest of an output over the cap")),
     optional(records("blocks", AT(blocks), block::kTable, "further blocks, such as images")),
-    number("full_bytes", AT(full_len), 8, "bytes", "what the tool wrote", "15"),
+    number("full_bytes", AT(full_len), 8, "bytes", "the length of the tool's complete output", "15"),
 };
 constexpr PayloadTable kTable = plain(sizeof(Record), kFields);
 constexpr PayloadField kTimeFields[] = {
-    milliseconds("duration_ms", AT(duration_ns), "how long the tool ran", "840"),
+    milliseconds("duration_ms", AT(duration_ns), "the time that the tool ran", "840"),
 };
 constexpr PayloadTable kTime = plain(sizeof(Record), kTimeFields);
 constexpr PayloadField kFlatFields[] = {
@@ -467,8 +468,8 @@ constexpr PayloadField kToolFields[] = {
     text("name", AT(name), "the tool", R"("bash")"),
     text("call_id", AT(call_id), "the model's id of the call", R"("toolu_01")"),
     rewritten(AGENTD_TEXT_TOOL_INPUT,
-              json("input", AT(input_json), "what the tool gets: one object", R"({"command":"make test"})")),
-    text("origin", AT(origin), "who brought the tool: a plugin's id, mcp:SERVER, core", R"("org.agentd.workspace")"),
+              json("input", AT(input_json), "the tool's input, one object", R"({"command":"make test"})")),
+    text("origin", AT(origin), "the tool's provider: a plugin's id, mcp:SERVER, core", R"("org.agentd.workspace")"),
 };
 constexpr PayloadTable kTool = plain(sizeof(Record), kToolFields);
 constexpr PayloadField kFlatFields[] = {
@@ -482,11 +483,11 @@ constexpr PayloadField kFields[] = {
     json("tool_input", AT(input_json), "repeats `tool.input`"),
     text("tool_user_id", AT(call_id), "repeats `tool.call_id`"),
     except(kNotAsking, optional(json("suggestions", AT(suggestions_json), "rules that would allow it", R"(["bash"])"))),
-    except(kBefore, optional(object("output", AT(result), tool_result::kTable, "what came of it"))),
+    except(kBefore, optional(object("output", AT(result), tool_result::kTable, "the result"))),
     except(kBefore, optional(joined(AT(result), tool_result::kTime))),
     except(kBefore, optional(part("tool_output", AT(result), kFlat, "repeats `output`"))),
     except(kNotFailed, flag("denied", AT(flags), WIDE(flags), AGENTD_TOOL_CALL_DENIED,
-                            "the call was refused and the tool did not run; `output.error` says why", "false")),
+                            "the call was refused and the tool did not run; `output.error` has the reason", "false")),
 };
 constexpr PayloadTable kTable = plain(sizeof(Record), kFields);
 }  // namespace tool_call
@@ -510,8 +511,8 @@ constexpr PayloadField kFields[] = {
          R"("end_turn")"),
     number("continuation", AT(continuation), WIDE(continuation), "",
            "how often hooks have continued this run, at most 8", "0"),
-    flag("stop_hook_active", AT(flags), WIDE(flags), AGENTD_AGENT_STOP_HOOK_ACTIVE,
-         "this run goes on because a hook said so", "false"),
+    flag("stop_hook_active", AT(flags), WIDE(flags), AGENTD_AGENT_STOP_HOOK_ACTIVE, "true if a hook continued this run",
+         "false"),
     records("messages", AT(messages), message::kTable, "the conversation as the model sees it", message::kSample),
 };
 constexpr HeadMember kHead[] = {{Head::kPointer, AT(context), TO(context)}};
@@ -521,9 +522,9 @@ constexpr PayloadTable kTable = plain(sizeof(Record), kFields, kHead);
 namespace context_threshold {
 using Record = agentd_context_threshold;
 constexpr PayloadField kFields[] = {
-    number("percent", AT(percent), WIDE(percent), "percent", "of the limit is used", "77"),
-    number("threshold", AT(threshold), WIDE(threshold), "percent", "what was crossed", "70"),
-    text("checkpoint_id", AT(checkpoint_id), "the checkpoint that was made; empty = none", R"("chk_8")"),
+    number("percent", AT(percent), WIDE(percent), "percent", "used part of the limit", "77"),
+    number("threshold", AT(threshold), WIDE(threshold), "percent", "the crossed threshold", "70"),
+    text("checkpoint_id", AT(checkpoint_id), "the new checkpoint; empty = none", R"("chk_8")"),
 };
 constexpr PayloadTable kTable = plain(sizeof(Record), kFields);
 }  // namespace context_threshold
@@ -544,22 +545,22 @@ constexpr PayloadField kKeptFields[] = {
 };
 constexpr PayloadTable kKept = plain(sizeof(Record), kKeptFields);
 constexpr PayloadField kRangeFields[] = {
-    nullable(part("summarized", AT(summarized_first), kSummarized, "what a summary replaces")),
-    nullable(part("kept", AT(kept_first), kKept, "what stays as it is")),
+    nullable(part("summarized", AT(summarized_first), kSummarized, "the messages that a summary replaces")),
+    nullable(part("kept", AT(kept_first), kKept, "the messages that stay unchanged")),
 };
 constexpr PayloadTable kRange = plain(sizeof(Record), kRangeFields);
 constexpr PayloadField kRequestFields[] = {
-    name("trigger", AT(trigger), WIDE(trigger), kTriggers, AGENTD_TRIGGER_AUTO, "by somebody's wish, or by itself",
-         R"("auto")"),
-    name("reason", AT(reason), WIDE(reason), kReasons, AGENTD_REASON_THRESHOLD, "why", R"("threshold")"),
-    name("phase", AT(phase), WIDE(phase), kPhases, AGENTD_PHASE_PRE_REQUEST, "where in the run", R"("pre_request")"),
+    name("trigger", AT(trigger), WIDE(trigger), kTriggers, AGENTD_TRIGGER_AUTO, "requested, or automatic", R"("auto")"),
+    name("reason", AT(reason), WIDE(reason), kReasons, AGENTD_REASON_THRESHOLD, "the reason", R"("threshold")"),
+    name("phase", AT(phase), WIDE(phase), kPhases, AGENTD_PHASE_PRE_REQUEST, "the place in the run",
+         R"("pre_request")"),
     name("strategy", AT(strategy), WIDE(strategy), kStrategies, AGENTD_STRATEGY_DEFAULT,
-         "what is summarized: everything, all but the tail, or all but the user's messages", R"("tail")"),
+         "summarizes everything, all but the tail, or all but the user's messages", R"("tail")"),
     tokens("tokens", AT(tokens), "in the context now", "147200"),
-    tokens("limit", AT(limit), "what fits", "183616"),
+    tokens("limit", AT(limit), "the limit of the context", "183616"),
     tokens("keep_tokens", AT(keep_tokens), "the tail that stays", "20000"),
     tokens("floor_tokens", AT(floor_tokens), "what compaction cannot remove", "9200"),
-    part("range", AT(summarized_first), kRange, "what the plan does with the messages"),
+    part("range", AT(summarized_first), kRange, "the planned ranges of messages"),
     text("custom_instructions", AT(custom_instructions), "for the summary; empty = none", R"("keep the file names")"),
     number("vetoes", AT(vetoes), WIDE(vetoes), "", "vetoes in a row so far", "0"),
 };
@@ -576,17 +577,17 @@ namespace after_compaction {
 using Record = agentd_after_compaction;
 constexpr PayloadField kFields[] = {
     joined(AT(request), before_compaction::kRequest),
-    name("result", AT(result), WIDE(result), kResults, AGENTD_RESULT_APPLIED, "what came of it", R"("applied")"),
-    name("method", AT(method), WIDE(method), kMethods, AGENTD_METHOD_SUMMARY, "how it was done", R"("summary")"),
+    name("result", AT(result), WIDE(result), kResults, AGENTD_RESULT_APPLIED, "the result", R"("applied")"),
+    name("method", AT(method), WIDE(method), kMethods, AGENTD_METHOD_SUMMARY, "the method", R"("summary")"),
     tokens("pre_tokens", AT(pre_tokens), "in the context before", "147200"),
     tokens("post_tokens", AT(post_tokens), "in the context after", "24100"),
     joined(AT(usage_before), usage::kTotals),
-    optional(object("usage", AT(usage_spent), usage::kTable, "what the compaction itself used")),
-    milliseconds("duration_ms", AT(duration_ns), "how long it took", "5300"),
+    optional(object("usage", AT(usage_spent), usage::kTable, "the usage of the compaction itself")),
+    milliseconds("duration_ms", AT(duration_ns), "the time that it took", "5300"),
     text("summary", AT(summary), "the summary; empty = none was made", R"("The parser is fixed; two tests are left.")"),
     text("boundary_id", AT(boundary_id), "names the compaction, to undo it", R"("01JZ8QB0000000000000000000")"),
     number("boundary_seq", AT(boundary_seq), 8, "", "its log sequence", "18"),
-    optional(text("error", AT(error), "what went wrong")),
+    optional(text("error", AT(error), "the error")),
 };
 constexpr HeadMember kHead[] = {{Head::kVia, AT(request), 0, &before_compaction::kTable},
                                 {Head::kLongNumber, AT(revision), TO(revision)}};
@@ -596,7 +597,7 @@ constexpr PayloadTable kTable = plain(sizeof(Record), kFields, kHead);
 namespace clear {
 using Record = agentd_clear;
 constexpr PayloadField kFields[] = {
-    text("reason", AT(reason), "who asked for it", R"("user")"),
+    text("reason", AT(reason), "who requested it", R"("user")"),
     except(events({AGENTD_EVENT_BEFORE_CLEAR}),
            optional(text("new_conv_id", AT(new_conversation_id), "the empty conversation",
                          R"("01JZ8QC0000000000000000000")"))),
@@ -607,7 +608,7 @@ constexpr PayloadTable kTable = plain(sizeof(Record), kFields);
 namespace subagent {
 using Record = agentd_subagent;
 constexpr PayloadField kFields[] = {
-    text("prompt", AT(prompt), "what the subagent is asked for", R"("find the callers of parse_line")"),
+    text("prompt", AT(prompt), "the subagent's task", R"("find the callers of parse_line")"),
 };
 constexpr HeadMember kHead[] = {{Head::kTextAlways, AT(agent_id), TO(agent_id)},
                                 {Head::kTextAlways, AT(agent_type), TO(agent_type)},
@@ -621,7 +622,7 @@ constexpr PayloadField kFields[] = {
     text("code", AT(code), "the kind of error", R"("overloaded")"),
     text("message", AT(message), "one sentence", R"("the provider is overloaded")"),
     text("phase", AT(phase), "model, tool, store, hook or compaction", R"("model")"),
-    field(FieldKind::kBool, "retryable", AT(retryable), "the same may work later", "true"),
+    field(FieldKind::kBool, "retryable", AT(retryable), "true if a retry may succeed", "true"),
 };
 constexpr PayloadTable kTable = plain(sizeof(Record), kFields);
 }  // namespace agent_error
@@ -629,7 +630,7 @@ constexpr PayloadTable kTable = plain(sizeof(Record), kFields);
 namespace notification {
 using Record = agentd_notification;
 constexpr PayloadField kFields[] = {
-    name("level", AT(level), WIDE(level), kLevels, AGENTD_LEVEL_INFO, "how much it matters", R"("warning")"),
+    name("level", AT(level), WIDE(level), kLevels, AGENTD_LEVEL_INFO, "the importance", R"("warning")"),
     text("text", AT(text), "one sentence", R"("the model's window is 90 percent full")"),
 };
 constexpr PayloadTable kTable = plain(sizeof(Record), kFields);
@@ -639,7 +640,7 @@ constexpr PayloadTable kTable = plain(sizeof(Record), kFields);
 #undef WIDE
 #undef TO
 
-// ---- which record has which table
+// ---- the table of each record
 
 template <typename Record>
 constexpr const PayloadTable* table_of = nullptr;

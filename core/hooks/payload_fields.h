@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// payload_fields.h - the one description of every payload record: which JSON key is which member.
+// payload_fields.h - the tables of all payload records: the JSON key of each member.
 //
-// The JSON writer (payload_json.h), the reader (payload_record.h), the contract and the reference
-// page (contract.h) walk these tables; nobody else knows a key. A key is added by adding a row.
+// The JSON writer (payload_json.h), the reader (payload_record.h), the contract and the reference page (contract.h)
+// walk these tables; no other code knows a key. A key is added by adding a row.
 //
 // Threading: immutable data.
 
@@ -16,10 +16,10 @@
 
 namespace agentd {
 
-// What stands at a field's offset, and how it is written.
+// The member at a field's offset, and its form in JSON.
 enum class FieldKind : std::uint8_t {
   kText,          // agentd_str: a text
-  kJson,          // agentd_str with JSON text: as it is when it parses, else a text; empty = null
+  kJson,          // agentd_str with JSON text: unchanged if it parses, else a text; empty = null
   kNumber,        // an unsigned number of `width` bytes
   kSigned,        // int64_t
   kBool,          // uint32_t: 1 or 0
@@ -32,31 +32,31 @@ enum class FieldKind : std::uint8_t {
   kRecords,       // agentd_list of `table`
   kRecord,        // pointer to `table`, an object of its own
   kPart,          // members of the same record, an object of their own; `table` has them
-  kJoined,        // pointer to `table`, its keys beside the others
-  // Worked out, not stored:
+  kJoined,        // pointer to `table`, its keys among the others
+  // Computed, not stored:
   kVersion,      // 1
   kEventName,    // the event
   kPercent,      // agentd_gauge: used of limit
   kWindowUsed,   // `used` of the event's gauge
   kContent,      // agentd_message: the texts of `blocks` joined; the next field is kMoreBlocks
-  kMoreBlocks,   // agentd_message: `blocks`, written by kContent when the texts are not everything
+  kMoreBlocks,   // agentd_message: `blocks`, written by kContent if the texts are not everything
   kSummaryMark,  // agentd_message: true for a summary
 };
 
-// Whether the key is there when the field is empty: no text, zero, no element, a null pointer. What
-// a kPart is empty by is the first eight bytes at its offset.
+// Whether the key is present if the field is empty: no text, zero, no element, a null pointer. A kPart is empty if the
+// first eight bytes at its offset are.
 enum class Presence : std::uint8_t { kAlways, kOptional, kNullable };
 
 struct FieldNames {
-  std::span<const std::string_view> names = {};  // by number; "" = there is no such number
-  std::string_view otherwise = "unknown";        // any other number, as a newer host may send it
+  std::span<const std::string_view> names = {};  // by number; "" = no such number
+  std::string_view otherwise = "unknown";        // any other number, which a newer host may send
 };
 
 struct PayloadTable;
 
-// The writer reads what stands first of every field.
+// The writer uses the first members of every field.
 struct PayloadField {
-  std::string_view key = {};  // "" = the keys of `table` stand beside the others (kPart, kJoined)
+  std::string_view key = {};  // "" = the keys of `table` are among the others (kPart, kJoined)
   FieldKind kind = FieldKind::kText;
   Presence presence = Presence::kAlways;
   std::uint8_t width = 0;
@@ -66,17 +66,17 @@ struct PayloadField {
   std::uint64_t except = 0;  // event_bit()s of the events that do not carry it
   const FieldNames* names = nullptr;
   const PayloadTable* table = nullptr;
-  std::uint64_t initial = 0;         // what the reader assumes when the key is absent, but for
+  std::uint64_t initial = 0;         // the reader's value for an absent key, except at
   std::uint64_t initial_except = 0;  // the events of these event_bit()s
-  std::uint32_t text_target = 0;     // AGENTD_TEXT_: a rewrite replaces this
-  std::string_view meaning = {};     // for people
-  std::string_view unit = {};        // of a number, for people
+  std::uint32_t text_target = 0;     // AGENTD_TEXT_: a rewrite replaces this field
+  std::string_view meaning = {};     // shown to users
+  std::string_view unit = {};        // unit of a number, shown to users
   std::string_view sample = {};      // JSON of an example; empty = the example leaves it out
 };
 
-// A member of a payload that the envelope repeats: the payload knows better.
+// A payload member that the envelope repeats; the payload's value takes precedence.
 struct HeadMember {
-  // A member that is empty changes nothing, unless it is one of "Always".
+  // An empty member changes nothing, unless its kind is one of "Always".
   enum class Kind : std::uint8_t {
     kText,
     kTextAlways,
@@ -84,7 +84,7 @@ struct HeadMember {
     kNumberAlways,
     kLongNumber,
     kPointer,
-    kVia,  // the members of what the pointer at `from` leads to; `table` has them
+    kVia,  // the members behind the pointer at `from`; `table` has them
   };
   Kind kind = Kind::kText;
   std::uint16_t from = 0;  // in the payload
@@ -93,17 +93,17 @@ struct HeadMember {
 };
 
 struct PayloadTable {
-  std::string_view name = {};  // of an object that stands in several places; empty = of one
-  std::uint16_t size = 0;      // of the record as this host knows it
+  std::string_view name = {};  // for an object that appears in several places; else empty
+  std::uint16_t size = 0;      // size of the record as this host knows it
   std::span<const PayloadField> fields = {};
   std::span<const HeadMember> head = {};
-  std::uint16_t tag_offset = 0;    // uint16_t, which tells variants apart; see PayloadField::tags
-  std::uint16_t flags_offset = 0;  // uint16_t, for fields that stand with a `bit`
+  std::uint16_t tag_offset = 0;    // uint16_t that distinguishes variants; see PayloadField::tags
+  std::uint16_t flags_offset = 0;  // uint16_t, for fields with a `bit`
 };
 
 const PayloadTable& envelope_table();
 
-// `hook`, which the runtime of external hooks adds to what one hook gets; no member of a payload.
+// The object `hook`, which the runtime of external hooks adds for one hook; not part of a payload.
 struct HookKeys {
   std::uint32_t size = sizeof(HookKeys);
   std::uint32_t attempt = 0;
@@ -111,10 +111,10 @@ struct HookKeys {
   std::uint64_t deadline_ms = 0;
 };
 constexpr std::string_view kHookKey = "hook";
-// A table of HookKeys.
+// The table of HookKeys.
 const PayloadTable& hook_table();
 
-// Null for an id that is not the core's.
+// Null for an id that is not a core event.
 const PayloadTable* payload_table(std::uint32_t event);
 
 constexpr std::size_t kRecordSizeMax = 256;               // no record is larger

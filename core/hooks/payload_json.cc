@@ -14,8 +14,8 @@ namespace {
 
 constexpr std::uint64_t kNsPerMs = 1'000'000;
 
-// JSON text of somebody else's: as it is when it parses, else as a string. Line breaks between its
-// tokens become spaces, so that a payload stays one line.
+// Foreign JSON text: unchanged if it parses, else as a string. Line breaks between its tokens become spaces, so that a
+// payload stays one line.
 void json_text(JsonWriter& out, std::string_view json) {
   if (json.empty()) {
     out.null();
@@ -169,7 +169,7 @@ class PayloadWriter {
     return static_cast<double>(member_at<std::uint64_t>(record, offset));
   }
 
-  // An object of its own, or the keys beside the others.
+  // Writes an object, or its keys among the others.
   void inside(const PayloadField& field, const char* record) {
     if (field.key.empty()) {
       members(*field.table, record);
@@ -181,7 +181,7 @@ class PayloadWriter {
   }
   void led_to(const PayloadField& field, const void* record) { inside(field, WholeRecord(record, *field.table).at()); }
 
-  // agentd_str is frozen and carries no size.
+  // agentd_str is frozen and has no size.
   void texts(const agentd_list& list) {
     out_.begin_array();
     for_each_element(list, sizeof(agentd_str),
@@ -212,7 +212,7 @@ class PayloadWriter {
       out_.real(std::round(number_as_real(gauge, offsetof(agentd_gauge, used)) * 10000.0 / limit) / 100.0);
   }
 
-  // The text that a reader would see; `more` follows when that is not everything.
+  // The text for a reader; `more` follows if that is not everything.
   void content(const char* message, const PayloadField& more) {
     const auto blocks = member_at<agentd_list>(message, offsetof(agentd_message, blocks));
     std::string_view only;
@@ -249,8 +249,8 @@ void copy_unless_empty(char* to, const char* from, bool empty) {
   if (!empty) std::memcpy(to, from, sizeof(Member));
 }
 
-// Puts what the payload knows better into the envelope: the model that is about to be asked, the
-// gauge at this moment, the agent that starts. Such a key appears once, with the payload's value.
+// Copies the payload's better values into the envelope: the model about to be called, the current gauge, the starting
+// agent. Such a key appears once, with the payload's value.
 void take_head(const PayloadTable& table, const char* payload, char* head) {
   using Kind = HeadMember::Kind;
   for (const HeadMember& each : table.head) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// payload_json.h - an event as the JSON object that executables, webhooks and agentd.json/1 get.
+// payload_json.h - an event as the JSON object for executables, webhooks and agentd.json/1.
 //
 // Envelope keys first (v, id, event, conv_id, session_id, turn_id, turn_number, cwd, project_id,
 // invoked_by, agent, recipe_name, provider, model, context), then the event's own.

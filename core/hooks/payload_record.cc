@@ -20,10 +20,9 @@ namespace agentd {
 namespace {
 
 constexpr std::uint64_t kNsPerMs = 1'000'000;
-constexpr std::uint64_t kLimitMadeUp = 100'000;  // of a gauge of which only the percent is known
-constexpr std::size_t kShownMax = 60;            // bytes of a value in an error
-// How every text of payload_json() begins. Its spaces are somebody's own and stay; those of a text
-// that was written by hand are layout.
+constexpr std::uint64_t kLimitMadeUp = 100'000;  // limit of a gauge of which only the percent is known
+constexpr std::size_t kShownMax = 60;            // bytes of a value shown in an error
+// The start of every text of payload_json(). Its spaces are content and stay; those of a hand-written text are layout.
 constexpr std::string_view kCanonicalStart = R"({"v":1,"id":")";
 
 struct Node {
@@ -82,8 +81,7 @@ char* new_record(Arena& arena, std::uint32_t size, std::uint32_t count = 1) {
   return at;
 }
 
-// What the pointer at `slot` leads to; made when there is nothing yet. The memory is the arena's
-// own.
+// The record behind the pointer at `slot`, made if there is none. The memory is the arena's.
 char* record_behind(Arena& arena, char* slot, const PayloadTable& table) {
   char* behind = member_at<char*>(slot, 0);
   if (behind == nullptr) {
@@ -123,7 +121,7 @@ class PayloadReader {
     std::string_view key;
     std::size_t index = 0;  // of a list, when there is no key
   };
-  // Where in the object we are, for errors.
+  // The current path in the object, for errors.
   class Stepped {
    public:
     Stepped(std::vector<Step>& path, Step step) : path_(path) { path_.push_back(step); }
@@ -180,7 +178,7 @@ class PayloadReader {
     for (std::size_t i = 0; i < members.size(); ++i) {
       const std::string_view key = members[i].key;
       if (find(members, key) != &members[i].node)
-        return invalid(where + " has the key \"" + std::string(key) + "\" twice");
+        return invalid(where + " repeats the key \"" + std::string(key) + "\"");
       if (std::find(names.begin(), names.end(), key) != names.end()) continue;
       const std::string near = did_you_mean(key, names);
       return invalid(where + " has no key \"" + one_line(key, kShownMax) + "\"" +
@@ -203,7 +201,7 @@ class PayloadReader {
     return check_keys(members, {{table, record}});
   }
 
-  // Fields come in an order in which those that tell variants apart are read first.
+  // Fields are in an order that reads variant tags first.
   Result<void> fields(const PayloadTable& table, char* record, const std::vector<Member>& members) {
     for (const PayloadField& field : table.fields) {
       if ((field.except & event_bit_) != 0 || !has_field(table, field, record)) continue;
@@ -232,7 +230,7 @@ class PayloadReader {
     put_number(at, field.kind == FieldKind::kBool ? std::uint8_t{4} : field.width, field.initial);
   }
 
-  // The keys of another record, or of a part of this one, among those of this object.
+  // Reads the keys of another record, or of a part of this one, from this object's members.
   Result<void> beside(const PayloadField& field, char* record, const std::vector<Member>& members) {
     if (field.kind == FieldKind::kPart) return fields(*field.table, record, members);
     if (field.presence != Presence::kAlways) {
@@ -295,7 +293,7 @@ class PayloadReader {
       case FieldKind::kVersion:
         return node.view.int_or(0) == 1 ? Result<void>() : wrong("1", node);
       case FieldKind::kEventName:
-        return {};  // known before the reader is made
+        return {};  // known before reading
       case FieldKind::kPercent:
         return percent(record, node);
       case FieldKind::kWindowUsed:
@@ -308,8 +306,8 @@ class PayloadReader {
     return {};
   }
 
-  // Notes that a member was told, or that it was told before with `same` saying whether alike.
-  // Members of lists have one key each.
+  // Records that a member was set; if it was set before, `same` tells whether to the same value. Members of lists have
+  // only one key.
   Result<void> tell(const char* at, bool same) {
     if (lists_ > 0) return {};
     const auto [known, fresh] = told_.try_emplace(at, path());
@@ -336,7 +334,7 @@ class PayloadReader {
     const auto first = JsonDocument::parse(a), second = JsonDocument::parse(b);
     return first && second && first->root().text() == second->root().text();
   }
-  // The text that the record had: a text that is no JSON was written as a string.
+  // The record's text: text that is not JSON was written as a string.
   std::string json_source(const PayloadField& field, const Node& node) const {
     if (node.view.is_null() && field.presence == Presence::kAlways) return {};
     const std::string_view raw = verbatim_ ? node.raw : json_trimmed(node.raw);
@@ -433,7 +431,7 @@ class PayloadReader {
     return {};
   }
 
-  // ---- what is worked out
+  // ---- computed values
 
   // `content` and `blocks` of a message.
   Result<void> content(char* message, const std::vector<Member>& members, const PayloadTable& block) {
@@ -475,7 +473,7 @@ class PayloadReader {
     return {};
   }
 
-  // Stands for `used`, or for `limit`, when that is not told.
+  // Computes `used`, or `limit`, if that is not given.
   Result<void> percent(char* gauge, const Node& node) {
     if (node.view.is_null()) return {};
     const double told = node.view.number_or(-1);
@@ -488,12 +486,12 @@ class PayloadReader {
     if (has_used && has_limit) return is_percent(told, used, limit) ? Result<void>() : contradiction(used_path());
     if (!has_limit) limit = has_used && told > 0 ? used * 100.0 / told : double{kLimitMadeUp};
     if (!has_used) used = told * limit / 100.0;
-    if (!(limit < 1e18 && used < 1e18)) return wrong("a percentage of what is there", node);
+    if (!(limit < 1e18 && used < 1e18)) return wrong("a percentage within range", node);
     put(limit_at, static_cast<std::uint64_t>(std::llround(limit)));
     put(used_at, static_cast<std::uint64_t>(std::llround(used)));
     return {};
   }
-  // As it is written, or roughly so by hand.
+  // True if `told` is the written percentage, or roughly that by hand.
   static bool is_percent(double told, double used, double limit) {
     if (limit == 0) return false;
     const double written = std::round(used * 10000.0 / limit) / 100.0;
@@ -510,7 +508,7 @@ class PayloadReader {
     window_path_ = path();
     return {};
   }
-  // usage.current_context_window is the gauge's `used`: it makes a gauge when there is none.
+  // usage.current_context_window is the gauge's `used`: it makes a gauge if there is none.
   Result<void> settle_window(const std::vector<Member>& members) {
     if (!window_used_) return {};
     const Node* const told = find(members, "context");
@@ -520,7 +518,7 @@ class PayloadReader {
       make_gauge(members);
       return {};
     }
-    // The reader made it, so that it may be changed.
+    // The reader made it, so it may be changed.
     auto* const gauge = const_cast<agentd_gauge*>(envelope_->context);
     if (told->view["used"].exists() || told->view["percent"].is_number())
       return gauge->used == *window_used_ ? Result<void>() : window_contradiction();
@@ -539,7 +537,7 @@ class PayloadReader {
     envelope_->context = gauge;
   }
 
-  // The payload has what the envelope says of it.
+  // Copies the envelope's members that the payload repeats.
   static void give_head(const PayloadTable& table, const char* head, char* payload) {
     using Kind = HeadMember::Kind;
     for (const HeadMember& each : table.head) {
@@ -573,7 +571,7 @@ class PayloadReader {
   const bool verbatim_;
   agentd_envelope* envelope_ = nullptr;
   std::vector<Step> path_;
-  std::map<const char*, std::string> told_;  // members outside of lists, and the key that told them
+  std::map<const char*, std::string> told_;  // members outside of lists, and the key that set them
   int lists_ = 0;
   std::optional<std::uint64_t> window_used_;
   std::string window_path_;
@@ -590,7 +588,7 @@ Result<std::uint32_t> event_of(JsonView root, std::uint32_t expected) {
   if (found == nullptr) {
     std::vector<std::string> names;
     for (const EventTraits& each : all_events()) names.emplace_back(each.name);
-    return invalid("the payload's \"event\" is no event: " + one_line(told.text(), kShownMax) +
+    return invalid("the payload's \"event\" is not an event: " + one_line(told.text(), kShownMax) +
                    did_you_mean(told.string_or(""), names));
   }
   if (wanted != nullptr && wanted != found)
@@ -598,7 +596,7 @@ Result<std::uint32_t> event_of(JsonView root, std::uint32_t expected) {
   return found->id;
 }
 
-// The member that `target` names, in the record or in what it leads to; null when there is none.
+// The member for `target`, in the record or behind one of its pointers; null if there is none.
 char* find_text(Arena& arena, const PayloadTable& table, char* record, std::uint32_t target) {
   for (const PayloadField& field : table.fields) {
     if (field.text_target == target) return record + field.offset;

@@ -28,7 +28,7 @@ CallSlot::Answer CallSlot::take_answer() {
   const std::lock_guard lock(mutex_);
   Answer out{std::exchange(actions_, {}), std::exchange(failure_, {}), std::exchange(note_, {}),
              std::exchange(skipped_, false), std::exchange(children_, 0)};
-  // An action that another thread pushed under an older token belongs to nobody.
+  // Drops actions that another thread emitted under an older token.
   const std::uint64_t now = generation();
   std::erase_if(out.actions, [&](const Action& action) { return action.generation != now; });
   return out;
@@ -40,7 +40,7 @@ agentd_status CallSlot::wait_completed(std::uint64_t now_ns) {
   gave_up_ = false;
   const auto start = std::chrono::steady_clock::now();
   const auto waited = [&] { return std::chrono::steady_clock::now() - start; };
-  // A completion that an earlier call of this slot got without having been pending is not this one's.
+  // A completion that an earlier call received without having been pending is not this call's.
   const auto done = [this] { return done_generation_ == generation(); };
   std::atomic_ref cancel(live_->cancel);
   std::uint32_t reason = 0;
@@ -54,7 +54,7 @@ agentd_status CallSlot::wait_completed(std::uint64_t now_ns) {
     expired_generation_ = generation();
   }
   if (done()) return done_status_;
-  // It was told: what it says within the grace still counts, but not that it gave up.
+  // The call was cancelled: an answer within the grace still counts, but not a claim that it gave up.
   const bool ended = completed_.wait_for(lock, kGrace, done);
   const agentd_status late = reason == AGENTD_CANCEL_DEADLINE ? AGENTD_E_DEADLINE : AGENTD_E_CANCELLED;
   if (ended) return done_status_ == AGENTD_E_CANCELLED ? late : done_status_;
@@ -62,7 +62,7 @@ agentd_status CallSlot::wait_completed(std::uint64_t now_ns) {
   return late;
 }
 
-// REQUIRES: mutex_ is held. What the plugin's thread may still read stays for ever.
+// REQUIRES: mutex_ is held. Memory that the plugin's thread may still read is leaked.
 void CallSlot::give_up(std::uint32_t reason) {
   gave_up_ = true;
   done_generation_ = generation();
@@ -82,7 +82,7 @@ void CallSlot::give_up(std::uint32_t reason) {
 bool CallSlot::end_call(const Clock& clock) {
   const std::lock_guard lock(mutex_);
   done_generation_ = generation();
-  // A thread of the plugin may still be in a service; it is no longer the call's.
+  // A thread of the plugin may still be in a service, but no longer on behalf of the call.
   host_works_ = 0;
   if (time_left_ns_) let_deadline_go_on(clock.monotonic_ns());
   const bool told = expired_generation_ == done_generation_;
@@ -90,7 +90,7 @@ bool CallSlot::end_call(const Clock& clock) {
   return told;
 }
 
-// REQUIRES: mutex_ is held. The cancel word is free for the next call.
+// REQUIRES: mutex_ is held. Clears the cancel word for the next call.
 void CallSlot::forget_deadline() {
   if (expired_generation_ == UINT64_MAX) return;
   expired_generation_ = UINT64_MAX;
@@ -198,7 +198,7 @@ bool CallSlot::complete(agentd_token token, agentd_status status) {
   done_generation_ = token >> kIndexBits;
   done_status_ = status;
   touched_.store(true, std::memory_order_relaxed);
-  // Under the lock: who waits may find the call completed by himself, and the slot is gone soon after.
+  // Under the lock: a waiter may notice the completion itself, and the slot may be destroyed soon after.
   completed_.notify_one();
   return true;
 }
@@ -214,7 +214,7 @@ void* CallSlot::allocate(agentd_token token, std::size_t bytes, std::size_t alig
 void CallSlot::begin_host_time(agentd_token token, std::uint64_t now_ns) {
   const std::lock_guard lock(mutex_);
   if (!is_open(token)) return;
-  // The end keeps nobody waiting: its time is the clock's.
+  // The end of a session is limited by the clock: no deadline is extended.
   if (dispatch_ != nullptr && dispatch_->event == AGENTD_EVENT_SESSION_END) return;
   if (host_generation_ != token >> kIndexBits) {
     host_works_ = 0;
@@ -222,7 +222,7 @@ void CallSlot::begin_host_time(agentd_token token, std::uint64_t now_ns) {
   }
   host_generation_ = token >> kIndexBits;
   if (host_works_++ != 0) return;
-  touched_.store(true, std::memory_order_relaxed);  // the owner takes the way that lets the deadline go on
+  touched_.store(true, std::memory_order_relaxed);  // makes the owner take the path that resumes the deadline
   std::atomic_ref deadline(live_->deadline_ns);
   const std::uint64_t at = deadline.load();
   if (at == UINT64_MAX || at <= now_ns) return;
@@ -232,7 +232,7 @@ void CallSlot::begin_host_time(agentd_token token, std::uint64_t now_ns) {
 
 void CallSlot::end_host_time(agentd_token token, std::uint64_t now_ns) {
   const std::lock_guard lock(mutex_);
-  // One that began under an older token, or after the end of the call, was not counted.
+  // Work that began under an older token, or after the end of the call, was not counted.
   if (!is_open(token) || host_generation_ != token >> kIndexBits || host_works_ == 0) return;
   if (--host_works_ == 0) let_deadline_go_on(now_ns);
 }

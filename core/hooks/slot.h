@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// slot.h - the place of one running call: its token, its deadline, what it emitted, its scratch memory.
+// slot.h - one running call: its token, deadline, emitted actions and scratch memory.
 //
-// A thread of execution that dispatches events owns one slot and reuses it. Each call of each hook opens
-// the slot under a new generation, so that a token kept for too long names nothing. The owner touches
-// nothing but a few words unless a hook emits, asks for memory or stays pending.
+// A thread that dispatches events owns one slot and reuses it. Each call of each hook opens the slot under a new
+// generation, so a token that is kept too long is stale. The owner touches only a few words unless a hook emits, asks
+// for memory or stays pending.
 //
-// A call that neither returns nor completes at its deadline is told so by its cancel word. One that returned
-// PENDING gets a grace after that and is then given up: a thread of its plugin may still read the call's
-// scratch memory and its cancel word, so both are leaked and the slot goes on with new ones.
+// A call that neither returns nor completes by its deadline is notified by its cancel word. A call that returned
+// PENDING then gets a grace, and is given up afterwards: a thread of its plugin may still read the call's scratch
+// memory and cancel word, so both are leaked and the slot continues with new ones.
 //
-// Threading: open(), close() and the accessors without a lock belong to the owner; what other threads
-// may do (emit, complete, arena) takes the mutex; about_to_expire() and expire() belong to the watchdog.
+// Threading: open(), close() and the accessors without a lock belong to the owner; functions for other threads (emit,
+// complete, arena) take the mutex; about_to_expire() and expire() belong to the watchdog.
 
 #include <agentd/hook_abi.h>
 
@@ -39,10 +39,10 @@ class CallSlot {
   static constexpr std::uint32_t kIndexBits = 24;
   static constexpr std::uint64_t kGenerationMask = (1ull << 40) - 1;
 
-  // How long a call that was told to give up may take to end before its memory is leaked.
+  // The time that a cancelled call has to end before its memory is leaked.
   static constexpr std::chrono::milliseconds kGrace{500};
 
-  // `index` is the slot's place in the table of tokens.
+  // `index` is the slot's index in the table of tokens.
   explicit CallSlot(std::uint32_t index, std::uint64_t first_generation = 0)
       : index_(index), generation_(first_generation & kGenerationMask) {}
   CallSlot(const CallSlot&) = delete;
@@ -50,8 +50,8 @@ class CallSlot {
 
   // ---- owner
 
-  // What the calls until the next announce() are about. Kept beside `dispatch`, so that who holds a stale
-  // token on another thread reads nothing that has ended.
+  // Sets event and conversation for the calls until the next announce(). They are kept apart from `dispatch`, so that
+  // another thread with a stale token reads nothing that has ended.
   void announce(std::uint32_t event, agentd_conv conversation) {
     event_.store(event, std::memory_order_relaxed);
     conversation_.store(conversation, std::memory_order_relaxed);
@@ -63,8 +63,8 @@ class CallSlot {
     generation_.store(next, std::memory_order_release);
     return next << kIndexBits | index_;
   }
-  // open() and close() for the calls of one dispatch, which hands on the token of the call before: reading the slot
-  // again would make each call wait for the one before it.
+  // open() and close() for the calls of one dispatch. They pass the previous call's token on: rereading the slot would
+  // make each call wait for the one before.
   agentd_token last_token() const { return generation_.load(std::memory_order_relaxed) << kIndexBits | index_; }
   agentd_token open_after(agentd_token last, const Dispatch* dispatch) {
     const agentd_token next = last + (1ull << kIndexBits);  // wraps as kGenerationMask does
@@ -76,21 +76,21 @@ class CallSlot {
     dispatch_ = nullptr;
     generation_.store((last + (1ull << kIndexBits)) >> kIndexBits, std::memory_order_release);
   }
-  // Of the calls until the next time; UINT64_MAX = none.
+  // Sets the deadline of the following calls; UINT64_MAX = none.
   void set_deadline(std::uint64_t deadline_ns) {
     std::atomic_ref(live_->deadline_ns).store(deadline_ns, std::memory_order_relaxed);
   }
   std::uint64_t deadline_ns() const { return std::atomic_ref(live_->deadline_ns).load(std::memory_order_relaxed); }
-  // Ends the call: its token is stale from here on.
+  // Ends the call: its token is stale from now on.
   void close() {
     dispatch_ = nullptr;
     generation_.store((generation_.load(std::memory_order_relaxed) + 1) & kGenerationMask, std::memory_order_release);
   }
-  // True when a hook emitted, failed with a text or used memory since clean().
+  // True if a hook emitted, failed with a text or used memory since clean().
   bool touched() const { return touched_.load(std::memory_order_relaxed); }
-  // Forgets answers and memory of the calls so far.
+  // Discards the answers and memory of the calls so far.
   void clean();
-  // What the calls since clean() left behind; afterwards the slot has none of it.
+  // The answers of the calls since clean(); taking them empties the slot.
   struct Answer {
     std::vector<Action> actions;
     std::string failure, note;
@@ -98,19 +98,19 @@ class CallSlot {
     std::uint32_t children = 0;
   };
   Answer take_answer();
-  // Waits for complete(); AGENTD_E_DEADLINE or AGENTD_E_CANCELLED when it does not come in time. A cancel word
-  // that nobody signals is seen within kSlice.
+  // Waits for complete(); AGENTD_E_DEADLINE or AGENTD_E_CANCELLED if it does not come in time. A cancel word that is
+  // set without a signal is noticed within kSlice.
   agentd_status wait_completed(std::uint64_t now_ns);
   static constexpr std::chrono::milliseconds kSlice{10};
-  // The call is over, whatever its threads still say. True when the watchdog has told it that its deadline had
-  // passed; the cancel word is free again. `clock` is that of the deadlines.
+  // Ends the call, whatever its threads still do. True if the watchdog had set its cancel word, which is then cleared.
+  // `clock` is that of the deadlines.
   bool end_call(const Clock& clock);
-  // True when the last wait_completed() gave the call up: the plugin still works on it.
+  // True if the last wait_completed() gave the call up: the plugin still works on it.
   bool gave_up() const { return gave_up_; }
 
-  // Another record after a call that was given up.
+  // A different record after a call was given up.
   agentd_live& live() { return *live_; }
-  // For who is inside the call; null for a scope, and outside of every call.
+  // Used within the call; null for a scope, and outside of calls.
   const Dispatch* dispatch() const { return dispatch_; }
   std::uint32_t event() const { return event_.load(std::memory_order_relaxed); }  // 0 = a scope
   agentd_conv conversation() const { return conversation_.load(std::memory_order_relaxed); }
@@ -119,8 +119,8 @@ class CallSlot {
 
   // ---- the watchdog
 
-  // The running call, if its deadline passes before `soon_ns`; its owner then takes the slow way when it
-  // returns. nullopt = no call runs, or it has time.
+  // The running call, if its deadline is before `soon_ns`; its owner then takes the slow path when it returns. nullopt
+  // = no call runs, or it has time.
   std::optional<std::uint64_t> about_to_expire(std::uint64_t soon_ns);
   // Sets the cancel word if that call still runs and its deadline has passed.
   void expire(std::uint64_t call, std::uint64_t now_ns);
@@ -130,42 +130,40 @@ class CallSlot {
   bool emit(agentd_token token, Action action);
   bool fail(agentd_token token, agentd_status status, std::string text);
   bool complete(agentd_token token, agentd_status status);
-  // Why a hook was not asked, or what it was warned of: for traces, without effect. One sentence; several
-  // are joined.
+  // Records why a hook was not called, or a warning: only for traces. One sentence; several are joined.
   bool note(agentd_token token, std::string_view text);
-  // For hooks of the host's own kinds, which then return AGENTD_OK: it was not asked at all, and why.
+  // For the host's own kinds of hooks, which then return AGENTD_OK: records that the hook was not called, and why.
   bool skip(agentd_token token, std::string_view why);
-  // Processes that outlived the call's program, and were ended.
+  // Counts processes that outlived the call's program and were killed.
   bool count_children(agentd_token token, std::uint32_t children);
   void* allocate(agentd_token token, std::size_t bytes, std::size_t align);
-  // The host itself works for the call from one to the other; several may do so at once. The deadline stands still
-  // while at least one does: it reads as none, and afterwards is as far away as it was. One that has passed already
-  // is not moved.
+  // Mark the time in which the host itself works for the call; several may overlap. The deadline is suspended while at
+  // least one is open: it reads as none, and is as far away as before afterwards. A deadline that has passed is not
+  // moved.
   void begin_host_time(agentd_token token, std::uint64_t now_ns);
   void end_host_time(agentd_token token, std::uint64_t now_ns);
-  // Copies into the call's memory; the same text when it is empty.
+  // Copies into the call's memory; an empty text is returned as is.
   agentd_str copy(agentd_token token, std::string_view text);
   bool is_current(agentd_token token) const {
     return (token >> kIndexBits) == generation() && (token & ((1u << kIndexBits) - 1)) == index_;
   }
 
-  // The token that a CancelBinding bound.
+  // The token bound by a CancelBinding.
   CancelToken cancel_token() {
     const std::lock_guard lock(mutex_);
     return cancel_.value_or(CancelToken());
   }
-  // For host services that wait on behalf of the call: that of a ServiceBinding, else the same.
+  // For host services that wait on behalf of the call: the token of a ServiceBinding, or else the same.
   CancelToken service_cancel() {
     const std::lock_guard lock(mutex_);
     return service_cancel_ ? *service_cancel_ : cancel_.value_or(CancelToken());
   }
 
-  // The payload of the running call as JSON (payload_json.h), with or without the history; the input of a tool's
-  // call. Made by the first
-  // who asks and kept for the calls of the same dispatch until a rewrite changes it. Null outside a dispatch.
+  // The payload of the running call as JSON (payload_json.h), with or without the history; for a tool's call its input.
+  // Made on first use and kept for the calls of the same dispatch until a rewrite changes it. Null outside a dispatch.
   std::shared_ptr<const std::string> payload_text(bool messages);
   void forget_payload_text();
-  // Takes over what another slot of the same dispatch has made.
+  // Shares the text that another slot of the same dispatch has made.
   void share_payload_text(CallSlot& from);
 
  private:
@@ -221,7 +219,7 @@ class SlotSource {
   virtual void release(CallSlot* slot) = 0;
 };
 
-// A slot for as long as this lives.
+// Holds a slot during its lifetime.
 class SlotLease {
  public:
   explicit SlotLease(SlotSource& source) : source_(&source), slot_(source.acquire()) {}
@@ -238,7 +236,7 @@ class SlotLease {
   CallSlot* slot_;
 };
 
-// The slot's cancel word follows `cancel` while this lives.
+// The slot's cancel word follows `cancel` during its lifetime.
 class CancelBinding {
  public:
   CancelBinding(CallSlot& slot, CancelToken cancel) : slot_(slot), cancel_(std::move(cancel)) {
@@ -257,7 +255,7 @@ class CancelBinding {
   CancelToken cancel_;
 };
 
-// What services do for the slot's call can be ended while this lives, and the call goes on.
+// During its lifetime the services of the slot's call can be cancelled without cancelling the call.
 class ServiceBinding {
  public:
   explicit ServiceBinding(CallSlot& slot) : slot_(slot), cancel_(slot.cancel_token().child()) {
