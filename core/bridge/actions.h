@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// actions.h - deep copies across the border: from a plugin's records to values, and back into a call's
-// memory. Every length is taken once, every record is read by its own size.
+// actions.h - deep copies between a plugin's records and values, in both directions. Every length is read once, every
+// record by its own size.
 //
 // Threading: pure functions.
 
@@ -13,13 +13,13 @@
 
 namespace agentd {
 
-// Copies an action out of a plugin's memory. kInvalid: a size, list or kind that cannot be.
+// Copies an action out of a plugin's memory. kInvalid: an impossible size, list or kind.
 Result<Action> copy_action(const agentd_action* from);
-// Messages of a plugin's list; kInvalid for an impossible stride, role or block.
+// Copies the messages of a plugin's list; kInvalid for an impossible stride, role or block.
 Result<std::vector<Message>> copy_messages(const agentd_list& from);
 Result<std::vector<Block>> copy_blocks(const agentd_list& from);
 
-// A growable record as this side knows it: shorter ones are zero-filled, longer ones cut.
+// A growable record in this side's size: shorter ones are zero-filled, longer ones cut.
 template <typename T>
 T normalised(const T* from) {
   T out{};

@@ -27,8 +27,8 @@ constexpr std::uint16_t kKnownFlags =
     AGENTD_HOOK_OPTIONAL | AGENTD_HOOK_OBSERVES | AGENTD_HOOK_GATES | AGENTD_HOOK_REDACTS;
 constexpr std::uint64_t kKnownWants = AGENTD_WANTS_MESSAGES;
 
-// A plugin linked with -Ofast turns denormals off for the thread that loads it: everybody else's
-// arithmetic must stay as it was.
+// A plugin linked with -Ofast turns denormals off for the thread that loads it; everyone else's arithmetic must not
+// change.
 class FloatingPointGuard {
  public:
 #if defined(__SSE__)
@@ -42,13 +42,12 @@ class FloatingPointGuard {
 
 struct LoadedModule {
   boost::dll::shared_library library;
-  // Kept open: glibc finds a library that is loaded by its name, and /proc/self/fd/7 must never come to
-  // name another one.
+  // Kept open: glibc identifies a loaded library by its name, so /proc/self/fd/7 must never name another one.
   UniqueFd fd;
 };
 
-// Keeps the module for the life of the process. The list is leaked on purpose: its destructor would
-// unmap code that other threads and exit handlers may still run.
+// Keeps the module for the life of the process. The list is leaked on purpose: its destructor would unmap code that
+// other threads and exit handlers may still run.
 const LoadedModule& keep(LoadedModule module) {
   static std::mutex mutex;
   static auto* const modules = new std::vector<std::unique_ptr<LoadedModule>>();
@@ -57,8 +56,8 @@ const LoadedModule& keep(LoadedModule module) {
   return *modules->back();
 }
 
-// What the dynamic linker said, out of what the library made of it: "...: load() failed (dlerror system
-// message: /proc/self/fd/5: undefined symbol: x): Bad file descriptor". There is no bad descriptor.
+// Extracts the dynamic linker's message from the library's: "...: load() failed (dlerror system message:
+// /proc/self/fd/5: undefined symbol: x): Bad file descriptor". There is no bad descriptor.
 std::string linker_message(std::string what, const std::string& path) {
   constexpr std::string_view kBefore = "(dlerror system message: ";
   const std::size_t start = what.find(kBefore);
@@ -71,7 +70,7 @@ std::string linker_message(std::string what, const std::string& path) {
   return one_line(what, 1000);
 }
 
-// The only place where Boost.DLL is called, and where it may throw.
+// The only place that calls Boost.DLL, which may throw.
 Result<LoadedModule> load(UniqueFd fd, const std::string& path) {
   try {
     const FloatingPointGuard guard;
@@ -101,7 +100,7 @@ std::string abi_text(std::uint32_t abi) { return std::to_string(abi >> 16) + "."
 
 Error invalid(std::string message) { return {Code::kInvalid, std::move(message)}; }
 
-// A text in the plugin's static storage.
+// Reads a text in the plugin's static storage.
 bool read_text(const agentd_str& from, std::string& out) {
   if (from.ptr == nullptr || from.len == 0 || from.len > kTextBytesMax) return false;
   out.assign(from.ptr, from.len);
@@ -116,26 +115,26 @@ Result<const agentd_plugin*> negotiate(ModuleEntry entry, std::uint32_t flags) {
   io.host_abi_max = AGENTD_ABI_NEWEST;
   const agentd_status status = entry.call(&io);
   if (io.magic != AGENTD_MAGIC && (status == AGENTD_OK || io.magic != 0))
-    return invalid("is not a hook of agentd: its entry answered with the magic number " + std::to_string(io.magic) +
+    return invalid("is not an agentd hook: its entry returned the magic number " + std::to_string(io.magic) +
                    "; rebuild it with hook_abi.h");
   if (status != AGENTD_OK) {
     std::string why = "it gave no reason (status " + std::to_string(status) + ")";
     if (io.error.ptr != nullptr && io.error.len != 0)
       why = one_line({io.error.ptr, std::min<std::size_t>(io.error.len, 1000)}, 1000);
-    return invalid("declined to be loaded: " + why);
+    return invalid("refuses to load: " + why);
   }
   if ((io.abi >> 16) != AGENTD_ABI_MAJOR)
     return invalid("is built for hook ABI " + abi_text(io.abi) + ", this agentd has " + abi_text(AGENTD_ABI_NEWEST) +
                    ": rebuild the hook with this agentd's headers");
-  if (io.plugin == nullptr) return invalid("handed out no plugin record: its entry must set io->plugin");
+  if (io.plugin == nullptr) return invalid("returned no plugin record: its entry must set io->plugin");
   return io.plugin;
 }
 
-// Empty when the host knows everything that the row asks for.
+// Empty if the host knows everything that the row uses.
 std::string unknown_part(const agentd_hook& row) {
   if (find_event(row.event) == nullptr) return "the event " + std::to_string(row.event);
   if ((row.flags & ~kKnownFlags) != 0) return "the row flags " + std::to_string(row.flags);
-  if ((row.wants & ~kKnownWants) != 0) return "what it wants of event " + std::to_string(row.event);
+  if ((row.wants & ~kKnownWants) != 0) return "the wants of event " + std::to_string(row.event);
   return "";
 }
 

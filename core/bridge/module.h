@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// module.h - a shared library in this process, and the plugin record that it hands out.
+// module.h - loads a shared library into this process and reads its plugin record.
 //
-// A module that was loaded stays: its handle goes into a list that is never destroyed, because threads,
-// thread-locals and exit handlers of a plugin outlive every moment at which unmapping would be safe.
+// A loaded module is never unloaded: its handle is in a list that is not destroyed, because threads, thread-locals and
+// exit handlers of a plugin outlive every moment at which unmapping would be safe.
 //
 // Threading: open_module() is thread-safe; values otherwise.
 
@@ -22,16 +22,16 @@ struct ModuleEntry {
   agentd_entry call = nullptr;
 };
 
-// Maps the module at `path`, which keeps its name for as long as `fd` is open, and finds its entry.
-// kInvalid: the message ends the sentence "FILE ...".
+// Maps the module at `path`, which stays valid as long as `fd` is open, and finds its entry. kInvalid: the message
+// completes the sentence "FILE ...".
 Result<ModuleEntry> open_module(UniqueFd fd, const std::string& path);
 
-// What an entry handed out, checked and normalised.
+// An entry's plugin record, checked and normalised.
 struct PluginRecord {
   agentd_plugin plugin{};
   std::string id, version;
   std::vector<agentd_hook> rows;
-  std::vector<std::string> notes;  // rows that were skipped, and why
+  std::vector<std::string> notes;  // skipped rows, and why
 };
 
 // Negotiates with the entry and reads its record; `flags` are AGENTD_NEGOTIATE_. kInvalid as above.

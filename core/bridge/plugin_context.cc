@@ -51,7 +51,7 @@ uint32_t AGENTD_CALL core_event_id(const agentd_core*, agentd_str name) noexcept
   return event == nullptr ? 0 : event->id;
 }
 
-// What may be emitted in a control call, which is no event of the table.
+// The actions of control calls, which are not in the table of events.
 bool legal_in_control(std::uint32_t event, std::uint32_t kind) {
   if (event == AGENTD_EVENT_SAVE_STATE) return kind == AGENTD_ACT_STATE;
   return event == AGENTD_EVENT_TOOL_INVOKE && (kind == AGENTD_ACT_TOOL_OUTPUT || kind == AGENTD_ACT_TOOL_RESULT);
@@ -62,7 +62,7 @@ agentd_status AGENTD_CALL core_emit(const agentd_core* core, agentd_token token,
   CallSlot* const slot = state.find(token);
   if (slot == nullptr) return AGENTD_E_NOT_FOUND;
   const std::uint32_t during = slot->event();
-  if (during == 0) return AGENTD_E_UNSUPPORTED;  // a scope: no event is waiting for an answer
+  if (during == 0) return AGENTD_E_UNSUPPORTED;  // a scope: no event waits for an answer
   auto copied = copy_action(action);
   if (!copied) {
     state.log.write(LogLevel::kWarning, state.identity.name, copied.error().message);
@@ -79,7 +79,7 @@ agentd_status AGENTD_CALL core_emit(const agentd_core* core, agentd_token token,
   return slot->emit(token, std::move(*copied)) ? AGENTD_OK : AGENTD_E_NOT_FOUND;
 }
 
-// No hook needs more in one piece; beyond it a wrong length would take the machine's memory.
+// No hook needs more in one piece; beyond it a wrong length would use up the machine's memory.
 constexpr std::size_t kArenaBytesMax = std::size_t{1} << 30;
 
 void* AGENTD_CALL core_arena(const agentd_core* core, agentd_token token, size_t bytes, size_t align) noexcept {
@@ -126,7 +126,7 @@ uint64_t AGENTD_CALL core_now_ns(const agentd_core* core) noexcept {
 
 bool is_path(JsonView property) { return property["format"].string_or("") == "path"; }
 
-// `schema` without the members named "format" of the properties that say "path".
+// Writes `schema` without the "format" members of properties that are paths.
 void write_without_path_formats(JsonWriter& out, JsonView schema) {
   out.begin_object();
   for (std::size_t i = 0; i < schema.size(); ++i) {
@@ -154,8 +154,8 @@ void write_without_path_formats(JsonWriter& out, JsonView schema) {
   out.end_object();
 }
 
-// The properties with "format": "path". That word is for agentd: providers know a fixed list of formats
-// and some refuse others, so it is taken out of the text that goes to the model.
+// The properties with "format": "path". That format is for agentd: providers know a fixed list of formats and some
+// refuse others, so it is removed from the model's text.
 std::vector<std::string> take_path_keys(JsonView schema, std::string& text) {
   std::vector<std::string> keys;
   const JsonView properties = schema["properties"];
@@ -168,7 +168,7 @@ std::vector<std::string> take_path_keys(JsonView schema, std::string& text) {
   return keys;
 }
 
-// As every provider takes it: a request with one other name is refused whole.
+// The names that every provider accepts: one invalid name makes them refuse the complete request.
 bool is_tool_name(std::string_view name) {
   constexpr std::size_t kMost = 64;
   const auto is_letter = [](char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_'; };
@@ -194,9 +194,9 @@ Result<PluginTool> copy_tool(const agentd_tool* raw, const std::string& origin) 
   if (out.tool.name.empty() || out.tool.name.size() > 64 || from.fn == nullptr)
     return Error{Code::kInvalid, "a tool needs a name of 1 to 64 bytes and a function"};
   if (!is_tool_name(out.tool.name))
-    return Error{Code::kInvalid, "the name of the tool " + one_line(out.tool.name, 80) +
-                                     " is taken by no provider: it has letters, digits, '_' and '-', and begins "
-                                     "with a letter or '_'"};
+    return Error{Code::kInvalid,
+                 "the name of the tool " + one_line(out.tool.name, 80) +
+                     " is not accepted by providers: use letters, digits, '_' and '-', beginning with a letter or '_'"};
   const std::size_t texts =
       view_of(from.title).size() + view_of(from.description).size() + view_of(from.input_schema_json).size();
   if (texts > kToolTextsMax)
@@ -204,7 +204,7 @@ Result<PluginTool> copy_tool(const agentd_tool* raw, const std::string& origin) 
                                          std::to_string(kToolTextsMax) + " bytes"};
   auto schema = JsonDocument::parse(out.tool.input_schema_json);
   if (!schema || !schema->root().is_object())
-    return Error{Code::kInvalid, "the input schema of the tool " + out.tool.name + " is no JSON object"};
+    return Error{Code::kInvalid, "the input schema of the tool " + out.tool.name + " is not a JSON object"};
   out.tool.path_keys = take_path_keys(schema->root(), out.tool.input_schema_json);
   return out;
 }
@@ -237,8 +237,8 @@ agentd_status AGENTD_CALL tools_remove(const agentd_tools* table, agentd_token, 
 
 // ---- agentd.json/1 and agentd.field/1
 
-// The payload's JSON, made once for all hooks of a dispatch and alive until the call returns: of a tool's call
-// its input. Null when there is no event.
+// The payload's JSON, made once for all hooks of a dispatch and alive until the call returns; for a tool's call its
+// input. Null if there is no event.
 const std::string* json_of(State& state, agentd_token token) {
   CallSlot* const slot = state.find(token);
   if (slot == nullptr || slot->dispatch() == nullptr) return nullptr;
@@ -273,7 +273,7 @@ uint32_t AGENTD_CALL field_key(const agentd_field* table, agentd_str path) noexc
   if (tell)
     state.log.write(
         LogLevel::kWarning, state.identity.name,
-        "it asked for keys of more than " + std::to_string(kFieldKeysMax) + " fields: further ones get none");
+        "it requested keys for more than " + std::to_string(kFieldKeysMax) + " fields: further ones are refused");
   return 0;
 }
 
@@ -406,7 +406,7 @@ agentd_status run_call(State& state, CallSlot& slot, const Dispatch& dispatch,
 
 Error call_error(agentd_status status, std::string failure, const std::string& name) {
   if (status == AGENTD_E_DEADLINE && failure.empty()) failure = "it did not answer before its deadline";
-  if (failure.empty()) failure = "it answered with status " + std::to_string(status);
+  if (failure.empty()) failure = "it returned the status " + std::to_string(status);
   const Code code = status == AGENTD_E_CANCELLED   ? Code::kCancelled
                     : status == AGENTD_E_DEADLINE  ? Code::kUnavailable
                     : status == AGENTD_E_DENIED    ? Code::kDenied

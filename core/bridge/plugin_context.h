@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// plugin_context.h - the C tables that one plugin instance sees: core, services, tools, json, field, tasks.
+// plugin_context.h - the C tables of one plugin instance: core, services, tools, json, field, tasks.
 //
-// The pointer to the core table is the identity of the instance: there is no global table, and two hosts
-// can live in one process. Everything that a plugin emits is copied here, everything that it is given
-// lives in the memory of its token.
+// The pointer to the core table identifies the instance: there is no global table, so one process can have two hosts.
+// Everything that a plugin emits is copied here; everything that it gets is in the memory of its token.
 //
 // Threading: the tables may be called from any thread.
 
@@ -32,17 +31,17 @@
 
 namespace agentd {
 
-// What a plugin may reach; the manifest asks, the user grants.
+// A plugin's grants: the manifest asks, the user grants.
 struct Grants {
   bool compactor = false, threads = false, store = false;
-  std::set<std::string> interfaces;  // ids that query() answers: "agentd.tools/1", ...
+  std::set<std::string> interfaces;  // ids for query(): "agentd.tools/1", ...
 };
 
 struct PluginIdentity {
-  std::string id, version, name, bytes_digest;  // name: "auto_compact", as in hooks.NAME of the config
+  std::string id, version, name, bytes_digest;  // name: "auto_compact", as in the config's hooks.NAME
 };
 
-// A tool that a plugin added.
+// A tool added by a plugin.
 struct PluginTool {
   Tool tool;
   agentd_fn fn = nullptr;
@@ -58,7 +57,7 @@ class PluginContext {
   PluginContext(const PluginContext&) = delete;
   PluginContext& operator=(const PluginContext&) = delete;
 
-  // Offers an interface of the host's own under `id`, if it is granted. `table` begins with its size.
+  // Offers one of the host's own interfaces under `id`, if granted. `table` begins with its size.
   void offer(std::string id, const void* table);
 
   const PluginIdentity& identity() const;
@@ -66,20 +65,20 @@ class PluginContext {
   const agentd_core* core() const;
   const agentd_services* services() const;
   std::vector<PluginTool> tools() const;
-  // Set to make every entry of the plugin be skipped from now on.
+  // Set to skip every entry of the plugin from now on.
   const std::shared_ptr<std::atomic<std::uint32_t>>& stopped() const;
 
-  // A control call (CREATE, DESTROY, SAVE_STATE, LOAD_STATE): runs `fn` in a slot of its own. The text
-  // of fail() becomes the error; actions that it emitted are returned.
+  // A control call (CREATE, DESTROY, SAVE_STATE, LOAD_STATE): runs `fn` in a slot of its own. The text of fail()
+  // becomes the error; the emitted actions are returned.
   Result<std::vector<Action>> control(std::uint32_t event, const void* payload, Deadline deadline,
                                       const std::function<agentd_status(const agentd_call*)>& fn);
 
-  // Ends the plugin's tasks, before destroy(): none can be started any more. The names of those that did not end
-  // within `grace`: the instance must be abandoned then.
+  // Ends the plugin's tasks before destroy(); no more can be started. Returns the names of those that did not end
+  // within `grace`: then the instance must be abandoned.
   std::vector<std::string> stop_tasks(Milliseconds grace);
-  // True when a call was given up that the plugin still works on: it must be abandoned, too.
+  // True if a call was given up on which the plugin still works: then it must be abandoned too.
   bool gave_up() const;
-  // Leaks the context of an instance of which a thread goes on: its tables answer that they are cancelled.
+  // Leaks the context of an instance with a running thread; its tables return that they are cancelled.
   static void abandon(std::unique_ptr<PluginContext> context);
 
   // Runs one of the plugin's tools and waits for its result.

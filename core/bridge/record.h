@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// record.h - a growable record of a plugin as this host knows it.
+// record.h - reads a plugin's growable record in this host's size.
 //
-// Garbage must not look newer: a size that no release can have is refused. A shorter record is filled
-// with zeros, a longer one is accepted when what this host does not know is zero.
+// Garbage must not be taken for a newer record: an impossible size is refused. A shorter record is filled with zeros; a
+// longer one is accepted if the unknown part is zero.
 //
 // Threading: pure functions.
 
@@ -19,9 +19,9 @@ namespace agentd {
 
 constexpr std::uint32_t kRecordBytesMax = 4096;
 
-// kInvalid: the size cannot be; kConflict: the record uses what only a newer agentd knows. `first_bytes`
-// is the size in the first release, `what` names the record: "its plugin record".
-// REQUIRES: `from` is readable for the bytes that it claims, up to kRecordBytesMax.
+// kInvalid: impossible size; kConflict: the record uses fields of a newer agentd. `first_bytes` is the size in the
+// first release, `what` names the record: "its plugin record". REQUIRES: `from` is readable for the bytes that it
+// claims, up to kRecordBytesMax.
 template <typename Record>
 Result<Record> normalise(const void* from, std::size_t first_bytes, std::string_view what) {
   std::uint32_t size = 0;

@@ -26,7 +26,7 @@ struct TasksTable {
   TaskPool::State* state;
 };
 
-// The system shows 15 bytes; a character is not cut in two.
+// The system shows 15 bytes; a character is not split.
 std::string shown_name(std::string_view name) {
   std::string text = one_line(to_utf8(name), 64);
   std::size_t end = std::min<std::size_t>(text.size(), 15);
@@ -51,7 +51,7 @@ struct TaskPool::State {
   agentd_status start(std::string name, agentd_task_fn fn, void* context, std::uint64_t* out);
   agentd_status stop(std::uint64_t id);
   std::vector<std::string> stop_all(Milliseconds grace);
-  // Lets the threads that are left go on by themselves.
+  // Detaches the remaining threads.
   void let_go();
 
   TasksTable table;
@@ -59,7 +59,7 @@ struct TaskPool::State {
 
   std::mutex mutex;
   std::condition_variable changed;
-  std::vector<std::shared_ptr<Task>> tasks;  // that were not joined yet; guarded by mutex
+  std::vector<std::shared_ptr<Task>> tasks;  // not joined yet; guarded by mutex
   std::uint64_t last_id = 0;                 // guarded by mutex
   std::size_t running = 0;                   // guarded by mutex
   bool refusing = false;                     // guarded by mutex
@@ -86,7 +86,7 @@ agentd_status AGENTD_CALL tasks_stop(const agentd_tasks* table, uint64_t task) n
 }
 
 void cancel(agentd_live& live, std::uint32_t reason) {
-  std::uint32_t none = 0;  // the first reason stays
+  std::uint32_t none = 0;  // the first reason is kept
   std::atomic_ref(live.cancel).compare_exchange_strong(none, reason);
 }
 
@@ -117,12 +117,12 @@ agentd_status TaskPool::State::start(std::string name, agentd_task_fn fn, void* 
   task->id = last_id + 1;
   task->name = std::move(name);
   tasks.push_back(task);
-  // Before the thread runs, which may use it at once.
+  // Set before the thread runs, which may use it immediately.
   *out = task->id;
   try {
     const SignalsBlocked blocked;
     task->thread = std::thread(run, self.lock(), task, fn, context);
-  } catch (const std::exception&) {  // no thread, or no memory for one
+  } catch (const std::exception&) {  // no thread could be made, or no memory for one
     tasks.pop_back();
     *out = 0;
     return AGENTD_E_NOMEM;
@@ -141,14 +141,14 @@ agentd_status TaskPool::State::stop(std::uint64_t id) {
   const std::shared_ptr<Task> task = *found;
   if (task->thread_id == std::this_thread::get_id()) return AGENTD_E_THREAD;
   cancel(task->live, AGENTD_CANCEL_USER);
-  // Another who stops it may be the one who joins it.
+  // Another caller that stops it may be the one that joins it.
   changed.wait(lock, [&] { return task->ended || std::none_of(tasks.begin(), tasks.end(), is_it); });
   join_ended(lock);
   changed.wait(lock, [&] { return std::none_of(tasks.begin(), tasks.end(), is_it); });
   return AGENTD_OK;
 }
 
-// The thread-locals of the plugin are gone too when it returns.
+// When it returns, the plugin's thread-locals are gone too.
 void TaskPool::State::join_ended(std::unique_lock<std::mutex>& lock) {
   std::vector<std::pair<std::uint64_t, std::thread>> over;
   for (const auto& task : tasks)
@@ -171,7 +171,7 @@ std::vector<std::string> TaskPool::State::stop_all(Milliseconds grace) {
   std::vector<std::string> left;
   for (const auto& task : tasks)
     if (!task->ended) left.push_back(task->name);
-  // Those whose thread somebody else is joining just now are over in a moment.
+  // Threads that another caller is joining end in a moment.
   if (left.empty()) changed.wait(lock, [this] { return tasks.empty(); });
   return left;
 }

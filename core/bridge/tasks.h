@@ -19,17 +19,16 @@ namespace agentd {
 class TaskPool {
  public:
   TaskPool();
-  // Threads that stop_all() left behind go on: what they use of the pool is freed by the last of
-  // them.
+  // Threads left behind by stop_all() continue; the last of them frees what they use of the pool.
   ~TaskPool();
   TaskPool(const TaskPool&) = delete;
   TaskPool& operator=(const TaskPool&) = delete;
 
   const agentd_tasks* table() const;
-  // Sets every cancel word (AGENTD_CANCEL_SHUTDOWN), waits, and refuses new tasks from now on.
-  // Returns the names of those that did not end within `grace`.
+  // Sets every cancel word (AGENTD_CANCEL_SHUTDOWN), waits, and refuses new tasks from now on. Returns the names of
+  // tasks that did not end within `grace`.
   std::vector<std::string> stop_all(Milliseconds grace);
-  // Nobody will wait for those that are left: their threads go on by themselves.
+  // Detaches the remaining threads: nothing joins them.
   void let_go();
 
   struct State;

@@ -16,8 +16,7 @@ namespace agentd {
 
 namespace {
 
-// A deadline is looked for this long before it passes; a program that waits for nothing is woken
-// seldom.
+// The watchdog looks for a deadline this long before it passes; without deadlines it rarely wakes.
 constexpr Milliseconds kTick{10}, kIdle{100};
 
 }  // namespace
@@ -34,7 +33,7 @@ struct TokenTable::Watchdog {
   }
 
   void run();
-  // Tells those that were seen at the last look and still run; returns those that are seen now.
+  // Notifies the calls seen at the last look that still run; returns those seen now.
   using Seen = std::vector<std::pair<CallSlot*, std::uint64_t>>;
   Seen look(const Seen& before) const;
 
@@ -62,7 +61,7 @@ void TokenTable::Watchdog::run() {
   std::unique_lock lock(mutex);
   while (!changed.wait_for(lock, seen.empty() ? kIdle : kTick, [this] { return ends; })) {
     lock.unlock();
-    // Without memory for a list nothing expires at this look.
+    // If memory is short, nothing expires at this look.
     Seen now;
     (void)thrown_by([&] { now = look(seen); });
     seen = std::move(now);
@@ -84,8 +83,7 @@ std::vector<CallSlot*> TokenTable::slots() const {
   return out;
 }
 
-// A slot that is still lent belongs to an instance that was abandoned, one of whose threads may yet
-// read it.
+// A slot that is still lent belongs to an abandoned instance, one of whose threads may still read it.
 TokenTable::~TokenTable() {
   watchdog_.reset();
   for (auto& slot : slots_)
@@ -96,7 +94,7 @@ TokenTable::~TokenTable() {
 CallSlot* TokenTable::acquire() {
   const std::lock_guard lock(mutex_);
   if (free_.empty()) {
-    // Index 0 is never lent, so that no token is 0.
+    // Index 0 is never lent, so no token is 0.
     const std::size_t index = slots_.size() + 1;
     AGENTD_ASSERT(index < (1u << CallSlot::kIndexBits));
     slots_.push_back(std::make_unique<CallSlot>(static_cast<std::uint32_t>(index)));

@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// token_table.h - from the tokens that plugins hold to the slots of running calls.
+// token_table.h - maps plugins' tokens to the slots of running calls.
 //
-// A token is 40 bits of generation and 24 of index; a stale one finds nothing. Slots are made once
-// and lent again: a slot's index is its own for ever. The watchdog is a thread that looks at all of
-// them; the calls themselves do nothing for it.
+// A token is 40 bits of generation and 24 of index; a stale one finds nothing. Slots are made once and lent again; a
+// slot keeps its index. The watchdog is a thread that watches all of them, at no cost for the calls.
 //
 // Threading: thread-safe.
 
@@ -25,11 +24,10 @@ class TokenTable final : public SlotSource {
   ~TokenTable() override;
   CallSlot* acquire() override;
   void release(CallSlot* slot) override;
-  // The slot whose current token this is; null when it is stale or foreign.
+  // The slot whose current token this is; null if the token is stale or foreign.
   CallSlot* find(agentd_token token) const;
-  // From now on a call whose function is still running at its deadline gets its cancel word set,
-  // within 10 to 20 ms (a call of less than 100 ms: within 120). Nothing happens a second time.
-  // `clock` outlives the table.
+  // From now on a call whose function still runs at its deadline gets its cancel word set, within 10 to 20 ms (a call
+  // of less than 100 ms: within 120). Later calls have no effect. `clock` outlives the table.
   void watch(const Clock& clock);
 
  private:
