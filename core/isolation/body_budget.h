@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// body_budget.h - how many bytes of bodies the workers of one plugin may have on their way to their
-// host.
+// body_budget.h - limits the bytes of bodies that the workers of one plugin have in transit to their host.
 //
 // Threading: BodyBudget is thread-safe; a BodyShare belongs to the thread that receives.
 
@@ -14,10 +13,10 @@ namespace agentd {
 
 class BodyBudget {
  public:
-  // Two of the largest bodies that a lane carries.
+  // Twice the largest body of a lane.
   static constexpr std::uint64_t kBytesMax = 130ull << 20;
 
-  // False when there is no room for it.
+  // False if the limit is reached.
   bool take(std::uint64_t bytes) {
     std::uint64_t used = used_.load();
     do {
@@ -31,7 +30,7 @@ class BodyBudget {
   std::atomic<std::uint64_t> used_{0};
 };
 
-// What the one body that a thread receives has of it.
+// One receiving thread's share of it, for one body.
 class BodyShare {
  public:
   explicit BodyShare(std::shared_ptr<BodyBudget> budget) : budget_(std::move(budget)) {}
@@ -39,7 +38,7 @@ class BodyShare {
   BodyShare(const BodyShare&) = delete;
   BodyShare& operator=(const BodyShare&) = delete;
 
-  // For the next body, in the place of the one before.
+  // Reserves for the next body, replacing the one before.
   bool take(std::uint64_t bytes) {
     give_back();
     if (!budget_->take(bytes)) return false;

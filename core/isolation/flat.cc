@@ -29,19 +29,19 @@ Error broken(const Shape& shape, const char* what) { return {Code::kInvalid, std
 
 Result<void> check_list(const Shape& of, const agentd_list& list) {
   if (list.count == 0) return {};
-  if (list.first == nullptr) return broken(of, "comes as a list without memory");
+  if (list.first == nullptr) return broken(of, "has a list without memory");
   const std::uint32_t least = of.sized ? 8 : of.bytes;
   if (list.stride < least || list.stride > kCrossingRecordMax)
-    return broken(of, "comes as a list with an impossible stride");
+    return broken(of, "has a list with an impossible stride");
   return {};
 }
 
 Result<void> check_text(const Shape& where, const agentd_str& text) {
-  if (text.ptr == nullptr && text.len != 0) return broken(where, "has a text without memory that has a length");
+  if (text.ptr == nullptr && text.len != 0) return broken(where, "has a text without memory");
   return {};
 }
 
-Error too_deep(const Shape& shape) { return broken(shape, "lies too deep in other records"); }
+Error too_deep(const Shape& shape) { return broken(shape, "is nested too deeply in other records"); }
 
 namespace {
 
@@ -60,7 +60,7 @@ class Writer {
  private:
   using Member = Shape::Member;
 
-  // Bytes at the end of `out_`, filled up with zeros.
+  // Appends zeroed bytes to `out_`.
   Result<std::size_t> take(const Shape& shape, std::uint64_t bytes) {
     const std::size_t at = out_.size();
     if (bytes > kFlatBytesMax || at - start_ + aligned(bytes) > kFlatBytesMax)
@@ -148,7 +148,7 @@ FlatBytes::FlatBytes(std::string_view bytes) : words_((bytes.size() + 7) / 8), s
 
 namespace {
 
-// Every take() moves on through the bytes, so the work is linear in them whatever they say.
+// Every take() advances through the bytes, so the work is linear, whatever they contain.
 class Reader {
  public:
   explicit Reader(std::span<std::byte> bytes) : bytes_(bytes) {}
@@ -162,7 +162,7 @@ class Reader {
  private:
   using Member = Shape::Member;
 
-  // True when `bytes` bytes at `offset` are what follows; what fills them up must be zero.
+  // True if `bytes` bytes at `offset` come next; padding must be zero.
   bool take(std::uint64_t offset, std::uint64_t bytes) {
     if (offset != next_ || bytes > bytes_.size() - next_) return false;
     const std::uint64_t end = next_ + bytes;
@@ -239,7 +239,7 @@ class Reader {
 Result<void*> relocate(const Shape& shape, std::span<std::byte> bytes) {
   Reader reader(bytes);
   if (!reader.record(shape, 0, 0) || !reader.at_end())
-    return Error{Code::kInvalid, "the bytes are no " + std::string(shape.name)};
+    return Error{Code::kInvalid, "the bytes are not a flat " + std::string(shape.name)};
   return static_cast<void*>(bytes.data());
 }
 

@@ -20,20 +20,20 @@
 
 namespace agentd {
 
-// What a lane says beside the body, as it lies in memory.
+// The fixed part of a lane's message, as in memory.
 struct LaneHead {
   LaneMessage message;
-  std::uint64_t body_bytes = 0;   // of the whole body
-  std::uint64_t piece_bytes = 0;  // of the piece that is here
+  std::uint64_t body_bytes = 0;   // of the complete body
+  std::uint64_t piece_bytes = 0;  // of the present piece
 };
 
-// The turn is a count of moves: even, it is the host's, odd, the worker's. A count tells a turn
-// that came back from one that never went. The highest bit says that the other side has ended.
+// The turn counts moves: even is the host's, odd the worker's. A count distinguishes a turn that came back from one
+// that never left. The highest bit means that the peer has ended.
 struct LaneMemory {
   alignas(64) std::atomic<std::uint32_t> turn;
-  std::array<std::atomic<std::uint32_t>, 2> asleep;  // by side: wake it
+  std::array<std::atomic<std::uint32_t>, 2> asleep;  // by side: the side sleeps and needs a wake
   struct Spins {
-    std::atomic<std::uint32_t> ns;  // what spinning is worth; a hint
+    std::atomic<std::uint32_t> ns;  // how long spinning pays; a hint
     std::atomic<std::uint32_t> count;
   };
   std::array<Spins, 2> spins;  // by side
@@ -45,7 +45,7 @@ struct AnswerHeader {
   std::uint64_t magic;
   std::uint32_t version;
   std::uint32_t call_lanes;
-  alignas(64) std::atomic<std::uint32_t> rings;  // a bit for each service lane
+  alignas(64) std::atomic<std::uint32_t> rings;  // one bit per service lane
   std::atomic<std::uint32_t> listening;
 };
 
@@ -55,13 +55,13 @@ static_assert(std::atomic<std::uint32_t>::is_always_lock_free);
 static_assert(sizeof(LaneHead) % 8 == 0 && sizeof(LaneMessage) == 56);
 constexpr std::uint32_t kClosed = 1u << 31;
 constexpr std::uint32_t kMoves = kClosed - 1;
-constexpr std::uint64_t kSliceNs = 20'000'000;  // between two looks at the cancel word
-// A worker, or a process that it left behind, could undo what wakes us: no sleep on a word that they
-// can touch is longer, and `gone` is looked at, too.
+constexpr std::uint64_t kSliceNs = 20'000'000;  // between two checks of the cancel word
+// A worker, or a process that it left behind, could undo a wake: no sleep on a word that they can change is longer, and
+// `gone` is checked too.
 constexpr std::uint64_t kGoneSliceNs = 1'000'000'000;
-// Between two looks at words on which nobody can sleep at once.
+// Between two looks where several words cannot be slept on together.
 constexpr std::uint64_t kLookNs = 5'000'000;
-// Of a body that has begun, for the next piece and for all of them: a machine may be very busy.
+// For a body that has begun: for the next piece, and for all pieces. The machine may be very busy.
 constexpr std::uint64_t kPieceWaitNs = 10'000'000'000;
 constexpr std::uint64_t kBodyWaitNs = 60'000'000'000;
 constexpr std::array<std::uint32_t, 2> kSpinMaxNs{20'000, 50'000};
@@ -84,8 +84,7 @@ timespec time_of(std::uint64_t ns) {
   return out;
 }
 
-// The word is shared between processes, so neither call says FUTEX_PRIVATE.
-// False when the time has come.
+// The word is shared between processes, so FUTEX_PRIVATE is not used. Returns false when the time is over.
 bool futex_wait(std::atomic<std::uint32_t>& word, std::uint32_t seen, std::uint64_t until_ns) {
   const timespec until = time_of(until_ns);
   return syscall(SYS_futex, &word, FUTEX_WAIT_BITSET, seen, &until, nullptr, FUTEX_BITSET_MATCH_ANY) == 0 ||
@@ -104,7 +103,7 @@ void pause_cpu() {
 #endif
 }
 
-// On one processor the other side cannot move while we spin.
+// With one processor the peer cannot move while this side spins.
 bool may_spin() {
   static const bool several = [] {
     cpu_set_t set;
@@ -124,7 +123,7 @@ bool is_cancelled(const LaneWait& wait) {
   return wait.cancel != nullptr && __atomic_load_n(wait.cancel, __ATOMIC_ACQUIRE) != 0;
 }
 
-// Each word is read once; what is looked at afterwards is private.
+// Each word is read once; later checks use the private copy.
 LaneHead copy_head(const LaneHead& shared) {
   std::array<std::uint64_t, sizeof(LaneHead) / 8> words;
   const auto* const from = reinterpret_cast<const volatile std::uint64_t*>(&shared);
@@ -134,7 +133,7 @@ LaneHead copy_head(const LaneHead& shared) {
   return head;
 }
 
-// Until the turn changes or the time has come; returns the turn.
+// Waits until the turn changes or the time is over; returns the turn.
 std::uint32_t spin(const LaneMemory& lane, std::uint32_t seen, std::uint64_t until_ns) {
   for (std::uint32_t round = 1;; ++round) {
     const std::uint32_t turn = lane.turn.load(std::memory_order_acquire);
@@ -143,10 +142,9 @@ std::uint32_t spin(const LaneMemory& lane, std::uint32_t seen, std::uint64_t unt
   }
 }
 
-// Spins for as long as that was worth it of late. Where every processor has work the other side
-// moves only once we sleep, and spinning is what keeps it waiting: a spin for nothing halves the
-// next one, one that saw the turn come doubles it. Now and then the longest is tried, since times
-// change.
+// Spins for as long as that has recently paid. If every processor is busy, the peer moves only once this side sleeps,
+// so a useless spin halves the next one and a successful one doubles it. Now and then the longest is tried, since
+// conditions change.
 std::uint32_t spin_awhile(LaneMemory& lane, Lane::Side side, std::uint32_t seen) {
   if (!may_spin()) return seen;
   LaneMemory::Spins& spins = lane.spins[index_of(side)];
@@ -159,7 +157,7 @@ std::uint32_t spin_awhile(LaneMemory& lane, Lane::Side side, std::uint32_t seen)
   return turn;
 }
 
-// Sleeps until the turn is no longer `seen`, or somebody or something else wakes us.
+// Sleeps until the turn is no longer `seen`, or until any other wake.
 void sleep_on(LaneMemory& lane, Lane::Side side, std::uint32_t seen, std::uint64_t until_ns) {
   std::atomic<std::uint32_t>& asleep = lane.asleep[index_of(side)];
   asleep.store(1, std::memory_order_seq_cst);
@@ -174,7 +172,7 @@ LaneEnd Lane::wait_turn(const LaneWait& wait) {
   for (bool first = true;; first = false) {
     if (is_turn_of(side_, turn)) return LaneEnd::kMessage;
     if (has_ended(wait)) return LaneEnd::kGone;
-    // Nobody but wake_all() sets it, and `gone` is set before.
+    // Only wake_all() sets it, after `gone`.
     if ((turn & kClosed) != 0) return wait.gone == nullptr ? LaneEnd::kGone : LaneEnd::kBroken;
     if (is_cancelled(wait)) return LaneEnd::kCancelled;
     if (first) {
@@ -204,8 +202,8 @@ std::uint64_t later(std::uint64_t at_ns, std::uint64_t by_ns) {
   return at_ns > Deadline::kNever - by_ns ? Deadline::kNever : at_ns + by_ns;
 }
 
-// The other side is at work on a body: a deadline or a cancel does not stop it half-way at once,
-// since the lane would be of no use afterwards; but it has to get on.
+// The peer is in the middle of a body: a deadline or a cancel does not stop it immediately, since the lane would be
+// unusable afterwards; but it must make progress.
 class BodyWait {
  public:
   explicit BodyWait(const LaneWait& wait) : wait_(wait), until_ns_(later(wait.until_ns, wait.body_grace_ns)) {
@@ -215,7 +213,7 @@ class BodyWait {
   void begin() {
     if (!std::exchange(begun_, true)) until_ns_ = std::min(until_ns_, now_ns() + kBodyWaitNs);
   }
-  // `turn` waits for the other side's piece, or for it to take ours.
+  // `turn` waits for the peer's piece, or for it to take this side's.
   template <typename Turn>
   LaneEnd next(Turn turn) {
     for (;;) {
@@ -253,7 +251,7 @@ LaneEnd Lane::send(const LaneMessage& message, std::string_view body, const Lane
     if (!hand_over()) return LaneEnd::kBroken;
     done += piece;
     if (done == body.size()) return LaneEnd::kMessage;
-    // Who has to take the first piece may be busy elsewhere.
+    // The receiver of the first piece may be busy elsewhere.
     const bool plain = done == piece && !taken.has_limit();
     const LaneEnd end = plain ? wait_turn(wait) : taken.next(turn);
     if (end != LaneEnd::kMessage) return end;
@@ -262,7 +260,7 @@ LaneEnd Lane::send(const LaneMessage& message, std::string_view body, const Lane
   }
 }
 
-// Of a body that is gone.
+// For the body of an earlier message.
 constexpr std::size_t kCapacityKept = 1u << 20;
 
 LaneEnd Lane::receive(LaneMessage& message, std::string& body, const LaneWait& wait) {
@@ -280,7 +278,7 @@ LaneEnd Lane::receive(LaneMessage& message, std::string& body, const LaneWait& w
   BodyWait coming(wait);
   coming.begin();
   for (LaneHead head = first;;) {
-    // The first piece settles what the others have to be.
+    // The first piece determines the others.
     if (head.body_bytes != first.body_bytes || head.message.op != first.message.op ||
         head.piece_bytes != piece_of(first.body_bytes, taken))
       return LaneEnd::kBroken;
@@ -313,7 +311,9 @@ std::size_t region_bytes(std::uint32_t call_lanes) {
 
 AnswerHeader* header_of(void* memory) { return static_cast<AnswerHeader*>(memory); }
 
-Error no_region(const char* why) { return {Code::kInvalid, std::string("the descriptor is no answer region: ") + why}; }
+Error no_region(const char* why) {
+  return {Code::kInvalid, std::string("the descriptor is not an answer region: ") + why};
+}
 
 }  // namespace
 
@@ -333,9 +333,9 @@ Result<std::unique_ptr<AnswerRegion>> AnswerRegion::create(std::uint32_t call_la
   for (std::uint32_t i = 0; i < call_lanes + kServiceLanes; ++i) {
     auto* const lane = region->lane(i);
     new (lane) LaneMemory;
-    // Who begins: the host in a call lane, the worker in a service lane.
+    // The first turn is the host's in a call lane, the worker's in a service lane.
     lane->turn.store(i < call_lanes ? 0 : 1);
-    // A worker that is asked once would spin for nothing at each turn of its start.
+    // A worker that is called only once would spin in vain at each turn of its start.
     for (LaneMemory::Spins& spins : lane->spins) spins.count.store(1);
   }
   auto* const header = new (memory) AnswerHeader{};
@@ -418,7 +418,7 @@ void AnswerRegion::raise(std::atomic<std::uint32_t>& alarm) {
 
 void AnswerRegion::wake_all() {
   for (std::uint32_t i = 0; i < call_lanes_ + kServiceLanes; ++i) {
-    // The bit makes a sleep that is about to begin fail, so that no wake is lost.
+    // The bit makes a sleep that is about to begin fail, so no wake is lost.
     lane(i)->turn.fetch_or(kClosed, std::memory_order_seq_cst);
     futex_wake(lane(i)->turn);
   }

@@ -12,7 +12,7 @@
 namespace agentd {
 namespace {
 
-// Whatever the system says, it is short of memory or of descriptors: the next attempt may work.
+// Every such failure means a lack of memory or descriptors: a later attempt may succeed.
 Error unavailable(const char* doing) { return {Code::kUnavailable, errno_error(doing, errno).message}; }
 
 }  // namespace

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// memory_file.h - memory that two processes share: made, backed, sealed, mapped.
+// memory_file.h - memory shared by two processes: making, backing, sealing and mapping it.
 //
 // Threading: pure functions.
 
@@ -14,16 +14,16 @@ namespace agentd {
 
 // A sparse memory file; kUnavailable.
 Result<UniqueFd> make_memory_file(const char* name, std::uint64_t bytes);
-// A second descriptor of the file, which can neither write nor resize it; from then on nobody opens
-// it for writing without a privilege. kUnavailable.
+// A second descriptor of the file that can neither write nor resize it; from then on the file cannot be opened for
+// writing without a privilege. kUnavailable.
 Result<UniqueFd> reopen_for_reading(int fd);
-// Backs a part of it with memory, so that a write to it cannot fail, and makes the file longer when
-// the part ends behind its end; kUnavailable: the machine is full.
+// Backs a part with memory, so that a write to it cannot fail, and extends the file if the part is beyond its end;
+// kUnavailable: the machine is full.
 Result<void> back_memory(int fd, std::uint64_t offset, std::uint64_t bytes);
-// Cuts the file off: memory behind `bytes` goes back to the machine. kUnavailable.
+// Truncates the file: memory after `bytes` is returned to the machine. kUnavailable.
 Result<void> cut_memory(int fd, std::uint64_t bytes);
 Result<void> seal_memory(int fd, int seals);
-// All of the file, for reading and writing, at any address.
+// Maps the complete file for reading and writing, at any address.
 Result<void*> map_answers(int fd, std::size_t bytes);
 
 }  // namespace agentd

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// shape.h - where the texts, lists and pointers of a record of the hook ABI are.
+// shape.h - the texts, lists and pointers of each record of the hook ABI.
 //
-// A record that crosses to a worker process is copied by its shape (flat.h, window.h): the shape is the one
-// place that knows which words of a record are addresses. A record that gets a new pointer gets a new row
-// here, and a test that walks every record for addresses that were left behind.
+// A record that crosses to a worker process is copied by its shape (flat.h, window.h): only the shape knows which words
+// of a record are addresses. A new pointer in a record needs a new row here; a test walks every record for addresses
+// left behind.
 //
 // Threading: immutable data.
 
@@ -25,10 +25,10 @@ struct Shape {
   struct Member {
     Kind kind = Kind::kText;
     std::uint16_t offset = 0;
-    const Shape* of = nullptr;  // of a list or pointer: null = not used here, crosses as empty
+    const Shape* of = nullptr;  // of a list or pointer: null = unused here, crosses as empty
   };
   std::string_view name;    // "agentd_block"
-  std::uint16_t bytes = 0;  // as this host knows the record
+  std::uint16_t bytes = 0;  // the record's size for this host
   bool sized = true;        // begins with `uint32_t size`: shorter ones are zero-filled, longer ones cut
   std::span<const Member> members;
 };
@@ -38,12 +38,12 @@ const Shape& text_shape();
 const Shape& message_shape();
 const Shape& block_shape();
 const Shape& envelope_shape();
-// Of the payload of an event or a control call; null for an unknown event and for DESTROY and SAVE_STATE,
-// which carry none.
+// The payload of an event or a control call; null for an unknown event, and for DESTROY and SAVE_STATE, which have
+// none.
 const Shape* payload_shape(std::uint32_t event);
-// Of an action by AGENTD_ACT_; of its header alone when the kind is unknown.
+// The action of that AGENTD_ACT_; for an unknown kind only the header.
 const Shape& action_shape(std::uint32_t kind);
-// Every shape that there is, for the test that looks for forgotten pointers.
+// Every shape, for the test that looks for forgotten pointers.
 std::span<const Shape* const> all_shapes();
 
 }  // namespace agentd

@@ -20,13 +20,12 @@ namespace agentd {
 namespace {
 
 constexpr std::uint64_t kExtentMin = 64 * 1024;
-constexpr std::uint64_t kExtentUsual = 1024 * 1024;  // the most that is taken for more than was asked
+constexpr std::uint64_t kExtentUsual = 1024 * 1024;  // the most that is taken beyond the request
 constexpr unsigned kExtentMinBits = 16;
 constexpr std::uint64_t kLiveBytes = PayloadWindow::kLiveWords * sizeof(agentd_live);
 static_assert(kLiveBytes <= kExtentMin);
 
-// Places that are tried for a window, and the way from one to the next: down, but where a sanitizer
-// keeps all below for itself.
+// Places tried for a window, and the step between them: downwards, unless a sanitizer reserves everything below.
 constexpr std::uint32_t kPlaces = 1024;
 #if defined(__SANITIZE_THREAD__)
 #define AGENTD_WINDOWS_GO_UP 1
@@ -46,7 +45,7 @@ std::uintptr_t place_number(std::uint32_t number) {
   return kDown ? PayloadWindow::kFirstBase - away : PayloadWindow::kFirstBase + away;
 }
 
-// Null when something lies there. A kernel that does not know the flag maps it elsewhere.
+// Null if the address is taken. A kernel that does not know the flag maps elsewhere.
 void* map_at(std::uintptr_t base, int protection, int fd) {
   void* const wanted = reinterpret_cast<void*>(base);
   void* const got =
@@ -57,7 +56,7 @@ void* map_at(std::uintptr_t base, int protection, int fd) {
   return nullptr;
 }
 
-Error full() { return {Code::kUnavailable, "no memory is left for what a worker is shown"}; }
+Error full() { return {Code::kUnavailable, "no memory is left for a worker's payload window"}; }
 
 struct Extent {
   std::uint64_t offset = 0;
@@ -66,11 +65,11 @@ struct Extent {
 
 }  // namespace
 
-// Who has which bytes of the window.
+// The allocation of the window's bytes.
 struct PayloadWindow::Space {
   Space(int file, std::uintptr_t at) : fd(file), base(at) {}
 
-  // bytes = 0: none.
+  // bytes = 0: none left.
   Extent take(std::uint64_t bytes) {
     if (bytes > kBytes / 2) return {};
     const unsigned bits = std::max(kExtentMinBits, static_cast<unsigned>(std::bit_width(bytes - 1)));
@@ -96,11 +95,11 @@ struct PayloadWindow::Space {
 
   const int fd;
   const std::uintptr_t base;
-  std::atomic<std::uint64_t> used{0};                   // bytes that are backed: the length of the file
-  std::mutex mutex;                                     // of all below; nobody copies under it
-  std::array<std::vector<std::uint64_t>, 40> returned;  // offsets by binary logarithm of their bytes
-  std::deque<std::uint32_t> live;                       // free words, the one used longest ago first
-  std::list<std::shared_ptr<Mirror>> mirrors;           // the one used last stands first
+  std::atomic<std::uint64_t> used{0};                   // backed bytes: the length of the file
+  std::mutex mutex;                                     // guards all below; not held while copying
+  std::array<std::vector<std::uint64_t>, 40> returned;  // offsets, by the binary logarithm of their size
+  std::deque<std::uint32_t> live;                       // free words, least recently used first
+  std::list<std::shared_ptr<Mirror>> mirrors;           // most recently used first
   std::uint32_t frames = 0;
 
  private:
@@ -117,7 +116,7 @@ struct PayloadWindow::Space {
 
 namespace {
 
-// Takes from the end of an extent; a new one when that is full.
+// Takes from the end of an extent; makes a new one if that is full.
 template <typename Space>
 std::uint64_t bump(Space& space, std::vector<std::pair<std::uint64_t, std::uint64_t>>& extents, std::uint64_t& at,
                    std::uint64_t& end, std::uint64_t bytes, std::uint64_t align) {
@@ -136,7 +135,7 @@ std::uint64_t bump(Space& space, std::vector<std::pair<std::uint64_t, std::uint6
 
 }  // namespace
 
-// The rows of one conversation in the window.
+// One conversation's rows in the window.
 class PayloadWindow::Mirror {
  public:
   Mirror(Space& space, std::uint64_t lineage) : space_(space), lineage_(lineage) {}
@@ -158,8 +157,8 @@ class PayloadWindow::Mirror {
   }
 
   enum class Fit : std::uint8_t { kShown, kForeign, kWasteful };
-  // The list in the window, pinned when it is shown. kForeign: it begins with other rows;
-  // kWasteful: a new mirror is worth it.
+  // Provides the list in the window; the caller pins the mirror. kForeign: it begins with other rows; kWasteful: a new
+  // mirror pays.
   Result<Fit> show(agentd_list list, agentd_list& out);
 
  private:
@@ -170,12 +169,12 @@ class PayloadWindow::Mirror {
 
   Space& space_;
   const std::uint64_t lineage_;
-  std::mutex mutex_;  // of all below
+  std::mutex mutex_;  // guards all below
   std::vector<std::pair<std::uint64_t, std::uint64_t>> extents_;
   std::uint64_t at_ = 0, end_ = 0;
-  std::uint64_t placed_ = 0;           // bytes that were ever placed
-  std::uint64_t wasted_ = 0;           // of them: rows that no list has any more
-  std::vector<agentd_message> seen_;   // the host's rows, whose addresses tell them apart
+  std::uint64_t placed_ = 0;           // bytes placed in total
+  std::uint64_t wasted_ = 0;           // of them: rows that are in no list any more
+  std::vector<agentd_message> seen_;   // the host's rows, identified by their addresses
   std::vector<std::uint64_t> begins_;  // placed_ before each row
   agentd_message* rows_ = nullptr;     // in the window
   std::uint32_t capacity_ = 0;
@@ -189,10 +188,10 @@ agentd_message row_of(const agentd_list& list, std::uint32_t index) {
   return read_at<agentd_message>(list.first, std::size_t{index} * list.stride);
 }
 
-// A row is never edited and never moves, so equal rows are the same row.
+// A row is never edited and never moves, so equal bytes mean the same row.
 bool same_row(const agentd_message& a, const agentd_message& b) { return std::memcmp(&a, &b, sizeof(a)) == 0; }
 
-// A deep copy; Memory has allocate().
+// Makes deep copies; Memory provides allocate().
 template <typename Memory>
 class Copier {
  public:
@@ -209,7 +208,7 @@ class Copier {
     return to;
   }
 
-  // Of a record that was copied: what its members point to.
+  // Copies everything that the members of a copied record point to.
   Result<void> members(const Shape& shape, void* record, int depth) {
     for (const Shape::Member& member : shape.members)
       AGENTD_TRY_VOID(follow(shape, member, static_cast<std::byte*>(record) + member.offset, depth));
@@ -217,7 +216,7 @@ class Copier {
   }
 
  protected:
-  // True when `to` is the list already.
+  // True if `to` has the list already.
   virtual Result<bool> elsewhere(const Shape&, const agentd_list&, void*) { return false; }
 
  private:
@@ -283,8 +282,8 @@ class Copier {
 
 }  // namespace
 
-// Rows that the list and the mirror have in common. Lists of one lineage part once and for ever, so
-// that the last common row is found from the end.
+// The number of rows that the list and the mirror share. Lists of one lineage diverge once, so the last common row is
+// found from the end.
 std::uint32_t PayloadWindow::Mirror::common_with(const agentd_list& list) const {
   auto count = std::min(list.count, static_cast<std::uint32_t>(seen_.size()));
   if (count == 0 || !same_row(row_of(list, 0), seen_[0])) return 0;
@@ -305,7 +304,7 @@ bool PayloadWindow::Mirror::widen(std::uint32_t count) {
   return true;
 }
 
-// A call that reads the array keeps it: the rows that stay go to another one.
+// A call that reads the array keeps it: the remaining rows go to another one.
 Result<void> PayloadWindow::Mirror::forget_from(std::uint32_t index) {
   if (index == seen_.size()) return {};
   wasted_ += placed_ - begins_[index];
@@ -318,7 +317,7 @@ Result<void> PayloadWindow::Mirror::forget_from(std::uint32_t index) {
     wasted_ += std::uint64_t{before} * sizeof(agentd_message);
     return {};
   }
-  // The array is a call's for good; the next list begins anew.
+  // The array now belongs to a call; the next list starts a new one.
   seen_.clear();
   begins_.clear();
   return full();
@@ -341,7 +340,7 @@ Result<void> PayloadWindow::Mirror::append(const agentd_list& list) {
 Result<PayloadWindow::Mirror::Fit> PayloadWindow::Mirror::show(agentd_list list, agentd_list& out) {
   const std::lock_guard lock(mutex_);
   const std::uint32_t common = common_with(list);
-  // A mirror that was made of a part of the history would be of no use for all the rest of it.
+  // A mirror of only a part of the history would be useless for the rest.
   if (common == 0 && !seen_.empty()) return ++misses_ > 1 ? Fit::kWasteful : Fit::kForeign;
   if (common < list.count) {
     if (wasted_ > kExtentUsual && wasted_ > placed_ / 2) return Fit::kWasteful;
@@ -355,7 +354,7 @@ Result<PayloadWindow::Mirror::Fit> PayloadWindow::Mirror::show(agentd_list list,
 }
 
 std::shared_ptr<PayloadWindow::Mirror> PayloadWindow::Space::mirror_of(std::uint64_t lineage) {
-  std::shared_ptr<Mirror> gone;  // ends when the lock is given back: it gives its extents back
+  std::shared_ptr<Mirror> gone;  // destroyed after the lock is released, to return its extents
   const std::lock_guard lock(mutex);
   const auto found =
       std::find_if(mirrors.begin(), mirrors.end(), [&](const auto& each) { return each->lineage() == lineage; });
@@ -375,8 +374,8 @@ void PayloadWindow::Space::forget(const std::shared_ptr<Mirror>& mirror) {
   mirrors.remove(mirror);
 }
 
-// Mirrors are made anew by the next call: what they hold is not worth so much memory. An extent is
-// held by a mirror or a frame alone, so without both every extent is free.
+// The next call makes mirrors again: their contents are not worth so much memory. Only mirrors and frames hold extents,
+// so without both every extent is free.
 void PayloadWindow::Space::end_frame() {
   std::list<std::shared_ptr<Mirror>> gone;
   {
@@ -385,7 +384,7 @@ void PayloadWindow::Space::end_frame() {
     if (!is_too_long()) return;
     gone.swap(mirrors);
   }
-  gone.clear();  // takes the lock to give back extents
+  gone.clear();  // takes the lock to return extents
   const std::lock_guard lock(mutex);
   if (!is_too_long() || !mirrors.empty() || !cut_memory(fd, kExtentMin)) return;
   for (std::vector<std::uint64_t>& list : returned) list.clear();
@@ -422,7 +421,7 @@ void* PayloadWindow::Frame::allocate(std::size_t bytes, std::size_t align) {
 
 // ---- the window
 
-// Copies to a frame, but shows a conversation's history in its mirror.
+// Copies to a frame, but provides a conversation's history from its mirror.
 class PayloadWindow::Placer final : public Copier<PayloadWindow::Frame> {
  public:
   Placer(Space& space, Frame& frame, std::uint64_t lineage)
@@ -465,10 +464,10 @@ Result<std::unique_ptr<PayloadWindow>> PayloadWindow::create(std::uint32_t skip)
   if (memory == nullptr) return Error{Code::kUnavailable, "no address is free for a worker's window of 64 GiB"};
   std::unique_ptr<PayloadWindow> window(
       new PayloadWindow(std::move(fd), std::move(reader), reinterpret_cast<std::uintptr_t>(memory)));
-  // No child of ours has any business there, and no core file either.
+  // Neither child processes nor core files need it.
   if (madvise(memory, kBytes, MADV_DONTFORK) != 0 || madvise(memory, kBytes, MADV_DONTDUMP) != 0)
     return Error{Code::kUnavailable, errno_error("keeping a window from children", errno).message};
-  // Its length is the host's to change: nobody else has a descriptor that could.
+  // Only the host may change its length: no other process has a descriptor that could.
   AGENTD_TRY_VOID(seal_memory(window->fd_.get(), F_SEAL_FUTURE_WRITE | F_SEAL_SEAL));
   window->space_->used = kExtentMin;
   for (std::uint32_t i = 0; i < kLiveWords; ++i) window->space_->live.push_back(i);
@@ -505,9 +504,9 @@ Result<void> open_payload_window(int fd, std::uintptr_t base) {
   struct stat info {};
   if (fstat(fd, &info) != 0) return errno_error("looking at the payload window", errno);
   if (!S_ISREG(info.st_mode) || info.st_size < static_cast<off_t>(kExtentMin))
-    return Error{Code::kInvalid, "the descriptor is no payload window: its size is wrong"};
+    return Error{Code::kInvalid, "the descriptor is not a payload window: its size is wrong"};
   if (base % 4096 != 0 || map_at(base, PROT_READ, fd) == nullptr)
-    return Error{Code::kUnavailable, "the address of the payload window is taken already"};
+    return Error{Code::kUnavailable, "the address of the payload window is already in use"};
   return {};
 }
 
