@@ -14,15 +14,15 @@ constexpr std::size_t kAlignMax = 64;
 
 void OpenCall::Free::operator()(void* memory) const { std::free(memory); }
 
-// core/conversation has an arena, too, which ends the process when there is no memory: here a
-// plugin that is at its limit gets NULL, as the contract says.
+// The arena of core/conversation ends the process when memory is short; here a plugin at its limit gets NULL, as the
+// contract says.
 void* OpenCall::from_new_chunk(std::size_t bytes, std::size_t align) {
   const std::size_t size = std::max(bytes + kAlignMax, kChunkBytes);
   auto* const memory = static_cast<std::byte*>(std::malloc(size));
   if (memory == nullptr) return nullptr;
   chunks_.emplace_back(memory);
   const std::size_t pad = (align - reinterpret_cast<std::size_t>(memory) % align) % align;
-  // A piece that fills a chunk of its own leaves the rest of the one before in use.
+  // A piece with a chunk of its own leaves the rest of the chunk before in use.
   if (size - pad - bytes >= left_) {
     at_ = memory + pad + bytes;
     left_ = size - pad - bytes;
@@ -65,7 +65,7 @@ OpenCallPtr CallTable::find(agentd_token token) const {
 }
 
 void CallTable::returned(agentd_token token, bool pending) {
-  OpenCallPtr ended;  // its memory is given back without the lock
+  OpenCallPtr ended;  // its memory is freed without the lock
   const std::lock_guard lock(mutex_);
   const auto found = calls_.find(token);
   if (found == calls_.end()) return;

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// call_table.h - the calls and scopes that are open in this worker, and the memory of each.
+// call_table.h - the open calls and scopes of this worker, with the memory of each.
 //
-// A token is the host's; here it stands for the scratch memory and the results that live until it
-// ends. A pending call ends with complete(), from whichever thread.
+// The token is the host's; here it identifies the scratch memory and results that live until it ends. A pending call
+// ends with complete(), from any thread.
 //
 // Threading: thread-safe.
 
@@ -24,9 +24,9 @@ class OpenCall {
 
   agentd_token token() const { return token_; }
   bool scope() const { return scope_; }
-  // Null when there is no memory; `align` a power of two up to 64.
+  // Null if memory is short; `align` a power of two up to 64.
   void* allocate(std::size_t bytes, std::size_t align);
-  // The payload as JSON, once somebody asked for it.
+  // The payload as JSON, if it was requested before.
   std::optional<agentd_str> json();
   void set_json(agentd_str text);
 
@@ -53,11 +53,11 @@ using OpenCallPtr = std::shared_ptr<OpenCall>;
 class CallTable {
  public:
   OpenCallPtr open(agentd_token token, bool scope);
-  // Null for a token that has ended, or that never was one.
+  // Null for a token that has ended or never existed.
   OpenCallPtr find(agentd_token token) const;
-  // The call's function has returned; a pending one goes on until it is completed.
+  // Called when the call's function has returned; a pending call stays open until it is completed.
   void returned(agentd_token token, bool pending);
-  // complete() was called, maybe before the function has returned.
+  // Called for complete(), which may come before the function has returned.
   void completed(agentd_token token);
   void close_scope(agentd_token token);
 

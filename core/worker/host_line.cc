@@ -13,7 +13,7 @@ namespace agentd::worker {
 namespace {
 
 void send(Lane& lane, const LaneMessage& message, const std::string& body) {
-  if (lane.send(message, body, {}) != LaneEnd::kMessage) give_up("the host does not take a request of the hook");
+  if (lane.send(message, body, {}) != LaneEnd::kMessage) give_up("the host does not accept a request of the hook");
 }
 
 HostLine::Answer receive(Lane& lane) {
@@ -65,7 +65,7 @@ HostLine::Answer HostLine::ask(agentd_token token, const ServiceArgs& args) {
 HostLine::Answer HostLine::ask_over_service_lane(const LaneMessage& message, const std::string& body) {
   const std::uint32_t index = borrow_lane();
   Lane lane = region_.service_lane(index, Lane::Side::kWorker);
-  // Sending waits for the host between two pieces, which nobody takes who was not rung for.
+  // Sending waits for the host between two pieces, so the host must be rung for before.
   const bool in_pieces = body.size() > Lane::kPieceBytes;
   if (in_pieces) region_.ring(index);
   send(lane, message, body);

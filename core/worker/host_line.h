@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// host_line.h - how the worker's threads ask their host.
+// host_line.h - how the worker's threads call their host.
 //
-// A thread that is inside of a call speaks over the lane of that call, where the host's thread is
-// parked; every other thread, and a call that uses a token which is not its own, takes one of the
-// service lanes. When the host says what no host says, or nothing any more, the process ends.
+// A thread inside a call uses that call's lane, where the host's thread waits; every other thread, and a call that uses
+// another call's token, takes one of the service lanes. If the host sends a malformed message, or no more messages, the
+// process ends.
 //
 // Threading: thread-safe.
 
@@ -21,10 +21,10 @@
 
 namespace agentd::worker {
 
-// Of the process, when the host cannot be served.
+// Exit codes of the process, for when the host cannot be served.
 constexpr int kExitUsage = 64, kExitProtocol = 70, kExitBaseTaken = 71;
 
-// Says it on standard error, which is the host's log, and ends the process.
+// Writes the sentence to standard error, which is the host's log, and ends the process.
 [[noreturn]] void give_up(std::string_view sentence);
 
 class HostLine {
@@ -34,7 +34,7 @@ class HostLine {
   HostLine(const HostLine&) = delete;
   HostLine& operator=(const HostLine&) = delete;
 
-  // The calling thread is inside of a call for as long as this lives.
+  // Marks the calling thread as inside a call during its lifetime.
   class InCall {
    public:
     InCall(Lane& lane, agentd_token token);
@@ -42,15 +42,15 @@ class HostLine {
     InCall(const InCall&) = delete;
     InCall& operator=(const InCall&) = delete;
   };
-  // Of the call that this thread is in; 0 = none.
+  // The token of this thread's call; 0 = none.
   static agentd_token own_token();
 
   struct Answer {
     agentd_status status = AGENTD_E_INTERNAL;
-    std::string body;   // of a ServiceReply; empty is possible when status is an error
-    std::string error;  // what was wrong with the request itself, when it was not sent
+    std::string body;   // of a ServiceReply; may be empty if status is an error
+    std::string error;  // the mistake in a request that was not sent
   };
-  // Blocks until the host has answered.
+  // Sends a request and blocks until the host has answered.
   Answer ask(agentd_token token, const ServiceArgs& args);
 
  private:
@@ -66,7 +66,7 @@ class HostLine {
   AnswerRegion& region_;
   std::mutex mutex_;
   std::condition_variable freed_;
-  std::uint32_t free_;  // a bit for each service lane; guarded by mutex_
+  std::uint32_t free_;  // one bit per service lane; guarded by mutex_
 };
 
 }  // namespace agentd::worker

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // main.cc - agentd-hook-worker: one isolated hook in a process of its own.
 //
-// argv: the program, the name of the hook (for people who list processes), and, if the starter
-// wants it checked, its process id. Descriptors: kWorker...Fd of messages.h. Or a zygote of such processes
-// (core/process/zygote.h): the program, "zygote", PROCESS:CAPABILITIES, and one argument more.
+// argv: the program, the hook's name (shown in process lists), and optionally the starter's process id, which is then
+// checked. Descriptors: kWorker...Fd of messages.h. Or a zygote of such processes (core/process/zygote.h): the program,
+// "zygote", PROCESS:CAPABILITIES, and one more argument.
 #include <fcntl.h>
 #include <malloc.h>
 #include <pthread.h>
@@ -31,9 +31,9 @@ namespace {
 constexpr std::size_t kStackBytes = 1u << 20;
 
 int usage() {
-  (void)write_all(STDERR_FILENO,
-                  "agentd-hook-worker runs one hook for agentd, which starts it by itself: there is "
-                  "nothing to do by hand\n");
+  (void)write_all(
+      STDERR_FILENO,
+      "agentd-hook-worker runs one hook for agentd, which starts it automatically; do not start it by hand\n");
   return kExitUsage;
 }
 
@@ -42,7 +42,7 @@ bool parse_process(std::string_view text, pid_t* process) {
   return parsed.ec == std::errc() && parsed.ptr == text.data() + text.size() && *process > 0;
 }
 
-// 0 = none was given.
+// Reads the parent's process id; 0 = not given.
 bool parent_of(int argc, char** argv, pid_t* parent) {
   *parent = 0;
   return argc < 3 || parse_process(argv[2], parent);
@@ -54,7 +54,7 @@ bool has_descriptors() {
   return true;
 }
 
-// Children that the hook may start get none of them.
+// Child processes of the hook inherit none of them.
 void keep_from_children() {
   for (const int fd : {kWorkerModuleFd, kWorkerWindowFd}) ::fcntl(fd, F_SETFD, FD_CLOEXEC);
 }
@@ -69,7 +69,7 @@ void* run_lane(void* raw) {
   thread->runner.serve(thread->lane);
 }
 
-// For every lane in use but the first, which is the main thread's.
+// Starts a thread for every lane in use but the first, which the main thread serves.
 void start_lanes(PluginRunner& runner, const AnswerRegion& region) {
   pthread_attr_t attributes;
   ::pthread_attr_init(&attributes);
@@ -79,24 +79,24 @@ void start_lanes(PluginRunner& runner, const AnswerRegion& region) {
     // They live as long as the process.
     auto* const lane = new LaneThread{runner, region.call_lane(i, Lane::Side::kWorker)};
     pthread_t thread{};
-    if (::pthread_create(&thread, &attributes, run_lane, lane) != 0) give_up("no more threads can be made now");
+    if (::pthread_create(&thread, &attributes, run_lane, lane) != 0) give_up("no thread can be made");
   }
   ::pthread_attr_destroy(&attributes);
 }
 
-// From here on the process has its descriptors and its parent, and waits for its host. `ground`: the part of its
-// sandbox that it has entered already; absent = none.
+// The process has its descriptors and its parent, and now waits for its host. `ground`: the part of its sandbox that it
+// has already entered; absent = none.
 int run_worker(std::optional<SandboxGround> ground) {
   if (!has_descriptors()) return usage();
   auto region = AnswerRegion::open(UniqueFd(kWorkerAnswerFd));
   if (!region) return usage();
   keep_from_children();
-  // Never destroyed: threads of the plugin may use them to the very end.
+  // Never destroyed: the plugin's threads may use them to the very end.
   AnswerRegion& answers = *region->release();
   auto& runner = *new PluginRunner(answers, std::move(ground));
   const Lane first = answers.call_lane(0, Lane::Side::kWorker);
   if (!runner.boot(first)) {
-    // The host knows why, and ends this process.
+    // The host knows the reason and ends this process.
     for (;;) ::pause();
   }
   start_lanes(runner, answers);
@@ -111,7 +111,7 @@ int run(int argc, char** argv) {
   return run_worker(std::nullopt);
 }
 
-// Everything that is the same for all hooks with these capabilities is done once.
+// Work that is the same for all hooks with these capabilities is done once.
 int run_zygote(int argc, char** argv) {
   const std::string_view what = argv[2];
   const std::size_t colon = what.find(':');
@@ -122,8 +122,8 @@ int run_zygote(int argc, char** argv) {
   ZygoteSide side(argc, argv, parent);
   auto ground = SandboxGround::enter(open_for(what.substr(colon + 1)));
   if (!ground) return usage();
-  // What the filters were made of would be tidied up by each process, in pages of its own: it is given back, and
-  // what is left is sorted by an allocation that nothing of it fits.
+  // Each process would tidy up the garbage of the filters in pages of its own, so it is freed here; an allocation
+  // larger than any free chunk sorts the rest.
   ::malloc_trim(0);
   constexpr std::size_t kLargerThanAny = 96 * 1024;
   std::free(std::malloc(kLargerThanAny));
@@ -136,7 +136,7 @@ int run_zygote(int argc, char** argv) {
 }  // namespace agentd::worker
 
 int main(int argc, char** argv) {
-  // A number that is free would be given to the next file that the plugin opens.
+  // A free number would be given to the next file that the plugin opens.
   agentd::open_standard_descriptors();
   const bool zygote = argc == 4 && std::string_view(argv[1]) == "zygote";
   return zygote ? agentd::worker::run_zygote(argc, argv) : agentd::worker::run(argc, argv);

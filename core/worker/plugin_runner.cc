@@ -24,13 +24,12 @@
 namespace agentd::worker {
 namespace {
 
-// A parent that ended before it was watched leaves a worker that nobody asks for anything.
+// A parent that ended before it was watched would leave a worker without a host.
 constexpr Milliseconds kBootTime{60'000};
-// For the plugin's tasks to notice that they are cancelled; the host's patience with destroy() is
-// longer.
+// For the plugin's tasks to notice their cancel; the host's limit for destroy() is longer.
 constexpr Milliseconds kTasksGrace{2'000};
 
-// A function of the plugin may leave the modes of the processor's arithmetic changed.
+// A plugin's function may leave the floating-point modes changed.
 class FloatingPointGuard {
  public:
 #if defined(__SSE__)
@@ -42,9 +41,9 @@ class FloatingPointGuard {
 #endif
 };
 
-// The types of the ABI promise that nothing is thrown. Nobody believes it here: a function is
-// called as one that may throw, and what it throws ends the process. It is caught for that, since
-// the terminate handler would be that of the plugin's own C++ library.
+// The types of the ABI promise noexcept, but this is not relied on: functions are called as if they may throw, and an
+// exception ends the process. It is caught for that, since the terminate handler would be that of the plugin's own C++
+// library.
 template <typename Fn, typename... Arguments>
 agentd_status call_plugin(Fn fn, Arguments... arguments) noexcept {
   const FloatingPointGuard guard;
@@ -69,15 +68,15 @@ void tell(Lane& lane, LaneOp op, agentd_status status, std::string_view body) {
   LaneMessage message;
   message.op = static_cast<std::uint32_t>(op);
   message.status = status;
-  if (lane.send(message, body, {}) != LaneEnd::kMessage) give_up("the host does not take an answer");
+  if (lane.send(message, body, {}) != LaneEnd::kMessage) give_up("the host does not accept an answer");
 }
 
 LaneMessage next_message(Lane& lane, LaneOp wanted, std::string& body, const LaneWait& wait) {
   LaneMessage message;
   const LaneEnd end = lane.receive(message, body, wait);
-  if (end == LaneEnd::kTimeout) give_up("no host asks for a hook");
+  if (end == LaneEnd::kTimeout) give_up("no host has requested a hook");
   if (end != LaneEnd::kMessage || message.op != static_cast<std::uint32_t>(wanted))
-    give_up("the host says what no host says");
+    give_up("the host sent a malformed message");
   return message;
 }
 
@@ -93,9 +92,9 @@ bool PluginRunner::boot(Lane lane) {
   auto args = relocate(boot_args_shape(), {bytes.data(), bytes.size()});
   std::optional<Refusal> refusal;
   if (!args || static_cast<const BootArgs*>(*args)->protocol != kWorkerProtocol)
-    refusal = {AGENTD_E_INTERNAL,
-               "cannot be run in a worker: agentd and agentd-hook-worker are of different builds; "
-               "install both again"};
+    refusal = {
+        AGENTD_E_INTERNAL,
+        "cannot be run in a worker: agentd and agentd-hook-worker are from different builds; install both again"};
   else
     refusal = load(*static_cast<const BootArgs*>(*args));
   if (refusal)
@@ -166,7 +165,7 @@ agentd_status PluginRunner::handle(Lane& lane, const LaneMessage& message) {
   const agentd_status status = is_control                                  ? control(call)
                                : message.event == AGENTD_EVENT_TOOL_INVOKE ? invoke_tool(call, *memory)
                                                                            : run_hook(message.row, call);
-  // Before the host hears of it: complete() may come from another thread at any time.
+  // Before the host is told: complete() may come from another thread at any time.
   calls_.returned(message.token, status == AGENTD_PENDING);
   return status;
 }
@@ -187,15 +186,14 @@ agentd_status PluginRunner::create(const agentd_call& call) {
 
 agentd_status PluginRunner::destroy(const agentd_call& call) {
   for (const std::string& name : tasks_.stop_all(kTasksGrace)) {
-    const std::string text = "the task " + name + " did not end when it was told to";
+    const std::string text = "the task " + name + " did not end when it was cancelled";
     call.core->log(call.core, call.token, AGENTD_LEVEL_WARNING, to_abi_text(text));
   }
   return record_.plugin.destroy == nullptr ? AGENTD_OK
                                            : call_plugin<Function>(record_.plugin.destroy, self_.load(), &call);
 }
 
-// The window cannot be written: the plugin's own tag goes into a copy that lives as long as the
-// call.
+// The window is read-only: the plugin's own tag goes into a copy that lives as long as the call.
 agentd_status PluginRunner::invoke_tool(agentd_call call, OpenCall& memory) {
   const auto* const from = static_cast<const agentd_tool_call*>(call.payload);
   const std::optional<Tables::Tool> tool = tables_->tool(from->tool);

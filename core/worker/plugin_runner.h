@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// plugin_runner.h - the one plugin of this process: loaded as the host asks, called as the host
-// calls.
+// plugin_runner.h - loads and calls the plugin of this process, as the host requests.
 //
-// Threading: boot() on the main thread; serve() on one thread for each call lane.
+// Threading: boot() on the main thread; serve() on one thread per call lane.
 
 #include <agentd/hook_abi.h>
 
@@ -26,19 +25,18 @@ namespace agentd::worker {
 
 class PluginRunner {
  public:
-  // `region` outlives it. `ground`: see confine_process().
+  // `region` must outlive it. `ground`: see confine_process().
   explicit PluginRunner(AnswerRegion& region, std::optional<SandboxGround> ground)
       : line_(region), ground_(std::move(ground)) {}
   PluginRunner(const PluginRunner&) = delete;
   PluginRunner& operator=(const PluginRunner&) = delete;
 
-  // Maps the window, locks the process up, loads the module, and answers the host. False when the
-  // host was told why there is nothing to call.
+  // Maps the window, confines the process, loads the module, and answers the host. Returns false if it reported to the
+  // host why there is nothing to call.
   bool boot(Lane lane);
-  // Of those that the region has, how many can carry calls of this plugin. REQUIRES: boot() was
-  // true.
+  // How many of the region's lanes can carry calls of this plugin. REQUIRES: boot() returned true.
   std::uint32_t lanes(std::uint32_t of) const { return record_.plugin.concurrency == AGENTD_SERIAL ? 1 : of; }
-  // Answers calls of that lane until the process ends.
+  // Serves the calls of that lane until the process ends.
   [[noreturn]] void serve(Lane lane);
 
  private:
@@ -61,7 +59,7 @@ class PluginRunner {
   TaskPool tasks_;
   std::optional<Tables> tables_;  // from boot() on
   PluginRecord record_;           // constant after boot()
-  std::string sandbox_;           // what does not hold
+  std::string sandbox_;           // the sandbox rules that are not in effect
   std::atomic<void*> self_{nullptr};
 };
 

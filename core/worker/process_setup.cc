@@ -34,26 +34,26 @@ namespace agentd::worker {
 namespace {
 
 constexpr rlim_t kDescriptorsMax = 256;
-// Addresses beyond the memory that may be allocated: code, and what allocators and the runtimes of
-// other languages reserve without using it (Go: 600 MiB).
+// Address space beyond the allocatable memory: code, and reservations of allocators and language runtimes (Go: 600
+// MiB).
 constexpr rlim_t kReservedBytesMax = rlim_t{1} << 30;
-// Each arena of malloc reserves 64 MiB of them.
+// Each malloc arena reserves 64 MiB of it.
 constexpr int kArenasMax = 4;
 
 #if defined(AGENTD_WORKER_SANITIZED)
-// Shadow memory is many times what the plugin allocates, and terabytes of addresses.
+// Shadow memory is many times the plugin's memory, and needs terabytes of addresses.
 constexpr bool kLimitsMemory = false;
 #else
 constexpr bool kLimitsMemory = true;
 #endif
 
-// What a whole control group or everything of one name is sent is meant for the host, which ends its
-// workers: one that obeyed first would look like a plugin that crashed.
+// Signals sent to a complete control group or to all processes of a name are meant for the host, which ends its
+// workers: a worker that obeyed first would look like a crashed plugin.
 constexpr int kSignalsOfTheHost[] = {SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGUSR1, SIGUSR2};
 
 extern "C" void leave_it_to_the_host(int) {}
 
-// Children of the plugin obey: a program that is executed has no handler, but a fork alone has.
+// Child processes of the plugin obey these signals: exec resets a handler, but a plain fork keeps it.
 void obey_again() {
   for (const int number : kSignalsOfTheHost) {
     struct sigaction now {};
@@ -61,7 +61,7 @@ void obey_again() {
   }
 }
 
-// An ignored signal would stay so in programs that the plugin starts, a handler does not.
+// An ignored signal stays ignored in programs that the plugin starts; a handler does not.
 void leave_signals_to_the_host() {
   struct sigaction action {};
   action.sa_handler = leave_it_to_the_host;
@@ -71,13 +71,13 @@ void leave_signals_to_the_host() {
   (void)::pthread_atfork(nullptr, nullptr, obey_again);
 }
 
-// Nothing of the host's handling of signals is left but that a broken pipe is an error and no end,
-// as for a plugin in the process.
+// Resets the host's signal handling, except that a broken pipe remains an error instead of ending the process, as for
+// an in-process plugin.
 void reset_signals() {
   for (int number = 1; number < NSIG; ++number) ::signal(number, SIG_DFL);  // SIGKILL and SIGSTOP refuse
   leave_signals_to_the_host();
   ::signal(SIGPIPE, SIG_IGN);
-  ::signal(SIGXFSZ, SIG_IGN);  // a file that may not grow is an error likewise
+  ::signal(SIGXFSZ, SIG_IGN);  // exceeding the file size is likewise an error
   sigset_t none;
   ::sigemptyset(&none);
   ::sigprocmask(SIG_SETMASK, &none, nullptr);
@@ -91,7 +91,7 @@ bool limit(__rlimit_resource which, rlim_t most) {
   return ::setrlimit(which, &now) == 0;
 }
 
-// 0 when nobody says.
+// 0 if unknown.
 rlim_t mapped_bytes() {
   char text[256] = "";
   const UniqueFd statm(::open("/proc/self/statm", O_RDONLY | O_CLOEXEC));
@@ -100,8 +100,8 @@ rlim_t mapped_bytes() {
   return static_cast<rlim_t>(pages) * static_cast<rlim_t>(::sysconf(_SC_PAGESIZE));
 }
 
-// What is allocated, and beside it the addresses: shared mappings and pages that were made
-// read-only are not counted as allocated. The window is mapped already and stays out of it.
+// Limits allocations, and also addresses: shared mappings and pages made read-only do not count as allocated. The
+// window is mapped already and does not count.
 bool limit_memory(rlim_t most) {
   ::mallopt(M_ARENA_MAX, kArenasMax);
   const rlim_t mapped = mapped_bytes();
@@ -173,12 +173,12 @@ SandboxRules open_for(std::string_view capabilities) {
 }
 
 void end_by_exception(std::string_view what) noexcept {
-  (void)write_all(STDERR_FILENO, "an exception crossed the border: " + one_line(what, 1000) + "\n");
+  (void)write_all(STDERR_FILENO, "an exception left a function of the hook: " + one_line(what, 1000) + "\n");
   std::abort();
 }
 
-// This program has an unwinder of its own, which a plugin's unwinder may have to call: it must have
-// been used once before that, or it aborts without a word.
+// A plugin's unwinder may have to call this program's own, which must have been used once before, or it aborts
+// silently.
 void report_exceptions() {
   std::set_terminate(on_terminate);
   (void)::_Unwind_Backtrace([](_Unwind_Context*, void*) { return _URC_END_OF_STACK; }, nullptr);
@@ -190,7 +190,7 @@ Result<std::string> confine_process(const BootArgs& args, std::optional<SandboxG
     missing = "memory is not limited: setrlimit is refused or /proc cannot be read";
   (void)limit(RLIMIT_NOFILE, kDescriptorsMax);
   const SandboxRules rules = rules_of(args);
-  // Files can lie in memory, too.
+  // Files can be in memory too.
   if (!rules.off && !rules.files_write) (void)limit(RLIMIT_FSIZE, 0);
   AGENTD_TRY(const std::string also, ground ? ground->finish(rules) : enter_sandbox(rules));
   if (!missing.empty() && !also.empty()) missing += "; ";

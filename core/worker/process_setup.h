@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// process_setup.h - how the worker's process treats itself before anything of the plugin is in it.
+// process_setup.h - sets up the worker's process before the plugin is loaded.
 //
 // Threading: called by the main thread before there are others.
 
@@ -15,24 +15,23 @@
 
 namespace agentd::worker {
 
-// The process ends with its parent, writes no core, keeps no descriptor above `last_fd`, and is closed to other
-// processes of the user. `parent` is the process id that the start named, 0 = none: when it is not the parent's
-// any more, the process ends at once.
+// The process ends with its parent, writes no core file, keeps no descriptor above `last_fd`, and is closed to other
+// processes of the user. `parent` is the starter's process id, 0 = none: if it is no longer the parent, the process
+// ends immediately.
 void settle_process(pid_t parent, int last_fd);
 
-// What a sandbox leaves open to a zygote's hooks: "off", or capabilities with commas between.
+// The sandbox rules for a zygote's hooks: "off", or capabilities separated by commas.
 SandboxRules open_for(std::string_view capabilities);
 
-// An exception has left a function of the plugin: says so and ends the process by SIGABRT.
+// For an exception that left a function of the plugin: reports it and ends the process with SIGABRT.
 [[noreturn]] void end_by_exception(std::string_view what) noexcept;
-// The same for one that leaves a thread.
+// Does the same for an exception that leaves a thread.
 void report_exceptions();
 
-// Limits of memory, of descriptors and of what may be written, then the sandbox that the
-// capabilities leave open. Memory is limited twice: what is allocated by `memory_bytes_max`, and
-// all addresses by those that are in use now, that much, and 1 GiB. Returns what does not hold on
-// this machine. `ground`: what of the sandbox the process has entered already; absent = nothing. kInternal: no
-// memory, or a ground of other capabilities. REQUIRES: the window is mapped.
+// Limits memory, descriptors and written files, then enters the sandbox that the capabilities leave open. Memory has
+// two limits: allocations by `memory_bytes_max`, and the address space by its present size plus that plus 1 GiB.
+// Returns the rules that are not in effect on this machine. `ground`: the part of the sandbox that is already entered;
+// absent = none. kInternal: no memory, or a ground for other capabilities. REQUIRES: the window is mapped.
 Result<std::string> confine_process(const BootArgs& args, std::optional<SandboxGround>& ground);
 
 }  // namespace agentd::worker

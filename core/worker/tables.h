@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// tables.h - the C tables that the plugin of this worker sees: core, services and interfaces.
+// tables.h - the C tables for the plugin of this worker: core, services and interfaces.
 //
-// They promise what the tables of a plugin in the process promise (core/bridge,
-// core/native/ext_tables.h). What needs no host is answered here: memory, time, the ids of events.
-// All else is asked over the line; results are put into the memory of the token that they were
-// asked with.
+// They fulfil the same contract as the tables of an in-process plugin (core/bridge, core/native/ext_tables.h). Memory,
+// time and event ids are handled here; everything else is requested over the line, and results go into the memory of
+// the calling token.
 //
 // Threading: the tables may be called from any thread.
 
@@ -24,13 +23,13 @@ namespace agentd::worker {
 
 class Tables {
  public:
-  // A tool as the plugin added it; the host knows it by a number.
+  // A tool that the plugin added; the host knows it by a number.
   struct Tool {
     agentd_fn fn = nullptr;
     std::uint64_t tag = 0;
   };
 
-  // `args` names the services and interfaces that were granted; the others outlive the tables.
+  // `args` names the granted services and interfaces; the other arguments outlive the tables.
   Tables(const BootArgs& args, HostLine& line, CallTable& calls, const TaskPool& tasks);
   ~Tables();
   Tables(const Tables&) = delete;
