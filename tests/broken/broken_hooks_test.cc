@@ -79,7 +79,7 @@ INSTANTIATE_TEST_SUITE_P(
     ::testing::Combine(
         kPlaces,
         ::testing::Values(
-            Broken{"wrong_magic", "is not a hook of agentd: its entry answered with the magic number 305419896"},
+            Broken{"wrong_magic", "is not an agentd hook: its entry returned the magic number 305419896"},
             Broken{"wrong_major", "is built for hook ABI 2.0, this agentd has 1.1"},
             Broken{"missing_symbol", "is not a hook: it does not export agentd_hook_entry_v1"},
             Broken{"size_zero", "has the impossible size 0"}, Broken{"size_three", "has the impossible size 3"},
@@ -92,12 +92,12 @@ INSTANTIATE_TEST_SUITE_P(
             Broken{"bad_stride", "impossible list of subscriptions (1 rows of 8 bytes)"},
             Broken{"bad_concurrency", "asks for the unknown concurrency 9"},
             Broken{"id_differs", "has the id org.agentd.test.raw, but its manifest has org.agentd.test.other"},
-            Broken{"declines", "declined to be loaded: this hook only runs on Sundays"},
+            Broken{"declines", "refuses to load: this hook only runs on Sundays"},
             Broken{"newer_abi", "needs a newer agentd (abi 1.7, this one has 1.1)"},
             Broken{"unknown_service", "asks for the unknown service agentd.time_travel/1"},
             Broken{"bad_manifest", "has a bad manifest"},
             Broken{"create_fails", "could not start: a_broken: the key api_url is missing"},
-            Broken{"create_fails_silently", "could not start: a_broken: it answered with status -2"},
+            Broken{"create_fails_silently", "could not start: a_broken: it returned the status -2"},
             Broken{"create_throws", "could not start: a_broken: no licence file"},
             Broken{"undefined_symbol", "cannot be loaded: undefined symbol: agentd_test_nobody_has_this"},
             Broken{"no_manifest", "has no manifest: rebuild it with AGENTD_HOOK or ship a_broken.hook.json"})),

@@ -114,7 +114,7 @@ TEST(Contract, TextTellsWhatAnEventPromises) {
         "in JSON: action: block, reason", "rewrites chain", "tool.call_id", "deny beats ask beats allow"})
     EXPECT_NE(text.find(part), std::string::npos) << part << "\n" << text;
   EXPECT_EQ(text.find("tool_output"), std::string::npos);
-  EXPECT_NE(contract_text(AGENTD_EVENT_TURN_START).find("none: hooks only watch"), std::string::npos);
+  EXPECT_NE(contract_text(AGENTD_EVENT_TURN_START).find("none: hooks only observe"), std::string::npos);
   EXPECT_EQ(contract_text(4711), "");
 }
 

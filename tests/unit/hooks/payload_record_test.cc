@@ -267,14 +267,14 @@ TEST(PayloadRecord, KeysThatRepeatEachOtherMustAgree) {
 }
 
 TEST(PayloadRecord, KeyThatIsThereTwiceIsAMistake) {
-  EXPECT_EQ(refusal(R"({"event":"notification","text":"a","text":"b"})"), "notification has the key \"text\" twice");
+  EXPECT_EQ(refusal(R"({"event":"notification","text":"a","text":"b"})"), "notification repeats the key \"text\"");
 }
 
 TEST(PayloadRecord, EventMustBeKnownAndTheExpectedOne) {
   EXPECT_EQ(refusal(R"({})"), "the payload has no key \"event\", which names its event");
   EXPECT_EQ(refusal(R"({"event":"turn_strat"})"),
-            "the payload's \"event\" is no event: \"turn_strat\": did you mean 'turn_start'?");
-  EXPECT_EQ(refusal(R"({"event":3})"), "the payload's \"event\" is no event: 3");
+            "the payload's \"event\" is not an event: \"turn_strat\": did you mean 'turn_start'?");
+  EXPECT_EQ(refusal(R"({"event":3})"), "the payload's \"event\" is not an event: 3");
   EXPECT_EQ(refusal(R"({"event":"turn_end"})", AGENTD_EVENT_TURN_START),
             "the payload is one of turn_end, not of turn_start");
 }

@@ -207,7 +207,7 @@ TEST_F(AuditLog, RefusesAConfigThatMakesNoSense) {
       {R"({"max_bytes":9999999})", "from 1024 to 1048576"},
       {R"({"file":"/x"})", "unknown key file"},
       {R"(["/x"])", "must be an object"},
-      {R"({)", "no JSON"}};
+      {R"({)", "not valid JSON"}};
   for (const auto& [config, sentence] : cases) {
     const outcome got = host_.create(config);
     EXPECT_EQ(got.status, AGENTD_E_ARG) << config;

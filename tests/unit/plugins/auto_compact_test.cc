@@ -79,7 +79,7 @@ TEST_F(AutoCompact, RefusesAConfigThatMakesNoSense) {
                                                        {R"({"at":70})", "unknown key at"},
                                                        {R"({"model":1})", "model must be a text"},
                                                        {R"([])", "must be an object"},
-                                                       {R"({"at_percent":)", "no JSON"}};
+                                                       {R"({"at_percent":)", "not valid JSON"}};
   for (const auto& [config, sentence] : cases) {
     const outcome got = host_.create(config);
     EXPECT_EQ(got.status, AGENTD_E_ARG) << config;

@@ -433,7 +433,7 @@ TEST_F(Guardrail, RefusesAConfigThatMakesNoSense) {
       {R"({"defaults":false})", "nothing is guarded"},
       {R"({"rule":[]})", "unknown key rule: the keys are rules, defaults"},
       {R"([])", "must be an object"},
-      {R"({)", "no JSON"}};
+      {R"({)", "not valid JSON"}};
   for (const auto& [config, sentence] : cases) {
     const outcome got = made(config);
     EXPECT_EQ(got.status, AGENTD_E_ARG) << config;

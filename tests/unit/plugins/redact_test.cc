@@ -126,7 +126,7 @@ TEST_F(Redact, RefusesAConfigThatMakesNoSense) {
       {R"({"extra":[{"id":"jwt","pattern":"a"}]})", "there is a secret rule 'jwt' already"},
       {R"({"target":["user_text"]})", "unknown key target"},
       {R"([1])", "must be an object"},
-      {R"({)", "no JSON"}};
+      {R"({)", "not valid JSON"}};
   for (const auto& [config, sentence] : cases) {
     const outcome got = host_.create(config);
     EXPECT_EQ(got.status, AGENTD_E_ARG) << config;

@@ -109,7 +109,7 @@ TEST(Boot, TellsThatTheBaseIsTaken) {
   TestWorker worker(options);
   EXPECT_FALSE(worker.booted());
   EXPECT_EQ(worker.refusal_status(), AGENTD_E_CONFLICT);
-  EXPECT_NE(worker.refusal().find("is taken already"), std::string::npos) << worker.refusal();
+  EXPECT_NE(worker.refusal().find("is already in use"), std::string::npos) << worker.refusal();
 }
 
 TEST(Boot, WorksAtAnotherBase) {
@@ -136,9 +136,7 @@ TEST(Program, SaysOneSentenceToWhoeverStartsItByHand) {
     const FilterResult result = run_by_hand(arguments);
     EXPECT_EQ(result.exit_code, 64);
     EXPECT_EQ(result.error,
-              "agentd-hook-worker runs one hook for agentd, which starts it by itself: there is "
-              "nothing to "
-              "do by hand\n");
+              "agentd-hook-worker runs one hook for agentd, which starts it automatically; do not start it by hand\n");
   }
 }
 

@@ -59,12 +59,13 @@ TEST_P(Ends, AreTheWorkersAloneWhenThePluginHasItsOwnLibrary) {
   expect_end(GetParam(), options);
 }
 
-INSTANTIATE_TEST_SUITE_P(
-    Ways, Ends,
-    ::testing::Values(Way{"end abort", SIGABRT, 0, ""}, Way{"end exit", 0, 3, ""}, Way{"end segv", SIGSEGV, 0, ""},
-                      Way{"write_payload", SIGSEGV, 0, ""},
-                      Way{"end throw", SIGABRT, 0, "an exception crossed the border: over the border\n"},
-                      Way{"end throw_int", SIGABRT, 0, "an exception crossed the border: of an unknown type\n"}));
+INSTANTIATE_TEST_SUITE_P(Ways, Ends,
+                         ::testing::Values(Way{"end abort", SIGABRT, 0, ""}, Way{"end exit", 0, 3, ""},
+                                           Way{"end segv", SIGSEGV, 0, ""}, Way{"write_payload", SIGSEGV, 0, ""},
+                                           Way{"end throw", SIGABRT, 0,
+                                               "an exception left a function of the hook: over the border\n"},
+                                           Way{"end throw_int", SIGABRT, 0,
+                                               "an exception left a function of the hook: of an unknown type\n"}));
 
 TEST(End, ComesWithTheSignalOfTheHostWhateverTheHookDoes) {
   TestWorker worker(puppet());
@@ -104,7 +105,7 @@ TEST(End, ComesWhenTheHostWritesGarbage) {
   const int status = worker.wait_end();
   ASSERT_TRUE(WIFEXITED(status)) << status;
   EXPECT_EQ(WEXITSTATUS(status), 70);
-  EXPECT_EQ(worker.output(), "agentd-hook-worker: the host says what no host says\n");
+  EXPECT_EQ(worker.output(), "agentd-hook-worker: the host sent a malformed message\n");
 }
 
 // Run by the test below in a process of its own.
