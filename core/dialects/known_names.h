@@ -2,7 +2,7 @@
 #pragma once
 // known_names.h - finds names in a hook that do not exist: keys in `when`, tools in a matcher, in `if` and in `when`.
 //
-// A hook that looks for a name that never occurs is never called, and nobody notices. Keys of the payload are checked
+// A hook that looks for a name that never occurs is never called, which goes unnoticed. Keys of the payload are checked
 // when the hook is read, tools and their input keys once the tools are known.
 //
 // Threading: pure functions.

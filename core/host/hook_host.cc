@@ -158,7 +158,7 @@ Result<TrustEntry> HookHost::entry_of(const HookFile& file, const std::string& d
 }
 
 Result<void> HookHost::agree(const TrustEntry& asked, Precedence precedence) {
-  // The system's directories need no record: whoever can write there already controls the machine.
+  // The system's directories need no record: a user who can write there already controls the machine.
   TrustStore* const store = precedence == Precedence::kSystem ? nullptr : trust();
   // Nothing is written yet: a hook that fails to load is not recorded.
   ConsentRules rules = options_.consent;
@@ -259,7 +259,7 @@ void HookHost::remember_native(const Plugin& plugin, const std::string& path) {
     guards = guards || each.guard;
     rows.push_back(std::move(each));
   }
-  // Of the system's hooks only guards are recorded, so that one is missed when its file is gone.
+  // Only guards are recorded of the system's hooks, so that one is missed when its file is gone.
   if (plugin.precedence() == Precedence::kSystem && !guards) return;
   TrustEntry entry;
   entry.name = plugin.identity().name;
@@ -426,7 +426,7 @@ Result<void> HookHost::load_file(HookFile& file) {
   return {};
 }
 
-// A name identifies one file: nobody could tell "x" and "x.yaml" apart.
+// A name identifies one file: "x" and "x.yaml" would look the same to users.
 Result<void> HookHost::claim(const std::string& name, const std::string& path) {
   const auto owner = owners_.find(name);
   if (owner == owners_.end() || owner->second == path) return {};

@@ -99,7 +99,7 @@ std::string slip_of(int directory, const std::string& file, const std::string& p
 std::string why_passed_over(std::string_view file, const std::string& path) {
   if (file.starts_with('.')) return path + " is not a hook: names that begin with '.' are skipped: rename it";
   if (file.ends_with(".disable")) return path + " is not a hook: .disable at the end of its name switches it off";
-  return path + " is not a hook: it is the manifest of the module beside it";
+  return path + " is not a hook: it is the manifest of the module next to it";
 }
 
 }  // namespace

@@ -306,8 +306,8 @@ std::string Quarantine::why_not(std::string_view digest) const {
       if (entry.digest == digest) return sentence_of(entry);
   }
   if (!is_digest(digest)) return {};
-  // Another process may have released or quarantined it meanwhile. Usually there is no entry, and access() is all it
-  // costs.
+  // Another process may have released or quarantined it in the meantime. Usually there is no entry, and access() is all
+  // it costs.
   const std::string name = file_of(digest);
   if (::access((state_->directory + "/" + name).c_str(), F_OK) != 0 && errno == ENOENT) return {};
   const auto fd = state_->look();
@@ -346,7 +346,7 @@ Result<std::size_t> Quarantine::note_crash(std::string_view digest, Milliseconds
   const std::string name = crashes_of(digest), path = state_->directory + "/" + name;
   AGENTD_TRY(const UniqueFd fd, open_crashes(directory.get(), name, path, O_CREAT, kLockTries));
   const std::int64_t now = state_->clock.wall_ms();
-  // A longer file was not written by agentd and starts anew.
+  // A longer file was not written by agentd and starts again.
   const auto before = read_fd(fd.get(), kFileBytesMax, path);
   std::vector<std::int64_t> times = recent_times(before ? *before : "", now, window);
   times.push_back(now);

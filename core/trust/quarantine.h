@@ -4,9 +4,9 @@
 //
 // Everything is keyed by the SHA-256 of the module's bytes, so a fixed file starts afresh:
 //   - a marker is on disk while a module is loaded and created in this process. A marker found at the next
-//     start means that the load killed agentd: the module is quarantined and the user is told;
+//     start means that the load killed agentd: the module is quarantined and the user is notified;
 //   - a worker that crashes three times within a minute, in one process or in several in sequence, has its
-//     module quarantined; the times of the crashes are stored beside the entries until then;
+//     module quarantined; the times of the crashes are stored next to the entries until then;
 //   - the user releases a module with `agentd hooks release NAME`.
 // One file per entry, in a directory of mode 0700, written beside and renamed into place, so that concurrent processes
 // do not disturb each other. The process that makes a marker locks it; a locked marker is not a crash, whatever
@@ -63,7 +63,7 @@ class Quarantine {
     std::string file_;
     UniqueFd lock_;
   };
-  // kDenied, kUnavailable: the marker cannot be written; the load goes on without it.
+  // kDenied, kUnavailable: the marker cannot be written; the load continues without it.
   Result<Marker> mark(const std::string& name, const std::string& path, const std::string& digest);
 
   // Records that a worker of these bytes crashed now. Returns the crashes within `window`, this one and those of other

@@ -2,7 +2,7 @@
 #pragma once
 // safe_path.h - opens only files that no other user could have put there.
 //
-// The path is walked from "/", and every component must belong to the user or to root and be writable by nobody else; a
+// The path is walked from "/", and every component must belong to the user or to root and be writable by no one else; a
 // sticky directory of root's such as /tmp may be passed through. The walk holds descriptors, not names, so what is
 // opened is what was checked.
 //

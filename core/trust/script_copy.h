@@ -5,7 +5,7 @@
 // Node, Bun and Deno resolve the real path of their script, and a sealed memory file has none. Such a script gets a
 // private file for one run, in a fresh directory that only the user can enter, under the original's name, so that its
 // ending still tells its type. Where agentd's home cannot be written, the directory is among the temporary files.
-// Only the file itself was approved: the copy cannot import what is beside the original.
+// Only the file itself was approved: the copy cannot import files next to the original.
 //
 // Threading: place() is thread-safe; ScriptCopy is thread-compatible.
 

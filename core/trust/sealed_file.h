@@ -2,8 +2,8 @@
 #pragma once
 // sealed_file.h - a module's bytes, fixed between check and load.
 //
-// A module is read once, and its digest is taken over the very bytes that will be mapped: they lie in a memory file
-// sealed against every change. Where the kernel refuses to run memory files (vm.memfd_noexec, no /proc) they lie in a
+// A module is read once, and its digest is taken over the very bytes that will be mapped: they are in a memory file
+// sealed against every change. Where the kernel refuses to run memory files (vm.memfd_noexec, no /proc) they are in a
 // private copy instead, with a warning in the log.
 //
 // Threading: pure functions.

@@ -70,7 +70,7 @@ class TrustStore {
 // Whether a hook file may run.
 struct Consent {
   bool runs = false;
-  bool first_sight = false;  // its digest was recorded just now, since it lies in the user's own directory
+  bool first_sight = false;  // its digest was recorded just now, since it is in the user's own directory
   std::string why_not;       // "its bytes changed: agentd hooks trust NAME"
 };
 

@@ -20,7 +20,7 @@ enum class EndKind : std::uint8_t {
   kWanted,    // its host did not need it any more: no fault
   kCutShort,  // ended early by a cancel or a signal from outside: only a reason to pause
   kHang,      // it exceeded the time that it was promised
-  kCrash,     // it ended by itself, or wrote malformed messages
+  kCrash,     // it ended on its own, or wrote malformed messages
 };
 
 class CrashBook {

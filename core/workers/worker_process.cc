@@ -46,7 +46,7 @@ WorkerEnd end_of(const Exit& exit) {
     return out;
   }
   out.cause = "signal " + std::to_string(exit.signal);
-  // Whoever stops a service or session sends these signals to all its processes: no fault of the plugin.
+  // A service manager or session that stops sends these signals to all its processes: no fault of the plugin.
   if (exit.signal == SIGTERM || exit.signal == SIGINT || exit.signal == SIGHUP) out.kind = EndKind::kCutShort;
   const char* const name = ::sigabbrev_np(exit.signal);
   out.text = "its worker was killed by " + out.cause + (name == nullptr ? "" : " (SIG" + std::string(name) + ")");

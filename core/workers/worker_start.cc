@@ -62,7 +62,7 @@ Result<std::shared_ptr<WorkerPlugin::Start>> WorkerPlugin::begin_start(const Ins
   ++starting_;
   if (!starts_.run([this, mine = instance, start]() mutable { finish_start(mine, *start); })) {
     --starting_;
-    return Error{Code::kInternal, "its worker could not be started: no more threads can be made now"};
+    return Error{Code::kInternal, "its worker could not be started: no thread can be made now"};
   }
   instance->start = start;
   return start;

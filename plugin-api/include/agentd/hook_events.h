@@ -15,7 +15,7 @@ extern "C" {
 /* The one list of events. Each is a row:
  *   ROW(X, NAME, name, id, payload type, blocking, continues, actions, text, fires, carries)
  *     blocking   1: BLOCK stops what the event announces; such an event takes STOP_RUN, too
- *     continues  1: CONTINUE adds a user message and the run goes on
+ *     continues  1: CONTINUE adds a user message and the run continues
  *     actions    what may be answered: a set of AGENTD_MAY(BLOCK), ...; needs hook_actions.h
  *     text       what AGENTD_TEXT_DEFAULT rewrites: an AGENTD_TEXT_ of hook_actions.h; 0 = nothing
  *     fires      when it fires, for people
