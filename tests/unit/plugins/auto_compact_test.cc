@@ -71,15 +71,12 @@ TEST_F(AutoCompact, TakesItsMarkAndItsWordsFromTheConfig) {
 }
 
 TEST_F(AutoCompact, RefusesAConfigThatMakesNoSense) {
-  const std::pair<const char*, const char*> cases[] = {{R"({"at_percent":0})", "from 1 to 99"},
-                                                       {R"({"at_percent":100})", "from 1 to 99"},
-                                                       {R"({"at_percent":-5})", "from 1 to 99"},
-                                                       {R"({"at_percent":"70"})", "from 1 to 99"},
-                                                       {R"({"at_percent":null})", "from 1 to 99"},
-                                                       {R"({"at":70})", "unknown key at"},
-                                                       {R"({"model":1})", "model must be a text"},
-                                                       {R"([])", "must be an object"},
-                                                       {R"({"at_percent":)", "not valid JSON"}};
+  const std::pair<const char*, const char*> cases[] = {
+      {R"({"at_percent":0})", "from 1 to 99"},    {R"({"at_percent":100})", "from 1 to 99"},
+      {R"({"at_percent":-5})", "from 1 to 99"},   {R"({"at_percent":"70"})", "from 1 to 99"},
+      {R"({"at_percent":null})", "from 1 to 99"}, {R"({"at":70})", "unknown key at"},
+      {R"({"model":1})", "model must be a text"}, {R"([])", "must be an object"},
+      {R"({"at_percent":)", "not valid JSON"}};
   for (const auto& [config, sentence] : cases) {
     const outcome got = host_.create(config);
     EXPECT_EQ(got.status, AGENTD_E_ARG) << config;
