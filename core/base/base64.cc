@@ -12,7 +12,7 @@ namespace agentd {
 std::string base64(std::string_view bytes) {
   AGENTD_ASSERT(bytes.size() <= std::size_t{1} << 30);
   std::string out((bytes.size() + 2) / 3 * 4, '\0');
-  // It writes a zero behind the text, where the string has one.
+  // EVP_EncodeBlock writes a zero after the text, where the string has its own.
   ::EVP_EncodeBlock(reinterpret_cast<unsigned char*>(out.data()), reinterpret_cast<const unsigned char*>(bytes.data()),
                     static_cast<int>(bytes.size()));
   return out;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// base64.h - bytes as text, as RFC 4648, section 4, has it: with padding, without line ends.
+// base64.h - bytes as text: RFC 4648, section 4, with padding and without line ends.
 //
 // Threading: pure functions.
 
@@ -11,14 +11,14 @@ namespace agentd {
 
 // REQUIRES: at most 1 GiB.
 std::string base64(std::string_view bytes);
-// True for what base64() writes.
+// True for a text that base64() could have written.
 bool is_base64(std::string_view text);
 
-// The bytes of a text of base64(), with a zero for each '=' at its end; empty for another text.
+// Decodes what base64() wrote, with a zero byte for each '=' at its end; empty for any other text.
 // REQUIRES: at most 1 GiB.
 std::string from_base64(std::string_view text);
 
-// The first bytes of a text of base64(), twelve at most.
+// At most the first twelve bytes of what base64() wrote.
 std::string base64_head(std::string_view text);
 
 }  // namespace agentd

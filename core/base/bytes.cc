@@ -29,8 +29,8 @@ std::size_t sequence_bytes(std::string_view text, std::size_t at) {
   return follows(at + 1) && follows(at + 2) && follows(at + 3) ? 4 : 0;
 }
 
-// Length of the ill-formed part at `at`: what could still have become a character, or one byte.
-// Unicode 15, chapter 3.9, "U+FFFD Substitution of Maximal Subparts".
+// Length of the ill-formed part at `at`: an unfinished character, or one byte. Unicode 15, chapter 3.9, "U+FFFD
+// Substitution of Maximal Subparts".
 std::size_t ill_formed_bytes(std::string_view text, std::size_t at) {
   const auto within = [&](std::size_t i, unsigned char from, unsigned char to) {
     const auto byte = i < text.size() ? static_cast<unsigned char>(text[i]) : '\0';

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// bytes.h - text and bytes: UTF-8 that is valid, hexadecimal, big-endian numbers.
+// bytes.h - text and bytes: valid UTF-8, hexadecimal, big-endian numbers.
 //
 // Threading: pure functions.
 
@@ -13,10 +13,10 @@ namespace agentd {
 
 // True for well-formed UTF-8: no overlong forms, no surrogates (Unicode 15, table 3-7).
 bool is_utf8(std::string_view text);
-// How many bytes from the start are well-formed UTF-8; all of them, or where the first ill-formed part begins.
+// The number of well-formed UTF-8 bytes at the start: all of them, or up to the first ill-formed part.
 std::size_t utf8_bytes(std::string_view text);
-// The text with every ill-formed part replaced by one U+FFFD, parts as most decoders cut them (the
-// maximal subparts of Unicode 15, 3.9); the same bytes when it is valid.
+// The text with every ill-formed part replaced by one U+FFFD, cut as most decoders do (the maximal subparts of Unicode
+// 15, 3.9); unchanged when it is valid.
 std::string to_utf8(std::string_view bytes);
 // The longest prefix of at most `bytes_max` bytes that ends between two characters.
 std::string_view utf8_prefix(std::string_view text, std::size_t bytes_max);
@@ -32,15 +32,14 @@ void put_be64(std::string& out, std::uint64_t value);
 std::uint32_t get_be32(const char* at);
 std::uint64_t get_be64(const char* at);
 
-// Nothing but white space, of any script (Unicode White_Space, U+001C to U+001F, U+FEFF).
+// True for a text of white space only, of any script (Unicode White_Space, U+001C to U+001F, U+FEFF).
 bool is_blank(std::string_view text);
-// The parts that are not empty, with the separator between them.
+// Joins the parts that are not empty, with the separator between them.
 std::string join(std::span<const std::string> parts, std::string_view separator);
 // "1,234,567".
 std::string with_commas(std::uint64_t value);
 
-// Such a name would write on a terminal what it likes, and stand in no line: no hook and no recipe
-// has one.
+// True for a name that could move a terminal's cursor or break a line. Hooks and recipes must not have one.
 bool has_control_character(std::string_view name);
 
 }  // namespace agentd

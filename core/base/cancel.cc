@@ -8,8 +8,7 @@
 namespace agentd {
 namespace {
 
-// Places for words. They grow and never shrink, so that a signal handler can walk them while a
-// thread adds one.
+// Slots for linked words. They grow and never shrink, so that a signal handler can walk them while a thread adds one.
 struct Places {
   std::array<std::atomic<std::uint32_t*>, 16> words{};
   std::atomic<Places*> next{nullptr};
@@ -23,7 +22,7 @@ struct Places {
     }
     return false;
   }
-  // The places after these, made when there are none.
+  // The slots after these, made when missing.
   Places* more() {
     if (Places* const there = next.load()) return there;
     auto made = std::make_unique<Places>();
@@ -34,9 +33,8 @@ struct Places {
 
 }  // namespace
 
-// Every order here is sequentially consistent. Who links looks for a reason after his word is in
-// place, and who cancels looks for words after the reason is in place: one of the two sees the
-// other.
+// Every operation is sequentially consistent. link() looks for a reason after its word is in place, and cancel() looks
+// for words after the reason is in place: one of the two sees the other.
 struct CancelToken::State {
   std::atomic<std::uint32_t> reason{0};
   std::atomic<std::uint32_t> writers{0};  // calls of cancel() that may be writing to words
@@ -49,8 +47,8 @@ struct CancelToken::State {
   }
   void remove(std::uint32_t* word) {
     for (Places* at = &places; at != nullptr && !at->put(word, nullptr);) at = at->next.load();
-    // One of them may have found the word before it was gone. It takes a few stores: nothing to
-    // sleep for.
+    // A cancel() may have found the word before it was removed. It needs only a few more stores, so this yields and
+    // does not sleep.
     while (writers.load() != 0) std::this_thread::yield();
   }
   void tell(std::uint32_t why) {

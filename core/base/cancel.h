@@ -1,17 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// cancel.h - the value that says "give up", and the words of memory that follow it.
+// cancel.h - a flag that cancels work, and words of memory that mirror it.
 //
-// Threading: CancelToken is thread-safe; cancel() may be called in a signal handler, the rest may
-// not.
+// Threading: CancelToken is thread-safe. Only cancel() may be called in a signal handler.
 
 #include <cstdint>
 #include <memory>
 
 namespace agentd {
 
-// Shared between the one who may cancel and those who work: copies see the same flag. A default
-// token is never cancelled by anybody else.
+// Shared by the canceller and the workers: copies see the same flag. Nobody else can cancel a default-constructed
+// token.
 class CancelToken {
  public:
   CancelToken();
@@ -20,18 +19,18 @@ class CancelToken {
   bool cancelled() const { return reason() != 0; }
   // Returns when every linked word has the reason.
   void cancel(std::uint32_t reason) const;
-  // Another one that is cancelled with this one, and may be cancelled alone.
+  // A token that is cancelled with this one and can also be cancelled alone.
   CancelToken child() const;
 
-  // The word is set to 0, and to the reason as soon as there is one, for code that can only poll
-  // memory: any number of words at once. REQUIRES: nobody else writes to it until unlink().
+  // Sets the word to 0 and, as soon as there is a reason, to the reason: for code that can only poll memory. Any number
+  // of words may be linked. REQUIRES: nobody else writes to the word until unlink().
   void link(std::uint32_t* word) const;
-  // Sets the word to 0; when it returns no cancel(), on any thread, will write to it any more.
+  // Sets the word to 0. After it returns, no cancel() on any thread writes to the word.
   void unlink(std::uint32_t* word) const;
 
  private:
   struct State;
-  // Shared by every copy: canceller and workers end in any order.
+  // Shared by every copy, since the canceller and the workers end in any order.
   std::shared_ptr<State> state_;
 };
 

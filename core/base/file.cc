@@ -28,7 +28,7 @@ unsigned open_standard_descriptors() {
   unsigned closed = 0;
   for (int fd = STDIN_FILENO; fd <= STDERR_FILENO; ++fd) {
     if (::fcntl(fd, F_GETFD) >= 0 || errno != EBADF) continue;
-    // The lowest free number is this one: those below are open by now.
+    // The lowest free number is this one, because the numbers below are open by now.
     if (::open("/dev/null", fd == STDIN_FILENO ? O_RDONLY : O_WRONLY) == fd) closed |= 1u << fd;
   }
   return closed;
@@ -49,8 +49,8 @@ Result<std::string> read_fd(int fd, std::uint64_t bytes_max, const std::string& 
   if (!S_ISREG(info.st_mode)) return Error{Code::kInvalid, name + " is not a regular file"};
   const auto size = static_cast<std::uint64_t>(info.st_size);
   if (size > bytes_max)
-    return Error{Code::kInvalid, name + " has " + std::to_string(size) + " bytes, more than the " +
-                                     std::to_string(bytes_max) + " that are read"};
+    return Error{Code::kInvalid, name + " has " + std::to_string(size) + " bytes; the limit is " +
+                                     std::to_string(bytes_max)};
   std::string out(size, '\0');
   std::size_t done = 0;
   while (done < out.size()) {
@@ -90,7 +90,7 @@ Result<void> sync_directory(const std::string& path) {
 }  // namespace
 
 Result<void> write_file_atomically(const std::string& path, std::string_view bytes, unsigned mode) {
-  // Processes of two containers that share a home may have one number.
+  // Processes of two containers that share a home may have the same pid.
   std::random_device random;
   const std::string beside =
       path + ".tmp." + std::to_string(::getpid()) + "." + std::to_string(random()) + std::to_string(random());
@@ -111,7 +111,7 @@ Result<void> make_directories(const std::string& path) {
   for (std::size_t at = 1; at <= path.size(); ++at) {
     if (at != path.size() && path[at] != '/') continue;
     const std::string part = path.substr(0, at);
-    if (::mkdir(part.c_str(), 0700) != 0 && errno != EEXIST) return errno_error("making the directory " + part, errno);
+    if (::mkdir(part.c_str(), 0700) != 0 && errno != EEXIST) return errno_error("creating the directory " + part, errno);
   }
   struct stat info {};
   if (::stat(path.c_str(), &info) != 0) return errno_error("opening the directory " + path, errno);

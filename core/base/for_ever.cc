@@ -13,7 +13,7 @@ struct Kept {
   std::vector<std::shared_ptr<const void>> what;  // guarded by mutex
 };
 
-// Never destroyed: those who read it may run longer than every destructor.
+// Never destroyed: its readers may run longer than every destructor.
 Kept& kept() {
   static auto* const all = new Kept;
   return *all;

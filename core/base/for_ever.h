@@ -1,10 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// for_ever.h - memory that is leaked on purpose, since a thread that cannot be stopped may still
-// read it.
+// for_ever.h - memory that is leaked on purpose, because a thread that cannot be stopped may still read it.
 //
-// The list of it is reachable until the process ends, so that a leak checker knows that it is
-// meant.
+// The list of it stays reachable until the process ends, so that a leak checker does not report it.
 //
 // Threading: thread-safe.
 
@@ -12,7 +10,7 @@
 
 namespace agentd {
 
-// Nothing happens for null.
+// Does nothing for null.
 void keep_for_ever(std::shared_ptr<const void> what);
 
 }  // namespace agentd

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/base/hash.h"
 
-// The low-level calls need none of OpenSSL's start-up, which would cost more than the sums themselves.
+// The low-level calls skip OpenSSL's start-up, which would cost more than the sums themselves.
 #define OPENSSL_API_COMPAT 0x10100000L
 #include <openssl/sha.h>
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// hash.h - SHA-256 (OpenSSL) for identity, CRC-32C (Boost) for accidents.
+// hash.h - SHA-256 (OpenSSL) for identity, CRC-32C (Boost) against accidents.
 //
 // Threading: pure functions; Sha256 is thread-compatible.
 
@@ -20,7 +20,7 @@ class Sha256 {
   ~Sha256();
   Sha256& add(std::string_view bytes);
   Sha256& add(const Digest& digest);
-  // Ends the sum; the object is not to be used after.
+  // Returns the sum; the object must not be used after it.
   Digest finish();
 
  private:

@@ -24,7 +24,7 @@ void kernel_random(std::uint8_t* out, std::size_t bytes) {
 
 Result<Ulid> Ulid::parse(std::string_view text) {
   const Error bad{Code::kInvalid, "'" + std::string(text.substr(0, 64)) +
-                                      "' is no id: expected 26 characters such as 01J9ZQ2V8M4T0C7X5R3N6K1B2D"};
+                                      "' is not an id: expected 26 characters such as 01J9ZQ2V8M4T0C7X5R3N6K1B2D"};
   if (text.size() != kTextBytes || value_of(text[0]) > 7) return bad;
   // 26 digits of 5 bits hold 130 bits; the first digit carries only 3.
   std::array<std::uint8_t, 16> bytes{};
@@ -48,7 +48,7 @@ Result<Ulid> Ulid::parse(std::string_view text) {
 namespace {
 
 std::string uuid_text(std::array<std::uint8_t, 16> bytes) {
-  bytes[6] = static_cast<std::uint8_t>((bytes[6] & 0x0F) | 0x80);  // version 8: the maker's own layout (RFC 9562)
+  bytes[6] = static_cast<std::uint8_t>((bytes[6] & 0x0F) | 0x80);  // version 8: a custom layout (RFC 9562)
   bytes[8] = static_cast<std::uint8_t>((bytes[8] & 0x3F) | 0x80);
   constexpr std::string_view kDigits = "0123456789abcdef";
   std::string out;

@@ -23,13 +23,13 @@ class Ulid {
   Ulid() = default;
   explicit Ulid(const std::array<std::uint8_t, 16>& bytes) : bytes_(bytes) {}
 
-  // kInvalid for anything but 26 characters of the alphabet, either case.
+  // kInvalid for anything but 26 characters of the alphabet, in either case.
   static Result<Ulid> parse(std::string_view text);
 
   std::string text() const;
-  // The same bytes as a UUID of version 8, of which six bits are not the id's.
+  // The same bytes as a UUID of version 8, which overwrites six bits of the id.
   std::string uuid() const;
-  // A UUID of something that is numbered within it: the last six bytes are the number's.
+  // A UUID for a numbered part of this id: its last six bytes are the number's.
   std::string uuid(std::uint64_t number) const;
   const std::array<std::uint8_t, 16>& bytes() const { return bytes_; }
   std::uint64_t time_ms() const;
@@ -44,7 +44,7 @@ class Ulid {
 class IdSource {
  public:
   using Random = std::function<void(std::uint8_t* out, std::size_t bytes)>;
-  // `clock` must outlive the source. Randomness from the kernel unless given.
+  // `clock` must outlive the source. Randomness comes from the kernel unless `random` is given.
   explicit IdSource(const Clock& clock, Random random = {});
   Ulid next();
 

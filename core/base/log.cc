@@ -33,7 +33,7 @@ spdlog::level::level_enum level_of(LogLevel level) {
   return spdlog::level::info;
 }
 
-// Lines after the first are indented: no text passes for an entry of its own.
+// Lines after the first are indented, so that no text looks like an entry of its own.
 std::string shown(std::string_view text) {
   std::string out = visible(text);
   for (std::size_t at = 0; (at = out.find('\n', at)) != std::string::npos; at += 3) out.insert(at + 1, "  ");
@@ -41,7 +41,7 @@ std::string shown(std::string_view text) {
 }
 
 std::string off_sentence(const std::string& why) {
-  return "nothing is logged: " + neutral_line(why, 400) + "; set log.file to another place, or log.level to off";
+  return "the log is off: " + neutral_line(why, 400) + "; set log.file to another path, or log.level to off";
 }
 
 Error unwritable(const std::string& path, int why) {
@@ -72,10 +72,10 @@ class FileLog final : public Log {
     }
   }
 
-  // Once, and on no thread twice at the same time.
+  // Reports once, and never on two threads at the same time.
   void tell_loss(const std::string& why) {
     if (!lost_.test_and_set())
-      std::fprintf(stderr, "agentd: warning: entries of the log are lost: %s\n", neutral_line(why, 400).c_str());
+      std::fprintf(stderr, "agentd: warning: log entries are lost: %s\n", neutral_line(why, 400).c_str());
   }
 
   const std::string path_;
@@ -92,11 +92,11 @@ std::unique_ptr<Log> make_file_log(std::string path, LogLevel at_least) {
 }
 
 Result<void> check_log_file(const std::string& path) {
-  // A pipe that nobody reads must not hold anybody up.
+  // O_NONBLOCK: a pipe that nobody reads must not block the caller.
   const UniqueFd opened(::open(path.c_str(), O_WRONLY | O_APPEND | O_NONBLOCK | O_CLOEXEC));
   if (opened.valid()) return {};
   if (errno != ENOENT) return unwritable(path, errno);
-  // What is missing will be made; the nearest directory that is there must allow it.
+  // Missing directories will be made; the nearest existing one must allow it.
   std::filesystem::path above = std::filesystem::absolute(path);
   do {
     above = above.parent_path();

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// log.h - the diagnostic log: for people who look for a fault, not for the user's terminal.
+// log.h - the diagnostic log, for people who look for a fault; the user's terminal shows none of it.
 //
-// Goes to a file (spdlog) or nowhere. Never carries keys, prompts or tool output. An error is logged
-// once, where it stops travelling.
+// It goes to a file (spdlog) or nowhere. It never carries keys, prompts or tool output. An error is logged once, where
+// it stops travelling.
 //
 // Threading: thread-safe.
 
@@ -20,7 +20,7 @@ enum class LogLevel : int { kDebug = 0, kInfo = 1, kWarning = 2, kError = 3 };
 class Log {
  public:
   virtual ~Log() = default;
-  // `area` is the room or plugin that speaks.
+  // `area` is the room or plugin that writes.
   virtual void write(LogLevel level, std::string_view area, std::string_view text) = 0;
 };
 
@@ -30,11 +30,11 @@ class NullLog final : public Log {
   void write(LogLevel, std::string_view, std::string_view) override {}
 };
 
-// Appends to `path`, an entry a line: lines of a text after its first are indented, and characters that a terminal does
-// not show as themselves are made visible. The file and the directories above it are made at the first entry, so that
-// a quiet run pays nothing. A file that cannot be opened turns the log off, and is reported once on standard error.
+// Appends to `path`, one entry a line: later lines of a text are indented, and characters that a terminal does not show
+// as themselves are escaped. The file and the directories above it are made at the first entry, so that a quiet run
+// costs nothing. A file that cannot be opened turns the log off and is reported once on standard error.
 std::unique_ptr<Log> make_file_log(std::string path, LogLevel at_least);
-// Looks, and changes nothing: an error, with the reason and the remedy, when an entry could not be written there.
+// Checks without changing anything that an entry could be written there; the error names the reason and the remedy.
 Result<void> check_log_file(const std::string& path);
 
 }  // namespace agentd

@@ -22,7 +22,7 @@ std::size_t edit_distance(std::string_view a, std::string_view b) {
 }
 
 std::string nearest(std::string_view word, const std::vector<std::string>& names) {
-  constexpr std::size_t kWordMax = 64;  // nobody slips into something longer
+  constexpr std::size_t kWordMax = 64;  // no typing error is longer
   if (word.empty() || word.size() > kWordMax) return {};
   std::string best;
   std::size_t best_distance = kWordMax;

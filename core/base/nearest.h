@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// nearest.h - the name that somebody probably meant.
+// nearest.h - finds the name that somebody probably meant.
 //
 // Threading: pure functions.
 
@@ -10,14 +10,14 @@
 
 namespace agentd {
 
-// Insertions, deletions, replacements and swaps of neighbours (optimal string alignment).
+// Counts insertions, deletions, replacements and swaps of neighbours (optimal string alignment).
 std::size_t edit_distance(std::string_view a, std::string_view b);
 
-// The nearest of `names`, if it is near enough to be a slip: a third of its letters at most, or
-// `word` is how it begins. Empty otherwise.
+// The nearest of `names` that is close enough to be a typing error: at most a third of its letters differ, or it begins
+// with `word`. Empty otherwise.
 std::string nearest(std::string_view word, const std::vector<std::string>& names);
 
-// ": did you mean 'x'?", or nothing.
+// ": did you mean 'x'?", or empty.
 std::string did_you_mean(std::string_view word, const std::vector<std::string>& names);
 
 }  // namespace agentd

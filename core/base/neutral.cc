@@ -11,7 +11,7 @@
 namespace agentd {
 namespace {
 
-// The length that the first byte of a character announces; 0 for none.
+// The length that the first byte of a character announces; 0 for an invalid first byte.
 std::size_t announced_length(unsigned char first) {
   if (first < 0x80) return 1;
   if (first >= 0xC2 && first <= 0xDF) return 2;
@@ -36,13 +36,13 @@ std::uint32_t code_point(std::string_view character) {
 bool is_harmful(std::uint32_t code) {
   if (code == '\n' || code == '\t') return false;
   const bool control = code < 0x20 || (code >= 0x7F && code <= 0x9F);
-  // Embeddings, overrides and isolates: what is read is not what stands there (Unicode TR 36).
+  // Embeddings, overrides and isolates make text read differently from what it says (Unicode TR 36).
   const bool turns = (code >= 0x202A && code <= 0x202E) || (code >= 0x2066 && code <= 0x2069);
   return control || turns;
 }
 
-// Nothing is seen of it, or something else: characters of no width, blanks that are no space, tags,
-// private ones. Harmless in prose, and needed there for emoji and many scripts.
+// Invisible or misleading characters: of no width, unusual blanks, tags, private ones. They are harmless in prose,
+// where emoji and many scripts need them.
 bool is_hidden(std::uint32_t code) {
   struct Range {
     std::uint32_t first, last;
@@ -70,7 +70,7 @@ void append_neutral(std::string& out, std::string_view character) {
     out += character;
 }
 
-// Where a character at the end is not whole yet: the length of what is left over.
+// The number of bytes of an incomplete character at the end.
 std::size_t unfinished(std::string_view text) {
   for (std::size_t back = 1; back <= 3 && back <= text.size(); ++back) {
     const auto byte = static_cast<unsigned char>(text[text.size() - back]);
@@ -124,7 +124,7 @@ std::string visible(std::string_view text) {
 }
 
 std::string neutral_line(std::string_view text, std::size_t bytes_max) {
-  // Cut first: nobody pays for the megabytes that are not shown.
+  // Cut first, so that megabytes that are not shown cost nothing.
   const std::string_view prefix = utf8_prefix(text, bytes_max);
   std::string out = neutral(prefix);
   for (char& c : out)

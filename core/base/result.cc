@@ -61,13 +61,13 @@ Code code_of(int error_number) {
   }
 }
 
-// Advice for an error that is a limit of this process; empty for any other.
+// Advice for an error that is a limit of this process; empty for others.
 std::string_view advice_on(int error_number) {
   switch (error_number) {
     case EFBIG:
-      return ": no file of this process may be larger: raise its limit, which 'ulimit -f' shows";
+      return ": the file size limit of this process is reached; raise it with 'ulimit -f'";
     case EMFILE:
-      return ": this process may open no more: raise its limit, which 'ulimit -n' shows";
+      return ": the open file limit of this process is reached; raise it with 'ulimit -n'";
     default:
       return {};
   }

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// result.h - a value or the reason why there is none.
+// result.h - a value, or the reason why there is none.
 //
-// Expected failures (the world, the user, a peer, a plugin, the disk) travel as Result; bugs assert. The
-// member names are those of std::expected. A code says what the caller can do next, the message what
-// failed on what: lower case, no full stop, no secrets.
+// Expected failures (of the user, a peer, a plugin, the disk) travel as Result; bugs assert. The member names are those
+// of std::expected. The code says what the caller can do next; the message says what failed on what, in lower case,
+// without a full stop and without secrets.
 //
 // Threading: immutable values.
 
@@ -18,7 +18,7 @@ namespace agentd {
 
 enum class Code : std::uint8_t {
   kInvalid,      // fix the call, the flag or the file
-  kNotFound,     // ask for something else
+  kNotFound,     // look for something else
   kUnavailable,  // try again later
   kBusy,         // somebody else holds it
   kConflict,     // read again, then retry
@@ -34,11 +34,11 @@ struct Error {
   Code code = Code::kInternal;
   std::string message;
 
-  // The same error, told from one level up: "opening the store: no space left".
+  // The same error with what the caller was doing in front: "opening the store: no space left".
   [[nodiscard]] Error with_context(std::string_view doing) const;
 };
 
-// "reading /x: No such file or directory", with the code that errno stands for.
+// "reading /x: No such file or directory", with the code that corresponds to errno.
 [[nodiscard]] Error errno_error(std::string_view doing, int error_number);
 
 template <typename T, typename E = Error>

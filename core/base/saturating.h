@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// saturating.h - sums of counts that strangers report: they end at 2^64 - 1 and at 0, and never
-// wrap around.
+// saturating.h - sums of untrusted counts: they stop at 2^64 - 1 and at 0 and never wrap around.
 //
 // Threading: pure functions.
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// secret_text.h - bytes that only this process has: a copy of it (fork) finds zeros there, a core dump
-// leaves them out, and they are overwritten at the end.
+// secret_text.h - bytes that only this process has: a forked copy of it finds zeros there, a core dump leaves them out,
+// and they are overwritten at the end.
 //
 // Threading: thread-compatible.
 
@@ -14,7 +14,7 @@ namespace agentd {
 class SecretText {
  public:
   SecretText() = default;
-  // Room for that many bytes, all zero. Without memory there is none: room() is 0.
+  // Space for that many bytes, all zero. When memory is short, room() is 0.
   explicit SecretText(std::size_t bytes);
   SecretText(SecretText&& other) noexcept { swap(other); }
   SecretText& operator=(SecretText&& other) noexcept {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// shell_word.h - a name in a command that somebody may copy into a shell.
+// shell_word.h - quotes a name in a command that somebody may copy into a shell.
 //
 // Threading: a pure function.
 
@@ -9,7 +9,7 @@
 
 namespace agentd {
 
-// The word as a shell reads it: plain ones as they are, others in single quotes.
+// The word as a shell reads it: unchanged when it is plain, in single quotes otherwise.
 inline std::string shell_word(std::string_view word) {
   constexpr std::string_view kPlain = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-./~+:@,";
   if (!word.empty() && word.find_first_not_of(kPlain) == std::string_view::npos) return std::string(word);
@@ -18,8 +18,8 @@ inline std::string shell_word(std::string_view word) {
   return out + "'";
 }
 
-// A command in a sentence: "'agentd hooks untrust lint'". Where the word has quotes of its own there
-// are none around the command, since a shell that gets both would read the word bare.
+// A command in a sentence: "'agentd hooks untrust lint'". A command whose word needs quotes gets none around it, since
+// a shell that reads both would see the word without its quotes.
 inline std::string shell_command(std::string_view command, std::string_view word) {
   const std::string quoted = shell_word(word);
   const std::string all = std::string(command) + " " + quoted;

@@ -1,13 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// signals_blocked.h - a scope in which this thread takes no asynchronous signal; a thread that is
-// started in it takes none for its whole life.
+// signals_blocked.h - a scope in which this thread takes no asynchronous signal; a thread started in it takes none for
+// its whole life.
 //
-// Asynchronous signals belong to the threads of the program that handle them: a thread beside them
-// neither runs a handler nor sees its system calls interrupted. Signals of a fault stay as they
-// are.
+// Asynchronous signals belong to the program's threads that handle them: other threads neither run a handler nor have
+// their system calls interrupted. Signals of a fault stay as they are.
 //
-// Threading: for the thread that makes it.
+// Threading: applies to the thread that makes it.
 
 #include <pthread.h>
 #include <signal.h>

@@ -7,7 +7,7 @@
 namespace agentd {
 namespace {
 
-constexpr Milliseconds kSlice{50};  // how late a cancellation may be seen
+constexpr Milliseconds kSlice{50};  // the longest delay of a cancellation
 
 class ClockSleeper final : public Sleeper {
  public:

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// thrown.h - the outermost frame of a thread: what is thrown there would end the program.
+// thrown.h - catches at the outermost frame of a thread, where an exception would end the program.
 //
 // Expected failures are Results. What is still thrown comes from below: no memory, no further thread.
 //
@@ -12,7 +12,7 @@
 
 namespace agentd {
 
-// Calls `work`; says in words what it threw, or nothing. Needs no memory to say that there is none.
+// Calls `work` and returns what it threw in words, or an empty text. Works without memory.
 template <typename Work>
 std::string thrown_by(Work&& work) noexcept {
   try {

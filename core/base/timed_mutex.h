@@ -43,14 +43,14 @@ class TimedMutex {
   }
   void unlock() {
     if (state_.exchange(kFree, std::memory_order_release) != kAwaited) return;
-    const std::lock_guard lock(mutex_);  // who has set kAwaited waits by now, or looks again
+    const std::lock_guard lock(mutex_);  // the thread that set kAwaited waits by now, or looks again
     freed_.notify_one();
   }
 
  private:
   static constexpr std::uint32_t kFree = 0, kHeld = 1, kAwaited = 2;
 
-  // Leaves the word at kAwaited whether it succeeds or not: there may be others that wait.
+  // Leaves the word at kAwaited whether it succeeds or not, because others may wait.
   bool take_awaited() { return state_.exchange(kAwaited, std::memory_order_acquire) == kFree; }
 
   std::atomic<std::uint32_t> state_{kFree};
