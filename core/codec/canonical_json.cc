@@ -40,7 +40,7 @@ Result<std::string> whole_number(std::string_view digits) {
   const auto number = number_of<std::int64_t>(digits);
   if (number && *number <= kWholeMax && *number >= -kWholeMax) return std::to_string(*number);
   return refused("has the whole number " + one_line(digits, kShownBytes) +
-                 ", which some programs round: beyond 9007199254740992 write it as a text");
+                 ", which some programs round: write numbers beyond 9007199254740992 as a string");
 }
 
 Result<std::string> canonical_number(std::string_view digits) {
@@ -55,13 +55,13 @@ Result<std::string> canonical_number(std::string_view digits) {
   const bool fits = std::fabs(*number) <= static_cast<double>(kWholeMax);
   if (fits && std::trunc(*number) == *number) return std::to_string(static_cast<std::int64_t>(*number));
   std::array<char, 64> text{};
-  // Digits alone would pass for a whole number when they are read again.
+  // Without an exponent, a reader would take the digits for a whole number.
   const auto end = fits ? std::to_chars(text.data(), text.data() + text.size(), *number)
                         : std::to_chars(text.data(), text.data() + text.size(), *number, std::chars_format::scientific);
   return std::string(text.data(), end.ptr);
 }
 
-// Writes what the reader finds; false and `problem` end the reading.
+// Writes each value that the reader finds; false and `problem` end the reading.
 class Canonical {
  public:
   Canonical(const CanonicalJsonLimits& limits, const MemberText& member_text)
@@ -69,7 +69,7 @@ class Canonical {
 
   bool Null() { return no_object() && writer_.Null(); }
   bool Bool(bool value) { return no_object() && writer_.Bool(value); }
-  // The reader hands numbers over as they are written.
+  // The reader passes numbers as they are written (kParseNumbersAsStringsFlag).
   bool Int(int) { return false; }
   bool Uint(unsigned) { return false; }
   bool Int64(std::int64_t) { return false; }
@@ -116,14 +116,14 @@ class Canonical {
     if (problem_.empty()) problem_ = std::move(what);
     return false;
   }
-  // A value that begins the text is no object.
-  bool no_object() { return depth_ != 0 || refuse("is no JSON object"); }
+  // A text must begin with an object.
+  bool no_object() { return depth_ != 0 || refuse("is not a JSON object"); }
   bool enter() {
     return ++depth_ <= limits_.depth || refuse("has more than " + std::to_string(limits_.depth) + " levels");
   }
-  // The text is UTF-8, so only an escape can have made something else.
+  // The text is UTF-8, so only an escape can have made anything else.
   bool is_whole(std::string_view text) {
-    return is_utf8(text) || refuse("has half a surrogate pair (\\ud800 to \\udfff) in a text");
+    return is_utf8(text) || refuse("has half a surrogate pair (\\ud800 to \\udfff) in a string");
   }
 
   const CanonicalJsonLimits& limits_;
@@ -131,13 +131,13 @@ class Canonical {
   rapidjson::StringBuffer buffer_;
   rapidjson::Writer<rapidjson::StringBuffer> writer_{buffer_};
   std::vector<std::unordered_set<std::string>> keys_;  // of the open objects
-  std::string key_;                                    // of the member of the object itself
+  std::string key_;                                    // of the current member of the outermost object
   std::string problem_;
   int depth_ = 0;
 };
 
 Error too_long(std::size_t bytes, std::size_t most) {
-  return refused("has " + with_commas(bytes) + " bytes, more than the " + with_commas(most) + " that are read");
+  return refused("has " + with_commas(bytes) + " bytes; the limit is " + with_commas(most));
 }
 
 }  // namespace
@@ -155,11 +155,11 @@ Result<std::string> canonical_object(std::string_view text, const CanonicalJsonL
   const rapidjson::ParseResult result = reader.Parse<kFlags>(bytes, canonical);
   if (!canonical.problem().empty()) return refused(canonical.problem());
   if (result.IsError())
-    return refused("is no JSON object: byte " + std::to_string(result.Offset()) + ": " +
+    return refused("is not a JSON object: byte " + std::to_string(result.Offset()) + ": " +
                    rapidjson::GetParseError_En(result.Code()));
   const std::string_view rest = text.substr(bytes.Tell());
   if (rest.find_first_not_of(" \t\r\n") != std::string_view::npos)
-    return refused("has something behind its JSON object, at byte " +
+    return refused("has text after its JSON object, at byte " +
                    std::to_string(bytes.Tell() + rest.find_first_not_of(" \t\r\n")));
   std::string out = canonical.text();
   if (out.size() > limits.bytes) return too_long(out.size(), limits.bytes);

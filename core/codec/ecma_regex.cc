@@ -12,17 +12,17 @@
 namespace agentd {
 namespace {
 
-// WhiteSpace and LineTerminator of ECMA-262, and all other characters, as they stand inside "[]".
+// WhiteSpace and LineTerminator of ECMA-262 as a character class, and its complement.
 constexpr std::string_view kSpace =
     R"(\t-\r \x{a0}\x{1680}\x{2000}-\x{200a}\x{2028}\x{2029}\x{202f}\x{205f}\x{3000}\x{feff})";
 constexpr std::string_view kNoSpace =
     R"(\x{0}-\x{8}\x{e}-\x{1f}\x{21}-\x{9f}\x{a1}-\x{167f}\x{1681}-\x{1fff}\x{200b}-\x{2027}\x{202a}-\x{202e})"
     R"(\x{2030}-\x{205e}\x{2060}-\x{2fff}\x{3001}-\x{fefe}\x{ff00}-\x{10ffff})";
-// Letters behind a backslash that mean the same to both.
+// Letters after a backslash that mean the same in both.
 constexpr std::string_view kBoth = "dDwWbBtnrfvx";
 constexpr unsigned kLast = 0x10FFFF;
 constexpr std::size_t kShownBytesMax = 200;
-// Sets of characters by their long names, and as RE2 knows them.
+// Unicode categories by their long names, and RE2's names for them.
 constexpr std::pair<std::string_view, std::string_view> kSets[] = {{"Letter", "L"},
                                                                    {"Lowercase_Letter", "Ll"},
                                                                    {"Uppercase_Letter", "Lu"},
@@ -47,7 +47,7 @@ class Translator {
  public:
   explicit Translator(std::string_view pattern) : left_(pattern) {}
 
-  // The mistake in the expression; nothing when there is none, and text() is the translation.
+  // Returns the mistake in the expression; without one, text() is the translation.
   std::optional<std::string> run() {
     while (!left_.empty()) {
       const char c = left_.front();
@@ -60,7 +60,7 @@ class Translator {
         left_.remove_prefix(3);
         continue;
       }
-      // To JavaScript a class may be empty, and "[" inside one begins nothing.
+      // In JavaScript a class may be empty, and "[" inside a class is literal.
       if (c == '[' && !inside_ && (left_.starts_with("[]") || left_.starts_with("[^]"))) {
         const bool nothing = left_[1] == ']';
         out_ += nothing ? R"([^\x{0}-\x{10ffff}])" : R"([\x{0}-\x{10ffff}])";
@@ -78,7 +78,7 @@ class Translator {
 
  private:
   std::optional<std::string> escape() {
-    if (left_.size() < 2) return "it ends in a backslash";
+    if (left_.size() < 2) return "it ends with a backslash";
     const char what = left_[1];
     left_.remove_prefix(2);
     if (what == 'u') return character();
@@ -91,7 +91,7 @@ class Translator {
     }
     const bool letter = (what >= 'a' && what <= 'z') || (what >= 'A' && what <= 'Z');
     if (letter && kBoth.find(what) == std::string_view::npos)
-      return std::string("'\\") + what + "' means nothing in JavaScript's expressions";
+      return std::string("'\\") + what + "' is not an escape of JavaScript's expressions";
     if (what == 'b' && inside_)
       out_ += "\\x{8}";
     else
@@ -99,7 +99,7 @@ class Translator {
     return std::nullopt;
   }
 
-  // \uXXXX, two of them for a pair of halves, or \u{X}.
+  // \uXXXX, two of them for a surrogate pair, or \u{X}.
   std::optional<std::string> character() {
     std::optional<unsigned> code;
     if (left_.starts_with('{')) {
@@ -122,7 +122,7 @@ class Translator {
   }
 
   std::optional<std::string> set(char what) {
-    if (!left_.starts_with('{')) return "'\\p' must have a name in braces behind it";
+    if (!left_.starts_with('{')) return "'\\p' must be followed by a name in braces";
     const std::string_view name = left_.substr(1, std::min(left_.find('}'), left_.size()) - 1);
     left_.remove_prefix(std::min(name.size() + 2, left_.size()));
     const auto* const known =
@@ -141,7 +141,7 @@ class Translator {
 
   std::optional<std::string> control() {
     const char low = static_cast<char>(left_.empty() ? 0 : left_.front() | 0x20);
-    if (low < 'a' || low > 'z') return "'\\c' must have a letter behind it";
+    if (low < 'a' || low > 'z') return "'\\c' must be followed by a letter";
     put(static_cast<unsigned>(low - 'a' + 1));
     left_.remove_prefix(1);
     return std::nullopt;
@@ -155,12 +155,12 @@ class Translator {
 
   std::string_view left_;
   std::string out_;
-  bool inside_ = false;  // of "[]"
+  bool inside_ = false;  // inside "[]"
 };
 
 Error refused(std::string_view pattern, const std::string& why) {
   return {Code::kInvalid, "the expression '" + one_line(pattern, kShownBytesMax) +
-                              "' is not understood: " + one_line(why, kShownBytesMax)};
+                              "' is not supported:  " + one_line(why, kShownBytesMax)};
 }
 
 }  // namespace

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// ecma_regex.h - expressions as JSON Schema has them, which are JavaScript's, over RE2 (regex.h).
+// ecma_regex.h - JSON Schema's expressions, which are JavaScript's, compiled for RE2 (regex.h).
 //
-// What both write alike goes through; \uXXXX, \u{X}, \cX, (?<name>...) and JavaScript's white space are
-// rewritten. What RE2 would read as something else (\A, \z, \a, \C, \Q) or cannot do in linear time (a
-// look ahead, a back reference) is refused.
+// Syntax that both share is passed on; \uXXXX, \u{X}, \cX, (?<name>...) and JavaScript's white space are rewritten.
+// Syntax that RE2 reads differently (\A, \z, \a, \C, \Q) or cannot match in linear time (look-ahead, back references)
+// is refused.
 //
 // Threading: pure.
 
@@ -15,7 +15,7 @@
 
 namespace agentd {
 
-// kInvalid: a whole sentence with the expression and why; kUnavailable as Regex::compile.
+// kInvalid: a complete sentence with the expression and the reason; kUnavailable as Regex::compile.
 Result<Regex> compile_ecma(std::string_view pattern);
 
 }  // namespace agentd

@@ -32,7 +32,7 @@ bool hex4(std::string_view text, std::size_t at, unsigned& out) {
   return true;
 }
 
-// As UTF-8 would write a character of that number.
+// The three bytes that UTF-8 would use for that code unit.
 std::string half_bytes(unsigned unit) {
   return {static_cast<char>(0xE0 | (unit >> 12)), static_cast<char>(0x80 | ((unit >> 6) & 0x3F)),
           static_cast<char>(0x80 | (unit & 0x3F))};
@@ -62,30 +62,30 @@ std::string without_lone_surrogates(std::string_view text, JsonDocument::Halves 
   return out;
 }
 
-// Halves that are kept are bytes that a check of the encoding refuses.
+// kKeep leaves bytes that an encoding check refuses.
 constexpr unsigned kUnchecked =
     rapidjson::kParseInsituFlag | rapidjson::kParseIterativeFlag | rapidjson::kParseFullPrecisionFlag;
 constexpr unsigned kFlags = kUnchecked | rapidjson::kParseValidateEncodingFlag;
 constexpr int kDepthMax = 1000;
 constexpr std::string_view kByteOrderMark = "\xEF\xBB\xBF";
 
-// RapidJSON takes a low surrogate that stands alone and makes bytes of it that are no UTF-8.
+// RapidJSON turns a lone low surrogate into bytes that are not UTF-8.
 bool names_surrogate(std::string_view text) {
   return text.find("\\ud") != std::string_view::npos || text.find("\\uD") != std::string_view::npos;
 }
 
-// Texts are unescaped in place: a long one is held once, and not by a stack and a pool beside it.
+// Strings are unescaped in place, so that a long one is held once and not also in a stack and a pool.
 using TextStream = rapidjson::InsituStringStream;
 
-// RapidJSON makes any number at all of a zero with a large exponent: "0e99". `number` begins with it: while it is
-// read, the stream stands in front of it.
+// RapidJSON reads a zero with a large exponent ("0e99") as an arbitrary number. `number` begins with that number: while
+// it is read, the stream is in front of it.
 double mend_zero(double value, std::string_view number) {
   number = number.substr(0, number.find_first_not_of("0123456789+-.eE"));
   if (number.substr(0, number.find_first_of("eE")).find_first_of("123456789") != std::string_view::npos) return value;
   return number.starts_with('-') ? -0.0 : 0.0;
 }
 
-// Builds the document up to a depth that can be walked again by recursion.
+// Builds the document up to a depth that recursion can walk.
 class DepthGuard {
  public:
   DepthGuard(rapidjson::Document& to, std::string_view text, TextStream& stream)
@@ -112,8 +112,8 @@ class DepthGuard {
   int depth_ = 0;
 };
 
-// RapidJSON's check of the encoding takes up to three bytes behind the first byte of a character, without asking
-// whether the text goes on: the string's own NUL is one of them.
+// RapidJSON's encoding check reads up to three bytes after the first byte of a character without checking for the end
+// of the text; the string's own NUL is one of them.
 constexpr std::size_t kTakenBehind = 2;
 
 // The document borrows from `text`, which it changes.
@@ -251,7 +251,7 @@ std::string json_line(std::string_view json) {
 
 struct JsonWriter::State {
   rapidjson::StringBuffer buffer;
-  // One of the two writes; the pretty one derives from the plain one and hides its functions.
+  // Only one of the two writes; the pretty one derives from the plain one and hides its functions.
   rapidjson::Writer<rapidjson::StringBuffer> plain{buffer};
   rapidjson::PrettyWriter<rapidjson::StringBuffer> pretty{buffer};
   bool indent = false;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// json.h - reading and writing JSON. canonical_json.h reads what a model or a hook wrote for a tool.
+// json.h - reading and writing JSON. canonical_json.h reads what a model or a hook passes to a tool.
 //
 // Threading: JsonDocument is immutable after parse; JsonWriter is thread-compatible; views borrow from
 // their document.
@@ -15,7 +15,7 @@
 
 namespace agentd {
 
-// A value inside a JsonDocument; an absent one answers as null does. Cheap to copy.
+// A value inside a JsonDocument; a missing one acts as null. Cheap to copy.
 class JsonView {
  public:
   JsonView() = default;
@@ -27,7 +27,7 @@ class JsonView {
   bool is_number() const;
   bool is_bool() const;
 
-  // A member of an object; absent for anything else.
+  // The member of an object; missing for any other value.
   JsonView operator[](std::string_view key) const;
   // Elements of an array or members of an object.
   std::size_t size() const;
@@ -54,14 +54,14 @@ class JsonView {
 
 class JsonDocument {
  public:
-  // How to read a \uD800-\uDFFF escape without its other half.
+  // How a \uD800-\uDFFF escape without its other half is read.
   enum class Halves : std::uint8_t {
-    kReplace,  // each is U+FFFD
+    kReplace,  // each becomes U+FFFD
     kKeep,     // each is the three bytes that UTF-8 has no place for: of a text that comes in pieces,
                // which may be cut inside a pair
   };
-  // One JSON value and white space around it, at most 1,000 levels, valid UTF-8, no byte order mark.
-  // kInvalid names the byte and what is wrong there.
+  // Parses one JSON value with white space around it: at most 1,000 levels, valid UTF-8, no byte order mark. kInvalid
+  // names the byte and the mistake there.
   static Result<JsonDocument> parse(std::string_view text, Halves halves = Halves::kReplace);
   JsonDocument(JsonDocument&&) noexcept;
   JsonDocument& operator=(JsonDocument&&) noexcept;
@@ -74,12 +74,11 @@ class JsonDocument {
   std::unique_ptr<State> state_;
 };
 
-// The same JSON as one line for every reader of lines and quiet for a terminal: line ends between tokens
-// become spaces, and inside texts DEL, U+0080 to U+009F, U+2028 and U+2029, which JSON leaves as they
-// are, become escapes. REQUIRES: valid JSON.
+// The same JSON on one line, safe for a terminal: line ends between tokens become spaces, and inside strings DEL,
+// U+0080 to U+009F, U+2028 and U+2029, which JSON allows unescaped, become escapes. REQUIRES: valid JSON.
 std::string json_line(std::string_view json);
 
-// Writes one value from left to right; every string is made valid UTF-8.
+// Writes one value from left to right; ill-formed UTF-8 in strings is replaced.
 class JsonWriter {
  public:
   enum class Layout { kCompact, kPretty };
@@ -101,7 +100,7 @@ class JsonWriter {
   JsonWriter& real(double value);
   JsonWriter& boolean(bool value);
   JsonWriter& null();
-  // JSON text as it is. REQUIRES: valid JSON.
+  // Writes JSON text unchanged. REQUIRES: valid JSON.
   JsonWriter& raw(std::string_view json);
   JsonWriter& value(JsonView value);
 
@@ -119,7 +118,7 @@ class JsonWriter {
     return value.empty() ? *this : member(name, value);
   }
 
-  // What was written so far; until the writer changes.
+  // The text so far; valid until the writer changes.
   std::string_view text() const;
 
  private:

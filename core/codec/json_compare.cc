@@ -16,10 +16,10 @@ namespace {
 
 using rapidjson::Value;
 
-// Every std::uint64_t, every std::int64_t and every double is one of these.
+// A long double holds every std::uint64_t, every std::int64_t and every double.
 static_assert(std::numeric_limits<long double>::digits >= 64);
 constexpr long double kTwoTo64 = 18446744073709551616.0L;
-constexpr std::size_t kStepBytes = 64;  // that one step compares or hashes
+constexpr std::size_t kStepBytes = 64;  // bytes that one step compares or hashes
 
 __extension__ using Wide = unsigned __int128;
 
@@ -62,7 +62,7 @@ Decimal written(double number) {
   return out;
 }
 
-std::uint64_t mixed(std::uint64_t bits) {  // the last lines of MurmurHash3
+std::uint64_t mixed(std::uint64_t bits) {  // the final mix of MurmurHash3
   bits = (bits ^ (bits >> 33)) * 0xff51afd7ed558ccdULL;
   bits = (bits ^ (bits >> 33)) * 0xc4ceb9fe1a85ec53ULL;
   return bits ^ (bits >> 33);
@@ -70,7 +70,7 @@ std::uint64_t mixed(std::uint64_t bits) {  // the last lines of MurmurHash3
 
 std::uint64_t hash_of_text(std::string_view text) { return mixed(std::hash<std::string_view>()(text)); }
 
-// The same for values that are the same.
+// Equal values have equal hashes.
 std::uint64_t hash_of(const Value& value, WorkLimit& work) {
   if (!work.spend(1)) return 0;
   switch (value.GetType()) {
@@ -98,7 +98,7 @@ std::uint64_t hash_of(const Value& value, WorkLimit& work) {
   return 0;
 }
 
-// The member at the same place is looked at first: it is the usual one, and the right one of two of a name.
+// Compares the member at the same position first: it is usually the right one, also among duplicate names.
 bool same_members(const Value& left, const Value& right, WorkLimit& work) {
   if (left.MemberCount() != right.MemberCount()) return false;
   auto other = right.MemberBegin();
@@ -136,7 +136,7 @@ Decimal decimal_of(const Value& number) {
 
 bool is_multiple(const Decimal& value, const Decimal& unit) {
   if (value.digits == 0) return true;
-  // Digits that end in no zero are no multiple of ten times anything.
+  // Digits without a trailing zero are not a multiple of ten times anything.
   if (value.exponent < unit.exponent) return false;
   const auto more = static_cast<unsigned>(value.exponent - unit.exponent);
   return product(value.digits % unit.digits, power_of_ten(more, unit.digits), unit.digits) == 0;
@@ -165,7 +165,7 @@ bool same_value(const Value& left, const Value& right, WorkLimit& work) {
   return false;
 }
 
-// Only what has the same hash is compared: pairs of all would be a quadratic number.
+// Compares only elements of the same hash; comparing all pairs would take quadratic time.
 bool all_differ(const Value& array, WorkLimit& work) {
   std::vector<std::pair<std::uint64_t, const Value*>> seen;
   seen.reserve(array.Size());

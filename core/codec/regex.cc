@@ -27,12 +27,12 @@ struct Functions {
   Match match = nullptr;
 };
 
-// The library stays loaded: other expressions may be in use. Opening it again is a look into a list.
+// The library stays loaded, because other expressions may be in use. Reopening it only looks it up in a list.
 Result<Functions> functions() {
   void* const library = ::dlopen(AGENTD_RE2_SONAME, RTLD_NOW | RTLD_LOCAL);
   if (library == nullptr)
     return Error{Code::kUnavailable,
-                 "regular expressions need the library " AGENTD_RE2_SONAME ", which is not installed"};
+                 "regular expressions need " AGENTD_RE2_SONAME ", which is not installed: install RE2"};
   Functions found;
   const auto look_up = [&](auto& function, const char* symbol) {
     function = reinterpret_cast<std::decay_t<decltype(function)>>(::dlsym(library, symbol));
@@ -42,7 +42,7 @@ Result<Functions> functions() {
       !look_up(found.destruct, "_ZN3re23RE2D1Ev") ||
       !look_up(found.match, "_ZNK3re23RE25MatchERKNS_11StringPieceEmmNS0_6AnchorEPS1_i"))
     return Error{Code::kUnavailable,
-                 "the library " AGENTD_RE2_SONAME " is another version than the one agentd was built with"};
+                 "" AGENTD_RE2_SONAME " is not the version that agentd was built with: install that one"};
   return found;
 }
 

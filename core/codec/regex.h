@@ -2,9 +2,9 @@
 #pragma once
 // regex.h - regular expressions of RE2, whose library is loaded by the first expression.
 //
-// Debian's static libre2 cannot go into a module, and linking the shared one costs every start of
-// agentd 1.5 ms for something that most runs do not use. So the three functions of it that are needed
-// are looked up by name when they are needed; the rest of RE2's interface is inline in its header.
+// Debian's static libre2 cannot be linked into a module, and linking the shared one costs every start of agentd 1.5 ms
+// that most runs do not use. So its three needed functions are looked up by name on first use; the rest of RE2's
+// interface is inline in its header.
 //
 // Threading: Regex is immutable, compile() thread-safe.
 
@@ -20,10 +20,10 @@ namespace agentd {
 
 struct RegexOptions {
   bool ignore_case = false;
-  bool lines = false;  // as grep reads: a match never goes beyond its line; "^" and "$" are a line's ends
+  bool lines = false;  // as grep reads: a match stays within its line; "^" and "$" are a line's ends
 };
 
-// One expression; searching takes time linear in the text, whatever the expression.
+// One expression. Every search takes time linear in the text.
 class Regex {
  public:
   struct Match {
@@ -35,9 +35,9 @@ class Regex {
   Regex& operator=(Regex&&) noexcept;
   ~Regex();
 
-  // The first match at or behind byte `from`.
+  // The first match at or after byte `from`.
   std::optional<Match> find(std::string_view text, std::size_t from = 0) const;
-  // The same with its groups: groups[0] is the whole match; a group that took no part has length 0 at 0.
+  // As above, with its groups: groups[0] is the complete match; a group that did not match has length 0 at 0.
   bool find(std::string_view text, std::size_t from, std::span<Match> groups) const;
   bool matches_whole(std::string_view text) const;
 

@@ -1,19 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// schema.h - JSON Schema: whether a value is what a schema says.
+// schema.h - JSON Schema: checks a value against a schema.
 //
-// Understood are drafts 4, 6, 7, 2019-09 and 2020-12 at once, as far as they agree: all of their keywords
-// but unevaluatedItems, unevaluatedProperties, $dynamicRef, $dynamicAnchor, $recursiveRef,
-// $recursiveAnchor and $vocabulary. What stands beside a $ref holds too, 1.0 is an integer, and "format",
-// "default", the three of content and the texts for people say nothing about validity.
+// It supports drafts 4, 6, 7, 2019-09 and 2020-12 together, as far as they agree: all of their keywords but
+// unevaluatedItems, unevaluatedProperties, $dynamicRef, $dynamicAnchor, $recursiveRef, $recursiveAnchor and
+// $vocabulary. Keywords next to a $ref apply too, 1.0 is an integer, and "format", "default", the three content
+// keywords and the annotations do not affect validity.
 //
-// Nothing is skipped in silence: a keyword that is not understood, a value that a keyword cannot have, a
-// $ref that leads to no schema in this one or for ever in a circle, an expression that cannot be read are
-// errors when the schema is read. Why no library does this: docs/adr/0017.
+// Nothing is ignored silently. Reading a schema fails for an unknown keyword, a value that a keyword cannot have, a
+// $ref that leads to no schema in this one or in a circle, and an invalid expression. docs/adr/0017 says why no library
+// does this.
 //
-// A value may come from anybody. Expressions take linear time (ecma_regex.h), numbers are compared exactly
-// (json_compare.h), recursion and work are bounded: what needs more than 1,000 schemas within one another,
-// or 20 million steps, is refused with a sentence.
+// A value may be hostile. Expressions take linear time (ecma_regex.h), numbers are compared exactly (json_compare.h),
+// and recursion and work are bounded: a check that needs more than 1,000 nested schemas or 20 million steps is refused
+// with a sentence.
 //
 // Threading: immutable; check() may be called on many threads.
 
@@ -27,15 +27,14 @@ namespace agentd {
 
 class JsonSchema {
  public:
-  // `schema` is an object, or a boolean. kInvalid names the place: "at /properties/a: ..."; kUnavailable:
-  // it has expressions, and their library is not installed. The schema is copied.
+  // `schema` is an object or a boolean and is copied. kInvalid names the place: "at /properties/a: ..."; kUnavailable:
+  // it has expressions, and their library is not installed.
   static Result<JsonSchema> read(JsonView schema);
   JsonSchema(JsonSchema&&) noexcept;
   JsonSchema& operator=(JsonSchema&&) noexcept;
   ~JsonSchema();
 
-  // kInvalid says where the first mistake is and which rule it breaks:
-  // "/items/0 breaks \"type\": \"number\"".
+  // kInvalid names the place of the first mistake and the rule that it breaks: "/items/0 breaks \"type\": \"number\"".
   Result<void> check(JsonView value) const;
 
  private:

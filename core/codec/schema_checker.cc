@@ -14,12 +14,12 @@ namespace {
 using rapidjson::Value;
 
 constexpr std::size_t kShownBytesMax = 200, kPlaceBytesMax = 1000;
-constexpr std::size_t kStepBytes = 64;  // of a text that one step reads
+constexpr std::size_t kStepBytes = 64;  // bytes of a text that one step reads
 
-// For a message: what others wrote moves no cursor and fills no page.
+// For a message: untrusted text must not move the cursor or fill the page.
 std::string shown(std::string_view text) { return one_line(text, kShownBytesMax); }
 
-// The bits of the types that a value is of.
+// The bits of all types that match the value.
 unsigned types_of(const Value& value) {
   const auto bit = [](std::string_view name) {
     return 1u << (std::find(std::begin(kTypeNames), std::end(kTypeNames), name) - std::begin(kTypeNames));
@@ -42,7 +42,7 @@ unsigned types_of(const Value& value) {
   return 0;
 }
 
-// Characters are code points: bytes that do not continue another.
+// Counts code points: the bytes that do not continue another.
 std::uint64_t characters(std::string_view text) {
   return static_cast<std::uint64_t>(
       std::count_if(text.begin(), text.end(), [](char c) { return (static_cast<unsigned char>(c) & 0xC0) != 0x80; }));
@@ -53,9 +53,9 @@ std::uint64_t characters(std::string_view text) {
 Result<void> SchemaChecker::check(const SchemaNodes& schema, const Value& value) {
   const bool good = fits(schema.nodes.front(), value);
   if (too_deep_)
-    return Error{Code::kInvalid, "the value is too deep to be checked: more than " + std::to_string(kDepthMax) +
-                                     " schemas within one another"};
-  if (work_.spent()) return Error{Code::kInvalid, "the value takes too long to be checked against this schema"};
+    return Error{Code::kInvalid,
+                 "the value cannot be checked: it needs more than " + std::to_string(kDepthMax) + " nested schemas"};
+  if (work_.spent()) return Error{Code::kInvalid, "the value cannot be checked: it takes too long against this schema"};
   if (good) return {};
   std::string place;
   for (auto step = steps_.rbegin(); step != steps_.rend(); ++step) place += *step;
@@ -63,7 +63,7 @@ Result<void> SchemaChecker::check(const SchemaNodes& schema, const Value& value)
                before_ + (place.empty() ? "the value" : one_line(place, kPlaceBytesMax)) + " breaks " + rule_};
 }
 
-// Notes the rule; false, for the caller to return.
+// Notes the broken rule; returns false for the caller to return.
 bool SchemaChecker::breaks(const SchemaNode& node, std::string_view keyword) {
   if (quiet_ > 0 || work_.spent() || too_deep_) return false;
   const Value* rule = node.source;
@@ -81,7 +81,7 @@ bool SchemaChecker::breaks(const SchemaNode& node, std::string_view keyword) {
   return false;
 }
 
-// The mistake is in an element or a member; false, for the caller to return.
+// Notes that the mistake is in an element or a member; returns false for the caller to return.
 bool SchemaChecker::below(std::string_view step) {
   if (quiet_ > 0) return false;
   std::string escaped = "/";
@@ -181,7 +181,7 @@ bool SchemaChecker::fits_contents(const SchemaNode& node, const Value& value) {
   return breaks(node, node.source->HasMember("minContains") ? "minContains" : "contains");
 }
 
-// All members are looked at, also those of a name that stands there twice.
+// Checks every member, including those of a repeated name.
 bool SchemaChecker::fits_object(const SchemaNode& node, const Value& value) {
   for (const std::string_view name : node.required)
     if (!has(value, name)) return breaks(node, "required");

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// schema_checker.h - holds one value to a schema. Inside this room.
+// schema_checker.h - checks one value against a schema. Inside this room.
 //
-// Its recursion is bounded (the value may come from a model, and threads have small stacks), and so is
-// what it does at all: alternatives within alternatives could otherwise take for ever.
+// Its recursion is bounded, because the value may come from a model and threads have small stacks. So is its work:
+// nested alternatives could otherwise take for ever.
 //
 // Threading: one object, one thread, one check.
 
@@ -17,7 +17,7 @@ namespace agentd {
 
 class SchemaChecker {
  public:
-  static constexpr int kDepthMax = 1000;                  // schemas within schemas, on the way to a value
+  static constexpr int kDepthMax = 1000;                  // nested schemas on the way to a value
   static constexpr std::uint64_t kStepsMax = 20'000'000;  // about a second
 
   // kInvalid as JsonSchema::check.
@@ -46,8 +46,8 @@ class SchemaChecker {
   WorkLimit work_{kStepsMax};
   int depth_ = 0;
   bool too_deep_ = false;
-  int quiet_ = 0;                   // inside what may fail without a word
-  std::vector<std::string> steps_;  // to the mistake, the last one first
+  int quiet_ = 0;                   // inside alternatives that may fail without a message
+  std::vector<std::string> steps_;  // the path to the mistake, last step first
   std::string rule_, before_;       // before_: "the name of "
 };
 

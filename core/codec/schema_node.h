@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// schema_node.h - a JSON Schema as it was read: one node for each schema in it. Inside this room:
-// schema_reader.h makes nodes, schema_checker.h holds values to them.
+// schema_node.h - a parsed JSON Schema: one node for each schema in it. Inside this room: schema_reader.h makes nodes,
+// schema_checker.h checks values against them.
 //
 // Threading: immutable once read.
 
@@ -23,18 +23,18 @@
 
 namespace agentd {
 
-// Views and values lie in SchemaNodes::document.
+// Views and values point into SchemaNodes::document.
 struct SchemaNode {
   static constexpr std::uint64_t kAny = std::numeric_limits<std::uint64_t>::max();
   using Names = std::vector<std::string_view>;
 
-  // How many there may be: of characters, of elements, of members.
+  // The allowed number of characters, elements or members.
   struct Count {
     std::uint64_t least = 0, most = kAny;
   };
   struct Bound {
     long double limit = 0;
-    bool upper = false, open = false;  // open: the limit itself is outside
+    bool upper = false, open = false;  // open: the limit itself is not allowed
     std::string_view keyword;
   };
   struct Pattern {
@@ -48,8 +48,8 @@ struct SchemaNode {
   };
 
   const rapidjson::Value* source = nullptr;  // an object or a boolean
-  std::string name;                          // under which it stands in the schema around it
-  bool is_reference = false;                 // `reference` is all that it says
+  std::string name;                          // its key in the schema around it
+  bool is_reference = false;                 // `reference` is its only rule
 
   const SchemaNode* reference = nullptr;
   unsigned types = 0;                        // bits of kTypeNames; 0 = any
@@ -65,7 +65,7 @@ struct SchemaNode {
   Count elements;
   bool unique = false;
   std::vector<const SchemaNode*> first;  // prefixItems, or items as a list
-  const SchemaNode* rest = nullptr;      // items, or additionalItems behind a list
+  const SchemaNode* rest = nullptr;      // items, or additionalItems after a list
   const SchemaNode* contained = nullptr;
   Count contains{1, kAny};
 

@@ -20,7 +20,7 @@ using rapidjson::Value;
 
 constexpr std::size_t kShownBytesMax = 200;
 
-// Say nothing about validity. What they hold is not looked at, but for the three that later lines name.
+// Annotations: they do not affect validity. Their values are not checked, except for the three that later lines name.
 constexpr std::string_view kTold[] = {"title",           "description",      "$comment",      "default",
                                       "examples",        "readOnly",         "writeOnly",     "format",
                                       "contentEncoding", "contentMediaType", "contentSchema", "deprecated"};
@@ -28,7 +28,7 @@ constexpr std::string_view kDrafts[] = {
     "json-schema.org/schema",          "json-schema.org/draft-04/schema",      "json-schema.org/draft-06/schema",
     "json-schema.org/draft-07/schema", "json-schema.org/draft/2019-09/schema", "json-schema.org/draft/2020-12/schema"};
 
-// For a message: what others wrote moves no cursor and fills no page.
+// For a message: untrusted text must not move the cursor or fill the page.
 std::string shown(std::string_view text) { return one_line(text, kShownBytesMax); }
 
 const Value* member(const Value& object, std::string_view name) {
@@ -37,14 +37,14 @@ const Value* member(const Value& object, std::string_view name) {
   return found == object.MemberEnd() ? nullptr : &found->value;
 }
 
-// "a/b" as a step of a JSON pointer (RFC 6901).
+// A name such as "a/b" as a step of a JSON pointer (RFC 6901).
 std::string step(std::string_view name) {
   std::string out = "/";
   for (const char c : name) c == '~' ? out += "~0" : c == '/' ? out += "~1" : out += c;
   return out;
 }
 
-// The other way round; nothing for a "~" or a "%" that is not followed by what it needs.
+// The reverse of step(); nothing for a "~" or a "%" with an invalid continuation.
 std::optional<std::string> unescaped(std::string_view text, char sign) {
   std::string out;
   for (std::size_t i = 0; i < text.size(); ++i) {
@@ -67,7 +67,7 @@ std::optional<std::string> unescaped(std::string_view text, char sign) {
   return out;
 }
 
-// A copy with texts of its own: RapidJSON's would borrow them from the document, which holds them in its text.
+// A deep copy: RapidJSON's own would borrow strings from the document, whose text holds them.
 Value copied(const Value& from, rapidjson::Document::AllocatorType& memory) {
   if (from.IsString()) return Value(from.GetString(), from.GetStringLength(), memory);
   Value out(from.GetType());
@@ -100,18 +100,18 @@ class Reader {
   }
 
  private:
-  // Where a keyword stands.
+  // The place of a keyword.
   struct Spot {
     SchemaNode& node;
     const Value& around;  // the schema
     std::string_view key;
     std::string place;  // of the keyword
     int depth;
-    bool apart;  // an $id of its own is around it
+    bool apart;  // below an $id of its own
   };
   struct Reference {
     SchemaNode* node;
-    std::string to, place;  // to: what stands behind "#"
+    std::string to, place;  // to: the text after "#"
   };
   using Handler = Result<void> (Reader::*)(const Spot&, const Value&);
   struct Keyword {
@@ -144,7 +144,7 @@ class Reader {
     if (depth > kSchemaLevelsMax)
       return wrong(place, "the schema has more than " + std::to_string(kSchemaLevelsMax) + " levels");
     AGENTD_TRY_VOID(names_differ(from, place));
-    // The whole schema's $id is its name; below another one references are read from there.
+    // The outermost $id is the schema's name; references below another $id are relative to that.
     for (const char* const name : {"$id", "id"})
       if (const Value* const id = member(from, name); id != nullptr && id->IsString() && depth > 0)
         apart = apart || !text_of(*id).starts_with('#');
@@ -162,11 +162,11 @@ class Reader {
     std::set<std::string_view> seen;
     for (const auto& each : object.GetObject())
       if (!seen.insert(text_of(each.name)).second)
-        return wrong(place, "'" + shown(text_of(each.name)) + "' stands here twice");
+        return wrong(place, "'" + shown(text_of(each.name)) + "' is repeated");
     return {};
   }
 
-  // Whether it is a rule for values.
+  // True if the keyword is a rule for values.
   Result<bool> keyword(const Spot& spot, const Value& value, const std::string& place) {
     if (std::find(std::begin(kTold), std::end(kTold), spot.key) != std::end(kTold)) return false;
     for (const auto& [names, is_rule] :
@@ -176,7 +176,7 @@ class Reader {
           AGENTD_TRY_VOID((this->*each.read)(spot, value));
           return is_rule;
         }
-    return wrong(place, "the keyword '" + shown(spot.key) + "' is not understood");
+    return wrong(place, "the keyword '" + shown(spot.key) + "' is not supported");
   }
 
   // ---- names ----
@@ -187,7 +187,7 @@ class Reader {
       if (name.starts_with(scheme)) name.remove_prefix(scheme.size());
     if (name.ends_with('#')) name.remove_suffix(1);
     if (std::find(std::begin(kDrafts), std::end(kDrafts), name) == std::end(kDrafts))
-      return wrong(spot, text(value) + " is none of the drafts 4, 6, 7, 2019-09 and 2020-12");
+      return wrong(spot, text(value) + " is not a supported draft: use 4, 6, 7, 2019-09 or 2020-12");
     return {};
   }
 
@@ -203,9 +203,9 @@ class Reader {
   }
 
   Result<void> named(const Spot& spot, std::string_view name) {
-    if (spot.apart) return wrong(spot, "a name below an $id of its own is not understood");
+    if (spot.apart) return wrong(spot, "a name below an $id of its own is not supported");
     if (!anchors_.emplace(name, &spot.node).second)
-      return wrong(spot, "the name '" + shown(name) + "' is another schema's");
+      return wrong(spot, "the name '" + shown(name) + "' is already the name of another schema");
     return {};
   }
 
@@ -232,7 +232,7 @@ class Reader {
   }
 
   Result<std::vector<const SchemaNode*>> schemas(const Spot& spot, const Value& value) {
-    if (!value.IsArray() || value.Empty()) return not_a(spot, "a list of schemas that is not empty", value);
+    if (!value.IsArray() || value.Empty()) return not_a(spot, "a non-empty list of schemas", value);
     std::vector<const SchemaNode*> out;
     for (const Value& each : value.GetArray()) {
       AGENTD_TRY(const SchemaNode* const made, below(spot, each, "/" + std::to_string(out.size())));
@@ -260,10 +260,10 @@ class Reader {
       to.remove_prefix(name_.size());
     } else if (!to.starts_with('#')) {
       return wrong(spot, text(value) +
-                             " is no place in this schema such as \"#/$defs/x\", "
-                             "and no other document is fetched");
+                             " is not a place in this schema such as \"#/$defs/x\"; "
+                             "other documents are not fetched");
     }
-    if (spot.apart) return wrong(spot, "a reference below an $id of its own is not understood");
+    if (spot.apart) return wrong(spot, "a reference below an $id of its own is not supported");
     references_.push_back({&spot.node, std::string(to.substr(to.empty() ? 0 : 1)), spot.place});
     return {};
   }
@@ -271,19 +271,19 @@ class Reader {
   Result<void> type(const Spot& spot, const Value& value) {
     const std::span<const Value> all =
         value.IsArray() ? std::span(value.Begin(), value.Size()) : std::span<const Value>(&value, 1);
-    if (all.empty()) return not_a(spot, "a type or a list of types that is not empty", value);
+    if (all.empty()) return not_a(spot, "a type or a non-empty list of types", value);
     for (const Value& each : all) {
       const auto* const found = each.IsString() ? std::find(std::begin(kTypeNames), std::end(kTypeNames), text_of(each))
                                                 : std::end(kTypeNames);
       if (found == std::end(kTypeNames))
-        return wrong(spot, text(each) + " is none of null, boolean, object, array, number, integer and string");
+        return wrong(spot, text(each) + " must be null, boolean, object, array, number, integer or string");
       spot.node.types |= 1u << (found - std::begin(kTypeNames));
     }
     return {};
   }
 
   Result<void> enumeration(const Spot& spot, const Value& value) {
-    if (!value.IsArray() || value.Empty()) return not_a(spot, "a list of values that is not empty", value);
+    if (!value.IsArray() || value.Empty()) return not_a(spot, "a non-empty list of values", value);
     spot.node.values = &value;
     return {};
   }
@@ -311,7 +311,7 @@ class Reader {
   Result<void> bound(const Spot& spot, const Value& value) {
     if (!value.IsNumber()) return not_a(spot, "a number", value);
     const Value* const open = member(spot.around, kUpper ? "exclusiveMaximum" : "exclusiveMinimum");
-    // In draft 4 the exclusive form is a word about this one.
+    // In draft 4 the exclusive form is a boolean that changes this one.
     const bool is_open = open != nullptr && open->IsTrue();
     spot.node.bounds.push_back({number_of(value), kUpper, is_open, spot.key});
     return {};
@@ -326,7 +326,7 @@ class Reader {
     if (!value.IsBool()) return not_a(spot, "a number (or, as in draft 4, a boolean)", value);
     constexpr std::string_view kOther = kUpper ? "maximum" : "minimum";
     if (member(spot.around, kOther) == nullptr)
-      return wrong(spot, "a boolean says something about '" + std::string(kOther) + "', which is not here");
+      return wrong(spot, "a boolean needs '" + std::string(kOther) + "' in the same schema");
     return {};
   }
 
@@ -373,12 +373,12 @@ class Reader {
   Result<void> items(const Spot& spot, const Value& value) {
     if (!value.IsArray()) return schema<&SchemaNode::rest>(spot, value);
     if (member(spot.around, "prefixItems") != nullptr)
-      return wrong(spot, "a list of schemas cannot stand beside 'prefixItems'");
+      return wrong(spot, "a list of schemas cannot be combined with 'prefixItems'");
     if (value.Empty()) return {};
     return list<&SchemaNode::first>(spot, value);
   }
 
-  // Behind a list alone it says anything; what it holds must be a schema in any case.
+  // It has no effect unless items is a list, but must be a schema in any case.
   Result<void> more_items(const Spot& spot, const Value& value) {
     const Value* const before = member(spot.around, "items");
     AGENTD_TRY(const SchemaNode* const made, below(spot, value));
@@ -425,7 +425,7 @@ class Reader {
     });
   }
 
-  // Until draft 7 one keyword was both.
+  // Up to draft 7 one keyword was both.
   Result<void> dependencies(const Spot& spot, const Value& value) {
     if (!value.IsObject()) return not_a(spot, "an object of schemas or lists of names", value);
     AGENTD_TRY_VOID(names_differ(value, spot.place));
@@ -454,8 +454,7 @@ class Reader {
       const auto known = anchors_.find(*decoded);
       if (known != anchors_.end()) found = known->second;
     }
-    if (found == nullptr)
-      return wrong(from.place, "\"#" + shown(from.to) + "\" is no place in this schema that holds a schema");
+    if (found == nullptr) return wrong(from.place, "\"#" + shown(from.to) + "\" does not name a schema in this schema");
     from.node->reference = found;
     return {};
   }
@@ -481,13 +480,13 @@ class Reader {
     return at;
   }
 
-  // How many schemas stand behind this one for the same value.
+  // The number of schemas that follow this one for the same value.
   Result<int> levels(const SchemaNode& node, int above) {
     constexpr int kHere = -1;
     if (above > kSchemaLevelsMax) return too_many(node);
     const auto [known, is_new] = levels_.try_emplace(&node, kHere);
     if (!is_new && known->second == kHere)
-      return wrong(places_[&node], "by its references this schema comes back to itself for the same value");
+      return wrong(places_[&node], "the references of this schema lead back to itself for the same value");
     if (!is_new) return known->second;
     int most = 0;
     std::vector<const SchemaNode*> next = {node.reference, node.none, node.condition, node.then, node.otherwise};
@@ -505,15 +504,15 @@ class Reader {
   }
 
   Error too_many(const SchemaNode& node) {
-    return wrong(places_[&node], "more than " + std::to_string(kSchemaLevelsMax) +
-                                     " schemas stand behind one another for the same value");
+    return wrong(places_[&node],
+                 "more than " + std::to_string(kSchemaLevelsMax) + " schemas follow one another for the same value");
   }
 
   static const std::array<Keyword, 6> kNames;
   static const std::array<Keyword, 38> kRules;
 
   std::unique_ptr<SchemaNodes> made_;
-  std::string_view name_;  // the whole schema's $id
+  std::string_view name_;  // the outermost $id
   std::unordered_map<const Value*, const SchemaNode*> nodes_;
   std::unordered_map<const SchemaNode*, std::string> places_;
   std::unordered_map<std::string, const SchemaNode*> anchors_;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// schema_reader.h - reads a JSON Schema, every keyword of it, or says where it is none. Inside this room.
+// schema_reader.h - parses every keyword of a JSON Schema, or names the first mistake. Inside this room.
 //
 // Threading: pure.
 
@@ -13,8 +13,8 @@
 
 namespace agentd {
 
-// The promises are those of JsonSchema::read. No node leads back to itself for one and the same value,
-// and at most kSchemaLevelsMax stand behind one another for it.
+// Has the guarantees of JsonSchema::read. No node leads back to itself for the same value, and at most kSchemaLevelsMax
+// nodes follow one another for it.
 constexpr int kSchemaLevelsMax = 64;
 Result<std::unique_ptr<const SchemaNodes>> read_schema(const rapidjson::Value& schema);
 

@@ -15,13 +15,13 @@ Error over_limit(std::string_view what, std::size_t limit) {
           "the event stream has " + std::string(what) + " of more than " + std::to_string(limit) + " bytes"};
 }
 
-// The ends of lines in one piece of the stream. Every byte is looked at once for each of the two, however many of
+// The line ends in one piece of the stream. Each byte is searched once for each of the two characters, however many of
 // the other there are.
 class LineEnds {
  public:
   explicit LineEnds(std::string_view bytes)
       : end_(bytes.data() + bytes.size()), cr_(find(bytes.data(), '\r')), lf_(find(bytes.data(), '\n')) {}
-  // The first \r or \n of the rest of the piece; npos = there is none. The rest only gets shorter.
+  // The first \r or \n in the rest of the piece, or npos. The rest only gets shorter.
   std::size_t first(std::string_view rest) {
     const char* const at = rest.data();
     if (cr_ < at) cr_ = find(at, '\r');
@@ -42,8 +42,8 @@ class LineEnds {
 
 }  // namespace
 
-// The mark may come in pieces; what only began like one belongs to the first line. True when the stream
-// goes on after it.
+// The mark may come in pieces; bytes that only began like one belong to the first line. True when the stream continues
+// after it.
 bool SseParser::skip_byte_order_mark(std::string_view& bytes) {
   while (mark_seen_ < kMark.size() && !bytes.empty() && bytes.front() == kMark[mark_seen_]) {
     bytes.remove_prefix(1);

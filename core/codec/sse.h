@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// sse.h - server-sent events, read as the bytes arrive.
+// sse.h - parses server-sent events as the bytes arrive.
 //
-// Providers stream their answers in this format; the parser gives the same events however the bytes were
-// cut. Source: the HTML Living Standard, section 9.2.6 "Interpreting an event stream".
+// Providers stream their answers in this format. The parser gives the same events however the bytes are split. Source:
+// the HTML Living Standard, section 9.2.6 "Interpreting an event stream".
 //
 // Threading: thread-compatible.
 
@@ -29,15 +29,15 @@ class SseParser {
     std::size_t line_bytes_max = 8u << 20;
     std::size_t event_bytes_max = 16u << 20;  // of the joined data
   };
-  // An error ends feed(), which returns it.
+  // An error of the callback ends feed(), which returns it.
   using OnEvent = std::function<Result<void>(const SseEvent&)>;
 
   SseParser() : SseParser(Limits{}) {}
   explicit SseParser(Limits limits) : limits_(limits) {}
 
-  // Delivers every event that `bytes` complete. An event counts at its blank line: what the stream leaves
-  // unfinished is never delivered. kCorrupt for a line or an event over its limit; after any error the
-  // parser is not to be fed again.
+  // Delivers every event that `bytes` complete. A blank line completes an event; an unfinished one at the end of the
+  // stream is never delivered. kCorrupt for a line or an event over its limit. After any error the parser must not be
+  // fed again.
   Result<void> feed(std::string_view bytes, const OnEvent& on_event);
 
  private:
@@ -47,7 +47,7 @@ class SseParser {
   bool skip_byte_order_mark(std::string_view& bytes);
 
   Limits limits_;
-  std::string line_;  // the beginning of a line that is not whole yet
+  std::string line_;  // the beginning of an incomplete line
   std::string type_, data_, id_;
   std::size_t mark_seen_ = 0;  // bytes of the byte order mark; kMarkDone once it is decided
   bool has_data_ = false;

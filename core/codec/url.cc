@@ -9,10 +9,10 @@ namespace agentd {
 namespace {
 
 Error bad_url(std::string_view url, std::string_view why) {
-  // What stands before an @ may be a password.
+  // The text before an @ may be a password.
   const std::size_t at = url.find('@');
   const std::string_view shown = at == std::string_view::npos ? url : url.substr(at + 1);
-  return {Code::kInvalid, "'" + one_line(shown, 100) + "' is no usable URL: " + std::string(why)};
+  return {Code::kInvalid, "'" + one_line(shown, 100) + "' is not a usable URL:  " + std::string(why)};
 }
 
 char lower(char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; }
@@ -43,7 +43,7 @@ std::string HttpUrl::place() const {
 Result<HttpUrl> parse_http_url(std::string_view url) {
   const bool odd = std::any_of(url.begin(), url.end(),
                                [](char c) { return static_cast<unsigned char>(c) <= ' ' || c == '\x7f' || c == '\\'; });
-  if (odd) return bad_url(url, "it holds a space or a control character");
+  if (odd) return bad_url(url, "it contains a space or a control character");
   HttpUrl out;
   std::string_view rest = url;
   if (take_prefix(rest, "https://"))
@@ -57,7 +57,7 @@ Result<HttpUrl> parse_http_url(std::string_view url) {
   const std::size_t colon = authority.find(':', six ? bracket : 0);
   std::string_view host = authority.substr(0, colon);
   if (six) host = authority.substr(1, bracket - 1);
-  if (host.empty()) return bad_url(url, "it names no host");
+  if (host.empty()) return bad_url(url, "the host is missing");
   if (colon != std::string_view::npos) out.port = std::string(authority.substr(colon + 1));
   if (!is_number(out.port) || out.port.size() > 5) return bad_url(url, "its port is not a number");
   out.host.resize(host.size());

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// url.h - the parts of an http URL that the client decides by.
+// url.h - the parts of an http URL that the client needs for its decisions.
 //
 // Threading: pure functions.
 
@@ -16,11 +16,11 @@ struct HttpUrl {
   std::string host;     // lower case, without brackets
   std::string port;     // empty when the URL names none
   bool loopback() const;
-  // For sentences: "host" or "host:port"; never user, path or query.
+  // "host" or "host:port" for messages; never user, path or query.
   std::string place() const;
 };
 
-// kInvalid for another scheme, no host, or a character that no URL holds.
+// kInvalid for another scheme, a missing host, or a character that URLs cannot contain.
 Result<HttpUrl> parse_http_url(std::string_view url);
 
 }  // namespace agentd

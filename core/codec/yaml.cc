@@ -20,7 +20,7 @@ std::string place(std::string_view name, int line, int column) {
   return std::string(name) + ":" + std::to_string(line) + ":" + std::to_string(column) + ": ";
 }
 
-// Where a line and a column of yaml-cpp's, from 0 and in bytes, stand in the text.
+// The offset in the text of a yaml-cpp mark, whose line and column count from 0 in bytes.
 std::size_t offset_of(std::string_view text, const YAML::Mark& mark) {
   std::size_t at = 0;
   for (int line = 0; line < mark.line && at != std::string_view::npos; ++line) {
@@ -30,7 +30,7 @@ std::size_t offset_of(std::string_view text, const YAML::Mark& mark) {
   return at == std::string_view::npos ? text.size() : at + static_cast<std::size_t>(mark.column);
 }
 
-// The quoted scalar that begins there goes on to the end of the text.
+// True if the quoted scalar that begins there runs to the end of the text.
 bool is_open(std::string_view text, std::size_t begin) {
   if (begin >= text.size() || (text[begin] != '"' && text[begin] != '\'')) return false;
   const char quote = text[begin];
@@ -48,7 +48,7 @@ bool is_open(std::string_view text, std::size_t begin) {
 struct Walker {
   std::string_view name;
   int nodes = 0;
-  YAML::Mark quoted = YAML::Mark::null_mark();  // the last scalar in quotes
+  YAML::Mark quoted = YAML::Mark::null_mark();  // the last quoted scalar
 
   Result<YamlNode> walk(const YAML::Node& from, int depth) {
     if (from.IsScalar() && from.Tag() == "!" && from.Mark().pos > quoted.pos) quoted = from.Mark();
@@ -91,9 +91,9 @@ struct Walker {
       if (!member.first.IsScalar())
         return Error{Code::kInvalid, place(name, line, column) + "a key must be plain text"};
       if (node.find(member.first.Scalar()) != nullptr)
-        return Error{Code::kInvalid, place(name, line, column) + "'" + member.first.Scalar() + "' stands here twice"};
+        return Error{Code::kInvalid, place(name, line, column) + "'" + member.first.Scalar() + "' is repeated"};
       AGENTD_TRY(YamlNode child, walk(member.second, depth + 1));
-      // An unknown key is reported where the key stands, not its value.
+      // An unknown key is reported at the key, not at its value.
       child.line = line;
       child.column = column;
       node.members.emplace_back(member.first.Scalar(), std::move(child));
@@ -177,21 +177,21 @@ Result<YamlNode> parse_yaml(std::string_view text, std::string_view name) {
     const std::string_view before = text.substr(0, good);
     const auto line = static_cast<int>(std::count(before.begin(), before.end(), '\n')) + 1;
     const auto column = static_cast<int>(good - (before.rfind('\n') + 1)) + 1;
-    return Error{Code::kInvalid, place(name, line, column) + "this is no valid UTF-8: save the file as UTF-8"};
+    return Error{Code::kInvalid, place(name, line, column) + "not valid UTF-8: save the file as UTF-8"};
   }
   try {
     Walker walker{name};
     const std::vector<YAML::Node> documents = YAML::LoadAll(std::string(text));
     if (documents.size() <= 1) {
       AGENTD_TRY(YamlNode root, walker.walk(documents.empty() ? YAML::Node() : documents[0], 0));
-      // yaml-cpp takes what a line end follows for whole.
+      // yaml-cpp accepts an unclosed scalar that a line end follows.
       if (walker.quoted.is_null() || !is_open(text, offset_of(text, walker.quoted))) return root;
       return Error{Code::kInvalid, place(name, walker.quoted.line + 1, walker.quoted.column + 1) +
-                                       "the text that begins here has no closing quote"};
+                                       "the string that begins here has no closing quote"};
     }
     const YAML::Mark second = documents[1].Mark();
     return Error{Code::kInvalid, place(name, second.line + 1, second.column + 1) +
-                                     "a second document begins here, which nobody would read: "
+                                     "a second document begins here and would be ignored:  "
                                      "write one document, without '---' in it"};
   } catch (const YAML::Exception& error) {
     return Error{Code::kInvalid, place(name, error.mark.line + 1, error.mark.column + 1) + error.msg};
@@ -200,7 +200,7 @@ Result<YamlNode> parse_yaml(std::string_view text, std::string_view name) {
 
 namespace {
 
-// The rule, and blanks behind it.
+// True for the rule with optional blanks after it.
 bool is_rule_line(std::string_view text, std::size_t begin, std::string_view rule = "---") {
   std::string_view line = text.substr(begin, std::min(text.find('\n', begin), text.size()) - begin);
   line = line.substr(0, line.find_last_not_of(" \t\r") + 1);
@@ -212,12 +212,12 @@ bool is_rule_line(std::string_view text, std::size_t begin, std::string_view rul
 Result<FrontMatter> parse_front_matter(std::string_view text, std::string_view name) {
   FrontMatter out;
   if (!is_rule_line(text, 0)) {
-    // Front matter below the first line would become part of the recipe's text, and restrict nothing.
+    // Front matter below the first line would become part of the recipe's text and restrict nothing.
     const std::size_t first = text.find_first_not_of(" \t\r\n");
     if (first != std::string_view::npos && (is_rule_line(text, first) || is_rule_line(text, first, "+++")))
       return Error{Code::kInvalid, std::string(name) +
                                        ":1:1: front matter is YAML between two lines of ---, and the "
-                                       "first one is the file's first line"};
+                                       "first one must be the file's first line"};
     out.body = std::string(text);
     return out;
   }
@@ -226,7 +226,7 @@ Result<FrontMatter> parse_front_matter(std::string_view text, std::string_view n
   while (end < text.size()) {
     const std::size_t line_end = std::min(text.find('\n', end), text.size());
     if (is_rule_line(text, end)) {
-      // The empty first line keeps the numbers of the lines those of the file.
+      // The empty first line keeps the line numbers those of the file.
       AGENTD_TRY(out.head, parse_yaml("\n" + std::string(text.substr(begin, end - begin)), name));
       out.body = std::string(text.substr(std::min(line_end + 1, text.size())));
       return out;

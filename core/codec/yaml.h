@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// yaml.h - YAML as a small tree with places, and front matter; the only user of yaml-cpp.
+// yaml.h - YAML as a small tree with line numbers, and front matter; the only user of yaml-cpp.
 //
 // Threading: values.
 
@@ -16,7 +16,7 @@ namespace agentd {
 
 struct YamlNode {
   enum class Kind { kNull, kScalar, kList, kMap };
-  // Defined where the class is complete: its members hold nodes again.
+  // Defined where the class is complete, because its members hold nodes.
   YamlNode();
   ~YamlNode();
   YamlNode(const YamlNode&);
@@ -29,17 +29,17 @@ struct YamlNode {
   bool quoted = false;  // "5" and '5' are text, 5 is a number
   std::vector<YamlNode> items;
   std::vector<std::pair<std::string, YamlNode>> members;  // in the order of the file
-  int line = 0;                                           // 1-based; of a member: where its key stands
+  int line = 0;                                           // 1-based; for a member, the line of its key
   int column = 0;                                         // 1-based
-  int value_line = 0, value_column = 0;                   // where the value itself begins, 1-based
+  int value_line = 0, value_column = 0;                   // the start of the value itself, 1-based
 
   const YamlNode* find(std::string_view key) const;
   // The tree as JSON; plain scalars that look like numbers, booleans or null become those.
   std::string json() const;
 };
 
-// One document. kInvalid says "name:line:column: what". Aliases count as what they stand for; a tree of
-// more than 100,000 nodes or 64 levels is refused.
+// Parses one document. kInvalid: "name:line:column: what". An alias counts as much as the value it stands for; a tree
+// of more than 100,000 nodes or 64 levels is refused.
 Result<YamlNode> parse_yaml(std::string_view text, std::string_view name);
 
 // The front matter between two lines of "---" at the top, and the body after it.
