@@ -11,8 +11,7 @@
 namespace agentd {
 namespace {
 
-// RESOLVE_BENEATH answers EAGAIN when a rename anywhere raced with a "..": try again, but not for
-// ever.
+// RESOLVE_BENEATH returns EAGAIN when any rename raced with a "..": retry, but not for ever.
 constexpr int kTries = 1'000;
 
 int openat2(int directory, const char* path, const open_how& how) {
@@ -21,14 +20,14 @@ int openat2(int directory, const char* path, const open_how& how) {
 
 Error no_openat2() {
   return {Code::kUnavailable,
-          "files cannot be kept inside the workspace: openat2 is missing, which needs Linux 5.6 and no "
+          "files cannot be confined to the workspace: openat2 is missing; it needs Linux 5.6 and no "
           "sandbox that forbids it"};
 }
 
 Error open_error(int error_number, const std::string& shown) {
   if (error_number == EXDEV) return {Code::kDenied, shown + " leads out of the workspace"};
   if (error_number == ENOSYS) return no_openat2();
-  if (error_number == ELOOP) return {Code::kDenied, shown + " has a symbolic link that is not followed"};
+  if (error_number == ELOOP) return {Code::kDenied, shown + " contains a symbolic link that is not followed"};
   if (error_number == EAGAIN) return {Code::kBusy, shown + " is being renamed by another process; try again"};
   if (error_number == ENXIO) return {Code::kInvalid, shown + " is not a regular file"};
   return errno_error("opening " + shown, error_number);

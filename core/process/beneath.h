@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// beneath.h - opening files below a directory, with the kernel as the judge.
+// beneath.h - opens files below a directory; the kernel checks each path.
 //
-// openat2(2) with RESOLVE_BENEATH decides while it walks: "..", absolute links and links that lead
-// out fail inside the kernel, whatever another process renames meanwhile.
+// openat2(2) with RESOLVE_BENEATH checks during its walk: "..", absolute links and links that lead out fail inside the
+// kernel, whatever another process renames at the same time.
 //
 // Threading: thread-safe.
 
@@ -20,12 +20,12 @@ struct OpenOptions {
   bool follow_links = true;  // links that stay below the directory
 };
 
-// Opens `path`, relative to `directory`; `shown` is what messages call it. kDenied when it leads
-// out, kBusy when renames kept the kernel from being sure, kUnavailable when there is no openat2.
+// Opens `path`, relative to `directory`; messages call it `shown`. kDenied when it leads out, kBusy when concurrent
+// renames kept the kernel from deciding, kUnavailable without openat2.
 Result<UniqueFd> open_beneath(int directory, const std::string& path, const OpenOptions& options,
                               const std::string& shown);
 
-// kUnavailable with a sentence when this kernel or a sandbox around it has no openat2.
+// kUnavailable with a sentence when the kernel or a sandbox around the process lacks openat2.
 Result<void> check_openat2();
 
 }  // namespace agentd

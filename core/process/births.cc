@@ -24,7 +24,7 @@
 namespace agentd {
 namespace {
 
-constexpr int kOrphansAtOnce = 1'000;  // that are waited for by one caller
+constexpr int kOrphansAtOnce = 1'000;  // the most that one call reaps
 constexpr unsigned kCountedBits = 28, kSharedBits = 32;
 constexpr std::uint64_t kCounted = (std::uint64_t{1} << kCountedBits) - 1;
 constexpr std::uint64_t kShared = ((std::uint64_t{1} << kSharedBits) - 1) << kCountedBits;
@@ -38,7 +38,7 @@ struct Known {
   std::uint64_t count = 0;   // guarded by mutex
 };
 
-// Never destroyed: processes are made and waited for to the very end.
+// Never destroyed: processes are created and reaped until the very end.
 Known& known() {
   static Known& all = *new Known;
   return all;
@@ -86,8 +86,7 @@ bool lists_children() {
   return lists;
 }
 
-// The count begins anywhere, so that a fork does not count as its parent does. REQUIRES: mutex
-// held.
+// The counter starts at a random value, so that a fork does not repeat its parent's. REQUIRES: mutex held.
 void choose(Known& all) {
   std::uint64_t random = 0;
   if (::getrandom(&random, sizeof random, 0) != static_cast<ssize_t>(sizeof random)) return;
@@ -130,7 +129,7 @@ void before_first_birth(std::function<void()> call) {
   known().before_first = std::move(call);
 }
 
-// Nobody else holds the mutex at that moment, which in the child nobody could give back.
+// No other thread holds the mutex at that moment; the child could never unlock it.
 pid_t fork_before_first_birth() {
   const std::lock_guard lock(known().mutex);
   const pid_t child = ::fork();
@@ -138,8 +137,8 @@ pid_t fork_before_first_birth() {
   return child;
 }
 
-// What a child inherits is this process's own limit, whose soft half may be raised again. It binds
-// nobody: it is the time that a process may compute in real time without a pause.
+// A child inherits this process's own limit, whose soft half can be raised again. The limit never takes effect: it is
+// the time that a process may compute in real time without a pause.
 Birth::Birth(Offspring offspring) : lock_(known().births) {
   if (offspring != Offspring::kNone)
     if (const auto call = std::exchange(known().before_first, nullptr)) call();
@@ -179,7 +178,8 @@ void forget_all_children() {
   choose(known());
 }
 
-// Who loses its parent meanwhile becomes ours: our own children are read again until all are known.
+// A process that loses its parent during the walk becomes a child of this one, so the own children are read again until
+// no new one appears.
 std::vector<pid_t> descendants() {
   std::vector<pid_t> out;
   std::set<pid_t> seen;
@@ -199,15 +199,15 @@ std::vector<pid_t> descendants() {
   return out;
 }
 
-// The kernel gives them to the first thread.
+// The kernel gives orphans to the first thread.
 bool has_orphans() {
   std::vector<pid_t> first;
   add_children(::getpid(), ::getpid(), first);
   return std::any_of(first.begin(), first.end(), [](pid_t pid) { return !is_own_child(pid); });
 }
 
-// One of ours that has ended and is still to be waited for may stand before the others: they are
-// reaped some other time. A child is known by the time that the lock is free.
+// An own child that ended and was not reaped yet may hide others, which are reaped by a later call. A new child is
+// recorded before the lock is free.
 void reap_orphans() {
   if (!adopts_orphans()) return;
   const std::lock_guard lock(known().births);

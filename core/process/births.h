@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// births.h - one process is made at a time, and it is known which children are ours and which are
-// orphans that this process adopted.
+// births.h - creates one process at a time and knows which children this process started and which orphans it adopted.
 //
 // Threading: thread-safe.
 
@@ -14,71 +13,67 @@
 
 namespace agentd {
 
-// From now on what a child of ours leaves behind becomes a child of this process, so that nothing
-// that it starts, directly or not, is ever lost sight of. False where the system does not offer it,
-// or does not list children.
+// Makes orphans of this process's children its own children from now on, so that no descendant is ever lost. False
+// where the system does not offer it or does not list children.
 bool adopt_orphans();
 // True when adopt_orphans() holds for this process.
 bool adopts_orphans();
 
-// A brand is a number that a child and all that it starts carry in a limit of the kernel. Half of
-// it is the same in all brands of this process and of its forks, the other half is counted.
+// A brand is a number in a kernel limit that a child and all its descendants carry. One half is shared by all brands of
+// this process and its forks; the other half is a counter.
 inline constexpr std::uint64_t kCommandBrand = std::uint64_t{1} << 60;
-// Above those of commands, so that a worker may run agentd.
+// Above the commands' brands, so that a worker may run agentd.
 inline constexpr std::uint64_t kWorkerBrand = std::uint64_t{1} << 61;
-// `kind` with a number of its own; 0 when the system has no random number for us.
+// A new brand of that kind; 0 when the system provides no random number.
 std::uint64_t make_brand(std::uint64_t kind);
 bool is_own_brand(std::uint64_t number);
-// Chooses the shared half, which otherwise the first brand does. REQUIRES: no child has a brand
-// yet.
+// Chooses the shared half, which the first brand does otherwise. REQUIRES: no child has a brand yet.
 void choose_brands();
 
-// What a process that is made may start itself.
+// The processes that a new process may start.
 enum class Offspring {
-  kNone,  // nothing, and it ends with this process
+  kNone,  // none; it ends with this process
   kAny,
-  kBranded,  // it gets a number of its own that all that it starts inherits; see family.h
+  kBranded,  // any; it gets a brand that its descendants inherit; see family.h
 };
 
-// `call` is called once, by the thread that makes the first process with offspring, before it is made;
-// null: nothing is called any more.
+// Sets the function that the first thread to create a process with offspring calls before it; null clears it.
 void before_first_birth(std::function<void()> call);
-// fork() of a process of many threads, whose child can tell brands. The child is known as ours.
-// REQUIRES: called by before_first_birth()'s call.
+// fork() of a process of many threads; the child recognises brands and counts as an own child. REQUIRES: called by
+// before_first_birth()'s function.
 pid_t fork_before_first_birth();
 
-// While it lives no other process is made by this one.
+// While it exists this process creates no other process.
 class Birth {
  public:
-  // Of what is made meanwhile.
+  // `offspring` of the process that is created during its life.
   explicit Birth(Offspring offspring);
   ~Birth();
   Birth(const Birth&) = delete;
   Birth& operator=(const Birth&) = delete;
 
-  // 0 = none: it was not asked for, or the limit that carries it is bound already.
+  // 0 = none: none was requested, or the limit that carries it is set already.
   std::uint64_t brand() const { return brand_; }
-  // The process was made: it is ours until forget_child().
+  // Records the new process as an own child until forget_child().
   void made(pid_t child);
 
  private:
   const std::unique_lock<std::mutex> lock_;
   std::uint64_t brand_ = 0;
-  std::uint64_t before_ = 0;  // this process's own
+  std::uint64_t before_ = 0;  // this process's own limit
 };
 
 bool is_own_child(pid_t pid);
-// It has been waited for.
+// The child was reaped.
 void forget_child(pid_t pid);
-// In a process that was forked: none of the parent's is ours.
+// In a forked process: forgets the parent's children.
 void forget_all_children();
 
-// All that descend from this process, in no order. Who is born or dies meanwhile may be missing.
+// All descendants of this process, in no order. Processes that start or end during the call may be missing.
 std::vector<pid_t> descendants();
-// True when there may be somebody alive that a child of ours left behind. REQUIRES:
-// adopts_orphans().
+// True when a descendant of an own child may be alive after its parent. REQUIRES: adopts_orphans().
 bool has_orphans();
-// Waits for those adopted ones that have ended: nobody else does.
+// Reaps adopted children that have ended: nothing else waits for them.
 void reap_orphans();
 
 }  // namespace agentd

@@ -20,12 +20,12 @@
 namespace agentd {
 namespace {
 
-constexpr int kSliceMs = 20;         // how often the cancel word and the clock are looked at
+constexpr int kSliceMs = 20;         // how often the cancel word and the clock are checked
 constexpr Milliseconds kGrace{200};  // between SIGTERM and SIGKILL
-// How long its output may pause when it has ended and a child of it holds the pipe.
+// The longest pause in the output after the program ended while a child of it holds the pipe.
 constexpr int kSettleMs = 50;
 constexpr std::size_t kReadBytes = 16 * 1024;
-constexpr int kErrorReads = 64;  // at a time, so that an endless complaint does not keep the answer
+constexpr int kErrorReads = 64;  // at a time, so that endless standard error does not delay the answer
 
 void set_non_blocking(const UniqueFd& fd) { ::fcntl(fd.get(), F_SETFL, O_NONBLOCK); }
 
@@ -35,8 +35,8 @@ bool is_pending(int number) {
   return ::sigismember(&pending, number) == 1;
 }
 
-// write(2), without the signal that a closed pipe raises: it is blocked in this thread, where it is
-// raised, and taken away. One that was pending before stays.
+// write(2) without the SIGPIPE of a closed pipe: the signal is blocked in this thread and consumed. A SIGPIPE that was
+// pending before stays.
 ssize_t write_quietly(int fd, std::string_view bytes) {
   sigset_t broken_pipe;
   sigset_t before;
@@ -65,7 +65,7 @@ class Duplex final : public DuplexProcess {
     set_non_blocking(child_.error);
   }
 
-  // The grace is real time: a clock of the caller that stands still keeps no process alive.
+  // The grace is real time, so that a caller's stopped clock keeps no process alive.
   ~Duplex() override {
     child_.input.reset();
     const SystemClock clock;
@@ -127,8 +127,8 @@ class Duplex final : public DuplexProcess {
     return static_cast<int>(std::clamp<std::int64_t>(deadline.left(clock_).count(), 0, kSliceMs));
   }
 
-  // Waits for `fd` or the program's end, and reads what it complains of: who is stuck in a full
-  // pipe answers nothing. True when `fd` is ready.
+  // Waits for `fd` or the program's end and drains standard error: a program blocked on a full pipe answers nothing.
+  // True when `fd` is ready.
   bool wait(const UniqueFd& fd, short events, int limit_ms) const {
     pollfd wait_for[3] = {
         {fd.get(), events, 0}, {error_ended_ ? -1 : child_.error.get(), POLLIN, 0}, {child_.pidfd.get(), POLLIN, 0}};
@@ -140,7 +140,7 @@ class Duplex final : public DuplexProcess {
     return wait_for[0].revents != 0;
   }
 
-  // With mutex_ held.
+  // REQUIRES: mutex_ held.
   void drain_error() const {
     char buffer[kReadBytes];
     for (int reads = 0; reads < kErrorReads && !error_ended_; ++reads) {
@@ -163,16 +163,16 @@ class Duplex final : public DuplexProcess {
     return out;
   }
 
-  // What a failed write means; nothing when it is to be tried again.
+  // The error of a failed write; none when it should be retried.
   Result<void> judge(int error_number) {
     if (error_number == EAGAIN || error_number == EINTR) return {};
     if (error_number != EPIPE) return errno_error("writing to " + name_, error_number);
-    // Its descriptors are closed a moment before its end can be seen.
+    // Its descriptors are closed a moment before its end is visible.
     const bool ended = poll_for(child_.pidfd, POLLIN, kSettleMs);
     return Error{Code::kUnavailable, ended ? ending() : name_ + " has closed its input"};
   }
 
-  // How it ended; it stays to be waited for.
+  // Says how it ended, without reaping it.
   std::string ending() const {
     siginfo_t info{};
     const int options = WEXITED | WNOHANG | WNOWAIT;
@@ -182,7 +182,7 @@ class Duplex final : public DuplexProcess {
            std::to_string(info.si_status);
   }
 
-  // While it is being ended.
+  // Drops output while the program is being ended.
   bool discard(int limit_ms) {
     if (!wait(child_.output, POLLIN, limit_ms)) return false;
     char buffer[kReadBytes];

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// duplex.h - a program that stays: written to and read from over pipes until it is ended.
+// duplex.h - a long-running program that is written to and read from over pipes until it is ended.
 //
 // Threading: read() and write() may be used by two threads at once, one each; the rest by the
 // owner.
@@ -26,16 +26,15 @@ struct DuplexRequest {
 
 class DuplexProcess {
  public:
-  // The child has its own session and descriptors 0 to 2 alone, as filter.h says. `clock` outlives
-  // it.
+  // The child has its own session and only descriptors 0 to 2, as filter.h says. `clock` outlives it.
   static Result<std::unique_ptr<DuplexProcess>> start(const DuplexRequest& request, const Clock& clock);
-  virtual ~DuplexProcess() = default;  // ends it: SIGTERM, a grace of 200 ms, SIGKILL to all it started
+  virtual ~DuplexProcess() = default;  // ends it: SIGTERM, a grace of 200 ms, SIGKILL to all its descendants
 
-  // All of `bytes`, or kBusy (the deadline), kCancelled, kUnavailable (it has ended or closed its
-  // input). After an error a part may have been written: the stream is of no more use.
+  // Writes all of `bytes`, or returns kBusy (deadline), kCancelled or kUnavailable (the program ended or closed its
+  // input). After an error a part may have been written, so the stream is unusable.
   virtual Result<void> write(std::string_view bytes, const CancelToken& cancel, Deadline deadline) = 0;
-  // At least one byte and at most `bytes_max`; an empty text is the end of its output. kBusy and
-  // kCancelled as above; nothing is lost then.
+  // Returns 1 to `bytes_max` bytes; an empty text is the end of the output. kBusy and kCancelled as above, without loss
+  // of data.
   virtual Result<std::string> read(std::size_t bytes_max, const CancelToken& cancel, Deadline deadline) = 0;
   virtual bool running() = 0;
   virtual std::string error_text() const = 0;  // standard error so far

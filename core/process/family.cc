@@ -27,8 +27,8 @@ namespace agentd {
 namespace {
 
 constexpr int kKillRounds = 500;
-constexpr int kSliceMs = 20;      // how often the clock is looked at
-constexpr int kReapSlices = 100;  // who is stuck in the kernel may outlive SIGKILL: not our caller
+constexpr int kSliceMs = 20;      // how often the clock is checked
+constexpr int kReapSlices = 100;  // a process stuck in the kernel may outlive SIGKILL; the caller must not wait for it
 constexpr int kBirthTries = 3;    // milliseconds
 constexpr std::size_t kEnvironmentBytesMax = std::size_t{8} << 20;
 
@@ -37,7 +37,7 @@ struct CloseDirectory {
 };
 using Directory = std::unique_ptr<DIR, CloseDirectory>;
 
-// The numbers that name the entries of a directory of /proc.
+// The numeric entries of a directory of /proc.
 std::vector<int> numbers_in(const std::string& path) {
   std::vector<int> out;
   Directory directory(::opendir(path.c_str()));
@@ -51,7 +51,7 @@ std::vector<int> numbers_in(const std::string& path) {
   return out;
 }
 
-// At most 4 kB of a small file of /proc; empty when it is gone.
+// At most 4 kB of a small file of /proc; empty when it no longer exists.
 std::string slurp(const std::string& path) {
   UniqueFd fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
   char buffer[4096];
@@ -59,7 +59,7 @@ std::string slurp(const std::string& path) {
   return got > 0 ? std::string(buffer, static_cast<std::size_t>(got)) : std::string();
 }
 
-// All of a file of /proc that may be large, within reason.
+// All of a possibly large file of /proc, within reason.
 std::string slurp_all(const std::string& path) {
   UniqueFd fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
   std::string out;
@@ -72,7 +72,7 @@ std::string slurp_all(const std::string& path) {
   return out;
 }
 
-// Where a link of /proc leads; empty when it does not.
+// The target of a link of /proc; empty on failure.
 std::string link_of(const std::string& path) {
   char target[4096];
   const ssize_t bytes = ::readlink(path.c_str(), target, sizeof target);
@@ -85,13 +85,13 @@ struct Brands {
   std::uint64_t soft = 0, hard = 0;  // 0 = none
 };
 
-// Anybody may read it, whatever the process did to its environment and to its memory. A worker has
-// it in both halves of the limit, which it cannot change, a command in the soft one.
+// Any process may read it, whatever the process did to its environment and memory. A worker has the brand in both
+// halves of the limit, which it cannot change; a command has it in the soft half.
 Brands brands_of(pid_t pid) {
   const std::string limits = slurp(proc(pid, "limits"));
   const std::size_t at = limits.find("Max realtime timeout ");
   if (at == std::string::npos) return {};
-  unsigned long long soft = 0, hard = 0;  // "unlimited" is no number
+  unsigned long long soft = 0, hard = 0;  // "unlimited" is not a number
   std::sscanf(limits.c_str() + at, "Max realtime timeout %llu %llu", &soft, &hard);
   return {soft, hard};
 }
@@ -105,8 +105,8 @@ int send(const UniqueFd& pidfd, int number) {
   return static_cast<int>(::syscall(SYS_pidfd_send_signal, pidfd.get(), number, nullptr, 0));
 }
 
-// A child of ours that has not executed its program yet holds a copy of every descriptor of ours,
-// pipes of others included.
+// A child that has not executed its program yet holds copies of all of this process's descriptors, including the pipes
+// of other commands.
 bool is_unborn(pid_t pid, pid_t parent) {
   return parent == ::getpid() && link_of(proc(pid, "exe")) == link_of("/proc/self/exe");
 }
@@ -127,7 +127,7 @@ std::string make_mark() {
 std::uint64_t brand(pid_t child) {
   const rlim_t number = make_brand(kWorkerBrand);
   rlimit limit{};
-  // Where somebody has set a limit, a lower one might bind.
+  // A limit that was set before may be lower and take effect.
   if (number == 0 || ::prlimit(child, RLIMIT_RTTIME, nullptr, &limit) != 0 || limit.rlim_max != RLIM_INFINITY) return 0;
   limit = {number, number};
   return ::prlimit(child, RLIMIT_RTTIME, &limit, nullptr) == 0 ? number : 0;
@@ -147,7 +147,7 @@ Family::Family(pid_t leader, const std::vector<int>& pipes, std::string mark, st
     if (::fstat(fd, &info) == 0) pipes_.push_back("pipe:[" + std::to_string(info.st_ino) + "]");
 }
 
-// proc(5), /proc/pid/stat: the name stands in parentheses and may itself hold any of them.
+// proc(5), /proc/pid/stat: the name is in parentheses and may contain parentheses.
 bool Family::read_row(pid_t pid, Row* out) {
   const std::string text = slurp(proc(pid, "stat"));
   const std::size_t name_end = text.rfind(')');
@@ -173,8 +173,8 @@ bool Family::writes_to_pipe(pid_t pid) const {
   return false;
 }
 
-// A program that is just being executed has no environment for a moment; one that has really none,
-// a thread of the kernel for example, has no program or stays without.
+// A program that is just being executed has no environment for a moment. A process that really has none, such as a
+// kernel thread, has no program or stays without.
 bool Family::carries_mark(pid_t pid) const {
   std::string environment = slurp_all(proc(pid, "environ"));
   for (int tries = 0; tries < kBirthTries && environment.empty(); ++tries) {
@@ -209,9 +209,9 @@ bool Family::remember(pid_t pid) {
   return true;
 }
 
-// Where orphans come to this process a member cannot be but among its descendants, however many
-// others the machine runs. Numbers grow mostly from parent to child, but not when they wrap: repeat
-// until a pass finds nobody.
+// Where orphans come to this process, every member is among its descendants, so the rest of the machine is not
+// searched. A child's number is mostly larger than its parent's, but not after a wrap: repeat until a pass finds no new
+// member.
 bool Family::gather() {
   bool any = false;
   for (bool more = true; more;) {
@@ -246,7 +246,7 @@ bool Family::kill_all(int rounds) {
     std::erase_if(members_, [](const auto& member) { return ended(member.second.pidfd); });
     reap_orphans();
     if (!gather() && members_.empty()) return true;
-    if (!members_.empty()) ::poll(nullptr, 0, 2);  // the kernel is still taking them down
+    if (!members_.empty()) ::poll(nullptr, 0, 2);  // the kernel is still ending them
   }
   return false;
 }

@@ -15,10 +15,10 @@
 namespace agentd {
 namespace {
 
-constexpr int kSliceMs = 20;  // how often the cancel word and the clock are looked at
-// How long a child that never pauses may add to the answer of a program that has ended.
+constexpr int kSliceMs = 20;  // how often the cancel word and the clock are checked
+// How long a child that never pauses may add to the answer of a program that ended.
 constexpr Milliseconds kSettleMax{1'000};
-constexpr int kLateReads = 128;  // what a pipe may still hold when time is up
+constexpr int kLateReads = 128;  // what a pipe may still hold after the deadline
 constexpr std::size_t kReadBytes = 16 * 1024;
 
 // One program from its start to its answer.
@@ -57,7 +57,7 @@ class Run {
     if (result_.output_over_cap) return true;
     result_.cancelled = cancel.cancelled();
     if (result_.cancelled || !deadline.passed(clock_)) return result_.cancelled;
-    wait(0);  // who was kept from looking for long does not call late what had ended in time
+    wait(0);  // after a delay of this process, a program that ended in time is not reported as late
     result_.timed_out = !ended_;
     return true;
   }
@@ -68,14 +68,14 @@ class Run {
 
   bool open() const { return child_.output.valid() || child_.error.valid(); }
 
-  // Takes what came within `limit_ms`; false when there was nothing.
+  // Reads what arrived within `limit_ms`; false when nothing did.
   bool wait(int limit_ms) {
     // A descriptor of -1 is ignored.
     pollfd wait_for[3] = {{ended_ ? -1 : child_.pidfd.get(), POLLIN, 0},
                           {child_.output.get(), POLLIN, 0},
                           {child_.error.get(), POLLIN, 0}};
     const int ready = ::poll(wait_for, 3, limit_ms);
-    if (ready <= 0) return ready < 0;  // a signal of ours is no silence of the program
+    if (ready <= 0) return ready < 0;  // a signal to this process is not silence of the program
     if (wait_for[0].revents != 0) ended_ = true;
     if (wait_for[1].revents != 0)
       read_some(&child_.output, wait_for[1].revents, [this](std::string_view got) { keep(got); });
@@ -84,7 +84,7 @@ class Run {
     return true;
   }
 
-  // Closes the pipe at its end: when nobody holds the other side, less than was asked for is all.
+  // Closes the pipe at its end: a short read means that no process holds the other side.
   template <typename Sink>
   void read_some(UniqueFd* pipe, int events, const Sink& sink) {
     char buffer[kReadBytes];
@@ -96,15 +96,15 @@ class Run {
     if (got <= 0 || !more) pipe->reset();
   }
 
-  // Of what is too much nothing is kept.
+  // Bytes over the limit are dropped.
   void keep(std::string_view got) {
     const std::uint64_t room = request_.output_bytes_max - result_.output.size();
     if (got.size() > room) result_.output_over_cap = true;
     result_.output.append(got.substr(0, room));
   }
 
-  // The program has ended: its answer is complete at the end of the pipes. A child of it that holds
-  // them open may add to it while it does not pause.
+  // The program has ended, so its answer is complete at the end of the pipes. A child that holds them open may add to
+  // it as long as it does not pause.
   void settle(Deadline deadline) {
     const Deadline latest = Deadline::after(clock_, std::max(request_.settle, kSettleMax));
     const Deadline last{std::min(latest.at_ns, deadline.at_ns)};

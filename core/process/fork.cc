@@ -24,7 +24,7 @@ namespace agentd {
 namespace {
 
 constexpr int kSliceMs = 20;
-constexpr int kDrainRounds = 25;  // for what is in a pipe when the child has ended
+constexpr int kDrainRounds = 25;  // for the rest in a pipe after the child has ended
 constexpr int kThrew = 250, kNoStart = 251;
 constexpr std::size_t kReadBytes = 64 * 1024;
 
@@ -34,12 +34,12 @@ struct Pipe {
 
 Result<Pipe> make_pipe() {
   int ends[2] = {-1, -1};
-  if (::pipe2(ends, O_CLOEXEC) != 0) return errno_error("making a pipe", errno);
+  if (::pipe2(ends, O_CLOEXEC) != 0) return errno_error("creating a pipe", errno);
   UniqueFd write(ends[1]);
-  // Above 2, so that the child's standard descriptors take the place of neither.
+  // Above 2, so that the child's standard descriptors replace neither.
   Pipe out;
-  AGENTD_TRY(out.read, above_standard(ends[0], "making a pipe"));
-  AGENTD_TRY(out.write, above_standard(write.release(), "making a pipe"));
+  AGENTD_TRY(out.read, above_standard(ends[0], "creating a pipe"));
+  AGENTD_TRY(out.write, above_standard(write.release(), "creating a pipe"));
   return out;
 }
 
@@ -65,7 +65,7 @@ rlim_t data_bytes() {
 void become_child(pid_t parent, const Pipe& output, const ForkLimits& limits) {
   ::setsid();
   ::prctl(PR_SET_PDEATHSIG, SIGKILL);
-  if (::getppid() != parent) ::_exit(kNoStart);  // it ended before we asked
+  if (::getppid() != parent) ::_exit(kNoStart);  // the parent ended before PR_SET_PDEATHSIG
   const auto nothing = above_standard(::open("/dev/null", O_RDONLY | O_CLOEXEC), "opening /dev/null");
   if (!nothing || ::dup2(nothing->get(), STDIN_FILENO) < 0 || ::dup2(output.write.get(), STDOUT_FILENO) < 0 ||
       ::dup2(output.write.get(), STDERR_FILENO) < 0)
@@ -112,7 +112,7 @@ class Watch {
       end_.cancelled = cancel.cancelled();
       wait(kSliceMs);
     }
-    // What it has started goes with it, also when it ended well.
+    // Its descendants end with it, also when it ended normally.
     Family family(pid_, {output_.get(), report_.get()}, {}, brand_);
     if (ended_)
       family.kill_all(kDrainRounds);
@@ -176,7 +176,7 @@ std::string ForkEnd::how() const {
   if (cancelled) return "was interrupted";
   if (timed_out) return "hung: it had not ended by its deadline";
   if (signal != 0) return "was ended by signal " + std::to_string(signal) + " (" + signal_name(signal) + ")";
-  if (exit_code == kThrew) return "let an exception through";
+  if (exit_code == kThrew) return "threw an exception";
   return "ended with exit code " + std::to_string(exit_code);
 }
 

@@ -19,7 +19,7 @@
 namespace agentd {
 namespace {
 
-// Whoever ends agentd by its name, as pkill does, does not mean the guard.
+// Ending agentd by name, as pkill does, must not end the guard.
 constexpr const char* kName = "process-guard";
 constexpr int kRoundMs = 10;
 constexpr int kRoundsOfGrace = 100;
@@ -33,7 +33,7 @@ void take_name(int argc, char** argv) {
   if (bytes > std::strlen(kName)) std::strcpy(argv[0], kName);
 }
 
-// Nothing of the parent is held open or back.
+// Keeps nothing of the parent open or busy.
 void leave_everything() {
   ::setsid();
   for (const int signal : {SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGPIPE}) ::signal(signal, SIG_IGN);
@@ -41,7 +41,7 @@ void leave_everything() {
   (void)!::chdir("/");
 }
 
-// Until nobody is found.
+// Repeats until no process is found.
 void end_all_branded() {
   std::set<pid_t> told;
   for (int round = 0; round < kRoundsMax; ++round) {
@@ -52,7 +52,7 @@ void end_all_branded() {
       const UniqueFd pidfd(static_cast<int>(::syscall(SYS_pidfd_open, pid, 0)));
       if (!pidfd.valid() || !carries_own_brand(pid)) continue;
       pollfd wait{pidfd.get(), POLLIN, 0};
-      if (::poll(&wait, 1, 0) == 1) continue;  // it has ended and waits for its parent
+      if (::poll(&wait, 1, 0) == 1) continue;  // it has ended and is not reaped yet
       any = true;
       if (!now && !told.insert(pid).second) continue;
       ::syscall(SYS_pidfd_send_signal, pidfd.get(), now ? SIGKILL : SIGTERM, nullptr, 0);
@@ -67,7 +67,7 @@ void end_all_branded() {
   leave_everything();
   take_name(argc, argv);
   const int end = static_cast<int>(::syscall(SYS_pidfd_open, owner, 0));
-  if (::getppid() == owner) {  // else it has ended already
+  if (::getppid() == owner) {  // otherwise the owner has ended already
     if (end < 0) ::_exit(0);
     pollfd wait{end, POLLIN, 0};
     while (::poll(&wait, 1, -1) < 0 && errno == EINTR) continue;
@@ -83,7 +83,7 @@ Guard::Guard(int argc, char** argv) : owner_(::getpid()) {
   before_first_birth([this, argc, argv] { start(argc, argv); });
 }
 
-// Ctrl-C means the whole group; until it has left it, the guard does not hear of it.
+// Ctrl-C goes to the process group; signals stay blocked until the guard has left it.
 void Guard::start(int argc, char** argv) {
   sigset_t all, before;
   sigfillset(&all);
@@ -97,7 +97,7 @@ Guard::~Guard() {
   before_first_birth(nullptr);
   if (pid_ <= 0 || ::getpid() != owner_) return;
   ::kill(pid_, SIGKILL);
-  // Where this process's own parent is gone, nobody may be there who waits for orphans.
+  // Where this process's own parent has ended, there may be no process that reaps orphans.
   ::waitpid(pid_, nullptr, 0);
   forget_child(pid_);
 }

@@ -29,10 +29,10 @@ bool is_at(const std::string& path, const Identity& identity) {
 }
 
 Error kept(const std::string& shown) {
-  return {Code::kDenied, shown + " belongs to agentd itself: tools may read it and not change it"};
+  return {Code::kDenied, shown + " belongs to agentd itself: tools may read it but not change it"};
 }
 
-// Where the kernel says that the file of the descriptor lies; a file that is gone has " (deleted)" behind it.
+// The kernel's path of an open file; " (deleted)" follows when it was removed.
 std::filesystem::path path_of(int fd) {
   std::error_code failed;
   return std::filesystem::read_symlink("/proc/self/fd/" + std::to_string(fd), failed);
@@ -51,9 +51,9 @@ KeptPaths::KeptPaths(std::vector<std::string> paths) {
 Result<void> KeptPaths::check(int folder, const std::string& name, const std::string& shown) const {
   if (paths_.empty()) return {};
   struct stat info {};
-  if (::fstat(folder, &info) != 0) return errno_error("looking at the folder of " + shown, errno);
+  if (::fstat(folder, &info) != 0) return errno_error("checking the folder of " + shown, errno);
   Identity at = identity_of(info);
-  // What is not there yet is known by its place. Some file systems do not tell cases apart.
+  // A file that does not exist yet is known by its place. Some file systems ignore case.
   for (const Path& path : paths_)
     if (::strcasecmp(path.name.c_str(), name.c_str()) == 0 && is_at(path.folder, at)) return kept(shown);
   std::vector<Identity> own;
@@ -65,10 +65,10 @@ Result<void> KeptPaths::check(int folder, const std::string& name, const std::st
   for (;;) {
     if (is_own(at)) return kept(shown);
     UniqueFd above(::openat(here.get(), "..", O_PATH | O_DIRECTORY | O_CLOEXEC));
-    // A directory that may not be searched: nothing above it can be reached through it either.
+    // A directory that cannot be searched: nothing above it can be reached through it either.
     if (!above.valid() && errno == EACCES) return {};
     if (!above.valid() || ::fstat(above.get(), &info) != 0)
-      return errno_error("looking at the folders above " + shown, errno);
+      return errno_error("checking the folders above " + shown, errno);
     if (identity_of(info) == at) return {};
     at = identity_of(info);
     here = std::move(above);
@@ -78,7 +78,7 @@ Result<void> KeptPaths::check(int folder, const std::string& name, const std::st
 Result<void> HiddenFiles::check(int fd, const std::string& shown) const {
   if (paths_.empty()) return {};
   struct stat info {};
-  if (::fstat(fd, &info) != 0) return errno_error("looking at " + shown, errno);
+  if (::fstat(fd, &info) != 0) return errno_error("checking " + shown, errno);
   const Identity file = identity_of(info);
   const std::filesystem::path real = path_of(fd);
   const bool placed = ::stat(real.parent_path().c_str(), &info) == 0;
@@ -86,10 +86,10 @@ Result<void> HiddenFiles::check(int fd, const std::string& shown) const {
   for (const std::string& each : paths_) {
     const std::filesystem::path path(each);
     const std::string name = path.filename().string(), own = real.filename().string();
-    // One that is being replaced is gone, or still has the name of a new one.
+    // A file that is being replaced was removed, or still has its temporary name.
     const bool beside = own == name + " (deleted)" || own.starts_with(name + ".tmp.");
     if (is_at(each, file) || (placed && beside && is_at(path.parent_path().string(), folder)))
-      return Error{Code::kDenied, shown + " holds keys of agentd's: no tool may read it"};
+      return Error{Code::kDenied, shown + " contains keys of agentd: tools may not read it"};
   }
   return {};
 }

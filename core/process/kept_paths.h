@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// kept_paths.h - files and directories that tools may read and not change, and files that they may not read.
+// kept_paths.h - paths that tools may read but not change, and files that tools may not read.
 //
-// Device and inode decide, of the directory that is about to change and of all above it: no spelling, link or mount
+// Device and inode of the changing directory and of all directories above it decide, so no spelling, link or mount
 // leads around them.
 //
 // Threading: thread-safe.
@@ -19,8 +19,8 @@ class KeptPaths {
  public:
   // Absolute paths, which need not exist.
   explicit KeptPaths(std::vector<std::string> paths);
-  // kDenied when `name` in the directory `folder` is one of them or would become one, or lies in one of them. They are
-  // looked up anew each time. `shown` is what messages call it.
+  // kDenied when `name` in the directory `folder` is one of them, would become one, or is below one. The paths are
+  // looked up again each time. Messages call it `shown`.
   Result<void> check(int folder, const std::string& name, const std::string& shown) const;
 
  private:
@@ -34,10 +34,10 @@ class HiddenFiles {
  public:
   // Absolute paths, which need not exist.
   explicit HiddenFiles(std::vector<std::string> paths) : paths_(std::move(paths)) {}
-  // kDenied when the open file is one of them, by whatever name it was opened, or what write_file_atomically()
-  // has left beside one. They are looked up anew each time.
+  // kDenied when the open file is one of them, whatever name it was opened by, or a temporary file that
+  // write_file_atomically() left next to one. The paths are looked up again each time.
   Result<void> check(int fd, const std::string& shown) const;
-  // The bytes of the regular file `path`, at most `bytes_max` of them, after such a check.
+  // Reads at most `bytes_max` bytes of the regular file `path` after such a check.
   Result<std::string> read(const std::string& path, std::uint64_t bytes_max, const std::string& shown) const;
 
  private:

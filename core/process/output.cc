@@ -15,7 +15,7 @@ std::size_t character_bytes(char lead) {
   return byte >= 0xC0u ? 2 : 1;
 }
 
-// Removes an incomplete character at the end. Bytes that are not UTF-8 stay as they are.
+// Removes an incomplete character at the end. Bytes that are not UTF-8 stay unchanged.
 void drop_torn_end(std::string& head) {
   std::size_t back = 0;
   while (back < 3 && back < head.size() && continues_character(head[head.size() - 1 - back])) ++back;

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// output.h - the head and the tail of an output that may be endless, in bounded memory.
+// output.h - keeps the head and the tail of a possibly endless output in bounded memory.
 //
-// The head says how a command began, the tail how it ended; what a reader misses least is the
-// middle.
+// The head shows how a command began and the tail how it ended; a reader misses the middle least.
 //
 // Threading: thread-compatible.
 
@@ -21,8 +20,8 @@ class BoundedOutput {
   void append(std::string_view bytes);
   std::uint64_t total() const { return total_; }
   bool truncated() const { return total_ > bytes_max_; }
-  // Everything; when it was too much: head, "[... N bytes left out ...]" on a line of its own,
-  // tail. The cuts move inwards to the next UTF-8 character, so that none is torn.
+  // The complete output; over the limit: head, "[... N bytes left out ...]" on a line of its own, tail. The cuts move
+  // inwards to the next UTF-8 character, so that none is split.
   std::string text() const;
 
  private:
@@ -32,7 +31,7 @@ class BoundedOutput {
   const std::uint64_t head_max_;
   const std::uint64_t tail_max_;
   std::uint64_t total_ = 0;
-  std::uint64_t tail_at_ = 0;  // where the ring's next byte goes, once it is full
+  std::uint64_t tail_at_ = 0;  // position of the ring's next byte once it is full
   std::string head_;
   std::string tail_;  // a ring of at most tail_max_ bytes
 };

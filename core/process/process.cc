@@ -17,9 +17,9 @@ extern char** environ;
 namespace agentd {
 namespace {
 
-constexpr int kSliceMs = 20;        // how often the cancel word and the clock are looked at
-constexpr int kDrainQuietMs = 100;  // after the command's end, with its pipe held by a descendant
-constexpr int kDrainWakeups = 50;   // and if that one keeps writing: at most a second
+constexpr int kSliceMs = 20;        // how often the cancel word and the clock are checked
+constexpr int kDrainQuietMs = 100;  // after the command's end, while a descendant holds its pipe
+constexpr int kDrainWakeups = 50;   // when the descendant keeps writing: at most a second
 constexpr std::size_t kReadBytes = 64 * 1024;
 
 // One command from its start to its answer.
@@ -46,7 +46,7 @@ class Run {
   }
 
  private:
-  // Takes what came within `milliseconds`; false when there was nothing.
+  // Reads what arrived within `milliseconds`; false when nothing did.
   bool wait(int milliseconds) {
     pollfd wait_for[2] = {{ended_ ? -1 : child_.pidfd.get(), POLLIN, 0},
                           {child_.output.get(), POLLIN, 0}};  // -1 is ignored
@@ -75,7 +75,7 @@ class Run {
     family.end(child_.pidfd, clock_, request_.grace, [this](int limit_ms) { return wait(limit_ms); });
   }
 
-  // Ends at the end of the pipe. A descendant that holds it open gets no more than a moment.
+  // Reads to the end of the pipe. A descendant that holds it open gets only a moment.
   void drain() {
     int quiet_ms = 0;
     for (int wakeups = 0; wakeups < kDrainWakeups && child_.output.valid(); ++wakeups) {
@@ -112,7 +112,7 @@ bool is_clean(std::string_view name) {
   return name.starts_with("LC_") || std::find(std::begin(kNames), std::end(kNames), name) != std::end(kNames);
 }
 
-// An empty or relative part of PATH names programs of whatever directory one is in.
+// An empty or relative part of PATH would name programs of the working directory.
 std::string absolute_parts(std::string_view path) {
   std::string out;
   while (!path.empty()) {
@@ -131,7 +131,7 @@ std::vector<std::string> clean_environment() {
   for (char** entry = environ; entry != nullptr && *entry != nullptr; ++entry) {
     const std::string_view text(*entry);
     const std::string_view name = text.substr(0, text.find('='));
-    if (name.size() == text.size()) continue;  // it has no value
+    if (name.size() == text.size()) continue;  // it has no "="
     if (name == "PATH")
       out.push_back("PATH=" + absolute_parts(text.substr(name.size() + 1)));
     else if (is_clean(name))

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// process.h - running commands: the only fork and exec.
+// process.h - runs commands.
 //
-// A child gets its own session and process group, descriptors 0 to 2 alone, default signals, and dies
-// with all that it has started (family.h) at the deadline or when it is cancelled. What a command
-// leaves behind when it ends in time goes on, such as a server started with setsid.
+// A child gets its own session and process group, only descriptors 0 to 2, and default signals. It dies with all its
+// descendants (family.h) at the deadline or when it is cancelled. Processes that a command leaves behind when it ends
+// in time keep running, such as a server started with setsid.
 //
 // Threading: thread-safe; run_process() blocks its caller.
 
@@ -21,7 +21,7 @@ namespace agentd {
 
 struct ProcessRequest {
   std::vector<std::string> argv;         // argv[0] is looked up in PATH
-  std::string cwd;                       // empty = this process's
+  std::string cwd;                       // empty = this process's own
   std::vector<std::string> environment;  // "NAME=value"; empty = clean_environment()
   std::string input;
   std::uint64_t output_bytes_max = 1u << 20;  // kept of stdout and stderr together: head and tail
@@ -37,11 +37,12 @@ struct ProcessResult {
   Milliseconds duration{0};
 };
 
-// PATH, HOME, USER, LOGNAME, SHELL, LANG, LC_*, TERM, TZ, TMPDIR of this process and nothing else: no
-// provider keys, no LD_*.
+// PATH, HOME, USER, LOGNAME, SHELL, LANG, LC_*, TERM, TZ and TMPDIR of this process and nothing else: no provider keys,
+// no LD_*.
 std::vector<std::string> clean_environment();
 
-// kNotFound: no such program; kInvalid: empty argv or a cwd that is none; kUnavailable: no processes.
+// kNotFound: the program does not exist; kInvalid: argv is empty or cwd is not a directory; kUnavailable: no process
+// can be created.
 Result<ProcessResult> run_process(const ProcessRequest& request, const Clock& clock, const CancelToken& cancel,
                                   Deadline deadline);
 

@@ -22,7 +22,7 @@
 namespace agentd {
 namespace {
 
-// ---- Landlock. The numbers of linux/landlock.h, which an older system has only in part.
+// ---- Landlock. The numbers of linux/landlock.h, which older systems have only in part.
 
 constexpr long kCreateRuleset = 444, kAddRule = 445, kRestrictSelf = 446;
 constexpr std::uint32_t kAskVersion = 1, kPathBeneath = 1;
@@ -36,7 +36,7 @@ constexpr std::uint64_t kScopeAbstractSocket = 1u << 0, kScopeSignal = 1u << 1;
 constexpr long kVersionNet = 4;
 
 constexpr std::uint64_t kToRead = kExecute | kReadFile | kReadDirectory;
-// Listing a directory belongs to writing in it: who makes a file syncs its directory.
+// Writing includes listing a directory: a process that creates a file syncs its directory.
 constexpr std::uint64_t kToWrite = kWriteFile | kReadDirectory | kRemoveDirectory | kRemoveFile | kMakeDirectory |
                                    kMakeRegular | kMakeSocket | kMakeFifo | kMakeLink | kRefer | kTruncate;
 constexpr std::uint64_t kOfFiles = kExecute | kWriteFile | kReadFile | kTruncate | kDeviceControl;
@@ -49,7 +49,7 @@ struct [[gnu::packed]] PathAttributes {
   std::int32_t fd;
 };
 
-// What every program needs to find its libraries, its time zone and itself.
+// Files that every program needs to find its libraries, its time zone and itself.
 constexpr const char* kAlwaysReadable[] = {
     "/usr",         "/lib",     "/lib64", "/bin", "/etc/ld.so.cache", "/etc/localtime", "/etc/nsswitch.conf",
     "/dev/urandom", "/dev/zero"};
@@ -80,7 +80,7 @@ class Landlock {
     ruleset_ = UniqueFd(static_cast<int>(::syscall(kCreateRuleset, &attributes, bytes, 0)));
   }
 
-  // What is not there needs no rule.
+  // A missing path needs no rule.
   void allow(const std::string& path, std::uint64_t rights) {
     const UniqueFd fd(::open(path.c_str(), O_PATH | O_CLOEXEC));
     if (fd.valid()) allow(fd.get(), rights);
@@ -90,7 +90,7 @@ class Landlock {
     if (::fstat(fd, &info) != 0) return;
     if (!S_ISDIR(info.st_mode)) rights &= kOfFiles;
     const PathAttributes attributes{rights & rights_, fd};
-    // A memory file belongs to no tree that could be guarded: refused, and open without a rule.
+    // A memory file is in no tree that a rule could name: the call fails, and the file is open without one.
     ::syscall(kAddRule, ruleset_.get(), kPathBeneath, &attributes, 0);
   }
 
@@ -101,7 +101,7 @@ class Landlock {
   UniqueFd ruleset_;
 };
 
-// What only the process itself can open, or only this one may.
+// Paths that only this process can open, or only it may.
 void allow_own(Landlock& landlock, const SandboxRules& rules) {
   landlock.allow("/proc/self", kToRead);
   for (const int fd : rules.reopened) landlock.allow(fd, kReadFile);
@@ -117,10 +117,10 @@ OpenedCalls opened_by(const SandboxRules& rules) {
   return {rules.network, rules.processes, rules.files_read, rules.files_write, rules.own_limits};
 }
 
-// For every thread that there is. 0, or a number of errno.
+// Loads the filter for all threads. Returns 0 or an errno.
 int load(FilterProgram program) {
   static_assert(sizeof(FilterInstruction) == sizeof(sock_filter));
-  // The kernel takes it for reading alone.
+  // The kernel only reads it.
   const sock_fprog all{static_cast<unsigned short>(program.size()),
                        const_cast<sock_filter*>(reinterpret_cast<const sock_filter*>(program.data()))};
   const long loaded = ::syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, SECCOMP_FILTER_FLAG_TSYNC, &all);
@@ -137,10 +137,10 @@ int load_for_self(FilterProgram program) {
 
 // ---- privileges
 
-// What root has beside its name. True when nothing is left.
+// Drops root's capabilities. True when none is left.
 bool drop_privileges() {
   for (int each = 0; ::prctl(PR_CAPBSET_READ, each, 0, 0, 0) >= 0; ++each)
-    (void)::prctl(PR_CAPBSET_DROP, each, 0, 0, 0);  // without CAP_SETPCAP there are none to gain
+    (void)::prctl(PR_CAPBSET_DROP, each, 0, 0, 0);  // without CAP_SETPCAP none can be gained either
   (void)::prctl(PR_CAP_AMBIENT, PR_CAP_AMBIENT_CLEAR_ALL, 0, 0, 0);
   __user_cap_header_struct header{_LINUX_CAPABILITY_VERSION_3, 0};
   const __user_cap_data_struct none[_LINUX_CAPABILITY_U32S_3]{};
@@ -178,7 +178,7 @@ void SandboxGround::hold(const char* path, std::uint64_t rights) {
   held_.push_back({path, rights, UniqueFd(::fcntl(opened.get(), F_DUPFD_CLOEXEC, kFirstHeldFd))});
 }
 
-// True when files are guarded. What was held for it is held no more.
+// True if files are guarded. Releases the descriptors that were held for it.
 bool SandboxGround::guard_files(const SandboxRules& rules) {
   if (landlock_ < 1) return false;
   Landlock landlock(rules, landlock_);
@@ -198,7 +198,7 @@ Result<std::string> SandboxGround::finish(const SandboxRules& rules) {
     return std::array{of.off, of.network, of.processes, of.files_read, of.files_write, of.own_limits};
   };
   if (open_of(rules) != open_of(rules_) || rules.landlock_version_max != rules_.landlock_version_max)
-    return Error{Code::kInternal, "its sandbox was begun for other capabilities"};
+    return Error{Code::kInternal, "the sandbox was begun for other capabilities"};
   if (rules.off) return std::string("the sandbox is off: nothing is guarded");
   std::string missing = missing_;
   const bool files = guard_files(rules);

@@ -35,7 +35,7 @@ constexpr const char* kTime[] = {
     "alarm",         "clock_getres",  "clock_gettime",  "clock_nanosleep", "getitimer",       "gettimeofday",
     "nanosleep",     "setitimer",     "time",           "timer_create",    "timer_delete",    "timer_getoverrun",
     "timer_gettime", "timer_settime", "timerfd_create", "timerfd_gettime", "timerfd_settime", "times"};
-// What a path leads to is Landlock's to say.
+// Landlock decides on the paths.
 constexpr const char* kFiles[] = {"access",     "chdir",     "close",      "close_range", "dup",        "dup2",
                                   "dup3",       "faccessat", "faccessat2", "fadvise64",   "fchdir",     "fstat",
                                   "fstatfs",    "getcwd",    "getdents",   "getdents64",  "lseek",      "lstat",
@@ -46,7 +46,7 @@ constexpr const char* kEvents[] = {"epoll_create", "epoll_create1", "epoll_ctl",
                                    "epoll_wait",   "eventfd",       "eventfd2",  "getpeername", "getsockname",
                                    "getsockopt",   "pipe",          "pipe2",     "poll",        "ppoll",
                                    "pselect6",     "recvfrom",      "select",    "shutdown"};
-// Beside locks, attributes hold bytes of a file that Landlock does not guard.
+// Besides locks: attributes hold bytes of a file that Landlock does not guard.
 constexpr const char* kFilesReadOrWrite[] = {"fgetxattr", "flistxattr", "flock",     "getxattr",
                                              "lgetxattr", "listxattr",  "llistxattr"};
 constexpr const char* kFilesWrite[] = {

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// sandbox_calls.h - the system calls that a sandboxed process may make, by what opens them. Every
-// other one is refused, those that no kernel has yet included.
+// sandbox_calls.h - the system calls that a sandboxed process may make, by capability. Every other call is refused,
+// including those of future kernels.
 //
-// docs/internals/system-calls.md is the same list with the reasons; a test compares the two, and
-// makes every call of the running kernel inside of the sandbox.
+// docs/internals/system-calls.md is the same list with the reasons; a test compares the two and makes every call of the
+// running kernel inside the sandbox.
 //
 // Threading: constants.
 
@@ -13,18 +13,18 @@
 namespace agentd {
 
 struct CallGroup {
-  // "always", or the capabilities of which each one opens the group: "files:read, files:write".
+  // "always", or the capabilities that each open the group: "files:read, files:write".
   const char* opened_by;
   std::span<const char* const> names;
 };
 
-// Calls that are open whatever their arguments are.
+// Calls that are allowed whatever their arguments.
 std::span<const CallGroup> open_calls();
 
-// Calls of which some arguments are open; sandbox_policy.cc says which.
+// Calls that are allowed with some arguments; sandbox_policy.cc says which.
 std::span<const CallGroup> partly_open_calls();
 
-// Refused by ENOSYS and not by EPERM: libraries go on with an older call that is open.
+// Calls refused with ENOSYS instead of EPERM, so that libraries fall back to an older allowed call.
 std::span<const char* const> calls_with_an_older_way();
 
 }  // namespace agentd

@@ -29,22 +29,22 @@ namespace {
 
 // Calls of futex(2) that libseccomp 2.5 has no names for.
 constexpr int kFutexWake = 454, kFutexWait = 455, kFutexRequeue = 456;
-constexpr std::size_t kInstructionsMax = 4'096;                            // of the kernel
-constexpr long kCreateRuleset = 444, kAddRule = 445, kRestrictSelf = 446;  // Landlock's
+constexpr std::size_t kInstructionsMax = 4'096;                            // the kernel's limit
+constexpr long kCreateRuleset = 444, kAddRule = 445, kRestrictSelf = 446;  // Landlock
 constexpr std::uint64_t kIoPriorityOfProcess = 1;                          // linux/ioprio.h
 
 struct EndFilter {
   void operator()(void* filter) const { ::seccomp_release(filter); }
 };
 
-// What nobody speaks of is refused by EPERM, or open.
+// Calls without a rule are refused with EPERM, or allowed.
 class Filter {
  public:
   enum class Other { kRefused, kOpen };
   explicit Filter(Other other)
       : filter_(::seccomp_init(other == Other::kOpen ? SCMP_ACT_ALLOW : SCMP_ACT_ERRNO(EPERM))) {
     if (!filter_) return;
-    // Numbers of other kinds of program (32 bit, x32) are refused like all others.
+    // Calls of other program types (32 bit, x32) are refused too.
     ::seccomp_attr_set(filter_.get(), SCMP_FLTATR_ACT_BADARCH, SCMP_ACT_ERRNO(EPERM));
     constexpr std::uint32_t kBinaryTree = 2;
     ::seccomp_attr_set(filter_.get(), SCMP_FLTATR_CTL_OPTIMIZE, kBinaryTree);
@@ -53,7 +53,7 @@ class Filter {
   void allow(const char* name, std::initializer_list<scmp_arg_cmp> arguments = {}) {
     add(SCMP_ACT_ALLOW, ::seccomp_syscall_resolve_name(name), arguments);
   }
-  // One rule for each of the values that argument may have.
+  // Adds one rule for each allowed value of the argument.
   void allow_values(const char* name, unsigned argument, std::initializer_list<std::uint64_t> values) {
     for (const std::uint64_t value : values) allow(name, {{argument, SCMP_CMP_MASKED_EQ, kLowHalf, value}});
   }
@@ -66,7 +66,7 @@ class Filter {
   }
 
   bool no_memory() const { return !filter_ || no_memory_; }
-  // Empty when it could not be made.
+  // Empty when it could not be built.
   std::vector<FilterInstruction> program() const {
     static_assert(sizeof(FilterInstruction) == sizeof(sock_filter));
     int ends[2] = {-1, -1};
@@ -79,7 +79,7 @@ class Filter {
     return out;
   }
 
-  // Of an argument that the kernel reads as an int.
+  // The bits of an argument that the kernel reads as an int.
   static constexpr std::uint64_t kLowHalf = 0xffffffff;
 
  private:
@@ -111,8 +111,8 @@ bool is_open(std::string_view opened_by, const OpenedCalls& opened) {
          (opened.processes && names("processes"));
 }
 
-// A call that moves or wakes the sleepers of another word could take the host's thread from the
-// word on which it waits for this process.
+// A call that moves or wakes the waiters of another word could take the host's thread from the word on which it waits
+// for this process.
 void allow_futex(Filter& filter) {
   constexpr std::uint64_t kCommand = Filter::kLowHalf & ~std::uint64_t{FUTEX_PRIVATE_FLAG | FUTEX_CLOCK_REALTIME};
   using Commands = std::initializer_list<std::uint64_t>;
@@ -125,8 +125,8 @@ void allow_futex(Filter& filter) {
   for (const int call : {kFutexWake, kFutexWait, kFutexRequeue}) filter.answer(ENOSYS, call);
 }
 
-// Threads; with `processes` others, too, and before the sandbox is whole those that are its parent's. A
-// namespace of its own nobody gets.
+// Allows threads; with `processes` also processes, and before the sandbox is complete children of its parent. New
+// namespaces are never allowed.
 void allow_clone(Filter& filter, bool processes) {
   constexpr std::uint64_t kSpaces =
       CLONE_NEWNS | CLONE_NEWCGROUP | CLONE_NEWUTS | CLONE_NEWIPC | CLONE_NEWUSER | CLONE_NEWPID | CLONE_NEWNET;
@@ -138,8 +138,8 @@ void allow_clone(Filter& filter, bool processes) {
   filter.allow("clone", {has_bits(0, kSpaces | CLONE_THREAD | CLONE_PARENT, CLONE_PARENT)});
 }
 
-// Advice that would take pages from under the host (MADV_REMOVE) is not there, nor what compares or
-// moves pages for the whole machine.
+// Leaves out advice that would take pages from the host (MADV_REMOVE) and calls that compare or move pages for the
+// whole machine.
 void allow_advice(Filter& filter) {
   constexpr std::uint64_t kGuardInstall = 102, kGuardRemove = 103;
   filter.allow_values("madvise", 2,
@@ -149,7 +149,7 @@ void allow_advice(Filter& filter) {
                        MADV_PAGEOUT,  MADV_POPULATE_READ, MADV_POPULATE_WRITE, kGuardInstall,   kGuardRemove});
 }
 
-// The host ends this process and must stay able to: PR_SET_DUMPABLE and its like are not there.
+// The host must stay able to end this process, so PR_SET_DUMPABLE and similar options are left out.
 void allow_process_control(Filter& filter, const OpenedCalls& opened) {
   constexpr std::uint64_t kSetVma = 0x53564d41;
   filter.allow_values(
@@ -161,8 +161,8 @@ void allow_process_control(Filter& filter, const OpenedCalls& opened) {
   filter.allow("prlimit64");
 }
 
-// Who may set the priority of another process of the user can starve the host. Its own one a process
-// may set, named by 0: a number could be anybody's, and a thread's number is not known here.
+// Changing the priority of another process of the user could starve the host. A process may set its own, named by 0:
+// any other number could be another process, and a thread's number is not known here.
 void allow_own_priority(Filter& filter) {
   filter.allow("setpriority", {is(0, PRIO_PROCESS), is(1, 0)});
   filter.allow("ioprio_set", {is(0, kIoPriorityOfProcess), is(1, 0)});
@@ -170,8 +170,8 @@ void allow_own_priority(Filter& filter) {
     filter.allow(call, {is(0, 0)});
 }
 
-// Without what makes a pipe larger, and what tells of events by a signal, to anybody. A lock costs
-// the kernel memory that no limit counts: they are for those who have files.
+// Leaves out enlarging pipes and notification by signals to any process. A lock costs kernel memory that no limit
+// counts, so locks need a file capability.
 void allow_descriptors(Filter& filter, const OpenedCalls& opened) {
   constexpr std::uint64_t kDupQuery = 1027;
   filter.allow_values(
@@ -186,8 +186,8 @@ void allow_descriptors(Filter& filter, const OpenedCalls& opened) {
                          SIOCGIFNETMASK, SIOCGIFBRDADDR, SIOCGIFMTU, SIOCGIFHWADDR});
 }
 
-// A socket of this machine leads to whoever listens there, and he may run what he is told. A pair
-// of stream sockets leads nowhere else; one of datagram sockets does, by the name of any other.
+// A local socket leads to any process that listens there, which may run commands on request. A pair of stream sockets
+// leads nowhere else; a pair of datagram sockets can reach any other by name.
 void allow_sockets(Filter& filter, bool network) {
   constexpr std::uint64_t kType = 0xf;
   filter.allow("socketpair", {is(0, AF_UNIX), has_bits(1, kType, SOCK_STREAM)});
@@ -200,7 +200,7 @@ void allow_sockets(Filter& filter, bool network) {
   filter.allow("socket", {is(0, AF_NETLINK), is(2, NETLINK_ROUTE)});
 }
 
-// For the program that makes itself ready; refuse_rest() takes it back.
+// Calls of a program that prepares itself; refuse_rest() withdraws them.
 void allow_getting_ready(Filter& filter) {
   for (const char* const call : {"kill", "pidfd_send_signal", "recvmsg", "rt_sigqueueinfo", "rt_tgsigqueueinfo",
                                  "seccomp", "setsid", "tgkill", "tkill", "open", "openat", "openat2", "creat"})
@@ -208,7 +208,7 @@ void allow_getting_ready(Filter& filter) {
   for (const long call : {kCreateRuleset, kAddRule, kRestrictSelf}) filter.allow(static_cast<int>(call));
 }
 
-// What a filter of all processes with the same capabilities can say.
+// Rules for all processes with the same capabilities.
 void open_ground(Filter& filter, const OpenedCalls& opened) {
   for (const CallGroup& group : open_calls())
     if (is_open(group.opened_by, opened))
@@ -221,13 +221,12 @@ void open_ground(Filter& filter, const OpenedCalls& opened) {
   allow_descriptors(filter, opened);
   allow_sockets(filter, opened.network);
   allow_getting_ready(filter);
-  // By descriptor alone, of what it has opened: Landlock does not look at times.
+  // By descriptor only, for files that it has opened: Landlock does not check times.
   if (opened.files_write) filter.allow("utimensat", {is_null(1)});
   for (const char* const name : calls_with_an_older_way()) filter.answer(ENOSYS, ::seccomp_syscall_resolve_name(name));
 }
 
-// To itself, as abort() does, everybody may send signals; to others where the kernel keeps signals inside of
-// the sandbox.
+// Every process may signal itself, as abort() does; others only where the kernel keeps signals inside the sandbox.
 void refuse_signals(Filter& filter) {
   for (const char* const call : {"kill", "tgkill", "rt_sigqueueinfo", "rt_tgsigqueueinfo"})
     filter.refuse(call, {is_not(0, kSelfNumber)});
@@ -235,16 +234,16 @@ void refuse_signals(Filter& filter) {
   filter.refuse("pidfd_send_signal");
 }
 
-// Older kernels let a file that may be read be emptied while it is opened.
+// Older kernels let a process truncate a readable file while opening it.
 void refuse_emptying(Filter& filter) {
   filter.refuse("creat");
   filter.refuse("open", {has_bits(1, O_TRUNC, O_TRUNC)});
   filter.refuse("openat", {has_bits(2, O_TRUNC, O_TRUNC)});
-  // Its flags lie in memory, out of reach for a filter; libraries go on with openat().
+  // Its flags are in memory, out of reach for a filter; libraries fall back to openat().
   filter.answer(ENOSYS, ::seccomp_syscall_resolve_name("openat2"));
 }
 
-// The host ends this process and must stay able to.
+// The host must stay able to end this process.
 void refuse_rest(Filter& filter, const OpenedCalls& opened, long landlock) {
   for (const long call : {kCreateRuleset, kAddRule, kRestrictSelf}) filter.answer(EPERM, static_cast<int>(call));
   filter.refuse("seccomp");

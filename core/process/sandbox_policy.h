@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// sandbox_policy.h - which system calls a sandboxed process may make, with which arguments, as
-// programs for the kernel. Used when agentd is built and by tests; see sandbox_programs.h.
+// sandbox_policy.h - builds the kernel's filter programs from the system calls and arguments that a sandboxed process
+// may use. Used at build time and by tests; see sandbox_programs.h.
 //
 // Threading: thread-safe.
 
@@ -11,7 +11,7 @@
 
 namespace agentd {
 
-// Empty when there was no memory for it.
+// Empty when memory was short.
 std::vector<FilterInstruction> make_ground_program(const OpenedCalls& opened);
 std::vector<FilterInstruction> make_rest_program(const OpenedCalls& opened, long landlock);
 

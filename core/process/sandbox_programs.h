@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// sandbox_programs.h - the filters of system calls that a sandboxed process enters, one for each set
-// of capabilities. They are made when agentd is built, from sandbox_policy.h: making one takes half
-// a millisecond, and no process would have another one than the next.
+// sandbox_programs.h - the system call filters of a sandboxed process, one for each set of capabilities.
+// sandbox_policy.h makes them when agentd is built, because making one takes half a millisecond and the result is
+// always the same.
 //
 // Threading: constants.
 
@@ -21,28 +21,26 @@ struct FilterInstruction {
 };
 using FilterProgram = std::span<const FilterInstruction>;
 
-// What opens calls; see SandboxRules.
+// The capabilities that allow calls; see SandboxRules.
 struct OpenedCalls {
   bool network = false, processes = false, files_read = false, files_write = false;
   bool own_limits = false;
 };
 
-// The versions of Landlock with which a filter has less to refuse: older ones do not guard files from
-// being emptied, or signals from leaving the sandbox.
+// Landlock versions from which a filter has less to refuse: older ones do not guard files from being truncated, or
+// signals from leaving the sandbox.
 constexpr long kLandlockGuardsEmptying = 3, kLandlockGuardsSignals = 6;
 
-// Stands for the number of the process, which is known when the filter is entered: no process has
-// one as large.
+// A placeholder for the process's number, which is known when the filter is entered: no process has one as large.
 constexpr std::uint32_t kSelfNumber = 0x7ffffff1;
 
-// What all processes with the same capabilities have in common, a process that makes itself ready
-// included.
+// The common part of all processes with the same capabilities, including one that still prepares itself.
 FilterProgram ground_program(const OpenedCalls& opened);
-// What a process needed to get ready, and what depends on its number and on Landlock. `landlock`:
-// the version that guards its files, 0 = none.
+// Refuses the calls needed for preparation, and depends on the process's number and Landlock. `landlock`: the version
+// that guards its files, 0 = none.
 FilterProgram rest_program(const OpenedCalls& opened, long landlock);
 
-// ---- the tables: what sandbox_programs_main.cc writes, and how it is found there
+// ---- the tables that sandbox_programs_main.cc writes, and their indices
 
 constexpr std::size_t kGroundPrograms = 16, kRestPrograms = 48;
 constexpr std::array<long, 3> kLandlockAges{0, kLandlockGuardsEmptying, kLandlockGuardsSignals};

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// sandbox_programs_main.cc - writes the source of ground_program() and rest_program() to standard
-// output, while agentd is built.
+// sandbox_programs_main.cc - writes the source of ground_program() and rest_program() to standard output while agentd
+// is built.
 #include <cstdio>
 #include <string>
 
@@ -24,7 +24,7 @@ void write_table(const char* name, const char* programs, std::size_t count) {
   std::printf("};\n");
 }
 
-// The calls of an index of either table, which differ in what its third bit says.
+// The capabilities of an index of either table; the tables differ in the meaning of the third bit.
 OpenedCalls opened_at(std::size_t index, bool OpenedCalls::*third) {
   OpenedCalls out;
   out.network = (index & 1) != 0;
@@ -68,6 +68,6 @@ bool write_all() {
 
 int main() {
   if (agentd::write_all()) return 0;
-  std::fprintf(stderr, "sandbox_programs: the filters of system calls could not be made\n");
+  std::fprintf(stderr, "sandbox_programs: the system call filters could not be built\n");
   return 1;
 }

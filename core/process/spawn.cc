@@ -48,7 +48,7 @@ class SpawnPlan {
   SpawnPlan(const SpawnPlan&) = delete;
   SpawnPlan& operator=(const SpawnPlan&) = delete;
 
-  // Descriptors of `pass` lie above all numbers that the child's get.
+  // Descriptors of `pass` are above all numbers that the child's get.
   int prepare(const std::string& cwd, const int (&standard)[3], const std::vector<UniqueFd>& pass) {
     sigset_t none;
     sigset_t all;
@@ -92,10 +92,10 @@ int make_memory_file() {
   return ::memfd_create("input", MFD_CLOEXEC | MFD_ALLOW_SEALING);  // before Linux 6.3
 }
 
-// The sealed file that the child reads.
+// Returns the sealed file that the child reads.
 Result<UniqueFd> open_input(std::string_view input) {
   if (input.empty()) return above_standard(::open("/dev/null", O_RDONLY | O_CLOEXEC), "opening /dev/null");
-  AGENTD_TRY(UniqueFd fd, above_standard(make_memory_file(), "making room for standard input"));
+  AGENTD_TRY(UniqueFd fd, above_standard(make_memory_file(), "creating the file for standard input"));
   AGENTD_TRY_VOID(write_all(fd.get(), input));
   ::fcntl(fd.get(), F_ADD_SEALS, F_SEAL_WRITE | F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL);
   ::lseek(fd.get(), 0, SEEK_SET);
@@ -108,14 +108,14 @@ struct Pipe {
 
 Result<Pipe> make_pipe() {
   int ends[2] = {-1, -1};
-  if (::pipe2(ends, O_CLOEXEC) != 0) return errno_error("making a pipe", errno);
+  if (::pipe2(ends, O_CLOEXEC) != 0) return errno_error("creating a pipe", errno);
   UniqueFd raw_write(ends[1]);
-  AGENTD_TRY(UniqueFd read_end, above_standard(ends[0], "making a pipe"));
-  AGENTD_TRY(UniqueFd write_end, above_standard(raw_write.release(), "making a pipe"));
+  AGENTD_TRY(UniqueFd read_end, above_standard(ends[0], "creating a pipe"));
+  AGENTD_TRY(UniqueFd write_end, above_standard(raw_write.release(), "creating a pipe"));
   return Pipe{std::move(read_end), std::move(write_end)};
 }
 
-// The child's three descriptors, until it has them; ours go to `child`.
+// Holds the child's three descriptors until it has them; the parent's ends go to `child`.
 struct Standard {
   UniqueFd input, output, error;
 
@@ -138,8 +138,8 @@ struct Standard {
   }
 };
 
-// The kernel does not say whether the program or its interpreter was meant. A relative path is the
-// child's, in its working directory.
+// The kernel does not say whether the program or its interpreter is missing. A relative path is relative to the child's
+// working directory.
 Error missing(const std::string& program, const std::string& name) {
   if (!program.starts_with('/')) return {Code::kNotFound, name + " or the interpreter that it names does not exist"};
   if (::access(program.c_str(), F_OK) != 0) return {Code::kNotFound, name + " does not exist"};
@@ -152,25 +152,25 @@ Error denied(const std::string& program, const std::string& name) {
   return {Code::kDenied, name + " may not be executed"};
 }
 
-// A program that is named by a descriptor is told about by the name that it was given.
+// A program named by a descriptor is reported by its argv[0].
 Error spawn_error(const SpawnRequest& request, const std::string& program, int error_number) {
   const std::string& name = program.starts_with("/proc/") ? request.argv[0] : program;
   if (error_number == E2BIG) return {Code::kInvalid, "starting " + name + ": the command line is too long"};
   if (error_number == EAGAIN || error_number == ENOMEM)
-    return {Code::kUnavailable, "starting " + name + ": no more processes can be made now"};
+    return {Code::kUnavailable, "starting " + name + ": no more processes can be created now"};
   if (error_number == EACCES) return denied(program, name);
   if (error_number == ENOENT) return missing(program, name);
   return errno_error("starting " + name, error_number);
 }
 
-// Copies of the descriptors that the child gets, above every number that one of them becomes: dup2 in the
-// child hits none that is still needed.
+// Copies of the child's descriptors above every number that one of them becomes, so that dup2 in the child overwrites
+// none that is still needed.
 Result<std::vector<UniqueFd>> copies_of(std::span<const int> pass) {
   std::vector<UniqueFd> out;
   const int first = 3 + static_cast<int>(pass.size());
   for (const int fd : pass) {
     out.emplace_back(::fcntl(fd, F_DUPFD_CLOEXEC, first));
-    if (!out.back().valid()) return errno_error("passing on a descriptor", errno);
+    if (!out.back().valid()) return errno_error("passing a descriptor", errno);
   }
   return out;
 }
@@ -209,11 +209,11 @@ bool has_nul(const std::string& text) { return text.find('\0') != std::string::n
 
 Result<void> check_command(const std::vector<std::string>& argv, const std::vector<std::string>& environment,
                            const std::string& cwd) {
-  if (argv.empty() || argv[0].empty()) return Error{Code::kInvalid, "a command needs the name of a program"};
+  if (argv.empty() || argv[0].empty()) return Error{Code::kInvalid, "a command must name a program"};
   if (std::any_of(argv.begin(), argv.end(), has_nul))
-    return Error{Code::kInvalid, "a command's arguments may not hold NUL bytes"};
+    return Error{Code::kInvalid, "a command's arguments must not contain NUL bytes"};
   if (std::any_of(environment.begin(), environment.end(), has_nul))
-    return Error{Code::kInvalid, "a command's environment may not hold NUL bytes"};
+    return Error{Code::kInvalid, "a command's environment must not contain NUL bytes"};
   if (cwd.empty()) return {};
   struct stat info {};
   if (has_nul(cwd) || ::stat(cwd.c_str(), &info) != 0 || !S_ISDIR(info.st_mode))
@@ -235,7 +235,7 @@ Result<std::string> find_program(const std::string& name, const std::vector<std:
     found_one_denied = true;
   }
   if (found_one_denied) return Error{Code::kDenied, name + " may not be executed"};
-  return Error{Code::kNotFound, "there is no program " + name + " in PATH"};
+  return Error{Code::kNotFound, "no program " + name + " in PATH"};
 }
 
 Result<Child> spawn(const SpawnRequest& request) {
@@ -277,7 +277,7 @@ void kill_child(const Child& child) { ::syscall(SYS_pidfd_send_signal, child.pid
 
 Result<Exit> reap(const Child& child, const std::string& name, bool ended) {
   siginfo_t info{};
-  info.si_status = SIGKILL;  // stays when the process cannot be reaped yet
+  info.si_status = SIGKILL;  // the result when the process cannot be reaped yet
   const int options = WEXITED | (ended ? 0 : WNOHANG);
   while (::waitid(P_PID, static_cast<id_t>(child.pid), &info, options) != 0) {
     if (errno == EINTR) continue;
@@ -286,7 +286,7 @@ Result<Exit> reap(const Child& child, const std::string& name, bool ended) {
     if (why == ECHILD) return Exit{};
     return errno_error("waiting for " + name, why);
   }
-  // One that is not waited for yet goes to the orphans.
+  // A child that is not reaped yet is left to the orphans.
   forget_child(child.pid);
   return exit_in(info);
 }

@@ -22,7 +22,7 @@ namespace {
 constexpr std::uint64_t kReadDefault = 16u << 20;
 constexpr std::uint64_t kReplaceMax = 256u << 20;
 constexpr std::uint32_t kListDefault = 10'000;
-constexpr int kLinksMax = 40;  // as many as the kernel follows
+constexpr int kLinksMax = 40;  // the kernel's own limit
 
 struct Root {
   std::string path;
@@ -31,7 +31,7 @@ struct Root {
   ino_t inode = 0;
 };
 
-// A file by the root that it is under, the way from there, and what messages call it.
+// A file as its root, the path below it, and its name in messages.
 struct Place {
   int root = -1;
   std::string below;  // never empty; "." is the root itself
@@ -82,7 +82,7 @@ Result<std::string> temporary_name() {
   return ".agentd-" + std::to_string(random) + ".tmp";
 }
 
-// The new contents beside the file; removed again unless it took the file's place.
+// The new contents beside the file; removed unless they replaced it.
 class Replacement {
  public:
   static Result<Replacement> make(Parent parent, const std::string& shown, std::string_view bytes,
@@ -108,8 +108,7 @@ class Replacement {
     if (::renameat(folder, name_.c_str(), folder, parent_.name.c_str()) != 0)
       return errno_error("replacing " + shown_, errno);
     name_.clear();
-    // A folder that may be searched but not read cannot be synced; the file is in place all the
-    // same.
+    // A folder that may be searched but not read cannot be synced; the file is in place all the same.
     const UniqueFd readable(::openat(folder, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC));
     if (readable.valid() && ::fsync(readable.get()) != 0) return errno_error("syncing the folder of " + shown_, errno);
     return {};
@@ -151,8 +150,8 @@ class KernelWorkspace final : public Workspace {
   Result<void> replace(const std::string& path, std::string_view expected, std::string_view bytes) override {
     AGENTD_TRY_VOID(expect(path, expected));
     AGENTD_TRY(Replacement made, prepare(path, bytes));
-    // Looked at once more with the new file ready: a foreign change is missed only if it falls
-    // between these two lines, and none of our own can.
+    // Compared once more with the new file ready: another program's change is missed only if it falls between these two
+    // lines, and a change of this process cannot.
     const std::scoped_lock lock(writes_);
     AGENTD_TRY_VOID(expect(path, expected));
     return made.take_place();
@@ -176,12 +175,11 @@ class KernelWorkspace final : public Workspace {
   std::mutex writes_;  // held over compare and rename
 };
 
-// An absolute path is under a root when one of its own leading folders is the very directory:
-// device and inode say so, never the spelling. What is left of it is then walked by the kernel from
-// the root.
+// An absolute path is under a root when device and inode of one of its leading folders are the root's; its spelling
+// does not matter. The kernel walks the rest from the root.
 Result<Place> KernelWorkspace::locate(const std::string& path) const {
-  if (path.empty()) return Error{Code::kInvalid, "a path may not be empty"};
-  if (path.find('\0') != std::string::npos) return Error{Code::kInvalid, "a path may not hold a NUL byte"};
+  if (path.empty()) return Error{Code::kInvalid, "a path must not be empty"};
+  if (path.find('\0') != std::string::npos) return Error{Code::kInvalid, "a path must not contain a NUL byte"};
   if (path.front() != '/') return Place{roots_.front().fd.get(), path, path};
   for (std::size_t end = 1; end <= path.size(); ++end) {
     if (end != path.size() && path[end] != '/') continue;
@@ -194,10 +192,10 @@ Result<Place> KernelWorkspace::locate(const std::string& path) const {
       return Place{root.fd.get(), below.empty() ? "." : below, path};
     }
   }
-  return Error{Code::kDenied, path + " is outside of the workspace"};
+  return Error{Code::kDenied, path + " is outside the workspace"};
 }
 
-// First by O_PATH, which opens nothing, then for reading: a FIFO or a device is never touched.
+// Opens with O_PATH first, which does not touch a FIFO or a device, then for reading.
 Result<UniqueFd> KernelWorkspace::open_regular(const Place& place, struct stat* info) const {
   AGENTD_TRY(const UniqueFd look, open_beneath(place.root, place.below, {.flags = O_PATH}, place.shown));
   if (::fstat(look.get(), info) != 0) return errno_error("reading " + place.shown, errno);
@@ -225,8 +223,8 @@ Result<std::string> KernelWorkspace::read_at(int fd, std::uint64_t offset, std::
   return out;
 }
 
-// Renaming onto a link would replace the link: go to the file that it names, as far as it stays
-// below the root. The text that is put together here is only a request; the kernel judges it again.
+// Renaming onto a link would replace the link, so this follows it to the file that it names, as long as that is below
+// the root. The composed path is only a request; the kernel checks it again.
 Result<Place> KernelWorkspace::follow(Place place) const {
   for (int links = 0; links < kLinksMax; ++links) {
     const auto [folder, name] = split(place.below);
@@ -244,7 +242,7 @@ Result<Place> KernelWorkspace::follow(Place place) const {
       return Error{Code::kDenied, place.shown + " is a link to an absolute path, which is not followed"};
     place.below = folder + "/" + target;
   }
-  return Error{Code::kDenied, place.shown + " is a chain of too many symbolic links"};
+  return Error{Code::kDenied, place.shown + " leads through too many symbolic links"};
 }
 
 Result<UniqueFd> KernelWorkspace::make_folder(const Place& place, const std::string& folder) const {
@@ -256,7 +254,7 @@ Result<UniqueFd> KernelWorkspace::make_folder(const Place& place, const std::str
   AGENTD_TRY(const UniqueFd parent, make_folder(place, above));
   AGENTD_TRY_VOID(kept_.check(parent.get(), name, place.shown));
   if (::mkdirat(parent.get(), name.c_str(), 0777) != 0 && errno != EEXIST)
-    return errno_error("making the folder of " + place.shown, errno);
+    return errno_error("creating the folder of " + place.shown, errno);
   return open_beneath(place.root, folder, options, place.shown);
 }
 
@@ -272,7 +270,7 @@ Result<Replacement> KernelWorkspace::prepare(const std::string& path, std::strin
   std::optional<mode_t> mode;
   if (::fstatat(parent.get(), name.c_str(), &info, AT_SYMLINK_NOFOLLOW) == 0) {
     if (!S_ISREG(info.st_mode)) return not_regular(place.shown, info.st_mode);
-    mode = info.st_mode & 0777;  // set-user-id bits fall, as the kernel has it when a file is written
+    mode = info.st_mode & 0777;  // without set-user-id bits, as the kernel does for a written file
   }
   return Replacement::make({std::move(parent), name}, place.shown, bytes, mode);
 }
@@ -284,8 +282,7 @@ Result<void> KernelWorkspace::expect(const std::string& path, std::string_view e
   return {};
 }
 
-// A walk with a stack of paths and one open directory at a time, so that depth costs no
-// descriptors.
+// Walks with a stack of paths and one open directory at a time, so that depth costs no descriptors.
 Result<FileListing> KernelWorkspace::list(const std::string& path, std::uint32_t depth, std::uint32_t limit) const {
   AGENTD_TRY(const Place place, locate(path));
   AGENTD_TRY(const UniqueFd top, open_beneath(place.root, place.below, {.flags = O_PATH}, place.shown));
@@ -318,7 +315,7 @@ Result<FileListing> KernelWorkspace::list(const std::string& path, std::uint32_t
     auto fd = open_beneath(top.get(), step.path.empty() ? "." : step.path,
                            {.flags = O_RDONLY | O_DIRECTORY, .follow_links = false}, place.shown);
     if (!fd && step.path.empty()) return fd.error();
-    if (!fd) continue;  // gone, or not ours to read: it has been reported as an entry
+    if (!fd) continue;  // removed or unreadable: it has been reported as an entry
     AGENTD_TRY(std::vector<std::string> names, names_in(std::move(*fd), place.shown));
     for (auto name = names.rbegin(); name != names.rend(); ++name)
       todo.push_back({step.path.empty() ? *name : step.path + "/" + *name, step.level + 1});

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// workspace.h - the files below the workspace roots, and none beside them.
+// workspace.h - the files below the workspace roots, and no others.
 //
-// Every access goes through openat2 with RESOLVE_BENEATH and RESOLVE_NO_MAGICLINKS on a root's
-// descriptor: "..", symbolic links that lead out and races cannot leave it. No path is compared as text.
+// Every access goes through openat2 with RESOLVE_BENEATH and RESOLVE_NO_MAGICLINKS on a root's descriptor: "..",
+// symbolic links that lead out and races cannot leave it. No path is compared as text.
 //
 // Threading: thread-safe.
 
@@ -34,22 +34,22 @@ class Workspace {
  public:
   virtual ~Workspace() = default;
   virtual const std::vector<std::string>& roots() const = 0;
-  // Paths are absolute, or relative to the first root. kNotFound; kDenied outside the roots, and for what is
-  // hidden; kInvalid for a directory, FIFO or device, or a NUL in the path.
+  // Paths are absolute, or relative to the first root. kNotFound; kDenied outside the roots and for hidden files;
+  // kInvalid for a directory, FIFO or device, or a NUL in the path.
   virtual Result<std::string> read(const std::string& path, std::uint64_t offset, std::uint64_t limit,
                                    std::uint64_t* total) const = 0;
-  // Written beside it, synced, renamed; keeps the mode of a file that was there; makes parents. kDenied for what is
-  // kept.
+  // Writes a new file beside it, syncs, renames; keeps the mode of an existing file and makes parents. kDenied for kept
+  // paths.
   virtual Result<void> write(const std::string& path, std::string_view bytes) = 0;
-  // kConflict when the file is no longer byte for byte `expected`.
+  // kConflict when the file's bytes are no longer `expected`.
   virtual Result<void> replace(const std::string& path, std::string_view expected, std::string_view bytes) = 0;
-  // Depth first, names in byte order, links reported and not followed; depth 0 = without limit.
+  // Depth first, names in byte order, links reported but not followed; depth 0 = no limit.
   virtual Result<FileListing> list(const std::string& path, std::uint32_t depth, std::uint32_t limit) const = 0;
 };
 
-// `roots` absolute directories; the first is where relative paths start. `kept`: absolute paths of files and
-// directories that may be read and not changed, nor anything in them, by whatever path; `hidden`: of files that may
-// not even be read. They need not exist yet.
+// `roots`: absolute directories; relative paths start at the first. `kept`: absolute paths of files and directories
+// that may be read but not changed, nor anything in them, by whatever path. `hidden`: files that may not even be read.
+// They need not exist yet.
 Result<std::unique_ptr<Workspace>> open_workspace(std::vector<std::string> roots, std::vector<std::string> kept = {},
                                                   std::vector<std::string> hidden = {});
 

@@ -25,9 +25,9 @@ namespace agentd {
 namespace {
 
 constexpr int kSocketFd = 3;
-constexpr int kFirstPassedFd = 3;  // of a process that was forked
+constexpr int kFirstPassedFd = 3;  // in a forked process
 constexpr std::size_t kPassedMax = 8;
-constexpr std::size_t kNameBytes = 160;  // room for the arguments of those that are forked
+constexpr std::size_t kNameBytes = 160;  // room for the arguments of the forked processes
 constexpr int kExitNoZygote = 72;
 
 struct Pipe {
@@ -36,11 +36,11 @@ struct Pipe {
 
 Result<Pipe> make_pipe() {
   int ends[2] = {-1, -1};
-  if (::pipe2(ends, O_CLOEXEC) != 0) return errno_error("making a pipe", errno);
+  if (::pipe2(ends, O_CLOEXEC) != 0) return errno_error("creating a pipe", errno);
   return Pipe{UniqueFd(ends[0]), UniqueFd(ends[1])};
 }
 
-// A packet with descriptors; at least one byte.
+// Sends a packet of at least one byte with descriptors.
 bool send_packet(int socket, std::string_view bytes, std::span<const int> descriptors) {
   alignas(cmsghdr) char control[CMSG_SPACE(sizeof(int) * kPassedMax)]{};
   iovec part{const_cast<char*>(bytes.data()), bytes.size()};
@@ -59,10 +59,10 @@ bool send_packet(int socket, std::string_view bytes, std::span<const int> descri
   return ::sendmsg(socket, &message, MSG_NOSIGNAL) == static_cast<ssize_t>(bytes.size());
 }
 
-// What the zygote says first: it is ready, and what it forks starts nothing, or may.
+// The zygote's first word: it is ready, and its forks start no processes, or may.
 constexpr std::int32_t kReadyWithNone = 0, kReadyWithAny = 1;
 
-// What the zygote says: how it is ready, then a process that it forked or a negative number of errno.
+// The zygote's words: its readiness, then a forked process or a negative errno.
 std::optional<std::int32_t> next_word(int socket, Milliseconds at_most) {
   const SystemClock clock;
   const Deadline deadline = Deadline::after(clock, at_most);
@@ -79,8 +79,8 @@ std::optional<std::int32_t> next_word(int socket, Milliseconds at_most) {
 
 // ---- in the zygote
 
-// Where the C library keeps the number of the only thread, which a fork behind its back has to set. Null
-// where the kernel does not say or the library keeps something else there.
+// Where the C library keeps the number of the only thread, which a raw fork has to set. Null where the kernel does not
+// say or the library keeps something else there.
 int* place_of_thread_number() {
   constexpr int kGetTidAddress = 40;  // PR_GET_TID_ADDRESS
   int* place = nullptr;
@@ -93,7 +93,7 @@ bool has_one_thread() {
   return ::stat("/proc/self/task", &info) == 0 && info.st_nlink == 3;
 }
 
-// Standard output and error, then what becomes 3, 4, ...; they came with rising numbers above all of those.
+// Places standard output and error, then 3, 4, ...; the given numbers rise and are above all of those.
 bool place_descriptors(std::span<const int> given, int kept_from) {
   if (::dup2(given[0], STDOUT_FILENO) < 0 || ::dup2(given[0], STDERR_FILENO) < 0) return false;
   int next = kFirstPassedFd;
@@ -148,10 +148,10 @@ ZygoteSide::ZygoteSide(int argc, char** argv, pid_t parent)
   ::fcntl(kSocketFd, F_SETFD, FD_CLOEXEC);
 }
 
-// What fork() of the C library does, which has no way to make a sister, and what spawn() does.
+// Does what the C library's fork() does, which cannot make a sibling, and what spawn() does.
 bool ZygoteSide::become_child(std::span<const int> given, std::string_view names, int kept_from) const {
   ::prctl(PR_SET_PDEATHSIG, SIGKILL);
-  if (::getppid() != parent_) return false;  // it ended before it was watched
+  if (::getppid() != parent_) return false;  // the parent ended before it was watched
   (void)::syscall(SYS_set_robust_list, robust_list_, robust_list_bytes_);
   ::setsid();
   const std::size_t used = std::min(names.size(), names_bytes_ - 1);
@@ -164,7 +164,7 @@ void ZygoteSide::serve(Offspring offspring, int kept_from) {
   say(offspring == Offspring::kNone ? kReadyWithNone : kReadyWithAny);
   for (Request request; receive(request);) {
     const std::span<const int> given(request.descriptors.data(), request.count);
-    // The last two arguments are the same, since machines differ in their order.
+    // The last two arguments are equal, because machines differ in their order.
     constexpr long kHow = CLONE_PARENT | CLONE_CHILD_SETTID | CLONE_CHILD_CLEARTID | SIGCHLD;
     errno = EINVAL;
     const long pid = given.empty() ? -1 : ::syscall(SYS_clone, kHow, nullptr, nullptr, thread_number_, thread_number_);
@@ -183,7 +183,7 @@ void ZygoteSide::serve(Offspring offspring, int kept_from) {
 
 namespace {
 
-// `word`: what the zygote answered.
+// `word`: the zygote's answer.
 Result<Child> adopt(std::int32_t word, UniqueFd output, Birth& birth) {
   if (word <= 0) return errno_error("forking the zygote", -word);
   Child child;
@@ -196,7 +196,7 @@ Result<Child> adopt(std::int32_t word, UniqueFd output, Birth& birth) {
   ::kill(child.pid, SIGKILL);
   ::waitpid(child.pid, nullptr, 0);
   forget_child(child.pid);
-  return errno_error("watching a process that was forked", why);
+  return errno_error("watching a forked process", why);
 }
 
 }  // namespace
@@ -205,7 +205,7 @@ Result<Zygote> Zygote::start(std::vector<std::string> argv, const std::vector<st
                              Offspring offspring, Milliseconds at_most) {
   int ends[2] = {-1, -1};
   if (::socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends) != 0)
-    return errno_error("making a pair of sockets", errno);
+    return errno_error("creating a socket pair", errno);
   UniqueFd ours(ends[0]);
   UniqueFd theirs(ends[1]);
   argv.emplace_back(kNameBytes, ' ');
@@ -215,14 +215,14 @@ Result<Zygote> Zygote::start(std::vector<std::string> argv, const std::vector<st
   request.pass = pass;
   request.offspring = offspring;
   AGENTD_TRY(Child child, spawn(request));
-  theirs.reset();  // so that its end is seen
+  theirs.reset();  // so that the zygote's end is noticed
   Zygote out(std::move(child), std::move(ours));
   const auto ready = next_word(out.socket_.get(), at_most);
   out.offspring_ = ready == kReadyWithNone ? Offspring::kNone : Offspring::kAny;
   if (ready == kReadyWithNone || ready == kReadyWithAny) return out;
   kill_child(out.process_);
   (void)reap(out.process_, name, true);
-  return Error{Code::kUnavailable, name + " did not get ready to be forked"};
+  return Error{Code::kUnavailable, name + " was not ready to be forked in time"};
 }
 
 Result<UniqueFd> Zygote::ask(const Wish& wish) const {
@@ -234,7 +234,7 @@ Result<UniqueFd> Zygote::ask(const Wish& wish) const {
   std::vector<int> given{output.write.get()};
   given.insert(given.end(), wish.pass.begin(), wish.pass.end());
   if (send_packet(socket_.get(), names, given)) return std::move(output.read);
-  return Error{Code::kUnavailable, "the zygote does not listen any more"};
+  return Error{Code::kUnavailable, "the zygote closed its socket"};
 }
 
 std::vector<Result<Child>> Zygote::fork(std::span<const Wish> wishes, Milliseconds at_most) {
@@ -250,7 +250,7 @@ std::vector<Result<Child>> Zygote::fork(std::span<const Wish> wishes, Millisecon
     answers = answers && (word || !output);
     out.push_back(word      ? adopt(*word, std::move(*output), birth)
                   : !output ? output.error()
-                            : Error{Code::kUnavailable, "the zygote does not answer any more"});
+                            : Error{Code::kUnavailable, "the zygote stopped answering"});
   }
   return out;
 }
