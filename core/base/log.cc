@@ -41,7 +41,7 @@ std::string shown(std::string_view text) {
 }
 
 std::string off_sentence(const std::string& why) {
-  return "the log is off: " + neutral_line(why, 400) + "; set log.file to another path, or log.level to off";
+  return "logging is off: " + neutral_line(why, 400) + "; set log.file to another path, or log.level to off";
 }
 
 Error unwritable(const std::string& path, int why) {

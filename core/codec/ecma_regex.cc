@@ -160,7 +160,7 @@ class Translator {
 
 Error refused(std::string_view pattern, const std::string& why) {
   return {Code::kInvalid, "the expression '" + one_line(pattern, kShownBytesMax) +
-                              "' is not supported:  " + one_line(why, kShownBytesMax)};
+                              "' cannot be used: " + one_line(why, kShownBytesMax)};
 }
 
 }  // namespace

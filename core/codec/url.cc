@@ -12,7 +12,7 @@ Error bad_url(std::string_view url, std::string_view why) {
   // The text before an @ may be a password.
   const std::size_t at = url.find('@');
   const std::string_view shown = at == std::string_view::npos ? url : url.substr(at + 1);
-  return {Code::kInvalid, "'" + one_line(shown, 100) + "' is not a usable URL:  " + std::string(why)};
+  return {Code::kInvalid, "'" + one_line(shown, 100) + "' is not a usable URL: " + std::string(why)};
 }
 
 char lower(char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; }

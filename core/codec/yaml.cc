@@ -191,7 +191,7 @@ Result<YamlNode> parse_yaml(std::string_view text, std::string_view name) {
     }
     const YAML::Mark second = documents[1].Mark();
     return Error{Code::kInvalid, place(name, second.line + 1, second.column + 1) +
-                                     "a second document begins here and would be ignored:  "
+                                     "a second document begins here and would be ignored: "
                                      "write one document, without '---' in it"};
   } catch (const YAML::Exception& error) {
     return Error{Code::kInvalid, place(name, error.mark.line + 1, error.mark.column + 1) + error.msg};

@@ -380,7 +380,7 @@ TEST_F(Ends, AStoreThatMayNotGrowIsOneSentenceAndLosesNothing) {
         const std::size_t at = done.err.find("agentd: ");
         ASSERT_NE(at, std::string::npos) << done.err;
         EXPECT_EQ(done.err.find("agentd: ", at + 8), std::string::npos) << done.err;
-        EXPECT_TRUE(has(done.err, "'ulimit -f' shows")) << done.err;
+        EXPECT_TRUE(has(done.err, "raise it with 'ulimit -f'")) << done.err;
       }
       // Without the limit all is well, and what was acknowledged is there.
       EXPECT_EQ(program_.run(scripted({"run", "third"}, "- text: Done.\n")).code, 0);
@@ -406,9 +406,8 @@ TEST_F(Ends, OutputThatMayNotGrowIsOneSentence) {
   }();
   EXPECT_EQ(done.code, 1) << done.err;
   EXPECT_TRUE(has(done.err,
-                  "agentd: writing the output: File too large: no file of this process may be "
-                  "larger: raise its "
-                  "limit, which 'ulimit -f' shows\n"))
+                  "agentd: writing the output: File too large: the file size limit of this process is reached; "
+                  "raise it with 'ulimit -f'\n"))
       << done.err;
 }
 

@@ -35,7 +35,7 @@ bool reports(const std::string& text) {
 }
 
 // What is wrong with the calls and results of a request; empty = nothing. Each call has one result before anything
-// else is said; no result stands without its call.
+// else is said; no result has no tool call.
 std::string wrong_pairs(JsonView messages) {
   std::set<std::string> open;
   for (std::size_t m = 0; m < messages.size(); ++m) {

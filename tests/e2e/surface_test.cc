@@ -218,9 +218,9 @@ TEST(Surface, ALogThatCannotBeWrittenIsToldOnceAndByDoctor) {
   program.set("ANTHROPIC_API_KEY=x");
   const std::string file = program.file("plain", "") + "/agentd.log";
   program.config("log: {file: " + file + "}\n");
-  const std::string sentence = "nothing is logged: " + file +
+  const std::string sentence = "logging is off: " + file +
                                " cannot be written (Not a directory); set log.file to "
-                               "another place, or log.level to off";
+                               "another path, or log.level to off";
   // A hook that fails is worth an entry.
   ASSERT_TRUE(make_directories(program.home() + "/hooks"));
   ASSERT_TRUE(write_file_atomically(program.home() + "/hooks/bad.yaml", "on: agent_stop\ncommand: \"exit 1\"\n", 0600));
@@ -230,12 +230,12 @@ TEST(Surface, ALogThatCannotBeWrittenIsToldOnceAndByDoctor) {
     EXPECT_EQ(ran.code, 0) << ran.out << ran.err;
     const std::string told = ran.out + ran.err;
     EXPECT_TRUE(has(told, sentence)) << told;
-    EXPECT_EQ(told.find("nothing is logged"), told.rfind("nothing is logged")) << told;
+    EXPECT_EQ(told.find("logging is off"), told.rfind("logging is off")) << told;
   }
   program.config("log: {file: /dev/full}\n");
   const Finished full = program.run({"run", "x", "--script", program.script("- text: a\n")});
   EXPECT_EQ(full.code, 0) << full.err;
-  EXPECT_TRUE(has(full.err, "warning: entries of the log are lost: ")) << full.err;
+  EXPECT_TRUE(has(full.err, "warning: log entries are lost: ")) << full.err;
   program.config("log: {level: off}\n");
   EXPECT_TRUE(has(program.run({"doctor"}).out, "nothing is logged: log.level is off"));
 }

@@ -68,7 +68,7 @@ TEST_F(ToolInputs, AnInputThatParsersReadDifferentlyRunsNothingAndAsksNobody) {
           "  - {name: bash, raw_input: '{\"command\": \"touch 6\"'}\n"
           "  - {name: bash, raw_input: 'touch 7'}\n"
           "- text: I see.\n"
-          "  expect: {contains: [has the key, twice, byte order mark, surrogate, is no JSON object]}\n",
+          "  expect: {contains: [has the key, twice, byte order mark, surrogate, is not a JSON object]}\n",
           {"--set", "scripted.record=" + record, "--json"});
   EXPECT_EQ(ran.code, 0) << ran.err << ran.out;
   for (const char* const name : {"1", "2", "3", "4", "5", "6", "7"})

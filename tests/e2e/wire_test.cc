@@ -117,9 +117,9 @@ TEST_F(Wire, AWaitForTheModelIsToldAlsoWhereNobodySeesAProgressLine) {
 
 TEST_F(Wire, AnInputThatIsNoObjectIsToldToTheModelAndTheRunGoesOn) {
   const std::vector<std::pair<std::vector<std::string>, std::string>> inputs{
-      {{R"({"command": "touch made")"}, "is no JSON object"},
-      {{"touch made"}, "is no JSON object"},
-      {{R"(["touch made"])"}, "is no JSON object"},
+      {{R"({"command": "touch made")"}, "is not a JSON object"},
+      {{"touch made"}, "is not a JSON object"},
+      {{R"(["touch made"])"}, "is not a JSON object"},
       {{R"({"command": "touch made"} {"command": "ls"})"}, "behind its JSON object"},
       {{R"({"command": "touch made", "command": "ls"})"}, "has the key"},
   };

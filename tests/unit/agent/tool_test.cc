@@ -107,7 +107,7 @@ TEST_F(ToolCalls, UnknownToolIsAnErrorForTheModel) {
 TEST_F(ToolCalls, InputThatIsNoObjectIsAnErrorForTheModel) {
   for (const char* const json : {"[1]", "{\"a\":", "7", "nonsense"}) {
     const Block result = result_of_one_call(json);
-    EXPECT_NE(result.text.find("is no JSON object"), std::string::npos) << json;
+    EXPECT_NE(result.text.find("is not a JSON object"), std::string::npos) << json;
     EXPECT_TRUE(tools_.calls.empty());
     model_.requests.clear();
   }

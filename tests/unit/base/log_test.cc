@@ -49,8 +49,8 @@ TEST(CheckLogFile, SaysWhyNothingCanBeWrittenAndMakesNothing) {
         std::pair{dir.file("a.log") + "/x/y", "Not a directory"}}) {
     const auto checked = check_log_file(path);
     ASSERT_FALSE(checked) << path;
-    EXPECT_EQ(checked.error().message, "nothing is logged: " + path + " cannot be written (" + why +
-                                           "); set log.file to another place, or log.level to off");
+    EXPECT_EQ(checked.error().message, "logging is off: " + path + " cannot be written (" + why +
+                                           "); set log.file to another path, or log.level to off");
   }
 }
 

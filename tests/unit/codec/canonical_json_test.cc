@@ -46,7 +46,7 @@ TEST(CanonicalObject, ReadsTheWholeText) {
   for (const std::string_view text : {"{}\0"sv, "{\"a\":1}\0{\"a\":2}"sv, "{} {}"sv, "{}x"sv, "\0{}"sv})
     EXPECT_TRUE(canonical(text).starts_with("refused: ")) << testing::PrintToString(text);
   EXPECT_EQ(canonical("\xEF\xBB\xBF{}"), "refused: begins with a byte order mark");
-  EXPECT_EQ(canonical("{} \0"sv), "refused: has something behind its JSON object, at byte 3");
+  EXPECT_EQ(canonical("{} \0"sv), "refused: has text after its JSON object, at byte 3");
 }
 
 TEST(CanonicalObject, RefusesWhatIsNoObject) {

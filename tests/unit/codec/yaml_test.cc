@@ -35,9 +35,7 @@ TEST(Yaml, NamesFileLineAndColumnOfAMistake) {
   EXPECT_EQ(error_of("ok: 1\n\"x: 1").substr(0, 9), "f.yaml:2:");
 }
 
-TEST(Yaml, RefusesAKeyThatStandsTwice) {
-  EXPECT_EQ(error_of("a: 1\nb: 2\na: 3\n"), "f.yaml:3:1: 'a' stands here twice");
-}
+TEST(Yaml, RefusesAKeyThatStandsTwice) { EXPECT_EQ(error_of("a: 1\nb: 2\na: 3\n"), "f.yaml:3:1: 'a' is repeated"); }
 
 TEST(Yaml, RefusesAKeyThatIsNoText) {
   EXPECT_NE(error_of("? [1, 2]\n: x\n").find("a key must be plain text"), std::string::npos);
@@ -126,7 +124,7 @@ TEST(Yaml, AQuoteThatIsNotClosedIsAMistakeWhereItBegins) {
     const auto parsed = parse_yaml(text, "f");
     return parsed ? std::string() : parsed.error().message;
   };
-  const std::string open = "the text that begins here has no closing quote";
+  const std::string open = "the string that begins here has no closing quote";
   EXPECT_EQ(mistake("model: \"unterminated\n"), "f:1:8: " + open);
   EXPECT_EQ(mistake("a: 'x'\nb: 'it''s\nc: 1\n"), "f:2:4: " + open);
   EXPECT_EQ(mistake("a:\n  - ok\n  - \"one\\\"\n"), "f:3:5: " + open);
@@ -142,7 +140,7 @@ TEST(Yaml, AQuoteThatIsNotClosedIsAMistakeWhereItBegins) {
 TEST(Yaml, BytesThatAreNoUtf8AreAMistakeWhereTheyStand) {
   const auto parsed = parse_yaml("a: 1\nb: \"x\xff\"\n", "f");
   ASSERT_FALSE(parsed);
-  EXPECT_EQ(parsed.error().message, "f:2:6: this is no valid UTF-8: save the file as UTF-8");
+  EXPECT_EQ(parsed.error().message, "f:2:6: not valid UTF-8: save the file as UTF-8");
   EXPECT_TRUE(parse_yaml("a: Grüße\n", "f"));
 }
 
@@ -152,7 +150,7 @@ TEST(Yaml, ASecondDocumentIsAMistake) {
   const auto two = parse_yaml("a: 1\n---\nb: 2\n", "f");
   ASSERT_FALSE(two);
   EXPECT_EQ(two.error().message,
-            "f:3:1: a second document begins here, which nobody would read: "
+            "f:3:1: a second document begins here and would be ignored: "
             "write one document, without '---' in it");
 }
 
@@ -171,7 +169,7 @@ TEST(FrontMatter, WithoutItsLastLineIsAMistake) {
 TEST(FrontMatter, NamesTheLineOfTheFileInItsMistakes) {
   const auto parts = parse_front_matter("---\nname: x\nname: y\n---\n", "r.md");
   ASSERT_FALSE(parts);
-  EXPECT_EQ(parts.error().message, "r.md:3:1: 'name' stands here twice");
+  EXPECT_EQ(parts.error().message, "r.md:3:1: 'name' is repeated");
 }
 
 }  // namespace

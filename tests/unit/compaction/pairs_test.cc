@@ -43,9 +43,9 @@ TEST(CheckPairs, ResultsAfterTheirCallsAreWhole) {
 }
 
 TEST(CheckPairs, ResultWithoutACallIsNamed) {
-  EXPECT_EQ(Script().results({"x"}).checked(), "the tool result x stands without its call");
-  EXPECT_EQ(Script().calls({"a"}).results({"a"}).results({"a"}).checked(), "the tool result a stands without its call");
-  EXPECT_EQ(Script().results({"a"}).calls({"a"}).checked(), "the tool result a stands without its call");
+  EXPECT_EQ(Script().results({"x"}).checked(), "the tool result x has no tool call");
+  EXPECT_EQ(Script().calls({"a"}).results({"a"}).results({"a"}).checked(), "the tool result a has no tool call");
+  EXPECT_EQ(Script().results({"a"}).calls({"a"}).checked(), "the tool result a has no tool call");
 }
 
 TEST(CheckPairs, CallWithoutAResultIsNamed) {
@@ -65,7 +65,7 @@ TEST(CheckPairs, TextBetweenACallAndItsResultPartsThem) {
 }
 
 TEST(CheckPairs, OneIdTwiceInABatchIsNamed) {
-  EXPECT_EQ(Script().calls({"a", "a"}).results({"a"}).checked(), "the tool call a stands twice");
+  EXPECT_EQ(Script().calls({"a", "a"}).results({"a"}).checked(), "the tool call a is repeated");
 }
 
 TEST(CheckPairs, CallAndResultStandInMessagesOfTheirRoles) {

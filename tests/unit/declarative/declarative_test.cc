@@ -470,7 +470,7 @@ TEST(Declarative, RefusesKeysThatSayNothingBesideTheOthers) {
 TEST(Declarative, RefusesWebhooksThatCannotBeSent) {
   const auto webhook = [](const std::string& lines) { return mistake("on: agent_stop\n" + lines); };
   EXPECT_EQ(webhook("url: ftp://a"),
-            "/h/x.yaml:2:6: 'ftp://a' is no usable URL: it must begin with https:// or http://");
+            "/h/x.yaml:2:6: 'ftp://a' is not a usable URL: it must begin with https:// or http://");
   EXPECT_EQ(webhook("url: http://a/${TOKEN}"), "/h/x.yaml:2:6: 'url' takes no ${NAME}: put secrets into 'headers'");
   EXPECT_EQ(webhook("url: http://a\nheaders: {X: 'a ${TOKEN}'}\nallowed_environment: [OTHER]"),
             "/h/x.yaml:3:14: the header 'X' uses TOKEN, which is not in allowed_environment");
@@ -495,17 +495,17 @@ TEST(Declarative, RefusesFilesOfAnotherShape) {
   EXPECT_EQ(mistake("on: agent_stop\nhooks: [{on: agent_stop, do: compact}]"),
             "/h/x.yaml:1:1: 'on' must be in one of the hooks, not next to 'hooks'");
   EXPECT_EQ(mistake("a: [b").find("/h/x.yaml:"), 0u);
-  EXPECT_EQ(mistake("on: agent_stop\ndo: compact\non: turn_end"), "/h/x.yaml:3:1: 'on' stands here twice");
+  EXPECT_EQ(mistake("on: agent_stop\ndo: compact\non: turn_end"), "/h/x.yaml:3:1: 'on' is repeated");
   EXPECT_EQ(mistake("hooks:\n  - {name: a, on: turn_end, command: x}\n  - {name: a, on: turn_end, "
                     "command: y}"),
             "/h/x.yaml:3:5: two hooks of this file have the name 'x.a'");
-  EXPECT_EQ(mistake("on: \xff"), "/h/x.yaml:1:5: this is no valid UTF-8: save the file as UTF-8");
+  EXPECT_EQ(mistake("on: \xff"), "/h/x.yaml:1:5: not valid UTF-8: save the file as UTF-8");
   EXPECT_EQ(mistake(std::string(300'000, '#')).find("/h/x.yaml:1:1: the file has more than"), 0u);
 }
 
 TEST(Declarative, DoesNotPassOverASecondDocument) {
   EXPECT_EQ(mistake("on: agent_stop\ndo: compact\n---\non: before_tool_call\ndo: block"),
-            "/h/x.yaml:4:1: a second document begins here, which nobody would read: write one "
+            "/h/x.yaml:4:1: a second document begins here and would be ignored: write one "
             "document, without '---' in it");
   EXPECT_EQ(only("# a comment\n---\non: agent_stop\ndo: compact\n").name, "x");
   EXPECT_EQ(only("on: before_tool_call\ndo:\n  action: block\n  reason: |\n    a\n    ---\n    b\n").name, "x");

@@ -265,7 +265,8 @@ TEST_F(HttpTest, AsksForNoCompressionAndRefusesWhatIsCompressedAllTheSame) {
     const auto refused = post(server.url());
     ASSERT_FALSE(refused);
     EXPECT_EQ(refused.error().code, Code::kInvalid) << refused.error().message;
-    EXPECT_NE(refused.error().message.find("sends its answer as gzip, which was not asked for"), std::string::npos)
+    EXPECT_NE(refused.error().message.find("sends its answer encoded as gzip, which was not requested"),
+              std::string::npos)
         << refused.error().message;
   }
   // What a refusal says with its status counts all the same.
@@ -442,7 +443,7 @@ TEST_F(HttpTest, EndsAnAnswerThatDripsAtItsDeadline) {
       {}, Deadline::after(clock, Milliseconds(30'000)));
   ASSERT_FALSE(response);
   EXPECT_EQ(response.error().code, Code::kUnavailable);
-  EXPECT_NE(response.error().message.find("no whole answer from 127.0.0.1"), std::string::npos)
+  EXPECT_NE(response.error().message.find("no complete answer from 127.0.0.1"), std::string::npos)
       << response.error().message;
 }
 

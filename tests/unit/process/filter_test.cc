@@ -56,7 +56,7 @@ TEST_F(Filter, KeepsTheTextOfAProgramThatASignalEnded) {
 }
 
 TEST_F(Filter, SaysWhatIsMissing) {
-  EXPECT_EQ(failure({"no-such-program-here"}).message, "there is no program no-such-program-here in PATH");
+  EXPECT_EQ(failure({"no-such-program-here"}).message, "no program no-such-program-here in PATH");
   EXPECT_EQ(failure({"/no/such/program"}).message, "/no/such/program does not exist");
   EXPECT_EQ(failure({"/no/such/program"}).code, Code::kNotFound);
   const std::string orphan = script("orphan", "#!/no/such/interpreter\n");

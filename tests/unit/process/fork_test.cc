@@ -68,7 +68,7 @@ TEST_F(Forked, TellsTheSignalThatEndedIt) {
 TEST_F(Forked, EndsWith250WhenItThrows) {
   const ForkEnd end = run([](int) -> int { throw std::runtime_error("no"); });
   EXPECT_EQ(end.exit_code, 250);
-  EXPECT_EQ(end.how(), "let an exception through");
+  EXPECT_EQ(end.how(), "threw an exception");
 }
 
 TEST_F(Forked, ChangesNothingOfItsParent) {

@@ -133,7 +133,7 @@ TEST_F(Process, SaysThatAProgramDoesNotExist) {
   const auto got = run(request);
   ASSERT_FALSE(got);
   EXPECT_EQ(got.error().code, Code::kNotFound);
-  EXPECT_EQ(got.error().message, "there is no program no-such-program-here in PATH");
+  EXPECT_EQ(got.error().message, "no program no-such-program-here in PATH");
   request.argv = {"/no/such/program"};
   const auto path = run(request);
   ASSERT_FALSE(path);

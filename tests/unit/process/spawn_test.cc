@@ -81,7 +81,7 @@ TEST(Spawn, FailsOnADescriptorThatIsNotOpen) {
   request.pass = pass;
   const auto child = spawn(request);
   ASSERT_FALSE(child);
-  EXPECT_NE(child.error().message.find("passing on a descriptor"), std::string::npos) << child.error().message;
+  EXPECT_NE(child.error().message.find("passing a descriptor"), std::string::npos) << child.error().message;
 }
 
 TEST(ExitOf, TellsItBeforeTheChildIsReaped) {

@@ -221,7 +221,7 @@ TEST(Script, NamesThePlaceOfEveryMistake) {
       {"- text: a\n  expect: {contains: {x: 1}}\n", "s.yaml:2:12", "'contains' must be text or a list"},
       {"- text: a\n  delay_ms: soon\n", "s.yaml:2:3", "'delay_ms' must be a whole number"},
       {"- text: \"a", "s.yaml:1:", ""},
-      {"- text: a\n  text: b\n", "s.yaml:2:3", "'text' stands here twice"},
+      {"- text: a\n  text: b\n", "s.yaml:2:3", "'text' is repeated"},
   };
   for (const BrokenScript& one : broken) {
     const auto script = parse_script(one.text, "s.yaml");

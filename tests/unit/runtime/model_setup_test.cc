@@ -207,7 +207,7 @@ TEST(ProviderAddress, HttpIsForThisMachineAlone) {
             "providers.anthropic.base_url (ANTHROPIC_BASE_URL): http://gateway.example:80 would carry the "
             "key and the prompts unencrypted; use https");
   EXPECT_EQ(address(in_environment({{"ANTHROPIC_BASE_URL", "gateway.example"}})),
-            "providers.anthropic.base_url (ANTHROPIC_BASE_URL): 'gateway.example' is no usable URL: it must "
+            "providers.anthropic.base_url (ANTHROPIC_BASE_URL): 'gateway.example' is not a usable URL: it must "
             "begin with https:// or http://");
 }
 

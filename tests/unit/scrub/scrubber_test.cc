@@ -379,11 +379,11 @@ TEST(ScrubOptions, MistakesAreTold) {
     const auto made = Scrubber::make(std::move(options));
     return made ? std::string() : made.error().message;
   };
-  EXPECT_EQ(error({.disable = {"nope"}, .extra = {}}), "there is no secret rule 'nope' to disable");
+  EXPECT_EQ(error({.disable = {"nope"}, .extra = {}}), "no secret rule named 'nope' to disable");
   EXPECT_EQ(error({.disable = {}, .extra = {{"a b", "x"}}}),
-            "'a b' is no id of a secret rule: use letters, digits, '-', '_' and '.'");
-  EXPECT_EQ(error({.disable = {}, .extra = {{"jwt", "x"}}}), "there is a secret rule 'jwt' already");
-  EXPECT_EQ(error({.disable = {}, .extra = {{"x", "a"}, {"x", "b"}}}), "there is a secret rule 'x' already");
+            "'a b' is not a valid id of a secret rule: use letters, digits, '-', '_' and '.'");
+  EXPECT_EQ(error({.disable = {}, .extra = {{"jwt", "x"}}}), "a secret rule named 'jwt' already exists");
+  EXPECT_EQ(error({.disable = {}, .extra = {{"x", "a"}, {"x", "b"}}}), "a secret rule named 'x' already exists");
   EXPECT_NE(error({.disable = {}, .extra = {{"x", "("}}}).find("the pattern of the secret rule 'x': "),
             std::string::npos);
 }

@@ -342,7 +342,7 @@ TEST(ModelOverlay, NumbersThatAreNoneAreRefused) {
 }
 
 TEST(ModelOverlay, TheSamePatternTwiceIsAMistake) {
-  EXPECT_NE(refusal("models: [{pattern: m}, {pattern: m}]").find("stands here twice"), std::string::npos);
+  EXPECT_NE(refusal("models: [{pattern: m}, {pattern: m}]").find("is repeated"), std::string::npos);
 }
 
 TEST(ModelOverlay, GarbageIsRefusedAndNothingChanges) {
