@@ -30,7 +30,7 @@ bool has_letter_and_digit(std::string_view text) {
          std::any_of(text.begin(), text.end(), [](char c) { return is_lower(c) || is_upper(c); });
 }
 
-// A word that nobody puts into a secret, where it stands as a word: at an end, or between marks.
+// True if a placeholder's word is in the text as a word: at an end, or between marks.
 bool has_word(std::string_view lower, std::string_view word) {
   const auto joins = [&](std::size_t at) { return !is_lower(lower[at]) && !is_digit(lower[at]); };
   for (std::size_t at = lower.find(word); at != std::string_view::npos; at = lower.find(word, at + 1)) {
@@ -46,12 +46,12 @@ bool is_filled_in(std::string_view lower) {
   return std::count_if(lower.begin(), lower.end(), fills) * 2 > static_cast<std::ptrdiff_t>(lower.size());
 }
 
-// Texts that stand where a secret will be: the whole of them, since what only holds such a text is a secret.
+// A text that holds the place of a secret. It must match completely: a longer text that contains it is a secret.
 bool is_placeholder(std::string_view value) {
   constexpr std::pair<std::string_view, char> kBrackets[] = {{"${", '}'}, {"$(", ')'}, {"{{", '}'}, {"{", '}'},
                                                              {"%(", ')'}, {"%", '%'},  {"<", '>'}};
   for (const auto& [opening, closing] : kBrackets) {
-    // An opening of one character is no rare beginning of a password: there the end must match.
+    // An opening of one character is a common beginning of passwords, so the end must match too.
     const bool closed = opening.size() > 1 ? value.find(closing, 2) != std::string_view::npos
                                            : value.size() > 1 && value.back() == closing;
     if (value.starts_with(opening) && closed) return true;
@@ -78,7 +78,7 @@ bool is_password(std::string_view value) {
   return !is_placeholder(value);
 }
 
-// next_token2, sha256_hex, config.api_key1, Foo::bar2: what programs call things.
+// Names in programs: next_token2, sha256_hex, config.api_key1, Foo::bar2.
 bool is_identifier(std::string_view value) {
   const auto inside = [](char c) { return is_lower(c) || is_digit(c) || c == '_' || c == '.' || c == '-'; };
   const auto joins = [](char c) { return c == '_' || c == '.' || c == '-'; };

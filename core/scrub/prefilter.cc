@@ -9,7 +9,7 @@ namespace {
 
 char lower(char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; }
 
-// The place of three bytes in the bitmap, the same for both cases of a letter. Reads 4 bytes.
+// The slot of three bytes in the bitmap, equal for both cases of a letter. Reads 4 bytes.
 std::uint32_t slot_of(const char* at) {
   std::uint32_t four;
   std::memcpy(&four, at, sizeof four);
@@ -17,7 +17,7 @@ std::uint32_t slot_of(const char* at) {
   return ((four | 0x20202020u) << 8) * 0x9E3779B1u >> 16;
 }
 
-// How often a byte is met in prose and programs, roughly.
+// The rough frequency of a byte in prose and programs.
 unsigned weight(char c) {
   if (std::string_view("etaoinsrhl").find(lower(c)) != std::string_view::npos) return 8;
   if (c == '_') return 6;

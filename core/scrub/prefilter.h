@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// prefilter.h - many literals sought in one pass over a text.
+// prefilter.h - finds many literals in one pass over a text.
 //
-// Each literal is known by three of its bytes, the rarest ones. Every three bytes of the text,
-// folded to lower case, are looked up in a bitmap of 8 KiB; only what is in it is compared. So
-// ordinary text costs one multiplication and one lookup for each byte, and hardly ever a branch
-// that goes astray.
+// Each literal is indexed by its three rarest consecutive bytes. Every three bytes of the text, folded to lower case,
+// are looked up in a bitmap of 8 KiB; only hits are compared. So ordinary text costs one multiplication and one lookup
+// per byte, and hardly ever a mispredicted branch.
 //
 // Threading: immutable after construction.
 
@@ -21,12 +20,12 @@ class Prefilter {
  public:
   struct Hit {
     std::size_t at = 0;         // of the literal's first byte
-    std::uint32_t literal = 0;  // as add() numbered it
+    std::uint32_t literal = 0;  // the number that add() returned
   };
 
-  // `any_case`: of ASCII letters. REQUIRES: at least 3 bytes.
+  // `any_case`: ASCII letters match in either case. REQUIRES: at least 3 bytes.
   std::uint32_t add(std::string_view literal, bool any_case);
-  // Every place of every literal, by rising place.
+  // Every occurrence of every literal, in order of place.
   std::vector<Hit> find(std::string_view text) const;
 
  private:

@@ -3,15 +3,14 @@
 
 #include <array>
 
-// From the name to the value: password = , "token":, API_KEY=>, headers["x-api-key"] =, ("secret",
-// ...
+// The part between name and value: password = , "token":, API_KEY=>, headers["x-api-key"] =, ("secret", ...
 #define AGENTD_ASSIGN R"re([\w.-]{0,40}\\*["']?\]?\s{0,8}(?:=>|:=|===?|[=:,])\s{0,8}\\*["'`]?)re"
-// A body of a key between its dashes; a line of two dashes ends it, so that it never runs far.
+// The body of a key between its dashes; two dashes in a row end it, so that it stays short.
 #define AGENTD_BODY R"re((?:[^-]|-[^-]))re"
 #define AGENTD_BASE64_LINES                                     \
   R"re((?:(?:[\s"'>|,+]|\\[nrt]){0,40}[A-Za-z0-9+/=]{20,})+)re" \
   R"re((?:(?:[\s"'>|,+]|\\[nrt]){0,40}[A-Za-z0-9+/]{1,}={1,2})?)re"
-// What ends a value that stands without quotation marks.
+// The end of an unquoted value.
 #define AGENTD_END R"re((?:[\s;&"'`,|)<>}\]]|\\[nrt]|\z))re"
 #define AGENTD_UUID R"re([0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12})re"
 
@@ -169,7 +168,7 @@ constexpr ScrubRuleSpec kRules[] = {
      .pattern = R"re(:(AA[A-Za-z0-9_-]{33})(?:[^A-Za-z0-9_-]|\z))re",
      .left = Left::kDigit},
     {.id = "discord-token",
-     // What base64 makes of the first digits of a user's number.
+     // The base64 of the first digits of a user's number.
      .anchors = "MTA MTE MTI MTM MTQ MTU MTY MTc MTg MTk MjA MjE MjI MjM MjQ MjU MjY Mjc Mjg Mjk "
                 "MzA MzE MzI MzM MzQ MzU MzY Mzc Mzg Mzk NDA NDE NDI NDM NDQ NDU NDY NDc NDg NDk "
                 "NTA NTE NTI NTM NTQ NTU NTY NTc NTg NTk NjA NjE NjI NjM NjQ NjU NjY Njc Njg Njk "

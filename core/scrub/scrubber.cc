@@ -16,7 +16,7 @@ namespace {
 
 constexpr std::string_view kOpen = "[redacted:";
 constexpr std::size_t kIdBytesMax = 64;
-// What an expression sees at first; more while a match fills it.
+// The bytes that an expression sees at first; more while a match fills them.
 constexpr std::size_t kWindowBytes = 1024, kLongWindowBytes = 256 * 1024;
 constexpr std::size_t kPassesMax = 16;
 constexpr std::size_t kGroups = 5;
@@ -29,7 +29,7 @@ bool is_id(std::string_view id) {
          std::all_of(id.begin(), id.end(), [](char c) { return is_word(c) || c == '-' || c == '.'; });
 }
 
-// Bytes of a text; `rule` is the index of the rule that says so, lower ones name better.
+// Bytes of a text; `rule` is the index of the rule that found them, lower ones name better.
 struct Region {
   std::size_t begin = 0, end = 0;
   std::size_t rule = 0;
@@ -41,7 +41,7 @@ bool left_allows(ScrubLeft left, std::string_view text, std::size_t at) {
   switch (left) {
     case ScrubLeft::kAny:
       return true;
-    // "\n" and "\t" as JSON and shells write them are no words.
+    // The letter of "\n" and "\t" as JSON and shells write them is not part of a word.
     case ScrubLeft::kNoWord:
       return !is_word(before) ||
              (at >= 2 && text[at - 2] == '\\' && std::string_view("nrt").find(before) != std::string_view::npos);
@@ -55,7 +55,7 @@ bool left_allows(ScrubLeft left, std::string_view text, std::size_t at) {
   return true;
 }
 
-// Whether = : or , follows the rest of a name, as every expression of such a rule wants it.
+// True if = : or , follows the rest of a name, as every expression of such a rule needs it.
 bool is_assigned(std::string_view text, std::size_t at) {
   const std::size_t end = std::min(text.size(), at + 96);
   const auto skip = [&](std::string_view what) {
@@ -67,14 +67,14 @@ bool is_assigned(std::string_view text, std::size_t at) {
   return at < end && std::string_view("=:,").find(text[at]) != std::string_view::npos;
 }
 
-// The first group that took part, else the whole match.
+// The first group that matched, or the complete match.
 Regex::Match secret_of(std::span<const Regex::Match> groups) {
   for (std::size_t i = 1; i < groups.size(); ++i)
     if (groups[i].length != 0) return groups[i];
   return groups[0];
 }
 
-// One expression, compiled when it is first needed.
+// One expression, compiled on first use.
 class Expression {
  public:
   explicit Expression(std::string pattern) : pattern_(std::move(pattern)) {}
@@ -95,7 +95,7 @@ struct Rule {
   Rule(std::string name, const ScrubRuleSpec* from, std::string pattern)
       : id(std::move(name)), spec(from), expression(std::move(pattern)) {}
   const std::string id;
-  const ScrubRuleSpec* const spec;  // null for a rule of the user's
+  const ScrubRuleSpec* const spec;  // null for a user's rule
   const Expression expression;
 };
 
@@ -109,7 +109,7 @@ std::vector<std::string_view> words_of(std::string_view text) {
   return out;
 }
 
-// Overlapping regions become one, so that no part of a secret stays; the best rule names it.
+// Merges overlapping regions, so that no part of a secret stays; the best rule names the result.
 std::vector<Region> united(std::vector<Region> regions) {
   std::sort(regions.begin(), regions.end(),
             [](const Region& a, const Region& b) { return a.begin != b.begin ? a.begin < b.begin : a.rule < b.rule; });
@@ -125,7 +125,7 @@ std::vector<Region> united(std::vector<Region> regions) {
   return out;
 }
 
-// A piece of a text that was made from another: where it comes from.
+// A piece of a text that was made from another, with its origin.
 struct Piece {
   std::size_t at = 0, length = 0;  // in the new text
   std::size_t from = 0, from_length = 0;
@@ -145,7 +145,7 @@ std::size_t origin_of(const std::vector<Piece>& pieces, std::size_t at, bool end
 struct Scrubber::State {
   std::vector<std::unique_ptr<Rule>> rules;  // the user's last
   std::size_t built_in = 0;
-  std::set<std::string, std::less<>> ids;  // of all rules, those that are off too
+  std::set<std::string, std::less<>> ids;  // of all rules, including disabled ones
   Prefilter prefilter;
   std::vector<std::vector<std::size_t>> rules_of;  // by literal
   std::map<std::pair<std::string, bool>, std::uint32_t> literals;
@@ -163,7 +163,7 @@ struct Scrubber::State {
     }
   }
 
-  // "[redacted:ID]" of a rule that we know, at `at`: its length, else 0.
+  // The length of "[redacted:ID]" of a known rule at `at`, or 0.
   std::size_t mark_at(std::string_view text, std::size_t at) const {
     if (!text.substr(at).starts_with(kOpen)) return 0;
     const std::string_view rest = text.substr(at + kOpen.size(), kIdBytesMax + 1);
@@ -172,7 +172,7 @@ struct Scrubber::State {
     return kOpen.size() + close + 1;
   }
 
-  // What is left of a region without the marks in it.
+  // The rest of a region without the marks in it.
   void add_region(std::string_view text, Region region, std::vector<Region>& out) const {
     for (std::size_t at = text.find(
              kOpen, region.begin < kOpen.size() + kIdBytesMax ? 0 : region.begin - kOpen.size() - kIdBytesMax);
@@ -185,7 +185,7 @@ struct Scrubber::State {
     if (region.begin < region.end) out.push_back(region);
   }
 
-  // The match of a built-in rule at the anchor, if there is one.
+  // The match of a built-in rule at the anchor, if any.
   struct Found {
     Region region;
     bool passes = false;  // its rule's check
@@ -230,14 +230,14 @@ Result<void> Scrubber::State::match_anywhere(std::string_view text, std::size_t 
 
 Result<std::vector<Region>> Scrubber::State::find(std::string_view text) const {
   std::vector<Region> out;
-  std::map<std::size_t, std::size_t> done;  // by rule: what it has matched so far ends here
+  std::map<std::size_t, std::size_t> done;  // by rule: the end of its last match
   for (const Prefilter::Hit& hit : prefilter.find(text)) {
     for (const std::size_t number : rules_of[hit.literal]) {
       const auto seen = done.find(number);
       if (seen != done.end() && hit.at < seen->second) continue;
       AGENTD_TRY(const std::optional<Found> found, match(text, hit.at, number));
       if (!found) continue;
-      // Also when it did not pass: else a long run of anchors would be read once for each of them.
+      // Also after a failed check: otherwise a long run of anchors would be read once for each of them.
       done[number] = found->region.end;
       if (found->passes) add_region(text, found->region, out);
     }
@@ -270,16 +270,16 @@ Result<Scrubber> Scrubber::make(ScrubOptions options) {
   for (const ScrubRuleSpec& spec : scrub_rules()) state->ids.emplace(spec.id);
   for (const std::string& id : options.disable)
     if (state->ids.find(id) == state->ids.end())
-      return Error{Code::kInvalid, "there is no secret rule '" + id + "' to disable"};
+      return Error{Code::kInvalid, "no secret rule named '" + id + "' to disable"};
   for (const ScrubRuleSpec& spec : scrub_rules())
     if (std::find(options.disable.begin(), options.disable.end(), spec.id) == options.disable.end()) state->add(spec);
   state->built_in = state->rules.size();
   for (ScrubOptions::Extra& extra : options.extra) {
     if (!is_id(extra.id))
       return Error{Code::kInvalid,
-                   "'" + extra.id + "' is no id of a secret rule: use letters, digits, '-', '_' and '.'"};
+                   "'" + extra.id + "' is not a valid id of a secret rule: use letters, digits, '-', '_' and '.'"};
     if (!state->ids.insert(extra.id).second)
-      return Error{Code::kInvalid, "there is a secret rule '" + extra.id + "' already"};
+      return Error{Code::kInvalid, "a secret rule named '" + extra.id + "' already exists"};
     state->rules.push_back(std::make_unique<Rule>(extra.id, nullptr, extra.pattern));
     const auto made = state->rules.back()->expression.regex();
     if (!made)
@@ -297,7 +297,7 @@ Result<void> Scrubber::prepare() const {
 Result<Scrubbed> Scrubber::scrub(std::string_view text) const {
   Scrubbed out{std::string(text), {}};
   std::vector<Piece> pieces{{0, text.size(), 0, text.size()}};
-  // A secret beside another one may be told from its surroundings only when that one is gone.
+  // A secret next to another one may be recognised only after that one was replaced.
   for (std::size_t pass = 0; pass < kPassesMax; ++pass) {
     AGENTD_TRY(const std::vector<Region> regions, state_->find(out.text));
     if (regions.empty()) break;

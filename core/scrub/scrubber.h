@@ -2,13 +2,13 @@
 #pragma once
 // scrubber.h - finds secrets in a text and replaces them by "[redacted:RULE]".
 //
-// What leaves the process or is kept (tool output, user text, logs) passes here, so that a key that
-// a tool printed is not sent, stored and summarised for ever. It is a net, not a wall: a secret of
-// a form that no rule knows, or one that was encoded, is not found.
+// Text that leaves the process or is kept (tool output, user text, logs) passes through it, so that a key that a tool
+// printed is not sent, stored and summarised for ever. It does not guarantee anything: a secret of an unknown form, or
+// one that was encoded, is not found.
 //
-// What holds: 1. only bytes of a secret are replaced, so that valid UTF-8 stays valid; 2. scrubbing
-// what was scrubbed changes nothing; 3. the time is linear in the text, and a text without anything
-// that looks like a secret is read once, at the speed of a table lookup for two bytes.
+// Invariants: 1. only bytes of a secret are replaced, so that valid UTF-8 stays valid; 2. scrubbing twice changes
+// nothing more; 3. the time is linear in the text, and a text without anything like a secret is read once, at a table
+// lookup per two bytes.
 //
 // Threading: immutable; every function may be called on many threads at once.
 
@@ -23,7 +23,7 @@
 
 namespace agentd {
 
-// Bytes at .. at+length of the text are a secret, says the rule.
+// The rule's secret: bytes at .. at+length of the text.
 struct ScrubFinding {
   std::string rule;
   std::size_t at = 0, length = 0;
@@ -31,12 +31,12 @@ struct ScrubFinding {
 
 struct Scrubbed {
   std::string text;
-  std::vector<ScrubFinding> findings;  // by rising place in the text as it was
+  std::vector<ScrubFinding> findings;  // in order of place in the original text
   std::map<std::string, std::size_t> counts() const;
 };
 
 struct ScrubOptions {
-  // A rule of the user's: an RE2 expression, whose first group, if it has one, is the secret.
+  // A user's rule: an RE2 expression; its first group, if it has one, is the secret.
   struct Extra {
     std::string id, pattern;
   };
@@ -46,18 +46,17 @@ struct ScrubOptions {
 
 class Scrubber {
  public:
-  // kInvalid: an id that is not there, is there already or is no id; an expression that RE2
-  // refuses. Without `extra` nothing is compiled yet.
+  // kInvalid: an unknown id, a duplicate or malformed id, an expression that RE2 refuses. Without `extra` nothing is
+  // compiled yet.
   static Result<Scrubber> make(ScrubOptions options = {});
   Scrubber(Scrubber&&) noexcept;
   Scrubber& operator=(Scrubber&&) noexcept;
   ~Scrubber();
 
-  // Loads the library of regular expressions now instead of when it is first needed. kUnavailable:
-  // it is not installed.
+  // Loads the library of regular expressions now and not on first use. kUnavailable: it is not installed.
   Result<void> prepare() const;
-  // The text without its secrets. kUnavailable as above, when the text has what looks like one:
-  // then nothing is known of it.
+  // The text without its secrets. kUnavailable as above, for a text that may contain a secret: nothing is known of it
+  // then.
   Result<Scrubbed> scrub(std::string_view text) const;
   // The ids of the built-in rules, each once.
   static std::vector<std::string> rule_ids();
