@@ -11,7 +11,7 @@ Error cannot_load(const std::string& why) {
           "libcurl cannot be loaded (" + why + "); install it, on Debian with: apt install libcurl4"};
 }
 
-// Fills slots one after another and remembers the first name that is missing.
+// Fills slots one after another and remembers the first missing name.
 struct Resolver {
   void* library;
   const char* missing = nullptr;
@@ -26,8 +26,8 @@ struct Resolver {
 }  // namespace
 
 Result<std::unique_ptr<const CurlLibrary>> CurlLibrary::load(const char* file) {
-  // Lazy, which saves resolving what is never called. Never closed: OpenSSL below it registers exit
-  // handlers, and unloading at exit is time for nothing.
+  // Lazy, to save resolving unused names. Never closed: OpenSSL registers exit handlers, and unloading at exit wastes
+  // time.
   void* const library = ::dlopen(file, RTLD_LAZY | RTLD_LOCAL);
   if (library == nullptr) {
     const char* const why = ::dlerror();
@@ -55,7 +55,7 @@ Result<std::unique_ptr<const CurlLibrary>> CurlLibrary::load(const char* file) {
   resolve.get(curl->share_cleanup, "curl_share_cleanup");
   resolve.get(curl->slist_append, "curl_slist_append");
   resolve.get(curl->slist_free_all, "curl_slist_free_all");
-  if (resolve.missing != nullptr) return cannot_load(std::string(file) + " is too old: it has no " + resolve.missing);
+  if (resolve.missing != nullptr) return cannot_load(std::string(file) + " is too old: it lacks " + resolve.missing);
   const CURLcode failed = curl->global_init(CURL_GLOBAL_SSL);
   if (failed != CURLE_OK) return cannot_load(curl->easy_strerror(failed));
   return std::unique_ptr<const CurlLibrary>(std::move(curl));

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// curl_library.h - the functions of libcurl, loaded when they are needed.
+// curl_library.h - the functions of libcurl, loaded on first use.
 //
-// Loading libcurl and what it depends on costs several milliseconds, which a command that talks to nobody
-// must not pay; so the program does not link it.
+// Loading libcurl and its dependencies costs several milliseconds, which a command without network use must not pay; so
+// the program does not link it.
 //
-// Threading: immutable after load(); libcurl's own rules hold for the handles.
+// Threading: immutable after load(); libcurl's own rules apply to the handles.
 
 #include <curl/curl.h>
 
@@ -38,8 +38,8 @@ struct CurlLibrary {
   decltype(&::curl_slist_append) slist_append = nullptr;
   decltype(&::curl_slist_free_all) slist_free_all = nullptr;
 
-  // Loads and initialises the library, which then stays until the process ends. kUnavailable names the
-  // package to install. `file` differs in tests only.
+  // Loads and initialises the library, which stays until the process ends. kUnavailable names the package to install.
+  // `file` differs only in tests.
   static Result<std::unique_ptr<const CurlLibrary>> load(const char* file = "libcurl.so.4");
 };
 

@@ -17,8 +17,8 @@ bool is_token(std::string_view name) {
 Result<void> check_headers(const HttpRequest& request) {
   for (const auto& [name, value] : request.headers)
     if (!is_token(name) || value.find_first_of(std::string_view("\r\n\0", 3)) != std::string::npos)
-      return Error{Code::kInvalid,
-                   "the value of header '" + one_line(name, 60) + "' holds a character that no header may carry"};
+      return Error{Code::kInvalid, "the value of header '" + one_line(name, 60) +
+                                       "' contains a character that is not allowed in a header"};
   return {};
 }
 
@@ -28,7 +28,7 @@ class CurlClient final : public HttpClient {
   ~CurlClient() override { loop_->stop(); }
 
   void warm_up() override {
-    // A failure is that of the first request.
+    // A failure is reported by the first request.
     [[maybe_unused]] const Result<void> started = loop_->start();
   }
 
@@ -39,7 +39,7 @@ class CurlClient final : public HttpClient {
     if (cancel.cancelled()) return Error{Code::kCancelled, "the request was cancelled"};
     AGENTD_TRY_VOID(loop_->start());
     const auto transfer = std::make_shared<Transfer>(clock_, settings_, request, std::move(url), cancel, deadline);
-    const std::shared_ptr<IoLoop> loop = loop_;  // the client may end before the call has returned
+    const std::shared_ptr<IoLoop> loop = loop_;  // the client may be destroyed before the call returns
     loop->attend(transfer);
     return transfer->deliver(on_body, [&] { loop->attend(transfer); });
   }

@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// http.h - an HTTP client over libcurl, which is loaded when the first request needs it.
+// http.h - an HTTP client over libcurl, which is loaded by the first request.
 //
-// TLS is always verified, proxies of the environment are honoured unless one is set, redirects are never
-// followed, and no compression is asked for: what an answer can grow to is what comes over the line.
+// TLS is always verified, the environment's proxies are used unless one is set, redirects are never followed, and
+// compression is never requested, so that an answer's size is what comes over the line.
 //
-// One thread of the client moves the bytes of all its requests, from the first request or warm_up() on. A
-// request has its connection for itself while it runs; afterwards the next one to that host has it.
+// One thread of the client moves the bytes of all its requests, from the first request or warm_up() on. A request has a
+// connection to itself while it runs; afterwards the next request to that host reuses it.
 //
-// Threading: HttpClient is thread-safe; send() blocks its caller and calls `on_body` on that thread. While
-// that reads nothing, the server is held back, and at most 128 KiB of the body wait.
+// Threading: HttpClient is thread-safe; send() blocks its caller and calls `on_body` on that thread. While the callback
+// does not read, the server is held back, and at most 128 KiB of the body wait.
 
 #include <cstdint>
 #include <functional>
@@ -30,7 +30,7 @@ struct HttpRequest {
   std::vector<std::pair<std::string, std::string>> headers;
   std::string_view body;
   Milliseconds connect_timeout{10'000};
-  Milliseconds idle_timeout{300'000};          // no byte for that long, the reader's own time not counted
+  Milliseconds idle_timeout{300'000};          // the longest silence, without the time of `on_body`
   std::uint64_t body_bytes_max = 64ull << 20;  // of the response
 };
 
@@ -41,13 +41,13 @@ struct HttpResponse {
   std::string_view header(std::string_view lower_case_name) const;
 };
 
-// Of a client; empty = as the system and the environment have it. Files are PEM, read when a connection is
-// made; one that cannot be used: kDenied.
+// Settings of a client; empty = as the system and the environment have them. Files are PEM, read when a connection is
+// made; kDenied for a file that cannot be used.
 struct HttpSettings {
-  std::string ca_file{};      // what servers' certificates are checked against, alone
-  std::string client_cert{};  // shown to who asks for one
-  std::string client_key{};   // empty: it is in the file of the certificate
-  std::string proxy{};        // of all hosts but this machine and those of NO_PROXY
+  std::string ca_file{};      // the only authorities that servers' certificates are checked against
+  std::string client_cert{};  // sent to servers that request one
+  std::string client_key{};   // empty: the certificate's file contains it
+  std::string proxy{};        // for all hosts but this machine and those of NO_PROXY
 };
 
 class HttpClient {
@@ -57,21 +57,21 @@ class HttpClient {
 
   // Requests of other threads that still run end with kCancelled.
   virtual ~HttpClient() = default;
-  // Failures of the network: kUnavailable with one sentence (host, what failed, what to do) before the
-  // answer's headers are whole, kCorrupt after that and for an answer over its limits; kDenied when the
-  // server's certificate is not accepted; kCancelled, within a tenth of a second; kInvalid for a bad
-  // URL or header, and for an answer that is compressed all the same. A status of any kind, 3xx included, is
-  // an answer; one of them that is compressed has no body.
+  // Network failures: kUnavailable with one sentence (host, what failed, what to do) before the answer's headers are
+  // complete, kCorrupt after that and for an answer over its limits. kDenied when the server's certificate is not
+  // accepted. kCancelled within a tenth of a second. kInvalid for a bad URL or header, and for an answer that is
+  // compressed nevertheless. A status of any kind, 3xx included, is an answer; its body is dropped when it is 3xx or
+  // above and compressed.
   virtual Result<HttpResponse> send(const HttpRequest& request, const OnBody& on_body, const CancelToken& cancel,
                                     Deadline deadline) = 0;
-  // Starts the client's thread, which loads the library: the first request need not wait for it.
+  // Starts the client's thread, which loads the library, so that the first request need not wait for it.
   virtual void warm_up() = 0;
 };
 
 // `clock` outlives it.
 std::unique_ptr<HttpClient> make_http_client(const Clock& clock, HttpSettings settings = {});
 
-// Whether libcurl can be loaded, and its version; for `agentd doctor`.
+// The version of libcurl, or why it cannot be loaded; for `agentd doctor`.
 Result<std::string> http_library_version();
 
 }  // namespace agentd

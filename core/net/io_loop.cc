@@ -17,9 +17,9 @@
 namespace agentd {
 namespace {
 
-// How late a cancellation may be seen; the token has no bell to ring.
+// The longest delay of a cancellation; a token cannot wake the thread.
 constexpr std::uint64_t kLookNs = 50'000'000;
-// Connections that wait for the next request.
+// Idle connections kept for the next request.
 constexpr long kIdleConnectionsMax = 128;
 
 constexpr std::uint64_t kMillisecondNs = 1'000'000;
@@ -28,7 +28,7 @@ Error client_ended() { return {Code::kCancelled, "the request was cancelled: its
 
 void ring(const UniqueFd& bell) {
   const std::uint64_t one = 1;
-  // A bell that rings already may refuse.
+  // The write may fail when the bell already rings.
   [[maybe_unused]] const ssize_t written = ::write(bell.get(), &one, sizeof one);
 }
 
@@ -58,12 +58,12 @@ Result<void> IoLoop::start() {
   event.events = EPOLLIN;
   event.data.fd = bell_.get();
   if (!epoll_.valid() || !bell_.valid() || ::epoll_ctl(epoll_.get(), EPOLL_CTL_ADD, bell_.get(), &event) != 0)
-    return Error{Code::kUnavailable, std::string("no transfer can be started: ") + std::strerror(errno)};
+    return Error{Code::kUnavailable, std::string("the transfer cannot be started: ") + std::strerror(errno)};
   const SignalsBlocked blocked;
   try {
     thread_ = std::thread([this] { run(); });
   } catch (const std::system_error& error) {
-    return Error{Code::kUnavailable, std::string("no transfer can be started: ") + error.code().message()};
+    return Error{Code::kUnavailable, std::string("the transfer cannot be started: ") + error.code().message()};
   }
   ::pthread_setname_np(thread_.native_handle(), "agentd-net");
   return {};
@@ -77,7 +77,7 @@ void IoLoop::attend(std::shared_ptr<Transfer> transfer) {
 }
 
 void IoLoop::run() {
-  // Loading takes milliseconds, in which the first request is made ready.
+  // Loading takes milliseconds, in which the first request is prepared.
   [[maybe_unused]] const Result<void> loaded = open();
   while (auto transfers = knocks()) {
     const std::string thrown = thrown_by([&] {
@@ -91,15 +91,15 @@ void IoLoop::run() {
   close();
 }
 
-// Ends all that runs; the next transfers may do better.
+// Ends all running transfers; later ones may succeed.
 void IoLoop::give_up(const std::vector<std::shared_ptr<Transfer>>& looked_at, const std::string& why) {
-  const Error error{Code::kUnavailable, "a transfer could not go on: " + why};
+  const Error error{Code::kUnavailable, "a transfer could not continue: " + why};
   while (!active_.empty()) end(active_.begin()->first, error);
   for (const auto& transfer : looked_at)
     if (!transfer->over()) transfer->finish(error);
 }
 
-// Those that wait to be looked at; nothing when the loop is to end.
+// The transfers to check; nothing when the loop is to end.
 std::optional<std::vector<std::shared_ptr<Transfer>>> IoLoop::knocks() {
   const std::lock_guard lock(mutex_);
   if (stops_) return std::nullopt;
@@ -182,7 +182,7 @@ void IoLoop::wait_and_move(int at_most_ms) {
       [[maybe_unused]] const ssize_t got = ::read(bell_.get(), &rings, sizeof rings);
       continue;
     }
-    // What is neither is an error, which libcurl finds by itself.
+    // Any other event is an error, which libcurl detects itself.
     const int ready =
         ((event.events & EPOLLIN) != 0 ? CURL_CSELECT_IN : 0) | ((event.events & EPOLLOUT) != 0 ? CURL_CSELECT_OUT : 0);
     curl_->multi_socket_action(multi_, event.data.fd, ready, &running);
@@ -196,7 +196,7 @@ void IoLoop::take_ended() {
   int left = 0;
   while (const CURLMsg* const message = multi_ == nullptr ? nullptr : curl_->multi_info_read(multi_, &left)) {
     const auto found = active_.find(message->easy_handle);
-    // The message is gone with its handle.
+    // The message is freed with its handle.
     if (message->msg == CURLMSG_DONE && found != active_.end())
       end(found->first, found->second->judge(message->data.result));
   }
@@ -207,7 +207,7 @@ void IoLoop::check_times() {
   if (now - looked_ns_ < kLookNs) return;
   looked_ns_ = now;
   const auto is_over = [](const auto& each) { return !each.second->check_time(); };
-  // A process that was stopped has not read what came meanwhile: nobody is silent whose bytes wait in the socket.
+  // After a pause of this process, bytes that already wait in the socket must not count as silence.
   if (std::any_of(active_.begin(), active_.end(), is_over)) {
     wait_and_move(0);
     take_ended();

@@ -2,9 +2,8 @@
 #pragma once
 // io_loop.h - the thread that moves the bytes of all transfers, on one libcurl multi handle.
 //
-// libcurl says which sockets it waits for, epoll which of them are ready: a wake-up costs what happened
-// and not what could have. Each transfer has a connection for itself; those that are free serve whoever
-// asks next.
+// libcurl names the sockets that it waits for, and epoll reports the ready ones, so that a wake-up costs only what
+// happened. Each transfer has a connection to itself; idle ones are reused by the next transfer.
 //
 // Threading: start() and attend() are thread-safe.
 
@@ -28,12 +27,11 @@ class IoLoop {
   IoLoop(const IoLoop&) = delete;
   IoLoop& operator=(const IoLoop&) = delete;
 
-  // Starts the thread unless it runs; the first thing that it does is to load libcurl. kUnavailable when
-  // there is no descriptor left.
+  // Starts the thread unless it runs; the thread first loads libcurl. kUnavailable when no descriptor is left.
   Result<void> start();
-  // Ends what runs, with kCancelled, and the thread, which is not started again.
+  // Ends all transfers with kCancelled, and the thread, which is not started again.
   void stop();
-  // Begins the transfer, or looks at it again. REQUIRES: start() was well.
+  // Begins the transfer, or checks it again. REQUIRES: start() succeeded.
   void attend(std::shared_ptr<Transfer> transfer);
 
  private:
@@ -55,18 +53,18 @@ class IoLoop {
   std::mutex mutex_;
   std::vector<std::shared_ptr<Transfer>> knocks_;  // guarded by mutex_
   bool stops_ = false;                             // guarded by mutex_
-  bool closed_ = false;                            // the thread looks at nothing any more; guarded by mutex_
+  bool closed_ = false;                            // the thread checks no further transfers; guarded by mutex_
   std::thread thread_;                             // guarded by mutex_
   UniqueFd epoll_, bell_;                          // set under mutex_ before the thread starts
 
-  // The thread's own.
-  const SystemClock pace_{};  // of looks and of libcurl's timer, whatever clock the requests have
+  // Used by the thread only.
+  const SystemClock pace_{};  // for checks and libcurl's timer, whatever clock the requests have
   std::unique_ptr<const CurlLibrary> curl_;
   CURLM* multi_ = nullptr;
   CURLSH* share_ = nullptr;
   std::unordered_map<CURL*, std::shared_ptr<Transfer>> active_;
-  std::uint64_t timer_ns_ = Deadline::kNever;  // when libcurl wants to be called
-  std::uint64_t looked_ns_ = 0;                // when the times were checked last
+  std::uint64_t timer_ns_ = Deadline::kNever;  // when libcurl must be called
+  std::uint64_t looked_ns_ = 0;                // when the times were last checked
 };
 
 }  // namespace agentd

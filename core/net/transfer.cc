@@ -29,7 +29,7 @@ std::string seconds(Milliseconds time) {
   return ms % 1000 == 0 ? std::to_string(ms / 1000) + " s" : std::to_string(ms) + " ms";
 }
 
-// Whether a body comes as it is: every encoding but these is one that was not asked for.
+// True if a body is not encoded: agentd requests no encoding.
 bool is_plain(std::string_view encodings) { return encodings.empty() || lower(encodings) == "identity"; }
 
 }  // namespace
@@ -52,7 +52,7 @@ bool Transfer::fail(Code code, std::string message) {
 std::size_t Transfer::header_callback(char* bytes, std::size_t one, std::size_t count, void* self) {
   auto& transfer = *static_cast<Transfer*>(self);
   bool ok = false;
-  // Nothing may be thrown through libcurl.
+  // Exceptions must not pass through libcurl.
   if (const std::string why = thrown_by([&] { ok = transfer.take_header({bytes, one * count}); }); !why.empty())
     transfer.fail(Code::kUnavailable, why);
   return ok ? one * count : 0;
@@ -75,7 +75,7 @@ bool Transfer::take_header(std::string_view line) {
   if (headers_done_) return true;  // a trailer
   while (!line.empty() && (line.back() == '\n' || line.back() == '\r')) line.remove_suffix(1);
   if (line.substr(0, 5) == "HTTP/") {
-    // An answer may follow an interim one (1xx): only the last counts.
+    // Interim answers (1xx) come before the final one; only the last is used.
     const std::size_t space = std::min(line.find(' '), line.size());
     response_ = {};
     std::from_chars(line.data() + std::min(space + 1, line.size()), line.data() + line.size(), response_.status);
@@ -88,25 +88,25 @@ bool Transfer::take_header(std::string_view line) {
   return true;
 }
 
-// The headers of an answer are whole.
+// The headers of an answer are complete.
 bool Transfer::take_head() {
   headers_done_ = response_.status >= 200;
   if (!headers_done_) return true;
   for (const auto& [name, value] : response_.headers) {
     const bool way = name == "transfer-encoding", coded = !is_plain(value) && (!way || lower(value) != "chunked");
     if (!coded || (!way && name != "content-encoding")) continue;
-    // Of what is no success the status says the most.
+    // The status of a failed request is enough without its body.
     if (!way && response_.status >= 300)
       drops_body_ = true;
     else
-      return fail(Code::kInvalid, url_.place() + " sends its answer as " + one_line(value, 40) +
-                                      ", which was not asked for; check what stands in front of it");
+      return fail(Code::kInvalid, url_.place() + " sends its answer encoded as " + one_line(value, 40) +
+                                      ", which was not requested; check the proxy or gateway in front of it");
   }
   return true;
 }
 
 std::size_t Transfer::take_body(std::string_view bytes) {
-  // Any other number than the one offered ends the transfer, also when nothing was offered.
+  // Any number other than the offered one ends the transfer, even for an empty piece.
   const std::size_t ends = bytes.size() + 1;
   last_byte_ns_ = clock_.monotonic_ns();
   std::unique_lock lock(mutex_);
@@ -123,7 +123,7 @@ std::size_t Transfer::take_body(std::string_view bytes) {
   if (drops_body_) return bytes.size();
   const bool first = unread_.empty();
   unread_.append(bytes);
-  lock.unlock();  // who wakes up does not have to wait for it
+  lock.unlock();  // so that the woken thread need not wait for it
   if (first) changed_.notify_one();
   return bytes.size();
 }
@@ -132,7 +132,7 @@ void Transfer::set_headers() {
   const auto add = [this](const std::string& line) { headers_ = curl_->slist_append(headers_, line.c_str()); };
   // libcurl drops "Name:" and sends "Name;" as an empty value.
   for (const auto& [name, value] : request_.headers) add(value.empty() ? name + ";" : name + ": " + value);
-  // What is compressed comes in larger pieces than it was written, and grows when it is read.
+  // Compressed bytes arrive in larger pieces than they were written, and grow when decompressed.
   add("Accept-Encoding: identity");
   // Without this libcurl waits up to a second for "100 Continue" before it sends a large body.
   add("Expect:");
@@ -150,10 +150,10 @@ void Transfer::set_options(CURLSH* share) {
   set(CURLOPT_SSL_VERIFYHOST, 2L);
   set(CURLOPT_SUPPRESS_CONNECT_HEADERS, 1L);
   set(CURLOPT_CONNECTTIMEOUT_MS, static_cast<long>(request_.connect_timeout.count()));
-  // A stream has its connection for itself: what its reader does not take holds back no other, and waits with the
-  // server and not in a window of HTTP/2.
+  // With HTTP/1.1 a stream has its connection to itself: a slow reader holds back no other stream, and its bytes wait
+  // at the server and not in a window of HTTP/2.
   set(CURLOPT_HTTP_VERSION, static_cast<long>(CURL_HTTP_VERSION_1_1));
-  // Nobody waits for a name that takes its time and that nobody wants any more.
+  // An ended transfer must not wait for a slow name resolution.
   set(CURLOPT_QUICK_EXIT, 1L);
   set(CURLOPT_SHARE, share);
   if (request_.method == "GET" && request_.body.empty()) {
@@ -172,7 +172,7 @@ void Transfer::set_options(CURLSH* share) {
   set(CURLOPT_ERRORBUFFER, &error_text_[0]);
 }
 
-// Whom the connection goes by and who it trusts.
+// Sets the proxy and the certificates of the connection.
 void Transfer::set_way() {
   const auto set = [this](CURLoption option, const std::string& value) {
     if (!value.empty()) curl_->easy_setopt(easy_, option, value.c_str());
@@ -182,7 +182,7 @@ void Transfer::set_way() {
   set(CURLOPT_SSLCERT, settings_.client_cert);
   set(CURLOPT_SSLKEY, settings_.client_key);
   set(CURLOPT_PROXY, settings_.proxy);
-  // An empty proxy beats the environment's: what runs on this machine is nobody else's business.
+  // An empty proxy overrides the environment's: traffic within this machine must not leave it.
   if (url_.loopback()) curl_->easy_setopt(easy_, CURLOPT_PROXY, "");
 }
 
@@ -204,7 +204,7 @@ Result<void> Transfer::attend() {
     if (!held_ || waits_for_room_) return {};
   }
   held_ = false;
-  last_byte_ns_ = clock_.monotonic_ns();  // it was not the server that was silent
+  last_byte_ns_ = clock_.monotonic_ns();  // the reader paused, not the server
   return judge(curl_->easy_pause(easy_, CURLPAUSE_CONT));
 }
 
@@ -216,7 +216,7 @@ bool Transfer::over() {
 Result<void> Transfer::check_time() const {
   if (cancel_.cancelled()) return Error{Code::kCancelled, "the request was cancelled"};
   if (deadline_.passed(clock_))
-    return Error{Code::kUnavailable, "no whole answer from " + url_.place() + " within the time allowed"};
+    return Error{Code::kUnavailable, "no complete answer from " + url_.place() + " within the time allowed"};
   const auto idle_ns = static_cast<std::uint64_t>(request_.idle_timeout.count()) * 1'000'000u;
   if (!held_ && clock_.monotonic_ns() - last_byte_ns_ > idle_ns)
     return Error{headers_done_ ? Code::kCorrupt : Code::kUnavailable,
@@ -251,7 +251,7 @@ Result<HttpResponse> Transfer::deliver(const HttpClient::OnBody& on_body, const 
     const bool held = std::exchange(waits_for_room_, false);
     lock.unlock();
     if (held) knock();
-    // The headers are whole, and so nobody changes the response any more.
+    // The headers are complete, so no thread changes the response any more.
     wanted = wanted && !cancel_.cancelled() && (!on_body || on_body(response_, bytes));
     lock.lock();
     if (wanted || reader_left_) continue;
@@ -273,16 +273,16 @@ Error Transfer::reader_ended() const {
 Error Transfer::failure(CURLcode code) const {
   const std::string said = one_line(error_text_[0] != '\0' ? error_text_ : curl_->easy_strerror(code), 300);
   const std::string place = url_.place();
-  switch (static_cast<int>(code)) {  // libcurl adds codes: the rest is below
+  switch (static_cast<int>(code)) {  // libcurl adds codes: others are handled below
     case CURLE_URL_MALFORMAT:
     case CURLE_UNSUPPORTED_PROTOCOL:
-      return {Code::kInvalid, "'" + one_line(place, 100) + "' is no usable address: " + said};
+      return {Code::kInvalid, "'" + one_line(place, 100) + "' is not a usable address: " + said};
     case CURLE_COULDNT_RESOLVE_HOST:
       return {Code::kUnavailable, "the name " + url_.host + " cannot be resolved; check the network and the base URL"};
     case CURLE_COULDNT_RESOLVE_PROXY:
       return {Code::kUnavailable, "the proxy cannot be resolved: " + said};
     case CURLE_SSL_CACERT_BADFILE:
-      return {Code::kDenied, "the file that certificates are checked against cannot be used: " + said};
+      return {Code::kDenied, "the CA file cannot be used: " + said};
     case CURLE_SSL_CERTPROBLEM:
       return {Code::kDenied, "the client certificate or its key cannot be used: " + said};
     case CURLE_PEER_FAILED_VERIFICATION:

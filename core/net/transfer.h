@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// transfer.h - one request, from its options to its outcome, between the thread that made it and the one
-// that moves its bytes.
+// transfer.h - one request, from its options to its outcome, between the caller's thread and the I/O thread.
 //
-// What arrives waits in a bounded queue for the caller. When that is full libcurl reads no more from the
-// connection, and so the server is held back: a slow reader costs kUnreadMax and not the whole answer.
+// Arriving bytes wait in a bounded queue for the caller. When it is full libcurl stops reading from the connection,
+// which holds back the server: a slow reader costs kUnreadMax and not the complete answer.
 //
 // Threading: deliver() is the caller's, the rest is the I/O thread's.
 
@@ -24,7 +23,7 @@ class Transfer {
  public:
   static constexpr std::size_t kHeaderBytesMax = 256 * 1024;
   static constexpr std::size_t kHeaderLinesMax = 500;
-  // Bytes of the body that wait for the reader; what he is reading may be as much again.
+  // Bytes of the body that wait for the reader; the part being read may be as large again.
   static constexpr std::size_t kUnreadMax = 64 * 1024;
 
   // `clock`, `settings` and `request` must outlive deliver().
@@ -40,20 +39,20 @@ class Transfer {
   Transfer(const Transfer&) = delete;
   Transfer& operator=(const Transfer&) = delete;
 
-  // Blocks until it is over, as HttpClient::send(). `knock` asks the I/O thread to call attend().
+  // Blocks until the transfer is over, as HttpClient::send(). `knock` makes the I/O thread call attend().
   Result<HttpResponse> deliver(const HttpClient::OnBody& on_body, const std::function<void()>& knock);
 
-  // The handle, ready to be added to a multi handle; null when there is no memory. `curl` outlives it.
+  // The handle, ready for a multi handle; null when memory is short. `curl` outlives it.
   CURL* open(const CurlLibrary& curl, CURLSH* share);
   CURL* easy() const { return easy_; }
   bool over();
-  // Reads on when the reader has made room. kCancelled when he wants no more.
+  // Resumes reading when the reader has made room. kCancelled when the reader has ended the transfer.
   Result<void> attend();
-  // The error of a transfer that was cancelled, or whose time is over.
+  // The error of a cancelled or timed-out transfer.
   Result<void> check_time() const;
-  // The outcome that libcurl's result means.
+  // Translates libcurl's result into the outcome.
   Result<void> judge(CURLcode code) const;
-  // Forgets request and handle, which must be in no multi handle, and wakes the caller.
+  // Releases request and handle, which must be in no multi handle, and wakes the caller.
   void finish(Result<void> outcome);
 
  private:
@@ -77,7 +76,7 @@ class Transfer {
   const CancelToken cancel_;
   const Deadline deadline_;
 
-  // The I/O thread's own.
+  // Used by the I/O thread only.
   const CurlLibrary* curl_ = nullptr;
   CURL* easy_ = nullptr;
   curl_slist* headers_ = nullptr;
@@ -87,11 +86,11 @@ class Transfer {
   std::uint64_t last_byte_ns_ = 0;
   bool headers_done_ = false;
   bool drops_body_ = false;
-  bool held_ = false;    // libcurl reads nothing, for the reader's sake
-  bool failed_ = false;  // by us, inside a callback; `failure_` says why
+  bool held_ = false;    // libcurl's reading is paused for the reader
+  bool failed_ = false;  // by this class, inside a callback; `failure_` says why
   Error failure_;
 
-  HttpResponse response_;  // of the I/O thread until headers_done_, then immutable
+  HttpResponse response_;  // the I/O thread's until headers_done_, then immutable
 
   std::mutex mutex_;
   std::condition_variable changed_;
