@@ -22,7 +22,7 @@ std::string drop_impossible_usage(std::string_view provider, ModelResponse& resp
   const std::uint64_t most = largest_figure(*response.usage);
   response.usage.reset();
   return std::string(provider) + " reports " + with_commas(most) +
-         " tokens, which no answer can have: its figures for this answer are left out, and the "
+         " tokens, which is impossible: its figures for this answer are ignored, and the "
          "context is estimated";
 }
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// reported_usage.h - what a provider says that an answer cost, before anything believes it.
+// reported_usage.h - checks a provider's usage report before it is used.
 //
 // Threading: a pure function.
 
@@ -11,14 +11,13 @@
 
 namespace agentd {
 
-// A hundred times the largest window that there is. Sums of such figures end far below 2^64.
+// A hundred times the largest existing window. Sums of such figures stay far below 2^64.
 inline constexpr std::uint64_t kReportedTokensMax = 1'000'000'000;
 
-// False when a figure is beyond kReportedTokensMax.
+// False when a figure exceeds kReportedTokensMax.
 bool is_possible(const Usage& usage);
-// Takes out of the answer a report with a figure that no answer can have, so that nothing counts
-// it; a report is believed or not as a whole. The sentence about it, for the user; empty = there was
-// none.
+// Removes a report with an impossible figure from the answer, as a whole, so that it is not counted. Returns the
+// sentence about it for the user; empty = nothing was removed.
 std::string drop_impossible_usage(std::string_view provider, ModelResponse& response);
 
 }  // namespace agentd

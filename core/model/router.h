@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// router.h - one provider in front of several: which of them answers is said by the model's name.
+// router.h - one provider in front of several; the model's name selects which one answers.
 //
-// "vendor/name" is asked for at that vendor, a name alone at the conversation's own. So nothing
-// leaves that vendor unless somebody has written another one's name.
+// "vendor/name" goes to that vendor, a name alone to the conversation's own. So nothing is sent to another vendor
+// unless its name was written.
 //
 // Threading: thread-safe when its providers are.
 
@@ -19,9 +19,8 @@
 
 namespace agentd {
 
-// The part of a model's name in front of its first slash when that is one of the providers, and the
-// rest; else an empty provider and the whole name. "openrouter/anthropic/claude-x" is openrouter's
-// model "anthropic/claude-x".
+// The part of a model's name before its first slash when that is one of the providers, and the rest; otherwise an empty
+// provider and the complete name. "openrouter/anthropic/claude-x" is openrouter's model "anthropic/claude-x".
 struct ModelRoute {
   std::string provider, model;
 };
@@ -29,11 +28,10 @@ ModelRoute route_of(std::string_view model, const std::set<std::string>& provide
 
 class ModelRouter final : public ModelProvider {
  public:
-  // Makes a provider at its first use; its error is that of each request there.
+  // Makes a provider on first use; its error is returned by each request to it.
   using Make = std::function<Result<std::unique_ptr<ModelProvider>>(const std::string& provider)>;
 
-  // `providers` are the names that may stand in front of a model's; `own` is the conversation's,
-  // one of them.
+  // `providers` are the names allowed before a model's; `own`, one of them, is the conversation's.
   ModelRouter(std::set<std::string> providers, std::string own, Make make);
 
   std::string_view name() const override { return own_; }
