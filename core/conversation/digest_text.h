@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// digest_text.h - a digest as records and receipts write it: 64 hexadecimal digits in lower case.
+// digest_text.h - a digest as records and receipts write it: 64 lower-case hexadecimal digits.
 //
 // Threading: pure functions.
 
@@ -11,7 +11,7 @@
 
 namespace agentd {
 
-// Nothing for any other text. hex() writes it.
+// Parses what hex() wrote; nothing for any other text.
 std::optional<Digest> read_digest(std::string_view text);
 
 }  // namespace agentd

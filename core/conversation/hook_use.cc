@@ -13,7 +13,7 @@ namespace {
 struct Figure {
   const char* key;
   std::uint64_t HookUse::*value;
-  const char *one, *many;  // in words; null = not said, or said elsewhere
+  const char *one, *many;  // as text; null = not shown, or shown elsewhere
   bool always;             // written also when it is 0
 };
 

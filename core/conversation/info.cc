@@ -14,7 +14,7 @@ Result<void> fold_message(ConversationInfo& info, const StoredRecord& record) {
   if (info.view_first_seq == 0) info.view_first_seq = record.seq;
   if (record.record.type != RecordType::kUserMessage || !info.title.empty()) return {};
   AGENTD_TRY(const MessageRecord message, read_message(record.record));
-  if (message.source == "recipe") return {};  // nobody's words
+  if (message.source == "recipe") return {};  // not a user's words
   info.title = one_line(message.message.text(), kTitleBytes);
   return {};
 }
@@ -70,7 +70,7 @@ Result<void> fold(ConversationInfo& info, const StoredRecord& record) {
     return fold_boundary(info, record);
   } else if (type == RecordType::kRevert) {
     AGENTD_TRY(const RevertRecord revert, read_revert(record.record));
-    // What the boundary hid may start anywhere before it, when the record does not say where.
+    // When the record does not say, the hidden messages may start anywhere before the boundary.
     info.boundary_seq = revert.boundary_seq;
     info.view_first_seq = std::max<std::uint64_t>(revert.first_seq, 1);
     if (info.compactions > 0) --info.compactions;
@@ -83,7 +83,7 @@ Result<void> fold(ConversationInfo& info, const StoredRecord& record) {
   return {};
 }
 
-// Store::fork leaves the parent's records and one more, which gives the title.
+// Store::fork copies the parent's records and adds one, which sets the title.
 bool is_fresh_fork(const ConversationInfo& info) {
   return !info.parent.empty() && info.agent_type.empty() && info.revision == info.parent_seq + 1;
 }
@@ -108,7 +108,7 @@ std::string write_info(const ConversationInfo& info) {
 Result<ConversationInfo> read_info(std::string_view json) {
   auto document = JsonDocument::parse(json);
   if (!document || !document->root().is_object())
-    return Error{Code::kCorrupt, "the index of a conversation is no JSON object"};
+    return Error{Code::kCorrupt, "the index of a conversation is not a JSON object"};
   const JsonView root = document->root();
   const auto text = [&](std::string_view key) { return std::string(root[key].string_or({})); };
   ConversationInfo info;

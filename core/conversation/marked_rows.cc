@@ -30,13 +30,13 @@ std::string_view cause_text(Interruption why) {
   return "";
 }
 
-// What the model is told behind a row; empty = nothing.
+// The note after a row; empty = none.
 std::string mark_of(const agentd_message& row, const Origins* origins) {
   auto why = origins == nullptr ? std::nullopt : origins->interruption_behind(row.seq);
   if (!why && !is_partial(row)) return {};
   std::string text = "[interrupted" + std::string(cause_text(why.value_or(Interruption::kEnded)));
   if (is_partial(row)) return text + ": the answer above is not whole]";
-  // What failed was behind the answer.
+  // The failure came after the answer.
   if (row.role == AGENTD_ROLE_ASSISTANT && !holds(row, AGENTD_BLOCK_TOOL_USE)) return {};
   const bool asks = row.role == AGENTD_ROLE_USER && (row.flags & AGENTD_MESSAGE_CONTEXT) == 0 &&
                     !holds(row, AGENTD_BLOCK_TOOL_RESULT);
@@ -53,7 +53,7 @@ MarkedRows::MarkedRows(std::span<const agentd_message> rows, const Origins* orig
     Message mark = Message::of_text(Role::kUser, text);
     mark.flags = AGENTD_MESSAGE_CONTEXT;
     marks_.append(mark, 0, rows[i].time_ms);
-    // Nothing may stand between calls and their results.
+    // A call's results must directly follow it.
     std::size_t place = i;
     while (place + 1 < rows.size() && holds(rows[place + 1], AGENTD_BLOCK_TOOL_RESULT)) ++place;
     places.push_back(place);

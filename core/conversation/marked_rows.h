@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// marked_rows.h - the rows of a request with a word for the model behind each place where a run broke off.
+// marked_rows.h - the rows of a request with a note for the model after each interrupted run.
 //
-// Without it a message that was never answered and the next one read as one, and half an answer reads as
-// a whole one. The word is the request's alone: neither the log nor a hook's messages have it. It stays
-// where it is from request to request, so that what a provider has cached serves on.
+// Without it an unanswered message and the next one read as one, and a partial answer reads as a complete one. Only
+// requests have the note, not the log nor a hook's messages. Its place is the same in every request, so that a
+// provider's cache stays valid.
 //
 // Threading: values.
 
@@ -18,10 +18,9 @@ namespace agentd {
 
 class MarkedRows {
  public:
-  // Borrows the rows. `origins` may be null: then only answers that say of themselves that they broke
-  // off are marked.
+  // Borrows the rows. `origins` may be null: then only answers that are marked as partial get a note.
   MarkedRows(std::span<const agentd_message> rows, const Origins* origins);
-  // As they came where there is nothing to mark.
+  // The borrowed rows when nothing needs a note.
   std::span<const agentd_message> rows() const {
     return marks_.empty() ? rows_ : std::span<const agentd_message>(marked_);
   }

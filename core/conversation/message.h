@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// message.h - what people, models and tools say to each other, as values.
+// message.h - messages of users, models and tools, as values.
 //
-// A Message is what is about to be recorded; what has been recorded is read through the rows of a view
-// (rows.h), which have the shape of the plugin ABI. The numbers are those of hook_events.h.
+// A Message is about to be recorded; recorded ones are read through the rows of a view (rows.h), which have the shape
+// of the plugin ABI. The numbers are those of hook_events.h.
 //
 // Threading: values.
 
@@ -42,7 +42,7 @@ enum class StopReason : std::uint32_t {
   kInterrupted = AGENTD_STOP_INTERRUPTED,
 };
 std::string_view name_of(StopReason reason);
-// kEndTurn for a name that is not known.
+// kEndTurn for an unknown name.
 StopReason stop_reason_of(std::string_view name);
 
 struct Block {
@@ -53,7 +53,7 @@ struct Block {
   std::string call_id;       // TOOL_USE, TOOL_RESULT
   std::string json;          // TOOL_USE: the text of a ToolInput, or its stand-in
   std::string opaque;        // signature of thinking, base64 of an image or a document; raw
-  std::vector<Block> parts;  // TOOL_RESULT: images and the like
+  std::vector<Block> parts;  // TOOL_RESULT: images, documents
 
   static Block of_text(std::string text);
   static Block tool_use(std::string call_id, std::string name, std::string json);
@@ -73,20 +73,20 @@ struct Message {
 };
 
 struct Usage {
-  std::uint64_t input = 0;  // tokens that were sent and not read from a cache
+  std::uint64_t input = 0;  // tokens sent and not read from a cache
   std::uint64_t output = 0;
   std::uint64_t cache_read = 0;
   std::uint64_t cache_write = 0;
   std::uint64_t reasoning = 0;
   std::uint64_t cost_nano_usd = 0;     // of the requests whose price is known
-  std::uint64_t cache_write_long = 0;  // of cache_write: what is kept for an hour or more
+  std::uint64_t cache_write_long = 0;  // the part of cache_write that is kept for an hour or more
   std::uint64_t unpriced = 0;          // requests whose price is not known
 
-  // All sums end at 2^64 - 1: what a provider reports may be anything.
+  // All sums saturate at 2^64 - 1, because a provider may report anything.
   Usage& operator+=(const Usage& other);
-  // Everything that filled the window of one request.
+  // All tokens that filled the window in one request.
   std::uint64_t prompt_tokens() const;
-  // The same with the answer.
+  // prompt_tokens() plus the answer.
   std::uint64_t total() const;
   bool operator==(const Usage&) const = default;
 };

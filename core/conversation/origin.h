@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// origin.h - what rows, which have the shape of the plugin ABI, have no place for: kept beside them, by
-// sequence.
+// origin.h - facts about messages that the ABI-shaped rows cannot hold, kept by sequence.
 //
-// Which model a message came from: some of what a model answers only that model can read again, as the
-// signatures of its thinking. And behind which message a run broke off, so that a request can say so.
+// It names the model of each answer, because only that model can read some of it, such as the signatures of its
+// thinking. It also says after which message a run was interrupted, so that a request can say so.
 //
 // Threading: values.
 
@@ -19,14 +18,14 @@ namespace agentd {
 struct Origin {
   std::string provider;  // "anthropic"
   std::string api;       // the provider's wire format: "messages"
-  std::string model;     // as the request named it
+  std::string model;     // as named in the request
   bool known() const { return !model.empty(); }
   bool operator==(const Origin&) const = default;
 };
 
-// Why a run ended before its answer was whole.
+// Why a run ended before its answer was complete.
 enum class Interruption : std::uint8_t {
-  kEnded,  // the user wanted it so, or the process ended
+  kEnded,  // the user ended it, or the process did
   kError,
   kHook,
 };
@@ -37,17 +36,17 @@ class Origins {
   void note(std::uint64_t seq, Origin origin) {
     if (origin.known()) of_.insert_or_assign(seq, std::move(origin));
   }
-  // What is noted already stays.
+  // Existing entries stay.
   void add(const Origins& others) {
     of_.insert(others.of_.begin(), others.of_.end());
     interruptions_.insert(others.interruptions_.begin(), others.interruptions_.end());
   }
-  // Null when nothing is known of the message: it is older, or nobody's answer.
+  // Null when nothing is known: the message is old, or not a model's.
   const Origin* of(std::uint64_t seq) const {
     const auto found = of_.find(seq);
     return found == of_.end() ? nullptr : &found->second;
   }
-  // The message is the last of a run that was interrupted.
+  // The message is the last of an interrupted run.
   void note_interruption(std::uint64_t seq, Interruption why) { interruptions_.insert_or_assign(seq, why); }
   std::optional<Interruption> interruption_behind(std::uint64_t seq) const {
     const auto found = interruptions_.find(seq);

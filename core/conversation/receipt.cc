@@ -50,10 +50,10 @@ std::string write_receipt(const HookReceipt& receipt) {
 
 Result<HookReceipt> read_receipt(std::string_view json) {
   const auto parsed = JsonDocument::parse(json);
-  if (!parsed || !parsed->root().is_object()) return Error{Code::kCorrupt, "a receipt of a hook is no JSON object"};
+  if (!parsed || !parsed->root().is_object()) return Error{Code::kCorrupt, "a hook's receipt is not a JSON object"};
   const JsonView root = parsed->root();
   const auto digest = read_digest(root["payload_digest"].string_or({}));
-  if (!digest) return Error{Code::kCorrupt, "a receipt of a hook has no digest of its payload"};
+  if (!digest) return Error{Code::kCorrupt, "a hook's receipt lacks the digest of its payload"};
   const auto text = [&](std::string_view key) { return std::string(root[key].string_or({})); };
   HookReceipt out;
   out.event_id = text("event_id");

@@ -63,7 +63,7 @@ Result<JsonDocument> open(const Record& from, RecordType type) {
                  "a " + std::string(name_of(from.type)) + " record is read as " + std::string(name_of(type))};
   auto parsed = JsonDocument::parse(from.payload);
   if (!parsed || !parsed->root().is_object())
-    return Error{Code::kCorrupt, "the payload of a " + std::string(name_of(type)) + " record is no JSON object"};
+    return Error{Code::kCorrupt, "the payload of a " + std::string(name_of(type)) + " record is not a JSON object"};
   return parsed;
 }
 
@@ -71,7 +71,7 @@ std::string text(JsonView view, std::string_view key) { return std::string(view[
 
 void write_blocks(JsonWriter& out, const std::vector<Block>& blocks);
 
-// The text of a block is stored as it is; what is empty is left out.
+// A block's text is stored unchanged; empty members are left out.
 void write_block(JsonWriter& out, const Block& block) {
   out.begin_object().member("kind", name_of_kind(block.kind));
   out.optional("text", block.text).optional("name", block.name).optional("call_id", block.call_id);
@@ -155,7 +155,7 @@ std::string_view name_of(RecordType type) {
 
 Result<void> refuse_unknown(const StoredRecord& record) {
   if (!name_of(record.record.type).empty() || (record.record.flags & Record::kCritical) == 0) return {};
-  return Error{Code::kCorrupt, "record " + std::to_string(record.seq) + " is of a kind (" +
+  return Error{Code::kCorrupt, "record " + std::to_string(record.seq) + " has a kind (" +
                                    std::to_string(static_cast<unsigned>(record.record.type)) +
                                    ") that was written by a newer agentd: update agentd to read it"};
 }
@@ -231,7 +231,7 @@ Result<MessageRecord> message_of_tool_result(const Record& from) {
 Result<MessageRecord> read_message(const Record& from) {
   if (from.type == RecordType::kToolResult) return message_of_tool_result(from);
   if (!carries_message(from.type))
-    return Error{Code::kCorrupt, "a " + std::string(name_of(from.type)) + " record is no message"};
+    return Error{Code::kCorrupt, "a " + std::string(name_of(from.type)) + " record is not a message"};
   AGENTD_TRY(const JsonDocument document, open(from, from.type));
   const JsonView root = document.root();
   MessageRecord out;
@@ -354,7 +354,7 @@ Result<BoundaryRecord> read_boundary(const Record& from) {
     const JsonView range = root["kept"].at(i);
     out.kept.push_back({range.at(0).uint_or(0), range.at(1).uint_or(0)});
     if (out.kept.back().first == 0 || out.kept.back().last < out.kept.back().first)
-      return Error{Code::kCorrupt, "a boundary record keeps a range that is none"};
+      return Error{Code::kCorrupt, "a boundary record keeps an invalid range"};
   }
   for (std::size_t i = 0; i < root["prunes"].size(); ++i) {
     const JsonView prune = root["prunes"].at(i);

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// record.h - the records of a conversation's log: kinds, payloads, and how they read and write.
+// record.h - the records of a conversation's log: kinds, payloads, and their JSON.
 //
-// A record is a header and a payload of compact JSON. Kinds and their numbers are for ever; a reader
-// skips a kind that it does not know unless the record is CRITICAL, which means "written by a newer
-// agentd". docs/internals/log.md has the invariants.
+// A record is a header and a payload of compact JSON. Kinds and their numbers never change. A reader skips an unknown
+// kind unless the record is CRITICAL, which means "written by a newer agentd". docs/internals/log.md has the
+// invariants.
 //
 // Threading: values and pure functions.
 
@@ -45,13 +45,13 @@ enum class RecordType : std::uint16_t {
   kErase = 19,
   kRunEnd = 20,
 };
-// "user_message"; empty for a number that is not known.
+// "user_message"; empty for an unknown number.
 std::string_view name_of(RecordType type);
 
-// What is handed to Store::append.
+// A record for Store::append.
 struct Record {
   static constexpr std::uint8_t kCritical = 1;  // a reader that does not know the type must stop
-  static constexpr std::uint8_t kBlob = 2;      // the payload lies in a blob; set by stores alone
+  static constexpr std::uint8_t kBlob = 2;      // the payload is in a blob; set by stores alone
   RecordType type = RecordType::kMeta;
   std::uint8_t version = 1;
   std::uint8_t flags = 0;
@@ -60,17 +60,17 @@ struct Record {
   std::string payload;     // one JSON object
 };
 
-// What Store::read gives back.
+// A record from Store::read.
 struct StoredRecord {
   std::uint64_t seq = 0;
   std::int64_t time_ms = 0;
   Digest digest{};  // SHA-256 of the payload
   Record record;
 };
-// kCorrupt for a critical record of a kind that is not known here.
+// kCorrupt for a critical record of an unknown kind.
 Result<void> refuse_unknown(const StoredRecord& record);
 
-// ---- payloads. write_x makes a record, read_x understands one of that type; kCorrupt otherwise.
+// ---- payloads. write_x makes a record, read_x reads one of that type; kCorrupt otherwise.
 
 struct GenesisRecord {
   std::string conversation_id, project_id, cwd, provider, model;
@@ -82,7 +82,7 @@ struct GenesisRecord {
 Record write_genesis(const GenesisRecord& from);
 Result<GenesisRecord> read_genesis(const Record& from);
 
-// The settings of a run, as digests of what was sent; the texts are blobs.
+// The settings of a run, as digests of what was sent; blobs hold the texts.
 struct SettingsRecord {
   std::string system, tools_json, provider, model;
 };
@@ -94,11 +94,11 @@ struct MessageRecord {
   Message message;
   StopReason stop_reason = StopReason::kEndTurn;  // assistant_message
   std::string source;                             // user_message: user, hook, recipe, client, agent
-  std::string author;                             // context, summary: who wrote it
+  std::string author;                             // context, summary: its author
   Origin origin{};                                // assistant_message; unknown in older records
 };
-// The type follows from the role and the flags. kAssistant: assistant_message; kSummary: summary;
-// kUser with AGENTD_MESSAGE_CONTEXT: context; else user_message.
+// Role and flags decide the type. kAssistant: assistant_message; kSummary: summary; kUser with AGENTD_MESSAGE_CONTEXT:
+// context; otherwise user_message.
 Record write_message(const MessageRecord& from);
 // Also reads a tool_result, as a user message with one TOOL_RESULT block.
 Result<MessageRecord> read_message(const Record& from);
@@ -107,14 +107,13 @@ bool carries_message(RecordType type);
 
 struct UsageRecord {
   Usage usage;
-  std::uint64_t for_seq = 0;  // the assistant_message; 0 = a side call, or what cannot be true
+  std::uint64_t for_seq = 0;  // the assistant_message; 0 = a side call, or an impossible report
   std::string purpose;        // turn, summary, thread, subagent, interrupted
-  // Of a report with for_seq: what the request was expected to have, and what of the report nothing
-  // that was sent explains. 0 and 0 = not known.
+  // For a report with for_seq: the expected tokens of the request, and the reported tokens that nothing sent explains.
+  // 0 and 0 = unknown.
   std::uint64_t estimated = 0, hidden = 0;
 };
-// The figures of a usage as members of the object that is being written, those that are not 0 but for
-// input and output; and read from it.
+// The figures of a usage as members of the open object, without zeros except input and output; and the reverse.
 void write_usage_json(JsonWriter& out, const Usage& usage);
 Usage read_usage_json(JsonView from);
 Record write_usage(const UsageRecord& from);
@@ -149,25 +148,24 @@ struct Prune {
   bool operator==(const Prune&) const = default;
 };
 
-// The view after a boundary: the summary, then the kept ranges in this order (literal messages of a
-// replacement are records of their own, and listed as ranges), then everything after the boundary.
+// The view after a boundary: the summary, the kept ranges in this order (literal messages of a replacement are records
+// of their own, listed as ranges), then everything after the boundary.
 struct BoundaryRecord {
   std::string id;  // ULID; "uuid" on the event stream
   std::string session_id, trigger, reason, phase, strategy, method, result, instructions, model, author;
   std::uint64_t base_seq = 0;     // the revision it was planned on
   std::uint64_t summary_seq = 0;  // 0 = none
   std::vector<SeqRange> kept;
-  std::vector<Prune> prunes;  // all that hold in the new view, those of earlier boundaries too
+  std::vector<Prune> prunes;  // all prunes of the new view, including those of earlier boundaries
   std::uint64_t pre_tokens = 0, post_tokens = 0;
   std::int64_t duration_ms = 0;
-  // Boundaries in a row, this one included, that freed less than a tenth, as post_tokens says; the
-  // next report is the judge, by what the boundary aimed at (0 = not known) and how many there were
-  // before.
+  // Consecutive boundaries, including this one, that freed less than a tenth by post_tokens. The next report decides,
+  // by what the boundary aimed at (0 = unknown) and the number before it.
   std::uint32_t useless = 0, useless_before = 0;
   std::uint64_t aimed = 0;
   std::uint64_t hidden = 0;  // of the last report's tokens, as in UsageRecord
 
-  // What the new view must have for the compaction to have been in vain.
+  // True if a new view of `tokens` means that the compaction was in vain.
   bool is_useless(std::uint64_t tokens) const {
     return pre_tokens - (tokens < pre_tokens ? tokens : pre_tokens) < pre_tokens / 10 && tokens > aimed;
   }
@@ -175,23 +173,23 @@ struct BoundaryRecord {
 Record write_boundary(const BoundaryRecord& from);
 Result<BoundaryRecord> read_boundary(const Record& from);
 
-// An attempt that left no boundary. method: what refused it, one of these; empty otherwise.
+// An attempt without a boundary. method: one of these, if it refused the attempt; otherwise empty.
 struct CompactionAttemptRecord {
-  static constexpr std::string_view kFloor = "floor";  // what cannot be removed fills too much
+  static constexpr std::string_view kFloor = "floor";  // what cannot be compacted fills too much
   static constexpr std::string_view kStuck = "stuck";  // no summary, and nothing can be left out
-  // Trouble that passes; a later turn tries again.
+  // A temporary failure; a later turn tries again.
   static constexpr std::string_view kPutOff = "put_off";
   std::string trigger, reason, phase, outcome, method, error;
-  std::uint64_t tokens = 0;  // that the view had
+  std::uint64_t tokens = 0;  // of the view
 };
 Record write_compaction_attempt(const CompactionAttemptRecord& from);
 Result<CompactionAttemptRecord> read_compaction_attempt(const Record& from);
 
-// Cancels the boundary at to_seq: the view becomes what it hid, then everything since.
+// Reverts the boundary at to_seq: the view becomes what it hid, then everything since.
 struct RevertRecord {
   std::uint64_t to_seq = 0;
-  // What it restores, so that the index need not look for it: the boundary that now counts (0 = none),
-  // and the lowest sequence that the view needs. first_seq 0: an older record, which does not say.
+  // What it restores, so that the index need not search for it: the boundary now in effect (0 = none), and the lowest
+  // sequence that the view needs. first_seq 0: an older record without it.
   std::uint64_t boundary_seq = 0, first_seq = 0;
 };
 Record write_revert(const RevertRecord& from);
@@ -209,7 +207,7 @@ struct PermissionRecord {
 Record write_permission(const PermissionRecord& from);
 Result<PermissionRecord> read_permission(const Record& from);
 
-// A conversation that this one's agent started; `relation` says what for.
+// A conversation that this one's agent started; `relation` is its purpose.
 struct ChildRecord {
   std::string conversation_id, relation;  // relation: subagent
   std::string agent_type, call_id;
@@ -227,15 +225,16 @@ struct RunEndRecord {
   // outcome: stop, compacted, max_turns, refused, cut, empty, blocked, stopped, limit, cancelled, error
   std::string run_id, outcome, error;
   std::uint32_t turns = 0;
-  std::vector<HookUse> hooks{};  // that were asked, in the order of their first calls; with those of its subagents
+  std::vector<HookUse>
+      hooks{};  // the called hooks, in the order of their first calls; including those of its subagents
 };
 Record write_run_end(const RunEndRecord& from);
 Result<RunEndRecord> read_run_end(const Record& from);
 
-// Title and the like; keys that are absent stay as they were.
+// The title and similar; missing keys stay unchanged.
 struct MetaRecord {
   std::optional<std::string> title;
-  // Hooks heard of it; a boundary and a revert make it false.
+  // Hooks were notified; a boundary and a revert reset it.
   std::optional<bool> above_threshold{};
 };
 Record write_meta(const MetaRecord& from);

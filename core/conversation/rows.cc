@@ -72,8 +72,8 @@ Rows::Rows(Count count) : arena_(std::make_shared<Arena>()), token_count_(std::m
 
 agentd_message& Rows::grow() {
   if (count_ == capacity_ || *used_ != count_) {
-    // The old rows stay where they are: a hook or a request may be reading them. A place that a copy of
-    // this list has written is the copy's.
+    // The old rows stay in place: a hook or a request may be reading them. A place that a copy of this list has written
+    // belongs to the copy.
     const std::uint32_t wider = count_ < capacity_ ? capacity_ : std::max(capacity_ * 2, kRowsFirst);
     auto* const rows =
         static_cast<agentd_message*>(arena_->allocate(sizeof(agentd_message) * wider, alignof(agentd_message)));
@@ -89,7 +89,7 @@ agentd_message& Rows::grow() {
 
 namespace {
 
-// What hooks see of a text: all of it, or a prefix and where to read on.
+// The hooks' view of a text: all of it, or a prefix and where to continue.
 void set_text(agentd_block& block, agentd_str whole, std::string_view blob, Arena& arena) {
   block.text = whole;
   block.full_len = whole.len;

@@ -20,8 +20,7 @@ bool lies_in(const std::string& path, const std::string& folder) {
   return path == folder || folder == "/" || path.starts_with(folder + "/");
 }
 
-// The path below the root that a folder on its way is, under whatever name; as it is when there is
-// none.
+// The path below the root that one of its folders is, under whatever name; unchanged without one.
 std::string below_a_root(std::string path, std::span<const std::string> roots) {
   struct Root {
     std::string path;
@@ -53,7 +52,7 @@ std::string resolved(std::string_view path, const InputPaths& paths) {
   const std::string inside = folder == "/" ? folder : folder + "/";
   if (!full.starts_with(inside)) return full;
   std::string below = full.substr(inside.size());
-  // A name that would be the home the next time.
+  // A name that would mean the home when it is read again.
   return below.starts_with('~') ? "./" + below : below;
 }
 
@@ -79,7 +78,7 @@ std::string ToolInput::stand_in(std::string_view refused) {
 
 std::string readable_input(std::string json) {
   if (json.empty()) return json;
-  // Half a pair of surrogates is the one thing that parses here and not there.
+  // A lone surrogate is the only input that parses here and not there.
   const bool escapes = json.find("\\ud") != std::string::npos || json.find("\\uD") != std::string::npos;
   if (escapes) {
     if (ToolInput::make(json)) return json;

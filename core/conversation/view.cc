@@ -11,7 +11,7 @@
 namespace agentd {
 
 void ViewState::append(std::uint64_t seq) {
-  // Records that carry no message stand between messages; a range may span them, the rows skip them.
+  // Records without a message are between messages; a range may span them, the rows skip them.
   if (extends_)
     ranges_.back().last = seq;
   else
@@ -20,8 +20,8 @@ void ViewState::append(std::uint64_t seq) {
 }
 
 void ViewState::apply_boundary(std::uint64_t seq, const BoundaryRecord& boundary) {
-  // Literal messages of a replacement stand between its base and the boundary: they belong to the new
-  // view alone, not to what an undo brings back.
+  // Literal messages of a replacement are between its base and the boundary: they belong to the new view only, not to
+  // what an undo restores.
   std::erase_if(ranges_, [&](const SeqRange& range) { return range.first > boundary.base_seq; });
   if (!ranges_.empty()) ranges_.back().last = std::min(ranges_.back().last, boundary.base_seq);
   hidden_.push_back({seq, std::move(ranges_), std::move(prunes_)});
@@ -46,7 +46,7 @@ Result<void> ViewState::apply_revert(std::uint64_t seq, const RevertRecord& reve
   prunes_ = std::move(hidden_.back().prunes);
   ranges_.insert(ranges_.end(), since.begin(), since.end());
   hidden_.pop_back();
-  // What comes next must not be joined to what was hidden: literals of the boundary lie between them.
+  // The next message must not be joined to what was hidden: literals of the boundary are between them.
   extends_ = false;
   return {};
 }
@@ -72,7 +72,7 @@ RevertRecord ViewState::revert_of_last() const {
   RevertRecord out;
   out.to_seq = hidden_.back().boundary_seq;
   if (hidden_.size() > 1) out.boundary_seq = hidden_[hidden_.size() - 2].boundary_seq;
-  // A boundary that counts is read again whenever the view is loaded: it says where the ranges begin.
+  // A boundary in effect is read again whenever the view is loaded: it says where the ranges begin.
   out.first_seq = out.boundary_seq != 0 ? out.boundary_seq : 1;
   for (const SeqRange& range : hidden_.back().ranges) out.first_seq = std::min(out.first_seq, range.first);
   return out;
@@ -88,8 +88,8 @@ void Conversation::restore_totals(const Usage& usage, std::uint32_t runs, std::u
 }
 
 Result<void> Conversation::apply(const std::vector<StoredRecord>& records) {
-  // A boundary names literal messages and its summary, which stand before it in the same batch: they
-  // are kept aside, since as plain messages they are not part of the view that it replaces.
+  // A boundary names literal messages and its summary, which precede it in the same batch: they are kept apart, because
+  // as plain messages they are not part of the view that it replaces.
   const bool bounded = std::any_of(records.begin(), records.end(), [](const StoredRecord& record) {
     return record.record.type == RecordType::kBoundary;
   });
@@ -103,7 +103,7 @@ Result<void> Conversation::apply(const std::vector<StoredRecord>& records) {
 
 namespace {
 
-// Nothing when the run ended as runs do.
+// Nothing for a normal end.
 std::optional<Interruption> interruption_of(std::string_view outcome) {
   if (outcome == "cancelled") return Interruption::kEnded;
   if (outcome == "error") return Interruption::kError;
@@ -113,7 +113,7 @@ std::optional<Interruption> interruption_of(std::string_view outcome) {
 
 }  // namespace
 
-// A run that a later one follows without an end was ended with its process.
+// A run without an end record before a later run ended with its process.
 Result<void> Conversation::follow_run(const StoredRecord& record) {
   const std::uint32_t run = record.record.run;
   const RecordType type = record.record.type;
@@ -147,7 +147,7 @@ Result<void> Conversation::apply_totals(const StoredRecord& record) {
   } else if (record.record.type == RecordType::kRunBegin) {
     runs_ = std::max(runs_, record.record.run);
     AGENTD_TRY(const RunBeginRecord begin, read_run_begin(record.record));
-    // Another one adds other tokens, or none.
+    // Another model adds other tokens, or none.
     std::string model = begin.provider + "/" + begin.model;
     if (!model_.empty() && model != model_) hidden_ = 0;
     model_ = std::move(model);
@@ -166,7 +166,7 @@ Result<void> Conversation::apply_totals(const StoredRecord& record) {
       history_.tokens_at_last = attempt.tokens;
     }
   } else if (record.record.type == RecordType::kBoundary || record.record.type == RecordType::kRevert) {
-    // The provider's report was about the view that is gone.
+    // The provider's report was about the replaced view.
     reported_seq_ = 0;
     history_ = {};
     above_threshold_ = false;
@@ -181,8 +181,8 @@ Result<void> Conversation::apply_totals(const StoredRecord& record) {
   return {};
 }
 
-// The first report after a boundary says what the new view has in truth: what the request had
-// beyond what was expected of it, the view had beyond post_tokens.
+// The first report after a boundary shows the real size of the new view: the excess of the request over its estimate is
+// also the view's over post_tokens.
 void Conversation::take_report(const UsageRecord& report) {
   last_report_ = report.usage;
   reported_seq_ = report.for_seq;
@@ -203,7 +203,7 @@ Result<void> Conversation::apply_one(const StoredRecord& record) {
   AGENTD_TRY_VOID(apply_totals(record));
   const RecordType type = record.record.type;
   if (type == RecordType::kRevert)
-    return Error{Code::kConflict, "conversation " + id_ + " was reverted and must be loaded again"};
+    return Error{Code::kConflict, "conversation " + id_ + " was reverted and must be reloaded"};
   if (type == RecordType::kBoundary) return rebuild();
   if (carries_message(type) && type != RecordType::kSummary) return add_row(rows_, record);
   return {};
@@ -211,7 +211,7 @@ Result<void> Conversation::apply_one(const StoredRecord& record) {
 
 namespace {
 
-// Those of one message; `prunes` in the order of their sequences.
+// The prunes of one message; `prunes` in order of sequence.
 std::span<const Prune> prunes_of(const std::vector<Prune>& prunes, std::uint64_t seq) {
   const auto first = std::lower_bound(prunes.begin(), prunes.end(), seq,
                                       [](const Prune& prune, std::uint64_t at) { return prune.seq < at; });
@@ -224,7 +224,7 @@ void shorten(Message& message, std::span<const Prune> prunes) {
   for (const Prune& prune : prunes) {
     if (prune.block >= message.blocks.size()) continue;
     Block& block = message.blocks[prune.block];
-    // A row of the view before may be shortened already.
+    // A row of the previous view may be shortened already.
     const bool again = (block.flags & AGENTD_BLOCK_PRUNED) != 0 && block.text.ends_with(kPrunedMark);
     if (again) block.text.resize(block.text.size() - kPrunedMark.size());
     if (!again && block.text.size() <= prune.prefix_bytes) continue;
@@ -235,7 +235,7 @@ void shorten(Message& message, std::span<const Prune> prunes) {
   }
 }
 
-// True when a row that was shortened by `before` can be made to show what `now` says.
+// True if a row that `before` shortened can show what `now` says.
 bool still_pruned(std::span<const Prune> before, std::span<const Prune> now) {
   return std::all_of(before.begin(), before.end(), [&](const Prune& old) {
     return std::any_of(now.begin(), now.end(), [&](const Prune& prune) {
@@ -267,7 +267,7 @@ Result<void> Conversation::load(const std::vector<StoredRecord>& records) {
   }
   for (const SeqRange& range : state_.ranges()) {
     for (auto at = messages.lower_bound(range.first); at != messages.end() && at->first <= range.last; ++at) {
-      // A stored summary that no boundary names is no part of the view.
+      // A stored summary that no boundary names is not part of the view.
       if (at->second->record.type == RecordType::kSummary && range.first != range.last) continue;
       AGENTD_TRY_VOID(add_row(rows_, *at->second));
     }
@@ -277,7 +277,7 @@ Result<void> Conversation::load(const std::vector<StoredRecord>& records) {
 
 Result<void> Conversation::rebuild() {
   Rows fresh(count_);
-  std::uint32_t next = 0;  // kept rows come in the order that they have: one pass finds them all
+  std::uint32_t next = 0;  // kept rows keep their order, so that one pass finds them all
   for (const SeqRange& range : state_.ranges()) {
     const auto found = recent_.find(range.first);
     if (found != recent_.end() && range.first == range.last) {
@@ -294,11 +294,11 @@ Result<void> Conversation::rebuild() {
   return {};
 }
 
-// A row that was shortened no longer has what a weaker prune would show.
+// A shortened row no longer has the text that a weaker prune would show.
 Result<void> Conversation::keep_row(Rows& rows, const agentd_message& row) const {
   const auto prunes = prunes_of(state_.prunes(), row.seq);
   if (!still_pruned(prunes_of(state_.prunes_before(), row.seq), prunes))
-    return Error{Code::kConflict, "conversation " + id_ + " shows whole texts again and must be loaded again"};
+    return Error{Code::kConflict, "conversation " + id_ + " shows complete texts again and must be reloaded"};
   if (prunes.empty()) {
     rows.append_copy(row);
     return {};
@@ -310,8 +310,8 @@ Result<void> Conversation::keep_row(Rows& rows, const agentd_message& row) const
 }
 
 std::vector<std::pair<std::string, std::string>> Conversation::open_calls() const {
-  std::vector<const agentd_block*> calls;                               // in their order; null = it has a result
-  std::unordered_map<std::string_view, std::vector<std::size_t>> open;  // call id -> its places in `calls`
+  std::vector<const agentd_block*> calls;                               // in order; null = has a result
+  std::unordered_map<std::string_view, std::vector<std::size_t>> open;  // call id -> its indices in `calls`
   for (const agentd_message& row : rows_) {
     for (std::uint32_t i = 0; i < row.blocks.count; ++i) {
       const agentd_block& block = blocks_of(row)[i];

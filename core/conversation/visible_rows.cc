@@ -7,7 +7,7 @@
 namespace agentd {
 namespace {
 
-// The media types that at least one vendor takes; a plugin's result may hold others.
+// The media types that at least one vendor accepts; a plugin's result may have others.
 bool is_known_image(std::string_view type) {
   return type == "image/png" || type == "image/jpeg" || type == "image/gif" || type == "image/webp";
 }

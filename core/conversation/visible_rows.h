@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// visible_rows.h - the rows of a request for a model that does not take all kinds of blocks: a word stands
-// where it would find an image or a document that it cannot see, or that no model can (PNG, JPEG, GIF and WebP
-// are seen, and PDF).
+// visible_rows.h - the rows of a request for a model that does not accept all kinds of blocks: a text replaces each
+// image or document that it, or every model, cannot see (supported: PNG, JPEG, GIF, WebP and PDF).
 //
-// A conversation may go on with another model at every run, and a server refuses the whole request for
-// one block that its model does not take.
+// A conversation may continue with another model at every run, and a server refuses the complete request for one block
+// that its model does not accept.
 //
 // Threading: values.
 
@@ -20,7 +19,7 @@ class VisibleRows {
  public:
   // Borrows the rows.
   VisibleRows(std::span<const agentd_message> rows, bool images, bool documents);
-  // As they came where everything can be seen.
+  // The borrowed rows when everything is visible.
   std::span<const agentd_message> rows() const {
     return written_.empty() ? rows_ : std::span<const agentd_message>(visible_);
   }
