@@ -14,23 +14,23 @@
 namespace agentd {
 namespace {
 
-// A quarter more than was counted. How far a model is from the estimator is learned from its reports
-// (calibration.h); the margin is for what a prompt has that those before it had not.
+// A quarter over the count. The model's deviation from the estimator is learned from its reports (calibration.h); the
+// margin is for prompts unlike those before.
 constexpr std::uint64_t kPromptMargin = 4;
-constexpr std::uint64_t kShortAnswer = 1'024;        // tokens; under a limit no answer is cut shorter
-constexpr std::uint64_t kThinkingBudgetMin = 1'024;  // that a provider takes
+constexpr std::uint64_t kShortAnswer = 1'024;        // tokens; a limit cuts no answer shorter
+constexpr std::uint64_t kThinkingBudgetMin = 1'024;  // the least that a provider accepts
 constexpr std::uint64_t kPicoPerNano = 1'000;
 constexpr std::uint64_t kBookEveryNs = 60'000'000'000;
 
-// For what others have reserved of the day.
+// Waits for the reservations of others on the day.
 constexpr Milliseconds kWaits[] = {Milliseconds(500),   Milliseconds(1'000), Milliseconds(2'000),
                                    Milliseconds(4'000), Milliseconds(8'000), Milliseconds(16'000)};
 
-// The most that a page of a document has been seen to cost: 3,000 tokens of text, and its picture
-// (Anthropic's guide to PDF support, 2026).
+// The highest observed cost of a document page: 3,000 tokens of text, and its picture (Anthropic's guide to PDF
+// support, 2026).
 constexpr std::uint64_t kPageTokens = 4'600;
 
-// The pages that a PDF says it has; 0 = its page tree is compressed, and nothing is said.
+// The pages that a PDF declares; 0 = its page tree is compressed.
 std::uint64_t pages_of(std::string_view pdf) {
   std::uint64_t most = 0, single = 0;
   const auto after_blanks = [&](std::size_t at) {
@@ -48,7 +48,7 @@ std::uint64_t pages_of(std::string_view pdf) {
   return std::max(most, single);
 }
 
-// The most tokens that the documents of a request may come to; UINT64_MAX = nobody can say.
+// The highest possible tokens of a request's documents; UINT64_MAX = unknown.
 std::uint64_t most_of_documents(const ModelRequest& request) {
   std::uint64_t tokens = 0;
   for (const agentd_message& row : request.messages)
@@ -68,7 +68,7 @@ ModelError limit_error(std::string message) {
   return error;
 }
 
-// The same request for an answer of at most `output` tokens, thinking included.
+// Limits the request's answer to `output` tokens, thinking included.
 void bound_answer(ModelRequest& request, std::uint64_t output) {
   Thinking& thinking = request.thinking;
   const std::uint64_t whole = request.max_output_tokens + thinking.room;
@@ -87,7 +87,7 @@ void bound_answer(ModelRequest& request, std::uint64_t output) {
 
 struct Account::Bill {
   std::uint64_t prompt = 0;  // tokens, at most
-  std::uint64_t output = 0;  // tokens that are wished for
+  std::uint64_t output = 0;  // requested tokens
   std::uint64_t input_rate = 0, output_rate = 0;
 
   Amount with(std::uint64_t answer) const {
@@ -125,7 +125,7 @@ std::uint64_t Account::prompt_of(const ModelRequest& request) const {
 
 namespace {
 
-// The rest of a run's limit of which `gone` is spent or reserved. kDenied: the rest is less than `least`.
+// The rest of a run's limit of which `gone` is spent or reserved. kDenied: it is less than `least`.
 Result<Amount> left_of(const Limits& limits, Amount gone, Amount least) {
   const auto refusal = [&](const std::string& limit, const std::string& so_far, const std::string& next,
                            std::string_view key) {
@@ -181,7 +181,7 @@ Result<Account::Grant> Account::reserve(const Bill& bill, ModelSink& sink, const
                                                  bill.with(out.output), limits_.before);
     if (!granted) {
       settle(out, {}, nullptr, false);
-      // Others are subagents, or runs that were killed: nothing is won by waiting.
+      // The others are subagents or killed runs, so waiting would not help.
       if (granted.error().code == Code::kBusy) return Error{Code::kDenied, granted.error().message};
       return granted.error();
     }
@@ -203,7 +203,7 @@ Result<Account::Grant> Account::reserve(const Bill& bill, ModelSink& sink, const
 }
 
 Usage Account::priced(Usage usage, const std::optional<Prices>& prices) const {
-  if (usage.cost_nano_usd != 0) return usage;  // the provider has said so itself
+  if (usage.cost_nano_usd != 0) return usage;  // the provider reported it
   if (prices)
     usage.cost_nano_usd = cost_of(*prices, usage);
   else
@@ -230,7 +230,7 @@ void Account::book(const std::map<std::string, std::vector<Spending>>& days) {
   for (const auto& [date, spent] : days)
     if (auto done = parts_.ledger->settle(date, {}, spent); !done)
       parts_.log.write(LogLevel::kError, "account",
-                       "what was spent on " + date + " could not be booked: " + done.error().message);
+                       "the spending of " + date + " could not be booked: " + done.error().message);
 }
 
 void Account::flush() {
@@ -246,7 +246,7 @@ void Account::settle(const Grant& grant, const Origin& from, const Usage* usage,
     if (usage != nullptr) all.push_back({from.provider, from.model, 1, *usage});
     if (auto done = parts_.conversations->settle(limits_.conversation, grant.conversation, all); !done)
       parts_.log.write(LogLevel::kError, "account",
-                       "what a request of the conversation has cost could not be booked: " + done.error().message);
+                       "the cost of a request of the conversation could not be booked: " + done.error().message);
   }
   bool due = false;
   {
@@ -265,8 +265,7 @@ void Account::settle(const Grant& grant, const Origin& from, const Usage* usage,
   if (due) return flush();
   if (grant.date.empty()) return;
   if (auto done = parts_.ledger->settle(date, grant.day, spent); !done)
-    parts_.log.write(LogLevel::kError, "account",
-                     "what a request has cost could not be booked: " + done.error().message);
+    parts_.log.write(LogLevel::kError, "account", "the cost of a request could not be booked: " + done.error().message);
 }
 
 ModelResult Account::complete(const ModelRequest& request, ModelSink& sink, const CancelToken& cancel,
@@ -280,8 +279,8 @@ ModelResult Account::complete(const ModelRequest& request, ModelSink& sink, cons
                             (limits_conversation() && parts_.conversations->limits().nano_usd != 0);
   if (limits_money && !prices)
     return limit_error("no price is known for " + one_line(from.provider + "/" + from.model, 120) +
-                       ", so a budget of money cannot hold: give its prices in models.yaml, or take "
-                       "budget.run_tokens and its like instead");
+                       ", so a money budget cannot be enforced: set its prices in models.yaml, or use "
+                       "budget.run_tokens or another token budget instead");
   ModelRequest bounded = request;
   bounded.retries = &retries_;
   Grant grant;
@@ -289,7 +288,7 @@ ModelResult Account::complete(const ModelRequest& request, ModelSink& sink, cons
     Bill bill;
     const std::uint64_t prompt = prompt_of(request);
     bill.prompt = saturating_add(prompt, prompt / kPromptMargin);
-    // A prompt beyond the window is refused, and costs nothing.
+    // A prompt beyond the window is refused and costs nothing.
     if (const std::uint64_t documents = most_of_documents(request); documents != 0)
       bill.prompt = std::max(bill.prompt,
                              std::min(saturating_add(bill.prompt, documents), parts_.models.find(from.model).window));
@@ -323,7 +322,7 @@ ModelResult Account::complete(const ModelRequest& request, ModelSink& sink, cons
   if (!odd.empty()) answer->note += (answer->note.empty() ? "" : "; ") + odd;
   const Usage said = answer->usage.value_or(Usage{});
   const bool reported = answer->usage && said.prompt_tokens() != 0;
-  // A report of the prompt alone is half of one.
+  // A report of the prompt alone is incomplete.
   const bool whole = reported && (said.output != 0 || answer->message.blocks.empty());
   answer->spent = priced(whole || !metered ? said : completed(said, request, answer->message), prices);
   if (reported) answer->usage = answer->spent;

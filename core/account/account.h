@@ -1,22 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// account.h - the provider as a run sees it: what an answer costs is known, and no request is sent that
-// the run's limits or the day's do not cover.
+// account.h - the provider as a run sees it: each answer's cost is known, and no request is sent that the limits of the
+// run, the conversation or the day do not cover.
 //
-// One account is drawn from by the run, its subagents, its summaries and its hooks' threads. Before a
-// request the most that it can cost is set aside: the prompt as it was counted and a quarter more, at the
-// dearest rate that a prompt can have, and the longest answer. Where less is left the answer is bounded by
-// what is left; where not even a short one is covered, nothing is sent (ModelErrorKind::kLimit). After the
-// answer what it has cost takes the place of what was set aside.
+// A run, its subagents, its summaries and its hooks' threads share one account. Before a request its highest possible
+// cost is reserved: the counted prompt and a quarter more, at the highest rate for a prompt, and the longest answer.
+// With less left the answer is shortened to it; when not even a short answer is covered, nothing is sent
+// (ModelErrorKind::kLimit). After the answer its real cost replaces the reservation.
 //
-// Reservations of other runs on the day end with their answers: a request that they leave no room for waits half a
+// Reservations of other runs on the day end with their answers: a request for which they leave no room waits half a
 // minute before it is refused.
 //
-// An answer that broke off has cost what its provider had reported, and for the rest what was sent and
-// received, as it is counted here. A model without a price is never asked under a limit of money.
+// An interrupted answer costs what its provider had reported, and for the rest agentd's count of what was sent and
+// received. A model without a price is never called under a money limit.
 //
-// With a limit of the day each request is booked in the ledger when it is settled. Without one they are
-// booked once a minute and by flush(), so that no request waits for the disk.
+// With a day limit each request is booked in the ledger when it is settled. Without one requests are booked once a
+// minute and by flush(), so that none waits for the disk.
 //
 // Threading: thread-safe.
 
@@ -42,20 +41,20 @@ struct AccountParts {
   const Clock& clock;
   Log& log;
   Sleeper& sleeper;
-  Ledger* ledger = nullptr;         // of days; null: what is spent is booked nowhere, and no day has a limit
-  Ledger* conversations = nullptr;  // null: no conversation has a limit
+  Ledger* ledger = nullptr;         // of days; null: spending is not booked, and days have no limit
+  Ledger* conversations = nullptr;  // null: conversations have no limit
 };
 
 // The most that one account may spend.
 struct AccountLimits {
-  Limits run{};                // all of it
+  Limits run{};                // of the complete run
   std::string conversation{};  // its id, the key of its row in the ledger of conversations
-  Amount before{};             // the spending of the conversation that its log knows of
+  Amount before{};             // the conversation's spending by its log
 };
 
 class Account final : public ModelProvider {
  public:
-  // `retries`: of all requests together.
+  // `retries`: for all requests together.
   explicit Account(const AccountParts& parts, AccountLimits limits, std::uint32_t retries = RetryBudget::kUsual)
       : parts_(parts), limits_(std::move(limits)), retries_(retries) {}
   ~Account() override;
@@ -63,16 +62,16 @@ class Account final : public ModelProvider {
   std::string_view name() const override { return parts_.provider.name(); }
   std::string_view api() const override { return parts_.provider.api(); }
   Origin origin_of(std::string_view model) const override { return parts_.provider.origin_of(model); }
-  // The answer's usage has its cost, and `spent` is what was booked. An error of an answer that had begun
-  // has a usage as well.
+  // The answer's usage has its cost, and `spent` is the booked amount. An error after the start of an answer has a
+  // usage as well.
   ModelResult complete(const ModelRequest& request, ModelSink& sink, const CancelToken& cancel,
                        Deadline deadline) override;
 
-  // The attempts after the first that the run may still make; providers and turns take from them.
+  // The retries that the run may still make; providers and turns take from them.
   RetryBudget& retries() { return retries_; }
-  // Everything that was asked for so far.
+  // The usage of all requests so far.
   Usage spent() const;
-  // Books what is not booked yet.
+  // Books all pending spending.
   void flush();
 
  private:
@@ -82,8 +81,8 @@ class Account final : public ModelProvider {
   struct Grant {
     std::uint64_t output = 0;  // tokens that the answer may have
     Amount run{}, conversation{}, day{};
-    bool in_conversation = false;  // something is reserved of it
-    std::string date;              // of `day`; empty = nothing was
+    bool in_conversation = false;  // something of it is reserved
+    std::string date;              // of `day`; empty = nothing was reserved
   };
   Result<Grant> reserve(const Bill& bill, ModelSink& sink, const CancelToken& cancel);
   bool limits_conversation() const { return parts_.conversations != nullptr && parts_.conversations->limits().any(); }
@@ -92,10 +91,10 @@ class Account final : public ModelProvider {
   Result<Amount> reserve_in_run(const Bill& bill, std::uint64_t output);
   void settle(const Grant& grant, const Origin& from, const Usage* usage, bool metered);
   Usage priced(Usage usage, const std::optional<Prices>& prices) const;
-  // A report with the missing figures filled in from what was sent and received.
+  // A report whose missing figures are filled in from what was sent and received.
   Usage completed(Usage usage, const ModelRequest& request, const Message& answer) const;
   std::uint64_t prompt_of(const ModelRequest& request) const;
-  // Takes out the spending that is not booked yet, and restarts the minute until the next booking.
+  // Removes and returns the pending spending, and restarts the minute until the next booking.
   std::map<std::string, std::vector<Spending>> take_unbooked();
   void book(const std::map<std::string, std::vector<Spending>>& days);
 
@@ -106,7 +105,7 @@ class Account final : public ModelProvider {
   Usage spent_{};                                          // guarded by mutex_
   Amount reserved_{};                                      // guarded by mutex_
   std::map<std::string, std::vector<Spending>> unbooked_;  // by date; guarded by mutex_
-  std::uint64_t booked_ns_ = 0;                            // when the ledger was written last; guarded by mutex_
+  std::uint64_t booked_ns_ = 0;                            // when the ledger was last written; guarded by mutex_
 };
 
 }  // namespace agentd

@@ -14,10 +14,10 @@
 namespace agentd {
 namespace {
 
-// A plugin has its space under its id, which holds no white space (manifest.cc).
-// A swap fails only when another one has succeeded.
+// A plugin's space is named by its id, which has no white space (manifest.cc). A swap fails only when another one
+// succeeded.
 constexpr int kSwapsMax = 100'000;
-// Models of one row that are named; the others share an entry without a name.
+// Models that a row names; the others share an entry without a name.
 constexpr std::size_t kModelsMax = 200;
 constexpr std::uint32_t kRowsMax = 4'000;
 
@@ -36,7 +36,7 @@ std::string write_row(const LedgerRow& row) {
   return std::string(out.text());
 }
 
-// Every figure is a whole number that is not negative.
+// True if every figure is a whole number of at least 0.
 bool has_good_figures(JsonView object) {
   for (std::size_t i = 0; i < object.size(); ++i)
     if (!object.at(i).is_string() && !object.at(i).is_array() && (object.at(i).uint_or(0) != object.at(i).uint_or(1)))
@@ -61,7 +61,7 @@ std::optional<LedgerRow> read_row(const std::string& key, std::string_view json)
   return out;
 }
 
-// The entry of a model, or the one of all that there is no room for.
+// The entry of a model, or the shared one when the row is full.
 Spending& entry_of(LedgerRow& row, const std::string& provider, const std::string& model) {
   for (Spending& one : row.spent)
     if (one.provider == provider && one.model == model) return one;
@@ -75,12 +75,12 @@ void book(LedgerRow& row, const Spending& spent) {
   entry.usage += spent.usage;
 }
 
-// The rest of a limit; without a limit it has no end.
+// The rest of a limit; unlimited without one.
 std::uint64_t left_of(std::uint64_t limit, std::uint64_t gone) {
   return limit == 0 ? UINT64_MAX : saturating_subtract(limit, gone);
 }
 
-// Brings the row up to what is known to be spent.
+// Raises the row to the known spending.
 void bring_up(LedgerRow& row, Amount known) {
   const Amount gone = row.total();
   const Amount missing{saturating_subtract(known.tokens, gone.tokens),
@@ -91,8 +91,8 @@ void bring_up(LedgerRow& row, Amount known) {
 
 }  // namespace
 
-const LedgerKind kDays{"agentd spending",     "today's",        " since midnight (UTC)",
-                       ", or go on tomorrow", "budget.day_usd", "budget.day_tokens"};
+const LedgerKind kDays{"agentd spending",        "today's",        " since midnight (UTC)",
+                       ", or continue tomorrow", "budget.day_usd", "budget.day_tokens"};
 const LedgerKind kConversations{"agentd spending of conversations", "the conversation's",        "", "",
                                 "budget.conversation_usd",          "budget.conversation_tokens"};
 
@@ -127,8 +127,8 @@ Result<Ledger::Stored> Ledger::read(const std::string& key) const {
 
 Error Ledger::damaged(const std::string& key) const {
   return {Code::kCorrupt, "the account of " + key + " in the store is damaged, and " + std::string(kind_.whose) +
-                              " limit cannot hold: take " + std::string(kind_.usd_key) + " and " +
-                              std::string(kind_.tokens_key) + " out of the configuration to go on without"};
+                              " limit cannot be enforced: remove " + std::string(kind_.usd_key) + " and " +
+                              std::string(kind_.tokens_key) + " from the configuration to continue without it"};
 }
 
 Result<void> Ledger::forget(const std::string& key) {
@@ -179,7 +179,7 @@ Result<Amount> Ledger::reserve(const std::string& key, Amount least, Amount most
     if (done) return granted;
     if (done.error().code != Code::kConflict) return done.error();
   }
-  return Error{Code::kUnavailable, "the account of " + key + " is changed all the time"};
+  return Error{Code::kUnavailable, "the account of " + key + " is being changed by too many processes; try again"};
 }
 
 Result<void> Ledger::settle(const std::string& key, Amount reserved, std::span<const Spending> spent) {
@@ -192,7 +192,7 @@ Result<void> Ledger::settle(const std::string& key, Amount reserved, std::span<c
     if (done) return {};
     if (done.error().code != Code::kConflict) return done.error();
   }
-  return Error{Code::kUnavailable, "the account of " + key + " is changed all the time"};
+  return Error{Code::kUnavailable, "the account of " + key + " is being changed by too many processes; try again"};
 }
 
 Result<LedgerRows> Ledger::rows(std::string_view first) const {

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// ledger.h - what each day, and each conversation under a limit, has cost, by model: a row of the store for all
+// ledger.h - the spending of each day, and of each conversation under a limit, by model: one row of the store for all
 // processes.
 //
-// A day is one of UTC, as vendors bill. A row holds what was spent and what is reserved for requests that are under
-// way; it changes by compare-and-swap, so that any number of sessions in any number of processes cannot spend more
-// than its limit together. What a process had reserved when it was killed stays reserved, until the day is over or the
-// conversation is deleted: what its request has cost is not known, and it cannot have been more.
+// A day is a UTC day, as vendors bill. A row holds the spending and the reservations of running requests. It changes by
+// compare-and-swap, so that all sessions in all processes together cannot exceed its limit. The reservation of a killed
+// process stays until the day is over or the conversation is deleted: the cost of its request is unknown, and cannot
+// have been more.
 //
 // Threading: thread-safe.
 
@@ -35,7 +35,7 @@ struct Limits {
   bool any() const { return tokens != 0 || nano_usd != 0; }
 };
 
-// What requests to one model have come to.
+// The total of the requests to one model.
 struct Spending {
   std::string provider, model;
   std::uint64_t requests = 0;
@@ -44,7 +44,7 @@ struct Spending {
 
 struct LedgerRow {
   std::string key;                // the date, YYYY-MM-DD, or the conversation's id
-  Amount reserved{};              // for requests under way, and for those whose process was killed
+  Amount reserved{};              // for running requests, and for those of killed processes
   std::vector<Spending> spent{};  // by provider and model, in the order of their first request
 
   Amount total() const;  // spent and reserved
@@ -56,10 +56,10 @@ struct LedgerRows {
   std::vector<std::string> damaged{};  // keys whose row cannot be read
 };
 
-// The day of UTC, YYYY-MM-DD.
+// The UTC day, YYYY-MM-DD.
 std::string date_of(std::int64_t wall_ms);
 
-// Rows of one kind: where they stand, and how they are spoken of.
+// One kind of rows: where they are stored, and the words for them in messages.
 struct LedgerKind {
   std::string_view space;      // of the store's keys
   std::string_view whose;      // "today's"
@@ -76,14 +76,13 @@ class Ledger {
 
   const Limits& limits() const { return limits_; }
 
-  // Sets aside between `least` and `most` of what the row has left, as much as it has. `known`: what is known to be
-  // spent; a row that says less is brought up to it. kDenied, with a sentence: less than `least` is left; kBusy: it
-  // would be, but others have reserved it. kUnavailable, kCorrupt: the store failed, or holds a row that cannot be
-  // read; nothing is reserved.
+  // Reserves as much as the row has left, between `least` and `most`. `known`: spending known from elsewhere; a row
+  // with less is raised to it. kDenied, with a sentence: less than `least` is left. kBusy: enough is left, but others
+  // have reserved it. kUnavailable, kCorrupt: the store failed or the row is unreadable; nothing is reserved.
   Result<Amount> reserve(const std::string& key, Amount least, Amount most, Amount known = {});
-  // Gives back what was reserved of the row, and books what was spent instead.
+  // Releases the reservation of the row and books the spending instead.
   Result<void> settle(const std::string& key, Amount reserved, std::span<const Spending> spent);
-  // Takes the row out; fine when there is none.
+  // Removes the row; succeeds when it is missing.
   Result<void> forget(const std::string& key);
   // The rows from `first` on.
   Result<LedgerRows> rows(std::string_view first) const;
@@ -91,10 +90,10 @@ class Ledger {
  private:
   struct Stored {
     LedgerRow row{};
-    std::uint64_t version = 0;  // 0 = there is none yet
+    std::uint64_t version = 0;  // 0 = it does not exist yet
   };
   Result<Stored> read(const std::string& key) const;
-  // kConflict: somebody else has changed it since it was read.
+  // kConflict: another process changed the row since it was read.
   Result<void> write(const Stored& stored);
   Error damaged(const std::string& key) const;
 
