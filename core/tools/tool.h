@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// tool.h - what the model may call: tools, where they come from, and who may allow them.
+// tool.h - the tools that a model may call, their source, and their approval.
 //
 // Threading: ToolSource and Approver are called on the run's thread.
 
@@ -23,7 +23,7 @@ namespace agentd {
 struct Tool {
   std::string name, title, description, input_schema_json, origin;
   std::uint32_t flags = 0;             // AGENTD_TOOL_
-  std::vector<std::string> path_keys;  // members of the input whose text is a path
+  std::vector<std::string> path_keys;  // members of the input that are paths
   Milliseconds timeout{600'000};
 
   bool read_only() const { return (flags & AGENTD_TOOL_READ_ONLY) != 0; }
@@ -38,42 +38,42 @@ struct ToolOutcome {
   bool success = true;
   std::string content;  // what the model reads; valid UTF-8
   std::string structured_json;
-  std::vector<Block> parts;      // images and the like
-  std::uint64_t full_bytes = 0;  // what the tool wrote; more than content when it was cut
+  std::vector<Block> parts;      // images, documents
+  std::uint64_t full_bytes = 0;  // the tool's output; more than content when that was cut
 };
 
 class ToolSource {
  public:
   virtual ~ToolSource() = default;
-  // The tools as of now, names unique.
+  // The current tools, names unique.
   virtual std::vector<Tool> tools() const = 0;
-  // Runs one and waits. A failing tool is an outcome with success = false; an Error means that it could
-  // not be run at all: kNotFound (no such tool), kCancelled, kUnavailable (deadline), kDenied.
-  // `conversation` is the handle that plugins see.
+  // Runs one tool and waits. A failing tool is an outcome with success = false. An Error means that it could not run:
+  // kNotFound (no such tool), kCancelled, kUnavailable (deadline), kDenied. `conversation` is the handle that plugins
+  // see.
   virtual Result<ToolOutcome> call(const ToolCall& call, std::uint64_t conversation, const CancelToken& cancel,
                                    Deadline deadline) = 0;
 };
 
 enum class Permission { kAllow, kDeny, kAsk };
 
-// Rules by tool name; deny beats allow, what no rule names follows the mode.
+// Rules by tool name: deny overrides allow; tools without a rule follow the mode.
 struct PermissionRules {
   enum class Mode { kAsk, kAllow, kDeny };
   Mode mode = Mode::kAsk;
   std::vector<std::string> allow;  // names or globs in any case; "*" = all
   std::vector<std::string> deny;
 
-  // Read-only tools need no question unless a deny rule names them.
+  // Read-only tools are allowed without a question unless a deny rule names them.
   Permission decide(const Tool& tool) const;
 };
 
 struct PermissionAnswer {
   bool allowed = false;
   bool remember = false;  // for the rest of the session
-  std::string reason;     // for the model when it was denied
+  std::string reason;     // for the model, when the call was denied
 };
 
-// The hook that wants the question asked, and why; an empty name = the rules want it.
+// The hook that demands the question, and why; an empty name = the rules demand it.
 struct AskedBy {
   std::string hook, reason;
 };
