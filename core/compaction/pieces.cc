@@ -60,7 +60,7 @@ std::string render(const agentd_message& row) {
   return out;
 }
 
-// Where to cut a text so that at most `bytes` are before it: behind a line or a word, if one ends near.
+// Where to cut a text so that at most `bytes` are before it: after a line or a word, if one ends near.
 std::size_t cut_before(std::string_view text, std::size_t bytes) {
   const std::string_view whole = utf8_prefix(text, bytes);
   if (whole.size() == text.size()) return whole.size();
@@ -96,7 +96,7 @@ class Pieces {
     used_ = 0;
   }
 
-  // How many bytes of the text's beginning make a piece: tokens are denser in some places than in others.
+  // The bytes at the text's beginning that make a piece; the density of tokens varies.
   std::size_t piece_bytes(std::string_view rest, std::size_t guess) const {
     std::size_t bytes = cut_before(rest, guess);
     while (bytes > kContinued.size() && estimator_.count_text(rest.substr(0, bytes)) > tokens_)
@@ -112,7 +112,7 @@ class Pieces {
       out_.push_back((out_of_text_ ? std::string(kContinued) : std::string()) + std::string(text.substr(0, bytes)));
       out_of_text_ = bytes < text.size();
       if (!out_of_text_) return;
-      // The next piece begins with the end of this one, but always further on than this one began.
+      // The next piece begins with the end of this one, but always later than this one began.
       const std::size_t overlap = utf8_suffix(text.substr(0, bytes), std::min(kOverlapBytes, bytes / 4)).size();
       text.remove_prefix(bytes - overlap);
     }
@@ -123,7 +123,7 @@ class Pieces {
   const TokenEstimator& estimator_;
   std::string piece_;
   std::uint64_t used_ = 0;
-  bool out_of_text_ = false;  // the piece that comes next goes on with a text
+  bool out_of_text_ = false;  // the next piece continues a text
   std::vector<std::string> out_;
 };
 

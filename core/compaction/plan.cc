@@ -23,7 +23,7 @@ std::uint32_t default_strategy(const CompactionRequest& request) {
   return request.automatic() ? AGENTD_STRATEGY_TAIL : AGENTD_STRATEGY_FULL;
 }
 
-// The first row of the newest rows that fit the budget; touches the tail alone.
+// The first of the newest rows that fit the budget; reads only the tail.
 std::uint32_t tail_within(const Rows& rows, std::uint64_t budget) {
   std::uint64_t tokens = 0;
   std::uint32_t first = rows.size();
@@ -31,8 +31,8 @@ std::uint32_t tail_within(const Rows& rows, std::uint64_t budget) {
   return first;
 }
 
-// Collects kept sequences. Between two neighbours of one range of the view lie only records that carry
-// no message, so that the range may span them.
+// Collects kept sequences. Between two consecutive rows of one range of the view are only records without a message, so
+// that the range may span them.
 class Kept {
  public:
   explicit Kept(std::span<const SeqRange> view) : view_(view) {}
@@ -47,7 +47,7 @@ class Kept {
 
  private:
   bool same_range(std::uint64_t a, std::uint64_t b) {
-    // Rows come in the order of the ranges: the search goes on where the last one ended.
+    // Rows come in the order of the ranges, so the search continues where the last one ended.
     while (at_ < view_.size() && !(a >= view_[at_].first && a <= view_[at_].last)) ++at_;
     return at_ < view_.size() && b > a && b <= view_[at_].last;
   }
@@ -57,7 +57,7 @@ class Kept {
   std::vector<SeqRange> ranges_;
 };
 
-// What the first `split` rows are called in the log.
+// Sets the sequences of the first `split` rows in the plan.
 void name_summarized(CompactionPlan& plan, const Rows& rows, std::span<const SeqRange> view) {
   const std::uint64_t end = rows[plan.split - 1].seq;
   const auto include = [&](std::uint64_t first, std::uint64_t last) {
@@ -95,7 +95,7 @@ void fill_plan(CompactionPlan& plan, const Rows& rows, std::span<const SeqRange>
   if (plan.split == 0) return;
   Kept kept(view);
   std::uint64_t tail = 0;
-  std::uint32_t next = rows.size() + 1;  // the row behind the last one that was kept
+  std::uint32_t next = rows.size() + 1;  // the row after the last kept one
   const auto keep = [&](std::uint32_t index) {
     kept.add(rows[index].seq, index == next);
     plan.kept_tokens += rows[index].tokens;
@@ -127,8 +127,8 @@ std::uint32_t snap_split(const Rows& rows, std::uint32_t index) {
 
 namespace {
 
-// Where that starts what the next request is to answer: a call with its results, or what the user wrote,
-// with the context that hooks added to it.
+// Where the part starts that the next request must answer: a call with its results, or the user's text with the context
+// that hooks added to it.
 std::uint32_t newest_message(const Rows& rows) {
   std::uint32_t first = rows.empty() ? 0 : rows.size() - 1;
   while (first > 0 && (rows[first].flags & AGENTD_MESSAGE_CONTEXT) != 0) --first;
@@ -139,11 +139,11 @@ std::uint32_t newest_message(const Rows& rows) {
 
 namespace {
 
-constexpr double kDefaultThreshold = 0.8;  // where automatic compaction is off
-constexpr double kMargin = 0.05;           // under the threshold
+constexpr double kDefaultThreshold = 0.8;  // when automatic compaction is off
+constexpr double kMargin = 0.05;           // below the threshold
 
-// What a summary of so many of the rows' tokens will have, as the gauge counts: hardly ever more than a
-// quarter, and never less than the one before.
+// The guessed size of a summary of that many row tokens, in the gauge's tokens: hardly ever more than a quarter, and
+// never less than the one before.
 std::uint64_t guess_summary(const Rows& rows, std::uint64_t summarized, const Gauge& gauge,
                             const CompactionTarget& target) {
   const bool again = !rows.empty() && rows[0].role == AGENTD_ROLE_SUMMARY;
@@ -151,7 +151,7 @@ std::uint64_t guess_summary(const Rows& rows, std::uint64_t summarized, const Ga
   return std::min(target.summary_max, gauge.scaled(guess));
 }
 
-// How much the newest messages may keep, as rows count.
+// The budget of the newest messages, in the rows' tokens.
 std::uint64_t keep_budget(const Rows& rows, const CompactionRequest& request, const Gauge& gauge,
                           const BudgetPolicy& policy, const CompactionTarget& target) {
   if (request.keep_tokens != 0) return request.keep_tokens;
@@ -172,11 +172,11 @@ CompactionPlan split_rows(const Rows& rows, std::span<const SeqRange> view, cons
   plan.split = rows.size();
   if (plan.strategy != AGENTD_STRATEGY_FULL) {
     plan.split = snap_split(rows, tail_within(rows, tail));
-    // Everything fits: an automatic door has nothing to do, a request compacts everything.
+    // Everything fits: an automatic compaction does nothing, a requested one compacts everything.
     if (plan.split == 0 && !request.must_succeed()) plan.split = rows.size();
   }
   if (request.automatic()) plan.split = std::min(plan.split, newest_message(rows));
-  // To summarise a summary alone costs a call and wins nothing.
+  // Summarising only a summary would cost a call and save nothing.
   if (plan.split == 1 && rows[0].role == AGENTD_ROLE_SUMMARY) plan.split = 0;
   fill_plan(plan, rows, view, budget - std::min(budget, tail));
   return plan;
@@ -194,13 +194,13 @@ CompactionTarget target_of(const CompactionRequest& request, const Gauge& gauge,
   out.limit = gauge.limit;
   out.used = gauge.used;
   if (request.refused_tokens != 0) {
-    // Whatever the table says, this did not fit.
+    // This did not fit, whatever the model table says.
     out.used = request.refused_tokens;
     out.limit = std::min(gauge.limit, request.refused_tokens - request.refused_tokens / 10);
   }
   const double threshold = policy.compact_at == 0 ? kDefaultThreshold : policy.compact_at;
   out.tokens = static_cast<std::uint64_t>(std::max(0.0, threshold - kMargin) * static_cast<double>(out.limit));
-  // In a small window a long summary would fill what it has just freed.
+  // In a small window a long summary would fill the space that it just freed.
   out.summary_max = std::min<std::uint64_t>(request.max_summary_tokens, gauge.window / 4);
   return out;
 }
@@ -212,7 +212,7 @@ CompactionPlan plan_compaction(const Rows& rows, std::span<const SeqRange> view,
   expect(plan, rows, gauge, target);
   const bool too_much = plan.expected_tokens > target.tokens && plan.split < rows.size();
   if (!request.must_succeed() || plan.nothing_to_do() || !too_much) return plan;
-  // What is kept is more than there is room for: the newest message alone.
+  // The kept part exceeds the available space: keep only the newest message.
   CompactionPlan least = split_rows(rows, view, request, 0);
   expect(least, rows, gauge, target);
   return least.expected_tokens < plan.expected_tokens && !least.nothing_to_do() ? least : plan;
@@ -229,11 +229,10 @@ Result<void> check_pairs(const agentd_list& messages, bool complete) {
       if (block.kind != AGENTD_BLOCK_TOOL_RESULT) continue;
       if (row.role != AGENTD_ROLE_USER)
         return Error{Code::kInvalid, "the tool result " + std::string(view_of(block.call_id)) +
-                                         " stands in a message that is not the user's"};
+                                         " is in a message that is not the user's"};
       results = true;
       if (open.erase(view_of(block.call_id)) == 0)
-        return Error{Code::kInvalid,
-                     "the tool result " + std::string(view_of(block.call_id)) + " stands without its call"};
+        return Error{Code::kInvalid, "the tool result " + std::string(view_of(block.call_id)) + " has no tool call"};
     }
     if (!results && !open.empty())
       return Error{Code::kInvalid, "the tool call " + std::string(*open.begin()) + " has no result"};
@@ -242,9 +241,9 @@ Result<void> check_pairs(const agentd_list& messages, bool complete) {
       if (block.kind != AGENTD_BLOCK_TOOL_USE) continue;
       if (row.role != AGENTD_ROLE_ASSISTANT)
         return Error{Code::kInvalid, "the tool call " + std::string(view_of(block.call_id)) +
-                                         " stands in a message that is not the assistant's"};
+                                         " is in a message that is not the assistant's"};
       if (!open.insert(view_of(block.call_id)).second)
-        return Error{Code::kInvalid, "the tool call " + std::string(view_of(block.call_id)) + " stands twice"};
+        return Error{Code::kInvalid, "the tool call " + std::string(view_of(block.call_id)) + " is repeated"};
     }
   }
   if (complete && !open.empty())
@@ -261,7 +260,7 @@ Truncation plan_truncation(const Rows& rows, std::span<const SeqRange> view, con
   for (std::uint32_t i = 0; i < plan.split; ++i) {
     const bool first = !first_user && is_user_text(rows[i]);
     first_user = first_user || first;
-    // The last summary is all that the view has of what was before.
+    // The last summary is all that the view has of earlier messages.
     const bool keep = first || rows[i].role == AGENTD_ROLE_SUMMARY;
     if (keep) {
       kept.add(rows[i].seq, neighbour);

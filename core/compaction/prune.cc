@@ -12,11 +12,11 @@ namespace {
 
 constexpr std::size_t kLongCharacters = 1'000;  // a tool result over this is shortened
 constexpr std::size_t kKeptCharacters = 200;
-constexpr std::uint32_t kNewestRows = 10;  // these stay whole
-// What a squeeze cuts to, in bytes: as little as it takes.
+constexpr std::uint32_t kNewestRows = 10;  // these stay complete
+// The sizes in bytes that a squeeze cuts to, the mildest first.
 constexpr std::array<std::size_t, 5> kSqueezes{65'536, 16'384, 4'096, 1'024, 256};
 
-// Bytes of the first `count` characters, at most the whole.
+// The bytes of the first `count` characters, at most all.
 std::size_t bytes_of_characters(std::string_view text, std::size_t count) {
   std::size_t at = 0;
   for (; at < text.size(); ++at) {
@@ -33,7 +33,7 @@ struct Candidate {
   std::string_view text;
 };
 
-// Keeps the order of sequences; a prune of the same block gives way.
+// Keeps the order of sequences; replaces a prune of the same block.
 void put(std::vector<Prune>& prunes, const Prune& prune) {
   const auto before = [](const Prune& a, const Prune& b) { return a.seq != b.seq ? a.seq < b.seq : a.block < b.block; };
   const auto at = std::lower_bound(prunes.begin(), prunes.end(), prune, before);
@@ -50,7 +50,7 @@ std::uint64_t won_by(const Candidate& candidate, std::size_t prefix, const Token
   return whole > left ? whole - left : 0;
 }
 
-// The user's last word, while it waits for an answer, is for the user to shorten.
+// Only the user may shorten an unanswered last user message.
 bool is_asked(const Rows& rows, const agentd_message& row) {
   const auto of_hook = [](const agentd_message& one) { return (one.flags & AGENTD_MESSAGE_CONTEXT) != 0; };
   if (row.role != AGENTD_ROLE_USER || of_hook(row)) return false;
@@ -102,7 +102,7 @@ PrunePlan plan_squeeze(const Rows& rows, std::span<const SeqRange> kept, std::sp
   std::vector<Candidate> candidates = candidates_of(rows, kept);
   std::stable_sort(candidates.begin(), candidates.end(),
                    [](const Candidate& a, const Candidate& b) { return a.text.size() > b.text.size(); });
-  std::vector<std::pair<std::size_t, std::uint64_t>> best(candidates.size());  // prefix, tokens won
+  std::vector<std::pair<std::size_t, std::uint64_t>> best(candidates.size());  // prefix, tokens saved
   std::uint64_t freed = 0;
   for (const bool results : {true, false}) {
     for (const std::size_t prefix : kSqueezes) {
