@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// bpe.h - counts and makes the tokens of the byte-pair encodings cl100k_base and o200k_base,
-// exactly as the models that use them do.
+// bpe.h - counts and makes tokens of the byte-pair encodings cl100k_base and o200k_base, exactly as the models do.
 //
-// The vocabularies are tables in the program's file (bpe_tables.h): one that is not used costs
-// nothing, one that is used is ready at once.
+// The vocabularies are tables in the program's file (bpe_tables.h): an unused one costs nothing, a used one is ready
+// immediately.
 //
 // Threading: immutable, thread-safe.
 
@@ -23,8 +22,8 @@ namespace agentd {
 
 class Bpe {
  public:
-  // What "<|endoftext|>" and the encoding's other special tokens are in a text: ordinary text, or
-  // one token each.
+  // How "<|endoftext|>" and the encoding's other special tokens in a text are read: as ordinary text, or as one token
+  // each.
   enum class Special { kAsText, kRecognise };
 
   static const Bpe& cl100k_base();
@@ -34,13 +33,12 @@ class Bpe {
 
   std::string_view name() const { return name_; }
 
-  // encode().size(), without making the tokens. Any bytes: every ill-formed part of UTF-8 counts as
-  // the U+FFFD that a model would get for it. Time is linear in the text, whatever it is; memory is
-  // taken once for a text with a piece over 255 bytes, and once for ill-formed text.
+  // encode().size(), without making the tokens. Accepts any bytes: every ill-formed part of UTF-8 counts as the U+FFFD
+  // that a model would get for it. The time is linear in any text. Memory is allocated once for a text with a piece
+  // over 255 bytes, and once for ill-formed text.
   std::uint64_t count(std::string_view text, Special special = Special::kAsText) const;
   std::vector<TokenId> encode(std::string_view text, Special special = Special::kAsText) const;
-  // The bytes of the tokens, which may end within a character. kInvalid names a token that the
-  // encoding does not have.
+  // The bytes of the tokens, which may end within a character. kInvalid names an unknown token.
   Result<std::string> decode(std::span<const TokenId> tokens) const;
 
  private:
@@ -61,7 +59,7 @@ class Bpe {
   void tokenize_valid(std::string_view text, Special special, Sink& sink) const;
   template <typename Sink>
   void tokenize_ordinary(std::string_view text, Sink& sink) const;
-  // The special token that starts the text; null if there is none.
+  // The special token at the start of the text, or null.
   const SpecialToken* special_at(std::string_view text) const;
 
   std::string_view name_;
@@ -70,8 +68,7 @@ class Bpe {
   std::span<const SpecialToken> specials_;
 };
 
-// Counts rows by an exact encoding. Adds what SimpleEstimator adds: 4 for every message, 1,600 for
-// every image.
+// Counts rows by an exact encoding, with SimpleEstimator's overhead: 4 for every message, 1,600 for every image.
 class BpeEstimator final : public TokenEstimator {
  public:
   explicit BpeEstimator(const Bpe& bpe) : bpe_(bpe) {}

@@ -2,8 +2,8 @@
 #pragma once
 // bpe_classes.h - the character classes that the split patterns of the encodings name.
 //
-// Unicode 16.0 and \s as Rust's regular expressions have them (U+0085 is white space, U+FEFF is
-// not): a class that differs from the reference's in one code point counts some text wrongly.
+// Unicode 16.0 and \s as Rust's regular expressions define them (U+0085 is white space, U+FEFF is not): a class that
+// differs from the reference in one code point miscounts some text.
 //
 // Threading: pure functions over constant data.
 

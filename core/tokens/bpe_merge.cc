@@ -6,9 +6,9 @@
 namespace agentd {
 namespace {
 
-// Whether merging the bytes of both gives these two again. Their last merges are undone, the later
-// one first, and a merge across the seam that would have come before the undone one joins them. Of
-// two merges of one rank the left one comes first.
+// True if merging the bytes of both gives these two again. Undoes their last merges, the later one first, and checks
+// for a merge across the seam that would have come before the undone one. Of two merges of one rank the left one comes
+// first.
 bool stay_apart(const BpeTables& tables, TokenId left, TokenId right) {
   TokenId limit = BpeTables::kNone;
   std::uint64_t left_word = tables.token(left), right_word = tables.token(right);
@@ -39,7 +39,7 @@ void PieceStack::reset(std::size_t bytes) {
     dead_ = short_dead_.data();
   } else {
     if (bytes > long_bytes_) {
-      // Twice the size, so that pieces that grow allocate seldom.
+      // Twice the size, so that growing pieces rarely allocate.
       long_bytes_ = std::max(bytes, 2 * long_bytes_);
       long_tokens_.reset(new TokenId[long_bytes_]);
       long_dead_.reset(new std::uint64_t[long_bytes_ / 64 + 1]);
@@ -68,7 +68,7 @@ void merge_piece(const BpeTables& tables, const unsigned char* begin, const unsi
       token = BpeTables::prefix_of(tables.token(token));
       length = BpeTables::length_of(tables.token(token));
     } else {
-      // No token leads on from here. The one before gives way; its own end is closed now.
+      // No token continues from here: drop the one before and close its end.
       stack.close(static_cast<std::size_t>(at - begin));
       token = stack.top();
       length = BpeTables::length_of(tables.token(token));

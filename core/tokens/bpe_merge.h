@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// bpe_merge.h - the tokens of one piece that is no token itself.
+// bpe_merge.h - the tokens of one piece that is not a token itself.
 //
-// Byte-pair encoding merges the pair of the lowest rank until there is none. The result is the one
-// sequence of tokens in which every two neighbours stay apart when they are merged alone, so it is
-// found from left to right: the longest token that fits, a shorter one if it does not stay apart
-// from the token before, one step back if none does. A place that led nowhere is never tried
-// again, which makes the time linear whatever the piece is.
+// Byte-pair encoding merges the pair of the lowest rank until there is none. The result is the only sequence of tokens
+// in which no two neighbours, taken alone, would merge differently. So it is found from left to right: the longest
+// token that fits, a shorter one if it would merge with the token before, one step back if none does not. A dead end is
+// never tried again, so that the time is linear for any piece.
 //
 // Threading: functions over constant data; a PieceStack is thread-compatible.
 
@@ -19,11 +18,11 @@
 
 namespace agentd {
 
-// The tokens found so far and the places that led nowhere. Short pieces use its arrays; the first
-// long piece allocates, and what it allocated is used again.
+// The tokens found so far and the dead ends. Short pieces use its arrays; the first long piece allocates memory, which
+// later ones reuse.
 class PieceStack {
  public:
-  // Room for a piece of so many bytes, with every place open.
+  // Prepares for a piece of that many bytes, with every place open.
   void reset(std::size_t bytes);
 
   std::span<const TokenId> tokens() const { return {tokens_, size_}; }
@@ -47,7 +46,7 @@ class PieceStack {
   std::size_t size_ = 0;
 };
 
-// Leaves the tokens of [begin, end) in the stack. `first` is the longest token that starts it.
+// Leaves the tokens of [begin, end) in the stack. `first` is the longest token at its start.
 void merge_piece(const BpeTables& tables, const unsigned char* begin, const unsigned char* end, BpeTables::Match first,
                  PieceStack& stack);
 

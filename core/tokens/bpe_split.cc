@@ -62,7 +62,7 @@ inline Char char_at(const unsigned char* at) {
   return wide_char(at);
 }
 
-// Past the characters of the mask.
+// Skips the characters of the mask.
 template <Mask kOf>
 const unsigned char* skip(const unsigned char* at, const unsigned char* end) {
   while (at != end) {
@@ -73,8 +73,7 @@ const unsigned char* skip(const unsigned char* at, const unsigned char* end) {
   return at;
 }
 
-// Length of (?i:'s|'t|'re|'ve|'m|'ll|'d) at an apostrophe; 0 = none. The long s, U+017F, is an s
-// there: it folds to one.
+// Length of (?i:'s|'t|'re|'ve|'m|'ll|'d) at an apostrophe; 0 = none. The long s, U+017F, folds to s.
 unsigned contraction(const unsigned char* at, const unsigned char* end) {
   if (end - at < 2) return 0;
   const unsigned first = at[1] | 0x20U;
@@ -105,8 +104,8 @@ const unsigned char* after_punctuation(const unsigned char* at, const unsigned c
   return past;
 }
 
-// A run of white space: up to its last newline; without one all of it, but for the last character
-// when a word may take that as its prefix.
+// A run of white space: up to its last newline; without one all of it, except the last character when a word may take
+// that as its prefix.
 const unsigned char* after_space(const unsigned char* at, const unsigned char* end) {
   const unsigned char* newline = nullptr;
   const unsigned char* last = at;
@@ -154,7 +153,7 @@ const unsigned char* after_cased_word(const unsigned char* at, Char first, const
   }
   const CasedWord word = cased_word(at + first.length, end);
   if (word.lower != nullptr) return word.lower;
-  // A mark is a prefix, and a word by itself.
+  // A mark is a prefix, and also a word of its own.
   if ((first.mask & kMark) != 0) return at + first.length;
   return word.upper;
 }

@@ -2,8 +2,8 @@
 #pragma once
 // bpe_split.h - cuts a text into the pieces that an encoding tokenizes one by one.
 //
-// Scanners by hand for the two split patterns, since a regular expression engine would cost more
-// than all the rest. They match as a backtracking engine does, in time linear in the text.
+// Hand-written scanners for the two split patterns, because a regular expression engine would cost more than everything
+// else. They match as a backtracking engine does, in time linear in the text.
 //
 // Threading: pure functions.
 

@@ -29,8 +29,8 @@ class BpeTables {
   static constexpr std::uint64_t kMagic = 0x3145'5042'6461'6761;
   static constexpr std::size_t kHeaderWords = 8;
   static constexpr unsigned kTokenBits = 18;
-  static constexpr TokenId kNone = (1U << kTokenBits) - 1;  // no token
-  static constexpr TokenId kBytes = 256;                    // tokens below it are single bytes; no merge made them
+  static constexpr TokenId kNone = (1U << kTokenBits) - 1;  // not a token
+  static constexpr TokenId kBytes = 256;                    // tokens below it are single bytes, not made by a merge
   static constexpr unsigned kMaxTokenLength = 255;
 
   // A cell: base in 22 bits, the byte that leads here (or kNoLabel) in 9, the token in 18.
@@ -70,7 +70,7 @@ class BpeTables {
 
   std::size_t size() const { return token_count_; }
 
-  // The longest token that starts [begin, end), which is not empty. Every byte is a token.
+  // The longest token at the start of [begin, end), which is not empty. Every byte is a token.
   struct Match {
     TokenId token;
     std::size_t length;
@@ -88,7 +88,7 @@ class BpeTables {
     return best;
   }
 
-  // The token that the merge of two makes, or kNone.
+  // The token that merging the two makes, or kNone.
   TokenId merged(TokenId left, TokenId right) const {
     const std::uint64_t hash = pair_hash(left, right);
     const std::size_t bit = slot_of(hash, filter_bits_);
@@ -102,13 +102,13 @@ class BpeTables {
     }
   }
 
-  // A token's word, and what is in one.
+  // A token's word, and its fields.
   std::uint64_t token(TokenId token) const { return word(tokens_, token); }
   static TokenId left_of(std::uint64_t token) { return static_cast<TokenId>(token) & kNone; }
   static TokenId right_of(std::uint64_t token) { return field(token, 1); }
   static TokenId prefix_of(std::uint64_t token) { return field(token, 2); }
   static std::size_t length_of(std::uint64_t token) { return token >> (3 * kTokenBits) & kMaxTokenLength; }
-  // Of a token below kBytes.
+  // For a token below kBytes.
   static unsigned char byte_of(std::uint64_t token) { return static_cast<unsigned char>(field(token, 2)); }
 
  private:

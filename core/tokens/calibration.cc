@@ -12,8 +12,7 @@ namespace {
 
 constexpr double kPlausible = 8;
 constexpr double kMoved = 0.01;
-// More models than anybody talks to: a stored text that was tampered with must not grow without
-// end.
+// More models than anyone uses: a tampered file must not grow without end.
 constexpr std::size_t kModelsMax = 256;
 
 bool is_plausible(double estimated, double reported) {
@@ -41,7 +40,7 @@ bool Calibration::knows(std::string_view model) const {
 void Calibration::learn(std::string_view model, std::uint64_t estimated, std::uint64_t reported) {
   const auto weight = static_cast<double>(estimated), truth = static_cast<double>(reported);
   if (estimated < kEstimatedMin || !is_plausible(weight, truth)) return;
-  // As if its tokens had come one by one: a long report fades its own beginning, too.
+  // As if the tokens had come one by one: a long report fades its own beginning, too.
   const double fade = std::exp(-weight / kMemoryTokens);
   const double fresh = kMemoryTokens * (1 - fade);
   const std::lock_guard lock(mutex_);

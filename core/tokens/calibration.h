@@ -1,12 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// calibration.h - what a model's tokenizer makes of an estimated token, learned from its own
-// reports.
+// calibration.h - the ratio of a model's real tokens to estimated ones, learned from its reports.
 //
-// A factor belongs to a model and to the estimator that was corrected: what bytes / 4 needs says
-// nothing about a count by byte pairs. It is the ratio of two sums, of reported and of estimated
-// tokens, that fade with the tokens that come after them: what a conversation holds now counts
-// most, and one odd report moves little.
+// A factor belongs to a model and an estimator: a correction for bytes / 4 does not apply to a byte-pair count. It is
+// the ratio of two sums, reported and estimated tokens, that fade as later tokens arrive: the current content of a
+// conversation weighs most, and one odd report changes little.
 //
 // Threading: thread-safe.
 
@@ -24,7 +22,7 @@ namespace agentd {
 class Calibration {
  public:
   static constexpr double kFactorMin = 0.4, kFactorMax = 4.0;
-  // Below it the overhead of a request hides what its text costs.
+  // Below it the overhead of a request hides the cost of its text.
   static constexpr std::uint64_t kEstimatedMin = 200;
   // After that many estimated tokens an older one weighs 1/e.
   static constexpr double kMemoryTokens = 2'000;
@@ -32,31 +30,31 @@ class Calibration {
   // `estimator` is TokenEstimator::name().
   explicit Calibration(std::string estimator) : estimator_(std::move(estimator)) {}
 
-  // What an estimate is multiplied with; 1 for a model that has reported nothing yet.
+  // The factor for an estimate; 1 for a model without reports.
   double factor(std::string_view model) const;
-  // True when the model has reported something.
+  // True if the model has reported something.
   bool knows(std::string_view model) const;
   // The provider counted `reported` tokens for what was estimated as `estimated`. Reports that
   // cannot be about the same text (ratio outside 1/8 to 8) and tiny ones change nothing.
   void learn(std::string_view model, std::uint64_t estimated, std::uint64_t reported);
 
-  // {"v":1,"factors":[{"model":...,"estimator":...,"estimated":...,"reported":...}]}: the factors
-  // of other estimators that read() brought are part of it.
+  // {"v":1,"factors":[{"model":...,"estimator":...,"estimated":...,"reported":...}]}; includes factors of other
+  // estimators that read() loaded.
   std::string json() const;
-  // Takes factors over; what was learned here since wins over what the text says of the same model.
-  // kInvalid: the text is no such JSON; nothing is taken.
+  // Loads factors; factors learned here since override the text's. kInvalid: the text is not such JSON; nothing is
+  // loaded.
   Result<void> read(std::string_view json);
 
-  // True when a factor is more than 1 % off what read() or saved() has last seen.
+  // True if a factor is more than 1 % off its value at the last read() or saved().
   bool moved() const;
-  // The factors are stored as they are now.
+  // Notes that the current factors are stored.
   void saved();
 
  private:
   struct Sums {
     double estimated = 0, reported = 0;
     bool learned = false;  // here, since the last read()
-    double stored = 1;     // the factor that is stored
+    double stored = 1;     // the stored factor
     double factor() const;
   };
   using Key = std::pair<std::string, std::string>;  // estimator, model

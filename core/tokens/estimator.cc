@@ -29,7 +29,7 @@ std::uint64_t block_bytes(const agentd_block& block, std::uint64_t& media) {
 std::uint64_t media_tokens(const agentd_block& block) {
   if (block.kind == AGENTD_BLOCK_IMAGE) return kImageTokens;
   if (block.kind != AGENTD_BLOCK_DOCUMENT) return 0;
-  // Base64 has four letters for three bytes.
+  // Base64 has four letters per three bytes.
   return std::max(kImageTokens, std::uint64_t{block.opaque.len} / 4 * 3 / kDocumentBytesPerToken);
 }
 

@@ -77,7 +77,7 @@ class EntryReader {
   Result<ModelEntries> read(const YamlNode& root) {
     ModelEntries out;
     if (root.kind == Kind::kNull) return out;
-    if (root.kind != Kind::kMap) return wrong(root, "a model table", "a list of 'key: value' lines");
+    if (root.kind != Kind::kMap) return wrong(root, "a model table", "a section of 'key: value' lines");
     for (const auto& [name, value] : root.members) {
       if (name == "default") {
         AGENTD_TRY(out.otherwise, read_entry(value, false));
@@ -111,7 +111,7 @@ class EntryReader {
       AGENTD_TRY(Entry entry, read_entry(item, true));
       for (const Entry& other : out)
         if (other.pattern == entry.pattern)
-          return at(item, "the pattern '" + one_line(entry.pattern, kShownBytes) + "' stands here twice");
+          return at(item, "the pattern '" + one_line(entry.pattern, kShownBytes) + "' is repeated");
       out.push_back(std::move(entry));
     }
     return out;
@@ -123,12 +123,12 @@ class EntryReader {
     if (node.kind != Kind::kMap) return wrong(node, with_pattern ? "a model" : "default", "a section");
     out.origin = std::string(file_) + ":" + std::to_string(node.line);
     for (const auto& [name, value] : node.members) {
-      if (value.kind == Kind::kNull) continue;  // "key:" alone says nothing
+      if (value.kind == Kind::kNull) continue;  // "key:" alone sets nothing
       AGENTD_TRY_VOID(read_member(out, name, value, with_pattern));
     }
-    if (with_pattern && out.pattern.empty()) return at(node, "a model needs a 'pattern': how its name begins");
+    if (with_pattern && out.pattern.empty()) return at(node, "a model needs a 'pattern': the beginning of its name");
     if (out.compact_at && out.force_at && *out.force_at < *out.compact_at)
-      return at(node, "force_at lies below compact_at");
+      return at(node, "force_at is below compact_at");
     return out;
   }
 
@@ -213,7 +213,7 @@ class EntryReader {
     return out;
   }
 
-  // What a message may hold beside text.
+  // The blocks that a message may contain besides text.
   Result<void> inputs(Entry& out, const YamlNode& node) const {
     AGENTD_TRY(const std::vector<std::string> names, texts("inputs", node));
     out.images = out.documents = false;
@@ -234,8 +234,7 @@ class EntryReader {
     return wrong(node, name, "a date like 2027-01-31");
   }
 
-  // "input: 2.5" and its like, in dollars per million tokens. The caches cost what the input costs unless
-  // they are named.
+  // Prices such as "input: 2.5", in dollars per million tokens. Cache tokens cost as much as input unless named.
   Result<Rates> rates(const YamlNode& node, bool tier, std::uint64_t& above) const {
     if (node.kind != Kind::kMap) return wrong(node, tier ? "a tier" : "prices", "a section");
     std::map<std::string, std::uint64_t> said;
@@ -277,7 +276,7 @@ class EntryReader {
         const std::uint64_t before = above;
         above = 0;
         AGENTD_TRY(const Rates tier, rates(item, true, above));
-        if (above <= before) return at(item, "a tier needs 'above': a longer prompt than the tier before has");
+        if (above <= before) return at(item, "a tier needs 'above': more tokens than the tier before");
         out.tiers.push_back({above, tier});
       }
     }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// model_entries.h - the user's own model table, as it stands in the file. Private to this room.
+// model_entries.h - the user's own model table as parsed from the file. Private to this room.
 //
 // Threading: values.
 
@@ -16,7 +16,7 @@
 
 namespace agentd {
 
-// The file: "default" and "models". What is not there was not said.
+// The file: "default" and "models". Missing keys are not set.
 struct ModelEntries {
   struct Entry {
     std::string pattern, origin;
@@ -32,7 +32,7 @@ struct ModelEntries {
 
     void apply(ModelInfo& to) const;
   };
-  Entry otherwise;  // for models that no pattern fits
+  Entry otherwise;  // for models without a matching pattern
   std::vector<Entry> models;
 };
 

@@ -13,14 +13,13 @@ namespace {
 
 char folded(char c) {
   if (c >= 'A' && c <= 'Z') return static_cast<char>(c - 'A' + 'a');
-  return c == '.' ? '-' : c;  // claude-sonnet-4.5 is what a gateway makes of claude-sonnet-4-5
+  return c == '.' ? '-' : c;  // gateways write claude-sonnet-4.5 for claude-sonnet-4-5
 }
 
 bool is_digit(char c) { return c >= '0' && c <= '9'; }
 bool is_letter(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z'); }
 
-// A number of the pattern is not the beginning of a longer one: "gpt-4-1" does not start
-// "gpt-4-1106".
+// A number of the pattern must not be the beginning of a longer one: "gpt-4-1" does not start "gpt-4-1106".
 bool starts(std::string_view pattern, std::string_view name) {
   if (name.size() < pattern.size()) return false;
   for (std::size_t i = 0; i < pattern.size(); ++i)
@@ -28,8 +27,8 @@ bool starts(std::string_view pattern, std::string_view name) {
   return name.size() == pattern.size() || !is_digit(pattern.back()) || !is_digit(name[pattern.size()]);
 }
 
-// What is left of a name goes on with another version: "claude-opus-5" is not "claude-opus-5-7", but
-// it is "claude-opus-5-20270101" and "claude-opus-5-0".
+// True if the rest of the name makes it another version: "claude-opus-5" is not "claude-opus-5-7", but it is
+// "claude-opus-5-20270101" and "claude-opus-5-0".
 bool goes_on_as_a_version(std::string_view pattern, std::string_view name) {
   if (pattern.empty() || !is_digit(pattern.back())) return false;
   std::string_view rest = name.substr(pattern.size());
@@ -41,7 +40,7 @@ bool goes_on_as_a_version(std::string_view pattern, std::string_view name) {
   return digits != 0 && digits <= 2 && ends && rest.substr(0, digits) != "0";
 }
 
-// A user's entry stands for whatever it begins.
+// A user's entry applies to every name that it begins.
 bool fits(const ModelInfo& info, std::string_view name) {
   return starts(info.pattern, name) && (!info.origin.empty() || !goes_on_as_a_version(info.pattern, name));
 }
@@ -52,7 +51,7 @@ std::vector<std::string> texts_of(JsonView list) {
   return out;
 }
 
-// Absent when it is no price.
+// Absent for an invalid price.
 std::optional<Rates> read_rates(JsonView from) {
   const auto price = [&](std::string_view key) { return parse_price(from[key].text()); };
   const auto input = price("input"), output = price("output");
@@ -77,8 +76,8 @@ std::optional<Prices> read_prices(JsonView from) {
   return out;
 }
 
-// What may stand behind a model's own name: a date, a revision, the alias of its newest revision.
-// "gpt-4o-mini" is another model than "gpt-4o".
+// What may follow a model's own name: a date, a revision, the alias of its newest revision. "gpt-4o-mini" is another
+// model than "gpt-4o".
 bool is_revision(std::string_view rest) {
   constexpr std::string_view kWords[] = {"-latest", "-preview", "-exp"};
   if (rest.empty() || rest.front() == '@' || rest.front() == ':') return true;
@@ -116,14 +115,14 @@ Result<ModelInfo> read_model(JsonView from, const ModelInfo& otherwise) {
   out.metered = from["metered"].bool_or(true);
   if (const JsonView prices = from["prices"]; prices.exists()) {
     out.prices = read_prices(prices);
-    if (!out.prices) return Error{Code::kInvalid, "the prices of " + out.pattern + " are none"};
+    if (!out.prices) return Error{Code::kInvalid, "the prices of " + out.pattern + " are invalid"};
   }
   if (out.pattern.empty() || out.window == 0)
     return Error{Code::kInvalid, "a model of the table needs a pattern and a window"};
   return out;
 }
 
-// Of several active betas the widest window counts.
+// The widest window of the active betas applies.
 void open_window(ModelInfo& info, const std::vector<std::string>& active) {
   for (const auto& [name, window] : info.betas) {
     if (window <= info.window || std::find(active.begin(), active.end(), name) == active.end()) continue;
@@ -132,8 +131,8 @@ void open_window(ModelInfo& info, const std::vector<std::string>& active) {
   }
 }
 
-// The summariser's name as this model's provider would know it. A gateway's own spelling is not
-// guessed: there the model itself summarises.
+// The summariser's name as this model's provider knows it. A gateway's own spelling is not guessed: there the model
+// itself summarises.
 std::string summariser_for(const ModelInfo& info, std::string_view name) {
   constexpr std::string_view kGoogle = "models/";
   if (starts(info.pattern, name) || info.summary_model.empty()) return info.summary_model;
@@ -180,7 +179,7 @@ std::optional<std::int64_t> days_until_retired(const ModelInfo& model, std::int6
 std::string_view bare_model_name(std::string_view model) {
   std::string_view name = model;
   if (const std::size_t slash = name.rfind('/'); slash != std::string_view::npos) name = name.substr(slash + 1);
-  // "us.", "anthropic." and "openai:" are words; what holds a digit is part of the name.
+  // "us.", "anthropic." and "openai:" are words; a part with a digit belongs to the name.
   for (;;) {
     const std::size_t at = name.find_first_of(".:");
     const std::string_view word = name.substr(0, at);
@@ -242,7 +241,7 @@ Result<void> ModelTable::overlay(std::string_view yaml, std::string_view file) {
   return {};
 }
 
-// The name as it stands beats what is left of it, and a longer pattern a shorter one.
+// The full name overrides its bare form, and a longer pattern a shorter one.
 const ModelInfo* ModelTable::match(std::string_view model) const {
   for (const std::string_view name : {model, bare_model_name(model)}) {
     const ModelInfo* best = nullptr;

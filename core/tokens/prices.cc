@@ -13,7 +13,7 @@ constexpr std::uint64_t kPicoPerNano = 1'000;
 constexpr std::uint64_t kNanoPerDollar = 1'000'000'000;
 constexpr int kPriceDecimals = 6, kMoneyDecimals = 9;
 constexpr std::uint64_t kPriceWholeMax = 1'000'000;
-// The least amount that is written as a number.
+// The smallest amount that is shown as a number.
 constexpr std::uint64_t kShownMin = 100'000;  // $0.0001
 
 std::uint64_t nano_of(std::uint64_t pico) {
@@ -26,7 +26,7 @@ std::uint64_t power_of_ten(int exponent) {
   return out;
 }
 
-// Digits, and behind a point at most `decimals` more, as a whole number of 10^-decimals.
+// Digits, and at most `decimals` more after a point, as a whole number of 10^-decimals.
 std::optional<std::uint64_t> parse_decimal(std::string_view text, int decimals, std::uint64_t whole_max) {
   const std::size_t point = text.find('.');
   const std::string_view whole = text.substr(0, point);

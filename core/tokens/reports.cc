@@ -9,7 +9,7 @@ namespace {
 constexpr std::uint64_t kErrorMin = 500;
 constexpr std::uint64_t kCutMin = 1'000;
 
-// True when `a` is more than kFarFromEstimate times `b`.
+// True if `a` is more than kFarFromEstimate times `b`.
 bool is_far_above(std::uint64_t a, std::uint64_t b) { return a / kFarFromEstimate > b; }
 
 }  // namespace
@@ -22,9 +22,9 @@ bool can_be_true(const Usage& report, std::uint64_t estimated, std::uint64_t win
 }
 
 bool is_cut(std::uint64_t reported, std::uint64_t estimated, bool learned) {
-  // An estimate that nothing has corrected is at most 1.63 times off.
+  // An uncorrected estimate is at most 1.63 times off.
   const std::uint64_t most = learned ? reported + reported / 2 : reported * 2;
-  // No window is so small: less is a report that means nothing.
+  // No window is that small, so a smaller report is meaningless.
   return reported >= kCutMin && estimated > most + kCutMin;
 }
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Runs at build time: turns a vocabulary (tokens in base64 with their ranks, compressed with xz)
-// into the image that core/tokens/bpe_tables.h describes. Refuses a vocabulary that is not the
-// expected one, or that is none that the merges of bpe_merge.cc are exact for.
+// Runs at build time: turns a vocabulary (tokens in base64 with their ranks, compressed with xz) into the image that
+// core/tokens/bpe_tables.h describes. Refuses a vocabulary other than the expected one, or one for which the merges of
+// bpe_merge.cc are not exact.
 // Usage: pack_vocabulary VOCABULARY.xz SHA256 IMAGE
 #include <lzma.h>
 
@@ -42,7 +42,7 @@ std::string unpack(const std::string& packed) {
   const lzma_ret done =
       lzma_stream_buffer_decode(&memory, 0, nullptr, reinterpret_cast<const std::uint8_t*>(packed.data()), &read,
                                 packed.size(), reinterpret_cast<std::uint8_t*>(text.data()), &written, text.size());
-  if (done != LZMA_OK) fail("the file is no xz stream, or is damaged");
+  if (done != LZMA_OK) fail("the file is not an xz stream, or is damaged");
   text.resize(written);
   return text;
 }
@@ -80,8 +80,8 @@ std::vector<std::string> read_tokens(const std::string& text) {
   return tokens;
 }
 
-// The two tokens that the merges below a token's own rank leave of its bytes. A token of which they
-// leave more could never be merged, and the merges by matching of bpe_merge.cc would be wrong.
+// The two tokens that merges below the token's own rank leave of its bytes. A token with more could never be merged,
+// and the merging of bpe_merge.cc would be wrong.
 std::array<TokenId, 2> last_merge(const std::string& token, TokenId rank, const Ranks& ranks) {
   std::vector<std::size_t> cuts(token.size() + 1);
   for (std::size_t i = 0; i < cuts.size(); ++i) cuts[i] = i;
@@ -94,7 +94,7 @@ std::array<TokenId, 2> last_merge(const std::string& token, TokenId rank, const 
     std::size_t at = 0;
     for (std::size_t i = 0; i + 2 < cuts.size(); ++i)
       if (const TokenId made = piece(i, i + 2); made < least) least = made, at = i + 1;
-    if (at == 0) fail("a token is made by no merge: rank " + std::to_string(rank));
+    if (at == 0) fail("no merge makes a token: rank " + std::to_string(rank));
     cuts.erase(cuts.begin() + static_cast<std::ptrdiff_t>(at));
   }
   return {piece(0, 1), piece(1, 2)};
@@ -109,7 +109,7 @@ TokenId longest_prefix(const std::string& token, const Ranks& ranks) {
 std::vector<std::uint64_t> token_words(const std::vector<std::string>& tokens) {
   Ranks ranks;
   for (TokenId rank = 0; rank < tokens.size(); ++rank) ranks.emplace(tokens[rank], rank);
-  if (ranks.size() != tokens.size()) fail("a token is there twice");
+  if (ranks.size() != tokens.size()) fail("a token is repeated");
   std::vector<std::uint64_t> words;
   for (TokenId rank = 0; rank < tokens.size(); ++rank) {
     const std::string& token = tokens[rank];
@@ -133,7 +133,7 @@ void each_pair(const std::vector<std::uint64_t>& tokens, const Use& use) {
 }
 
 std::vector<std::uint64_t> pair_filter(const std::vector<std::uint64_t>& tokens) {
-  constexpr std::size_t kBitsPerPair = 8;  // one pair in eight passes that is none
+  constexpr std::size_t kBitsPerPair = 8;  // one pair in eight that is not a merge passes
   std::vector<std::uint64_t> words(tokens.size() * kBitsPerPair / 64);
   each_pair(tokens, [&](std::uint64_t hash, TokenId) {
     const std::size_t bit = Tables::slot_of(hash, words.size() * 64);
@@ -157,7 +157,7 @@ struct Node {
   std::vector<std::pair<unsigned char, std::uint32_t>> children;  // by byte
 };
 
-// In the order of the sorted tokens, so that a node is next to its nearest relations.
+// In the order of the sorted tokens, so that related nodes are close to each other.
 std::vector<Node> trie_of(const std::vector<std::string>& tokens) {
   std::vector<TokenId> order(tokens.size());
   for (TokenId rank = 0; rank < order.size(); ++rank) order[rank] = rank;
@@ -178,7 +178,7 @@ std::vector<Node> trie_of(const std::vector<std::string>& tokens) {
   return nodes;
 }
 
-// Places the nodes: no two with children share a base, so that a cell's byte proves its parent.
+// Places the nodes: no two with children share a base, so that a cell's byte identifies its parent.
 class Layout {
  public:
   explicit Layout(const std::vector<Node>& nodes) : nodes_(nodes), bases_(nodes.size()) {
@@ -188,7 +188,7 @@ class Layout {
     taken_[kBlock] = true;
     std::vector<std::uint32_t> order(nodes.size());
     for (std::uint32_t i = 0; i < order.size(); ++i) order[i] = i;
-    // The widest first: they need the most room, and the rest fills what they leave.
+    // The widest first: they need the most space, and the others fill the gaps.
     std::stable_sort(order.begin(), order.end(), [&](std::uint32_t a, std::uint32_t b) {
       return nodes[a].children.size() > nodes[b].children.size();
     });
@@ -211,8 +211,8 @@ class Layout {
 
  private:
   static constexpr std::size_t kBlock = 256;
-  // Cells that a node looks at before those of its width begin further on: without it the time
-  // would grow with the square of the trie.
+  // Cells that a node tries before later nodes of its width start further on; without it the time would grow with the
+  // square of the trie.
   static constexpr std::size_t kCellsPerNode = 512;
 
   void grow(std::size_t size) {

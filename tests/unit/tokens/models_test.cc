@@ -322,15 +322,16 @@ TEST(ModelOverlay, MistakesAreToldWithTheirPlace) {
             "models.yaml:3:5: betas must be a section of 'NAME: WINDOW' lines, not a list");
   EXPECT_EQ(refusal("models:\n  - pattern: m\n    betas:\n      b: wide\n"),
             "models.yaml:4:7: b must be a whole number from 1 (tokens), not 'wide'");
-  EXPECT_EQ(refusal("models:\n  - window: 5\n"), "models.yaml:2:5: a model needs a 'pattern': how its name begins");
+  EXPECT_EQ(refusal("models:\n  - window: 5\n"),
+            "models.yaml:2:5: a model needs a 'pattern': the beginning of its name");
   EXPECT_EQ(refusal("models: {m: 5}\n"),
             "models.yaml:1:1: models must be a list of entries that begin with '- pattern: NAME', "
             "not a section");
   EXPECT_EQ(refusal("models: [m]\n"), "models.yaml:1:10: a model must be a section, not 'm'");
   EXPECT_EQ(refusal("default: {pattern: m}\n"), "models.yaml:1:11: unknown key 'pattern'");
-  EXPECT_EQ(refusal("- m\n"), "models.yaml:1:1: a model table must be a list of 'key: value' lines, not a list");
+  EXPECT_EQ(refusal("- m\n"), "models.yaml:1:1: a model table must be a section of 'key: value' lines, not a list");
   EXPECT_EQ(refusal("models:\n  - {pattern: m, compact_at: 0.9, force_at: 0.8}\n"),
-            "models.yaml:2:5: force_at lies below compact_at");
+            "models.yaml:2:5: force_at is below compact_at");
 }
 
 TEST(ModelOverlay, NumbersThatAreNoneAreRefused) {
