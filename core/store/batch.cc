@@ -60,7 +60,7 @@ std::size_t encoded_bytes(const Batch& batch) {
   return size;
 }
 
-// The checksum covers every byte but its own four.
+// The checksum covers every byte except its own four.
 std::uint32_t checksum(std::string_view bytes) {
   std::string head(bytes.substr(0, kCrcAt));
   put_be32(head, crc32c(bytes.substr(kBatchHeaderBytes)));
@@ -78,11 +78,11 @@ Result<void> check_header(std::string_view bytes) {
   if (get_be32(bytes.data() + kCrcAt) != checksum(bytes)) return corrupt("does not match its checksum");
   if (version == 0) return corrupt("has format 0, which does not exist");
   if (byte_at(bytes.data() + 2) != kPlain || byte_at(bytes.data() + 3) != 0)
-    return corrupt("is coded in a way that only a newer agentd knows");
+    return corrupt("uses a codec of a newer agentd");
   return {};
 }
 
-// Reads the three parts after the header; every length is checked against what is left.
+// Reads the three parts after the header; checks every length against the rest.
 Result<void> read_body(std::string_view body, std::size_t records, std::size_t attached, Batch& out) {
   if (records > body.size() / kRecordHeaderBytes)
     return corrupt("is shorter than the headers of its " + std::to_string(records) + " records");
@@ -138,8 +138,8 @@ Result<Batch> decode_batch(std::string_view bytes) {
   out.previous = get_digest(at + 32);
   if (records == 0) return corrupt("has no records");
   if (out.first_seq == 0 || out.first_seq > std::numeric_limits<std::uint64_t>::max() - records)
-    return corrupt("starts at sequence " + std::to_string(out.first_seq) + ", which cannot be");
-  if (get_be32(at + 28) != 0) return corrupt("has a reserved field that is set");
+    return corrupt("starts at sequence " + std::to_string(out.first_seq) + ", which is impossible");
+  if (get_be32(at + 28) != 0) return corrupt("has a non-zero reserved field");
   AGENTD_TRY_VOID(read_body(bytes.substr(kBatchHeaderBytes), records, get_be32(at + 24), out));
   return out;
 }

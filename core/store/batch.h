@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// batch.h - how one commit batch lies in the log, and the chain over batches.
+// batch.h - the encoding of one commit batch in the log, and the chain over batches.
 //
-// A batch is what one append wrote: a header, the headers of its records, the digests of the blobs
-// that were attached, then the payloads that are not in blobs. All numbers are big-endian.
-// docs/internals/log.md has the table; encode and decode are its only other copy.
+// A batch is what one append wrote: a header, the headers of its records, the digests of the attached blobs, then the
+// payloads that are not in blobs. All numbers are big-endian. docs/internals/log.md has the table; encode and decode
+// are its only other copy.
 //
 // Threading: values and pure functions.
 
@@ -22,7 +22,7 @@ namespace agentd {
 inline constexpr std::uint16_t kBatchVersion = 1;
 inline constexpr std::size_t kBatchHeaderBytes = 68;
 inline constexpr std::size_t kRecordHeaderBytes = 48;
-// A payload that is longer lies in the blob table.
+// A longer payload is stored in the blob table.
 inline constexpr std::size_t kInlinePayloadMax = 64 * 1024;
 inline constexpr std::size_t kPayloadBytesMax = 256u << 20;
 inline constexpr std::size_t kBatchRecordsMax = 65'536;
@@ -32,11 +32,11 @@ struct BatchRecord {
   RecordType type = RecordType::kMeta;
   std::uint8_t version = 1;
   std::uint8_t flags = 0;
-  std::uint32_t length = 0;  // of the payload, wherever it lies
+  std::uint32_t length = 0;  // of the payload, wherever it is stored
   std::uint32_t run = 0;
   std::uint32_t turn = 0;
   Digest digest{};           // of the payload
-  std::string_view payload;  // borrowed; empty when it lies in a blob
+  std::string_view payload;  // borrowed; empty when it is in a blob
 
   bool in_blob() const { return (flags & Record::kBlob) != 0; }
 };
@@ -46,20 +46,19 @@ struct Batch {
   std::int64_t time_ms = 0;
   Digest previous{};  // chain up to the batch before; zero for the first
   std::vector<BatchRecord> records;
-  std::vector<Digest> attached;  // blobs that were handed over with the append
+  std::vector<Digest> attached;  // blobs passed with the append
 
   std::uint64_t last_seq() const { return first_seq + records.size() - 1; }
 };
 
 std::string encode_batch(const Batch& batch);
 
-// The batch, whose payloads borrow from `bytes`. Lengths, counts and the CRC are checked; payloads
-// are not hashed. kCorrupt with one sentence for anything else than what encode_batch writes.
+// The batch; its payloads borrow from `bytes`. Checks lengths, counts and the CRC, but does not hash payloads. kCorrupt
+// with one sentence for anything that encode_batch does not write.
 Result<Batch> decode_batch(std::string_view bytes);
 
-// SHA-256 over the hash of the previous batch, the header and the records' headers and digests.
-// Where a payload lies, attached blobs and the codec are not part of it, so that a payload can move
-// or be erased.
+// SHA-256 over the hash of the previous batch, the header and the records' headers and digests. The place of a payload,
+// attached blobs and the codec are not part of it, so that a payload can move or be erased.
 Digest chain_of(const Batch& batch);
 
 }  // namespace agentd

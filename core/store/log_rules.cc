@@ -21,7 +21,7 @@ Result<void> check_genesis(const Ulid& conversation, const Record& record) {
 Result<void> check_records(const Ulid& conversation, std::uint64_t expected_revision, std::span<const Record> records) {
   if (records.empty()) return invalid("an append needs at least one record");
   if (records.size() > kBatchRecordsMax)
-    return invalid("an append of " + std::to_string(records.size()) + " records, more than " +
+    return invalid("an append of " + std::to_string(records.size()) + " records; the limit is " +
                    std::to_string(kBatchRecordsMax));
   std::size_t bytes = 0;
   for (std::size_t i = 0; i < records.size(); ++i) {
@@ -32,10 +32,10 @@ Result<void> check_records(const Ulid& conversation, std::uint64_t expected_revi
                            : "only the first record of a conversation is a genesis");
     if (first) AGENTD_TRY_VOID(check_genesis(conversation, record));
     if (record.payload.size() > kPayloadBytesMax)
-      return invalid("a record of " + std::to_string(record.payload.size()) + " bytes is longer than a log takes");
+      return invalid("a record of " + std::to_string(record.payload.size()) + " bytes is too long for a log");
     if (record.payload.size() <= kInlinePayloadMax) bytes += record.payload.size();
   }
-  if (bytes > kBatchBytesMax) return invalid("an append is longer than a log takes; part it");
+  if (bytes > kBatchBytesMax) return invalid("an append is too long for a log: split it");
   return {};
 }
 
@@ -63,7 +63,7 @@ Error broken(const Ulid& conversation, std::uint64_t seq, std::string why) {
   return {Code::kCorrupt, batch_name(conversation, seq) + ": " + std::move(why)};
 }
 
-// The payload, wherever it lies, checked against its digest.
+// The payload, wherever it is stored, checked against its digest.
 Result<std::string> payload_of(const BatchSource& source, const BatchRecord& record) {
   std::string payload(record.payload);
   if (record.in_blob()) {
@@ -78,20 +78,21 @@ Result<std::string> payload_of(const BatchSource& source, const BatchRecord& rec
   return payload;
 }
 
-// Calls `visit` for each batch from the one that holds `seq` to the one that holds `last`; batches
-// must follow each other without a gap.
+// Calls `visit` for each batch from the one with `seq` to the one with `last`; batches must follow each other without a
+// gap.
 Result<void> walk(const BatchSource& source, const Ulid& conversation, std::uint64_t seq, std::uint64_t last,
                   const std::function<Result<bool>(const Batch&)>& visit) {
   bool started = false;
   while (seq <= last) {
     AGENTD_TRY(const std::vector<std::string> chunk, source.batches(seq));
-    if (chunk.empty()) return broken(conversation, seq, "it is missing, the log should end at " + std::to_string(last));
+    if (chunk.empty()) return broken(conversation, seq, "it is missing; the log should end at " + std::to_string(last));
     for (const std::string& bytes : chunk) {
       if (seq > last) break;
       auto batch = decode_batch(bytes);
       if (!batch) return batch.error().with_context(batch_name(conversation, seq));
       const bool fits = started ? batch->first_seq == seq : batch->first_seq <= seq && batch->last_seq() >= seq;
-      if (!fits) return broken(conversation, seq, "the log goes on with sequence " + std::to_string(batch->first_seq));
+      if (!fits)
+        return broken(conversation, seq, "the log continues with sequence " + std::to_string(batch->first_seq));
       started = true;
       seq = batch->last_seq() + 1;
       AGENTD_TRY(const bool go_on, visit(*batch));
@@ -127,7 +128,7 @@ Result<void> check_op(std::string_view space, const KeyOp& op, const VersionOf& 
   AGENTD_TRY_VOID(check_key(space, op.key));
   if (op.kind == KeyOp::Kind::kPut && op.value.size() > kKeyValueBytesMax)
     return invalid("the value of key " + one_line(op.key, 100) + " has " + std::to_string(op.value.size()) +
-                   " bytes, more than " + std::to_string(kKeyValueBytesMax));
+                   " bytes; the limit is " + std::to_string(kKeyValueBytesMax));
   if (op.expect == KeyOp::kAny) return {};
   AGENTD_TRY(const std::uint64_t version, version_of(op.key));
   if (version == op.expect) return {};
@@ -160,7 +161,7 @@ Result<PreparedAppend> prepare_append(const Ulid& conversation, std::uint64_t ex
     if (header.in_blob()) out.blobs.emplace_back(stored.digest, stored.record.payload);
   }
   for (const std::string& blob : blobs) {
-    if (blob.size() > kPayloadBytesMax) return invalid("a blob is longer than a log takes");
+    if (blob.size() > kPayloadBytesMax) return invalid("a blob is too long for a log");
     out.batch.attached.push_back(sha256(blob));
     out.blobs.emplace_back(out.batch.attached.back(), blob);
   }
@@ -200,20 +201,20 @@ Result<void> fold_all(ConversationInfo& info, std::span<const StoredRecord> reco
 
 Error stale_revision(const Ulid& conversation, std::uint64_t is, std::uint64_t expected) {
   const std::string name = "conversation " + conversation.text();
-  if (is == 0) return {Code::kConflict, name + " does not exist (any more)"};
-  if (expected == 0) return {Code::kConflict, name + " exists already"};
+  if (is == 0) return {Code::kConflict, name + " does not exist, or was deleted"};
+  if (expected == 0) return {Code::kConflict, name + " already exists"};
   return {Code::kConflict,
           name + " is at revision " + std::to_string(is) + ", not " + std::to_string(expected) + ": read it again"};
 }
 
 Error no_such_conversation(const Ulid& conversation) {
-  return {Code::kNotFound, "there is no conversation " + conversation.text()};
+  return {Code::kNotFound, "no conversation " + conversation.text()};
 }
 
-Error no_such_blob(const Digest& digest) { return {Code::kNotFound, "there is no blob " + hex(digest)}; }
+Error no_such_blob(const Digest& digest) { return {Code::kNotFound, "no blob " + hex(digest)}; }
 
 Error no_such_key(std::string_view space, std::string_view key) {
-  return {Code::kNotFound, "there is no key " + one_line(key, 100) + " of " + one_line(space, 100)};
+  return {Code::kNotFound, "no key " + one_line(key, 100) + " of " + one_line(space, 100)};
 }
 
 Result<StoredRecord> unpack_record(const BatchSource& source, const Batch& batch, std::size_t index) {
@@ -284,8 +285,8 @@ Batch cut_batch(const Batch& batch, std::uint64_t last) {
   return out;
 }
 
-// What a compaction writes before its boundary belongs to the view after it alone: a log that ends between
-// them has a view that never was.
+// The records that a compaction writes before its boundary belong to the view after it: a log that ends between them
+// has a view that never existed.
 Result<void> outside_a_compaction(const Batch& batch, std::uint64_t at) {
   std::uint64_t first = 0;  // of its messages
   for (std::size_t i = 0; i < batch.records.size(); ++i) {
@@ -294,7 +295,7 @@ Result<void> outside_a_compaction(const Batch& batch, std::uint64_t at) {
     if (first == 0 && carries_message(type)) first = seq;
     if (type != RecordType::kBoundary) continue;
     if (first != 0 && first <= at && at < seq)
-      return Error{Code::kInvalid, "sequence " + std::to_string(at) + " lies inside of a compaction: take " +
+      return Error{Code::kInvalid, "sequence " + std::to_string(at) + " is inside a compaction: use " +
                                        std::to_string(first - 1) + ", before it, or " + std::to_string(seq) +
                                        ", after it"};
     first = 0;
@@ -302,7 +303,7 @@ Result<void> outside_a_compaction(const Batch& batch, std::uint64_t at) {
   return {};
 }
 
-// Hangs batches one behind the other.
+// Chains batches one after the other.
 class ForkWriter {
  public:
   Result<void> add(const BatchSource& source, Batch batch) {
@@ -358,7 +359,7 @@ Result<PreparedFork> prepare_fork(const BatchSource& source, const Ulid& from, c
     AGENTD_TRY_VOID(outside_a_compaction(whole, at));
     Batch batch = cut_batch(whole, at);
     if (batch.first_seq == 1) {
-      // The genesis stays behind; what was committed with it goes along.
+      // The genesis is not copied; the records committed with it are.
       batch.records.erase(batch.records.begin());
       batch.first_seq = 2;
       if (batch.records.empty()) return true;
@@ -373,7 +374,7 @@ Result<PreparedFork> prepare_fork(const BatchSource& source, const Ulid& from, c
 }
 
 Error lost_blob(const Ulid& from) {
-  return {Code::kConflict, "conversation " + from.text() + " was removed while it was forked"};
+  return {Code::kConflict, "conversation " + from.text() + " was removed while it was being forked"};
 }
 
 bool matches(const ConversationInfo& info, const ConversationQuery& query) {
@@ -422,10 +423,10 @@ Result<std::uint64_t> plan_bytes(std::string_view space, const KeyChanges& chang
   const auto mib = [](std::uint64_t bytes) { return std::to_string(bytes >> 20) + " MiB"; };
   if (added > kCommitBytesMax)
     return Error{Code::kDenied, "a commit of " + std::string(space) + " has " + mib(added) +
-                                    " of keys and values, and may have " + mib(kCommitBytesMax) + ": split it"};
+                                    " of keys and values; the limit is " + mib(kCommitBytesMax) + ": split it"};
   const std::uint64_t after = held - std::min(held, gone) + added;
   if (added > gone && after > kSpaceBytesMax)
-    return Error{Code::kDenied, "the keys of " + std::string(space) + " would take " + mib(after) + ", and may take " +
+    return Error{Code::kDenied, "the keys of " + std::string(space) + " would take " + mib(after) + "; the limit is " +
                                     mib(kSpaceBytesMax) + ": erase some of them first"};
   return after;
 }

@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// log_rules.h - what every store has in common: what may be appended, how a log is read and
-// verified, which conversations a query names, and when a change of keys is a conflict.
+// log_rules.h - the rules that all stores share: what may be appended, how a log is read and verified, which
+// conversations a query selects, and when a change of keys is a conflict.
 //
-// A store keeps bytes; these functions give them their meaning, so that two stores cannot differ in
-// it.
+// A store keeps bytes; these functions interpret them, so that two stores cannot differ.
 //
 // Threading: pure functions.
 
@@ -25,16 +24,16 @@
 
 namespace agentd {
 
-// What a store on disk says of itself; a higher one is refused.
+// The format of a store on disk; a higher one is refused.
 inline constexpr std::uint32_t kStoreFormat = 1;
 
 // ---- appending
 
-// An append whose hashing is done and that only lacks the hash of the batch before.
+// A hashed append that lacks only the hash of the batch before.
 struct PreparedAppend {
   std::vector<StoredRecord> stored;
   Batch batch;                                             // payloads borrow from `stored`
-  std::vector<std::pair<Digest, std::string_view>> blobs;  // one per mention; borrow likewise
+  std::vector<std::pair<Digest, std::string_view>> blobs;  // one per mention; borrowed as well
   PreparedAppend() = default;
   PreparedAppend(PreparedAppend&&) = default;
   PreparedAppend& operator=(PreparedAppend&&) = default;
@@ -46,18 +45,17 @@ Result<PreparedAppend> prepare_append(const Ulid& conversation, std::uint64_t ex
                                       std::span<const Record> records, std::span<const std::string> blobs,
                                       std::int64_t time_ms);
 
-// A receipt as it is stored, and the payload that comes with it.
+// A receipt in its stored form, and its payload.
 struct PreparedReceipt {
   std::string json;
   std::optional<std::pair<Digest, std::string_view>> payload;
 };
 // `receipts` must outlive the result. kInvalid: a payload does not match its digest.
 Result<std::vector<PreparedReceipt>> prepare_receipts(std::span<const HookReceipt> receipts);
-// The blob that a stored receipt names; nullopt when it names none or does not read.
+// The blob that a stored receipt names; nullopt when it names none or is unreadable.
 std::optional<Digest> payload_of_receipt(std::string_view json);
 
-// Folds the records into the index. kInvalid for a record that does not read: it must not get into
-// a log.
+// Folds the records into the index. kInvalid for an unreadable record, which must not get into a log.
 Result<void> fold_all(ConversationInfo& info, std::span<const StoredRecord> records);
 
 Error stale_revision(const Ulid& conversation, std::uint64_t is, std::uint64_t expected);
@@ -72,23 +70,23 @@ struct LogHead {
   Digest chain{};
 };
 
-// Where the batches of one conversation are copied from.
+// The source of one conversation's batches.
 class BatchSource {
  public:
   virtual ~BatchSource() = default;
-  // Some batches in order, starting with the one that holds `seq`; none when no batch does.
+  // Some batches in order, starting with the one that contains `seq`; empty when no batch does.
   virtual Result<std::vector<std::string>> batches(std::uint64_t seq) const = 0;
   virtual Result<std::string> blob(const Digest& digest) const = 0;
 };
 
-// A record of a batch with its payload, wherever that lies, checked against its digest. kCorrupt.
+// A record of a batch with its payload, wherever that is stored, checked against its digest. kCorrupt.
 Result<StoredRecord> unpack_record(const BatchSource& source, const Batch& batch, std::size_t index);
 
 // Records first..last (0 = the head), each batch checked. `last` beyond the head means the head.
 Result<void> read_log(const BatchSource& source, const Ulid& conversation, const LogHead& head, std::uint64_t first,
                       std::uint64_t last, const std::function<bool(const StoredRecord&)>& visit);
 
-// Every hash of the log, up to the head's chain; `visit` as that of Store::verify.
+// Verifies every hash of the log up to the head's chain; `visit` as in Store::verify.
 Result<void> verify_log(const BatchSource& source, const Ulid& conversation, const LogHead& head,
                         const std::function<void(const VerifiedBatch&)>& visit = {});
 
@@ -97,18 +95,17 @@ Result<Digest> chain_at(const BatchSource& source, const Ulid& conversation, con
 
 // ---- forks
 
-// A fork whose reading and hashing is done: everything that one transaction has to write.
+// A fork that is read and hashed: everything that one transaction has to write.
 struct PreparedFork {
   std::vector<std::pair<std::uint64_t, std::string>> batches;  // first sequence, encoded
-  std::map<Digest, std::uint64_t> mentions;                    // blobs that they name, how often; the store has them
+  std::map<Digest, std::uint64_t> mentions;  // blobs that they name, and how often; the store has them
   LogHead head;
   ConversationInfo info;
 };
-// As Store::fork says. Every record that is copied is checked against its digest, every batch against
-// the chain.
+// See Store::fork. Checks every copied record against its digest and every batch against the chain.
 Result<PreparedFork> prepare_fork(const BatchSource& source, const Ulid& from, const LogHead& head, std::uint64_t at,
                                   GenesisRecord genesis, std::string_view title, std::int64_t time_ms);
-// A blob that a fork shares was removed with its parent meanwhile.
+// A blob that a fork shares was removed with its parent in the meantime.
 Error lost_blob(const Ulid& from);
 
 // ---- lists
@@ -125,20 +122,20 @@ inline constexpr std::size_t kKeyValueBytesMax = 64u << 20;
 // kInvalid: an empty space or one with a zero byte, or names that are too long.
 Result<void> check_key(std::string_view space, std::string_view key);
 
-// What a commit does to each key in the end; nullopt erases.
+// The final effect of a commit on each key; nullopt erases.
 using KeyChanges = std::map<std::string, std::optional<std::string_view>, std::less<>>;
-// The version that a key has now; 0 = it is absent.
+// The current version of a key; 0 = it is missing.
 using VersionOf = std::function<Result<std::uint64_t>(std::string_view key)>;
-// All expectations are against what is there before the commit; of two changes the later one
-// counts. kConflict names the key. Erasing what is absent is no change.
+// All expectations refer to the state before the commit; the later of two changes applies. kConflict names the key.
+// Erasing a missing key is not a change.
 Result<KeyChanges> plan_keys(std::string_view space, std::span<const KeyOp> ops, const VersionOf& version_of);
 
-inline constexpr std::uint64_t kCommitBytesMax = 65ull << 20;  // of keys and values, the largest of which has 64 MiB
+inline constexpr std::uint64_t kCommitBytesMax = 65ull << 20;  // of keys and values; the largest value has 64 MiB
 inline constexpr std::uint64_t kSpaceBytesMax = 256ull << 20;  // of all keys and values
-// Bytes of a key and its value as they are now; 0 = it is absent.
+// The current bytes of a key and its value; 0 = it is missing.
 using BytesOf = std::function<Result<std::uint64_t>(std::string_view key)>;
-// What a space that holds `held` bytes holds after the changes. kDenied: more than it may, or too
-// much at once; what makes a space smaller always may.
+// The bytes of a space of `held` bytes after the changes. kDenied: more than the space may have, or too much in one
+// commit; shrinking a space is always allowed.
 Result<std::uint64_t> plan_bytes(std::string_view space, const KeyChanges& changes, std::uint64_t held,
                                  const BytesOf& bytes_of);
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// memory_store.cc - the Store that lives and dies with its process. It keeps the same encoded
-// batches as the store on disk, so that a run without saving walks the same paths.
+// memory_store.cc - the Store that ends with its process. It keeps the same encoded batches as the store on disk, so
+// that a run without saving uses the same code.
 #include <algorithm>
 #include <map>
 #include <mutex>
@@ -86,7 +86,7 @@ class MemoryStore final : public Store {
   void forget(const Digest& digest);
   void keep_receipts(Log& log, std::vector<PreparedReceipt> receipts);
   void commit(const Ulid& conversation, Log& log, const PreparedAppend& append);
-  // The cursor of the conversation that ended the page before; the end when there was none.
+  // The cursor of the conversation that ended the page before; the end without one.
   Result<std::uint64_t> page_start(const std::string& after) const;
 
   const Clock& clock_;

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// store.h - where conversations are kept: append-only logs, an index of them, and plugins' keys.
+// store.h - the store of conversations: append-only logs, an index of them, and plugins' keys.
 //
-// What append() and commit_keys() acknowledge is durable. A log is a chain of commit batches
-// (docs/internals/log.md); several processes may work on one store at once.
+// What append() and commit_keys() acknowledge is durable. A log is a chain of commit batches (docs/internals/log.md).
+// Several processes may use one store at the same time.
 //
-// Threading: thread-safe. No function blocks on anything but the disk and other writers.
+// Threading: thread-safe. Functions block only on the disk and other writers.
 
 #include <cstdint>
 #include <functional>
@@ -27,13 +27,13 @@ namespace agentd {
 struct ConversationQuery {
   std::string project_id;                   // empty = all
   std::string text;                         // substring of title or id, ASCII case ignored; empty = all
-  std::string after;                        // id of the last one of the page before
+  std::string after;                        // id of the previous page's last conversation
   std::int64_t since_ms = 0, until_ms = 0;  // of updated_ms; 0 = open
   std::uint32_t limit = 100;
 };
 
-// Held for the length of a run; nobody else appends to that conversation meanwhile. Released when it is
-// destroyed or its process dies.
+// Held for the length of a run: no other process or run appends to that conversation. Released when it is destroyed or
+// its process dies.
 class Lease {
  public:
   virtual ~Lease() = default;
@@ -53,17 +53,17 @@ struct KeyOp {
 };
 
 struct StoreStats {
-  std::string path;  // empty for one in memory
+  std::string path;  // empty for a store in memory
   std::uint64_t conversations = 0, bytes = 0, map_bytes = 0;
   std::uint32_t format = 0;
 };
 
-// A commit batch in its place in the chain (docs/internals/log.md).
+// A commit batch at its place in the chain (docs/internals/log.md).
 struct VerifiedBatch {
   std::int64_t time_ms = 0;
   Digest previous{};                  // the chain before it; zero for the first
-  std::vector<StoredRecord> records;  // with their payloads, wherever those lie
-  std::vector<Digest> attached;       // blobs that the append brought beside its records
+  std::vector<StoredRecord> records;  // with their payloads, wherever those are stored
+  std::vector<Digest> attached;       // blobs that the append added besides its records
   Digest chain{};                     // up to its end
 };
 
@@ -71,22 +71,19 @@ class Store {
  public:
   virtual ~Store() = default;
 
-  // Adds `records` after `expected_revision` (0 = the conversation is new, and the first record a
-  // genesis) as one commit batch, all or none. Returns them with their sequences, times and digests.
-  // kConflict: the revision is another one, nothing was written. kUnavailable: disk full or failing,
-  // nothing was written. `blobs` are stored by their SHA-256 in the same commit, and so are `receipts`
-  // as append_receipts() stores them.
+  // Adds `records` after `expected_revision` (0 = the conversation is new, and the first record is a genesis) as one
+  // commit batch, all or none. Returns them with their sequences, times and digests. kConflict: the revision differs;
+  // nothing was written. kUnavailable: the disk is full or failing; nothing was written. `blobs` are stored by their
+  // SHA-256 in the same commit, and `receipts` as by append_receipts().
   virtual Result<std::vector<StoredRecord>> append(const Ulid& conversation, std::uint64_t expected_revision,
                                                    std::span<const Record> records,
                                                    std::span<const std::string> blobs = {},
                                                    std::span<const HookReceipt> receipts = {}) = 0;
 
-  // Adds to what receipts() gives, all or none; a payload that comes along is kept as a blob. Neither
-  // the revision nor the index nor the chain changes, and no lease is asked for. kNotFound: the
-  // conversation has no log. kInvalid: a payload that does not match its digest.
+  // Adds receipts, all or none; a passed payload is kept as a blob. Revision, index and chain do not change, and no
+  // lease is needed. kNotFound: the conversation has no log. kInvalid: a payload does not match its digest.
   virtual Result<void> append_receipts(const Ulid& conversation, std::span<const HookReceipt> receipts) = 0;
-  // All of them in the order of their appends. Stops early when `visit` returns false. kNotFound,
-  // kCorrupt.
+  // All receipts in the order of their appends. Stops early when `visit` returns false. kNotFound, kCorrupt.
   virtual Result<void> receipts(const Ulid& conversation,
                                 const std::function<bool(const HookReceipt&)>& visit) const = 0;
 
@@ -95,30 +92,29 @@ class Store {
   virtual Result<void> read(const Ulid& conversation, std::uint64_t first, std::uint64_t last,
                             const std::function<bool(const StoredRecord&)>& visit) const = 0;
 
-  // A new conversation that begins as `from` was at sequence `at` (0 = its head): a genesis of its own,
-  // then the records 2..at at their sequences with their times, then a meta record with the title. All or
-  // none; from then on the two are independent, and either may be removed. Blobs are shared, receipts stay
-  // behind. `genesis` names the new conversation; parent, parent_seq and parent_chain are filled in here.
-  // No lease is asked for: what a log holds up to a sequence does not change. Returns the new index.
-  // kNotFound: there is no `from`; kInvalid: it has no sequence `at`; kConflict: the new one exists;
-  // kCorrupt: what would be copied is broken.
+  // Makes a conversation that begins as `from` was at sequence `at` (0 = its head): its own genesis, then the records
+  // 2..at with their sequences and times, then a meta record with the title. All or none; afterwards the two are
+  // independent, and either may be removed. Blobs are shared, receipts are not copied. `genesis` names the new
+  // conversation; parent, parent_seq and parent_chain are filled in here. No lease is needed, because a log does not
+  // change up to a sequence. Returns the new index. kNotFound: `from` does not exist; kInvalid: it has no sequence
+  // `at`; kConflict: the new one exists; kCorrupt: a record to copy is broken.
   virtual Result<ConversationInfo> fork(const Ulid& from, std::uint64_t at, GenesisRecord genesis,
                                         std::string_view title) = 0;
 
-  // The hash of the chain up to sequence `at` (0 = the head), as a fork's genesis names it. kNotFound,
-  // kInvalid: there is no such sequence.
+  // The hash of the chain up to sequence `at` (0 = the head), as a fork's genesis names it. kNotFound; kInvalid: no
+  // such sequence.
   virtual Result<Digest> chain(const Ulid& conversation, std::uint64_t at) const = 0;
 
-  // The chain from the first batch to the head: every hash recomputed. `visit`, if any, is given each batch once it
-  // is found right. kCorrupt names the first one that is not.
+  // Recomputes every hash of the chain from the first batch to the head. `visit`, if any, gets each verified batch.
+  // kCorrupt names the first broken one.
   virtual Result<void> verify(const Ulid& conversation,
                               const std::function<void(const VerifiedBatch&)>& visit = {}) const = 0;
 
   virtual Result<ConversationInfo> info(const Ulid& conversation) const = 0;  // kNotFound
   // Newest update first.
   virtual Result<std::vector<ConversationInfo>> list(const ConversationQuery& query) const = 0;
-  // Removes log, receipts and index; blobs that nobody else names go too. kNotFound. kBusy while another holds
-  // the lease.
+  // Removes log, receipts and index, and blobs that nothing else names. kNotFound. kBusy while another process or run
+  // holds the lease.
   virtual Result<void> remove(const Ulid& conversation) = 0;
 
   virtual Result<std::string> blob(const Digest& digest) const = 0;  // kNotFound
@@ -132,7 +128,7 @@ class Store {
   // Keys with the prefix after `after`, in byte order, from one snapshot.
   virtual Result<std::vector<StoredKey>> scan_keys(std::string_view space, std::string_view prefix,
                                                    std::string_view after, std::uint32_t limit) const = 0;
-  // All or none; returns the version that the changed keys now have. kConflict, kDenied (kSpaceBytesMax) change
+  // Commits all or none; returns the new version of the changed keys. kConflict, kDenied (kSpaceBytesMax) change
   // nothing.
   virtual Result<std::uint64_t> commit_keys(std::string_view space, std::span<const KeyOp> ops) = 0;
 

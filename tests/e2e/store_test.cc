@@ -119,7 +119,7 @@ TEST_F(StoreOfProgram, AnExistingDirectoryIsAMistakeOfTheCallAndLeftAsItIs) {
       const Finished ended = program_.run({"store", command, target});
       EXPECT_EQ(ended.code, 2) << command << " " << target;
       EXPECT_EQ(ended.out, "") << command;
-      EXPECT_EQ(ended.err, "agentd: " + target + " exists already: name a directory that does not\n");
+      EXPECT_EQ(ended.err, "agentd: " + target + " already exists: name a directory that does not\n");
     }
   EXPECT_EQ(std::distance(std::filesystem::directory_iterator(there), {}), 1);
   EXPECT_EQ(program_.run({"store", "salvage", ""}).code, 2);

@@ -36,7 +36,7 @@ std::optional<Digest> digest_in(std::string_view key) {
   return out;
 }
 
-// Damage of a page in words; rows of the log are named by conversation and sequence.
+// Describes a page's damage; rows of the log are named by conversation and sequence.
 StoreFinding finding_of(const Pages::Damage& damage) {
   StoreFinding out;
   out.what = damage.page != 0 ? "page " + std::to_string(damage.page) + " " + damage.what : damage.what;
@@ -82,7 +82,7 @@ class Surveyor final : public BatchSource {
     return std::move(out_);
   }
 
-  // As a source the inventory has blobs alone.
+  // As a source the inventory has only blobs.
   Result<std::vector<std::string>> batches(std::uint64_t) const override { return std::vector<std::string>{}; }
   Result<std::string> blob(const Digest& digest) const override {
     const auto found = out_.blobs.find(digest);
@@ -91,7 +91,7 @@ class Surveyor final : public BatchSource {
   }
 
  private:
-  // Rows of pages that nothing leads to. What they are, their own sums say.
+  // Sorts the rows of unreferenced pages; their own checksums identify them.
   void take_lost(std::vector<Pages::Row>& log, std::vector<Pages::Row>& blobs) {
     if (pages_.damage().empty()) return;
     std::set<std::string> known;
@@ -111,13 +111,10 @@ class Surveyor final : public BatchSource {
       }
     }
     if (found && !pages_.free_known())
-      add(report_,
-          "the list of free pages cannot be read: conversations that were deleted may be among "
-          "those that "
-          "are kept");
+      add(report_, "the list of free pages cannot be read: deleted conversations may be among those that are kept");
   }
 
-  // One row for each key; of several, one whose batch is whole.
+  // Keeps one row per key; of several, one whose batch is intact.
   void put_in_order(std::vector<Pages::Row>& log) {
     std::stable_sort(log.begin(), log.end(), [](const auto& a, const auto& b) { return a.key < b.key; });
     std::vector<Pages::Row> out;
@@ -148,7 +145,7 @@ class Surveyor final : public BatchSource {
     }
   }
 
-  // What is wrong with a batch behind `head`; empty = nothing. `info` takes its records in.
+  // The mistake of a batch that follows `head`; empty = none. `info` takes in its records.
   std::string fault_of(const Pages::Row& row, const LogHead& head, ConversationInfo& info, Batch& batch) {
     auto value = pages_.value(row);
     if (!value) return "the batch's page " + value.error().message;
@@ -156,7 +153,7 @@ class Surveyor final : public BatchSource {
     auto decoded = decode_batch(kept_value_);
     if (!decoded) return decoded.error().message;
     batch = std::move(*decoded);
-    if (batch.first_seq != number_in(row.key)) return "the batch is another one's";
+    if (batch.first_seq != number_in(row.key)) return "the batch belongs to another place";
     if (batch.first_seq != head.revision + 1) return "the batches before it are missing";
     if (batch.previous != head.chain) return "its link to the batch before is broken";
     ConversationInfo with = info;
@@ -178,7 +175,7 @@ class Surveyor final : public BatchSource {
   void read_conversation(const std::vector<Pages::Row>& rows) {
     const auto id = id_in(rows.front().key);
     if (!id || std::any_of(rows.begin(), rows.end(), [](const auto& row) { return row.key.size() != kLogKeyBytes; })) {
-      add(report_, "table log has a key that names no conversation");
+      add(report_, "table log has a key that is not a conversation's");
       return;
     }
     StoreInventory::Conversation out;
@@ -196,7 +193,7 @@ class Surveyor final : public BatchSource {
             {id->text(), std::min(first, at.revision + 1), std::max(last, last == 0 ? 0 : first), std::move(fault)});
         if (whole) out.next = at.revision + 1;
         whole = false;
-        // What follows is judged by itself.
+        // The following batches are checked on their own.
         if (i + 1 < rows.size()) resume(rows[i + 1], at);
         if (!batch.records.empty()) count_mentions(batch);
         continue;
@@ -215,7 +212,7 @@ class Surveyor final : public BatchSource {
     out_.conversations.push_back(std::move(out));
   }
 
-  // Takes what the batch says of the one before it for true.
+  // Trusts the batch about the one before it.
   void resume(const Pages::Row& row, LogHead& at) {
     const auto value = pages_.value(row);
     if (!value) return;
@@ -232,11 +229,11 @@ class Surveyor final : public BatchSource {
       std::uint64_t expected = 1;
       if (!last.empty() && last.substr(0, kIdBytes) == row.key.substr(0, kIdBytes)) expected = number_in(last) + 1;
       if (!id) {
-        add(report_, "table receipts has a key that names no conversation");
+        add(report_, "table receipts has a key that is not a conversation's");
       } else if (!value || !is_sealed_well(*value) || !read_receipt(*value)) {
-        add(report_, {name, 0, 0, "receipt " + std::to_string(number_in(row.key)) + " does not read"});
+        add(report_, {name, 0, 0, "receipt " + std::to_string(number_in(row.key)) + " is unreadable"});
       } else if (find(*id) == nullptr) {
-        add(report_, {name, 0, 0, "a receipt of a conversation that has no log"});
+        add(report_, {name, 0, 0, "a receipt belongs to a conversation without a log"});
       } else {
         if (number_in(row.key) != expected)
           add(report_, {name, 0, 0, "receipt " + std::to_string(expected) + " is missing"});
@@ -255,7 +252,7 @@ class Surveyor final : public BatchSource {
   }
 
   StoreInventory::Conversation* find(const Ulid& id) {
-    // In the order of their ids, as the log is.
+    // In the order of their ids, as in the log.
     const auto found = std::lower_bound(
         out_.conversations.begin(), out_.conversations.end(), key_of(id),
         [](const StoreInventory::Conversation& a, std::string_view key) { return key_of(a.id) < key; });
@@ -266,13 +263,13 @@ class Surveyor final : public BatchSource {
     const auto id = read_ulid(row.key);
     const auto value = pages_.value(row);
     const auto head = value ? read_head(*value) : Result<HeadRow>(value.error());
-    if (!id) return add(report_, "table head has a key that names no conversation");
-    if (!head) return add(report_, {id->text(), 0, 0, "its row in table head does not read"});
+    if (!id) return add(report_, "table head has a key that is not a conversation's");
+    if (!head) return add(report_, {id->text(), 0, 0, "its row in table head is unreadable"});
     cursors[row.key] = head->cursor;
     StoreInventory::Conversation* const conversation = find(*id);
     if (conversation == nullptr) return add(report_, {id->text(), 1, 0, "its log is missing"});
     conversation->cursor = head->cursor;
-    if (conversation->next != 0) return;  // told already
+    if (conversation->next != 0) return;  // already reported
     if (head->head.revision > conversation->head.revision) {
       conversation->next = conversation->head.revision + 1;
       add(report_, {id->text(), conversation->next, head->head.revision, "the end of the log is missing"});
@@ -281,8 +278,7 @@ class Surveyor final : public BatchSource {
     }
   }
 
-  // An index that agentd sealed was whole when it was written, by whichever version; else it is
-  // compared.
+  // An index that agentd sealed was correct when it was written, by any version; others are compared.
   static bool tells_the_same(const std::string& value, const ConversationInfo& from_log) {
     auto info = read_info(value);
     if (!info || !is_sealed_well(value)) return false;
@@ -294,13 +290,13 @@ class Surveyor final : public BatchSource {
 
   void check_info(const Pages::Row& row) {
     const auto id = read_ulid(row.key);
-    if (!id) return add(report_, "table info has a key that names no conversation");
+    if (!id) return add(report_, "table info has a key that is not a conversation's");
     const StoreInventory::Conversation* const conversation = find(*id);
     const auto value = pages_.value(row);
     if (conversation == nullptr)
-      add(report_, {id->text(), 0, 0, "table info names a conversation that has no log"});
+      add(report_, {id->text(), 0, 0, "table info names a conversation without a log"});
     else if (conversation->next == 0 && (!value || !tells_the_same(*value, conversation->info)))
-      add(report_, {id->text(), 0, 0, "its row in table info does not say what the log says"});
+      add(report_, {id->text(), 0, 0, "its row in table info differs from the log"});
   }
 
   void check_indexes(const std::vector<Pages::Row>& heads, const std::vector<Pages::Row>& infos,
@@ -318,7 +314,7 @@ class Surveyor final : public BatchSource {
       const auto id = pages_.value(row);
       const auto known = id ? cursors.find(*id) : cursors.end();
       if (!cursor || known == cursors.end() || known->second != *cursor)
-        add(report_, "table changes has a row that belongs to no conversation");
+        add(report_, "table changes has a row without a conversation");
       else
         changed.insert(*id);
     }
@@ -340,14 +336,14 @@ class Surveyor final : public BatchSource {
       const auto value = pages_.value(row);
       const auto count = value ? read_number(*value) : Result<std::uint64_t>(value.error());
       if (!digest) {
-        add(report_, "table mentions has a key that is no digest");
+        add(report_, "table mentions has a key that is not a digest");
         continue;
       }
       counted.insert(*digest);
       const auto named = out_.mentions.find(*digest);
       const std::uint64_t is = named == out_.mentions.end() ? 0 : named->second;
       if (is == 0)
-        add(report_, "the blob " + hex(*digest) + " is kept and nothing names it");
+        add(report_, "the blob " + hex(*digest) + " is stored but never mentioned");
       else if (!count || *count != is)
         add(report_, "the count of mentions of blob " + hex(*digest) + " is wrong");
       else if (out_.blobs.count(*digest) == 0)
@@ -366,7 +362,7 @@ class Surveyor final : public BatchSource {
       const std::string space = row.key.substr(0, end);
       const bool counter = end == std::string::npos;
       if (!value || value->size() < 8 || (counter && value->size() != 8)) {
-        add(report_, "a key of " + one_line(space, 100) + " does not read");
+        add(report_, "a key of " + one_line(space, 100) + " is unreadable");
         continue;
       }
       const std::uint64_t version = get_be64(value->data());
@@ -374,7 +370,7 @@ class Surveyor final : public BatchSource {
       if (counter)
         spaces.emplace(space, version);
       else if (newest == spaces.end() || version == 0 || version > newest->second)
-        add(report_, "a key of " + one_line(space, 100) + " has a version that cannot be");
+        add(report_, "a key of " + one_line(space, 100) + " has an impossible version");
       whole.push_back(std::move(row));
     }
     out_.keys = std::move(whole);
@@ -390,7 +386,7 @@ class Surveyor final : public BatchSource {
       if (!number || (is_format ? *number != kStoreFormat : row.key != "change_floor"))
         add(report_, "table meta has a row that agentd does not write: " + one_line(row.key, 40));
     }
-    if (!format) add(report_, "the store does not say which format it has");
+    if (!format) add(report_, "the store does not name its format");
   }
 
   Pages& pages_;

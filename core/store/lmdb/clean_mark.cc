@@ -15,7 +15,7 @@ namespace agentd {
 namespace {
 
 constexpr std::size_t kMarkBytesMax = 512;
-constexpr std::size_t kPageSizeAt = 40, kTransactionAt = 144;  // of a meta page, as in pages.cc
+constexpr std::size_t kPageSizeAt = 40, kTransactionAt = 144;  // in a meta page, as in pages.cc
 
 template <typename T>
 std::string number_at(int fd, std::uint64_t at) {
@@ -49,7 +49,7 @@ bool is_marked_clean(const std::string& directory) {
 }
 
 void mark_clean(const std::string& directory, const std::string& state) {
-  // In place and without a sync: a mark that is torn or lost is wrong, which is safe.
+  // In place and without a sync: a torn or lost mark is wrong, which is safe.
   const UniqueFd fd(::open((directory + "/clean").c_str(), O_WRONLY | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600));
   if (!fd.valid()) return;
   const bool wrote = ::pwrite(fd.get(), state.data(), state.size(), 0) == static_cast<ssize_t>(state.size());

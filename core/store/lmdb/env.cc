@@ -19,18 +19,18 @@ namespace agentd {
 namespace {
 
 static_assert(usable_lmdb(MDB_VERSION_MAJOR, MDB_VERSION_MINOR, MDB_VERSION_PATCH),
-              "build with LMDB 0.9.24 or 0.9.32 and later");
+              "build with LMDB 0.9.24, or 0.9.32 and later");
 
 constexpr MDB_dbi kTablesMax = 16;
 constexpr std::uint64_t kMapBytesMin = 256 * 1024;
 constexpr std::uint64_t kReaderCheckNs = 60'000'000'000;
-// Pages at the end of the file that a crash may have left unwritten without harm: LMDB counts pages
-// that a transaction took and gave back, and does not write them.
+// Pages at the end of the file that a crash may leave unwritten without harm: LMDB counts pages that a transaction took
+// and gave back, but does not write them.
 constexpr std::uint64_t kUnwrittenMax = 1 << 20;
 
-// What is kept on the disk for deletions; see keep_reserve().
+// Disk space kept for deletions; see keep_reserve().
 constexpr off_t kReserveBytes = 1 << 20, kReserveBytesMin = 64 << 10;
-// LMDB reports a write that was cut short as EIO. With less than this left it was the disk's end.
+// LMDB reports a short write as EIO. With less than this left the disk was full.
 constexpr std::uint64_t kFullBelowBytes = 1 << 20;
 
 std::uint64_t round_up(std::uint64_t bytes) { return (bytes + 65'535) / 65'536 * 65'536; }
@@ -49,7 +49,7 @@ Result<void> check_library() {
                "this machine's " + std::string(text) + " has a faulty lock table: install 0.9.24, or 0.9.32 and later"};
 }
 
-// A reader takes a place in the lock file, which may lie on a page that no reader has used.
+// A reader takes a slot in the lock file, which may be on a page that no reader has used.
 int begin_in(MDB_env* env, const std::string& directory, unsigned flags, MDB_txn** txn) {
   const FaultScope faults(directory);
   return mdb_txn_begin(env, nullptr, flags, txn);
@@ -82,9 +82,9 @@ Error lmdb_error(std::string_view doing, int status) {
     case MDB_MAP_FULL:
       return {Code::kUnavailable, what + "it has reached its largest size: delete conversations or raise the limit"};
     case MDB_PANIC:
-      return {Code::kUnavailable, what + "an earlier write to its file failed: close the store and open it again"};
+      return {Code::kUnavailable, what + "an earlier write to its file failed: close and reopen the store"};
     case MDB_READERS_FULL:
-      return {Code::kUnavailable, what + "too many readers at this moment"};
+      return {Code::kUnavailable, what + "too many readers at the moment: try again"};
     case MDB_TXN_FULL:
       return {Code::kInvalid, what + "the change is too large for one commit"};
     case MDB_VERSION_MISMATCH:
@@ -205,7 +205,7 @@ std::string Env::doing(bool writing) const {
 Result<void> Env::start(bool fresh) {
   const std::string opening = "opening the store " + options_.directory;
   auto claimed = claim_process(options_.directory);
-  // On a medium that cannot be written LMDB takes no locks either, so there are none to break.
+  // On a medium that cannot be written LMDB takes no locks, so there are none to break.
   if (!claimed && (!options_.read_only || claimed.error().code != Code::kDenied)) return claimed.error();
   if (claimed) claim_ = std::move(*claimed);
   if (const int status = mdb_env_create(&env_); status != MDB_SUCCESS) return lmdb_error(opening, status);
@@ -213,7 +213,7 @@ Result<void> Env::start(bool fresh) {
   mdb_env_set_assert(env_, end_by_assertion);
   mdb_env_set_maxdbs(env_, kTablesMax);
   mdb_env_set_maxreaders(env_, kReadersMax);
-  // A store that exists brings its own size.
+  // An existing store has its own size.
   if (fresh)
     mdb_env_set_mapsize(
         env_, round_up(std::clamp(options_.map_bytes, kMapBytesMin, std::max(kMapBytesMin, options_.map_bytes_max))));
@@ -226,14 +226,15 @@ Result<void> Env::start(bool fresh) {
   return check_length();
 }
 
-// A file of nothing, whose blocks a deletion gets when the disk is full: it writes pages before it frees some.
+// An unused file whose blocks a deletion gets when the disk is full, because a deletion writes pages before it frees
+// some.
 void Env::keep_reserve() const {
   const std::string path = options_.directory + "/reserve";
   struct stat info {};
   if (::stat(path.c_str(), &info) == 0 && info.st_size >= kReserveBytes) return;
   const UniqueFd fd(::open(path.c_str(), O_WRONLY | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600));
   if (!fd.valid()) return;
-  // Without its blocks it would be a promise of nothing; on a disk that is nearly full it is as large as can be.
+  // Without blocks it would be useless, so on a nearly full disk it is as large as possible.
   for (off_t bytes = kReserveBytes; bytes >= kReserveBytesMin; bytes /= 2)
     if (::fallocate(fd.get(), 0, 0, bytes) == 0) return;
   if (info.st_size == 0) ::unlink(path.c_str());
@@ -246,7 +247,7 @@ bool Env::disk_is_full() const {
   return blocks * disk.f_frsize < kFullBelowBytes;
 }
 
-// Whether the file has reached what this process may write: LMDB calls a page that was written in part EIO.
+// True if the file has reached this process's size limit: LMDB reports a partly written page as EIO.
 bool Env::is_as_large_as_allowed() const {
   rlimit limit{};
   return ::getrlimit(RLIMIT_FSIZE, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY && file_bytes() >= limit.rlim_cur;
@@ -266,13 +267,14 @@ Result<void> Env::check_length() {
   if (has >= needs) return {};
   int fd = -1;
   mdb_env_get_fd(env_, &fd);
-  // Allocating never shortens the file, whatever another process does to it meanwhile.
+  // Allocating never shortens the file, whatever another process does to it at the same time.
   if (needs - has <= kUnwrittenMax && !options_.read_only) {
     if (::fallocate(fd, 0, static_cast<off_t>(has), static_cast<off_t>(needs - has)) == 0) return {};
     if (errno == ENOSPC || errno == EDQUOT) return no_space("opening the store " + options_.directory);
   }
-  return Error{Code::kCorrupt, "the store " + options_.directory + " was cut: data.mdb has " + std::to_string(has) +
-                                   " bytes and needs " + std::to_string(needs) + ": restore a copy"};
+  return Error{Code::kCorrupt, "the store " + options_.directory + " was truncated: data.mdb has " +
+                                   std::to_string(has) + " bytes and needs " + std::to_string(needs) +
+                                   ": restore a copy"};
 }
 
 void Env::clear_dead_readers() const {
@@ -311,11 +313,11 @@ std::uint64_t Env::file_bytes() const {
   return ::fstat(fd, &info) == 0 ? static_cast<std::uint64_t>(info.st_size) : 0;
 }
 
-// With map_mutex_ held exclusively. 0 = what the file says, after another process made it grow.
+// REQUIRES: map_mutex_ held exclusively. 0 = the file's own size, after another process enlarged it.
 Result<void> Env::resize(std::uint64_t bytes) const {
   const int status = mdb_env_set_mapsize(env_, bytes);
   if (status == MDB_SUCCESS) return {};
-  // LMDB has let go of the old map and could not make the new one.
+  // LMDB has unmapped the old map and could not make the new one.
   unmapped_ = status != EINVAL;
   return lmdb_error("resizing the store " + options_.directory, status);
 }
@@ -324,7 +326,7 @@ Result<Txn> Env::begin(unsigned flags) const {
   const std::string what = doing(flags == 0);
   for (int attempt = 0;; ++attempt) {
     std::shared_lock lock(map_mutex_);
-    if (unmapped_) return Error{Code::kUnavailable, what + ": no memory for its map: close it and open it again"};
+    if (unmapped_) return Error{Code::kUnavailable, what + ": no memory for its map: close and reopen it"};
     MDB_txn* txn = nullptr;
     const int status = begin_in(env_, options_.directory, flags, &txn);
     if (status == MDB_SUCCESS) return Txn(*this, std::move(lock), txn);
@@ -348,8 +350,8 @@ std::uint64_t Env::map_limit(Room room) const {
   return room == Room::kOrdinary ? most : round_up(most + most / 10 + (1 << 20));
 }
 
-// Before a write: grows ahead while a tenth is left, so that the write after a full map is not the
-// one that must grow; takes back the reserve that a deletion used.
+// Runs before a write: grows while a tenth is left, so that a later write need not; and restores the reserve that a
+// deletion used.
 Result<void> Env::make_room(Room room) {
   std::uint64_t map = 0, used = 0;
   {
@@ -368,7 +370,7 @@ Result<void> Env::make_room(Room room) {
   return {};
 }
 
-// True when the map is larger than it was when it had `seen` bytes.
+// True if the map is larger than when it had `seen` bytes.
 Result<bool> Env::grow(Room room, std::uint64_t seen) {
   const std::unique_lock alone(map_mutex_);
   if (usage().me_mapsize > seen) return true;
@@ -402,12 +404,12 @@ Result<void> Env::write(Room room, const std::function<Result<void>(Txn&)>& chan
   if (written || room != Room::kReserve || !disk_full_) return written;
   ::unlink((options_.directory + "/reserve").c_str());
   written = write_within(room, change);
-  keep_reserve();  // if what was deleted has made room; else with the next opening that finds some
+  keep_reserve();  // if deleting freed space; otherwise at the next opening with free space
   return written;
 }
 
 Result<void> Env::write_within(Room room, const std::function<Result<void>(Txn&)>& change) {
-  if (options_.read_only) return Error{Code::kDenied, doing(true) + ": it was opened for reading only"};
+  if (options_.read_only) return Error{Code::kDenied, doing(true) + ": it was opened read-only"};
   if (clock_.monotonic_ns() - readers_checked_ns_ > kReaderCheckNs) clear_dead_readers();
   AGENTD_TRY_VOID(make_room(room));
   for (;;) {

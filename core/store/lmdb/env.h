@@ -1,15 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// env.h - LMDB behind two classes: the environment that grows, and transactions that cannot be left
-// open.
+// env.h - LMDB as two classes: an environment that grows, and transactions that cannot be left open.
 //
-// Rules that LMDB leaves to its callers and that are kept here: the map is resized only while no
-// transaction of this process runs; a write that does not fit is run again on a larger map; a file
-// that was cut is refused before it is mapped; its descriptor is not inherited; dead readers are
-// cleared.
+// Env keeps the rules that LMDB leaves to its callers: the map is resized only while no transaction of this process
+// runs; a write that does not fit is repeated on a larger map; a truncated file is refused before it is mapped; its
+// descriptor is not inherited; dead readers are cleared.
 //
-// Threading: Env is thread-safe; a Txn belongs to the thread that began it, and a thread has one at
-// most.
+// Threading: Env is thread-safe; a Txn belongs to the thread that began it, and a thread has at most one.
 
 #include <lmdb.h>
 
@@ -30,20 +27,19 @@
 
 namespace agentd {
 
-// 0.9.26 to 0.9.31 carry a patch of the lock table that 0.9.32 takes back as racy (ITS#10095).
+// 0.9.26 to 0.9.31 have a patch of the lock table that 0.9.32 reverts as racy (ITS#10095).
 constexpr bool usable_lmdb(int major, int minor, int patch) {
   return major == 0 && minor == 9 && (patch == 24 || patch >= 32);
 }
 
-// For mdb_env_set_assert: LMDB ends the process where this returns. The context of the environment is the name of
-// its directory, a std::string.
+// For mdb_env_set_assert: ends the process, as LMDB would when this returned. The environment's context is its
+// directory's name, a std::string.
 [[noreturn]] void end_by_assertion(MDB_env* env, const char* what);
 
-// mdb_env_open, where the disk may be full: kUnavailable then. For reading it does without a lock file that cannot
-// be written.
+// mdb_env_open on a possibly full disk: kUnavailable then. A reader does without a lock file that cannot be written.
 Result<void> open_environment(MDB_env* env, const std::string& directory, bool read_only);
 
-// The error that LMDB's return value stands for; `doing` such as "writing the store /x".
+// The error for LMDB's return value; `doing` such as "writing the store /x".
 Error lmdb_error(std::string_view doing, int status);
 
 struct Row {
@@ -60,7 +56,7 @@ class Txn {
   Result<MDB_dbi> open_table(const char* name, bool create);
   Result<std::optional<std::string_view>> get(MDB_dbi table, std::string_view key) const;
   Result<void> put(MDB_dbi table, std::string_view key, std::string_view value);
-  // Fine when it is not there.
+  // Succeeds when the key is missing.
   Result<void> erase(MDB_dbi table, std::string_view key);
   Result<std::uint64_t> count(MDB_dbi table) const;
   // Ends a read transaction so that the tables it opened stay open for the environment.
@@ -77,23 +73,23 @@ class Txn {
 
   const Env* env_;
   FaultScope faults_;                         // until the transaction has ended
-  std::shared_lock<std::shared_mutex> lock_;  // no resize meanwhile
+  std::shared_lock<std::shared_mutex> lock_;  // prevents a resize
   std::unique_ptr<MDB_txn, Abort> txn_;
-  mutable int status_ = MDB_SUCCESS;  // of the call that failed
+  mutable int status_ = MDB_SUCCESS;  // of the failed call
 };
 
-// A place in one table. Ends before its transaction does.
+// A position in one table. Must end before its transaction.
 class Cursor {
  public:
   static Result<Cursor> open(const Txn& txn, MDB_dbi table);
-  // nullopt: there is no such row.
+  // nullopt: no such row.
   Result<std::optional<Row>> at_or_after(std::string_view key);
   // The last row before `key`.
   Result<std::optional<Row>> before(std::string_view key);
   Result<std::optional<Row>> next() { return move(MDB_NEXT); }
   Result<std::optional<Row>> previous() { return move(MDB_PREV); }
   Result<std::optional<Row>> last() { return move(MDB_LAST); }
-  // The row that the cursor stands on; the cursor then stands on the one after it.
+  // Erases the cursor's row; the cursor moves to the next one.
   Result<void> erase();
 
  private:
@@ -109,19 +105,18 @@ class Cursor {
 
 class Env {
  public:
-  // Of a write: whether it may use what is kept free above map_bytes_max, so that deleting works in
-  // a store that is full.
+  // kReserve allows a write to use the space above map_bytes_max, so that deleting works in a full store.
   enum class Room { kOrdinary, kReserve };
 
-  // The directory has been prepared (home.h). `fresh`: nothing is there yet.
+  // REQUIRES: the directory is prepared (home.h). `fresh`: it contains no store yet.
   static Result<std::unique_ptr<Env>> open(const LmdbOptions& options, const Clock& clock, bool fresh);
   ~Env();
   Env(const Env&) = delete;
   Env& operator=(const Env&) = delete;
 
   Result<Txn> begin_read() const;
-  // Runs `change` in a write transaction and commits it, durable when this returns. `change` may
-  // run several times, each in a new transaction. When it fails, nothing was written.
+  // Runs `change` in a write transaction and commits it, durable when this returns. `change` may run several times,
+  // each in a new transaction. When it fails, nothing is written.
   Result<void> write(Room room, const std::function<Result<void>(Txn&)>& change);
 
   const std::string& directory() const { return options_.directory; }

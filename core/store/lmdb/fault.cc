@@ -13,7 +13,7 @@
 namespace agentd {
 namespace {
 
-// Read by a handler of a signal on the same thread.
+// Read by a signal handler on the same thread.
 thread_local const char* volatile store_in_use = nullptr;
 
 constexpr std::array<int, 2> kFaults{SIGSEGV, SIGBUS};
@@ -23,8 +23,7 @@ void print(const char* text) noexcept {
   if (::write(STDERR_FILENO, text, std::strlen(text)) < 0) return;
 }
 
-// Reads /proc/self/maps a piece at a time: "7f00-7f80 rw-s 00000000 08:01 12 /x/lock.mdb". In a handler nothing may be
-// allocated.
+// Reads /proc/self/maps piece by piece: "7f00-7f80 rw-s 00000000 08:01 12 /x/lock.mdb". A handler must not allocate.
 class LockMaps {
  public:
   explicit LockMaps(const void* address) : address_(reinterpret_cast<std::uintptr_t>(address)) {}
@@ -81,7 +80,7 @@ extern "C" void on_fault(int signal, siginfo_t* info, void*) {
     end_without_space(directory);
   if (directory != nullptr && !sent)
     end_by_damage(directory, signal == SIGBUS ? "a page of it cannot be read" : "a page leads out of the file");
-  // The instruction runs again, and meets whoever was there before.
+  // The instruction runs again and reaches the previous handler.
   for (std::size_t i = 0; i < kFaults.size(); ++i)
     if (kFaults[i] == signal) ::sigaction(signal, &handled_before[i], nullptr);
   if (sent) ::raise(signal);

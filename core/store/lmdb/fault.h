@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// fault.h - the last line of defence: a damaged page that LMDB runs into ends the program with a
-// sentence and the exit code of a damaged store, and not with a signal.
+// fault.h - the last line of defence: when LMDB hits a damaged page, the program ends with a sentence and the exit code
+// of a damaged store, not with a signal.
 //
 // Threading: thread-safe.
 
@@ -10,10 +10,10 @@
 
 namespace agentd {
 
-// What the program ends with, as exit_codes.h says.
+// The program's exit code, as in exit_codes.h.
 inline constexpr int kDamagedStoreExit = 6;
 
-// While one lives, its thread reads or writes the store in `directory`, which outlives it.
+// While one exists, its thread reads or writes the store in `directory`, which outlives it.
 class FaultScope {
  public:
   explicit FaultScope(const std::string& directory);
@@ -26,16 +26,15 @@ class FaultScope {
   bool live_ = true;
 };
 
-// From now on SIGSEGV and SIGBUS inside of such a scope are reported as a damaged store: a page
-// that is not there, a number that leads out of the map, a sector that cannot be read. Elsewhere
-// they do what they did before. SIGBUS in the lock file is a full disk, and reported as one.
+// From now on SIGSEGV and SIGBUS inside such a scope are reported as a damaged store: a missing page, a number that
+// leads out of the map, an unreadable sector. Elsewhere they act as before. SIGBUS in the lock file is reported as a
+// full disk.
 void catch_store_faults();
 
-// One sentence on standard error, and the end of the program. `what` such as "LMDB met a page that
-// cannot be".
+// Writes one sentence to standard error and ends the program. `what` such as "LMDB met an impossible page".
 [[noreturn]] void end_by_damage(const char* directory, const char* what) noexcept;
 
-// What to do about a damaged store; ends a sentence.
+// The advice for a damaged store; ends a sentence.
 inline constexpr char kDamageAdvice[] =
     "run 'agentd store check' to see what is damaged, and 'agentd store salvage DIR' to save the "
     "rest";

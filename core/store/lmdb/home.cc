@@ -19,7 +19,7 @@
 namespace agentd {
 namespace {
 
-// linux/magic.h and the kernel's own sources of those that it does not list.
+// From linux/magic.h, and the kernel's sources for those that it does not list.
 constexpr std::array<std::pair<std::uint32_t, std::string_view>, 13> kRemote{{
     {0x6969, "NFS"},
     {0x517b, "SMB"},
@@ -36,7 +36,7 @@ constexpr std::array<std::pair<std::uint32_t, std::string_view>, 13> kRemote{{
     {0xbacbacbc, "VMware shared folder"},
 }};
 
-// Of an LMDB meta page, as LMDB writes it in the order of this machine.
+// Of an LMDB meta page, in this machine's byte order.
 constexpr std::size_t kPageHeaderBytes = 16;
 constexpr std::uint32_t kLmdbMagic = 0xbeefc0de;
 constexpr std::uint32_t kLmdbDataVersion = 1;
@@ -52,19 +52,19 @@ Result<void> check_file_system(const std::string& directory) {
   const std::string_view remote = remote_file_system(static_cast<long>(info.f_type));
   if (remote.empty()) return {};
   return refused(Code::kInvalid, directory,
-                 "lies on a remote file system (" + std::string(remote) +
-                     "), where its locks do not hold: choose a local directory");
+                 "is on a remote file system (" + std::string(remote) +
+                     "), where its locks do not work: choose a local directory");
 }
 
 Result<void> check_owner(const std::string& directory, const struct stat& info) {
   if (info.st_uid != ::geteuid() && ::geteuid() != 0)
     return refused(Code::kDenied, directory, "belongs to another user");
   if ((info.st_mode & S_IWOTH) != 0)
-    return refused(Code::kDenied, directory, "may be written by every user: run chmod 700 " + shell_word(directory));
+    return refused(Code::kDenied, directory, "is writable by every user: run chmod 700 " + shell_word(directory));
   return {};
 }
 
-// Directories that do not exist yet, and the one that they are made in, deepest first.
+// Missing directories and the one that they are made in, deepest first.
 std::vector<std::string> new_chain(const std::string& directory) {
   std::vector<std::string> out;
   std::filesystem::path path(directory);
@@ -80,7 +80,8 @@ std::vector<std::string> new_chain(const std::string& directory) {
 Result<void> create_home(const std::string& directory) {
   const std::vector<std::string> chain = new_chain(directory);
   AGENTD_TRY_VOID(check_file_system(chain.back()));
-  if (auto made = make_directories(directory); !made) return made.error().with_context("making the store " + directory);
+  if (auto made = make_directories(directory); !made)
+    return made.error().with_context("creating the store " + directory);
   // A new name is durable once its parent is.
   for (std::size_t i = 1; i < chain.size(); ++i) AGENTD_TRY_VOID(sync_directory(chain[i]));
   return {};
@@ -94,11 +95,11 @@ Result<HomeState> check_meta(const std::string& directory, int fd) {
   std::memcpy(&magic, head.data() + kPageHeaderBytes, sizeof magic);
   std::memcpy(&version, head.data() + kPageHeaderBytes + sizeof magic, sizeof version);
   const bool right = magic == kLmdbMagic && version == kLmdbDataVersion;
-  // The other meta page says that it is a store, which is damaged.
+  // The other meta page identifies it as a damaged store.
   if (!right && Pages::open(directory + "/data.mdb")) return HomeState::kStore;
   if (static_cast<std::size_t>(got) < head.size() || magic != kLmdbMagic)
     return refused(Code::kCorrupt, directory,
-                   "holds a data.mdb that is no store: move it away or choose another directory");
+                   "contains a data.mdb that is not a store: move it away or choose another directory");
   if (version != kLmdbDataVersion)
     return refused(Code::kInvalid, directory,
                    "was written by another major version of LMDB (data version " + std::to_string(version) + ")");
@@ -112,14 +113,14 @@ Result<HomeState> check_data_file(const std::string& directory) {
   if (!fd.valid()) return errno_error("opening the store " + directory, errno);
   struct stat info {};
   if (::fstat(fd.get(), &info) != 0) return errno_error("opening the store " + directory, errno);
-  if (!S_ISREG(info.st_mode)) return refused(Code::kCorrupt, directory, "holds a data.mdb that is no file");
+  if (!S_ISREG(info.st_mode)) return refused(Code::kCorrupt, directory, "contains a data.mdb that is not a file");
   if (info.st_size == 0)
     return refused(Code::kCorrupt, directory,
-                   "holds an empty data.mdb, so what it held is lost: put a backup in its place, or remove that "
-                   "file to begin anew");
+                   "contains an empty data.mdb, so its content is lost: restore a backup, or remove that "
+                   "file to start again");
   if (info.st_size < static_cast<off_t>(kSmallestFile))
     return refused(Code::kCorrupt, directory,
-                   "holds a data.mdb of " + std::to_string(info.st_size) + " bytes, which is no store");
+                   "contains a data.mdb of " + std::to_string(info.st_size) + " bytes, which is not a store");
   return check_meta(directory, fd.get());
 }
 
@@ -145,7 +146,7 @@ Result<HomeState> prepare_home(const LmdbOptions& options) {
   struct stat info {};
   if (::stat(directory.c_str(), &info) != 0) {
     if (errno != ENOENT) return errno_error("opening the store " + directory, errno);
-    if (!may_create) return Error{Code::kNotFound, "there is no store " + directory};
+    if (!may_create) return Error{Code::kNotFound, "no store in " + directory};
     AGENTD_TRY_VOID(create_home(directory));
     return HomeState::kEmpty;
   }
@@ -153,7 +154,7 @@ Result<HomeState> prepare_home(const LmdbOptions& options) {
   AGENTD_TRY_VOID(check_owner(directory, info));
   AGENTD_TRY_VOID(check_file_system(directory));
   AGENTD_TRY(const HomeState state, check_data_file(directory));
-  if (state == HomeState::kEmpty && !may_create) return Error{Code::kNotFound, "there is no store in " + directory};
+  if (state == HomeState::kEmpty && !may_create) return Error{Code::kNotFound, "no store in " + directory};
   return state;
 }
 
@@ -161,8 +162,8 @@ Result<UniqueFd> claim_process(const std::string& directory) {
   const std::string path = directory + "/process.lock";
   UniqueFd fd(::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600));
   if (!fd.valid()) return errno_error("opening the store " + directory, errno);
-  // Locks of an open file description conflict within one process too. Each process locks the byte
-  // of its own number, the namespace of that number included: containers may share a store.
+  // Locks of an open file description also conflict within one process. Each process locks the byte of its own pid and
+  // pid namespace, because containers may share a store.
   struct stat space {};
   if (::stat("/proc/self/ns/pid", &space) != 0) space.st_ino = 0;
   struct flock lock {};
@@ -172,7 +173,7 @@ Result<UniqueFd> claim_process(const std::string& directory) {
   lock.l_len = 1;
   if (::fcntl(fd.get(), F_OFD_SETLK, &lock) == 0) return fd;
   if (errno == EAGAIN || errno == EACCES)
-    return refused(Code::kBusy, directory, "is open in this process already: share that one");
+    return refused(Code::kBusy, directory, "is already open in this process: use that one");
   return errno_error("locking the store " + directory, errno);
 }
 

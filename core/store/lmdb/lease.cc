@@ -17,8 +17,8 @@ namespace {
 class FileLease final : public Lease {
  public:
   FileLease(UniqueFd fd, std::string path) : fd_(std::move(fd)), path_(std::move(path)) {}
-  // Unlinks while it still holds the lock: whoever opened the file before sees, once he gets the
-  // lock, that its name is gone, and starts again.
+  // Unlinks while it still holds the lock: a process that opened the file before sees, once it gets the lock, that the
+  // name was removed, and starts again.
   ~FileLease() override { ::unlink(path_.c_str()); }
 
  private:
@@ -33,7 +33,7 @@ Result<UniqueFd> open_lock_file(const std::string& directory, const std::string&
     const int error = errno;
     if (error != ENOENT || attempt > 0) return errno_error("opening the lock " + path, error);
     if (::mkdir((directory + "/leases").c_str(), 0700) != 0 && errno != EEXIST)
-      return errno_error("making the directory " + directory + "/leases", errno);
+      return errno_error("creating the directory " + directory + "/leases", errno);
   }
 }
 
@@ -76,7 +76,7 @@ Result<std::unique_ptr<Lease>> take_lease(const std::string& directory, const Ul
       return errno_error("locking " + path, errno);
     }
     if (!still_named(fd.get(), path)) continue;
-    // The number is for people; on a full disk the lock is as good without it.
+    // The pid is only informative; on a full disk the lock works without it.
     if (auto wrote = write_pid(fd.get(), path); !wrote && wrote.error().code != Code::kUnavailable)
       return wrote.error();
     return std::unique_ptr<Lease>(std::make_unique<FileLease>(std::move(fd), path));

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// lease.h - one process, one conversation: a lock file that the kernel releases whatever happens.
+// lease.h - one process per conversation: a lock file that the kernel always releases.
 //
 // Threading: thread-safe.
 

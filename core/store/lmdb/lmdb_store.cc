@@ -25,7 +25,7 @@ namespace {
 
 constexpr std::string_view kFormat = "format";
 constexpr const char* kReceipts = "receipts";
-// What one read transaction copies out at most, unless one batch is longer.
+// The most that one read transaction copies out, unless one batch is longer.
 constexpr std::size_t kCopyBytes = 256 * 1024;
 
 class LmdbStore final : public Store {
@@ -58,7 +58,7 @@ class LmdbStore final : public Store {
 
  private:
   class Source;
-  // nullopt: there is no such conversation.
+  // nullopt: the conversation does not exist.
   Result<std::optional<HeadRow>> head_in(const Txn& txn, const Ulid& conversation) const;
   Result<LogHead> head(const Ulid& conversation) const;
   Result<ConversationInfo> info_in(const Txn& txn, std::string_view conversation) const;
@@ -74,7 +74,7 @@ class LmdbStore final : public Store {
   Result<void> put_keys(Txn& txn, std::string_view space, const KeyChanges& changes, std::uint64_t version) const;
   Result<std::uint64_t> bytes_held(const Txn& txn, std::string_view space, std::uint64_t version) const;
   Result<void> put_bytes_held(Txn& txn, std::string_view space, std::uint64_t version, std::uint64_t bytes) const;
-  // A conversation that was removed while its log was read is not there, rather than broken.
+  // Reports a conversation that was removed while its log was read as missing, not as broken.
   Result<void> unless_removed(const Ulid& conversation, Result<void> result) const;
 
   const std::unique_ptr<Env> env_;
@@ -94,7 +94,7 @@ class LmdbStore::Source final : public BatchSource {
   Result<std::vector<std::string>> batches(std::uint64_t seq) const override {
     AGENTD_TRY(const Txn txn, store_.env_->begin_read());
     AGENTD_TRY(Cursor cursor, Cursor::open(txn, store_.tables_.log));
-    // The batch that holds `seq` is the last one that starts before seq + 1.
+    // The batch with `seq` is the last one that starts before seq + 1.
     AGENTD_TRY(std::optional<Row> row, cursor.before(log_key(conversation_, seq + 1)));
     std::vector<std::string> out;
     std::size_t bytes = 0;
@@ -194,8 +194,8 @@ Result<std::vector<StoredRecord>> LmdbStore::append(const Ulid& conversation, st
 
 // ---- forks
 
-// Reading and hashing are done before the transaction: what the log holds up to a sequence changes only
-// when the conversation goes away.
+// Reading and hashing come before the transaction: a log does not change up to a sequence unless the conversation is
+// removed.
 Result<ConversationInfo> LmdbStore::fork(const Ulid& from, std::uint64_t at, GenesisRecord genesis,
                                          std::string_view title) {
   AGENTD_TRY(const Ulid to, Ulid::parse(genesis.conversation_id));
@@ -233,8 +233,8 @@ Result<Digest> LmdbStore::chain(const Ulid& conversation, std::uint64_t at) cons
 
 // ---- receipts
 
-// Made by the first receipt, by whichever process: a store that has none has no such table. LMDB wants
-// one thread at a time to open tables, and no transaction that is older than the handle to use it.
+// The process that writes the first receipt makes the table; a store without receipts has none. LMDB requires that one
+// thread at a time opens tables, and that no older transaction uses the new handle.
 Result<std::optional<MDB_dbi>> LmdbStore::receipts_table(bool create) const {
   const std::lock_guard lock(receipts_mutex_);
   if (receipts_) return receipts_;
@@ -288,7 +288,7 @@ Result<void> LmdbStore::append_receipts(const Ulid& conversation, std::span<cons
   });
 }
 
-// Some receipts from the key `from` on, which becomes the key to go on with.
+// Some receipts from the key `from` on, which becomes the next key.
 Result<std::vector<std::string>> LmdbStore::copy_receipts(MDB_dbi table, const Ulid& conversation,
                                                           std::string& from) const {
   std::vector<std::string> out;
@@ -347,7 +347,7 @@ Result<void> LmdbStore::remove_batches(Txn& txn, const Ulid& conversation) const
       AGENTD_TRY(const std::optional<Row> row, cursor.at_or_after(key_of(conversation)));
       if (!row || !row->key.starts_with(key_of(conversation))) return {};
       key = row->key;
-      // What is broken can be removed all the same; its blobs stay.
+      // A broken batch can be removed too; its blobs stay.
       if (auto decoded = decode_batch(row->value); decoded) batch = std::move(*decoded);
     }
     for (const BatchRecord& record : batch.records)
@@ -374,7 +374,7 @@ Result<void> LmdbStore::remove(const Ulid& conversation) {
 }
 
 Result<std::unique_ptr<Lease>> LmdbStore::lease(const Ulid& conversation) {
-  if (read_only_) return Error{Code::kDenied, "the store " + env_->directory() + " was opened for reading only"};
+  if (read_only_) return Error{Code::kDenied, "the store " + env_->directory() + " was opened read-only"};
   return take_lease(env_->directory(), conversation);
 }
 
@@ -382,7 +382,7 @@ Result<std::unique_ptr<Lease>> LmdbStore::lease(const Ulid& conversation) {
 
 Result<ConversationInfo> LmdbStore::info_in(const Txn& txn, std::string_view conversation) const {
   AGENTD_TRY(const std::optional<std::string_view> value, txn.get(tables_.info, conversation));
-  if (!value) return Error{Code::kCorrupt, "a conversation is missing in the index of the store"};
+  if (!value) return Error{Code::kCorrupt, "a conversation is missing from the index of the store"};
   if (!is_sealed_well(*value))
     return Error{Code::kCorrupt, "the index row of a conversation in the store " + env_->directory() +
                                      " does not match its checksum; " + kDamageAdvice};
@@ -396,7 +396,7 @@ Result<ConversationInfo> LmdbStore::info(const Ulid& conversation) const {
   return info_in(txn, key_of(conversation));
 }
 
-// The change table, read backwards, has the newest update first, and a short list reads few rows.
+// The change table, read backwards, has the newest update first, so that a short list reads few rows.
 Result<std::vector<ConversationInfo>> LmdbStore::list(const ConversationQuery& query) const {
   AGENTD_TRY(const Txn txn, env_->begin_read());
   AGENTD_TRY(Cursor cursor, Cursor::open(txn, tables_.changes));
@@ -467,10 +467,10 @@ Result<std::vector<StoredKey>> LmdbStore::scan_keys(std::string_view space, std:
                                                     std::string_view after, std::uint32_t limit) const {
   AGENTD_TRY_VOID(check_key(space, "k"));
   std::vector<StoredKey> out;
-  // No key is as long as either, and LMDB takes no longer ones to look for.
+  // No key is as long as either, and LMDB cannot search for longer ones.
   if (space.size() + prefix.size() > kSpaceAndKeyBytesMax) return out;
   if (space.size() + after.size() > kSpaceAndKeyBytesMax)
-    return Error{Code::kInvalid, "the key to go on after is longer than a key can be"};
+    return Error{Code::kInvalid, "the key to continue after is too long"};
   const bool go_on = !after.empty() && after >= prefix;
   const std::string start = space_key(space, go_on ? after : prefix);
   const std::string wanted = space_key(space, prefix);
@@ -495,16 +495,16 @@ Result<void> LmdbStore::put_keys(Txn& txn, std::string_view space, const KeyChan
     AGENTD_TRY_VOID(value ? txn.put(tables_.keys, name, number(version).append(*value))
                           : txn.erase(tables_.keys, name));
   }
-  // The counter of the space outlives its keys: a version never comes back.
+  // The counter of the space outlives its keys, so that a version is never reused.
   return txn.put(tables_.keys, space, number(version));
 }
 
-// A space of the store's own, in which the bytes of each space lie, and the version that they are of.
+// The store's own space with the bytes of each space and the version that they belong to.
 constexpr std::string_view kBytesSpace = "agentd.key_bytes";
 constexpr std::uint64_t kBytesVersion = 1;  // of each key there
 constexpr std::size_t kNumberBytes = 8;
 
-// Of keys and values. They are counted anew when somebody has changed them who counts nothing.
+// Bytes of keys and values. They are recounted after an older agentd, which does not count, changed them.
 Result<std::uint64_t> LmdbStore::bytes_held(const Txn& txn, std::string_view space, std::uint64_t version) const {
   if (kBytesSpace.size() + space.size() <= kSpaceAndKeyBytesMax) {
     AGENTD_TRY(const auto counted, txn.get(tables_.keys, space_key(kBytesSpace, space)));
@@ -568,17 +568,17 @@ Error newer_format(const std::string& directory, std::uint64_t format) {
 Result<void> check_format(const Txn& txn, const Tables& tables, const std::string& directory) {
   AGENTD_TRY(const std::uint64_t format, number_at(txn, tables.meta, kFormat));
   if (format > kStoreFormat) return newer_format(directory, format);
-  if (format == 0) return Error{Code::kCorrupt, "the store " + directory + " does not say which format it has"};
+  if (format == 0) return Error{Code::kCorrupt, "the store " + directory + " does not name its format"};
   return {};
 }
 
-// A newer store may lack tables that this agentd knows, so its format is asked before the others are opened.
+// A newer store may lack tables that this agentd knows, so its format is checked before the others are opened.
 Result<Tables> find_tables(Txn& txn, const std::string& directory) {
   Tables only_meta;
   auto meta = txn.open_table("meta", false);
   if (!meta && meta.error().code == Code::kNotFound) {
     return Error{Code::kCorrupt, "the store " + directory +
-                                     " holds a database that agentd did not write: choose another "
+                                     " contains a database that agentd did not write: choose another "
                                      "directory"};
   }
   AGENTD_TRY(only_meta.meta, std::move(meta));
@@ -600,20 +600,22 @@ Result<void> create_tables(Env& env) {
   });
 }
 
-// Gives the file its name unless there is one already. Of several processes one is first; all are content.
+// Renames the file unless the name exists. Of several processes the first one succeeds, and the others accept its file.
 Result<void> publish(const std::string& from, const std::string& to) {
   if (::renameat2(AT_FDCWD, from.c_str(), AT_FDCWD, to.c_str(), RENAME_NOREPLACE) == 0) return {};
-  if (errno == EINVAL && ::link(from.c_str(), to.c_str()) == 0) return {};  // not on every file system
+  if (errno == EINVAL && ::link(from.c_str(), to.c_str()) == 0)
+    return {};  // not every file system has RENAME_NOREPLACE
   if (errno == EEXIST) return {};
-  return errno_error("making the store " + to, errno);
+  return errno_error("creating the store " + to, errno);
 }
 
-// A new store is made beside its place and put there whole: a data.mdb without content is never a new store, but
+// A new store is made beside its place and moved there complete: a data.mdb without content is never a new store, but
 // one that lost it.
 Result<void> create_store(const LmdbOptions& options, const Clock& clock) {
   LmdbOptions beside = options;
   beside.directory = options.directory + "/new-XXXXXX";
-  if (::mkdtemp(beside.directory.data()) == nullptr) return errno_error("making the store " + options.directory, errno);
+  if (::mkdtemp(beside.directory.data()) == nullptr)
+    return errno_error("creating the store " + options.directory, errno);
   const auto make = [&]() -> Result<void> {
     {
       AGENTD_TRY(const auto env, Env::open(beside, clock, true));

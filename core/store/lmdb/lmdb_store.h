@@ -19,18 +19,18 @@ namespace agentd {
 
 struct LmdbOptions {
   std::string directory;
-  bool create = true;                         // false: kNotFound when it is not there
+  bool create = true;                         // false: kNotFound when it is missing
   bool read_only = false;                     // opens a store on a read-only medium
-  std::uint64_t map_bytes = 64ull << 20;      // first size of the map; grows by itself
+  std::uint64_t map_bytes = 64ull << 20;      // first size of the map; grows automatically
   std::uint64_t map_bytes_max = 64ull << 30;  // kUnavailable beyond
-  // Runs the first look at a store that was not closed well in a process of its own, and tells what became of it:
-  // kCorrupt when the look found damage or did not survive. Empty: the look is made here.
+  // Runs the first check of a store that was not closed normally in a separate process, and returns its result:
+  // kCorrupt when the check found damage or crashed. Empty: the check runs in this process.
   std::function<Result<void>(const std::function<Result<void>()>& look)> apart{};
 };
 
-// A store is made only in a directory that holds none, and appears whole. One that was not closed well (clean_mark.h)
-// is looked at before LMDB maps it. kInvalid: not a directory, a remote file system, or a store written by a newer
-// agentd (says so); kDenied: no rights; kCorrupt: damaged, or not an LMDB store.
+// A new store is made only in a directory without one, and appears complete. A store that was not closed normally
+// (clean_mark.h) is checked before LMDB maps it. kInvalid: not a directory, a remote file system, or written by a newer
+// agentd (the message says so); kDenied: no rights; kCorrupt: damaged, or not an LMDB store.
 Result<std::unique_ptr<Store>> open_lmdb_store(const LmdbOptions& options, const Clock& clock);
 
 }  // namespace agentd

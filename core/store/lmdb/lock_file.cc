@@ -12,7 +12,7 @@
 namespace agentd {
 namespace {
 
-// Of LMDB 0.9: a head of two cache lines, and one line for each reader.
+// LMDB 0.9: a head of two cache lines, and one line per reader.
 constexpr off_t kLineBytes = 64;
 constexpr off_t kLockBytes = (2 + off_t{kReadersMax}) * kLineBytes;
 
@@ -30,7 +30,7 @@ Result<void> allocate_lock_file(const std::string& directory) {
   const UniqueFd fd(::open((directory + "/lock.mdb").c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600));
   if (!fd.valid()) return is_full_disk(errno) ? Result<void>(no_space(opening)) : Result<void>();
   if (::fallocate(fd.get(), FALLOC_FL_KEEP_SIZE, 0, kLockBytes) == 0 || !is_full_disk(errno)) return {};
-  // The head and the first readers come first: a file with a block has room for them.
+  // The head and the first readers come first: a file with one block has space for them.
   struct stat info {};
   if (::fstat(fd.get(), &info) == 0 && info.st_blocks > 0) return {};
   return no_space(opening);

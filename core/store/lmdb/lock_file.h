@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// lock_file.h - lock.mdb, which LMDB makes without blocks and maps: on a full disk the first look at it would be a
-// SIGBUS. It gets its blocks before LMDB opens it.
+// lock_file.h - allocates lock.mdb before LMDB opens it: LMDB makes the file without blocks and maps it, so that on a
+// full disk the first access would raise SIGBUS.
 //
 // Threading: thread-safe.
 
@@ -12,14 +12,14 @@
 
 namespace agentd {
 
-inline constexpr unsigned kReadersMax = 510;  // transactions that read at one moment, of all processes
+inline constexpr unsigned kReadersMax = 510;  // concurrent read transactions of all processes
 
-// Whether LMDB can use a lock file there: on a medium that cannot be written it does without.
+// True if LMDB can use a lock file there; on a medium that cannot be written it does without.
 bool may_lock(const std::string& directory);
 
-// Makes the file unless it is there, and its blocks; never changes its size or contents, so another process may have
-// it open. kUnavailable on a full disk, unless the part is there that LMDB always needs. Only where no environment of
-// this process is open: closing a file lets go of the locks that the process has on it.
+// Makes the file if it is missing, and its blocks; never changes its size or contents, because another process may have
+// it open. kUnavailable on a full disk, unless the part that LMDB always needs exists. REQUIRES: no environment of this
+// process is open, since closing a file releases the process's locks on it.
 Result<void> allocate_lock_file(const std::string& directory);
 
 // `doing` such as "opening the store /x".

@@ -70,11 +70,11 @@ Result<Pages::Meta> Pages::read_meta(std::string_view page, std::uint64_t number
   const char* at = page.data() + kHeaderBytes;
   if (page.size() < kHeaderBytes + kMetaBytes) return corrupt("is cut");
   if (number<std::uint32_t>(at) != kMagic || number<std::uint32_t>(at + 4) != kVersion)
-    return corrupt("is none of LMDB's");
-  if ((flags_of(page) & kMeta) == 0) return corrupt("is not marked as one");
+    return corrupt("is not a page of LMDB");
+  if ((flags_of(page) & kMeta) == 0) return corrupt("is not marked as a meta page");
   Meta out;
   out.map_bytes = number<std::uint64_t>(at + 16);
-  out.page_bytes = number<std::uint32_t>(at + 24);  // stands in the first tree
+  out.page_bytes = number<std::uint32_t>(at + 24);  // stored in the first tree
   out.free = read_tree(at + 24);
   out.main = read_tree(at + 24 + kTreeBytes);
   out.last_page = number<std::uint64_t>(at + 24 + 2 * kTreeBytes);
@@ -82,10 +82,10 @@ Result<Pages::Meta> Pages::read_meta(std::string_view page, std::uint64_t number
   if (!std::has_single_bit(out.page_bytes) || out.page_bytes < kPageBytesMin || out.page_bytes > kPageBytesMax)
     return corrupt("names pages of " + std::to_string(out.page_bytes) + " bytes");
   if (out.last_page < 1 || out.last_page > kPagesMax || out.map_bytes > kMapBytesMax)
-    return corrupt("names a size that cannot be");
+    return corrupt("names an impossible size");
   // Transactions take turns; those of a new file are 0 and 0.
   if (out.transaction != 0 && (out.transaction & 1) != number_of_page)
-    return corrupt("holds transaction " + std::to_string(out.transaction) + ", which is the other's");
+    return corrupt("holds transaction " + std::to_string(out.transaction) + ", which belongs to the other one");
   return out;
 }
 
@@ -97,7 +97,7 @@ Result<std::string> Pages::read(std::uint64_t page, std::uint64_t bytes) const {
         ::pread(file_.get(), out.data() + done, out.size() - done, static_cast<off_t>(page * meta_.page_bytes + done));
     if (got < 0 && errno == EINTR) continue;
     if (got < 0) return corrupt("cannot be read: " + std::generic_category().message(errno));
-    if (got == 0) return corrupt("lies beyond the end of the file");
+    if (got == 0) return corrupt("is beyond the end of the file");
     done += static_cast<std::size_t>(got);
   }
   return out;
@@ -105,13 +105,13 @@ Result<std::string> Pages::read(std::uint64_t page, std::uint64_t bytes) const {
 
 Result<std::string> Pages::read_checked(std::uint64_t page) const {
   AGENTD_TRY(std::string bytes, read(page, meta_.page_bytes));
-  if (number<std::uint64_t>(bytes.data()) != page) return corrupt("bears another number");
+  if (number<std::uint64_t>(bytes.data()) != page) return corrupt("has another page's number");
   const std::uint16_t flags = flags_of(bytes);
   if (flags != kBranch && flags != kLeaf)
     return corrupt("is neither branch nor leaf (flags " + std::to_string(flags) + ")");
   const std::uint32_t lower = lower_of(bytes), upper = upper_of(bytes);
   if (lower < kHeaderBytes || lower > upper || upper > meta_.page_bytes || lower % 2 != 0)
-    return corrupt("has bounds that cannot be");
+    return corrupt("has impossible bounds");
   if (nodes_of(bytes) == 0) return corrupt("is empty");
   return bytes;
 }
@@ -119,7 +119,7 @@ Result<std::string> Pages::read_checked(std::uint64_t page) const {
 Result<Pages::Node> Pages::node_at(std::string_view page, std::uint32_t index) const {
   const std::size_t at = number<std::uint16_t>(page.data() + kHeaderBytes + 2 * index);
   if (at < upper_of(page) || at + kNodeBytes > page.size() || at % 2 != 0)
-    return corrupt("has an entry outside of itself");
+    return corrupt("has an entry outside the page");
   const char* node = page.data() + at;
   const std::uint64_t low = number<std::uint16_t>(node), high = number<std::uint16_t>(node + 2);
   Node out;
@@ -133,8 +133,7 @@ Result<Pages::Node> Pages::node_at(std::string_view page, std::uint32_t index) c
     return out;
   }
   out.bytes = low | high << 16;
-  if ((out.flags & ~(kBigValue | kTreeValue)) != 0 || key_bytes == 0)
-    return corrupt("has an entry of a kind that does not exist");
+  if ((out.flags & ~(kBigValue | kTreeValue)) != 0 || key_bytes == 0) return corrupt("has an entry of an unknown kind");
   const std::size_t in_page = (out.flags & kBigValue) != 0 ? sizeof(std::uint64_t) : out.bytes;
   if (in_page > left - key_bytes) return corrupt("has a value that does not end");
   if ((out.flags & kBigValue) != 0)
@@ -151,7 +150,7 @@ std::uint64_t Pages::pages_of(std::uint64_t value_bytes) const {
 Result<void> Pages::check_overflow(const Node& node) const {
   const std::uint64_t count = pages_of(node.bytes);
   if (node.overflow < 2 || node.overflow > meta_.last_page || count > meta_.last_page - node.overflow + 1)
-    return corrupt("has a value outside of the file");
+    return corrupt("has a value outside the file");
   auto head = read(node.overflow, kHeaderBytes);
   if (!head) return head.error().with_context("page " + std::to_string(node.overflow));
   if (number<std::uint64_t>(head->data()) != node.overflow || flags_of(*head) != kOverflow ||
@@ -168,23 +167,23 @@ bool Pages::take(std::uint64_t page) {
 
 // ---- a tree
 
-// Depth first, in the order of the keys.
+// Walks depth first, in the order of the keys.
 class Pages::Walk {
  public:
-  // The keys of the tree of free pages are numbers of this machine, all others are bytes.
+  // Keys of the tree of free pages are numbers in this machine's form, all others are bytes.
   Walk(Pages& pages, std::string table, const Tree& tree, bool numbers)
       : pages_(pages), table_(std::move(table)), tree_(tree), numbers_(numbers) {}
 
   std::vector<Row> run() {
     if (tree_.root == kNoPage) {
-      if (tree_.rows != 0 || tree_.depth != 0) note(0, "has rows and no root", "", "");
+      if (tree_.rows != 0 || tree_.depth != 0) note(0, "has rows but no root", "", "");
       return {};
     }
     if (!numbers_ && tree_.flags != 0) note(0, "has flags that agentd does not use", "", "");
     visit(tree_.root, 1, "", "");
     if (!damaged_ && (branches_ != tree_.branch_pages || leaves_ != tree_.leaf_pages ||
                       overflow_ != tree_.overflow_pages || rows_.size() != tree_.rows))
-      note(0, "does not have the pages and rows that its root says", "", "");
+      note(0, "does not have the pages and rows that its root names", "", "");
     return std::move(rows_);
   }
 
@@ -195,20 +194,20 @@ class Pages::Walk {
   }
 
   void visit(std::uint64_t number, int depth, const std::string& from, const std::string& until) {
-    if (depth > kDepthMax) return note(number, "lies too deep", from, until);
+    if (depth > kDepthMax) return note(number, "is too deep", from, until);
     if (!pages_.take(number))
-      return note(number, number > pages_.meta_.last_page || number < 2 ? "is outside of the file" : "is used twice",
-                  from, until);
+      return note(number, number > pages_.meta_.last_page || number < 2 ? "is outside the file" : "is used twice", from,
+                  until);
     const auto page = pages_.read_checked(number);
     if (!page) return note(number, page.error().message, from, until);
     if (!belongs(*page, from, until)) {
-      // Whoever points here is damaged; the page may be another's.
+      // The page that points here is damaged; this page may belong to another.
       pages_.used_[number] = false;
       return note(number, "has keys that are out of order", from, until);
     }
     const bool branch = flags_of(*page) == kBranch;
-    if (branch == (depth == tree_.depth)) return note(number, "stands at the wrong depth", from, until);
-    // LMDB itself leaves such a page in the tree of free pages alone.
+    if (branch == (depth == tree_.depth)) return note(number, "is at the wrong depth", from, until);
+    // LMDB itself leaves such a page only in the tree of free pages.
     if (branch && nodes_of(*page) < 2 && !numbers_) return note(number, "has one entry", from, until);
     ++(branch ? branches_ : leaves_);
     if (branch)
@@ -217,12 +216,12 @@ class Pages::Walk {
       visit_leaf(number, *page, from, until);
   }
 
-  // Whether the first key that counts lies where the page above says.
+  // True if the first significant key is where the page above says.
   bool belongs(const std::string& page, const std::string& from, const std::string& until) const {
     const std::uint32_t index = flags_of(page) == kBranch ? 1 : 0;
     if (index >= nodes_of(page)) return true;
     const auto node = pages_.node_at(page, index);
-    if (!node) return true;  // told by the visit
+    if (!node) return true;  // reported by the visit
     return !is_before(node->key, from, numbers_) && (until.empty() || is_before(node->key, until, numbers_));
   }
 
@@ -239,7 +238,7 @@ class Pages::Walk {
         note(number, node.error().message, children.empty() ? from : children.back().key, until);
         continue;
       }
-      // The first key of a branch stands for everything before the second.
+      // The first key of a branch represents everything before the second.
       children.push_back({i == 0 ? from : std::string(node->key), node->child});
       const std::string& key = children.back().key;
       if (children.size() > 1 && (is_before(key, children[children.size() - 2].key, numbers_) ||
@@ -259,7 +258,7 @@ class Pages::Walk {
         continue;
       }
       const bool after_last = i == 0 ? !is_before(node->key, last, numbers_) : is_before(last, node->key, numbers_);
-      // A row at a wrong place is a row all the same; what it is worth, its own sums say.
+      // A row at a wrong place is kept: its own checksums decide about it.
       if (!after_last || (!until.empty() && !is_before(node->key, until, numbers_)))
         note(number, "has keys that are out of order", last, until);
       last = node->key;
@@ -309,34 +308,34 @@ Result<Pages> Pages::open_at(const std::string& file, std::optional<std::uint64_
     out.meta_.page_bytes = page_bytes;
     AGENTD_TRY(const std::string bytes, out.read(page, kHeaderBytes + kMetaBytes));
     AGENTD_TRY(Meta meta, read_meta(bytes, page));
-    if (page != 0 && meta.page_bytes != page_bytes) return corrupt("is of another file");
+    if (page != 0 && meta.page_bytes != page_bytes) return corrupt("belongs to another file");
     return meta;
   };
   const auto first = meta_at(0, kPageBytesMin);
-  // LMDB finds the second one by what the first one says.
+  // LMDB finds the second meta page by the first one's page size.
   auto second = meta_at(1, first ? first->page_bytes : kPageBytesMin);
   for (std::uint32_t size = kPageBytesMin; !first && !second && size <= kPageBytesMax; size *= 2)
     second = meta_at(1, size);
   if (!first && !second) return first.error().with_context(file + ": the first meta page");
-  // Either one leads to all that was stored when it was written; whoever writes needs both.
+  // Either one leads to everything stored when it was written; a writer needs both.
   if (!first) out.add_damage("", "the first meta page " + first.error().message);
   if (!second) out.add_damage("", "the second meta page " + second.error().message);
   const std::uint64_t a = first ? first->transaction : 0, b = second ? second->transaction : 0;
   if (first && second && a != b && (a > b ? a - b : b - a) != 1)
-    out.add_damage(
-        "", "the meta pages are of different files: transactions " + std::to_string(a) + " and " + std::to_string(b));
+    out.add_damage("", "the meta pages belong to different files: transactions " + std::to_string(a) + " and " +
+                           std::to_string(b));
   out.meta_ = !first || (second && a < b) ? *second : *first;
-  // Who writes meanwhile has begun the next one.
+  // A process that writes at the same time has begun the next transaction.
   if (transaction && first && second && out.meta_.transaction != *transaction) out.meta_ = a < b ? *first : *second;
   out.may_be_older_ = !out.damage_.empty();
   struct stat info {};
   const std::uint64_t needs = (out.meta_.last_page + 1) * out.meta_.page_bytes;
   if (::fstat(out.file_.get(), &info) != 0) return errno_error("reading " + file, errno);
   if (static_cast<std::uint64_t>(info.st_size) + kUnwrittenMax < needs)
-    out.add_damage("", "the store was cut: data.mdb has " + std::to_string(info.st_size) + " bytes and needs " +
+    out.add_damage("", "the store was truncated: data.mdb has " + std::to_string(info.st_size) + " bytes and needs " +
                            std::to_string(needs));
-  // A damaged meta page can name 2^36 pages: none is looked for where the file cannot have one. And the
-  // older one does not know of the last pages.
+  // A damaged meta page can name 2^36 pages: pages beyond the file's end are not searched. And the older one does not
+  // know the last pages.
   const std::uint64_t last_possible = (static_cast<std::uint64_t>(info.st_size) + kUnwrittenMax) / out.meta_.page_bytes;
   if (out.may_be_older_ || out.meta_.last_page > last_possible) out.meta_.last_page = last_possible;
   out.used_.resize(out.meta_.last_page + 1);
@@ -349,7 +348,7 @@ Result<Pages> Pages::open(const std::string& file) { return open_at(file, std::n
 Result<Pages> Pages::open(const std::string& file, std::uint64_t transaction) {
   AGENTD_TRY(Pages out, open_at(file, transaction));
   if (out.transaction() != transaction)
-    return Error{Code::kConflict, file + " went on to transaction " + std::to_string(out.transaction())};
+    return Error{Code::kConflict, file + " continued to transaction " + std::to_string(out.transaction())};
   return out;
 }
 
@@ -385,7 +384,7 @@ Result<std::string> Pages::value(const Row& row) {
     AGENTD_TRY(cached_, read_checked(row.page));
     cached_page_ = row.page;
   }
-  if (row.node >= nodes_of(cached_)) return corrupt("is gone");
+  if (row.node >= nodes_of(cached_)) return corrupt("no longer exists");
   AGENTD_TRY(const Node node, node_at(cached_, row.node));
   if ((node.flags & kBigValue) == 0) return std::string(node.inlined);
   AGENTD_TRY_VOID(check_overflow(node));
@@ -414,7 +413,7 @@ void Pages::check_free() {
     }
   }
   free_known_ = damage_.size() == before && !may_be_older_;
-  // What was written last may stand in pages that were free before.
+  // The newest data may be in pages that were free before.
   if (may_be_older_) free_.assign(free_.size(), false);
 }
 

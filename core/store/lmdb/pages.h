@@ -1,16 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// pages.h - LMDB's file read page by page and without LMDB, which maps the file, trusts every
-// number in it and ends the process on a wrong one.
+// pages.h - reads LMDB's file page by page without LMDB, which maps the file, trusts every number in it and crashes on
+// a wrong one.
 //
-// Here every number is checked before it is followed. A damaged page costs the rows below it and
-// nothing else: it is noted, and the walk goes on with the page beside it. Of a file that a process
-// writes meanwhile, the caller keeps the pages of one transaction from being used again
-// (snapshot.h).
+// Every number is checked before it is followed. A damaged page costs only the rows below it: it is noted, and the walk
+// continues with the next page. If a process writes to the file at the same time, the caller keeps the pages of one
+// transaction from being reused (snapshot.h).
 //
-// The form of the file is that of LMDB 0.9 on 64-bit little-endian machines: a page is a header of
-// 16 bytes and its content; pages 0 and 1 are meta pages, which take turns; two trees, of free
-// pages and of tables, have their roots in them.
+// The format is that of LMDB 0.9 on 64-bit little-endian machines: a page is a header of 16 bytes and its content.
+// Pages 0 and 1 are meta pages, which take turns and have the roots of two trees, of free pages and of tables.
 //
 // Threading: thread-compatible.
 
@@ -27,23 +25,23 @@ namespace agentd {
 
 class Pages {
  public:
-  // A row that was found; its value is read when it is asked for.
+  // A found row; its value is read on request.
   struct Row {
     std::string key;
     std::uint64_t page = 0;
     std::uint32_t node = 0;
   };
-  // What cannot be read: rows of `table` whose keys are `from` or later and before `until`.
+  // Unreadable rows of `table`, with keys from `from` up to and not including `until`.
   struct Damage {
-    std::string table;  // empty: of the file itself
+    std::string table;  // empty: the file itself
     std::uint64_t page = 0;
     std::string what;
     std::string from, until;  // empty until = no end
   };
 
-  // The newest transaction that the file holds, or the one of that number. kNotFound: there is no
-  // file; kConflict: that transaction is neither the newest nor the one before; kCorrupt: it is no LMDB file, or
-  // neither meta page can be used; that one cannot is damage.
+  // Opens the newest transaction in the file, or the one of that number. kNotFound: the file is missing; kConflict: the
+  // transaction is neither the newest nor the one before; kCorrupt: it is not an LMDB file, or both meta pages are
+  // unusable; a single unusable one is damage.
   static Result<Pages> open(const std::string& file);
   static Result<Pages> open(const std::string& file, std::uint64_t transaction);
 
@@ -51,20 +49,19 @@ class Pages {
   std::uint64_t pages() const { return meta_.last_page + 1; }
   std::uint32_t page_bytes() const { return meta_.page_bytes; }
 
-  // The names of all tables. The first call walks their tree, and so does the first rows() of each;
-  // what is damaged on the way is in damage() afterwards.
+  // The names of all tables. The first call walks their tree, and the first rows() of each walks that table's; damage
+  // on the way is in damage() afterwards.
   const std::vector<std::string>& tables();
   bool has(std::string_view table);
   // All rows, in the order of their keys unless a page is damaged.
   std::vector<Row> rows(std::string_view table);
-  // kCorrupt: what the row names cannot be its value.
+  // kCorrupt: the row's value is impossible.
   Result<std::string> value(const Row& row);
-  // Walks the tree of free pages: a page that is free and in use as well is damage.
+  // Walks the tree of free pages: a page that is both free and in use is damage.
   void check_free();
 
-  // Rows of leaf pages that no tree leads to and that are not free: the pages behind a damaged one.
-  // While free_known() is false, rows that were deleted may be among them. REQUIRES: every table
-  // was walked, and check_free().
+  // Rows of leaf pages that are in no tree and not free: the pages below a damaged one. While free_known() is false,
+  // deleted rows may be among them. REQUIRES: every table was walked, and check_free().
   std::vector<Row> lost_rows();
 
   bool free_known() const { return free_known_; }
@@ -99,17 +96,17 @@ class Pages {
   static Tree read_tree(const char* at);
   static Result<Pages> open_at(const std::string& file, std::optional<std::uint64_t> transaction);
   Result<std::string> read(std::uint64_t page, std::uint64_t bytes) const;
-  // kCorrupt with what is wrong, as "has flags 7".
+  // kCorrupt with the mistake, such as "has flags 7".
   Result<std::string> read_checked(std::uint64_t page) const;
   Result<Node> node_at(std::string_view page, std::uint32_t index) const;
   std::uint64_t pages_of(std::uint64_t value_bytes) const;
   Result<void> check_overflow(const Node& node) const;
-  // False when it was taken before, or lies outside of the file.
+  // False when the page was taken before or is outside the file.
   bool take(std::uint64_t page);
 
   UniqueFd file_;
   Meta meta_;
-  bool may_be_older_ = false;  // the meta page of the newest transaction may be the damaged one
+  bool may_be_older_ = false;  // the damaged meta page may be the one of the newest transaction
   std::vector<bool> used_, free_;
   bool free_known_ = false;
   bool main_walked_ = false;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// salvage.cc - a new store of what can be read of an old one, and copies of a whole one.
+// salvage.cc - makes a new store from the readable part of an old one, and copies of an intact one.
 #include <fcntl.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -21,13 +21,13 @@ namespace {
 Result<void> make_target(const std::string& to) {
   if (to.empty()) return Error{Code::kInvalid, "the new store needs a directory"};
   if (::mkdir(to.c_str(), 0700) != 0)
-    return errno == EEXIST ? Error{Code::kConflict, to + " exists already: name a directory that does not"}
-                           : errno_error("making the directory " + to, errno);
+    return errno == EEXIST ? Error{Code::kConflict, to + " already exists: name a directory that does not"}
+                           : errno_error("creating the directory " + to, errno);
   const std::filesystem::path parent = std::filesystem::path(to).parent_path();
   return sync_directory(parent.empty() ? "." : parent.string());
 }
 
-// Writes what an inventory names to an empty store.
+// Writes the contents of an inventory to an empty store.
 class Rescue {
  public:
   Rescue(Pages& from, StoreInventory& inventory, Env& env, const Tables& tables, MDB_dbi receipts)
@@ -35,7 +35,7 @@ class Rescue {
 
   Result<void> run() {
     auto& all = inventory_.conversations;
-    // Lists go by the order of changes; where that is lost, by time.
+    // Lists are ordered by changes; where that order is lost, by time.
     std::stable_sort(all.begin(), all.end(), [](const auto& a, const auto& b) {
       return a.cursor != 0 && b.cursor != 0 ? a.cursor < b.cursor : a.info.updated_ms < b.info.updated_ms;
     });
@@ -55,7 +55,7 @@ class Rescue {
   Result<void> write_batch(Txn& txn, const Ulid& id, const Pages::Row& row) {
     AGENTD_TRY(const std::string bytes, from_.value(row));
     AGENTD_TRY(Batch batch, decode_batch(bytes));
-    // The chain does not cover them: a batch without one that is lost is as good.
+    // The chain does not cover attached blobs, so a batch is valid without a lost one.
     std::erase_if(batch.attached, [&](const Digest& digest) { return inventory_.blobs.count(digest) == 0; });
     for (const BatchRecord& record : batch.records)
       if (record.in_blob()) AGENTD_TRY_VOID(write_blob(txn, record.digest));
@@ -89,13 +89,13 @@ class Rescue {
   }
 
   Result<void> write_keys(Txn& txn) {
-    // The counter of a space, as high as its newest key; one that is lost is made anew. A damaged name may stand among
-    // those of another space.
+    // The counter of a space is as high as its newest key; a lost one is rebuilt. A damaged name may be among those of
+    // another space.
     std::map<std::string, std::uint64_t> highest;
     for (const Pages::Row& row : inventory_.keys) {
       AGENTD_TRY(std::string value, from_.value(row));
       const std::string space = row.key.substr(0, row.key.find('\0'));
-      // No key has the version 0; the value behind a broken one may be whole.
+      // No key has version 0; the value after a broken version may be intact.
       if (space != row.key && get_be64(value.data()) == 0) value.replace(0, 8, number(1));
       std::uint64_t& counter = highest[space];
       counter = std::max(counter, get_be64(value.data()));
@@ -112,7 +112,7 @@ class Rescue {
   const MDB_dbi receipts_;
 };
 
-// What a conversation has lost: everything from the first damaged batch on.
+// The losses of a conversation: everything from its first damaged batch on.
 std::vector<StoreFinding> losses(const StoreInventory& inventory, const StoreReport& report) {
   std::vector<StoreFinding> out;
   for (const StoreInventory::Conversation& conversation : inventory.conversations) {
@@ -125,8 +125,7 @@ std::vector<StoreFinding> losses(const StoreInventory& inventory, const StoreRep
       }
     out.push_back({conversation.id.text(), conversation.next, 0, std::move(what)});
   }
-  // What is not of a conversation's records: keys, receipts, blobs, and logs of which nothing was
-  // found.
+  // Losses outside a conversation's records: keys, receipts, blobs, and logs of which nothing was found.
   for (const StoreFinding& finding : report.damage) {
     const bool told =
         !finding.conversation.empty() && std::any_of(out.begin(), out.end(), [&](const StoreFinding& other) {
@@ -164,7 +163,7 @@ Result<SalvageReport> salvage_store(const std::string& from, const std::string& 
   }
   AGENTD_TRY(out.kept, check_store(to));
   if (!out.kept.damage.empty())
-    return Error{Code::kInternal, "the new store " + to + " is not whole: " + text_of(out.kept.damage.front())};
+    return Error{Code::kInternal, "the new store " + to + " is not complete: " + text_of(out.kept.damage.front())};
   return out;
 }
 

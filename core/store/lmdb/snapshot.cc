@@ -11,7 +11,7 @@ namespace agentd {
 namespace {
 
 constexpr MDB_dbi kTablesMax = 64;
-// Two more transactions may have ended by the time that the file is read.
+// Two more transactions may have ended by the time the file is read.
 constexpr int kAttempts = 64;
 constexpr int kLooksMax = 3;
 constexpr unsigned kBetweenLooksUs = 10'000;
@@ -28,7 +28,7 @@ Result<StoreSnapshot> StoreSnapshot::take(const std::string& directory) {
   auto claim = claim_process(directory);
   if (!claim && claim.error().code != Code::kDenied) return claim.error();
   AGENTD_TRY(Pages first, Pages::open(file));
-  // A meta page may be in the middle of being written.
+  // A meta page may be half-written at this moment.
   for (int again = 0; again < kLooksMax && !first.damage().empty(); ++again) {
     ::usleep(kBetweenLooksUs);
     AGENTD_TRY(first, Pages::open(file));
@@ -54,7 +54,7 @@ Result<StoreSnapshot> StoreSnapshot::take(const std::string& directory) {
       continue;
     }
     if (!pages && pages.error().code == Code::kConflict)
-      return Error{Code::kBusy, file + " is written to without a pause: try again"};
+      return Error{Code::kBusy, file + " is being written to all the time: try again"};
     AGENTD_TRY(out.pages_, std::move(pages));
     return out;
   }
@@ -63,7 +63,7 @@ Result<StoreSnapshot> StoreSnapshot::take(const std::string& directory) {
 Result<void> StoreSnapshot::copy_to(int fd, const std::string& name) {
   const FaultScope faults(directory_);
   int status = mdb_env_copyfd2(env_.get(), fd, MDB_CP_COMPACT);
-  // Pages that are neither free nor in use make it give up; a copy page by page takes them along.
+  // Pages that are neither free nor in use make it fail; a copy page by page includes them.
   if (status == MDB_INCOMPATIBLE && ::lseek(fd, 0, SEEK_SET) == 0 && ::ftruncate(fd, 0) == 0)
     status = mdb_env_copyfd2(env_.get(), fd, 0);
   if (status == MDB_SUCCESS) return {};
@@ -80,7 +80,7 @@ Result<void> StoreSnapshot::read_all_with_lmdb() {
     MDB_val key{}, value{};
     int status = MDB_SUCCESS;
     while ((status = mdb_cursor_get(cursor, &key, &value, MDB_NEXT)) == MDB_SUCCESS)
-      // One byte of each page of it.
+      // Touches one byte of each page of the value.
       for (std::size_t at = 0; at < value.mv_size; at += 4096)
         bytes += *(static_cast<const volatile unsigned char*>(value.mv_data) + at);
     mdb_cursor_close(cursor);

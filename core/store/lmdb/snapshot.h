@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// snapshot.h - the pages of one transaction of a store, which stay as they are while other
-// processes write.
+// snapshot.h - the pages of one transaction of a store, which do not change while other processes write.
 //
 // Threading: thread-compatible.
 
@@ -16,17 +15,16 @@ namespace agentd {
 
 class StoreSnapshot {
  public:
-  // Nothing of the file but its meta pages is given to LMDB, which holds the place of a reader for
-  // the life of the snapshot. On a medium that cannot be written there is no such place, and nobody
-  // who writes; nor is there one of a file that is cut or whose meta pages are damaged, which no process
-  // opens to write: that is noted as damage. kNotFound, kCorrupt, kBusy (the process has the store open), kUnavailable.
-  // REQUIRES: `directory` outlives the snapshot.
+  // Gives LMDB only the meta pages of the file; LMDB holds a reader's slot for the life of the snapshot. There is no
+  // slot on a medium that cannot be written, where no process writes either, nor for a file that is truncated or has
+  // damaged meta pages, which no process opens for writing: that is noted as damage. kNotFound, kCorrupt, kBusy (this
+  // process has the store open), kUnavailable. REQUIRES: `directory` outlives the snapshot.
   static Result<StoreSnapshot> take(const std::string& directory);
 
   Pages& pages() { return pages_; }
-  // Copies the store without its free pages. REQUIRES: the pages are whole.
+  // Copies the store without its free pages. REQUIRES: the pages are intact.
   Result<void> copy_to(int fd, const std::string& name);
-  // Reads every value of every table as LMDB does. REQUIRES: the process may end on a damaged page.
+  // Reads every value of every table through LMDB. REQUIRES: the process may crash on a damaged page.
   Result<void> read_all_with_lmdb();
 
  private:

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// tables.h - the tables of the store on disk and what their keys and values look like.
+// tables.h - the tables of the store on disk, and the form of their keys and values.
 //
-// All numbers are big-endian, so that rows lie in the order of what they count.
+// All numbers are big-endian, so that rows are in numeric order.
 //
 // Threading: values and pure functions.
 
@@ -28,7 +28,7 @@ struct Tables {
   MDB_dbi keys = 0;      // space -> u64 version; space, 0, key -> u64 version, value
   MDB_dbi blob = 0;      // SHA-256 -> bytes
   MDB_dbi mentions = 0;  // SHA-256 -> u64, how often batches and receipts name the blob
-  // "receipts": ULID, u64 number -> JSON of HookReceipt; made with the first of them (lmdb_store.cc)
+  // "receipts": ULID, u64 number -> JSON of HookReceipt; made with the first receipt (lmdb_store.cc)
 
   // kNotFound when the first one is missing and `create` is not set.
   static Result<Tables> open(Txn& txn, bool create);
@@ -42,11 +42,11 @@ struct HeadRow {
 std::string write_head(const HeadRow& row);
 Result<HeadRow> read_head(std::string_view value);
 
-// A JSON object with the CRC-32C of its text as its last member, which readers of the object pass over. Rows
-// of indexes and receipts, which no chain covers, are written so.
+// A JSON object with the CRC-32C of its text as its last member, which readers of the object ignore. Rows of indexes
+// and receipts, which no chain covers, are sealed in this way.
 std::string sealed(std::string json);
 bool is_sealed(std::string_view json);
-// True for one without a seal: older versions wrote none.
+// True for an object without a seal: older versions wrote none.
 bool is_sealed_well(std::string_view json);
 
 std::string_view key_of(const Ulid& conversation);
@@ -59,20 +59,19 @@ std::string space_key(std::string_view space, std::string_view key);
 // nullopt for a key of another length.
 std::optional<Ulid> read_ulid(std::string_view key);
 
-// Reads a number that is 0 while its row is missing.
+// Reads a number; 0 when its row is missing.
 Result<std::uint64_t> number_at(const Txn& txn, MDB_dbi table, std::string_view key);
 
-// Gives the conversation the newest place in the change table, in place of `old_cursor`.
+// Gives the conversation the newest place in the change table instead of `old_cursor`.
 Result<std::uint64_t> push_change(Txn& txn, const Tables& tables, const Ulid& conversation, std::uint64_t old_cursor);
-// Takes the conversation's row out; the cursor is never given again, so that nobody who reads on
-// from it misses a change.
+// Removes the conversation's row. The cursor is never reused, so that a reader that continues from it misses no change.
 Result<void> remove_change(Txn& txn, const Tables& tables, std::uint64_t cursor);
 
-// Stores the bytes unless they are there, and counts one mention more.
+// Stores the bytes unless they exist, and adds one mention.
 Result<void> add_blob(Txn& txn, const Tables& tables, const Digest& digest, std::string_view bytes);
-// Counts `more` mentions of a blob that is there; false when it is not.
+// Adds `more` mentions of an existing blob; false when it is missing.
 Result<bool> share_blob(Txn& txn, const Tables& tables, const Digest& digest, std::uint64_t more);
-// Counts one mention less; the last one takes the bytes along.
+// Removes one mention; the last one removes the bytes.
 Result<void> drop_blob(Txn& txn, const Tables& tables, const Digest& digest);
 
 }  // namespace agentd

@@ -106,7 +106,7 @@ TEST_P(StoreContract, InfoFollowsTheLog) {
 TEST_P(StoreContract, InfoOfAMissingConversationIsNotFound) {
   const auto info = store_->info(a_);
   EXPECT_CODE(Code::kNotFound, info);
-  EXPECT_EQ(info.error().message, "there is no conversation " + a_.text());
+  EXPECT_EQ(info.error().message, "no conversation " + a_.text());
 }
 
 TEST_P(StoreContract, ListsTheNewestUpdateFirst) {

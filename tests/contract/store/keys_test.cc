@@ -99,7 +99,7 @@ TEST_P(StoreContract, RefusesACommitThatIsTooLarge) {
   const std::string half(40u << 20, 'x');
   const auto done = commit({{KeyOp::Kind::kPut, "a", half, KeyOp::kAny}, {KeyOp::Kind::kPut, "b", half, KeyOp::kAny}});
   EXPECT_CODE(Code::kDenied, done);
-  EXPECT_EQ(done.error().message, "a commit of plugin has 80 MiB of keys and values, and may have 65 MiB: split it");
+  EXPECT_EQ(done.error().message, "a commit of plugin has 80 MiB of keys and values; the limit is 65 MiB: split it");
   EXPECT_CODE(Code::kNotFound, store_->get_key("plugin", "a"));
 }
 
@@ -109,7 +109,7 @@ TEST_P(StoreContract, KeepsASpaceFromFillingTheStore) {
   const auto fifth = [&] { return commit({{KeyOp::Kind::kPut, "e", piece, KeyOp::kAny}}); };
   EXPECT_CODE(Code::kDenied, fifth());
   EXPECT_EQ(fifth().error().message,
-            "the keys of plugin would take 300 MiB, and may take 256 MiB: erase some of them first");
+            "the keys of plugin would take 300 MiB; the limit is 256 MiB: erase some of them first");
   put("e", piece, "another");
   put("a", piece);  // in the place of what was there
   EXPECT_OK(commit({{KeyOp::Kind::kErase, "b", "", KeyOp::kAny}}));

@@ -148,7 +148,7 @@ TEST(Batch, NewerFormatSaysWhoWroteIt) {
 TEST(Batch, UnknownCodecIsRefused) {
   std::string bytes = encode_batch(Sample().batch);
   bytes[2] = 1;
-  EXPECT_EQ(message_of(with_checksum(bytes)), "the batch is coded in a way that only a newer agentd knows");
+  EXPECT_EQ(message_of(with_checksum(bytes)), "the batch uses a codec of a newer agentd");
 }
 
 TEST(Batch, CountsThatCannotBeAreRefusedWithoutAllocating) {

@@ -112,7 +112,7 @@ TEST_F(LmdbStoreTest, OpensAnEmptyDirectoryThatIsThereAlready) {
 TEST_F(LmdbStoreTest, WithoutCreateAMissingStoreIsNotFoundAndNothingIsMade) {
   LmdbOptions there_only = options();
   there_only.create = false;
-  EXPECT_EQ(message_of(there_only, Code::kNotFound), "there is no store " + options().directory);
+  EXPECT_EQ(message_of(there_only, Code::kNotFound), "no store in " + options().directory);
   EXPECT_FALSE(std::filesystem::exists(options().directory));
   ::mkdir(options().directory.c_str(), 0700);
   message_of(there_only, Code::kNotFound);
@@ -174,7 +174,7 @@ TEST_F(LmdbStoreTest, OpeningAStoreThatExistsWritesNothing) {
 TEST_F(LmdbStoreTest, IsOpenOnceInAProcess) {
   auto first = open();
   EXPECT_EQ(message_of(options(), Code::kBusy),
-            "the store " + options().directory + " is open in this process already: share that one");
+            "the store " + options().directory + " is already open in this process: use that one");
   ASSERT_OK(first->append(a_, 0, opening(a_)));
   first.reset();
   EXPECT_EQ(open()->info(a_)->revision, 2u);
@@ -273,7 +273,7 @@ TEST_F(LmdbStoreTest, RefusesADirectoryThatEverybodyMayWrite) {
   open();
   ::chmod(options().directory.c_str(), 0777);
   EXPECT_EQ(message_of(options(), Code::kDenied),
-            "the store " + options().directory + " may be written by every user: run chmod 700 " + options().directory);
+            "the store " + options().directory + " is writable by every user: run chmod 700 " + options().directory);
 }
 
 TEST_F(LmdbStoreTest, RefusesAFileThatWasCut) {
@@ -285,7 +285,7 @@ TEST_F(LmdbStoreTest, RefusesAFileThatWasCut) {
   const std::string file = options().directory + "/data.mdb";
   const auto size = std::filesystem::file_size(file);
   std::filesystem::resize_file(file, size / 2);
-  EXPECT_NE(message_of(options(), Code::kCorrupt).find("was cut"), std::string::npos);
+  EXPECT_NE(message_of(options(), Code::kCorrupt).find("was truncated"), std::string::npos);
   EXPECT_EQ(std::filesystem::file_size(file), size / 2);
 }
 
@@ -331,8 +331,7 @@ TEST_F(LmdbStoreTest, OnlyLmdbVersionsWithASoundLockTableAreUsed) {
 TEST_F(LmdbStoreTest, ErrorsOfLmdbSayWhatToDo) {
   EXPECT_EQ(lmdb_error("writing the store /x", MDB_PANIC).code, Code::kUnavailable);
   EXPECT_EQ(lmdb_error("writing the store /x", MDB_PANIC).message,
-            "writing the store /x: an earlier write to its file failed: close the store and open it "
-            "again");
+            "writing the store /x: an earlier write to its file failed: close and reopen the store");
   EXPECT_EQ(lmdb_error("writing the store /x", ENOSPC).code, Code::kUnavailable);
   EXPECT_EQ(lmdb_error("writing the store /x", EIO).code, Code::kUnavailable);
   EXPECT_EQ(lmdb_error("writing the store /x", EROFS).code, Code::kDenied);
