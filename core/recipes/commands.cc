@@ -25,7 +25,7 @@ std::string_view trimmed(std::string_view text) {
   return text.substr(begin, text.find_last_not_of(" \t") - begin + 1);
 }
 
-// $NAME is one word more; $( ${ $[ run or compute, $' and $" quote by rules of their own.
+// $NAME is only a word; $( ${ $[ run or compute, $' and $" quote by rules of their own.
 bool is_substitution(std::string_view command, std::size_t at) {
   if (command[at] == '`') return true;
   return command[at] == '$' && at + 1 < command.size() &&
@@ -41,12 +41,12 @@ std::string why_not_simple(std::string_view command) {
     const char c = command[i];
     const bool first = begins_word;
     begins_word = false;
-    if (c == '\0') return "it holds a zero byte";
+    if (c == '\0') return "it contains a zero byte";
     if (quote == '\'') {
       if (c == '\'') quote = '\0';
       continue;
     }
-    // Inside of double quotes a $ before the closing quote is a plain one.
+    // Inside double quotes a $ before the closing quote is literal.
     const bool closes =
         quote == '"' && c == '$' && i + 1 < command.size() && (command[i + 1] == '"' || command[i + 1] == '\'');
     if (is_substitution(command, i) && !closes) return "it has a substitution";
@@ -78,10 +78,10 @@ std::string why_command_refused(const std::vector<std::string>& patterns, std::s
     return ::fnmatch(pattern.c_str(), command.c_str(), 0) == 0;
   });
   if (!named || command.empty())
-    return "'" + one_line(command, kShownBytes) + "' is none of its allowed commands (" + allowed + ")";
+    return "'" + one_line(command, kShownBytes) + "' is not one of its allowed commands (" + allowed + ")";
   const std::string why = why_not_simple(command);
   return why.empty() ? ""
-                     : "'" + one_line(command, kShownBytes) + "' cannot be allowed, as " + why +
+                     : "'" + one_line(command, kShownBytes) + "' cannot be allowed, because " + why +
                            ": run one plain command at a time";
 }
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// embedded.h - the recipes that are part of the program.
+// embedded.h - the built-in recipes.
 //
 // Threading: immutable data.
 
@@ -15,7 +15,7 @@ struct EmbeddedRecipe {
 
 // Sorted by name.
 std::span<const EmbeddedRecipe> embedded_recipes();
-// The file's text; empty when there is none of that name.
+// The text of that recipe; empty for an unknown name.
 std::string_view embedded_recipe(std::string_view name);
 
 }  // namespace agentd

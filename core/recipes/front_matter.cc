@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// front_matter.cc - a recipe's file: what its front matter says, and whether its text can be
-// rendered.
+// front_matter.cc - parses a recipe's file: its front matter, and whether its text can be rendered.
 #include <algorithm>
 
 #include "core/base/bytes.h"
@@ -75,7 +74,7 @@ class Reader {
     return {};
   }
 
-  // A list, or one text; a text may name several when `by_comma`.
+  // A list, or a single text; with `by_comma` a text may have several.
   Result<std::vector<std::string>> words(const YamlNode& node, const std::string& key, const std::string& mistake,
                                          bool by_comma) const {
     std::vector<std::string> out;
@@ -106,12 +105,13 @@ class Reader {
   }
 
   Result<void> check_name(const std::string& name, const YamlNode& node) const {
-    if (name == kConversationId) return at(node, "conversation_id is filled in by itself and is no argument");
+    if (name == kConversationId)
+      return at(node, "conversation_id is filled in automatically and cannot be an argument");
     if (is_argument_name(name)) return {};
-    return at(node, "'" + name + "' is no name of an argument: letters, digits and _ make one");
+    return at(node, "'" + name + "' is not a valid argument name: use letters, digits and _");
   }
 
-  // "defaults" may have come first.
+  // "defaults" may come before "arguments".
   RecipeArgument& declare(const std::string& name) {
     if (RecipeArgument* const known = find(name)) return *known;
     out_.arguments.push_back({name, {}, false, std::nullopt});
@@ -136,8 +136,8 @@ class Reader {
       for (const auto& [key, each] : value.members) AGENTD_TRY_VOID(argument_member(argument, key, each));
       if (argument.required && argument.standard)
         return at(value, "the argument '" + name +
-                             "' is required and has a default: one of them is "
-                             "too much");
+                             "' is both required and has a default: remove "
+                             "one");
     }
     return {};
   }
@@ -161,7 +161,7 @@ class Reader {
     if (!is_plain(value)) return at(value, "the default of '" + argument.name + "' must be text");
     if (argument.standard) return at(value, "'" + argument.name + "' has two defaults");
     if (argument.required)
-      return at(value, "the argument '" + argument.name + "' is required and has a default: one of them is too much");
+      return at(value, "the argument '" + argument.name + "' is both required and has a default: remove one");
     argument.standard = value.scalar;
     return {};
   }
@@ -176,7 +176,7 @@ class Reader {
     return {};
   }
 
-  // Also finds the arguments that nobody declared.
+  // Also collects undeclared arguments.
   Result<void> check_templates() {
     AGENTD_TRY(const auto names, template_names(out_.body, path_, out_.body_line));
     for (const std::string& name : names)
@@ -206,7 +206,7 @@ std::string listed(const std::vector<RecipeArgument>& arguments) {
 }  // namespace
 
 Result<Recipe> parse_recipe(std::string_view text, std::string_view path) {
-  // Editors of other systems begin a file with a mark; it is no part of the text.
+  // Editors of other systems begin a file with a byte order mark, which is not part of the text.
   constexpr std::string_view kByteOrderMark = "\xef\xbb\xbf";
   if (text.starts_with(kByteOrderMark)) text.remove_prefix(kByteOrderMark.size());
   return Reader(text, path).read();
@@ -224,7 +224,7 @@ Result<RecipeValues> recipe_values(const Recipe& recipe, const RecipeValues& giv
   RecipeValues out;
   for (const auto& [name, value] : given) {
     if (name == kConversationId)
-      return Error{Code::kInvalid, "conversation_id is filled in by itself and is no argument"};
+      return Error{Code::kInvalid, "conversation_id is filled in automatically and cannot be an argument"};
     if (std::find(names.begin(), names.end(), name) == names.end())
       return Error{Code::kInvalid,
                    which + " has no argument '" + name + "': " + listed(recipe.arguments) + did_you_mean(name, names)};
@@ -245,7 +245,8 @@ Result<std::string> render_recipe(const Recipe& recipe, const RecipeValues& give
   AGENTD_TRY(RecipeValues values, recipe_values(recipe, given));
   values[std::string(kConversationId)] = std::string(conversation_id);
   AGENTD_TRY(std::string text, render_template(recipe.body, values, recipe.place(), recipe.body_line));
-  if (is_blank(text)) return Error{Code::kInvalid, recipe.place() + ": the recipe's text comes out empty"};
+  if (is_blank(text))
+    return Error{Code::kInvalid, recipe.place() + ": the recipe's text is empty after its values were filled in"};
   return text;
 }
 

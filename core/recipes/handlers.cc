@@ -19,7 +19,7 @@ constexpr std::int16_t kFirst = 30'000;  // before every other hook
 constexpr std::uint32_t kRowsAtOnce = 1'000;
 constexpr std::uint32_t kRowsMax = 100'000;
 
-// Where a handler acts that the recipe puts at `said`.
+// The event where the handler acts for the recipe's event.
 std::uint32_t event_of(const RecipeHook& hook) {
   const bool at_stop = hook.handler == RecipeHandler::kSwapContext || hook.handler == RecipeHandler::kExportMarkdown ||
                        hook.handler == RecipeHandler::kValidateOutput;
@@ -33,7 +33,7 @@ std::string stem_of(const Recipe& recipe) {
   return name;
 }
 
-// Why an answer that ended so is no summary; empty when it may be one.
+// Why an answer with that end is not a summary; empty when it may be one.
 std::string_view why_no_summary(std::uint32_t stop_reason, std::string_view answer) {
   if (stop_reason == AGENTD_STOP_REFUSAL) return "the model declined to answer";
   if (stop_reason == AGENTD_STOP_MAX_TOKENS || stop_reason == AGENTD_STOP_CONTEXT_LENGTH ||
@@ -42,7 +42,7 @@ std::string_view why_no_summary(std::uint32_t stop_reason, std::string_view answ
   return is_blank(answer) ? "the answer is empty" : "";
 }
 
-// The JSON of an answer: all of it, or all that stands between its only fence of backticks.
+// The JSON of an answer: all of it, or the content of its only fence of backticks.
 std::string_view json_of(std::string_view text) {
   const std::size_t begin = text.find_first_not_of(" \t\r\n");
   if (begin == std::string_view::npos) return {};
@@ -53,10 +53,10 @@ std::string_view json_of(std::string_view text) {
   return text.substr(line + 1, text.size() - line - 4);
 }
 
-// Why the text breaks the schema; empty when it does not.
+// How the text breaks the schema; empty when it matches.
 std::string mistake_in(std::string_view text, const JsonSchema& schema, std::string_view what) {
   const auto parsed = JsonDocument::parse(json_of(text));
-  if (!parsed) return std::string(what) + " is no JSON: " + parsed.error().message;
+  if (!parsed) return std::string(what) + " is not JSON: " + parsed.error().message;
   const auto checked = schema.check(parsed->root());
   return checked ? std::string() : std::string(what) + " breaks the schema: " + checked.error().message;
 }
@@ -64,7 +64,7 @@ std::string mistake_in(std::string_view text, const JsonSchema& schema, std::str
 }  // namespace
 
 struct RecipeHandlers::State {
-  // What one run has come to.
+  // The state of one run.
   struct Run {
     std::string id;
     std::uint32_t corrections = 0;
@@ -176,11 +176,11 @@ RecipeHandlers::State::Run& RecipeHandlers::State::run_of(const Asked& asked) {
 }
 
 bool RecipeHandlers::State::is_due(const Asked& asked) {
-  // turn_end without FINAL is the middle of a run.
+  // turn_end without FINAL is inside a run.
   if (asked.call.event == AGENTD_EVENT_TURN_END && (asked.payload<agentd_turn>().flags & AGENTD_TURN_FINAL) == 0)
     return false;
   const std::string_view said = view_of(asked.call.envelope->recipe);
-  if (!said.empty() && said != recipe) return false;  // somebody else's run
+  if (!said.empty() && said != recipe) return false;  // the run of another recipe
   if (is_refused(asked)) return false;
   {
     const std::lock_guard lock(mutex);
@@ -192,8 +192,9 @@ bool RecipeHandlers::State::is_due(const Asked& asked) {
   if (asked.hook().once != RecipeOnce::kConversation) return true;
   const auto kept = host.services.get(caller(asked), once_key(asked));
   if (!kept && kept.error().code != Code::kNotFound)
-    host.log.write(LogLevel::kWarning, "recipes",
-                   asked.handler.name + " runs, as it cannot be told whether it has: " + kept.error().message);
+    host.log.write(
+        LogLevel::kWarning, "recipes",
+        asked.handler.name + " runs, because the store cannot say whether it already did: " + kept.error().message);
   return !kept;
 }
 
@@ -216,13 +217,13 @@ void RecipeHandlers::State::mark_done(const Asked& asked) {
   const auto kept = host.services.commit(caller(asked), std::span(&op, 1));
   if (!kept)
     host.log.write(LogLevel::kWarning, "recipes",
-                   "that " + asked.handler.name + " has run was not kept: " + kept.error().message);
+                   "the run of " + asked.handler.name + " could not be recorded: " + kept.error().message);
 }
 
 agentd_status RecipeHandlers::State::ask(const Asked& asked) {
   if (!is_due(asked)) return AGENTD_OK;
   const agentd_status status = act(asked);
-  // An answer that was sent back is not yet what was waited for.
+  // An answer that was sent back does not count yet.
   if (status == AGENTD_OK && !is_refused(asked)) mark_done(asked);
   return status;
 }
@@ -245,8 +246,7 @@ agentd_status RecipeHandlers::State::act(const Asked& asked) {
   return AGENTD_OK;
 }
 
-// What is allowed runs without a question, unless a repository says so; all other commands are
-// denied.
+// Allowed commands run without a question, unless the recipe is a repository's; all others are denied.
 agentd_status RecipeHandlers::State::judge_command(const agentd_call& call, CallSlot& slot) const {
   const auto& tool = *static_cast<const agentd_tool_call*>(call.payload);
   const std::string_view said = view_of(call.envelope->recipe);
@@ -272,7 +272,7 @@ agentd_status RecipeHandlers::State::swap_context(const Asked& asked) {
   const auto& stop = asked.payload<agentd_agent_stop>();
   const std::string_view answer = view_of(stop.response);
   if (const std::string_view why = why_no_summary(stop.stop_reason, answer); !why.empty())
-    return asked.fail(AGENTD_E_ARG, "swap_context: " + std::string(why) + "; the conversation stays as it was");
+    return asked.fail(AGENTD_E_ARG, "swap_context: " + std::string(why) + "; the conversation is unchanged");
   Action action;
   action.kind = AGENTD_ACT_REPLACE_MESSAGES;
   action.base_revision = asked.call.envelope->revision;
@@ -288,7 +288,7 @@ agentd_status RecipeHandlers::State::append_context(const Asked& asked) {
   return is_blank(*text) ? AGENTD_OK : asked.emit_text(AGENTD_ACT_INJECT_CONTEXT, std::move(*text));
 }
 
-// Everything that was ever said, also what a compaction took out of the view.
+// The complete history, including messages that a compaction removed from the view.
 Result<Rows> RecipeHandlers::State::history(const Asked& asked) {
   Rows all;
   std::uint64_t from = 0;
@@ -324,7 +324,7 @@ agentd_status RecipeHandlers::State::validate_output(const Asked& asked) {
     if (wrong.empty()) return AGENTD_OK;
     run.wrong_revision = asked.call.envelope->revision;
     corrections = run.corrections++;
-    // Also while it is corrected: the run may end before the next answer.
+    // Set during corrections too, because the run may end before the next answer.
     run.failure = wrong + (corrections == 0 ? std::string()
                                             : ", after " + std::to_string(corrections) +
                                                   (corrections == 1 ? " correction" : " corrections"));
@@ -409,7 +409,7 @@ std::vector<Subscription> RecipeHandlers::subscriptions() const {
   for (const auto& handler : state_->handlers) {
     Subscription one;
     one.event = event_of(handler->hook);
-    // What it writes down is what the others have made of the call.
+    // It records what the other hooks made of the call.
     if (handler->hook.handler == RecipeHandler::kLogToolUsage) one.flags = AGENTD_HOOK_OBSERVES;
     one.priority = handler->priority;
     one.precedence = Precedence::kRecipe;
@@ -424,7 +424,7 @@ std::vector<Subscription> RecipeHandlers::subscriptions() const {
   return out;
 }
 
-// Behind the others: it judges the command that will run.
+// After the other hooks, so that it checks the command that will run.
 Subscription RecipeHandlers::command_gate() const {
   Subscription out;
   out.event = AGENTD_EVENT_BEFORE_TOOL_CALL;

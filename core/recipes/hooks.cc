@@ -18,9 +18,9 @@ constexpr std::string_view kExternal = "external";
 struct HandlerTraits {
   RecipeHandler handler;
   std::string_view name;
-  std::string_view events;  // where it can act, for people
-  std::string_view params;  // what it takes
-  std::string_view needed;  // what it cannot do without
+  std::string_view events;  // where it can act, for messages
+  std::string_view params;  // its parameters
+  std::string_view needed;  // its required parameters
 };
 
 constexpr std::array<HandlerTraits, 6> kHandlers{{
@@ -74,7 +74,7 @@ class Reader {
     if (traits == nullptr) {
       std::vector<std::string> names;
       for (const EventTraits& each : all_events()) names.emplace_back(each.name);
-      return at(value, "there is no event '" + name + "'" + did_you_mean(name, names));
+      return at(value, "no event named '" + name + "'" + did_you_mean(name, names));
     }
     if (value.kind != YamlNode::Kind::kMap)
       return at(value, "hooks." + name + " must be a map with handler or handlers");
@@ -126,16 +126,16 @@ class Reader {
     const auto is_external = [](const YamlNode* node) { return node->scalar == kExternal; };
     const auto external = std::find_if(names.begin(), names.end(), is_external);
     if (std::count_if(names.begin(), names.end(), is_external) > 1)
-      return at(**external, "'external' stands twice among the handlers");
+      return at(**external, "'external' is repeated in handlers");
     const auto built_in = names.size() - (external == names.end() ? 0 : 1);
-    if (built_in == 0) return at(*names[0], "'external' alone is no handler: " + known());
+    if (built_in == 0) return at(*names[0], "'external' alone is not a handler: " + known());
     for (auto each = names.begin(); each != names.end(); ++each) {
       if (each == external) continue;
       AGENTD_TRY(RecipeHook hook, handler(event, **each));
       if (std::any_of(out_.begin(), out_.end(), [&](const RecipeHook& other) {
             return other.event == hook.event && other.handler == hook.handler;
           }))
-        return at(**each, "'" + (*each)->scalar + "' stands twice among the handlers");
+        return at(**each, "'" + (*each)->scalar + "' is repeated in handlers");
       hook.once = once;
       hook.before_external = external != names.end() && each < external;
       AGENTD_TRY_VOID(parameters(hook, params, built_in > 1));
@@ -155,7 +155,7 @@ class Reader {
     RecipeHook out;
     const auto found = std::find_if(kHandlers.begin(), kHandlers.end(),
                                     [&](const HandlerTraits& each) { return each.name == name.scalar; });
-    if (found == kHandlers.end()) return at(name, "there is no handler '" + name.scalar + "': " + known());
+    if (found == kHandlers.end()) return at(name, "no handler named '" + name.scalar + "': " + known());
     out.event = event.id;
     out.handler = found->handler;
     out.place = place(name);
@@ -166,7 +166,7 @@ class Reader {
     return out;
   }
 
-  // One handler's parameters stand in `params` itself, those of several below their names.
+  // A single handler's parameters are in `params` itself, those of several below their names.
   Result<void> parameters(RecipeHook& hook, const YamlNode* params, bool several) const {
     const HandlerTraits& traits = traits_of(hook.handler);
     if (params != nullptr && params->kind != YamlNode::Kind::kMap && params->kind != YamlNode::Kind::kNull)
@@ -175,7 +175,7 @@ class Reader {
       for (const auto& [key, value] : params->members)
         if (std::none_of(kHandlers.begin(), kHandlers.end(),
                          [&, k = std::string_view(key)](const HandlerTraits& t) { return t.name == k; }))
-          return at(value, "params of several handlers stand below their names; '" + key + "' is none");
+          return at(value, "params of several handlers must be below their names; '" + key + "' is not one of them");
       params = params->find(traits.name);
     }
     bool found = traits.needed.empty();
@@ -214,7 +214,7 @@ class Reader {
       return at(value, "schema must be a JSON schema");
     hook.schema_json = value.kind == YamlNode::Kind::kMap ? value.json() : value.scalar;
     const auto parsed = JsonDocument::parse(hook.schema_json);
-    if (!parsed) return at(value, "the schema is no JSON: " + parsed.error().message);
+    if (!parsed) return at(value, "the schema is not JSON: " + parsed.error().message);
     const auto made = JsonSchema::read(parsed->root());
     if (!made) return at(value, "the schema: " + made.error().message);
     return {};

@@ -6,7 +6,7 @@
 namespace agentd {
 namespace {
 
-// Longer than any run of backticks in the text.
+// A fence longer than any run of backticks in the text.
 std::string fence_for(std::string_view text) {
   std::size_t longest = 0, run = 0;
   for (const char c : text) {
@@ -54,7 +54,7 @@ void add_block(const agentd_block& block, std::string& out) {
     case AGENTD_BLOCK_DOCUMENT:
       out.append("*(a document, ").append(view_of(block.name)).append(")*\n\n");
       break;
-  }  // thinking is the model's own
+  }  // thinking is not exported
 }
 
 bool only_results(const agentd_message& row) {
@@ -69,7 +69,7 @@ std::string to_markdown(const Rows& rows, std::string_view title) {
   std::string out = "# " + std::string(title) + "\n\n";
   std::string_view last;
   for (const agentd_message& row : rows) {
-    // What a tool answered stands below the call.
+    // A tool's results are below its call, without a heading.
     const std::string_view now = only_results(row) ? last : heading(row);
     if (now != last || last == "User") {
       if (!now.empty()) out.append("## ").append(now).append("\n\n");

@@ -15,7 +15,7 @@ namespace agentd {
 namespace {
 
 constexpr std::uint64_t kRecipeBytesMax = 1u << 20;
-constexpr std::size_t kFilesMax = 1024;  // of one directory
+constexpr std::size_t kFilesMax = 1024;  // in one directory
 constexpr std::string_view kCompact = "compact";
 constexpr std::string_view kSuffix = ".md";
 
@@ -25,7 +25,7 @@ bool is_plain_name(std::string_view name) {
 }
 
 Error no_name(std::string_view name) {
-  return {Code::kInvalid, "'" + one_line(name, 100) + "' is no name of a recipe"};
+  return {Code::kInvalid, "'" + one_line(name, 100) + "' is not a valid recipe name"};
 }
 
 Result<RecipeDirectory::File> read_from(const RecipeDirectory& directory, const std::string& name) {
@@ -35,7 +35,7 @@ Result<RecipeDirectory::File> read_from(const RecipeDirectory& directory, const 
   return RecipeDirectory::File{std::move(text), {}};
 }
 
-// A compaction is what `compact` is for, also where the user's own says nothing of it.
+// A `compact` recipe always compacts, even if the user's own does not say so.
 void complete_compact(Recipe& recipe) {
   if (!recipe.swaps_context()) {
     RecipeHook hook;
@@ -51,7 +51,7 @@ void complete_compact(Recipe& recipe) {
 
 Result<Recipe> parsed(const std::string& name, std::string_view text, const std::string& path, RecipeSource source) {
   AGENTD_TRY(Recipe out, parse_recipe(text, path.empty() ? name + std::string(kSuffix) : path));
-  out.name = name;  // what the user asks for is the file's
+  out.name = name;  // users name a recipe by its file
   out.path = path;
   out.source = source;
   if (name == kCompact) complete_compact(out);
@@ -91,7 +91,7 @@ std::string_view name_of(RecipeSource source) {
 RecipeBook::RecipeBook(std::vector<RecipeDirectory> directories, Log& log)
     : directories_(std::move(directories)), log_(log) {}
 
-// REQUIRES: a plain name. Without text and problem when nothing has that name.
+// REQUIRES: a plain name. Without text and problem when no recipe has that name.
 RecipeEntry RecipeBook::entry_of(const std::string& name) const {
   RecipeEntry out;
   out.name = name;
@@ -119,7 +119,7 @@ RecipeEntry RecipeBook::entry_of(const std::string& name) const {
     } else if (found) {
       out.shadows.push_back(path);
     } else if (file && !file->why_not.empty() && !file->changed) {
-      // What has never been trusted stands in nobody's way.
+      // An untrusted file overrides no other.
       out.ignored.push_back(path);
       waiting.emplace_back(path, directory.source, std::move(file->text), std::move(file->why_not));
     } else if (file) {
@@ -146,14 +146,14 @@ Result<RecipeEntry> RecipeBook::look(std::string_view name) const {
   const std::vector<std::string> all = names();
   std::string listed;
   for (const std::string& each : all) listed += (listed.empty() ? "" : ", ") + each;
-  return Error{Code::kNotFound, "there is no recipe '" + one_line(name, 100) + "': there are " +
-                                    one_line(listed, 1000) + did_you_mean(name, all)};
+  return Error{Code::kNotFound, "no recipe named '" + one_line(name, 100) + "'; recipes: " + one_line(listed, 1000) +
+                                    did_you_mean(name, all)};
 }
 
 Result<Recipe> RecipeBook::find(std::string_view name) const {
   AGENTD_TRY(RecipeEntry entry, look(name));
   if (entry.recipe) return std::move(*entry.recipe);
-  // What was read and may not be used waits for somebody's word; everything else is broken.
+  // A file that was read but may not be used is untrusted; any other is broken.
   return Error{Code::kInvalid, entry.problem};
 }
 

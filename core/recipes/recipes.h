@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// recipes.h - Markdown prompts with front matter; the `compact` recipe is the source of every
-// compaction's prompt.
+// recipes.h - Markdown prompts with front matter. The `compact` recipe is the prompt of every compaction.
 //
-// Lookup: the directories in their order, then the embedded ones. A broken file is an error with
-// its place, not a reason to take the next one; only a compaction falls back to the embedded
-// `compact`, with a warning, since a full context cannot wait.
+// Lookup: the directories in their order, then the embedded recipes. A broken file is an error with its place; the next
+// one is not used instead. Only a compaction falls back to the embedded `compact`, with a warning, since a full context
+// cannot wait.
 //
 // Threading: immutable after construction.
 
@@ -32,69 +31,67 @@ std::string_view name_of(RecipeSource source);  // "embedded"
 struct RecipeArgument {
   std::string name, description;
   bool required = false;
-  std::optional<std::string> standard;  // its value when nobody gives one
+  std::optional<std::string> standard;  // its value when none is given
 };
 
 struct Recipe {
   std::string name, description, body, path;  // path empty = embedded
-  int body_line = 1;                          // of the file, where the body begins
+  int body_line = 1;                          // the line where the body begins
   RecipeSource source = RecipeSource::kEmbedded;
   std::vector<std::string> allowed_tools;
-  bool restricts_tools = false;               // allowed_tools was given, even if empty
+  bool restricts_tools = false;               // allowed_tools is set, even if empty
   std::vector<std::string> allowed_commands;  // patterns; see commands.h
   bool restricts_commands = false;
-  std::vector<RecipeArgument> arguments;  // declared ones in order, then those that only the text names
+  std::vector<RecipeArgument> arguments;  // declared ones in order, then those that only the text uses
   std::vector<RecipeHook> hooks;          // in order; see handlers.h
 
-  // What its mistakes are told under: its path, or NAME.md.
+  // The file name for its error messages: its path, or NAME.md.
   std::string place() const { return path.empty() ? name + ".md" : path; }
-  // The answer takes the place of the conversation.
+  // True if the answer replaces the conversation.
   bool swaps_context() const;
 };
 
-// One file's text, its template checked. kInvalid says file:line:column.
+// Parses one file's text and checks its template. kInvalid: file:line:column.
 Result<Recipe> parse_recipe(std::string_view text, std::string_view path);
 
-// Go-template subset: {{.name}}, {{default "x" .name}} and {{.name | default "x"}}, {{if}}, {{else
-// if}},
-// {{else}}, {{end}} with eq, ne, not, and, or; {{- and -}} trim, {{/* comments */}} vanish.
+// Go-template subset: {{.name}}, {{default "x" .name}} and {{.name | default "x"}}; {{if}}, {{else if}}, {{else}} and
+// {{end}} with eq, ne, not, and, or; {{- and -}} trim, {{/* comments */}} are removed.
 // kInvalid: "NAME:LINE:COLUMN: what", lines counted from `first_line`.
 Result<std::string> render_template(std::string_view body, const RecipeValues& values, std::string_view name,
                                     int first_line = 1);
-// The names that the template uses, in order, each once. kInvalid as above.
+// The names that the template uses, in order, without repeats. kInvalid as above.
 Result<std::vector<std::string>> template_names(std::string_view body, std::string_view name, int first_line = 1);
 
-// The values of the recipe's arguments: `given`, else their defaults. kInvalid: one that is
-// required and missing, or one that the recipe does not know; both name what there is.
+// The values of the recipe's arguments: `given`, otherwise the defaults. kInvalid: a required one is missing, or the
+// recipe does not know one; the message lists the arguments.
 Result<RecipeValues> recipe_values(const Recipe& recipe, const RecipeValues& given);
-// The text with its values, and {{.conversation_id}}.
+// The text with its values and {{.conversation_id}} filled in.
 Result<std::string> render_recipe(const Recipe& recipe, const RecipeValues& given, std::string_view conversation_id);
 
 // A directory with recipes, NAME.md each.
 struct RecipeDirectory {
   std::string path;
   RecipeSource source = RecipeSource::kUser;
-  // False: its `compact` is passed over.
+  // False: its `compact` is ignored.
   bool compact = true;
   struct File {
     std::string text;
     std::string why_not{};  // why it may not be used, and what to do; empty = it may
-    bool changed = false;   // it could be used before it changed: nothing takes its place
+    bool changed = false;   // it was usable before it changed: nothing replaces it
   };
-  // The file of that name in the directory; kNotFound. Empty: any regular file, without further
-  // checks.
+  // Reads the file of that name in the directory; kNotFound. Empty: reads any regular file, without further checks.
   std::function<Result<File>(const std::string& file)> read{};
 };
 
-// One name and what stands behind it.
+// One name and its recipe.
 struct RecipeEntry {
   std::string name, path;  // path empty = embedded
   RecipeSource source = RecipeSource::kEmbedded;
-  std::optional<Recipe> recipe;      // absent: it cannot be used
-  std::string problem;               // why; empty when it can
+  std::optional<Recipe> recipe;      // absent: it is unusable
+  std::string problem;               // why it is unusable; empty when it is usable
   std::string text;                  // the file's bytes, as far as they could be read
-  std::vector<std::string> shadows;  // what it takes the place of: paths, "embedded"
-  std::vector<std::string> ignored;  // paths that are passed over: a project's compact
+  std::vector<std::string> shadows;  // what it overrides: paths, "embedded"
+  std::vector<std::string> ignored;  // paths that are ignored: a project's compact
 };
 
 class RecipeBook final : public PromptSource {
@@ -102,13 +99,13 @@ class RecipeBook final : public PromptSource {
   // `directories` in order of lookup.
   RecipeBook(std::vector<RecipeDirectory> directories, Log& log);
 
-  // kNotFound lists what there is; kInvalid: a name that is none, a broken file, or one that may
-  // not be used, with what to do.
+  // kNotFound lists the recipes; kInvalid: an invalid name, a broken file, or one that may not be used, with what to
+  // do.
   Result<Recipe> find(std::string_view name) const;
-  // All that there is, sorted by name; whatever is wrong with one is told in its entry.
+  // All recipes, sorted by name; an entry has its own problem.
   std::vector<RecipeEntry> list() const;
   std::vector<std::string> names() const;
-  // kNotFound, kInvalid as find(); a recipe that cannot be used is an entry with a problem.
+  // kNotFound, kInvalid as find(); an unusable recipe is an entry with a problem.
   Result<RecipeEntry> look(std::string_view name) const;
 
   Result<void> check_compaction_prompt() const override;

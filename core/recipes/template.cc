@@ -11,7 +11,7 @@ namespace agentd {
 namespace {
 
 constexpr std::string_view kBlanks = " \t\r\n";
-constexpr int kDepthMax = 64;  // of parentheses
+constexpr int kDepthMax = 64;  // nested parentheses
 constexpr std::string_view kKnown = "use .name, if, else, end, default, eq, ne, not, and, or";
 
 bool is_blank(char c) { return kBlanks.find(c) != std::string_view::npos; }
@@ -25,7 +25,7 @@ std::string_view trimmed_right(std::string_view text) { return text.substr(0, te
 
 bool is_word(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_'; }
 
-// What one expression comes to; a truth is "true" or nothing.
+// The value of one expression; a truth value is "true" or empty.
 struct Value {
   std::string text;
   bool literal = false;
@@ -48,7 +48,7 @@ class Expression {
  private:
   static Error wrong(const std::string& what) { return {Code::kInvalid, what}; }
   static Error not_understood(const std::string& what) {
-    return wrong("'" + what + "' is not understood: " + std::string(kKnown));
+    return wrong("'" + what + "' is not supported: " + std::string(kKnown));
   }
 
   void skip_blanks() { rest_ = trimmed_left(rest_); }
@@ -66,7 +66,7 @@ class Expression {
     return value;
   }
 
-  // `piped` stands behind the arguments that are written.
+  // `piped` follows the written arguments.
   Result<Value> command(std::optional<Value> piped) {
     skip_blanks();
     const std::string_view from = rest_;
@@ -74,7 +74,7 @@ class Expression {
     while (length < rest_.size() && is_word(rest_[length])) ++length;
     if (length == 0) {
       AGENTD_TRY(Value value, operand());
-      if (piped) return wrong("'|' needs a function behind it, such as default");
+      if (piped) return wrong("'|' must be followed by a function, such as default");
       return value;
     }
     const std::string name(from.substr(0, length));
@@ -122,16 +122,16 @@ class Expression {
       if (c == '\\' && ++i < rest_.size()) {
         c = rest_[i] == 'n' ? '\n' : rest_[i] == 't' ? '\t' : rest_[i];
         if (c == rest_[i] && c != '"' && c != '\\')
-          return wrong(std::string("\\") + c + " is not understood in a text");
+          return wrong(std::string("\\") + c + " is not a supported escape in a string");
       }
       out.text += c;
     }
-    return wrong("a text has no closing \"");
+    return wrong("a string has no closing \"");
   }
 
   Result<Value> raw() {
     const std::size_t close = rest_.find('`', 1);
-    if (close == std::string_view::npos) return wrong("a text has no closing `");
+    if (close == std::string_view::npos) return wrong("a string has no closing `");
     Value out{std::string(rest_.substr(1, close - 1)), true};
     rest_.remove_prefix(close + 1);
     return out;
@@ -152,18 +152,18 @@ class Expression {
     if (name == "default") return use_default(arguments);
     if (name == "eq" || name == "ne") {
       if (arguments.size() < 2 || (name == "ne" && arguments.size() > 2))
-        return wrong("{{" + name + "}} needs two things to compare");
+        return wrong("{{" + name + "}} needs two arguments");
       const bool same = std::any_of(arguments.begin() + 1, arguments.end(),
                                     [&](const Value& each) { return each.text == arguments[0].text; });
       return Value{truth(same == (name == "eq")), false};
     }
     if (name == "not") {
-      if (arguments.size() != 1) return wrong("{{not}} needs one thing");
+      if (arguments.size() != 1) return wrong("{{not}} needs one argument");
       return Value{truth(arguments[0].text.empty()), false};
     }
     if (name == "and" || name == "or") {
-      if (arguments.empty()) return wrong("{{" + name + "}} needs at least one thing");
-      // As in Go: the first that decides, else the last.
+      if (arguments.empty()) return wrong("{{" + name + "}} needs at least one argument");
+      // As in Go: the first argument that decides, otherwise the last.
       for (const Value& each : arguments)
         if (each.text.empty() == (name == "and")) return each;
       return arguments.back();
@@ -171,7 +171,7 @@ class Expression {
     return not_understood(std::string(trimmed_right(all)));
   }
 
-  // default "text" .name, and the other way round: the text is what stands in.
+  // default "text" .name, or the other way round; the literal is the default.
   static Result<Value> use_default(const std::vector<Value>& arguments) {
     if (arguments.size() != 2 || (arguments[0].literal && arguments[1].literal))
       return wrong("{{default}} needs \"text\" .name");
@@ -195,7 +195,7 @@ class Renderer {
 
   Result<std::string> render() {
     std::size_t at = 0;
-    bool trims_left = false;  // of the text that comes, as the last action says
+    bool trims_left = false;  // of the next text, set by the last action
     while (at < body_.size()) {
       const std::size_t open = body_.find("{{", at);
       std::string_view text = body_.substr(at, open - at);
@@ -224,14 +224,14 @@ class Renderer {
 
  private:
   struct Branch {
-    bool active = false;  // the part that is being read is written
-    bool outer = false;   // what encloses it is written
-    bool done = false;    // a part of it was, or is, written
+    bool active = false;  // the current part is written
+    bool outer = false;   // the enclosing part is written
+    bool done = false;    // a part of it was or is written
     bool has_else = false;
-    std::size_t at = 0;  // where it begins, plus 1
+    std::size_t at = 0;  // its place, plus 1
   };
 
-  // The }} behind the action that begins at `from`: not one in a text or a comment.
+  // The }} of the action that begins at `from`; one in a string or a comment does not count.
   std::size_t closing(std::size_t from) const {
     std::size_t at = from;
     if (at < body_.size() && body_[at] == '-') ++at;
@@ -252,7 +252,7 @@ class Renderer {
         return at;
       }
     }
-    // A quote that is never closed is told where it stands.
+    // An unclosed quote is reported at its own place.
     return quote == '\0' ? std::string_view::npos : body_.find("}}", from);
   }
 

@@ -440,7 +440,7 @@ TEST_F(RecipesTest, HandlersOfAChatsRecipeActInItsRunAlone) {
       "retries: 0}}\n"
       "---\nAnswer as JSON.");
   const Finished ran = run({"chat"}, "- text: words\n- text: words\n", "/json\nplain\n");
-  const std::string failure = "agentd: the answer is no JSON";
+  const std::string failure = "agentd: the answer is not JSON";
   const std::size_t first = ran.err.find(failure);
   ASSERT_NE(first, std::string::npos) << ran.err;
   EXPECT_EQ(ran.err.find(failure, first + 1), std::string::npos) << ran.err;

@@ -197,7 +197,7 @@ TEST_F(Handlers, StoreThatCannotBeReadIsToldAndTheHandlerRuns) {
   services_.broken = true;
   EXPECT_NE(turn_end(), nullptr);
   EXPECT_TRUE(log_.mentions("it cannot be told whether it has"));
-  EXPECT_TRUE(log_.mentions("was not kept"));
+  EXPECT_TRUE(log_.mentions("could not be recorded"));
 }
 
 TEST_F(Handlers, RunOfAnotherRecipeIsLeftAlone) {
@@ -279,7 +279,8 @@ TEST_F(Commands, OthersAreDeniedWithWhatIsAllowed) {
   load_commands(RecipeSource::kUser);
   const auto got = ask("bash", R"({"command":"rm -rf /"})");
   ASSERT_TRUE(got && got->blocked);
-  EXPECT_EQ(got->reason, "the recipe r: 'rm -rf /' is none of its allowed commands (it allows git status, git log *)");
+  EXPECT_EQ(got->reason,
+            "the recipe r: 'rm -rf /' is not one of its allowed commands (it allows git status, git log *)");
   EXPECT_TRUE(ask("bash", R"({"command":"git log; rm -rf /"})")->blocked);
   EXPECT_TRUE(ask("bash", R"({"cmd":"git status"})")->blocked);
   EXPECT_TRUE(ask("bash", "nonsense")->blocked);
@@ -348,7 +349,7 @@ TEST_F(Handlers, ValidOutputPasses) {
 
 TEST_F(Handlers, WrongOutputGoesBackTwiceThenTheRunHasFailed) {
   load(kValidate);
-  EXPECT_NE(continue_of(stop("words")).find("the answer is no JSON"), std::string::npos);
+  EXPECT_NE(continue_of(stop("words")).find("the answer is not JSON"), std::string::npos);
   EXPECT_TRUE(handlers_->failure()) << "a run that ends before the next answer has failed, too";
   const std::string second = continue_of(stop("{}"));
   EXPECT_NE(second.find("the answer breaks the schema: the value breaks \"required\": [\"a\"]"), std::string::npos);

@@ -67,9 +67,9 @@ TEST(RecipeHooks, SchemaMayBeJsonText) {
 
 TEST(RecipeHooks, MistakesAreToldWithTheirPlace) {
   const std::pair<const char*, const char*> cases[] = {
-      {"  turn_ent: {handler: swap_context}\n", "r.md:4:3: there is no event 'turn_ent': did you mean 'turn_end'?"},
+      {"  turn_ent: {handler: swap_context}\n", "r.md:4:3: no event named 'turn_ent': did you mean 'turn_end'?"},
       {"  turn_end: {handler: swap}\n",
-       "r.md:4:14: there is no handler 'swap': the handlers are swap_context, append_context, "
+       "r.md:4:14: no handler named 'swap': the handlers are swap_context, append_context, "
        "export_markdown, "
        "validate_output, log_tool_usage and validate_tool_output"},
       {"  turn_end: {handler: log_tool_usage}\n",
@@ -82,9 +82,9 @@ TEST(RecipeHooks, MistakesAreToldWithTheirPlace) {
       {"  turn_end: {handler: swap_context, handlers: [swap_context]}\n", "needs one of handler and handlers"},
       {"  turn_end: {handlers: swap_context}\n", "handlers must be a list of names"},
       {"  turn_end: {handlers: []}\n", "handlers must be a list of names"},
-      {"  turn_end: {handlers: [external]}\n", "'external' alone is no handler"},
-      {"  turn_end: {handlers: [swap_context, swap_context]}\n", "'swap_context' stands twice"},
-      {"  turn_end: {handlers: [external, external, swap_context]}\n", "'external' stands twice"},
+      {"  turn_end: {handlers: [external]}\n", "'external' alone is not a handler"},
+      {"  turn_end: {handlers: [swap_context, swap_context]}\n", "'swap_context' is repeated"},
+      {"  turn_end: {handlers: [external, external, swap_context]}\n", "'external' is repeated"},
       {"  turn_end: {handler: swap_context, once: sometimes}\n", "once must be true, false, run or conversation"},
       {"  turn_end: {handler: swap_context, when: x}\n", "unknown key 'when'"},
       {"  turn_end: {handler: swap_context, params: {text: x}}\n", "swap_context has no parameter 'text'"},
@@ -94,13 +94,13 @@ TEST(RecipeHooks, MistakesAreToldWithTheirPlace) {
       {"  turn_end: {handler: append_context, params: [x]}\n", "params must be a map"},
       {"  turn_end: {handler: append_context, params: {text: [x]}}\n", "text must be a text"},
       {"  turn_end: {handler: validate_output, params: {schema: [x]}}\n", "schema must be a JSON schema"},
-      {"  turn_end: {handler: validate_output, params: {schema: '{'}}\n", "the schema is no JSON"},
+      {"  turn_end: {handler: validate_output, params: {schema: '{'}}\n", "the schema is not JSON"},
       {"  turn_end: {handler: validate_output, params: {schema: {type: strng}}}\n",
        "the schema: at /type: \"strng\" is none of"},
       {"  turn_end: {handler: validate_output, params: {schema: {}, retries: 9}}\n",
        "retries must be a whole number from 0 to 7"},
       {"  turn_end: {handlers: [swap_context, append_context], params: {text: x}}\n",
-       "params of several handlers stand below their names; 'text' is none"},
+       "params of several handlers must be below their names; 'text' is not one of them"},
       {"  - turn_end\n", "hooks must be a map of events"}};
   for (const auto& [hooks, sentence] : cases) {
     const std::string got = error_of(hooks);
