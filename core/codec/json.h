@@ -57,8 +57,7 @@ class JsonDocument {
   // How a \uD800-\uDFFF escape without its other half is read.
   enum class Halves : std::uint8_t {
     kReplace,  // each becomes U+FFFD
-    kKeep,     // each is the three bytes that UTF-8 has no place for: of a text that comes in pieces,
-               // which may be cut inside a pair
+    kKeep,  // each becomes three bytes that are not valid UTF-8: for a text in pieces, which may be cut inside a pair
   };
   // Parses one JSON value with white space around it: at most 1,000 levels, valid UTF-8, no byte order mark. kInvalid
   // names the byte and the mistake there.

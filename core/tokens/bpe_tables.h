@@ -2,15 +2,12 @@
 #pragma once
 // bpe_tables.h - one vocabulary as read-only tables, laid out by vocabulary/pack.cc at build time.
 //
-// The tables are used where they lie in the program's file: nothing is parsed, built or relocated,
-// and pages are read when they are first touched. An image is, in 64-bit words of the machine:
+// The tables are used in place in the program's file: nothing is parsed, built or relocated, and a page is read when
+// it is first used. An image consists of, in 64-bit words of the machine:
 //   header   kHeaderWords: magic, cells, tokens, filter words, pair slots, root cell
 //   cells    the trie of all tokens as a double array: a child of base b by byte c is cell b ^ c
-//   tokens   per token its last merge, its longest proper prefix, its length, and whether it is a
-//            half of any merge
-//   filter   a bit for each hash of a pair: most pairs are no merge, and this is small enough to
-//   stay
-//            in a processor's cache
+//   tokens   per token its last merge, its longest proper prefix, its length, and whether it is a half of any merge
+//   filter   a bit for each hash of a pair: most pairs are not merges, and it is small enough for a processor's cache
 //   pairs    32-bit slots: a hash table from the two halves of a merge to its token
 //
 // Threading: immutable.
