@@ -14,8 +14,8 @@ constexpr std::size_t kShownBytes = 80;  // of a stop reason
 
 Error broken(std::string what) { return {Code::kCorrupt, std::move(what)}; }
 
-// Whether the reason says that the model wrote all it wanted to. Otherwise the last tool call may have
-// been cut in a way that still reads as JSON, such as an empty input.
+// True if the model wrote all it wanted to. Otherwise the last tool call may be cut and still be valid JSON, such as an
+// empty input.
 bool finished_by_itself(StopReason reason) {
   switch (reason) {
     case StopReason::kEndTurn:
@@ -66,7 +66,7 @@ Result<void> AnthropicAnswer::take(const SseEvent& event) {
 }
 
 Result<void> AnthropicAnswer::on_message_start(JsonView message) {
-  if (began_) return broken("the stream holds a second message_start");
+  if (began_) return broken("the stream contains a second message_start");
   began_ = true;
   read_usage(message["usage"]);
   return {};
@@ -109,7 +109,7 @@ Result<void> AnthropicAnswer::on_block_start(JsonView event) {
   } else if (part.type == "tool_use") {
     block = Block::tool_use(to_utf8(start["id"].string_or("")), to_utf8(start["name"].string_or("")), {});
     if (block.call_id.empty() || block.name.empty()) return broken("a tool call came without an id or a name");
-    // Deltas bring the input; a server that sends it whole puts it here.
+    // Deltas add the input; a server that sends it at once puts it here.
     if (start["input"].size() != 0) block.json = to_utf8(start["input"].text());
     sink_.on_tool_call(block.call_id, block.name);
   } else {
@@ -121,7 +121,7 @@ Result<void> AnthropicAnswer::on_block_start(JsonView event) {
 
 Result<void> AnthropicAnswer::on_delta(JsonView event) {
   Part* const part = find(event);
-  if (part == nullptr || !part->open) return broken("a delta belongs to no open content block");
+  if (part == nullptr || !part->open) return broken("a delta does not belong to an open content block");
   const JsonView delta = event["delta"];
   return part->known ? apply_delta(*part, delta["type"].string_or(""), delta) : Result<void>();
 }
@@ -151,7 +151,7 @@ void AnthropicAnswer::add(Part& part, const std::string& text) {
 
 Result<void> AnthropicAnswer::on_block_stop(JsonView event) {
   Part* const part = find(event);
-  if (part == nullptr || !part->open) return broken("a content block ended that was not open");
+  if (part == nullptr || !part->open) return broken("a content block that was not open ended");
   part->open = false;
   add(*part, part->pieces.end());
   return {};
@@ -167,7 +167,7 @@ void AnthropicAnswer::on_message_delta(JsonView event) {
   read_usage(event["usage"]);
 }
 
-// Numbers are totals so far: a later one replaces the earlier, an absent or null one leaves it.
+// Numbers are totals so far: a later one replaces the earlier, a missing or null one does not.
 void AnthropicAnswer::read_usage(JsonView usage) {
   if (!usage.is_object()) return;
   Usage sum = usage_.value_or(Usage{});
@@ -202,17 +202,16 @@ Result<ModelResponse> AnthropicAnswer::finish() {
       calls = true;
     }
     add(part, part.pieces.end());
-    // Models write blank texts before calls, and refuse to read them.
+    // Models write blank texts before calls, but refuse to read them.
     if (part.type == "text" && is_blank(part.block.text)) continue;
     response.message.blocks.push_back(std::move(part.block));
   }
   if (response.stop_reason == StopReason::kInterrupted)
-    response.note = "the provider ended the answer for a reason that agentd does not know, '" +
-                    one_line(stop_reason_, kShownBytes) + "'" +
-                    (dropped ? ": its tool calls are not run" : ": it may not be whole");
+    response.note = "the provider ended the answer for an unknown reason, '" + one_line(stop_reason_, kShownBytes) +
+                    "'" + (dropped ? ": its tool calls are not run" : ": it may be incomplete");
   if (response.stop_reason == StopReason::kRefusal && !refusal_.empty())
     response.note = "the provider gives a reason for the refusal: " + one_line(refusal_, kRefusalBytes);
-  // Some servers that speak this format say end_turn beside a call.
+  // Some servers with this format send end_turn with a call.
   if (calls && response.stop_reason == StopReason::kEndTurn) response.stop_reason = StopReason::kToolUse;
   return response;
 }

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// answer.h - the event stream of one answer, put together.
+// answer.h - assembles the event stream of one answer.
 //
-// Events as in docs.anthropic.com/en/docs/build-with-claude/streaming. Types that are not known are
-// skipped, as that page asks. A tool call leaves here only in an answer that came whole: its
-// content_block_stop, the stop reason and message_stop were seen. Its input is handed on as it was
-// written, also when it is no JSON object: whoever runs the call tells the model.
+// Events as in docs.anthropic.com/en/docs/build-with-claude/streaming. Unknown types are skipped, as that page
+// requires. Tool calls are returned only from a complete answer: content_block_stop, the stop reason and message_stop
+// arrived. A call's input is passed on unchanged, even if it is not a JSON object: the caller of the tool reports that
+// to the model.
 //
 // Threading: thread-compatible.
 
@@ -23,13 +23,14 @@ class AnthropicAnswer final : public StreamedAnswer {
  public:
   static constexpr std::size_t kBlocksMax = 4096;
 
-  // `long_cache`: an hour was asked for; a server that does not say how long it keeps what it writes keeps it so.
+  // `long_cache`: the request asked for an hour, which is assumed unless the server reports how long it keeps its
+  // writes.
   explicit AnthropicAnswer(ModelSink& sink, bool long_cache = false) : sink_(sink), long_cache_(long_cache) {}
 
   Result<void> take(const SseEvent& event) override;
-  // message_start was seen.
+  // True after message_start.
   bool began() const override { return began_; }
-  // message_stop was seen.
+  // True after message_stop.
   bool whole() const override { return whole_; }
   const std::optional<Reported>& reported_error() const override { return reported_; }
   Result<ModelResponse> finish() override;
@@ -50,7 +51,7 @@ class AnthropicAnswer final : public StreamedAnswer {
   Result<void> on_delta(JsonView event);
   Result<void> apply_delta(Part& part, std::string_view type, JsonView delta);
   Result<void> on_block_stop(JsonView event);
-  // Whole characters of the part's text or input: kept, and told to the sink.
+  // Stores complete characters of the part's text or input, and passes them to the sink.
   void add(Part& part, const std::string& text);
   Result<void> on_error(JsonView error);
   void on_message_delta(JsonView event);
@@ -59,17 +60,17 @@ class AnthropicAnswer final : public StreamedAnswer {
 
   ModelSink& sink_;
   const bool long_cache_;
-  bool split_said_ = false;  // the server has said how long it keeps what it has written
+  bool split_said_ = false;  // the server has reported how long it keeps its writes
   std::vector<Part> parts_;
   std::optional<Usage> usage_;
-  std::string refusal_;  // the category, and the explanation behind it
+  std::string refusal_;  // the category, followed by the explanation
   std::string stop_reason_;
   std::optional<Reported> reported_;
   bool began_ = false;
   bool whole_ = false;
 };
 
-// kInterrupted for a reason that is not known: what it means for calls of the answer is not known either.
+// kInterrupted for an unknown reason, whose meaning for the answer's calls is unknown too.
 StopReason anthropic_stop_reason(std::string_view name);
 
 }  // namespace agentd

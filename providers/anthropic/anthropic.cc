@@ -43,12 +43,12 @@ class Anthropic final : public ModelProvider {
   ModelResult complete(const ModelRequest& request, ModelSink& sink, const CancelToken& cancel,
                        Deadline deadline) override {
     if (options_.api_key.empty() && options_.auth_token.empty() && !options_.key_source.empty())
-      return failed(ModelErrorKind::kAuth, options_.name + ": there is no API key; set " + options_.key_source);
+      return failed(ModelErrorKind::kAuth, options_.name + ": no API key; set " + options_.key_source);
     const auto known = [this](std::string_view signature) { return !refused_.holds(signature); };
     ModelResult answer = ask(request, known, sink, cancel, deadline);
     if (answer || !is_about_thinking(answer.error())) return answer;
-    // What was thought may be bound to a conversation that a compaction or a hook has changed
-    // since, or to another account: the answer can do without.
+    // Thinking may be bound to a conversation that a compaction or a hook has changed since, or to another account: the
+    // answer works without it.
     ModelRequest bare = request;
     if (bare.thinking.mode == Thinking::Mode::kBudget) bare.thinking = {};
     ModelResult again = ask(

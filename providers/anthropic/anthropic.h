@@ -18,10 +18,10 @@
 namespace agentd {
 
 struct AnthropicOptions {
-  std::string name = "anthropic";  // of the provider, in origins and sentences
+  std::string name = "anthropic";  // of the provider, in origins and messages
   std::string api_key{};           // header x-api-key
   std::string auth_token{};        // header Authorization: Bearer; used when there is no api_key
-  // Where a missing key is to be put; empty = the server wants none.
+  // The place for a missing key, for messages; empty = the server needs none.
   std::string key_source = "ANTHROPIC_API_KEY";
   std::string base_url = "https://api.anthropic.com";  // with or without a last "/v1"
   std::string version = "2023-06-01";                  // header anthropic-version
@@ -31,9 +31,8 @@ struct AnthropicOptions {
   TransferLimits limits{};
 };
 
-// `http` and `clock` must outlive the provider. A missing key is found by complete(), as kAuth, so that
-// commands which ask no model work without one. `sleeper` waits between retries; the clock's own unless
-// given.
+// `http` and `clock` must outlive the provider. complete() reports a missing key, as kAuth, so that commands that call
+// no model work without one. `sleeper` waits between retries; by default with the clock.
 std::unique_ptr<ModelProvider> make_anthropic_provider(AnthropicOptions options, HttpClient& http, const Clock& clock,
                                                        std::unique_ptr<Sleeper> sleeper = nullptr);
 

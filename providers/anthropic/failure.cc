@@ -42,7 +42,7 @@ ModelErrorKind kind_of_type(int status, std::string_view type) {
 
 ModelErrorKind anthropic_error_kind(int status, std::string_view type, std::string_view message,
                                     std::string_view error_code) {
-  // A request of too many bytes is too long likewise, and a shorter history helps.
+  // A request of too many bytes is also too long, and a shorter history helps.
   if (status == 413 || is_too_long(message)) return ModelErrorKind::kContextLength;
   if (is_spending(message, error_code)) return ModelErrorKind::kBilling;
   return kind_of_type(status, type);

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// redacted.h - how thinking that the provider encrypted lives in a THINKING block.
+// redacted.h - how a THINKING block stores thinking that the provider encrypted.
 //
-// Such a block has no text; `name` is this word and `opaque` holds the provider's bytes, which go back to
-// it unchanged.
+// Such a block has no text. Its `name` is this word, and `opaque` holds the provider's bytes, which are sent back
+// unchanged.
 //
 // Threading: constants.
 
@@ -13,7 +13,7 @@ namespace agentd {
 
 inline constexpr std::string_view kRedactedThinking = "redacted";
 
-// The provider's name, as origins have it.
+// The provider's name in origins.
 inline constexpr std::string_view kAnthropic = "anthropic";
 
 }  // namespace agentd

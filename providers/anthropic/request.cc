@@ -10,10 +10,10 @@
 namespace agentd {
 namespace {
 
-// The provider's least budget (docs.anthropic.com/en/docs/build-with-claude/extended-thinking).
+// The provider's smallest budget (docs.anthropic.com/en/docs/build-with-claude/extended-thinking).
 constexpr std::uint64_t kThinkingTokensMin = 1024;
 
-// Stands for a message that one of the user is needed in place of.
+// Replaces a required user message that is missing.
 constexpr std::string_view kNoText = "(no text)";
 
 // The vendor states no length.
@@ -22,7 +22,7 @@ constexpr std::size_t kCallIdMax = 200;
 bool is_thought(const agentd_block& block) { return block.kind == AGENTD_BLOCK_THINKING && block.opaque.len != 0; }
 bool is_part(const agentd_block& block) { return is_text(block) || is_media(block); }
 
-// Braces at both ends of valid UTF-8: what was received as JSON is not parsed again for every request.
+// True for braces at both ends of valid UTF-8: received JSON is not parsed again for every request.
 bool looks_like_object(std::string_view json) {
   const std::size_t first = json.find_first_not_of(" \t\r\n");
   const std::size_t last = json.find_last_not_of(" \t\r\n");
@@ -71,8 +71,8 @@ class Writer {
 
   static bool has_results(const Group& group) { return !group.blocks.empty() && is_result(*group.blocks.front()); }
 
-  // Whether the results of tools are waited for by an answer that does not begin with what was thought: another
-  // model has begun it, or this one without a budget. With one, the provider refuses to go on with it.
+  // True if tool results wait for an answer that does not begin with thinking: another model began it, or this one
+  // without a budget. With a budget, the provider refuses to continue it.
   static bool loops_unthought(const std::vector<Group>& groups) {
     if (groups.empty() || !has_results(groups.back())) return false;
     std::size_t begin = groups.size() - 1;
@@ -84,7 +84,7 @@ class Writer {
 
   void write_limits(const ModelRequest& request, const std::vector<Group>& groups) {
     const Thinking& thinking = request.thinking;
-    // What is thought counts in max_tokens.
+    // max_tokens includes thinking.
     const std::uint64_t output = std::max<std::uint64_t>(request.max_output_tokens, 1) + thinking.room;
     out_.member("max_tokens", output);
     switch (thinking.mode) {
@@ -94,7 +94,7 @@ class Writer {
         if (!loops_unthought(groups)) write_budget(thinking.budget_tokens, output);
         break;
       case Thinking::Mode::kAdaptive:
-        // Without the word the text of what was thought stays empty.
+        // Without this the text of the thinking stays empty.
         out_.key("thinking").begin_object().member("type", "adaptive");
         out_.member("display", "summarized").end_object();
         break;
@@ -111,8 +111,8 @@ class Writer {
     out_.end_object();
   }
 
-  // The budget is at least the provider's minimum, and less than max_tokens; where both cannot be, the
-  // model does not think.
+  // The budget is at least the provider's minimum, and less than max_tokens; where that is impossible, the model does
+  // not think.
   void write_budget(std::uint64_t budget, std::uint64_t output) {
     if (output <= kThinkingTokensMin) return;
     const std::uint64_t tokens = std::clamp(budget, kThinkingTokensMin, output - 1);
@@ -147,7 +147,7 @@ class Writer {
     return {};
   }
 
-  // Whether the model can read what was thought: no model reads another's.
+  // True if the model accepts the thinking: none accepts another model's.
   bool reads(const ModelRequest& request, const agentd_message& row, const agentd_block& block) const {
     if (row.role != AGENTD_ROLE_ASSISTANT) return false;
     const Origin* const from = request.origins == nullptr ? nullptr : request.origins->of(row.seq);
@@ -155,7 +155,7 @@ class Writer {
     return !keeps_ || keeps_(view_of(block.opaque));
   }
 
-  // Neighbours of one role as one, also around messages of which nothing is sent.
+  // Joins consecutive messages of one role, also across messages that are left out.
   std::vector<Group> groups_of(const ModelRequest& request) const {
     std::vector<Group> out;
     const auto sends = [&](const agentd_message& row, const agentd_block& block) {
@@ -163,12 +163,12 @@ class Writer {
     };
     for (const WireGroup& group : group_rows(request.messages, sends)) {
       Group one{group.assistant, {}};
-      // Results of tools come first in their message: the provider refuses text before them.
+      // Tool results come first in their message: the provider refuses text before them.
       for (const bool results : {true, false})
         for (const agentd_message* row : group.rows)
           for (const agentd_block& block : block_span(*row))
             if ((block.kind == AGENTD_BLOCK_TOOL_RESULT) == results && sends(*row, block)) one.blocks.push_back(&block);
-      // Thinking that nothing follows was cut off from it.
+      // Thinking without anything after it was cut off.
       while (!one.blocks.empty() && one.blocks.back()->kind == AGENTD_BLOCK_THINKING) one.blocks.pop_back();
       if (one.blocks.empty()) continue;
       if (out.empty() || out.back().assistant != one.assistant)
@@ -179,7 +179,7 @@ class Writer {
     return out;
   }
 
-  // The first and the last message are the user's.
+  // The first and the last message must be the user's.
   void write_messages(const std::vector<Group>& groups, std::string_view closing) {
     out_.key("messages").begin_array();
     if (!groups.empty() && groups.front().assistant) write_group({}, false, kNoText, false);
@@ -192,8 +192,8 @@ class Writer {
     out_.end_array();
   }
 
-  // `closing` is the last text of a user message, empty for none. At most four marks are taken: of the tools, the
-  // system prompt, the last block and the last text.
+  // `closing` is the last text of a user message; empty for none. At most four marks are set: on the tools, the system
+  // prompt, the last block and the last text.
   void write_group(const Group& group, bool mark_last, std::string_view closing, bool mark_closing = true) {
     out_.begin_object().member("role", group.assistant ? "assistant" : "user");
     out_.key("content").begin_array();
@@ -218,7 +218,7 @@ class Writer {
     }
   }
 
-  // Thinking cannot carry a cache mark.
+  // Thinking cannot have a cache mark.
   void write_thinking(const agentd_block& block) {
     out_.begin_object();
     if (view_of(block.name) == kRedactedThinking) {
@@ -236,7 +236,7 @@ class Writer {
     const std::string_view input = view_of(block.json);
     if (input.empty() || looks_like_object(input))
       out_.raw(input.empty() ? "{}" : input);
-    else  // from a log that something else wrote; the provider takes objects only
+    else  // from a log of another program; the provider accepts only objects
       out_.begin_object().member("raw", input).end_object();
     if (mark) cache_mark();
     out_.end_object();
@@ -247,7 +247,7 @@ class Writer {
     const auto parts = part_span(block);
     const bool blank = is_blank(full_text(block)), error = (block.flags & AGENTD_BLOCK_ERROR) != 0;
     if (std::none_of(parts.begin(), parts.end(), is_part)) {
-      // An error that says nothing is refused.
+      // An error without content is refused.
       if (!blank || error) out_.member("content", blank ? kNoText : full_text(block));
     } else {
       out_.key("content").begin_array();

@@ -77,8 +77,8 @@ constexpr WireRule kRules[] = {
     {"keys-known", "no object has a member that the reference does not name", kMessagesPage},
     {"model-named", "the model is named in 1 to 256 characters", kMessagesPage},
     {"output-limit", "max_tokens is at least 1", kMessagesPage},
-    // The word that switches it off may be the user's.
-    {"thinking-known", "thinking is enabled, adaptive or switched off", kThinkingPage, true},
+    // The word that disables it may be the user's.
+    {"thinking-known", "thinking is enabled, adaptive or disabled", kThinkingPage, true},
     {"thinking-budget-least", "a thinking budget is at least 1,024", kThinkingPage},
     {"thinking-budget-below-output", "a thinking budget is less than max_tokens", kThinkingPage},
     {"effort-form", "an effort is a word", kMessagesPage},
@@ -95,11 +95,10 @@ constexpr WireRule kRules[] = {
      kMessagesPage},
     {"text-not-empty", "no text is empty", kSeen},
     {"text-not-blank", "no text is white space alone", kSeen},
-    {"thinking-signed", "what was thought has its signature", kThinkingPage},
+    {"thinking-signed", "thinking has its signature", kThinkingPage},
     {"seals-own", "a signature goes to the model that made it", kThinkingPage},
-    {"thinking-not-last", "a message does not end with what was thought", kSeen},
-    {"thinking-first", "with a thinking budget, the answer in an open tool loop begins with what was thought",
-     kThinkingPage},
+    {"thinking-not-last", "a message does not end with thinking", kSeen},
+    {"thinking-first", "with a thinking budget, the answer in an open tool loop begins with thinking", kThinkingPage},
     {"results-first", "results of tools come first in their message", kToolsPage},
     {"call-id-form", "the id of a call has letters, digits, '_' and '-'", kSeen},
     {"call-ids-unique", "no id names two calls", kSeen},
@@ -114,11 +113,11 @@ constexpr WireRule kRules[] = {
     {"tools-unique", "no two tools have one name", kSeen},
     {"tool-schema", "the schema of a tool is an object of type object", kDefinePage},
     {"tool-schema-plain", "the schema of a tool has no oneOf, allOf or anyOf at its top", kSeen},
-    {"tool-choice", "tool_choice is auto, any, tool or none, and stands beside tools", kMessagesPage},
+    {"tool-choice", "tool_choice is auto, any, tool or none, and comes with tools", kMessagesPage},
     {"cache-marks", "at most 4 blocks are marked for the cache", kCachingPage},
     {"cache-mark-form", "a mark is ephemeral, for 5m or 1h", kCachingPage},
-    {"cache-mark-place", "what was thought is not marked", kCachingPage},
-    {"cache-long-first", "marks for an hour stand before those for minutes", kCachingPage},
+    {"cache-mark-place", "thinking is not marked", kCachingPage},
+    {"cache-long-first", "marks for an hour come before those for minutes", kCachingPage},
     {"media-form", "an image is a JPEG, PNG, GIF or WebP, a document a PDF, in base64", kVisionPage},
     {"media-size", "an image has at most 5 MiB of base64", kVisionPage, true},
     {"images-count", "there are at most 600 images", kVisionPage, true},
@@ -262,7 +261,7 @@ class Reader {
     }
   }
 
-  // What a message holds, as far as the next one needs it.
+  // The contents of a message, as far as the next one needs them.
   struct Message {
     std::set<std::string> calls{}, results{};
     bool assistant = false;
@@ -272,7 +271,7 @@ class Reader {
   void read_messages(JsonView messages, bool budget) {
     if (!messages.is_array() || messages.size() == 0)
       return out_.broken(kMessagesSome, "messages", "messages: at least one message is required");
-    Message before, loop;  // loop: the answer that the newest tool loop began with
+    Message before, loop;  // loop: the answer that began the newest tool loop
     for (std::size_t i = 0; i < messages.size(); ++i) {
       const std::string at = indexed("messages", i);
       const std::string_view role = messages.at(i)["role"].string_or("");
@@ -316,7 +315,7 @@ class Reader {
     if (content.is_string()) return read_text(content, at + ".content");
     if (!content.is_array() || content.size() == 0)
       return out_.broken(kContentSome, at + ".content", at + ": all messages must have non-empty content");
-    bool other = false;  // than results, so far
+    bool other = false;  // a block other than results was found
     for (std::size_t i = 0; i < content.size(); ++i) {
       const std::string_view type = content.at(i)["type"].string_or("");
       const std::string place = indexed(at + ".content", i);

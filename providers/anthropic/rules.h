@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// rules.h - what Anthropic's Messages API refuses in a request, whoever wrote it.
+// rules.h - the requests that Anthropic's Messages API refuses.
 //
-// Written from the pages that the table names and from the sentences of the API's own refusals, not from
-// request.cc. What only some models refuse (kinds of thinking, efforts, longest output) is no rule of the wire.
+// Written from the pages in the table and from the API's own refusals, not from request.cc. A refusal by only some
+// models (kinds of thinking, efforts, longest output) is not a rule of the wire format.
 //
 // Threading: pure functions.
 
@@ -15,8 +15,8 @@
 namespace agentd {
 
 std::span<const WireRule> anthropic_rules();
-// All that is broken in the body of POST /v1/messages, in its order; empty = the wire takes it. Reads nothing
-// of `facts` but `foreign`.
+// All breaches in the body of POST /v1/messages, in its order; empty = the API accepts it. Reads only `foreign` of
+// `facts`.
 Breaches anthropic_breaches(std::string_view body, const WireFacts& facts = {});
 
 }  // namespace agentd

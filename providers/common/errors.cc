@@ -68,7 +68,7 @@ namespace {
 ModelErrorKind kind_of(Code code, bool answer_began) {
   if (code == Code::kCancelled) return ModelErrorKind::kCancelled;
   if (code == Code::kInvalid) return ModelErrorKind::kInvalid;
-  // Broken or over its limits: the answer was on its way, whatever of it was read.
+  // Broken or over its limits: the answer was on its way, however much of it was read.
   if (code == Code::kCorrupt) return ModelErrorKind::kInterrupted;
   return answer_began ? ModelErrorKind::kInterrupted : ModelErrorKind::kNetwork;
 }
@@ -102,7 +102,7 @@ std::optional<ModelError> no_event_stream(std::string_view provider, const HttpR
   const auto target = parse_http_url(response.header("location"));
   error.message = std::string(provider) + ": the server redirects (" + status + ")" +
                   (target ? " to " + one_line(target->place(), 100) : std::string()) +
-                  ", which is not followed with a key; set the base URL to the right server";
+                  "; redirects are not followed, to protect the key; set the base URL to the right server";
   return error;
 }
 

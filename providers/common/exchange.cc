@@ -11,7 +11,7 @@ namespace {
 
 constexpr std::size_t kErrorBodyMax = 64 * 1024;
 
-// What arrives goes to the answer, or is kept as the text of an error.
+// Passes arriving bytes to the answer, or keeps them as an error's text.
 class Transfer {
  public:
   explicit Transfer(StreamedAnswer& answer) : answer_(answer) {}
@@ -23,8 +23,7 @@ class Transfer {
       return error_body_.size() < kErrorBodyMax;
     }
     taken_ = parser_.feed(bytes, [this](const SseEvent& event) { return answer_.take(event); });
-    // What follows the end of the answer is of no interest, but reading on keeps the connection
-    // usable.
+    // Bytes after the end of the answer are ignored, but reading them keeps the connection usable.
     return taken_.has_value();
   }
 
@@ -35,9 +34,9 @@ class Transfer {
 
   const Result<void>& taken() const { return taken_; }
   const std::string& error_body() const { return error_body_; }
-  // All that matters was read, however the transfer ended after it.
+  // Everything needed was read, however the transfer ended afterwards.
   bool enough() const { return !taken_ || error_body_.size() >= kErrorBodyMax || answer_.whole(); }
-  // The headers that the body came with.
+  // The headers that came with the body.
   const HttpResponse& seen() const { return seen_; }
 
  private:
@@ -48,7 +47,7 @@ class Transfer {
   std::string error_body_;
 };
 
-// What an answer that came to nothing has cost; one that had not begun costs nothing.
+// The cost of a failed answer; one that had not begun costs nothing.
 std::optional<Usage> usage_so_far(const StreamedAnswer& answer) {
   return answer.began() ? answer.usage().value_or(Usage{}) : answer.usage();
 }
@@ -58,7 +57,7 @@ Attempt fail(const ExchangeSetup& setup, ModelError error, bool again) {
   return {std::move(error), again};
 }
 
-// The connection failed, or we gave up on it.
+// The connection failed, or agentd gave up on it.
 Attempt broken_off(const ExchangeSetup& setup, const StreamedAnswer& answer, const Error& why) {
   ModelError error = from_http_error(setup.words.provider, why, answer.began());
   error.partial = answer.partial();
@@ -73,13 +72,13 @@ Attempt incomplete(const ExchangeSetup& setup, const StreamedAnswer& answer, Mod
   error.message = std::string(setup.words.provider) + ": " + why;
   error.retryable = may_pass(kind);
   error.partial = answer.partial();
-  // The request was taken: it has a price, whatever came of it.
+  // The request was accepted, so it has a price, whatever its outcome.
   error.usage = answer.usage().value_or(Usage{});
   return fail(setup, std::move(error), false);
 }
 
 Attempt refused(const ExchangeSetup& setup, const Transfer& transfer, const HttpResponse& response) {
-  // First as it came: of a text that is cut, only a part of the key might be left.
+  // Before any cut: after one, a part of the key might remain.
   ModelError error = setup.words.of_http(setup.words.provider, response,
                                          without_secret(transfer.error_body(), setup.secret), setup.clock.wall_ms());
   const bool again =
@@ -87,7 +86,7 @@ Attempt refused(const ExchangeSetup& setup, const Transfer& transfer, const Http
   return fail(setup, std::move(error), again);
 }
 
-// The exchange is over as far as HTTP goes.
+// The HTTP exchange is over.
 Attempt judge(const ExchangeSetup& setup, const Transfer& transfer, StreamedAnswer& answer,
               const HttpResponse& response) {
   if (!Transfer::is_stream(response)) return refused(setup, transfer, response);
@@ -96,14 +95,14 @@ Attempt judge(const ExchangeSetup& setup, const Transfer& transfer, StreamedAnsw
                                              without_secret(reported->message, setup.secret));
     error.partial = answer.partial();
     error.usage = usage_so_far(answer);
-    // What was paid for is asked for again as a request of its own.
+    // A paid request is repeated only as a new request.
     const bool again = error.retryable && !error.usage;
     return fail(setup, std::move(error), again);
   }
   if (!transfer.taken()) return incomplete(setup, answer, ModelErrorKind::kProtocol, transfer.taken().error().message);
   if (!answer.whole())
     return incomplete(setup, answer, ModelErrorKind::kInterrupted,
-                      "the answer ended before it was whole; send the message again");
+                      "the connection ended before the answer was complete; send the message again");
   auto whole = answer.finish();
   if (!whole) return incomplete(setup, answer, ModelErrorKind::kProtocol, whole.error().message);
   whole->request_id = without_secret(std::string(response.header(setup.words.request_id)), setup.secret);
@@ -154,9 +153,9 @@ ModelResult stream_request(const ExchangeSetup& setup, const StreamedRequest& re
   ModelError error = result.error();
   error.retryable = false;  // it would take as long again
   if (own.passed(setup.clock))
-    error.message = std::string(setup.words.provider) + ": no whole answer within " +
-                    std::to_string(setup.limits.total_timeout.count()) + " ms, which is all that providers." +
-                    std::string(setup.words.provider) + ".total_timeout_ms allows";
+    error.message = std::string(setup.words.provider) + ": no complete answer within " +
+                    std::to_string(setup.limits.total_timeout.count()) + " ms, the limit of providers." +
+                    std::string(setup.words.provider) + ".total_timeout_ms";
   return error;
 }
 

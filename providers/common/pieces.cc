@@ -11,7 +11,7 @@ constexpr std::size_t kHalfBytes = 3;
 
 unsigned byte_at(std::string_view text, std::size_t at) { return static_cast<unsigned char>(text[at]); }
 
-// The unit of the half that begins at `at`; 0 = there is none.
+// The unit of the half that begins at `at`; 0 = none.
 unsigned half_at(std::string_view text, std::size_t at) {
   if (text.size() < kHalfBytes || at > text.size() - kHalfBytes) return 0;
   if (byte_at(text, at) != 0xED || byte_at(text, at + 1) < 0xA0) return 0;
@@ -33,7 +33,7 @@ std::string TextPieces::next(std::string_view piece) {
   std::string bytes = std::exchange(half_, {});
   bytes += piece;
   std::string out;
-  std::size_t from = 0;  // of what is not in `out` yet
+  std::size_t from = 0;  // the first byte that is not in `out` yet
   for (std::size_t at = 0; (at = bytes.find('\xED', at)) != std::string::npos;) {
     const unsigned unit = half_at(bytes, at);
     if (unit == 0) {

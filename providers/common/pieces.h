@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// pieces.h - a text that a stream brings in pieces, as whole characters.
+// pieces.h - joins the pieces of a streamed text into complete characters.
 //
-// Servers that escape what is not ASCII may cut between the two halves of a surrogate pair. Wherever a
-// text is cut, what comes out put together is the same.
+// Servers that escape non-ASCII text may split a surrogate pair. Wherever a text is split, the joined output is the
+// same.
 //
 // Threading: thread-compatible.
 
@@ -14,15 +14,15 @@ namespace agentd {
 
 class TextPieces {
  public:
-  // The next piece, as JsonDocument::parse with Halves::kKeep reads it; what came out is valid UTF-8 if
-  // the piece is, but for its halves. Half a pair at the end is kept for the next piece; one that no
-  // other half follows is U+FFFD.
+  // The next piece, as JsonDocument::parse with Halves::kKeep reads it. The output is valid UTF-8 if the piece is,
+  // apart from its halves. Half a pair at the end is kept for the next piece; a half without its other one becomes
+  // U+FFFD.
   std::string next(std::string_view piece);
-  // The text is over: U+FFFD for a half whose other one never came, else nothing.
+  // Ends the text: U+FFFD for a half without its other one, otherwise empty.
   std::string end();
 
  private:
-  std::string half_;  // three bytes, or none
+  std::string half_;  // three bytes, or empty
 };
 
 }  // namespace agentd

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// refused.h - seals of what a model has thought that its provider has refused: they are not sent
-// again, so that the next request of the conversation is not refused first, too.
+// refused.h - remembers seals of a model's thinking that its provider refused: they are not sent again, so that the
+// conversation's next request is not refused first.
 //
 // Threading: thread-safe.
 
@@ -21,7 +21,7 @@ class RefusedSeals {
     const std::lock_guard lock(mutex_);
     return hashes_.contains(std::hash<std::string_view>()(seal));
   }
-  // All that the messages hold: which of them it was is not said.
+  // Adds all seals of the messages, because the provider does not say which one it refused.
   void add_all(std::span<const agentd_message> rows) {
     const std::lock_guard lock(mutex_);
     for (const agentd_message& row : rows)

@@ -18,7 +18,7 @@ std::optional<double> number_of(std::string_view text) {
   return value;
 }
 
-// A year is longer than anybody waits, and keeps the arithmetic small.
+// A year exceeds every wait and keeps the arithmetic small.
 Milliseconds milliseconds_of(double value) {
   return Milliseconds(static_cast<std::int64_t>(std::min(value, 365.0 * 86'400'000.0)));
 }

@@ -16,7 +16,7 @@ namespace {
 
 constexpr std::size_t kShownBytes = 400;
 
-// Some vendors' seals travel within an item, which is kept as it came.
+// Some vendors' seals are inside an item that is stored unchanged.
 std::string seal_in(std::string_view opaque) {
   if (opaque.starts_with("{"))
     if (const auto item = JsonDocument::parse(opaque))
@@ -25,7 +25,7 @@ std::string seal_in(std::string_view opaque) {
   return std::string(opaque);
 }
 
-// Unicode's White_Space, and what Python's str.isspace() adds to it.
+// Unicode's White_Space and the additional characters of Python's str.isspace().
 bool is_white(char32_t c) {
   return (c >= 0x09 && c <= 0x0D) || (c >= 0x1C && c <= 0x20) || c == 0x85 || c == 0xA0 || c == 0x1680 ||
          (c >= 0x2000 && c <= 0x200A) || c == 0x2028 || c == 0x2029 || c == 0x202F || c == 0x205F || c == 0x3000;
@@ -33,7 +33,7 @@ bool is_white(char32_t c) {
 
 bool is_alphanumeric(char c) { return std::isalnum(static_cast<unsigned char>(c)) != 0; }
 
-// The unit that four hexadecimal digits at `at` name; 0 = they are none.
+// The unit of four hexadecimal digits at `at`; 0 for anything else.
 unsigned unit_at(std::string_view json, std::size_t at) {
   unsigned out = 0;
   for (std::size_t i = at; i < at + 4; ++i) {

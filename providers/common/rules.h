@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// rules.h - the rules of a wire as a table, what breaks them, and the check of every request that goes out.
+// rules.h - the rules of a wire format as a table, and the check of every outgoing request.
 //
-// A provider refuses a whole request for one block that it does not take, and what is in the history is in
-// every later request, too: the conversation is dead. So each wire has one validator (providers/*/rules.h),
-// which reads the bytes of a request and knows nothing of the code that wrote them. Builds with assertions
-// put every request through it before it is sent; the strict servers of the tests refuse by it.
+// A provider refuses a complete request for one block that it does not accept, and the history is in every later
+// request, too: the conversation would be unusable. So each wire format has one validator (providers/*/rules.h), which
+// reads a request's bytes and is independent of the code that wrote them. Builds with assertions check every request
+// with it before sending; the strict servers of the tests refuse by it.
 //
 // Threading: pure functions and immutable data; a RuleReader belongs to one call.
 
@@ -24,48 +24,48 @@
 namespace agentd {
 
 struct WireRule {
-  std::string_view name;    // "roles-alternate"; unique within its wire
-  std::string_view demand;  // what holds of every request
-  std::string_view source;  // the vendor's page, or where the vendor's server was seen to refuse
-  // What people and tools put in can break it, however the request is written: the provider's answer says so.
+  std::string_view name;    // "roles-alternate"; unique within its wire format
+  std::string_view demand;  // the property of every valid request
+  std::string_view source;  // the vendor's page, or an observed refusal by the vendor's server
+  // User and tool content can break it, however the request is written: the provider's answer reports it.
   bool of_content = false;
 };
 
 struct Breach {
   const WireRule* rule = nullptr;
-  std::string place{};  // "messages[2].content[0].text"; empty = the whole body
-  std::string says{};   // what the vendor's server says to it, as far as that is known
+  std::string place{};  // "messages[2].content[0].text"; empty = the body
+  std::string says{};   // the vendor's server's message, as far as it is known
 };
 using Breaches = std::vector<Breach>;
 
-// What the bytes of a request do not show.
+// Facts that the bytes of a request do not show.
 struct WireFacts {
-  // True for a signature, or a seal of reasoning, that another model than the request's has made; empty = unknown.
+  // True for a signature, or a seal of reasoning, of another model than the request's; empty = unknown.
   std::function<bool(std::string_view seal)> foreign{};
-  std::size_t call_id_bytes = 0;    // ids of calls are that many letters and digits; 0 = as the wire takes them
-  bool user_behind_results = true;  // a message of the user may stand right behind results of tools
+  std::size_t call_id_bytes = 0;    // call ids are that many letters and digits; 0 = as the wire format accepts them
+  bool user_behind_results = true;  // a user message may directly follow tool results
 };
 
-// Whether the build checks each request. What is behind `if constexpr` of this is in no release.
+// True if the build checks each request. Code behind `if constexpr` of this is in no release.
 #ifdef NDEBUG
 inline constexpr bool kRequestsAreChecked = false;
 #else
 inline constexpr bool kRequestsAreChecked = true;
 #endif
 
-// The seals in the rows of the request that another model, or another provider than `provider`, has made and
-// this one has not. Borrows nothing.
+// Matches seals in the request's rows that another model or provider than `provider` made and this one did not. Borrows
+// nothing.
 std::function<bool(std::string_view seal)> foreign_seals(const ModelRequest& request, std::string_view provider);
 
-// "the request to anthropic breaks the rule roles-alternate at messages[2]: ...": of the first breach that is
-// no matter of content; empty = there is none.
+// "the request to anthropic breaks the rule roles-alternate at messages[2]: ...": the first breach that content did not
+// cause; empty = none.
 std::string breach_sentence(std::string_view provider, const Breaches& broken);
-// Aborts with that sentence. Called with each request in builds where kRequestsAreChecked.
+// Aborts with that sentence. Called for each request in builds with kRequestsAreChecked.
 void require_rules(std::string_view provider, const Breaches& broken);
 
-// ---- what validators are made of
+// ---- helpers of validators
 
-// Collects what is broken, in the order in which it is found.
+// Collects breaches in the order in which they are found.
 class RuleReader {
  public:
   // `rules` is the wire's table; a rule is an index into it.
@@ -73,7 +73,7 @@ class RuleReader {
   void broken(std::size_t rule, std::string place, std::string says) {
     breaches_.push_back({&rules_[rule], std::move(place), std::move(says)});
   }
-  // Members of an object that the wire does not know. `says` is what stands before and behind the key.
+  // Reports members of an object that the wire format does not know. `says` is the text before and after the key.
   void known_keys(std::size_t rule, JsonView object, std::initializer_list<std::string_view> known,
                   const std::string& place, std::string_view before, std::string_view behind);
   Breaches take() { return std::move(breaches_); }
@@ -84,16 +84,17 @@ class RuleReader {
 };
 
 bool is_one_of(std::string_view word, std::initializer_list<std::string_view> words);
-// Letters, digits, '_' and '-', 1 to `most` of them.
+// 1 to `most` letters, digits, '_' and '-'.
 bool is_plain_name(std::string_view name, std::size_t most);
-// Unicode's White_Space and nothing else, with what Python's str.isspace() adds to it. True for an empty text.
+// True for a text of Unicode's White_Space and Python's additional str.isspace() characters only; also for an empty
+// one.
 bool is_all_white(std::string_view text);
-// Bytes in base64, and some of them.
+// True for bytes in base64, at least one.
 bool is_media_data(std::string_view text);
-// "data:image/png;base64,AAAA" with one of those media types.
+// True for "data:image/png;base64,AAAA" with one of those media types.
 bool is_data_url(std::string_view url, std::initializer_list<std::string_view> media_types);
 bool is_json_object(std::string_view text);
-// A \uD800-\uDFFF escape without its other half: JSON that strict parsers refuse.
+// A \uD800-\uDFFF escape without its other half, which strict JSON parsers refuse.
 bool has_half_pair(std::string_view json);
 // "a[3]"
 std::string indexed(std::string_view place, std::size_t index);

@@ -103,7 +103,7 @@ bool CallIds::all_fit(std::span<const agentd_message> rows, const Form& form) co
 CallIds::CallIds(std::span<const agentd_message> rows, const Form& form) {
   if (all_fit(rows, form)) return;
   std::set<std::string> taken;
-  std::map<std::string, std::deque<std::string>, std::less<>> open;  // by the id of the row, in order
+  std::map<std::string, std::deque<std::string>, std::less<>> open;  // by the row's id, in order
   for (const agentd_message& row : rows)
     for (const agentd_block& block : block_span(row)) {
       const std::string id(view_of(block.call_id));

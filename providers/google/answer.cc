@@ -10,7 +10,7 @@ namespace agentd {
 namespace {
 
 constexpr std::size_t kShownBytes = 80;
-// What an answer ended for that broke off while it wrote a call; asking again may help.
+// The end reason of an answer that broke off inside a call; a retry may help.
 constexpr std::string_view kMalformedCall = "MALFORMED_FUNCTION_CALL";
 
 Error broken(std::string what) { return {Code::kCorrupt, std::move(what)}; }
@@ -31,7 +31,7 @@ Result<void> GoogleAnswer::take(const SseEvent& event) {
   auto document = JsonDocument::parse(event.data);
   if (!document) return broken("an event of the stream is broken: " + document.error().message);
   const JsonView root = document->root();
-  if (!root.is_object()) return broken("an event of the stream is no JSON object");
+  if (!root.is_object()) return broken("an event of the stream is not a JSON object");
   if (const JsonView error = root["error"]; error.exists() && !error.is_null()) {
     reported_ = Reported{to_utf8(error["status"].string_or("")), to_utf8(error["message"].string_or("no explanation"))};
     return broken("the provider reports " + reported_->type + ": " + reported_->message);
@@ -42,7 +42,7 @@ Result<void> GoogleAnswer::take(const SseEvent& event) {
   const JsonView candidates = root["candidates"];
   for (std::size_t i = 0; i < candidates.size(); ++i) {
     const JsonView candidate = candidates.at(i);
-    if (candidate["index"].int_or(0) != 0) continue;  // one answer was asked for
+    if (candidate["index"].int_or(0) != 0) continue;  // only one answer was requested
     const JsonView parts = candidate["content"]["parts"];
     for (std::size_t p = 0; parts.is_array() && p < parts.size(); ++p) AGENTD_TRY_VOID(on_part(parts.at(p)));
     if (const std::string_view reason = candidate["finishReason"].string_or(""); !reason.empty())
@@ -63,8 +63,7 @@ Result<void> GoogleAnswer::on_part(JsonView part) {
   return {};  // other parts come from tools that were not offered
 }
 
-// Pieces of one text follow each other; the signature comes with the last of them, which may be
-// empty.
+// Pieces of one text are consecutive; the signature comes with the last one, which may be empty.
 void GoogleAnswer::add_text(BlockKind kind, std::string_view text, std::string_view signature) {
   const std::string piece = to_utf8(text);
   const bool goes_on = !blocks_.empty() && blocks_.back().kind == kind && blocks_.back().opaque.empty();
@@ -83,7 +82,7 @@ void GoogleAnswer::add_text(BlockKind kind, std::string_view text, std::string_v
     sink_.on_text(piece);
 }
 
-// Calls come whole. An id is given to one that has none.
+// Calls arrive complete. A call without an id gets one.
 void GoogleAnswer::on_call(JsonView call, std::string_view signature) {
   std::string id = to_utf8(call["id"].string_or(""));
   if (id.empty()) id = "call_" + std::to_string(parts_);
@@ -94,8 +93,8 @@ void GoogleAnswer::on_call(JsonView call, std::string_view signature) {
   sink_.on_tool_call(id, name);
 }
 
-// Totals so far: a later one replaces the earlier. Thoughts are not among the candidates' tokens,
-// cached ones are among the prompt's.
+// Totals so far: a later one replaces the earlier. The candidates' tokens exclude thoughts, the prompt's include cached
+// ones.
 void GoogleAnswer::read_usage(JsonView usage) {
   if (!usage.is_object()) return;
   Usage sum;
@@ -129,11 +128,10 @@ Result<ModelResponse> GoogleAnswer::finish() {
   }
   if (calls) response.stop_reason = StopReason::kToolUse;
   if (blocked)
-    response.note =
-        "the provider has not answered: it blocks this prompt (" + one_line(block_reason_, kShownBytes) + ")";
+    response.note = "the provider blocks this prompt (" + one_line(block_reason_, kShownBytes) + ")";
   else if (response.stop_reason == StopReason::kInterrupted)
-    response.note = "the provider ended the answer for '" + one_line(finish_reason_, kShownBytes) + "'" +
-                    (dropped ? ": its tool calls are not run" : ": it may not be whole");
+    response.note = "the provider ended the answer with '" + one_line(finish_reason_, kShownBytes) + "'" +
+                    (dropped ? ": its tool calls are not run" : ": it may be incomplete");
   response.malformed_call = finish_reason_ == kMalformedCall && response.message.text().empty();
   return response;
 }

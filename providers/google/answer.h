@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// answer.h - the chunks of one answer of streamGenerateContent, put together.
+// answer.h - assembles the chunks of one answer of streamGenerateContent.
 //
-// Chunks as in ai.google.dev/api/generate-content#v1beta.GenerateContentResponse. An answer is
-// whole when a chunk has named the reason for its end, or the prompt was blocked; a tool call
-// leaves here only in one that ended by itself. A signature is kept with the part that it came
-// with: a call, a text, or what was thought.
+// Chunks as in ai.google.dev/api/generate-content#v1beta.GenerateContentResponse. An answer is complete when a chunk
+// named the reason for its end, or the prompt was blocked. Tool calls are returned only from an answer that ended
+// normally. A signature is kept with its part: a call, a text, or thinking.
 //
 // Threading: thread-compatible.
 
@@ -46,7 +45,7 @@ class GoogleAnswer final : public StreamedAnswer {
   std::size_t parts_ = 0;
 };
 
-// kInterrupted for a reason that is not known.
+// kInterrupted for an unknown reason.
 StopReason google_stop_reason(std::string_view name);
 
 }  // namespace agentd

@@ -66,7 +66,7 @@ ModelError google_http_failure(std::string_view provider, const HttpResponse& re
   ModelError error;
   error.http_status = response.status;
   const auto document = JsonDocument::parse(body);
-  // An error before the stream may come as the only element of a list.
+  // An error before the stream may be the only element of a list.
   const JsonView root = !document                     ? JsonView()
                         : document->root().is_array() ? document->root().at(0)
                                                       : document->root();

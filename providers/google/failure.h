@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// failure.h - what the error answers of Google's Gemini API mean.
+// failure.h - the meaning of error answers of Google's Gemini API.
 //
 // Source: ai.google.dev/gemini-api/docs/troubleshooting; the shape is google.rpc.Status as JSON.
 //
@@ -13,14 +13,14 @@
 
 namespace agentd {
 
-// The kind for an error's status ("RESOURCE_EXHAUSTED") and message; `http_status` counts when it
-// is not known, 0 = none.
+// The kind for an error's status ("RESOURCE_EXHAUSTED") and message; `http_status` decides for an unknown status, 0 =
+// none.
 ModelErrorKind google_error_kind(int http_status, std::string_view status, std::string_view message);
 
-// The request was refused for a signature of what the model had thought.
+// True if the request was refused for a signature of the model's thinking.
 bool is_about_signatures(const ModelError& error);
 
-// The error for an answer that is no event stream. `body` is its beginning.
+// The error for an answer that is not an event stream. `body` is its beginning.
 ModelError google_http_failure(std::string_view provider, const HttpResponse& response, std::string_view body,
                                std::int64_t wall_ms);
 

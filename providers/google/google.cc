@@ -13,7 +13,7 @@
 namespace agentd {
 namespace {
 
-// A model's name is a part of the address: what is no plain character is escaped.
+// A model's name is part of the address: special characters are escaped.
 std::string path_of(std::string_view model) {
   constexpr char kDigits[] = "0123456789ABCDEF";
   constexpr std::string_view kModels = "models/";
@@ -50,11 +50,11 @@ class Google final : public ModelProvider {
   ModelResult complete(const ModelRequest& request, ModelSink& sink, const CancelToken& cancel,
                        Deadline deadline) override {
     if (options_.api_key.empty() && !options_.key_source.empty())
-      return failed(ModelErrorKind::kAuth, "there is no API key; set " + options_.key_source);
+      return failed(ModelErrorKind::kAuth, "no API key; set " + options_.key_source);
     const auto known = [this](std::string_view signature) { return !refused_.holds(signature); };
     ModelResult answer = ask(request, known, sink, cancel, deadline);
     if (!answer && is_about_signatures(answer.error())) {
-      // What was thought may be bound to an account: the answer can do without.
+      // Thinking may be bound to an account: the answer works without it.
       answer = ask(
           request, [](std::string_view) { return false; }, sink, cancel, deadline);
       if (answer) refused_.add_all(request.messages);

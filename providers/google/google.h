@@ -16,15 +16,15 @@
 namespace agentd {
 
 struct GoogleOptions {
-  std::string name = "google";                                         // of the provider, in origins and sentences
+  std::string name = "google";                                         // of the provider, in origins and messages
   std::string api_key{};                                               // header x-goog-api-key
-  std::string key_source = "GEMINI_API_KEY";                           // where a missing key is to be put
+  std::string key_source = "GEMINI_API_KEY";                           // the place for a missing key, for messages
   std::string base_url = "https://generativelanguage.googleapis.com";  // "/v1beta" is added to one without a path
   TransferLimits limits{};
 };
 
-// `http` and `clock` must outlive the provider. A missing key is found by complete(), as kAuth.
-// `sleeper` waits between retries; the clock's own unless given.
+// `http` and `clock` must outlive the provider. complete() reports a missing key, as kAuth. `sleeper` waits between
+// retries; by default with the clock.
 std::unique_ptr<ModelProvider> make_google_provider(GoogleOptions options, HttpClient& http, const Clock& clock,
                                                     std::unique_ptr<Sleeper> sleeper = nullptr);
 

@@ -13,9 +13,9 @@
 namespace agentd {
 namespace {
 
-// Stands for a text that is needed and is not there.
+// Replaces a required text that is missing.
 constexpr std::string_view kNoText = "(no text)";
-// ai.google.dev/gemini-api/docs/thought-signatures: of calls that no Gemini model has made.
+// ai.google.dev/gemini-api/docs/thought-signatures: for calls that no Gemini model has made.
 constexpr std::string_view kNoSignature = "skip_thought_signature_validator";
 
 // The vendor states no length.
@@ -90,11 +90,11 @@ class Writer {
 
   void write_contents(std::string_view closing) {
     const auto groups = group_rows(request_.messages, is_said);
-    // Signatures are asked for behind the user's last words.
+    // Signatures are required after the user's last words.
     std::size_t turn = groups.size();
     while (turn > 0 && (groups[turn - 1].assistant || has_results(groups[turn - 1]))) --turn;
     out_.key("contents").begin_array();
-    // The first words are the user's.
+    // The first content must be the user's.
     if (!groups.empty() && groups.front().assistant) {
       begin("user");
       write_text(kNoText);
@@ -124,7 +124,7 @@ class Writer {
   void begin(std::string_view role) { out_.begin_object().member("role", role).key("parts").begin_array(); }
   void end() { out_.end_array().end_object(); }
 
-  // No model reads another's signatures.
+  // No model accepts another's signatures.
   bool is_own(const agentd_message& row) const {
     const Origin* const from = request_.origins == nullptr ? nullptr : request_.origins->of(row.seq);
     return from != nullptr && from->provider == provider_ && from->api == kGenerateContentApi &&
@@ -209,7 +209,7 @@ class Writer {
   const std::string_view provider_;
   const SignatureFilter& keeps_;
   const CallIds ids_;
-  std::map<std::string, std::string> names_;  // of tools, by the ids of their calls
+  std::map<std::string, std::string> names_;  // of tools, by their call ids
 };
 
 }  // namespace

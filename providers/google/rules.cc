@@ -62,9 +62,9 @@ constexpr WireRule kRules[] = {
     {"body-pairs", "no text has half of a surrogate pair", kSeen},
     {"keys-known", "no object has a member that the reference does not name", kPage},
     {"output-limit", "maxOutputTokens is at least 1", kPage},
-    {"thinking-form", "a budget of thinking stands without a level, and is a number", kThinkingPage},
+    {"thinking-form", "a budget of thinking is a number, and has no level with it", kThinkingPage},
     {"thinking-level", "a level of thinking is a word in capitals", kThinkingPage},
-    {"format-schema", "the schema of an answer is an object, beside application/json", "Structured output"},
+    {"format-schema", "the schema of an answer is an object, with application/json", "Structured output"},
     {"system-text", "the system instruction is texts that are not blank", kPage},
     {"contents-some", "there is a content", kPage},
     {"roles-known", "a content is the user's or the model's", kPage},
@@ -84,13 +84,13 @@ constexpr WireRule kRules[] = {
     {"results-match", "a content with responses has those of the calls before it, by id and name and no others", kSeen},
     {"result-form", "a response is an object", kPage},
     {"results-first", "responses come first in their content", kCallingPage},
-    {"first-call-signed", "the first call of each step behind the user's last words has a signature", kSignaturesPage},
+    {"first-call-signed", "the first call of each step after the user's last words has a signature", kSignaturesPage},
     {"seals-own", "a signature goes to the model that made it", kSignaturesPage},
     {"tool-name", "the name of a tool has 1 to 64 letters, digits, '_', '.', ':' and '-', and begins with no digit",
      kCallingPage},
     {"tools-unique", "no two tools have one name", kSeen},
     {"tool-schema", "the schema of a tool is an object of type object", kCallingPage},
-    {"tool-config", "a calling mode is AUTO, ANY or NONE, and stands beside tools", kCallingPage},
+    {"tool-config", "a calling mode is AUTO, ANY or NONE, and comes with tools", kCallingPage},
     {"tools-count", "there are at most 512 tools", kSeen, true},
     {"body-size", "the body has at most 20 MB", kMediaPage, true},
 };
@@ -209,10 +209,10 @@ class Reader {
                   "Unable to submit request because it has an empty text parameter in the system instruction.");
   }
 
-  // What a content holds, as far as its neighbours need it.
+  // The contents of a message, as far as its neighbours need them.
   struct Content {
     bool model = false;
-    bool words = false;  // anything but calls and responses
+    bool words = false;  // anything except calls and responses
     bool first_call_signed = false;
     std::vector<std::pair<std::string, std::string>> calls{}, results{};  // id, name
   };
@@ -241,7 +241,7 @@ class Reader {
     const std::string at = indexed("contents", all.size() - 1);
     if (!all.back().calls.empty()) unanswered(at);
     if (all.back().model) out_.broken(kRoleLast, at, "Please ensure that the last turn is a user turn.");
-    std::size_t turn = all.size();  // behind the user's last words
+    std::size_t turn = all.size();  // after the user's last words
     while (turn > 0 && (all[turn - 1].model || !all[turn - 1].results.empty())) --turn;
     for (std::size_t i = turn; i < all.size(); ++i)
       if (!all[i].calls.empty() && !all[i].first_call_signed)
@@ -284,7 +284,7 @@ class Reader {
       return read_call(call, at + ".functionCall", now);
     }
     if (response.exists()) return read_response(response, at + ".functionResponse", now);
-    // What a tool has shown belongs to its response, and may stand behind it.
+    // Media of a tool belong to its response and may follow it.
     now.words = now.words || text.exists();
     if (text.exists() && text.string_or("").empty())
       out_.broken(kTextNotEmpty, at + ".text", "Unable to submit request because it has an empty text parameter.");

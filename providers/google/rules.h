@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// rules.h - what Google's Gemini API refuses in a request, whoever wrote it.
+// rules.h - the requests that Google's Gemini API refuses.
 //
-// Written from the pages that the table names and from the sentences of the API's own refusals, not from
-// request.cc.
+// Written from the pages in the table and from the API's own refusals, not from request.cc.
 //
 // Threading: pure functions.
 
@@ -15,8 +14,8 @@
 namespace agentd {
 
 std::span<const WireRule> google_rules();
-// All that is broken in the body of POST models/MODEL:streamGenerateContent, in its order; empty = the wire
-// takes it. Reads `foreign` of the facts.
+// All breaches in the body of POST models/MODEL:streamGenerateContent, in its order; empty = the API accepts it. Reads
+// `foreign` of the facts.
 Breaches google_breaches(std::string_view body, const WireFacts& facts = {});
 
 }  // namespace agentd

@@ -22,7 +22,7 @@ bool holds_objects(JsonView schema) {
   return schema["properties"].is_object() || schema["type"].string_or("") == "object";
 }
 
-// Every object in it, however deep.
+// True if every object in it is closed, at any depth.
 bool is_strict(JsonView value) {
   if (value.is_object() && holds_objects(value) && !is_closed(value)) return false;
   for (std::size_t i = 0; i < value.size(); ++i)

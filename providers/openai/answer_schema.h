@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// answer_schema.h - the schema of an answer, as both of OpenAI's formats name it.
+// answer_schema.h - the schema of an answer in both of OpenAI's formats.
 //
 // Threading: a pure function.
 
@@ -10,8 +10,8 @@
 
 namespace agentd {
 
-// The members name, schema and strict of the object that is being written. The provider holds an answer to a strict
-// schema; it takes as strict one whose objects name all of their properties as required, and allow no others
+// Writes the members name, schema and strict of the open object. The provider enforces a strict schema; a schema is
+// strict if its objects require all of their properties and allow no others
 // (platform.openai.com/docs/guides/structured-outputs). `schema` is a JSON object.
 void write_answer_schema(JsonWriter& out, std::string_view schema);
 

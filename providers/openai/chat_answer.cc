@@ -14,7 +14,7 @@ constexpr std::string_view kDone = "[DONE]";
 
 Error broken(std::string what) { return {Code::kCorrupt, std::move(what)}; }
 
-// Whether the reason says that the model wrote all it wanted to.
+// True if the model wrote all it wanted to.
 bool finished_by_itself(StopReason reason) {
   return reason == StopReason::kEndTurn || reason == StopReason::kToolUse || reason == StopReason::kSequence;
 }
@@ -40,13 +40,13 @@ Result<void> ChatAnswer::take(const SseEvent& event) {
   auto document = JsonDocument::parse(event.data, JsonDocument::Halves::kKeep);
   if (!document) return broken("an event of the stream is broken: " + document.error().message);
   const JsonView root = document->root();
-  if (!root.is_object()) return broken("an event of the stream is no JSON object");
+  if (!root.is_object()) return broken("an event of the stream is not a JSON object");
   if (const JsonView error = root["error"]; error.exists() && !error.is_null()) return on_error(error);
   read_usage(root["usage"]);
   const JsonView choices = root["choices"];
   for (std::size_t i = 0; i < choices.size(); ++i) {
     const JsonView choice = choices.at(i);
-    if (choice["index"].int_or(0) != 0) continue;  // one answer was asked for
+    if (choice["index"].int_or(0) != 0) continue;  // only one answer was requested
     AGENTD_TRY_VOID(on_delta(choice["delta"]));
     const std::string_view reason = choice["finish_reason"].string_or("");
     if (!reason.empty()) finish_reason_ = std::string(reason);
@@ -106,8 +106,8 @@ void ChatAnswer::add_thought(std::string_view piece) {
   sink_.on_thinking(whole);
 }
 
-// By its index. Without one, and with one that another call has already: by its id; a piece without
-// either goes on with the last one.
+// Finds a call by its index; without one, or with one that another call has, by its id; a piece without either
+// continues the last call.
 ChatAnswer::Call* ChatAnswer::call_for(JsonView piece) {
   const std::int64_t index = piece["index"].int_or(-1);
   const std::string_view id = piece["id"].string_or("");
@@ -128,7 +128,7 @@ Result<void> ChatAnswer::on_call(JsonView piece) {
   if (call == nullptr) return broken("the answer has more than " + std::to_string(kCallsMax) + " tool calls");
   if (call->id.empty()) call->id = to_utf8(piece["id"].string_or(""));
   const JsonView function = piece["function"];
-  // A name comes whole; some servers send it with each piece.
+  // A name comes complete; some servers repeat it with each piece.
   if (call->name.empty()) call->name = to_utf8(function["name"].string_or(""));
   const JsonView arguments = function["arguments"];
   if (arguments.is_object())
@@ -171,7 +171,7 @@ Result<ModelResponse> ChatAnswer::finish() {
   ModelResponse response;
   response.message.role = Role::kAssistant;
   response.usage = usage_;
-  // [DONE] without a reason: the server has said all it had to say.
+  // [DONE] without a reason: the server considers the answer complete.
   response.stop_reason = finish_reason_.empty() ? StopReason::kEndTurn : chat_stop_reason(finish_reason_);
   if (refused_ && response.stop_reason == StopReason::kEndTurn) response.stop_reason = StopReason::kRefusal;
   const bool complete = finished_by_itself(response.stop_reason);
@@ -192,10 +192,9 @@ Result<ModelResponse> ChatAnswer::finish() {
         Block::tool_use(call.id, call.name, call.arguments.empty() ? "{}" : call.arguments));
   }
   if (response.stop_reason == StopReason::kInterrupted)
-    response.note = "the provider ended the answer for a reason that agentd does not know, '" +
-                    one_line(finish_reason_, kShownBytes) + "'" +
-                    (dropped ? ": its tool calls are not run" : ": it may not be whole");
-  // Some servers say stop beside a call.
+    response.note = "the provider ended the answer for an unknown reason, '" + one_line(finish_reason_, kShownBytes) +
+                    "'" + (dropped ? ": its tool calls are not run" : ": it may be incomplete");
+  // Some servers send stop with a call.
   if (complete && !calls_.empty()) response.stop_reason = StopReason::kToolUse;
   if (calls_.empty() && response.stop_reason == StopReason::kToolUse) response.stop_reason = StopReason::kEndTurn;
   return response;

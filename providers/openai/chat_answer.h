@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// chat_answer.h - the chunks of one answer of Chat Completions, put together.
+// chat_answer.h - assembles the chunks of one answer of Chat Completions.
 //
-// Chunks as in platform.openai.com/docs/api-reference/chat-streaming, and as the servers send them
-// that speak it: calls without an index or an id, whole arguments at once, reasoning under either
-// name, contents as lists, no finish_reason or no [DONE]. An answer is whole when one of these two
-// has come; a tool call leaves here only in such a one. Its input is handed on as it was written,
-// also when it is no JSON object: whoever runs the call tells the model.
+// Chunks as in platform.openai.com/docs/api-reference/chat-streaming, and in the variants of other servers: calls
+// without an index or an id, complete arguments in one piece, reasoning under either name, contents as lists, no
+// finish_reason or no [DONE]. An answer is complete after one of these two; tool calls are returned only from such an
+// answer. A call's input is passed on unchanged, even if it is not a JSON object: the caller of the tool reports that
+// to the model.
 //
 // Threading: thread-compatible.
 
@@ -64,8 +64,7 @@ class ChatAnswer final : public StreamedAnswer {
   bool began_ = false, done_ = false, refused_ = false;
 };
 
-// kInterrupted for a reason that is not known: what it means for calls of the answer is not known
-// either.
+// kInterrupted for an unknown reason, whose meaning for the answer's calls is unknown too.
 StopReason chat_stop_reason(std::string_view name);
 
 }  // namespace agentd

@@ -14,13 +14,13 @@
 namespace agentd {
 namespace {
 
-// Stands for a text that is needed and is not there.
+// Replaces a required text that is missing.
 constexpr std::string_view kNoText = "(no text)";
 
-// OpenAI's longest id of a call, which other servers copy.
+// OpenAI's longest call id, which other servers copy.
 constexpr std::size_t kCallIdMax = 40;
 
-// Some servers take ids of one form alone.
+// Some servers accept only one form of ids.
 std::string form_of(std::string_view id, std::size_t bytes) {
   if (bytes == 0) return wire_call_id(id, kCallIdMax);
   const bool fits = id.size() == bytes && std::all_of(id.begin(), id.end(), [](char c) {
@@ -33,7 +33,7 @@ bool is_thought(const agentd_block& block) {
   return block.kind == AGENTD_BLOCK_THINKING && !is_blank(full_text(block));
 }
 
-// The text of a result, with those of its parts.
+// The text of a result and of its parts.
 std::string text_of_result(const agentd_block& block) {
   std::string out(is_blank(full_text(block)) ? std::string_view() : full_text(block));
   for (const agentd_block& part : part_span(block))
@@ -52,7 +52,7 @@ class Writer {
 
   Result<void> write() {
     const std::string_view closing = is_blank(request_.closing_text) ? std::string_view() : request_.closing_text;
-    // Thinking alone is no reason for a message.
+    // Thinking alone does not need a message.
     const auto groups = group_rows(request_.messages, is_said);
     if (groups.empty() && closing.empty() && request_.messages.empty())
       return Error{Code::kInvalid, "the request has no message to send"};
@@ -94,9 +94,9 @@ class Writer {
   void write_messages(const std::vector<WireGroup>& groups, std::string_view closing) {
     out_.key("messages").begin_array();
     if (!is_blank(request_.system)) write_plain("system", request_.system);
-    // The first words are the user's: templates of models behind the servers refuse others.
+    // The first message must be the user's: templates of models behind the servers refuse others.
     if (!groups.empty() && groups.front().assistant) write_plain("user", kNoText);
-    // What was thought belongs to the answers behind the user's last words.
+    // Thinking belongs to the answers after the user's last words.
     std::size_t loop = groups.size();
     while (loop > 0 && (groups[loop - 1].assistant || has_results(groups[loop - 1]))) --loop;
     for (std::size_t i = 0; i < groups.size(); ++i) {
@@ -153,7 +153,7 @@ class Writer {
     out_.end_object();
   }
 
-  // No model reads another's.
+  // No model accepts another's thinking.
   void write_thoughts(const WireGroup& group) {
     std::string out;
     for (const agentd_message* row : group.rows) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// chat_request.h - a ModelRequest as the body of POST /chat/completions, written in one pass.
+// chat_request.h - writes a ModelRequest as the body of POST /chat/completions, in one pass.
 //
 // Wire format: platform.openai.com/docs/api-reference/chat.
 //
@@ -15,12 +15,11 @@
 
 namespace agentd {
 
-// Writes into an empty `out`. kInvalid when there is no message to send or a tool's schema is no
-// JSON object. Blank texts are left out; a word stands for a message that would have none. The
-// system prompt is the first message, each result of a tool one of its own, right behind the calls;
-// images of results follow in a message of the user, since a result is a text. A word of the
-// assistant's stands in front of that where the server wants one; one of the user's comes first.
-// `provider` is the name that origins have.
+// Writes into an empty `out`. kInvalid when there is no message to send or a tool's schema is not a JSON object. Blank
+// texts are left out; a placeholder replaces a message that would be empty. The system prompt is the first message;
+// each tool result is a message of its own, directly after the calls. Images of results follow in a user message,
+// because a result is a text; where the server requires it, an assistant message precedes that. The first message after
+// the system prompt is the user's. `provider` is the name in origins.
 Result<void> write_chat_request(JsonWriter& out, const ModelRequest& request, const ChatDialect& dialect,
                                 std::string_view provider);
 

@@ -62,16 +62,15 @@ constexpr WireRule kRules[] = {
     {"keys-known", "no object has a member that the reference does not name", kChatPage},
     {"model-named", "the model is named", kChatPage},
     {"output-limit", "an answer may have a token", kChatPage},
-    {"output-limit-one", "max_tokens and max_completion_tokens do not stand together", kChatPage},
-    {"usage-streamed", "stream_options stand beside stream", kChatPage},
+    {"output-limit-one", "max_tokens and max_completion_tokens do not occur together", kChatPage},
+    {"usage-streamed", "stream_options come with stream", kChatPage},
     {"effort-form", "an effort is a word", kChatPage},
     {"format-schema", "the schema of an answer is an object with a name, strict or not", "Structured outputs"},
-    {"messages-some", "there is a message beside the system prompt", kChatPage},
+    {"messages-some", "there is a message besides the system prompt", kChatPage},
     {"roles-known", "a message is the system's, the user's, the assistant's or a tool's", kChatPage},
     {"system-first", "the system prompt is one message, the first", "templates of models behind the servers"},
-    {"role-first", "the first message beside the system prompt is the user's",
-     "templates of models behind the servers"},
-    {"user-behind-results", "where the server wants it, an answer stands between results and the user's next message",
+    {"role-first", "the first message after the system prompt is the user's", "templates of models behind the servers"},
+    {"user-behind-results", "where the server requires it, an answer comes between results and the user's next message",
      "Mistral's refusals"},
     {"role-last", "the last message is the user's or a tool's", "Mistral's and vLLM's refusals"},
     {"content-some", "a message without calls has a content", kChatPage},
@@ -82,18 +81,18 @@ constexpr WireRule kRules[] = {
     {"calls-place", "calls are the assistant's", kChatPage},
     {"calls-some", "a list of calls is not empty", kSeen},
     {"call-form", "a call is of a function", kChatPage},
-    {"call-id-form", "the id of a call has 1 to 40 characters, or as many letters and digits as the server wants",
+    {"call-id-form", "the id of a call has 1 to 40 characters, or as many letters and digits as the server requires",
      kSeen},
     {"call-ids-unique", "no id names two calls", kSeen},
     {"call-name", "the name of a call has 1 to 64 letters, digits, '_' and '-'", kSeen},
     {"call-arguments", "the arguments of a call are the text of a JSON object", kCallingPage},
-    {"calls-answered", "each call has its result right behind its message", kSeen},
-    {"results-called", "each result has its call in front of it, and no call has two", kSeen},
+    {"calls-answered", "each call has its result directly after its message", kSeen},
+    {"results-called", "each result follows its call, and no call has two", kSeen},
     {"tool-form", "a tool is a function", kChatPage},
     {"tool-name", "the name of a tool has 1 to 64 letters, digits, '_' and '-'", kChatPage},
     {"tools-unique", "no two tools have one name", kSeen},
     {"tool-schema", "the schema of a tool is an object with properties, and nothing else at its top", kSeen},
-    {"tool-choice", "tool_choice is none, auto or required, and stands beside tools", kChatPage},
+    {"tool-choice", "tool_choice is none, auto or required, and comes with tools", kChatPage},
     {"tools-count", "there are at most 128 tools", kChatPage, true},
 };
 static_assert(std::size(kRules) == kRuleCount);
@@ -178,7 +177,7 @@ class Reader {
   }
 
   void read_messages(JsonView messages) {
-    std::size_t said = 0;  // messages beside the system prompt
+    std::size_t said = 0;  // messages besides the system prompt
     std::string_view role, before;
     for (std::size_t i = 0; messages.is_array() && i < messages.size(); ++i) {
       const JsonView message = messages.at(i);

@@ -38,8 +38,8 @@ struct Said {
   std::string_view code, message;
 };
 
-// {"error": {"message", "type", "code"}}, {"error": "..."}, {"message": "..."}, {"detail": "..."}.
-// A code may be a number, and null; the type is more exact then.
+// {"error": {"message", "type", "code"}}, {"error": "..."}, {"message": "..."}, {"detail": "..."}. A code may be a
+// number, or null; the type is more specific then.
 Said said_in(JsonView root) {
   const JsonView error = root["error"];
   if (error.is_string()) return {{}, error.string_or("")};

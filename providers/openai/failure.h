@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// failure.h - what the error answers of OpenAI and of servers that speak its formats mean.
+// failure.h - the meaning of error answers of OpenAI and of servers with its formats.
 //
 // Source: platform.openai.com/docs/guides/error-codes; the shapes of llama.cpp, vLLM, Ollama and
 // OpenRouter as their servers send them.
@@ -14,15 +14,13 @@
 
 namespace agentd {
 
-// The kind for an error's type or code and message; `status` counts when those are not known, 0 =
-// none.
+// The kind for an error's type or code and message; `status` decides for unknown ones, 0 = none.
 ModelErrorKind openai_error_kind(int status, std::string_view code, std::string_view message);
 
-// The request was refused for what the model had thought: sealed for another model, account or
-// organisation.
+// True if the request was refused for the model's thinking: sealed for another model, account or organisation.
 bool is_about_reasoning(const ModelError& error);
 
-// The error for an answer that is no event stream. `body` is its beginning.
+// The error for an answer that is not an event stream. `body` is its beginning.
 ModelError openai_http_failure(std::string_view provider, const HttpResponse& response, std::string_view body,
                                std::int64_t wall_ms);
 

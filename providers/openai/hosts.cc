@@ -14,7 +14,7 @@ constexpr ChatDialect kCompletionTokens{.output_limit = "max_completion_tokens"}
 
 constexpr std::array<OpenAiHost, 10> kHosts{{
     {"openai", "api.openai.com", "https://api.openai.com/v1", "OPENAI_API_KEY", true, kCompletionTokens},
-    // Within a tool loop the model wants back what it thought.
+    // Within a tool loop the model needs its thinking back.
     {"deepseek",
      "api.deepseek.com",
      "https://api.deepseek.com/v1",

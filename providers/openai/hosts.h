@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// hosts.h - servers that speak OpenAI's formats, and in what they differ: one row each.
+// hosts.h - servers with OpenAI's formats and their differences: one row each.
 //
 // Sources: platform.openai.com/docs; api-docs.deepseek.com; docs.mistral.ai; console.groq.com/docs;
 // docs.x.ai; openrouter.ai/docs; docs.ollama.com/openai; lmstudio.ai/docs; docs.vllm.ai; the
@@ -14,31 +14,31 @@
 
 namespace agentd {
 
-// Of Chat Completions.
+// The differences in Chat Completions.
 struct ChatDialect {
   std::string_view output_limit = "max_tokens";  // the key
-  // What the model thought goes back with the answers of the tool loop that it belongs to, under
-  // this key; empty = it does not go back.
+  // The key under which the model's thinking is sent back with the answers of its tool loop; empty = it is not sent
+  // back.
   std::string_view reasoning{};
-  std::size_t call_id_bytes = 0;    // ids of calls are that many letters and digits; 0 = as they came
-  bool usage_on_request = true;     // stream_options.include_usage is understood
-  bool effort = true;               // reasoning_effort is understood
-  bool user_behind_results = true;  // a message of the user may stand right behind results of tools
+  std::size_t call_id_bytes = 0;    // call ids are that many letters and digits; 0 = unchanged
+  bool usage_on_request = true;     // stream_options.include_usage is supported
+  bool effort = true;               // reasoning_effort is supported
+  bool user_behind_results = true;  // a user message may directly follow tool results
 };
 
 struct OpenAiHost {
-  std::string_view name;          // of the provider: "deepseek"
+  std::string_view name;          // the provider's: "deepseek"
   std::string_view place;         // host, or host:port, of its address
   std::string_view base_url;      // its address
-  std::string_view key_variable;  // empty: it wants no key
-  bool responses = false;         // the Responses API is there and is the better one
+  std::string_view key_variable;  // empty: it needs no key
+  bool responses = false;         // it has the Responses API, which is the better one
   ChatDialect chat{};
 };
 
 std::span<const OpenAiHost> openai_hosts();
-// By the provider's name; null = there is none.
+// By the provider's name; null = unknown.
 const OpenAiHost* find_openai_host(std::string_view name);
-// By the address, whatever the provider is called; the row of any other server when none has it.
+// By the address, whatever the provider's name; the row for other servers when none has it.
 const OpenAiHost& openai_host_at(std::string_view base_url);
 
 }  // namespace agentd

@@ -34,11 +34,11 @@ class OpenAi final : public ModelProvider {
   ModelResult complete(const ModelRequest& request, ModelSink& sink, const CancelToken& cancel,
                        Deadline deadline) override {
     if (options_.api_key.empty() && !options_.key_source.empty())
-      return failed(ModelErrorKind::kAuth, "there is no API key; set " + options_.key_source);
+      return failed(ModelErrorKind::kAuth, "no API key; set " + options_.key_source);
     const auto known = [this](std::string_view item) { return !refused_.holds(item); };
     ModelResult answer = ask(request, known, sink, cancel, deadline);
     if (answer || !responses_ || !is_about_reasoning(answer.error())) return answer;
-    // What was thought is sealed for an account and an organisation: the answer can do without.
+    // Thinking is sealed for an account and an organisation: the answer works without it.
     ModelResult again = ask(
         request, [](std::string_view) { return false; }, sink, cancel, deadline);
     if (again) refused_.add_all(request.messages);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// openai.h - OpenAI, and every server that speaks one of its formats, as a ModelProvider.
+// openai.h - OpenAI, and every server with one of its formats, as a ModelProvider.
 //
 // Wire formats: platform.openai.com/docs/api-reference/responses and .../chat.
 //
@@ -16,23 +16,23 @@
 namespace agentd {
 
 enum class OpenAiApi : std::uint8_t {
-  kAuto,  // Responses where the host's row says so (hosts.h), else Chat Completions
+  kAuto,  // Responses if the host's row says so (hosts.h), otherwise Chat Completions
   kResponses,
   kChat,
 };
 
 struct OpenAiOptions {
-  std::string name = "openai";                // of the provider, in origins and sentences
-  std::string api_key;                        // header Authorization: Bearer; empty = none is sent
-  std::string key_source = "OPENAI_API_KEY";  // where a missing key is to be put; empty = the server wants none
+  std::string name = "openai";  // of the provider, in origins and messages
+  std::string api_key;          // header Authorization: Bearer; empty = not sent
+  std::string key_source =
+      "OPENAI_API_KEY";  // the place for a missing key, for messages; empty = the server needs none
   std::string base_url = "https://api.openai.com/v1";  // "/v1" is added to an address without a path
   OpenAiApi api = OpenAiApi::kAuto;
   TransferLimits limits{};
 };
 
-// `http` and `clock` must outlive the provider. A missing key is found by complete(), as kAuth, so
-// that commands which ask no model work without one. `sleeper` waits between retries; the clock's
-// own unless given.
+// `http` and `clock` must outlive the provider. complete() reports a missing key, as kAuth, so that commands that call
+// no model work without one. `sleeper` waits between retries; by default with the clock.
 std::unique_ptr<ModelProvider> make_openai_provider(OpenAiOptions options, HttpClient& http, const Clock& clock,
                                                     std::unique_ptr<Sleeper> sleeper = nullptr);
 

@@ -13,8 +13,7 @@ constexpr std::size_t kShownBytes = 80;
 
 Error broken(std::string what) { return {Code::kCorrupt, std::move(what)}; }
 
-// The texts of a list of parts, joined: {"type": ..., "text": ...}, {"type": "refusal", "refusal":
-// ...}.
+// Joins the texts of a list of parts: {"type": ..., "text": ...}, {"type": "refusal", "refusal": ...}.
 std::string texts_of(JsonView parts, std::string_view between) {
   std::string out;
   for (std::size_t i = 0; parts.is_array() && i < parts.size(); ++i) {
@@ -34,7 +33,7 @@ Result<void> ResponsesAnswer::take(const SseEvent& event) {
   auto document = JsonDocument::parse(event.data, JsonDocument::Halves::kKeep);
   if (!document) return broken("an event of the stream is broken: " + document.error().message);
   const JsonView root = document->root();
-  if (!root.is_object()) return broken("an event of the stream is no JSON object");
+  if (!root.is_object()) return broken("an event of the stream is not a JSON object");
   return on_event(root["type"].string_or(event.type), root);
 }
 
@@ -62,7 +61,7 @@ Result<void> ResponsesAnswer::on_event(std::string_view type, JsonView root) {
     AGENTD_TRY(Item * item, item_at(root));
     item->arguments += item->pieces.next(delta);
   }
-  return {};  // others repeat what came, or are about tools that were not offered
+  return {};  // other events repeat content, or are about tools that were not offered
 }
 
 Result<ResponsesAnswer::Item*> ResponsesAnswer::item_at(JsonView root) {
@@ -75,7 +74,7 @@ Result<ResponsesAnswer::Item*> ResponsesAnswer::item_at(JsonView root) {
 
 Result<void> ResponsesAnswer::on_item(JsonView root, bool done) {
   const JsonView json = root["item"];
-  if (!json.is_object()) return broken("an item of the answer is no JSON object");
+  if (!json.is_object()) return broken("an item of the answer is not a JSON object");
   AGENTD_TRY(Item * item, item_at(root));
   item->type = std::string(json["type"].string_or(""));
   if (item->type == "function_call") {
@@ -90,8 +89,8 @@ Result<void> ResponsesAnswer::on_item(JsonView root, bool done) {
   return {};
 }
 
-// What counts is the item that is done; what was shown before was a foretaste of it. Servers that
-// send no deltas are shown here.
+// The finished item is authoritative; earlier deltas were a preview of it. Items of servers that send no deltas are
+// shown here.
 void ResponsesAnswer::read_item(Item& item, JsonView json) {
   item.phase = to_utf8(json["phase"].string_or(""));
   if (item.type == "message") {
@@ -127,7 +126,7 @@ void ResponsesAnswer::add_thought(Item& item, std::string_view piece) {
 
 Result<void> ResponsesAnswer::on_end(std::string_view type, JsonView response) {
   read_usage(response["usage"]);
-  // Some servers send the items here alone.
+  // Some servers send the items only here.
   const JsonView output = response["output"];
   for (std::size_t i = 0; output.is_array() && i < output.size() && i < kItemsMax; ++i) {
     Item& item = items_[i];
@@ -202,7 +201,7 @@ Result<ModelResponse> ResponsesAnswer::finish() {
   if (response.stop_reason == StopReason::kInterrupted)
     response.note = "the provider ended the answer as '" +
                     one_line(status_ + (reason_.empty() ? "" : ": " + reason_), kShownBytes) + "'" +
-                    (dropped ? ": its tool calls are not run" : ": it may not be whole");
+                    (dropped ? ": its tool calls are not run" : ": it may be incomplete");
   return response;
 }
 

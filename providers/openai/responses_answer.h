@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// responses_answer.h - the events of one answer of the Responses API, put together.
+// responses_answer.h - assembles the events of one answer of the Responses API.
 //
-// Events as in platform.openai.com/docs/api-reference/responses-streaming. An answer is whole when
-// one of response.completed, response.incomplete has come; a tool call leaves here only in a
-// completed one. What the model thought is kept as the item that came, so that it can be sent back
-// byte for byte.
+// Events as in platform.openai.com/docs/api-reference/responses-streaming. An answer is complete after
+// response.completed or response.incomplete; tool calls are returned only from a completed one. Thinking is kept as the
+// received item, so that it can be sent back byte for byte.
 //
 // Threading: thread-compatible.
 
@@ -53,7 +52,7 @@ class ResponsesAnswer final : public StreamedAnswer {
   ModelSink& sink_;
   std::map<std::uint64_t, Item> items_;  // by their place in the output
   std::optional<Usage> usage_;
-  std::string status_, reason_;  // of the end; empty before it
+  std::string status_, reason_;  // at the end; empty before it
   std::optional<Reported> reported_;
   bool began_ = false, refused_ = false;
 };

@@ -12,12 +12,12 @@
 namespace agentd {
 namespace {
 
-// The provider's least limit.
+// The provider's smallest limit.
 constexpr std::uint64_t kOutputTokensMin = 16;
-// Stands for a text that is needed and is not there.
+// Replaces a required text that is missing.
 constexpr std::string_view kNoText = "(no text)";
 
-// The provider's longest id of a call.
+// The provider's longest call id.
 constexpr std::size_t kCallIdMax = 64;
 
 class Writer {
@@ -43,7 +43,7 @@ class Writer {
       write_answer_schema(out_, request_.output_schema);
       out_.end_object().end_object();
     }
-    // Requests of one conversation begin alike: they are kept where one finds the other's cache.
+    // Requests of one conversation begin alike; the key routes them to the same cache.
     out_.optional("prompt_cache_key", request_.conversation_id);
     AGENTD_TRY_VOID(write_tools());
     write_input(closing);
@@ -76,7 +76,7 @@ class Writer {
       out_.begin_object().member("type", "function").member("name", tool.name);
       out_.optional("description", tool.description).key("parameters");
       out_.raw(schema);
-      // Unsaid, the provider would show the model another schema than ours where it can.
+      // If it is missing, the provider shows the model a different schema where it can.
       out_.member("strict", false).end_object();
     }
     out_.end_array();
@@ -98,7 +98,7 @@ class Writer {
     out_.end_array();
   }
 
-  // Items in the order in which they came.
+  // Items in their original order.
   void write_answer(const agentd_message& row) {
     const auto blocks = block_span(row);
     const bool reads = is_own(row);
@@ -117,14 +117,14 @@ class Writer {
     }
   }
 
-  // No model reads what another has sealed.
+  // No model accepts another's seals.
   bool is_own(const agentd_message& row) const {
     const Origin* const from = request_.origins == nullptr ? nullptr : request_.origins->of(row.seq);
     return from != nullptr && from->provider == provider_ && from->api == kResponsesApi &&
            from->model == request_.model;
   }
 
-  // Reasoning without the item that it led to is refused.
+  // Reasoning without its following item is refused.
   static bool is_followed(std::span<const agentd_block> blocks, std::size_t at) {
     return std::any_of(blocks.begin() + static_cast<std::ptrdiff_t>(at) + 1, blocks.end(),
                        [](const agentd_block& block) { return is_text(block) || is_call(block); });
@@ -150,7 +150,7 @@ class Writer {
   }
 
   void write_user(const WireGroup& group, std::string_view closing) {
-    // Results stand right behind the calls.
+    // Results directly follow the calls.
     for (const agentd_message* row : group.rows)
       for (const agentd_block& block : block_span(*row))
         if (is_result(block)) write_result(block);

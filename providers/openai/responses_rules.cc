@@ -66,14 +66,14 @@ constexpr WireRule kRules[] = {
     {"output-limit", "an answer may have 16 tokens", kSeen},
     {"not-stored", "the answer is not stored at the provider", "Your data"},
     {"effort-form", "an effort is a word", kCreatePage},
-    {"include-known", "what is asked for beside the answer is the sealed reasoning", kReasoningPage},
+    {"include-known", "the only requested addition to the answer is the sealed reasoning", kReasoningPage},
     {"cache-key", "prompt_cache_key has at most 64 characters", kSeen},
     {"format-schema", "the schema of an answer is an object with a name, strict or not", "Structured outputs"},
     {"instructions-text", "instructions are a text that is not blank", kCreatePage},
     {"input-some", "there is an item", kCreatePage},
     {"items-known", "an item is a message, a call, a result or reasoning", kCreatePage},
     {"roles-known", "a message is the user's, the assistant's or the developer's", kCreatePage},
-    {"role-last", "the last item is the user's or a result", "what every other wire asks for"},
+    {"role-last", "the last item is the user's or a result", "a requirement of every other wire format"},
     {"content-some", "a message has a content", kCreatePage},
     {"parts-known", "parts are texts, images and files", kCreatePage},
     {"text-not-empty", "no text is empty", kSeen},
@@ -83,20 +83,20 @@ constexpr WireRule kRules[] = {
     {"call-ids-unique", "no id names two calls", kSeen},
     {"call-name", "the name of a call has 1 to 64 letters, digits, '_' and '-'", kSeen},
     {"call-arguments", "the arguments of a call are the text of a JSON object", kCreatePage},
-    {"calls-answered", "each call has its result behind it, before the next message", kSeen},
-    {"results-called", "each result has its call in front of it, and no call has two", kSeen},
-    {"result-content", "a result is a text, or parts that say something", kCreatePage},
+    {"calls-answered", "each call is followed by its result before the next message", kSeen},
+    {"results-called", "each result follows its call, and no call has two", kSeen},
+    {"result-content", "a result is a text, or parts with content", kCreatePage},
     {"reasoning-form", "reasoning has an id and a summary", kReasoningPage},
     {"reasoning-sealed", "reasoning comes with its seal", kReasoningPage},
-    {"reasoning-led", "reasoning is followed by what it led to", kSeen},
+    {"reasoning-led", "reasoning is followed by its item", kSeen},
     {"reasoning-unique", "no reasoning comes twice", kSeen},
     {"seals-own", "a seal goes to the model that made it", kReasoningPage},
     {"tool-form", "a tool is a function", kCreatePage},
     {"tool-name", "the name of a tool has 1 to 64 letters, digits, '_' and '-'", kCreatePage},
     {"tools-unique", "no two tools have one name", kSeen},
     {"tool-schema", "the schema of a tool is an object with properties, and nothing else at its top", kSeen},
-    {"tool-strict", "strict is said: unsaid, the provider shows another schema", kCreatePage},
-    {"tool-choice", "tool_choice is none, auto or required, and stands beside tools", kCreatePage},
+    {"tool-strict", "strict is set: otherwise the provider shows another schema", kCreatePage},
+    {"tool-choice", "tool_choice is none, auto or required, and comes with tools", kCreatePage},
     {"tools-count", "there are at most 128 tools", kCreatePage, true},
 };
 static_assert(std::size(kRules) == kRuleCount);
@@ -318,7 +318,7 @@ class Reader {
   RuleReader out_{kRules};
   std::set<std::string> open_, ids_;  // of calls: without a result so far; all
   std::set<std::string> reasoning_ids_;
-  std::string reasoning_;  // that waits for what it led to
+  std::string reasoning_;  // waits for its following item
 };
 
 }  // namespace

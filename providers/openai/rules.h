@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// rules.h - what OpenAI's two APIs refuse in a request, whoever wrote it.
+// rules.h - the requests that OpenAI's two APIs refuse.
 //
-// Written from the pages that the tables name and from the sentences of the APIs' own refusals, not from the
-// code that writes requests. Chat Completions is what many servers speak: its rules are those that hold at
-// the strictest of them, but for what only one row of hosts.h asks for.
+// Written from the pages in the tables and from the APIs' own refusals, not from the code that writes requests. Many
+// servers implement Chat Completions: its rules are those of the strictest ones, except for requirements of a single
+// row of hosts.h.
 //
 // Threading: pure functions.
 
@@ -16,8 +16,8 @@
 namespace agentd {
 
 std::span<const WireRule> chat_rules();
-// All that is broken in the body of POST /chat/completions, in its order; empty = the wire takes it. Reads
-// `call_id_bytes` and `user_behind_results` of the facts.
+// All breaches in the body of POST /chat/completions, in its order; empty = the API accepts it. Reads `call_id_bytes`
+// and `user_behind_results` of the facts.
 Breaches chat_breaches(std::string_view body, const WireFacts& facts = {});
 
 std::span<const WireRule> responses_rules();

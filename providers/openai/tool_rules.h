@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// tool_rules.h - what the rules of OpenAI's two APIs say alike of a tool, an id and a schema.
+// tool_rules.h - the common rules of OpenAI's two APIs for a tool, an id and a schema.
 //
 // Threading: pure functions.
 
@@ -11,12 +11,12 @@
 
 namespace agentd {
 
-// OpenAI's longest name of a function, and the most tools of a request.
+// OpenAI's longest function name, and the most tools of a request.
 inline constexpr std::size_t kFunctionNameMax = 64, kFunctionsMax = 128;
 
-// What is wrong with the schema of a tool's parameters, in the API's words; empty = nothing.
+// The mistake in a tool's parameter schema, in the API's words; empty = none.
 std::string function_schema_refusal(std::string_view name, JsonView schema);
-// A name and a schema beside `strict`, as response formats have them.
+// True for a name and a schema with `strict`, as in response formats.
 bool is_answer_format(JsonView format);
 
 }  // namespace agentd

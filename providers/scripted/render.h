@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// render.h - what a provider received, as plain text to search and as a JSON line to keep.
+// render.h - renders the request that a provider received, as plain text to search and as a JSON line to keep.
 //
 // Threading: pure functions.
 
@@ -10,8 +10,8 @@
 
 namespace agentd {
 
-// The request as a person reads it: system, tools, then each message with its role in brackets; nothing
-// is escaped, so that a text is found as it was written.
+// The request for a reader: system, tools, then each message with its role in brackets. Nothing is escaped, so that a
+// text is found as it was written.
 std::string render_request(const ModelRequest& request);
 
 // One JSON object without line breaks. `turn` counts from 1 within the purpose.

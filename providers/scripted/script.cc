@@ -17,7 +17,7 @@ constexpr int kDepthMax = 64;
 
 using Kind = YamlNode::Kind;
 
-// JSON of one line as the tree that YAML gives, so that one reader serves both.
+// Converts JSON of one line to a tree like YAML's, so that one reader handles both.
 YamlNode tree_of(JsonView value, int line, int depth) {
   YamlNode node;
   node.line = line;
@@ -75,7 +75,7 @@ class Reader {
       return {};
     }
     return wrong(value, "'" + key +
-                            "' is no key of a turn; it has for, text, thinking, signature, calls, "
+                            "' is not a key of a turn; it has for, text, thinking, signature, calls, "
                             "stop_reason, error, usage, expect and delay_ms");
   }
 
@@ -119,17 +119,17 @@ class Reader {
       } else if (key == "input") {
         AGENTD_TRY_VOID(input(out.input_json, value));
       } else if (key == "raw_input") {
-        // What a model may write although it should not: anything.
+        // A model may write anything here, valid or not.
         AGENTD_TRY_VOID(text(out.input_json, key, value));
       } else {
-        return wrong(value, "'" + key + "' is no key of a call; it has name, input, raw_input and id");
+        return wrong(value, "'" + key + "' is not a key of a call; it has name, input, raw_input and id");
       }
     }
     if (out.name.empty()) return wrong(node, "a call needs the name of a tool");
     return out;
   }
 
-  // A mapping, or its JSON as text, which is then kept byte for byte.
+  // A mapping, or its JSON as text, which is kept unchanged.
   Result<void> input(std::string& out, const YamlNode& value) const {
     if (value.kind == Kind::kMap) {
       out = value.json();
@@ -146,7 +146,7 @@ class Reader {
     std::string name;
     AGENTD_TRY_VOID(text(name, "stop_reason", value));
     const StopReason reason = stop_reason_of(name);
-    if (name_of(reason) != name) return wrong(value, "'" + name + "' is no stop reason");
+    if (name_of(reason) != name) return wrong(value, "'" + name + "' is not a stop reason");
     out = reason;
     return {};
   }
@@ -166,7 +166,7 @@ class Reader {
         AGENTD_TRY_VOID(error_kind(made.kind, item));
         has_kind = true;
       } else {
-        return wrong(item, "'" + key + "' is no key of an error; it has kind, message and status");
+        return wrong(item, "'" + key + "' is not a key of an error; it has kind, message and status");
       }
     }
     if (!has_kind) return wrong(value, "an error needs its kind, such as overloaded");
@@ -188,7 +188,7 @@ class Reader {
       }
       known += (known.empty() ? "" : ", ") + std::string(name_of(kind));
     }
-    return wrong(value, "'" + value.scalar + "' is no kind of error; there are " + known);
+    return wrong(value, "'" + value.scalar + "' is not a kind of error; use " + known);
   }
 
   Result<void> usage(std::optional<Usage>& out, const YamlNode& value) const {
@@ -203,7 +203,7 @@ class Reader {
                                                           : nullptr;
       if (field == nullptr)
         return wrong(item, "'" + key +
-                               "' is no key of usage; it has input, output, cache_read, "
+                               "' is not a key of usage; it has input, output, cache_read, "
                                "cache_write and reasoning");
       AGENTD_TRY_VOID(number(*field, key, item));
     }
@@ -215,7 +215,7 @@ class Reader {
     if (value.kind != Kind::kMap) return wrong(value, "'expect' must be a mapping with contains and not_contains");
     for (const auto& [key, item] : value.members) {
       if (key != "contains" && key != "not_contains")
-        return wrong(item, "'" + key + "' is no key of expect; it has contains and not_contains");
+        return wrong(item, "'" + key + "' is not a key of expect; it has contains and not_contains");
       AGENTD_TRY_VOID(strings(key == "contains" ? out.contains : out.not_contains, key, item));
     }
     return {};
@@ -236,7 +236,7 @@ class Reader {
   const std::string& path_;
 };
 
-// One JSON object per line; empty lines do not count.
+// One JSON object per line; empty lines are ignored.
 Result<Script> parse_lines(std::string_view text, const std::string& path) {
   Script script{path, {}};
   Reader reader(path);
@@ -262,7 +262,7 @@ Result<Script> parse_tree(std::string_view text, const std::string& path) {
   if (root.kind == Kind::kMap) {
     list = root.find("turns");
     for (const auto& [key, value] : root.members)
-      if (key != "turns") return reader.wrong(value, "'" + key + "' is no key of a script; it has turns");
+      if (key != "turns") return reader.wrong(value, "'" + key + "' is not a key of a script; it has turns");
   }
   if (list == nullptr || list->kind != Kind::kList)
     return reader.wrong(root, "a script is a list of turns, or a mapping whose 'turns' is that list");

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// script.h - a file of model turns, read and checked. The format is described in docs/reference/script.md.
+// script.h - parses and checks a file of model turns. docs/reference/script.md describes the format.
 //
 // Threading: values.
 
@@ -16,7 +16,7 @@
 namespace agentd {
 
 struct ScriptedCall {
-  std::string id, name, input_json;  // an empty id is made up when the turn is played
+  std::string id, name, input_json;  // an empty id is generated when the turn is played
 };
 
 struct ScriptedError {
@@ -30,7 +30,7 @@ struct ScriptedExpect {
 };
 
 struct ScriptedTurn {
-  int line = 0;                  // where it stands in the file
+  int line = 0;                  // its line in the file
   std::string purpose = "turn";  // turn, summary, thread
   std::string text, thinking, signature;
   std::vector<ScriptedCall> calls;
@@ -46,7 +46,7 @@ struct Script {
   std::vector<ScriptedTurn> turns;
 };
 
-// kInvalid says "file:line:column: what" for anything that the format does not know.
+// kInvalid says "file:line:column: what" for anything outside the format.
 Result<Script> parse_script(std::string_view text, const std::string& path);
 Result<Script> load_script(const std::string& path);
 

@@ -18,10 +18,10 @@ namespace agentd {
 namespace {
 
 constexpr std::uint64_t kStateBytesMax = 64 * 1024;
-// Text reaches the sink in pieces of about a word, as from a model that writes.
+// Text reaches the sink in pieces of about a word, as from a real model.
 constexpr std::size_t kDeltaBytes = 24;
 
-// How many turns of each purpose were played.
+// The number of played turns of each purpose.
 using Positions = std::map<std::string, std::uint64_t, std::less<>>;
 
 Result<Positions> read_positions(const std::string& path) {
@@ -31,8 +31,8 @@ Result<Positions> read_positions(const std::string& path) {
   const auto document = JsonDocument::parse(*text);
   if (!document || !document->root().is_object())
     return Error{Code::kCorrupt, path +
-                                     ":1:1: the state of the script is broken; delete the file to begin "
-                                     "the script anew"};
+                                     ":1:1: the state of the script is broken; delete the file to start "
+                                     "the script again"};
   Positions out;
   const JsonView root = document->root();
   for (std::size_t i = 0; i < root.size(); ++i) out[std::string(root.key_at(i))] = root.at(i).uint_or(0);
@@ -74,7 +74,7 @@ class Scripted final : public ModelProvider {
 
   ModelResult complete(const ModelRequest& request, ModelSink& sink, const CancelToken& cancel,
                        Deadline deadline) override {
-    (void)deadline;  // a turn waits for its delay_ms and for nothing else
+    (void)deadline;  // a turn waits only for its delay_ms
     if (cancel.cancelled()) return failed(ModelErrorKind::kCancelled, "the request was cancelled");
     std::uint64_t number = 0;
     auto turn = take(request, number);
@@ -95,7 +95,7 @@ class Scripted final : public ModelProvider {
 
   std::string place(const ScriptedTurn& turn) const { return script_.path + ":" + std::to_string(turn.line) + ": "; }
 
-  // Turn `index` of a purpose; null when there are not so many. `count` = how many there are.
+  // Turn `index` of a purpose; null beyond the last one. `count` = the number of turns.
   const ScriptedTurn* find(std::string_view purpose, std::uint64_t index, std::uint64_t& count) const {
     const ScriptedTurn* found = nullptr;
     count = 0;
@@ -107,7 +107,7 @@ class Scripted final : public ModelProvider {
     return found;
   }
 
-  // The next turn of the request's purpose; it counts as played from here on. `number` counts from 1.
+  // The next turn of the request's purpose; counts it as played. `number` counts from 1.
   Result<const ScriptedTurn*, ModelError> take(const ModelRequest& request, std::uint64_t& number) {
     const std::lock_guard lock(mutex_);
     std::uint64_t& played = played_[request.purpose];
@@ -128,16 +128,16 @@ class Scripted final : public ModelProvider {
     return turn;
   }
 
-  // What the request lacks of what the turn expects; empty when all is well.
+  // How the request violates the turn's expectations; empty when it does not.
   static std::string check(const ScriptedExpect& expect, const ModelRequest& request) {
     if (expect.contains.empty() && expect.not_contains.empty()) return {};
     const std::string text = render_request(request);
     for (const std::string& part : expect.contains)
       if (text.find(part) == std::string::npos)
-        return "the request does not hold '" + one_line(part, 120) + "', which this turn expects";
+        return "the request does not contain '" + one_line(part, 120) + "', which this turn expects";
     for (const std::string& part : expect.not_contains)
       if (text.find(part) != std::string::npos)
-        return "the request holds '" + one_line(part, 120) + "', which this turn says it must not";
+        return "the request contains '" + one_line(part, 120) + "', which this turn forbids";
     return {};
   }
 

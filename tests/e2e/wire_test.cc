@@ -332,7 +332,7 @@ TEST_F(Wire, ACallOfAnAnswerThatEndedForAnUnknownReasonIsNotRun) {
   EXPECT_EQ(ran.code, 10) << ran.err;
   EXPECT_FALSE(fs::exists(program_.project() + "/made"));
   EXPECT_TRUE(has(ran.out, "I begin.")) << ran.out;
-  EXPECT_TRUE(has(ran.err, "ended the answer for a reason that agentd does not know, 'of_tomorrow")) << ran.err;
+  EXPECT_TRUE(has(ran.err, "ended the answer for an unknown reason, 'of_tomorrow")) << ran.err;
   EXPECT_TRUE(has(ran.err, "its tool calls are not run")) << ran.err;
   EXPECT_FALSE(has(ran.err, "\x1b[2J"));
   EXPECT_EQ(server.count(), 1u);

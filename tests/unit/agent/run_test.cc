@@ -335,7 +335,7 @@ TEST_F(Run, ACallThatTheModelCouldNotSpellIsAskedForOnceMore) {
     model_.say("", Usage{10, 5});
     model_.answers.back()->malformed_call = true;
     model_.answers.back()->stop_reason = StopReason::kInterrupted;
-    model_.answers.back()->note = "the provider ended the answer for 'MALFORMED'";
+    model_.answers.back()->note = "the provider ended the answer with 'MALFORMED'";
   };
   open();
   malformed();

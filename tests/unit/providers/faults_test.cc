@@ -228,8 +228,8 @@ TEST_F(Faults, AnAnswerThatDripsEndsWhenTheTimeIsOver) {
   EXPECT_EQ(dripped.error().kind, ModelErrorKind::kInterrupted);
   EXPECT_FALSE(dripped.error().retryable) << "it would take as long again";
   EXPECT_EQ(dripped.error().message,
-            "anthropic: no whole answer within 3600000 ms, which is all that "
-            "providers.anthropic.total_timeout_ms allows");
+            "anthropic: no complete answer within 3600000 ms, the limit of "
+            "providers.anthropic.total_timeout_ms");
   EXPECT_EQ(dripped.error().partial.text().substr(0, 5), "halfx");
   EXPECT_EQ(server.requests().size(), 1u);
 }

@@ -122,12 +122,11 @@ TEST_F(ScriptedTest, ChecksWhatTheRequestMustAndMustNotHold) {
       "- text: c\n  expect: {not_contains: hello}\n");
   EXPECT_EQ(text_of(*provider), "a");
   EXPECT_EQ(text_of(*provider),
-            "error: " + dir_.file("s.yaml") + ":2: the request does not hold 'needle', which this turn expects");
+            "error: " + dir_.file("s.yaml") + ":2: the request does not contain 'needle', which this turn expects");
   const auto third = ask(*provider);
   ASSERT_FALSE(third);
   EXPECT_EQ(third.error().kind, ModelErrorKind::kScript);
-  EXPECT_EQ(third.error().message,
-            dir_.file("s.yaml") + ":5: the request holds 'hello', which this turn says it must not");
+  EXPECT_EQ(third.error().message, dir_.file("s.yaml") + ":5: the request holds 'hello', which this turn forbids");
 }
 
 TEST_F(ScriptedTest, FindsTextsOfEveryPartOfTheRequestUnescaped) {
@@ -199,9 +198,9 @@ struct BrokenScript {
 TEST(Script, NamesThePlaceOfEveryMistake) {
   const BrokenScript broken[] = {
       {"", "s.yaml:", "a script is a list of turns"},
-      {"text: hello\n", "s.yaml:1:1", "'text' is no key of a script"},
+      {"text: hello\n", "s.yaml:1:1", "'text' is not a key of a script"},
       {"[]\n", "s.yaml:1:1", "the script has no turns"},
-      {"- text: ok\n- txt: hello\n", "s.yaml:2:3", "'txt' is no key of a turn"},
+      {"- text: ok\n- txt: hello\n", "s.yaml:2:3", "'txt' is not a key of a turn"},
       {"- text: [1]\n", "s.yaml:1:3", "'text' must be text"},
       {"- hello\n", "s.yaml:1:3", "a turn must be a mapping"},
       {"- for: turn\n", "s.yaml:1:3", "a turn needs text"},
@@ -210,14 +209,14 @@ TEST(Script, NamesThePlaceOfEveryMistake) {
       {"- calls: [{input: {}}]\n", "s.yaml:1:11", "a call needs the name"},
       {"- calls: [{name: a, input: 5}]\n", "s.yaml:1:21", "'input' must be a mapping"},
       {"- calls: [{name: a, input: '{\"x\":'}]\n", "s.yaml:1:21", "'input' must be a mapping"},
-      {"- calls: [{name: a, args: {}}]\n", "s.yaml:1:21", "'args' is no key of a call"},
-      {"- text: a\n  stop_reason: bored\n", "s.yaml:2:3", "'bored' is no stop reason"},
+      {"- calls: [{name: a, args: {}}]\n", "s.yaml:1:21", "'args' is not a key of a call"},
+      {"- text: a\n  stop_reason: bored\n", "s.yaml:2:3", "'bored' is not a stop reason"},
       {"- error: boom\n", "s.yaml:1:3", "'error' must be a mapping"},
-      {"- error: {kind: boom}\n", "s.yaml:1:11", "'boom' is no kind of error; there are auth, billing"},
+      {"- error: {kind: boom}\n", "s.yaml:1:11", "'boom' is not a kind of error; use auth, billing"},
       {"- error: {message: m}\n", "s.yaml:1:3", "an error needs its kind"},
-      {"- text: a\n  usage: {inptu: 1}\n", "s.yaml:2:11", "'inptu' is no key of usage"},
+      {"- text: a\n  usage: {inptu: 1}\n", "s.yaml:2:11", "'inptu' is not a key of usage"},
       {"- text: a\n  usage: {input: -1}\n", "s.yaml:2:11", "'input' must be a whole number"},
-      {"- text: a\n  expect: {has: x}\n", "s.yaml:2:12", "'has' is no key of expect"},
+      {"- text: a\n  expect: {has: x}\n", "s.yaml:2:12", "'has' is not a key of expect"},
       {"- text: a\n  expect: {contains: {x: 1}}\n", "s.yaml:2:12", "'contains' must be text or a list"},
       {"- text: a\n  delay_ms: soon\n", "s.yaml:2:3", "'delay_ms' must be a whole number"},
       {"- text: \"a", "s.yaml:1:", ""},
