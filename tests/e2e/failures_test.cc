@@ -389,7 +389,7 @@ TEST_F(ProviderFailures, AnAnswerThatTakesTooLongIsNotAskedForAgain) {
       {"run", "x", "--set", "base_url=" + server.url(), "--set", "providers.anthropic.total_timeout_ms=300"});
   EXPECT_EQ(ran.code, 5) << ran.err;
   EXPECT_EQ(server.requests().size(), 1u);
-  const std::string told = "no whole answer within 300 ms, the limit of providers.anthropic.total_timeout_ms";
+  const std::string told = "no complete answer within 300 ms, the limit of providers.anthropic.total_timeout_ms";
   EXPECT_NE(ran.err.find(told), std::string::npos) << ran.err;
 }
 

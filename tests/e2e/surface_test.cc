@@ -122,8 +122,8 @@ TEST(Surface, AConfigurationThatCannotBeReadEndsEveryRunWithItsPlace) {
   Program program;
   const std::string file = program.home() + "/config.yaml";
   for (const auto& [text, told] :
-       {std::pair<std::string, std::string>{"model: \"unterminated\n", ":1:8: the text that begins here has no"},
-        {"effort: high\nmodel: \"a\xff\"\n", ":2:10: this is no valid UTF-8"},
+       {std::pair<std::string, std::string>{"model: \"unterminated\n", ":1:8: the string that begins here has no"},
+        {"effort: high\nmodel: \"a\xff\"\n", ":2:10: not valid UTF-8"},
         {"mcpServers: {x: {command: y}}\n", ":1:1: 'mcpServers' names servers of the Model Context Protocol"}}) {
     program.config(text);
     for (const auto& words : {std::vector<std::string>{"run", "x", "--script", program.script("- text: a\n")},

@@ -120,7 +120,7 @@ TEST_F(Wire, AnInputThatIsNoObjectIsToldToTheModelAndTheRunGoesOn) {
       {{R"({"command": "touch made")"}, "is not a JSON object"},
       {{"touch made"}, "is not a JSON object"},
       {{R"(["touch made"])"}, "is not a JSON object"},
-      {{R"({"command": "touch made"} {"command": "ls"})"}, "behind its JSON object"},
+      {{R"({"command": "touch made"} {"command": "ls"})"}, "after its JSON object"},
       {{R"({"command": "touch made", "command": "ls"})"}, "has the key"},
   };
   for (const auto& [pieces, why] : inputs) {
@@ -359,7 +359,7 @@ TEST_F(Wire, FiguresThatNoAnswerCanHaveAreLeftOutAndTold) {
     EXPECT_EQ(ran.code, 0) << ran.err;
     bool told = false;
     for (const JsonDocument& line : json_lines(ran.out)) {
-      told = told || has(std::string(line.root()["text"].string_or("")), "tokens, which no answer can have");
+      told = told || has(std::string(line.root()["text"].string_or("")), "tokens, which is impossible");
       if (line.root()["type"].string_or("") == "warning") continue;
       for (const char* const figure : {"1844674407370955", "9223372036854775807", "1000000001"})
         EXPECT_FALSE(has(line.root().text(), figure)) << ran.out;
@@ -379,7 +379,7 @@ TEST_F(Wire, FiguresOfAScriptAreLookedAtAsWell) {
   const Finished ran = program_.run(
       {"run", "go", "--script", program_.script("- text: fine\n  usage: {input: 18446744073709551615, output: 2}\n")});
   EXPECT_EQ(ran.code, 0) << ran.err;
-  EXPECT_TRUE(has(ran.err, "18,446,744,073,709,551,615 tokens, which no answer can have")) << ran.err;
+  EXPECT_TRUE(has(ran.err, "18,446,744,073,709,551,615 tokens, which is impossible")) << ran.err;
 }
 
 // ---- what was interrupted

@@ -11,12 +11,11 @@ namespace {
 using agentd::JsonDocument;
 using agentd::JsonSchema;
 
-constexpr std::string_view kNoVerdict[] = {"the value is too deep", "the value takes too long"};
+constexpr std::string_view kNoVerdict = "the value cannot be checked: ";
 
 bool is_verdict(const agentd::Result<void>& checked) {
   if (checked) return true;
-  for (const std::string_view each : kNoVerdict)
-    if (checked.error().message.starts_with(each)) return false;
+  if (checked.error().message.starts_with(kNoVerdict)) return false;
   agentd::fuzz::require(checked.error().message.find(" breaks \"") != std::string::npos, "a mistake names its rule");
   return true;
 }

@@ -33,7 +33,7 @@ TEST(CanonicalObject, RefusesNumbersThatProgramsReadDifferently) {
                                         "123456789012345678901234567890", "1e999", "-1e400", "1e-999"})
     EXPECT_TRUE(canonical("{\"n\":" + std::string(number) + "}").starts_with("refused: ")) << number;
   for (const std::string_view number : {"NaN", "Infinity", "-Infinity", "01", "+1", ".5", "1.", "0x1"})
-    EXPECT_TRUE(canonical("{\"n\":" + std::string(number) + "}").starts_with("refused: is no JSON")) << number;
+    EXPECT_TRUE(canonical("{\"n\":" + std::string(number) + "}").starts_with("refused: is not a JSON")) << number;
 }
 
 TEST(CanonicalObject, RefusesAKeyTwiceAtAnyLevelAndNamesIt) {

@@ -94,7 +94,7 @@ TEST(Replacement, RangesOutOfOrderOrTwiceAreRefused) {
 
 TEST(Replacement, PartedPairIsRefused) {
   EXPECT_NE(refused({keep(1, 2), keep(4, 5)}).find("has no result"), std::string::npos);
-  EXPECT_NE(refused({literal(Role::kUser, "x"), keep(3, 5)}).find("without its call"), std::string::npos);
+  EXPECT_NE(refused({literal(Role::kUser, "x"), keep(3, 5)}).find("has no tool call"), std::string::npos);
   EXPECT_NE(refused({keep(1, 2), literal(Role::kUser, "x"), keep(3, 5)}).find("has no result"), std::string::npos);
 }
 

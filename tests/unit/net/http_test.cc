@@ -478,7 +478,7 @@ TEST(CurlLibrary, NamesThePackageWhenItIsMissing) {
 TEST(CurlLibrary, NamesTheFunctionThatALibraryLacks) {
   const auto other = CurlLibrary::load("libm.so.6");
   ASSERT_FALSE(other);
-  EXPECT_NE(other.error().message.find("it has no curl_global_init"), std::string::npos) << other.error().message;
+  EXPECT_NE(other.error().message.find("it lacks curl_global_init"), std::string::npos) << other.error().message;
 }
 
 TEST(CurlLibrary, TellsItsVersion) {

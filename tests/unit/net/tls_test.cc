@@ -77,7 +77,7 @@ TEST_F(TlsTest, AFileThatCannotBeUsedIsSaid) {
   const TestCertificate own = certificate("own");
   const TlsServer server(own);
   settings_.ca_file = directory_.path() + "/missing.pem";
-  expect_denied(server, "the file that certificates are checked against cannot be used");
+  expect_denied(server, "the CA file cannot be used");
   settings_ = {own.cert_file, directory_.path() + "/missing.pem", "", ""};
   expect_denied(server, "the client certificate or its key cannot be used");
 }

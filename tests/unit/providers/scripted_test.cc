@@ -112,7 +112,7 @@ TEST_F(ScriptedTest, RefusesABrokenStateFile) {
   options_.script_path = dir_.write("s.yaml", "- text: one\n");
   const auto made = make_scripted_provider(options_, clock_);
   ASSERT_FALSE(made);
-  EXPECT_NE(made.error().message.find("delete the file to begin"), std::string::npos);
+  EXPECT_NE(made.error().message.find("delete the file to start"), std::string::npos);
 }
 
 TEST_F(ScriptedTest, ChecksWhatTheRequestMustAndMustNotHold) {
@@ -126,7 +126,7 @@ TEST_F(ScriptedTest, ChecksWhatTheRequestMustAndMustNotHold) {
   const auto third = ask(*provider);
   ASSERT_FALSE(third);
   EXPECT_EQ(third.error().kind, ModelErrorKind::kScript);
-  EXPECT_EQ(third.error().message, dir_.file("s.yaml") + ":5: the request holds 'hello', which this turn forbids");
+  EXPECT_EQ(third.error().message, dir_.file("s.yaml") + ":5: the request contains 'hello', which this turn forbids");
 }
 
 TEST_F(ScriptedTest, FindsTextsOfEveryPartOfTheRequestUnescaped) {

@@ -196,7 +196,7 @@ TEST_F(Handlers, StoreThatCannotBeReadIsToldAndTheHandlerRuns) {
   load(kAppend + ", once: conversation}\n");
   services_.broken = true;
   EXPECT_NE(turn_end(), nullptr);
-  EXPECT_TRUE(log_.mentions("it cannot be told whether it has"));
+  EXPECT_TRUE(log_.mentions("the store cannot say whether it already did"));
   EXPECT_TRUE(log_.mentions("could not be recorded"));
 }
 

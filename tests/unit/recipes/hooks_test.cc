@@ -96,7 +96,7 @@ TEST(RecipeHooks, MistakesAreToldWithTheirPlace) {
       {"  turn_end: {handler: validate_output, params: {schema: [x]}}\n", "schema must be a JSON schema"},
       {"  turn_end: {handler: validate_output, params: {schema: '{'}}\n", "the schema is not JSON"},
       {"  turn_end: {handler: validate_output, params: {schema: {type: strng}}}\n",
-       "the schema: at /type: \"strng\" is none of"},
+       "the schema: at /type: \"strng\" must be null"},
       {"  turn_end: {handler: validate_output, params: {schema: {}, retries: 9}}\n",
        "retries must be a whole number from 0 to 7"},
       {"  turn_end: {handlers: [swap_context, append_context], params: {text: x}}\n",

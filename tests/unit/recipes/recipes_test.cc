@@ -109,12 +109,12 @@ TEST(Template, ErrorsNameThePlace) {
                                           {"{{if x}}{{end}}", "'x' is not supported"},
                                           {"{{default \"x\"}}", "{{default}} needs"},
                                           {"{{default \"x\" \"y\"}}", "{{default}} needs"},
-                                          {"{{default x .y}}", "not understood"},
-                                          {"{{}}", "not understood"},
-                                          {"{{.}}", "not understood"},
-                                          {"{{.a.b}}", "not understood"},
-                                          {"{{.a .b}}", "not understood"},
-                                          {"{{.a | .b}}", "'|' needs a function"},
+                                          {"{{default x .y}}", "not supported"},
+                                          {"{{}}", "not supported"},
+                                          {"{{.}}", "not supported"},
+                                          {"{{.a.b}}", "not supported"},
+                                          {"{{.a .b}}", "not supported"},
+                                          {"{{.a | .b}}", "'|' must be followed by a function"},
                                           {"{{eq .a}}", "needs two"},
                                           {"{{not .a .b}}", "needs one"},
                                           {"{{(eq .a .b}}", "( has no )"},
@@ -125,7 +125,7 @@ TEST(Template, ErrorsNameThePlace) {
 }
 
 TEST(Template, MistakesInWhatIsNotWrittenAreTold) {
-  EXPECT_NE(rendered("{{if .x}}{{nonsense}}{{end}}").find("not understood"), std::string::npos);
+  EXPECT_NE(rendered("{{if .x}}{{nonsense}}{{end}}").find("not supported"), std::string::npos);
 }
 
 TEST(Template, DeepParenthesesAreRefused) {
