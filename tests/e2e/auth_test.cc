@@ -207,7 +207,7 @@ TEST_F(Auth, NothingOfAKeyIsFoundAnywhereElse) {
   ASSERT_EQ(ran.code, 0) << ran.err << ran.out;
   ASSERT_EQ(requests, 7);
   const std::string log = program_.run({"conversation", "show", program_.newest(), "--log"}).out;
-  EXPECT_TRUE(has(log, keys() + " is outside the workspace, or may not be accessed")) << log;
+  EXPECT_TRUE(has(log, keys() + " is outside of the workspace, or may not be accessed")) << log;
   EXPECT_TRUE(has(log, "PATH=/usr/bin:/bin")) << log;
   for (const std::vector<std::string>& words : std::vector<std::vector<std::string>>{{"config", "show"},
                                                                                      {"doctor"},
