@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The account of a run: what is set aside before a request, what is settled after it, and what is refused.
+// The account of a run: what is reserved before a request, what is settled after it, and what is refused.
 #include <gtest/gtest.h>
 
 #include <atomic>
@@ -15,7 +15,7 @@ namespace {
 
 constexpr std::uint64_t kCent = 10'000'000;
 
-// Answers as it is told to.
+// Answers as configured.
 class PlayedProvider final : public ModelProvider {
  public:
   std::string_view name() const override { return "anthropic"; }
@@ -49,8 +49,8 @@ class AccountTest : public ::testing::Test {
   Account account(Limits run, Ledger* ledger = nullptr) {
     return Account({provider_, models_, estimator_, clock_, log_, sleeper_, ledger}, {.run = run});
   }
-  // The prompt is taken for 800 tokens, so for 1,000 with the margin: $0.004 at the dearest rate of a
-  // prompt ($4 for a million); an answer of 1,000 tokens is $0.01.
+  // The prompt counts 800 tokens, so 1,000 with the margin: $0.004 at the highest rate of a prompt ($4 for a million);
+  // an answer of 1,000 tokens is $0.01.
   ModelResult ask(Account& account, std::uint64_t output = 1'000) {
     TestRequest request;
     request.user("hello");
@@ -200,7 +200,7 @@ TEST_F(AccountTest, AConversationPaysForWhatNobodyReports) {
 TEST_F(AccountTest, WhatAKilledRunHadReservedOfItsConversationStaysReserved) {
   provider_.says("hi", Usage{.input = 900, .output = 100});
   Ledger conversations(*store_, {.tokens = 10'000}, kConversations);
-  ASSERT_TRUE(conversations.reserve("c1", {5'000, 0}, {5'000, 0}));  // by a process that is no more
+  ASSERT_TRUE(conversations.reserve("c1", {5'000, 0}, {5'000, 0}));  // by a process that no longer exists
   const AccountParts parts{provider_, models_, estimator_, clock_, log_, sleeper_, nullptr, &conversations};
   Account next(parts, {.conversation = "c1"});
   ASSERT_TRUE(ask(next, 100'000));
@@ -260,7 +260,7 @@ TEST_F(AccountTest, ThinkingIsBoundedWithTheAnswer) {
   ASSERT_TRUE(mine.complete(request.value(), sink, {}, {}));
   EXPECT_EQ(provider_.outputs.back(), 8'000u);
   EXPECT_EQ(provider_.thinking.budget_tokens, 4'000u);
-  // A budget below what a provider takes is none.
+  // A budget below a provider's minimum is dropped.
   Account poor = account({.tokens = 2'500});
   ASSERT_TRUE(poor.complete(request.value(), sink, {}, {}));
   EXPECT_EQ(provider_.outputs.back(), 1'500u);
@@ -278,7 +278,7 @@ TEST_F(AccountTest, WhatBrokeOffIsPaidFor) {
   provider_.breaks_off(ModelErrorKind::kInterrupted, Usage{}, "");
   ASSERT_FALSE(ask(mine));
   EXPECT_EQ(mine.spent().input, 1'500u) << "the prompt was read, whatever came of it";
-  // What was refused, and what never got there, costs nothing.
+  // A refused or unsent request costs nothing.
   provider_.breaks_off(ModelErrorKind::kOverloaded, std::nullopt, "");
   ASSERT_FALSE(ask(mine));
   EXPECT_EQ(mine.spent().input, 1'500u);
@@ -374,7 +374,7 @@ TEST_F(AccountTest, WhatOthersHaveReservedIsWaitedFor) {
   EXPECT_EQ(waits_.size(), 6u);
   sleeper_.then = [&] { ASSERT_TRUE(day.settle(today, *others, {})); };
   EXPECT_TRUE(ask(mine)) << "the others were done meanwhile";
-  // What is spent does not come back: nobody waits for it.
+  // Spending does not come back, so no request waits for it.
   waits_.clear();
   EXPECT_TRUE(ask(mine));
   while (ask(mine)) {

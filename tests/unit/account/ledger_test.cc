@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The account of a day: what many spend at once adds up, and stays below the limit.
+// The account of a day: concurrent spending adds up, and stays below the limit.
 #include <gtest/gtest.h>
 
 #include <atomic>
@@ -60,11 +60,11 @@ TEST_F(LedgerTest, NoMoreIsReservedThanTheDayHasLeft) {
   ASSERT_FALSE(third);
   EXPECT_EQ(third.error().code, Code::kBusy) << "it may come back";
   EXPECT_NE(third.error().message.find("budget.day_usd"), std::string::npos) << third.error().message;
-  // What the first has not used is there again.
+  // The unused part of the first one is available again.
   const Spending little[] = {of(5, 50)};
   ASSERT_TRUE(ledger.settle(kDay, *first, little));
   EXPECT_TRUE(ledger.reserve(kDay, {10, 100}, {60, 600}));
-  // What is spent does not.
+  // Spent amounts are not.
   const Spending all[] = {of(90, 0)};
   ASSERT_TRUE(ledger.settle(kDay, {}, all));
   const auto never = ledger.reserve(kDay, {10, 100}, {60, 600});

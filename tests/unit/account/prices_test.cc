@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What an answer costs: by the table's prices, by the user's, and when no price is known.
+// The cost of an answer: by the table's prices, by the user's, and without a known price.
 #include <gtest/gtest.h>
 
 #include "core/tokens/tokens.h"
@@ -50,7 +50,7 @@ TEST(Prices, AreNotGuessedForAnotherModelOrAnotherSeller) {
   const ModelTable table = ModelTable::embedded();
   for (const char* const name : {"gpt-4o", "gpt-4o-2024-08-06", "gpt-5.4-mini", "gpt-5.4-mini-2026-03-17", "o3"})
     EXPECT_TRUE(table.prices_of("openai", name)) << name;
-  // Beginnings of names that are known, and other models.
+  // Beginnings of known names, and other models.
   for (const char* const name :
        {"gpt-4o-mini", "gpt-4o-audio-preview", "gpt-5.5-pro", "gpt-5-codex", "gpt-7", "o3-pro"})
     EXPECT_FALSE(table.prices_of("openai", name)) << name;
@@ -122,8 +122,7 @@ TEST(Prices, AreToldAsMoney) {
   EXPECT_EQ(cost_text({.cost_nano_usd = 500'000'000, .unpriced = 1}), "$0.50 and 1 request of unknown price");
 }
 
-// Every model that has a price has one that its neighbours do not make absurd, and each model that
-// agentd asks for by itself has one.
+// Every price is plausible next to its neighbours, and each model that agentd uses by default has one.
 TEST(Prices, OfTheBuiltInTableAreWhole) {
   const ModelTable table = ModelTable::embedded();
   for (const ModelInfo& info : table.models()) {

@@ -101,7 +101,7 @@ TEST(CancelToken, EveryLinkedWordGetsTheReasonHoweverManyThereAre) {
   for (const std::uint32_t word : words) EXPECT_EQ(word, 0u);
 }
 
-// A thread beside the test's that does its part of every round at the same time.
+// A second thread that does its part of every round at the same time.
 class Beside {
  public:
   explicit Beside(std::function<void()> part)
@@ -165,7 +165,7 @@ TEST(CancelToken, CancelAtTheMomentOfAnUnlinkDoesNotReachTheWordAfterIt) {
   }
 }
 
-TEST(CancelToken, ThreadsThatLinkAtOnceAllHear) {
+TEST(CancelToken, ThreadsThatLinkAtOnceAllGetTheReason) {
   for (int round = 0; round < 50; ++round) {
     const CancelToken token;
     std::vector<std::thread> threads;

@@ -33,7 +33,7 @@ TEST(ReadFile, MissingFileIsNotFound) {
   EXPECT_EQ(read_file("", 10).error().code, Code::kNotFound);
 }
 
-// Without a writer, an open that waits would hang here.
+// An open that waits for a writer would hang here.
 TEST(ReadFile, FifoIsRefusedAtOnce) {
   const TempDir dir;
   ASSERT_EQ(::mkfifo(dir.file("fifo").c_str(), 0600), 0);
@@ -56,7 +56,7 @@ TEST(ReadFile, SizeIsCheckedBeforeAByteIsRead) {
   const auto over = read_file(path, 4);
   ASSERT_FALSE(over);
   EXPECT_NE(over.error().message.find("5 bytes"), std::string::npos);
-  // A hole of a terabyte would take the memory of the machine.
+  // The hole of a terabyte would need all of the machine's memory.
   ASSERT_EQ(::truncate(path.c_str(), 1ll << 40), 0);
   EXPECT_EQ(read_file(path, 1u << 20).error().code, Code::kInvalid);
 }
@@ -78,7 +78,7 @@ TEST(WriteFile, ReplacesTheFileAndLeavesNothingBeside) {
   EXPECT_EQ(files, 1u);
 }
 
-// As processes of two containers do that share a home and have the same number.
+// Like processes of two containers that share a home and have the same pid.
 TEST(WriteFile, WritersOfOneProcessNumberDoNotDisturbEachOther) {
   const TempDir dir;
   const std::string path = dir.file("f");
@@ -108,7 +108,7 @@ TEST(WriteFile, ModeIsTheOneAsked) {
 
 TEST(WriteFile, FailureLeavesTheOldFileWhole) {
   const TempDir dir;
-  // A directory in the place of the file cannot be replaced by a file.
+  // A file cannot replace a directory.
   ASSERT_TRUE(make_directories(dir.file("d/full")));
   EXPECT_FALSE(write_file_atomically(dir.file("d"), "new", 0600));
   EXPECT_TRUE(std::filesystem::is_directory(dir.file("d/full")));

@@ -14,7 +14,7 @@ namespace {
 
 using testing::TempDir;
 
-// What stands in the file after the entry's time, process and level.
+// The entry after its time, process and level.
 std::string written(std::string_view text) {
   const TempDir dir;
   const std::string path = dir.file("a.log");

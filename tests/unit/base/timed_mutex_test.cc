@@ -24,7 +24,7 @@ TEST(TimedMutex, IsTakenOnce) {
   mutex.unlock();
 }
 
-TEST(TimedMutex, WakesWhoWaits) {
+TEST(TimedMutex, WakesAWaiter) {
   TimedMutex mutex;
   mutex.lock();
   bool taken = false;
@@ -32,14 +32,15 @@ TEST(TimedMutex, WakesWhoWaits) {
     taken = mutex.try_lock_for(std::chrono::minutes(1));
     if (taken) mutex.unlock();
   });
-  std::this_thread::sleep_for(milliseconds(20));  // most often it waits by now; the promise holds either way
+  std::this_thread::sleep_for(
+      milliseconds(20));  // most often the thread waits by now; the result is the same either way
   mutex.unlock();
   waiter.join();
   EXPECT_TRUE(taken);
 }
 
-// One that gave up must not take the wake-up of the next with it.
-TEST(TimedMutex, ForgetsWhoGaveUp) {
+// A waiter that gave up must not consume the next one's wake-up.
+TEST(TimedMutex, ForgetsAWaiterThatGaveUp) {
   TimedMutex mutex;
   mutex.lock();
   std::thread impatient([&] { EXPECT_FALSE(mutex.try_lock_for(milliseconds(5))); });

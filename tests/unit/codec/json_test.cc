@@ -90,7 +90,7 @@ TEST(JsonDocument, RefusesInvalidUtf8) {
     EXPECT_FALSE(JsonDocument::parse(text)) << hex({reinterpret_cast<const std::uint8_t*>(text), 3});
 }
 
-// The address sanitizer sees a byte that is read behind the text.
+// The address sanitizer sees a byte that is read after the text.
 TEST(JsonDocument, RefusesTextsThatEndInsideACharacter) {
   for (const std::string_view half : {"\xC3", "\xE2", "\xE2\x82", "\xF0", "\xF0\x9F", "\xF0\x9F\x98"}) {
     const std::string text = "\"" + std::string(40, 'x') + std::string(half);
@@ -115,7 +115,7 @@ TEST(JsonDocument, KeepsHalvesOfPairsForTextsThatComeInPieces) {
   EXPECT_EQ(kept(R"("a\ud83d")"), "a\xED\xA0\xBD");
   EXPECT_EQ(kept(R"("\ude00 \ud83d\ude00\ud83d")"), "\xED\xB8\x80 \xF0\x9F\x98\x80\xED\xA0\xBD");
   EXPECT_EQ(kept(R"("\\ud83d")"), R"(\ud83d)");
-  // Nothing else is read more freely.
+  // Everything else is read as strictly as before.
   EXPECT_NE(kept("\"\xED\xA0\xBD\"").find("at byte"), std::string::npos);
   EXPECT_NE(kept("\"\\ud83d\xff\"").find("at byte"), std::string::npos);
   EXPECT_NE(kept("\"\\ud83d").find("at byte"), std::string::npos);
@@ -132,7 +132,7 @@ TEST(JsonDocument, ReadsWhatIsNestedAsDeepAsPeopleNest) {
   EXPECT_EQ(reread(text), text);
 }
 
-// A million levels must neither end the process when read nor when written again.
+// A million levels must not end the process, neither when read nor when written again.
 TEST(JsonDocument, SurvivesADepthBomb) {
   constexpr std::size_t kLevels = 1'000'000;
   for (const char* open : {"[", "{\"a\":"}) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Laws of JSON Schema that hold for every schema and every value, over random ones; the seeds are fixed.
+// Laws of JSON Schema for every schema and value, over random ones; the seeds are fixed.
 #include <gtest/gtest.h>
 
 #include <random>
@@ -35,7 +35,7 @@ class Random {
   std::string schema(int depth = 0) {
     if (below(12) == 0) return below(3) == 0 ? "false" : "true";
     std::string out;
-    // Each keyword once: the same one twice is refused.
+    // Each keyword once: a repeated one is refused.
     int first = below(kKeywords);
     for (int i = below(4); i > 0; --i, first = (first + 1 + below(5)) % kKeywords)
       if (const std::string made = keyword(first, depth); !made.empty() && !holds(out, first))
@@ -110,7 +110,7 @@ class Random {
   std::mt19937 random_;
 };
 
-// 'f' for a value that fits, 'b' for one that breaks the schema, else what went wrong.
+// 'f' for a value that fits, 'b' for one that breaks the schema, otherwise the error.
 std::string verdict(const std::string& schema, const std::string& value) {
   const auto rules = JsonDocument::parse(schema);
   const auto data = JsonDocument::parse(value);
@@ -149,7 +149,7 @@ TEST(JsonSchemaLaws, HoldForRandomSchemasAndValues) {
     same(R"({"uniqueItems":true})", "[" + value + "," + value + "]", "b");
     if (HasFatalFailure()) return;
   }
-  // A generator that makes one of the two only would prove little.
+  // A generator that makes only one of the two would test little.
   EXPECT_GT(fit, 500);
   EXPECT_GT(broken, 500);
 }

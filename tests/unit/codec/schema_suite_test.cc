@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// JSON Schema against the tests that its authors publish, where a Debian package has brought them:
-// json-schema-test-suite (drafts 4 to 7), libtest-json-schema-acceptance-perl (up to 2020-12).
+// JSON Schema against the tests that its authors publish, where a Debian package provides them: json-schema-test-suite
+// (drafts 4 to 7), libtest-json-schema-acceptance-perl (up to 2020-12).
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -19,11 +19,11 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// Groups whose schemas are refused when they are read. A schema that was read must judge as the suite does,
-// but for those that `differ`.
+// Groups whose schemas are refused when they are read. A schema that was read must decide as the suite does, except for
+// those that `differ`.
 struct LeftOut {
   const char* file;    // without .json
-  const char* groups;  // what their description begins with; "" = all of the file
+  const char* groups;  // the beginning of their description; "" = all of the file
   const char* reason;
   bool differ = false;
 };
@@ -130,7 +130,7 @@ constexpr const char* kNewerSuite = "/usr/share/perl5/auto/share/dist/Test-JSON-
 
 struct Draft {
   const char *suite, *name;
-  int least;  // that pass
+  int least;  // the number that must pass
 };
 void PrintTo(const Draft& draft, std::ostream* out) { *out << draft.suite << '/' << draft.name; }
 

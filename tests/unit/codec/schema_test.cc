@@ -9,7 +9,7 @@
 namespace agentd {
 namespace {
 
-// What reading the schema, or else checking the value, has to say; empty = valid.
+// The error of reading the schema, or of checking the value; empty = valid.
 std::string said(std::string_view schema, std::string_view value) {
   const auto rules = JsonDocument::parse(schema);
   const auto data = JsonDocument::parse(value);
@@ -160,10 +160,10 @@ TEST(JsonSchema, MistakeHasItsPlaceAsAPointer) {
   EXPECT_EQ(said(R"({"properties":{"a":false}})", R"({"a":1})"), R"(/a breaks "a": false)");
   EXPECT_EQ(said("false", "1"), R"(the value breaks "schema": false)");
   EXPECT_EQ(said(R"({"propertyNames":{"pattern":"^a"}})", R"({"b":1})"), R"(the name of /b breaks "pattern": "^a")");
-  // What an alternative said on the way is not told.
+  // Errors of alternatives are not reported.
   EXPECT_EQ(said(R"({"properties":{"x":{"anyOf":[{"items":{"type":"null"}}]}}})", R"({"x":[1]})"),
             R"(/x breaks "anyOf": [{"items":{"type":"null"}}])");
-  // Both members of a name that stands there twice are looked at.
+  // Both members of a repeated name are checked.
   EXPECT_EQ(said(R"({"properties":{"a":{"type":"null"}}})", R"({"a":null,"a":1})"), R"(/a breaks "type": "null")");
   const std::string rule = said(R"({"enum":[")" + std::string(500, 'x') + R"("]})", "1");
   EXPECT_LT(rule.size(), 250u) << rule;
@@ -182,9 +182,9 @@ TEST(JsonSchema, MistakeIsOneLineWhateverItsNamesAre) {
   EXPECT_LT(said(R"({"type":"object","additionalProperties":{"$ref":"#"}})", deep).size(), 1100u);
 }
 
-TEST(JsonSchema, WhatWouldBeSkippedInSilenceIsAnError) {
+TEST(JsonSchema, UnsupportedSchemasAreErrors) {
   const Case cases[] = {
-      // The third is what reading has to say.
+      // The third is the error of reading.
       {"[]", "", "a schema must be an object or a boolean, not []"},
       {R"({"properties":{"a":{"type":"strng"}}})", "",
        "at /properties/a/type: \"strng\" must be null, boolean, object, array, number, integer or string"},
@@ -289,7 +289,7 @@ TEST(JsonSchema, RecursionIsBounded) {
   const std::string_view twice = R"({"anyOf":[{"type":"array","items":{"$ref":"#"}},{"type":"null"}]})";
   EXPECT_EQ(said(twice, nested(500)), "");
   EXPECT_EQ(said(twice, nested(501)), "the value cannot be checked: it needs more than 1000 nested schemas");
-  // Schemas behind one another for the same value.
+  // Schemas that follow one another for the same value.
   std::string chain = R"({"$ref":"#/$defs/0","$defs":{"70":{})";
   for (int i = 0; i < 70; ++i)
     chain += ",\"" + std::to_string(i) + R"(":{"allOf":[{"$ref":"#/$defs/)" + std::to_string(i + 1) + "\"}]}";
@@ -325,7 +325,7 @@ TEST(JsonSchema, DeepValuesFitIntoASmallStack) {
 }
 
 TEST(JsonSchema, WorkIsBounded) {
-  // Two ways at each of 400 levels, and both must be tried.
+  // Two alternatives at each of 400 levels, and both must be tried.
   EXPECT_EQ(said(R"({"anyOf":[{"minItems":1,"items":{"$ref":"#"}},{"maxItems":1,"items":{"$ref":"#"}},{"type":"null"}],
                      "not":{"const":[]}})",
                  nested(400)),
@@ -334,7 +334,7 @@ TEST(JsonSchema, WorkIsBounded) {
   for (int i = 1; i < 100'000; ++i) many += "," + std::to_string(i);
   EXPECT_EQ(said(R"({"uniqueItems":true})", many + "]"), "");
   EXPECT_NE(said(R"({"uniqueItems":true})", many + ",7]"), "");
-  // Neither time nor stack grows with what an expression could try.
+  // Neither time nor stack grows with the possible matches of an expression.
   EXPECT_NE(said(R"x({"pattern":"^(a+)+$"})x", "\"" + std::string(100'000, 'a') + "!\""), "");
   EXPECT_EQ(said(R"x({"pattern":"^(a|b)*$"})x", "\"" + std::string(1'000'000, 'a') + "\""), "");
 }

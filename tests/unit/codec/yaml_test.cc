@@ -35,9 +35,9 @@ TEST(Yaml, NamesFileLineAndColumnOfAMistake) {
   EXPECT_EQ(error_of("ok: 1\n\"x: 1").substr(0, 9), "f.yaml:2:");
 }
 
-TEST(Yaml, RefusesAKeyThatStandsTwice) { EXPECT_EQ(error_of("a: 1\nb: 2\na: 3\n"), "f.yaml:3:1: 'a' is repeated"); }
+TEST(Yaml, RefusesARepeatedKey) { EXPECT_EQ(error_of("a: 1\nb: 2\na: 3\n"), "f.yaml:3:1: 'a' is repeated"); }
 
-TEST(Yaml, RefusesAKeyThatIsNoText) {
+TEST(Yaml, RefusesAKeyThatIsNotText) {
   EXPECT_NE(error_of("? [1, 2]\n: x\n").find("a key must be plain text"), std::string::npos);
 }
 
@@ -67,7 +67,7 @@ TEST(Yaml, RefusesTooManyLevels) {
   EXPECT_NE(error_of(text).find("64 levels"), std::string::npos) << error_of(text);
 }
 
-// Far deeper than any stack: the reader must refuse it before it recurses into it.
+// Far deeper than any stack: the reader must refuse it before it recurses.
 TEST(Yaml, SurvivesADepthBomb) {
   EXPECT_NE(error_of(std::string(1'000'000, '[')), "");
   EXPECT_NE(error_of(std::string(300'000, '{')), "");
@@ -102,7 +102,7 @@ TEST(FrontMatter, IsAbsentWithoutItsFirstLine) {
   }
 }
 
-// What it was to say would be a part of the text.
+// It would become a part of the text.
 TEST(FrontMatter, ThatDoesNotBeginTheFileIsAMistake) {
   for (const char* text : {" ---\nx: 1\n---\n", "\n---\nx: 1\n---\n", "+++\nx = 1\n+++\n", "---\nx: 1\n"})
     EXPECT_FALSE(parse_front_matter(text, "r.md")) << text;
@@ -137,7 +137,7 @@ TEST(Yaml, AQuoteThatIsNotClosedIsAMistakeWhereItBegins) {
     EXPECT_EQ(mistake(fine), "") << fine;
 }
 
-TEST(Yaml, BytesThatAreNoUtf8AreAMistakeWhereTheyStand) {
+TEST(Yaml, InvalidUtf8IsReportedAtItsPlace) {
   const auto parsed = parse_yaml("a: 1\nb: \"x\xff\"\n", "f");
   ASSERT_FALSE(parsed);
   EXPECT_EQ(parsed.error().message, "f:2:6: not valid UTF-8: save the file as UTF-8");

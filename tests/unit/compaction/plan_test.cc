@@ -33,7 +33,7 @@ CompactionPlan planned(const Rows& rows, const CompactionRequest& request, std::
   return plan_compaction(rows, view, request, window(tokens), BudgetPolicy{});
 }
 
-TEST(Plan, AutomaticDoorsKeepATailOfFortyPercentOfTheWindow) {
+TEST(Plan, AutomaticCompactionsKeepATailOfFortyPercentOfTheWindow) {
   for (const auto phase : {AGENTD_PHASE_PRE_REQUEST, AGENTD_PHASE_MID_TURN, AGENTD_PHASE_OVERFLOW}) {
     const CompactionPlan plan = planned(hundreds(10), door(phase));
     EXPECT_EQ(plan.strategy, std::uint32_t{AGENTD_STRATEGY_TAIL});
@@ -49,7 +49,7 @@ TEST(Plan, AutomaticDoorsKeepATailOfFortyPercentOfTheWindow) {
 }
 
 // Otherwise the next turn would compact again.
-TEST(Plan, AutomaticDoorsLeaveRoomForTheSummary) {
+TEST(Plan, AutomaticCompactionsLeaveRoomForTheSummary) {
   CompactionRequest request = door(AGENTD_PHASE_PRE_REQUEST);
   request.max_summary_tokens = 250;  // of a target of 562
   EXPECT_EQ(planned(hundreds(20), request).kept_tokens, 300u);
@@ -65,7 +65,7 @@ TEST(Plan, UsersAndHooksCompactEverything) {
   }
 }
 
-TEST(Plan, AutomaticDoorHasNothingToDoWhenEverythingFits) {
+TEST(Plan, AutomaticCompactionsDoNothingWhenEverythingFits) {
   EXPECT_TRUE(planned(hundreds(4), door(AGENTD_PHASE_PRE_REQUEST)).nothing_to_do());
   EXPECT_TRUE(planned(hundreds(4), door(AGENTD_PHASE_OVERFLOW)).nothing_to_do());
 }
@@ -84,13 +84,13 @@ TEST(Plan, ASummaryAloneIsNotSummarisedAgain) {
   EXPECT_EQ(planned(rows, door(AGENTD_PHASE_STANDALONE)).split, 2u);
 }
 
-TEST(Plan, EmptyViewHasNothingToDoAtEveryDoor) {
+TEST(Plan, EmptyViewHasNothingToCompact) {
   for (int phase = AGENTD_PHASE_PRE_REQUEST; phase <= AGENTD_PHASE_OVERFLOW; ++phase)
     for (int strategy = 0; strategy <= AGENTD_STRATEGY_USERS; ++strategy)
       EXPECT_TRUE(planned(Rows(), door(phase, strategy)).nothing_to_do());
 }
 
-TEST(Plan, KeepTokensBeatThePercentage) {
+TEST(Plan, KeepTokensOverrideThePercentage) {
   CompactionRequest request = door(AGENTD_PHASE_PRE_REQUEST);
   request.keep_tokens = 250;
   EXPECT_EQ(planned(hundreds(10), request).split, 8u);
@@ -135,7 +135,7 @@ TEST(Plan, RunningTurnKeepsItsNewestMessageWhateverItsSize) {
   EXPECT_EQ(plan.kept, (std::vector<SeqRange>{{5, 5}}));
 }
 
-// What the user has just asked is what the model is to answer: never only a part of a summary.
+// The user's last question is for the model to answer: never only a part of a summary.
 TEST(Plan, NewRunKeepsTheMessageThatItIsToAnswer) {
   Rows rows = hundreds(4);
   rows.append(Message::of_text(Role::kUser, std::string(4'000, 'x')), 5, 0);
@@ -147,7 +147,7 @@ TEST(Plan, NewRunKeepsTheMessageThatItIsToAnswer) {
   EXPECT_EQ(plan.kept, (std::vector<SeqRange>{{5, 6}}));
 }
 
-// The context fits what may be kept, the question does not: it is kept nevertheless, whole and before it.
+// The context fits the budget, the question does not: it is kept nevertheless, complete and before the context.
 TEST(Plan, ContextThatFitsDoesNotCostTheQuestion) {
   Rows rows = hundreds(4);
   rows.append(Message::of_text(Role::kUser, std::string(4'000, 'x')), 5, 0);

@@ -27,7 +27,7 @@ CompactionPlan real_plan(const Rows& rows, std::span<const SeqRange> view, const
   return plan_compaction(rows, view, request, gauge, BudgetPolicy{});
 }
 
-// Applies a plan as the agent does; returns what is wrong with the outcome, or nothing.
+// Applies a plan as the agent does; returns the mistake in the outcome, or nothing.
 std::string compact_once(RandomLog& log, Conversation& conversation, const CompactionPlan& plan) {
   const Rows before = conversation.pin();
   BoundaryRecord boundary;
@@ -75,7 +75,7 @@ CompactionRequest random_request(RandomLog& log) {
   return request;
 }
 
-// A history of `kMessages` rows, compacted several times on the way. What is wrong first, or nothing.
+// A history of `kMessages` rows, compacted several times on the way. Returns the first mistake, or nothing.
 std::string run_history(std::uint32_t seed, const Planner& planner, std::uint32_t& compactions) {
   RandomLog log(seed);
   Conversation conversation(std::string(kId), simple_count());
@@ -107,7 +107,7 @@ TEST(CompactionProperty, NoSplitPartsAPairAndTheTailIsByteIdentical) {
   EXPECT_GT(compactions, 1'000u);
 }
 
-// The checker is worth something: a split by tokens alone parts pairs, and is found out.
+// The control: a split by tokens alone separates pairs, and the checker finds it.
 TEST(CompactionProperty, NaiveSplitFailsTheSameCheck) {
   const Planner naive = [](const Rows& rows, std::span<const SeqRange> view, const CompactionRequest& request,
                            const Gauge& gauge) {
@@ -123,7 +123,7 @@ TEST(CompactionProperty, NaiveSplitFailsTheSameCheck) {
   EXPECT_GT(found, 10u);
 }
 
-// Ranges that are joined over what is hidden bring it back, and are found out.
+// The control: ranges that are joined over hidden rows restore them, and the checker finds it.
 TEST(CompactionProperty, RangesThatSpanHiddenRowsFailTheSameCheck) {
   const Planner joined = [](const Rows& rows, std::span<const SeqRange> view, const CompactionRequest& request,
                             const Gauge& gauge) {

@@ -32,7 +32,7 @@ Rows results(std::uint32_t pairs, std::size_t bytes) {
 
 TEST(Prune, ShortensOldLongToolResultsAndNothingElse) {
   const PrunePlan plan = plan_prunes(results(8, 1'001), {}, kEstimator);
-  // 16 rows: the newest ten stay whole.
+  // 16 rows: the newest ten stay complete.
   EXPECT_EQ(plan.prunes, (std::vector<Prune>{{2, 0, 200}, {4, 0, 200}, {6, 0, 200}}));
   EXPECT_NEAR(static_cast<double>(plan.freed), 3 * (1'001 - 200 - 50) / 4.0, 9);
 }
@@ -69,7 +69,7 @@ TEST(Squeeze, TakesTheLongestToolResultsFirstAndNoMoreThanItMust) {
   EXPECT_GE(plan.freed, 50'000u);
 }
 
-TEST(Squeeze, GoesOnToOtherTextsAndStopsAtWhatThereIs) {
+TEST(Squeeze, ContinuesWithOtherTextsAndStopsAtTheEnd) {
   Rows rows(testing::simple_count());
   rows.append(Message::of_text(Role::kUser, std::string(90'000, 'u')), 1, 0);
   rows.append(Message::of_text(Role::kAssistant, "ok"), 3, 0);
@@ -83,14 +83,14 @@ TEST(Squeeze, GoesOnToOtherTextsAndStopsAtWhatThereIs) {
   EXPECT_LT(all.freed, 1'000'000u);
 }
 
-TEST(Squeeze, WordsThatWaitForAnAnswerStayWhole) {
+TEST(Squeeze, AnUnansweredMessageStaysComplete) {
   Rows rows(testing::simple_count());
   rows.append(Message::of_text(Role::kUser, std::string(90'000, 'u')), 1, 0);
   rows.append(Message::of_text(Role::kAssistant, "so?"), 2, 0);
   rows.append(Message::of_text(Role::kUser, std::string(90'000, 'v')), 3, 0);
   const std::vector<SeqRange> kept{{1, 3}};
   EXPECT_EQ(plan_squeeze(rows, kept, {}, 1'000'000, kEstimator).prunes, (std::vector<Prune>{{1, 0, 256}}));
-  // A question that never got one is history once there is another.
+  // An unanswered question is history once there is another.
   rows.append(Message::of_text(Role::kUser, "short"), 4, 0);
   const std::vector<SeqRange> all{{1, 4}};
   EXPECT_EQ(plan_squeeze(rows, all, {}, 1'000'000, kEstimator).prunes, (std::vector<Prune>{{1, 0, 256}, {3, 0, 256}}));

@@ -119,8 +119,8 @@ TEST(Replacement, LiteralCallsAndResultsMustPairToo) {
   EXPECT_TRUE(planned({keep(1, 1), call, result}));
 }
 
-// After a compaction the rows are not in the order of their sequences: the summary is younger than what
-// was kept behind it.
+// After a compaction the rows are not in the order of their sequences: the summary is younger than the kept rows after
+// it.
 class AfterCompaction : public ::testing::Test {
  protected:
   AfterCompaction() {

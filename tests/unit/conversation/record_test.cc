@@ -76,7 +76,7 @@ TEST(Record, AnAnswerKeepsTheModelThatItCameFrom) {
   const auto back = read_message(write_message({answer, StopReason::kEndTurn, {}, {}, origin}));
   ASSERT_TRUE(back);
   EXPECT_EQ(back->origin, origin);
-  // A record of before has none, and is written as it was.
+  // An older record has none, and is written unchanged.
   const Record old = write_message({answer, StopReason::kEndTurn, {}, {}});
   EXPECT_EQ(old.payload.find("origin"), std::string::npos);
   EXPECT_FALSE(read_message(old)->origin.known());

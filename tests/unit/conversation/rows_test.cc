@@ -47,7 +47,7 @@ TEST(Rows, CopyOutlivesTheOriginal) {
   EXPECT_EQ(fingerprint(copy[0]), before);
 }
 
-// A request's own additions go to a copy; the conversation goes on meanwhile.
+// A request's own additions go to a copy while the conversation continues.
 TEST(Rows, TwoCopiesThatGrowDoNotWriteIntoEachOther) {
   Rows rows;
   rows.append(said("common"), 1, 0);

@@ -58,7 +58,7 @@ TEST(ToolInput, FindsARootUnderItsOtherNames) {
   EXPECT_EQ(path_of("/proc/self/root" + first + "/a", paths), "a");
   EXPECT_EQ(path_of(temp.file("to_second") + "/a", paths), second + "/a");
   EXPECT_EQ(path_of("/proc/self/root" + second, paths), second);
-  // Links below a root, places beside the roots, and what is not there, stay.
+  // Links below a root, places outside the roots, and missing files stay unchanged.
   EXPECT_EQ(path_of("inner/a", paths), "inner/a");
   EXPECT_EQ(path_of(first + "/inner/a", paths), "inner/a");
   EXPECT_EQ(path_of(other + "/a", paths), other + "/a");

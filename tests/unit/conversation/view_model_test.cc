@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The view against a model of it that keeps every list as it is: random messages, boundaries of all
-// kinds, prunes and undos.
+// The view against a simple model that keeps every list: random messages, boundaries of all kinds, prunes and undos.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -20,9 +19,9 @@ using testing::simple_count;
 
 constexpr std::string_view kId = "01J9ZQ2V8M4T0C7X5R3N6K1B2D";
 
-// What the view is, in the simplest words: a list of sequences, and where texts are cut.
+// The view in its simplest form: a list of sequences, and where texts are cut.
 struct Model {
-  using Cuts = std::map<std::uint64_t, std::uint64_t>;  // sequence -> bytes that are left
+  using Cuts = std::map<std::uint64_t, std::uint64_t>;  // sequence -> remaining bytes
   struct Hidden {
     std::uint64_t boundary = 0;
     std::vector<std::uint64_t> list;
@@ -71,10 +70,10 @@ class Walk {
 
   RandomLog log;
   Model model;
-  std::vector<std::uint64_t> said;  // every message that is no literal of a replacement
+  std::vector<std::uint64_t> said;  // every message that is not a literal of a replacement
 
  private:
-  // A summary or none, literals or none, some rows of the view in their order, some texts cut.
+  // With or without a summary and literals, some rows of the view in their order, some texts cut.
   void compact() {
     const std::vector<std::uint64_t> before = model.list;
     BoundaryRecord made;
@@ -168,7 +167,7 @@ TEST(ViewModel, IndexFindsTheViewWithoutTheWholeLog) {
       skipped_after_undo += info.view_first_seq - 1;
     }
   }
-  EXPECT_GT(skipped_after_undo, 0u);  // an undo does not make the index forget where to read
+  EXPECT_GT(skipped_after_undo, 0u);  // an undo keeps the index's starting point
 }
 
 TEST(ViewModel, UndoingEverythingGivesBackAllMessagesOfTheLog) {

@@ -20,7 +20,7 @@ using Seqs = std::vector<std::uint64_t>;
 
 constexpr std::string_view kId = "01J9ZQ2V8M4T0C7X5R3N6K1B2D";
 
-// A log that is written by hand.
+// A hand-written log.
 class TestLog {
  public:
   std::uint64_t user(std::string text = "u") { return message(Role::kUser, std::move(text)); }
@@ -318,7 +318,7 @@ TEST(Conversation, OpenCallsAreThoseWithoutAResult) {
   EXPECT_EQ(open[0].second, "read_file");
 }
 
-// In logs of before an id was of one call alone.
+// In older logs an id belonged to one call only.
 TEST(Conversation, AResultAnswersEveryCallOfItsIdBeforeItAndNoneBehindIt) {
   TestLog log;
   Message twice = Message::of_text(Role::kAssistant, "");
@@ -382,7 +382,7 @@ void add_boundary(RandomLog& log, const Conversation& now) {
   log.push(write_boundary(made));
 }
 
-// Steps, boundaries and, with `reverts`, undos; `boundaries` are those that count.
+// Steps, boundaries and, with `reverts`, undos; `boundaries` are those in effect.
 void grow(RandomLog& log, bool reverts) {
   std::vector<std::uint64_t> counting;
   for (int i = 0; i < 60; ++i) {

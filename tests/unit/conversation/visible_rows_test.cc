@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a model cannot see is a word for it, and nothing else of a request changes.
+// Only content that a model cannot see is replaced by a text; the rest of a request is unchanged.
 #include "core/conversation/visible_rows.h"
 
 #include <gtest/gtest.h>

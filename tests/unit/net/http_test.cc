@@ -79,7 +79,7 @@ TEST_F(HttpTest, ReusesTheConnection) {
 }
 
 TEST_F(HttpTest, RepeatsOnAConnectionThatWentStale) {
-  // The server closes after its first answer although it promised to go on.
+  // The server closes after its first answer although it promised to keep the connection.
   LoopbackServer server([](const RecordedRequest&) {
     Reply reply = Reply::http(200, {}, "x");
     reply.keep_alive = false;
@@ -124,7 +124,7 @@ TEST_F(HttpTest, DoesNotFollowARedirect) {
   EXPECT_EQ(target.connections(), 0u);
 }
 
-TEST_F(HttpTest, SaysThatNobodyListens) {
+TEST_F(HttpTest, ReportsAClosedPort) {
   std::string url;
   { url = LoopbackServer(std::deque<Reply>{}).url(); }
   const auto response = post(url);
@@ -269,7 +269,7 @@ TEST_F(HttpTest, AsksForNoCompressionAndRefusesWhatIsCompressedAllTheSame) {
               std::string::npos)
         << refused.error().message;
   }
-  // What a refusal says with its status counts all the same.
+  // The status of a refusal is enough without its body.
   const auto busy = post(server.url());
   ASSERT_TRUE(busy) << busy.error().message;
   EXPECT_EQ(busy->status, 429);
@@ -293,7 +293,7 @@ TEST_F(HttpTest, RefusesAHeaderThatWouldBecomeTwo) {
   EXPECT_EQ(server.connections(), 0u);
 }
 
-TEST_F(HttpTest, RefusesWhatIsNoHttpUrl) {
+TEST_F(HttpTest, RefusesInvalidUrls) {
   for (const char* url : {"", "localhost:80", "file:///etc/passwd", "ftp://x/", "http://", "http://a b/",
                           "http://host:port/", "http://h\nx/", "gopher://127.0.0.1/"}) {
     const auto response = post(url);
@@ -379,7 +379,7 @@ TEST_F(HttpTest, ReusesAConnectionForWhicheverThreadComesNext) {
   EXPECT_EQ(server.connections(), 1u);
 }
 
-// The kernel's buffers are full after some megabytes; what is beyond them would be in this process.
+// The kernel's buffers are full after some megabytes; the rest would be in this process.
 TEST_F(HttpTest, HoldsTheServerBackWhileItsReaderReadsNothing) {
   constexpr std::size_t kPiece = 1 << 20, kPieces = 48;
   LoopbackServer server(
@@ -426,7 +426,7 @@ TEST_F(HttpTest, CancelsAServerThatIsHeldBack) {
   EXPECT_EQ(calls, 1);
 }
 
-// The server is never silent for long, and does not come to an end.
+// The server is never silent for long, and never ends.
 TEST_F(HttpTest, EndsAnAnswerThatDripsAtItsDeadline) {
   ManualClock clock;
   const auto client = make_http_client(clock);

@@ -82,7 +82,7 @@ TlsServer::TlsServer(const TestCertificate& own, const std::string& client_ca) :
   if (!client_ca.empty()) {
     AGENTD_ASSERT(SSL_CTX_load_verify_file(ssl, client_ca.c_str()) == 1);
     SSL_CTX_set_verify(ssl, SSL_VERIFY_PEER | SSL_VERIFY_FAIL_IF_NO_PEER_CERT, nullptr);
-    // Who is refused is told within the handshake.
+    // A refused client gets the refusal within the handshake.
     SSL_CTX_set_max_proto_version(ssl, TLS1_2_VERSION);
   }
   int ends[2];
@@ -116,7 +116,7 @@ void TlsServer::serve() {
     if (polled[1].revents != 0) return;
     const UniqueFd client(::accept4(listener_.get(), nullptr, nullptr, SOCK_CLOEXEC));
     if (!client.valid()) continue;
-    // A client that stays silent holds up nobody for ever.
+    // A silent client must not block the server for ever.
     const timeval longest{5, 0};
     ::setsockopt(client.get(), SOL_SOCKET, SO_RCVTIMEO, &longest, sizeof longest);
     const Owned<SSL> ssl(SSL_new(context_->ssl.get()));

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// tls_server.h - certificates made on the spot, and an https server on 127.0.0.1 that shows one.
+// tls_server.h - certificates made during the test, and an https server on 127.0.0.1 that uses one.
 //
 // Threading: TlsServer is thread-safe; it serves one connection at a time.
 
@@ -24,14 +24,14 @@ struct TestCertificate {
 
 class TlsServer {
  public:
-  // `client_ca`: clients must show a certificate that this file has; empty = they are not asked.
+  // `client_ca`: clients must send a certificate of this file; empty = none is requested.
   explicit TlsServer(const TestCertificate& own, const std::string& client_ca = {});
   ~TlsServer();
   TlsServer(const TlsServer&) = delete;
   TlsServer& operator=(const TlsServer&) = delete;
 
   std::string url() const { return "https://127.0.0.1:" + std::to_string(port_); }
-  // All that came through a handshake.
+  // Everything that came through a handshake.
   std::string received() const;
 
  private:

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Whom the client speaks to: certificates, its own certificate, proxies.
+// The client's peers: certificates, its own certificate, proxies.
 #include <gtest/gtest.h>
 #include <stdlib.h>
 
@@ -94,7 +94,7 @@ TEST_F(TlsTest, TheClientsCertificateIsShownToWhoAsks) {
   ASSERT_TRUE(answer) << answer.error().message;
 }
 
-TEST_F(TlsTest, TheProxyOfTheSettingsBeatsTheEnvironments) {
+TEST_F(TlsTest, TheProxyOfTheSettingsOverridesTheEnvironments) {
   LoopbackServer own([](const RecordedRequest&) { return Reply::http(200, {}, "own"); });
   LoopbackServer environments([](const RecordedRequest&) { return Reply::http(200, {}, "environment"); });
   LoopbackServer direct([](const RecordedRequest&) { return Reply::http(200, {}, "direct"); });

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// children.h - what the tests of real processes have in common: a folder, a clock that passes a
-// deadline as soon as a child is ready, and looks at who is alive.
+// children.h - the common part of tests with real processes: a folder, a clock that passes a deadline as soon as a
+// child is ready, and checks of which processes are alive.
 //
 // Threading: one test each.
 
@@ -40,7 +40,7 @@ class Children : public ::testing::Test {
     out.push_back("F=" + folder_.file(ready));
     return out;
   }
-  // What a child wrote to a file of the test's folder, as soon as it is a whole line.
+  // The text that a child wrote to a file of the test's folder, as soon as it has a complete line.
   std::string wait_for_file(const std::string& name) const {
     for (int tries = 0; tries < 10'000; ++tries) {
       std::ifstream in(folder_.file(name));
@@ -51,8 +51,8 @@ class Children : public ::testing::Test {
     return "";
   }
   pid_t pid_in(const std::string& name) const { return static_cast<pid_t>(std::atoi(wait_for_file(name).c_str())); }
-  // Calls `work` with a clock and a deadline on it that passes as soon as the file `ready` is
-  // there, however long that takes on a busy machine; the clock goes on until `work` is done.
+  // Calls `work` with a clock and a deadline that passes as soon as the file `ready` exists, however long that takes on
+  // a busy machine; the clock continues until `work` is done.
   template <typename Work>
   auto past_deadline(const std::string& ready, const Work& work) {
     ManualClock clock;
@@ -128,11 +128,10 @@ inline const char* const kHidingPlaces[] = {
     // a daemon that ignores SIGTERM
     "(setsid sh -c 'trap \"\" TERM; echo $$ >$F; while :; do sleep 0.01; done' "
     "</dev/null >/dev/null 2>&1 &) ; sleep 600",
-    // a daemon that has nothing of its starter: another environment, no descriptor, and its parents
-    // are gone twice
+    // a daemon without anything of its starter: another environment, no descriptor, and its parents ended twice
     "(setsid sh -c '(setsid env -i F=$F sh -c \"echo \\$\\$ >$F; exec /bin/sleep 600\" &)' "
     "</dev/null >/dev/null 2>&1 &) ; sleep 600",
-    // a daemon that is born when everybody is being ended
+    // a daemon that starts while all processes are being ended
     "trap '(setsid sh -c \"echo \\$\\$ >$F.late; exec sleep 600\" </dev/null >/dev/null 2>&1 &); "
     "while :; do sleep 0.01; done' TERM; echo $$ >$F; while :; do sleep 0.01; done"};
 

@@ -59,7 +59,7 @@ TEST_F(Duplex, SaysThatThereIsNoSuchProgram) {
   EXPECT_EQ(DuplexProcess::start(request, clock_).error().code, Code::kInvalid);
 }
 
-TEST_F(Duplex, GoesOnAfterADeadlineOfTheReader) {
+TEST_F(Duplex, ContinuesAfterADeadlineOfTheReader) {
   const auto process = start("cat");
   const auto nothing = process->read(10, cancel_, now());
   ASSERT_FALSE(nothing);
@@ -92,7 +92,7 @@ TEST_F(Duplex, IsCancelledFromAnotherThread) {
   EXPECT_EQ(wrote.error().code, Code::kCancelled);
 }
 
-TEST_F(Duplex, TellsHowAProgramEndedThatIsWrittenTo) {
+TEST_F(Duplex, ReportsHowTheProgramEndedToItsWriter) {
   const auto process = start("exit 7");
   while (process->running()) std::this_thread::yield();
   const auto got = process->write("x", cancel_, later());
@@ -137,7 +137,7 @@ TEST_F(Duplex, EndsForItsReaderWhenAChildOfItHoldsThePipe) {
   EXPECT_EQ(*process->read(100, cancel_, later()), "");
 }
 
-TEST_F(Duplex, MayComplainAtLengthBeforeItAnswers) {
+TEST_F(Duplex, MayWriteLongErrorsBeforeItAnswers) {
   const auto process = start("read -r line; echo FIRST >&2; head -c 1000000 /dev/zero >&2; echo LAST >&2; echo done");
   ASSERT_TRUE(process->write("go\n", cancel_, later()));
   EXPECT_EQ(*process->read(100, cancel_, later()), "done\n");
@@ -147,7 +147,7 @@ TEST_F(Duplex, MayComplainAtLengthBeforeItAnswers) {
   EXPECT_LT(error.size(), (64u << 10) + 100);
 }
 
-TEST_F(Duplex, MayComplainAtLengthBeforeItReads) {
+TEST_F(Duplex, MayWriteLongErrorsBeforeItReads) {
   const auto process = start("head -c 1000000 /dev/zero >&2; wc -c");
   ASSERT_TRUE(process->write(std::string(300'000, 'x'), cancel_, later()));
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Nobody survives a filter's deadline, and nothing is left of many filters at once.
+// No process survives a filter's deadline, and many concurrent filters leave nothing behind.
 #include <fcntl.h>
 #include <unistd.h>
 
@@ -78,7 +78,7 @@ TEST_P(Hiding, ProcessIsDeadWhenTheFilterReturnsToOneThatAdoptsOrphans) {
 
 INSTANTIATE_TEST_SUITE_P(Ways, Hiding, ::testing::ValuesIn(kHidingPlaces));
 
-// Ways to go on when the program has answered. Each writes the id of who stays to $F.
+// Ways to continue after the program has answered. Each writes the id of the surviving process to $F.
 const char* const kStaying[] = {
     // a child in the background
     "sh -c 'echo $$ >$F; exec sleep 600' >/dev/null 2>&1 & while ! test -s $F; do sleep 0.01; done",
@@ -87,7 +87,7 @@ const char* const kStaying[] = {
     // a daemon
     "(setsid sh -c 'echo $$ >$F; exec sleep 600' </dev/null >/dev/null 2>&1 &); "
     "while ! test -s $F; do sleep 0.01; done",
-    // one that has nothing of its starter
+    // a daemon without anything of its starter
     "(setsid env -i F=$F sh -c 'echo $$ >$F; exec /bin/sleep 600' </dev/null >/dev/null 2>&1 &); "
     "while ! test -s $F; do sleep 0.01; done"};
 
@@ -119,7 +119,7 @@ TEST_P(Staying, ProcessIsDeadForOneThatAdoptsOrphansToo) {
 
 INSTANTIATE_TEST_SUITE_P(Ways, Staying, ::testing::ValuesIn(kStaying));
 
-TEST_F(FilterEnd, SparesWhoIsOfAnotherCommand) {
+TEST_F(FilterEnd, SparesProcessesOfAnotherCommand) {
   const Adopting adopting;
   ProcessRequest other;
   other.argv = {"sh", "-c",
@@ -143,7 +143,7 @@ TEST_F(FilterEnd, ReturnsWhileTheProgramAndItsChildSleep) {
   EXPECT_FALSE(alive(pid_in("ready")));
 }
 
-TEST_F(FilterEnd, SparesWhatOthersHaveStarted) {
+TEST_F(FilterEnd, SparesProcessesOfOthers) {
   // A child of this process in the moment before its program is executed holds all its descriptors.
   int gate[2];
   ASSERT_EQ(::pipe2(gate, O_CLOEXEC), 0);
@@ -154,10 +154,10 @@ TEST_F(FilterEnd, SparesWhatOthersHaveStarted) {
   const auto got = past_deadline("ready", [&](const Clock& clock, Deadline deadline) {
     std::thread other([&] {
       wait_for_file("ready");
-      // It gets the write end of the filter's pipe again, as if it was made before that was closed.
+      // It gets the write end of the filter's pipe again, as if it was created before that was closed.
       const std::string end = "/proc/" + wait_for_file("ready") + "/fd/1";
       const int held = ::open(end.c_str(), O_WRONLY | O_CLOEXEC);
-      // As everybody here makes processes: none gets what another one is branded with.
+      // Processes are created as everywhere, so that none gets another one's brand.
       const Birth birth(Offspring::kAny);
       unborn = ::fork();
       if (unborn == 0) {
@@ -194,7 +194,7 @@ TEST_F(FilterEnd, LeavesNothingOfManyAtOnce) {
     request.output_bytes_max = 64u << 10;
     request.input = std::to_string(number);
     request.argv = {"sh", "-c", "ls /proc/self/fd; cat; echo bad >&2; exit 2"};
-    if (number % 10 == 3) request.argv = {"cat", "/dev/zero"};  // is killed while others are born
+    if (number % 10 == 3) request.argv = {"cat", "/dev/zero"};  // is killed while others are being created
     if (number % 10 == 7) request.argv = {"/no/such/program"};
     const auto got = run_filter(request, clock_, cancel_, Deadline{});
     if (number % 10 == 7) return !got;

@@ -37,7 +37,7 @@ class Filter : public Children {
   }
 };
 
-TEST_F(Filter, KeepsAnswerAndComplaintApart) {
+TEST_F(Filter, KeepsOutputAndErrorApart) {
   const auto got = shell("cat; echo complaint >&2; echo end; exit 2", "input\n");
   ASSERT_TRUE(got) << got.error().message;
   EXPECT_EQ(got->exit_code, 2);
@@ -77,7 +77,7 @@ TEST_F(Filter, SaysWhatMayNotBeExecuted) {
   EXPECT_EQ(failure({folder_.path()}).message, folder_.path() + " may not be executed");
 }
 
-TEST_F(Filter, RefusesWhatIsNoCommand) {
+TEST_F(Filter, RefusesInvalidCommands) {
   EXPECT_EQ(failure({}).code, Code::kInvalid);
   EXPECT_EQ(failure({""}).code, Code::kInvalid);
   EXPECT_EQ(failure({"echo", std::string("a\0b", 3)}).code, Code::kInvalid);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// fork_test.cc - functions in processes of their own, and what becomes of them.
+// fork_test.cc - functions in processes of their own, and their outcomes.
 #include "core/process/fork.h"
 
 #include <fcntl.h>
@@ -29,7 +29,7 @@ class Forked : public Children {
     return end ? *std::move(end) : ForkEnd();
   }
   static bool say(int fd, const std::string& text) { return static_cast<bool>(write_all(fd, text)); }
-  // The child's own answers to questions about itself.
+  // The child's own answers about itself.
   std::string report(const std::function<std::string()>& question) {
     return run([&](int fd) { return say(fd, question()) ? 0 : 1; }).report;
   }
@@ -100,7 +100,7 @@ TEST_F(Forked, HasASessionOfItsOwnReadsNothingAndMakesNoCore) {
   ::setrlimit(RLIMIT_CORE, &before);
 }
 
-// A process of one thread inside of which the descriptors are closed, so that pipes would get their numbers.
+// A process of one thread that closes the descriptors, so that pipes would get their numbers.
 TEST_F(Forked, KeepsReportAndOutputApartWhateverDescriptorsAreClosed) {
   for (unsigned closed = 0; closed < 8; ++closed) {
     const ForkEnd outer = run([&](int report_fd) {
@@ -208,7 +208,7 @@ TEST_F(Forked, KeepsNoMoreOfAReportAndOfOutputThanItIsTold) {
     const std::string much(1u << 20, 'x');
     return say(fd, much) && say(STDOUT_FILENO, "head" + much + "tail") ? 0 : 1;
   });
-  EXPECT_EQ(end.exit_code, 0);  // nobody is stuck in a full pipe
+  EXPECT_EQ(end.exit_code, 0);  // the child is not blocked on a full pipe
   EXPECT_EQ(end.report, std::string(100, 'x'));
   EXPECT_TRUE(end.output.starts_with("head"));
   EXPECT_TRUE(end.output.ends_with("tail"));
@@ -218,7 +218,7 @@ TEST_F(Forked, KeepsNoMoreOfAReportAndOfOutputThanItIsTold) {
 #if !defined(AGENTD_SANITIZED_BUILD)
 TEST_F(Forked, GetsNoMoreMemoryThanItIsTold) {
   const auto allocate = [](int) {
-    char* volatile memory = static_cast<char*>(std::malloc(256u << 20));  // not left out by a compiler
+    char* volatile memory = static_cast<char*>(std::malloc(256u << 20));  // the compiler must not remove it
     if (memory == nullptr) return 1;
     std::memset(memory, 1, 256u << 20);
     std::free(memory);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// forked_program.cc - a program that can be forked: each process that comes of it tells what it is, does what
-// the text of its descriptor 3 says, and ends with status 7.
+// forked_program.cc - a program that can be forked: each forked process reports what it is, does what the text of its
+// descriptor 3 says, and ends with status 7.
 #include <dirent.h>
 #include <fcntl.h>
 #include <pthread.h>
@@ -17,11 +17,11 @@
 
 namespace {
 
-int visits = 0;  // of this process and of those that it was forked from
+int visits = 0;  // of this process and its ancestors
 
 extern "C" void on_signal(int) {}
 
-// A number of the main thread that the C library keeps from before a fork would be another process's.
+// A main thread's number that the C library keeps from before a fork would be another process's.
 const char* signals_its_main_thread() {
   ::signal(SIGUSR1, on_signal);
   const pthread_t main_thread = ::pthread_self();

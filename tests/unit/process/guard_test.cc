@@ -15,14 +15,13 @@ namespace {
 
 class GuardTest : public Children {
  protected:
-  // A process of its own that runs a command, as agentd does, until it is killed; with or without a
-  // guard.
+  // A process that runs a command, as agentd does, until it is killed; with or without a guard.
   pid_t start_host(const char* command, bool guarded) {
     const pid_t host = ::fork();
     if (host != 0) return host;
     (void)adopt_orphans();
     char name[] = "a long name of a program";
-    char* names[] = {name, nullptr};  // as main's, they are there to the end
+    char* names[] = {name, nullptr};  // as main's, they exist to the end
     std::optional<Guard> guard;
     if (guarded) guard.emplace(1, names);
     ProcessRequest request;
@@ -52,7 +51,7 @@ class GuardTest : public Children {
     ::kill(host, SIGKILL);
     ::waitpid(host, nullptr, 0);
   }
-  // Within ten seconds.
+  // Waits at most ten seconds.
   static bool ends(pid_t pid) {
     for (int i = 0; i < 1'000 && alive(pid); ++i) ::usleep(10'000);
     return !alive(pid);
@@ -80,8 +79,8 @@ TEST_F(GuardTest, WhatAKilledProcessHasStartedEndsWithIt) {
   }
 }
 
-// The control: nobody else ends them.
-TEST_F(GuardTest, WithoutAGuardTheyGoOn) {
+// The control: nothing else ends them.
+TEST_F(GuardTest, WithoutAGuardTheyContinue) {
   const pid_t host = start_host("(setsid sh -c 'echo $$ >$F; exec sleep 600' &); sleep 600", false);
   const pid_t hidden = pid_in("ready");
   kill_host(host);
@@ -90,7 +89,7 @@ TEST_F(GuardTest, WithoutAGuardTheyGoOn) {
   if (hidden > 0) ::kill(hidden, SIGKILL);
 }
 
-TEST_F(GuardTest, WhatEndsInPeaceLeavesItsServersRunning) {
+TEST_F(GuardTest, ANormalEndLeavesServersRunning) {
   const pid_t host = start_host(
       "(setsid sh -c 'echo $$ >$F; exec sleep 600' </dev/null >/dev/null 2>&1 &); "
       "until test -s $F; do sleep 0.01; done",
@@ -103,8 +102,8 @@ TEST_F(GuardTest, WhatEndsInPeaceLeavesItsServersRunning) {
   if (hidden > 0) ::kill(hidden, SIGKILL);
 }
 
-// A container may have nobody who waits for orphans.
-TEST_F(GuardTest, IsWaitedForAtAnEndInPeace) {
+// A container may have no process that reaps orphans.
+TEST_F(GuardTest, IsReapedAtANormalEnd) {
   const pid_t owner = ::fork();
   if (owner == 0) {
     pid_t guarding = -1;
@@ -142,8 +141,8 @@ TEST_F(GuardTest, HasANameOfItsOwnAndHoldsNothing) {
   EXPECT_TRUE(ends(guard));
 }
 
-// Processes of others, and of hosts that live, are none of its business.
-TEST_F(GuardTest, TouchesNobodyElse) {
+// It ignores processes of others, and of hosts that live.
+TEST_F(GuardTest, TouchesNoOtherProcess) {
   const pid_t other = start_host("echo $$ >$F; exec sleep 600", true);
   const pid_t its_own = pid_in("ready"), its_guard = guard_of(other);
   std::filesystem::remove(folder_.file("ready"));

@@ -40,8 +40,8 @@ class Process : public ::testing::Test {
     request.grace = Milliseconds(200);
     return run(request, time);
   }
-  // Runs a line whose deadline passes as soon as it has written to the file `ready`, however long
-  // that takes on a busy machine; the clock goes on while the command is being ended.
+  // Runs a line whose deadline passes as soon as it has written to the file `ready`, however long that takes on a busy
+  // machine; the clock continues while the command is being ended.
   Result<ProcessResult> shell_past_deadline(const std::string& line, const std::string& ready) {
     ManualClock clock;
     std::atomic<bool> done{false};
@@ -63,7 +63,7 @@ class Process : public ::testing::Test {
     turner.join();
     return got;
   }
-  // What a command wrote to a file of the test's folder, as soon as it is there.
+  // The text that a command wrote to a file of the test's folder, as soon as it exists.
   std::string wait_for_file(const std::string& name) {
     for (int tries = 0; tries < 5'000; ++tries) {
       std::ifstream in(folder_ + "/" + name);
@@ -177,7 +177,7 @@ TEST_F(Process, NeverFindsAProgramByARelativePartOfPath) {
   EXPECT_EQ(absolute->output, "planted\n");
 }
 
-TEST_F(Process, RefusesWhatIsNoCommand) {
+TEST_F(Process, RefusesInvalidCommands) {
   ProcessRequest request;
   EXPECT_EQ(run(request).error().code, Code::kInvalid);
   request.argv = {""};

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// spawn_test.cc - descriptors that are passed on, and how a child ended.
+// spawn_test.cc - passed descriptors, and how a child ended.
 #include "core/process/spawn.h"
 
 #include <fcntl.h>
@@ -50,7 +50,7 @@ TEST(Spawn, PassesDescriptorsOnInTheirOrder) {
 }
 
 TEST(Spawn, PassesDescriptorsThatLieWhereOthersGo) {
-  // Whoever opens the lowest numbers has them at 3, 4 and 5, in another order.
+  // A process that opens the lowest numbers has them at 3, 4 and 5, in another order.
   std::vector<UniqueFd> files;
   for (const char* text : {"a", "b", "c", "d", "e", "f"}) files.push_back(memory_with(text));
   EXPECT_EQ(run("cat <&3; cat <&4; cat <&5", {files[5].get(), files[0].get(), files[1].get()}).output, "fab");
@@ -100,7 +100,7 @@ TEST(ExitOf, TellsItBeforeTheChildIsReaped) {
   EXPECT_EQ(reap(*child, "sleep", true)->signal, SIGKILL);
 }
 
-// Somebody else waited for it, or SIGCHLD is ignored: nobody will ever tell more.
+// Other code reaped it, or SIGCHLD is ignored: its exit code stays unknown.
 TEST(ExitOf, AndReapTellThatAChildWhichIsGoneHasEnded) {
   const std::vector<std::string> argv{"/bin/true"}, environment;
   auto child = spawn({argv, environment, {}});

@@ -502,7 +502,7 @@ TEST(OpenWorkspace, RefusesRootsThatAreNone) {
   EXPECT_EQ(open_workspace({"/etc/passwd"}).error().code, Code::kNotFound);
 }
 
-// Makes openat2 fail as on an old kernel, or as in a container that has never heard of it.
+// Makes openat2 fail as on an old kernel, or in a container that does not know it.
 void forbid_openat2(unsigned error_number) {
   sock_filter filter[] = {
       BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(seccomp_data, nr)),

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// zygote_test.cc - processes that are forked from a program that is ready.
+// zygote_test.cc - processes that are forked from a prepared program.
 #include "core/process/zygote.h"
 
 #include <fcntl.h>
@@ -145,7 +145,7 @@ TEST_F(ZygoteTest, AndItsChildrenEndWithTheThreadThatStartedIt) {
   std::thread([&] {
     auto zygote = start();
     ASSERT_TRUE(zygote);
-    // Its children are those of the thread that started it, whoever asks for them.
+    // Its children belong to the thread that started it, whichever thread requests them.
     std::thread([&] {
       auto forked = fork(*zygote, "stay");
       ASSERT_TRUE(forked);

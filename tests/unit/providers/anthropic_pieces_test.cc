@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Texts that a stream brings in pieces: wherever they are cut, the same text comes out.
+// Texts that a stream brings in pieces: however they are split, the same text comes out.
 #include <gtest/gtest.h>
 
 #include <cstdio>
@@ -24,7 +24,7 @@ using testing::TestRequest;
 
 constexpr const char* kLone = "\xEF\xBF\xBD";  // U+FFFD
 
-// The sink of one request, which hears nothing but whole characters.
+// The sink of one request, which receives only complete characters.
 class WholeCharacters final : public ModelSink {
  public:
   std::string text, thinking;
@@ -40,7 +40,7 @@ class WholeCharacters final : public ModelSink {
   }
 };
 
-// A JSON text as servers write it that escape all that is not ASCII: one element a UTF-16 unit.
+// A JSON text of a server that escapes all non-ASCII characters: one element per UTF-16 unit.
 std::vector<std::string> units_of(std::string_view text) {
   std::vector<std::string> out;
   const auto unit = [&](unsigned value) {
@@ -94,7 +94,7 @@ class AnthropicPieces : public ::testing::Test {
     const auto provider = make_anthropic_provider(options, http_, clock_, std::make_unique<FakeSleeper>(waits_));
     return provider->complete(request.value(), sink_, {}, {});
   }
-  // One block of these pieces, and behind it a text.
+  // One block of these pieces, followed by a text.
   Block read(const Kind& kind, const std::vector<std::string>& pieces) {
     AnthropicWire wire;
     wire.start();
@@ -111,7 +111,7 @@ class AnthropicPieces : public ::testing::Test {
   WholeCharacters sink_;
 };
 
-// Two and three deltas, cut between any two units: inside a pair, too, and with empty pieces.
+// Two and three deltas, split between any two units: also inside a pair, and with empty pieces.
 void for_all_cuts(const std::vector<std::string>& units,
                   const std::function<void(const std::vector<std::string>&)>& check) {
   const auto piece = [&](std::size_t from, std::size_t to) {
@@ -158,7 +158,7 @@ TEST_F(AnthropicPieces, ABlockMayBeginWithAHalf) {
   EXPECT_EQ(sink_.text, "a😀b");
 }
 
-// What stays alone has no character, and is one sign.
+// A lone half is not a character, and becomes one replacement character.
 TEST_F(AnthropicPieces, AHalfThatStaysAloneIsOneReplacementCharacter) {
   const std::vector<std::pair<std::vector<std::string>, std::string>> cases{
       {{R"(a\ud83d)"}, "a" + std::string(kLone)},
@@ -189,7 +189,7 @@ TEST_F(AnthropicPieces, HalvesOfTwoBlocksAreNoPair) {
   EXPECT_EQ(answer->message.blocks[1].text, std::string(kLone) + "b");
 }
 
-// What is half when the stream breaks off is no part of what arrived.
+// A half at the break is not a part of what arrived.
 TEST_F(AnthropicPieces, AHalfAtABreakIsNoPartOfWhatArrived) {
   AnthropicWire wire;
   wire.start();
@@ -202,7 +202,7 @@ TEST_F(AnthropicPieces, AHalfAtABreakIsNoPartOfWhatArrived) {
   EXPECT_EQ(answer.error().partial.text(), "a");
 }
 
-// ---- inputs that are no JSON object: the agent tells the model, and the run goes on
+// ---- inputs that are not a JSON object: the agent tells the model, and the run continues
 
 TEST_F(AnthropicPieces, TheInputOfACallIsHandedOnAsItIs) {
   for (const char* const input : {R"({"a":)", "[1]", "rm -rf", R"({"a":1}{"a":2})", "null", " "}) {

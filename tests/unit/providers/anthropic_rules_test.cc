@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Whatever a history holds, the request that is made of it keeps the rules of the API.
+// A request keeps the rules of the API, whatever its history contains.
 #include <gtest/gtest.h>
 
 #include "core/base/bytes.h"
@@ -32,7 +32,7 @@ TEST(AnthropicRules, NoHistoryBreaksThem) {
   }
 }
 
-// A control: the rules see what the property is about.
+// A control: the rules detect what the property is about.
 TEST(AnthropicRules, BlankTextsAndRolesThatDoNotAlternateAreSeen) {
   const std::string head = R"({"model":"claude-sonnet-5-5","max_tokens":9,"messages":[)";
   EXPECT_EQ(anthropic_refusal(head + R"({"role":"user","content":[{"type":"text","text":"\n\n"}]}]})"),

@@ -151,7 +151,7 @@ std::string tool_stream() {
       .bytes();
 }
 
-// The promise that a tool never runs from half an answer, for each byte at which the stream may end.
+// The guarantee that a tool never runs from a partial answer, for each byte at which the stream may end.
 TEST_F(AnthropicTest, NeverMakesACallOfAStreamCutAtAnyByte) {
   const std::string stream = tool_stream();
   for (std::size_t size = 0; size + 1 < stream.size(); ++size) {
@@ -472,7 +472,7 @@ TEST_F(AnthropicTest, IsCancelledWhileItWaitsToTryAgain) {
   EXPECT_EQ(http_.bodies.size(), 1u);
 }
 
-// ---- thinking that the API does not take back
+// ---- thinking that the API does not accept back
 
 const char* const kForeign = "messages.1.content.0: Invalid `signature` in `thinking` block";
 
@@ -490,7 +490,7 @@ TEST_F(AnthropicTest, ARefusedSignatureIsAnsweredByOneRequestWithoutThinking) {
   ASSERT_EQ(http_.bodies.size(), 2u);
   EXPECT_NE(http_.bodies[0].find("foreign-signature"), std::string::npos);
   EXPECT_EQ(http_.bodies[1].find("foreign-signature"), std::string::npos);
-  // It is not tried again with the next request.
+  // The next request does not try it again.
   http_.stream({whole_answer()});
   ASSERT_TRUE(provider->complete(request.value(), sink_, cancel_, {}));
   ASSERT_EQ(http_.bodies.size(), 3u);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What is wished of a model's thinking, as the API of that model takes it.
+// The requested thinking, in the form that the model's API accepts.
 #include <gtest/gtest.h>
 
 #include "core/agent/thinking.h"
@@ -51,7 +51,7 @@ TEST(AnthropicThinking, NoWishForAnyModelIsRefused) {
         }
 }
 
-// The rules refuse what went out before: a control for the test above.
+// The rules refuse what was sent before: a control for the test above.
 TEST(AnthropicThinking, TheRulesRefuseABudgetWhereTheModelTakesNone) {
   Thinking budget;
   budget.mode = Thinking::Mode::kBudget;
@@ -112,7 +112,7 @@ TEST(AnthropicThinking, NoneIsAsLittleAsTheModelCan) {
   EXPECT_EQ(note("claude-opus-5-5", none), "claude-opus-5-5 always thinks: effort none is sent as effort low");
 }
 
-// Thinking counts in max_tokens: the answer keeps what was asked for it.
+// max_tokens includes thinking: the answer keeps the requested length.
 TEST(AnthropicThinking, TheAnswerKeepsItsRoomWithinTheModelsLongestOutput) {
   const auto limit = [](const std::string& body) {
     const auto document = JsonDocument::parse(body);
@@ -125,7 +125,7 @@ TEST(AnthropicThinking, TheAnswerKeepsItsRoomWithinTheModelsLongestOutput) {
   EXPECT_EQ(limit(sent("claude-haiku-5-5", {0, "none"}, 4'096)), 4'096u);
 }
 
-// A server that nobody knows may refuse a longer answer than it was asked for before.
+// An unknown server may refuse a longer answer than it was asked for before.
 TEST(AnthropicThinking, AnUnknownModelsLimitGrowsOnlyWhereTheBudgetNeedsIt) {
   const ModelInfo unknown = ModelTable::embedded().find("house-model");
   EXPECT_EQ(plan_thinking(unknown, {8'000, {}}, 16'384).room, 0u);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What can go wrong between a provider and its server, over real connections: how often the server is asked, how
-// long is waited, what it costs, and that the next request is answered. docs/internals/providers.md has the table.
+// Failures between a provider and its server, over real connections: how often the server is called, how long the waits
+// are, the cost, and that the next request is answered. docs/internals/providers.md has the table.
 #include <gtest/gtest.h>
 
 #include <fstream>
@@ -27,7 +27,7 @@ using testing::TestRequest;
 
 constexpr char kKey[] = "sk-ant-test-0123456789";
 
-// Waits as the machine does; on the wall it is always Tue, 14 Nov 2023 22:13:20 GMT.
+// Waits in real time; its wall clock is always Tue, 14 Nov 2023 22:13:20 GMT.
 class OneDay final : public Clock {
  public:
   std::uint64_t monotonic_ns() const override { return real_.monotonic_ns(); }
@@ -38,13 +38,13 @@ class OneDay final : public Clock {
 };
 
 std::string answer(const char* text) { return AnthropicWire().start().text({text}).finish("end_turn").bytes(); }
-// Of an answer that goes on.
+// Of an answer that continues.
 std::string half() {
   const std::string all = AnthropicWire().start().text({"half"}).bytes();
   return all.substr(0, all.find("event: content_block_stop"));
 }
 
-// An event of a text, as it is sent again and again.
+// An event of a text that is sent repeatedly.
 std::string piece() {
   const std::string all = AnthropicWire().start().text({"x"}).bytes();
   const std::size_t at = all.find("event: content_block_delta");
@@ -56,7 +56,7 @@ struct Fault {
   std::function<Reply()> reply;
   ModelErrorKind kind = ModelErrorKind::kServer;
   std::uint32_t attempts = 3;
-  // Of each wait; by default the growing one, with what chance takes off.
+  // The range of each wait; by default the growing one, minus its random part.
   std::optional<Milliseconds> wait{};
 };
 
@@ -103,7 +103,7 @@ std::vector<Fault> faults() {
        },
        kInterrupted, 1},
   };
-  // Where in the answer it happens, and what that is.
+  // Where in the answer it happens, and what happens.
   const std::vector<std::pair<std::string, std::string>> phases{{"before it", ""},
                                                                 {"in its first line", "HTTP/1.1 20"},
                                                                 {"in its headers", head},
@@ -117,7 +117,7 @@ std::vector<Fault> faults() {
     const std::uint32_t attempts = i < 3 ? 3 : 1;
     const std::string &reset = names.emplace_back("a reset " + phases[i].first),
                       &stall = names.emplace_back("silence " + phases[i].first);
-    // Bytes that wait to be read are lost in a reset: the server gives them time.
+    // Bytes that wait to be read are lost in a reset, so the server waits for them.
     out.push_back({reset.c_str(), [=] { return Reply().send(sent).reset(); }, kind, attempts});
     out.push_back({stall.c_str(), [=] { return Reply().send(sent).stall(); }, kind, attempts});
   }
@@ -162,7 +162,7 @@ TEST_F(Faults, AreAskedForAgainAsOftenAndAsLateAsTheTableSays) {
     ASSERT_FALSE(failed);
     EXPECT_EQ(name_of(failed.error().kind), name_of(fault.kind)) << failed.error().message;
     EXPECT_EQ(failed.error().attempts, fault.attempts) << failed.error().message;
-    // A reset may take a request with it that the server has not read.
+    // A reset may destroy a request that the server has not read.
     EXPECT_LE(server.requests().size() - before, fault.attempts);
     ASSERT_EQ(waits_.size(), fault.attempts - 1);
     for (std::size_t i = 0; i < waits_.size(); ++i) {
@@ -187,7 +187,7 @@ TEST_F(Faults, ABurstOfOverloadsIsWaitedOut) {
   EXPECT_EQ(waits_.size(), 2u);
 }
 
-// No byte of a key comes to the other host, whatever the redirect is.
+// No byte of a key reaches the other host, whatever the redirect is.
 TEST_F(Faults, ARedirectIsNotFollowed) {
   const OneDay clock;
   LoopbackServer other([](const RecordedRequest&) { return Reply::stream(answer("stolen")); });
@@ -204,7 +204,7 @@ TEST_F(Faults, ARedirectIsNotFollowed) {
   EXPECT_EQ(other.connections(), 0u);
 }
 
-// Turns the clock by a second with each piece of the answer.
+// Advances the clock by a second with each piece of the answer.
 class TickingSink final : public ModelSink {
  public:
   explicit TickingSink(ManualClock& clock) : clock_(clock) {}
@@ -234,7 +234,7 @@ TEST_F(Faults, AnAnswerThatDripsEndsWhenTheTimeIsOver) {
   EXPECT_EQ(server.requests().size(), 1u);
 }
 
-// What was waited for counts as well.
+// Waits count as well.
 TEST_F(Faults, AttemptsAndWaitsHaveOneTotalTime) {
   const OneDay clock;
   LoopbackServer server([](const RecordedRequest&) { return refusal(429, {{"retry-after", "40"}}); });
@@ -253,7 +253,7 @@ std::uint64_t resident_bytes_max() {
   return 0;
 }
 
-// Sanitizers keep what was freed.
+// Sanitizers keep freed memory.
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
 constexpr bool kCountsMemory = false;
 #else

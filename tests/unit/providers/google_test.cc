@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What Gemini's API sends and takes: chunks, signatures, ends, and what a history becomes.
+// What Gemini's API sends and accepts: chunks, signatures, ends, and how a history is sent.
 #include "providers/google/google.h"
 
 #include <gtest/gtest.h>
@@ -115,7 +115,7 @@ TEST_F(GoogleTest, AStreamReadsTheSameWhereverItIsCut) {
   }
   for (std::size_t cut = 0; cut < bytes.size(); ++cut) {
     const auto got = ask({bytes.substr(0, cut)});
-    if (got) continue;  // the last line's end is no part of what it says
+    if (got) continue;  // the last line's end adds nothing
     for (const Block& block : got.error().partial.blocks) ASSERT_EQ(block.kind, BlockKind::kText) << cut;
     http_.answers.clear();
   }
@@ -136,7 +136,7 @@ TEST_F(GoogleTest, ErrorsAreUnderstoodAndTheTimeToWaitIsRead) {
   EXPECT_EQ(key.error().message.find("sk-test"), std::string::npos);
 }
 
-// ---- what a history becomes
+// ---- how a history is sent
 
 TEST(GoogleRules, NoHistoryBreaksThem) {
   for (std::uint32_t seed = 0; seed < 5'000; ++seed) {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Whatever hooks, models, tools and the user do to a conversation, no request of it breaks a rule of its wire.
+// No request of a conversation breaks a rule of its wire format, whatever hooks, models, tools and the user do to it.
 //
-// Each history is a real session with the real providers behind it; the vendors are played. AGENTD_MILE_SEEDS
-// names how many histories there are, AGENTD_MILE_SEED the only one.
+// Each history is a real session with the real providers behind it; the vendors are simulated. AGENTD_MILE_SEEDS is the
+// number of histories, AGENTD_MILE_SEED selects a single one.
 #include <gtest/gtest.h>
 #include <signal.h>
 #include <unistd.h>
@@ -45,7 +45,7 @@ constexpr const char* kModels[] = {"anthropic/claude-haiku-1", "anthropic/claude
                                    "google/gemini-3",          "google/gemini-2",           "work/house-1",
                                    "mistral/blind-small",      "deepseek/blind-reasoner"};
 
-// Of a history that ends the process: the seed is not lost with it.
+// For a history that ends the process: its seed is not lost.
 volatile std::uint32_t seed_of_history = 0;
 void tell_seed(int) {
   std::array<char, 40> line{};
@@ -77,7 +77,7 @@ Result<std::unique_ptr<ModelProvider>> make_vendor(const std::string& name, Http
   return make_openai_provider(options, http, clock, std::move(sleeper));
 }
 
-// A session whose every part does what it likes.
+// A session whose every part acts at random.
 class History {
  public:
   History(std::uint32_t seed, const ModelTable& models)
@@ -231,7 +231,7 @@ class History {
     if (chance_.once_in(2)) out.call_id = "own_1";
     if (chance_.once_in(2)) out.json = chance_.once_in(2) ? "{}" : "[1";
     if (chance_.once_in(2)) out.opaque = chance_.text();
-    // The door of plugins lets no other bytes in.
+    // The plugin interface accepts no other bytes.
     const bool media = out.kind == BlockKind::kImage || out.kind == BlockKind::kDocument;
     if (media && !is_base64(out.opaque)) out.opaque = "AAAA";
     return out;
@@ -293,7 +293,7 @@ class History {
         if (kind == AGENTD_ACT_REPLACE_MESSAGES && !replaces_) continue;
         hooks_.emplace_back(slots_, event.id, "hook" + std::to_string(hooks_.size()),
                             [this, id = event.id, kind](const testing::TestCall& call) {
-                              // What ends a run ends a history: seldom.
+                              // Rarely, because what ends a run ends a history.
                               const bool ends = kind == AGENTD_ACT_STOP_RUN || kind == AGENTD_ACT_BLOCK;
                               if (hooks_speak_ == 0 || !chance_.once_in(hooks_speak_ * (ends ? 12 : 3)))
                                 return AGENTD_OK;
@@ -360,7 +360,7 @@ TEST(LastMile, NoHistoryBreaksARuleOfAnyWire) {
   for (const auto& [wire, times] : asked) told += ", " + std::to_string(times) + " requests of " + wire;
   std::printf("%s, %d compactions, %d undone, %d forks\n", told.c_str(), compactions, undone, forks);
   if (count < 2'000) return;
-  // The property holds of nothing if these do not happen.
+  // Without these events the property would hold for nothing.
   for (const char* const wire : {"anthropic", "chat", "google", "responses"}) EXPECT_GT(asked[wire], 1'000) << wire;
   for (const auto& [what, times] : happened) EXPECT_GT(times, 10) << what;
   EXPECT_GT(compactions, 100);

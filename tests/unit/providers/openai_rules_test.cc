@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Whatever a history holds, the requests that are made of it keep the rules of OpenAI's two APIs.
+// The requests keep the rules of OpenAI's two APIs, whatever their history contains.
 #include <gtest/gtest.h>
 
 #include "providers/openai/chat_request.h"
@@ -43,7 +43,7 @@ TEST(OpenAiRules, NoHistoryBreaksThem) {
   }
 }
 
-// ---- whose thoughts are sent
+// ---- whose thinking is sent
 
 Message thought(const std::string& seal, const std::string& text = "so") {
   Message out;

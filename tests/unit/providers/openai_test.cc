@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What servers that speak OpenAI's formats send, each in its own way, and what is read of it.
+// The output of servers with OpenAI's formats, each in its own way, and how it is read.
 #include <gtest/gtest.h>
 
 #include <functional>
@@ -197,7 +197,7 @@ TEST_F(OpenAi, ReadsEachEndOfResponses) {
   const auto odd = responses(ResponsesWire().start().text({"x"}).incomplete("something_new").bytes());
   EXPECT_EQ(odd->stop_reason, StopReason::kInterrupted);
   EXPECT_NE(odd->note.find("something_new"), std::string::npos);
-  // A call of an answer that was cut is not made.
+  // A call of a cut answer is not made.
   const auto cut =
       responses(ResponsesWire().start().function_call("c", "bash", {"{}"}).incomplete("max_output_tokens").bytes());
   EXPECT_EQ(calls_of(*cut), "");
@@ -236,7 +236,7 @@ TEST_F(OpenAi, CountsWhatResponsesReports) {
   EXPECT_EQ(*got->usage, (Usage{.input = 10, .output = 9, .cache_read = 60, .cache_write = 30, .reasoning = 4}));
 }
 
-TEST_F(OpenAi, AsksOnceMoreWithoutReasoningThatNobodyCanOpen) {
+TEST_F(OpenAi, RetriesOnceWithoutReasoningThatCannotBeOpened) {
   http_.status(400, openai_error_body("invalid_request_error", "invalid_encrypted_content",
                                       "The encrypted content gAAA could not be verified."));
   http_.stream({ResponsesWire().start().text({"well"}).finish().bytes()});
@@ -289,11 +289,11 @@ TEST_F(OpenAi, AStreamReadsTheSameWhereverItIsCut) {
       ASSERT_EQ(got->message.text(), text + "!") << cut;
       ASSERT_EQ(calls_of(*got), "c1 bash {\"a\":1};") << cut;
     }
-    // One that ends early is never whole, and holds no call.
+    // An answer that ends early is never complete, and has no call.
     for (std::size_t cut = 0; cut < bytes.size(); ++cut) {
       const auto got = ask(api, {bytes.substr(0, cut)});
       if (got) {
-        // What is behind the reason that the answer ended for is its usage alone.
+        // After the end reason only the usage follows.
         ASSERT_EQ(got->message.text(), text + "!") << cut;
         ASSERT_TRUE(chat) << cut;
         continue;
@@ -304,7 +304,7 @@ TEST_F(OpenAi, AStreamReadsTheSameWhereverItIsCut) {
   }
 }
 
-// ---- who is asked
+// ---- which server is called
 
 TEST_F(OpenAi, ErrorsOfEveryServerAreUnderstood) {
   const struct {

@@ -94,7 +94,7 @@ TEST_F(RetrierTest, DoesNotRepeatWhatMustNotBeRepeated) {
 TEST_F(RetrierTest, GivesUpWhenTheWaitWouldPassTheDeadline) {
   EXPECT_FALSE(retrier_.run([] { return failing(true); }, sink_, {}, Deadline::after(clock_, Milliseconds(600))));
   EXPECT_EQ(waits_.size(), 1u);
-  EXPECT_EQ(sink_.waits.size(), 1u);  // a wait that is not begun is not told
+  EXPECT_EQ(sink_.waits.size(), 1u);  // a wait that is not begun is not reported
 }
 
 TEST_F(RetrierTest, DoesNotRepeatWhenCancelled) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The validators of the wires find each sin by its name: every rule has a request that breaks it and nothing else.
+// The validators find each violation by its name: every rule has a request that breaks it and nothing else.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -23,7 +23,7 @@ using testing::FakeHttpClient;
 using testing::FakeSleeper;
 using testing::TestRequest;
 
-// A request of the wire with something of everything; seals of the request's own model begin with "own/".
+// A valid request with every kind of content; seals of the request's own model begin with "own/".
 struct Wire {
   const char* name;
   std::span<const WireRule> (*rules)();
@@ -31,7 +31,7 @@ struct Wire {
   std::string good;
 };
 
-// The good request with texts replaced, each at its first place.
+// The valid request with texts replaced, each at its first place.
 struct Control {
   const char* wire;
   const char* rule;
@@ -438,14 +438,14 @@ std::string shown(const Breaches& broken) {
   return out;
 }
 
-TEST(WireRules, WhatIsGoodIsTaken) {
+TEST(WireRules, ValidRequestsAreAccepted) {
   for (const Wire& wire : wires()) {
     const Breaches broken = wire.breaches(wire.good, facts());
     EXPECT_TRUE(broken.empty()) << wire.name << "\n" << shown(broken);
   }
 }
 
-TEST(WireRules, EachSinIsFoundByItsNameAndNothingElseIs) {
+TEST(WireRules, EachViolationIsFoundByItsNameAndNothingElseIs) {
   for (const Control& control : controls()) {
     SCOPED_TRACE(std::string(control.wire) + " " + control.rule);
     const Wire& wire = wire_of(control);
@@ -536,7 +536,7 @@ TEST(HalfPairs, AreSeenInEscapesAlone) {
     EXPECT_TRUE(has_half_pair(bad)) << bad;
 }
 
-// ---- each provider asks its validator before anything is sent
+// ---- each provider calls its validator before sending
 
 class CheckedDeathTest : public ::testing::TestWithParam<const char*> {
  protected:
@@ -550,7 +550,7 @@ class CheckedDeathTest : public ::testing::TestWithParam<const char*> {
     options.api = name == "chat" ? OpenAiApi::kChat : OpenAiApi::kResponses;
     return make_openai_provider(options, http_, clock_, std::move(sleeper));
   }
-  // A call that nobody has answered: agents send none.
+  // An unanswered call: agents send none.
   void complete() {
     TestRequest request;
     request.user("a").add({Role::kAssistant, 0, {Block::tool_use("c1", "ls", "{}")}}).user("b");

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Each whole answer is read as the vendor's own SDK reads it (tests/interop).
+// Each complete answer is read as the vendor's own SDK reads it (tests/interop).
 #include "tests/support/vendor_fixtures.h"
 
 #include <gtest/gtest.h>

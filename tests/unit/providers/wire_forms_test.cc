@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What plugins, models and hooks leave behind goes out in the form that the wire takes: one block that it does not
-// take would spoil every later request of the conversation.
+// Content of plugins, models and hooks is sent in the form that the wire format accepts: one unaccepted block would
+// spoil every later request of the conversation.
 #include <gtest/gtest.h>
 
 #include <string>
@@ -68,7 +68,7 @@ TEST_P(WireForms, ASchemaThatIsNoneIsStillRefused) {
   EXPECT_FALSE(write_anthropic_request(out, request_.value(), AnthropicCache::kOff));
 }
 
-// Models call tools by names that nobody has offered; the call and its result stay in the history.
+// Models call tools by names that were never offered; the call and its result stay in the history.
 TEST_P(WireForms, ANameThatNoToolCanHaveIsMadeOne) {
   request_.user("a");
   call("c1", "files.read me", Block::tool_result("c1", "there is no tool named files.read me", true));
@@ -83,7 +83,7 @@ TEST_P(WireForms, ANameThatNoToolCanHaveIsMadeOne) {
   is_silent_about(R"("name":"files.read me")");
 }
 
-// "functions.bash:0" is how some servers name calls; other vendors refuse it, and longer ones than their own.
+// Some servers name calls "functions.bash:0"; other vendors refuse that, and ids longer than their own.
 TEST_P(WireForms, AnIdThatTheWireDoesNotTakeIsAnotherOneForCallAndResult) {
   request_.user("a");
   for (const std::string& id : {std::string("functions.bash:0"), std::string(300, 'i'), std::string("call_9")})
@@ -102,7 +102,7 @@ TEST_P(WireForms, AnIdThatTheWireDoesNotTakeIsAnotherOneForCallAndResult) {
   is_silent_about(std::string(65, 'i'));
 }
 
-// Servers that count anew in each answer, and an undo that brings back a call of before the compaction.
+// For servers that restart their counter in each answer, and an undo that restores a call from before the compaction.
 TEST_P(WireForms, AnIdThatNamesTwoCallsIsAnotherOneForTheSecondAndItsResult) {
   request_.user("a");
   for (const char* const output : {"first", "second"})
@@ -127,7 +127,7 @@ TEST_P(WireForms, AnErrorWithoutATextSaysSo) {
   says("(no text)");
 }
 
-TEST_P(WireForms, PicturesThatNoVendorTakesAndBlocksOfTheWrongSpeakerStayAtHome) {
+TEST_P(WireForms, PicturesThatNoVendorTakesAndBlocksOfTheWrongSpeakerAreNotSent) {
   Block odd;
   odd.kind = BlockKind::kImage;
   odd.name = "image/bmp";
@@ -148,7 +148,7 @@ TEST_P(WireForms, PicturesThatNoVendorTakesAndBlocksOfTheWrongSpeakerStayAtHome)
 INSTANTIATE_TEST_SUITE_P(All, WireForms, ::testing::Values("anthropic", "chat", "responses", "google"),
                          [](const auto& tested) { return std::string(tested.param); });
 
-// Mistral: "Unexpected role 'user' after role 'tool'". Templates of other servers want the user's words first.
+// Mistral: "Unexpected role 'user' after role 'tool'". Templates of other servers need the user's message first.
 TEST(ChatForms, AnAnswerStandsBehindResultsWhereTheServerWantsOneAndTheUserComesFirst) {
   TestRequest request;
   request.add({Role::kAssistant, 0, {Block::tool_use("call_0001", "ls", "{}")}});
@@ -167,8 +167,8 @@ TEST(ChatForms, AnAnswerStandsBehindResultsWhereTheServerWantsOneAndTheUserComes
   EXPECT_FALSE(find_openai_host("mistral")->chat.user_behind_results);
 }
 
-// Extended thinking: with a budget, the answer that a tool loop began with begins with what was thought.
-TEST(AnthropicLoops, AreNotGoneOnWithABudgetWhereAnotherModelHasBegunThem) {
+// Extended thinking: with a budget, the answer that began a tool loop must begin with thinking.
+TEST(AnthropicLoops, GetNoBudgetWhereAnotherModelHasBegunThem) {
   const auto thinks = [](const Message& answer, const std::string& last = {}) {
     TestRequest request;
     request.user("a").add(answer).add({Role::kUser, 0, {Block::tool_result("c1", "x", false)}});

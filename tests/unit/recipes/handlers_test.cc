@@ -16,7 +16,7 @@ using testing::RecordingLog;
 using testing::TestHook;
 using testing::TestSlots;
 
-// The store of a plugin and the messages of one conversation; nothing else.
+// A plugin's store and the messages of one conversation only.
 class FakeServices final : public Services {
  public:
   std::uint64_t count_text(std::string_view, std::string_view) override { return 0; }

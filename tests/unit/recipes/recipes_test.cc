@@ -245,7 +245,7 @@ TEST(RecipeArguments, AreThoseThatAreDeclaredHaveADefaultOrStandInTheText) {
   EXPECT_EQ(recipe.arguments[1].standard, "deep");
 }
 
-TEST(RecipeArguments, GivenOnesBeatDefaults) {
+TEST(RecipeArguments, GivenOnesOverrideDefaults) {
   const Recipe recipe = recipe_of(kReview);
   EXPECT_EQ(*render_recipe(recipe, {{"branch", "dev"}}, ""), "dev on main, deep");
   EXPECT_EQ(*render_recipe(recipe, {{"branch", "dev"}, {"base", "old"}, {"extra", "e"}}, ""), "dev on old, deep, e");
@@ -350,7 +350,7 @@ TEST_F(Book, MissingRecipeIsNotFoundAndNamesCannotLeaveTheDirectory) {
   EXPECT_EQ(book().recipe_prompt("none", {}).error().code, Code::kNotFound);
 }
 
-TEST_F(Book, FirstDirectoryWins) {
+TEST_F(Book, FirstDirectoryTakesPrecedence) {
   const TempDir second;
   dir_.write("r.md", "one");
   second.write("r.md", "two");
@@ -449,7 +449,7 @@ TEST_F(Book, WhatIsNotTrustedIsRefusedAndNotParsed) {
   EXPECT_NE(entry->text, "") << "somebody has to read what they decide about";
 }
 
-TEST_F(Book, CompactOfAProjectIsPassedOverUnlessItIsAllowed) {
+TEST_F(Book, CompactOfAProjectIsIgnoredUnlessItIsAllowed) {
   const TempDir project;
   project.write("compact.md", "the project's");
   dir_.write("compact.md", "mine");

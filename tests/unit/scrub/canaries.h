@@ -2,8 +2,8 @@
 #pragma once
 // canaries.h - made-up secrets of every form that the rules know: generated, never real.
 //
-// A form is a text with places such as {a36}: 36 characters of a class. The secret is what stands
-// between « and », or all of it.
+// A form is a text with places such as {a36}: 36 characters of a class. The secret is the text between « and », or all
+// of it.
 //
 // Threading: Canaries is thread-compatible.
 

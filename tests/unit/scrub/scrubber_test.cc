@@ -39,7 +39,7 @@ Scrubbed scrubbed(std::string_view text) {
   return result ? std::move(*result) : Scrubbed{};
 }
 
-// No eight bytes in a row of the secret are left beside the marks.
+// No eight consecutive bytes of the secret are left outside the marks.
 bool is_gone(std::string_view secret, std::string text) {
   for (const std::string& id : Scrubber::rule_ids()) {
     const std::string mark = "[redacted:" + id + "]";
@@ -211,7 +211,7 @@ TEST(Scrubber, PublicKeysAndCertificatesStay) {
   EXPECT_EQ(scrubbed(text).text, text);
 }
 
-// ---- what is no secret
+// ---- text without secrets
 
 TEST(Scrubber, OrdinaryTextStaysAsItIs) {
   const std::string_view texts[] = {"",
@@ -251,7 +251,7 @@ TEST(Scrubber, AngleBracketInsideAPasswordDoesNotMakeItAPlaceholder) {
   EXPECT_EQ(scrubbed(placeholder).text, placeholder);
 }
 
-// What looks like a placeholder somewhere inside does not make the whole one.
+// A part that looks like a placeholder does not make the complete value one.
 TEST(Scrubber, SecretWithAPlaceholderInsideIsASecret) {
   for (const std::string secret : {"Kq9example7Zt2", "aB3...xY9qLm", "pw***9aKd2", "environ7Qz4tB", "x9{{Kd83hQ",
                                    "a$(9Kd83hQ", "{9Kd}83hQz", "%9Kd%83hQz"})
@@ -310,7 +310,7 @@ TEST(Scrubber, NulBytesHideNothing) {
 }
 
 TEST(Scrubber, ManyAnchorsOnOneLineCostLinearTime) {
-  // Ten times the text is about ten times the regex work; a quadratic scan would not end.
+  // Ten times the text takes about ten times the regex work; a quadratic scan would not end.
   std::string text;
   for (int i = 0; i < 40'000; ++i) text += "-----BEGIN PRIVATE KEY-----password=eyJ://:";
   EXPECT_TRUE(scrubber().scrub(text));
@@ -355,7 +355,7 @@ TEST(ScrubOptions, SecretThatOnlyItsNeighbourHidGoesInTheSameCall) {
   const auto made = canaries.make("npm_{a36}");
   auto more = Scrubber::make({.disable = {}, .extra = {{"badge", "badge[0-9]+"}}});
   ASSERT_TRUE(more);
-  // The token's last character must stand before something that is no letter.
+  // The token's last character must precede a character that is not a letter.
   const auto got = more->scrub("ä " + made.text + "badge77 z");
   EXPECT_EQ(got->text, "ä [redacted:npm-token][redacted:badge] z");
   ASSERT_EQ(got->findings.size(), 2u);

@@ -39,7 +39,7 @@ struct Sample {
   }
 };
 
-// Puts the right checksum on bytes that were changed, so that the checks behind it are reached.
+// Sets the right checksum on changed bytes, so that the checks after it are reached.
 std::string with_checksum(std::string bytes) {
   std::string head = bytes.substr(0, 64);
   put_be32(head, crc32c(std::string_view(bytes).substr(kBatchHeaderBytes)));
@@ -76,7 +76,7 @@ TEST(Batch, DecodesWhatItEncoded) {
   EXPECT_EQ(encode_batch(*batch), bytes);
 }
 
-// The layout is for ever: these are the bytes of format 1.
+// The layout never changes: these are the bytes of format 1.
 TEST(Batch, LayoutOfFormatOneStaysAsItIs) {
   Batch batch;
   batch.first_seq = 1;
@@ -168,8 +168,7 @@ TEST(Batch, PayloadLengthBeyondTheEndIsRefused) {
   EXPECT_EQ(message_of(with_checksum(bytes)), "the batch is shorter than its payloads");
 }
 
-// Random damage with a checksum that fits: never a crash, and what decodes encodes to the same
-// bytes.
+// Random damage with a matching checksum never crashes, and a decoded batch encodes to the same bytes.
 TEST(Batch, RandomDamageNeverCrashes) {
   const unsigned seed = std::random_device{}();
   SCOPED_TRACE(seed);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// damage_test.cc - stores whose file was changed behind their back: what is reported, what is
-// saved, and that nobody dies of it.
+// damage_test.cc - stores whose file was changed from outside: what is reported, what is saved, and that no process
+// crashes.
 #include <fcntl.h>
 #include <lmdb.h>
 #include <signal.h>
@@ -43,7 +43,7 @@ std::uint64_t seed() {
   return given != nullptr ? std::strtoull(given, nullptr, 10) : std::random_device()();
 }
 
-// More of everything: AGENTD_TORTURE=20 takes twenty times as long.
+// Repeats everything more often: AGENTD_TORTURE=20 takes twenty times as long.
 int times(int usual) {
   const char* const given = std::getenv("AGENTD_TORTURE");
   return given != nullptr ? usual * std::atoi(given) : usual;
@@ -82,8 +82,7 @@ class DamagedStore : public testing::Test {
   }
   std::size_t below(std::size_t end) { return std::uniform_int_distribution<std::size_t>(0, end - 1)(random_); }
 
-  // Texts in pages of their own, in blobs and beside others; receipts, keys, and pages that were
-  // freed.
+  // Texts in pages of their own, in blobs and among others; receipts, keys, and freed pages.
   void fill() {
     LmdbOptions made = options();
     made.create = true;
@@ -113,7 +112,7 @@ class DamagedStore : public testing::Test {
     std::ofstream(path() + "/data.mdb", std::ios::binary | std::ios::trunc) << bytes;
   }
 
-  // Everything that the store gives, as one text; empty when something cannot be read.
+  // All contents of the store as one text; empty when something cannot be read.
   std::string contents() const {
     auto store = open_lmdb_store(options(true), clock_);
     if (!store) return {};
@@ -142,7 +141,7 @@ class DamagedStore : public testing::Test {
     return out;
   }
 
-  // What a process of its own comes to: its exit code, or 128 + signal.
+  // The outcome of a separate process: its exit code, or 128 + signal.
   static int in_child(const std::function<int()>& body) {
     const pid_t pid = ::fork();
     if (pid == 0) {
@@ -154,8 +153,7 @@ class DamagedStore : public testing::Test {
     ::waitpid(pid, &status, 0);
     return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
   }
-  // 0 = it reads as before; 1 = otherwise, or an error; kDamagedStoreExit = ended with the
-  // sentence.
+  // 0 = it reads as before; 1 = different, or an error; kDamagedStoreExit = ended with the sentence.
   int read_again(bool guarded) const {
     return in_child([&] {
       if (guarded) catch_store_faults();
@@ -163,8 +161,7 @@ class DamagedStore : public testing::Test {
     });
   }
 
-  // What the rows of conversations are in the file as it is now; those whose values all stand there
-  // unchanged.
+  // The rows of conversations in the current file whose values are all in it unchanged.
   std::set<std::string> untouched(const std::string& bytes) const {
     write(whole_);
     auto before = Pages::open(path() + "/data.mdb");
@@ -196,8 +193,7 @@ class DamagedStore : public testing::Test {
     return Ulid(bytes).text();
   }
 
-  // The file with these bytes: LMDB does not die of it, what has changed is reported, and what can
-  // be saved is.
+  // With these bytes in the file, LMDB does not crash, the change is reported, and the rest can be saved.
   void expect_survived(const std::string& bytes, const std::string& what) {
     SCOPED_TRACE(what + ", AGENTD_SEED=" + std::to_string(seed_));
     write(bytes);
@@ -269,7 +265,7 @@ TEST_F(DamagedStore, BytesAnywhereAreReportedAndTheRestIsSaved) {
   }
 }
 
-// The name of a key that is damaged may stand among those of another space, out of order, and in front of older ones.
+// A damaged key name may be among those of another space, out of order, and before older ones.
 TEST_F(DamagedStore, ADamagedNameOfAKeyCostsNoOther) {
   const std::string name("space1\0", 7);
   int names = 0;
@@ -319,8 +315,8 @@ TEST_F(DamagedStore, AnOlderMetaPageIsReported) {
   }
 }
 
-// What the guards are for: without them the same damage ends a process by a signal.
-// The number of the last page is eight bytes of a meta page; nothing has a sum over it.
+// The purpose of the guards: without them the same damage ends a process by a signal. The number of the last page is
+// eight bytes of a meta page without a checksum.
 TEST_F(DamagedStore, AMetaPageThatNamesPagesWithoutEndIsReportedAtOnce) {
   for (const std::size_t meta : {std::size_t{0}, std::size_t{1}}) {
     std::string bytes = whole_;
@@ -387,8 +383,8 @@ TEST_F(DamagedStore, WhatWasStoredLastIsSavedWithTheMetaPageBeforeIt) {
   }
 }
 
-// The control of the damage to meta pages: who writes has one page ahead of the other all the time.
-TEST_F(DamagedStore, ALookAtAStoreThatIsWrittenToFindsItWhole) {
+// The control for damaged meta pages: during writes one page is always ahead of the other.
+TEST_F(DamagedStore, ACheckOfAStoreThatIsWrittenToFindsItIntact) {
   int ends[2] = {-1, -1};
   ASSERT_EQ(::pipe(ends), 0);
   const pid_t writer = ::fork();
@@ -425,10 +421,10 @@ TEST_F(DamagedStore, ALookAtAStoreThatIsWrittenToFindsItWhole) {
   reader.join();
 }
 
-TEST_F(DamagedStore, ARawReaderDiesOfSomeDamage) {
+TEST_F(DamagedStore, ARawReaderCrashesOnSomeDamage) {
   const auto raw = [&] {
     return in_child([&] {
-      const rlimit seconds{5, 5};  // pages that lead back to themselves are read without an end
+      const rlimit seconds{5, 5};  // pages that lead back to themselves are read for ever
       if (::setrlimit(RLIMIT_CPU, &seconds) != 0) return 1;
       MDB_env* env = nullptr;
       MDB_txn* txn = nullptr;
@@ -465,7 +461,7 @@ TEST_F(DamagedStore, ARawReaderDiesOfSomeDamage) {
 
 // ---- the mark
 
-TEST_F(DamagedStore, AStoreThatWasClosedWellIsNotLookedAt) {
+TEST_F(DamagedStore, AStoreThatWasClosedNormallyIsNotChecked) {
   int looks = 0;
   LmdbOptions counted = options();
   counted.apart = [&](const std::function<Result<void>()>& look) {
@@ -482,7 +478,7 @@ TEST_F(DamagedStore, AStoreThatWasClosedWellIsNotLookedAt) {
   EXPECT_EQ(looks, 1);
 }
 
-TEST_F(DamagedStore, AStoreOfAProcessThatWasKilledIsLookedAtOnce) {
+TEST_F(DamagedStore, AStoreOfAProcessThatWasKilledIsCheckedOnce) {
   EXPECT_EQ(in_child([&] {
               auto store = open_lmdb_store(options(), clock_);
               if (!store || !(*store)->append(id_of(1), 14, {{user_message("x")}})) return 1;
@@ -524,7 +520,7 @@ TEST_F(DamagedStore, WhatAnotherProcessWritesMeanwhileIsNoDamage) {
   EXPECT_OK(open_lmdb_store(never, clock_));
 }
 
-TEST_F(DamagedStore, ALookThatDoesNotSurviveIsDamage) {
+TEST_F(DamagedStore, ACheckThatCrashesMeansDamage) {
   write(whole_);
   LmdbOptions dies = options();
   dies.apart = [](const std::function<Result<void>()>&) -> Result<void> {
@@ -608,7 +604,7 @@ TEST_F(DamagedStore, AnEmptyFileOrAnEmptyDatabaseIsNoNewStore) {
 
 // ---- the lock file on a full disk
 
-// Looks at a page that a mapped file does not have.
+// Reads a page that a mapped file does not have.
 void touch_missing_page(const std::string& directory, const char* name) {
   const UniqueFd fd(::open((directory + name).c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600));
   const void* const map = ::mmap(nullptr, kPageBytes, PROT_READ, MAP_SHARED, fd.get(), 0);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What only the store on disk promises: files, modes, formats, sizes, damage.
+// The guarantees of the store on disk alone: files, modes, formats, sizes, damage.
 #include <fcntl.h>
 #include <gtest/gtest.h>
 #include <lmdb.h>
@@ -41,7 +41,7 @@ class LmdbStoreTest : public testing::Test {
     EXPECT_CODE(code, store);
     return store ? "" : store.error().message;
   }
-  // The raw LMDB, as somebody with an editor would see it. The store must be closed.
+  // The raw LMDB, as an editor would see it. The store must be closed.
   void raw(const char* table, const std::function<void(MDB_txn*, MDB_dbi)>& change) const {
     MDB_env* env = nullptr;
     MDB_txn* txn = nullptr;
@@ -222,7 +222,7 @@ TEST_F(LmdbStoreTest, RefusesANewerFormat) {
                 " was written by a newer agentd (format 7, this one reads up to 1): update agentd");
 }
 
-TEST_F(LmdbStoreTest, RefusesADatabaseOfSomebodyElse) {
+TEST_F(LmdbStoreTest, RefusesADatabaseOfAnotherProgram) {
   ::mkdir(options().directory.c_str(), 0700);
   MDB_env* env = nullptr;
   MDB_txn* txn = nullptr;
@@ -299,7 +299,7 @@ TEST_F(LmdbStoreTest, NamesRemoteFileSystems) {
   EXPECT_EQ(remote_file_system(0x794c7630), "");  // overlayfs
 }
 
-// Rights do not bind root, so the child becomes somebody else.
+// Rights do not bind root, so the child becomes another user.
 TEST_F(LmdbStoreTest, AnUnwritableDirectoryIsDenied) {
   ::chmod(dir_.path().c_str(), 0755);
   const std::string directory = options().directory;
@@ -372,7 +372,7 @@ TEST_F(LmdbStoreTest, VerifyNamesTheBatch) {
                                           "checksum");
 }
 
-// Somebody who knows the format and makes every sum of the batch right again.
+// A forger knows the format and corrects every checksum of the batch.
 TEST_F(LmdbStoreTest, VerifyFindsABatchThatWasForged) {
   {
     const auto store = open();
@@ -410,7 +410,7 @@ TEST_F(LmdbStoreTest, VerifyFindsALastBatchThatWasForged) {
   EXPECT_NE(verified.error().message.find("does not end where its head says"), std::string::npos);
 }
 
-TEST_F(LmdbStoreTest, VerifyFindsABlobThatChangedOrIsGone) {
+TEST_F(LmdbStoreTest, VerifyFindsABlobThatChangedOrIsMissing) {
   const std::vector<std::string> blobs{"attached"};
   const std::string text(70'000, 'x');
   ASSERT_OK(open()->append(a_, 0, {{genesis(a_), user_message(text)}}, blobs));
@@ -470,7 +470,7 @@ TEST_F(LmdbStoreTest, ABrokenConversationCanBeRemovedAndHarmsNoOther) {
 
 // ---- size
 
-TEST_F(LmdbStoreTest, TheMapGrowsByItself) {
+TEST_F(LmdbStoreTest, TheMapGrowsAutomatically) {
   LmdbOptions small = options();
   small.map_bytes = 256 * 1024;
   const auto store = test::open_store(small, clock_);
@@ -511,7 +511,7 @@ TEST_F(LmdbStoreTest, AFullStoreSaysSoStillReadsDeletesAndGoesOn) {
 }
 
 TEST_F(LmdbStoreTest, AFullDiskIsUnavailableAndLosesNothing) {
-  // A limit on the size of files fails like a disk that is full, without root.
+  // A limit on the size of files fails like a full disk, without root.
   const pid_t child = ::fork();
   if (child == 0) {
     const auto store = open();

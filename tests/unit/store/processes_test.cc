@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Several processes on one store. Each child opens the store after its fork and tells what was
-// acknowledged through a pipe, so that a kill loses no knowledge.
+// Several processes on one store. Each child opens the store after its fork and reports acknowledged writes through a
+// pipe, so that a kill loses no knowledge.
 #include <fcntl.h>
 #include <gtest/gtest.h>
 #include <signal.h>
@@ -23,7 +23,7 @@ using test::read_all;
 using test::text_of;
 using test::user_message;
 
-// A child process and what it says; killed and reaped when this goes away.
+// A child process and its output; killed and reaped when this is destroyed.
 class Child {
  public:
   using Say = std::function<void(std::string_view line)>;
@@ -92,7 +92,7 @@ class StoreProcesses : public testing::Test {
   Result<std::unique_ptr<Store>> open() const {
     LmdbOptions options;
     options.directory = dir_ / "store";
-    options.map_bytes = 256 * 1024;  // so that the map grows under everybody's feet
+    options.map_bytes = 256 * 1024;  // so that the map grows during use
     return open_lmdb_store(options, clock_);
   }
   // Every line is the text of exactly one message of the log, and the log has no others.
@@ -216,11 +216,11 @@ TEST_F(StoreProcesses, OneHolderAtATimeAmongProcessesThatRaceForALease) {
         const auto lease = (*store)->lease(a_);
         if (!lease && lease.error().code == Code::kBusy) continue;
         if (!lease) return 2;
-        // Whoever is inside alone can make this file.
+        // Only the holder of the lease can make this file.
         const int fd = ::open(inside.c_str(), O_CREAT | O_EXCL | O_WRONLY | O_CLOEXEC, 0600);
         if (fd < 0) return 3;
         ::close(fd);
-        ::usleep(50);  // so that another one has time to come in
+        ::usleep(50);  // so that another process has time to enter
         ::unlink(inside.c_str());
         ++held;
       }
@@ -264,7 +264,7 @@ TEST_F(StoreProcesses, KillingTheWriterLosesNothingThatWasAcknowledged) {
   EXPECT_GT(acked.size(), kKills);
   const auto store = open();
   ASSERT_OK(store);
-  // Each kill may have come between the commit and the word of it.
+  // Each kill may have come between the commit and its report.
   expect_exactly(**store, a_, acked, kKills);
 }
 
@@ -316,7 +316,7 @@ TEST_F(StoreProcesses, KillingTheOneWhoForksLeavesWholeForksOrNone) {
     EXPECT_EQ(text_of(read_all(**store, id).at(119)), text_of(read_all(**store, a_).at(119)));
     EXPECT_OK((*store)->remove(id));
   }
-  // A kill may have come between the commit and the word of it.
+  // A kill may have come between the commit and its report.
   EXPECT_GE(forks, acked);
   EXPECT_LE(forks, acked + kKills);
   EXPECT_OK((*store)->verify(a_));

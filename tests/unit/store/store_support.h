@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// store_support.h - what tests of stores share: a directory that goes away, records, a store in it.
+// store_support.h - the common part of store tests: a temporary directory, records, a store in it.
 //
 // Threading: for tests, thread-compatible.
 
@@ -94,7 +94,7 @@ testing::AssertionResult succeeded(const Result<T>& result) {
   return testing::AssertionFailure() << result.error().message;
 }
 
-// A failure tells its code and a sentence.
+// A failure as its code and a sentence.
 template <typename T>
 testing::AssertionResult failed_with(Code code, const Result<T>& result) {
   if (result) return testing::AssertionFailure() << "succeeded";

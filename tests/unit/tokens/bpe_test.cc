@@ -21,7 +21,7 @@ constexpr std::size_t kMegabyte = 1U << 20;
 
 std::array<const Bpe*, 2> both() { return {&Bpe::cl100k_base(), &Bpe::o200k_base()}; }
 
-// Line of bpe_golden.txt: the bytes, and what the reference makes of them.
+// A line of bpe_golden.txt: the bytes, and the reference's tokens.
 struct Golden {
   std::string bytes;
   struct {
@@ -70,8 +70,8 @@ std::vector<Golden> read_golden() {
   return all;
 }
 
-// Byte-pair encoding word for word: of all pairs of neighbours that are a token together, the one
-// of the lowest rank is merged, the leftmost first, until there is none.
+// Byte-pair encoding by its definition: of all neighbouring pairs that form a token, the one of the lowest rank is
+// merged, the leftmost first, until there is none.
 class Naive {
  public:
   explicit Naive(const Bpe& bpe) {
@@ -174,7 +174,7 @@ std::string pieces(std::string_view text) {
   return out;
 }
 
-// Tokens rarely tell where a piece ended, since few merges cross a place that could be either.
+// Tokens rarely show where a piece ended, since few merges cross an ambiguous place.
 TEST(BpeSplit, PiecesOfCl100kAreThoseOfItsPattern) {
   const auto of = pieces<BpeSplit::kCl100k>;
   EXPECT_EQ(of("x'\u017Fabc"), "x|'\u017F|abc");

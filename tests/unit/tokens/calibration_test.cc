@@ -92,7 +92,7 @@ TEST(Calibration, AFactorBelongsToItsEstimator) {
   EXPECT_NEAR(both.factor("m"), 1.5, 1e-9) << "the other estimator's factor was lost on the way";
 }
 
-TEST(Calibration, WhatWasLearnedHereBeatsWhatIsRead) {
+TEST(Calibration, LearnedFactorsOverrideReadOnes) {
   Calibration other("simple");
   other.learn("m", 3'000, 6'000);
   other.learn("n", 3'000, 6'000);

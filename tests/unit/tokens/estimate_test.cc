@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// How near an estimate comes: texts of eleven kinds (corpus/), counted by the exact encodings. What
-// was learned from one half of a text must bring the other half within 20 % of the truth.
+// How accurate an estimate is: texts of eleven kinds (corpus/), counted by the exact encodings. A factor learned from
+// one half of a text must bring the other half within 20 % of the truth.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -31,7 +31,7 @@ std::string corpus(const std::string& kind) {
   return text ? *text : std::string();
 }
 
-// Parted at the line end next to the middle.
+// Split at the line end next to the middle.
 Halves halves_of(const std::string& kind) {
   const std::string text = corpus(kind);
   const std::size_t middle = text.find('\n', text.size() / 2) + 1;
@@ -67,7 +67,7 @@ std::uint64_t count(const TokenEstimator& estimator, const Rows& rows) {
   return tokens;
 }
 
-// How far off the corrected estimate is: 0.2 is 20 % too much, -0.2 too little.
+// The error of the corrected estimate: 0.2 is 20 % too much, -0.2 too little.
 double error_of(double factor, std::uint64_t estimated, std::uint64_t truth) {
   return factor * static_cast<double>(estimated) / static_cast<double>(truth) - 1;
 }
@@ -112,7 +112,7 @@ TEST(Estimate, SoAreWholeMessagesWithTheirOverhead) {
     }
 }
 
-// The control: without what was learned the same bound does not hold, so it is not met by chance.
+// The control: without the learned factor the bound is exceeded, so it is not met by chance.
 TEST(Estimate, UncalibratedBytesByFourMissesWhatIsNotEnglish) {
   const SimpleEstimator simple;
   const auto raw = [&](const char* kind, const Bpe& truth) {
@@ -124,7 +124,7 @@ TEST(Estimate, UncalibratedBytesByFourMissesWhatIsNotEnglish) {
   EXPECT_LE(raw("english", Bpe::cl100k_base()), kTolerance);
 }
 
-// Another control: the factor of one language is no good for another.
+// Another control: one language's factor does not help another language.
 TEST(Estimate, AFactorOfAnotherLanguageIsNoHelp) {
   const SimpleEstimator simple;
   const Bpe& truth = Bpe::cl100k_base();
@@ -159,12 +159,12 @@ TEST(Estimate, BytePairsNeedNoCalibration) {
   }
 }
 
-// ---- conversations: what is learned turn by turn, each turn bringing a text that is new
+// ---- conversations: learning turn by turn, each turn with a new text
 
 class Talk {
  public:
   explicit Talk(const Bpe& truth) : truth_(truth) {}
-  // Estimates the text with what is known by now, then learns from it. The error of the estimate.
+  // Estimates the text with the current factor, then learns from it. Returns the error of the estimate.
   double turn(const std::string& text) {
     const std::uint64_t estimated = simple_.count_text(text), real = truth_.count(text);
     const double error = error_of(calibration_.factor("m"), estimated, real);
@@ -173,7 +173,7 @@ class Talk {
     calibration_.learn("m", estimated, real);
     return error;
   }
-  // Of everything that was said, as it was estimated before it was reported.
+  // Over all texts, as estimated before they were reported.
   double error() const { return estimated_ / real_ - 1; }
 
  private:

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The model table: names as providers decorate them, betas, and the user's own entries.
+// The model table: decorated names, betas, and the user's own entries.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -17,7 +17,7 @@ constexpr const char* kWide = "context-1m-2025-08-07";
 
 std::string pattern_of(std::string_view name) { return ModelTable::embedded().find(name).pattern; }
 
-// The table under this YAML, which must be good.
+// The table under this valid YAML.
 ModelTable overlaid(std::string_view yaml) {
   ModelTable table = ModelTable::embedded();
   const auto done = table.overlay(yaml, "models.yaml");
@@ -72,7 +72,7 @@ TEST(ModelTable, ANumberOfAPatternIsNotTheBeginningOfALongerOne) {
   EXPECT_EQ(pattern_of("o30"), "");
 }
 
-// The next version may take other requests: it is not asked as the last one was.
+// The next version may need other requests, so it is not treated as the last one.
 TEST(ModelTable, ABuiltInEntryIsNotAnotherVersions) {
   const ModelTable table = ModelTable::embedded();
   for (const char* const name : {"claude-opus-5-7", "claude-opus-5.9", "us.anthropic.claude-opus-5-7-v1:0",
@@ -239,7 +239,7 @@ TEST(ModelOverlay, ANewEntryTakesTheRestFromTheOneItWouldHaveFound) {
   EXPECT_EQ(table.find("local/llama").provider, "");
 }
 
-TEST(ModelOverlay, AnEntryForAGatewaysNameBeatsTheBareOne) {
+TEST(ModelOverlay, AnEntryForAGatewaysNameOverridesTheBareOne) {
   const ModelTable table = overlaid("models: [{pattern: anthropic/claude, window: 90000}]");
   EXPECT_EQ(table.find("anthropic/claude-sonnet-4.5").window, 90'000u);
   EXPECT_EQ(table.find("anthropic/claude-sonnet-4.5").summary_model, "");

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which reports of a provider are believed, and what they say about tokens that nobody sent.
+// The reports of a provider that are used, and what they say about tokens that were not sent.
 #include "core/tokens/reports.h"
 
 #include <gtest/gtest.h>
@@ -66,7 +66,7 @@ TEST(Reports, WhatAnEstimateMayBeOffOnlyLowersWhatWasThoughtToBeAdded) {
   EXPECT_EQ(unexplained_tokens(40'000, 40'000, 2'000), 0u);
 }
 
-// Of a request whose end the server has not read, as Ollama does with what is longer than num_ctx.
+// The server has not read a request's end, as Ollama does with prompts longer than num_ctx.
 TEST(Reports, ACutPromptIsSeen) {
   EXPECT_TRUE(is_cut(4'096, 30'000, false));
   EXPECT_TRUE(is_cut(4'096, 8'000, true));

@@ -97,7 +97,7 @@ TEST(Gauge, PluginsSeeTheSameNumbers) {
   EXPECT_EQ(abi.compactions, 3u);
 }
 
-TEST(ModelTable, LongestPatternWins) {
+TEST(ModelTable, LongestPatternTakesPrecedence) {
   const auto table = ModelTable::parse(
       R"({"models":[{"pattern":"a","window":1},{"pattern":"a-long","window":2},{"pattern":"a-","window":3}]})");
   ASSERT_TRUE(table);
