@@ -9,8 +9,8 @@
 
 namespace agentd {
 
-// Shared by the canceller and the workers: copies see the same flag. Nobody else can cancel a default-constructed
-// token.
+// Shared by the canceller and the workers: copies see the same flag. A default-constructed token has no other
+// canceller.
 class CancelToken {
  public:
   CancelToken();
@@ -23,7 +23,7 @@ class CancelToken {
   CancelToken child() const;
 
   // Sets the word to 0 and, as soon as there is a reason, to the reason: for code that can only poll memory. Any number
-  // of words may be linked. REQUIRES: nobody else writes to the word until unlink().
+  // of words may be linked. REQUIRES: no other code writes to it until unlink().
   void link(std::uint32_t* word) const;
   // Sets the word to 0. After it returns, no cancel() on any thread writes to the word.
   void unlink(std::uint32_t* word) const;

@@ -41,7 +41,7 @@ Result<UniqueFd> above_standard(int raw, std::string_view doing);
 Result<std::string> read_file(const std::string& path, std::uint64_t bytes_max);
 // Reads all of the descriptor's regular file, from its start.
 Result<std::string> read_fd(int fd, std::uint64_t bytes_max, const std::string& name);
-// Writes beside `path`, syncs, renames; the old file stays whole on any failure. `mode` such as 0600.
+// Writes a new file, syncs and renames it; the old file stays intact on any failure. `mode` such as 0600.
 Result<void> write_file_atomically(const std::string& path, std::string_view bytes, unsigned mode);
 // Makes the directory and its parents with mode 0700; succeeds when it already exists.
 Result<void> make_directories(const std::string& path);

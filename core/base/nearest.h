@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// nearest.h - finds the name that somebody probably meant.
+// nearest.h - finds the name that was probably meant.
 //
 // Threading: pure functions.
 

@@ -20,7 +20,7 @@ enum class Code : std::uint8_t {
   kInvalid,      // fix the call, the flag or the file
   kNotFound,     // look for something else
   kUnavailable,  // try again later
-  kBusy,         // somebody else holds it
+  kBusy,         // another holder has it
   kConflict,     // read again, then retry
   kDenied,       // ask the user
   kCancelled,    // stop quietly

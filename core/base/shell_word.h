@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// shell_word.h - quotes a name in a command that somebody may copy into a shell.
+// shell_word.h - quotes a name in a command that a user may copy into a shell.
 //
 // Threading: a pure function.
 

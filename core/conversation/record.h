@@ -188,7 +188,7 @@ Result<CompactionAttemptRecord> read_compaction_attempt(const Record& from);
 // Reverts the boundary at to_seq: the view becomes what it hid, then everything since.
 struct RevertRecord {
   std::uint64_t to_seq = 0;
-  // What it restores, so that the index need not search for it: the boundary now in effect (0 = none), and the lowest
+  // The restored state, so that the index need not search for it: the boundary now in effect (0 = none), and the lowest
   // sequence that the view needs. first_seq 0: an older record without it.
   std::uint64_t boundary_seq = 0, first_seq = 0;
 };

@@ -38,7 +38,7 @@ class Workspace {
   // kInvalid for a directory, FIFO or device, or a NUL in the path.
   virtual Result<std::string> read(const std::string& path, std::uint64_t offset, std::uint64_t limit,
                                    std::uint64_t* total) const = 0;
-  // Writes a new file beside it, syncs, renames; keeps the mode of an existing file and makes parents. kDenied for kept
+  // Writes a new file, syncs and renames it; keeps the mode of an existing file and makes parents. kDenied for kept
   // paths.
   virtual Result<void> write(const std::string& path, std::string_view bytes) = 0;
   // kConflict when the file's bytes are no longer `expected`.

@@ -2,8 +2,8 @@
 #pragma once
 // store.h - the store of conversations: append-only logs, an index of them, and plugins' keys.
 //
-// What append() and commit_keys() acknowledge is durable. A log is a chain of commit batches (docs/internals/log.md).
-// Several processes may use one store at the same time.
+// Writes that append() and commit_keys() acknowledge are durable. A log is a chain of commit batches
+// (docs/internals/log.md). Several processes may use one store at the same time.
 //
 // Threading: thread-safe. Functions block only on the disk and other writers.
 

@@ -76,8 +76,8 @@ std::optional<Prices> read_prices(JsonView from) {
   return out;
 }
 
-// What may follow a model's own name: a date, a revision, the alias of its newest revision. "gpt-4o-mini" is another
-// model than "gpt-4o".
+// True for text that may follow a model's own name: a date, a revision, the alias of its newest revision. "gpt-4o-mini"
+// is another model than "gpt-4o".
 bool is_revision(std::string_view rest) {
   constexpr std::string_view kWords[] = {"-latest", "-preview", "-exp"};
   if (rest.empty() || rest.front() == '@' || rest.front() == ':') return true;
