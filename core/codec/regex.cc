@@ -42,7 +42,7 @@ Result<Functions> functions() {
       !look_up(found.destruct, "_ZN3re23RE2D1Ev") ||
       !look_up(found.match, "_ZNK3re23RE25MatchERKNS_11StringPieceEmmNS0_6AnchorEPS1_i"))
     return Error{Code::kUnavailable,
-                 "" AGENTD_RE2_SONAME " is not the version that agentd was built with: install that one"};
+                 AGENTD_RE2_SONAME " is not the version that agentd was built with: install that one"};
   return found;
 }
 

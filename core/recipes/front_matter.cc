@@ -161,7 +161,7 @@ class Reader {
     if (!is_plain(value)) return at(value, "the default of '" + argument.name + "' must be text");
     if (argument.standard) return at(value, "'" + argument.name + "' has two defaults");
     if (argument.required)
-      return at(value, "the argument '" + argument.name + "' is both required and has a default: remove one");
+      return at(value, "the argument '" + argument.name + "' is required and has a default: remove one of them");
     argument.standard = value.scalar;
     return {};
   }

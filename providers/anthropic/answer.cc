@@ -151,7 +151,7 @@ void AnthropicAnswer::add(Part& part, const std::string& text) {
 
 Result<void> AnthropicAnswer::on_block_stop(JsonView event) {
   Part* const part = find(event);
-  if (part == nullptr || !part->open) return broken("a content block that was not open ended");
+  if (part == nullptr || !part->open) return broken("a content block ended without being open");
   part->open = false;
   add(*part, part->pieces.end());
   return {};
