@@ -135,9 +135,7 @@ class Reader {
                              "required and default");
       for (const auto& [key, each] : value.members) AGENTD_TRY_VOID(argument_member(argument, key, each));
       if (argument.required && argument.standard)
-        return at(value, "the argument '" + name +
-                             "' is both required and has a default: remove "
-                             "one");
+        return at(value, "the argument '" + name + "' is required and has a default: remove one of them");
     }
     return {};
   }

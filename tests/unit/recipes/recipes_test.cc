@@ -203,8 +203,8 @@ TEST(Recipe, ErrorsNameThePlace) {
                                           {"arguments: {a: [x]}", "must be a text that describes it"},
                                           {"arguments: {a: {kind: x}}", "unknown key 'kind'"},
                                           {"arguments: {a: {required: maybe}}", "required must be true or false"},
-                                          {"arguments: {a: {required: true, default: x}}", "remove one"},
-                                          {"arguments: {a: {default: x, required: true}}", "remove one"},
+                                          {"arguments: {a: {required: true, default: x}}", "remove one of them"},
+                                          {"arguments: {a: {default: x, required: true}}", "remove one of them"},
                                           {"defaults: [a]", "defaults must be a map"},
                                           {"defaults: {a: [x]}", "must be text"}}) {
     const std::string why = refused("---\n" + head + "\n---\nbody");
