@@ -49,8 +49,8 @@ Result<std::string> read_fd(int fd, std::uint64_t bytes_max, const std::string& 
   if (!S_ISREG(info.st_mode)) return Error{Code::kInvalid, name + " is not a regular file"};
   const auto size = static_cast<std::uint64_t>(info.st_size);
   if (size > bytes_max)
-    return Error{Code::kInvalid, name + " has " + std::to_string(size) + " bytes; the limit is " +
-                                     std::to_string(bytes_max)};
+    return Error{Code::kInvalid,
+                 name + " has " + std::to_string(size) + " bytes; the limit is " + std::to_string(bytes_max)};
   std::string out(size, '\0');
   std::size_t done = 0;
   while (done < out.size()) {
@@ -111,7 +111,8 @@ Result<void> make_directories(const std::string& path) {
   for (std::size_t at = 1; at <= path.size(); ++at) {
     if (at != path.size() && path[at] != '/') continue;
     const std::string part = path.substr(0, at);
-    if (::mkdir(part.c_str(), 0700) != 0 && errno != EEXIST) return errno_error("creating the directory " + part, errno);
+    if (::mkdir(part.c_str(), 0700) != 0 && errno != EEXIST)
+      return errno_error("creating the directory " + part, errno);
   }
   struct stat info {};
   if (::stat(path.c_str(), &info) != 0) return errno_error("opening the directory " + path, errno);
