@@ -12,7 +12,7 @@
 
 #include "core/base/file.h"
 #include "core/base/ids.h"
-#include "core/net/http.h"
+#include "core/net/curl_client.h"
 #include "core/store/lmdb/lmdb_store.h"
 
 namespace agentd::bench {

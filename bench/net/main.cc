@@ -23,7 +23,7 @@
 
 #include "bench/net/stream_server.h"
 #include "core/codec/sse.h"
-#include "core/net/http.h"
+#include "core/net/curl_client.h"
 
 namespace agentd::bench {
 namespace {

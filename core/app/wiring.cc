@@ -15,7 +15,7 @@
 #include "core/config/permission_setup.h"
 #include "core/dialects/known_names.h"
 #include "core/host/inventory.h"
-#include "core/net/http.h"
+#include "core/net/curl_client.h"
 #include "core/process/kept_paths.h"
 #include "core/process/workspace.h"
 #include "core/recipes/commands.h"

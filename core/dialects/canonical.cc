@@ -4,6 +4,7 @@
 #include <array>
 
 #include "core/base/bytes.h"
+#include "core/dialects/dialect.h"
 #include "core/dialects/replacement.h"
 #include "core/dialects/translator.h"
 #include "core/hooks/event.h"

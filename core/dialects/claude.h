@@ -4,6 +4,7 @@
 //
 // Threading: pure functions.
 
+#include "core/dialects/dialect.h"
 #include "core/dialects/translator.h"
 
 namespace agentd {

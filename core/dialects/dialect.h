@@ -16,8 +16,8 @@
 #include <vector>
 
 #include "core/codec/json.h"
+#include "core/dialects/answer.h"
 #include "core/dialects/definition.h"
-#include "core/hooks/action.h"
 
 namespace agentd {
 
@@ -52,14 +52,6 @@ std::optional<Milliseconds> default_time(Dialect dialect, std::uint32_t event);
 
 // ---- out
 
-// Values that dialects need and the canonical payload does not have.
-struct DialectContext {
-  std::string transcript_path;  // claude, gemini; empty = none
-  std::string timestamp;        // ISO 8601, UTC
-  std::string permission_mode;  // claude: default, acceptEdits, plan, bypassPermissions
-  std::string project_dir;
-};
-
 // The JSON object for the hook's standard input. REQUIRES: `payload` is the canonical object.
 std::string dialect_input(const HookDefinition& hook, JsonView payload, const DialectContext& context);
 
@@ -75,26 +67,6 @@ std::vector<std::string> dialect_environment(const HookDefinition& hook, JsonVie
                                              const DialectContext& context);
 
 // ---- back
-
-struct RawAnswer {
-  enum class End { kExited, kSignalled, kTimedOut, kCancelled, kNotStarted };
-  End end = End::kExited;
-  int code = 0;                // exit code, or the signal's number
-  std::string out, err;        // standard output and standard error; a webhook's body is `out`
-  bool out_over_cap = false;   // more than the cap was written; `out` is incomplete
-  std::string problem;         // kNotStarted: one sentence
-  int http_status = 0;         // webhooks; 0 = no answer
-  std::uint32_t children = 0;  // processes that had to be killed with the program
-};
-
-struct Verdict {
-  std::vector<Action> actions;        // legal for the event, in order; targets set
-  bool failed = false;                // follows the hook's on_failure
-  bool timed_out = false;             // a failure by deadline
-  std::string failure;                // one sentence
-  std::vector<std::string> warnings;  // unknown keys, illegal answers, non-blocking errors
-  std::uint32_t children = 0;         // processes that had to be killed with the program
-};
 
 // False if no answer of the hook, in its dialect or by its `do`, replaces the event's text.
 bool may_rewrite(const HookDefinition& hook);

@@ -11,6 +11,7 @@
 #include <string_view>
 
 #include "core/codec/json.h"
+#include "core/dialects/dialect.h"
 #include "core/dialects/translator.h"
 
 namespace agentd {

@@ -10,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include "core/dialects/dialect.h"
 #include "core/dialects/translator.h"
 
 namespace agentd {

@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "core/codec/yaml.h"
+#include "core/dialects/dialect.h"
 #include "core/dialects/translator.h"
 
 namespace agentd {

@@ -8,6 +8,7 @@
 
 #include "core/base/paths.h"
 #include "core/codec/regex.h"
+#include "core/dialects/dialect.h"
 #include "core/dialects/translator.h"
 
 namespace agentd {

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <array>
 
+#include "core/dialects/dialect.h"
 #include "core/dialects/kodelet.h"
 #include "core/dialects/translator.h"
 

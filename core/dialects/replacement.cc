@@ -5,6 +5,7 @@
 #include <optional>
 #include <string>
 
+#include "core/dialects/dialect.h"
 #include "core/dialects/translator.h"
 
 namespace agentd {

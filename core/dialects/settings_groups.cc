@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "core/base/bytes.h"
+#include "core/dialects/dialect.h"
 #include "core/dialects/translator.h"
 #include "core/hooks/contract.h"
 

@@ -6,6 +6,7 @@
 #include <cmath>
 
 #include "core/base/paths.h"
+#include "core/dialects/dialect.h"
 #include "core/dialects/translator.h"
 
 namespace agentd {

@@ -9,6 +9,7 @@
 #include "core/base/bytes.h"
 #include "core/base/nearest.h"
 #include "core/codec/canonical_json.h"
+#include "core/dialects/dialect.h"
 #include "core/dialects/translator.h"
 
 namespace agentd {

@@ -16,7 +16,8 @@
 #include <vector>
 
 #include "core/codec/json.h"
-#include "core/dialects/dialect.h"
+#include "core/dialects/answer.h"
+#include "core/dialects/definition.h"
 
 namespace agentd {
 

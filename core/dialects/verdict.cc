@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "core/base/bytes.h"
+#include "core/dialects/dialect.h"
 #include "core/dialects/translator.h"
 #include "core/hooks/event.h"
 

@@ -5,6 +5,7 @@
 // Threading: ask() may run on any number of threads at once.
 
 #include <condition_variable>
+#include <functional>
 #include <map>
 #include <memory>
 #include <mutex>
@@ -12,10 +13,21 @@
 #include <vector>
 
 #include "core/dialects/dialect.h"
-#include "core/external/external_hooks.h"
+#include "core/external/external_environment.h"
 #include "core/external/kodelet_extension.h"
+#include "core/hooks/dispatcher.h"
 
 namespace agentd {
+
+// AGENTD_WANTS_ bits: whether the hook needs the history in its payload.
+std::uint64_t wants_of(const HookDefinition& definition);
+
+// agentd's own variables for a hook: AGENTD_EVENT, AGENTD_CONV_ID, AGENTD_CONTEXT_PERCENT, _USED and _MAX. `payload` is
+// the canonical object.
+std::vector<std::string> hook_environment(const HookDefinition& definition, JsonView payload);
+
+// True if calling both would call one command twice, with the same effect of a failure.
+bool is_repeated(const HookDefinition& a, const HookDefinition& b);
 
 // The environment of every program of a hook: the clean one and the variables that the user passes on.
 std::vector<std::string> environment_of_hooks(const ExternalEnvironment& environment);

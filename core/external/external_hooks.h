@@ -9,57 +9,17 @@
 // Threading: add() and shutdown() on one thread, before and after the snapshots that use the subscriptions; the hooks
 // may be called from any number of threads.
 
-#include <functional>
+#include <cstdint>
 #include <map>
 #include <memory>
-#include <optional>
 #include <string>
-#include <string_view>
 #include <vector>
 
-#include "core/base/log.h"
-#include "core/bridge/token_table.h"
 #include "core/dialects/definition.h"
-#include "core/external/webhook.h"
+#include "core/external/external_environment.h"
 #include "core/hooks/dispatcher.h"
-#include "core/hooks/services.h"
-#include "core/net/http.h"
-#include "core/trust/script_copy.h"
-#include "core/trust/sealed_file.h"
 
 namespace agentd {
-
-struct RawAnswer;  // dialect.h
-
-// Shared by all external hooks of a process; everything outlives them.
-struct ExternalEnvironment {
-  TokenTable& tokens;
-  Services& services;
-  const Clock& clock;
-  Log& log;
-  // The first webhook makes the client.
-  std::function<HttpClient&()> http;
-  // Looks up a variable of this process by name, for headers and values.
-  std::function<std::optional<std::string>(const std::string&)> variable;
-  WebhookRules webhooks;
-  std::string project_dir;           // the project's root
-  std::string transcript_directory;  // for dialects whose hooks read the conversation from a file
-  std::string permission_mode;       // in claude's terms
-  // Called after every run of a program or webhook with its input and its raw answer, possibly on several threads at
-  // once. Empty = unused.
-  std::function<void(const HookDefinition&, std::string_view input, const RawAnswer&)> tap{};
-  // Variables of this process that hooks get in addition to the clean environment.
-  std::vector<std::string> pass_environment{};
-};
-
-// The bytes of a definition's file.
-struct HookBytes {
-  std::string digest;  // SHA-256, hex, of the trusted bytes
-  // The sealed copy that kFile runs; shared by the definitions of one file.
-  std::shared_ptr<const SealedFile> program;
-  // The same bytes for an interpreter that needs a real file; null = run the sealed copy.
-  std::shared_ptr<const PrivateScript> script;
-};
 
 class ExternalHook;
 class BackgroundRuns;
@@ -97,12 +57,5 @@ class ExternalHooks {
   std::vector<std::unique_ptr<ExternalHook>> hooks_;
   std::vector<std::unique_ptr<MissingGuard>> missing_;
 };
-
-// AGENTD_WANTS_ bits: whether the hook needs the history in its payload.
-std::uint64_t wants_of(const HookDefinition& definition);
-
-// agentd's own variables for a hook: AGENTD_EVENT, AGENTD_CONV_ID, AGENTD_CONTEXT_PERCENT, _USED and _MAX. `payload` is
-// the canonical object.
-std::vector<std::string> hook_environment(const HookDefinition& definition, JsonView payload);
 
 }  // namespace agentd

@@ -4,7 +4,7 @@
 #include <utility>
 
 #include "core/base/for_ever.h"
-#include "core/hooks/dispatcher.h"
+#include "core/hooks/dispatch.h"
 #include "core/hooks/payload_json.h"
 
 namespace agentd {

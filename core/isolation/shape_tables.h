@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// shape_tables.h - the shapes by name, for those in this room who build other shapes from them.
+// shape_tables.h - the shapes by name: the one table of them, and for those in this room who build others from them.
 //
 // Threading: immutable data.
 

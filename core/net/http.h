@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// http.h - an HTTP client over libcurl, which is loaded by the first request.
+// http.h - the interface of an HTTP client, its request and response; curl_client.h implements it.
 //
 // TLS is always verified, the environment's proxies are used unless one is set, redirects are never followed, and
 // compression is never requested, so that an answer's size is what comes over the line.
@@ -13,7 +13,6 @@
 
 #include <cstdint>
 #include <functional>
-#include <memory>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -38,7 +37,11 @@ struct HttpResponse {
   int status = 0;
   std::vector<std::pair<std::string, std::string>> headers;  // names in lower case
   // The first value of a header, empty when absent.
-  std::string_view header(std::string_view lower_case_name) const;
+  std::string_view header(std::string_view lower_case_name) const {
+    for (const auto& [name, value] : headers)
+      if (name == lower_case_name) return value;
+    return {};
+  }
 };
 
 // Settings of a client; empty = as the system and the environment have them. Files are PEM, read when a connection is
@@ -67,11 +70,5 @@ class HttpClient {
   // Starts the client's thread, which loads the library, so that the first request need not wait for it.
   virtual void warm_up() = 0;
 };
-
-// `clock` outlives it.
-std::unique_ptr<HttpClient> make_http_client(const Clock& clock, HttpSettings settings = {});
-
-// The version of libcurl, or why it cannot be loaded; for `agentd doctor`.
-Result<std::string> http_library_version();
 
 }  // namespace agentd

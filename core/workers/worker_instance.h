@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// worker_instance.h - one instance of a worker plugin: its current process, and its tools there. Private to
-// worker_plugin.cc and worker_start.cc.
+// worker_instance.h - one instance of a worker plugin: its current process, and its tools there. Private to this room.
 //
 // Threading: thread-safe by its mutexes.
 
@@ -13,8 +12,12 @@
 #include <optional>
 #include <set>
 #include <string>
+#include <string_view>
 
-#include "core/workers/worker_plugin.h"
+#include "core/base/result.h"
+#include "core/workers/service_desk.h"
+#include "core/workers/token_ledger.h"
+#include "core/workers/worker_process.h"
 
 namespace agentd {
 
@@ -25,18 +28,30 @@ inline bool is_cancelled(const agentd_live& live) {
 }
 
 // A new process being made, on a thread of its own, so that it continues when the calling hook call gives up.
-struct WorkerPlugin::Start {
+struct PendingStart {
   std::mutex mutex;  // of all below; never taken while an instance's mutex is held
   std::condition_variable changed;
   std::uint64_t begins_ns = 0;  // earliest start time
   bool done = false;
-  ProcessPtr process;
-  std::optional<Error> error;  // why there is no process
+  std::shared_ptr<WorkerProcess> process;  // shared by the instance and by the calls that run in it
+  std::optional<Error> error;              // why there is no process
 };
 
-class WorkerPlugin::Instance final : public WorkerToolBook {
+class WorkerInstance;
+
+// The owner of the tools of all instances: the plugin.
+class InstanceTools {
  public:
-  Instance(WorkerPlugin& plugin, bool primary) : plugin_(plugin), primary_(primary) {}
+  virtual agentd_status add_tool(WorkerInstance& instance, agentd_token token, agentd_tool tool) = 0;
+  virtual agentd_status remove_tool(WorkerInstance& instance, agentd_token token, std::string_view name) = 0;
+
+ protected:
+  ~InstanceTools() = default;
+};
+
+class WorkerInstance final : public WorkerToolBook {
+ public:
+  WorkerInstance(InstanceTools& plugin, bool primary) : plugin_(plugin), primary_(primary) {}
 
   agentd_status add(agentd_token token, agentd_tool tool) override { return plugin_.add_tool(*this, token, tool); }
   agentd_status remove(agentd_token token, std::string_view name) override {
@@ -47,8 +62,8 @@ class WorkerPlugin::Instance final : public WorkerToolBook {
   bool primary() const { return primary_; }
 
   std::mutex mutex;
-  std::shared_ptr<Start> start;                // shared by the job and its waiters; null = none; guarded by mutex
-  ProcessPtr process;                          // guarded by mutex; null = never made, or ended
+  std::shared_ptr<PendingStart> start;         // shared by the job and its waiters; null = none; guarded by mutex
+  std::shared_ptr<WorkerProcess> process;      // guarded by mutex; null = never made, or ended
   bool counted = false;                        // its end is recorded in the crash book; guarded by mutex
   std::uint64_t last_use = 0;                  // guarded by the plugin's mutex
   std::map<std::string, std::uint64_t> tools;  // the worker's numbers; guarded by the plugin's tools_mutex_
@@ -56,7 +71,7 @@ class WorkerPlugin::Instance final : public WorkerToolBook {
   std::set<std::string> old_tools;
 
  private:
-  WorkerPlugin& plugin_;
+  InstanceTools& plugin_;
   const bool primary_;
 };
 

@@ -13,7 +13,6 @@
 #include "core/base/shell_word.h"
 #include "core/bridge/limits.h"
 #include "core/trust/quarantine.h"
-#include "core/workers/worker_instance.h"
 
 namespace agentd {
 namespace {
@@ -108,7 +107,7 @@ Result<void> WorkerPlugin::start(const HookFile& file, Grants grants, const Plug
   }
   AGENTD_TRY_VOID(check(booted_));
   set_up(file, std::move(grants), environment);
-  auto instance = std::make_shared<Instance>(*this, true);
+  auto instance = std::make_shared<Instance>(static_cast<InstanceTools&>(*this), true);
   if (process) {
     process->attach(*context_, *instance);
     agentd_status said = AGENTD_OK;
@@ -323,7 +322,7 @@ WorkerPlugin::InstancePtr WorkerPlugin::instance_of(agentd_conv conversation) {
   {
     const std::lock_guard lock(mutex_);
     InstancePtr& place = instances_[key];
-    if (!place) place = std::make_shared<Instance>(*this, key == 0);
+    if (!place) place = std::make_shared<Instance>(static_cast<InstanceTools&>(*this), key == 0);
     place->last_use = ++uses_;
     out = place;
     evicted = take_idle();

@@ -30,8 +30,8 @@
 #include "core/workers/aside.h"
 #include "core/workers/crash_book.h"
 #include "core/workers/supervisor.h"
+#include "core/workers/worker_instance.h"
 #include "core/workers/worker_options.h"
-#include "core/workers/worker_process.h"
 #include "core/workers/worker_records.h"
 
 namespace agentd {
@@ -51,7 +51,7 @@ struct WorkerPlacing {
   std::vector<std::uint32_t> expected{};
 };
 
-class WorkerPlugin final : public Plugin {
+class WorkerPlugin final : public Plugin, private InstanceTools {
  public:
   // Starts the first worker and makes an instance in it, unless a record allows it to wait. Errors are complete
   // sentences that name the file.
@@ -85,8 +85,8 @@ class WorkerPlugin final : public Plugin {
   std::vector<pid_t> pids() const;
 
  private:
-  class Instance;
-  struct Start;
+  using Instance = WorkerInstance;
+  using Start = PendingStart;
   using InstancePtr = std::shared_ptr<Instance>;  // shared by the map and the calls that run in it
   using ProcessPtr = std::shared_ptr<WorkerProcess>;
   struct Row {
@@ -148,8 +148,8 @@ class WorkerPlugin final : public Plugin {
                                       Milliseconds at_most, agentd_status* said = nullptr);
   std::uint32_t isolation_number() const;
 
-  agentd_status add_tool(Instance& instance, agentd_token token, agentd_tool tool);
-  agentd_status remove_tool(Instance& instance, agentd_token token, std::string_view name);
+  agentd_status add_tool(Instance& instance, agentd_token token, agentd_tool tool) override;
+  agentd_status remove_tool(Instance& instance, agentd_token token, std::string_view name) override;
   void forget_old_tools(Instance& instance);
   const agentd_tools* tools_table() const;
 

@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "core/workers/worker_instance.h"
+#include "core/workers/worker_plugin.h"
 
 namespace agentd {
 namespace {

@@ -16,6 +16,7 @@
 
 #include "core/hooks/payload_record.h"
 #include "core/host/hook_host.h"
+#include "core/net/curl_client.h"
 #include "core/recipes/handlers.h"
 #include "tests/support/host_fixture.h"
 #include "tests/support/loopback_server.h"

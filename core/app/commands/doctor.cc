@@ -19,7 +19,7 @@
 #include "core/base/shell_word.h"
 #include "core/config/permission_setup.h"
 #include "core/dialects/known_names.h"
-#include "core/net/http.h"
+#include "core/net/curl_client.h"
 #include "core/runtime/model_setup.h"
 #include "core/runtime/provider_setup.h"
 #include "core/runtime/version.h"

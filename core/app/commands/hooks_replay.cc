@@ -16,6 +16,7 @@
 #include "core/codec/json.h"
 #include "core/hooks/dry_services.h"
 #include "core/hooks/payload_record.h"
+#include "core/net/curl_client.h"
 #include "core/runtime/provider_setup.h"
 
 namespace agentd::app {

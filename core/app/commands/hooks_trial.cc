@@ -10,6 +10,7 @@
 #include "core/app/exit_codes.h"
 #include "core/base/bytes.h"
 #include "core/hooks/dry_services.h"
+#include "core/net/curl_client.h"
 #include "core/runtime/provider_setup.h"
 
 namespace agentd::app {

@@ -12,7 +12,7 @@
 
 #include "core/base/file.h"
 #include "core/base/result.h"
-#include "core/store/lmdb/lmdb_store.h"
+#include "core/store/lmdb/options.h"
 
 namespace agentd {
 

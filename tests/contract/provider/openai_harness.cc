@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <cstdlib>
 
+#include "core/net/curl_client.h"
 #include "providers/openai/openai.h"
 #include "tests/contract/provider/harness.h"
 #include "tests/support/loopback_server.h"

@@ -151,7 +151,7 @@ TEST(Shape, EveryRecordOfTheHeadersThatCrossesHasOne) {
   ASSERT_GT(records().size(), 40u);
   for (const auto& [name, record] : records())
     EXPECT_NE(shape_named(name), nullptr)
-        << name << " has no shape: add one to shape.cc, or name it in kStay when it never crosses";
+        << name << " has no shape: add one to shape_tables.cc, or name it in kStay when it never crosses";
 }
 
 TEST(Shape, EveryShapeIsOfARecordOfTheHeaders) {

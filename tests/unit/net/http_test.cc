@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "core/net/http.h"
+#include "core/net/curl_client.h"
 
 #include <gtest/gtest.h>
 #include <stdlib.h>

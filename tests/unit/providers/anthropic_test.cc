@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "providers/anthropic/anthropic.h"
+#include "core/net/curl_client.h"
 
 #include <gtest/gtest.h>
 

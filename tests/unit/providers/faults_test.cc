@@ -7,6 +7,7 @@
 #include <functional>
 #include <optional>
 
+#include "core/net/curl_client.h"
 #include "providers/anthropic/anthropic.h"
 #include "tests/support/anthropic_wire.h"
 #include "tests/support/loopback_server.h"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "core/net/http.h"
+#include "core/net/curl_client.h"
 
 #include <algorithm>
 
@@ -51,12 +51,6 @@ class CurlClient final : public HttpClient {
 };
 
 }  // namespace
-
-std::string_view HttpResponse::header(std::string_view lower_case_name) const {
-  for (const auto& [name, value] : headers)
-    if (name == lower_case_name) return value;
-  return {};
-}
 
 std::unique_ptr<HttpClient> make_http_client(const Clock& clock, HttpSettings settings) {
   return std::make_unique<CurlClient>(clock, std::move(settings));

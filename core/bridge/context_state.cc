@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "core/bridge/plugin_context.h"
+#include "core/bridge/context_state.h"
 
 #include <algorithm>
 #include <charconv>
@@ -9,7 +9,6 @@
 #include "core/base/bytes.h"
 #include "core/base/for_ever.h"
 #include "core/bridge/actions.h"
-#include "core/bridge/context_state.h"
 #include "core/bridge/limits.h"
 #include "core/codec/json.h"
 

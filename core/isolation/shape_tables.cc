@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "core/isolation/shape.h"
+#include "core/isolation/shape_tables.h"
 
 #include <agentd/ext/draft/process.h>
 #include <agentd/ext/draft/workspace.h>
@@ -7,8 +7,6 @@
 
 #include <array>
 #include <cstddef>
-
-#include "core/isolation/shape_tables.h"
 
 namespace agentd {
 namespace shapes {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// tables.cc - the tables as a whole: core, and one request.
-#include "core/worker/tables.h"
+// table_state.cc - the tables as a whole: core, and one request.
+#include "core/worker/table_state.h"
 
 #include <algorithm>
 #include <cstring>
@@ -9,7 +9,6 @@
 #include "core/base/bytes.h"
 #include "core/hooks/event.h"
 #include "core/isolation/flat.h"
-#include "core/worker/table_state.h"
 
 namespace agentd::worker {
 namespace {
