@@ -15,7 +15,7 @@
 #include "core/base/nearest.h"
 #include "core/base/shell_word.h"
 #include "core/codec/yaml.h"
-#include "core/config/permission_setup.h"
+#include "core/config/rule_names.h"
 #include "core/dialects/dialect.h"
 #include "core/hooks/event.h"
 

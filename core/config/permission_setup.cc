@@ -9,7 +9,7 @@
 
 #include "core/base/bytes.h"
 #include "core/base/nearest.h"
-#include "core/dialects/tool_names.h"
+#include "core/config/rule_names.h"
 
 namespace agentd {
 namespace {
@@ -20,14 +20,6 @@ constexpr std::string_view kLists[] = {"permissions.allow", "permissions.deny"};
 std::string lower(std::string_view text) {
   std::string out(text);
   for (char& c : out) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
-  return out;
-}
-
-// The tools that agentd has a name for, also those that no plugin brings here.
-std::set<std::string> known_tools() {
-  std::set<std::string> out;
-  for (const Dialect dialect : {Dialect::kClaude, Dialect::kDocker, Dialect::kGemini, Dialect::kKodelet})
-    for (const ToolRow& row : tools_of(dialect)) out.insert(std::string(row.canonical));
   return out;
 }
 
@@ -53,38 +45,6 @@ RuleProblem problem_of(const std::string& where, const std::string& rule, const 
 }
 
 }  // namespace
-
-std::string wrong_rule(std::string_view rule) {
-  if (is_blank(rule)) return "a rule is the name of a tool or a glob, and one here is blank";
-  if (const std::size_t class_begin = rule.rfind('[');
-      class_begin != std::string_view::npos && rule.find(']', class_begin + 2) == std::string_view::npos)
-    return "'" + one_line(rule, kShownBytes) + "' is no glob: its '[' is not closed";
-  const std::size_t open = rule.find('(');
-  if (open == std::string_view::npos) return {};
-  const std::vector<std::string> tools = tools_of_rule(rule.substr(0, open));
-  return "'" + one_line(rule, kShownBytes) + "' is a rule over arguments, which agentd does not have yet. Write '" +
-         one_line(tools.front(), kShownBytes) +
-         "' for every call of that tool, or judge its arguments in a hook of before_tool_call, "
-         "such "
-         "as the bundled guardrail";
-}
-
-std::vector<std::string> tools_of_rule(std::string_view rule) {
-  const std::string wanted = lower(rule);
-  std::vector<std::string> out;
-  const auto add = [&](std::string_view name) {
-    if (std::find(out.begin(), out.end(), name) == out.end()) out.emplace_back(name);
-  };
-  const std::set<std::string> known = known_tools();
-  if (known.count(wanted) != 0) add(wanted);
-  for (const Dialect dialect : {Dialect::kClaude, Dialect::kDocker, Dialect::kGemini, Dialect::kKodelet})
-    for (const ToolRow& row : tools_of(dialect))
-      if (lower(row.foreign) == wanted) add(row.canonical);
-  // Here one tool does what others have two for.
-  if (std::find(out.begin(), out.end(), "multi_edit") != out.end()) add("edit_file");
-  if (out.empty()) add(rule);
-  return out;
-}
 
 PermissionRules permission_rules(const Config& config) {
   const std::string mode = config.text("permissions.mode");

@@ -9,21 +9,12 @@
 // Threading: pure functions.
 
 #include <string>
-#include <string_view>
 #include <vector>
 
 #include "core/config/config.h"
 #include "core/tools/tool.h"
 
 namespace agentd {
-
-// Why the text can be no rule: it is blank, or a rule over arguments such as "Bash(rm *)". Empty
-// when it can.
-std::string wrong_rule(std::string_view rule);
-
-// agentd's names for a rule: "Bash" is bash, "MultiEdit" is edit_file too. A glob, and a name that
-// no tool we know of has, stay as they are.
-std::vector<std::string> tools_of_rule(std::string_view rule);
 
 PermissionRules permission_rules(const Config& config);
 

@@ -5,7 +5,6 @@
 #include "core/base/nearest.h"
 #include "core/base/shell_word.h"
 #include "core/codec/url.h"
-#include "core/runtime/model_setup.h"
 #include "core/runtime/version.h"
 #include "providers/anthropic/anthropic.h"
 #include "providers/google/google.h"

@@ -10,7 +10,7 @@
 #include "core/app/exit_codes.h"
 #include "core/base/bytes.h"
 #include "core/codec/json.h"
-#include "core/config/permission_setup.h"
+#include "core/config/rule_names.h"
 #include "core/declarative/declarative.h"
 #include "core/dialects/dialect.h"
 #include "core/dialects/json_places.h"

@@ -12,6 +12,7 @@
 #include "core/base/bytes.h"
 #include "core/store/lmdb/check.h"
 #include "core/store/lmdb/home.h"
+#include "core/store/lmdb/lmdb_store.h"
 #include "core/store/lmdb/snapshot.h"
 #include "core/store/lmdb/tables.h"
 

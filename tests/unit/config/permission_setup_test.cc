@@ -3,6 +3,8 @@
 
 #include <gtest/gtest.h>
 
+#include "core/config/rule_names.h"
+
 namespace agentd::testing {
 namespace {
 
