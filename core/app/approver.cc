@@ -35,7 +35,7 @@ PermissionAnswer TerminalApprover::answer(const Tool& tool, const ToolCall& call
   const QuestionPlace place{terminal, write, place_.pastes, place_.keep};
   std::string body = question_text(tool, call, by, view);
   const std::string prompt = "Allow? [y]es, [n]o, n REASON, [a]lways (every " + neutral_line(tool.name, 100) +
-                             " call of this session" + (by.hook.empty() ? "" : " that no hook asks about") + "): ";
+                             " call of this session" + (by.hook.empty() ? "" : " without a hook's question") + "): ";
   for (;; body = "Please answer y, n, n and a reason for the model, or a.\n") {
     const Result<std::string> line = ask_person(place, body, prompt);
     if (!line) return denied(line.error().message);
@@ -55,11 +55,11 @@ PermissionAnswer TerminalApprover::answer(const Tool& tool, const ToolCall& call
 
 PermissionAnswer AbsentApprover::ask(const Tool& tool, const ToolCall&, const AskedBy& by) {
   if (!by.hook.empty())
-    return denied("the hook " + by.hook + " wants a person to decide" +
+    return denied("the hook " + by.hook + " requires a person's decision" +
                   (by.reason.empty() ? "" : " (" + by.reason + ")") +
-                  ", and there is no terminal to ask on; run agentd on a terminal, or change that hook");
+                  ", but there is no terminal to ask on; run agentd on a terminal, or change the hook");
   return denied("there is no terminal to ask on; start agentd with --allow " + tool.name +
-                ", or name it under permissions.allow in config.yaml");
+                ", or add it to permissions.allow in config.yaml");
 }
 
 std::unique_ptr<Approver> make_approver(bool on_terminal, TerminalApprover::Place place) {

@@ -11,57 +11,54 @@ namespace {
 constexpr std::size_t kManyWords = 100'000;
 
 constexpr OptionSpec kProvider{
-    "provider", 'p', "NAME", "who answers: anthropic, openai, groq, ollama ... or scripted", {}, "provider"};
+    "provider", 'p', "NAME", "the provider: anthropic, openai, groq, ollama ... or scripted", {}, "provider"};
 constexpr OptionSpec kModel{
     "model", 'm', "MODEL", "the model's name, alone or with its provider: openai/gpt-6.1-sol", {}, "model"};
 constexpr OptionSpec kScript{"script",       0, "FILE", "replay the answers of FILE (provider scripted)", {},
                              "scripted.file"};
-constexpr OptionSpec kResume{"resume", 0, "ID", "go on with that conversation (a unique beginning is enough)"};
-constexpr OptionSpec kFollow{"follow", 'f', {}, "go on with the newest conversation of this project"};
-constexpr OptionSpec kNoSave{"no-save", 0, {}, "keep nothing: the conversation lives in memory only"};
-constexpr OptionSpec kNoHooks{"no-hooks", 0, {}, "no hook is asked; tools of bundled plugins stay"};
+constexpr OptionSpec kResume{"resume", 0, "ID", "continue conversation ID (a unique prefix is enough)"};
+constexpr OptionSpec kFollow{"follow", 'f', {}, "continue the newest conversation of this project"};
+constexpr OptionSpec kNoSave{"no-save", 0, {}, "save nothing: the conversation is kept in memory only"};
+constexpr OptionSpec kNoHooks{"no-hooks", 0, {}, "run no hooks; tools of bundled plugins stay"};
 constexpr OptionSpec kSafeMode{
-    "safe-mode", 0, {}, "no hook, plugin or tool is loaded, and no recipe of the project: the agent talks"};
+    "safe-mode", 0, {}, "load no hooks, plugins, tools or project recipes: the agent can only talk"};
 constexpr OptionSpec kNoTools{"no-tools", 0, {}, "offer no tools to the model"};
 constexpr OptionSpec kMaxTurns{"max-turns", 0, "N", "stop after N turns", {}, "max_turns"};
-constexpr OptionSpec kMaxCost{"max-cost",      0, "USD", "stop before the run costs more than that many US dollars", {},
+constexpr OptionSpec kMaxCost{"max-cost",      0, "USD", "stop before the run costs more than USD dollars", {},
                               "budget.run_usd"};
 constexpr OptionSpec kMaxTokens{
-    "max-run-tokens",   0, "N", "stop before the run takes more than N tokens, sent and received", {},
+    "max-run-tokens",   0, "N", "stop before the run uses more than N tokens, sent and received", {},
     "budget.run_tokens"};
-constexpr OptionSpec kNoAuto{"disable-auto-compact", 0,      {}, "do not compact a full context by itself", {},
+constexpr OptionSpec kNoAuto{"disable-auto-compact", 0,      {}, "do not compact a full context automatically", {},
                              "compaction.auto",      "false"};
 constexpr OptionSpec kAllow{
-    "allow", 0, "TOOL", "run TOOL without a question (a name or glob; repeats)", {}, "permissions.allow", {}, true};
-constexpr OptionSpec kTrace{"trace-hooks", 0, {}, "show every answer of a hook with its time", {}, "hooks.trace"};
+    "allow", 0, "TOOL", "run TOOL without asking (a name or glob; repeats)", {}, "permissions.allow", {}, true};
+constexpr OptionSpec kTrace{"trace-hooks", 0, {}, "show every hook's answer and how long it took", {}, "hooks.trace"};
 constexpr OptionSpec kSet{"set", 0, "KEY=VALUE", "set a configuration key for this call (repeats)", {}, {}, {}, true};
 constexpr OptionSpec kJson{"json", 0, {}, "print JSON, one object a line"};
 
 CommandSpec run_spec() {
   return {"run",
           "[QUERY...|-]",
-          "ask the agent to do something, and wait until it is done",
-          "The words of QUERY are one message, and what comes by a pipe or from a file stands behind "
-          "them; "
-          "\"-\" alone\nor no QUERY makes it the message. agentd reads such input to its end: start it "
-          "with "
-          "< /dev/null where a\npipe stays open. @PATH adds the text of a file in the workspace. The "
-          "answer goes to standard output, everything else to "
-          "standard error.\nCommands that the model runs have your rights and no sandbox; each is asked for "
-          "unless a rule allows it.\nThe first Ctrl-C ends the run and keeps what was said; the second ends the "
-          "program.",
+          "give the agent a task and wait until it is done",
+          "The words of QUERY form one message; text from a pipe or a redirected file is appended. Without QUERY, or "
+          "with\n\"-\" alone, that text is the message. agentd reads standard input to its end: add < /dev/null where "
+          "a pipe stays\nopen. @PATH adds the text of a file in the workspace. The answer goes to standard output, "
+          "everything else to\nstandard error.\nCommands that the model runs have your rights and no sandbox; agentd "
+          "asks before each unless a rule allows it.\nThe first Ctrl-C ends the run and saves what has arrived; the "
+          "second ends the program.",
           {kResume,
            kFollow,
-           {"recipe", 'r', "NAME", "send that recipe's text; QUERY, if any, stands behind it ('agentd recipe list')"},
-           {"arg", 0, "NAME=VALUE", "fill in a variable of the recipe (repeats)", {}, {}, {}, true},
+           {"recipe", 'r', "NAME", "send the text of recipe NAME, followed by QUERY ('agentd recipe list' lists them)"},
+           {"arg", 0, "NAME=VALUE", "set a variable of the recipe (repeats)", {}, {}, {}, true},
            kProvider,
            kModel,
            kScript,
            kJson,
            {"result-only", 0, {}, "print the final answer and nothing else"},
-           {"image", 0, "FILE", "send that picture along: PNG, JPEG, GIF or WebP (repeats)", {}, {}, {}, true},
-           {"output-schema", 0, "FILE", "hold the last answer to the JSON Schema in FILE, and print it alone"},
-           {"input-format", 0, "FORMAT", "text, or stream-json: a message on each line of standard input"},
+           {"image", 0, "FILE", "attach an image: PNG, JPEG, GIF or WebP (repeats)", {}, {}, {}, true},
+           {"output-schema", 0, "FILE", "require a final answer that fits the JSON Schema in FILE; print only that"},
+           {"input-format", 0, "FORMAT", "text, or stream-json: one message per line of standard input"},
            kNoSave,
            kNoHooks,
            kSafeMode,
@@ -75,8 +72,8 @@ CommandSpec run_spec() {
            kSet},
           {"agentd run \"why does the build fail?\"",
            "agentd run --follow \"now fix it\"            # the same conversation",
-           "git diff | agentd run \"review this\"         # the pipe's text stands behind the words",
-           "agentd run \"what does @src/main.c do?\"     # the file is sent along",
+           "git diff | agentd run \"review this\"         # the diff is appended to the words",
+           "agentd run \"what does @src/main.c do?\"     # the file is attached",
            "agentd run --allow bash --max-turns 20 \"make the tests pass\"",
            "agentd run -r compact --follow \"Focus on the deployment\"",
            "git commit -m \"$(agentd run -r commit --result-only)\""},
@@ -89,11 +86,10 @@ CommandSpec run_spec() {
 CommandSpec chat_spec() {
   return {"chat",
           "",
-          "talk with the agent, line by line",
-          "The prompt shows how full the context is. Lines that begin with a slash are commands: "
-          "/help, "
-          "/compact,\n/undo, /clear, /status, /recipes, /exit, and /NAME for every recipe. Ctrl-C ends "
-          "the answer, Ctrl-D the chat.",
+          "talk with the agent interactively",
+          "The prompt shows how full the context is. Lines that begin with a slash are commands: /help, /compact, "
+          "/undo,\n/clear, /status, /recipes, /exit, and /NAME for every recipe. Ctrl-C stops the answer, Ctrl-D ends "
+          "the chat.",
           {kResume, kFollow, kProvider, kModel, kScript, kNoSave, kNoHooks, kSafeMode, kNoTools, kMaxTurns, kMaxCost,
            kMaxTokens, kNoAuto, kAllow, kTrace, kSet},
           {"agentd chat", "agentd chat --follow"},
@@ -106,20 +102,18 @@ CommandSpec chat_spec() {
 CommandSpec compact_spec() {
   return {"compact",
           "[BOUNDARY]",
-          "replace the history of a conversation by a summary, or take that back",
-          "The log keeps every message; only what the model reads gets shorter. A hook may say no: "
-          "exit "
-          "code 3.\n--undo gives the model back what the last compaction took from it, and what came "
-          "since; again, and\nthe one before is undone. --diff shows what a compaction changed: the "
-          "last one, or the one that BOUNDARY\nnames ('agentd conversation boundaries ID'). Neither "
-          "needs a model.",
-          {{"conversation-id", 'c', "ID", "the conversation (a unique beginning is enough)"},
+          "replace a conversation's history with a summary, or undo that",
+          "The log keeps every message; only what is sent to the model gets shorter. A hook may block the compaction: "
+          "exit\ncode 3.\n--undo restores the view from before the last compaction, plus everything since; repeat it "
+          "to undo the one\nbefore. --diff shows what a compaction changed: the last one, or BOUNDARY ('agentd "
+          "conversation boundaries ID'\nlists them). Neither needs a model.",
+          {{"conversation-id", 'c', "ID", "the conversation (a unique prefix is enough)"},
            kFollow,
-           {"strategy", 's', "NAME", "what is kept beside the summary", "full|tail|users"},
-           {"instructions", 'i', "TEXT", "what the summary should heed"},
-           {"dry-run", 'n', {}, "say what would happen, and change nothing"},
-           {"undo", 'u', {}, "undo the last compaction that counts"},
-           {"force", 0, {}, "with --undo: also when the history is more than the window takes"},
+           {"strategy", 's', "NAME", "what is kept in addition to the summary", "full|tail|users"},
+           {"instructions", 'i', "TEXT", "instructions for the summary"},
+           {"dry-run", 'n', {}, "show what would happen; change nothing"},
+           {"undo", 'u', {}, "undo the last compaction still in effect"},
+           {"force", 0, {}, "with --undo: even if the history exceeds the context window"},
            {"diff", 0, {}, "show what a compaction dropped (-), shortened (~) and kept (=)"},
            kProvider,
            kModel,
@@ -143,9 +137,9 @@ CommandSpec conversation_list_spec() {
           "",
           "list the conversations of this project, newest first",
           "",
-          {{"search", 's', "TEXT", "those whose title or id has TEXT in it"},
-           {"limit", 'n', "N", "at most N (default 20)"},
-           {"all", 'a', {}, "those of all projects"},
+          {{"search", 's', "TEXT", "only conversations with TEXT in their title or id"},
+           {"limit", 'n', "N", "show at most N (default 20)"},
+           {"all", 'a', {}, "conversations of all projects"},
            kJson},
           {"agentd conversation list --all", "agentd conversation list --search deploy --limit 5"},
           0,
@@ -158,11 +152,11 @@ CommandSpec conversation_show_spec() {
   return {"conversation show",
           "ID",
           "print a conversation",
-          "The whole history is shown, also what a compaction took out of the model's sight.",
-          {{"format", 'F', "FORMAT", "how it is printed (default text)", "text|markdown|json"},
-           {"view", 0, {}, "only what the next request to the model would hold"},
-           {"at", 0, "BOUNDARY|SEQ", "as it was just before a compaction, or at a sequence of the log"},
-           {"log", 'l', {}, "the log's records, one a line"}},
+          "The full history is shown, including messages that a compaction removed from the model's view.",
+          {{"format", 'F', "FORMAT", "output format (default text)", "text|markdown|json"},
+           {"view", 0, {}, "only what the next request to the model would contain"},
+           {"at", 0, "BOUNDARY|SEQ", "the state just before a compaction, or at a log sequence number"},
+           {"log", 'l', {}, "the log's records, one per line"}},
           {"agentd conversation show 01JZ8", "agentd conversation show 01JZ8 --format markdown > talk.md",
            "agentd conversation show 01JZ8 --view --at 120"},
           1,
@@ -174,9 +168,9 @@ CommandSpec conversation_show_spec() {
 CommandSpec conversation_dump_spec() {
   return {"conversation dump",
           "ID",
-          "print the log of a conversation in a form that another program can check",
-          "One JSON object on a line: each commit batch with its records, payloads and place in the chain, the texts "
-          "that\nbelong to it, and the head. docs/reference/log-dump.md says how to check it, with an example.",
+          "print a conversation's log in a form that other programs can verify",
+          "One JSON object per line: each commit batch with its records, payloads and place in the chain, the texts "
+          "it\nrefers to, and the head. docs/reference/log-dump.md explains how to verify it, with an example.",
           {},
           {"agentd conversation dump 01JZ8 > talk.jsonl"},
           1,
@@ -188,9 +182,9 @@ CommandSpec conversation_dump_spec() {
 CommandSpec conversation_boundaries_spec() {
   return {"conversation boundaries",
           "ID",
-          "list the compactions of a conversation: when, why, how, and what they won",
-          "A boundary's id, or a beginning of it, is what 'compact --diff', 'conversation show --at' and "
-          "'conversation\nfork --at' take.",
+          "list the compactions of a conversation: when, why, how, and tokens saved",
+          "'compact --diff', 'conversation show --at' and 'conversation fork --at' take a boundary's id or a unique "
+          "prefix\nof it.",
           {kJson},
           {"agentd conversation boundaries 01JZ8"},
           1,
@@ -202,11 +196,10 @@ CommandSpec conversation_boundaries_spec() {
 CommandSpec conversation_fork_spec() {
   return {"conversation fork",
           "ID",
-          "begin a new conversation with the history of another",
-          "Without --at: all of it. The two go on apart, and either may be deleted; a conversation that is "
-          "in use may\nbe forked as well. At a boundary the fork has what the model saw before that "
-          "compaction.",
-          {{"at", 0, "BOUNDARY|SEQ", "as it was just before a compaction, or at a sequence of the log"}, kJson},
+          "start a new conversation with the history of another",
+          "Without --at the full history is copied. The two are independent: either may be deleted. A conversation in "
+          "use\ncan be forked. At a boundary, the fork has what the model saw before that compaction.",
+          {{"at", 0, "BOUNDARY|SEQ", "the state just before a compaction, or at a log sequence number"}, kJson},
           {"agentd conversation fork 01JZ8",
            "agentd run --resume \"$(agentd conversation fork 01JZ8 --json | jq -r .id)\" \"another way\""},
           1,
@@ -218,10 +211,10 @@ CommandSpec conversation_fork_spec() {
 CommandSpec conversation_delete_spec() {
   return {"conversation delete",
           "ID",
-          "delete a conversation for good",
-          "Its pages are used again by what is written later; until then its text may be found in the store's file.\n"
-          "'agentd store backup DIR' makes a copy without it.",
-          {{"yes", 'y', {}, "do not ask"}},
+          "delete a conversation permanently",
+          "The store reuses the pages later; until then the text may remain in the store's file. 'agentd store backup "
+          "DIR'\nmakes a copy without it.",
+          {{"yes", 'y', {}, "do not ask for confirmation"}},
           {"agentd conversation delete 01JZ8 --yes"},
           1,
           1,
@@ -232,10 +225,10 @@ CommandSpec conversation_delete_spec() {
 CommandSpec store_check_spec() {
   return {"store check",
           "[DIR]",
-          "verify everything that is stored, and name what is damaged",
-          "Every page, checksum, digest and link of the logs' chains is verified, and every index against the logs. "
-          "Other\nprocesses may work meanwhile. Without DIR the store of this home is checked. Exit code 6 when "
-          "something is damaged.",
+          "verify the whole store and name what is damaged",
+          "Every page, checksum, digest and chain link is verified, and every index is compared with the logs. "
+          "Other\nprocesses may keep working. Without DIR, the store of this home is checked. Exit code 6 if something "
+          "is damaged.",
           {kJson},
           {"agentd store check", "agentd store check /backup/agentd"},
           0,
@@ -245,17 +238,16 @@ CommandSpec store_check_spec() {
 }
 
 CommandSpec store_stats_spec() {
-  return {
-      "store stats",      "", "print where the store is, and how large", "", {kJson}, {"agentd store stats"}, 0, 0, {},
-      store_stats_command};
+  return {"store stats",      "", "print the store's location and size", "", {kJson}, {"agentd store stats"}, 0, 0, {},
+          store_stats_command};
 }
 
 CommandSpec store_backup_spec() {
   return {"store backup",
           "DIR",
           "copy the store to a new directory while it is in use",
-          "The copy is of one moment, holds no free pages, is synced and then checked. DIR must not exist. To restore "
-          "it, put\nDIR in the place of the store.",
+          "The copy is a consistent snapshot without free pages; it is synced and then verified. DIR must not exist. "
+          "To\nrestore it, replace the store with DIR.",
           {kJson},
           {"agentd store backup /backup/agentd-monday"},
           1,
@@ -267,10 +259,10 @@ CommandSpec store_backup_spec() {
 CommandSpec store_salvage_spec() {
   return {"store salvage",
           "DIR",
-          "make a new store of what can be read in a damaged one",
-          "Everything that can be verified is kept: whole conversations, and of a damaged one all that stands before "
-          "the\ndamage. Indexes are made anew from the logs. What is lost is named. The old store is left as it is; "
-          "DIR must not\nexist.",
+          "recover what is readable in a damaged store into a new one",
+          "Everything that can be verified is kept: intact conversations, and of a damaged one everything before "
+          "the\ndamage. Indexes are rebuilt from the logs. Losses are listed. The old store is not changed; DIR must "
+          "not exist.",
           {kJson},
           {"agentd store salvage ~/.agent/store.new"},
           1,
@@ -282,9 +274,9 @@ CommandSpec store_salvage_spec() {
 CommandSpec config_show_spec() {
   return {"config show",
           "",
-          "print the configuration in force, and where each value comes from",
+          "print the active configuration and where each value comes from",
           "",
-          {{"set-only", 0, {}, "leave out what nobody has set"}, kSet},
+          {{"set-only", 0, {}, "omit keys that are not set"}, kSet},
           {"agentd config show", "agentd config show --set-only"},
           0,
           0,
@@ -295,7 +287,7 @@ CommandSpec config_show_spec() {
 CommandSpec config_explain_spec() {
   return {"config explain",
           "KEY",
-          "say what a key means, who sets it, and who wins",
+          "explain a key: its meaning, which layers set it, and which value is used",
           "",
           {kSet},
           {"agentd config explain compaction.compact_at"},
@@ -317,34 +309,34 @@ CommandSpec config_reference_spec() {
 }
 
 constexpr OptionSpec kConversation{"conversation", 'c', "ID",
-                                   "the conversation (a unique beginning is enough; default: the "
-                                   "newest of this project)"};
-constexpr OptionSpec kEvent{"event", 'e', "EVENT", "the event, as 'agentd hooks contract' names it"};
-constexpr OptionSpec kPayload{"payload", 0, "FILE",
-                              "the event's JSON, \"-\" from standard input; without it a made-up one"};
+                                   "the conversation (a unique prefix is enough; default: the newest of this project)"};
+constexpr OptionSpec kEvent{"event", 'e', "EVENT", "an event name ('agentd hooks contract' lists them)"};
+constexpr OptionSpec kPayload{"payload", 0, "FILE", "the event's JSON, \"-\" for standard input (default: a sample)"};
 
 CommandSpec hooks_list_spec() {
-  return {"hooks list",
-          "",
-          "list all hooks: what they listen to, whether they may run, and why not",
-          "Nothing is run and nothing is recorded. A hook waits when a project brings it, or when its "
-          "bytes changed.",
-          {kJson, kSet},
-          {"agentd hooks list", "agentd hooks list --json | jq 'select(.state != \"on\")'"},
-          0,
-          0,
-          {},
-          hooks_list_command};
+  return {
+      "hooks list",
+      "",
+      "list all hooks: their events, whether they may run, and if not, why",
+      "Nothing is run or recorded. A hook needs to be trusted if it comes with a project or its bytes have changed.",
+      {kJson, kSet},
+      {"agentd hooks list", "agentd hooks list --json | jq 'select(.state != \"on\")'"},
+      0,
+      0,
+      {},
+      hooks_list_command};
 }
 
 CommandSpec hooks_trust_spec() {
   return {"hooks trust",
           "[NAME|PATH...]",
-          "let hooks run as they are now",
-          "Shows the file, its bytes' hash, what it listens to and what it runs, and asks. What is "
-          "recorded are the\nbytes: a changed file waits again. What a project brings is trusted for "
-          "that project at that place only.",
-          {{"all", 'a', {}, "every hook that waits"}, {"yes", 'y', {}, "do not ask"}, kJson, kSet},
+          "allow hooks to run with their present bytes",
+          "Shows the file, its hash, its events and what it runs, and asks for confirmation. The bytes are recorded: "
+          "a\nchanged file needs to be trusted again. A project's hook is trusted for that project at that path only.",
+          {{"all", 'a', {}, "every hook that is not trusted yet"},
+           {"yes", 'y', {}, "do not ask for confirmation"},
+           kJson,
+           kSet},
           {"agentd hooks trust project/lint", "agentd hooks trust --all"},
           0,
           kManyWords,
@@ -355,8 +347,8 @@ CommandSpec hooks_trust_spec() {
 CommandSpec hooks_untrust_spec() {
   return {"hooks untrust",
           "NAME|PATH",
-          "forget that a hook is trusted",
-          "A guard that is gone for good is taken out of the guards so, and stops blocking.",
+          "revoke the trust in a hook",
+          "This also removes a deleted guard from the list of guards, so that it stops blocking.",
           {kJson, kSet},
           {"agentd hooks untrust project/lint"},
           1,
@@ -368,9 +360,9 @@ CommandSpec hooks_untrust_spec() {
 CommandSpec hooks_release_spec() {
   return {"hooks release",
           "NAME|PATH",
-          "let a hook that was set aside be loaded again",
-          "A module that ended agentd while it was loaded, or crashed or hung its worker three times "
-          "within a minute, is\nset aside until its bytes change or it is released.",
+          "re-enable a quarantined hook",
+          "A module that crashed agentd while being loaded, or crashed or hung its worker three times within a minute, "
+          "is\nquarantined until its bytes change or it is released.",
           {kJson},
           {"agentd hooks release lint"},
           1,
@@ -379,53 +371,48 @@ CommandSpec hooks_release_spec() {
           hooks_release_command};
 }
 
-constexpr OptionSpec kModuleConfig{"config", 0, "JSON", "what the module gets as its configuration (default {})"};
+constexpr OptionSpec kModuleConfig{"config", 0, "JSON", "the module's configuration (default {})"};
 
 CommandSpec hooks_validate_spec() {
-  return {"hooks validate",
-          "FILE",
-          "check a hook: a native one by the rules of the ABI, any other as it is loaded",
-          "A YAML hook, a recipe (.md), another tool's settings (.json) and an executable are read as "
-          "a "
-          "run reads them, names of\nevents, tools and keys included; an executable is started as FILE "
-          "hook, to ask for its events.\n\nA native hook is judged rule by rule, each check in a "
-          "process "
-          "of its own: a module that crashes, hangs or leaks breaks a\nrule, and nothing else. One "
-          "line "
-          "for each rule, and one for those that cannot be judged since another is broken;\n"
-          "docs/reference/abi-rules.md explains the numbers. A hook that runs in a worker process is "
-          "judged by what matters\nthere; --isolation in-process judges it for agentd's own process. "
-          "All "
-          "options but --json and --set are for native hooks.\nExit code 1 when a rule is broken, or a "
-          "run would refuse the file.",
-          {{"rule", 0, "ID", "that rule (A401) or group (A4) only (repeats)", {}, {}, {}, true},
-           {"timeout", 0, "MS", "how long one step of a check may take, such as a call (default 20000)"},
-           {"isolation", 0, "WHERE", "judge it as a hook that runs there (default: where agentd would run it)",
-            "process|in-process"},
-           kModuleConfig,
-           kJson,
-           kSet},
-          {"agentd hooks validate ./hello.so", "agentd hooks validate ~/.agent/hooks/careful.yaml",
-           "agentd hooks validate ./guard.so --rule A4 --rule A701",
-           "agentd hooks validate ./audit.so --config '{\"path\":\"audit.jsonl\"}' --json"},
-          1,
-          1,
-          {},
-          hooks_validate_command};
+  return {
+      "hooks validate",
+      "FILE",
+      "check a hook: a native one by the rules of the ABI, any other by loading it",
+      "A YAML hook, a recipe (.md), another tool's settings (.json) and an executable are read as a run reads "
+      "them,\nincluding names of events, tools and keys; an executable is started as FILE hook to report its "
+      "events.\n\nA native hook is checked rule by rule, each check in its own process: a module that crashes, hangs "
+      "or leaks\nbreaks only that rule. The output has one line per rule, and one for rules that cannot be checked "
+      "because\nanother is broken; docs/reference/abi-rules.md explains the numbers. A hook that runs in a worker "
+      "process is\nchecked for that; --isolation in-process checks it for agentd's own process. All options except "
+      "--json and --set\nare for native hooks.\nExit code 1 if a rule is broken or a run would refuse the file.",
+      {{"rule", 0, "ID", "only rule (A401) or group (A4) ID (repeats)", {}, {}, {}, true},
+       {"timeout", 0, "MS", "time limit of one step of a check, such as a call (default 20000)"},
+       {"isolation", 0, "WHERE", "check it as a hook that runs there (default: where agentd would run it)",
+        "process|in-process"},
+       kModuleConfig,
+       kJson,
+       kSet},
+      {"agentd hooks validate ./hello.so", "agentd hooks validate ~/.agent/hooks/careful.yaml",
+       "agentd hooks validate ./guard.so --rule A4 --rule A701",
+       "agentd hooks validate ./audit.so --config '{\"path\":\"audit.jsonl\"}' --json"},
+      1,
+      1,
+      {},
+      hooks_validate_command};
 }
 
 CommandSpec hooks_fuzz_spec() {
   return {"hooks fuzz",
           "FILE.so",
-          "play a native hook at random, and find what makes it fail",
-          "Events with payloads made up by chance, instances made, saved, loaded and ended in any order, in a "
-          "process of\nits own and in a worker. A finding is a crash, a hang, an illegal answer, memory that is "
-          "kept, or a difference\nbetween the two; it is told with its seed, and --replay SEED plays it again. "
-          "Exit code 1 when there is one.",
-          {{"seed", 0, "N", "where to begin (default: by the clock)"},
-           {"runs", 0, "N", "how many seeds to play (default 200)"},
-           {"time", 0, "SECONDS", "stop after so long, whatever --runs says"},
-           {"replay", 0, "SEED", "play that one alone, and tell its steps"},
+          "call a native hook with random events to find failures",
+          "Sends events with random payloads, and creates, saves, restores and destroys instances in any order, both "
+          "in a\nprocess of its own and in a worker. A finding is a crash, a hang, an illegal answer, leaked memory, "
+          "or a\ndifference between the two. It is reported with its seed; --replay SEED repeats it. Exit code 1 if "
+          "there is one.",
+          {{"seed", 0, "N", "the first seed (default: from the clock)"},
+           {"runs", 0, "N", "how many seeds to try (default 200)"},
+           {"time", 0, "SECONDS", "stop after SECONDS, even before --runs are done"},
+           {"replay", 0, "SEED", "run only this seed and print its steps"},
            kModuleConfig,
            kJson,
            kSet},
@@ -440,8 +427,8 @@ CommandSpec hooks_fuzz_spec() {
 CommandSpec hooks_contract_spec() {
   return {"hooks contract",
           "[EVENT]",
-          "say what an event carries and what it may be answered",
-          "Without an event: all of them in short.",
+          "show what an event carries and which answers it allows",
+          "Without EVENT, lists all events.",
           {{"json", 0, {}, "print JSON"}},
           {"agentd hooks contract", "agentd hooks contract before_tool_call"},
           0,
@@ -453,10 +440,10 @@ CommandSpec hooks_contract_spec() {
 CommandSpec hooks_test_spec() {
   return {"hooks test",
           "NAME|PATH",
-          "ask one hook about an event, and do nothing that it says",
-          "Shows whether it is asked and why not, what it gets, what it prints, and how that is read. "
-          "The hook itself\nruns; it gets no services, and nothing is recorded. A file outside of the "
-          "hooks directories may be named\nby its path.",
+          "call one hook with an event and ignore its answer",
+          "Shows whether the hook is called and if not, why; its input, its output, and how the output is interpreted. "
+          "The\nhook really runs, but gets no services, and nothing is recorded. A file outside the hooks directories "
+          "may be\nnamed by its path.",
           {kEvent, kPayload, kJson, kSet},
           {"agentd hooks test ./guard --event before_tool_call", "agentd hooks test guard --payload call.json --json"},
           1,
@@ -468,9 +455,9 @@ CommandSpec hooks_test_spec() {
 CommandSpec hooks_run_spec() {
   return {"hooks run",
           "NAME|PATH",
-          "ask one hook about an event for real: with services and its own state",
-          "As 'hooks test', but the hook may use the model and the store, and what it keeps is kept. "
-          "Exit code 3 when it\nblocks, for use in scripts.",
+          "call one hook with an event, with services and its own state",
+          "Like 'hooks test', but the hook may use the model and the store, and its state is saved. Exit code 3 if "
+          "it\nblocks, for use in scripts.",
           {kEvent, kPayload, kProvider, kModel, kScript, kJson, kSet},
           {"agentd hooks run guard --event before_tool_call --payload call.json || echo refused"},
           1,
@@ -480,27 +467,26 @@ CommandSpec hooks_run_spec() {
 }
 
 CommandSpec hooks_trace_spec() {
-  return {
-      "hooks trace",
-      "",
-      "show what hooks were asked and answered in a conversation",
-      "One line for each hook that answered, failed or was not asked, in order: time, event, hook, "
-      "microseconds,\nanswer, effect. Runs with --trace-hooks keep those without an opinion too.\n"
-      "Behind them, for each run that has ended, the calls, seconds, tokens and child processes of each hook.",
-      {kConversation, {"event", 'e', "EVENT", "at that event only"}, {"hook", 0, "NAME", "of that hook only"}, kJson},
-      {"agentd hooks trace", "agentd hooks trace -c 01JZ8 --event before_tool_call --json"},
-      0,
-      0,
-      {},
-      hooks_trace_command};
+  return {"hooks trace",
+          "",
+          "show which hooks were called in a conversation, and their answers",
+          "One line per hook that answered, failed or was skipped, in order: time, event, hook, microseconds, "
+          "answer,\neffect. Runs with --trace-hooks also record calls without an answer. For each finished run, the "
+          "calls, seconds,\ntokens and child processes of each hook follow.",
+          {kConversation, {"event", 'e', "EVENT", "only this event"}, {"hook", 0, "NAME", "only this hook"}, kJson},
+          {"agentd hooks trace", "agentd hooks trace -c 01JZ8 --event before_tool_call --json"},
+          0,
+          0,
+          {},
+          hooks_trace_command};
 }
 
 CommandSpec hooks_why_spec() {
   return {"hooks why",
           "ID",
-          "say who decided: which hooks were asked, which not and why, what each said",
-          "ID is that of an event or of a tool call; the newest conversation of the project is looked at "
-          "first, then others.",
+          "explain a decision: which hooks were called or skipped, and their answers",
+          "ID is the id of an event or of a tool call. The newest conversation of the project is searched first, then "
+          "the\nothers.",
           {kConversation, kJson},
           {"agentd hooks why call_1_1", "agentd hooks why 01JZ8Q4T6Y -c 01JZ8"},
           1,
@@ -512,12 +498,12 @@ CommandSpec hooks_why_spec() {
 CommandSpec hooks_replay_spec() {
   return {"hooks replay",
           "[ID]",
-          "ask today's hooks about a recorded conversation, and do nothing that they say",
-          "Goes over the messages, tool calls and stops of the log and tells what would have been blocked "
-          "or changed.\nHooks that decide run for real, without services; observers are not asked. "
-          "Without an ID: the newest\nconversation of the project.",
-          {{"hook", 0, "NAME", "that hook only (repeats)", {}, {}, {}, true},
-           {"event", 'e', "EVENT", "at that event only"},
+          "call today's hooks with a recorded conversation and ignore their answers",
+          "Replays the messages, tool calls and stops of the log and reports what would have been blocked or "
+          "changed.\nDeciding hooks really run, without services; observers are not called. Without ID: the newest "
+          "conversation of\nthe project.",
+          {{"hook", 0, "NAME", "only this hook (repeats)", {}, {}, {}, true},
+           {"event", 'e', "EVENT", "only this event"},
            kJson,
            kSet},
           {"agentd hooks replay", "agentd hooks replay 01JZ8 --hook guard --json"},
@@ -528,37 +514,36 @@ CommandSpec hooks_replay_spec() {
 }
 
 CommandSpec hooks_import_spec() {
-  return {
-      "hooks import",
-      "FILE",
-      "carry hooks over from another tool's settings",
-      "Writes them as agentd's own YAML, says what could not be carried over, and records their "
-      "trust. Settings of a\nproject become hooks of that project. To use such a file in place instead, name it in "
-      "hooks.adapt.",
-      {{"dialect", 'd', "NAME", "whose settings they are; without it the file tells", "claude|gemini|docker"},
-       {"output", 'o', "FILE", "where to write (default: hooks/DIALECT.yaml in ~/.agent, or in the project's .agent)"},
-       {"force", 0, {}, "replace the file that is there"},
-       {"dry-run", 'n', {}, "print the YAML, and write nothing"},
-       kJson,
-       kSet},
-      {"agentd hooks import ~/.claude/settings.json --dry-run",
-       "agentd hooks import agent.yaml --dialect docker --output hooks.yaml"},
-      1,
-      1,
-      {},
-      hooks_import_command};
+  return {"hooks import",
+          "FILE",
+          "import hooks from another tool's settings",
+          "Writes them as agentd's own YAML, lists what could not be converted, and records their trust. Settings of "
+          "a\nproject become hooks of that project. To use such a file in place instead, name it in hooks.adapt.",
+          {{"dialect", 'd', "NAME", "the tool the settings are for (default: detected from the file)",
+            "claude|gemini|docker"},
+           {"output", 'o', "FILE",
+            "the file to write (default: hooks/DIALECT.yaml in ~/.agent, or in the project's .agent)"},
+           {"force", 0, {}, "replace an existing file"},
+           {"dry-run", 'n', {}, "print the YAML; write nothing"},
+           kJson,
+           kSet},
+          {"agentd hooks import ~/.claude/settings.json --dry-run",
+           "agentd hooks import agent.yaml --dialect docker --output hooks.yaml"},
+          1,
+          1,
+          {},
+          hooks_import_command};
 }
 
 CommandSpec hooks_new_spec() {
   return {
       "hooks new",
       "NAME",
-      "begin a hook of your own that works",
-      "Writes the files and says what to do next. A native one carries the headers that it is "
-      "built with.",
-      {{"lang", 'l', "LANGUAGE", "what it is written in", "c++|c|bash|python|yaml"},
+      "create a working hook to start from",
+      "Writes the files and prints the next steps. A native hook gets a copy of the headers.",
+      {{"lang", 'l', "LANGUAGE", "the language", "c++|c|bash|python|yaml"},
        kEvent,
-       {"dir", 0, "DIR", "where to write (default: here)"},
+       {"dir", 0, "DIR", "the directory to write to (default: the current one)"},
        kJson},
       {"agentd hooks new no-root --lang bash", "agentd hooks new trimmer --lang c++ --event agent_stop --dir ~/src"},
       1,
@@ -570,10 +555,10 @@ CommandSpec hooks_new_spec() {
 CommandSpec models_spec() {
   return {"models",
           "[NAME]",
-          "list the models that are known: window, limit, answer, summariser",
-          "With a NAME: what is known of that model, and which entry says so. The limit is what a "
-          "conversation may fill:\nthe window, with the configured betas, less what is kept for the "
-          "answer. models.yaml in the home directory adds\nentries and changes them.",
+          "list the known models: window, limit, longest answer, summariser",
+          "With NAME: what is known about that model, and which table entry it comes from. The limit is the part of "
+          "the\nwindow that a conversation may fill: the window, with the configured betas, less the room reserved for "
+          "the\nanswer. models.yaml in the home directory adds and changes entries.",
           {kJson, kSet},
           {"agentd models", "agentd models us.anthropic.claude-sonnet-4-5-20250929-v1:0",
            "agentd models claude-sonnet-4-5 --set providers.anthropic.betas=context-1m-2025-08-07"},
@@ -586,11 +571,11 @@ CommandSpec models_spec() {
 CommandSpec usage_spec() {
   return {"usage",
           "",
-          "show what was spent: requests, tokens and money, by day and model",
-          "Days are those of UTC. A price that is not known is said, and counts as nothing in the sum: 'prices' in\n"
-          "models.yaml name it. Played answers (provider scripted) are not counted.",
-          {{"days", 0, "N", "of the last N days (30)"},
-           {"by", 0, "WHAT", "one line for each day, or for each model: day, model"},
+          "show requests, tokens and cost by day and model",
+          "Days are UTC days. Unknown prices are marked and not in the sum: set 'prices' in models.yaml. Requests to "
+          "the\nscripted provider are not counted.",
+          {{"days", 0, "N", "the last N days (default 30)"},
+           {"by", 0, "WHAT", "one line per day or per model: day, model"},
            kJson,
            kSet},
           {"agentd usage", "agentd usage --by day --days 7", "agentd usage --json | jq -s 'map(.cost_usd) | add'"},
@@ -603,11 +588,10 @@ CommandSpec usage_spec() {
 CommandSpec auth_set_spec() {
   return {"auth set",
           "PROVIDER",
-          "store the key of a provider, for the host that its requests go to now",
-          "The key is asked for on the terminal, which does not show it, or read from standard input when that is no\n"
-          "terminal. It is never given as an argument. It is kept in the home directory, in a file that nobody "
-          "else may\n"
-          "open, and is sent to that host alone. A variable of the environment beats it.",
+          "store a provider's key for the host that its requests go to",
+          "The key is read from the terminal without echo, or from standard input if that is not a terminal; never "
+          "from an\nargument. It is stored in the home directory in a file readable only by you, and is sent to that "
+          "host only. An\nenvironment variable takes precedence.",
           {kSet},
           {"agentd auth set anthropic", "pass show openai | agentd auth set openai"},
           1,
@@ -619,7 +603,7 @@ CommandSpec auth_set_spec() {
 CommandSpec auth_list_spec() {
   return {"auth list",
           "",
-          "list the providers that have a key: where it comes from, and its last four characters",
+          "list the providers that have a key: its source and last four characters",
           "",
           {kJson, kSet},
           {"agentd auth list", "agentd auth list --json | jq -r .provider"},
@@ -632,8 +616,8 @@ CommandSpec auth_list_spec() {
 CommandSpec auth_remove_spec() {
   return {"auth remove",
           "PROVIDER",
-          "remove the stored key of a provider",
-          "Exit code 4 when there is none. A variable of the environment stays what it is.",
+          "remove a provider's stored key",
+          "Exit code 4 if no key is stored. Environment variables are not changed.",
           {},
           {"agentd auth remove openai"},
           1,
@@ -645,9 +629,9 @@ CommandSpec auth_remove_spec() {
 CommandSpec recipe_list_spec() {
   return {"recipe list",
           "",
-          "list all recipes: where each comes from, what it takes and what it does",
-          "A star marks an argument that must be given. A recipe of a project waits until 'agentd hooks "
-          "trust' has\nrecorded its bytes.",
+          "list all recipes: source, arguments and purpose",
+          "A star marks a required argument. A project's recipe can be used after 'agentd hooks trust' has recorded "
+          "its\nbytes.",
           {kJson, kSet},
           {"agentd recipe list", "agentd recipe list --json | jq -r .name"},
           0,
@@ -659,10 +643,10 @@ CommandSpec recipe_list_spec() {
 CommandSpec recipe_show_spec() {
   return {"recipe show",
           "NAME",
-          "print a recipe: what it may do, and its text as it would be sent",
-          "Arguments that must be given and are not stay as they are written. Of a recipe that cannot be "
-          "used, such as\none that waits for trust, the file is printed; exit code 2.",
-          {{"arg", 0, "NAME=VALUE", "fill in a variable of the recipe (repeats)", {}, {}, {}, true}, kJson, kSet},
+          "print a recipe: its permissions, and its text as it would be sent",
+          "Placeholders of missing required arguments are left as written. If the recipe cannot be used, for "
+          "example\nbecause it is not trusted, the file is printed and the exit code is 2.",
+          {{"arg", 0, "NAME=VALUE", "set a variable of the recipe (repeats)", {}, {}, {}, true}, kJson, kSet},
           {"agentd recipe show compact", "agentd recipe show init --arg focus=tests"},
           1,
           1,
@@ -673,9 +657,9 @@ CommandSpec recipe_show_spec() {
 CommandSpec doctor_spec() {
   return {"doctor",
           "",
-          "check what works here, what does not, and what to do",
-          "Nothing is changed, and no provider is asked. Executable hooks that a run would use are "
-          "started as FILE hook,\nto ask for their events. Exit code 1 when something needed is broken.",
+          "check the installation and show how to fix what does not work",
+          "Nothing is changed and no request is sent. Executable hooks that a run would use are started as FILE hook "
+          "to\nreport their events. Exit code 1 if something required is broken.",
           {kSet},
           {"agentd doctor"},
           0,
@@ -688,9 +672,9 @@ CommandSpec completion_spec() {
   return {
       "completion",
       "bash|zsh|fish|conversations|recipes|models|hooks",
-      "print a completion script for a shell, or the names that such a script offers",
-      "The scripts ask for the names of conversations, recipes, models and hooks when they are offered: one a "
-      "line,\na conversation's with its title. A name that a shell would not read as one word is left out.",
+      "print a shell completion script, or the names that it offers",
+      "The scripts query the names of conversations, recipes, models and hooks when needed: one per line, "
+      "a\nconversation's with its title. Names that a shell would split are omitted.",
       {},
       {"source <(agentd completion bash)             # in ~/.bashrc", "agentd completion zsh > \"${fpath[1]}/_agentd\"",
        "agentd completion fish > ~/.config/fish/completions/agentd.fish"},

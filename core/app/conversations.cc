@@ -26,7 +26,7 @@ Result<std::uint64_t, Failure> sequence_of(const History& history, const std::st
   const auto read = std::from_chars(name.data(), name.data() + name.size(), seq);
   if (read.ec == std::errc() && seq <= history.revision()) return seq;
   return Failure{kExitNotFound, "conversation " + history.id + " has no sequence " + one_line(name, kShownBytes) +
-                                    ", it ends with " + std::to_string(history.revision())};
+                                    "; its last one is " + std::to_string(history.revision())};
 }
 
 bool begins(const std::string& id, const std::string& prefix) {
@@ -37,7 +37,7 @@ bool begins(const std::string& id, const std::string& prefix) {
 
 Failure no_boundary(const History& history, const std::string& name) {
   return {kExitNotFound, "conversation " + history.id + " has no boundary '" + one_line(name, kShownBytes) +
-                             "'; 'agentd conversation boundaries " + history.id + "' shows what there is"};
+                             "'; 'agentd conversation boundaries " + history.id + "' lists them"};
 }
 
 // A run that fails at its first request leaves the user's message, and what hooks have added.
@@ -62,7 +62,7 @@ std::string unanswered_note(const Store& store, const Project& project, const Ul
   if (!list) return {};
   for (const ConversationInfo& info : *list)
     if (info.messages != 0 && info.agent_type.empty() && has_answer(store, info))
-      return "--follow goes on with " + newest->id + " \"" + one_line(newest->title, kShownBytes) +
+      return "--follow continues " + newest->id + " \"" + one_line(newest->title, kShownBytes) +
              "\", which has no answer yet; the newest with one is \"" + one_line(info.title, kShownBytes) +
              "\": --resume " + info.id;
   return {};
@@ -81,7 +81,7 @@ Result<FoundConversation, Failure> existing_conversation(const App& app, const s
   auto store = existing_store(app);
   if (!store) return store.error();
   if (*store == nullptr)
-    return Failure{kExitNotFound, "there is no conversation " + one_line(text, 60) + ": nothing was saved yet"};
+    return Failure{kExitNotFound, "no conversation " + one_line(text, 60) + ": nothing has been saved yet"};
   const auto id = find_conversation(**store, text);
   if (!id) return id.error();
   return FoundConversation{std::move(*store), *id};
@@ -89,8 +89,7 @@ Result<FoundConversation, Failure> existing_conversation(const App& app, const s
 
 Result<FoundConversation, Failure> wanted_conversation(const App& app, const Arguments& arguments) {
   const bool by_id = arguments.has("conversation-id");
-  if (by_id && arguments.has("follow"))
-    return Failure{kExitUsage, "--follow and an id exclude each other: which conversation is meant?"};
+  if (by_id && arguments.has("follow")) return Failure{kExitUsage, "--follow and an id exclude each other"};
   if (by_id) return existing_conversation(app, arguments.value("conversation-id"));
   auto store = existing_store(app);
   if (!store) return store.error();
@@ -135,8 +134,8 @@ Result<const LoggedBoundary*, Failure> find_boundary(const History& history, con
   for (const LoggedBoundary& boundary : history.boundaries) {
     if (number ? std::to_string(boundary.seq) != name : !begins(boundary.record.id, name)) continue;
     if (only != nullptr)
-      return Failure{kExitUsage, "'" + one_line(name, kShownBytes) + "' begins more than one boundary, such as " +
-                                     only->record.id + " and " + boundary.record.id + ": give more of it"};
+      return Failure{kExitUsage, "'" + one_line(name, kShownBytes) + "' matches more than one boundary, such as " +
+                                     only->record.id + " and " + boundary.record.id + "; give more characters"};
     only = &boundary;
   }
   if (only == nullptr) return no_boundary(history, name);

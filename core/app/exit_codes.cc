@@ -8,35 +8,36 @@ namespace {
 
 constexpr ExitCode kCodes[] = {
     {kExitOk, "ok",
-     "The command did what it was asked for. A signal that comes when the run is over, while hooks of "
-     "`session_end` work, changes nothing."},
+     "The command succeeded. A signal that arrives after the run, while hooks of `session_end` run, changes nothing."},
     {kExitFailure, "failure",
-     "What no other code names: output that could not be written, a limit of the process, a tool or a service "
-     "that is needed. From `doctor`, `validate` and `fuzz`: something was found."},
+     "Any other failure: output could not be written, a process limit, a required tool or service is missing. From "
+     "`doctor`, `validate` and `fuzz`: problems were found."},
     {kExitUsage, "usage or configuration",
-     "The command line, a variable of the environment, or a file of the configuration, of hooks, recipes or models "
-     "has a mistake. Nothing was begun."},
+     "A mistake in the command line, an environment variable, or a configuration, hook, recipe or model file. Nothing "
+     "was started."},
     {kExitBlocked, "blocked by a hook", "A hook refused the message, the model call, the compaction or the clearing."},
-    {kExitNotFound, "not found", "There is no such conversation, recipe or hook."},
+    {kExitNotFound, "not found", "The conversation, recipe or hook does not exist."},
     {kExitProvider, "provider",
-     "The model's provider refused, could not be reached, or broke the answer off; no summary could be made."},
+     "The model's provider refused the request, could not be reached, or interrupted the answer; or no summary could "
+     "be made."},
     {kExitStore, "store", "The store could not be read or written, or is damaged."},
-    {kExitStopped, "a hook ended the run", "By `stop_run`; the reason is told."},
-    {kExitLimit, "a limit of yours ended the run",
-     "`max_turns`, or a budget of tokens or money, for the run or for the day (`budget.*`). What was said is kept."},
-    {kExitRefused, "the model declined", "The model declined to answer. What it said of it is printed."},
-    {kExitCut, "the answer is not whole",
-     "It was cut at its longest length (`max_output_tokens`, or what a budget left), the model's window was full, or "
-     "the provider paused it too often. What there is of it is printed and kept: `--follow` goes on from there."},
-    {kExitEmpty, "the answer is empty", "The model ended its turn without a word."},
-    {kExitBusy, "another process works on that conversation", "Try again when it has ended; it is named."},
-    {128 + SIGHUP, "terminal gone", "SIGHUP: the terminal has gone away."},
-    {kExitInterrupted, "interrupted",
-     "SIGINT, which is Ctrl-C. In a chat on a terminal the first one ends the answer alone."},
+    {kExitStopped, "a hook ended the run", "A hook answered `stop_run`; its reason is printed."},
+    {kExitLimit, "a limit ended the run",
+     "`max_turns`, or a budget of tokens or money, for the run or for the day (`budget.*`). The conversation is "
+     "saved."},
+    {kExitRefused, "the model declined", "The model declined to answer. Its explanation is printed."},
+    {kExitCut, "the answer is incomplete",
+     "It reached the output limit (`max_output_tokens`, or the rest of a budget), the model's window was full, or the "
+     "provider paused it too often. The part that arrived is printed and saved: continue with `--follow`."},
+    {kExitEmpty, "the answer is empty", "The model ended its turn with no text."},
+    {kExitBusy, "another process is using the conversation",
+     "The message names the process; try again when it has ended."},
+    {128 + SIGHUP, "terminal gone", "SIGHUP: the terminal was closed."},
+    {kExitInterrupted, "interrupted", "SIGINT (Ctrl-C). In a chat on a terminal, the first one only stops the answer."},
     {128 + SIGPIPE, "reader gone",
-     "Nobody reads standard output any more, as behind a pipe to `head -1`: no further request is sent and no "
-     "further command is run."},
-    {128 + SIGTERM, "ended by SIGTERM", "Somebody, or something such as `timeout`, has asked for the end."},
+     "SIGPIPE: the reader of standard output has exited, such as `head -1`. No further request is sent and no command "
+     "is run."},
+    {128 + SIGTERM, "ended by SIGTERM", "SIGTERM, for example from `timeout`."},
 };
 
 }  // namespace

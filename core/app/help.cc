@@ -86,26 +86,16 @@ std::string choices_sentence(std::string_view choices) {
 std::string program_help() {
   std::vector<const CommandSpec*> commands;
   for (const CommandSpec& command : all_commands()) commands.push_back(&command);
-  return "agentd runs an agent: a model that works with tools, and hooks that watch and steer "
-         "it.\n\n"
-         "Usage: agentd COMMAND [options]\n\n"
-         "Commands:\n" +
+  return "agentd runs an agent: a model that uses tools, with hooks that watch and control it.\n\nUsage: agentd "
+         "COMMAND [options]\n\nCommands:\n" +
          command_lines(commands) +
-         "\nOptions:\n"
-         "  --plugins[=json|verify]\n"
-         "                    list the hooks with id, version, events and verdict; runs none of them. "
-         "With verify,\n"
-         "                    modules that may run are loaded, each in a process of its own\n"
-         "  --version         print the version\n"
-         "  --help            print this help; 'agentd COMMAND --help' says more about one\n\n"
-         "First steps:\n"
-         "  export ANTHROPIC_API_KEY=...                 # or: agentd run --script FILE, which "
-         "needs no key\n"
-         "  agentd run \"what does this project do?\"\n"
-         "  agentd run --follow \"and how is it tested?\"\n"
-         "  agentd doctor\n\n"
-         "Files are kept in ~/.agent (AGENTD_HOME moves it): config.yaml, hooks/, recipes/, "
-         "store/.\n\n" +
+         "\nOptions:\n  --plugins[=json|verify]\n                    list the hooks with id, version, events and "
+         "trust; runs none of them. verify also loads\n                    the modules that may run, each in its own "
+         "process\n  --version         print the version\n  --help            print this help; 'agentd COMMAND --help' "
+         "explains one command\n\nFirst steps:\n  export ANTHROPIC_API_KEY=...                 # or, without a key: "
+         "agentd run --script FILE\n  agentd run \"what does this project do?\"\n  agentd run --follow \"and how is it "
+         "tested?\"\n  agentd doctor\n\nFiles are stored in ~/.agent (AGENTD_HOME changes that): config.yaml, hooks/, "
+         "recipes/, store/.\n\n" +
          exit_code_lines();
 }
 
@@ -128,29 +118,27 @@ std::string group_help(std::string_view first) {
 namespace {
 
 std::string exit_code_table() {
-  std::string out = "## Exit codes\n\n| code | is | when |\n|---|---|---|\n";
+  std::string out = "## Exit codes\n\n| code | name | when |\n|---|---|---|\n";
   for (const ExitCode& each : exit_codes())
     out += "| " + std::to_string(each.code) + " | " + std::string(each.word) + " | " + std::string(each.when) + " |\n";
   return out +
-         "\n`run` and `chat` have the same ones; that of `chat` is the one of its last message or command. Whatever "
-         "was\ninterrupted, what was said is kept: `agentd run --follow` goes on from there. The second signal ends "
-         "the program at\nonce. Every other code above 128 is a signal that ended the program: a bug, please tell.\n\n";
+         "\n`run` and `chat` use the same codes; `chat` exits with the code of its last message or command. An "
+         "interrupted\nconversation is saved: continue it with `agentd run --follow`. A second signal ends the program "
+         "immediately.\nAny other code above 128 means that a signal killed the program: please report this bug.\n\n";
 }
 
 }  // namespace
 
 std::string cli_reference() {
   std::string out =
-      "# The command line\n\n"
-      "This page is printed from the table that the program itself reads "
-      "(`core/app/command_table.cc`); a test\n"
-      "compares the two.\n\n```\n" +
+      "# The command line\n\nThis page is generated from the program's own table (`core/app/command_table.cc`); a test "
+      "keeps them equal.\n\n```\n" +
       program_help() + "```\n\n" + exit_code_table() +
-      "Output that cannot be written is a failure (exit code 1), as it is for the core utilities: a full disk, and a "
-      "standard\noutput that was closed before the program began (`>&-`). What the command was asked to do is done all "
-      "the same.\nWhere nothing but a line such as `deleted 01JZ8...` is lost, the exit code says what was done, "
-      "with a warning on standard\nerror. Closed standard descriptors are opened on `/dev/null`; nothing that "
-      "agentd opens ever gets their numbers.\n";
+      "Output that cannot be written is a failure (exit code 1), as with the core utilities: a full disk, or a "
+      "standard output\nthat was closed at start (`>&-`). The command itself is still carried out. If only a status "
+      "line such as\n`deleted 01JZ8...` is lost, the exit code reports the command's result and a warning goes to "
+      "standard error. Closed\nstandard descriptors are opened on `/dev/null`, so that no other file gets their "
+      "numbers.\n";
   for (const CommandSpec& command : all_commands())
     out += "\n## agentd " + std::string(command.name) + "\n\n```\n" + command_help(command) + "```\n";
   return out;

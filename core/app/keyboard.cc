@@ -76,7 +76,7 @@ std::string trimmed(std::string_view text) {
 }
 
 Error interrupted() { return {Code::kCancelled, "the user interrupted the question"}; }
-Error terminal_gone() { return {Code::kUnavailable, "the terminal is gone, nobody could be asked"}; }
+Error terminal_gone() { return {Code::kUnavailable, "the terminal was closed before an answer"}; }
 
 // Takes what waits at the terminal and what still comes until it rests: nothing for `quiet`, or for
 // `quiet_after` once something came. At most 1 MiB is kept.
@@ -96,7 +96,7 @@ Result<std::string> take_pending(const QuestionPlace& place, const TerminalModes
         break;
     }
     if (std::chrono::steady_clock::now() - begin > longest)
-      return Error{Code::kUnavailable, "the terminal sends input without a pause, so nobody could be asked"};
+      return Error{Code::kUnavailable, "the terminal sends input without a pause, so no question could be asked"};
     char buffer[4096];
     const ssize_t got = ::read(place.input, buffer, sizeof buffer);
     if (got < 0 && (errno == EINTR || errno == EAGAIN)) continue;
@@ -135,7 +135,7 @@ Result<Typed> type_line(const QuestionPlace& place, const TerminalModes& modes, 
   const InputWait more = marked ? InputWait::kReady : wait_for_input(place.input, static_cast<int>(kSettling.count()));
   if (more == InputWait::kSignal) return interrupted();
   if (more == InputWait::kTimeout) return Typed{std::move(line)};
-  if (!place.write("(Pasted text is no answer: type one line, then Enter.)\n")) return terminal_gone();
+  if (!place.write("(Pasted text is not an answer: type one line, then Enter.)\n")) return terminal_gone();
   AGENTD_TRY(const std::string rest, take_pending(place, modes, kReading, kReading, kPasteMax));
   if (place.keep) place.keep(line + "\n" + rest);
   return Typed{{}, true};
@@ -145,7 +145,7 @@ Result<std::string> ask_at_terminal(const QuestionPlace& place, const TerminalMo
   AGENTD_TRY(std::string early, take_pending(place, modes, kReading, kTyping, kTypingMax));
   if (!early.empty()) {
     if (place.keep) place.keep(std::move(early));
-    if (!place.write("(What was typed before this question does not answer it.)\n")) return terminal_gone();
+    if (!place.write("(Text typed before this question does not answer it.)\n")) return terminal_gone();
   }
   for (;;) {
     AGENTD_TRY(Typed typed, type_line(place, modes, prompt));

@@ -135,8 +135,8 @@ void keep_threads_small() {
 
 // Without an allocation.
 int no_more(const char* what) {
-  for (const char* const part : {"agentd: the system gives this process no more ", what,
-                                 ": raise its limits, which 'ulimit -a' shows, and run it again\n"})
+  for (const char* const part : {"agentd: the system refuses this process more ", what,
+                                 ": raise its limits ('ulimit -a' shows them) and try again\n"})
     (void)!::write(STDERR_FILENO, part, std::strlen(part));
   return agentd::app::kExitFailure;
 }

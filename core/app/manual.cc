@@ -52,16 +52,14 @@ std::string command_entry(const CommandSpec& command) {
 
 std::string manual_page() {
   std::string out = ".TH AGENTD 1 \"\" \"agentd " AGENTD_VERSION
-                    "\"\n.SH NAME\nagentd \\- a runtime for LLM agents whose behaviour is hooks\n"
-                    ".SH SYNOPSIS\n.B agentd\n\\fICOMMAND\\fR [\\fIoptions\\fR]\n"
-                    ".SH DESCRIPTION\nagentd runs an agent: a model that works with tools, and hooks that "
-                    "watch and steer it. Conversations are kept in a durable log, and inside the model's "
-                    "context window.\n.SH COMMANDS\n";
+                    "\"\n.SH NAME\nagentd \\- a runtime for LLM agents that is controlled by hooks\n.SH SYNOPSIS\n.B "
+                    "agentd\n\\fICOMMAND\\fR [\\fIoptions\\fR]\n.SH DESCRIPTION\nagentd runs an agent: a model that "
+                    "uses tools, with hooks that watch and control it. Conversations are stored in a durable log and "
+                    "kept inside the model's context window.\n.SH COMMANDS\n";
   for (const CommandSpec& command : all_commands()) out += command_entry(command);
   out +=
-      ".SH FILES\n.TP\n.I ~/.agent\nconfig.yaml, hooks, recipes, and the store of conversations; the "
-      "variable AGENTD_HOME moves it\n.TP\n.I /etc/agentd\nconfig.yaml and hooks of the system\n"
-      ".SH EXIT STATUS\n";
+      ".SH FILES\n.TP\n.I ~/.agent\nconfig.yaml, hooks, recipes, and the store of conversations; the variable "
+      "AGENTD_HOME changes the place\n.TP\n.I /etc/agentd\nconfig.yaml and hooks of the system\n.SH EXIT STATUS\n";
   return out + roff(exit_code_lines());
 }
 

@@ -41,9 +41,8 @@ std::string binary_kind(std::string_view bytes) {
 
 Result<std::string> as_text(std::string bytes, const std::string& what) {
   if (const std::string kind = binary_kind(bytes); !kind.empty())
-    return Error{Code::kInvalid, what + " is " + kind +
-                                     ", and a message takes text alone; name the file and let a tool "
-                                     "look at it"};
+    return Error{Code::kInvalid,
+                 what + " is " + kind + ", but a message can only contain text; name the file and let a tool read it"};
   return to_utf8(bytes);
 }
 
@@ -66,20 +65,19 @@ Result<bool> attach(WithFiles& out, std::set<std::string>& done, const std::stri
   if (failed || ::stat(path.c_str(), &info) != 0 || !S_ISREG(info.st_mode)) return false;
   const std::string shown = "@" + one_line(name, kShownBytes);
   if (!is_inside(path, roots))
-    return Error{Code::kInvalid, shown +
-                                     " lies outside of the workspace and is not attached; pipe it "
-                                     "in: agentd run \"...\" < FILE"};
+    return Error{Code::kInvalid,
+                 shown + " is outside the workspace and was not attached; pipe it in: agentd run \"...\" < FILE"};
   if (!done.insert(path).second) return true;
   auto bytes = hidden.read(path, kDocumentBytesMax, one_line(name, kShownBytes));
-  if (!bytes) return Error{Code::kInvalid, shown + " is not attached: " + bytes.error().message};
+  if (!bytes) return Error{Code::kInvalid, shown + " was not attached: " + bytes.error().message};
   auto media = media_of(*bytes, name);
-  if (!media) return Error{Code::kInvalid, shown + " is not attached: " + media.error().message};
+  if (!media) return Error{Code::kInvalid, shown + " was not attached: " + media.error().message};
   if (*media) {
     out.media.push_back(std::move(**media));
     return true;
   }
   if (bytes->size() > kAttachedBytesMax)
-    return Error{Code::kInvalid, shown + " is not attached: it has " + with_commas(bytes->size()) +
+    return Error{Code::kInvalid, shown + " was not attached: it has " + with_commas(bytes->size()) +
                                      " bytes, and a text may have " + with_commas(kAttachedBytesMax)};
   AGENTD_TRY(const std::string text, as_text(std::move(*bytes), shown));
   out.text += "\n\n--- " + name + " ---\n" + text + (text.ends_with('\n') ? "" : "\n") + "--- end of " + name + " ---";
@@ -122,7 +120,7 @@ Result<Block> image_in(const std::string& path) {
   auto media = media_of(*bytes, path);
   if (!media) return Error{Code::kInvalid, "--image " + shown + ": " + media.error().message};
   if (!*media || (**media).kind != BlockKind::kImage)
-    return Error{Code::kInvalid, "--image " + shown + ": it is no PNG, JPEG, GIF or WebP picture"};
+    return Error{Code::kInvalid, "--image " + shown + ": not a PNG, JPEG, GIF or WebP picture"};
   return std::move(**media);
 }
 
@@ -142,8 +140,8 @@ std::string missing_sentence(const std::vector<std::string>& missing) {
   std::string names;
   for (std::size_t i = 0; i < missing.size(); ++i)
     names += (i == 0 ? "" : i + 1 == missing.size() ? " and " : ", ") + one_line(missing[i], kShownBytes);
-  return names + (missing.size() == 1 ? " names no file here and was sent as it stands"
-                                      : " name no files here and were sent as they stand");
+  return names + (missing.size() == 1 ? " names no file here and was sent unchanged"
+                                      : " name no files here and were sent unchanged");
 }
 
 Result<WithFiles> with_files(const std::string& text, const std::string& cwd, const std::vector<std::string>& roots,

@@ -71,7 +71,7 @@ Result<void> check_choice(const OptionSpec& option, const std::string& value) {
 Result<void> check_words(const CommandSpec& command, const std::vector<std::string>& words) {
   const std::string name = "'agentd " + std::string(command.name) + "'";
   if (words.size() > command.arguments_max)
-    return Error{Code::kInvalid, name + " has no use for " + quoted(words[command.arguments_max]) + "; see " +
+    return Error{Code::kInvalid, name + " takes no argument " + quoted(words[command.arguments_max]) + "; see " +
                                      "'agentd " + std::string(command.name) + " --help'"};
   if (words.size() < command.arguments_min)
     return Error{Code::kInvalid, name + " needs " + std::string(command.arguments)};
@@ -79,13 +79,13 @@ Result<void> check_words(const CommandSpec& command, const std::vector<std::stri
   for (const std::string& word : words) {
     const std::vector<std::string> names = split(command.argument_choices, '|');
     if (std::find(names.begin(), names.end(), word) == names.end())
-      return Error{Code::kInvalid, name + " knows " + choices_sentence(command.argument_choices) + ", not " +
+      return Error{Code::kInvalid, name + " takes " + choices_sentence(command.argument_choices) + ", not " +
                                        quoted(word) + did_you_mean(word, names)};
   }
   return {};
 }
 
-// What was given, in order; positional words have an empty key.
+// The given options, in order; positional words have an empty key.
 Result<std::vector<po::option>> read(const CommandSpec& command, const std::vector<std::string>& words) {
   try {
     const po::options_description described = describe(command);
@@ -120,7 +120,7 @@ std::vector<ConfigSources::Flag> Arguments::flags() const {
     if (option.value.empty()) out.push_back({std::string(option.key), standard, flag});
     for (const std::string& value : values(option.name)) {
       out.push_back({std::string(option.key), value, flag});
-      // A script without a provider that reads it would be silently ignored.
+      // Without the scripted provider, the script would be silently ignored.
       if (option.name == "script") out.push_back({"provider", "scripted", flag});
     }
   }
@@ -145,13 +145,13 @@ Result<Arguments> parse_arguments(const CommandSpec& command, const std::vector<
     if (spec == nullptr || spec->value.empty()) continue;
     for (const std::string& value : option.value) AGENTD_TRY_VOID(check_choice(*spec, value));
     if (!values.empty() && !spec->repeats)
-      return Error{Code::kInvalid, "--" + std::string(spec->name) + " stands there twice"};
+      return Error{Code::kInvalid, "--" + std::string(spec->name) + " is repeated"};
     values.insert(values.end(), option.value.begin(), option.value.end());
   }
   if (out.has("help")) return out;
   for (const std::string& setting : out.values("set"))
     if (setting.find('=') == std::string::npos)
-      return Error{Code::kInvalid, "--set wants KEY=VALUE, not " + quoted(setting)};
+      return Error{Code::kInvalid, "--set needs KEY=VALUE, not " + quoted(setting)};
   AGENTD_TRY_VOID(check_words(command, out.words_));
   return out;
 }

@@ -136,7 +136,7 @@ std::optional<Changes> changes_of(const Tool& tool, JsonView input, const Questi
   if (!file.there) return std::nullopt;
   if (!file.text) return Changes{"  (the file exists and is replaced)\n", {}, {}};
   return Changes{
-      "  change to the file that exists:\n", line_changes(*file.text, input["content"].string_or({})), {"content"}};
+      "  change to the existing file:\n", line_changes(*file.text, input["content"].string_or({})), {"content"}};
 }
 
 }  // namespace

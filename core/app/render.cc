@@ -143,7 +143,7 @@ void TerminalRenderer::undone(const RunEvent& event) {
 void TerminalRenderer::outcome(const RunEvent& event) {
   const std::string why = event.text.empty() ? "" : ": " + neutral_line(event.text, kLineBytes);
   if (event.detail == "failed") note(kYellow, "warning: compaction failed" + why);
-  if (event.detail == "vetoed") note(kYellow, "warning: a hook refused the compaction" + why);
+  if (event.detail == "vetoed") note(kYellow, "warning: a hook blocked the compaction" + why);
 }
 
 void TerminalRenderer::status(const RunEvent& event) {
@@ -198,7 +198,7 @@ void TerminalRenderer::on_event(const RunEvent& event) {
       text(event);
       break;
     case RunEvent::Type::kAnswerAgain:
-      note(kYellow, "note: " + line(event.text) + ": it is asked for again, and what was shown of it is void");
+      note(kYellow, "note: " + line(event.text) + "; it is requested again, and the part already shown is void");
       break;
     case RunEvent::Type::kToolCall:
       tool_call(event);
@@ -214,8 +214,8 @@ void TerminalRenderer::on_event(const RunEvent& event) {
       hook_answer(event);
       break;
     case RunEvent::Type::kHookConflict:
-      note(kYellow, "warning: hook " + line(event.name) + " asked for something else at " + line(event.detail) + "; " +
-                        line(event.text) + " came first");
+      note(kYellow, "warning: hook " + line(event.name) + " requested a conflicting action at " + line(event.detail) +
+                        "; " + line(event.text) + " came first");
       break;
     case RunEvent::Type::kHookFailure:
       note(kYellow, "warning: hook " + line(event.name) + " failed at " + line(event.detail) + ": " + line(event.text));

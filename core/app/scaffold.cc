@@ -54,7 +54,7 @@ std::string answers(const EventTraits& event) {
   std::string out;
   for (std::uint32_t kind = 1; kind < 32; ++kind)
     if (is_legal(event.id, kind)) out += (out.empty() ? "" : ", ") + std::string(action_name(kind));
-  return out.empty() ? "nothing: what it says is not used" : out;
+  return out.empty() ? "nothing: its answer is ignored" : out;
 }
 
 // A line of comment of at most 96 columns, or several.
@@ -71,9 +71,10 @@ std::string comment(std::string_view mark, std::string text) {
 }
 
 std::string about(std::string_view mark, std::string_view name, const EventTraits& event) {
-  return comment(mark, std::string(name) + " - asked at " + std::string(event.name) + ": " + std::string(event.fires)) +
+  return comment(mark,
+                 std::string(name) + " - called at " + std::string(event.name) + ": " + std::string(event.fires)) +
          comment(mark, "It may answer " + answers(event) + "; 'agentd hooks contract " + std::string(event.name) +
-                           "' says more.");
+                           "' shows details.");
 }
 
 // ---- native
@@ -193,8 +194,8 @@ Scaffold native(const std::string& name, const EventTraits& event, bool cpp) {
 // ---- scripts
 
 constexpr std::string_view kProtocol =
-    "With 'hook' it prints the event; with 'run' it gets the event as JSON on standard input, and "
-    "may print one JSON object as its answer. Nothing printed is no opinion.";
+    "With 'hook' it prints the event; with 'run' it gets the event as JSON on standard input, and may print one JSON "
+    "object as its answer. Printing nothing changes nothing.";
 
 std::string bash_body(const EventTraits& event) {
   switch (sample_of(event)) {
@@ -209,7 +210,7 @@ std::string bash_body(const EventTraits& event) {
              "      echo '{\"action\":\"compact\"}'\n"
              "    fi\n";
     case Sample::kNothing:
-      return "    : \"$payload\"  # look at it, and answer: echo '{\"action\":\"none\"}'\n";
+      return "    : \"$payload\"  # inspect it, and answer: echo '{\"action\":\"none\"}'\n";
   }
   return {};
 }
@@ -262,9 +263,7 @@ std::string yaml_body(const EventTraits& event) {
 
 std::string yaml_source(const std::string& name, const EventTraits& event) {
   return about("#", name, event) +
-         comment("#",
-                 "Instead of 'do:' there may be 'command:' or 'url:', which get the event as "
-                 "JSON and answer with JSON.") +
+         comment("#", "Instead of 'do:', use 'command:' or 'url:': they get the event as JSON and answer with JSON.") +
          "on: " + std::string(event.name) + "\n" + yaml_body(event);
 }
 
@@ -276,17 +275,16 @@ Scaffold script(const std::string& file, std::string text, bool executable) {
 
 Result<Scaffold> make_scaffold(std::string_view name, std::string_view language, const EventTraits& event) {
   if (!is_name(name))
-    return Error{Code::kInvalid, "'" + one_line(name, 80) +
-                                     "' cannot be a hook's name: letters, digits, _ and - may be in "
-                                     "it, a letter comes first"};
+    return Error{
+        Code::kInvalid,
+        "'" + one_line(name, 80) + "' cannot be a hook's name: use letters, digits, _ and -, and begin with a letter"};
   const std::string own(name);
   if (language == "c++") return native(own, event, true);
   if (language == "c") return native(own, event, false);
   if (language == "bash") return script(own, bash_source(own, event), true);
   if (language == "python") return script(own, python_source(own, event), true);
   if (language == "yaml") return script(own + ".yaml", yaml_source(own, event), false);
-  return Error{Code::kInvalid,
-               "hooks can be begun in c++, c, bash, python or yaml, not in '" + one_line(language, 80) + "'"};
+  return Error{Code::kInvalid, "--lang must be c++, c, bash, python or yaml, not '" + one_line(language, 80) + "'"};
 }
 
 }  // namespace agentd::app

@@ -36,8 +36,7 @@ class SignalScope {
   int in_use_ = 0;  // of tokens_
 };
 
-inline constexpr char kReaderLeft[] =
-    "the run was ended: nobody reads standard output any more, so nothing more is asked or run";
+inline constexpr char kReaderLeft[] = "the run was ended because the reader of standard output has exited";
 // The reader of standard output has left: what a signal of the scope does, with SIGPIPE as the one that was caught.
 void end_for_reader();
 

@@ -50,7 +50,7 @@ Result<void> take_block(StreamMessage& out, JsonView from) {
     return {};
   }
   if (type != "image" && type != "document")
-    return bad("a block of content is a text, an image or a document, not '" + one_line(type, kShownBytes) + "'");
+    return bad("a content block must be text, image or document, not '" + one_line(type, kShownBytes) + "'");
   AGENTD_TRY(out.media.emplace_back(), media_of(from, type == "image"));
   return {};
 }
@@ -59,20 +59,20 @@ Result<void> take_block(StreamMessage& out, JsonView from) {
 
 Result<StreamMessage> read_stream_message(std::string_view line) {
   const auto document = JsonDocument::parse(line);
-  if (!document) return bad("it is no JSON: " + document.error().message);
+  if (!document) return bad("not valid JSON: " + document.error().message);
   const JsonView root = document->root();
   if (root["type"].string_or("") != "user" || !root["message"].is_object())
-    return bad("a message is " + std::string(kShape));
+    return bad("a message must be " + std::string(kShape));
   const JsonView message = root["message"], content = message["content"];
   if (const std::string_view role = message["role"].string_or("user"); role != "user")
-    return bad("the role of a message is user, not '" + one_line(role, kShownBytes) + "'");
+    return bad("the role of a message must be user, not '" + one_line(role, kShownBytes) + "'");
   StreamMessage out;
   if (content.is_string()) {
     out.text = std::string(content.string_or({}));
   } else if (content.is_array()) {
     for (std::size_t i = 0; i < content.size(); ++i) AGENTD_TRY_VOID(take_block(out, content.at(i)));
   } else {
-    return bad("the content of a message is a text or a list of blocks");
+    return bad("the content of a message must be a text or a list of blocks");
   }
   if (is_blank(out.text) && out.media.empty()) return bad("the message is empty");
   return out;

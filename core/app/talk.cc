@@ -15,7 +15,7 @@ namespace agentd::app {
 Talk::Talk(App& app, const Arguments& arguments, Config config)
     : app_(app), arguments_(arguments), config_(std::move(config)) {
   if (arguments.has("json")) style_ = Style::kJson;
-  // An answer that is held to a schema is for a program: what did not fit is not shown.
+  // An answer with a schema is for a program: answers that do not fit are not shown.
   else if (arguments.has("result-only") || arguments.has("output-schema"))
     style_ = Style::kResultOnly;
 }
@@ -81,10 +81,9 @@ Result<void, Failure> Talk::start(bool needs_model, bool will_run) {
 
 Result<std::optional<Ulid>, Failure> Talk::wanted() const {
   const bool by_id = arguments_.has("resume") || arguments_.has("conversation-id");
-  if (by_id && arguments_.has("follow"))
-    return Failure{kExitUsage, "--follow and an id exclude each other: which conversation is meant?"};
+  if (by_id && arguments_.has("follow")) return Failure{kExitUsage, "--follow and an id exclude each other"};
   if ((by_id || arguments_.has("follow")) && arguments_.has("no-save"))
-    return Failure{kExitUsage, "--no-save knows no earlier conversation; leave it out to go on with one"};
+    return Failure{kExitUsage, "--no-save cannot continue a conversation; omit it"};
   if (by_id) {
     const std::string text = arguments_.value(arguments_.has("resume") ? "resume" : "conversation-id");
     auto found = find_conversation(engine_->store(), text);
@@ -141,7 +140,7 @@ void Talk::footer(const RunReport& report) {
   if (report.gauge.limit != 0) line += " · context " + std::to_string(report.gauge.percent()) + " %";
   line += " · " + std::to_string(report.turns) + (report.turns == 1 ? " turn" : " turns");
   if (const std::string cost = cost_text(report.usage); !cost.empty()) line += " · " + cost;
-  if (report.outcome == RunOutcome::kMaxTurns) line += " · stopped at the limit of turns";
+  if (report.outcome == RunOutcome::kMaxTurns) line += " · stopped at the turn limit";
   app_.err().line(app_.err().styled("2", line));
   app_.err().flush();
 }

@@ -51,7 +51,7 @@ Result<std::string> revert_text(const StoredRecord& record) {
 std::string cut(const std::string& text) {
   const std::string_view shown = utf8_prefix(text, kResultBytes);
   if (shown.size() == text.size()) return text;
-  return std::string(shown) + "\n… " + with_commas(text.size()) + " bytes in all";
+  return std::string(shown) + "\n… " + with_commas(text.size()) + " bytes in total";
 }
 
 std::string block_text(const Block& block) {

@@ -63,7 +63,7 @@ class LateTools final : public ToolSource {
   }
   Result<ToolOutcome> call(const ToolCall& call, std::uint64_t conversation, const CancelToken& cancel,
                            Deadline deadline) override {
-    if (source_ == nullptr || !has(call.name)) return Error{Code::kNotFound, "there is no tool " + call.name};
+    if (source_ == nullptr || !has(call.name)) return Error{Code::kNotFound, "no tool named " + call.name};
     // The recipe's gate has said so before, but for a call that no hook sees.
     if (limits_.commands && call.name == kShellTool)
       if (std::string why = why_command_refused(*limits_.commands, call.input.text()); !why.empty())
@@ -132,7 +132,7 @@ class EngineImpl final : public Engine {
     if (!home) return usage(home.error());
     home_ = *home;
     if (app_.surroundings().cwd.empty())
-      return Failure{kExitFailure, "the current directory is gone; go to one that exists"};
+      return Failure{kExitFailure, "the current directory no longer exists; change to another one"};
     if (auto known = load_models(); !known) return known.error();
     open_log();
     project_ = find_project(app_.surroundings().cwd);
@@ -429,7 +429,7 @@ class EngineImpl final : public Engine {
     // The project's own of that name may restrict more than what is used in its place.
     if (const auto entry = recipes_->look(name); entry && name != "compact")
       for (const std::string& path : entry->ignored)
-        warn(path + " waits for your trust and is passed over: the recipe '" + one_line(name, 80) + "' is " +
+        warn(path + " is not trusted and is not used: the recipe '" + one_line(name, 80) + "' is " +
              (entry->path.empty() ? "the built-in one" : entry->path));
     return std::move(*recipe);
   }
@@ -500,7 +500,7 @@ class EngineImpl final : public Engine {
     if (!options_.hooks) return {};
     if (const std::string why = switched_both_ways(setup); !why.empty()) return Failure{kExitUsage, why};
     if (const std::vector<std::string> off = host_->guards_kept_out(); !off.empty())
-      warn("GUARDS ARE OFF by hooks.disable, hooks.allow or hooks.NAME.enabled, nothing blocks what they guard: " +
+      warn("GUARDS ARE OFF by hooks.disable, hooks.allow or hooks.NAME.enabled; nothing replaces them: " +
            join(off, ", "));
     return check_names(setup);
   }
@@ -511,7 +511,7 @@ class EngineImpl final : public Engine {
     std::vector<std::string> names;
     for (const HookSource& source : describe_all(setup.options, app_.clock()).sources)
       if (source.guard && source.state != HookState::kOff) names.push_back(source.name);
-    if (!names.empty()) warn("--no-hooks: GUARDS ARE OFF, nothing blocks what they guard: " + join(names, ", "));
+    if (!names.empty()) warn("--no-hooks: GUARDS ARE OFF; nothing replaces them: " + join(names, ", "));
   }
 
   // A hook that is switched on by its name and kept out by a glob.
@@ -522,7 +522,7 @@ class EngineImpl final : public Engine {
       const bool off = is_off(setup.options, name);
       if (!off && is_allowed(setup.options, name)) continue;
       return config_.origin(key) + ": " + key + " is true, and " + (off ? "hooks.disable" : "hooks.allow") +
-             " keeps the hook out: take it out of one of the two";
+             " excludes the hook: change one of the two";
     }
     return {};
   }
@@ -533,7 +533,7 @@ class EngineImpl final : public Engine {
     const std::string said = config_.is_set(key + "config") ? key + "config" : key + "on_failure";
     const bool is_off = config_.is_set(said) && !config_.is_set(key + "enabled") && host_->kind_of(name).empty() &&
                         ::access((setup.bundled + "/" + name + ".so").c_str(), F_OK) == 0;
-    return is_off ? config_.origin(said) + ": hooks." + name + " is configured and not switched on: set hooks." + name +
+    return is_off ? config_.origin(said) + ": hooks." + name + " is configured but not enabled: set hooks." + name +
                         ".enabled to true, or to false"
                   : std::string();
   }
@@ -738,15 +738,13 @@ Result<Ulid, Failure> find_conversation(const Store& store, const std::string& t
     const auto info = store.info(*whole);
     if (info) return *whole;
     if (info.error().code != Code::kNotFound) return Failure{kExitStore, info.error().message};
-    return Failure{kExitNotFound, "there is no conversation " + upper(text) +
-                                      "; 'agentd conversation list --all' "
-                                      "shows what there is"};
+    return Failure{kExitNotFound, "no conversation " + upper(text) + "; 'agentd conversation list --all' lists them"};
   }
   const std::string prefix = upper(text);
   const std::string shown = "'" + one_line(text, 40) + "'";
   if (prefix.size() < kPrefixMin || prefix.size() >= Ulid::kTextBytes)
-    return Failure{kExitNotFound, shown + " is no conversation: give an id, or at least " + std::to_string(kPrefixMin) +
-                                      " characters of its beginning"};
+    return Failure{kExitNotFound, shown + " is not a conversation: give an id, or at least " +
+                                      std::to_string(kPrefixMin) + " characters of its beginning"};
   ConversationQuery query;
   query.text = prefix;
   query.limit = UINT32_MAX;
@@ -756,14 +754,13 @@ Result<Ulid, Failure> find_conversation(const Store& store, const std::string& t
   for (const ConversationInfo& info : *found) {
     if (!same_beginning(info.id, prefix)) continue;
     if (only != nullptr)
-      return Failure{kExitUsage, shown + " begins more than one conversation, such as " + only->id + " and " + info.id +
-                                     ": give more of it"};
+      return Failure{kExitUsage, shown + " matches more than one conversation, such as " + only->id + " and " +
+                                     info.id + "; give more characters"};
     only = &info;
   }
   if (only == nullptr)
-    return Failure{kExitNotFound, "no conversation begins with " + shown +
-                                      "; 'agentd conversation list --all' "
-                                      "shows what there is"};
+    return Failure{kExitNotFound,
+                   "no conversation begins with " + shown + "; 'agentd conversation list --all' lists them"};
   const auto id = Ulid::parse(only->id);
   if (!id) return Failure{kExitStore, id.error().message};
   return *id;
@@ -781,7 +778,7 @@ Result<Ulid, Failure> newest_conversation(const Store& store, const Project& pro
   });
   if (newest == found->end())
     return Failure{kExitNotFound, "this project has no conversation to follow yet (project " +
-                                      one_line(project.id, 200) + "); leave out --follow to begin one"};
+                                      one_line(project.id, 200) + "); omit --follow to start one"};
   const auto id = Ulid::parse(newest->id);
   if (!id) return Failure{kExitStore, id.error().message};
   return *id;

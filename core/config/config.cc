@@ -22,7 +22,8 @@
 namespace agentd {
 namespace {
 
-// Booleans in variables of the environment: 1 and 0, yes and no, on and off as "true" and "false"; other texts stay.
+// Booleans in environment variables: converts 1 and 0, yes and no, on and off to "true" and "false"; other texts
+// are unchanged.
 std::string as_flag(const std::string& text) {
   std::string low = text;
   std::transform(low.begin(), low.end(), low.begin(), [](unsigned char c) { return std::tolower(c); });
@@ -109,7 +110,7 @@ std::vector<std::string> parts_of(std::string_view section) {
   return {"hooks", std::string(section.substr(kHooks.size()))};
 }
 
-// What may stand directly below a section ("" = the top), for "did you mean".
+// The keys directly below a section ("" = the top), for "did you mean".
 std::vector<std::string> names_below(std::string_view section) {
   std::set<std::string> names;
   for (const KeySpec& key : config_keys()) {
@@ -129,37 +130,36 @@ bool is_section(std::string_view name) {
          std::any_of(keys.begin(), keys.end(), [&](const KeySpec& key) { return key.name == free; });
 }
 
-// What other agents have in their settings under this name, and what to do here; empty = nothing that is known.
+// Advice for a name that other agents' settings use; empty = unknown name.
 std::string of_other_tool(const std::string& section, const std::string& name, const YamlNode& node) {
   if (section.empty() && (name == "mcpServers" || name == "mcp_servers" || name == "mcp"))
     return "'" + name +
-           "' names servers of the Model Context Protocol, which this version does not use: take it out; "
-           "tools come from plugins (docs/guide/plugin.md)";
+           "' names Model Context Protocol servers, which this version does not support: remove it; tools come from "
+           "plugins (docs/guide/plugin.md)";
   if (section != "hooks" || node.kind != YamlNode::Kind::kList) return {};
   if (find_event(name) != nullptr)
-    return "hooks are not written here: put this one into a file of its own in the directory hooks beside this file, "
-           "such as NAME.yaml with 'on: " +
+    return "hooks are not configured here: put this one into a file of its own in the directory hooks next to this "
+           "file, such as NAME.yaml with 'on: " +
            name + "' in it (docs/guide/hooks.md)";
   for (const auto& [dialect, tool] : {std::pair{Dialect::kClaude, "Claude Code"}, {Dialect::kGemini, "Gemini CLI"}}) {
     if (canonical_event(dialect, name) == 0) continue;
     const std::string id(name_of(dialect));
     return "'" + name + "' is how " + tool +
-           " writes hooks into its settings.json: leave them in such a file, and name it here with 'adapt: [\"" + id +
-           ":FILE\"]', or make them yours with 'agentd hooks import FILE'";
+           " configures hooks in its settings.json: keep them in such a file, and name it here with 'adapt: [\"" + id +
+           ":FILE\"]', or import them with 'agentd hooks import FILE'";
   }
   return {};
 }
 
-// The configuration permits tools and names directories of hooks: what anybody else could have written
-// is not read.
+// The configuration permits tools and names hook directories, so a file that others may write is not read.
 Result<void> refuse_foreign(const std::string& path) {
   struct stat info {};
   if (::stat(path.c_str(), &info) != 0) return {};
   if (info.st_uid != 0 && info.st_uid != ::geteuid())
     return Error{Code::kInvalid, path + " belongs to another user (uid " + std::to_string(info.st_uid) +
-                                     "), and is not read: chown it to yourself"};
+                                     "), so it is not read: chown it to yourself"};
   if ((info.st_mode & S_IWOTH) != 0)
-    return Error{Code::kInvalid, path + " may be written by anybody, and is not read: chmod o-w " + shell_word(path)};
+    return Error{Code::kInvalid, path + " is writable by all users, so it is not read: chmod o-w " + shell_word(path)};
   return {};
 }
 
@@ -184,19 +184,17 @@ class ConfigReader {
     struct stat info {};
     if (!text && text.error().code == Code::kNotFound) {
       if (::lstat(path.c_str(), &info) != 0) return refuse_other_name(path);
-      return Error{Code::kInvalid, path +
-                                       " is a link to something that is not there: put that in its "
-                                       "place, or remove the link"};
+      return Error{Code::kInvalid, path + " is a dangling link: restore its target, or remove the link"};
     }
     if (!text) return Error{Code::kInvalid, text.error().message};
     AGENTD_TRY(const YamlNode root, parse_yaml(*text, path));
     if (root.kind == YamlNode::Kind::kNull) return {};
     if (root.kind != YamlNode::Kind::kMap)
-      return Error{Code::kInvalid, path + ":1:1: a configuration is a list of 'key: value' lines"};
+      return Error{Code::kInvalid, path + ":1:1: a configuration must be a list of 'key: value' lines"};
     return read_section(layer, path, "", root);
   }
 
-  // As the providers' SDKs read them: white space around counts for nothing, and nothing for unset.
+  // As in the providers' SDKs: surrounding white space is ignored, and empty means unset.
   Result<void> read_provider_variables(const Environment& environment) {
     if (!environment) return {};
     for (const KeySpec& key : config_keys()) {
@@ -240,8 +238,8 @@ class ConfigReader {
     for (const std::string& name : variables) {
       if (std::find(known.begin(), known.end(), name) != known.end()) continue;
       const std::string mean = did_you_mean(name, known);
-      const std::string text = "the variable " + one_line(name, kShownBytes) + " of the environment sets nothing" +
-                               (mean.empty() ? ": 'agentd config reference' lists those that do" : mean);
+      const std::string text = "the environment variable " + one_line(name, kShownBytes) + " is not a setting" +
+                               (mean.empty() ? ": 'agentd config reference' lists them" : mean);
       if (std::any_of(sections.begin(), sections.end(),
                       [&](const std::string& section) { return name.starts_with(section); }))
         return Error{Code::kInvalid, text};
@@ -253,10 +251,10 @@ class ConfigReader {
   Result<void> read_flag(const ConfigSources::Flag& flag) {
     const KeySpec* key = find_key(flag.key);
     if (key == nullptr) return unknown_flag_key(flag);
-    // An empty value adds nothing to a list that accumulates, and nobody would notice.
+    // An empty value would silently add nothing to an accumulating list.
     if (key->type == ValueType::kList && is_blank(flag.value) && (flag.flag != "--set" || key->accumulates))
       return Error{Code::kInvalid, flag.flag + (flag.flag == "--set" ? " " + flag.key : "") +
-                                       ": the value is empty: name at least one, or leave it out"};
+                                       ": the value is empty: name at least one, or omit the setting"};
     AGENTD_TRY(ConfigValue value, parse_value(*key, flag.flag == "--set" ? flag.key : flag.flag, flag.value));
     add(flag.key, {Layer::kFlag, flag.flag, std::move(value)});
     return {};
@@ -267,7 +265,7 @@ class ConfigReader {
     const double force = config_.fraction("compaction.force_at");
     if (force >= compact) return {};
     return Error{Code::kInvalid, "compaction.force_at (" + config_.text("compaction.force_at") + ", " +
-                                     config_.origin("compaction.force_at") + ") lies below compaction.compact_at (" +
+                                     config_.origin("compaction.force_at") + ") is below compaction.compact_at (" +
                                      config_.text("compaction.compact_at") + ", " +
                                      config_.origin("compaction.compact_at") + ")"};
   }
@@ -286,8 +284,8 @@ class ConfigReader {
       const std::string key = "models.aliases." + alias, model = config_.text(key);
       const std::string begin = config_.origin(key) + ": " + one_line(key, 2 * kShownBytes) + ": ";
       if (alias.find('/') != std::string::npos)
-        return Error{Code::kInvalid, begin + "a name with a slash is that of a provider's model: take another one"};
-      if (is_blank(model)) return Error{Code::kInvalid, begin + "which model does it stand for?"};
+        return Error{Code::kInvalid, begin + "a name with a slash means a provider's model: choose another one"};
+      if (is_blank(model)) return Error{Code::kInvalid, begin + "name the model that it stands for"};
       if (config_.is_set("models.aliases." + model))
         return Error{Code::kInvalid, begin + "'" + one_line(model, kShownBytes) + "' is an alias itself (" +
                                          config_.origin("models.aliases." + model) +

@@ -37,11 +37,11 @@ RuleProblem problem_of(const std::string& where, const std::string& rule, const 
   const std::string mean = did_you_mean(head, all);
   const std::string shown = "'" + one_line(rule, kShownBytes) + "'";
   if (is_glob(rule))
-    return {!mean.empty(), where + shown + " matches no tool" + (mean.empty() ? " that is here" : mean)};
+    return {!mean.empty(), where + shown + " matches no tool" + (mean.empty() ? " present here" : mean)};
   if (!mean.empty()) return {true, where + "no tool is named " + shown + mean};
   return {complete, where + "no tool is named " + shown + " here; agentd has " + join(all, ", ") +
-                        ". A tool that is not always there is written as a glob, such as '" +
-                        one_line(rule, kShownBytes) + "*'"};
+                        ". Write a tool that is not always present as a glob, such as '" + one_line(rule, kShownBytes) +
+                        "*'"};
 }
 
 }  // namespace

@@ -42,11 +42,11 @@ Result<UniqueFd> open_directory(const std::string& home) {
   UniqueFd fd(::open(home.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
   if (!fd.valid()) return errno_error("opening the directory " + home, errno);
   struct stat info {};
-  if (::fstat(fd.get(), &info) != 0) return errno_error("looking at the directory " + home, errno);
+  if (::fstat(fd.get(), &info) != 0) return errno_error("checking the directory " + home, errno);
   if (info.st_uid != ::geteuid() && info.st_uid != 0) return foreign(home, info.st_uid);
   if ((info.st_mode & 022) != 0)
-    return Error{Code::kDenied, home + " may be written by others (mode " + mode_text(info.st_mode) +
-                                    "), who could put keys of their own there: chmod go-w " + shell_word(home)};
+    return Error{Code::kDenied, home + " is writable by others (mode " + mode_text(info.st_mode) +
+                                    "), who could replace the keys: chmod go-w " + shell_word(home)};
   return fd;
 }
 
@@ -56,22 +56,22 @@ Result<SecretText> read_keys(int directory, const std::string& path, std::size_t
   const UniqueFd fd(::openat(directory, kFileName, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY));
   if (!fd.valid() && errno == ENOENT) return SecretText();
   if (!fd.valid() && errno == ELOOP)
-    return Error{Code::kDenied, path +
-                                    " is a symbolic link, and no key is read from it: put the file itself there, or "
-                                    "remove the link"};
+    return Error{
+        Code::kDenied,
+        path + " is a symbolic link, and no key is read from it: replace it with the file itself, or remove it"};
   if (!fd.valid()) return errno_error("reading " + path, errno);
   struct stat info {};
   if (::fstat(fd.get(), &info) != 0) return errno_error("reading " + path, errno);
   if (!S_ISREG(info.st_mode)) return Error{Code::kDenied, path + " is not a regular file: move it away"};
   if (info.st_uid != ::geteuid()) return foreign(path, info.st_uid);
   if ((info.st_mode & 077) != 0)
-    return Error{Code::kDenied, path + " is open to others (mode " + mode_text(info.st_mode) +
+    return Error{Code::kDenied, path + " is accessible to others (mode " + mode_text(info.st_mode) +
                                     "), and no key is read from it: chmod 600 " + shell_word(path) +
-                                    ", and replace the keys that somebody may have read"};
+                                    ", and replace the keys, which others may have read"};
   const auto size = static_cast<std::size_t>(info.st_size);
   if (size > kFileBytesMax)
     return Error{Code::kCorrupt,
-                 path + " has more than " + with_commas(kFileBytesMax) + " bytes: it is none of agentd's"};
+                 path + " has more than " + with_commas(kFileBytesMax) + " bytes: it was not written by agentd"};
   SecretText text(size);
   if (text.room() != size) return Error{Code::kUnavailable, "no memory for the keys of " + path};
   while (bytes < size) {
@@ -104,8 +104,8 @@ Result<std::vector<Credential>> parse_keys(std::string_view text, const std::str
     const auto found = credential_of(line);
     if (!found)
       return Error{Code::kCorrupt, path + ":" + std::to_string(number) +
-                                       ": a line is a provider, a host and a key with tabs between: take it out, and "
-                                       "store the key again with 'agentd auth set'"};
+                                       ": a line must be a provider, a host and a key, separated by tabs: remove it, "
+                                       "and store the key again with 'agentd auth set'"};
     out.push_back(*found);
   }
   return out;
@@ -183,7 +183,7 @@ std::string wrong_key(std::string_view key) {
   if (key.size() > kKeyBytesMax) return "has more than " + with_commas(kKeyBytesMax) + " characters";
   if (key.find_first_of("\r\n") != std::string_view::npos) return "has more than one line";
   const bool plain = std::all_of(key.begin(), key.end(), [](char c) { return c > ' ' && c < '\x7f'; });
-  return plain ? std::string() : "has characters that no key has, such as a blank or an accented letter";
+  return plain ? std::string() : "has characters that keys cannot have, such as a blank or an accented letter";
 }
 
 bool looks_like_key(std::string_view text) {

@@ -58,9 +58,9 @@ std::string wrong_key(std::string_view key);
 bool looks_like_key(std::string_view text);
 // What somebody is told who gives a key as an argument.
 inline constexpr const char* kKeyIsNoArgument =
-    "a key is never an argument: every program on this machine can read it there, and the shell keeps it. Run 'agentd "
-    "auth set PROVIDER' and paste it at the prompt, or send it by standard input. A key that was given as an argument "
-    "should be replaced";
+    "a key is never an argument: every program on this machine can read arguments, and the shell keeps them. Run "
+    "'agentd auth set PROVIDER' and paste the key at the prompt, or pass it on standard input. Replace a key that was "
+    "given as an argument";
 // "...wxyz", the last four characters; "..." where that would be much of the key.
 std::string shown_end(std::string_view key);
 

@@ -60,7 +60,7 @@ std::string misspelt_provider(const Config& config, const std::string& model) {
   const std::string name = model.substr(0, slash);
   const std::string mean = did_you_mean(name, std::vector<std::string>(names.begin(), names.end()));
   return "no provider is named '" + one_line(name, 60) + "'" + mean + (mean.empty() ? ", so " : " ") + own +
-         " is asked for the model '" + one_line(model, 80) + "'";
+         " is used for the model '" + one_line(model, 80) + "'";
 }
 
 }  // namespace
@@ -91,8 +91,8 @@ Result<BudgetPolicy> budget_of(const Config& config, const ModelInfo& model) {
   if (said_for_this_run(config, "compaction.output_reserve")) own.output_reserve.reset();
   const BudgetPolicy out = all.of(own);
   if (out.force_at < out.compact_at)
-    return Error{Code::kInvalid, model.origin + ": for '" + model.pattern +
-                                     "' force_at comes to lie below compact_at: give the entry both"};
+    return Error{Code::kInvalid,
+                 model.origin + ": for '" + model.pattern + "' force_at is below compact_at: set both in the entry"};
   return out;
 }
 

@@ -26,11 +26,11 @@ Error no_provider(const Config& config, const std::string& name) {
   const std::set<std::string> names = provider_names(config);
   const std::vector<std::string> all(names.begin(), names.end());
   const std::string mean = did_you_mean(name, all);
-  return {Code::kInvalid,
-          (name == config.text("provider") ? config.origin("provider") + ": " : std::string()) +
-              "no provider is named '" + one_line(name, 60) + "'" +
-              (mean.empty() ? ": there are " + join(all, ", ") + "; another one is described by providers.NAME.base_url"
-                            : mean)};
+  return {
+      Code::kInvalid,
+      (name == config.text("provider") ? config.origin("provider") + ": " : std::string()) + "no provider named '" +
+          one_line(name, 60) + "'" +
+          (mean.empty() ? "; there are " + join(all, ", ") + "; add another one with providers.NAME.base_url" : mean)};
 }
 
 Layer layer_of(const Config& config, const std::string& key) {
@@ -38,8 +38,7 @@ Layer layer_of(const Config& config, const std::string& key) {
   return said.empty() ? Layer::kDefault : said.back().layer;
 }
 
-// A key that was set for a vendor goes to that vendor, or to this machine. To another host the user
-// sends it by name.
+// A key that was set for a vendor goes to that vendor or to this machine; for other hosts the user must name it.
 void say_where_keys_go(const Config& config, ProviderSetup& setup, const std::string& address_key,
                        const std::string& home, bool loopback) {
   const std::string variable_key = key_of(setup.name, "api_key_env");
@@ -54,7 +53,7 @@ void say_where_keys_go(const Config& config, ProviderSetup& setup, const std::st
                       variable_key + ", or store one with " + shell_command("agentd auth set", setup.name);
 }
 
-// Where a key can be put, to be read behind "set".
+// The places for a key, as the end of a sentence "set ...".
 std::string key_places(const ProviderSetup& setup) {
   const bool bearer = setup.name == kAnthropicName && setup.other_variable;
   return setup.key_variable + (bearer ? std::string(" (or ") + kBearerVariable + ")" : "") + ", or store one with " +
@@ -110,8 +109,8 @@ Result<ModelRoute> model_in_force(const Config& config, const ModelTable& table)
   const bool by_table = !model.empty() && !config.is_set("provider") && names.contains(vendor) && vendor != kScripted;
   out = {by_table ? vendor : provider, model.empty() ? table.default_of(provider) : model};
   if (out.model.empty())
-    return Error{Code::kInvalid, "which model should answer? '" + one_line(provider, 60) +
-                                     "' has no default: give --model NAME, or set model in the configuration"};
+    return Error{Code::kInvalid, "no model is set: '" + one_line(provider, 60) +
+                                     "' has no default; pass --model NAME, or set model in the configuration"};
   return out;
 }
 
@@ -183,11 +182,11 @@ Result<KeySource> KeyRing::find(const ProviderSetup& setup) const {
   if (found == nullptr && !setup.key_refused.empty()) return Error{Code::kInvalid, setup.key_refused};
   if (found == nullptr) return KeySource{};
   if (found->place != setup.place)
-    return Error{Code::kInvalid, "the key of " + one_line(setup.name, 60) + " was stored for " +
-                                     one_line(found->place, 100) + " and goes to no other host, and requests go to " +
-                                     one_line(setup.place, 100) + " (" + setup.url_origin +
-                                     "): set the address back, or store a key for it with " +
-                                     shell_command("agentd auth set", setup.name)};
+    return Error{Code::kInvalid,
+                 "the key of " + one_line(setup.name, 60) + " was stored for " + one_line(found->place, 100) +
+                     " and is not sent to other hosts, but requests go to " + one_line(setup.place, 100) + " (" +
+                     setup.url_origin + "): restore the address, or store a key for it with " +
+                     shell_command("agentd auth set", setup.name)};
   return KeySource{KeySource::Kind::kFile};
 }
 
@@ -200,7 +199,7 @@ std::string KeyRing::value(const ProviderSetup& setup, const KeySource& source) 
 }
 
 std::string no_key_text(const ProviderSetup& setup) {
-  return "there is no key for " + one_line(setup.name, 60) + ": set " + key_places(setup);
+  return "no key for " + one_line(setup.name, 60) + ": set " + key_places(setup);
 }
 
 std::unique_ptr<ModelProvider> make_provider(const ProviderSetup& setup, const Config& config, const std::string& key,

@@ -31,8 +31,8 @@ Result<void> look_apart(const std::function<Result<void>()>& look, const Clock& 
     return Error{static_cast<Code>(end->report[0] - 'a'), end->report.substr(1)};
   if (end->timed_out)
     return Error{Code::kUnavailable,
-                 "the first look at the store " + end->how() + "; try again, or run 'agentd store check'"};
-  return Error{Code::kCorrupt, "the process that looked at it " + end->how()};
+                 "the first check of the store " + end->how() + "; try again, or run 'agentd store check'"};
+  return Error{Code::kCorrupt, "the process that checked it " + end->how()};
 }
 
 }  // namespace agentd

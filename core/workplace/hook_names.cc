@@ -35,8 +35,8 @@ std::string sentence(const Inventory& inventory, const std::string& name) {
     for (const HookDefinition& hook : source.hooks) names.push_back(hook.name);
   }
   const std::string mean = did_you_mean(name, names);
-  return "no hook is named '" + one_line(name, kShownBytes) + "'" +
-         (mean.empty() ? "; 'agentd hooks list' shows those that are there" : mean);
+  return "no hook named '" + one_line(name, kShownBytes) + "'" +
+         (mean.empty() ? "; 'agentd hooks list' shows all hooks" : mean);
 }
 
 bool must_act(const Config& config, const std::string& name) {

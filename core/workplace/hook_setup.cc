@@ -192,7 +192,7 @@ std::vector<std::string> guards_off(const Config& config, const std::string& hom
                                     const Clock& clock) {
   std::vector<std::string> out, guards = config.list("hooks.guards");
   const auto store = TrustStore::open(home + "/trust.json", ::geteuid(), clock);
-  if (!store) out.push_back("which guards are off cannot be told: " + store.error().message);
+  if (!store) out.push_back("the list of disabled guards is unknown: " + store.error().message);
   const auto here = TrustStore::repository_key(project.root);
   if (store)
     for (const TrustEntry& entry : store->entries()) {
@@ -200,14 +200,13 @@ std::vector<std::string> guards_off(const Config& config, const std::string& hom
       if (entry.guard && !foreign && std::find(guards.begin(), guards.end(), entry.name) == guards.end())
         guards.push_back(entry.name);
     }
-  if (!guards.empty()) out.push_back("GUARDS ARE OFF, nothing blocks what they guard: " + join(guards, ", "));
+  if (!guards.empty()) out.push_back("GUARDS ARE OFF; nothing replaces them: " + join(guards, ", "));
   return out;
 }
 
 std::vector<std::string> safe_mode_notes(const Config& config, const std::string& home, const Project& project,
                                          const Clock& clock) {
-  std::vector<std::string> out{
-      "safe mode is on: no hook, plugin or tool is loaded, and nothing of the project's recipes"};
+  std::vector<std::string> out{"safe mode is on: no hook, plugin, tool or project recipe is loaded"};
   for (const std::string& note : guards_off(config, home, project, clock)) out.push_back("safe mode: " + note);
   return out;
 }

@@ -142,15 +142,15 @@ class Reader {
     struct stat info {};
     if (!root.empty() && !is_below(path, root)) {
       // Nothing is looked up there: not even whether the file exists.
-      if (looks_like_file(name)) refuse(by, name, "it lies outside of " + root);
+      if (looks_like_file(name)) refuse(by, name, "it is outside " + root);
       return;
     }
     if (::stat(path.c_str(), &info) != 0 || !S_ISREG(info.st_mode)) {
-      if (looks_like_file(name)) refuse(by, name, "there is no such file");
+      if (looks_like_file(name)) refuse(by, name, "the file does not exist");
       return;
     }
     if (std::find(files.begin(), files.end(), path) != files.end()) return;
-    if (depth == kDepthMax) return refuse(by, name, "imports go five files deep and no further");
+    if (depth == kDepthMax) return refuse(by, name, "imports are limited to five levels");
     if (files.size() >= kFilesMax) return refuse(by, name, "more than " + std::to_string(kFilesMax) + " files");
     // What the user's own file imports from elsewhere must not lead on to anywhere.
     const std::string below = !root.empty() || is_below(path, places_.home) ? root : find_project(parent_of(path)).root;
@@ -165,7 +165,7 @@ class Reader {
   }
 
   void refuse(const std::string& by, const std::string& name, const std::string& why) {
-    warnings.push_back(by + ": the import @" + one_line(name, 200) + " is left out: " + why);
+    warnings.push_back(by + ": the import @" + one_line(name, 200) + " is ignored: " + why);
   }
 
   std::string read_below(const std::string& path, const std::string& root) {
@@ -179,7 +179,7 @@ class Reader {
     auto text = workspace->read(path, 0, kFileBytesMax, &total);
     if (!text) return left_out(path, text.error().message);
     if (total > kFileBytesMax)
-      warnings.push_back(path + " is long: only its first " + with_commas(kFileBytesMax) + " bytes are sent");
+      warnings.push_back(path + " is too long: only the first " + with_commas(kFileBytesMax) + " bytes are sent");
     return std::string(utf8_prefix(*text, text->size()));
   }
 
@@ -189,7 +189,7 @@ class Reader {
   }
 
   std::string left_out(const std::string& path, const std::string& why) {
-    warnings.push_back(path + " is left out: " + why);
+    warnings.push_back(path + " is ignored: " + why);
     return {};
   }
 

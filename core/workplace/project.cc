@@ -118,12 +118,12 @@ Result<void> check_roots(const Config& config) {
     const UniqueFd opened(::open(root.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC));
     if (opened.valid()) continue;
     const int why = errno;
-    const std::string what = why == ENOENT ? " does not exist: make it"
+    const std::string what = why == ENOENT ? " does not exist: create it"
                              : why == ENOTDIR
-                                 ? " is not a directory: name one"
-                                 : " cannot be opened (" + std::generic_category().message(why) + "): mend that";
+                                 ? " is not a directory: change it"
+                                 : " cannot be opened (" + std::generic_category().message(why) + "): fix that";
     return Error{Code::kInvalid, config.origin("workspace.roots") + ": workspace.roots: " + one_line(root, 400) + what +
-                                     ", or take it out of the list"};
+                                     ", or remove it from the list"};
   }
   return {};
 }

@@ -120,7 +120,7 @@ TEST_F(Auth, AKeyGoesToTheHostThatItWasStoredForAlone) {
   use(second);
   const Finished refused = program_.run({"run", "hello"});
   EXPECT_EQ(refused.code, 2) << refused.err;
-  EXPECT_TRUE(has(refused.err, "was stored for " + first.url().substr(7) + " and goes to no other host"))
+  EXPECT_TRUE(has(refused.err, "was stored for " + first.url().substr(7) + " and is not sent to other hosts"))
       << refused.err;
   EXPECT_TRUE(second.requests().empty());
   // By --set and by a fallback it is the same.
@@ -147,9 +147,9 @@ TEST_F(Auth, AFileThatOthersMayOpenIsRefused) {
        std::vector<std::vector<std::string>>{{"run", "hello"}, {"auth", "list"}, {"auth", "set", "work"}}) {
     const Finished ran = program_.run(words, kKey);
     EXPECT_EQ(ran.code, 2) << ran.err;
-    EXPECT_TRUE(has(ran.err, "is open to others (mode 0644)") && has(ran.err, "chmod 600 ")) << ran.err;
+    EXPECT_TRUE(has(ran.err, "is accessible to others (mode 0644)") && has(ran.err, "chmod 600 ")) << ran.err;
   }
-  EXPECT_TRUE(has(program_.run({"doctor"}).out, "BROKEN  " + keys() + " is open to others"));
+  EXPECT_TRUE(has(program_.run({"doctor"}).out, "BROKEN  " + keys() + " is accessible to others"));
   ASSERT_EQ(::chmod(keys().c_str(), 0600), 0);
   fs::rename(keys(), program_.home() + "/elsewhere");
   fs::create_symlink("elsewhere", keys());

@@ -80,7 +80,7 @@ INSTANTIATE_TEST_SUITE_P(
     Hooks, BundledIsolation,
     ::testing::Values(Bundled{"auto_compact", "", "boundary"},
                       Bundled{"audit_log", ", sandbox: off, config: {path: FILE}", "after_tool_call"},
-                      Bundled{"guardrail", "", "wants a person to decide"}, Bundled{"redact", "", "[redacted:"},
+                      Bundled{"guardrail", "", "requires a person's decision"}, Bundled{"redact", "", "[redacted:"},
                       Bundled{"workspace_tools", "", "hello"}),
     [](const auto& each) { return std::string(each.param.name); });
 

@@ -31,9 +31,9 @@ TEST(Failures, UnknownCommandAndFlagExitTwo) {
   EXPECT_EQ(command.code, 2);
   EXPECT_EQ(command.err, "agentd: unknown command 'comapct': did you mean 'compact'?\n");
   const std::pair<const char*, const char*> others[] = {
-      {"-p", "unknown command '-p': here it is agentd run \"...\""},
-      {"version", "unknown command 'version': here it is agentd --version"},
-      {"fix the test", "unknown command 'fix the test': a message is sent with agentd run \"...\""}};
+      {"-p", "unknown command '-p'; use agentd run \"...\""},
+      {"version", "unknown command 'version'; use agentd --version"},
+      {"fix the test", "unknown command 'fix the test'; send a message with agentd run \"...\""}};
   for (const auto& [word, told] : others) {
     const Finished meant = program.run({word});
     EXPECT_EQ(meant.code, 2);
@@ -79,15 +79,15 @@ TEST(Failures, GarbageInPlaceOfTheConfigurationExitsTwo) {
 TEST(Failures, AMisspeltVariableOfASectionExitsTwo) {
   for (const auto& [variable, told] : std::vector<std::pair<std::string, std::string>>{
            {"AGENTD_PERMISSIONS_DENNY=bash",
-            "the variable AGENTD_PERMISSIONS_DENNY of the environment sets nothing: did you mean "
+            "the environment variable AGENTD_PERMISSIONS_DENNY is not a setting: did you mean "
             "'AGENTD_PERMISSIONS_DENY'?"},
            {"AGENTD_HOOKS_GUARDRAIL_ENABLED=true",
-            "the variable AGENTD_HOOKS_GUARDRAIL_ENABLED of the environment sets nothing: 'agentd "
+            "the environment variable AGENTD_HOOKS_GUARDRAIL_ENABLED is not a setting: 'agentd "
             "config reference' "
-            "lists those that do"},
+            "lists them"},
            // The program hides it as it hides what may be a key.
            {"AGENTD_COMPACTION_SUMARY_TOKENS=1",
-            "the variable AGENTD_COMPACTION_SUMARY_TOKENS of the environment sets nothing: did you "
+            "the environment variable AGENTD_COMPACTION_SUMARY_TOKENS is not a setting: did you "
             "mean "
             "'AGENTD_COMPACTION_SUMMARY_TOKENS'?"}}) {
     Program program;
@@ -106,7 +106,7 @@ TEST(Failures, AnyOtherUnknownVariableIsOneWarning) {
   const Finished ran = program.run({"run", "--script", program.script("- text: Done.\n"), "see @program.cc"});
   EXPECT_EQ(ran.code, 0) << ran.err;
   const std::string told =
-      "warning: the variable AGENTD_MODLE of the environment sets nothing: did you mean "
+      "warning: the environment variable AGENTD_MODLE is not a setting: did you mean "
       "'AGENTD_MODEL'?\n";
   EXPECT_NE(ran.err.find(told), std::string::npos) << ran.err;
   EXPECT_EQ(ran.err.find("AGENTD_MODLE"), ran.err.rfind("AGENTD_MODLE")) << ran.err;
@@ -129,7 +129,7 @@ TEST(Failures, TheVariablesOfCommandsAndHooksAreKnown) {
   const std::string seen = read_file(program.project() + "/seen", 100'000).value_or("");
   for (const char* name : {"AGENTD_EVENT\n", "AGENTD_HOOK_PATH\n", "AGENTD_CONTEXT_PERCENT\n", "AGENTD_RUN\n"})
     EXPECT_NE(seen.find(name), std::string::npos) << seen;
-  EXPECT_EQ(read_file(program.project() + "/told", 100'000).value_or("none").find("sets nothing"), std::string::npos)
+  EXPECT_EQ(read_file(program.project() + "/told", 100'000).value_or("none").find("is not a setting"), std::string::npos)
       << read_file(program.project() + "/told", 100'000).value_or("none");
 }
 
@@ -352,7 +352,7 @@ TEST_F(ProviderFailures, ACutStreamIsAskedForAgainAsAWhole) {
   const Finished ran = run(server, {"run", "--allow", "bash", "question five"});
   EXPECT_EQ(ran.code, 0) << ran.err;
   EXPECT_TRUE(ran.out.ends_with("The whole answer.\n")) << ran.out;
-  EXPECT_NE(ran.err.find("it is asked for again, and what was shown of it is void"), std::string::npos) << ran.err;
+  EXPECT_NE(ran.err.find("it is requested again, and the part already shown is void"), std::string::npos) << ran.err;
   EXPECT_NE(::access((program_.project() + "/made.txt").c_str(), F_OK), 0);
   EXPECT_EQ(server.requests().size(), 3u);
   LoopbackServer other(std::deque<Reply>{Reply::stream(half), Reply::stream(whole)});

@@ -264,7 +264,7 @@ TEST_F(NamedGuards, ThatAreConfiguredAndNotSwitchedOnStopTheRun) {
   program_.config("hooks: {guardrail: {" + rules + "}}\n");
   EXPECT_FALSE(call_runs()) << ran_.err;
   EXPECT_EQ(ran_.code, 2) << ran_.err;
-  EXPECT_TRUE(has(ran_.err, "hooks.guardrail is configured and not switched on")) << ran_.err;
+  EXPECT_TRUE(has(ran_.err, "hooks.guardrail is configured but not enabled")) << ran_.err;
   program_.config("hooks: {guardrail: {on_failure: closed}}\n");
   EXPECT_FALSE(call_runs()) << ran_.err;
   EXPECT_EQ(ran_.code, 2) << ran_.err;
@@ -606,13 +606,13 @@ TEST_F(NamedGuards, ThatAreKeptOutAreNamed) {
     program_.config("hooks: {guardrail: {enabled: true}, " + std::string(off) + "}\n");
     EXPECT_FALSE(call_runs()) << off << ran_.err;
     EXPECT_EQ(ran_.code, 2) << off << ran_.err;
-    EXPECT_TRUE(has(ran_.err, "keeps the hook out: take it out of one of the two")) << off << ran_.err;
+    EXPECT_TRUE(has(ran_.err, "excludes the hook: change one of the two")) << off << ran_.err;
   }
   put("gate.yaml", "on: before_tool_call\nmatcher: bash\nguard: true\ndo: block\n");
   program_.config("");
   const Finished first =
       program_.run({"run", "x", "--no-save", "--no-hooks", "--script", program_.script("- text: a\n")});
-  EXPECT_TRUE(has(first.err, "--no-hooks: GUARDS ARE OFF, nothing blocks what they guard: gate")) << first.err;
+  EXPECT_TRUE(has(first.err, "--no-hooks: GUARDS ARE OFF; nothing replaces them: gate")) << first.err;
 }
 
 TEST_F(NamedGuards, FailuresOfHooksAreShownAlsoBesideTheResultAlone) {

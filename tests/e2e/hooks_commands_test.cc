@@ -122,7 +122,7 @@ TEST_F(Hooks, AProjectsHookRunsOnlyAfterItWasTrusted) {
   const Finished trust = program_.run({"hooks", "trust", "project/greeter", "--yes"});
   ASSERT_EQ(trust.code, 0) << trust.err;
   EXPECT_TRUE(has(trust.out, "sha256:")) << trust.out;
-  EXPECT_TRUE(has(trust.out, "trusted project/greeter, asked about user_message_send"));
+  EXPECT_TRUE(has(trust.out, "trusted project/greeter, called at user_message_send"));
   EXPECT_EQ(talk().code, 0);
   EXPECT_TRUE(marked());
 }
@@ -335,7 +335,7 @@ TEST_F(Hooks, TestTakesAMadeUpEventWhenNoneIsGiven) {
   const Finished ran = program_.run({"hooks", "test", "guard"});
   EXPECT_EQ(ran.code, 0) << ran.err;
   EXPECT_TRUE(marked());
-  EXPECT_TRUE(has(ran.out, "no opinion")) << ran.out;
+  EXPECT_TRUE(has(ran.out, "no answer")) << ran.out;
 }
 
 TEST_F(Hooks, TestSaysWhyAHookIsNotAsked) {
@@ -391,7 +391,7 @@ TEST_F(Hooks, TestRefusesWhatItCannotAsk) {
   put(user("guard"), marker("before_tool_call"));
   const Finished other = program_.run({"hooks", "test", "guard", "--event", "agent_stop"});
   EXPECT_EQ(other.code, 2);
-  EXPECT_TRUE(has(other.err, "it listens to before_tool_call")) << other.err;
+  EXPECT_TRUE(has(other.err, "it subscribes to before_tool_call")) << other.err;
   EXPECT_EQ(program_.run({"hooks", "test", "guard", "--event", "nonsense"}).code, 2);
   EXPECT_EQ(program_.run({"hooks", "test", "guard", "--payload", "-"}, "{\"event\":").code, 2);
   EXPECT_EQ(program_.run({"hooks", "test", "guard", "--payload", "none.json"}).code, 4);
@@ -465,7 +465,7 @@ TEST_F(Hooks, ImportOfAProjectsSettingsStaysInTheProject) {
   const Finished imported = program_.run({"hooks", "import", file});
   ASSERT_EQ(imported.code, 0) << imported.err;
   EXPECT_TRUE(has(imported.out, "wrote 1 hook to " + written)) << imported.out;
-  EXPECT_TRUE(has(imported.out, "They run in " + program_.project() + " from now on")) << imported.out;
+  EXPECT_TRUE(has(imported.out, "They now run in " + program_.project() + " from now on")) << imported.out;
   EXPECT_FALSE(fs::exists(user("claude.yaml")));
   const Finished list = program_.run({"hooks", "list", "--json"});
   EXPECT_TRUE(has(list.out, "\"name\":\"project/claude.PreToolUse.1\"") && has(list.out, "\"trust\":\"trusted\""))
@@ -610,7 +610,7 @@ TEST_F(Hooks, NewReplacesNothingAndWantsAName) {
   ASSERT_EQ(program_.run({"hooks", "new", "one", "--lang", "bash"}).code, 0);
   const Finished again = program_.run({"hooks", "new", "one", "--lang", "python"});
   EXPECT_EQ(again.code, 2);
-  EXPECT_TRUE(has(again.err, "is there already")) << again.err;
+  EXPECT_TRUE(has(again.err, "already exists")) << again.err;
   EXPECT_EQ(program_.run({"hooks", "new", "../one", "--lang", "bash"}).code, 2);
   EXPECT_EQ(program_.run({"hooks", "new", "two"}).code, 2);
   EXPECT_EQ(program_.run({"hooks", "new", "two", "--lang", "cobol"}).code, 2);
@@ -630,7 +630,7 @@ TEST_F(Hooks, SafeModeLoadsNoHookAndSaysSo) {
   EXPECT_FALSE(marked());
   EXPECT_FALSE(fs::exists(audit));
   EXPECT_FALSE(fs::exists(program_.home() + "/trust.json"));
-  EXPECT_TRUE(has(safe.err, "safe mode is on: no hook, plugin or tool is loaded")) << safe.err;
+  EXPECT_TRUE(has(safe.err, "safe mode is on: no hook, plugin, tool or project recipe is loaded")) << safe.err;
   EXPECT_FALSE(has(safe.err, "GUARDS ARE OFF")) << safe.err;
   const Finished usual = talk();
   EXPECT_EQ(usual.code, 0) << usual.err;
@@ -642,7 +642,7 @@ TEST_F(Hooks, SafeModeLoadsNoHookAndSaysSo) {
 TEST_F(Hooks, WithoutHooksNoGuardIsMissedAndWhichAreOffIsTold) {
   program_.config("hooks: {guards: [watchman]}\n");
   EXPECT_TRUE(has(talk().err, "watchman"));
-  const std::string off = "GUARDS ARE OFF, nothing blocks what they guard: watchman";
+  const std::string off = "GUARDS ARE OFF; nothing replaces them: watchman";
   for (const char* const option : {"--no-hooks", "--safe-mode"}) {
     EXPECT_TRUE(has(talk({option}).err, off)) << option;
     EXPECT_FALSE(has(talk({option}).err, "the guard 'watchman' blocks")) << option;

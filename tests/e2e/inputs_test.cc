@@ -223,7 +223,7 @@ TEST_F(Inputs, AProgramHoldsAConversationOnStandardInput) {
   EXPECT_EQ(good.out, "answer 3\n");
   const Finished both = program_.run({"run", "--input-format", "stream-json", "words"});
   EXPECT_EQ(both.code, 2);
-  EXPECT_TRUE(has(both.err, "leave out QUERY")) << both.err;
+  EXPECT_TRUE(has(both.err, "omit QUERY")) << both.err;
 }
 
 TEST_F(Inputs, ARefusalIsToldWithItsReason) {
@@ -257,7 +257,7 @@ TEST_F(Inputs, ACacheForAnHourIsAskedForAndPaidFor) {
   const Finished ran = program_.run({"run", "--json", "--set", "providers.anthropic.cache=1h", "hello"});
   ASSERT_EQ(ran.code, 0) << ran.err;
   EXPECT_TRUE(has(server.requests()[0].body, R"("cache_control":{"type":"ephemeral","ttl":"1h"})"));
-  EXPECT_TRUE(has(ran.out, R"("cost_usd":0.004)")) << ran.out << "$4 for a million";
+  EXPECT_TRUE(has(ran.out, R"("cost_usd":0.004)")) << ran.out << "$4 per million";
   // A server that does not say how long it keeps them.
   LoopbackServer plain([](const RecordedRequest&) {
     return Reply::chunked({AnthropicWire()

@@ -118,7 +118,7 @@ TEST_F(Models, ALadderUpsideDownIsRefused) {
   models_yaml("models: [{pattern: scripted, force_at: 0.5}]\n");
   const Finished ran = program_.run({"run", "--script", program_.script("- text: a\n"), "x"});
   EXPECT_EQ(ran.code, 2);
-  EXPECT_NE(ran.err.find("force_at comes to lie below compact_at"), std::string::npos) << ran.err;
+  EXPECT_NE(ran.err.find("force_at is below compact_at"), std::string::npos) << ran.err;
   EXPECT_EQ(
       program_.run({"run", "--script", program_.script("- text: a\n"), "--set", "compaction.force_at=0.9", "x"}).code,
       0);
@@ -149,14 +149,14 @@ TEST_F(Models, ANameSaysWhatItComesToAndWhy) {
             "  entry       'claude-sonnet-4-5' (built-in)\n"
             "  provider    anthropic\n"
             "  window      1,000,000 tokens, with the beta context-1m-2025-08-07 (200,000 without it)\n"
-            "  limit       983,616 tokens for a conversation, 16,384 are kept for the answer\n"
+            "  limit       983,616 tokens for a conversation, 16,384 are reserved for the answer\n"
             "  output      64,000 tokens at most\n"
             "  thinking    budget\n"
-            "  sampling    temperature and top_p are taken\n"
-            "  prices      not known: 'prices' of an entry in models.yaml says them\n"
+            "  sampling    temperature and top_p are accepted\n"
+            "  prices      unknown: set 'prices' in an entry of models.yaml\n"
             "  retires     2026-11-30; claude-sonnet-5-5 follows\n"
             "  summariser  the model itself\n"
-            "  encoding    not known\n"
+            "  encoding    unknown\n"
             "  counted by  simple\n");
   ran = program_.run({"models", "nobody-knows", "--json"});
   ASSERT_EQ(ran.code, 0);

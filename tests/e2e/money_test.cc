@@ -247,7 +247,7 @@ TEST_F(Money, WhatAKilledProcessHadSetAsideStaysSetAside) {
   run.signal(SIGKILL);
   run.wait();
   const Finished told = program_.run({"usage"});
-  EXPECT_TRUE(has(told.out, "is reserved for requests that have not ended")) << told.out;
+  EXPECT_TRUE(has(told.out, "is reserved for unfinished requests")) << told.out;
 }
 
 TEST_F(Money, ADamagedDayDoesNotHideTheOthers) {
@@ -278,7 +278,7 @@ TEST_F(Money, ADamagedDayDoesNotHideTheOthers) {
 TEST_F(Money, PlayedAnswersAreNotCounted) {
   const std::string script = program_.script("turns:\n  - text: hello\n    usage: {input: 10, output: 5}\n");
   ASSERT_EQ(program_.run({"run", "--script", script, "hi"}).code, 0);
-  EXPECT_EQ(program_.run({"usage"}).out, "nothing was spent in the last 30 days\n");
+  EXPECT_EQ(program_.run({"usage"}).out, "no requests in the last 30 days\n");
   const Finished wrong = program_.run({"usage", "--days", "x"});
   EXPECT_EQ(wrong.code, 2);
   EXPECT_TRUE(has(wrong.err, "--days takes a whole number from 1 to 4,000, not 'x'")) << wrong.err;

@@ -39,7 +39,7 @@ TEST_P(Questions, APasteBeforeTheQuestionAnswersNothing) {
   EXPECT_FALSE(made("made.txt")) << ran.out;
 }
 
-// What the user allows for good answers agentd's own question. A hook that wants a person to decide gets one.
+// What the user allows for good answers agentd's own question. A hook that requires a person's decision gets one.
 TEST_P(Questions, AlwaysAnswersNoQuestionOfAHook) {
   for (const char* const hook :
        {"on: before_tool_call\nwhen: tool.input.command matches 'made'\ndo: {permission: ask}\n",
@@ -51,11 +51,11 @@ TEST_P(Questions, AlwaysAnswersNoQuestionOfAHook) {
     program_.run({"hooks", "trust", "g", "-y"});
     const std::string script = program_.script(bash_call("true") + bash_call("touch made.txt") + "- text: done\n");
     const Finished ran = program_.on_terminal({"run", "x", "--no-save", "--script", script},
-                                              {{"Allow?", "a\n"}, {"that no hook asks about", "n\n"}, {"done", ""}});
+                                              {{"Allow?", "a\n"}, {"without a hook's question", "n\n"}, {"done", ""}});
     EXPECT_FALSE(made("made.txt")) << hook << ran.out;
     // Its own yes is one, and holds for that call.
     const Finished yes = program_.on_terminal({"run", "x", "--no-save", "--script", script},
-                                              {{"Allow?", "a\n"}, {"that no hook asks about", "y\n"}, {"done", ""}});
+                                              {{"Allow?", "a\n"}, {"without a hook's question", "y\n"}, {"done", ""}});
     EXPECT_TRUE(made("made.txt")) << hook << yes.out;
     ::unlink((program_.project() + "/made.txt").c_str());
   }
@@ -154,7 +154,7 @@ TEST(Questions, DeletingAConversationIsNotAnsweredByWhatWasTypedBefore) {
   ASSERT_EQ(program.run({"run", "hello", "--script", program.script("- text: hi\n")}).code, 0);
   const std::string id = program.newest();
   const Finished ran =
-      program.on_terminal({"conversation", "delete", id}, {{"Delete it for good?", "n\n"}}, milliseconds(0), "y\n");
+      program.on_terminal({"conversation", "delete", id}, {{"Delete it permanently?", "n\n"}}, milliseconds(0), "y\n");
   EXPECT_EQ(program.newest(), id) << ran.out;
 }
 
@@ -493,7 +493,7 @@ TEST_F(Rules, WithoutATerminalTheHookThatAsksIsNamedAndNotARule) {
   const Finished ran = program_.run(
       {"run", "fix it", "--json", "--script", program_.script(bash_call("touch again.txt") + "- text: done\n")});
   EXPECT_FALSE(exists(program_.project() + "/again.txt"));
-  EXPECT_NE(ran.out.find("the hook careful wants a person to decide (this machine is shared)"), std::string::npos)
+  EXPECT_NE(ran.out.find("the hook careful requires a person's decision (this machine is shared)"), std::string::npos)
       << ran.out;
   EXPECT_EQ(ran.out.find("--allow bash"), std::string::npos) << ran.out;
 }

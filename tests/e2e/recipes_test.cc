@@ -332,7 +332,7 @@ TEST_F(RecipesTest, RecipeOfAProjectThatChangedIsNotReplacedByYours) {
   of_project("review", "---\nallowed_tools: []\n---\nReview it.");
   const Finished new_one = run({"run", "-r", "review"}, "- text: x\n");
   EXPECT_EQ(new_one.code, 0) << new_one.err;
-  EXPECT_NE(new_one.err.find("waits for your trust and is passed over"), std::string::npos) << new_one.err;
+  EXPECT_NE(new_one.err.find("is not trusted and is not used"), std::string::npos) << new_one.err;
   ASSERT_EQ(program_.run({"hooks", "trust", "project/recipes/review", "--yes"}).code, 0);
   EXPECT_EQ(run({"run", "-r", "review"}, "- text: x\n").code, 0);
   of_project("review", "---\nallowed_tools: []\n---\nReview it, and more.");
@@ -369,7 +369,7 @@ TEST_F(RecipesTest, ListTellsWhereEachComesFromAndWhatItTakes) {
   own("bad", "---\nnmae: x\n---\nbody");
   const Finished list = program_.run({"recipe", "list"});
   EXPECT_EQ(list.code, 0) << list.err;
-  for (const char* text : {"compact-brief", "swap_context", "what*", "mine", "takes the place of embedded",
+  for (const char* text : {"compact-brief", "swap_context", "what*", "mine", "replaces embedded",
                            "agentd hooks trust project/recipes/review", "recipes/bad.md:2:"})
     EXPECT_NE(list.out.find(text), std::string::npos) << text << "\n" << list.out;
   bool seen = false;
@@ -453,7 +453,7 @@ TEST_F(RecipesTest, ChatRefusesWhatItDoesNotKnow) {
   EXPECT_NE(ran.err.find("unknown command '/lok': did you mean '/look'?"), std::string::npos) << ran.err;
   EXPECT_NE(ran.err.find("needs a value for at"), std::string::npos) << ran.err;
   EXPECT_NE(ran.err.find("has no argument 'to'"), std::string::npos) << ran.err;
-  EXPECT_NE(ran.err.find("nothing was said yet"), std::string::npos) << ran.err;
+  EXPECT_NE(ran.err.find("the conversation is empty"), std::string::npos) << ran.err;
   EXPECT_NE(ran.out.find("/compact-brief"), std::string::npos) << ran.out;
   EXPECT_TRUE(requests().empty());
 }

@@ -64,10 +64,10 @@ TEST_F(Roles, AnAliasIsItsModelWhereverAModelIsNamed) {
   // One that hides a model's name.
   EXPECT_EQ(program_.run({"run", "hello", "--model", "claude-opus-5-5"}).out, "Own.\n");
   EXPECT_TRUE(has(own_.requests()[0].body, R"("model":"claude-haiku-5-5")")) << own_.requests()[0].body;
-  EXPECT_TRUE(has(program_.run({"doctor"}).out, "the alias claude-opus-5-5 hides the model of that name"));
+  EXPECT_TRUE(has(program_.run({"doctor"}).out, "the alias claude-opus-5-5 hides the model of the same name"));
   const std::string models = program_.run({"models"}).out;
   EXPECT_TRUE(has(models, "small = work/qwen\n")) << models;
-  EXPECT_TRUE(has(models, "claude-opus-5-5 = claude-haiku-5-5  (hides the model of that name)")) << models;
+  EXPECT_TRUE(has(models, "claude-opus-5-5 = claude-haiku-5-5  (hides the model of the same name)")) << models;
   EXPECT_TRUE(has(program_.run({"models", "small"}).out, "small = work/qwen\n"));
   const std::string usage = program_.run({"usage", "--json"}).out;
   EXPECT_TRUE(has(usage, R"("provider":"work","model":"qwen")")) << usage;
@@ -143,7 +143,7 @@ TEST_F(Roles, AMissingKeyOfAnyRoleIsToldBeforeAnythingIsAsked) {
     configure("agents: {enabled: true}\n");
     const Finished ran = program_.run({"run", "hello", "--set", std::string(role) + "=groq/m"});
     EXPECT_EQ(ran.code, 2) << ran.err;
-    EXPECT_TRUE(has(ran.err, std::string(role) + " names groq/m: there is no key for groq: set GROQ_API_KEY, or store "
+    EXPECT_TRUE(has(ran.err, std::string(role) + " names groq/m: no key for groq: set GROQ_API_KEY, or store "
                                                  "one with 'agentd auth set groq'"))
         << ran.err;
     const Finished doctor = program_.run({"doctor", "--set", std::string(role) + "=groq/m"});

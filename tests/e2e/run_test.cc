@@ -240,7 +240,7 @@ TEST_F(RunTest, MaxTurnsStopsTheRun) {
   const Finished ran = program_.run(
       scripted({"run", "--max-turns", "1", "x"}, "- calls: [{name: glob, input: {pattern: '*'}}]\n- text: never\n"));
   EXPECT_EQ(ran.out.find("never"), std::string::npos);
-  EXPECT_NE(ran.err.find("limit of turns"), std::string::npos) << ran.err;
+  EXPECT_NE(ran.err.find("turn limit"), std::string::npos) << ran.err;
   EXPECT_EQ(program_.run(scripted({"run", "--max-turns", "none", "x"}, "- text: a\n")).code, 2);
 }
 

@@ -69,7 +69,7 @@ TEST(Surface, ADroppedHookReplacesTheBundledOneOfItsName) {
   program.config("hooks: {workspace_tools: {grant: [agentd.workspace/1, agentd.process/1]}}\n");
   program.drop_hook(AGENTD_BUNDLED_TOOLS);
   const Finished plugins = program.run({"--plugins"});
-  EXPECT_NE(plugins.out.find("replaced by another of this name"), std::string::npos) << plugins.out;
+  EXPECT_NE(plugins.out.find("replaced by another hook of this name"), std::string::npos) << plugins.out;
   const Finished ran = program.run({"run", "--result-only", "x", "--script", program.script("- text: a\n")});
   EXPECT_EQ(ran.code, 0);
   // The first sight of its bytes is told, once.
@@ -210,7 +210,7 @@ TEST(Surface, DoctorSaysWhatIsMissingAndNeverShowsTheKey) {
   EXPECT_EQ(with.code, 0) << with.out;
   EXPECT_NE(with.out.find("ANTHROPIC_API_KEY is set"), std::string::npos);
   EXPECT_EQ(with.out.find("sk-secret-456"), std::string::npos);
-  EXPECT_NE(with.out.find("unsandboxed"), std::string::npos);
+  EXPECT_NE(with.out.find("without a sandbox"), std::string::npos);
 }
 
 TEST(Surface, ALogThatCannotBeWrittenIsToldOnceAndByDoctor) {
@@ -317,7 +317,7 @@ TEST(Terminal, ChatKnowsItsCommands) {
        {" % > ", "/compact heed the rest\n"},
        {"Reduced from 2 messages to 1", ""},
        {" % > ", "/clear\n"},
-       {"A new conversation", ""},
+       {"Started a new conversation", ""},
        {" % > ", "/exit\n"}});
   EXPECT_EQ(ran.code, 0) << ran.out;
 }

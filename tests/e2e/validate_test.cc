@@ -126,10 +126,10 @@ TEST(Validate, HookOfAWorkerIsNotJudgedByWhatMattersInAgentdsOwnProcess) {
   const std::string module = AGENTD_OWN_RUNTIME_HOOK;
   const Finished there = program.run({"hooks", "validate", module});
   EXPECT_EQ(there.code, 0) << there.out << there.err;
-  EXPECT_NE(there.out.find(" rules of agentd's own process, which do not matter in a worker process\n"),
+  EXPECT_NE(there.out.find(" rules for agentd's own process, which do not apply to a worker process\n"),
             std::string::npos)
       << there.out;
-  EXPECT_NE(there.out.find("judged as a hook in a worker process; --isolation in-process judges it as one in "
+  EXPECT_NE(there.out.find("checked as a hook in a worker process; --isolation in-process checks it as one in "
                            "agentd's own process\n"),
             std::string::npos)
       << there.out;
@@ -147,10 +147,10 @@ TEST(Validate, HookOfAWorkerIsNotJudgedByWhatMattersInAgentdsOwnProcess) {
 TEST(Validate, ProfileIsWhereTheConfigurationRunsTheHook) {
   Program program;
   const std::string by_default = program.run({"hooks", "validate", kHooks + "/good.so", "--rule", "A104"}).out;
-  EXPECT_NE(by_default.find("judged as a hook in a worker process"), std::string::npos) << by_default;
+  EXPECT_NE(by_default.find("checked as a hook in a worker process"), std::string::npos) << by_default;
   program.config("hooks: {good: {isolation: in-process}}\n");
   const std::string by_name = program.run({"hooks", "validate", kHooks + "/good.so", "--rule", "A104"}).out;
-  EXPECT_NE(by_name.find("judged as a hook in agentd's own process"), std::string::npos) << by_name;
+  EXPECT_NE(by_name.find("checked as a hook in agentd's own process"), std::string::npos) << by_name;
   EXPECT_EQ(program.run({"hooks", "validate", kHooks + "/good.so", "--isolation", "nowhere"}).code, 2);
 }
 
@@ -173,7 +173,7 @@ TEST(Validate, BundledPluginsPass) {
         program.run({"hooks", "validate", std::string(AGENTD_BUNDLED) + "/" + name + ".so", "--config", config});
     EXPECT_EQ(ran.out.find("A402  it returns only actions that the event allows: it failed"), std::string::npos)
         << ran.out;
-    EXPECT_NE(ran.out.find("judged as a hook in agentd's own process"), std::string::npos) << ran.out;
+    EXPECT_NE(ran.out.find("checked as a hook in agentd's own process"), std::string::npos) << ran.out;
     EXPECT_EQ(ran.code, 0) << name << "\n" << ran.out << ran.err;
   }
 }
@@ -209,7 +209,7 @@ TEST(Validate, MistakesOfTheCallAreTold) {
   EXPECT_EQ(program.run({"hooks", "validate", "nowhere.so"}).code, 4);
   const Finished rule = program.run({"hooks", "validate", good, "--rule", "B12"});
   EXPECT_EQ(rule.code, 2);
-  EXPECT_NE(rule.err.find("there is no rule 'B12'"), std::string::npos) << rule.err;
+  EXPECT_NE(rule.err.find("unknown rule 'B12'"), std::string::npos) << rule.err;
   EXPECT_EQ(program.run({"hooks", "validate", good, "--config", "[1]"}).code, 2);
   EXPECT_EQ(program.run({"hooks", "validate", good, "--timeout", "soon"}).code, 2);
   EXPECT_EQ(program.run({"hooks", "validate"}).code, 2);
@@ -234,7 +234,7 @@ void expect_no_module(Program& program, const std::string& path, const std::stri
   EXPECT_EQ(told.out.find("  FAIL    A101  it is a shared library of this machine: it " + sentence + "\n"), 0u)
       << path << "\n"
       << told.out;
-  EXPECT_NE(told.out.find("  skipped " + std::to_string(all.size()) + " rules not judged, because A101 failed\n"),
+  EXPECT_NE(told.out.find("  skipped " + std::to_string(all.size()) + " rules not checked, because A101 failed\n"),
             std::string::npos)
       << told.out;
   EXPECT_EQ(std::count(told.out.begin(), told.out.end(), '\n'), 4) << told.out;
@@ -265,7 +265,7 @@ TEST(Validate, RuleThatCannotBeJudgedSaysWhyNot) {
   const Finished ran = program.run({"hooks", "validate", program.file("x.so", "text"), "--rule", "A4"});
   EXPECT_EQ(ran.code, 1) << ran.out;
   EXPECT_NE(ran.out.find("FAIL    A101"), std::string::npos) << ran.out;
-  EXPECT_NE(ran.out.find("  skipped 13 rules not judged, because A101 failed"), std::string::npos) << ran.out;
+  EXPECT_NE(ran.out.find("  skipped 13 rules not checked, because A101 failed"), std::string::npos) << ran.out;
   const Finished create = program.run({"hooks", "validate", kHooks + "/create_fails.so", "--rule", "A401"});
   EXPECT_EQ(create.code, 1) << create.out;
   EXPECT_NE(create.out.find("FAIL    A209"), std::string::npos) << create.out;

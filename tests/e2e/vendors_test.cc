@@ -264,7 +264,7 @@ TEST_F(Vendors, AnUnknownProviderAndAMissingKeyAreToldBeforeAnythingIsAsked) {
   EXPECT_TRUE(has(unknown.err, "did you mean 'openai'?")) << unknown.err;
   const Finished keyless = program_.run({"run", "x", "--model", "openai/gpt-6.1-sol"});
   EXPECT_EQ(keyless.code, 5) << keyless.err;
-  EXPECT_TRUE(has(keyless.err, "there is no key for openai: set OPENAI_API_KEY")) << keyless.err;
+  EXPECT_TRUE(has(keyless.err, "no key for openai: set OPENAI_API_KEY")) << keyless.err;
   program_.set("GROQ_API_KEY=sk-g");
   const Finished foreign =
       program_.run({"run", "x", "--model", "groq/m", "--set", "base_url=https://other.example/v1"});

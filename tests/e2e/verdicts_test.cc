@@ -419,7 +419,7 @@ TEST_F(Verdicts, WhySaysWhoseRewriteWasRefused) {
   const Finished ran = run(kTwoCalls);
   EXPECT_FALSE(made("first") || made("second")) << ran.err;
   const Finished why = program_.run({"hooks", "why", "call_1_1"});
-  EXPECT_TRUE(has(why.out, "who decided: what rewrites said was refused: ")) << why.out << why.err;
+  EXPECT_TRUE(has(why.out, "decision: the answer of rewrites was refused: ")) << why.out << why.err;
   EXPECT_FALSE(has(why.out, "nobody")) << why.out;
 }
 
@@ -458,7 +458,7 @@ TEST_F(Verdicts, LedgerTellsTheCallsTheSecondsAndTheProcessesThatAHookLeft) {
   ASSERT_NE(at, std::string::npos) << json.out;
   const std::string event = json.out.substr(at + 12, 26);
   const Finished why = program_.run({"hooks", "why", event});
-  EXPECT_TRUE(has(why.out, "  in that run: leaves: 2 calls, ")) << why.out << why.err;
+  EXPECT_TRUE(has(why.out, "  in this run: leaves: 2 calls, ")) << why.out << why.err;
 }
 
 }  // namespace

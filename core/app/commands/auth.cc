@@ -49,18 +49,18 @@ Result<std::string, Failure> read_key(App& app, const std::string& provider) {
   } else {
     auto text = read_all(input, kInputBytesMax);
     if (!text && text.error().code == Code::kInvalid)
-      return Failure{kExitUsage, "standard input holds more than a key"};
+      return Failure{kExitUsage, "standard input has more than one key"};
     if (!text) return Failure{kExitUsage, text.error().message};
     key = std::move(*text);
   }
   const std::size_t begin = std::min(key.find_first_not_of(" \t\r\n"), key.size());
   key = key.substr(begin, key.find_last_not_of(" \t\r\n") + 1 - begin);
   if (const std::string wrong = wrong_key(key); !wrong.empty())
-    return Failure{kExitUsage, "the key " + wrong + ", and was not stored"};
+    return Failure{kExitUsage, "the key " + wrong + "; it was not stored"};
   return key;
 }
 
-// A provider with a key that is used, or a key that is stored and not used.
+// A provider with a key in use, or with a stored key that is not used.
 struct Line {
   std::string provider, from, variable{}, place{}, end{}, why_not{};
 };
@@ -115,7 +115,7 @@ int auth_set_command(App& app, const Arguments& arguments) {
   if (!provider_names(*config).contains(name) && looks_like_key(name)) return app.fail(kExitUsage, kKeyIsNoArgument);
   const auto setup = setup_of(*config, *home, name);
   if (!setup) return app.fail(kExitUsage, setup.error().message);
-  // Before anybody types a key.
+  // Checked before the user types a key.
   if (const auto there = Credentials::load(*home); !there) return app.fail(kExitUsage, there.error().message);
   const auto key = read_key(app, name);
   if (!key) return app.fail(key.error().code, key.error().message);
@@ -125,7 +125,7 @@ int auth_set_command(App& app, const Arguments& arguments) {
                     neutral_line(setup->place, 100) + " in " + Credentials::file(*home) + "\n");
   const KeyRing keys(app.surroundings().environment, *home);
   if (const auto source = keys.find(*setup); source && source->kind == KeySource::Kind::kVariable)
-    app.err().line("warning: " + source->variable + " is set, and beats the stored key");
+    app.err().line("warning: " + source->variable + " is set and overrides the stored key");
   return kExitOk;
 }
 
@@ -146,7 +146,7 @@ int auth_list_command(App& app, const Arguments& arguments) {
   if (arguments.has("json"))
     for (const Line& line : lines) app.out().print(json_of(line) + "\n");
   else if (lines.empty())
-    app.out().print("no provider has a key: 'agentd auth set PROVIDER' stores one\n");
+    app.out().print("no provider has a key; store one with 'agentd auth set PROVIDER'\n");
   else
     print_table(app.out(), lines);
   return kExitOk;
@@ -160,9 +160,9 @@ int auth_remove_command(App& app, const Arguments& arguments) {
   if (!removed)
     return app.fail(removed.error().code == Code::kDenied ? kExitUsage : kExitFailure, removed.error().message);
   if (!*removed)
-    return app.fail(kExitNotFound, "there is no stored key of " +
+    return app.fail(kExitNotFound, "no key is stored for " +
                                        (looks_like_key(name) ? "that provider" : one_line(name, kNameBytesMax)) +
-                                       "; 'agentd auth list' shows those that there are");
+                                       "; 'agentd auth list' shows the stored keys");
   app.out().confirm("removed the key " + (*removed)->end + " of " + neutral_line(name, kNameBytesMax) + " for " +
                     neutral_line((*removed)->place, 100) + " from " + Credentials::file(*home) + "\n");
   return kExitOk;

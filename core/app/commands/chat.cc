@@ -15,23 +15,18 @@ namespace agentd::app {
 namespace {
 
 constexpr std::string_view kHelp =
-    "/help             this help\n"
-    "/compact [text]   replace the history by a summary that heeds the text\n"
-    "/undo             take the last compaction back\n"
-    "/recipes          the recipes that there are\n"
-    "/NAME [k=v] text  run that recipe; the text stands behind its own\n"
-    "/status           conversation, model and context\n"
-    "/clear            begin a new conversation\n"
-    "/exit             end the chat (so does Ctrl-D)\n"
-    "A line that ends with a backslash goes on in the next one; pasted lines are one message.\n"
-    "Ctrl-C ends an answer, Ctrl-R searches what you said before.\n";
+    "/help             this help\n/compact [text]   replace the history with a summary; text: instructions\n/undo      "
+    "       undo the last compaction\n/recipes          list the recipes\n/NAME [k=v] text  run the recipe, followed "
+    "by the text\n/status           conversation, model and context\n/clear            start a new conversation\n/exit "
+    "            end the chat (so does Ctrl-D)\nA line that ends with a backslash continues in the next one; pasted "
+    "lines are one message.\nCtrl-C stops an answer, Ctrl-R searches your earlier messages.\n";
 
 constexpr int kBurstMs = 20;  // between two lines of a paste
 
 constexpr std::string_view kCommands[] = {"/help",   "/compact", "/undo", "/recipes",
                                           "/status", "/clear",   "/exit", "/quit"};
 
-// Whether the text begins as NAME=VALUE.
+// True if the text begins with NAME=VALUE.
 bool begins_with_argument(std::string_view text) {
   std::size_t length = 0;
   const auto is_letter = [](char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_'; };
@@ -103,7 +98,7 @@ class Chat {
         return std::nullopt;
       }
       interrupted = true;
-      app_.out().line("(Ctrl-C once more, or /exit, ends the chat)");
+      app_.out().line("(press Ctrl-C again, or enter /exit, to end the chat)");
     }
   }
 
@@ -116,12 +111,12 @@ class Chat {
         {here.input, here.environment("TERM").value_or(""), save ? *home + "/chat_history" : std::string()});
   }
 
-  // What was typed before a permission question, which it did not answer.
+  // Keeps text that was typed before a permission question and did not answer it.
   void keep(std::string text) {
     if (editor_)
       editor_->prefill(text);
     else
-      app_.err().line("(not sent: what was typed before the question)");
+      app_.err().line("(the text typed before the question was not sent)");
     app_.err().flush();
   }
 
@@ -137,7 +132,7 @@ class Chat {
     app_.out().print(app_.out().styled("1", prompt));
     app_.out().flush();
     std::optional<std::string> text = read_line(input);
-    // Lines that come all at once were pasted: one message.
+    // Lines that arrive together were pasted: they are one message.
     for (std::size_t begin = 0; text && input_within(input, kBurstMs);) {
       if (is_cut(std::string_view(*text).substr(begin))) break;
       const std::optional<std::string> line = read_line(input);
@@ -148,7 +143,7 @@ class Chat {
     return text;
   }
 
-  // The kernel cuts a line that is longer than this without a word.
+  // The kernel silently cuts longer lines.
   static bool is_cut(std::string_view line) { return line.size() >= 4095; }
 
   std::optional<std::string> read_message() {
@@ -201,7 +196,7 @@ class Chat {
   }
 
   void send(const std::string& text) {
-    // What was pasted names files of wherever it comes from.
+    // A pasted text may name files of another machine: they are not attached.
     if (text.find('\n') != std::string::npos) return run({to_utf8(text)});
     const auto whole = attached(app_, arguments_, to_utf8(text));
     if (!whole)
@@ -232,10 +227,10 @@ class Chat {
     else if (report.compaction && report.compaction->outcome == AGENTD_RESULT_NOOP)
       app_.out().line("Nothing to compact: " + report.compaction->text);
     else if (report.outcome != RunOutcome::kCompacted)
-      code_ = app_.fail(kExitProvider, "the conversation was not compacted, it is as it was");
+      code_ = app_.fail(kExitProvider, "the conversation was not compacted; it is unchanged");
   }
 
-  // The recipe holds for this one run.
+  // The recipe applies to this run only.
   void run_recipe(const std::string& name, const std::string& rest) {
     const RecipeLine line = parse_recipe_line(rest);
     if (auto used = talk_.engine().use_recipe(name, line.arguments); !used) return refuse(name, used.error());
@@ -243,7 +238,7 @@ class Chat {
     if (!request)
       code_ = app_.fail(kExitUsage, request.error().message);
     else if (request->compaction_run && !talk_.has_messages())
-      code_ = app_.fail(kExitUsage, "nothing was said yet: there is nothing to compact");
+      code_ = app_.fail(kExitUsage, "the conversation is empty: there is nothing to compact");
     else
       run(*request);
     talk_.engine().drop_recipe();
@@ -272,7 +267,7 @@ class Chat {
     talk_.settle();
     if (!report) return failed(report.error());
     code_ = kExitOk;
-    app_.out().line("Took the last compaction back: " + messages_text(report->messages_before) + " became " +
+    app_.out().line("Undid the last compaction: " + messages_text(report->messages_before) + " became " +
                     messages_text(report->messages_after));
   }
 
@@ -306,7 +301,7 @@ class Chat {
       return;
     }
     code_ = kExitOk;
-    app_.out().line("A new conversation. The old one is kept: agentd conversation list");
+    app_.out().line("Started a new conversation. 'agentd conversation list' shows the old one");
   }
 
   void failed(const RunError& error) {
@@ -315,7 +310,7 @@ class Chat {
     code_ = app_.fail(failure.code, failure.message);
   }
 
-  // Ctrl-C gives the prompt back; where there is none, and at every other signal, it is the chat that ends.
+  // Ctrl-C returns to the prompt; without a terminal, and at every other signal, the chat ends.
   void interrupted(std::string_view message) {
     const int signal = signals_.caught();
     over_ = signal != SIGINT || !app_.surroundings().input_tty;
@@ -327,8 +322,8 @@ class Chat {
   const Arguments& arguments_;
   Talk& talk_;
   SignalScope& signals_;
-  std::unique_ptr<LineEditor> editor_;  // null: lines as the terminal gives them
-  int code_ = kExitOk;                  // of the last message: a script that pipes messages in wants to know
+  std::unique_ptr<LineEditor> editor_;  // null: the terminal edits lines
+  int code_ = kExitOk;                  // of the last message, for scripts that pipe messages in
   bool over_ = false;
 };
 

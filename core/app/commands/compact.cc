@@ -38,7 +38,7 @@ int tell(App& app, const std::string& id, const CompactionReport& report, bool d
     case AGENTD_RESULT_VETOED:
       return app.fail(kExitBlocked, "the compaction was refused: " + or_else(report.text, "a hook gave no reason"));
     default:
-      return app.fail(kExitProvider, "the conversation was not compacted, it is as it was: " +
+      return app.fail(kExitProvider, "the conversation was not compacted; it is unchanged: " +
                                          or_else(report.text, "no summary could be made"));
   }
 }
@@ -52,16 +52,16 @@ Result<CompactOptions> options_of(const Arguments& arguments) {
   return options;
 }
 
-// What the switches ask for together, and cannot.
+// The error for options that exclude each other.
 std::optional<std::string> contradiction(const Arguments& arguments) {
   const int modes = int{arguments.has("undo")} + int{arguments.has("diff")} + int{arguments.has("dry-run")};
   if (modes > 1) return "--undo, --diff and --dry-run exclude each other";
   if (arguments.has("force") && !arguments.has("undo")) return "--force goes with --undo only";
   if (!arguments.words().empty() && !arguments.has("diff"))
-    return "a boundary is named with --diff only; the conversation is named with -c ID";
+    return "BOUNDARY needs --diff; use -c ID to name the conversation";
   if (arguments.has("undo") || arguments.has("diff"))
     for (const char* name : {"strategy", "instructions"})
-      if (arguments.has(name)) return "--" + std::string(name) + " is for a compaction; leave it out here";
+      if (arguments.has(name)) return "--" + std::string(name) + " applies only to a compaction; omit it";
   if (!arguments.has("conversation-id") && !arguments.has("follow"))
     return "which conversation? Give -c ID, or --follow for the newest one of this project";
   return std::nullopt;
@@ -83,7 +83,7 @@ std::string undone_text(const std::string& id, const UndoReport& report, bool du
                     messages_text(report.messages_before) + " to " + messages_text(report.messages_after) +
                     "\nContext: " + with_commas(report.pre_tokens) + " → " + with_commas(report.post_tokens) +
                     " tokens\n";
-  if (due) out += "The next run would compact this again by itself: --disable-auto-compact keeps it.\n";
+  if (due) out += "The next run would compact it again automatically; use --disable-auto-compact to prevent that.\n";
   return out;
 }
 

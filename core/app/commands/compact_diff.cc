@@ -169,9 +169,8 @@ int show_compaction_diff(App& app, const Arguments& arguments, const Store& stor
     boundary = *found;
   }
   if (boundary == nullptr)
-    return app.fail(kExitNotFound, "conversation " + history->id +
-                                       " has no compaction that counts; one that was undone must be "
-                                       "named");
+    return app.fail(kExitNotFound,
+                    "conversation " + history->id + " has no compaction in effect; name an undone one by its boundary");
   auto diff = make_diff(*history, *boundary);
   if (!diff) return app.fail(store_exit(diff.error()), diff.error().message);
   app.out().print(arguments.has("json") ? as_json(*history, *boundary, std::move(*diff)) + "\n"

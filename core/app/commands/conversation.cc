@@ -77,7 +77,7 @@ bool confirmed(App& app, const ConversationInfo& info) {
   return says_yes(app,
                   "conversation " + info.id + " \"" + neutral_line(info.title, 80) + "\", " +
                       with_commas(info.messages) + " messages\n",
-                  "Delete it for good? [y/N] ");
+                  "Delete it permanently? [y/N] ");
 }
 
 }  // namespace
@@ -101,16 +101,16 @@ int list_command(App& app, const Arguments& arguments) {
   } else if (arguments.has("all") || arguments.has("search")) {
     app.out().print("no conversations\n");
   } else {
-    app.out().print("no conversations in this project; --all lists those of all projects\n");
+    app.out().print("no conversations in this project; --all lists all projects\n");
   }
-  if (more) app.err().line("there are more than these " + with_commas(query->limit) + ": --limit N shows N of them");
+  if (more) app.err().line("there are more than " + with_commas(query->limit) + ": --limit N shows N of them");
   app.err().flush();
   return kExitOk;
 }
 
 int show_command(App& app, const Arguments& arguments) {
   if (arguments.has("log") && arguments.has("format"))
-    return app.fail(kExitUsage, "--log has a form of its own; leave out --format");
+    return app.fail(kExitUsage, "--log has its own format; omit --format");
   auto found = existing_conversation(app, arguments.words()[0]);
   if (!found) return app.fail(found.error().code, found.error().message);
   const auto history = read_history(*found->store, found->id);
@@ -141,7 +141,7 @@ int delete_command(App& app, const Arguments& arguments) {
   const auto info = found->store->info(found->id);
   if (!info) return app.fail(store_exit(info.error()), info.error().message);
   if (!arguments.has("yes") && !app.surroundings().input_tty)
-    return app.fail(kExitUsage, "nobody can be asked here: say --yes to delete " + info->id);
+    return app.fail(kExitUsage, "not deleted: there is no terminal to confirm on; pass --yes to delete " + info->id);
   if (!arguments.has("yes") && !confirmed(app, *info)) {
     app.out().print("nothing was deleted\n");
     return kExitFailure;

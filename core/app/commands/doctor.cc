@@ -72,7 +72,7 @@ std::string mode_text(mode_t mode) {
   return text;
 }
 
-// One that must exist and does not is told with the hooks.
+// A missing directory that must exist is reported with the hooks.
 void check_directory(Report& report, const std::string& path, bool holds_hooks, bool must_exist = false) {
   struct stat info {};
   if (::stat(path.c_str(), &info) != 0 && must_exist) return;
@@ -83,7 +83,7 @@ void check_directory(Report& report, const std::string& path, bool holds_hooks, 
   }
   if ((info.st_mode & 022) != 0) {
     report.say(holds_hooks ? Verdict::kBroken : Verdict::kWarn,
-               path + " may be written by others (mode " + mode_text(info.st_mode) + ")");
+               path + " is writable by others (mode " + mode_text(info.st_mode) + ")");
     return report.advise("chmod go-w " + shell_word(path));
   }
   if (info.st_uid != ::geteuid() && info.st_uid != 0) {
@@ -91,7 +91,7 @@ void check_directory(Report& report, const std::string& path, bool holds_hooks, 
     return report.advise("chown it, or set AGENTD_HOME to a directory of your own");
   }
   if (::access(path.c_str(), W_OK) != 0 && !holds_hooks) {
-    report.say(Verdict::kBroken, path + " may not be written");
+    report.say(Verdict::kBroken, path + " is not writable");
     return report.advise("chmod u+w " + shell_word(path) + ", or set AGENTD_HOME");
   }
   report.say(Verdict::kOk, path + " (mode " + mode_text(info.st_mode) + ")");
@@ -100,10 +100,10 @@ void check_directory(Report& report, const std::string& path, bool holds_hooks, 
 void check_store(Report& report, const App& app, const std::string& home) {
   const auto store = open_store(home, false, app.clock());
   if (!store && store.error().code == Code::kNotFound)
-    return report.say(Verdict::kNote, "no store yet; the first run makes " + home + "/store");
+    return report.say(Verdict::kNote, "no store yet; the first run creates " + home + "/store");
   if (!store) {
     report.say(Verdict::kBroken, store.error().message);
-    return report.advise("until that is mended, 'agentd run --no-save' works without a store");
+    return report.advise("until it is fixed, use 'agentd run --no-save'");
   }
   const auto stats = (*store)->stats();
   if (!stats) return report.say(Verdict::kBroken, stats.error().message);
@@ -123,10 +123,10 @@ void check_log(Report& report, const Config& config, const std::string& home) {
 void check_configuration(Report& report, const App& app, const ConfigSources& sources) {
   for (const std::string& file : {sources.system_file, sources.user_file}) {
     const bool there = ::access(file.c_str(), F_OK) == 0;
-    report.say(there ? Verdict::kOk : Verdict::kNote, file + (there ? "" : " does not exist; defaults hold"));
+    report.say(there ? Verdict::kOk : Verdict::kNote, file + (there ? "" : " does not exist; defaults apply"));
   }
   if (::access((app.surroundings().cwd + "/.agent/config.yaml").c_str(), F_OK) == 0)
-    report.say(Verdict::kNote, "./.agent/config.yaml is not read: what a project brings is no setting");
+    report.say(Verdict::kNote, "./.agent/config.yaml is not read: a project cannot change settings");
   for (char** entry = environ; *entry != nullptr; ++entry) {
     const std::string text(*entry);
     const std::string name = text.substr(0, text.find('='));
@@ -159,7 +159,8 @@ void check_hook(Report& report, const HookSource& source) {
     case HookState::kSetAside:
       if (source.unreadable) {
         report.say(Verdict::kBroken, why);
-        return report.advise("no run begins until it is right, off (hooks.NAME.enabled: false) or out of hooks.adapt");
+        return report.advise(
+            "no run begins until it is fixed, disabled (hooks.NAME.enabled: false) or removed from hooks.adapt");
       }
       if (!source.blocks()) return report.say(Verdict::kWarn, why);
       report.say(Verdict::kBroken, "guard " + why);
@@ -181,19 +182,18 @@ void check_tools_of_hooks(Report& report, const App& app, const HooksHere& here,
       for (const NameMistake& mistake : unknown_names(hook, tools))
         if (source.state == HookState::kOn && told.insert(mistake.text).second)
           report.say(mistake.broken && !others ? Verdict::kBroken : Verdict::kWarn, mistake.text);
-  if (others && !told.empty())
-    report.advise("the tools of your own plugins are known when a run begins, which is certain");
+  if (others && !told.empty()) report.advise("a run checks these names again with the tools of your own plugins");
 }
 
 void check_hooks(Report& report, const App& app, const HooksHere& here) {
   const HookSetup& setup = here.setup;
-  // A project needs no hooks; what is wrong with its directory is told below.
+  // A project needs no hooks; problems of its directory are reported below.
   for (const HookDirectory& directory : setup.options.native.directories)
     if (directory.path != setup.bundled && directory.precedence != Precedence::kProject)
       check_directory(report, directory.path, true, !directory.setting.empty());
   if (setup.bundled.empty()) {
     report.say(Verdict::kWarn, "the bundled hooks were not found: the agent has no tools");
-    report.advise("keep lib/agentd/hooks, or hooks, beside the program");
+    report.advise("keep lib/agentd/hooks, or hooks, next to the program");
   } else {
     report.say(Verdict::kOk, setup.bundled + " (bundled)");
   }
@@ -213,7 +213,7 @@ void check_names(Report& report, const App& app, const HooksHere& here) {
                : problem.weight == NameProblem::Weight::kWarning ? Verdict::kWarn
                                                                  : Verdict::kNote,
                problem.text);
-    if (broken) report.advise("no run begins until the name is right or the setting is gone");
+    if (broken) report.advise("no run begins until the name is corrected or the setting is removed");
   }
 }
 
@@ -230,29 +230,30 @@ void check_permissions(Report& report, const App& app, const HooksHere& here) {
   if (const auto roots = check_roots(here.config); !roots) report.say(Verdict::kBroken, roots.error().message);
 }
 
-// One that is in force, or that a setting names, must be complete; of the others it is told which have a key.
+// The selected provider, and those that a setting names, must be complete; of the others, those with a key are
+// listed.
 void check_provider(Report& report, const Config& config, const KeyRing& keys, const std::string& name, bool in_force,
                     bool needed) {
   const Verdict wrong = needed ? Verdict::kBroken : Verdict::kWarn;
   const auto setup = provider_setup(config, name, in_force);
   if (!setup) return report.say(wrong, setup.error().message);
   const auto key = keys.find(*setup);
-  // What is wrong with the file of keys is told once, of itself.
+  // Problems of the key file are reported once, separately.
   if (!key && key.error().code == Code::kInvalid) return report.say(wrong, key.error().message);
   const bool none = !key || !*key;
   if (none && !needed) return;
   if (none && setup->key_variable.empty())
-    report.say(Verdict::kOk, name + ": wants no key");
+    report.say(Verdict::kOk, name + ": needs no key");
   else if (none)
     report.say(Verdict::kBroken, name + ": " + setup->key_variable + " is not set, and no key is stored");
   else
     report.say(Verdict::kOk, name + ": " +
                                  (key->kind == KeySource::Kind::kFile ? "a key is stored for " + setup->place
                                                                       : key->variable + " is set") +
-                                 " (not checked: nobody was asked)");
+                                 " (not checked with the provider)");
   if (none && !setup->key_variable.empty())
     report.advise("run " + shell_command("agentd auth set", name) + ", or export " + setup->key_variable +
-                  "=..., or use --script FILE, which needs no key");
+                  "=..., or, without a key, use --script FILE");
   report.say(Verdict::kNote, name + ": requests go to " + setup->place + " (" + setup->url_origin + ")");
 }
 
@@ -297,19 +298,19 @@ void check_model(Report& report, const App& app, const Config& config, const std
   if (!table) return report.say(Verdict::kBroken, table.error().message);
   const auto route = model_in_force(config, *table);
   if (!route) return report.say(Verdict::kBroken, route.error().message);
-  report.say(Verdict::kNote, "provider in force: " + route->provider + " (" + config.origin("provider") + ")");
+  report.say(Verdict::kNote, "provider: " + route->provider + " (" + config.origin("provider") + ")");
   check_providers(report, app, config, home, route->provider);
   for (const std::string& alias : config.model_aliases())
     if (table->knows(alias))
-      report.say(Verdict::kNote, config.origin("models.aliases." + alias) + ": the alias " + alias +
-                                     " hides the model of that name: " + real_model(config, alias, "") + " is asked");
+      report.say(Verdict::kNote, config.origin("models.aliases." + alias) + ": alias " + alias +
+                                     " hides the model of the same name: " + real_model(config, alias, "") +
+                                     " is used");
   const ModelInfo model = table->find(route->model);
   if (auto budget = budget_of(config, model); !budget) return report.say(Verdict::kBroken, budget.error().message);
   const std::vector<std::string> warnings = model_warnings(*table, config, route->model, home, app.clock().wall_ms());
   for (const std::string& warning : warnings) report.say(Verdict::kWarn, warning);
   if (warnings.empty())
-    report.say(Verdict::kNote,
-               "model in force: " + route->model + " ('agentd models " + route->model + "' tells more)");
+    report.say(Verdict::kNote, "model: " + route->model + " ('agentd models " + route->model + "' shows details)");
 }
 
 bool in_path(const App& app, const std::string& program) {
@@ -319,18 +320,17 @@ bool in_path(const App& app, const std::string& program) {
 }
 
 void check_sandbox(Report& report, const App& app) {
-  report.say(Verdict::kWarn,
-             "commands of tools run unsandboxed in this version: with your rights, after the "
-             "permission question");
+  report.say(
+      Verdict::kWarn,
+      "commands of tools run without a sandbox in this version: with your rights, after the permission question");
   const bool bubblewrap = in_path(app, "bwrap");
   report.say(Verdict::kNote, std::string("bubblewrap: ") + (bubblewrap ? "installed" : "not installed") + ", not used");
   const long landlock = ::syscall(SYS_landlock_create_ruleset, nullptr, 0, LANDLOCK_CREATE_RULESET_VERSION);
-  report.say(Verdict::kNote, landlock > 0
-                                 ? "Landlock: offered by this kernel (ABI " + std::to_string(landlock) + "), not used"
-                                 : std::string("Landlock: not offered by this kernel"));
+  report.say(Verdict::kNote, landlock > 0 ? "Landlock: available (ABI " + std::to_string(landlock) + "), not used"
+                                          : std::string("Landlock: not available in this kernel"));
   const bool seccomp = ::prctl(PR_GET_SECCOMP, 0, 0, 0, 0) >= 0;
   report.say(Verdict::kNote,
-             std::string("seccomp: ") + (seccomp ? "offered by this kernel, not used" : "not offered by this kernel"));
+             std::string("seccomp: ") + (seccomp ? "available, not used" : "not available in this kernel"));
   report.say(Verdict::kOk, "file tools cannot leave the workspace roots");
 }
 
@@ -347,7 +347,7 @@ int doctor_command(App& app, const Arguments& arguments) {
   Result<Config> config = app.config(arguments);
   if (!config) {
     report.say(Verdict::kBroken, config.error().message);
-    report.advise("mend it; the rest of this report takes the defaults");
+    report.advise("fix it; the rest of this report uses the defaults");
     config = Config::load({});
     if (!config) return app.fail(kExitFailure, config.error().message);
   }
@@ -365,7 +365,7 @@ int doctor_command(App& app, const Arguments& arguments) {
   check_model(report, app, *config, *home);
   report.section("Sandbox");
   check_sandbox(report, app);
-  app.out().print(report.broken() ? "\nSomething needed is broken; see above.\n" : "\nWhat is needed works.\n");
+  app.out().print(report.broken() ? "\nSomething required is broken; see above.\n" : "\nEverything required works.\n");
   return report.broken() ? kExitFailure : kExitOk;
 }
 

@@ -17,7 +17,7 @@ int hooks_contract_command(App& app, const Arguments& arguments) {
     for (const EventTraits& each : all_events()) names.emplace_back(each.name);
     if (event == nullptr) {
       const std::string mean = did_you_mean(name, names);
-      return app.fail(kExitNotFound, "there is no event '" + one_line(name, 80) + "'" +
+      return app.fail(kExitNotFound, "unknown event '" + one_line(name, 80) + "'" +
                                          (mean.empty() ? "; 'agentd hooks contract' lists them" : mean));
     }
     id = event->id;

@@ -37,7 +37,7 @@ Result<Wanted> wanted(const App& app, const Arguments& arguments) {
   Wanted out;
   out.replay = arguments.has("replay");
   if (out.replay && (arguments.has("seed") || arguments.has("runs") || arguments.has("time")))
-    return Error{Code::kInvalid, "--replay plays one seed alone: leave out --seed, --runs and --time"};
+    return Error{Code::kInvalid, "--replay repeats one seed; omit --seed, --runs and --time"};
   const std::string_view option = out.replay ? "replay" : "seed";
   out.first = static_cast<std::uint64_t>(app.clock().wall_ms());
   if (arguments.has(option)) {
@@ -93,7 +93,7 @@ class Session {
                        std::to_string(first) + ", " +
                        (findings_ == 0 ? std::string("nothing found")
                                        : with_commas(findings_) + " findings, " + std::to_string(told_.size()) +
-                                             " different; play one again with --replay SEED") +
+                                             " different; repeat one with --replay SEED") +
                        "\n");
     }
     return findings_ == 0 ? kExitOk : kExitFailure;
@@ -124,7 +124,8 @@ int hooks_fuzz_command(App& app, const Arguments& arguments) {
     return signals.caught() != 0 ? app.fail(128 + signals.caught(), "interrupted")
                                  : app.fail(kExitFailure, ready.error().message);
   if (here->setup.options.native.worker.program.empty())
-    app.err().line("agentd: agentd-hook-worker is not installed beside agentd: nothing is compared with a worker");
+    app.err().line(
+        "agentd: agentd-hook-worker is not installed next to agentd, so results are not compared with a worker's");
   Session session(app, arguments.has("json"), what->replay);
   for (std::uint64_t i = 0; i < what->runs && !what->until.passed(app.clock()) && !cancel.cancelled(); ++i) {
     const auto play = fuzzer.play(what->first + i);

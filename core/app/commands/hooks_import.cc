@@ -53,7 +53,7 @@ void report_permissions(const std::string& text, std::vector<std::string>& probl
       if (!wrong.empty())
         problems.push_back(what + wrong);
       else if (list == "permissions.ask")
-        problems.push_back(what + "agentd asks for what no rule names while permissions.mode is ask");
+        problems.push_back(what + "agentd asks for tools without a rule while permissions.mode is ask");
       else
         problems.push_back(what + "write " + list + ": [" + join(tools_of_rule(rule), ", ") + "] in config.yaml");
     }
@@ -84,11 +84,9 @@ Result<Imported> import_file(const std::string& path, const std::string& dialect
   AGENTD_TRY(const std::string text, read_file(path, kSettingsBytesMax));
   const auto found = dialect.empty() ? guess_dialect(path, text) : find_dialect(dialect);
   if (!found && dialect.empty())
-    return Error{Code::kInvalid, path +
-                                     ": cannot tell whose settings these are: say --dialect claude, gemini or "
-                                     "docker"};
+    return Error{Code::kInvalid, path + ": unknown kind of settings; pass --dialect claude, gemini or docker"};
   if (!found)
-    return Error{Code::kInvalid, "--dialect knows " + dialect_names() + ", not '" + one_line(dialect, 60) + "'"};
+    return Error{Code::kInvalid, "--dialect must be " + dialect_names() + ", not '" + one_line(dialect, 60) + "'"};
   out.dialect = *found;
   AGENTD_TRY(out.set, read_settings(out.dialect, text, path, name_of(out.dialect)));
   out.yaml = write_declarative(out.set, path);
@@ -101,7 +99,7 @@ Result<Imported> import_file(const std::string& path, const std::string& dialect
 Result<std::vector<HookDefinition>> check(const Imported& imported, const std::string& output, bool projects) {
   const std::string name = std::filesystem::path(output).stem().string();
   auto read = read_declarative(imported.yaml, output, (projects ? "project/" : "") + name, Precedence::kUser);
-  if (!read) return read.error().with_context("what was imported does not read");
+  if (!read) return read.error().with_context("the imported hooks are not valid");
   return read;
 }
 
@@ -122,7 +120,7 @@ std::string json_of(const std::string& output, const std::vector<HookDefinition>
 void say_problems(App& app, const Imported& imported) {
   app.out().flush();
   for (const std::string& problem : imported.set.problems)
-    app.err().line("not carried over: " + neutral_line(problem, kShownBytes));
+    app.err().line("not imported: " + neutral_line(problem, kShownBytes));
   app.err().flush();
 }
 
@@ -142,7 +140,7 @@ Result<bool> record(App& app, const HooksHere& here, const std::string& output) 
 Result<void> write(const std::string& output, const std::string& yaml, bool force) {
   struct stat info {};
   if (!force && ::lstat(output.c_str(), &info) == 0)
-    return Error{Code::kInvalid, output + " is there already: say --force to replace it, or --output FILE"};
+    return Error{Code::kInvalid, output + " already exists: replace it with --force, or use --output FILE"};
   AGENTD_TRY_VOID(make_directories(std::filesystem::path(output).parent_path().string()));
   return write_file_atomically(output, yaml, 0600);
 }
@@ -168,7 +166,7 @@ int hooks_import_command(App& app, const Arguments& arguments) {
   const bool projects = precedence_of(output, here->project, here->home) == Precedence::kProject;
   if (imported->set.hooks.empty()) {
     say_problems(app, *imported);
-    return app.fail(kExitFailure, path + " has no hook that could be carried over");
+    return app.fail(kExitFailure, path + " has no hook that can be imported");
   }
   const auto hooks = check(*imported, output, projects);
   if (!hooks) return app.fail(kExitFailure, hooks.error().message);
@@ -190,10 +188,10 @@ int hooks_import_command(App& app, const Arguments& arguments) {
   for (const HookDefinition& hook : *hooks)
     app.out().print("  " + neutral_line(hook.name + ": " + runs_text(hook), kShownBytes) + "\n");
   say_problems(app, *imported);
-  app.out().print(*used && projects ? "They run in " + neutral_line(here->project.root, kShownBytes) +
-                                          " from now on; 'agentd hooks list' shows them there\n"
-                  : *used ? "They run from now on; 'agentd hooks list' shows them\n"
-                          : "No hooks directory holds that file: move it to " +
+  app.out().print(*used && projects ? "They now run in " + neutral_line(here->project.root, kShownBytes) +
+                                          "; 'agentd hooks list' shows them there\n"
+                  : *used ? "They now run; 'agentd hooks list' shows them\n"
+                          : "The file is not in a hooks directory; move it to " +
                                 std::filesystem::path(standard).parent_path().string() + " to use it\n");
   return kExitOk;
 }

@@ -89,7 +89,7 @@ int hooks_list_command(App& app, const Arguments& arguments) {
     for (const HookRow& row : rows) app.out().print(json_of(row) + "\n");
   } else if (rows.empty()) {
     app.out().print("no hooks; put one into " + here->home +
-                    "/hooks, or begin with 'agentd hooks new NAME --lang bash'\n");
+                    "/hooks, or create one with 'agentd hooks new NAME --lang bash'\n");
   } else {
     print_table(app.out(), rows);
   }

@@ -24,7 +24,7 @@ Result<const EventTraits*> event_of(const std::string& name) {
   std::vector<std::string> names;
   for (const EventTraits& event : all_events()) names.emplace_back(event.name);
   const std::string mean = did_you_mean(name, names);
-  return Error{Code::kInvalid, "there is no event '" + one_line(name, 80) + "'" +
+  return Error{Code::kInvalid, "unknown event '" + one_line(name, 80) + "'" +
                                    (mean.empty() ? "; 'agentd hooks contract' lists them" : mean)};
 }
 
@@ -34,7 +34,7 @@ Result<void> write(const fs::path& directory, const Scaffold& scaffold) {
     struct stat info {};
     const std::string path = (directory / file.path).string();
     if (::lstat(path.c_str(), &info) == 0)
-      return Error{Code::kInvalid, path + " is there already: choose another name, or --dir"};
+      return Error{Code::kInvalid, path + " already exists: choose another name, or use --dir"};
   }
   for (const ScaffoldFile& file : scaffold.files) {
     const fs::path path = directory / file.path;
@@ -53,9 +53,9 @@ void print_steps(App& app, const std::string& home, const fs::path& directory, c
     out.print("  cd " + shell_word(directory.string()) + "\n");
   for (const std::string& step : scaffold.steps) out.print("  " + step + "\n");
   out.print("  agentd hooks test " + shell_word(built) + " --event " + std::string(event.name) +
-            "    # asks it, and does nothing\n");
+            "    # calls it and ignores its answer\n");
   out.print("  mkdir -p " + shell_word(home + "/hooks") + " && cp " + shell_word(built) + " " +
-            shell_word(home + "/hooks/") + "    # from then on it is asked\n");
+            shell_word(home + "/hooks/") + "    # enables it\n");
   out.print("  agentd hooks list\n");
 }
 
@@ -76,7 +76,7 @@ int hooks_new_command(App& app, const Arguments& arguments) {
   if (!home) return app.fail(kExitUsage, home.error().message);
   const auto event = event_of(arguments.value("event"));
   if (!event) return app.fail(kExitUsage, event.error().message);
-  if (!arguments.has("lang")) return app.fail(kExitUsage, "in which language? --lang c++, c, bash, python or yaml");
+  if (!arguments.has("lang")) return app.fail(kExitUsage, "pass --lang c++, c, bash, python or yaml");
   const auto scaffold = make_scaffold(arguments.words()[0], arguments.value("lang"), **event);
   if (!scaffold) return app.fail(kExitUsage, scaffold.error().message);
   fs::path directory(app.surroundings().cwd);

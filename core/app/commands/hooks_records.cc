@@ -11,7 +11,7 @@ Result<RecordsHere, Failure> records_here(const App& app, const std::string& con
   if (!home) return Failure{kExitUsage, home.error().message};
   auto store = open_store(*home, false, app.clock());
   if (!store && store.error().code == Code::kNotFound)
-    return Failure{kExitNotFound, "there is no conversation yet: nothing was saved"};
+    return Failure{kExitNotFound, "no conversation has been saved yet"};
   if (!store) return Failure{kExitStore, store.error().message};
   const auto id = conversation.empty() ? newest_conversation(**store, find_project(app.surroundings().cwd))
                                        : find_conversation(**store, conversation);

@@ -27,7 +27,7 @@ constexpr std::size_t kShownBytes = 500;
 // One event of the past, as hooks would have been asked.
 struct Past {
   std::string payload;
-  std::string about;  // "bash call_1"; empty for what is no tool call
+  std::string about;  // "bash call_1"; empty for other events
   std::uint64_t seq = 0;
 };
 
@@ -225,8 +225,8 @@ class Replay {
     }
     for (const std::string& name : names)
       if (std::none_of(asked.begin(), asked.end(), [&](const Subscription& s) { return s.name == name; }))
-        return Failure{kExitNotFound, "there is no hook '" + one_line(name, 80) +
-                                          "' that decides anything: 'agentd hooks list' shows what there is"};
+        return Failure{kExitNotFound,
+                       "no deciding hook named '" + one_line(name, 80) + "'; 'agentd hooks list' shows all hooks"};
     snapshot_ = std::make_unique<Snapshot>(std::move(asked), here_.config.list("hooks.order"), app_.clock());
     return {};
   }
@@ -305,7 +305,7 @@ void print_count(App& app, const Count& count, bool json) {
   }
   app.out().print("these hooks would have blocked " + with_commas(count.blocked) + " of " + with_commas(count.asked) +
                   " events, changed " + with_commas(count.changed) + " and failed at " + with_commas(count.failed) +
-                  "; nothing was done\n");
+                  "; their answers were ignored\n");
 }
 
 }  // namespace

@@ -22,7 +22,7 @@ Result<HooksHere, Failure> hooks_here(const App& app, const Arguments& arguments
   Result<std::string> home = app.home();
   if (!home) return Failure{kExitUsage, home.error().message};
   if (app.surroundings().cwd.empty())
-    return Failure{kExitFailure, "the current directory is gone; go to one that exists"};
+    return Failure{kExitFailure, "the current directory no longer exists; change to another one"};
   Result<Config> config = app.config(arguments);
   if (!config) return Failure{kExitUsage, config.error().message};
   return hooks_here(app, std::move(*config), std::move(*home));
@@ -34,7 +34,7 @@ Inventory inventory_of(const App& app, const HooksHere& here) {
     if (!is_replaced(here.setup, source.path, source.name)) continue;
     source.replaced = true;
     source.state = HookState::kOff;
-    source.why_not = "replaced by another of this name";
+    source.why_not = "replaced by another hook of this name";
   }
   return out;
 }
@@ -45,17 +45,17 @@ Result<const HookSource*, Failure> source_of(const Inventory& inventory, const s
     if (source.name == name && !source.replaced && !source.path.empty()) files.push_back(source.path);
   if (files.size() > 1)
     return Failure{kExitUsage, one_line("'" + name + "' is the name of " + std::to_string(files.size()) +
-                                            " hooks: say which by its path, and rename one: " + join(files, ", "),
+                                            " hooks: name one by its path, and rename the other: " + join(files, ", "),
                                         2000)};
   if (const HookSource* const found = find_source(inventory, name)) return found;
   std::vector<std::string> names;
   for (const HookSource& source : inventory.sources) names.push_back(source.name);
-  // "lint" where only the project has one.
+  // "lint", if only the project has one.
   const bool of_project = find_source(inventory, "project/" + name) != nullptr;
   const std::string mean =
       of_project ? ": did you mean 'project/" + one_line(name, 200) + "'?" : did_you_mean(name, names);
-  return Failure{kExitNotFound, "there is no hook '" + one_line(name, 200) + "'" +
-                                    (mean.empty() ? "; 'agentd hooks list' shows what there is" : mean)};
+  return Failure{kExitNotFound, "no hook named '" + one_line(name, 200) + "'" +
+                                    (mean.empty() ? "; 'agentd hooks list' shows all hooks" : mean)};
 }
 
 bool says_yes(App& app, std::string_view body, std::string_view prompt) {

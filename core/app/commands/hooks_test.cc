@@ -55,11 +55,11 @@ Result<std::uint32_t> wanted_event(const Trial& trial, const Arguments& argument
     const EventTraits* const event = find_event(name);
     if (event != nullptr) return event->id;
     return Error{Code::kInvalid,
-                 "there is no event '" + one_line(name, 80) + "'; it listens to " + joined(trial.events())};
+                 "unknown event '" + one_line(name, 80) + "'; the hook subscribes to " + joined(trial.events())};
   }
   if (arguments.has("payload")) return 0u;
   if (trial.events().size() == 1) return find_event(trial.events()[0])->id;
-  return Error{Code::kInvalid, "which event? --event " + joined(trial.events(), ", or ")};
+  return Error{Code::kInvalid, "name an event: --event " + joined(trial.events(), ", or ")};
 }
 
 Result<PayloadRecord> record_of(App& app, const HooksHere& here, const Trial& trial, const Arguments& arguments) {
@@ -72,8 +72,8 @@ Result<PayloadRecord> record_of(App& app, const HooksHere& here, const Trial& tr
   }
   AGENTD_TRY(PayloadRecord record, PayloadRecord::from_json(text, event));
   if (trial.listens_to(record.event())) return record;
-  return Error{Code::kInvalid, arguments.words()[0] + " is not asked at " +
-                                   std::string(find_event(record.event())->name) + "; it listens to " +
+  return Error{Code::kInvalid, arguments.words()[0] + " is not called at " +
+                                   std::string(find_event(record.event())->name) + "; it subscribes to " +
                                    joined(trial.events())};
 }
 
@@ -107,7 +107,7 @@ void print_hook(Output& out, const Tried& tried, const std::string& event) {
     line("stderr:  ", tried.answer.err);
   }
   for (const Action& action : tried.actions) line("verdict: ", action_text(action));
-  if (tried.actions.empty() && tried.status == AGENTD_OK && tried.effect != "skipped") line("verdict: ", "no opinion");
+  if (tried.actions.empty() && tried.status == AGENTD_OK && tried.effect != "skipped") line("verdict: ", "no answer");
   line("failed:  ", tried.failure);
   line("note:    ", tried.note);
 }
@@ -132,9 +132,9 @@ std::string summary(const TrialReport& report, bool dry) {
     return std::string(dry ? "the run would be stopped: " : "the run is stopped: ") + outcome->stop->action.text;
   if (outcome->blocked)
     return std::string(dry ? "would be blocked" : "blocked") +
-           (outcome->blocked_by_failure ? ", since the guard failed: " : ": ") + outcome->reason;
-  if (!outcome->failures.empty()) return "the hook failed, and fails open: what it was asked about goes on";
-  return dry ? "nothing was done: this was a dry run" : "the answers have no run to act on";
+           (outcome->blocked_by_failure ? ", because the guard failed: " : ": ") + outcome->reason;
+  if (!outcome->failures.empty()) return "the hook failed; it fails open, so the run would continue";
+  return dry ? "dry run: the answer was ignored" : "the answer was ignored: there is no run";
 }
 
 std::string summary_json(const TrialReport& report, const PayloadRecord& record) {

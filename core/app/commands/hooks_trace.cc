@@ -104,7 +104,7 @@ struct Decision {
   std::vector<HookUse> uses{};        // of its hooks in its run; empty before the end of the run
 };
 
-// What a call id stands for: the dispatches whose payload names it.
+// True if the dispatch's payload names this call id.
 bool names_call(const Store& store, const Ulid& id, const HookReceipt& receipt, const std::string& call) {
   if (!receipt.payload_kept) return false;
   const auto text = rebuild_payload(store, id, receipt);
@@ -150,19 +150,19 @@ std::string verdict_of(const Decision& decision) {
                         [&](const HookReceipt& each) { return each.effect == effect; });
   };
   const auto end = decision.receipts.end();
-  if (const auto by = found("blocked"); by != end) return by->hook + " blocked it; those after it were not asked";
+  if (const auto by = found("blocked"); by != end) return by->hook + " blocked it; the hooks after it were not called";
   std::string out;
   for (const HookReceipt& each : decision.receipts)
     if (each.effect == "applied") out += (out.empty() ? "" : ", ") + each.hook;
-  if (found("conflict") != end) return out + " won; what a later one asked for as well was not done";
-  if (!out.empty()) out = "what " + out + " said was done";
+  if (found("conflict") != end) return "the answer of " + out + " was applied; a later conflicting answer was dropped";
+  if (!out.empty()) out = "the answer of " + out + " was applied";
   if (const auto by = found("refused"); by != end) {
-    out += (out.empty() ? "what " : "; what ") + by->hook + " said was refused";
+    out += (out.empty() ? "the answer of " : "; the answer of ") + by->hook + " was refused";
     return by->note.empty() ? out : out + ": " + by->note;
   }
   if (!out.empty()) return out;
-  if (found("failed") != end) return "nobody: a hook failed and fails open, so it went on";
-  return "nobody: no hook had an opinion, so it went on";
+  if (found("failed") != end) return "none: a hook failed, but fails open, so the run continued";
+  return "none: no hook answered, so the run continued";
 }
 
 void print_decision(Output& out, const Store& store, const Ulid& id, const Decision& decision) {
@@ -171,19 +171,19 @@ void print_decision(Output& out, const Store& store, const Ulid& id, const Decis
             std::to_string(first.run) + " turn " + std::to_string(first.turn) + "\n");
   for (const HookReceipt& each : decision.receipts) {
     std::string line = "  " + each.hook + " (" + (each.kind.empty() ? "hook" : each.kind) + ")";
-    if (each.attempt > 1) line += ", once more on the rewritten input";
+    if (each.attempt > 1) line += ", again for the rewritten input";
     if (each.effect == "skipped")
-      line += ": not asked";
+      line += ": not called";
     else
       line += ": " + answer_text(each.answer) + " → " + each.effect;
     if (!each.note.empty()) line += ", " + each.note;
     out.print(neutral_line(line, kShownBytes) + "\n");
   }
-  out.print(neutral_line("  who decided: " + verdict_of(decision), kShownBytes) + "\n");
+  out.print(neutral_line("  decision: " + verdict_of(decision), kShownBytes) + "\n");
   for (const HookUse& use : decision.uses)
-    out.print(neutral_line("  in that run: " + name_of(use) + ": " + describe(use), kShownBytes) + "\n");
+    out.print(neutral_line("  in this run: " + name_of(use) + ": " + describe(use), kShownBytes) + "\n");
   if (const auto payload = rebuild_payload(store, id, first))
-    out.print("  asked with: " + neutral_line(*payload, kShownBytes) + "\n");
+    out.print("  payload: " + neutral_line(*payload, kShownBytes) + "\n");
 }
 
 void print_json(Output& out, const Decision& decision) {
@@ -224,7 +224,7 @@ int hooks_trace_command(App& app, const Arguments& arguments) {
   });
   if (!read) return app.fail(kExitStore, read.error().message);
   if (shown == 0 && !arguments.has("json"))
-    app.out().print("no hook answered in " + id + "; run with --trace-hooks to see those without an opinion too\n");
+    app.out().print("no hook answered in " + id + "; run with --trace-hooks to see calls without an answer\n");
   if (arguments.has("event")) return kExitOk;  // a run's ledger is about all events
   const auto runs = uses_of(*records->store, records->id, arguments.value("hook"));
   if (!runs) return app.fail(kExitStore, runs.error().message);
@@ -251,9 +251,8 @@ int hooks_why_command(App& app, const Arguments& arguments) {
       if (found && !found->empty()) return tell(app, arguments, *records->store, *id, *found);
     }
   }
-  return app.fail(kExitNotFound,
-                  "no hook answered at '" + one_line(asked, 80) +
-                      "': name an event's id or a tool call's id, as 'agentd hooks trace --json' shows them");
+  return app.fail(kExitNotFound, "no hook answered at '" + one_line(asked, 80) +
+                                     "': name the id of an event or a tool call from 'agentd hooks trace --json'");
 }
 
 }  // namespace agentd::app

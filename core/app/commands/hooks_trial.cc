@@ -58,7 +58,7 @@ Result<void, Failure> Trial::find(const HooksHere& here, const std::string& name
     options_.adapted.clear();
     options_.native.directories = {{directory, Precedence::kUser, true}};
     options_.consent.dev = true;
-    // Who builds a hook may try the same bytes as often as it takes.
+    // A hook under development may be tried any number of times: no quarantine.
     options_.native.quarantine_directory.clear();
     options_.native.allow.clear();
     leave_alone(directory);
@@ -68,11 +68,11 @@ Result<void, Failure> Trial::find(const HooksHere& here, const std::string& name
     const auto none = source_of(inventory, name);
     return none.error();
   }
-  // A hook that is switched off may be tried; one that waits for trust may not.
+  // A disabled hook may be tried, an untrusted one may not.
   const bool stands = source->state == HookState::kOn || (source->state == HookState::kOff && !source->path.empty());
   if (!stands)
     return Failure{source->state == HookState::kMissing ? kExitNotFound : kExitFailure,
-                   source->name + " cannot be asked: " + source->why_not};
+                   source->name + " cannot be called: " + source->why_not};
   name_ = source->name;
   path_ = source->path;
   if (name != source->name && name != source->path)
@@ -89,7 +89,7 @@ Result<void, Failure> Trial::find(const HooksHere& here, const std::string& name
   return {};
 }
 
-// Switches off everything else of the directory, and our own hook on.
+// Disables everything else in the directory and enables our own hook.
 void Trial::leave_alone(const std::string& directory) {
   const HookScan scan = scan_hook_directories(options_.native.directories, options_.native.disable,
                                               options_.native.user, options_.native.allow);
@@ -104,7 +104,7 @@ void Trial::leave_alone(const std::string& directory) {
 
 Result<void, Failure> Trial::start(const HooksHere& here, const ExternalEnvironment* environment) {
   options_.consent.record = environment != nullptr && !loose_;
-  // What else the store knows is not missed here.
+  // Other guards in the trust store are not missed here.
   if (loose_) options_.project_root = fs::path(path_).parent_path().string();
   services_ = std::make_unique<DryServices>();
   http_ = make_http_client(app_.clock(), http_settings(here.config));
@@ -134,9 +134,8 @@ Result<void, Failure> Trial::start(const HooksHere& here, const ExternalEnvironm
   for (Subscription& each : host_->subscriptions())
     if (is_mine(each.name)) subscriptions_.push_back(std::move(each));
   if (!subscriptions_.empty()) return {};
-  return Failure{kExitFailure, one_line(path_, 1000) +
-                                   " is no hook: it must be executable, or end in .so, .yaml "
-                                   "or .yml"};
+  return Failure{kExitFailure,
+                 one_line(path_, 1000) + " is not a hook: it must be executable, or end in .so, .yaml or .yml"};
 }
 
 bool Trial::is_mine(const std::string& subscription) const {

@@ -27,13 +27,13 @@ void show(App& app, const HookSource& source, const TrustEntry* known) {
   if (source.kind == "recipe")
     line("text:    ", "agentd recipe show " + shell_word(source.name.substr(source.name.rfind('/') + 1)));
   else if (source.kind == "executable" && source.events.empty())
-    line("events:  ", "it says so itself when it is asked, after you agree");
+    line("events:  ", "reported by the program itself, after you agree");
   else
     line("events:  ", joined(source.events));
   if (source.manifest) line("id:      ", source.manifest->id + " " + source.manifest->version);
   if (source.kind == "executable") line("runs:    ", source.path + " run");
   for (const HookDefinition& hook : source.hooks) line("runs:    ", runs_text(hook));
-  if (source.guard) line("guard:   ", "yes: what it guards is blocked while it cannot run");
+  if (source.guard) line("guard:   ", "yes: while it cannot run, what it guards is blocked");
   for (const std::string& problem : source.problems) line("note:    ", problem);
 }
 
@@ -55,14 +55,14 @@ class Truster {
   int trust(const HookSource& source) {
     if (source.state == HookState::kMissing) return app_.fail(kExitNotFound, missing(source));
     if (source.trust == "system") {
-      app_.out().print(source.name + " is the system's and needs no trust\n");
+      app_.out().print(source.name + " belongs to the system and needs no trust\n");
       return kExitOk;
     }
     if (source.entry.digest.empty())
-      return app_.fail(kExitFailure, source.why_not.empty() ? source.name + " cannot be trusted: it is switched off"
-                                                            : source.why_not);
+      return app_.fail(kExitFailure,
+                       source.why_not.empty() ? source.name + " cannot be trusted: it is disabled" : source.why_not);
     if (source.trust == "trusted") {
-      app_.out().print(source.name + " is trusted already\n");
+      app_.out().print(source.name + " is already trusted\n");
       return kExitOk;
     }
     return ask(source);
@@ -70,11 +70,11 @@ class Truster {
 
  private:
   static std::string missing(const HookSource& source) {
-    return source.name + " is not there: put it back, or " + shell_command("agentd hooks untrust", source.name);
+    return source.name + " does not exist: restore it, or run " + shell_command("agentd hooks untrust", source.name);
   }
 
   int ask(const HookSource& source) {
-    // A program tells what it wants only when it runs: first the agreement.
+    // A program reports its events only when it runs, so the agreement comes first.
     const bool is_program = source.kind == "executable";
     Result<HookSource> inside = source;
     if (!is_program) inside = look_inside(source, here_.setup.options, app_.clock(), log_);
@@ -91,7 +91,7 @@ class Truster {
       app_.out().print(json_of("trusted", inside->entry) + "\n");
     else
       app_.out().print("trusted " + neutral_line(source.name, kShownBytes) +
-                       (source.kind == "recipe" ? "" : ", asked about " + joined(inside->events)) + "\n");
+                       (source.kind == "recipe" ? "" : ", called at " + joined(inside->events)) + "\n");
     return kExitOk;
   }
 
@@ -105,8 +105,8 @@ class Truster {
 Result<std::vector<const HookSource*>, Failure> wanted(const Inventory& inventory, const Arguments& arguments) {
   std::vector<const HookSource*> out;
   if (arguments.has("all") != arguments.words().empty())
-    return Failure{kExitUsage, arguments.has("all") ? "--all and names exclude each other: which hooks are meant?"
-                                                    : "which hook? name one, or say --all for those that wait"};
+    return Failure{kExitUsage, arguments.has("all") ? "--all and names exclude each other"
+                                                    : "name a hook, or pass --all for every untrusted one"};
   if (arguments.has("all"))
     for (const HookSource& source : inventory.sources)
       if (source.state == HookState::kWaits) out.push_back(&source);
@@ -127,13 +127,13 @@ int hooks_trust_command(App& app, const Arguments& arguments) {
   const auto sources = wanted(inventory, arguments);
   if (!sources) return app.fail(sources.error().code, sources.error().message);
   if (sources->empty()) {
-    app.out().print("no hook waits for trust\n");
+    app.out().print("all hooks are trusted\n");
     return kExitOk;
   }
   const bool yes = arguments.has("yes");
   if (!yes && !app.surroundings().input_tty)
-    return app.fail(kExitUsage,
-                    "nobody can be asked here: say --yes to trust " + neutral_line((*sources)[0]->name, kShownBytes));
+    return app.fail(kExitUsage, "not trusted: there is no terminal to confirm on; pass --yes to trust " +
+                                    neutral_line((*sources)[0]->name, kShownBytes));
   auto store = TrustStore::open(here->setup.options.trust_file, here->setup.options.native.user, app.clock());
   if (!store) return app.fail(kExitFailure, store.error().message);
   Truster truster(app, *here, *store, yes, arguments.has("json"));
@@ -149,7 +149,7 @@ int hooks_untrust_command(App& app, const Arguments& arguments) {
   auto store = TrustStore::open(here->setup.options.trust_file, here->setup.options.native.user, app.clock());
   if (!store) return app.fail(kExitFailure, store.error().message);
   const Inventory inventory = inventory_of(app, *here);
-  // This project's "project/guard" is meant, not another's.
+  // "project/guard" means this project's hook, not another's.
   const std::string& name = arguments.words()[0];
   const HookSource* const source = find_source(inventory, name);
   const bool known = source != nullptr && store->find(source->entry.path) != nullptr;
@@ -164,8 +164,8 @@ int hooks_untrust_command(App& app, const Arguments& arguments) {
   const bool is_here = source != nullptr && source->state != HookState::kMissing;
   if (is_here && gone->repository.empty())
     app.out().confirm(
-        "It still lies in a directory of your own, where the next run takes it for a "
-        "new hook: remove the file, or name it in hooks.disable\n");
+        "The file is still in your own hooks directory, and the next run would trust it as a new hook: remove it, or "
+        "name it in hooks.disable\n");
   return kExitOk;
 }
 

@@ -60,19 +60,18 @@ std::string counted(std::size_t count, std::string_view what) {
   return std::to_string(count) + " " + std::string(what) + (count == 1 ? "" : "s");
 }
 
-// One line for all that were not judged for the same reason; --json has each of them.
+// Prints one line for all rules not checked for the same reason; --json lists each.
 void print_not_judged(Output& out, const std::map<std::uint16_t, std::size_t>& not_judged) {
   for (const auto& [since, count] : not_judged)
-    out.print("  " + mark(out, Finding::kSkipped) + counted(count, "rule") + " not judged, because " +
+    out.print("  " + mark(out, Finding::kSkipped) + counted(count, "rule") + " not checked, because " +
               rule_name(since) + " failed\n");
 }
 
-// The isolation that the rules were judged for, and the option that judges for the other one.
+// The isolation that the rules were checked for, and the option for the other one.
 std::string profile_text(Isolation profile) {
-  return profile == Isolation::kInProcess ? "judged as a hook in agentd's own process; --isolation "
-                                            "process judges it as one in a worker process"
-                                          : "judged as a hook in a worker process; --isolation "
-                                            "in-process judges it as one in agentd's own process";
+  return profile == Isolation::kInProcess
+             ? "checked as a hook in agentd's own process; --isolation process checks it as one in a worker process"
+             : "checked as a hook in a worker process; --isolation in-process checks it as one in agentd's own process";
 }
 
 struct Count {
@@ -94,8 +93,9 @@ Result<ValidateOptions> options_of(const Arguments& arguments) {
   for (const std::string& name : arguments.values("rule")) {
     const std::vector<std::uint16_t> numbers = rules_named(name);
     if (numbers.empty())
-      return Error{Code::kInvalid, "there is no rule '" + one_line(name, 60) +
-                                       "'; rules are called A101, groups A4; see docs/reference/abi-rules.md"};
+      return Error{Code::kInvalid,
+                   "unknown rule '" + one_line(name, 60) +
+                       "'; a rule is named like A101, a group like A4; see docs/reference/abi-rules.md"};
     out.rules.insert(out.rules.end(), numbers.begin(), numbers.end());
   }
   if (arguments.has("timeout")) {
@@ -105,7 +105,7 @@ Result<ValidateOptions> options_of(const Arguments& arguments) {
   return out;
 }
 
-// Where the hook is to be judged: as the option says, else where `run` would have it.
+// The isolation to check for: the option's, else that of `run`.
 Isolation profile_of(const Arguments& arguments, const PluginHostOptions& options, const HookDescription& hook) {
   if (const auto wished = isolation_of(arguments.value("isolation"))) return *wished;
   if (!hook.manifest) return options.isolation;
@@ -122,8 +122,7 @@ std::string path_of(const App& app, const Arguments& arguments) {
   return (std::filesystem::path(app.surroundings().cwd) / given).lexically_normal().string();
 }
 
-// A file of the hooks directories that `run` would not run before it is trusted is not run here
-// either.
+// An untrusted file of the hooks directories is not run here, as by `run`.
 std::string why_not_run(const App& app, const Arguments& arguments, const std::string& path) {
   const auto here = hooks_here(app, arguments);
   if (!here) return {};
@@ -162,7 +161,7 @@ int hooks_validate_command(App& app, const Arguments& arguments) {
   (*bench)->judge_for(profile, options->time);
   Count count;
   std::size_t out_of_profile = 0;
-  std::map<std::uint16_t, std::size_t> not_judged;  // how many, by the rule that failed
+  std::map<std::uint16_t, std::size_t> not_judged;  // count by failed rule
   const bool json = arguments.has("json");
   app.out().flush();
   const bool whole = validate(**bench, *options, app.clock(), cancel, [&](const RuleResult& result) {
@@ -186,7 +185,7 @@ int hooks_validate_command(App& app, const Arguments& arguments) {
     print_not_judged(app.out(), not_judged);
     if (out_of_profile != 0)
       app.out().print("  " + mark(app.out(), Finding::kSkipped) + counted(out_of_profile, "rule") +
-                      " of agentd's own process, which do not matter in a worker process\n");
+                      " for agentd's own process, which do not apply to a worker process\n");
     app.out().print(neutral_line((*bench)->subject().path, 1000) + ": " + count.text() + "\n");
     if (!not_judged.contains(101)) app.out().print("  " + profile_text(profile) + "\n");
   }

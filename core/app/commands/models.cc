@@ -144,13 +144,13 @@ void print_aliases(Output& out, const Config& config, const ModelTable& table) {
   if (!aliases.empty()) out.print("\naliases (models.aliases):\n");
   for (const std::string& alias : aliases)
     out.print("  " + shown(alias) + " = " + shown(real_model(config, alias, "")) +
-              (table.knows(alias) ? "  (hides the model of that name)" : "") + "\n");
+              (table.knows(alias) ? "  (hides the model of the same name)" : "") + "\n");
 }
 
 std::string window_text(const Shown& model) {
   const ModelInfo& info = model.info;
   std::string out = with_commas(info.window) + " tokens";
-  if (model.window_from == "context_window") return out + ", as context_window says";
+  if (model.window_from == "context_window") return out + ", set by context_window";
   if (!info.beta.empty())
     return out + ", with the beta " + info.beta + " (" + with_commas(info.base_window) + " without it)";
   for (const auto& [beta, window] : info.betas)
@@ -160,15 +160,15 @@ std::string window_text(const Shown& model) {
 
 std::string entry_text(const ModelInfo& info) {
   const std::string origin = " (" + origin_of(info) + ")";
-  if (info.pattern.empty()) return "none begins this name: the default for unknown models" + origin;
-  if (info.assumed) return "none for this name: what is assumed of " + info.provider + "'s current models" + origin;
+  if (info.pattern.empty()) return "no entry matches: the default for unknown models" + origin;
+  if (info.assumed) return "no entry matches: assumed from " + info.provider + "'s current models" + origin;
   return "'" + info.pattern + "'" + origin;
 }
 
 std::string effort_text(const ModelInfo& info) {
   std::string out;
   for (const std::string& effort : info.efforts) out += (out.empty() ? "" : ", ") + effort;
-  return info.default_effort.empty() ? out : out + "; " + info.default_effort + " without a word";
+  return info.default_effort.empty() ? out : out + "; " + info.default_effort + " by default";
 }
 
 void print_one(Output& out, const Shown& model, const std::string& name) {
@@ -182,22 +182,22 @@ void print_one(Output& out, const Shown& model, const std::string& name) {
   if (!info.provider.empty()) line("provider", info.provider);
   line("window", window_text(model));
   line("limit", with_commas(model.limit) + " tokens for a conversation, " + with_commas(info.window - model.limit) +
-                    " are kept for the answer");
+                    " are reserved for the answer");
   line("output", with_commas(info.max_output) + " tokens at most");
   line("thinking", std::string(name_of(info.thinking)));
   if (!info.efforts.empty()) line("efforts", effort_text(info));
-  line("sampling", info.sampling ? "temperature and top_p are taken" : "temperature and top_p are refused");
+  line("sampling", info.sampling ? "temperature and top_p are accepted" : "temperature and top_p are refused");
   if (info.prices) {
-    line("prices", rates_text(info.prices->rates) + ", for a million tokens");
+    line("prices", rates_text(info.prices->rates) + " per million tokens");
     for (const Prices::Tier& tier : info.prices->tiers)
       line("", "with more than " + with_commas(tier.above) + " in the prompt: " + rates_text(tier.rates));
   } else {
-    line("prices", "not known: 'prices' of an entry in models.yaml says them");
+    line("prices", "unknown: set 'prices' in an entry of models.yaml");
   }
   if (!info.retires.empty())
     line("retires", info.retires + (info.successor.empty() ? "" : "; " + info.successor + " follows"));
   line("summariser", info.summary_model.empty() ? "the model itself" : info.summary_model);
-  line("encoding", info.encoding.empty() ? "not known" : info.encoding);
+  line("encoding", info.encoding.empty() ? "unknown" : info.encoding);
   line("counted by", model.counter);
 }
 

@@ -27,7 +27,7 @@ Result<std::unique_ptr<RecipesHere>, Failure> recipes_here(const App& app, const
   const Result<std::string> home = app.home();
   if (!home) return Failure{kExitUsage, home.error().message};
   if (app.surroundings().cwd.empty())
-    return Failure{kExitFailure, "the current directory is gone; go to one that exists"};
+    return Failure{kExitFailure, "the current directory no longer exists; change to another one"};
   Result<Config> config = app.config(arguments);
   if (!config) return Failure{kExitUsage, config.error().message};
   auto out = std::make_unique<RecipesHere>(RecipesHere{std::move(*config), {}, std::nullopt});
@@ -42,7 +42,7 @@ std::vector<std::string> handlers_of(const Recipe& recipe) {
   return out;
 }
 
-// "branch* style=short": a star for what must be given.
+// "branch* style=short": a star marks a required argument.
 std::string argument_text(const RecipeArgument& argument) {
   if (argument.required) return argument.name + "*";
   return argument.name + (argument.standard ? "=" + *argument.standard : "");
@@ -113,9 +113,9 @@ std::vector<std::string> remarks_on(const RecipeEntry& entry) {
   std::vector<std::string> out;
   if (!entry.problem.empty()) out.push_back(entry.problem);
   if (!entry.shadows.empty())
-    out.push_back("takes the place of " + joined(entry.shadows) + (entry.path.empty() ? "" : " (" + entry.path + ")"));
+    out.push_back("replaces " + joined(entry.shadows) + (entry.path.empty() ? "" : " (" + entry.path + ")"));
   for (const std::string& path : entry.ignored)
-    out.push_back(path + " is passed over: set recipes.project_compact to use it");
+    out.push_back(path + " is not used: set recipes.project_compact to use it");
   return out;
 }
 

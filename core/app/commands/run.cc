@@ -34,7 +34,7 @@ Result<WithFiles> message_of(App& app, const Arguments& arguments) {
   if (dash) words.pop_back();
   const bool needs_input = dash || (words.empty() && !arguments.has("recipe") && !arguments.has("image"));
   if (needs_input && !dash && app.surroundings().input_tty)
-    return Error{Code::kInvalid, "what should be done? agentd run \"...\", or 'agentd run --help'"};
+    return Error{Code::kInvalid, "no message: use agentd run \"...\", or see 'agentd run --help'"};
   AGENTD_TRY(WithFiles out, attached(app, arguments, to_utf8(join(words, " "))));
   for (const std::string& path : arguments.values("image")) {
     const bool whole = path.starts_with('/');
@@ -44,8 +44,8 @@ Result<WithFiles> message_of(App& app, const Arguments& arguments) {
     const auto waiting = [&] {
       if (dash) return;
       app.err().line(
-          "agentd: waiting for the end of standard input, which is added to the message; "
-          "if nothing is to be added, start agentd with < /dev/null");
+          "agentd: waiting for the end of standard input, which is added to the message; to add nothing, start agentd "
+          "with < /dev/null");
       app.err().flush();
     };
     AGENTD_TRY(const std::string piped, piped_text(input, waiting));
@@ -76,7 +76,7 @@ Result<RunRequest> request_of(Talk& talk, const Wanted& wanted) {
   }
   if (out.compaction_run && (!wanted.media.empty() || !wanted.schema.empty()))
     return Error{Code::kInvalid,
-                 "a recipe that replaces the conversation by a summary takes no images, documents or schema"};
+                 "a recipe that replaces the conversation with a summary takes no images, documents or schema"};
   out.media = wanted.media;
   out.output_schema = wanted.schema;
   return out;
@@ -88,8 +88,7 @@ Result<void, Failure> check_replaceable(Talk& talk, const Arguments& arguments) 
   if (recipe == nullptr || !recipe->swaps_context()) return {};
   if (arguments.has("follow") || arguments.has("resume")) return {};
   return Failure{kExitUsage, "the recipe '" + recipe->name +
-                                 "' replaces a conversation by its summary, and there is none yet: give "
-                                 "--follow or --resume ID"};
+                                 "' replaces a conversation with its summary: name one with --follow or --resume ID"};
 }
 
 // What became of the conversation, behind the answer.
@@ -100,7 +99,7 @@ int tell_compaction(App& app, Talk& talk, const RunReport& report) {
   const CompactionReport done = report.compaction.value_or(CompactionReport{});
   const bool nothing = report.compaction && done.outcome == AGENTD_RESULT_NOOP;
   if (!done.changed() && !nothing && report.outcome != RunOutcome::kCompacted)
-    return app.fail(kExitProvider, "the conversation was not compacted, it is as it was");
+    return app.fail(kExitProvider, "the conversation was not compacted; it is unchanged");
   if (talk.style() == Talk::Style::kJson) app.out().line(compaction_json(id, done, false));
   if (talk.style() == Talk::Style::kTerminal && (done.changed() || nothing)) {
     app.err().print(nothing ? "Nothing to compact in conversation " + id + ": " + done.text + "\n"
@@ -122,7 +121,7 @@ int ended(App& app, Talk& talk, const RunError& error, int signal) {
     app.fail(code, failure.message.empty() ? "the run was interrupted" : failure.message);
   // What was said is in the log: say how to go on.
   if (talk.style() == Talk::Style::kTerminal && !id.empty() && error.kind != RunError::Kind::kStore) {
-    app.err().line("conversation " + id + "; go on with: agentd run --resume " + id + " \"...\"");
+    app.err().line("conversation " + id + "; continue with: agentd run --resume " + id + " \"...\"");
     app.err().flush();
   }
   return code;
@@ -158,7 +157,7 @@ int run_stream(App& app, Talk& talk, const std::string& schema, SignalScope& sig
     auto message = line ? read_stream_message(**line) : Result<StreamMessage>(line.error());
     if (!message) {
       code = app.fail(kExitUsage, "line " + std::to_string(lines.number()) +
-                                      " of standard input was passed over: " + message.error().message);
+                                      " of standard input was skipped: " + message.error().message);
       continue;
     }
     const int ran = run_once(app, talk, {to_utf8(message->text), std::move(message->media), schema}, signals, cancel);
@@ -171,15 +170,15 @@ int run_stream(App& app, Talk& talk, const std::string& schema, SignalScope& sig
 // What options say together.
 Result<void> check_options(const Arguments& arguments) {
   if (arguments.has("arg") && !arguments.has("recipe"))
-    return Error{Code::kInvalid, "--arg fills in a recipe: name one with --recipe NAME"};
+    return Error{Code::kInvalid, "--arg needs a recipe: name one with --recipe NAME"};
   if (!arguments.has("input-format")) return {};
   const std::string format = arguments.value("input-format");
   if (format != "text" && format != kStreamJson)
     return Error{Code::kInvalid, "--input-format takes text or stream-json, not '" + one_line(format, 60) + "'"};
   if (format == kStreamJson && (!arguments.words().empty() || arguments.has("image") || arguments.has("recipe")))
-    return Error{Code::kInvalid,
-                 "with --input-format stream-json all messages come by standard input: leave out "
-                 "QUERY, --image and --recipe"};
+    return Error{
+        Code::kInvalid,
+        "with --input-format stream-json all messages come from standard input; omit QUERY, --image and --recipe"};
   return {};
 }
 
@@ -202,7 +201,7 @@ int run_command(App& app, const Arguments& arguments) {
   if (auto attached = (*talk)->attach(cancel); !attached)
     return app.fail(attached.error().code, attached.error().message);
   if ((*talk)->engine().recipe() != nullptr && (*talk)->engine().recipe()->swaps_context() && !(*talk)->has_messages())
-    return app.fail(kExitUsage, "nothing was said in that conversation: there is nothing to compact");
+    return app.fail(kExitUsage, "the conversation is empty: there is nothing to compact");
   const int code =
       streams ? run_stream(app, **talk, *schema, signals, cancel)
               : run_once(app, **talk, {std::move(message->text), std::move(message->media), *schema}, signals, cancel);

@@ -68,8 +68,8 @@ int check_apart(App& app, const Arguments& arguments, const std::string& directo
                     (findings == 0 ? "; no damage found\n" : "; " + with_commas(findings) + " findings\n"));
   if (findings == 0) return kExitOk;
   if (json) return kExitStore;
-  return app.fail(kExitStore, "the store " + directory +
-                                  " is damaged; 'agentd store salvage DIR' saves what can be read in a new store");
+  return app.fail(kExitStore,
+                  "the store " + directory + " is damaged; recover the readable part with 'agentd store salvage DIR'");
 }
 
 int printed(App& app, const std::string& text) {
@@ -109,7 +109,7 @@ int store_stats_command(App& app, const Arguments& arguments) {
   } else {
     const auto directory = directory_of(app, arguments);
     if (!directory) return app.fail(kExitUsage, directory.error().message);
-    return app.fail(kExitNotFound, "there is no store " + *directory + ": nothing was saved yet");
+    return app.fail(kExitNotFound, "no store in " + *directory + "; nothing has been saved yet");
   }
   if (arguments.has("json")) {
     JsonWriter out;
@@ -121,7 +121,7 @@ int store_stats_command(App& app, const Arguments& arguments) {
   return printed(app, "store          " + stats.path + "\nformat         " + std::to_string(stats.format) +
                           "\nconversations  " + with_commas(stats.conversations) + "\nfile           " +
                           with_commas(stats.bytes) + " bytes\nmap            " + with_commas(stats.map_bytes) +
-                          " bytes; it grows by itself\n");
+                          " bytes; it grows automatically\n");
 }
 
 int store_backup_command(App& app, const Arguments& arguments) {
@@ -132,7 +132,7 @@ int store_backup_command(App& app, const Arguments& arguments) {
   if (!report) return no_copy(app, report.error());
   if (arguments.has("json")) return printed(app, report_json("copied", *report, 0));
   return confirmed(app, "Copied to " + to + " and checked: " + counts(*report) +
-                            "\nTo restore it, put this directory in the place of " + *home + "/store.\n");
+                            "\nTo restore it, replace this directory with the copy: " + *home + "/store.\n");
 }
 
 int store_salvage_command(App& app, const Arguments& arguments) {
@@ -146,8 +146,8 @@ int store_salvage_command(App& app, const Arguments& arguments) {
   const std::uint64_t lost = report->lost.size() + report->more;
   if (json) return printed(app, report_json("salvaged", report->kept, lost));
   return confirmed(app, "Saved in " + to + ": " + counts(report->kept) +
-                            (lost == 0 ? "; nothing is lost\n" : "; what is lost stands above\n") + "To use it, move " +
-                            *home + "/store away and put this directory in its place.\n");
+                            (lost == 0 ? "; nothing is lost\n" : "; the losses are listed above\n") +
+                            "To use it, move " + *home + "/store away and move this directory there.\n");
 }
 
 }  // namespace agentd::app

@@ -100,7 +100,7 @@ void print_today(Output& out, const Config& config, const std::vector<LedgerRow>
               money_text(static_cast<std::uint64_t>(usd * 1e9 + 0.5)) + ", budget.day_usd" +
               (reserved.nano_usd == 0
                    ? ""
-                   : "; " + money_text(reserved.nano_usd) + " of it is reserved for requests that have not ended") +
+                   : "; " + money_text(reserved.nano_usd) + " of it is reserved for unfinished requests") +
               "\n");
   if (const std::uint64_t tokens = config.whole("budget.day_tokens"); tokens != 0)
     out.print("today (UTC): " + with_commas(gone.tokens) + " of " + with_commas(tokens) +
@@ -112,8 +112,8 @@ int told_of_damage(App& app, const std::vector<std::string>& dates) {
   if (dates.empty()) return kExitOk;
   std::string named = dates.front();
   for (std::size_t i = 1; i < dates.size(); ++i) named += ", " + dates[i];
-  return app.fail(kExitStore, "the account of " + neutral_line(named, kShownBytes) +
-                                  " in the store is damaged and is left out of these sums");
+  return app.fail(kExitStore, "the spending of " + neutral_line(named, kShownBytes) +
+                                  " is damaged in the store and not included in these sums");
 }
 
 std::optional<std::uint64_t> days_wanted(const Arguments& arguments) {
@@ -152,7 +152,7 @@ int usage_command(App& app, const Arguments& arguments) {
   if (!lines.empty())
     print_text(app.out(), lines, by);
   else if (days->damaged.empty())
-    app.out().print("nothing was spent in the last " + std::to_string(*wanted) + " days\n");
+    app.out().print("no requests in the last " + std::to_string(*wanted) + " days\n");
   print_today(app.out(), *config, days->readable, date_of(now));
   return told_of_damage(app, days->damaged);
 }

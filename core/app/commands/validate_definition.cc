@@ -25,7 +25,7 @@ enum class FileKind { kNone, kModule, kYaml, kRecipe, kSettings, kExecutable };
 std::string_view name_of(FileKind kind) {
   switch (kind) {
     case FileKind::kNone:
-      return "no hook";
+      return "not a hook";
     case FileKind::kModule:
       return "module";
     case FileKind::kYaml:
@@ -182,8 +182,8 @@ std::optional<int> validate_definition(App& app, const Arguments& arguments, con
   if (kind == FileKind::kModule && judged.why_not.empty()) return std::nullopt;
   for (const char* const option : {"rule", "isolation", "timeout", "config"})
     if (kind != FileKind::kNone && kind != FileKind::kModule && arguments.has(option))
-      return app.fail(kExitUsage, "--" + std::string(option) + " is for native hooks, and " + path +
-                                      " is none: " + std::string(name_of(kind)));
+      return app.fail(kExitUsage, "--" + std::string(option) + " is only for native hooks; " + path +
+                                      " is not one: " + std::string(name_of(kind)));
   Findings out(app.out(), path, std::string(name_of(kind)), arguments.has("json"));
   if (!judged.why_not.empty()) {
     out.problem(true, judged.why_not);

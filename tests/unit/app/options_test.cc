@@ -51,7 +51,7 @@ TEST(Options, AMissingOrNeedlessValueIsTold) {
 }
 
 TEST(Options, ARepeatedOptionIsRefusedUnlessItRepeats) {
-  EXPECT_EQ(error("run", {"--model", "a", "--model", "b"}), "--model stands there twice");
+  EXPECT_EQ(error("run", {"--model", "a", "--model", "b"}), "--model is repeated");
 }
 
 TEST(Options, ChoicesAreChecked) {
@@ -64,7 +64,7 @@ TEST(Options, ChoicesAreChecked) {
 TEST(Options, TooManyAndTooFewWordsAreTold) {
   EXPECT_EQ(error("conversation show", {}), "'agentd conversation show' needs ID");
   EXPECT_EQ(error("conversation show", {"a", "b"}),
-            "'agentd conversation show' has no use for 'b'; see 'agentd conversation show --help'");
+            "'agentd conversation show' takes no argument 'b'; see 'agentd conversation show --help'");
 }
 
 TEST(Options, FlagsBecomeTheTopLayerOfTheConfiguration) {
@@ -78,7 +78,7 @@ TEST(Options, FlagsBecomeTheTopLayerOfTheConfiguration) {
 }
 
 TEST(Options, SetWantsAnEqualsSign) {
-  EXPECT_EQ(error("run", {"x", "--set", "model"}), "--set wants KEY=VALUE, not 'model'");
+  EXPECT_EQ(error("run", {"x", "--set", "model"}), "--set needs KEY=VALUE, not 'model'");
 }
 
 TEST(Options, CountsStartAtOne) {

@@ -74,7 +74,7 @@ TEST(Question, AFileThatExistsIsComparedAndANewOneShown) {
   QuestionView view;
   view.root = directory.path();
   EXPECT_EQ(shown("write_file", R"({"path":"old.txt","content":"1\nzwei\n3\n"})", view),
-            "write_file wants to run:\n  path: old.txt\n  change to the file that exists:\n"
+            "write_file wants to run:\n  path: old.txt\n  change to the existing file:\n"
             "    1\n  - 2\n  + zwei\n    3\n");
   EXPECT_EQ(shown("write_file", R"({"path":"new.txt","content":"a\nb"})", view),
             "write_file wants to run:\n  path: new.txt\n  content:\n  │ a\n  │ b\n");

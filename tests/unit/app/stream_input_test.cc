@@ -44,7 +44,7 @@ TEST(StreamInput, SaysWhatIsWrong) {
             "the content of a message is a text or a list of blocks");
   EXPECT_EQ(refusal(R"({"type":"user","message":{"content":" "}})"), "the message is empty");
   EXPECT_EQ(refusal(R"({"type":"user","message":{"content":[{"type":"tool_result"}]}})"),
-            "a block of content is a text, an image or a document, not 'tool_result'");
+            "a content block must be text, image or document, not 'tool_result'");
   const auto image = [](const std::string& source) {
     return R"({"type":"user","message":{"content":[{"type":"image","source":)" + source + "}]}}";
   };

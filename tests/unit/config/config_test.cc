@@ -51,7 +51,7 @@ TEST_F(ConfigTest, AFileThatAnybodyMayWriteIsNotRead) {
   ASSERT_EQ(::chmod(path.c_str(), 0666), 0);
   const auto config = Config::load(sources_);
   ASSERT_FALSE(config);
-  EXPECT_EQ(config.error().message, path + " may be written by anybody, and is not read: chmod o-w " + path);
+  EXPECT_EQ(config.error().message, path + " is writable by all users, so it is not read: chmod o-w " + path);
 }
 
 TEST_F(ConfigTest, AnEmptyFileIsFine) {
@@ -72,11 +72,11 @@ TEST_F(ConfigTest, AnUnknownKeyLikeNoOtherGetsNoSuggestion) {
 
 TEST_F(ConfigTest, SectionsOfOtherAgentsAreNamedAndSayTheWay) {
   EXPECT_EQ(error("model: x\nmcpServers:\n  files: {command: npx}\n"),
-            "config.yaml:2:1: 'mcpServers' names servers of the Model Context Protocol, which this version does not "
-            "use: take it out; tools come from plugins (docs/guide/plugin.md)");
+            "config.yaml:2:1: 'mcpServers' names Model Context Protocol servers, which this version does not "
+            "support: remove it; tools come from plugins (docs/guide/plugin.md)");
   EXPECT_EQ(error("hooks:\n  PreToolUse:\n    - matcher: Bash\n      hooks: [{type: command, command: ./x}]\n"),
-            "config.yaml:2:3: 'PreToolUse' is how Claude Code writes hooks into its settings.json: leave them in such "
-            "a file, and name it here with 'adapt: [\"claude:FILE\"]', or make them yours with 'agentd hooks import "
+            "config.yaml:2:3: 'PreToolUse' is how Claude Code configures hooks in its settings.json: keep them in such "
+            "a file, and name it here with 'adapt: [\"claude:FILE\"]', or import them with 'agentd hooks import "
             "FILE'");
   EXPECT_TRUE(error("hooks: {BeforeTool: [{hooks: []}]}\n").find("adapt: [\"gemini:FILE\"]") != std::string::npos);
   EXPECT_TRUE(error("hooks: {agent_stop: [{command: x}]}\n").find("'on: agent_stop'") != std::string::npos);

@@ -237,7 +237,7 @@ TEST(ModelInForce, IsWhatProviderAndModelSayTogether) {
   EXPECT_EQ(of("meta/llama", "ollama"), "ollama meta/llama");  // no provider's name
   EXPECT_EQ(of("", "scripted"), "scripted scripted");
   EXPECT_EQ(of("openai/gpt-6-luna", "scripted"), "scripted openai/gpt-6-luna");
-  EXPECT_NE(of("", "ollama").find("'ollama' has no default: give --model NAME"), std::string::npos);
+  EXPECT_NE(of("", "ollama").find("'ollama' has no default; pass --model NAME"), std::string::npos);
   EXPECT_NE(of("", "opnai").find("no provider is named 'opnai': did you mean 'openai'?"), std::string::npos);
 }
 

@@ -59,7 +59,7 @@ TEST_F(InstructionsTest, ALinkOutOfTheProjectIsNotFollowed) {
   const Instructions all = read();
   EXPECT_EQ(all.text, "");
   ASSERT_EQ(all.warnings.size(), 1u);
-  EXPECT_NE(all.warnings[0].find("AGENTS.md is left out"), std::string::npos) << all.warnings[0];
+  EXPECT_NE(all.warnings[0].find("AGENTS.md is ignored"), std::string::npos) << all.warnings[0];
 }
 
 TEST_F(InstructionsTest, ALinkInsideTheProjectIsFollowed) {
@@ -103,8 +103,8 @@ TEST_F(InstructionsTest, ImportsGoFiveFilesDeep) {
   const Instructions all = read();
   EXPECT_NE(all.text.find("level 5"), std::string::npos);
   EXPECT_EQ(all.text.find("level 6"), std::string::npos);
-  EXPECT_EQ(all.warnings, Texts{at("repo/5.md") + ": the import @6.md is left out: imports go five files deep and no "
-                                                  "further"});
+  EXPECT_EQ(all.warnings, Texts{at("repo/5.md") + ": the import @6.md is ignored: imports are limited to five "
+                                                  "levels"});
 }
 
 TEST_F(InstructionsTest, ARepositoryImportsNothingFromOutside) {
@@ -116,9 +116,9 @@ TEST_F(InstructionsTest, ARepositoryImportsNothingFromOutside) {
   EXPECT_EQ(all.text.find("private"), std::string::npos) << all.text;
   ASSERT_EQ(all.warnings.size(), 5u);
   for (std::size_t i = 0; i < 3; ++i)
-    EXPECT_NE(all.warnings[i].find("it lies outside of " + at("repo")), std::string::npos) << all.warnings[i];
-  EXPECT_NE(all.warnings[3].find("link.md is left out"), std::string::npos) << all.warnings[3];
-  EXPECT_EQ(all.warnings[4], at("repo/AGENTS.md") + ": the import @missing.md is left out: there is no such file");
+    EXPECT_NE(all.warnings[i].find("it is outside " + at("repo")), std::string::npos) << all.warnings[i];
+  EXPECT_NE(all.warnings[3].find("link.md is ignored"), std::string::npos) << all.warnings[3];
+  EXPECT_EQ(all.warnings[4], at("repo/AGENTS.md") + ": the import @missing.md is ignored: the file does not exist");
 }
 
 TEST_F(InstructionsTest, TheUsersOwnFileImportsFromAnywhereButNoKeysAndNothingOnwards) {
@@ -132,7 +132,7 @@ TEST_F(InstructionsTest, TheUsersOwnFileImportsFromAnywhereButNoKeysAndNothingOn
   EXPECT_EQ(all.text.find("sk-key"), std::string::npos);
   EXPECT_EQ(all.text.find("a secret"), std::string::npos);
   ASSERT_EQ(all.warnings.size(), 2u);
-  EXPECT_NE(all.warnings[0].find("@../secret.md is left out: it lies outside of " + at("user")), std::string::npos);
+  EXPECT_NE(all.warnings[0].find("@../secret.md is ignored: it is outside " + at("user")), std::string::npos);
   EXPECT_NE(all.warnings[1].find("contains keys of agentd"), std::string::npos) << all.warnings[1];
 }
 
