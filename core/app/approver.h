@@ -16,9 +16,8 @@
 
 namespace agentd::app {
 
-// Asks on the controlling terminal: y once, n, n with a reason for the model, a for every call of
-// the tool in this session. Only keys that come after the question count (keyboard.h); an interrupt
-// or the end of input is a no.
+// Asks on the controlling terminal: y once, n, n with a reason for the model, a for every call of the tool in this
+// session. Only keys pressed after the question are used (keyboard.h); an interrupt or the end of input means no.
 class TerminalApprover final : public Approver {
  public:
   struct Place {
@@ -28,9 +27,9 @@ class TerminalApprover final : public Approver {
     std::string hidden{};  // a file that no question shows
     // Called before the question is shown, so that other output ends its line.
     std::function<void()> before;
-    // Called when it was answered.
+    // Called after the answer.
     std::function<void()> after{};
-    // Gets what was typed before the question; empty = dropped.
+    // Gets the text typed before the question; empty = dropped.
     std::function<void(std::string)> keep;
   };
   explicit TerminalApprover(Place place) : place_(std::move(place)) {}
@@ -42,14 +41,14 @@ class TerminalApprover final : public Approver {
   Place place_;
 };
 
-// Nobody can be asked: every question is a no, with a sentence that says what would change it.
+// Without a terminal: answers no to every question, with the way to change that.
 class AbsentApprover final : public Approver {
  public:
   PermissionAnswer ask(const Tool& tool, const ToolCall& call, const AskedBy& by) override;
 };
 
-// The one that fits: a terminal if `on_terminal` and it can be opened. `place.terminal` is set
-// here.
+// A TerminalApprover if `on_terminal` and the terminal can be opened, else an AbsentApprover. Sets
+// `place.terminal`.
 std::unique_ptr<Approver> make_approver(bool on_terminal, TerminalApprover::Place place);
 
 }  // namespace agentd::app

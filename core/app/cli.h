@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// cli.h - the one table of commands and options: parsing, help, completion and
-// docs/reference/cli.md all follow it.
+// cli.h - the table of commands and options, used for parsing, help, completion and docs/reference/cli.md.
 //
 // Threading: immutable data.
 
@@ -22,7 +21,7 @@ struct OptionSpec {
   std::string_view help{};
   std::string_view choices{};    // "a|b", for completion and checking
   std::string_view key{};        // the configuration key that it sets; a switch sets "true"
-  std::string_view key_value{};  // what a switch sets instead
+  std::string_view key_value{};  // the value that a switch sets instead
   bool repeats = false;
 };
 
@@ -40,9 +39,9 @@ struct CommandSpec {
 
 // All commands in the order of the help.
 const std::vector<CommandSpec>& all_commands();
-// Null when there is none of that name.
+// Null if no command has that name.
 const CommandSpec* find_command(std::string_view name);
-// The words that may stand first; or after `first`, for a command of two words.
+// The first words of commands; the second words of commands that begin with `first`.
 std::vector<std::string> first_words();
 std::vector<std::string> second_words(std::string_view first);
 

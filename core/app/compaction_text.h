@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// compaction_text.h - what a compaction did, for people and for programs.
+// compaction_text.h - the result of a compaction, for people and for programs.
 //
 // Threading: pure functions.
 
@@ -13,7 +13,7 @@ namespace agentd::app {
 // "1 message", "1,200 messages".
 std::string messages_text(std::uint64_t count);
 
-// The exit code of a command that was asked to compact: refused, failed, or done where there was something to do.
+// The exit code of a compacting command: blocked, failed, or done.
 int compaction_exit(std::uint32_t outcome);
 
 // "Compacted conversation ID", "Reduced from N messages to ...", "Context: ...": three lines.

@@ -23,7 +23,7 @@ std::string key_words() {
   return join(out, " ");
 }
 
-// Of whom names are asked for when they are offered, by what an argument is called: "@hooks"; empty = of nobody.
+// The kind of names offered for an argument, by its name: "@hooks"; empty = none.
 std::string asked_names(const CommandSpec& command) {
   const std::string_view name = command.name;
   if (name.starts_with("conversation ") && command.arguments == "ID") return "@conversations";
@@ -40,7 +40,7 @@ std::string asked_names(const OptionSpec& option) {
   return option.value == "MODEL" ? "@models" : "";
 }
 
-// What may stand after the command, beside options.
+// The words offered after the command, besides options.
 std::string argument_words(const CommandSpec& command) {
   if (command.name == "config explain") return key_words();
   if (std::string asked = asked_names(command); !asked.empty()) return asked;
@@ -71,7 +71,7 @@ std::string bash_values() {
   return out;
 }
 
-// What is offered, told by command: a function of shell that both bash and zsh read.
+// The offers by command: a shell function that works in bash and zsh.
 std::string shell_tables() {
   std::string options, arguments, seconds;
   for (const CommandSpec& command : all_commands()) {
@@ -159,7 +159,7 @@ std::string fish_text(std::string_view text) {
   return "'" + out + "'";
 }
 
-// Of names that are asked for, the command that prints them.
+// The command that prints names of this kind.
 std::string fish_words(const std::string& words) {
   return fish_text(words.starts_with('@') ? "(agentd completion " + words.substr(1) + " 2>/dev/null)" : words);
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// conversations.h - finding a conversation, its boundaries and its earlier moments without an engine: no
-// key, no hook and no plugin is needed to look.
+// conversations.h - finds a conversation, its boundaries and earlier revisions without an engine: no key, hook or
+// plugin is needed.
 //
 // Threading: one thread.
 
@@ -19,23 +19,23 @@
 
 namespace agentd::app {
 
-// The store, or null when there is none yet.
+// The store, or null if none exists yet.
 Result<std::unique_ptr<Store>, Failure> existing_store(const App& app);
 
 struct FoundConversation {
   std::unique_ptr<Store> store;
   Ulid id;
 };
-// By its id or a unique beginning of it.
+// By its id or a unique prefix.
 Result<FoundConversation, Failure> existing_conversation(const App& app, const std::string& text);
 // The one that --conversation-id or --follow names.
 Result<FoundConversation, Failure> wanted_conversation(const App& app, const Arguments& arguments);
 
-// Of the conversation that --follow has found: a sentence, if it has no answer yet though an older one of the project
-// has; empty = nothing to say.
+// A note about the conversation found by --follow, if it has no answer yet but an older one of the project has;
+// empty otherwise.
 std::string unanswered_note(const Store& store, const Project& project, const Ulid& found);
 
-// A boundary as the log has it.
+// A boundary of the log.
 struct LoggedBoundary {
   std::uint64_t seq = 0;
   std::int64_t time_ms = 0;
@@ -43,21 +43,21 @@ struct LoggedBoundary {
   bool undone = false;
 };
 
-// A whole log, and what stands out in it.
+// A complete log and its boundaries.
 struct History {
   std::string id;
   std::vector<StoredRecord> records;  // dense from sequence 1
   std::vector<LoggedBoundary> boundaries;
   std::uint64_t revision() const { return records.size(); }
-  // The last one that counts; null when there is none.
+  // The last one in effect; null if there is none.
   const LoggedBoundary* last() const;
 };
 // kNotFound, kCorrupt.
 Result<History> read_history(const Store& store, const Ulid& id);
 
-// The boundary with that id, unique beginning of an id, or sequence.
+// The boundary with that id, unique prefix of an id, or sequence.
 Result<const LoggedBoundary*, Failure> find_boundary(const History& history, const std::string& name);
-// The revision that `name` stands for: a sequence is itself, a boundary the moment just before it.
+// The revision named by `name`: a sequence itself, or for a boundary the revision just before it.
 Result<std::uint64_t, Failure> find_moment(const History& history, const std::string& name);
 
 // The log up to a revision.

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// exit_codes.h - what the exit status of `agentd` says; docs/reference/cli.md and the help are printed from it.
+// exit_codes.h - the exit codes of `agentd`; the help and docs/reference/cli.md are generated from them.
 //
 // Threading: immutable data and pure functions.
 
@@ -16,34 +16,34 @@ enum Exit : int {
   kExitOk = 0,
   kExitFailure = 1,
   kExitUsage = 2,    // the command line or a configuration file
-  kExitBlocked = 3,  // a hook said no
+  kExitBlocked = 3,  // a hook blocked
   kExitNotFound = 4,
   kExitProvider = 5,
   kExitStore = 6,
   kExitStopped = 7,        // a hook ended the run
-  kExitLimit = 8,          // a limit of the user's on turns, tokens or money
+  kExitLimit = 8,          // a limit on turns, tokens or money
   kExitRefused = 9,        // the model declined to answer
-  kExitCut = 10,           // the answer is not whole
+  kExitCut = 10,           // the answer is incomplete
   kExitEmpty = 11,         // the answer has no text
-  kExitBusy = 75,          // another process works on that conversation (EX_TEMPFAIL of sysexits.h)
+  kExitBusy = 75,          // another process is using the conversation (EX_TEMPFAIL of sysexits.h)
   kExitInterrupted = 130,  // 128 + SIGINT, what a shell expects
 };
 
-// An exit code: its meaning in a word, and when it comes, in sentences (Markdown).
+// An exit code: its name, and its cases in sentences (Markdown).
 struct ExitCode {
   int code;
   std::string_view word, when;
 };
-// All of them, ascending.
+// All exit codes, ascending.
 std::span<const ExitCode> exit_codes();
 
-// The exit code of what a signal has ended; 0 = it was not a signal, but somebody who cancelled.
+// The exit code after a signal; 0 = cancelled without a signal.
 constexpr int signal_exit(int signal) { return signal == 0 ? static_cast<int>(kExitInterrupted) : 128 + signal; }
 
-// The exit code of a run that has ended so.
+// The exit code of a run with that outcome.
 int run_exit(RunOutcome outcome);
 
-// The exit code of an error that the store gave.
+// The exit code of a store error.
 inline int store_exit(const Error& error) {
   switch (error.code) {
     case Code::kNotFound:

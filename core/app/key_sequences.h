@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// key_sequences.h - what a terminal sends for keys that are no characters, told apart from text.
+// key_sequences.h - separates the escape sequences of keys from typed text.
 //
-// libedit knows the sequences that are bound to something and takes the rest of any other one for
-// text. So what means nothing to it - function keys, reports of the mouse and of the terminal - is
-// taken out before.
+// libedit knows only bound sequences and takes the rest of any other one for text. So sequences that it does not
+// bind - function keys, reports of the mouse and the terminal - are removed first.
 //
 // Threading: pure functions.
 

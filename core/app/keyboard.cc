@@ -18,18 +18,18 @@ using std::chrono::milliseconds;
 
 constexpr std::size_t kLineBytesMax = 1u << 20;
 constexpr std::size_t kKeptBytesMax = 1u << 20;
-constexpr std::size_t kTerminalLineBytes = 8192;  // more than the kernel keeps of a line
-// Nobody reads a question and answers it faster; a paste that is under way brings its next bytes
-// sooner.
+constexpr std::size_t kTerminalLineBytes =
+    8192;  // more than the kernel keeps of a line No person reads and answers a question faster; the
+// next bytes of a paste arrive sooner.
 constexpr milliseconds kReading{300};
-constexpr milliseconds kTyping{1000};  // between two keys of somebody who types
-// After an Enter nobody types the next line this soon, and a burst that a busy machine brings in
-// pieces is seen whole.
+constexpr milliseconds kTyping{
+    1000};  // between two typed keys No person types the next line this soon after an Enter, and a
+// burst split by a busy machine is seen as one.
 constexpr milliseconds kSettling{150};
-// Somebody may go on typing a message for this long; a paste may take this long to arrive.
+// A person may keep typing a message for this long; a paste may take this long to arrive.
 constexpr milliseconds kTypingMax{60'000}, kPasteMax{10'000};
 
-// The modes of a terminal, put back at the end.
+// The modes of a terminal, restored at the end.
 class TerminalModes {
  public:
   explicit TerminalModes(int fd) : fd_(fd), known_(::tcgetattr(fd, &before_) == 0) {}
@@ -48,10 +48,9 @@ class TerminalModes {
     now.c_cc[VTIME] = 0;
     ::tcsetattr(fd_, TCSANOW, &now);
   }
-  // Whole lines, which the terminal shows and lets correct. What came in the moment before belongs
-  // to none and is dropped.
+  // Complete lines, which the terminal echoes and lets the user edit. Input just before the change is dropped.
   void lines() const { lines(ECHO | ECHOE); }
-  // The same, but what is typed is not shown; the Enter is.
+  // The same without echo, except for the Enter.
   void unseen_lines() const { lines(ECHONL); }
 
  private:
@@ -78,8 +77,8 @@ std::string trimmed(std::string_view text) {
 Error interrupted() { return {Code::kCancelled, "the user interrupted the question"}; }
 Error terminal_gone() { return {Code::kUnavailable, "the terminal was closed before an answer"}; }
 
-// Takes what waits at the terminal and what still comes until it rests: nothing for `quiet`, or for
-// `quiet_after` once something came. At most 1 MiB is kept.
+// Reads pending and arriving input until the terminal is idle: nothing for `quiet`, or for `quiet_after` once
+// something came. At most 1 MiB is kept.
 Result<std::string> take_pending(const QuestionPlace& place, const TerminalModes& modes, milliseconds quiet,
                                  milliseconds quiet_after, milliseconds longest) {
   // Also makes a line that was begun readable, which the terminal holds back while it gives lines.
@@ -123,7 +122,7 @@ Result<std::string> read_typed_line(int fd) {
 
 struct Typed {
   std::string line;
-  bool pasted = false;  // then the line counts for nothing
+  bool pasted = false;  // then the line is ignored
 };
 Result<Typed> type_line(const QuestionPlace& place, const TerminalModes& modes, std::string_view prompt) {
   modes.lines();

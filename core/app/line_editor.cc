@@ -31,8 +31,7 @@ constexpr std::size_t kHistoryLineBytes = 4096;
 constexpr std::size_t kTypedBytesMax = 1000;  // more at once was pasted
 constexpr std::size_t kPasteBytesMax = 8u << 20;
 constexpr int kBurstMs = 20;
-constexpr int kSequenceMs = 50;  // between the bytes of one key
-// No terminal's: what comes from one is looked through before.
+constexpr int kSequenceMs = 50;  // between the bytes of one key Not a terminal's code: its input is filtered before.
 constexpr std::string_view kTidy = "\x1b[9999~";
 
 // libedit gives its callbacks nothing but the editor, whose owner only this function knows. One
@@ -65,7 +64,7 @@ struct Library {
   }
 };
 
-// UTF-8 on this thread, whatever the environment says; nobody else's text functions change.
+// Sets UTF-8 on this thread only, whatever the environment says.
 class Utf8Here {
  public:
   explicit Utf8Here(locale_t utf8) : before_(::uselocale(utf8)) {}
@@ -153,7 +152,7 @@ class LineEditorImpl final : public LineEditor {
     library_.wset(editor_, EL_HIST, library_.history, history_);
     library_.wset(editor_, EL_GETCFN, &LineEditorImpl::next_character);
     library_.wset(editor_, EL_PROMPT_ESC, &LineEditorImpl::prompt, L'\1');
-    // What shells have: search backwards, and words with Alt and Ctrl.
+    // Bindings as in shells: search backwards, and words with Alt and Ctrl.
     bind(L"^R", L"em-inc-search-prev");
     bind(L"\\e[1;5C", L"em-next-word");
     bind(L"\\e[1;5D", L"ed-prev-word");
@@ -177,14 +176,14 @@ class LineEditorImpl final : public LineEditor {
     (void)write_all(options_.terminal, kPastesOn);
     before_ = {};
     repairs_ = false;
-    // libedit shows the prompt first: what came before the change of mode was cut by the terminal's own lines, and
-    // its Ctrl-D was nobody's.
+    // libedit shows the prompt first: input before the change of mode was edited by the terminal, and its Ctrl-D is
+    // ignored.
     library_.wset(editor_, EL_PREP_TERM, 1);
     int count = 0;
     const wchar_t* const line = library_.wgets(editor_, &count);
     (void)write_all(options_.terminal, kPastesOff);
     if (line == nullptr || count <= 0) {
-      // What was begun is given up, as a terminal does on Ctrl-C.
+      // The open line is dropped, as on a terminal's Ctrl-C.
       keys_.clear();
       unfinished_.clear();
       pastes_ = {};
@@ -286,7 +285,7 @@ class LineEditorImpl final : public LineEditor {
   int next(wchar_t* out) {
     if (!pastes_.empty() && !repairs_) {
       Line now = line();
-      // A search writes itself behind a line break, and would take this key for its end.
+      // A search is shown after a line break, and this key would end it.
       const bool searches = now.text.find(L'\n') != std::wstring::npos;
       repairs_ = !searches && repair(now).has_value();
       if (repairs_)
@@ -323,7 +322,7 @@ class LineEditorImpl final : public LineEditor {
     return got > 0;
   }
 
-  // Keys, a marked paste, or a burst that nobody types.
+  // Keys, a marked paste, or a burst too fast for typing.
   void sort_out(std::string bytes) {
     bytes.insert(0, std::exchange(unfinished_, {}));
     std::string rest;
@@ -411,7 +410,7 @@ std::vector<std::string> Pastes::words() const {
 }
 
 std::string Pastes::expand(std::string line) {
-  // Each word once, from the left; what a text holds is not looked at again.
+  // Each placeholder once, from the left; inserted texts are not searched again.
   std::string out;
   while (!texts_.empty()) {
     auto first = texts_.end();

@@ -21,7 +21,7 @@ namespace {
 constexpr int kSilentMs = 3000;
 constexpr std::size_t kShownBytes = 200;
 
-// What kind of binary file it is; empty for text.
+// The kind of a binary file; empty for text.
 std::string binary_kind(std::string_view bytes) {
   using namespace std::string_view_literals;
   constexpr std::pair<std::string_view, std::string_view> kKinds[] = {{"\x89PNG"sv, "a PNG picture"},
@@ -54,7 +54,7 @@ bool is_inside(const std::string& path, const std::vector<std::string>& roots) {
   });
 }
 
-// Adds the file; false when the word names none.
+// Adds the file; false if the word names none.
 Result<bool> attach(WithFiles& out, std::set<std::string>& done, const std::string& name, const std::string& cwd,
                     const std::vector<std::string>& roots, const HiddenFiles& hidden) {
   if (name.empty() || name.find('\0') != std::string::npos) return false;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// message_input.h - what a message takes from outside: standard input, and files named as @PATH.
+// message_input.h - the external parts of a message: standard input, and files named as @PATH.
 //
 // Threading: pure functions on descriptors and files.
 
@@ -21,33 +21,32 @@ inline constexpr std::size_t kAttachedBytesMax = 1u << 20;   // of one file of t
 inline constexpr std::size_t kImageBytesMax = 5u << 20;      // what all vendors take
 inline constexpr std::size_t kDocumentBytesMax = 24u << 20;  // 32 MiB as base64
 
-// A pipe, a socket or a file: something that was put there. Not a terminal, not /dev/null, not what
-// is closed.
+// True for a pipe, a socket or a file; false for a terminal, /dev/null and a closed descriptor.
 bool is_piped(int fd);
 
-// All text of a descriptor. `waiting` is called once when nothing has come for three seconds.
-// kInvalid: more than kMessageBytesMax, or no text but a picture or another binary file.
+// Reads the text of a descriptor. `waiting` is called once if nothing has arrived for three seconds. kInvalid:
+// more than kMessageBytesMax, or a picture or another binary file.
 Result<std::string> piped_text(int fd, const std::function<void()>& waiting);
 
-// "image/png" and the like, or "application/pdf", by the first twelve bytes; empty for anything else.
+// "image/png" etc. or "application/pdf", by the first twelve bytes; empty for anything else.
 std::string_view media_type_of(std::string_view bytes);
-// An image (PNG, JPEG, GIF, WebP) or a PDF document as a block of a message, called `name`. Absent when the bytes are
-// neither. kInvalid: they are more than a vendor takes.
+// An image (PNG, JPEG, GIF, WebP) or a PDF document as a block of a message, called `name`. Absent if the bytes
+// are neither. kInvalid: too large for the vendors.
 Result<std::optional<Block>> media_of(std::string_view bytes, const std::string& name);
-// The image in a file. kInvalid: it cannot be read, or is none.
+// The image in a file. kInvalid: it cannot be read, or is not an image.
 Result<Block> image_in(const std::string& path);
 
 struct WithFiles {
   std::string text;
   std::vector<Block> media;          // images and documents among the files
-  std::vector<std::string> missing;  // words as they stand, each once: "@nofile"
+  std::vector<std::string> missing;  // the words, each once: "@nofile"
 };
-// "@nofile names no file here and was sent as it stands". REQUIRES: there is one.
+// "@nofile names no file here and was sent unchanged". REQUIRES: at least one.
 std::string missing_sentence(const std::vector<std::string>& missing);
 
-// The text with the files behind it that it names: "@PATH" or @"A PATH" at the beginning of a word.
-// A word that names no file stays text, and is among `missing`. kInvalid: the file lies outside of
-// `roots`, is one of the hidden ones, is too large, or is binary and neither an image nor a PDF document.
+// The text followed by the files that it names: "@PATH" or @"A PATH" at the beginning of a word. A word that names
+// no file is left as text and added to `missing`. kInvalid: the file is outside `roots`, hidden, too large, or
+// binary and neither an image nor a PDF document.
 Result<WithFiles> with_files(const std::string& text, const std::string& cwd, const std::vector<std::string>& roots,
                              const HiddenFiles& hidden);
 

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// options.h - a command line, read by the table of its command; the only user of
-// Boost.Program_options.
+// options.h - parses a command line by the table of its command; the only user of Boost.Program_options.
 //
 // Threading: Arguments is immutable.
 
@@ -20,11 +19,11 @@ class Arguments {
  public:
   const CommandSpec& command() const { return *command_; }
   bool has(std::string_view option) const { return values_.find(option) != values_.end(); }
-  // The last value given; empty when there is none.
+  // The last value given; empty if there is none.
   std::string value(std::string_view option) const;
   std::vector<std::string> values(std::string_view option) const;
   const std::vector<std::string>& words() const { return words_; }
-  // What the options say about the configuration.
+  // The configuration keys that the options set.
   std::vector<ConfigSources::Flag> flags() const;
 
  private:

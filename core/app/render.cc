@@ -21,7 +21,7 @@ std::string percent_text(std::uint64_t tokens, std::uint64_t limit) {
   return with_commas(tokens) + " tokens, " + std::to_string((tokens * 100 + limit / 2) / limit) + " %";
 }
 
-// As a permission question shows it: the line stands above one.
+// As in a permission question, which may follow the line.
 std::string visible_line(std::string_view text) {
   const std::string_view prefix = utf8_prefix(text, kCallBytes);
   std::string out = visible(prefix);
@@ -87,7 +87,7 @@ void TerminalRenderer::tool_call(const RunEvent& event) {
   const std::string indent(2 * event.agent_depth, ' ');
   const std::string name = neutral_line(event.name, kCallBytes), call = call_summary(event.text);
   err_.print(indent + err_.styled(kCyan, "• " + name) + " " + call);
-  // Where the time would not fit behind it, it stands below.
+  // If the time does not fit after it, it is shown below.
   const std::size_t columns = err_.columns(), used = text_width(indent + "• " + name + " " + call) % columns;
   if (err_.tty() && columns - used < kTimeColumns) err_.print("\n" + indent + " ");
   err_.flush();
@@ -108,7 +108,7 @@ void TerminalRenderer::tool_result(const RunEvent& event) {
   std::string line = " · " + neutral_line(status, kCallBytes);
   if (event.duration_us != 0) line += " · " + duration_text(event.duration_us);  // it ran
   line += " · " + with_commas(event.text.size()) + " bytes";
-  // Why it failed is what a person wants to know; the rest of the output is the model's.
+  // A person needs the reason of the failure; the rest of the output is for the model.
   const std::string_view first = event.text.substr(0, event.text.find('\n'));
   if (!event.ok && !first.empty()) line += " · " + neutral_line(first, kCallBytes);
   open_call_.clear();
@@ -152,8 +152,8 @@ void TerminalRenderer::status(const RunEvent& event) {
   progress_.wait_for(neutral_line(text, kCallBytes));
 }
 
-// Of what a subagent does its tools, its warnings and its compactions are of interest; its text goes to
-// the agent that asked for it, and standard output holds the answer to the user alone.
+// A subagent's tools, warnings and compactions are shown; its text goes to the calling agent, since standard
+// output has only the answer to the user.
 bool TerminalRenderer::is_shown(const RunEvent& event) {
   if (event.agent_depth == 0) return true;
   switch (event.type) {
@@ -238,7 +238,7 @@ void TerminalRenderer::on_event(const RunEvent& event) {
     case RunEvent::Type::kWarning:
       note(kYellow, "warning: " + neutral_line(event.text, kWarningBytes));
       break;
-    // The command tells the error that ended the run, with its exit code.
+    // The command reports the error that ended the run, with its exit code.
     case RunEvent::Type::kError:
     case RunEvent::Type::kRunEnded:
       running_.reset();

@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// render.h - what a run tells its surface, on a terminal, as JSON lines, or as the last answer
-// alone.
+// render.h - shows the events of a run on a terminal, as JSON lines, or as the final answer only.
 //
-// The model's text goes to standard output, everything else to standard error: `agentd run ... >
-// file` holds the answer. Text of models, tools and hooks is made harmless before a person sees it.
+// The model's text goes to standard output, everything else to standard error: `agentd run ... > file` holds the
+// answer. Text of models, tools and hooks is sanitized before it is shown.
 //
 // Threading: called on the run's thread.
 
@@ -25,7 +24,7 @@ class TerminalRenderer final : public EventSink {
   void on_event(const RunEvent& event) override;
   // Ends lines and waiting; also done at the end of a run.
   void settle();
-  // The call that was begun runs, after all: how long is shown from now on.
+  // The started call now runs: its time is shown from here on.
   void resume();
 
  private:
@@ -38,7 +37,7 @@ class TerminalRenderer final : public EventSink {
   void outcome(const RunEvent& event);
   void undone(const RunEvent& event);
   void status(const RunEvent& event);
-  // One line on standard error, after whatever was begun.
+  // Prints a line on standard error, after ending an open line.
   void note(std::string_view sgr, std::string_view line);
   void end_lines();
 
@@ -46,8 +45,7 @@ class TerminalRenderer final : public EventSink {
   Output& err_;
   const bool trace_hooks_;
   Neutralizer answer_;
-  std::string open_call_;  // the tool call whose line is not ended
-  // The tool call that was begun last, while it has no result.
+  std::string open_call_;  // the tool call whose line is open The last started tool call, until it has a result.
   struct RunningCall {
     std::string id, name;
     Progress::Time since;
@@ -56,7 +54,7 @@ class TerminalRenderer final : public EventSink {
   Progress progress_;
 };
 
-// One JSON object a line.
+// One JSON object per line.
 class JsonRenderer final : public EventSink {
  public:
   explicit JsonRenderer(Output& out) : out_(out) {}
@@ -66,8 +64,8 @@ class JsonRenderer final : public EventSink {
   Output& out_;
 };
 
-// Ends the work when the reader of standard output has left, as "| head" does: nothing more is asked or run for
-// somebody who does not look. Seen at a write, and before each request and each tool call.
+// Ends the run when the reader of standard output has exited, as with "| head", so that no further request or tool
+// call is made for it. Checked at each write, and before each request and tool call.
 class ReaderWatch final : public EventSink {
  public:
   // `leave` is called once. All outlive this.
@@ -92,7 +90,7 @@ class QuietRenderer final : public EventSink {
   Output& err_;
 };
 
-// What a tool call does, for people: the value that says most ("ls -la"), or its JSON.
+// A tool call for people: its most important value ("ls -la"), or its JSON.
 std::string call_summary(std::string_view input_json);
 
 }  // namespace agentd::app

@@ -11,7 +11,7 @@ namespace {
 
 constexpr std::size_t kNameBytesMax = 64;
 
-// What the samples do, where there is something to be done without asking anybody.
+// The action of the sample hook, if its event allows a useful one.
 enum class Sample { kGuard, kCompact, kNothing };
 Sample sample_of(const EventTraits& event) {
   if (event.id == AGENTD_EVENT_BEFORE_TOOL_CALL) return Sample::kGuard;

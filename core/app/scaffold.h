@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// scaffold.h - the first version of somebody's own hook: a few files that work as they are.
+// scaffold.h - generates a working hook: a few files to start from.
 //
-// Native ones carry the headers that they are built with, so that a compiler is all that is needed.
+// Native ones include the headers, so that only a compiler is needed.
 //
 // Threading: pure functions.
 
@@ -23,7 +23,7 @@ struct ScaffoldFile {
 
 struct Scaffold {
   std::vector<ScaffoldFile> files;
-  std::string built;               // what belongs into a hooks directory, below the same directory
+  std::string built;               // the file for the hooks directory, below the same directory
   std::vector<std::string> steps;  // commands that build it, below the same directory
 };
 

@@ -18,7 +18,7 @@
 namespace agentd::app {
 namespace {
 
-// A handler of a signal can reach nothing but static storage: the one global of the program.
+// A signal handler can only reach static storage: this is the program's one global.
 std::atomic<const CancelToken*> current_token{nullptr};
 std::atomic<int> last_signal{0};
 std::atomic<bool> wished{false};       // since next()
@@ -32,9 +32,9 @@ static_assert(std::atomic<std::int64_t>::is_always_lock_free, "likewise");
 
 constexpr int kSignals[] = {SIGINT, SIGTERM, SIGHUP};
 
-// One wish may come twice: timeout(1) and some shells signal the process, and then its group. Only what comes
-// later than this is somebody who does not want to wait. It holds across next(): the first one may have been
-// heard already when the second one comes.
+// One request may arrive twice: timeout(1) and some shells signal the process, and then its group. Only a signal
+// later than this is a second request. This applies across next(), since the first one may already have been
+// handled.
 constexpr std::int64_t kSameWishNs = 100'000'000;
 
 std::int64_t now_ns() {
@@ -43,7 +43,7 @@ std::int64_t now_ns() {
   return std::int64_t{now.tv_sec} * 1'000'000'000 + now.tv_nsec;
 }
 
-// False for the second half of a wish.
+// False for the second signal of one request.
 bool is_new_wish() {
   const std::int64_t now = now_ns();
   std::int64_t last = wish_ns.load();
@@ -53,7 +53,7 @@ bool is_new_wish() {
   return true;
 }
 
-// Handlers that are running, on any thread: what they may hold is not changed meanwhile.
+// Running handlers, on any thread: data that they may use is not changed while they run.
 std::atomic<int> handlers{0};
 
 struct Handling {

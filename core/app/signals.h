@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// signals.h - Ctrl-C and its kin become a CancelToken; a second one ends the program.
+// signals.h - turns SIGINT, SIGTERM and SIGHUP into a CancelToken; a second signal ends the program.
 //
 // Threading: one SignalScope at a time; it belongs to the main thread.
 
@@ -8,16 +8,16 @@
 
 namespace agentd::app {
 
-// SIGPIPE and SIGXFSZ off for the whole program: a closed pipe and a file that would pass the limit of the process
-// (ulimit -f) are errors of write().
+// Ignores SIGPIPE and SIGXFSZ in the whole program: a closed pipe and a file beyond the process limit (ulimit -f)
+// are errors of write().
 void ignore_write_signals();
 
-// Whatever the parent has set: where SIGCHLD is ignored the kernel forgets how children end.
+// Resets SIGCHLD whatever the parent has set: if it is ignored, the kernel drops the exit status of children.
 void notice_children();
 
-// While it lives, SIGINT, SIGTERM and SIGHUP cancel the token of the scope; the next signal after
-// that exits at once with 128 + signal. Signals that come within 100 ms of the first one belong to it, also
-// after next(). Blocking reads return with EINTR.
+// While it lives, SIGINT, SIGTERM and SIGHUP cancel the token of the scope; the next signal after that exits
+// immediately with 128 + signal. Signals within 100 ms of the first one belong to it, also after next(). Blocking
+// reads return with EINTR.
 class SignalScope {
  public:
   SignalScope();
@@ -25,8 +25,7 @@ class SignalScope {
   SignalScope(const SignalScope&) = delete;
   SignalScope& operator=(const SignalScope&) = delete;
 
-  // A fresh token for the next piece of work; what was cancelled stays so for holders of the old
-  // one.
+  // Returns a fresh token for the next piece of work; the old one stays cancelled for its holders.
   CancelToken next();
   // The last signal since next(); 0 = none.
   int caught() const;
@@ -37,14 +36,15 @@ class SignalScope {
 };
 
 inline constexpr char kReaderLeft[] = "the run was ended because the reader of standard output has exited";
-// The reader of standard output has left: what a signal of the scope does, with SIGPIPE as the one that was caught.
+// The reader of standard output has exited: acts like a signal of the scope, with SIGPIPE as the caught one.
 void end_for_reader();
 
-// Waits until a read of `fd` would not block. False when a signal was caught since next(), also one that
-// came just before the call: a read alone would sleep through it.
+// Waits until a read of `fd` would not block. False if a signal was caught since next(), even just before the
+// call: a plain read would miss it.
 bool wait_for_input(int fd);
 
-// Waits until a write of at most PIPE_BUF bytes to `fd` would not block. False when it would, and a signal was caught.
+// Waits until a write of at most PIPE_BUF bytes to `fd` would not block. False if it would, and a signal was
+// caught.
 bool wait_for_output(int fd);
 
 enum class InputWait { kReady, kTimeout, kSignal };

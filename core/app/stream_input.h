@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// stream_input.h - messages that a program sends on standard input, one JSON object a line.
+// stream_input.h - messages that a program sends on standard input, one JSON object per line.
 //
 // A line has the shape that the Claude Agent SDK documents for its streaming input:
 //   {"type":"user","message":{"role":"user","content":"text"}}
@@ -27,7 +27,7 @@ struct StreamMessage {
   std::vector<Block> media{};
 };
 
-// kInvalid: what is wrong with the line and what it should be.
+// kInvalid: the error in the line and the expected form.
 Result<StreamMessage> read_stream_message(std::string_view line);
 
 // Lines of a descriptor.
@@ -35,10 +35,10 @@ class LineReader {
  public:
   static constexpr std::size_t kLineBytesMax = 64u << 20;
   explicit LineReader(int fd) : fd_(fd) {}
-  // The next line without its end; absent at the end of the input, and when `cancel` is set. kInvalid: the
-  // line is longer than kLineBytesMax, and is passed over. kUnavailable: it cannot be read.
+  // The next line without its end; absent at the end of the input, and when `cancel` is set. kInvalid: the line is
+  // longer than kLineBytesMax and is skipped. kUnavailable: the input cannot be read.
   Result<std::optional<std::string>> next(const CancelToken& cancel);
-  // Of the line that came last; 1 is the first.
+  // The number of the last line; the first is 1.
   std::uint64_t number() const { return number_; }
 
  private:
@@ -47,7 +47,7 @@ class LineReader {
 
   const int fd_;
   std::string buffer_;
-  std::size_t seen_ = 0;  // of the buffer: no line ends there
+  std::size_t seen_ = 0;  // the prefix of the buffer without a line end
   std::uint64_t number_ = 0;
   bool at_end_ = false, too_long_ = false;
 };

@@ -8,7 +8,7 @@ namespace agentd::app {
 namespace {
 
 constexpr std::size_t kGap = 2, kWideCell = 40;
-// Columns are left out for the last one to be that wide; where none is left to go, it may be narrower.
+// Columns are omitted until the last one is that wide; if none is left, it may be narrower.
 constexpr std::size_t kLastWanted = 20, kLastMin = 12;
 
 std::size_t character_width(char first) {
@@ -17,7 +17,7 @@ std::size_t character_width(char first) {
   return byte >= 0xE3 ? 2 : 1;  // from U+3000 on: CJK, emoji
 }
 
-// What fits, at best up to a comma or a blank of its second half.
+// The part that fits, preferably up to a comma or a blank in its second half.
 std::string cut(std::string_view text, std::size_t width) {
   if (text_width(text) <= width) return std::string(text);
   std::size_t end = 0, used = 1;  // of "…"

@@ -13,17 +13,17 @@ namespace agentd::app {
 
 struct Column {
   std::string_view name;
-  bool number = false;  // stands at the right of its column
-  bool spare = false;   // left out where there is no room; what it tells stands elsewhere, too
+  bool number = false;  // aligned to the right
+  bool spare = false;   // omitted without room; its information is available elsewhere
 };
 
-// Columns of a terminal that the text takes, as far as its characters' first bytes tell.
+// The width of the text in terminal columns, estimated from the first bytes of its characters.
 std::size_t text_width(std::string_view text);
 
-// The names, then the rows, a line each without its end; two spaces part the columns. Where they do not fit into
-// `width`, spare columns are left out, the last first, and then the last column, if it holds texts, ends its cells
-// with "…". A cell over 40 in another column pushes the rest of its row aside, whole: names are for typing again.
-// Every row has a cell for each column.
+// The names, then the rows, one line each without its end; columns are separated by two spaces. If they do not fit
+// into `width`, spare columns are omitted, the last first, and then the cells of the last column, if it has texts,
+// are truncated with "…". A longer cell than 40 in another column is never truncated and shifts the rest of its
+// row, so that names can be copied. Every row has a cell for each column.
 std::vector<std::string> table_lines(std::vector<Column> columns, std::vector<std::vector<std::string>> rows,
                                      std::size_t width);
 std::string table_text(const std::vector<Column>& columns, const std::vector<std::vector<std::string>>& rows,

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// talk.h - what run, chat and compact share: renderer, approver, engine, and the session they work
-// on.
+// talk.h - shared by run, chat and compact: renderer, approver, engine, and their session.
 //
 // Threading: one thread.
 
@@ -25,10 +24,11 @@ class Talk {
   static Result<std::unique_ptr<Talk>, Failure> begin(App& app, const Arguments& arguments, bool needs_model,
                                                       bool will_run);
 
-  // Opens what --resume, --follow or --conversation-id name; otherwise a new conversation. REQUIRES: no session.
+  // Opens the conversation named by --resume, --follow or --conversation-id; otherwise a new one. REQUIRES: no
+  // session.
   Result<void, Failure> attach(const CancelToken& cancel);
-  // A new conversation in place of the one before. A hook may refuse (exit code kExitBlocked), or `cancel` end
-  // its asking (kExitInterrupted): the session goes on then; after any other failure there is none.
+  // Replaces the conversation with a new one. If a hook blocks (kExitBlocked) or `cancel` is set (kExitInterrupted),
+  // the session continues; after any other failure there is none.
   Result<void, Failure> clear(const CancelToken& cancel);
 
   const Config& config() const { return config_; }
@@ -36,13 +36,13 @@ class Talk {
   Session& session() { return *session_; }
   Style style() const { return style_; }
   bool saves() const { return !arguments_.has("no-save"); }
-  // Whether the conversation has a message yet.
+  // True if the conversation has a message.
   bool has_messages() const;
   // Ends lines and waiting of the renderer.
   void settle();
   // "conversation 01J... · context 34 % · 3 turns", on standard error.
   void footer(const RunReport& report);
-  // Who gets what was typed before a question; nobody unless set.
+  // Receives text typed before a question; dropped unless set.
   void keep_typed(std::function<void(std::string)> keep) { keep_typed_ = std::move(keep); }
   // Ends the session.
   void end(std::string_view reason);
@@ -66,8 +66,7 @@ class Talk {
   std::unique_ptr<Session> session_;
 };
 
-// The text with the files of the workspace behind it that it names (message_input.h); names of none
-// are a warning.
+// The text followed by the workspace files that it names (message_input.h); unknown names are a warning.
 Result<WithFiles> attached(App& app, const Arguments& arguments, const std::string& text);
 
 }  // namespace agentd::app

@@ -41,7 +41,7 @@ void Output::line(std::string_view text) {
 void Output::flush() {
   std::string_view left = buffer_;
   while (!left.empty() && failure_ == 0) {
-    // A reader that does not read keeps nobody from ending the program.
+    // A blocked reader must not keep the program from ending.
     if (!wait_for_output(fd_)) {
       failure_ = EINTR;
       break;
@@ -76,7 +76,7 @@ std::string Output::styled(std::string_view sgr, std::string_view text) const {
 }
 
 Progress::Progress(Output& output) : output_(output) {
-  // The line is a comfort: where it cannot be shown, the work goes on without it.
+  // The line is optional: without it the work continues.
   if (output_.tty())
     (void)thrown_by([this] { thread_ = std::thread([this] { (void)thrown_by([this] { work(); }); }); });
 }
@@ -115,7 +115,7 @@ void Progress::show() {
   const auto seconds =
       std::chrono::duration_cast<std::chrono::seconds>(std::chrono::steady_clock::now() - since_).count();
   const std::string text = std::to_string(seconds) + " s";
-  // Behind a line the cursor goes back to where that ends (DECSC, DECRC).
+  // After an open line, the cursor returns to its end (DECSC, DECRC).
   output_.print(what_.empty() ? "\x1b"
                                 "7" +
                                     output_.styled("2", " · " + text) +

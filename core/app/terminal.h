@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// terminal.h - where output goes: descriptors with a buffer, waiting that shows.
+// terminal.h - output: buffered descriptors, and a progress display.
 //
 // Threading: Output is thread-compatible; Progress is thread-safe.
 
@@ -18,7 +18,7 @@
 
 namespace agentd::app {
 
-// One descriptor. A peer that went away turns it off; other failures are kept for the end.
+// One descriptor. It is disabled when its peer has exited; other failures are kept until the end.
 class Output {
  public:
   // `colour`: whether escape sequences may be written; only ever true for a terminal.
@@ -27,24 +27,23 @@ class Output {
   Output(const Output&) = delete;
   Output& operator=(const Output&) = delete;
 
-  void print(std::string_view text);  // buffered
-  // The same for text that only says that what was asked for is done.
+  void print(std::string_view text);  // buffered The same for a text that only confirms success.
   void confirm(std::string_view text);
   void line(std::string_view text);  // ends the line, and flushes on a terminal
   void flush();
-  // Ends a line that was begun, so that what comes next starts at the left.
+  // Ends an open line, so that the next output starts at the left.
   void fresh_line();
   bool at_line_start() const { return at_line_start_; }
   bool tty() const { return tty_; }
-  // Of the terminal, as it is now; 120 where there is none, or it does not know.
+  // The terminal's present width; 120 without a terminal or if it is unknown.
   std::size_t columns() const;
-  // The text in a style (SGR parameters such as "2"), or as it is where no colour is wanted.
+  // The text in a style (SGR parameters such as "2"), or unchanged without colours.
   std::string styled(std::string_view sgr, std::string_view text) const;
   // errno of the first write that failed; 0 = none.
   int failure() const { return failure_; }
-  // Nothing but confirmations was printed: that they cannot be written undoes nothing.
+  // True if only confirmations were printed: failing to write them does not undo the work.
   bool confirms_only() const { return !answers_; }
-  // Nobody reads what is written here any more; also seen while nothing is written.
+  // True if the reader has exited; detected even without a write.
   bool reader_left() const;
 
  private:
@@ -55,8 +54,8 @@ class Output {
   int failure_ = 0;
 };
 
-// "model 3 s" on a terminal's last line, or " · 3 s" behind a line that was begun, while something takes longer than a
-// second. Does nothing when the output is no terminal.
+// Shows "model 3 s" on a terminal's last line, or " · 3 s" after an open line, while something takes longer than a
+// second. Does nothing if the output is not a terminal.
 class Progress {
  public:
   explicit Progress(Output& output);
@@ -65,9 +64,9 @@ class Progress {
   Progress& operator=(const Progress&) = delete;
 
   using Time = std::chrono::steady_clock::time_point;
-  // Begins to wait for `what`, `since` then; empty: for what the line that was begun tells.
+  // Starts waiting for `what`, measured from `since`; empty: for the work named by the open line.
   void wait_for(std::string what, Time since = std::chrono::steady_clock::now());
-  // Ends it and clears what it showed. Call before any other output.
+  // Ends it and clears its display. Call before any other output.
   void stop();
 
  private:

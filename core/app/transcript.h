@@ -18,12 +18,11 @@ enum class Format { kText, kMarkdown, kJson };
 
 struct Transcript {
   ConversationInfo info;
-  std::vector<StoredRecord> records;  // of the log, in order; those that are to be shown
+  std::vector<StoredRecord> records;  // the shown records of the log, in order
   std::vector<Prune> prunes{};        // of the view, when that is shown (ViewState::prunes)
 };
 
-// kText is made harmless for a terminal; the others keep every byte. kCorrupt for a record that
-// does not read.
+// kText is sanitized for a terminal; the others keep every byte. kCorrupt for an unreadable record.
 Result<std::string> write_transcript(const Transcript& transcript, Format format);
 
 // One record as one line of JSON, newline included.

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// config.h - the configuration: layers, who won, and what is wrong with them.
+// config.h - the configuration: its layers, the value in use, and errors.
 //
 // Layers from weak to strong: defaults, a provider's own environment variables (ANTHROPIC_BASE_URL),
 // /etc/agentd/config.yaml, config.yaml in the home directory, environment (AGENTD_...), flags. A project's own
-// ./.agent/config.yaml is not read: nothing of a repository counts as a setting. Every value remembers where it came
-// from. A file that does not exist costs one failed open.
+// ./.agent/config.yaml is not read: a repository cannot change settings. Every value remembers its origin. A file
+// that does not exist costs one failed open.
 //
 // Threading: immutable after load.
 
@@ -32,7 +32,7 @@ struct ConfigValue {
   std::string json;                // kAny
 };
 
-// One layer's say about a key.
+// One layer's value for a key.
 struct Candidate {
   Layer layer = Layer::kDefault;
   std::string origin;  // "/home/ann/.agent/config.yaml:7", "AGENTD_MODEL", "--model"
@@ -42,10 +42,11 @@ struct Candidate {
 using Environment = std::function<std::optional<std::string>(const std::string& name)>;
 
 struct ConfigSources {
-  std::string system_file, user_file;    // empty = none
-  Environment environment;               // empty = none
-  std::vector<std::string> variables{};  // names in the environment that begin with AGENTD_
-  // Key, value, and the flag that said it: {"model", "m", "--model"}.
+  std::string system_file, user_file;  // empty = none
+  Environment environment;             // empty = none
+  std::vector<std::string>
+      variables{};  // names in the environment that begin with AGENTD_ Key, value, and the flag that set it:
+  // {"model", "m", "--model"}.
   struct Flag {
     std::string key, value, flag;
   };
@@ -54,34 +55,35 @@ struct ConfigSources {
 
 class Config {
  public:
-  // kInvalid: "FILE:LINE:COLUMN: unknown key 'x': did you mean 'y'?", a value of the wrong type, or a variable
-  // that begins as those of a section do and is none of them; an alias that stands for another one.
+  // kInvalid: "FILE:LINE:COLUMN: unknown key 'x': did you mean 'y'?", a value of the wrong type, an unknown variable
+  // with the prefix of a section, or an alias of an alias.
   static Result<Config> load(const ConfigSources& sources);
 
-  // REQUIRES of all: a name of the table, without "*", and of that type.
+  // REQUIRES (all getters): a name of the table, without "*", and of that type.
   std::string text(std::string_view key) const;
   bool flag(std::string_view key) const;
   std::uint64_t whole(std::string_view key) const;
-  std::int64_t integer(std::string_view key) const;  // a whole one that may be negative
+  std::int64_t integer(std::string_view key) const;  // may be negative
   double fraction(std::string_view key) const;
   std::vector<std::string> list(std::string_view key) const;
   std::string json(std::string_view key) const;  // empty = not set
 
-  // True when a layer above the defaults says something.
+  // True if a layer above the defaults sets it.
   bool is_set(std::string_view key) const;
-  // All candidates, weakest first; the default included where there is one.
+  // All candidates, weakest first, including a default.
   std::vector<Candidate> candidates(std::string_view key) const;
-  // Where the value in force came from; for an accumulating list, all places.
+  // The origin of the value in use; all origins of an accumulating list.
   std::string origin(std::string_view key) const;
-  // Warnings about the environment, a sentence each: a variable AGENTD_... that nothing reads.
+  // Warnings about the environment: unknown variables AGENTD_....
   const std::vector<std::string>& warnings() const { return warnings_; }
-  // Names of hooks that have settings of their own, sorted.
+  // Names of hooks with their own settings, sorted.
   std::vector<std::string> hook_names() const;
-  // Names of providers that the configuration describes, sorted; those with keys of their own are not among them.
+  // Names of providers that the configuration describes, sorted; without the built-in ones, which have their own
+  // keys.
   std::vector<std::string> provider_names() const;
-  // Names of the user's for models, sorted.
+  // The user's aliases for models, sorted.
   std::vector<std::string> model_aliases() const;
-  // Keys with a free part that are set, sorted: "hooks.guardrail.enabled".
+  // Set keys with a free part, sorted: "hooks.guardrail.enabled".
   std::vector<std::string> free_keys() const;
 
  private:
@@ -92,11 +94,11 @@ class Config {
   std::vector<std::string> warnings_;
 };
 
-// One value for people: lists as [a, b]; what may be a secret as ***.
+// One value for people: lists as [a, b], possible secrets as ***.
 std::string display(const KeySpec& key, const ConfigValue& value);
 
-// The value of a key from one line of text, as flags and the environment give it. kInvalid says
-// "KEY must be ..., not 'TEXT'".
+// Parses a key's value from one line of text, as in flags and the environment. kInvalid: "KEY must be ..., not
+// 'TEXT'".
 Result<ConfigValue> parse_value(const KeySpec& key, std::string_view name, std::string_view text);
 
 }  // namespace agentd

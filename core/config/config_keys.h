@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// config_keys.h - the one table of configuration keys: reading, checking, `config show`, `config
-// explain`, completion and docs/reference/config.md all follow it.
+// config_keys.h - the table of configuration keys, used for reading, checking, `config show`, `config explain`,
+// completion and docs/reference/config.md.
 //
 // Threading: immutable data.
 
@@ -19,7 +19,7 @@ enum class ValueType {
   kFraction,  // from `low` to `high`
   kChoice,    // one of `choices`
   kList,      // of texts
-  kAny,       // whatever YAML can say; kept as JSON
+  kAny,       // any YAML; kept as JSON
 };
 
 struct KeySpec {
@@ -30,8 +30,8 @@ struct KeySpec {
   std::string_view help;       // one sentence
   std::string_view choices{};  // "a|b"
   double low = 0, high = 0;
-  bool accumulates = false;  // a list to which every layer adds
-  // The provider's own environment variable for this; every setting of ours beats it.
+  bool accumulates = false;  // a list to which every layer adds The provider's own environment variable; every setting
+  // of ours overrides it.
   std::string_view provider_variable{};
 };
 
@@ -39,16 +39,16 @@ std::span<const KeySpec> config_keys();
 
 // The spec of a dotted key; "*" matches any name. Null when there is none.
 const KeySpec* find_key(std::string_view name);
-// What stands at the "*" of its spec: "guard.1" of "hooks.guard.1.shadow"; empty when there is none.
+// The part that matches the "*" of its spec: "guard.1" in "hooks.guard.1.shadow"; empty without one.
 std::string_view free_part(std::string_view name);
 
 // "AGENTD_COMPACTION_COMPACT_AT"; empty for keys with a free part.
 std::string environment_name(const KeySpec& key);
 inline constexpr std::string_view kOwnPrefix = "AGENTD_";
-// Variables with that beginning that set no key: what is read beside the configuration, and what hooks and
-// commands are given, which may start agentd themselves.
+// Variables AGENTD_... that are not keys: read elsewhere, or passed to hooks and commands, which may start agentd
+// themselves.
 std::span<const std::string_view> other_variables();
-// The names on the way down to a key; a hook's name is one, dots and all.
+// The names on the path to a key; a hook's name is one part, including its dots.
 std::vector<std::string> key_parts(std::string_view name);
 
 std::vector<std::string> split(std::string_view text, char separator);

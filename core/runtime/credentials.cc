@@ -138,7 +138,7 @@ Result<Credentials> Credentials::load(const std::string& home) {
   Credentials out;
   const std::string path = file(home);
   struct stat info {};
-  // Most homes have none, and what is wrong with them is then nobody's business.
+  // Most homes have no key file; problems of the directory do not matter then.
   if (::lstat(path.c_str(), &info) != 0 && errno == ENOENT) return out;
   AGENTD_TRY(const UniqueFd directory, open_directory(home));
   std::size_t bytes = 0;

@@ -20,14 +20,13 @@ bool said_for_this_run(const Config& config, std::string_view key) {
   return config.candidates(key).back().layer >= Layer::kEnvironment;
 }
 
-// Some model's window depends on it: other betas are nobody's business here.
+// True if some model's window depends on it; other betas are ignored here.
 bool is_window_beta(const ModelTable& table, const std::string& beta) {
   return std::any_of(table.models().begin(), table.models().end(),
                      [&](const ModelInfo& info) { return info.betas.contains(beta); });
 }
 
-// What the user should know of a model's last day; empty = nothing. `use` names the setting that
-// chooses the model.
+// A warning about a model's last day; empty = none. `use` names the setting that chooses the model.
 std::string retirement_of(const ModelInfo& model, const std::string& name, std::string_view use, std::int64_t wall_ms) {
   const auto days = days_until_retired(model, wall_ms);
   if (!days || *days > kRetiresSoonDays) return {};
@@ -38,7 +37,7 @@ std::string retirement_of(const ModelInfo& model, const std::string& name, std::
   return model.successor.empty() ? out : out + ", such as " + model.successor;
 }
 
-// The model of a known provider that the table does not know, and what is assumed of it.
+// A warning about an unknown model of a known provider, and the assumptions about it.
 std::string assumption_of(const ModelInfo& model, const std::string& name, const std::string& file) {
   return "the model '" + one_line(name, 80) + "' is not in the model table: it is treated as " + model.provider +
          "'s current models are (window " + with_commas(model.window) + " tokens, output " +
@@ -46,8 +45,8 @@ std::string assumption_of(const ModelInfo& model, const std::string& name, const
          "); give it an entry in " + file + " if that is wrong";
 }
 
-// A vendor's own models have no slash in their names: what stands in front of one was meant for a provider. A gateway's
-// names are its own.
+// A vendor's own models have no slash in their names, so a prefix was meant as a provider. A gateway's names are
+// its own.
 std::string misspelt_provider(const Config& config, const std::string& model) {
   constexpr std::string_view kVendors[] = {"anthropic", "openai", "google"};
   const std::string own = config.text("provider");
@@ -111,7 +110,7 @@ std::unique_ptr<TokenEstimator> make_estimator(const Config& config, const Model
 std::vector<std::string> model_warnings(const ModelTable& table, const Config& config, const std::string& name,
                                         const std::string& home, std::int64_t wall_ms) {
   std::vector<std::string> out;
-  // A script decides what is answered; its window is nobody's.
+  // The scripted provider has no model, so no window to check.
   if (config.text("provider") == "scripted") return out;
   const ModelInfo model = table.find(name);
   const std::string gone = retirement_of(model, name, "--model", wall_ms);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// model_setup.h - what the configuration makes of the model table: the user's entries, the active
-// betas, the budget of the model in use, and what counts its tokens.
+// model_setup.h - the model table with the configuration applied: the user's entries, the active betas, the budget
+// of the model in use, and its token counter.
 //
 // Threading: functions over values.
 
@@ -22,19 +22,18 @@ std::string model_table_file(const std::string& home);
 // ...".
 Result<ModelTable> load_model_table(const std::string& home, const Config& config);
 
-// The ladder and the reserve for a model: what its entry says beats what the files say of all
-// models; environment and flags beat both. kInvalid when force_at comes to lie below compact_at.
+// The thresholds and the reserve for a model: its entry overrides the files' settings for all models; environment
+// and flags override both. kInvalid if force_at is below compact_at.
 Result<BudgetPolicy> budget_of(const Config& config, const ModelInfo& model);
 
-// What counts tokens for the model, by tokens.counter.
+// The token counter for the model, by tokens.counter.
 std::unique_ptr<TokenEstimator> make_estimator(const Config& config, const ModelInfo& model);
 
-// What the user wishes of the model's thinking.
+// The user's settings for the model's thinking.
 ThinkingWish thinking_wish(const Config& config);
 
-// Warnings about the model in use, `name`, a sentence each: it is not in the table, it retires within
-// 60 days, it takes another form of thinking than was configured, or a configured beta does not widen
-// its window.
+// Warnings about the model in use, `name`, a sentence each: it is not in the table, it retires within 60 days, it
+// does not accept the configured form of thinking, or a configured beta does not widen its window.
 std::vector<std::string> model_warnings(const ModelTable& table, const Config& config, const std::string& name,
                                         const std::string& home, std::int64_t wall_ms);
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// provider_setup.h - which providers the configuration knows, which of them a model's name means,
-// and what each needs: an address, a key, a wire format.
+// provider_setup.h - the known providers, the provider of a model's name, and each one's address, key and wire
+// format.
 //
 // Threading: functions over values; KeyRing is thread-safe when the variables may be read from every thread.
 
@@ -28,21 +28,21 @@ inline constexpr std::string_view kScripted = "scripted";
 // The section `network`, for make_http_client().
 HttpSettings http_settings(const Config& config);
 
-// Every name that may stand in front of a model's: the vendors, the servers that agentd has a row
-// for, and providers.NAME of the configuration.
+// Every provider name: the vendors, the servers that agentd has a row for, and providers.NAME of the
+// configuration.
 std::set<std::string> provider_names(const Config& config);
 
-// The name that a model is asked by, and that hooks and records have: an alias is the model that it stands
-// for, and a model of the conversation's own provider goes by its name alone, unless that would be another's.
+// The name of a model in requests, hooks and records: an alias is replaced by its model, and the conversation's
+// own provider is dropped, unless the rest would name another provider's model.
 std::string real_model(const Config& config, std::string_view name, std::string_view own);
 
-// The provider and the model of a run, from the settings `provider` and `model` taken together. A
-// name that says its provider goes there ("openai/gpt-6.1-sol"); one that the table knows goes to
-// its vendor, unless `provider` was set. kInvalid: no provider has that name.
+// The provider and the model of a run, from the settings `provider` and `model` taken together. A name with a
+// provider goes there ("openai/gpt-6.1-sol"); a name in the table goes to its vendor, unless `provider` was set.
+// kInvalid: no provider has that name.
 Result<ModelRoute> model_in_force(const Config& config, const ModelTable& table);
 
-// The settings that name models beside the conversation's own, with each model's real_model(): fallback,
-// compaction.model, and agents.model where there are subagents.
+// The settings that name models besides the conversation's own, with each model's real_model(): fallback,
+// compaction.model, and agents.model if subagents are enabled.
 std::vector<std::pair<std::string, std::string>> models_beside(const Config& config, std::string_view own);
 
 struct ProviderSetup {
@@ -52,20 +52,20 @@ struct ProviderSetup {
   std::string url;
   std::string place;         // "host" or "host:port", for people
   std::string url_origin;    // of the setting
-  std::string key_variable;  // empty: the server wants no key
-  // Why the key in the vendor's variables may not go to that address; empty = it may.
+  std::string key_variable;  // empty: the server needs no key Why the key in the vendor's variables must not be sent to
+  // that address; empty = it may.
   std::string key_refused;
-  // Whether the vendor's other variable (ANTHROPIC_AUTH_TOKEN, GOOGLE_API_KEY) counts: another host gets what
-  // was named for it alone.
+  // True if the vendor's other variable (ANTHROPIC_AUTH_TOKEN, GOOGLE_API_KEY) is used: other hosts get only a key
+  // named for them.
   bool other_variable = true;
 };
-// kInvalid: no provider has that name; its address is no URL; or its http would show key and prompts
-// to others on the way. The sentence names the setting. `in_force`: the general base_url is this provider's.
+// kInvalid: no provider has that name; its address is not a URL; or its http would send key and prompts
+// unencrypted. The message names the setting. `in_force`: the general base_url is this provider's.
 Result<ProviderSetup> provider_setup(const Config& config, const std::string& name, bool in_force);
 
 using Variables = std::function<std::optional<std::string>(const std::string& name)>;
 
-// Where a provider's key comes from.
+// The source of a provider's key.
 struct KeySource {
   enum class Kind { kNone, kVariable, kFile };
   Kind kind = Kind::kNone;
@@ -73,13 +73,13 @@ struct KeySource {
   explicit operator bool() const { return kind != Kind::kNone; }
 };
 
-// The keys of this user: variables of the environment, and the file of `agentd auth`, which is read when a
-// provider has no variable that is set.
+// The user's keys: environment variables, and the file of `agentd auth`, which is read if a provider has no set
+// variable.
 class KeyRing {
  public:
   KeyRing(Variables variables, std::string home) : variables_(std::move(variables)), home_(std::move(home)) {}
-  // A variable beats the file. kInvalid: there is one, and it was not set, or not stored, for the provider's
-  // address; kDenied: the file must not be used as it is. The sentence says what to do.
+  // A variable takes precedence over the file. kInvalid: the key was not set or stored for the provider's address;
+  // kDenied: the file must not be used in its present state. The message says what to do.
   Result<KeySource> find(const ProviderSetup& setup) const;
   // The key itself; empty for kNone. REQUIRES: find() of that provider gave the source.
   std::string value(const ProviderSetup& setup, const KeySource& source) const;
@@ -93,7 +93,7 @@ class KeyRing {
   mutable Result<Credentials> stored_{Credentials()};  // after read_
 };
 
-// "there is no key for groq: set GROQ_API_KEY, or store one with 'agentd auth set groq'".
+// "no key for groq: set GROQ_API_KEY, or store one with 'agentd auth set groq'".
 std::string no_key_text(const ProviderSetup& setup);
 
 // `key` is the value of `source`. `http` and `clock` outlive the provider.

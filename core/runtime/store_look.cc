@@ -8,7 +8,7 @@
 namespace agentd {
 namespace {
 
-// A look reads the branches and leaves of the trees: seconds for many gigabytes on a slow disk.
+// The check reads the branches and leaves of the trees: seconds for many gigabytes on a slow disk.
 constexpr Milliseconds kLookTime{10 * 60 * 1000};
 constexpr int kFailed = 1;
 

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// store_look.h - the first look at a store that was not closed well, made by a process that may die
-// of it.
+// store_look.h - checks a store that was not closed cleanly, in a process that may crash.
 //
 // Threading: any thread that may fork.
 
@@ -12,8 +11,7 @@
 
 namespace agentd {
 
-// For LmdbOptions::apart. kCorrupt: the look found damage, or ended by a signal. kUnavailable: it
-// did not end.
+// For LmdbOptions::apart. kCorrupt: the check found damage, or was killed by a signal. kUnavailable: it timed out.
 Result<void> look_apart(const std::function<Result<void>()>& look, const Clock& clock);
 
 }  // namespace agentd

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// hook_names.h - names of hooks in the configuration that no hook bears.
+// hook_names.h - finds names in the configuration that no hook has.
 //
-// A guard that is switched on under a misspelt name is off. So a name that nothing bears is an
-// error where the setting is meant to make a hook act (enabled: true, on_failure: closed), and a
-// warning elsewhere. Hooks of projects are left out: they are there in their project only.
+// A guard enabled under a misspelt name is off. So an unknown name is an error if the setting enables a hook
+// (enabled: true, on_failure: closed), and a warning elsewhere. Hooks of projects are not checked: they exist in
+// their project only.
 //
 // Threading: pure functions.
 
@@ -19,12 +19,12 @@
 namespace agentd {
 
 struct NameProblem {
-  // A note is worth a line of doctor only: a bare name to disable may be a project's.
+  // A note is only shown by doctor: a bare name to disable may be a project's.
   enum class Weight { kNote, kWarning, kBroken };
   Weight weight = Weight::kWarning;
   std::string text;  // "FILE:LINE: no hook is named 'guardrial': did you mean 'guardrail'?"
 };
-// Of hooks.NAME, hooks.order, hooks.disable and hooks.allow. Globs are not looked at.
+// Checks hooks.NAME, hooks.order, hooks.disable and hooks.allow. Globs are not checked.
 std::vector<NameProblem> hook_name_problems(const Config& config, const Inventory& inventory);
 
 // Names of tools in hooks.NAME.config that no tool has, as the module's config_schema marks them.

@@ -21,7 +21,7 @@ namespace {
 
 constexpr std::uint64_t kFileBytesMax = 128u << 10;
 constexpr std::size_t kFilesMax = 64;
-constexpr int kDepthMax = 5;  // as other agents have it
+constexpr int kDepthMax = 5;  // as in other agents
 
 std::string parent_of(const std::string& path) { return std::filesystem::path(path).parent_path().string(); }
 
@@ -31,7 +31,7 @@ std::string_view trimmed(std::string_view text) {
   return text.substr(begin, text.find_last_not_of(" \t\r\n") - begin + 1);
 }
 
-// `path` is the directory, or lies below it.
+// True if `path` is the directory or below it.
 bool is_below(const std::string& path, const std::string& directory) {
   return path == directory || directory == "/" || path.starts_with(directory + "/");
 }
@@ -43,7 +43,7 @@ std::size_t indent_of(std::string_view line) {
   return blanks < line.size() && line[blanks] == '\t' ? blanks + 4 : blanks;
 }
 
-// How many of "```" or "~~~" the line begins with; 0 = it is no fence.
+// The length of the line's "```" or "~~~"; 0 = not a fence.
 std::size_t fence_of(std::string_view line, char& mark) {
   const std::string_view rest = trimmed(line);
   if (indent_of(line) > 3 || rest.size() < 3 || (rest[0] != '`' && rest[0] != '~')) return 0;
@@ -89,7 +89,7 @@ std::string without_blocks(std::string_view text) {
   return out;
 }
 
-// The same for what stands between equal runs of "`" of one paragraph.
+// The same for text between equal runs of "`" in one paragraph.
 void blank_spans(std::string& text) {
   for (std::size_t at = 0; (at = text.find('`', at)) != std::string::npos;) {
     const std::size_t begin = std::min(text.find_first_not_of('`', at), text.size()), run = begin - at;
@@ -112,7 +112,7 @@ class Reader {
   explicit Reader(const InstructionPlaces& places)
       : places_(places), keys_(Credentials::file(places.home)), hidden_({keys_}) {}
 
-  // The first of the two names that is there, with what it imports; empty = neither is, or it says nothing.
+  // The first existing file of the two names, with its imports; empty = none, or an empty file.
   std::string read_directory(const std::string& directory, const std::string& root, std::string& file) {
     for (const char* const name : {"AGENTS.md", "CLAUDE.md"}) {
       const std::string path = directory + "/" + name;
@@ -141,7 +141,7 @@ class Reader {
     const std::string path = lexical_path(with_home(name, places_.user_home), parent_of(by));
     struct stat info {};
     if (!root.empty() && !is_below(path, root)) {
-      // Nothing is looked up there: not even whether the file exists.
+      // The file is not touched, not even to check whether it exists.
       if (looks_like_file(name)) refuse(by, name, "it is outside " + root);
       return;
     }
@@ -152,7 +152,7 @@ class Reader {
     if (std::find(files.begin(), files.end(), path) != files.end()) return;
     if (depth == kDepthMax) return refuse(by, name, "imports are limited to five levels");
     if (files.size() >= kFilesMax) return refuse(by, name, "more than " + std::to_string(kFilesMax) + " files");
-    // What the user's own file imports from elsewhere must not lead on to anywhere.
+    // A file imported from elsewhere must not import from anywhere.
     const std::string below = !root.empty() || is_below(path, places_.home) ? root : find_project(parent_of(path)).root;
     const std::string text = root.empty() ? read_own(path) : read_below(path, root);
     if (!trimmed(text).empty()) add(out, path, text, below, depth + 1);
@@ -251,7 +251,7 @@ std::vector<PathRules> rules_near(const InstructionPlaces& places, const std::st
   std::error_code failed;
   const bool directory = std::filesystem::is_directory(path, failed);
   for (const std::string& each : directories_of(project, directory ? path : parent_of(path))) {
-    if (is_below(project.cwd, each)) continue;  // told from the start
+    if (is_below(project.cwd, each)) continue;  // sent from the start
     Reader reader(places);
     PathRules rules;
     const std::string text = reader.read_directory(each, project.root, rules.file);

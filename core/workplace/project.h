@@ -15,8 +15,8 @@ namespace agentd {
 
 struct Project {
   std::string cwd;
-  std::string root;  // of the git work tree; the cwd where there is none
-  std::string id;    // see project_id_of(); root when there is no origin
+  std::string root;  // of the git work tree; the cwd without one
+  std::string id;    // see project_id_of(); root without an origin
 };
 
 // Looks for .git from `cwd` upward; also a .git file, as worktrees and submodules have.
@@ -29,8 +29,7 @@ std::string project_id_of(std::string_view origin_url);
 // The url of remote "origin" in a git configuration; empty when there is none.
 std::string origin_url(std::string_view git_config);
 
-// Every directory of workspace.roots must be one that can be opened; kInvalid says where it is
-// named.
+// Checks that every directory of workspace.roots can be opened; kInvalid names the setting's place.
 Result<void> check_roots(const Config& config);
 
 }  // namespace agentd

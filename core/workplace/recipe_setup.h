@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// recipe_setup.h - where recipes come from: the project's .agent/recipes, those in the home
-// directory.
+// recipe_setup.h - the recipe directories: the project's .agent/recipes, recipes in the home directory.
 //
-// Files are read as hooks are: nobody else may be able to write them. What a project brings is used
-// only after `agentd hooks trust`, and its `compact` only when recipes.project_compact says so.
+// Files are checked like hooks: other users must not be able to write them. A project's recipe is used only after
+// `agentd hooks trust`, and its `compact` only with recipes.project_compact.
 //
 // Threading: the functions in the result may be called from any thread.
 
@@ -22,7 +21,7 @@ namespace agentd {
 std::vector<RecipeDirectory> recipe_directories(const Config& config, const std::string& home, const Project& project,
                                                 const Clock& clock, bool of_the_project = true);
 
-// The words of "NAME=VALUE" as values. kInvalid names the one that is none.
+// Parses words "NAME=VALUE". kInvalid names the first one that has another form.
 Result<RecipeValues> recipe_arguments(const std::vector<std::string>& words);
 
 }  // namespace agentd

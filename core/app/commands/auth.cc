@@ -22,7 +22,7 @@ namespace {
 
 constexpr std::size_t kInputBytesMax = 64 * 1024, kNameBytesMax = 60;
 
-// The provider's address as a run would have it: the general base_url is that of the provider in force.
+// The provider's address in a run: the general base_url is the selected provider's.
 Result<ProviderSetup> setup_of(const Config& config, const std::string& home, const std::string& name) {
   std::string in_force = config.text("provider");
   if (const auto table = load_model_table(home, config))

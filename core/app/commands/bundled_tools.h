@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// bundled_tools.h - the tools that a run would offer of its own, for commands that check what hooks
-// and rules say of them.
+// bundled_tools.h - the tools that a run offers by itself, for commands that check hooks and rules.
 //
 // Threading: one thread.
 
@@ -12,12 +11,12 @@
 
 namespace agentd::app {
 
-// The tools of the bundled workspace_tools, which is loaded in this process for the length of the
-// call; no other plugin is, and nothing is called. Empty where a run has them not: it is off,
-// another plugin takes its place, or it cannot be loaded.
+// The tools of the bundled workspace_tools, which is loaded in this process during the call; no other plugin is
+// loaded, and no tool is called. Empty if a run does not have them: the plugin is disabled, replaced, or cannot be
+// loaded.
 std::vector<Tool> bundled_tools(const App& app, const HooksHere& here, const Inventory& inventory);
 
-// Whether other plugins may bring tools, which only a run knows.
+// True if other plugins may provide tools, which only a run knows.
 bool may_have_other_tools(const HooksHere& here, const Inventory& inventory);
 
 }  // namespace agentd::app

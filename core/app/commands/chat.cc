@@ -36,7 +36,7 @@ bool begins_with_argument(std::string_view text) {
   return length > 0 && length < text.size() && text[length] == '=';
 }
 
-// Takes a value off the front: a word, or what stands between quotes.
+// Removes a value from the front: a word, or a quoted text.
 std::string take_value(std::string_view& text) {
   const char quote = text.empty() ? '\0' : text.front();
   const bool quoted = (quote == '"' || quote == '\'') && text.find(quote, 1) != std::string_view::npos;
@@ -50,7 +50,7 @@ struct RecipeLine {
   RecipeValues arguments;
   std::string words;
 };
-// "k=v k2='a b' free text": arguments as long as they stand in front.
+// "k=v k2='a b' free text": only leading arguments are parsed.
 RecipeLine parse_recipe_line(std::string_view text) {
   RecipeLine out;
   const auto skip = [&] { text.remove_prefix(std::min(text.find_first_not_of(" \t\r\n"), text.size())); };

@@ -47,7 +47,7 @@ std::string role_of(const agentd_message& row) {
   return result ? "tool" : "user";
 }
 
-// The beginning of what it says, else of what it calls.
+// The beginning of its text, else of its calls.
 std::string words_of(const agentd_message& row) {
   std::string call;
   for (std::uint32_t i = 0; i < row.blocks.count; ++i) {

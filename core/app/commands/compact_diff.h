@@ -8,7 +8,7 @@
 
 namespace agentd::app {
 
-// Of the boundary that the first word names, else of the last one that counts. Returns the exit code.
+// Prints the diff of the boundary named by the first word, else of the last one in effect. Returns the exit code.
 int show_compaction_diff(App& app, const Arguments& arguments, const Store& store, const Ulid& id);
 
 }  // namespace agentd::app

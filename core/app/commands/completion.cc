@@ -26,7 +26,7 @@ bool is_plain(const std::string& name) {
   });
 }
 
-// Names, each with what is said of it.
+// Names, each with its description.
 using Names = std::vector<std::pair<std::string, std::string>>;
 
 Names conversations(const App& app) {

@@ -39,20 +39,20 @@ Result<ConversationQuery> query_of(const App& app, const Arguments& arguments) {
   return query;
 }
 
-// Records that the next request would hold, in the order of the view.
+// The records of the next request, in the order of the view.
 std::vector<StoredRecord> view_records(const std::vector<StoredRecord>& log, const ViewState& view) {
   std::vector<StoredRecord> out;
   for (const SeqRange& range : view.ranges())
     for (std::uint64_t seq = range.first; seq <= range.last && seq <= log.size(); ++seq) {
       const StoredRecord& record = log[seq - 1];
-      // A stored summary that no boundary names is no part of the view.
+      // A stored summary without a boundary is not part of the view.
       const bool stored = record.record.type == RecordType::kSummary && range.first != range.last;
       if (carries_message(record.record.type) && !stored) out.push_back(record);
     }
   return out;
 }
 
-// What `show` prints of the log up to a revision: the index and the records as they were then.
+// The data that `show` prints for a revision: the index and the records at that time.
 Result<Transcript> transcript_of(const History& history, std::uint64_t revision, bool view_only) {
   Transcript out;
   ViewState view;
@@ -130,7 +130,7 @@ int show_command(App& app, const Arguments& arguments) {
   }
   const auto text = write_transcript(*shown, format_of(arguments));
   if (!text) return app.fail(store_exit(text.error()), text.error().message);
-  // A file gets every byte; a terminal would take some of them for commands.
+  // A file gets every byte; a terminal would interpret some of them.
   app.out().print(app.out().tty() ? neutral(*text) : *text);
   return kExitOk;
 }

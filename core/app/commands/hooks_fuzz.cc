@@ -72,7 +72,7 @@ class Session {
       for (const std::string& step : play.steps) app_.out().print("  " + neutral_line(step, kShownBytes) + "\n");
     if (!play.finding) return;
     ++findings_;
-    // The same again is counted and not told.
+    // A repeated finding is only counted.
     if (++told_[play.finding->kind + play.finding->text] > 1) return;
     if (json_)
       app_.out().print(json_of(*play.finding) + "\n");
@@ -113,7 +113,7 @@ int hooks_fuzz_command(App& app, const Arguments& arguments) {
   if (!here) return app.fail(here.error().code, here.error().message);
   const auto what = wanted(app, arguments);
   if (!what) return app.fail(kExitUsage, what.error().message);
-  // Before the workbench has a directory that would be left.
+  // Before the workbench creates a directory.
   SignalScope signals;
   const CancelToken cancel = signals.next();
   const auto bench = open_workbench(app, arguments, here->setup.options.native.worker.program);

@@ -27,12 +27,12 @@ std::string absolute(const App& app, const std::string& path) {
   return (std::filesystem::path(app.surroundings().cwd) / out).lexically_normal().string();
 }
 
-// Settings permit tools, too. That is for config.yaml, and nothing here writes it: each rule is
-// told with what to write.
+// Permissions in the settings belong into config.yaml, which is not written here: each rule is reported with its
+// equivalent.
 void report_permissions(const std::string& text, std::vector<std::string>& problems) {
   const auto document = JsonDocument::parse(without_comments(text));
   if (!document || !document->root().is_object()) return;
-  // Gemini CLI's lists of tools that the model does not get.
+  // Gemini CLI's lists of excluded tools.
   for (const JsonView excluded : {document->root()["tools"]["exclude"], document->root()["excludeTools"]})
     for (std::size_t i = 0; excluded.is_array() && i < excluded.size(); ++i)
       problems.push_back("tools.exclude '" + one_line(excluded.at(i).string_or({}), kShownBytes) +
@@ -60,8 +60,8 @@ void report_permissions(const std::string& text, std::vector<std::string>& probl
   }
 }
 
-// Whose settings the file has: those of the project that its .claude or .gemini, or the git work tree around it,
-// belongs to; null = the user's own.
+// The project that the settings belong to, by its .claude or .gemini directory or its git work tree; null = the
+// user's own.
 std::optional<Project> project_of(const App& app, const std::string& path, const std::string& home) {
   std::filesystem::path folder = std::filesystem::path(path).parent_path();
   const bool of_tool = folder.filename() == ".claude" || folder.filename() == ".gemini";
@@ -94,8 +94,7 @@ Result<Imported> import_file(const std::string& path, const std::string& dialect
   return out;
 }
 
-// What was written is read again: a file that agentd itself would refuse is worth nothing. The hooks as
-// they are called from now on.
+// Reads the generated text again, since agentd might refuse it. Returns the hooks with their new names.
 Result<std::vector<HookDefinition>> check(const Imported& imported, const std::string& output, bool projects) {
   const std::string name = std::filesystem::path(output).stem().string();
   auto read = read_declarative(imported.yaml, output, (projects ? "project/" : "") + name, Precedence::kUser);
@@ -124,7 +123,7 @@ void say_problems(App& app, const Imported& imported) {
   app.err().flush();
 }
 
-// A file in a hooks directory runs from now on: its bytes are those that were just made.
+// A file in a hooks directory runs from now on: records the bytes just written.
 Result<bool> record(App& app, const HooksHere& here, const std::string& output) {
   const Inventory inventory = inventory_of(app, here);
   const HookSource* const source = find_source(inventory, output);
@@ -154,7 +153,7 @@ int hooks_import_command(App& app, const Arguments& arguments) {
   auto imported = import_file(path, arguments.value("dialect"));
   if (!imported)
     return app.fail(imported.error().code == Code::kNotFound ? kExitNotFound : kExitUsage, imported.error().message);
-  // In another project $CLAUDE_PROJECT_DIR would name scripts that are not there.
+  // In another project $CLAUDE_PROJECT_DIR would name missing scripts.
   const std::optional<Project> project = project_of(app, path, here->home);
   if (project) {
     here->project = *project;

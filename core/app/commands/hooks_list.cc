@@ -34,7 +34,7 @@ std::vector<std::string> cells_of(const HookRow& row) {
           neutral_line(joined(row.events, ","), kEventsBytes)};
 }
 
-// Under each line that says no, why.
+// The reason follows each hook that does not run.
 void print_table(Output& out, const std::vector<HookRow>& rows) {
   std::vector<std::vector<std::string>> cells;
   for (const HookRow& row : rows) cells.push_back(cells_of(row));

@@ -28,7 +28,7 @@ Result<const EventTraits*> event_of(const std::string& name) {
                                    (mean.empty() ? "; 'agentd hooks contract' lists them" : mean)};
 }
 
-// Nothing is written unless all of it can be: no file of somebody's is replaced.
+// Nothing is written unless all files are new: no existing file is replaced.
 Result<void> write(const fs::path& directory, const Scaffold& scaffold) {
   for (const ScaffoldFile& file : scaffold.files) {
     struct stat info {};

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// hooks_records.h - the conversation that a command about past hooks looks at.
+// hooks_records.h - the conversation that a command about past hooks reads.
 //
 // Threading: one thread.
 
@@ -18,7 +18,7 @@ struct RecordsHere {
   std::unique_ptr<Store> store;
   Ulid id;
 };
-// The conversation of that id or beginning of one; of an empty text the newest of this project.
+// The conversation with that id or unique prefix; the newest of this project for an empty text.
 Result<RecordsHere, Failure> records_here(const App& app, const std::string& conversation);
 
 }  // namespace agentd::app

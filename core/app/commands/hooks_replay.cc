@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// hooks replay - what today's hooks would have decided about a recorded conversation. Nothing is
-// changed.
+// hooks replay - the decisions of today's hooks about a recorded conversation. Nothing is changed.
 #include <algorithm>
 #include <chrono>
 #include <map>
@@ -24,15 +23,15 @@ namespace {
 
 constexpr std::size_t kShownBytes = 500;
 
-// One event of the past, as hooks would have been asked.
+// One past event, as hooks would have received it.
 struct Past {
   std::string payload;
   std::string about;  // "bash call_1"; empty for other events
   std::uint64_t seq = 0;
 };
 
-// Walks over the log and says which events there were. What a receipt kept is used byte for byte;
-// the rest is made from the records, without the history.
+// Reads the log and lists its events. A payload stored with a receipt is used byte for byte; others are built from
+// the records, without the history.
 class PastEvents {
  public:
   Result<std::vector<Past>> read(const Store& store, const Ulid& id) {
@@ -220,7 +219,7 @@ class Replay {
     std::vector<Subscription> asked;
     for (Subscription& each : host_->subscriptions()) {
       const bool named = names.empty() || std::find(names.begin(), names.end(), each.name) != names.end();
-      // Observers decide nothing, and may tell somebody.
+      // Observers decide nothing, and may have side effects.
       if (named && (each.flags & AGENTD_HOOK_OBSERVES) == 0) asked.push_back(std::move(each));
     }
     for (const std::string& name : names)

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// hooks_shared.h - what the commands of `agentd hooks` begin with, and how they ask.
+// hooks_shared.h - shared by the commands of `agentd hooks`: their start, and their questions.
 //
 // Threading: one thread.
 
@@ -17,7 +17,7 @@
 
 namespace agentd::app {
 
-// The configuration and the hooks that it leads to.
+// The configuration and its hooks.
 struct HooksHere {
   Config config;
   std::string home;
@@ -25,24 +25,23 @@ struct HooksHere {
   HookSetup setup;
 };
 Result<HooksHere, Failure> hooks_here(const App& app, const Arguments& arguments);
-// The same from parts that are there already.
+// The same from existing parts.
 HooksHere hooks_here(const App& app, Config config, std::string home);
 
-// Every hook, bundled ones that another replaces marked as such.
+// Every hook; replaced bundled ones are marked.
 Inventory inventory_of(const App& app, const HooksHere& here);
 
-// The source of that name or path; the failure names the nearest.
+// The source with that name or path; the failure suggests the nearest.
 Result<const HookSource*, Failure> source_of(const Inventory& inventory, const std::string& name);
 
-// A question to the person at standard input; anything but yes is a no, and so is what was typed
-// before `prompt` was shown. Ctrl-C ends the program. REQUIRES: it is a terminal, and there is no
-// SignalScope.
+// Asks the person at standard input. True for yes; anything else means no, and so does text typed before `prompt`
+// was shown. Ctrl-C ends the program. REQUIRES: it is a terminal, and there is no SignalScope.
 bool says_yes(App& app, std::string_view body, std::string_view prompt);
 
 // "a, b"; "-" for none.
 std::string joined(const std::vector<std::string>& words, std::string_view separator = ", ");
 
-// What a definition runs, for a person who decides: "/bin/sh -c ./check.sh", "POST https://host/x".
+// What a definition runs, shown before a decision: "/bin/sh -c ./check.sh", "POST https://host/x".
 std::string runs_text(const HookDefinition& hook);
 
 }  // namespace agentd::app

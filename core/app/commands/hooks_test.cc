@@ -16,13 +16,13 @@ namespace {
 constexpr std::uint64_t kPayloadBytesMax = 64u << 20;
 constexpr std::size_t kShownBytes = 4000;
 
-// Nobody looks at what the engine says: the trial tells what happened.
+// Drops the engine's events: the trial reports the result.
 class SilentSink final : public EventSink {
  public:
   void on_event(const RunEvent&) override {}
 };
 
-// A made-up event happens here: its directory is one that programs can be started in.
+// A sample event happens in the current directory, so that programs can be started in it.
 std::string made_up(std::uint32_t event, const Project& project) {
   const std::string text = sample_payload(event);
   const auto json = JsonDocument::parse(text);
@@ -48,7 +48,7 @@ Result<std::string> given_payload(App& app, const std::string& file) {
   return read_file(file[0] == '/' ? file : app.surroundings().cwd + "/" + file, kPayloadBytesMax);
 }
 
-// The event of --event, of the payload, or the only one that the hook listens to; 0 = the payload's.
+// The event of --event, of the payload, or the only one that the hook subscribes to; 0 = the payload's.
 Result<std::uint32_t> wanted_event(const Trial& trial, const Arguments& arguments) {
   const std::string name = arguments.value("event");
   if (!name.empty()) {

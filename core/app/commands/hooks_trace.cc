@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// hooks trace, hooks why - what hooks were asked and answered, from the receipts beside the log.
+// hooks trace, hooks why - calls and answers of hooks, from the receipts stored with the log.
 #include <algorithm>
 #include <map>
 
@@ -54,7 +54,7 @@ std::string json_of(const std::string& conversation, const HookReceipt& receipt)
 
 using RunUses = std::map<std::uint32_t, std::vector<HookUse>>;
 
-// Of the runs that have ended. `hook`: of that one alone; empty = of all.
+// The uses of hooks in finished runs; `hook`: only that one, empty = all.
 Result<RunUses> uses_of(const Store& store, const Ulid& id, const std::string& hook) {
   RunUses out;
   Result<void> understood;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// hooks_trial.h - one hook alone, asked about one event outside of a run.
+// hooks_trial.h - calls one hook with one event outside a run.
 //
-// Nothing else of the configuration is loaded, so that nothing else can run or disturb it.
+// No other hook is loaded, so that none can run or interfere.
 //
 // Threading: one thread.
 
@@ -19,35 +19,35 @@
 
 namespace agentd::app {
 
-// What one hook of the trial did.
+// The result of one hook.
 struct Tried {
   std::string hook, effect, failure, note;
   agentd_status status = AGENTD_OK;
   std::uint64_t duration_us = 0;
   std::vector<Action> actions;
-  // What was run, and what it printed; absent for what is not run.
+  // The program's run and its output; absent for hooks that run no program.
   bool was_run = false;
   std::string input;
   RawAnswer answer;
 };
 
 struct TrialReport {
-  std::vector<Tried> hooks;          // in the order in which they were asked
-  std::unique_ptr<Outcome> outcome;  // null: no opinion, no failure
+  std::vector<Tried> hooks;          // in call order
+  std::unique_ptr<Outcome> outcome;  // null: no answer, no failure
 };
 
 class Trial final : private TraceSink {
  public:
-  // `environment` is for a real run; null for a dry one. The name may be a path outside of every hooks
-  // directory: who names it has agreed to it.
+  // `environment` is for a real run; null for a dry one. The name may be a path outside every hooks directory:
+  // naming it is consent.
   static Result<std::unique_ptr<Trial>, Failure> load(App& app, const HooksHere& here, const std::string& name,
                                                       const ExternalEnvironment* environment);
   ~Trial() override;
 
-  // What it listens to, by name.
+  // The names of its events.
   std::vector<std::string> events() const;
   bool listens_to(std::uint32_t event) const;
-  // The record's texts are rewritten as the hooks say.
+  // The record's texts are rewritten as the hooks answer.
   TrialReport ask(PayloadRecord& record, const CancelToken& cancel, Milliseconds deadline);
 
  private:
@@ -62,7 +62,7 @@ class Trial final : private TraceSink {
   App& app_;
   HookHostOptions options_;
   std::string name_, path_, only_;  // only_: one hook of the file; empty = all of them
-  bool loose_ = false;              // outside of every hooks directory
+  bool loose_ = false;              // outside every hooks directory
   NullLog log_;
   TokenTable tokens_;
   TokenTable* table_ = &tokens_;

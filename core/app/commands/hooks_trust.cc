@@ -11,7 +11,7 @@ namespace {
 
 constexpr std::size_t kShownBytes = 2000;
 
-// What somebody who decides has to know: the file, its bytes, what it listens to and what it runs.
+// Shows what the decision needs: the file, its hash, its events and what it runs.
 void show(App& app, const HookSource& source, const TrustEntry* known) {
   Output& out = app.out();
   const auto line = [&](std::string_view what, const std::string& text) {

@@ -152,7 +152,7 @@ int hooks_validate_command(App& app, const Arguments& arguments) {
   if (const auto code = validate_definition(app, arguments, *here, path)) return *code;
   const auto options = options_of(arguments);
   if (!options) return app.fail(kExitUsage, options.error().message);
-  // Before the workbench has a directory that would be left.
+  // Before the workbench creates a directory.
   SignalScope signals;
   const CancelToken cancel = signals.next();
   const auto bench = open_workbench(app, arguments, here->setup.options.native.worker.program);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// hooks_workbench.h - the module that `hooks validate` and `hooks fuzz` were given.
+// hooks_workbench.h - opens the module for `hooks validate` and `hooks fuzz`.
 //
 // Threading: one thread.
 
@@ -13,7 +13,7 @@
 
 namespace agentd::app {
 
-// The file that the first word names, with --config. `worker` is the program that runs isolated hooks.
+// Opens the file named by the first word, with --config. `worker` is the program that runs isolated hooks.
 Result<std::unique_ptr<validation::Workbench>, Failure> open_workbench(const App& app, const Arguments& arguments,
                                                                        const std::string& worker);
 

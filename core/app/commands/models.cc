@@ -16,11 +16,11 @@ namespace {
 
 constexpr std::size_t kShownBytes = 200;
 
-// A model as it would be used, and where its numbers come from.
+// A model as a run would use it, and the origin of its numbers.
 struct Shown {
   ModelInfo info;
   std::uint64_t limit = 0;
-  std::string window_from;  // what gave the window: a beta, context_window; empty = the entry itself
+  std::string window_from;  // the origin of the window: a beta, context_window; empty = the entry itself
   std::string counter;      // simple, cl100k_base, o200k_base
 };
 

@@ -61,7 +61,7 @@ void write_text(Output& out, const Inventory& inventory) {
     out.print(neutral_line(problem.path, 1000) + "\n  verdict: " + neutral_line(problem.message, 2000) + "\n");
 }
 
-// What waits for trust is not run, nor what is set aside or has a mistake already.
+// Modules that are not trusted, quarantined or broken are not run.
 void verify(const App& app, const HooksHere& here, Inventory& inventory) {
   for (HookSource& source : inventory.sources) {
     const bool off = source.state == HookState::kOff && !source.replaced && source.trust != "waits" &&

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// recipe.cc - `agentd recipe list` and `agentd recipe show`. No model is asked and nothing is
-// recorded.
+// recipe.cc - `agentd recipe list` and `agentd recipe show`. No model is called and nothing is recorded.
 #include <algorithm>
 
 #include "core/app/commands/commands.h"
@@ -108,7 +107,7 @@ std::string json_of(const RecipeEntry& entry) {
   return std::string(json.text());
 }
 
-// Why this one and no other, and what is wrong with it.
+// Notes: the recipes that it replaces, and its errors.
 std::vector<std::string> remarks_on(const RecipeEntry& entry) {
   std::vector<std::string> out;
   if (!entry.problem.empty()) out.push_back(entry.problem);
@@ -139,7 +138,7 @@ void print_table(Output& out, const std::vector<RecipeEntry>& entries) {
   }
 }
 
-// What is not given stays as it is written: {{.name}}.
+// Missing arguments stay as written: {{.name}}.
 RecipeValues shown_values(const Recipe& recipe, RecipeValues given) {
   for (const RecipeArgument& each : recipe.arguments)
     if (each.required && given[each.name].empty()) given[each.name] = "{{." + each.name + "}}";
@@ -191,7 +190,7 @@ int recipe_show_command(App& app, const Arguments& arguments) {
   const auto entry = (*here)->book->look(arguments.words()[0]);
   if (!entry)
     return app.fail(entry.error().code == Code::kNotFound ? kExitNotFound : kExitUsage, entry.error().message);
-  // Of what cannot be used the bytes: somebody has to decide about them, or mend them.
+  // For an unusable recipe the file is printed, so that the user can check or fix it.
   std::string text = entry->text;
   if (entry->recipe) {
     auto rendered = render_recipe(*entry->recipe, shown_values(*entry->recipe, *given), "{{.conversation_id}}");

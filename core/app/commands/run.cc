@@ -19,14 +19,14 @@ namespace {
 constexpr std::size_t kSchemaBytesMax = 1u << 20;
 constexpr std::string_view kStreamJson = "stream-json";
 
-// What goes out in one run, before a recipe's text is put in front of it.
+// The message of one run, before a recipe's text is prepended.
 struct Wanted {
   std::string text;
   std::vector<Block> media;
   std::string schema;
 };
 
-// The user's message: the words, the files that they name, and what was piped in.
+// The user's message: the words, the files that they name, and piped text.
 Result<WithFiles> message_of(App& app, const Arguments& arguments) {
   std::vector<std::string> words = arguments.words();
   const int input = app.surroundings().input;
@@ -68,7 +68,7 @@ Result<std::string> schema_of(App& app, const Arguments& arguments) {
   return schema->json();
 }
 
-// What is sent: the message, or the recipe's text and the message behind it.
+// The request: the message, or the recipe's text followed by the message.
 Result<RunRequest> request_of(Talk& talk, const Wanted& wanted) {
   RunRequest out{wanted.text};
   if (talk.engine().recipe() != nullptr) {
@@ -82,7 +82,7 @@ Result<RunRequest> request_of(Talk& talk, const Wanted& wanted) {
   return out;
 }
 
-// A recipe that puts its answer in the conversation's place needs one that has something in it.
+// A recipe that replaces the conversation needs one with messages.
 Result<void, Failure> check_replaceable(Talk& talk, const Arguments& arguments) {
   const Recipe* const recipe = talk.engine().recipe();
   if (recipe == nullptr || !recipe->swaps_context()) return {};
@@ -91,7 +91,7 @@ Result<void, Failure> check_replaceable(Talk& talk, const Arguments& arguments) 
                                  "' replaces a conversation with its summary: name one with --follow or --resume ID"};
 }
 
-// What became of the conversation, behind the answer.
+// Prints the compaction's result after the answer.
 int tell_compaction(App& app, Talk& talk, const RunReport& report) {
   const Recipe* const recipe = talk.engine().recipe();
   if (recipe == nullptr || !recipe->swaps_context()) return kExitOk;
@@ -119,7 +119,7 @@ int ended(App& app, Talk& talk, const RunError& error, int signal) {
     app.fail(code, kReaderLeft);
   else
     app.fail(code, failure.message.empty() ? "the run was interrupted" : failure.message);
-  // What was said is in the log: say how to go on.
+  // The conversation is in the log: show how to continue it.
   if (talk.style() == Talk::Style::kTerminal && !id.empty() && error.kind != RunError::Kind::kStore) {
     app.err().line("conversation " + id + "; continue with: agentd run --resume " + id + " \"...\"");
     app.err().flush();
@@ -127,13 +127,13 @@ int ended(App& app, Talk& talk, const RunError& error, int signal) {
   return code;
 }
 
-// One run, and what is told of it.
+// Makes one run and reports it.
 int run_once(App& app, Talk& talk, const Wanted& wanted, SignalScope& signals, const CancelToken& cancel) {
   const auto request = request_of(talk, wanted);
   if (!request) return app.fail(kExitUsage, request.error().message);
   const auto report = talk.session().run(*request, cancel);
   if (!report) return ended(app, talk, report.error(), signals.caught());
-  // An answer that was not held to its schema has no text.
+  // An answer without a schema check has no text.
   const bool held = wanted.schema.empty() || !report->final_text.empty();
   const bool as_json = !wanted.schema.empty() && !app.out().tty();
   if (talk.style() == Talk::Style::kResultOnly && held)
@@ -145,7 +145,7 @@ int run_once(App& app, Talk& talk, const Wanted& wanted, SignalScope& signals, c
   return code;
 }
 
-// A run for each line of standard input, until its end. A line that is no message is told, and the next one is read.
+// Makes one run for each line of standard input. An invalid line is reported and skipped.
 int run_stream(App& app, Talk& talk, const std::string& schema, SignalScope& signals, const CancelToken& cancel) {
   LineReader lines(app.surroundings().input);
   int code = kExitOk;
@@ -167,7 +167,7 @@ int run_stream(App& app, Talk& talk, const std::string& schema, SignalScope& sig
   }
 }
 
-// What options say together.
+// Checks combinations of options.
 Result<void> check_options(const Arguments& arguments) {
   if (arguments.has("arg") && !arguments.has("recipe"))
     return Error{Code::kInvalid, "--arg needs a recipe: name one with --recipe NAME"};
@@ -185,7 +185,7 @@ Result<void> check_options(const Arguments& arguments) {
 }  // namespace
 
 int run_command(App& app, const Arguments& arguments) {
-  // Before anything is built: a mistake here must cost nothing.
+  // Checked before anything is built, so that an error costs nothing.
   if (auto checked = check_options(arguments); !checked) return app.fail(kExitUsage, checked.error().message);
   const Result<std::string> schema = schema_of(app, arguments);
   if (!schema) return app.fail(kExitUsage, schema.error().message);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// store.cc - agentd store check, stats, backup, salvage: the store on the disk, looked after.
+// store.cc - agentd store check, stats, backup, salvage: maintenance of the store on disk.
 #include "core/app/commands/commands.h"
 #include "core/app/conversations.h"
 #include "core/app/exit_codes.h"
@@ -53,8 +53,7 @@ void print_findings(Output& out, std::string_view type, const std::vector<StoreF
   if (more != 0 && !json) out.print("and " + with_commas(more) + " findings more\n");
 }
 
-// What the check of a file that nobody trusts comes to, whatever becomes of the process that makes
-// it.
+// The result of checking an untrusted file, even if the checking process crashes.
 int check_apart(App& app, const Arguments& arguments, const std::string& directory) {
   const auto report = check_store(directory);
   if (!report) return app.fail(store_exit(report.error()), report.error().message);

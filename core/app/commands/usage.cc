@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// usage.cc - agentd usage: what was spent, by day and by model.
+// usage.cc - agentd usage: requests, tokens and cost by day and by model.
 #include <algorithm>
 #include <charconv>
 #include <optional>
@@ -24,8 +24,8 @@ constexpr std::size_t kShownBytes = 80;
 
 // One line of the answer.
 struct Line {
-  std::string date;  // empty = of all days
-  Spending spent{};  // no model = of all models
+  std::string date;  // empty = all days
+  Spending spent{};  // no model = all models
 };
 
 bool is_same(const Line& line, const Line& other) {
@@ -107,7 +107,7 @@ void print_today(Output& out, const Config& config, const std::vector<LedgerRow>
               " tokens, budget.day_tokens\n");
 }
 
-// The exit code of an answer that leaves these days out.
+// Reports the damaged days and returns the exit code.
 int told_of_damage(App& app, const std::vector<std::string>& dates) {
   if (dates.empty()) return kExitOk;
   std::string named = dates.front();

@@ -48,14 +48,14 @@ bool is_elf(const std::string& path) {
          "ELF";
 }
 
-// The kind of file that a run takes it for; kNone: a run does not load it, for the reason `why_not`.
+// The kind of the file for a run; kNone: a run does not load it, for the reason `why_not`.
 struct Judged {
   FileKind kind = FileKind::kNone;
   std::string why_not;
 };
 
-// As the scan of a hooks directory has it. Recipes and other tools' settings lie elsewhere; so may
-// a library that has no .so in its name yet.
+// As in the scan of a hooks directory. Recipes and other tools' settings are elsewhere; so may be a library that
+// is not named .so yet.
 Judged judge(const HooksHere& here, const std::string& path) {
   const std::string end = std::filesystem::path(path).extension().string();
   if (end == ".md") return {FileKind::kRecipe, {}};
@@ -72,7 +72,7 @@ Judged judge(const HooksHere& here, const std::string& path) {
   return {FileKind::kNone, kind.error().message};
 }
 
-// Prints what was found, and counts it.
+// Prints and counts the findings.
 class Findings {
  public:
   Findings(Output& out, std::string path, std::string kind, bool json)

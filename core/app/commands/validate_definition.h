@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// validate_definition.h - `agentd hooks validate` of a file that is no module: what it is, and what
-// the loader says of it.
+// validate_definition.h - `agentd hooks validate` for files that are not modules: their kind and the loader's
+// errors.
 //
 // Threading: one thread.
 
@@ -12,10 +12,9 @@
 
 namespace agentd::app {
 
-// Reads a YAML hook, a recipe or another tool's settings as a run would, and asks an executable
-// which events it wants, as its loading does. Prints one line for each hook and each mistake.
-// The exit code: kExitOk, or kExitFailure where a run would refuse it. Nothing for a module, and
-// for what is no file.
+// Reads a YAML hook, a recipe or another tool's settings as a run would, and queries an executable for its events.
+// Prints one line for each hook and each error. Returns kExitOk, or kExitFailure if a run would refuse the file;
+// nullopt for a module, and if it is not a file.
 std::optional<int> validate_definition(App& app, const Arguments& arguments, const HooksHere& here,
                                        const std::string& path);
 
