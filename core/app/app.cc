@@ -24,7 +24,7 @@ std::vector<std::string> after(const std::vector<std::string>& words, std::size_
   return {words.begin() + static_cast<std::ptrdiff_t>(std::min(count, words.size())), words.end()};
 }
 
-// What is wrong with the words is not said by repeating a key.
+// Errors about the words must not repeat a key.
 std::string without_key(std::string_view command, const std::vector<std::string>& words, std::string message) {
   const bool key = std::any_of(words.begin(), words.end(), [](const std::string& word) {
     return looks_like_key(word) || looks_like_key(word.substr(word.find('=') + 1));
@@ -61,7 +61,7 @@ Result<Config> App::config(const Arguments& arguments) const {
 
 namespace {
 
-// A hint for a first word that other agents take (-p, exec): the command here that does the same; empty = no such word.
+// A hint for another agent's first word (-p, exec): the equivalent command here; empty for other words.
 std::string meant_command(const std::string& first) {
   constexpr std::pair<std::string_view, std::string_view> kMeant[] = {
       {"-p", "agentd run \"...\""},
@@ -74,9 +74,9 @@ std::string meant_command(const std::string& first) {
       {"version", "agentd --version"},
       {"login", "agentd auth set PROVIDER"}};
   for (const auto& [word, command] : kMeant)
-    if (first == word) return "unknown command '" + first + "': here it is " + std::string(command);
+    if (first == word) return "unknown command '" + first + "'; use " + std::string(command);
   if (first.find(' ') != std::string::npos)
-    return "unknown command '" + one_line(first, 60) + "': a message is sent with agentd run \"...\"";
+    return "unknown command '" + one_line(first, 60) + "'; send a message with agentd run \"...\"";
   return {};
 }
 
@@ -87,13 +87,13 @@ int App::main(const std::vector<std::string>& words) {
   out_.flush();
   const int failure = out_.failure();
   if (failure == 0) return code;
-  // The signal that ended the command found a reader that does not read.
+  // The signal that ended the command interrupted a blocked write.
   if (failure == EINTR) return code == kExitOk ? static_cast<int>(kExitFailure) : code;
-  // A reader that had enough ("| head") is no news.
+  // A reader that has exited ("| head") is not an error.
   const bool left = failure == EPIPE;
-  // A terminal that goes says so by a signal, and takes what was to be shown with it.
+  // A closed terminal sends a signal, and the output is lost.
   if (code == signal_exit(SIGHUP)) return code;
-  // The command has done its work: a caller that read a failure would repeat it.
+  // The command has done its work: a caller that saw a failure would repeat it.
   if (out_.confirms_only())
     return left ? code : fail(code, errno_error("warning: the output could not be written", failure).message);
   if (!left) return fail(kExitFailure, errno_error("writing the output", failure).message);
@@ -106,21 +106,19 @@ int App::dispatch(const std::vector<std::string>& words) {
     return kExitUsage;
   }
   const std::string& first = words[0];
-  // These two must cost no more than a process costs; nothing is read before them.
+  // These two must start fast; nothing is read before them.
   if (first == "--version" || first == "-V") return print("agentd " AGENTD_VERSION "\n");
   if (first == "--plugins") return plugins_command(*this, PluginsMode::kText);
   if (first == "--plugins=json") return plugins_command(*this, PluginsMode::kJson);
   if (first == "--plugins=verify") return plugins_command(*this, PluginsMode::kVerify);
   if (is_help(first)) return help(after(words, 1));
   if (first.substr(0, 10) == "--plugins=")
-    return fail(kExitUsage,
-                "--plugins prints text, --plugins=json JSON, and --plugins=verify loads each module as well; '" +
-                    first + "' is none of them");
+    return fail(kExitUsage, "--plugins takes no value, json or verify, not '" + first + "' is none of them");
   if (const std::string meant = meant_command(first); !meant.empty()) return fail(kExitUsage, meant);
   if (first[0] == '-' && first.size() > 1)
     return fail(kExitUsage, "unknown option '" + first + "'" +
                                 did_you_mean(first, {"--help", "--version", "--plugins"}) +
-                                "; options of a command stand after its name");
+                                "; put a command's options after its name");
   if (const CommandSpec* command = find_command(first)) return run(*command, after(words, 1));
   if (!second_words(first).empty()) return group(first, after(words, 1));
   const std::string mean = did_you_mean(first, first_words());
@@ -168,7 +166,7 @@ Result<std::string> read_all(int fd, std::size_t bytes_max) {
     out.append(buffer, static_cast<std::size_t>(got));
     if (out.size() > bytes_max)
       return Error{Code::kInvalid,
-                   "standard input has more than " + std::to_string(bytes_max) + " bytes, too many for a message"};
+                   "standard input has more than " + std::to_string(bytes_max) + " bytes, the limit of a message"};
   }
 }
 

@@ -17,9 +17,9 @@
 
 namespace agentd::app {
 
-// What the program is given from outside; tests make their own.
+// The program's surroundings; tests provide their own.
 struct Surroundings : ProcessSurroundings {
-  std::string cwd;  // empty: it is gone
+  std::string cwd;  // empty: it no longer exists
   int input = 0;    // descriptor of standard input
   bool input_tty = false;
 };
@@ -29,7 +29,7 @@ class App {
   App(Surroundings surroundings, Output& out, Output& err)
       : surroundings_(std::move(surroundings)), out_(out), err_(err) {}
 
-  // Runs the command that the words (without the program's name) give. Returns the exit code.
+  // Runs the command given by the words (without the program's name). Returns the exit code.
   int main(const std::vector<std::string>& words);
 
   Output& out() { return out_; }
@@ -39,10 +39,10 @@ class App {
 
   // AGENTD_HOME, else .agent in HOME. kInvalid when neither is set.
   Result<std::string> home() const;
-  // The configuration in force. Its warnings are printed by the first call.
+  // The active configuration. The first call prints its warnings.
   Result<Config> config(const Arguments& arguments) const;
 
-  // Says "agentd: MESSAGE" and gives the code back.
+  // Prints "agentd: MESSAGE" and returns the code.
   int fail(int code, std::string_view message);
 
  private:
@@ -59,7 +59,7 @@ class App {
   mutable bool warned_ = false;
 };
 
-// All of a descriptor. kInvalid when there is more than `bytes_max`.
+// Reads a descriptor to its end. kInvalid if it has more than `bytes_max`.
 Result<std::string> read_all(int fd, std::size_t bytes_max);
 
 }  // namespace agentd::app

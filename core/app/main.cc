@@ -39,8 +39,8 @@ std::string executable() {
   return length < 0 ? std::string() : std::string(path, static_cast<std::size_t>(length));
 }
 
-// Values of the environment that nobody but this program needs, such as keys of providers: who runs a
-// module in a copy of this process shows it none of them.
+// Environment values that only this program needs, such as provider keys: a module in a forked copy of this
+// process sees none of them.
 class Secrets {
  public:
   // For that many bytes, all in all.
@@ -81,8 +81,8 @@ bool holds_secret(std::string_view entry) {
   return name != std::string_view::npos && is_secret(entry.substr(0, name));
 }
 
-// Takes them out of the environment and overwrites them where they stood: what the kernel shows of
-// it in /proc can be read by every command that a model runs. REQUIRES: no other thread.
+// Removes them from the environment and overwrites them there, because every command that a model runs can read
+// /proc. REQUIRES: no other thread.
 void hide_secrets() {
   std::size_t bytes = 0;
   for (char** entry = environ; entry != nullptr && *entry != nullptr; ++entry)
@@ -157,14 +157,14 @@ int main(int argc, char** argv) {
   const agentd::Guard guard(argc, argv);
   const bool out_tty = ::isatty(STDOUT_FILENO) != 0, err_tty = ::isatty(STDERR_FILENO) != 0;
   const bool colour = (out_tty || err_tty) && wants_colour();
-  // What is written to an output that was closed is an error at the end, not a success that nobody sees.
+  // Writing to a closed output is an error at the end, not a silent success.
   const int out_fd = (closed & 1u << STDOUT_FILENO) != 0 ? -1 : STDOUT_FILENO;
   Output out(out_fd, out_tty, out_tty && colour), err(STDERR_FILENO, err_tty, err_tty && colour);
   Surroundings surroundings{{environment, executable(), "/etc/agentd", std::move(variables)},
                             current_directory(),
                             STDIN_FILENO,
                             ::isatty(STDIN_FILENO) != 0};
-  // Unwinding removes the marker of a module that was being loaded, so that none is blamed.
+  // Unwinding removes the marker of a module being loaded, so that the module is not quarantined.
   try {
     App app(std::move(surroundings), out, err);
     return app.main(std::vector<std::string>(argv + std::min(argc, 1), argv + argc));

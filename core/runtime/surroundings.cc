@@ -7,10 +7,10 @@ namespace agentd {
 
 Result<std::string> home_of(const ProcessSurroundings& surroundings) {
   const auto given = surroundings.environment("AGENTD_HOME");
-  // Anywhere else than meant would be a home without the user's rules.
+  // A home in the wrong place would lack the user's rules.
   if (given && !given->empty() && ((*given)[0] != '/' || given->back() == ' '))
     return Error{Code::kInvalid, "AGENTD_HOME must be an absolute path, and is '" + one_line(*given, 200) +
-                                     "': a shell makes one of ~ only outside of quotes"};
+                                     "': the shell expands ~ only outside quotes"};
   if (given && !given->empty()) return *given;
   const auto user = surroundings.environment("HOME");
   if (user && !user->empty()) return *user + "/.agent";

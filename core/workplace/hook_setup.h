@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// hook_setup.h - from the configuration to what the plugin host needs: directories, switches,
-// grants.
+// hook_setup.h - builds the plugin host's options from the configuration: directories, switches, grants.
 //
-// Directories in order: /etc/agentd/hooks, the project's .agent/hooks, hooks in the home directory,
-// hooks.dirs, and last the bundled ones, of which only workspace_tools runs unless hooks.NAME.enabled
-// says so. A file that somebody dropped in wins over the bundled one of the same name.
+// Directories in order: /etc/agentd/hooks, the project's .agent/hooks, hooks in the home directory, hooks.dirs,
+// and last the bundled ones, of which only workspace_tools runs unless hooks.NAME.enabled is set. An installed
+// file replaces the bundled one of the same name.
 //
 // Threading: pure functions on the file system.
 
@@ -20,21 +19,22 @@
 
 namespace agentd {
 
-// The limits of hooks in a run: hooks.max_calls and the like, and those of single hooks.
+// The limits of hooks in a run: hooks.max_calls etc., and those of single hooks.
 HookLimitTable hook_limits(const Config& config);
 
-// Where the bundled hooks lie, seen from the executable: ../lib/agentd/hooks, hooks, ../../hooks.
-// Empty when there are none.
+// The directory of the bundled hooks, relative to the executable: ../lib/agentd/hooks, hooks, ../../hooks. Empty
+// if none exists.
 std::string bundled_hooks(const std::string& executable);
 
-// The program that runs isolated hooks, beside the executable or in ../libexec/agentd. Empty when it is not there.
+// The program that runs isolated hooks, next to the executable or in ../libexec/agentd. Empty if it does not
+// exist.
 std::string worker_program(const std::string& executable);
 
 struct HookSetup {
   HookHostOptions options;
   std::string bundled;  // directory; empty = none
 };
-// `dropped`: whether hooks beside the bundled ones are looked for.
+// `dropped`: whether hooks other than the bundled ones are searched.
 HookSetup hook_setup(const ProcessSurroundings& surroundings, const Config& config, const std::string& home,
                      const Project& project, bool dropped);
 
@@ -47,17 +47,17 @@ std::vector<std::string> kept_paths(const ProcessSurroundings& surroundings, con
 // project around it, are the user's.
 Precedence precedence_of(const std::string& path, const Project& project, const std::string& home);
 
-// True also where the two paths lead to one directory.
+// True also if the two paths lead to the same directory.
 bool is_same_directory(const std::string& a, const std::string& b);
 
-// Guards that are known, and off where no hook runs: "GUARDS ARE OFF ..."; empty = there are none.
+// The known guards, which are off if no hook runs: "GUARDS ARE OFF ..."; empty without guards.
 std::vector<std::string> guards_off(const Config& config, const std::string& home, const Project& project,
                                     const Clock& clock);
-// What --safe-mode means here, for the user: that nothing is loaded, and which guards are off thereby.
+// Notes for the user about --safe-mode: that nothing is loaded, and which guards are off.
 std::vector<std::string> safe_mode_notes(const Config& config, const std::string& home, const Project& project,
                                          const Clock& clock);
 
-// True when the file is a bundled one that another of its name replaces.
+// True if the file is a bundled one replaced by another of its name.
 bool is_replaced(const HookSetup& setup, const std::string& path, const std::string& name);
 
 }  // namespace agentd
