@@ -12,7 +12,7 @@ HOOK_TESTS := unit_hooks unit_bridge unit_native unit_workers unit_host unit_iso
 help:       ## this list
 	@grep -E '^[a-z-]+: .*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /  \1\t/' | expand -t 16
 
-deps:       ## installs what is missing of Debian's packages (asks sudo unless root)
+deps:       ## installs missing Debian packages (asks sudo unless root)
 	@bash cmake/deps.sh
 
 build: deps ## builds the dev preset (PRESET=release for another)
@@ -36,7 +36,7 @@ build/install: deps
 
 install: build/install ## installs program, hooks, headers and documentation below PREFIX (/usr/local; DESTDIR holds)
 	@cmake --install build/install --strip --prefix $(PREFIX) > /dev/null
-	@echo "installed: $(PREFIX)/bin/agentd; 'agentd doctor' tells what works"
+	@echo "installed: $(PREFIX)/bin/agentd; 'agentd doctor' checks the installation"
 
 package: build/install ## a .deb and a tarball in build/install, with the oldest glibc that they run on
 	@cd build/install && cpack > build-package.log 2>&1 || { cat build-package.log; exit 1; }

@@ -113,7 +113,7 @@ int App::dispatch(const std::vector<std::string>& words) {
   if (first == "--plugins=verify") return plugins_command(*this, PluginsMode::kVerify);
   if (is_help(first)) return help(after(words, 1));
   if (first.substr(0, 10) == "--plugins=")
-    return fail(kExitUsage, "--plugins takes no value, json or verify, not '" + first + "' is none of them");
+    return fail(kExitUsage, "--plugins takes no value, json or verify, not '" + first + "'");
   if (const std::string meant = meant_command(first); !meant.empty()) return fail(kExitUsage, meant);
   if (first[0] == '-' && first.size() > 1)
     return fail(kExitUsage, "unknown option '" + first + "'" +

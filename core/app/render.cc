@@ -119,7 +119,7 @@ void TerminalRenderer::tool_result(const RunEvent& event) {
 void TerminalRenderer::hook_answer(const RunEvent& event) {
   if (!trace_hooks_) return;
   std::string line = "  hook " + neutral_line(event.name, kCallBytes) + " · " + neutral_line(event.detail, kCallBytes) +
-                     " · " + (event.text.empty() ? "no opinion" : neutral_line(event.text, kLineBytes));
+                     " · " + (event.text.empty() ? "no answer" : neutral_line(event.text, kLineBytes));
   if (!event.effect.empty() && event.effect != "none") line += " (" + neutral_line(event.effect, kCallBytes) + ")";
   note(kDim, line + " · " + with_commas(event.duration_us) + " µs");
 }

@@ -1,11 +1,11 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
 # The main job on real input: a scripted model reads this repository through real tools until its small
-# window is over 70 % full; auto_compact.so, a native hook in ~/.agent/hooks, sees it at agent_stop, has
-# the conversation summarised, and replaces it; the next run goes on from the summary.
+# window is over 70 % full; auto_compact.so, a native hook in ~/.agent/hooks, notices it at agent_stop,
+# gets a summary and replaces the conversation; the next run continues from the summary.
 # Usage: run.sh DIRECTORY, where DIRECTORY is a build tree or the prefix of an installed agentd
 set -euo pipefail
-exec < /dev/null  # what is piped into this script is no message
+exec < /dev/null  # text piped into this script is not a message
 where=$(cd "$1" && pwd)
 agentd=$where/core/app/agentd bundled=$where/hooks
 if [ -x "$where/bin/agentd" ]; then agentd=$where/bin/agentd bundled=$where/lib/agentd/hooks; fi

@@ -12,6 +12,9 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr std::array kShipped{"core/", "plugins/", "providers/", "plugin-api/"};
+// Prompts and tool descriptions: models read them, and their bytes stay.
+constexpr std::array kPrompts{"core/agent/answer_schema.cc", "core/agent/subagent.cc", "core/agent/summariser.cc",
+                              "plugins/workspace_tools/workspace_tools.cc"};
 
 // The pages of the project: those at the top, in docs, and the README of each folder.
 std::vector<fs::path> pages_of(const fs::path& root) {

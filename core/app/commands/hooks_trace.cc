@@ -30,7 +30,7 @@ std::string answer_text(const std::string& json) {
     if (action["text"].exists()) out += ": " + std::string(action["text"].string_or({}));
     if (action["sha256"].exists()) out += " (" + action["bytes"].text() + " bytes)";
   }
-  return out.empty() ? "no opinion" : out;
+  return out.empty() ? "no answer" : out;
 }
 
 std::string line_of(const HookReceipt& receipt) {
