@@ -28,18 +28,17 @@ std::set<std::string> known_tools() {
 }
 
 std::string wrong_rule(std::string_view rule) {
-  if (is_blank(rule)) return "a rule is the name of a tool or a glob, and one here is blank";
+  if (is_blank(rule)) return "a rule must be a tool's name or a glob; one here is blank";
   if (const std::size_t class_begin = rule.rfind('[');
       class_begin != std::string_view::npos && rule.find(']', class_begin + 2) == std::string_view::npos)
-    return "'" + one_line(rule, kShownBytes) + "' is no glob: its '[' is not closed";
+    return "'" + one_line(rule, kShownBytes) + "' is not a glob: its '[' is not closed";
   const std::size_t open = rule.find('(');
   if (open == std::string_view::npos) return {};
   const std::vector<std::string> tools = tools_of_rule(rule.substr(0, open));
-  return "'" + one_line(rule, kShownBytes) + "' is a rule over arguments, which agentd does not have yet. Write '" +
+  return "'" + one_line(rule, kShownBytes) + "' is a rule about arguments, which agentd does not support yet. Write '" +
          one_line(tools.front(), kShownBytes) +
-         "' for every call of that tool, or judge its arguments in a hook of before_tool_call, "
-         "such "
-         "as the bundled guardrail";
+         "' for every call of that tool, or check its arguments in a hook at before_tool_call, such as the bundled "
+         "guardrail";
 }
 
 std::vector<std::string> tools_of_rule(std::string_view rule) {

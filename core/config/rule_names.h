@@ -14,12 +14,11 @@ namespace agentd {
 // The tools that agentd has a name for, also those that no plugin brings here.
 std::set<std::string> known_tools();
 
-// Why the text can be no rule: it is blank, or a rule over arguments such as "Bash(rm *)". Empty
-// when it can.
+// Why the text is not a rule: it is blank, or about arguments such as "Bash(rm *)". Empty if it is one.
 std::string wrong_rule(std::string_view rule);
 
-// agentd's names for a rule: "Bash" is bash, "MultiEdit" is edit_file too. A glob, and a name that
-// no tool we know of has, stay as they are.
+// agentd's names for a rule: "Bash" is bash, "MultiEdit" is edit_file too. A glob, and an unknown name, are
+// unchanged.
 std::vector<std::string> tools_of_rule(std::string_view rule);
 
 }  // namespace agentd

@@ -128,7 +128,7 @@ class ReaderOfOutput : public ::testing::Test {
   }
   void expect_left(const Finished& ended) {
     EXPECT_EQ(ended.code, 128 + SIGPIPE);
-    EXPECT_NE(ended.err.find("nobody reads standard output any more"), std::string::npos) << ended.err;
+    EXPECT_NE(ended.err.find("the reader of standard output has exited"), std::string::npos) << ended.err;
   }
 
   Program program_;

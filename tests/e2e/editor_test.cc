@@ -249,10 +249,10 @@ TEST(Message, AFileThatIsNamedAndNotThereIsToldInOneSentence) {
   };
   const Finished one = sent("see @notes.txt and @nofile.txt, please");
   EXPECT_EQ(one.code, 0) << one.err;
-  EXPECT_EQ(one.err, "warning: @nofile.txt names no file here and was sent as it stands\n");
+  EXPECT_EQ(one.err, "warning: @nofile.txt names no file here and was sent unchanged\n");
   const Finished several = sent("see @src, (@\"a b\") and @nofile, @nofile.");
   EXPECT_EQ(several.code, 0) << several.err;
-  EXPECT_EQ(several.err, "warning: @src, @\"a b\" and @nofile name no files here and were sent as they stand\n");
+  EXPECT_EQ(several.err, "warning: @src, @\"a b\" and @nofile name no files here and were sent unchanged\n");
   EXPECT_EQ(sent("see @ 5 pm, a@b.c and @notes.txt").err, "");
 }
 

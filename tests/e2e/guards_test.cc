@@ -484,7 +484,7 @@ TEST_F(NamedGuards, AreNoRulesWithAnOpenBracket) {
   program_.config("permissions: {deny: ['[bash']}\n");
   EXPECT_FALSE(call_runs()) << ran_.err;
   EXPECT_EQ(ran_.code, 2) << ran_.err;
-  EXPECT_TRUE(has(ran_.err, "'[bash' is no glob: its '[' is not closed")) << ran_.err;
+  EXPECT_TRUE(has(ran_.err, "'[bash' is not a glob: its '[' is not closed")) << ran_.err;
 }
 
 // ---- what is matched, and what is not

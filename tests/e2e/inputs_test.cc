@@ -121,7 +121,7 @@ TEST_F(Inputs, WhatIsNoPictureIsRefusedBeforeAnythingIsAsked) {
   const std::string text = program_.file("notes.txt", "hello");
   const Finished wrong = program_.run({"run", "--image", text, "x"});
   EXPECT_EQ(wrong.code, 2) << wrong.err;
-  EXPECT_TRUE(has(wrong.err, "it is no PNG, JPEG, GIF or WebP picture")) << wrong.err;
+  EXPECT_TRUE(has(wrong.err, "not a PNG, JPEG, GIF or WebP picture")) << wrong.err;
   const Finished missing = program_.run({"run", "--image", "none.png", "x"});
   EXPECT_EQ(missing.code, 2) << missing.err;
   program_.file("a.zip", std::string("PK\x03\x04") + "zip");
@@ -209,7 +209,7 @@ TEST_F(Inputs, AProgramHoldsAConversationOnStandardInput) {
       base64(kPng) + R"("}}]}})" + "\n";
   const Finished ran = program_.run({"run", "--json", "--input-format", "stream-json"}, lines);
   EXPECT_EQ(ran.code, 2) << ran.err << "a line was wrong";
-  EXPECT_TRUE(has(ran.err, "line 2 of standard input was passed over: it is no JSON")) << ran.err;
+  EXPECT_TRUE(has(ran.err, "line 2 of standard input was skipped: not valid JSON")) << ran.err;
   int ended = 0;
   for (const JsonDocument& line : json_lines(ran.out))
     if (line.root()["type"].string_or("") == "run_ended") ++ended;

@@ -269,7 +269,7 @@ TEST_F(Money, ADamagedDayDoesNotHideTheOthers) {
   const Finished told = program_.run({"usage"});
   EXPECT_EQ(told.code, 6);
   EXPECT_TRUE(has(told.out, "total: $0.003")) << told.out;
-  EXPECT_TRUE(has(told.err, "the account of " + yesterday + " in the store is damaged and is left out")) << told.err;
+  EXPECT_TRUE(has(told.err, "the spending of " + yesterday + " is damaged in the store and not included")) << told.err;
   const Finished lines = program_.run({"usage", "--json"});
   EXPECT_EQ(lines.code, 6);
   EXPECT_EQ(json_lines(lines.out).size(), 1u);

@@ -186,7 +186,7 @@ TEST_F(Rules, ADenyRuleHoldsInAnyCaseAndUnderOtherToolsNames) {
 TEST_F(Rules, ARuleOverArgumentsIsRefusedWhereItIsRead) {
   const Finished ran = run("permissions:\n  mode: allow\n  deny: [\"Bash(rm *)\"]\n");
   EXPECT_EQ(ran.code, 2) << ran.err;
-  EXPECT_NE(ran.err.find("config.yaml:3: permissions.deny: 'Bash(rm *)' is a rule over arguments"), std::string::npos)
+  EXPECT_NE(ran.err.find("config.yaml:3: permissions.deny: 'Bash(rm *)' is a rule about arguments"), std::string::npos)
       << ran.err;
   EXPECT_FALSE(made());
   EXPECT_EQ(doctor().code, 1);

@@ -295,7 +295,7 @@ TEST(Run, FollowSaysThatTheNewestConversationHasNoAnswer) {
   const Finished again = program.run({"run", "--follow", "go on", "--script", program.script("- text: b\n")});
   EXPECT_EQ(again.code, 0) << again.err;
   EXPECT_EQ(program.newest(), failed);
-  EXPECT_TRUE(has(again.err, "--follow goes on with " + failed +
+  EXPECT_TRUE(has(again.err, "--follow continues " + failed +
                                  " \"the bad one\", which has no answer yet; the "
                                  "newest with one is \"the good one\": --resume " +
                                  answered))

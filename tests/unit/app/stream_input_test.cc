@@ -35,13 +35,13 @@ TEST(StreamInput, ReadsTextsAndBlocks) {
 }
 
 TEST(StreamInput, SaysWhatIsWrong) {
-  EXPECT_EQ(refusal("hello").substr(0, 15), "it is no JSON: ");
+  EXPECT_EQ(refusal("hello").substr(0, 15), "not valid JSON: ");
   EXPECT_EQ(refusal("[]"), R"(a message is {"type":"user","message":{"role":"user","content":"..."}})");
   EXPECT_EQ(refusal(R"({"type":"control_request"})").substr(0, 12), "a message is");
   EXPECT_EQ(refusal(R"({"type":"user","message":{"role":"assistant","content":"x"}})"),
-            "the role of a message is user, not 'assistant'");
+            "the role of a message must be user, not 'assistant'");
   EXPECT_EQ(refusal(R"({"type":"user","message":{"content":7}})"),
-            "the content of a message is a text or a list of blocks");
+            "the content of a message must be a text or a list of blocks");
   EXPECT_EQ(refusal(R"({"type":"user","message":{"content":" "}})"), "the message is empty");
   EXPECT_EQ(refusal(R"({"type":"user","message":{"content":[{"type":"tool_result"}]}})"),
             "a content block must be text, image or document, not 'tool_result'");
