@@ -129,7 +129,8 @@ TEST(Failures, TheVariablesOfCommandsAndHooksAreKnown) {
   const std::string seen = read_file(program.project() + "/seen", 100'000).value_or("");
   for (const char* name : {"AGENTD_EVENT\n", "AGENTD_HOOK_PATH\n", "AGENTD_CONTEXT_PERCENT\n", "AGENTD_RUN\n"})
     EXPECT_NE(seen.find(name), std::string::npos) << seen;
-  EXPECT_EQ(read_file(program.project() + "/told", 100'000).value_or("none").find("is not a setting"), std::string::npos)
+  EXPECT_EQ(read_file(program.project() + "/told", 100'000).value_or("none").find("is not a setting"),
+            std::string::npos)
       << read_file(program.project() + "/told", 100'000).value_or("none");
 }
 

@@ -62,8 +62,7 @@ TEST_F(Rules, OfTheUserAndTheProjectAreThereFromTheStartWithTheirImports) {
       {"run", "look", "--script",
        program_.script("- text: done\n  expect: {contains: [\"more of the user's\", the style of lib]}\n")});
   EXPECT_EQ(ran.code, 0) << ran.err;
-  EXPECT_TRUE(has(ran.err, "the import @/etc/hostname is ignored: it is outside " + program_.project()))
-      << ran.err;
+  EXPECT_TRUE(has(ran.err, "the import @/etc/hostname is ignored: it is outside " + program_.project())) << ran.err;
 }
 
 }  // namespace
