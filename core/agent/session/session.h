@@ -3,27 +3,24 @@
 // session.h - the working parts of a session: what is pending, the gauge, events, turns, compaction.
 // Private to this room.
 //
-// Threading: one thread at a time, but for what is marked "for the services", which hooks' threads call.
-// The conversation and the cancel token change under mutex_ alone; the session's own thread reads them
-// without it.
+// Threading: one thread at a time.
 
-#include <atomic>
 #include <map>
 #include <memory>
-#include <mutex>
 #include <set>
 #include <string>
 #include <vector>
 
 #include "core/agent/agent.h"
 #include "core/agent/answer_schema.h"
-#include "core/agent/firing.h"
 #include "core/agent/input_schemas.h"
-#include "core/agent/loading.h"
+#include "core/agent/resources.h"
+#include "core/agent/services/registry.h"
+#include "core/agent/session/firing.h"
+#include "core/agent/session/shared.h"
 
 namespace agentd {
 
-class AgentServices;
 class Compaction;
 
 // Texts that an envelope borrows; filled once per session, touched at each turn.
@@ -57,7 +54,8 @@ inline constexpr std::uint32_t kPausesMax = 8;
 
 class SessionImpl final : public Session {
  public:
-  SessionImpl(AgentServices& services, SessionSeed seed);
+  // All outlive it; `services` are those of hooks.
+  SessionImpl(const AgentResources& resources, SessionRegistry& sessions, Services& services, SessionSeed seed);
   ~SessionImpl() override;
 
   const std::string& conversation_id() const override { return id_text_; }
@@ -77,38 +75,14 @@ class SessionImpl final : public Session {
   Result<void, RunError> before_clear(std::string_view reason, const CancelToken& cancel);
   void after_clear(std::string_view reason, std::string_view new_conversation_id, const CancelToken& cancel);
 
-  // ---- for the services
-
-  agentd_conv handle() const { return handle_; }
-  // What the next request would see; the run may go on meanwhile.
-  struct Seen {
-    Rows rows;
-    std::vector<SeqRange> ranges;
-    std::uint64_t revision = 0;
-  };
-  Seen seen() const;
-  // Of what was seen so far.
-  Origins origins() const;
-  CancelToken cancel() const;
-  bool compacts() const { return compacts_; }
-  // Of the newest run.
-  std::shared_ptr<Account> account() const;
-  std::shared_ptr<HookLedger> hook_ledger() const;
-  // Usage of what was asked beside the turns, recorded with the next commit.
-  void charge(const Usage& usage, std::string purpose);
-  // True when a run takes it up; otherwise it waits for the next one.
-  bool queue_compaction(const CompactOptions& options);
-
  private:
   friend class Turn;
   friend class Compaction;
 
-  void follow(const CancelToken& cancel);
-
   // ---- records (session.cc)
   void add(Record record);
   // The sequence that the next added record will have.
-  std::uint64_t next_seq() const { return conversation_->revision() + pending_.size() + 1; }
+  std::uint64_t next_seq() const { return shared_.conversation().revision() + pending_.size() + 1; }
   Result<void, RunError> commit();
   // kConflict: somebody else appended since, nothing was written, and what is pending stays so.
   Result<void> try_commit();
@@ -118,7 +92,6 @@ class SessionImpl final : public Session {
   // Takes up what others appended; their records. After a revert or a boundary of theirs the whole
   // conversation is loaded again.
   Result<std::vector<StoredRecord>, RunError> catch_up();
-  Result<void> apply(const std::vector<StoredRecord>& records);
   void drop_receipts(const Error& why);
   void take_charges();
   void recover_open_calls();
@@ -131,15 +104,8 @@ class SessionImpl final : public Session {
   Result<void, RunError> check_media(const std::vector<Block>& media) const;
   void flush_receipts();
 
-  // Of a run that begins now.
-  AccountLimits account_limits() const;
-  // Of a turn that is recorded by itself.
-  void count_usage(const Usage& usage);
-  // Everything that the newest run is charged for.
-  Usage run_usage() const;
-
   // ---- run (session.cc)
-  void begin_run(const CancelToken& cancel);
+  void begin_run(const CancelToken& cancel, bool compacts);
   void renew_hooks();
   Result<RunReport, RunError> run_task(std::string_view prompt, const Outcome* started, const CancelToken& cancel);
   Result<RunReport, RunError> run_turns();
@@ -165,7 +131,6 @@ class SessionImpl final : public Session {
   RunOutcome outcome_of_answer() const;
   // The sentence about a run that ended without the answer that was asked for; empty = it has one.
   std::string short_stop_text(RunOutcome outcome) const;
-  void set_running(bool running);
 
   // ---- stop (stop.cc)
   struct StopDecision {
@@ -238,7 +203,9 @@ class SessionImpl final : public Session {
   bool wants(std::uint32_t event) const { return snapshot_->wants(event); }
 #endif
 
-  AgentServices& services_;
+  const AgentResources& resources_;
+  SessionRegistry& sessions_;
+  Services& services_;
   const AgentParts& parts_;
   const AgentOptions& options_;
   const Ulid id_;
@@ -249,11 +216,12 @@ class SessionImpl final : public Session {
   const std::string parent_;  // conversation that started this one; empty = the user did
   const std::uint64_t parent_seq_;
   std::unique_ptr<Lease> lease_;
-  std::unique_ptr<Conversation> conversation_;
+  const bool shares_account_;                       // with the run that started it
+  const std::shared_ptr<HookLedger> ledger_above_;  // of the run that started it; null = none did
+  SharedSession shared_;
   const agentd_conv handle_;
   SlotLease slot_;
   std::shared_ptr<const Snapshot> snapshot_;  // pinned for a turn
-  CancelToken cancel_;
   std::vector<Record> pending_;
   std::vector<std::string> pending_blobs_;
   std::vector<std::pair<std::string, std::string>> pending_messages_;  // text, source: told when they are stored
@@ -284,7 +252,6 @@ class SessionImpl final : public Session {
   EnvelopeTexts texts_;
   std::string recipe_;                                 // of this run; empty = none
   std::unique_ptr<Compaction> run_compaction_;         // whose summary this run writes; null in any other run
-  std::atomic<bool> compacts_ = false;                 // there is one
   std::optional<std::string> run_prompt_;              // asked for in that run and not recorded
   std::optional<CompactionReport> compaction_report_;  // of what agent_stop made of the view in this run
   bool offers_subagents_ = true;                       // in this run
@@ -312,16 +279,6 @@ class SessionImpl final : public Session {
   std::uint64_t sent_output_max_ = 0;               // tokens that the last answer could have, thinking included
   std::string task_;                                // the first user text, as hooks left it
   std::uint32_t outcome_ = AGENTD_OUTCOME_UNKNOWN;  // of the last run
-
-  const bool shares_account_;                       // with the run that started it
-  const std::shared_ptr<HookLedger> ledger_above_;  // of the run that started it; null = none did
-  mutable std::mutex mutex_;
-  std::shared_ptr<Account> account_;         // changes under mutex_ alone, as the conversation does
-  std::shared_ptr<HookLedger> hook_ledger_;  // of the newest run; changes under mutex_ alone
-  bool running_ = false;                     // guarded by mutex_
-  std::vector<UsageRecord> charges_;         // guarded by mutex_
-  Usage run_usage_{};                        // guarded by mutex_
-  std::vector<CompactOptions> queued_;       // guarded by mutex_
 };
 
 // One model exchange and the tools that it asks for.

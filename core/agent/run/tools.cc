@@ -6,7 +6,7 @@
 // recorded. The one way to any tool.
 #include <algorithm>
 
-#include "core/agent/services.h"
+#include "core/agent/session/session.h"
 #include "core/base/bytes.h"
 #include "core/base/paths.h"
 #include "core/codec/json.h"
@@ -96,7 +96,7 @@ InputPaths Turn::paths_of(const Tool& tool) const {
 
 void Turn::part_calls(Message& answer) const {
   std::set<std::string> taken, wanted;
-  for (const agentd_message& row : session_.conversation_->rows())
+  for (const agentd_message& row : session_.shared_.conversation().rows())
     for (std::uint32_t i = 0; i < row.blocks.count; ++i)
       if (const agentd_block& block = blocks_of(row)[i]; block.kind == AGENTD_BLOCK_TOOL_USE)
         taken.emplace(view_of(block.call_id));
@@ -308,7 +308,7 @@ ToolResultRecord Turn::run_tool(const Prepared& prepared) {
   out.name = prepared.call.name;
   auto outcome = is_subagent_tool(prepared.tool)
                      ? run_subagent(prepared.call)
-                     : parts_.tools.call(prepared.call, session_.handle_, session_.cancel_,
+                     : parts_.tools.call(prepared.call, session_.handle_, session_.shared_.cancel(),
                                          Deadline::after(parts_.clock, prepared.tool.timeout));
   if (!outcome) {
     out.status = status_of_failed(outcome.error().code);
@@ -371,7 +371,7 @@ bool Turn::knows_rules(const PathRules& rules) const {
   for (const PathRules& late : session_.late_rules_)
     if (late.file == rules.file) return true;
   const std::string first = rules.text.substr(0, rules.text.find('\n') + 1);
-  for (const agentd_message& row : session_.conversation_->rows())
+  for (const agentd_message& row : session_.shared_.conversation().rows())
     for (std::uint32_t i = 0; (row.flags & AGENTD_MESSAGE_CONTEXT) != 0 && i < row.blocks.count; ++i)
       if (view_of(blocks_of(row)[i].text).starts_with(first)) return true;
   return false;
@@ -386,7 +386,7 @@ Result<void, RunError> Turn::run_call(const Block& use, const Result<ToolInput>&
   session_.tell(called);
   std::uint64_t duration_ns = 0;
   ToolResultRecord result{prepared.call.call_id, prepared.call.name, prepared.denied, prepared.status, {}, 0, 0};
-  if (prepared.denied.empty() && session_.cancel_.cancelled()) {
+  if (prepared.denied.empty() && session_.shared_.cancel().cancelled()) {
     result.status = "cancelled";
     result.text = "the run was interrupted before this call";
   } else if (session_.stopped_) {

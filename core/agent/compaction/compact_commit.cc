@@ -2,8 +2,7 @@
 // compact_commit.cc - from a draft to a durable boundary, and what is told of it.
 #include <algorithm>
 
-#include "core/agent/compact.h"
-#include "core/agent/services.h"
+#include "core/agent/compaction/compact.h"
 #include "core/agent/summariser.h"
 #include "core/base/bytes.h"
 #include "core/codec/json.h"
@@ -63,7 +62,7 @@ Compaction::Draft Compaction::draft_of(std::uint32_t method) const {
   out.instructions = instructions_;
   out.author = author_;
   // What was shortened stays so.
-  out.prunes = session_.conversation_->state().prunes();
+  out.prunes = session_.shared_.conversation().state().prunes();
   out.pre_tokens = pre_tokens_;
   return draft;
 }
@@ -71,8 +70,8 @@ Compaction::Draft Compaction::draft_of(std::uint32_t method) const {
 // Adds the records of the draft behind what is pending, at the sequences that they will have.
 void Compaction::write(Draft& draft) {
   BoundaryRecord& boundary = draft.boundary;
-  boundary.base_seq = session_.conversation_->revision();
-  Rows fresh(session_.services_.row_count());
+  boundary.base_seq = session_.shared_.conversation().revision();
+  Rows fresh(session_.resources_.row_count());
   const std::uint64_t first_literal = session_.next_seq();
   for (const Record& literal : draft.literals) {
     if (auto message = read_message(literal)) fresh.append(message->message, 0, 0);
@@ -98,8 +97,8 @@ void Compaction::write(Draft& draft) {
   const Gauge gauge = session_.gauge();
   boundary.post_tokens = gauge.floor + gauge.scaled(draft.kept_tokens + fresh.tokens());
   boundary.aimed = target().tokens;
-  boundary.hidden = session_.conversation_->hidden_tokens();
-  boundary.useless_before = session_.conversation_->compaction_history().useless;
+  boundary.hidden = session_.shared_.conversation().hidden_tokens();
+  boundary.useless_before = session_.shared_.conversation().compaction_history().useless;
   boundary.useless = boundary.is_useless(boundary.post_tokens) ? boundary.useless_before + 1 : 0;
   boundary.duration_ms = static_cast<std::int64_t>((parts_.clock.monotonic_ns() - started_ns_) / 1'000'000);
   session_.add(write_boundary(boundary));
@@ -112,8 +111,9 @@ bool Compaction::absorb(Draft& draft, const std::vector<StoredRecord>& fresh) co
     if (changes_the_view(record.record.type)) return false;
     if (!carries_message(record.record.type) || record.record.type == RecordType::kSummary) continue;
     draft.appended.push_back({record.seq, record.seq});
-    const std::uint32_t row = session_.conversation_->rows().index_of(record.seq);
-    if (row < session_.conversation_->rows().size()) draft.kept_tokens += session_.conversation_->rows()[row].tokens;
+    const std::uint32_t row = session_.shared_.conversation().rows().index_of(record.seq);
+    if (row < session_.shared_.conversation().rows().size())
+      draft.kept_tokens += session_.shared_.conversation().rows()[row].tokens;
   }
   return true;
 }
@@ -140,7 +140,7 @@ Result<CompactionReport, RunError> Compaction::commit(Draft draft) {
       return finish(AGENTD_RESULT_FAILED,
                     "the conversation was compacted by somebody else meanwhile, and is as they left it");
   }
-  return applied(draft, session_.conversation_->state().boundary_seq());
+  return applied(draft, session_.shared_.conversation().state().boundary_seq());
 }
 
 CompactionReport Compaction::applied(const Draft& draft, std::uint64_t seq) {
@@ -151,14 +151,15 @@ CompactionReport Compaction::applied(const Draft& draft, std::uint64_t seq) {
   report.outcome = degraded ? AGENTD_RESULT_DEGRADED : AGENTD_RESULT_APPLIED;
   report.method = boundary.method;
   report.messages_before = messages_before_;
-  report.messages_after = session_.conversation_->rows().size();
+  report.messages_after = session_.shared_.conversation().rows().size();
   report.pre_tokens = pre_tokens_;
   const Gauge gauge = session_.gauge();
   report.post_tokens = gauge.used;
   session_.note_threshold(session_.above_checkpoint_ && gauge.used >= gauge.checkpoint_at);
   report.summary = draft.told;
   report.boundary_id = boundary.id;
-  const std::string json = boundary_json(boundary, seq, session_.conversation_->id(), session_.conversation_->rows());
+  const std::string json =
+      boundary_json(boundary, seq, session_.shared_.conversation().id(), session_.shared_.conversation().rows());
   RunEvent told{RunEvent::Type::kCompactBoundary};
   told.boundary_json = json;
   told.text = boundary.id;
@@ -174,7 +175,7 @@ CompactionReport Compaction::applied(const Draft& draft, std::uint64_t seq) {
 
 void Compaction::tell_paused() {
   session_.told_paused_ = true;
-  session_.warn(std::to_string(session_.conversation_->compaction_history().useless) +
+  session_.warn(std::to_string(session_.shared_.conversation().compaction_history().useless) +
                 " compactions in a row have freed less than a tenth: automatic compaction pauses until the "
                 "window is nearly full. It is filled by " +
                 fillers() + " tokens");
@@ -193,8 +194,8 @@ void Compaction::after(const BoundaryRecord& boundary, const CompactionReport& r
     payload.pre_tokens = report.pre_tokens;
     payload.post_tokens = report.post_tokens;
     payload.duration_ns = parts_.clock.monotonic_ns() - started_ns_;
-    payload.boundary_seq = session_.conversation_->state().boundary_seq();
-    payload.revision = session_.conversation_->revision();
+    payload.boundary_seq = session_.shared_.conversation().state().boundary_seq();
+    payload.revision = session_.shared_.conversation().revision();
     payload.usage_before = &before;
     payload.usage_spent = &spent;
     payload.boundary_id = to_abi(boundary.id);
@@ -212,11 +213,11 @@ CompactionReport Compaction::finish(std::uint32_t outcome, std::string text, std
   closed_ = true;
   CompactionReport report;
   report.outcome = outcome;
-  report.messages_before = report.messages_after = session_.conversation_->rows().size();
+  report.messages_before = report.messages_after = session_.shared_.conversation().rows().size();
   report.pre_tokens = report.post_tokens = pre_tokens_;
   report.text = std::move(text);
   // A log starts with its genesis: what was tried of a conversation in which nothing was said is no record.
-  if (!report.changed() && session_.conversation_->revision() != 0) {
+  if (!report.changed() && session_.shared_.conversation().revision() != 0) {
     CompactionAttemptRecord attempt;
     attempt.trigger = trigger_name(request_.trigger);
     attempt.reason = reason_name(request_.reason);
@@ -241,7 +242,7 @@ CompactionReport Compaction::finish(std::uint32_t outcome, std::string text, std
 
 Result<CompactionReport, RunError> Compaction::replace(const Outcome::Attributed& asked) {
   author_ = asked.by.hook;
-  const std::uint64_t seen = session_.conversation_->revision();
+  const std::uint64_t seen = session_.shared_.conversation().revision();
   if (auto begun = begin(); !begun) return begun.error();
   payload_ = payload_of(plan_);
   auto placed = put_in_place(asked, seen);
@@ -279,8 +280,8 @@ Result<Result<CompactionReport>, RunError> Compaction::put_in_place(const Outcom
     draft.summary = render_summary(text);
     draft.told = text;
   } else {
-    auto planned = plan_replacement(session_.conversation_->rows(), session_.conversation_->state().ranges(),
-                                    asked.action, author_);
+    auto planned = plan_replacement(session_.shared_.conversation().rows(),
+                                    session_.shared_.conversation().state().ranges(), asked.action, author_);
     if (!planned) return refuse(planned.error().message);
     std::uint64_t literals = 0;
     for (const ReplacePart& part : asked.action.parts) {
@@ -294,7 +295,7 @@ Result<Result<CompactionReport>, RunError> Compaction::put_in_place(const Outcom
       return refuse("it is not smaller than what it replaces");
     for (const Replacement::Piece& piece : planned->pieces) {
       if (piece.literal) continue;
-      for (const agentd_message& row : session_.conversation_->rows())
+      for (const agentd_message& row : session_.shared_.conversation().rows())
         if (row.seq >= piece.range.first && row.seq <= piece.range.last) draft.kept_tokens += row.tokens;
     }
     draft.literals = std::move(planned->literals);

@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // compact.cc - the attempt: what is planned, what hooks say, which rung brings it about.
-#include "core/agent/compact.h"
+#include "core/agent/compaction/compact.h"
 
 #include <algorithm>
 #include <map>
 
 #include "core/agent/loading.h"
-#include "core/agent/services.h"
 #include "core/agent/summariser.h"
 #include "core/base/bytes.h"
 
@@ -46,17 +45,17 @@ Result<void, RunError> Compaction::begin() {
   const Gauge gauge = session_.gauge();
   pre_tokens_ = gauge.used;
   forced_ = gauge.force_at != 0 && gauge.used >= gauge.force_at;
-  messages_before_ = session_.conversation_->rows().size();
-  before_ = session_.conversation_->usage();
+  messages_before_ = session_.shared_.conversation().rows().size();
+  before_ = session_.shared_.conversation().usage();
   plan();
   return {};
 }
 
 void Compaction::plan() {
-  plan_ = plan_compaction(session_.conversation_->rows(), session_.conversation_->state().ranges(), request_,
-                          session_.gauge(), session_.options_.budget);
+  plan_ = plan_compaction(session_.shared_.conversation().rows(), session_.shared_.conversation().state().ranges(),
+                          request_, session_.gauge(), session_.options_.budget);
   instructions_ = join(request_.instructions, "\n");
-  model_ = session_.services_.summary_model(request_.model, session_.options_);
+  model_ = session_.resources_.summary_model(request_.model, session_.options_);
 }
 
 CompactionTarget Compaction::target() const { return target_of(request_, session_.gauge(), session_.options_.budget); }
@@ -86,10 +85,10 @@ std::string Compaction::fillers() const {
     tools += parts_.estimator.count_text(tool.name + tool.description + tool.input_schema_json);
   const std::uint64_t floor = session_.floor_tokens();
   items.emplace_back(gauge.scaled(floor - std::min(floor, tools)), "the system prompt");
-  if (const std::uint64_t hidden = session_.conversation_->hidden_tokens(); hidden != 0)
+  if (const std::uint64_t hidden = session_.shared_.conversation().hidden_tokens(); hidden != 0)
     items.emplace_back(hidden, "what the provider counts beyond that");
   if (tools != 0) items.emplace_back(gauge.scaled(tools), std::to_string(session_.tool_specs().size()) + " tools");
-  for (const agentd_message& row : session_.conversation_->rows())
+  for (const agentd_message& row : session_.shared_.conversation().rows())
     items.emplace_back(gauge.scaled(row.tokens), name_of_row(row));
   const std::size_t named = std::min(kFillersNamed, items.size());
   std::partial_sort(items.begin(), items.begin() + static_cast<std::ptrdiff_t>(named), items.end(),
@@ -101,7 +100,7 @@ std::string Compaction::fillers() const {
 }
 
 CompactionReport Compaction::plan_only() {
-  const Rows& rows = session_.conversation_->rows();
+  const Rows& rows = session_.shared_.conversation().rows();
   plan();
   CompactionReport report;
   messages_before_ = rows.size();
@@ -130,7 +129,7 @@ agentd_before_compaction Compaction::payload_of(const CompactionPlan& plan) {
   out.reason = static_cast<std::uint16_t>(request_.reason);
   out.phase = static_cast<std::uint16_t>(request_.phase);
   out.strategy = static_cast<std::uint16_t>(plan.strategy);
-  out.vetoes = session_.conversation_->compaction_history().vetoes;
+  out.vetoes = session_.shared_.conversation().compaction_history().vetoes;
   out.tokens = gauge.used;
   out.limit = gauge.limit;
   out.keep_tokens = plan.kept_tokens;
@@ -160,7 +159,7 @@ bool Compaction::vetoed() {
   payload_ = payload_of(plan_);
   if (!session_.wants(AGENTD_EVENT_BEFORE_COMPACTION)) return false;
   agentd_before_compaction bare = lend_payload();
-  const Rows pinned = session_.conversation_->pin();
+  const Rows pinned = session_.shared_.conversation().pin();
   payload_.messages = pinned.list();
   const auto outcome = session_.fire(AGENTD_EVENT_BEFORE_COMPACTION, &payload_, &bare);
   payload_.messages = {nullptr, 0, sizeof(agentd_message)};
@@ -231,7 +230,7 @@ Result<CompactionReport, RunError> Compaction::attempt() {
 Result<std::optional<CompactionReport>, RunError> Compaction::prepare() {
   using Over = std::optional<CompactionReport>;
   const bool vetoed = this->vetoed();
-  if (session_.cancel_.cancelled()) {
+  if (session_.shared_.cancel().cancelled()) {
     finish(AGENTD_RESULT_FAILED, "it was interrupted");
     return interrupted();
   }
@@ -241,7 +240,7 @@ Result<std::optional<CompactionReport>, RunError> Compaction::prepare() {
   payload_ = payload_of(plan_);
   tell_start();
   if (replacement_.empty()) return Over();
-  auto placed = put_in_place(replacement_[0], session_.conversation_->revision());
+  auto placed = put_in_place(replacement_[0], session_.shared_.conversation().revision());
   if (!placed) return placed.error();
   if (*placed) return Over(std::move(**placed));
   session_.report_refusal(author_, AGENTD_EVENT_BEFORE_COMPACTION, placed->error().message);
@@ -262,7 +261,7 @@ Result<CompactionReport, RunError> Compaction::carry_out() {
   }
   auto summary = summarise();
   if (summary) return apply_summary(*summary, method_);
-  const bool cancelled = summary.error().code == Code::kCancelled || session_.cancel_.cancelled();
+  const bool cancelled = summary.error().code == Code::kCancelled || session_.shared_.cancel().cancelled();
   const bool over_limit = summary.error().code == Code::kDenied;
   if (!must || cancelled || over_limit) {
     CompactionReport failed = finish(AGENTD_RESULT_FAILED, summary.error().message);
@@ -330,7 +329,7 @@ Result<std::string> Compaction::summarise() {
              parts_.prompts.compaction_prompt(session_.conversation_id(), request_.instructions));
   auto summary = ask_summary(model_, prompt, plan_.split);
   const std::string& own = session_.options_.model;
-  if (summary || model_ == own || session_.cancel_.cancelled()) return summary;
+  if (summary || model_ == own || session_.shared_.cancel().cancelled()) return summary;
   const bool other = summary.error().code == Code::kInvalid || summary.error().code == Code::kDenied;
   if (!other && !passes_) return summary;
   // The cheap model cannot be had, has no time or cannot hold it: the conversation's own may.
@@ -341,8 +340,8 @@ Result<std::string> Compaction::summarise() {
 
 Result<std::string> Compaction::ask_summary(const std::string& model, const std::string& prompt, std::uint32_t rows) {
   AGENTD_TRY(const SummarySource source,
-             load_summary_source(parts_.store, session_.id_, session_.conversation_->rows(),
-                                 session_.conversation_->origins(), rows, session_.services_.row_count()));
+             load_summary_source(parts_.store, session_.id_, session_.shared_.conversation().rows(),
+                                 session_.shared_.conversation().origins(), rows, session_.resources_.row_count()));
   SummaryRequest ask;
   ask.conversation_id = session_.conversation_id();
   ask.model = model;
@@ -351,22 +350,22 @@ Result<std::string> Compaction::ask_summary(const std::string& model, const std:
   ask.origins = &source.origins;
   const std::vector<ToolSpec> tools = session_.tools_beside(source.messages());
   ask.tools = tools;
-  const ModelInfo info = session_.services_.model_info(model);
+  const ModelInfo info = session_.resources_.model_info(model);
   ask.max_summary_tokens = std::min(target().summary_max, info.max_output);
   if (model == session_.options_.model) {
     ask.system = session_.system_text();
-    ask.thinking = session_.services_.thinking_for(model, ask.max_summary_tokens, true);
+    ask.thinking = session_.resources_.thinking_for(model, ask.max_summary_tokens, true);
   }
   ask.window = info.window;
-  ask.scale = session_.services_.factors().of(model, session_.options_.model);
-  Summariser summariser(parts_, *session_.account_, session_.cancel_,
+  ask.scale = session_.resources_.factors().of(model, session_.options_.model);
+  Summariser summariser(parts_, *session_.shared_.account(), session_.shared_.cancel(),
                         [this](std::string_view part) { tell_start(part); });
   auto summary = summariser.summarise(ask);
   method_ = summariser.method();
   passes_ = summariser.passes();
   cut_ = summariser.cut();
   spent_ += summariser.spent();
-  session_.charge(summariser.spent(), "summary");
+  session_.shared_.charge(summariser.spent(), "summary");
   return summary;
 }
 
@@ -374,14 +373,14 @@ Result<std::string> Compaction::ask_summary(const std::string& model, const std:
 
 // Old tool results shortened, when that is enough.
 std::optional<Compaction::Draft> Compaction::prune() const {
-  const Rows& rows = session_.conversation_->rows();
+  const Rows& rows = session_.shared_.conversation().rows();
   const Gauge gauge = session_.gauge();
   const CompactionTarget wanted = target();
-  PrunePlan pruned = plan_prunes(rows, session_.conversation_->state().prunes(), parts_.estimator);
+  PrunePlan pruned = plan_prunes(rows, session_.shared_.conversation().state().prunes(), parts_.estimator);
   const std::uint64_t freed = gauge.scaled(pruned.freed);
   if (freed == 0 || wanted.used - std::min(wanted.used, freed) >= wanted.tokens) return std::nullopt;
   Draft draft = draft_of(AGENTD_METHOD_PRUNE);
-  draft.kept = session_.conversation_->state().ranges();
+  draft.kept = session_.shared_.conversation().state().ranges();
   draft.boundary.prunes = std::move(pruned.prunes);
   draft.kept_tokens = rows.tokens() - std::min(rows.tokens(), pruned.freed);
   return draft;
@@ -392,7 +391,7 @@ bool Compaction::squeeze(Draft& draft, std::uint64_t tokens) const {
   const Gauge gauge = session_.gauge();
   const std::uint64_t wanted = target().tokens;
   if (tokens <= wanted) return false;
-  PrunePlan squeezed = plan_squeeze(session_.conversation_->rows(), draft.kept, draft.boundary.prunes,
+  PrunePlan squeezed = plan_squeeze(session_.shared_.conversation().rows(), draft.kept, draft.boundary.prunes,
                                     gauge.unscaled(tokens - wanted), parts_.estimator);
   if (squeezed.freed == 0) return false;
   draft.boundary.prunes = std::move(squeezed.prunes);
@@ -427,7 +426,7 @@ std::uint64_t Compaction::tokens_of(const Draft& draft) const {
 // No summary could be had, and the next request must fit: what is cut is marked, and the log keeps it.
 std::optional<Compaction::Draft> Compaction::cut(const std::string& why) {
   const Truncation cut =
-      plan_truncation(session_.conversation_->rows(), session_.conversation_->state().ranges(), plan_);
+      plan_truncation(session_.shared_.conversation().rows(), session_.shared_.conversation().state().ranges(), plan_);
   Draft draft = draft_of(AGENTD_METHOD_TRUNCATE);
   author_ = kCutAuthor;
   draft.boundary.author.clear();
@@ -446,9 +445,9 @@ std::optional<Compaction::Draft> Compaction::cut(const std::string& why) {
 
 // Nothing can be summarised, and the view does not fit: its longest texts are shortened.
 std::optional<Compaction::Draft> Compaction::squeeze_view() const {
-  const Rows& rows = session_.conversation_->rows();
+  const Rows& rows = session_.shared_.conversation().rows();
   Draft draft = draft_of(AGENTD_METHOD_TRUNCATE);
-  draft.kept = session_.conversation_->state().ranges();
+  draft.kept = session_.shared_.conversation().state().ranges();
   draft.kept_tokens = rows.tokens();
   if (!squeeze(draft, target().used)) return std::nullopt;
   draft.degraded = "the longest texts of the view are shortened, the log keeps them whole";
@@ -479,7 +478,7 @@ Result<std::optional<CompactionReport>, RunError> Compaction::open_run() {
 }
 
 Result<std::string> Compaction::summarise_instead(std::string_view prompt) {
-  auto summary = ask_summary(model_, std::string(prompt), session_.conversation_->rows().size());
+  auto summary = ask_summary(model_, std::string(prompt), session_.shared_.conversation().rows().size());
   if (summary && cut_) return Error{Code::kUnavailable, cut_summary_text(target().summary_max)};
   return summary;
 }

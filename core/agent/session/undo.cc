@@ -2,8 +2,7 @@
 // undo.cc - cancels the last boundary that counts: one record, no model, no hook.
 #include <utility>
 
-#include "core/agent/loading.h"
-#include "core/agent/services.h"
+#include "core/agent/session/session.h"
 #include "core/base/bytes.h"
 
 namespace agentd {
@@ -27,11 +26,11 @@ struct SessionImpl::Undo {
 // no more than its view.
 Result<SessionImpl::Undo, RunError> SessionImpl::plan_undo() const {
   const std::string none = "there is no compaction to undo in conversation " + id_text_;
-  if (conversation_->revision() == 0) return failure(none);
+  if (shared_.conversation().revision() == 0) return failure(none);
   std::vector<StoredRecord> log;
   ViewState view;
   Result<void> folded;
-  auto read = parts_.store.read(id_, 1, conversation_->revision(), [&](const StoredRecord& record) {
+  auto read = parts_.store.read(id_, 1, shared_.conversation().revision(), [&](const StoredRecord& record) {
     folded = view.apply(record);
     log.push_back(record);
     return folded.has_value();
@@ -48,7 +47,7 @@ Result<SessionImpl::Undo, RunError> SessionImpl::plan_undo() const {
   revert.seq = log.back().seq + 1;
   revert.record = write_revert(out.revert);
   log.push_back(std::move(revert));
-  Conversation next(id_text_, services_.row_count());
+  Conversation next(id_text_, resources_.row_count());
   if (auto loaded = next.load(log); !loaded) return store_error(loaded.error());
   if (auto paired = check_pairs(next.rows().list(), false); !paired)
     return failure("the compaction cannot be undone, the view before it is broken: " + paired.error().message);
@@ -61,7 +60,7 @@ Result<UndoReport, RunError> SessionImpl::commit_undo(const Undo& undo) {
   UndoReport report;
   report.boundary_id = undo.boundary.id;
   report.boundary_seq = undo.revert.to_seq;
-  report.messages_before = conversation_->rows().size();
+  report.messages_before = shared_.conversation().rows().size();
   report.messages_after = undo.messages;
   report.pre_tokens = gauge().used;
   report.post_tokens = undo.tokens;
@@ -73,12 +72,12 @@ Result<UndoReport, RunError> SessionImpl::commit_undo(const Undo& undo) {
     if (done.error().code == Code::kConflict) return RunError{RunError::Kind::kBusy, done.error().message};
     return store_error(done.error());
   }
-  report.compactions = conversation_->compactions();
+  report.compactions = shared_.conversation().compactions();
   return report;
 }
 
 Result<UndoReport, RunError> SessionImpl::undo(bool force, const CancelToken& cancel) {
-  follow(cancel);
+  shared_.follow(cancel);
   leave_run();
   refresh_tools();
   for (int attempt = 1;; ++attempt) {

@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <utility>
 
-#include "core/agent/compact.h"
-#include "core/agent/services.h"
+#include "core/agent/compaction/compact.h"
+#include "core/agent/loading.h"
 #include "core/agent/summariser.h"
 #include "core/base/bytes.h"
 #include "core/conversation/marked_rows.h"
@@ -144,7 +144,7 @@ bool Turn::compaction_is_due(const CompactionRequest& request) {
   const Gauge gauge = session_.gauge();
   if (!session_.options_.auto_compact || gauge.compact_at == 0 || gauge.used < gauge.compact_at) return false;
   const bool forced = gauge.force_at != 0 && gauge.used >= gauge.force_at;
-  const CompactionHistory& past = session_.conversation_->compaction_history();
+  const CompactionHistory& past = session_.shared_.conversation().compaction_history();
   // Trouble that passes is given 1, 2, 4 and then 8 answers to do so, but not the last of the room.
   if (past.put_off != 0 && !forced)
     return past.answers >= std::uint32_t{1} << std::min(past.put_off - 1, kPutOffDoublings);
@@ -182,11 +182,11 @@ ModelResult Turn::send(const ModelRequest& request, bool withhold) {
     };
   StreamSink sink([this](RunEvent event) { session_.tell(event); }, delta, withhold);
   // How long it may take is the provider's setting.
-  ModelResult answer = session_.account_->complete(request, sink, session_.cancel_, {});
+  ModelResult answer = session_.shared_.account()->complete(request, sink, session_.shared_.cancel(), {});
   if (answer && !answer->note.empty() && !answer->malformed_call) session_.warn(answer->note);
   // What nobody reported, and what broke off, is paid for all the same.
-  if (answer && !answer->usage) session_.count_usage(answer->spent);
-  if (!answer && answer.error().usage) session_.charge(*answer.error().usage, "interrupted");
+  if (answer && !answer->usage) session_.shared_.count_usage(answer->spent);
+  if (!answer && answer.error().usage) session_.shared_.charge(*answer.error().usage, "interrupted");
   return answer;
 }
 
@@ -209,9 +209,9 @@ Result<ModelResponse, RunError> Turn::ask_model() {
     if (session_.fallback_ != 0 && parts_.models.knows(request.model))
       request.max_output_tokens = std::min(request.max_output_tokens, parts_.models.find(request.model).max_output);
     request.conversation_id = session_.conversation_id();
-    Rows rows = session_.conversation_->pin();
+    Rows rows = session_.shared_.conversation().pin();
     Origins origins;
-    request.origins = &session_.conversation_->origins();
+    request.origins = &session_.shared_.conversation().origins();
     if (session_.run_prompt_) {
       auto whole = load_summary_source(parts_.store, session_.id_, rows, *request.origins, rows.size(), {});
       if (!whole) return store_error(whole.error());
@@ -237,17 +237,17 @@ Result<ModelResponse, RunError> Turn::ask_model() {
     if (session_.run_prompt_) request.closing_text = *session_.run_prompt_;
     if (session_.run_compaction_) session_.run_compaction_->set_model(request.model);
     request.thinking =
-        session_.services_.thinking_for(request.model, request.max_output_tokens, session_.run_compaction_ != nullptr);
+        session_.resources_.thinking_for(request.model, request.max_output_tokens, session_.run_compaction_ != nullptr);
     session_.sent_output_max_ = request.max_output_tokens + request.thinking.room;
     sent_model_ = request.model;
     sent_estimate_ = estimate_of(request, rows) + tokens_of(marked.marks(), parts_.estimator);
-    request.prompt_tokens = session_.services_.corrected(sent_model_, sent_estimate_);
+    request.prompt_tokens = session_.resources_.corrected(sent_model_, sent_estimate_);
     const std::uint64_t started = parts_.clock.monotonic_ns();
     ModelResult answer = send(request, withhold);
     // A call that the model could not spell: asked once more, it often can.
     if (answer && answer->malformed_call && !malformed) {
       malformed = true;
-      session_.charge(answer->spent, "interrupted");
+      session_.shared_.charge(answer->spent, "interrupted");
       RunEvent again(RunEvent::Type::kAnswerAgain);
       again.text = answer->note;
       session_.tell(again);
@@ -273,8 +273,8 @@ Result<ModelResponse, RunError> Turn::ask_model() {
     // What was paid for is asked for again as a whole, wherever it broke.
     const bool broke_off = error.kind == ModelErrorKind::kInterrupted || error.usage;
     const bool asks_again = broke_off && error.retryable && broken < kBrokenAnswersMax;
-    if (asks_again && !session_.account_->retries().take()) {
-      error.message += "; " + session_.account_->retries().used_up();
+    if (asks_again && !session_.shared_.account()->retries().take()) {
+      error.message += "; " + session_.shared_.account()->retries().used_up();
     } else if (asks_again) {
       ++broken;
       RunEvent again(RunEvent::Type::kAnswerAgain);
@@ -311,7 +311,7 @@ void Turn::wait_for_busy(const ModelError& error, std::uint32_t broken) {
   const std::string text = "the model is asked again in " + seconds_text(wait);
   told.text = text;
   session_.tell(told);
-  session_.services_.sleeper().sleep(wait, session_.cancel_);
+  session_.resources_.sleeper().sleep(wait, session_.shared_.cancel());
 }
 
 // Trouble of the provider's that another one need not have: it is busy, broken or not to be reached, or the account's
@@ -369,7 +369,7 @@ std::uint64_t Turn::estimate_of(const ModelRequest& request, const Rows& rows) c
   const std::size_t offered = session_.options_.offer_tools ? session_.tools_.size() : 0;
   const bool as_it_was = request.tools.size() == offered;
   const std::uint64_t frame = as_it_was ? session_.floor_tokens() : session_.count_frame(request.system, request.tools);
-  const bool of_view = rows.begin() == session_.conversation_->rows().begin();
+  const bool of_view = rows.begin() == session_.shared_.conversation().rows().begin();
   return frame + parts_.estimator.count_text(request.closing_text) +
          (of_view ? rows.tokens() : tokens_of(rows, parts_.estimator));
 }
@@ -412,7 +412,7 @@ std::string Turn::model_named_by(const Outcome& outcome, const std::string& curr
     session_.report_refusal(named->by.hook, AGENTD_EVENT_BEFORE_MODEL_CALL, "it names no model");
     return current;
   }
-  return session_.services_.real_model(named->action.text);
+  return session_.resources_.real_model(named->action.text);
 }
 
 // Null: nobody was asked.
@@ -478,11 +478,11 @@ void Turn::replace_for_request(const Outcome::Attributed& asked, Rows& rows) {
   const auto refuse = [&](const std::string& reason) {
     session_.report_refusal(asked.by.hook, AGENTD_EVENT_BEFORE_MODEL_CALL, "its replacement was refused: " + reason);
   };
-  const std::uint64_t revision = session_.conversation_->revision();
+  const std::uint64_t revision = session_.shared_.conversation().revision();
   if (asked.action.base_revision != revision)
     return refuse("it was made from revision " + std::to_string(asked.action.base_revision) +
                   ", the conversation is at " + std::to_string(revision));
-  auto planned = plan_replacement(rows, session_.conversation_->state().ranges(), asked.action, asked.by.hook);
+  auto planned = plan_replacement(rows, session_.shared_.conversation().state().ranges(), asked.action, asked.by.hook);
   if (!planned) return refuse(planned.error().message);
   const Gauge gauge = session_.gauge();
   const std::uint64_t tokens = tokens_of(planned->rows, parts_.estimator);
@@ -591,7 +591,7 @@ Result<bool, RunError> Turn::settle(ModelResponse response) {
     response.message = std::move(record.message);
   }
   if (response.usage) {
-    session_.count_usage(*response.usage);
+    session_.shared_.count_usage(*response.usage);
     // What a summary cost says nothing about the view.
     session_.add(write_usage(
         session_.run_prompt_ ? UsageRecord{*response.usage, 0, "summary"}

@@ -4,8 +4,7 @@
 #include <utility>
 
 #include "core/agent/loading.h"
-#include "core/agent/services.h"
-#include "core/agent/session.h"
+#include "core/agent/session/session.h"
 #include "core/agent/summariser.h"
 #include "core/base/bytes.h"
 #include "core/tokens/reports.h"
@@ -84,12 +83,12 @@ void SessionImpl::learn_tokens(const std::string& model, std::uint64_t estimated
   const bool grows = measured_.model == model && estimated >= measured_.estimated && reported >= measured_.reported;
   const std::uint64_t fresh = grows ? estimated - measured_.estimated : estimated;
   if (fresh < Calibration::kEstimatedMin) return;
-  const std::uint64_t whole = reported - std::min(reported, conversation_->hidden_tokens());
+  const std::uint64_t whole = reported - std::min(reported, shared_.conversation().hidden_tokens());
   const std::uint64_t truth = grows ? reported - measured_.reported : whole;
   // System prompt and tools are a part of every whole request: no tokenizer makes so much of them.
   // Something was added on the way, and what is new in the next request says more.
   const bool added_to = !grows && truth / 5 > fresh / 2;
-  if (!added_to) services_.factors().learn(model, fresh, truth);
+  if (!added_to) resources_.factors().learn(model, fresh, truth);
   measured_ = {model, estimated, reported};
 }
 
@@ -104,16 +103,16 @@ UsageRecord SessionImpl::usage_of_turn(const Usage& usage, std::uint64_t seq, co
                                        std::uint64_t estimated) {
   UsageRecord out{usage, seq, "turn"};
   const auto corrected = [&] {
-    return static_cast<std::uint64_t>(static_cast<double>(estimated) * services_.factors().of(model) + 0.5);
+    return static_cast<std::uint64_t>(static_cast<double>(estimated) * resources_.factors().of(model) + 0.5);
   };
   const std::uint64_t reported = usage.prompt_tokens();
-  const bool cut = is_cut(reported, corrected(), services_.factors().knows(model));
+  const bool cut = is_cut(reported, corrected(), resources_.factors().knows(model));
   if (cut) tell_cut(reported, corrected());
-  if (cut || !can_be_true(usage, estimated, services_.model_info(model).window)) {
+  if (cut || !can_be_true(usage, estimated, resources_.model_info(model).window)) {
     out.for_seq = 0;
     return out;
   }
-  const std::uint64_t hidden = conversation_->hidden_tokens();
+  const std::uint64_t hidden = shared_.conversation().hidden_tokens();
   out.estimated = corrected() + hidden;
   learn_tokens(model, estimated, reported);
   out.hidden = unexplained_tokens(reported, corrected(), hidden);
@@ -126,33 +125,33 @@ void SessionImpl::gauge_answer(const ModelResponse& answer, const std::string& m
   if (run_prompt_) return;
   const Usage usage = answer.usage.value_or(Usage{});
   const bool believed =
-      can_be_true(usage, estimated, services_.model_info(model).window) &&
-      !is_cut(usage.prompt_tokens(), services_.corrected(model, estimated), services_.factors().knows(model));
+      can_be_true(usage, estimated, resources_.model_info(model).window) &&
+      !is_cut(usage.prompt_tokens(), resources_.corrected(model, estimated), resources_.factors().knows(model));
   if (believed) {
     fresh_answer_ = FreshAnswer{usage, 0};
     return;
   }
-  Rows rows(services_.row_count());
+  Rows rows(resources_.row_count());
   rows.append(answer.message, 0, 0);
   fresh_answer_ = FreshAnswer{std::nullopt, rows.tokens()};
 }
 
 Gauge SessionImpl::gauge() const {
-  const ModelInfo info = services_.model_info(options_.model);
-  const Rows& rows = conversation_->rows();
-  const std::uint64_t reported = conversation_->reported_seq();
+  const ModelInfo info = resources_.model_info(options_.model);
+  const Rows& rows = shared_.conversation().rows();
+  const std::uint64_t reported = shared_.conversation().reported_seq();
   std::uint64_t fresh = reported == 0 ? usual_floor_tokens() + rows.tokens() : 0;
   if (reported != 0)
     for (std::uint32_t i = rows.size(); i-- > 0 && rows[i].seq > reported;) fresh += rows[i].tokens;
   if (fresh_answer_) fresh += fresh_answer_->tokens;
   Gauge gauge = make_gauge(options_.budget, info.window, info.max_output, 0, 0);
-  gauge.scale = services_.factors().of(options_.model);
-  gauge.floor = gauge.scaled(usual_floor_tokens()) + conversation_->hidden_tokens();
-  gauge.used =
-      gauge.scaled(fresh) + (reported != 0 ? conversation_->last_report().total() : conversation_->hidden_tokens());
+  gauge.scale = resources_.factors().of(options_.model);
+  gauge.floor = gauge.scaled(usual_floor_tokens()) + shared_.conversation().hidden_tokens();
+  gauge.used = gauge.scaled(fresh) +
+               (reported != 0 ? shared_.conversation().last_report().total() : shared_.conversation().hidden_tokens());
   if (fresh_answer_ && fresh_answer_->report) gauge.used = fresh_answer_->report->total();
   gauge.reported = reported != 0 || (fresh_answer_ && fresh_answer_->report);
-  gauge.compactions = conversation_->compactions();
+  gauge.compactions = shared_.conversation().compactions();
   return gauge;
 }
 

@@ -5,8 +5,7 @@
 // subagent_stop - its last text is the tool's result, its usage is the parent's too.
 #include <algorithm>
 
-#include "core/agent/services.h"
-#include "core/agent/summariser.h"
+#include "core/agent/session/session.h"
 #include "core/base/bytes.h"
 #include "core/codec/json.h"
 
@@ -113,20 +112,20 @@ Result<ToolOutcome> Turn::run_subagent(const ToolCall& call) {
   if (!lease) return lease.error();
   session_.add(write_child({id.text(), "subagent", agent.type, call.call_id}));
   if (auto done = session_.commit(); !done) return Error{Code::kUnavailable, done.error().message};
-  SessionSeed seed{id, std::move(*lease), std::make_unique<Conversation>(id.text(), session_.services_.row_count())};
+  SessionSeed seed{id, std::move(*lease), std::make_unique<Conversation>(id.text(), session_.resources_.row_count())};
   seed.agent = agent;
   seed.parent = session_.conversation_id();
-  seed.parent_seq = session_.conversation_->revision();
-  seed.account = session_.account_;
-  seed.hook_ledger = session_.hook_ledger_;
-  SessionImpl child(session_.services_, std::move(seed));
+  seed.parent_seq = session_.shared_.conversation().revision();
+  seed.account = session_.shared_.account();
+  seed.hook_ledger = session_.shared_.hook_ledger();
+  SessionImpl child(session_.resources_, session_.sessions_, session_.services_, std::move(seed));
   // What the user has allowed for this session holds for all who work in it.
   child.allowed_ = session_.allowed_;
   if (!is_blank(task->description)) child.add(write_meta({one_line(task->description, 80)}));
-  const auto report = child.run_task(task->prompt, started.get(), session_.cancel_);
+  const auto report = child.run_task(task->prompt, started.get(), session_.shared_.cancel());
   child.end("exit");
   session_.allowed_ = child.allowed_;
-  session_.charge(child.conversation_->usage(), "subagent");
+  session_.shared_.charge(child.shared_.conversation().usage(), "subagent");
   return outcome_of(report);
 }
 

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // stop.cc - the end of a run's last turn: what hooks want to happen next, and what comes of it.
-#include "core/agent/compact.h"
-#include "core/agent/services.h"
+#include "core/agent/compaction/compact.h"
 #include "core/agent/summariser.h"
 #include "core/base/bytes.h"
 #include "core/codec/json.h"
@@ -19,7 +18,7 @@ Result<SessionImpl::StopDecision, RunError> SessionImpl::agent_stop() {
   if (!wants(event)) return run_compaction_ ? close_compaction(nullptr) : StopDecision{};
   // Hooks see the answer in the view: it is committed before they are asked.
   if (auto done = run_prompt_ ? commit_behind() : commit(); !done) return done.error();
-  const agentd_usage usage = to_abi(conversation_->usage());
+  const agentd_usage usage = to_abi(shared_.conversation().usage());
   const Gauge now = gauge();
   const agentd_gauge context = to_abi(now);
   agentd_agent_stop payload{};
@@ -32,7 +31,7 @@ Result<SessionImpl::StopDecision, RunError> SessionImpl::agent_stop() {
   payload.context = &context;
   payload.max_context_window = now.window;
   agentd_agent_stop bare = payload;
-  const Rows pinned = conversation_->pin();
+  const Rows pinned = shared_.conversation().pin();
   payload.messages = pinned.list();
   bare.messages = {nullptr, 0, sizeof(agentd_message)};
   const auto outcome = fire(event, &payload, &bare);
@@ -66,10 +65,7 @@ Result<SessionImpl::StopDecision, RunError> SessionImpl::close_compaction(const 
   run_prompt_.reset();
   auto done = run_compaction_->close_run(text, author);
   if (!done) return done.error();
-  {
-    const std::lock_guard lock(mutex_);
-    queued_.clear();  // asked for of a view that is gone
-  }
+  (void)shared_.take_queued();  // asked for of a view that is gone
   compaction_report_ = *done;
   if (!done->changed()) return RunError{RunError::Kind::kFailure, done->text};
   return StopDecision{false, RunOutcome::kCompacted};
@@ -170,7 +166,7 @@ Result<void, RunError> SessionImpl::store_summary(const Action& action) {
 }
 
 Result<std::string, RunError> SessionImpl::run_callback(const Action& action) {
-  std::map<std::string, std::string> values{{"conversation_id", conversation_->id()}};
+  std::map<std::string, std::string> values{{"conversation_id", shared_.conversation().id()}};
   if (auto arguments = JsonDocument::parse(action.json); arguments)
     for (std::size_t i = 0; i < arguments->root().size(); ++i)
       values[std::string(arguments->root().key_at(i))] = std::string(arguments->root().at(i).string_or({}));
@@ -182,17 +178,17 @@ Result<std::string, RunError> SessionImpl::run_callback(const Action& action) {
     ask.system = system_text();
     ask.closing_text = *prompt;
     ask.purpose = "thread";
-    ask.conversation_id = conversation_->id();
-    const Rows& rows = conversation_->rows();
-    const MarkedRows marked({rows.begin(), rows.size()}, &conversation_->origins());
+    ask.conversation_id = shared_.conversation().id();
+    const Rows& rows = shared_.conversation().rows();
+    const MarkedRows marked({rows.begin(), rows.size()}, &shared_.conversation().origins());
     ask.messages = marked.rows();
-    ask.origins = &conversation_->origins();
+    ask.origins = &shared_.conversation().origins();
     const std::vector<ToolSpec> tools = tool_specs();
     ask.tools = tools;
     ask.max_output_tokens = options_.max_output_tokens;
-    auto answer = ask_utility(parts_, *account_, ask, cancel_);
+    auto answer = ask_utility(parts_, *shared_.account(), ask, shared_.cancel());
     if (answer) {
-      charge(answer->usage.value_or(Usage{}), "thread");
+      shared_.charge(answer->usage.value_or(Usage{}), "thread");
       return answer->message.text();
     }
     why = answer.error().message;
@@ -204,11 +200,7 @@ Result<std::string, RunError> SessionImpl::run_callback(const Action& action) {
 }
 
 Result<void, RunError> SessionImpl::run_queued_compactions(std::uint32_t phase) {
-  std::vector<CompactOptions> queued;
-  {
-    const std::lock_guard lock(mutex_);
-    queued.swap(queued_);
-  }
+  const std::vector<CompactOptions> queued = shared_.take_queued();
   if (queued.empty()) return {};
   // Several requests of one turn ask for the same thing: the first is done.
   const CompactOptions& options = queued.front();

@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // session.cc - a session and its runs: from the user's message to the stop.
-#include "core/agent/session.h"
+#include "core/agent/session/session.h"
 
 #include <algorithm>
 
-#include "core/agent/compact.h"
+#include "core/agent/compaction/compact.h"
 #include "core/agent/loading.h"
-#include "core/agent/services.h"
 #include "core/base/bytes.h"
 #include "core/codec/json.h"
 
@@ -15,10 +14,30 @@ namespace agentd {
 RunError store_error(const Error& error) { return {RunError::Kind::kStore, error.message}; }
 RunError interrupted() { return {RunError::Kind::kCancelled, "the run was interrupted"}; }
 
-SessionImpl::SessionImpl(AgentServices& services, SessionSeed seed)
-    : services_(services),
-      parts_(services.parts()),
-      options_(services.options_at(seed.agent.depth)),
+namespace {
+
+AccountLimits account_limits(const AgentOptions& options, const Conversation& conversation) {
+  const Usage& before = conversation.usage();
+  return {options.run_limits, conversation.id(), {before.total(), before.cost_nano_usd}};
+}
+
+SharedSession shared_of(const AgentResources& resources, SessionSeed& seed) {
+  const AgentOptions& options = resources.options_at(seed.agent.depth);
+  auto account =
+      seed.account ? std::move(seed.account) : resources.open_account(account_limits(options, *seed.conversation));
+  return {resources.parts().store, seed.id, std::move(seed.conversation), std::move(account),
+          std::make_shared<HookLedger>(options.hook_limits, seed.hook_ledger)};
+}
+
+}  // namespace
+
+SessionImpl::SessionImpl(const AgentResources& resources, SessionRegistry& sessions, Services& services,
+                         SessionSeed seed)
+    : resources_(resources),
+      sessions_(sessions),
+      services_(services),
+      parts_(resources.parts()),
+      options_(resources.options_at(seed.agent.depth)),
       id_(seed.id),
       id_text_(seed.id.text()),
       session_id_(parts_.ids.next().text()),
@@ -27,22 +46,20 @@ SessionImpl::SessionImpl(AgentServices& services, SessionSeed seed)
       parent_(std::move(seed.parent)),
       parent_seq_(seed.parent_seq),
       lease_(std::move(seed.lease)),
-      conversation_(std::move(seed.conversation)),
-      handle_(services.add_session(this)),
+      shares_account_(seed.account != nullptr),
+      ledger_above_(seed.hook_ledger),
+      shared_(shared_of(resources, seed)),
+      handle_(sessions.add(shared_)),
       slot_(parts_.slots),
       snapshot_(parts_.dispatcher.pin()),
       input_schemas_(parts_.log),
       recipe_(options_.recipe),
       asked_(parts_.provider.origin_of(options_.model)),
-      above_checkpoint_(conversation_->above_threshold()),
-      shares_account_(seed.account != nullptr),
-      ledger_above_(std::move(seed.hook_ledger)),
-      account_(shares_account_ ? std::move(seed.account) : services.open_account(account_limits())),
-      hook_ledger_(std::make_shared<HookLedger>(options_.hook_limits, ledger_above_)) {}
+      above_checkpoint_(shared_.conversation().above_threshold()) {}
 
 SessionImpl::~SessionImpl() {
   end("exit");
-  services_.remove_session(handle_);
+  sessions_.remove(handle_);
 }
 
 void SessionImpl::start(const CancelToken& cancel) {
@@ -79,7 +96,7 @@ void SessionImpl::end(std::string_view reason) {
   ended_ = true;
   leave_run();
   // What hooks left after the last run, such as a title. A conversation in which nothing was said is none.
-  if (conversation_->revision() != 0)
+  if (shared_.conversation().revision() != 0)
     if (auto done = commit(); !done) parts_.log.write(LogLevel::kError, "agent", done.error().message);
   // A subagent ends with subagent_stop.
   if (agent_.depth == 0 && wants(AGENTD_EVENT_SESSION_END)) {
@@ -91,7 +108,7 @@ void SessionImpl::end(std::string_view reason) {
     fire(AGENTD_EVENT_SESSION_END, &payload);
   }
   flush_receipts();
-  if (agent_.depth == 0) services_.factors().save();
+  if (agent_.depth == 0) resources_.factors().save();
   lease_.reset();
 }
 
@@ -125,51 +142,9 @@ void SessionImpl::after_clear(std::string_view reason, std::string_view new_conv
 void SessionImpl::flush_receipts() {
   std::vector<HookReceipt> receipts;
   receipts.swap(receipts_);
-  if (receipts.empty() || conversation_->revision() == 0) return;
+  if (receipts.empty() || shared_.conversation().revision() == 0) return;
   if (auto done = parts_.store.append_receipts(id_, receipts); !done)
     parts_.log.write(LogLevel::kError, "agent", "the receipts of hooks could not be kept: " + done.error().message);
-}
-
-AccountLimits SessionImpl::account_limits() const {
-  const Usage& before = conversation_->usage();
-  return {options_.run_limits, conversation_->id(), {before.total(), before.cost_nano_usd}};
-}
-
-std::shared_ptr<Account> SessionImpl::account() const {
-  const std::lock_guard lock(mutex_);
-  return account_;
-}
-
-std::shared_ptr<HookLedger> SessionImpl::hook_ledger() const {
-  const std::lock_guard lock(mutex_);
-  return hook_ledger_;
-}
-
-void SessionImpl::count_usage(const Usage& usage) {
-  const std::lock_guard lock(mutex_);
-  run_usage_ += usage;
-}
-
-Usage SessionImpl::run_usage() const {
-  const std::lock_guard lock(mutex_);
-  return run_usage_;
-}
-
-void SessionImpl::charge(const Usage& usage, std::string purpose) {
-  const std::lock_guard lock(mutex_);
-  charges_.push_back({usage, 0, std::move(purpose)});
-  run_usage_ += usage;
-}
-
-bool SessionImpl::queue_compaction(const CompactOptions& options) {
-  const std::lock_guard lock(mutex_);
-  queued_.push_back(options);
-  return running_;
-}
-
-void SessionImpl::set_running(bool running) {
-  const std::lock_guard lock(mutex_);
-  running_ = running;
 }
 
 // ---- records
@@ -181,12 +156,7 @@ void SessionImpl::add(Record record) {
 }
 
 void SessionImpl::take_charges() {
-  std::vector<UsageRecord> charges;
-  {
-    const std::lock_guard lock(mutex_);
-    charges.swap(charges_);
-  }
-  for (const UsageRecord& charge : charges)
+  for (const UsageRecord& charge : shared_.take_charges())
     if (!(charge.usage == Usage{})) add(write_usage(charge));
 }
 
@@ -194,7 +164,7 @@ Result<void> SessionImpl::try_commit() {
   take_charges();
   if (pending_.empty()) return {};
   const auto append = [this](std::span<const HookReceipt> receipts) {
-    return parts_.store.append(id_, conversation_->revision(), pending_, pending_blobs_, receipts);
+    return parts_.store.append(id_, shared_.conversation().revision(), pending_, pending_blobs_, receipts);
   };
   auto stored = append(receipts_);
   if (!stored && stored.error().code != Code::kConflict && !receipts_.empty()) {
@@ -212,7 +182,7 @@ Result<void> SessionImpl::try_commit() {
   pending_blobs_.clear();
   receipts_.clear();
   fresh_answer_.reset();
-  auto applied = apply(*stored);
+  auto applied = shared_.apply(*stored, resources_.row_count());
   for (const auto& [text, source] : std::exchange(pending_messages_, {})) {
     RunEvent told{RunEvent::Type::kUserMessage};
     told.text = text;
@@ -250,51 +220,22 @@ Result<void, RunError> SessionImpl::commit_behind() {
   return {};
 }
 
-Result<void> SessionImpl::apply(const std::vector<StoredRecord>& records) {
-  const std::lock_guard lock(mutex_);
-  auto applied = conversation_->apply(records);
-  if (applied || applied.error().code != Code::kConflict) return applied;
-  // The records bring back what is no longer in memory.
-  AGENTD_TRY(conversation_, load_conversation(parts_.store, id_, services_.row_count()));
-  return {};
-}
-
 Result<std::vector<StoredRecord>, RunError> SessionImpl::catch_up() {
   std::vector<StoredRecord> fresh;
-  auto read = parts_.store.read(id_, conversation_->revision() + 1, 0, [&](const StoredRecord& record) {
+  auto read = parts_.store.read(id_, shared_.conversation().revision() + 1, 0, [&](const StoredRecord& record) {
     fresh.push_back(record);
     return true;
   });
   if (!read) return store_error(read.error());
-  if (auto applied = apply(fresh); !applied) return store_error(applied.error());
+  if (auto applied = shared_.apply(fresh, resources_.row_count()); !applied) return store_error(applied.error());
   return fresh;
 }
 
-void SessionImpl::follow(const CancelToken& cancel) {
-  const std::lock_guard lock(mutex_);
-  cancel_ = cancel;
-}
-
-CancelToken SessionImpl::cancel() const {
-  const std::lock_guard lock(mutex_);
-  return cancel_;
-}
-
-SessionImpl::Seen SessionImpl::seen() const {
-  const std::lock_guard lock(mutex_);
-  return {conversation_->pin(), conversation_->state().ranges(), conversation_->revision()};
-}
-
-Origins SessionImpl::origins() const {
-  const std::lock_guard lock(mutex_);
-  return conversation_->origins();
-}
-
 void SessionImpl::begin_conversation() {
-  if (conversation_->revision() != 0) return;
+  if (shared_.conversation().revision() != 0) return;
   if (!pending_.empty() && pending_.front().type == RecordType::kGenesis) return;
   GenesisRecord genesis;
-  genesis.conversation_id = conversation_->id();
+  genesis.conversation_id = shared_.conversation().id();
   genesis.project_id = options_.project_id;
   genesis.cwd = options_.cwd;
   genesis.provider = options_.provider;
@@ -309,7 +250,7 @@ void SessionImpl::begin_conversation() {
 // A process that died between an intent and its result leaves a call without one: the model is told
 // that nobody knows, and nothing is run again.
 void SessionImpl::recover_open_calls() {
-  for (const auto& [call_id, name] : conversation_->open_calls()) {
+  for (const auto& [call_id, name] : shared_.conversation().open_calls()) {
     ToolResultRecord result;
     result.call_id = call_id;
     result.name = name;
@@ -338,7 +279,7 @@ void SessionImpl::add_settings() {
 // ---- a run
 
 Result<void, RunError> SessionImpl::check_media(const std::vector<Block>& media) const {
-  const ModelInfo info = services_.model_info(options_.model);
+  const ModelInfo info = resources_.model_info(options_.model);
   for (const Block& block : media) {
     const bool image = block.kind == BlockKind::kImage;
     if (image ? info.images : info.documents) continue;
@@ -411,21 +352,18 @@ void SessionImpl::add_user_message(const std::string& text, std::string_view sou
   pending_messages_.emplace_back(text, source);
 }
 
-void SessionImpl::begin_run(const CancelToken& cancel) {
+void SessionImpl::begin_run(const CancelToken& cancel, bool compacts) {
   usual_floor_.reset();
-  follow(cancel);
+  shared_.follow(cancel);
   renew_hooks();
   texts_.run_id = parts_.ids.next().text();
   turn_ = 0;
-  run_number_ = conversation_->runs() + 1;
+  run_number_ = shared_.conversation().runs() + 1;
   continuation_ = 0;
   stop_hook_active_ = false;
-  {
-    const std::lock_guard lock(mutex_);
-    if (!shares_account_) account_ = services_.open_account(account_limits());
-    hook_ledger_ = std::make_shared<HookLedger>(options_.hook_limits, ledger_above_);
-    run_usage_ = {};
-  }
+  shared_.begin_run(
+      shares_account_ ? shared_.account() : resources_.open_account(account_limits(options_, shared_.conversation())),
+      std::make_shared<HookLedger>(options_.hook_limits, ledger_above_), compacts);
   run_began_ns_ = parts_.clock.monotonic_ns();
   asked_ = parts_.provider.origin_of(options_.model);
   final_text_.clear();
@@ -472,14 +410,11 @@ Result<RunReport, RunError> SessionImpl::run(const RunRequest& request, const Ca
   schema_in_words_ = false;
   corrections_ = 0;
   offers_subagents_ = request.subagents;
-  begin_run(cancel);
-  set_running(true);
-  compacts_ = request.compaction_run;
+  begin_run(cancel, request.compaction_run);
   auto report = request.compaction_run ? run_compaction(request) : run_message(request);
-  compacts_ = false;
   run_compaction_.reset();
   run_prompt_.reset();
-  set_running(false);
+  shared_.end_run();
   return report;
 }
 
@@ -539,12 +474,11 @@ Result<RunReport, RunError> SessionImpl::end_compaction(const CompactionReport& 
 Result<RunReport, RunError> SessionImpl::run_task(std::string_view prompt, const Outcome* started,
                                                   const CancelToken& cancel) {
   const CancelBinding binding(*slot_, cancel);
-  begin_run(cancel);
-  set_running(true);
+  begin_run(cancel, false);
   add_user_message(std::string(prompt), "agent");
   if (started != nullptr) add_contexts(*started);
   auto report = run_turns();
-  set_running(false);
+  shared_.end_run();
   return report;
 }
 
@@ -631,8 +565,8 @@ Result<RunReport, RunError> SessionImpl::end_run(RunOutcome outcome) {
     if (auto queued = run_queued_compactions(AGENTD_PHASE_POST_TURN); !queued) return queued.error();
   // What the compaction's hooks added must not wait for a run that may never come.
   if (auto done = commit(); !done) return done.error();
-  if (!shares_account_) account_->flush();
-  RunReport report{final_text_, outcome, turn_, run_usage(), gauge(), compaction_report_};
+  if (!shares_account_) shared_.account()->flush();
+  RunReport report{final_text_, outcome, turn_, shared_.run_usage(), gauge(), compaction_report_};
   RunEvent told{RunEvent::Type::kRunEnded};
   told.run_id = texts_.run_id;
   told.detail = name_of(outcome);
@@ -689,7 +623,7 @@ Result<void, RunError> SessionImpl::finish_run(RunOutcome outcome, std::string_v
   end.outcome = std::string(name_of(outcome));
   end.error = one_line(error, 500);
   end.turns = turn_;
-  end.hooks = hook_ledger_->uses();
+  end.hooks = shared_.hook_ledger()->uses();
   add(write_run_end(end));
   return commit();
 }
@@ -708,8 +642,8 @@ RunError SessionImpl::fail_run(RunError error) {
   } else if (auto done = finish_run(outcome, error.message); !done) {
     parts_.log.write(LogLevel::kError, "agent", done.error().message);
   }
-  if (!shares_account_) account_->flush();
-  const Usage spent = run_usage();
+  if (!shares_account_) shared_.account()->flush();
+  const Usage spent = shared_.run_usage();
   RunEvent told{RunEvent::Type::kRunEnded};
   told.run_id = texts_.run_id;
   told.detail = name_of(outcome);
@@ -728,12 +662,12 @@ std::string SessionImpl::stop_text() const {
 
 Result<void, RunError> SessionImpl::check_stopped() const {
   if (stopped_) return RunError{RunError::Kind::kStopped, stop_text()};
-  if (cancel_.cancelled()) return interrupted();
+  if (shared_.cancel().cancelled()) return interrupted();
   return {};
 }
 
 RunError SessionImpl::refused(std::string text) const {
-  return cancel_.cancelled() ? interrupted() : RunError{RunError::Kind::kBlocked, std::move(text)};
+  return shared_.cancel().cancelled() ? interrupted() : RunError{RunError::Kind::kBlocked, std::move(text)};
 }
 
 // ---- the threshold and the standalone door
@@ -760,12 +694,12 @@ void SessionImpl::check_threshold() {
   options.keep_tokens = asked->number;
   options.model = asked->model;
   options.instructions = asked->text;
-  queue_compaction(options);
+  (void)shared_.queue_compaction(options);
 }
 
 void SessionImpl::note_threshold(bool above) {
   above_checkpoint_ = above;
-  if (above == conversation_->above_threshold()) return;
+  if (above == shared_.conversation().above_threshold()) return;
   if (above && !wants(AGENTD_EVENT_CONTEXT_THRESHOLD)) return;
   MetaRecord meta;
   meta.above_threshold = above;
@@ -774,7 +708,7 @@ void SessionImpl::note_threshold(bool above) {
 
 Result<CompactionReport, RunError> SessionImpl::compact(const CompactOptions& options, bool dry_run,
                                                         const CancelToken& cancel) {
-  follow(cancel);
+  shared_.follow(cancel);
   const CancelBinding binding(*slot_, cancel);
   leave_run();
   refresh_tools();
@@ -789,7 +723,7 @@ Result<CompactionReport, RunError> SessionImpl::compact(const CompactOptions& op
   request.instructions = {options.instructions};
   if (dry_run) return Compaction(*this, request).plan_only();
   // What hooks left of a conversation in which nothing was said waits for its first message.
-  if (conversation_->revision() == 0) return Compaction(*this, request).nothing();
+  if (shared_.conversation().revision() == 0) return Compaction(*this, request).nothing();
   recover_open_calls();
   if (auto done = commit(); !done) return done.error();
   auto report = Compaction(*this, request).attempt();

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // firing.cc - from the session to its hooks and back to its surface.
-#include "core/agent/firing.h"
+#include "core/agent/session/firing.h"
 
 #include "core/agent/receipts.h"
-#include "core/agent/services.h"
+#include "core/agent/session/session.h"
 #include "core/base/bytes.h"
 
 namespace agentd {
@@ -171,7 +171,7 @@ agentd_envelope SessionImpl::envelope_of(const Fired& fired, const agentd_gauge&
   envelope.size = sizeof envelope;
   envelope.turn_number = turn_;
   envelope.event_id = to_abi(texts_.event_id);
-  envelope.conversation_id = to_abi(conversation_->id());
+  envelope.conversation_id = to_abi(shared_.conversation().id());
   envelope.session_id = to_abi(session_id_);
   envelope.run_id = to_abi(texts_.run_id);
   envelope.turn_id = to_abi(texts_.turn_id);
@@ -185,7 +185,7 @@ agentd_envelope SessionImpl::envelope_of(const Fired& fired, const agentd_gauge&
   envelope.agent_depth = agent_.depth;
   envelope.invoked_by = agent_.depth == 0 ? AGENTD_INVOKED_BY_MAIN : AGENTD_INVOKED_BY_SUBAGENT;
   envelope.attempt = fired.attempt;
-  envelope.revision = conversation_->revision();
+  envelope.revision = shared_.conversation().revision();
   envelope.context = &gauge;
   return envelope;
 }
@@ -195,12 +195,12 @@ Firing::Frame SessionImpl::frame_of(std::uint32_t event) {
   frame.all = parts_.trace_hooks;
   frame.receipt.event_id = texts_.event_id;
   frame.receipt.event = std::string(event_name(event));
-  frame.receipt.revision = conversation_->revision();
+  frame.receipt.revision = shared_.conversation().revision();
   frame.receipt.run = run_number_;
   frame.receipt.turn = turn_;
   frame.receipt.time_ms = parts_.clock.wall_ms();
   frame.kind_of = parts_.hook_kind;
-  if (run_number_ != 0) frame.ledger = hook_ledger_.get();
+  if (run_number_ != 0) frame.ledger = shared_.hook_ledger().get();
   if (parts_.trace_hooks) frame.tell = [this](const HookTrace& trace) { tell_hook(trace); };
   return frame;
 }
@@ -218,7 +218,7 @@ std::unique_ptr<Outcome> SessionImpl::fire(const Fired& fired) {
   dispatch.envelope = &envelope;
   dispatch.payload = fired.payload;
   dispatch.payload_bare = fired.bare;
-  dispatch.lineage = conversation_->rows().lineage();
+  dispatch.lineage = shared_.conversation().rows().lineage();
   // What happens at the end must not keep the user waiting.
   const Milliseconds time = fired.event == AGENTD_EVENT_SESSION_END ? kSessionEndTime : options_.hook_deadline;
   dispatch.deadline_ns = Deadline::after(parts_.clock, time).at_ns;
@@ -367,7 +367,7 @@ void SessionImpl::record_effect(std::uint32_t event, const Outcome::By& by, std:
 
 void SessionImpl::tell(RunEvent event) const {
   event.session_id = session_id_;
-  event.conversation_id = conversation_->id();
+  event.conversation_id = shared_.conversation().id();
   if (agent_.depth != 0) {
     event.agent_id = agent_.id;
     event.agent_type = agent_.type;

@@ -15,7 +15,7 @@
 #include <string>
 #include <vector>
 
-#include "core/agent/session.h"
+#include "core/agent/session/session.h"
 
 namespace agentd {
 

@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: Apache-2.0
+// agent.cc - opens sessions, and puts new conversations in the place of old ones.
+#include "core/agent/agent.h"
+
+#include <utility>
+
+#include "core/agent/loading.h"
+#include "core/agent/services/services.h"
+#include "core/agent/session/session.h"
+
+namespace agentd {
+
+namespace {
+
+RunError open_error(const Error& error) {
+  if (error.code == Code::kBusy) return {RunError::Kind::kBusy, error.message};
+  if (error.code == Code::kNotFound) return {RunError::Kind::kNotFound, error.message};
+  return store_error(error);
+}
+
+class AgentImpl final : public Agent {
+ public:
+  explicit AgentImpl(AgentServices& services) : services_(services) {}
+
+  Result<std::unique_ptr<Session>, RunError> open(std::optional<Ulid> wanted, const CancelToken& cancel) override {
+    return open_as(wanted, AGENTD_SOURCE_STARTUP, cancel);
+  }
+
+  Result<std::unique_ptr<Session>, RunError> clear(Session& session, const CancelToken& cancel) override {
+    auto& old = static_cast<SessionImpl&>(session);  // an agent makes no other kind
+    if (auto asked = old.before_clear(kClearReason, cancel); !asked) return asked.error();
+    old.end("clear");
+    auto opened = open_as(std::nullopt, AGENTD_SOURCE_CLEAR, cancel);
+    if (opened) old.after_clear(kClearReason, (*opened)->conversation_id(), cancel);
+    return opened;
+  }
+
+ private:
+  static constexpr std::string_view kClearReason = "user";
+
+  Result<std::unique_ptr<Session>, RunError> open_as(std::optional<Ulid> wanted, std::uint32_t source,
+                                                     const CancelToken& cancel) {
+    const AgentParts& parts = services_.agent().parts();
+    const Ulid id = wanted ? *wanted : parts.ids.next();
+    if (wanted) {
+      const auto info = parts.store.info(id);
+      if (!info) return open_error(info.error());
+      source = is_fresh_fork(*info) ? AGENTD_SOURCE_FORK : AGENTD_SOURCE_RESUME;
+    }
+    auto lease = parts.store.lease(id);
+    if (!lease) return open_error(lease.error());
+    auto conversation = std::make_unique<Conversation>(id.text(), services_.agent().row_count());
+    if (wanted) {
+      auto loaded = load_conversation(parts.store, id, services_.agent().row_count());
+      if (!loaded) return open_error(loaded.error());
+      conversation = std::move(*loaded);
+    }
+    SessionSeed seed{id, std::move(*lease), std::move(conversation)};
+    seed.source = source;
+    auto session = std::make_unique<SessionImpl>(services_.agent(), services_.sessions(), services_, std::move(seed));
+    session->start(cancel);
+    return std::unique_ptr<Session>(std::move(session));
+  }
+
+  AgentServices& services_;
+};
+
+}  // namespace
+
+void DeleteServices::operator()(AgentServices* services) const { delete services; }
+
+AgentServicesPtr make_services(AgentParts parts, AgentOptions options) {
+  return AgentServicesPtr(new AgentServices(std::move(parts), std::move(options)));
+}
+
+Services& as_services(AgentServices& services) { return services; }
+
+std::unique_ptr<Agent> make_agent(AgentServices& services) { return std::make_unique<AgentImpl>(services); }
+
+}  // namespace agentd

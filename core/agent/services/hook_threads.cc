@@ -1,0 +1,100 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/agent/services/hook_threads.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "core/agent/services/either_cancel.h"
+#include "core/agent/summariser.h"
+#include "core/base/bytes.h"
+
+namespace agentd {
+namespace {
+
+constexpr std::uint64_t kThreadBudgetTokens = 1'000'000;
+constexpr Milliseconds kSlice{20};          // how often a cancel is looked at
+constexpr std::ptrdiff_t kThreadsMax = 64;  // open at once, of one plugin
+
+}  // namespace
+
+Result<agentd_thread> HookThreads::open(const ServiceCaller& caller, ThreadOptions options) {
+  auto thread = std::make_shared<Thread>();
+  thread->plugin_id = caller.plugin_id;
+  thread->history = Rows(agent_.row_count());
+  for (const Message& message : options.history) thread->history.append(message, 0, 0);
+  if (options.budget_tokens == 0) options.budget_tokens = kThreadBudgetTokens;
+  if (options.charge_to == 0) options.charge_to = caller.conversation;
+  options.model = options.model.empty() ? agent_.options().model : agent_.real_model(options.model);
+  thread->options = std::move(options);
+  const std::lock_guard lock(mutex_);
+  const auto mine = std::count_if(threads_.begin(), threads_.end(),
+                                  [&](const auto& each) { return each.second->plugin_id == caller.plugin_id; });
+  if (mine >= kThreadsMax)
+    return Error{Code::kUnavailable, std::string(caller.plugin_id) + " has " + std::to_string(mine) +
+                                         " threads open, and may have no more: close one first"};
+  sessions_.count_thread(caller.conversation, caller.plugin_id);
+  const agentd_thread handle = (++last_handle_ << 32) | 1;
+  threads_[handle] = std::move(thread);
+  return handle;
+}
+
+Result<std::shared_ptr<HookThreads::Thread>> HookThreads::find(std::string_view plugin_id, agentd_thread handle) const {
+  const std::lock_guard lock(mutex_);
+  const auto found = threads_.find(handle);
+  if (found == threads_.end() || found->second->plugin_id != plugin_id)
+    return Error{Code::kNotFound, "there is no open thread with that handle"};
+  return found->second;
+}
+
+Result<ThreadReply> HookThreads::send(const ServiceCaller& caller, agentd_thread handle, std::string_view text) {
+  AGENTD_TRY(const std::shared_ptr<Thread> thread, find(caller.plugin_id, handle));
+  // Another of the plugin's threads may wait for an answer in it, for as long as the model takes.
+  while (!thread->talking.try_lock_for(kSlice))
+    if (caller.cancel.cancelled())
+      return Error{Code::kCancelled, "the call was cancelled while another request of the thread was under way"};
+  const std::lock_guard talking(thread->talking, std::adopt_lock);
+  const ThreadOptions& options = thread->options;
+  const AgentParts& parts = agent_.parts();
+  Rows rows = thread->history;
+  rows.append(Message::of_text(Role::kUser, to_utf8(text)), 0, parts.clock.wall_ms());
+  const std::uint64_t spent = thread->spent().total();
+  const std::uint64_t next = agent_.corrected(options.model, rows.tokens());
+  if (spent >= options.budget_tokens || next > options.budget_tokens - spent)
+    return Error{Code::kDenied, "the thread has spent " + with_commas(spent) + " of its budget of " +
+                                    with_commas(options.budget_tokens) + " tokens, and the next request takes about " +
+                                    with_commas(next)};
+  UtilityRequest ask;
+  ask.model = options.model;
+  ask.system = options.system;
+  ask.purpose = "thread";
+  ask.messages = {rows.begin(), rows.size()};
+  ask.max_output_tokens = options.max_tokens;
+  ask.prompt_tokens = next;
+  const SessionRegistry::Charged who = sessions_.charged(options.charge_to, caller.cancel);
+  ask.conversation_id = who.id;
+  const EitherCancel either(who.cancel, caller.cancel);
+  AGENTD_TRY(HookBudget::Hold budget, budget_.hold(caller, who.account, next));
+  AGENTD_TRY(ModelResponse answer, ask_utility(parts, *who.account, ask, either.token()));
+  ThreadReply out{answer.stop_reason, std::move(answer.message), Usage{}};
+  out.usage = answer.spent;
+  budget.took(out.usage.total());
+  rows.append(out.message, 0, parts.clock.wall_ms());
+  thread->history = std::move(rows);
+  thread->spend(out.usage);
+  sessions_.charge(who, caller.plugin_id, out.usage, "thread");
+  return out;
+}
+
+Result<Usage> HookThreads::usage(const ServiceCaller& caller, agentd_thread handle) const {
+  AGENTD_TRY(const std::shared_ptr<Thread> thread, find(caller.plugin_id, handle));
+  return thread->spent();
+}
+
+Result<void> HookThreads::close(std::string_view plugin_id, agentd_thread handle) {
+  AGENTD_TRY(const std::shared_ptr<Thread> thread, find(plugin_id, handle));
+  const std::lock_guard lock(mutex_);
+  threads_.erase(handle);
+  return {};
+}
+
+}  // namespace agentd

@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+// hook_threads.h - the conversations that plugins hold with a model on their own: nothing of them is stored, and
+// what they cost is charged to the conversation that they were opened for. Private to this room.
+//
+// Threading: thread-safe; the requests of one thread are made one after another.
+
+#include <map>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <string_view>
+
+#include "core/agent/hook_budget.h"
+#include "core/agent/resources.h"
+#include "core/agent/services/registry.h"
+#include "core/base/timed_mutex.h"
+
+namespace agentd {
+
+class HookThreads {
+ public:
+  // All outlive it.
+  HookThreads(const AgentResources& agent, const SessionRegistry& sessions, HookBudget& budget)
+      : agent_(agent), sessions_(sessions), budget_(budget) {}
+
+  // kUnavailable: the plugin has as many open as it may have.
+  Result<agentd_thread> open(const ServiceCaller& caller, ThreadOptions options);
+  // kNotFound: it is not open, or another plugin's. kDenied: a budget does not cover it. kCancelled, kUnavailable.
+  Result<ThreadReply> send(const ServiceCaller& caller, agentd_thread thread, std::string_view text);
+  Result<Usage> usage(const ServiceCaller& caller, agentd_thread thread) const;
+  Result<void> close(std::string_view plugin_id, agentd_thread thread);
+
+ private:
+  struct Thread {
+    std::string plugin_id;
+    ThreadOptions options;
+    Rows history;        // guarded by talking
+    TimedMutex talking;  // one request after another
+
+    Usage spent() const {
+      const std::lock_guard lock(mutex);
+      return usage;
+    }
+    void spend(const Usage& more) {
+      const std::lock_guard lock(mutex);
+      usage += more;
+    }
+    Usage usage;  // guarded by mutex
+    mutable std::mutex mutex;
+  };
+  Result<std::shared_ptr<Thread>> find(std::string_view plugin_id, agentd_thread handle) const;
+
+  const AgentResources& agent_;
+  const SessionRegistry& sessions_;
+  HookBudget& budget_;
+  mutable std::mutex mutex_;
+  // Shared with a send() that runs while the thread is closed.
+  std::map<agentd_thread, std::shared_ptr<Thread>> threads_;  // guarded by mutex_
+  std::uint64_t last_handle_ = 0;                             // guarded by mutex_
+};
+
+}  // namespace agentd

@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+// registry.h - the open sessions of an agent by their handles: who pays for what a hook asks of a model, and whose
+// messages it sees. Private to this room.
+//
+// Threading: thread-safe.
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "core/agent/session/shared.h"
+#include "core/base/log.h"
+
+namespace agentd {
+
+class SessionRegistry {
+ public:
+  // `nobodys` pays for calls on behalf of no conversation. `log` outlives it.
+  SessionRegistry(Log& log, std::shared_ptr<Account> nobodys) : log_(log), nobodys_(std::move(nobodys)) {}
+
+  // `session` stays there until it is removed.
+  agentd_conv add(SharedSession& session);
+  void remove(agentd_conv handle);
+
+  // What a model call on behalf of a conversation needs of it; sessions may end while the call lasts.
+  struct Charged {
+    agentd_conv conversation = 0;  // 0 = nobody is charged
+    std::string id;
+    CancelToken cancel;
+    std::optional<SharedSession::Seen> seen;
+    bool compacts = false;                      // its run writes a summary
+    std::shared_ptr<Account> account{};         // never null
+    std::shared_ptr<HookLedger> hook_ledger{};  // of its run; null = nobody's
+  };
+  // `otherwise` cancels the call when no session has the handle.
+  Charged charged(agentd_conv handle, const CancelToken& otherwise) const;
+  // The origins of a conversation's messages, while its session is open.
+  Origins origins_of(const Charged& who) const;
+  // Adds to the conversation's bill, if its session is still there, and to what the plugin has used of the run.
+  void charge(const Charged& who, std::string_view plugin, const Usage& usage, std::string purpose) const;
+  void count_thread(agentd_conv handle, std::string_view plugin) const;
+
+  // Asks for a compaction of the conversation with that ID; "" = of `caller`'s. kUnavailable: it is not open.
+  Result<void> request_compaction(agentd_conv caller, std::string_view conversation_id,
+                                  const CompactOptions& options) const;
+
+ private:
+  Log& log_;
+  const std::shared_ptr<Account> nobodys_;
+  mutable std::mutex mutex_;
+  std::map<agentd_conv, SharedSession*> sessions_;  // guarded by mutex_
+  agentd_conv last_handle_ = 0;                     // guarded by mutex_
+};
+
+}  // namespace agentd

@@ -1,0 +1,114 @@
+// SPDX-License-Identifier: Apache-2.0
+// services.cc - counting and compacting for hooks.
+#include "core/agent/services/services.h"
+
+#include "core/agent/loading.h"
+#include "core/agent/services/either_cancel.h"
+#include "core/agent/summariser.h"
+
+namespace agentd {
+
+std::uint64_t AgentServices::count_text(std::string_view model, std::string_view text) {
+  return agent_.corrected(agent_.real_model(model), agent_.parts().estimator.count_text(text));
+}
+
+std::uint64_t AgentServices::count_messages(std::string_view model, const agentd_list& messages) {
+  std::uint64_t tokens = 0;
+  for (std::uint32_t i = 0; i < messages.count; ++i)
+    tokens += agent_.parts().estimator.count_row(messages_of(messages)[i]);
+  return agent_.corrected(agent_.real_model(model), tokens);
+}
+
+Result<std::string> AgentServices::compaction_prompt(const CompactOptions& options) {
+  return agent_.parts().prompts.compaction_prompt({}, {options.instructions});
+}
+
+Result<CompactAnswer> AgentServices::summarise(const Rows& rows, std::span<const SeqRange> view,
+                                               const CompactOptions& options, const SessionRegistry::Charged& who,
+                                               const ServiceCaller& caller) {
+  CompactionRequest request;
+  request.reason = AGENTD_REASON_HOOK;
+  request.phase = AGENTD_PHASE_POST_TURN;
+  request.strategy = options.strategy;
+  request.keep_tokens = options.keep_tokens;
+  request.max_summary_tokens = options.max_summary_tokens != 0
+                                   ? options.max_summary_tokens
+                                   : static_cast<std::uint32_t>(agent_.options().summary_tokens);
+  const ModelInfo info = agent_.model_info(agent_.options().model);
+  Gauge gauge = make_gauge(agent_.options().budget, info.window, info.max_output, 0, 0);
+  gauge.scale = agent_.factors().of(agent_.options().model);
+  gauge.used = gauge.scaled(rows.tokens());
+  const CompactionPlan plan = plan_compaction(rows, view, request, gauge, agent_.options().budget);
+  if (plan.nothing_to_do()) return Error{Code::kInvalid, "there is nothing to compact"};
+  CompactAnswer out;
+  AGENTD_TRY(const std::string prompt, agent_.parts().prompts.compaction_prompt(who.id, {options.instructions}));
+  SummaryRequest ask;
+  ask.conversation_id = who.id;
+  ask.model = agent_.summary_model(options.model, agent_.options());
+  ask.prompt = prompt;
+  SummarySource source{rows, plan.split, {}};
+  if (!view.empty()) {
+    AGENTD_TRY(const Ulid id, Ulid::parse(who.id));
+    AGENTD_TRY(source, load_summary_source(agent_.parts().store, id, rows, sessions_.origins_of(who), plan.split,
+                                           agent_.row_count()));
+  }
+  ask.messages = source.messages();
+  ask.origins = &source.origins;
+  ask.max_summary_tokens = target_of(request, gauge, agent_.options().budget).summary_max;
+  ask.window = agent_.model_info(ask.model).window;
+  ask.scale = agent_.factors().of(ask.model, agent_.options().model);
+  AGENTD_TRY(HookBudget::Hold budget,
+             hook_budget_.hold(caller, who.account, agent_.corrected(ask.model, rows.tokens())));
+  Summariser summariser(agent_.parts(), *who.account, who.cancel, {});
+  auto summary = summariser.summarise(ask);
+  out.usage = summariser.spent();
+  budget.took(out.usage.total());
+  sessions_.charge(who, caller.plugin_id, out.usage, "summary");
+  if (!summary) return summary.error();
+  if (summariser.cut()) return Error{Code::kUnavailable, cut_summary_text(ask.max_summary_tokens)};
+  out.summary = std::move(*summary);
+  out.method = summariser.method();
+  out.outcome = AGENTD_RESULT_APPLIED;
+  out.pre_tokens = gauge.scaled(plan.summarized_tokens + plan.kept_tokens);
+  out.post_tokens = gauge.scaled(agent_.parts().estimator.count_text(render_summary(out.summary)) + plan.kept_tokens);
+  out.kept_first = plan.kept_first;
+  out.kept_last = plan.kept_last;
+  return out;
+}
+
+Result<CompactAnswer> AgentServices::compact(const ServiceCaller& caller, const CompactSource& source,
+                                             const CompactOptions& options) {
+  if (caller.event == AGENTD_EVENT_BEFORE_COMPACTION) return Error{Code::kBusy, "a compaction is running already"};
+  SessionRegistry::Charged who =
+      sessions_.charged(source.conversation != 0 ? source.conversation : caller.conversation, caller.cancel);
+  const EitherCancel either(who.cancel, caller.cancel);
+  who.cancel = either.token();
+  if (who.compacts) return Error{Code::kBusy, "this run is a compaction already"};
+  if (source.conversation == 0) {
+    Rows rows(agent_.row_count());
+    for (std::uint32_t i = 0; i < source.messages.count; ++i) rows.append_copy(messages_of(source.messages)[i]);
+    AGENTD_TRY_VOID(check_pairs(rows.list(), true));
+    return summarise(rows, {}, options, who, caller);
+  }
+  if (!who.seen) return Error{Code::kNotFound, "there is no conversation with that handle"};
+  Rows rows = who.seen->rows;
+  if (source.first != 0 || source.last != 0) {
+    Rows part(agent_.row_count());
+    for (const agentd_message& row : rows)
+      if (row.seq >= source.first && (source.last == 0 || row.seq <= source.last)) part.append_copy(row);
+    rows = std::move(part);
+  }
+  AGENTD_TRY_VOID(check_pairs(rows.list(), true));
+  AGENTD_TRY(const Ulid id, Ulid::parse(who.id));
+  AGENTD_TRY(rows, load_originals(agent_.parts().store, id, rows, rows.size(), agent_.row_count()));
+  AGENTD_TRY(CompactAnswer out, summarise(rows, who.seen->ranges, options, who, caller));
+  out.base_revision = who.seen->revision;
+  return out;
+}
+
+Result<void> AgentServices::request_compaction(const ServiceCaller& caller, std::string_view conversation_id,
+                                               const CompactOptions& options) {
+  return sessions_.request_compaction(caller.conversation, conversation_id, options);
+}
+
+}  // namespace agentd

@@ -1,0 +1,108 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/agent/session/shared.h"
+
+#include <utility>
+
+#include "core/agent/loading.h"
+
+namespace agentd {
+
+SharedSession::SharedSession(const Store& store, Ulid id, std::unique_ptr<Conversation> conversation,
+                             std::shared_ptr<Account> account, std::shared_ptr<HookLedger> ledger)
+    : store_(store),
+      id_(id),
+      id_text_(id.text()),
+      conversation_(std::move(conversation)),
+      account_(std::move(account)),
+      hook_ledger_(std::move(ledger)) {}
+
+SharedSession::Seen SharedSession::seen() const {
+  const std::lock_guard lock(mutex_);
+  return {conversation_->pin(), conversation_->state().ranges(), conversation_->revision()};
+}
+
+Origins SharedSession::origins() const {
+  const std::lock_guard lock(mutex_);
+  return conversation_->origins();
+}
+
+CancelToken SharedSession::cancel() const {
+  const std::lock_guard lock(mutex_);
+  return cancel_;
+}
+
+bool SharedSession::compacts() const {
+  const std::lock_guard lock(mutex_);
+  return compacts_;
+}
+
+std::shared_ptr<Account> SharedSession::account() const {
+  const std::lock_guard lock(mutex_);
+  return account_;
+}
+
+std::shared_ptr<HookLedger> SharedSession::hook_ledger() const {
+  const std::lock_guard lock(mutex_);
+  return hook_ledger_;
+}
+
+void SharedSession::charge(const Usage& usage, std::string purpose) {
+  const std::lock_guard lock(mutex_);
+  charges_.push_back({usage, 0, std::move(purpose)});
+  run_usage_ += usage;
+}
+
+bool SharedSession::queue_compaction(const CompactOptions& options) {
+  const std::lock_guard lock(mutex_);
+  queued_.push_back(options);
+  return running_;
+}
+
+Result<void> SharedSession::apply(const std::vector<StoredRecord>& records, const Rows::Count& count) {
+  const std::lock_guard lock(mutex_);
+  auto applied = conversation_->apply(records);
+  if (applied || applied.error().code != Code::kConflict) return applied;
+  AGENTD_TRY(conversation_, load_conversation(store_, id_, count));
+  return {};
+}
+
+void SharedSession::follow(const CancelToken& cancel) {
+  const std::lock_guard lock(mutex_);
+  cancel_ = cancel;
+}
+
+void SharedSession::begin_run(std::shared_ptr<Account> account, std::shared_ptr<HookLedger> ledger, bool compacts) {
+  const std::lock_guard lock(mutex_);
+  account_ = std::move(account);
+  hook_ledger_ = std::move(ledger);
+  run_usage_ = {};
+  running_ = true;
+  compacts_ = compacts;
+}
+
+void SharedSession::end_run() {
+  const std::lock_guard lock(mutex_);
+  running_ = compacts_ = false;
+}
+
+void SharedSession::count_usage(const Usage& usage) {
+  const std::lock_guard lock(mutex_);
+  run_usage_ += usage;
+}
+
+Usage SharedSession::run_usage() const {
+  const std::lock_guard lock(mutex_);
+  return run_usage_;
+}
+
+std::vector<UsageRecord> SharedSession::take_charges() {
+  const std::lock_guard lock(mutex_);
+  return std::exchange(charges_, {});
+}
+
+std::vector<CompactOptions> SharedSession::take_queued() {
+  const std::lock_guard lock(mutex_);
+  return std::exchange(queued_, {});
+}
+
+}  // namespace agentd

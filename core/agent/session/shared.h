@@ -1,0 +1,87 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+// shared.h - what a session shares with the threads of its hooks: the conversation, whose account a model call
+// draws from, what is charged to the run, and compactions that are asked for. Private to this room.
+//
+// Threading: the first half may be called from any thread. The second half belongs to the session's thread; it
+// alone changes the conversation, under the lock, and therefore reads it without.
+
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <vector>
+
+#include "core/account/account.h"
+#include "core/agent/hook_ledger.h"
+#include "core/base/cancel.h"
+#include "core/base/ids.h"
+#include "core/conversation/view.h"
+#include "core/hooks/services.h"
+#include "core/store/store.h"
+
+namespace agentd {
+
+class SharedSession {
+ public:
+  // `store` outlives it. `account` and `ledger` serve until a run brings its own; neither is null.
+  SharedSession(const Store& store, Ulid id, std::unique_ptr<Conversation> conversation,
+                std::shared_ptr<Account> account, std::shared_ptr<HookLedger> ledger);
+
+  // ---- any thread
+
+  const std::string& conversation_id() const { return id_text_; }
+  // What the next request would see; the run may go on meanwhile.
+  struct Seen {
+    Rows rows;
+    std::vector<SeqRange> ranges;
+    std::uint64_t revision = 0;
+  };
+  Seen seen() const;
+  // Of what was seen so far.
+  Origins origins() const;
+  // Cancelled when the user ends what the session does.
+  CancelToken cancel() const;
+  // The run writes a summary.
+  bool compacts() const;
+  // Of the newest run.
+  std::shared_ptr<Account> account() const;
+  std::shared_ptr<HookLedger> hook_ledger() const;
+  // Usage of what was asked beside the turns, recorded with the next commit.
+  void charge(const Usage& usage, std::string purpose);
+  // True when a run takes it up; otherwise it waits for the next one.
+  bool queue_compaction(const CompactOptions& options);
+
+  // ---- the session's thread
+
+  const Conversation& conversation() const { return *conversation_; }
+  // Takes what was stored. What a revert or a boundary brings back is not in memory: the conversation is loaded
+  // again, each row counted by `count`.
+  Result<void> apply(const std::vector<StoredRecord>& records, const Rows::Count& count);
+  // Whose word ends the work from here on.
+  void follow(const CancelToken& cancel);
+  void begin_run(std::shared_ptr<Account> account, std::shared_ptr<HookLedger> ledger, bool compacts);
+  void end_run();
+  // Usage of a turn, which is recorded by itself.
+  void count_usage(const Usage& usage);
+  // Everything that the newest run is charged for.
+  Usage run_usage() const;
+  std::vector<UsageRecord> take_charges();
+  std::vector<CompactOptions> take_queued();
+
+ private:
+  const Store& store_;
+  const Ulid id_;
+  const std::string id_text_;
+  mutable std::mutex mutex_;  // guards what follows; see Threading of the conversation
+  std::unique_ptr<Conversation> conversation_;
+  CancelToken cancel_;
+  std::shared_ptr<Account> account_;
+  std::shared_ptr<HookLedger> hook_ledger_;
+  bool running_ = false, compacts_ = false;
+  std::vector<UsageRecord> charges_;  // since the last commit
+  Usage run_usage_{};
+  std::vector<CompactOptions> queued_;
+};
+
+}  // namespace agentd
