@@ -11,10 +11,11 @@ std::string cell(std::string_view text) {
   return out;
 }
 
-std::string table_of(std::span<const EventMember> members) {
+template <class T>
+std::string table_of(std::span<const MemberOf<T>> members) {
   if (members.empty()) return "No members of its own.\n";
   std::string out = "| member | type | meaning |\n|---|---|---|\n";
-  for (const EventMember& member : members)
+  for (const MemberOf<T>& member : members)
     out += "| `" + std::string(member.name) + "` | " + std::string(member.type) + (member.always ? "" : ", optional") +
            " | " + cell(member.about) + " |\n";
   return out;

@@ -8,56 +8,157 @@
 // Threading: called on the run's thread.
 
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
+#include <variant>
 
+#include "core/agent/outcome.h"
+#include "core/agent/states.h"
 #include "core/codec/json.h"
 #include "core/conversation/message.h"
 #include "core/tokens/tokens.h"
 
 namespace agentd {
 
-struct RunEvent {
-  enum class Type {
-    kRunStarted,         // conversation_id, run_id, provider, model
-    kUserMessage,        // text
-    kTurnStarted,        // turn
-    kTextDelta,          // text
-    kThinkingDelta,      // text
-    kAnswerAgain,        // text = why: it broke off, what was shown of it is void, and it is asked for again
-    kToolCall,           // call_id, name, text = input: canonical JSON (tool_input.h)
-    kToolResult,         // call_id, name, text = what the model reads, ok, duration_us, detail = status
-    kTurnEnded,          // turn, usage, gauge, detail = stop reason
-    kHookAnswer,         // name = hook, detail = event, text = answer, effect, duration_us
-    kHookConflict,       // name = loser, detail = event, text = winner
-    kHookFailure,        // name = hook, detail = event, text = why
-    kStatus,             // text: compacting; detail: "part 2 of 5" of a long one, or empty
-    kCompactBoundary,    // boundary (JSON of the compact_boundary message), text = id
-    kCompactionOutcome,  // detail = applied|noop|degraded|failed|vetoed, text = error or reason
-    kCompactionUndone,   // text = id of the boundary, pre_tokens, post_tokens, gauge
-    kNotice,             // text; from hooks' system messages and the runtime
-    kWarning,            // text
-    kError,              // text, detail = code
-    kRunEnded,           // turn, detail = outcome (outcome.h), text = the answer, reason, duration_us, gauge, usage;
-                         // stopped by a hook: name = hook, reason = its reason
-  };
-  RunEvent() = default;
-  explicit RunEvent(Type what) : type(what) {}
+// What is told, each kind with what it has.
+namespace told {
 
-  Type type = Type::kNotice;
-  std::string_view session_id, conversation_id, run_id, provider, model;
-  std::string_view call_id, name, text, detail, effect, reason, boundary_json;
-  // Of a subagent; depth 0 = the user's agent.
-  std::string_view agent_id, agent_type;
-  std::uint32_t agent_depth = 0;
-  std::uint32_t turn = 0;
-  bool ok = true;
-  std::uint64_t duration_us = 0;
-  std::uint64_t pre_tokens = 0, post_tokens = 0;
-  const Usage* usage = nullptr;
-  const Gauge* gauge = nullptr;
+struct RunStarted {
+  std::string_view run_id, provider, model;
 };
+struct UserMessage {
+  MessageSource source = MessageSource::kUser;
+  std::string_view text;
+};
+struct TurnStarted {};
+struct TextDelta {
+  std::string_view text;
+};
+struct ThinkingDelta {
+  std::string_view text;
+};
+// The answer broke off: what was shown of it is void, and it is asked for again.
+struct AnswerAgain {
+  std::string_view why;
+};
+struct ToolCalled {
+  std::string_view call_id, name, input;  // input: canonical JSON (tool_input.h)
+};
+struct ToolEnded {
+  std::string_view call_id, name;
+  ToolStatus status = ToolStatus::kOk;
+  std::string_view content;       // what the model reads
+  std::uint64_t duration_us = 0;  // 0 = it did not run
+  bool ok() const { return status == ToolStatus::kOk; }
+};
+struct TurnEnded {
+  StopReason stop_reason = StopReason::kEndTurn;
+  Usage usage;
+  Gauge context;
+};
+struct HookAnswered {
+  std::string_view hook, event, answer, effect;
+  std::uint64_t duration_us = 0;
+};
+struct HookConflict {
+  std::string_view loser, event, winner, action;
+};
+struct HookFailed {
+  std::string_view hook, event, why;
+};
+// Something takes longer: "compacting"; progress: "part 2 of 5" of a long one, or empty.
+struct Status {
+  std::string_view status, progress;
+};
+struct Compacted {
+  std::string_view boundary_id;
+  std::string_view json;  // the compact_boundary message
+  Gauge context;
+};
+struct CompactionEnded {
+  std::uint32_t result = AGENTD_RESULT_FAILED;  // AGENTD_RESULT_
+  std::string_view reason;                      // or the error; may be empty
+};
+struct CompactionUndone {
+  std::string_view boundary_id;
+  std::uint64_t pre_tokens = 0, post_tokens = 0;
+  Gauge context;
+};
+// Of the runtime, or of the hook that is named.
+struct Notice {
+  std::string_view text, hook{};
+};
+struct Warning {
+  std::string_view text, hook{};
+};
+// Hooks were told of it.
+struct Failed {
+  std::string_view code, message;
+};
+struct RunEnded {
+  std::string_view run_id;
+  std::string_view stopped_by;  // the hook that has ended the run; empty = none has
+  RunOutcome outcome = RunOutcome::kStop;
+  std::string_view answer, reason;
+  std::uint64_t duration_us = 0;
+  Usage usage;
+  std::optional<Gauge> context;  // none when the run has failed
+};
+
+}  // namespace told
+
+struct RunEvent {
+  // In the order of `Body`.
+  enum class Type {
+    kRunStarted,
+    kUserMessage,
+    kTurnStarted,
+    kTextDelta,
+    kThinkingDelta,
+    kAnswerAgain,
+    kToolCall,
+    kToolResult,
+    kTurnEnded,
+    kHookAnswer,
+    kHookConflict,
+    kHookFailure,
+    kStatus,
+    kCompactBoundary,
+    kCompactionOutcome,
+    kCompactionUndone,
+    kNotice,
+    kWarning,
+    kError,
+    kRunEnded,
+  };
+  using Body =
+      std::variant<told::RunStarted, told::UserMessage, told::TurnStarted, told::TextDelta, told::ThinkingDelta,
+                   told::AnswerAgain, told::ToolCalled, told::ToolEnded, told::TurnEnded, told::HookAnswered,
+                   told::HookConflict, told::HookFailed, told::Status, told::Compacted, told::CompactionEnded,
+                   told::CompactionUndone, told::Notice, told::Warning, told::Failed, told::RunEnded>;
+  static_assert(std::variant_size_v<Body> == static_cast<std::size_t>(Type::kRunEnded) + 1);
+
+  RunEvent() = default;
+  explicit RunEvent(Body what) : body(std::move(what)) {}
+  Type type() const { return static_cast<Type>(body.index()); }
+
+  // Whose it is. Empty and 0: nobody's session, such as what the program says before one is open.
+  std::string_view session_id, conversation_id;
+  std::string_view agent_id, agent_type;  // of a subagent
+  std::uint32_t agent_depth = 0;          // 0 = the user's agent
+  std::uint32_t turn = 0;
+  Body body;
+};
+
+// For std::visit: one function made of several.
+template <class... Functions>
+struct Overloaded : Functions... {
+  using Functions::operator()...;
+};
+template <class... Functions>
+Overloaded(Functions...) -> Overloaded<Functions...>;
 
 // A usage as every `--json` output has it: input_tokens and its like, cost_usd, unpriced_requests,
 // as members of the object that is being written.
@@ -67,14 +168,16 @@ void write_usage_figures(JsonWriter& out, const Usage& usage);
 // when something changes or goes.
 inline constexpr std::string_view kEventsVersion = "1.0";
 
-// A member of the JSON form.
-struct EventMember {
+// A member of the JSON form of a T.
+template <class T>
+struct MemberOf {
   std::string_view name, type;  // "turn", "integer"
   bool always = true;           // false: absent where there is nothing to say
   std::string_view about;       // Markdown
   // Writes the member, or nothing where it is absent. Null: of an object that is made elsewhere.
-  void (*write)(JsonWriter& out, std::string_view name, const RunEvent& event) = nullptr;
+  void (*write)(JsonWriter& out, std::string_view name, const T& of) = nullptr;
 };
+using EventMember = MemberOf<RunEvent>;
 struct EventShape {
   RunEvent::Type type{};
   std::string_view name, about;  // the "type" of the JSON form; a sentence, Markdown
@@ -85,8 +188,8 @@ std::span<const EventShape> event_shapes();
 // The members of every type but system, in front of its own.
 std::span<const EventMember> shared_members();
 // The members of the object "usage", "context" and "agent".
-std::span<const EventMember> usage_members();
-std::span<const EventMember> context_members();
+std::span<const MemberOf<Usage>> usage_members();
+std::span<const MemberOf<Gauge>> context_members();
 std::span<const EventMember> agent_members();
 
 // "text_delta", ...: the "type" of the JSON form.

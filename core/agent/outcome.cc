@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/agent/outcome.h"
 
-#include "core/agent/agent.h"
-
 namespace agentd {
 
 std::string_view name_of(RunOutcome outcome) {
@@ -31,26 +29,6 @@ std::string_view name_of(RunOutcome outcome) {
       return "error";
   }
   return "error";
-}
-
-RunOutcome outcome_of(const RunError& error) {
-  switch (error.kind) {
-    case RunError::Kind::kBlocked:
-      return RunOutcome::kBlocked;
-    case RunError::Kind::kStopped:
-      return RunOutcome::kStopped;
-    case RunError::Kind::kLimit:
-      return RunOutcome::kLimit;
-    case RunError::Kind::kCancelled:
-      return RunOutcome::kCancelled;
-    case RunError::Kind::kFailure:
-    case RunError::Kind::kNotFound:
-    case RunError::Kind::kProvider:
-    case RunError::Kind::kStore:
-    case RunError::Kind::kBusy:
-      return RunOutcome::kError;
-  }
-  return RunOutcome::kError;
 }
 
 }  // namespace agentd

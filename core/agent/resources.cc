@@ -48,6 +48,12 @@ std::uint64_t AgentResources::corrected(std::string_view model, std::uint64_t es
   return static_cast<std::uint64_t>(static_cast<double>(estimated) * factor + 0.5);
 }
 
+std::shared_ptr<Account> AgentResources::open_account(const AgentOptions& agent,
+                                                      const Conversation& conversation) const {
+  const Usage& before = conversation.usage();
+  return open_account({agent.run_limits, conversation.id(), {before.total(), before.cost_nano_usd}});
+}
+
 std::shared_ptr<Account> AgentResources::open_account(AccountLimits limits) const {
   return std::make_shared<Account>(AccountParts{parts_.provider, parts_.models, parts_.estimator, parts_.clock,
                                                 parts_.log, sleeper(), parts_.ledger, parts_.conversations},

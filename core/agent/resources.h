@@ -12,6 +12,7 @@
 
 #include "core/agent/agent.h"
 #include "core/agent/token_factors.h"
+#include "core/conversation/view.h"
 
 namespace agentd {
 
@@ -42,7 +43,9 @@ class AgentResources {
   // An estimate as the model would count; empty = the conversations' model.
   std::uint64_t corrected(std::string_view model, std::uint64_t estimated) const;
 
-  // For one run, or for what is asked outside of runs.
+  // For one run of an agent with these options, in this conversation.
+  std::shared_ptr<Account> open_account(const AgentOptions& agent, const Conversation& conversation) const;
+  // For what is asked on behalf of no conversation.
   std::shared_ptr<Account> open_account(AccountLimits limits) const;
   Sleeper& sleeper() const { return parts_.sleeper != nullptr ? *parts_.sleeper : *sleeper_; }
 

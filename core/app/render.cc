@@ -30,6 +30,42 @@ std::string visible_line(std::string_view text) {
   return prefix.size() < text.size() ? out + "…" : out;
 }
 
+std::string line_of(std::string_view text) { return neutral_line(text, kLineBytes); }
+
+std::string failure_text(const told::HookFailed& event) {
+  return "hook " + line_of(event.hook) + " failed at " + line_of(event.event) + ": " + line_of(event.why);
+}
+
+// A subagent's tools, warnings and compactions are shown; its text goes to the calling agent, since standard
+// output has only the answer to the user.
+bool is_shown_of_subagents(RunEvent::Type type) {
+  switch (type) {
+    case RunEvent::Type::kRunStarted:
+    case RunEvent::Type::kUserMessage:
+    case RunEvent::Type::kTextDelta:
+    case RunEvent::Type::kThinkingDelta:
+    case RunEvent::Type::kAnswerAgain:
+    case RunEvent::Type::kTurnEnded:
+    case RunEvent::Type::kError:
+    case RunEvent::Type::kRunEnded:
+      return false;
+    case RunEvent::Type::kTurnStarted:
+    case RunEvent::Type::kToolCall:
+    case RunEvent::Type::kToolResult:
+    case RunEvent::Type::kHookAnswer:
+    case RunEvent::Type::kHookConflict:
+    case RunEvent::Type::kHookFailure:
+    case RunEvent::Type::kStatus:
+    case RunEvent::Type::kCompactBoundary:
+    case RunEvent::Type::kCompactionOutcome:
+    case RunEvent::Type::kCompactionUndone:
+    case RunEvent::Type::kNotice:
+    case RunEvent::Type::kWarning:
+      return true;
+  }
+  return true;
+}
+
 }  // namespace
 
 std::string call_summary(std::string_view input_json) {
@@ -75,17 +111,25 @@ void TerminalRenderer::note(std::string_view sgr, std::string_view line) {
   if (running_) progress_.wait_for(running_->name, running_->since);
 }
 
-void TerminalRenderer::text(const RunEvent& event) {
+// ---- what each event looks like
+
+void TerminalRenderer::show(const told::TurnStarted&, std::uint32_t) { progress_.wait_for("waiting for the model"); }
+
+void TerminalRenderer::show(const told::TextDelta& event, std::uint32_t) {
   progress_.stop();
   if (!open_call_.empty()) end_lines();
   out_.print(answer_.feed(event.text));
   out_.flush();
 }
 
-void TerminalRenderer::tool_call(const RunEvent& event) {
+void TerminalRenderer::show(const told::AnswerAgain& event, std::uint32_t) {
+  note(kYellow, "note: " + line_of(event.why) + "; it is requested again, and the part already shown is void");
+}
+
+void TerminalRenderer::show(const told::ToolCalled& event, std::uint32_t depth) {
   end_lines();
-  const std::string indent(2 * event.agent_depth, ' ');
-  const std::string name = neutral_line(event.name, kCallBytes), call = call_summary(event.text);
+  const std::string indent(2 * depth, ' ');
+  const std::string name = neutral_line(event.name, kCallBytes), call = call_summary(event.input);
   err_.print(indent + err_.styled(kCyan, "• " + name) + " " + call);
   // If the time does not fit after it, it is shown below.
   const std::size_t columns = err_.columns(), used = text_width(indent + "• " + name + " " + call) % columns;
@@ -96,155 +140,98 @@ void TerminalRenderer::tool_call(const RunEvent& event) {
   progress_.wait_for({}, running_->since);
 }
 
-void TerminalRenderer::tool_result(const RunEvent& event) {
+void TerminalRenderer::show(const told::ToolEnded& event, std::uint32_t depth) {
   progress_.stop();
   if (running_ && running_->id == event.call_id) running_.reset();
   const bool same_line = !open_call_.empty() && open_call_ == event.call_id;
   if (!same_line) {
     end_lines();
-    err_.print(std::string(2 * event.agent_depth, ' ') + "• " + neutral_line(event.name, kCallBytes));
+    err_.print(std::string(2 * depth, ' ') + "• " + neutral_line(event.name, kCallBytes));
   }
-  const std::string_view status = !event.detail.empty() ? event.detail : event.ok ? "ok" : "error";
-  std::string line = " · " + neutral_line(status, kCallBytes);
+  std::string line = " · " + std::string(name_of(event.status));
   if (event.duration_us != 0) line += " · " + duration_text(event.duration_us);  // it ran
-  line += " · " + with_commas(event.text.size()) + " bytes";
+  line += " · " + with_commas(event.content.size()) + " bytes";
   // A person needs the reason of the failure; the rest of the output is for the model.
-  const std::string_view first = event.text.substr(0, event.text.find('\n'));
-  if (!event.ok && !first.empty()) line += " · " + neutral_line(first, kCallBytes);
+  const std::string_view first = event.content.substr(0, event.content.find('\n'));
+  if (!event.ok() && !first.empty()) line += " · " + neutral_line(first, kCallBytes);
   open_call_.clear();
-  err_.line(err_.styled(event.ok ? kDim : kYellow, line));
+  err_.line(err_.styled(event.ok() ? kDim : kYellow, line));
   err_.flush();
 }
 
-void TerminalRenderer::hook_answer(const RunEvent& event) {
+void TerminalRenderer::show(const told::TurnEnded&, std::uint32_t) {
+  running_.reset();
+  end_lines();
+}
+
+void TerminalRenderer::show(const told::HookAnswered& event, std::uint32_t) {
   if (!trace_hooks_) return;
-  std::string line = "  hook " + neutral_line(event.name, kCallBytes) + " · " + neutral_line(event.detail, kCallBytes) +
-                     " · " + (event.text.empty() ? "no answer" : neutral_line(event.text, kLineBytes));
-  if (!event.effect.empty() && event.effect != "none") line += " (" + neutral_line(event.effect, kCallBytes) + ")";
+  std::string line = "  hook " + neutral_line(event.hook, kCallBytes) + " · " + neutral_line(event.event, kCallBytes) +
+                     " · " + (event.answer.empty() ? "no answer" : line_of(event.answer));
+  if (!event.effect.empty() && event.effect != receipt_effect::kNone)
+    line += " (" + neutral_line(event.effect, kCallBytes) + ")";
   note(kDim, line + " · " + with_commas(event.duration_us) + " µs");
 }
 
-void TerminalRenderer::boundary(const RunEvent& event) {
-  const Result<JsonDocument> document = JsonDocument::parse(event.boundary_json);
+void TerminalRenderer::show(const told::HookConflict& event, std::uint32_t) {
+  note(kYellow, "warning: hook " + line_of(event.loser) + " requested a conflicting action at " + line_of(event.event) +
+                    "; " + line_of(event.winner) + " came first");
+}
+
+void TerminalRenderer::show(const told::HookFailed& event, std::uint32_t) {
+  note(kYellow, "warning: " + failure_text(event));
+}
+
+void TerminalRenderer::show(const told::Status& event, std::uint32_t) {
+  std::string text(event.status);
+  if (!event.progress.empty()) text.append(", ").append(event.progress);
+  progress_.wait_for(neutral_line(text, kCallBytes));
+}
+
+void TerminalRenderer::show(const told::Compacted& event, std::uint32_t) {
+  const Result<JsonDocument> document = JsonDocument::parse(event.json);
   const JsonView metadata = document ? document->root()["compact_metadata"] : JsonView();
-  const std::uint64_t limit = event.gauge == nullptr ? 0 : event.gauge->limit;
+  const std::uint64_t limit = event.context.limit;
   const std::string_view trigger = metadata["trigger"].string_or("auto");
   note(kCyan, "── compacted (" + neutral_line(trigger, kCallBytes) +
                   "): " + percent_text(metadata["pre_tokens"].uint_or(0), limit) + " → " +
                   percent_text(metadata["post_tokens"].uint_or(0), limit) + " ──");
 }
 
-void TerminalRenderer::undone(const RunEvent& event) {
-  const std::uint64_t limit = event.gauge == nullptr ? 0 : event.gauge->limit;
+void TerminalRenderer::show(const told::CompactionEnded& event, std::uint32_t) {
+  const std::string why = event.reason.empty() ? "" : ": " + line_of(event.reason);
+  if (event.result == AGENTD_RESULT_FAILED) note(kYellow, "warning: compaction failed" + why);
+  if (event.result == AGENTD_RESULT_VETOED) note(kYellow, "warning: a hook blocked the compaction" + why);
+}
+
+void TerminalRenderer::show(const told::CompactionUndone& event, std::uint32_t) {
+  const std::uint64_t limit = event.context.limit;
   note(kCyan, "── compaction undone: " + percent_text(event.pre_tokens, limit) + " → " +
                   percent_text(event.post_tokens, limit) + " ──");
 }
 
-void TerminalRenderer::outcome(const RunEvent& event) {
-  const std::string why = event.text.empty() ? "" : ": " + neutral_line(event.text, kLineBytes);
-  if (event.detail == "failed") note(kYellow, "warning: compaction failed" + why);
-  if (event.detail == "vetoed") note(kYellow, "warning: a hook blocked the compaction" + why);
+void TerminalRenderer::show(const told::Notice& event, std::uint32_t) { note({}, "note: " + line_of(event.text)); }
+
+void TerminalRenderer::show(const told::Warning& event, std::uint32_t) {
+  note(kYellow, "warning: " + neutral_line(event.text, kWarningBytes));
 }
 
-void TerminalRenderer::status(const RunEvent& event) {
-  std::string text(event.text);
-  if (!event.detail.empty()) text.append(", ").append(event.detail);
-  progress_.wait_for(neutral_line(text, kCallBytes));
+// The command reports the error that ended the run, with its exit code.
+void TerminalRenderer::show(const told::Failed&, std::uint32_t) {
+  running_.reset();
+  settle();
 }
 
-// A subagent's tools, warnings and compactions are shown; its text goes to the calling agent, since standard
-// output has only the answer to the user.
-bool TerminalRenderer::is_shown(const RunEvent& event) {
-  if (event.agent_depth == 0) return true;
-  switch (event.type) {
-    case RunEvent::Type::kRunStarted:
-    case RunEvent::Type::kUserMessage:
-    case RunEvent::Type::kTextDelta:
-    case RunEvent::Type::kThinkingDelta:
-    case RunEvent::Type::kAnswerAgain:
-    case RunEvent::Type::kTurnEnded:
-    case RunEvent::Type::kError:
-    case RunEvent::Type::kRunEnded:
-      return false;
-    case RunEvent::Type::kTurnStarted:
-    case RunEvent::Type::kToolCall:
-    case RunEvent::Type::kToolResult:
-    case RunEvent::Type::kHookAnswer:
-    case RunEvent::Type::kHookConflict:
-    case RunEvent::Type::kHookFailure:
-    case RunEvent::Type::kStatus:
-    case RunEvent::Type::kCompactBoundary:
-    case RunEvent::Type::kCompactionOutcome:
-    case RunEvent::Type::kCompactionUndone:
-    case RunEvent::Type::kNotice:
-    case RunEvent::Type::kWarning:
-      return true;
-  }
-  return true;
+void TerminalRenderer::show(const told::RunEnded&, std::uint32_t) {
+  running_.reset();
+  settle();
 }
+
+// ---- the renderers
 
 void TerminalRenderer::on_event(const RunEvent& event) {
-  if (!is_shown(event)) return;
-  const auto line = [](std::string_view text) { return neutral_line(text, kLineBytes); };
-  switch (event.type) {
-    case RunEvent::Type::kRunStarted:
-    case RunEvent::Type::kUserMessage:
-    case RunEvent::Type::kThinkingDelta:
-      break;
-    case RunEvent::Type::kTurnStarted:
-      progress_.wait_for("waiting for the model");
-      break;
-    case RunEvent::Type::kTextDelta:
-      text(event);
-      break;
-    case RunEvent::Type::kAnswerAgain:
-      note(kYellow, "note: " + line(event.text) + "; it is requested again, and the part already shown is void");
-      break;
-    case RunEvent::Type::kToolCall:
-      tool_call(event);
-      break;
-    case RunEvent::Type::kToolResult:
-      tool_result(event);
-      break;
-    case RunEvent::Type::kTurnEnded:
-      running_.reset();
-      end_lines();
-      break;
-    case RunEvent::Type::kHookAnswer:
-      hook_answer(event);
-      break;
-    case RunEvent::Type::kHookConflict:
-      note(kYellow, "warning: hook " + line(event.name) + " requested a conflicting action at " + line(event.detail) +
-                        "; " + line(event.text) + " came first");
-      break;
-    case RunEvent::Type::kHookFailure:
-      note(kYellow, "warning: hook " + line(event.name) + " failed at " + line(event.detail) + ": " + line(event.text));
-      break;
-    case RunEvent::Type::kStatus:
-      status(event);
-      break;
-    case RunEvent::Type::kCompactBoundary:
-      boundary(event);
-      break;
-    case RunEvent::Type::kCompactionOutcome:
-      outcome(event);
-      break;
-    case RunEvent::Type::kCompactionUndone:
-      undone(event);
-      break;
-    case RunEvent::Type::kNotice:
-      note({}, "note: " + line(event.text));
-      break;
-    case RunEvent::Type::kWarning:
-      note(kYellow, "warning: " + neutral_line(event.text, kWarningBytes));
-      break;
-    // The command reports the error that ended the run, with its exit code.
-    case RunEvent::Type::kError:
-    case RunEvent::Type::kRunEnded:
-      running_.reset();
-      settle();
-      break;
-  }
+  if (event.agent_depth != 0 && !is_shown_of_subagents(event.type())) return;
+  std::visit([&](const auto& what) { show(what, event.agent_depth); }, event.body);
 }
 
 void JsonRenderer::on_event(const RunEvent& event) {
@@ -255,19 +242,21 @@ void JsonRenderer::on_event(const RunEvent& event) {
 
 void ReaderWatch::on_event(const RunEvent& event) {
   shown_.on_event(event);
-  const bool effect = event.type == RunEvent::Type::kTurnStarted || event.type == RunEvent::Type::kToolCall;
+  const bool effect = event.type() == RunEvent::Type::kTurnStarted || event.type() == RunEvent::Type::kToolCall;
   if (left_ || !(effect ? out_.reader_left() : out_.failure() == EPIPE)) return;
   left_ = true;
   leave_();
 }
 
 void QuietRenderer::on_event(const RunEvent& event) {
-  const bool failure = event.type == RunEvent::Type::kHookFailure;
-  if (event.type != RunEvent::Type::kWarning && !failure) return;
-  const std::string hook = failure ? "hook " + neutral_line(event.name, kLineBytes) + " failed at " +
-                                         neutral_line(event.detail, kLineBytes) + ": "
-                                   : std::string();
-  err_.line("warning: " + hook + neutral_line(event.text, failure ? kLineBytes : kWarningBytes));
+  std::string text;
+  if (const auto* const failure = std::get_if<told::HookFailed>(&event.body))
+    text = failure_text(*failure);
+  else if (const auto* const warning = std::get_if<told::Warning>(&event.body))
+    text = neutral_line(warning->text, kWarningBytes);
+  else
+    return;
+  err_.line("warning: " + text);
   err_.flush();
 }
 

@@ -28,15 +28,27 @@ class TerminalRenderer final : public EventSink {
   void resume();
 
  private:
-  static bool is_shown(const RunEvent& event);
-  void text(const RunEvent& event);
-  void tool_call(const RunEvent& event);
-  void tool_result(const RunEvent& event);
-  void hook_answer(const RunEvent& event);
-  void boundary(const RunEvent& event);
-  void outcome(const RunEvent& event);
-  void undone(const RunEvent& event);
-  void status(const RunEvent& event);
+  // One for each kind. `depth`: of the agent whose it is; 0 = the user's.
+  void show(const told::RunStarted&, std::uint32_t) {}
+  void show(const told::UserMessage&, std::uint32_t) {}
+  void show(const told::ThinkingDelta&, std::uint32_t) {}
+  void show(const told::TurnStarted& event, std::uint32_t depth);
+  void show(const told::TextDelta& event, std::uint32_t depth);
+  void show(const told::AnswerAgain& event, std::uint32_t depth);
+  void show(const told::ToolCalled& event, std::uint32_t depth);
+  void show(const told::ToolEnded& event, std::uint32_t depth);
+  void show(const told::TurnEnded& event, std::uint32_t depth);
+  void show(const told::HookAnswered& event, std::uint32_t depth);
+  void show(const told::HookConflict& event, std::uint32_t depth);
+  void show(const told::HookFailed& event, std::uint32_t depth);
+  void show(const told::Status& event, std::uint32_t depth);
+  void show(const told::Compacted& event, std::uint32_t depth);
+  void show(const told::CompactionEnded& event, std::uint32_t depth);
+  void show(const told::CompactionUndone& event, std::uint32_t depth);
+  void show(const told::Notice& event, std::uint32_t depth);
+  void show(const told::Warning& event, std::uint32_t depth);
+  void show(const told::Failed& event, std::uint32_t depth);
+  void show(const told::RunEnded& event, std::uint32_t depth);
   // Prints a line on standard error, after ending an open line.
   void note(std::string_view sgr, std::string_view line);
   void end_lines();
@@ -45,7 +57,8 @@ class TerminalRenderer final : public EventSink {
   Output& err_;
   const bool trace_hooks_;
   Neutralizer answer_;
-  std::string open_call_;  // the tool call whose line is open The last started tool call, until it has a result.
+  std::string open_call_;  // the tool call whose line is open
+  // The last started tool call, until it has a result.
   struct RunningCall {
     std::string id, name;
     Progress::Time since;

@@ -93,12 +93,8 @@ Result<std::optional<Ulid>, Failure> Talk::wanted() const {
   if (!arguments_.has("follow")) return std::optional<Ulid>();
   auto found = newest_conversation(engine_->store(), engine_->project());
   if (!found) return found.error();
-  if (const std::string note = unanswered_note(engine_->store(), engine_->project(), *found); !note.empty()) {
-    RunEvent warning;
-    warning.type = RunEvent::Type::kWarning;
-    warning.text = note;
-    watch_->on_event(warning);
-  }
+  if (const std::string note = unanswered_note(engine_->store(), engine_->project(), *found); !note.empty())
+    watch_->on_event(RunEvent(told::Warning{note}));
   return std::optional<Ulid>(*found);
 }
 

@@ -636,12 +636,7 @@ class EngineImpl final : public Engine {
     return host_ ? std::string(host_->kind_of(hook)) : std::string();
   }
 
-  void warn(const std::string& text) const {
-    RunEvent event;
-    event.type = RunEvent::Type::kWarning;
-    event.text = text;
-    events_.on_event(event);
-  }
+  void warn(const std::string& text) const { events_.on_event(RunEvent(told::Warning{text})); }
 
   // In the order in which they need each other; taken down the other way round.
   App& app_;

@@ -203,6 +203,7 @@ class WatchedStore final : public Store {
   std::unique_ptr<Store> behind_;
 };
 
+// Remembers what was told, with the texts of each kind under common names.
 class RecordingEvents final : public EventSink {
  public:
   struct Told {
@@ -210,8 +211,9 @@ class RecordingEvents final : public EventSink {
     std::string text, detail, name, effect, reason;
   };
   void on_event(const RunEvent& event) override {
-    told.push_back({event.type, std::string(event.text), std::string(event.detail), std::string(event.name),
-                    std::string(event.effect), std::string(event.reason)});
+    Told one{event.type(), {}, {}, {}, {}, {}};
+    std::visit([&](const auto& what) { fill(one, what); }, event.body);
+    told.push_back(std::move(one));
   }
   std::vector<Told> of(RunEvent::Type type) const {
     std::vector<Told> out;
@@ -226,6 +228,72 @@ class RecordingEvents final : public EventSink {
     return out;
   }
   std::vector<Told> told;
+
+ private:
+  static void fill(Told&, const told::RunStarted&) {}
+  static void fill(Told&, const told::TurnStarted&) {}
+  static void fill(Told& to, const told::UserMessage& from) {
+    to.text = from.text;
+    to.detail = name_of(from.source);
+  }
+  static void fill(Told& to, const told::TextDelta& from) { to.text = from.text; }
+  static void fill(Told& to, const told::ThinkingDelta& from) { to.text = from.text; }
+  static void fill(Told& to, const told::AnswerAgain& from) { to.text = from.why; }
+  static void fill(Told& to, const told::ToolCalled& from) {
+    to.name = from.name;
+    to.text = from.input;
+  }
+  static void fill(Told& to, const told::ToolEnded& from) {
+    to.name = from.name;
+    to.text = from.content;
+    to.detail = name_of(from.status);
+  }
+  static void fill(Told& to, const told::TurnEnded& from) { to.detail = name_of(from.stop_reason); }
+  static void fill(Told& to, const told::HookAnswered& from) {
+    to.name = from.hook;
+    to.detail = from.event;
+    to.text = from.answer;
+    to.effect = from.effect;
+  }
+  static void fill(Told& to, const told::HookConflict& from) {
+    to.name = from.loser;
+    to.detail = from.event;
+    to.text = from.winner;
+    to.effect = from.action;
+  }
+  static void fill(Told& to, const told::HookFailed& from) {
+    to.name = from.hook;
+    to.detail = from.event;
+    to.text = from.why;
+  }
+  static void fill(Told& to, const told::Status& from) {
+    to.text = from.status;
+    to.detail = from.progress;
+  }
+  static void fill(Told& to, const told::Compacted& from) { to.text = from.boundary_id; }
+  static void fill(Told& to, const told::CompactionEnded& from) {
+    to.detail = result_name(from.result);
+    to.text = from.reason;
+  }
+  static void fill(Told& to, const told::CompactionUndone& from) { to.text = from.boundary_id; }
+  static void fill(Told& to, const told::Notice& from) {
+    to.name = from.hook;
+    to.text = from.text;
+  }
+  static void fill(Told& to, const told::Warning& from) {
+    to.name = from.hook;
+    to.text = from.text;
+  }
+  static void fill(Told& to, const told::Failed& from) {
+    to.detail = from.code;
+    to.text = from.message;
+  }
+  static void fill(Told& to, const told::RunEnded& from) {
+    to.name = from.stopped_by;
+    to.detail = name_of(from.outcome);
+    to.text = from.answer;
+    to.reason = from.reason;
+  }
 };
 
 class FakeApprover final : public Approver {

@@ -15,7 +15,7 @@
 #include <string>
 #include <vector>
 
-#include "core/agent/session/session.h"
+#include "core/agent/session/parts.h"
 
 namespace agentd {
 
@@ -24,7 +24,7 @@ inline constexpr std::uint32_t kUselessMax = 2;
 
 class Compaction {
  public:
-  Compaction(SessionImpl& session, CompactionRequest request);
+  Compaction(const SessionParts& session, CompactionRequest request);
 
   // An Error is a store that failed; everything else is an outcome.
   Result<CompactionReport, RunError> attempt();
@@ -113,7 +113,7 @@ class Compaction {
   agentd_before_compaction payload_of(const CompactionPlan& plan);
   const agentd_before_compaction& lend_payload();
 
-  SessionImpl& session_;
+  const SessionParts& session_;
   const AgentParts& parts_;
   CompactionRequest request_;
   CompactionPlan plan_;

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// context.cc - what every request of a session has beside its messages, and how full the window is.
+#include "core/agent/session/context.h"
+
 #include <algorithm>
 #include <utility>
 
 #include "core/agent/loading.h"
-#include "core/agent/session/session.h"
+#include "core/agent/subagent_tool.h"
 #include "core/agent/summariser.h"
 #include "core/base/bytes.h"
 #include "core/tokens/reports.h"
@@ -19,9 +20,15 @@ bool same_to_model(const std::vector<Tool>& a, const std::vector<Tool>& b) {
   });
 }
 
+std::string cut_warning(std::uint64_t reported, std::uint64_t estimated) {
+  return "the server has read " + with_commas(reported) + " tokens of a request of about " + with_commas(estimated) +
+         ": it has cut the prompt, and the model does not know all that was said. Set context_window to the window "
+         "that the server was started with, or give the server a larger one (Ollama: OLLAMA_CONTEXT_LENGTH)";
+}
+
 }  // namespace
 
-std::string SessionImpl::system_text() const {
+std::string Context::system_text() const {
   std::string text = options_.system_prompt;
   const auto append = [&](std::string_view more) {
     if (more.empty()) return;
@@ -29,12 +36,38 @@ std::string SessionImpl::system_text() const {
     text += more;
   };
   append(options_.instructions);
-  if (agent_.depth != 0) append(subagent_system_text());
+  if (position_.agent.depth != 0) append(subagent_system_text());
   for (const std::string& context : session_contexts_) append(context);
   return text;
 }
 
-std::vector<ToolSpec> SessionImpl::tool_specs() const {
+void Context::set_session_contexts(const Outcome& outcome) {
+  if (!outcome.contexts.empty()) session_contexts_.clear();
+  floor_.reset();
+  for (const Outcome::Attributed& context : outcome.contexts)
+    if (!context.action.text.empty()) session_contexts_.push_back(context.action.text);
+}
+
+// ---- tools
+
+// A tool of that name that somebody else brings stays what it is.
+void Context::refresh_tools() {
+  std::vector<Tool> tools = agent_.parts().tools.tools();
+  if (options_.subagents && offers_subagents_ && position_.agent.depth < kSubagentDepthMax) {
+    Tool task = subagent_tool();
+    const auto is_named = [&](const Tool& tool) { return tool.name == task.name; };
+    if (std::none_of(tools.begin(), tools.end(), is_named)) tools.push_back(std::move(task));
+  }
+  if (!same_to_model(tools, tools_)) floor_.reset();
+  tools_ = std::move(tools);
+}
+
+const Tool* Context::find_tool(std::string_view name) const {
+  const auto found = std::find_if(tools_.begin(), tools_.end(), [&](const Tool& tool) { return tool.name == name; });
+  return found == tools_.end() ? nullptr : &*found;
+}
+
+std::vector<ToolSpec> Context::tool_specs() const {
   std::vector<ToolSpec> specs;
   if (!options_.offer_tools) return specs;
   for (const Tool& tool : tools_)
@@ -42,44 +75,34 @@ std::vector<ToolSpec> SessionImpl::tool_specs() const {
   return specs;
 }
 
-std::vector<ToolSpec> SessionImpl::tools_beside(std::span<const agentd_message> rows) const {
+std::vector<ToolSpec> Context::tools_beside(std::span<const agentd_message> rows) const {
   if (!holds_tool_blocks(rows)) return {};
   std::vector<ToolSpec> own = tool_specs();
   if (!own.empty()) return own;
   // A recipe for summaries offers none.
-  auto last = load_last_tools(parts_.store, id_);
+  auto last = load_last_tools(agent_.parts().store, position_.conversation);
   if (last) return std::move(*last);
-  parts_.log.write(LogLevel::kWarning, "agent", "the tools of the history could not be read: " + last.error().message);
+  agent_.parts().log.write(LogLevel::kWarning, "agent",
+                           "the tools of the history could not be read: " + last.error().message);
   return {};
 }
 
-// The tools as of now, and the one that starts subagents. A tool of that name that somebody else
-// brings stays what it is.
-void SessionImpl::refresh_tools() {
-  std::vector<Tool> tools = parts_.tools.tools();
-  const auto is_named = [](const std::string& name) { return [&name](const Tool& tool) { return tool.name == name; }; };
-  if (options_.subagents && offers_subagents_ && agent_.depth < kSubagentDepthMax) {
-    Tool task = subagent_tool();
-    if (std::none_of(tools.begin(), tools.end(), is_named(task.name))) tools.push_back(std::move(task));
-  }
-  if (!same_to_model(tools, tools_)) floor_.reset();
-  tools_ = std::move(tools);
-}
+// ---- tokens
 
-std::uint64_t SessionImpl::floor_tokens() const {
+std::uint64_t Context::floor_tokens() const {
   if (!floor_) floor_ = count_frame(system_text(), tool_specs());
   return *floor_;
 }
 
-std::uint64_t SessionImpl::count_frame(const std::string& system, std::span<const ToolSpec> tools) const {
+std::uint64_t Context::count_frame(const std::string& system, std::span<const ToolSpec> tools) const {
   std::string text = system;
   for (const ToolSpec& tool : tools) text.append(tool.name).append(tool.description).append(tool.input_schema_json);
-  return parts_.estimator.count_text(text);
+  return agent_.parts().estimator.count_text(text);
 }
 
 // Learns from the tokens added since the last report, which say more about the next ones than the whole
 // does; additions too small to measure wait until they have added up.
-void SessionImpl::learn_tokens(const std::string& model, std::uint64_t estimated, std::uint64_t reported) {
+void Context::learn_tokens(const std::string& model, std::uint64_t estimated, std::uint64_t reported) {
   const bool grows = measured_.model == model && estimated >= measured_.estimated && reported >= measured_.reported;
   const std::uint64_t fresh = grows ? estimated - measured_.estimated : estimated;
   if (fresh < Calibration::kEstimatedMin) return;
@@ -88,70 +111,62 @@ void SessionImpl::learn_tokens(const std::string& model, std::uint64_t estimated
   // System prompt and tools are a part of every whole request: no tokenizer makes so much of them.
   // Something was added on the way, and what is new in the next request says more.
   const bool added_to = !grows && truth / 5 > fresh / 2;
-  if (!added_to) resources_.factors().learn(model, fresh, truth);
+  if (!added_to) agent_.factors().learn(model, fresh, truth);
   measured_ = {model, estimated, reported};
 }
 
-void SessionImpl::tell_cut(std::uint64_t reported, std::uint64_t estimated) {
-  if (std::exchange(told_cut_, true)) return;
-  warn("the server has read " + with_commas(reported) + " tokens of a request of about " + with_commas(estimated) +
-       ": it has cut the prompt, and the model does not know all that was said. Set context_window to the window that "
-       "the server was started with, or give the server a larger one (Ollama: OLLAMA_CONTEXT_LENGTH)");
-}
-
-UsageRecord SessionImpl::usage_of_turn(const Usage& usage, std::uint64_t seq, const std::string& model,
-                                       std::uint64_t estimated) {
-  UsageRecord out{usage, seq, "turn"};
+Context::TurnUsage Context::usage_of_turn(const Usage& usage, std::uint64_t seq, const std::string& model,
+                                          std::uint64_t estimated) {
+  TurnUsage out{{usage, seq, std::string(name_of(UsagePurpose::kTurn))}, {}};
   const auto corrected = [&] {
-    return static_cast<std::uint64_t>(static_cast<double>(estimated) * resources_.factors().of(model) + 0.5);
+    return static_cast<std::uint64_t>(static_cast<double>(estimated) * agent_.factors().of(model) + 0.5);
   };
   const std::uint64_t reported = usage.prompt_tokens();
-  const bool cut = is_cut(reported, corrected(), resources_.factors().knows(model));
-  if (cut) tell_cut(reported, corrected());
-  if (cut || !can_be_true(usage, estimated, resources_.model_info(model).window)) {
-    out.for_seq = 0;
+  const bool cut = is_cut(reported, corrected(), agent_.factors().knows(model));
+  if (cut && !std::exchange(told_cut_, true)) out.warning = cut_warning(reported, corrected());
+  if (cut || !can_be_true(usage, estimated, agent_.model_info(model).window)) {
+    out.record.for_seq = 0;
     return out;
   }
   const std::uint64_t hidden = shared_.conversation().hidden_tokens();
-  out.estimated = corrected() + hidden;
+  out.record.estimated = corrected() + hidden;
   learn_tokens(model, estimated, reported);
-  out.hidden = unexplained_tokens(reported, corrected(), hidden);
+  out.record.hidden = unexplained_tokens(reported, corrected(), hidden);
   return out;
 }
 
-// A summary says nothing about the view.
-void SessionImpl::gauge_answer(const ModelResponse& answer, const std::string& model, std::uint64_t estimated) {
-  fresh_answer_.reset();
-  if (run_prompt_) return;
+void Context::gauge_answer(const ModelResponse& answer, const std::string& model, std::uint64_t estimated) {
   const Usage usage = answer.usage.value_or(Usage{});
   const bool believed =
-      can_be_true(usage, estimated, resources_.model_info(model).window) &&
-      !is_cut(usage.prompt_tokens(), resources_.corrected(model, estimated), resources_.factors().knows(model));
+      can_be_true(usage, estimated, agent_.model_info(model).window) &&
+      !is_cut(usage.prompt_tokens(), agent_.corrected(model, estimated), agent_.factors().knows(model));
   if (believed) {
-    fresh_answer_ = FreshAnswer{usage, 0};
+    fresh_answer_ = FreshAnswer{log_.batch(), usage, 0};
     return;
   }
-  Rows rows(resources_.row_count());
+  Rows rows(agent_.row_count());
   rows.append(answer.message, 0, 0);
-  fresh_answer_ = FreshAnswer{std::nullopt, rows.tokens()};
+  fresh_answer_ = FreshAnswer{log_.batch(), std::nullopt, rows.tokens()};
 }
 
-Gauge SessionImpl::gauge() const {
-  const ModelInfo info = resources_.model_info(options_.model);
-  const Rows& rows = shared_.conversation().rows();
-  const std::uint64_t reported = shared_.conversation().reported_seq();
+Gauge Context::gauge() const {
+  const Conversation& conversation = shared_.conversation();
+  const ModelInfo info = agent_.model_info(options_.model);
+  const Rows& rows = conversation.rows();
+  const std::uint64_t reported = conversation.reported_seq();
   std::uint64_t fresh = reported == 0 ? usual_floor_tokens() + rows.tokens() : 0;
   if (reported != 0)
     for (std::uint32_t i = rows.size(); i-- > 0 && rows[i].seq > reported;) fresh += rows[i].tokens;
-  if (fresh_answer_) fresh += fresh_answer_->tokens;
+  const FreshAnswer* const answer = fresh_answer_ && fresh_answer_->batch == log_.batch() ? &*fresh_answer_ : nullptr;
+  if (answer != nullptr) fresh += answer->tokens;
   Gauge gauge = make_gauge(options_.budget, info.window, info.max_output, 0, 0);
-  gauge.scale = resources_.factors().of(options_.model);
-  gauge.floor = gauge.scaled(usual_floor_tokens()) + shared_.conversation().hidden_tokens();
-  gauge.used = gauge.scaled(fresh) +
-               (reported != 0 ? shared_.conversation().last_report().total() : shared_.conversation().hidden_tokens());
-  if (fresh_answer_ && fresh_answer_->report) gauge.used = fresh_answer_->report->total();
-  gauge.reported = reported != 0 || (fresh_answer_ && fresh_answer_->report);
-  gauge.compactions = shared_.conversation().compactions();
+  gauge.scale = agent_.factors().of(options_.model);
+  gauge.floor = gauge.scaled(usual_floor_tokens()) + conversation.hidden_tokens();
+  gauge.used =
+      gauge.scaled(fresh) + (reported != 0 ? conversation.last_report().total() : conversation.hidden_tokens());
+  if (answer != nullptr && answer->report) gauge.used = answer->report->total();
+  gauge.reported = reported != 0 || (answer != nullptr && answer->report);
+  gauge.compactions = conversation.compactions();
   return gauge;
 }
 

@@ -17,6 +17,9 @@
 
 namespace agentd {
 
+// "agent_stop", ...; "?" = there is no such event.
+std::string_view event_name(std::uint32_t event);
+
 // What is fired.
 struct Fired {
   std::uint32_t event = 0;
@@ -39,7 +42,7 @@ class Firing final : public TraceSink {
     bool all = false;                                             // a receipt for each hook, whatever it said
     std::function<std::string(std::string_view hook)> kind_of{};  // empty = a guess
     std::function<void(const HookTrace&)> tell{};                 // each call, while it happens; may be empty
-    HookLedger* ledger = nullptr;                                 // of the run; null outside of runs
+    std::shared_ptr<HookLedger> ledger{};                         // of the run; null outside of runs
   };
   struct Problem {
     std::string hook, text;

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// undo.cc - cancels the last boundary that counts: one record, no model, no hook.
-#include <utility>
+#include "core/agent/session/undo.h"
 
-#include "core/agent/session/session.h"
+#include <utility>
+#include <vector>
+
 #include "core/base/bytes.h"
 
 namespace agentd {
@@ -13,10 +14,8 @@ constexpr int kTriesMax = 16;
 
 RunError failure(std::string message) { return {RunError::Kind::kFailure, std::move(message)}; }
 
-}  // namespace
-
 // What an undo would bring.
-struct SessionImpl::Undo {
+struct Undo {
   BoundaryRecord boundary;
   RevertRecord revert;
   std::uint64_t messages = 0, tokens = 0;
@@ -24,17 +23,18 @@ struct SessionImpl::Undo {
 
 // Folds the whole log: what a boundary hid may lie anywhere before it, and the running conversation holds
 // no more than its view.
-Result<SessionImpl::Undo, RunError> SessionImpl::plan_undo() const {
-  const std::string none = "there is no compaction to undo in conversation " + id_text_;
-  if (shared_.conversation().revision() == 0) return failure(none);
+Result<Undo, RunError> plan_undo(const SessionParts& session) {
+  const std::string none = "there is no compaction to undo in conversation " + session.position.conversation_id;
+  if (session.conversation().revision() == 0) return failure(none);
   std::vector<StoredRecord> log;
   ViewState view;
   Result<void> folded;
-  auto read = parts_.store.read(id_, 1, shared_.conversation().revision(), [&](const StoredRecord& record) {
-    folded = view.apply(record);
-    log.push_back(record);
-    return folded.has_value();
-  });
+  auto read = session.base().store.read(session.position.conversation, 1, session.conversation().revision(),
+                                        [&](const StoredRecord& record) {
+                                          folded = view.apply(record);
+                                          log.push_back(record);
+                                          return folded.has_value();
+                                        });
   if (read) read = folded;
   if (!read) return store_error(read.error());
   if (view.boundary_seq() == 0) return failure(none);
@@ -47,60 +47,55 @@ Result<SessionImpl::Undo, RunError> SessionImpl::plan_undo() const {
   revert.seq = log.back().seq + 1;
   revert.record = write_revert(out.revert);
   log.push_back(std::move(revert));
-  Conversation next(id_text_, resources_.row_count());
+  Conversation next(session.position.conversation_id, session.agent.row_count());
   if (auto loaded = next.load(log); !loaded) return store_error(loaded.error());
   if (auto paired = check_pairs(next.rows().list(), false); !paired)
     return failure("the compaction cannot be undone, the view before it is broken: " + paired.error().message);
   out.messages = next.rows().size();
-  out.tokens = gauge().floor + gauge().scaled(next.rows().tokens());
+  out.tokens = session.context.gauge().floor + session.context.gauge().scaled(next.rows().tokens());
   return out;
 }
 
-Result<UndoReport, RunError> SessionImpl::commit_undo(const Undo& undo) {
+Result<UndoReport, RunError> commit_undo(const SessionParts& session, const Undo& undo) {
   UndoReport report;
   report.boundary_id = undo.boundary.id;
   report.boundary_seq = undo.revert.to_seq;
-  report.messages_before = shared_.conversation().rows().size();
+  report.messages_before = session.conversation().rows().size();
   report.messages_after = undo.messages;
-  report.pre_tokens = gauge().used;
+  report.pre_tokens = session.context.gauge().used;
   report.post_tokens = undo.tokens;
-  add(write_revert(undo.revert));
-  auto done = try_commit();
+  const std::size_t first = session.log.size();
+  session.log.add(write_revert(undo.revert));
+  auto done = session.log.try_commit();
   if (!done) {
     // Planned on a log that has grown: the next plan makes its own record.
-    std::erase_if(pending_, [](const Record& record) { return record.type == RecordType::kRevert; });
+    session.log.take_back(first, first + 1);
     if (done.error().code == Code::kConflict) return RunError{RunError::Kind::kBusy, done.error().message};
     return store_error(done.error());
   }
-  report.compactions = shared_.conversation().compactions();
+  report.compactions = session.conversation().compactions();
   return report;
 }
 
-Result<UndoReport, RunError> SessionImpl::undo(bool force, const CancelToken& cancel) {
-  shared_.follow(cancel);
-  leave_run();
-  refresh_tools();
+}  // namespace
+
+Result<UndoReport, RunError> undo_compaction(const SessionParts& session, bool force, const CancelToken& cancel) {
   for (int attempt = 1;; ++attempt) {
     if (cancel.cancelled()) return RunError{RunError::Kind::kCancelled, "the undo was interrupted"};
-    const Gauge now = gauge();
-    auto planned = plan_undo();
+    const Gauge now = session.context.gauge();
+    auto planned = plan_undo(session);
     if (!planned) return planned.error();
     if (!force && now.limit != 0 && planned->tokens > now.limit)
       return failure("undoing the compaction would put about " + with_commas(planned->tokens) +
                      " tokens into a window that takes " + with_commas(now.limit) + "; --force undoes it all the same");
-    auto report = commit_undo(*planned);
+    auto report = commit_undo(session, *planned);
     if (!report && report.error().kind == RunError::Kind::kBusy && attempt < kTriesMax) {
-      if (auto caught = catch_up(); !caught) return caught.error();
+      if (auto caught = session.log.catch_up(); !caught) return caught.error();
       continue;
     }
     if (!report) return report.error();
-    const Gauge gauge_now = gauge();
-    RunEvent told{RunEvent::Type::kCompactionUndone};
-    told.text = report->boundary_id;
-    told.pre_tokens = report->pre_tokens;
-    told.post_tokens = report->post_tokens;
-    told.gauge = &gauge_now;
-    tell(told);
+    session.surface.tell(
+        told::CompactionUndone{report->boundary_id, report->pre_tokens, report->post_tokens, session.context.gauge()});
     return report;
   }
 }

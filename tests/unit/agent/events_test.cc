@@ -370,6 +370,32 @@ void expect_one_line(const std::string& line, std::string_view type) {
   EXPECT_EQ(read->root()["type"].string_or(""), type);
 }
 
+// An event of each kind, in order, with that text and that number wherever it has one.
+std::vector<RunEvent::Body> one_of_each(std::string_view t, std::uint64_t n) {
+  const Usage usage{.input = n, .cost_nano_usd = n, .unpriced = n};
+  const std::optional<Gauge> last = n == 0 ? std::nullopt : std::optional<Gauge>(Gauge{});
+  return {told::RunStarted{t, t, t},
+          told::UserMessage{MessageSource::kUser, t},
+          told::TurnStarted{},
+          told::TextDelta{t},
+          told::ThinkingDelta{t},
+          told::AnswerAgain{t},
+          told::ToolCalled{t, t, t},
+          told::ToolEnded{t, t, ToolStatus::kOk, t, n},
+          told::TurnEnded{StopReason::kEndTurn, usage, {}},
+          told::HookAnswered{t, t, t, t, n},
+          told::HookConflict{t, t, t, t},
+          told::HookFailed{t, t, t},
+          told::Status{t, t},
+          told::Compacted{t, t, {}},
+          told::CompactionEnded{AGENTD_RESULT_FAILED, t},
+          told::CompactionUndone{t, n, n, {}},
+          told::Notice{t, t},
+          told::Warning{t, t},
+          told::Failed{t, t},
+          told::RunEnded{t, t, RunOutcome::kStop, t, t, n, usage, last}};
+}
+
 TEST(EventJson, IsOneLineWhateverItsTextsHold) {
   JsonWriter made;
   made.begin_object().member(to_utf8(kForged), kForged).key("list").begin_array();
@@ -378,30 +404,22 @@ TEST(EventJson, IsOneLineWhateverItsTextsHold) {
   ASSERT_TRUE(input) << input.error().message;
   JsonWriter boundary(JsonWriter::Layout::kPretty);
   boundary.begin_object().member("type", "system").member("uuid", kForged).end_object();
-  const Gauge gauge;
-  const Usage usage;
-  for (int type = 0; type <= static_cast<int>(RunEvent::Type::kRunEnded); ++type) {
-    RunEvent event(static_cast<RunEvent::Type>(type));
-    for (std::string_view* const text :
-         {&event.session_id, &event.conversation_id, &event.run_id, &event.provider, &event.model, &event.call_id,
-          &event.name, &event.text, &event.detail, &event.effect, &event.reason, &event.agent_id, &event.agent_type})
+  for (RunEvent::Body& body : one_of_each(kForged, 1)) {
+    RunEvent event(std::move(body));
+    if (auto* const call = std::get_if<told::ToolCalled>(&event.body)) call->input = input->text();
+    if (auto* const compacted = std::get_if<told::Compacted>(&event.body)) compacted->json = boundary.text();
+    for (std::string_view* const text : {&event.session_id, &event.conversation_id, &event.agent_id, &event.agent_type})
       *text = kForged;
-    event.boundary_json = boundary.text();
-    event.agent_depth = 1;
-    event.turn = 1;
-    event.gauge = &gauge;
-    event.usage = &usage;
-    if (event.type == RunEvent::Type::kToolCall) event.text = input->text();
-    expect_one_line(event_json(event), name_of(event.type));
+    event.agent_depth = event.turn = 1;
+    expect_one_line(event_json(event), name_of(event.type()));
   }
 }
 
 TEST(EventJson, HasTheMembersOfItsRowInTheTable) {
-  const Gauge gauge;
-  const Usage usage{.input = 1, .cost_nano_usd = 1, .unpriced = 1};
+  const auto bare = one_of_each("", 0), full = one_of_each("x", 1);
+  ASSERT_EQ(bare.size(), event_shapes().size());
   for (const EventShape& shape : event_shapes()) {
     if (shape.type == RunEvent::Type::kCompactBoundary) continue;  // made whole by the compaction: json_events_test
-    RunEvent event(shape.type);
     std::set<std::string> always{"type"}, all{"type"};
     for (const auto members : {shared_members(), shape.members})
       for (const EventMember& member : members) {
@@ -414,15 +432,13 @@ TEST(EventJson, HasTheMembersOfItsRowInTheTable) {
       for (std::size_t i = 0; read && i < read->root().size(); ++i) out.emplace(read->root().key_at(i));
       return out;
     };
-    if (always.contains("usage")) event.usage = &usage;
-    if (always.contains("context")) event.gauge = &gauge;
+    RunEvent event(bare[static_cast<std::size_t>(shape.type)]);
+    EXPECT_EQ(event.type(), shape.type);
     EXPECT_EQ(members_of(event), always) << shape.name;
-    for (std::string_view* const text : {&event.name, &event.detail, &event.effect, &event.reason, &event.agent_id})
-      *text = "x";
+    event.body = full[static_cast<std::size_t>(shape.type)];
+    if (auto* const call = std::get_if<told::ToolCalled>(&event.body)) call->input = "{}";
+    event.agent_id = "x";
     event.agent_depth = event.turn = 1;
-    event.duration_us = 1;
-    event.gauge = &gauge;
-    event.usage = &usage;
     EXPECT_EQ(members_of(event), all) << shape.name;
   }
 }

@@ -10,15 +10,12 @@ namespace agentd::app {
 namespace {
 
 using testing::Sink;
-using Type = RunEvent::Type;
 
 class RenderTest : public ::testing::Test {
  protected:
-  static RunEvent event(Type type, std::string_view text = {}, std::string_view detail = {}) {
-    RunEvent out;
-    out.type = type;
-    out.text = text;
-    out.detail = detail;
+  static RunEvent event(RunEvent::Body what, std::uint32_t depth = 0) {
+    RunEvent out(std::move(what));
+    out.agent_depth = depth;
     return out;
   }
   std::string out() {
@@ -35,62 +32,47 @@ class RenderTest : public ::testing::Test {
 
 TEST_F(RenderTest, ACallIsShownWithWhatATerminalHides) {
   TerminalRenderer renderer(out_, err_, false);
-  renderer.on_event(event(Type::kToolCall, "{\"command\":\"rm\u200B a\u2028b\u202Ec\u00A0d\"}"));
+  renderer.on_event(event(told::ToolCalled{"c1", "bash", "{\"command\":\"rm\u200B a\u2028b\u202Ec\u00A0d\"}"}));
   EXPECT_NE(err().find("rm\\u{200b} a\\u{2028}b\\u{202e}c\\xa0d"), std::string::npos) << err();
 }
 
 TEST_F(RenderTest, TextGoesToStandardOutputAndEndsItsLine) {
   TerminalRenderer renderer(out_, err_, false);
-  renderer.on_event(event(Type::kTextDelta, "Hel"));
-  renderer.on_event(event(Type::kTextDelta, "lo"));
-  renderer.on_event(event(Type::kTurnEnded));
+  renderer.on_event(event(told::TextDelta{"Hel"}));
+  renderer.on_event(event(told::TextDelta{"lo"}));
+  renderer.on_event(event(told::TurnEnded{}));
   EXPECT_EQ(out(), "Hello\n");
   EXPECT_EQ(err(), "");
 }
 
 TEST_F(RenderTest, ControlCharactersAreMadeHarmlessAlsoAcrossDeltas) {
   TerminalRenderer renderer(out_, err_, false);
-  renderer.on_event(event(Type::kTextDelta, "a\x1b]0;owned\x07 caf\xC3"));
-  renderer.on_event(event(Type::kTextDelta, "\xA9 \xC2"));
-  renderer.on_event(event(Type::kTextDelta,
-                          "\x9B"
-                          "2J \xE2\x80\xAE!"));
+  renderer.on_event(event(told::TextDelta{"a\x1b]0;owned\x07 caf\xC3"}));
+  renderer.on_event(event(told::TextDelta{"\xA9 \xC2"}));
+  renderer.on_event(
+      event(told::TextDelta{"\x9B"
+                            "2J \xE2\x80\xAE!"}));
   renderer.settle();
   EXPECT_EQ(out(), "a\\x1b]0;owned\\x07 café \\x9b2J \\u{202e}!\n");
 }
 
 TEST_F(RenderTest, AToolCallIsOneLine) {
   TerminalRenderer renderer(out_, err_, false);
-  RunEvent call = event(Type::kToolCall, R"({"command":"ls -la\n\u001b[31m"})");
-  call.name = "bash";
-  call.call_id = "c1";
-  renderer.on_event(call);
-  RunEvent result = event(Type::kToolResult, "total 0\n", "ok");
-  result.name = "bash";
-  result.call_id = "c1";
-  result.duration_us = 12'345;
-  renderer.on_event(result);
+  renderer.on_event(event(told::ToolCalled{"c1", "bash", R"({"command":"ls -la\n\u001b[31m"})"}));
+  renderer.on_event(event(told::ToolEnded{"c1", "bash", ToolStatus::kOk, "total 0\n", 12'345}));
   EXPECT_EQ(err(), "• bash ls -la \\x1b[31m · ok · 12 ms · 8 bytes\n");
 }
 
 TEST_F(RenderTest, OfASubagentOnlyWhatItDoesIsShownAndNothingOnStandardOutput) {
   TerminalRenderer renderer(out_, err_, false);
-  const auto of_child = [&](RunEvent what) {
-    what.agent_depth = 1;
-    what.name = "bash";
-    what.call_id = "c2";
-    renderer.on_event(what);
-  };
-  RunEvent task = event(Type::kToolCall, R"({"description":"look around","prompt":"p"})");
-  task.name = "task";
-  task.call_id = "c1";
-  renderer.on_event(task);
-  of_child(event(Type::kTextDelta, "of the child"));
-  of_child(event(Type::kToolCall, R"({"command":"ls"})"));
-  of_child(event(Type::kToolResult, "total 0\n", "ok"));
-  of_child(event(Type::kWarning, "mind this"));
-  of_child(event(Type::kTurnEnded));
-  of_child(event(Type::kRunEnded));
+  const auto of_child = [&](RunEvent::Body what) { renderer.on_event(event(std::move(what), 1)); };
+  renderer.on_event(event(told::ToolCalled{"c1", "task", R"({"description":"look around","prompt":"p"})"}));
+  of_child(told::TextDelta{"of the child"});
+  of_child(told::ToolCalled{"c2", "bash", R"({"command":"ls"})"});
+  of_child(told::ToolEnded{"c2", "bash", ToolStatus::kOk, "total 0\n"});
+  of_child(told::Warning{"mind this"});
+  of_child(told::TurnEnded{});
+  of_child(told::RunEnded{});
   renderer.settle();
   EXPECT_EQ(out(), "");
   EXPECT_TRUE(err().starts_with("• task look around\n  • bash ls · ok")) << err();
@@ -104,19 +86,12 @@ TEST_F(RenderTest, ASearchIsSummarisedByItsPattern) {
 
 TEST_F(RenderTest, AFailedToolCallShowsItsFirstLine) {
   TerminalRenderer renderer(out_, err_, false);
-  RunEvent result = event(Type::kToolResult, "no such file\nmore", "error");
-  result.name = "read_file";
-  result.call_id = "c9";
-  result.ok = false;
-  renderer.on_event(result);
+  renderer.on_event(event(told::ToolEnded{"c9", "read_file", ToolStatus::kError, "no such file\nmore"}));
   EXPECT_EQ(err(), "• read_file · error · 17 bytes · no such file\n") << "without a time: it did not run";
 }
 
 TEST_F(RenderTest, HookAnswersAreShownOnlyWhenTraced) {
-  RunEvent answer = event(Type::kHookAnswer, "replace", "agent_stop");
-  answer.name = "auto_compact";
-  answer.effect = "applied";
-  answer.duration_us = 42;
+  const RunEvent answer = event(told::HookAnswered{"auto_compact", "agent_stop", "replace", "applied", 42});
   TerminalRenderer(out_, err_, false).on_event(answer);
   EXPECT_EQ(err(), "");
   TerminalRenderer(out_, err_, true).on_event(answer);
@@ -125,28 +100,24 @@ TEST_F(RenderTest, HookAnswersAreShownOnlyWhenTraced) {
 
 TEST_F(RenderTest, ABoundaryShowsTheGaugeBeforeAndAfter) {
   TerminalRenderer renderer(out_, err_, false);
-  RunEvent boundary = event(Type::kCompactBoundary, "01J");
-  boundary.boundary_json = R"({"compact_metadata":{"trigger":"manual","pre_tokens":7100,"post_tokens":900}})";
   Gauge gauge;
   gauge.limit = 10'000;
-  boundary.gauge = &gauge;
-  renderer.on_event(boundary);
+  renderer.on_event(event(told::Compacted{
+      "01J", R"({"compact_metadata":{"trigger":"manual","pre_tokens":7100,"post_tokens":900}})", gauge}));
   EXPECT_EQ(err(), "── compacted (manual): 7,100 tokens, 71 % → 900 tokens, 9 % ──\n");
 }
 
 TEST_F(RenderTest, FailuresOfHooksAreAlwaysShown) {
-  RunEvent failure = event(Type::kHookFailure, "it threw\x07", "agent_stop");
-  failure.name = "bad";
-  TerminalRenderer(out_, err_, false).on_event(failure);
+  TerminalRenderer(out_, err_, false).on_event(event(told::HookFailed{"bad", "agent_stop", "it threw\x07"}));
   EXPECT_EQ(err(), "warning: hook bad failed at agent_stop: it threw\\x07\n");
 }
 
 TEST_F(RenderTest, JsonIsOneObjectALine) {
   JsonRenderer renderer(out_);
-  RunEvent delta = event(Type::kTextDelta, "two\nlines");
+  RunEvent delta = event(told::TextDelta{"two\nlines"});
   delta.session_id = "s1";
   renderer.on_event(delta);
-  renderer.on_event(event(Type::kNotice, "\x1b"));
+  renderer.on_event(event(told::Notice{"\x1b"}));
   const std::string text = out();
   EXPECT_EQ(std::count(text.begin(), text.end(), '\n'), 2);
   const auto first = JsonDocument::parse(text.substr(0, text.find('\n')));
@@ -157,9 +128,9 @@ TEST_F(RenderTest, JsonIsOneObjectALine) {
 
 TEST_F(RenderTest, ResultOnlyIsQuietButForWarnings) {
   QuietRenderer renderer(err_);
-  renderer.on_event(event(Type::kTextDelta, "x"));
-  renderer.on_event(event(Type::kNotice, "x"));
-  renderer.on_event(event(Type::kWarning, "hooks are off"));
+  renderer.on_event(event(told::TextDelta{"x"}));
+  renderer.on_event(event(told::Notice{"x"}));
+  renderer.on_event(event(told::Warning{"hooks are off"}));
   EXPECT_EQ(err(), "warning: hooks are off\n");
 }
 

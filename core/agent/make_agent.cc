@@ -1,15 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// agent.cc - opens sessions, and puts new conversations in the place of old ones.
-#include "core/agent/agent.h"
-
+// make_agent.cc - the agent itself: opens sessions, and puts new conversations in the place of old ones.
 #include <utility>
 
+#include "core/agent/agent.h"
 #include "core/agent/loading.h"
 #include "core/agent/services/services.h"
-#include "core/agent/session/session.h"
+#include "core/agent/session.h"
 
 namespace agentd {
-
 namespace {
 
 RunError open_error(const Error& error) {
@@ -66,6 +64,26 @@ class AgentImpl final : public Agent {
 };
 
 }  // namespace
+
+RunOutcome outcome_of(const RunError& error) {
+  switch (error.kind) {
+    case RunError::Kind::kBlocked:
+      return RunOutcome::kBlocked;
+    case RunError::Kind::kStopped:
+      return RunOutcome::kStopped;
+    case RunError::Kind::kLimit:
+      return RunOutcome::kLimit;
+    case RunError::Kind::kCancelled:
+      return RunOutcome::kCancelled;
+    case RunError::Kind::kFailure:
+    case RunError::Kind::kNotFound:
+    case RunError::Kind::kProvider:
+    case RunError::Kind::kStore:
+    case RunError::Kind::kBusy:
+      return RunOutcome::kError;
+  }
+  return RunOutcome::kError;
+}
 
 void DeleteServices::operator()(AgentServices* services) const { delete services; }
 

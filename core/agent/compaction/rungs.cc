@@ -1,0 +1,141 @@
+// SPDX-License-Identifier: Apache-2.0
+// rungs.cc - what a compaction can make of a view: old results shortened, a summary, a marked cut.
+#include <algorithm>
+
+#include "core/agent/compaction/compact.h"
+#include "core/agent/loading.h"
+#include "core/agent/summariser.h"
+
+namespace agentd {
+
+Result<std::string> Compaction::summarise() {
+  AGENTD_TRY(const std::string prompt,
+             parts_.prompts.compaction_prompt(session_.position.conversation_id, request_.instructions));
+  auto summary = ask_summary(model_, prompt, plan_.split);
+  const std::string& own = session_.options.model;
+  if (summary || model_ == own || session_.shared.cancel().cancelled()) return summary;
+  const bool other = summary.error().code == Code::kInvalid || summary.error().code == Code::kDenied;
+  if (!other && !passes_) return summary;
+  // The cheap model cannot be had, has no time or cannot hold it: the conversation's own may.
+  session_.hooks.warn(model_ + " cannot summarise (" + summary.error().message + "); " + own + " does");
+  model_ = own;
+  return ask_summary(model_, prompt, plan_.split);
+}
+
+Result<std::string> Compaction::ask_summary(const std::string& model, const std::string& prompt, std::uint32_t rows) {
+  AGENTD_TRY(const SummarySource source,
+             load_summary_source(parts_.store, session_.position.conversation, session_.conversation().rows(),
+                                 session_.conversation().origins(), rows, session_.agent.row_count()));
+  SummaryRequest ask;
+  ask.conversation_id = session_.position.conversation_id;
+  ask.model = model;
+  ask.prompt = prompt;
+  ask.messages = source.messages();
+  ask.origins = &source.origins;
+  const std::vector<ToolSpec> tools = session_.context.tools_beside(source.messages());
+  ask.tools = tools;
+  const ModelInfo info = session_.agent.model_info(model);
+  ask.max_summary_tokens = std::min(target().summary_max, info.max_output);
+  if (model == session_.options.model) {
+    ask.system = session_.context.system_text();
+    ask.thinking = session_.agent.thinking_for(model, ask.max_summary_tokens, true);
+  }
+  ask.window = info.window;
+  ask.scale = session_.agent.factors().of(model, session_.options.model);
+  Summariser summariser(parts_, *session_.shared.account(), session_.shared.cancel(),
+                        [this](std::string_view part) { tell_start(part); });
+  auto summary = summariser.summarise(ask);
+  method_ = summariser.method();
+  passes_ = summariser.passes();
+  cut_ = summariser.cut();
+  spent_ += summariser.spent();
+  session_.shared.charge(summariser.spent(), std::string(name_of(UsagePurpose::kSummary)));
+  return summary;
+}
+
+// ---- the rungs
+
+// Old tool results shortened, when that is enough.
+std::optional<Compaction::Draft> Compaction::prune() const {
+  const Rows& rows = session_.conversation().rows();
+  const Gauge gauge = session_.context.gauge();
+  const CompactionTarget wanted = target();
+  PrunePlan pruned = plan_prunes(rows, session_.conversation().state().prunes(), parts_.estimator);
+  const std::uint64_t freed = gauge.scaled(pruned.freed);
+  if (freed == 0 || wanted.used - std::min(wanted.used, freed) >= wanted.tokens) return std::nullopt;
+  Draft draft = draft_of(AGENTD_METHOD_PRUNE);
+  draft.kept = session_.conversation().state().ranges();
+  draft.boundary.prunes = std::move(pruned.prunes);
+  draft.kept_tokens = rows.tokens() - std::min(rows.tokens(), pruned.freed);
+  return draft;
+}
+
+// Shortens what is kept until the view has no more than the wanted tokens; true when anything was.
+bool Compaction::squeeze(Draft& draft, std::uint64_t tokens) const {
+  const Gauge gauge = session_.context.gauge();
+  const std::uint64_t wanted = target().tokens;
+  if (tokens <= wanted) return false;
+  PrunePlan squeezed = plan_squeeze(session_.conversation().rows(), draft.kept, draft.boundary.prunes,
+                                    gauge.unscaled(tokens - wanted), parts_.estimator);
+  if (squeezed.freed == 0) return false;
+  draft.boundary.prunes = std::move(squeezed.prunes);
+  draft.kept_tokens -= std::min(draft.kept_tokens, squeezed.freed);
+  draft.boundary.result = result_name(AGENTD_RESULT_DEGRADED);
+  return true;
+}
+
+Compaction::Draft Compaction::summary_draft(const std::string& text, std::uint32_t method, bool may_squeeze) {
+  Draft draft = draft_of(method);
+  if (method != AGENTD_METHOD_HOOK) draft.boundary.model = model_;
+  draft.kept = plan_.kept;
+  draft.kept_tokens = plan_.kept_tokens;
+  draft.summary = render_summary(text);
+  draft.told = text;
+  const Gauge gauge = session_.context.gauge();
+  const std::uint64_t tokens =
+      gauge.floor + gauge.scaled(plan_.kept_tokens + parts_.estimator.count_text(draft.summary));
+  // What is kept is more than fits by itself, and the next request must fit.
+  if (may_squeeze && tokens > target().limit && squeeze(draft, tokens))
+    draft.degraded =
+        "what stays does not fit the window beside the summary: its longest texts are "
+        "shortened in the view, the log keeps them whole";
+  return draft;
+}
+
+std::uint64_t Compaction::tokens_of(const Draft& draft) const {
+  const Gauge gauge = session_.context.gauge();
+  return gauge.floor + gauge.scaled(draft.kept_tokens + parts_.estimator.count_text(draft.summary));
+}
+
+// No summary could be had, and the next request must fit: what is cut is marked, and the log keeps it.
+std::optional<Compaction::Draft> Compaction::cut(const std::string& why) {
+  const Truncation cut =
+      plan_truncation(session_.conversation().rows(), session_.conversation().state().ranges(), plan_);
+  Draft draft = draft_of(AGENTD_METHOD_TRUNCATE);
+  author_ = kCutAuthor;
+  draft.boundary.author.clear();
+  draft.boundary.result = result_name(AGENTD_RESULT_DEGRADED);
+  draft.kept = cut.kept;
+  draft.kept_tokens = cut.kept_tokens;
+  draft.summary = cut.marker;
+  draft.told = cut.marker;
+  draft.degraded =
+      "no summary could be made (" + why + "): older messages are left out of the view, the log keeps them";
+  const std::uint64_t tokens = tokens_of(draft);
+  if (tokens > target().limit) squeeze(draft, tokens);
+  if (tokens_of(draft) >= pre_tokens_) return std::nullopt;
+  return draft;
+}
+
+// Nothing can be summarised, and the view does not fit: its longest texts are shortened.
+std::optional<Compaction::Draft> Compaction::squeeze_view() const {
+  const Rows& rows = session_.conversation().rows();
+  Draft draft = draft_of(AGENTD_METHOD_TRUNCATE);
+  draft.kept = session_.conversation().state().ranges();
+  draft.kept_tokens = rows.tokens();
+  if (!squeeze(draft, target().used)) return std::nullopt;
+  draft.degraded = "the longest texts of the view are shortened, the log keeps them whole";
+  return draft;
+}
+
+}  // namespace agentd

@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+// run.h - one run: from a user message to the stop. Private to this room.
+//
+// Life: the constructor begins the run (its number, its account, the records that open it), one of message(),
+// compaction() and task() does all of it, the destructor leaves it. What was said until a failure stays: the log gets
+// the end of the run, whatever ended it.
+//
+// Threading: the session's thread.
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "core/agent/run/turn.h"
+
+namespace agentd {
+
+// What a session has of the run that started it; empty for the user's.
+struct ParentRun {
+  std::string conversation{};
+  std::uint64_t seq = 0;
+  std::shared_ptr<Account> account{};    // null = each run has one of its own
+  std::shared_ptr<HookLedger> ledger{};  // null = each run's stands alone
+};
+
+// What a run works with beside the parts of its session; all outlive it.
+struct RunMeans {
+  const ParentRun& parent;
+  ToolMemory& memory;
+  ChildSessions& children;
+  Services& services;  // those of hooks
+};
+
+class Run {
+ public:
+  // `schema`: that the last answer is held to. `compacts`: it writes a summary.
+  Run(const SessionParts& session, RunMeans means, const CancelToken& cancel, std::optional<AnswerSchema> schema,
+      bool compacts);
+  ~Run();
+  Run(const Run&) = delete;
+  Run& operator=(const Run&) = delete;
+
+  Result<RunReport, RunError> message(const RunRequest& request);
+  // A recipe whose answer takes the history's place. Without tools it is one request, and the log gets the
+  // summary alone: a run that fails leaves the view as it was.
+  Result<RunReport, RunError> compaction(const RunRequest& request);
+  // A subagent's run. subagent_start has seen the prompt already; null: nobody was asked.
+  Result<RunReport, RunError> task(const std::string& prompt, const Outcome* started);
+
+  // AGENTD_OUTCOME_, once it has ended.
+  std::uint32_t outcome() const { return outcome_; }
+
+ private:
+  void open_account(bool compacts);
+  void add_genesis();
+  void add_settings();
+  Result<void, RunError> send_compaction_prompt(const RunRequest& request);
+  Result<RunReport, RunError> end_compaction(const CompactionReport& report);
+  Result<RunReport, RunError> turns();
+  // True when there is another one.
+  Result<bool, RunError> turn(RunOutcome& outcome);
+  // True when the answer does not fit the schema, and another one was asked for.
+  Result<bool, RunError> asks_for_fitting_answer();
+
+  Result<RunReport, RunError> end(RunOutcome outcome);
+  RunError fail(RunError error);
+  Result<void, RunError> add_end(RunOutcome outcome, std::string_view error);
+  std::uint64_t duration_us() const;
+
+  const SessionParts& session_;
+  const RunMeans means_;
+  RunState state_;
+  std::uint32_t outcome_ = AGENTD_OUTCOME_UNKNOWN;
+};
+
+}  // namespace agentd

@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+// run_state.h - what a run knows of itself, from its beginning to its end; nothing of it outlives the run.
+// Private to this room.
+//
+// Threading: the session's thread.
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "core/agent/answer_schema.h"
+#include "core/agent/compaction/compact.h"
+
+namespace agentd {
+
+// So often a run asks for an answer that fits its schema, after the first one that does not.
+inline constexpr std::uint32_t kCorrectionsMax = 2;
+// That many pauses of a provider in a row end the run.
+inline constexpr std::uint32_t kPausesMax = 8;
+
+struct RunState {
+  std::uint64_t began_ns = 0;
+  std::optional<AnswerSchema> schema{};  // that the last answer is held to
+  bool schema_in_words = false;          // the provider does not hold to it
+  std::uint32_t corrections = 0;         // of answers that do not fit
+
+  std::unique_ptr<Compaction> compaction{};             // whose summary this run writes; null in any other run
+  std::optional<CompactionReport> compaction_report{};  // of what agent_stop made of the view
+
+  std::uint32_t continuation = 0;  // by hooks, in a row
+  bool stop_hook_active = false;
+  std::size_t fallback = 0;  // 0 = the model itself, else the nth of the fallbacks
+  bool told_full = false;    // that the next request does not fit
+
+  // ---- the last answer
+  std::string final_text{};
+  StopReason stop_reason = StopReason::kEndTurn;
+  std::uint32_t pauses = 0;           // of the provider, in a row
+  std::uint64_t sent_output_max = 0;  // tokens that it could have, thinking included
+  std::uint64_t bounded_to = 0;       // tokens that a budget left of that; 0 = it left all
+};
+
+}  // namespace agentd

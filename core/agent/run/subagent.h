@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+// subagent.h - a call of the tool `task`: another agent, in a conversation of its own, under the same hooks.
+// Private to this room.
+//
+// Order: subagent_start - child record (durable) - the child's run, with every gate of any run -
+// subagent_stop - its last text is the tool's result, its usage is the parent's too.
+//
+// Threading: the session's thread.
+
+#include <memory>
+#include <string>
+
+#include "core/agent/session/parts.h"
+
+namespace agentd {
+
+// What a child is started with.
+struct ChildTask {
+  Ulid id;
+  AgentIdentity agent;
+  std::unique_ptr<Lease> lease;
+  std::string description, prompt;
+  const Outcome* started = nullptr;  // of subagent_start; null = nobody was asked
+};
+
+// Where children run: a session of their own, made by whoever makes sessions.
+class ChildSessions {
+ public:
+  virtual ~ChildSessions() = default;
+  struct Done {
+    Result<RunReport, RunError> report;
+    Usage usage;  // of the child and its children
+  };
+  // To the child's end.
+  virtual Done run_child(ChildTask task) = 0;
+};
+
+// kDenied: a hook refused; kCancelled: the user has ended the run; any other failure is an outcome.
+Result<ToolOutcome> run_subagent(const SessionParts& session, ChildSessions& children, const ToolCall& call);
+
+}  // namespace agentd

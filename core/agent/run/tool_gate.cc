@@ -1,0 +1,173 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/agent/run/tool_gate.h"
+
+#include <utility>
+
+#include "core/agent/subagent_tool.h"
+
+namespace agentd {
+namespace {
+
+std::string refusal_of(const Outcome& outcome) {
+  return "blocked by the hook " + outcome.blocked_by.hook + (outcome.reason.empty() ? "" : ": " + outcome.reason);
+}
+
+}  // namespace
+
+InputPaths paths_of(const AgentOptions& options, const Tool& tool) {
+  const auto& roots = options.tools_roots;
+  return {tool.path_keys, roots.empty() ? options.cwd : roots.front(), options.cwd, options.home, roots};
+}
+
+void ToolGate::check_schema(PreparedCall& prepared, const std::string& by) {
+  const auto fits = memory_.schemas.check(prepared.tool, prepared.call.input);
+  if (fits) return;
+  prepared.refuse(ToolStatus::kInvalid,
+                  "the input of " + prepared.tool.name + (by.empty() ? "" : ", which the hook " + by + " rewrote,") +
+                      " does not fit the tool's schema: " + fits.error().message + "; nothing was run" +
+                      (by.empty() ? ": call it again with an input that fits" : ""));
+  session_.base().log.write(LogLevel::kWarning, "tools", prepared.refusal->reason);
+}
+
+std::unique_ptr<Outcome> ToolGate::judge(PreparedCall& prepared) {
+  std::unique_ptr<Outcome> outcome;
+  if (session_.hooks.wants(AGENTD_EVENT_BEFORE_TOOL_CALL)) {
+    CallPayload payload(prepared.call, prepared.tool, paths_of(session_.options, prepared.tool));
+    outcome = session_.hooks.fire(payload.fired_input(AGENTD_EVENT_BEFORE_TOOL_CALL));
+    if (outcome && !outcome->rewrites.empty() && !outcome->blocked)
+      take_rewritten_input(prepared, payload.input, *outcome);
+  }
+  if (outcome && outcome->blocked) {
+    deny(prepared, *outcome);
+    session_.hooks.record_effect(AGENTD_EVENT_BEFORE_TOOL_CALL, outcome->blocked_by, HookEffect::kBlock, {}, {},
+                                 outcome->reason);
+  } else if (!prepared.refusal) {
+    decide_permission(prepared, outcome.get());
+  }
+  return outcome;
+}
+
+void ToolGate::deny(PreparedCall& prepared, const Outcome& outcome) const {
+  prepared.refuse(ToolStatus::kDenied,
+                  session_.hooks.stopped() ? "not run: " + session_.hooks.stop_text() : refusal_of(outcome));
+}
+
+// The gates see the final bytes once more, and may only tighten. A hook of another tool that wrote them is asked
+// once, as its own tool does.
+void ToolGate::take_rewritten_input(PreparedCall& prepared, const ToolInput& rewritten, Outcome& outcome) {
+  const Outcome::By by = outcome.rewrites.back().by;
+  session_.hooks.record_effect(AGENTD_EVENT_BEFORE_TOOL_CALL, by, HookEffect::kRewrite, prepared.call.input.text(),
+                               rewritten.text(), {});
+  prepared.call.input = rewritten;
+  check_schema(prepared, by.hook);
+  if (prepared.refusal) return session_.hooks.refute(by.hook, AGENTD_EVENT_BEFORE_TOOL_CALL, prepared.refusal->reason);
+  if (outcome.permission == AGENTD_PERMISSION_ALLOW && !allowed_final_input(outcome)) {
+    session_.base().log.write(
+        LogLevel::kWarning, "hooks",
+        outcome.permission_by.hook + " allowed an input that " + by.hook + " rewrote afterwards; the rules decide");
+    session_.hooks.refute(outcome.permission_by.hook, AGENTD_EVENT_BEFORE_TOOL_CALL,
+                          by.hook + " rewrote the input afterwards; the rules decide");
+    outcome.permission = 0;
+  }
+  ask_again(prepared, by, outcome);
+}
+
+void ToolGate::ask_again(PreparedCall& prepared, const Outcome::By& by, Outcome& outcome) {
+  CallPayload payload(prepared.call, prepared.tool);
+  Fired fired;
+  fired.event = AGENTD_EVENT_BEFORE_TOOL_CALL;
+  fired.payload = &payload.record;
+  fired.attempt = 2;
+  fired.only = AGENTD_HOOK_GATES;
+  fired.except = by.hook;
+  const auto again = session_.hooks.fire(fired);
+  if (!again) return;
+  if (again->blocked) {
+    outcome.blocked = true;
+    outcome.reason = again->reason;
+    outcome.blocked_by = again->blocked_by;
+    outcome.stop = again->stop;
+  } else if (again->permission == AGENTD_PERMISSION_ASK) {
+    outcome.permission = AGENTD_PERMISSION_ASK;
+    outcome.permission_by = again->permission_by;
+    outcome.permission_reason = again->permission_reason;
+  }
+}
+
+// Whether the hook that said "allow" has seen what will run, or sees it as a gate.
+bool ToolGate::allowed_final_input(const Outcome& outcome) const {
+  bool rewritten = false;
+  const Snapshot& snapshot = session_.hooks.snapshot();
+  for (const Snapshot::Entry& entry : snapshot.entries(AGENTD_EVENT_BEFORE_TOOL_CALL)) {
+    const std::string& name = snapshot.subscription(entry).name;
+    rewritten = rewritten || name == outcome.rewrites.back().by.hook;
+    if (name == outcome.permission_by.hook) return rewritten || (entry.flags & AGENTD_HOOK_GATES) != 0;
+  }
+  return false;
+}
+
+// ---- permission
+
+void ToolGate::record_decision(const PreparedCall& prepared, PermissionDecision decision, const std::string& by,
+                               const std::string& reason) {
+  session_.log.add(
+      write_permission({prepared.call.call_id, prepared.tool.name, std::string(name_of(decision)), by, reason}));
+}
+
+void ToolGate::decide_permission(PreparedCall& prepared, const Outcome* outcome) {
+  const std::uint32_t hooks = outcome == nullptr ? 0 : outcome->permission;
+  Permission rules = session_.base().permissions.decide(prepared.tool);
+  // A subagent does nothing itself: its tools are asked about one by one.
+  if (rules == Permission::kAsk && is_subagent_tool(prepared.tool)) rules = Permission::kAllow;
+  if (rules == Permission::kDeny) {
+    prepared.refuse(ToolStatus::kDenied, "the permission rules do not allow " + prepared.tool.name);
+    record_decision(prepared, PermissionDecision::kDeny, "rules", {});
+    if (hooks == AGENTD_PERMISSION_ALLOW)
+      session_.hooks.refute(outcome->permission_by.hook, AGENTD_EVENT_BEFORE_TOOL_CALL, prepared.refusal->reason);
+    return;
+  }
+  if (hooks == AGENTD_PERMISSION_ASK || (rules == Permission::kAsk && hooks != AGENTD_PERMISSION_ALLOW))
+    ask_permission(prepared, hooks == AGENTD_PERMISSION_ASK
+                                 ? AskedBy{outcome->permission_by.hook, outcome->permission_reason}
+                                 : AskedBy{});
+}
+
+bool ToolGate::hooks_decide(PreparedCall& prepared, PermissionAnswer& answer, std::string& by) {
+  if (!session_.hooks.wants(AGENTD_EVENT_PERMISSION_REQUEST)) return false;
+  CallPayload payload(prepared.call, prepared.tool);
+  const std::string suggestions = "[\"" + prepared.tool.name + "\"]";
+  payload.record.suggestions_json = to_abi(suggestions);
+  const auto outcome = session_.hooks.fire(AGENTD_EVENT_PERMISSION_REQUEST, &payload.record);
+  if (outcome && outcome->blocked) {
+    deny(prepared, *outcome);
+    record_decision(prepared, PermissionDecision::kDeny, outcome->blocked_by.hook, outcome->reason);
+    return true;
+  }
+  if (!outcome || outcome->permission != AGENTD_PERMISSION_ALLOW) return false;
+  answer = {true, outcome->remember, {}};
+  by = outcome->permission_by.hook;
+  return true;
+}
+
+void ToolGate::ask_permission(PreparedCall& prepared, const AskedBy& by_hook) {
+  // A remembered permission answers agentd's own question; a hook's question is asked each time.
+  if (by_hook.hook.empty() && memory_.allowed.contains(prepared.tool.name)) return;
+  PermissionAnswer answer;
+  std::string by = "user";
+  if (!hooks_decide(prepared, answer, by)) {
+    if (session_.base().approver != nullptr) {
+      session_.hooks.notify(AGENTD_LEVEL_INFO, "agentd needs your permission to use " + prepared.tool.name);
+      answer = session_.base().approver->ask(prepared.tool, prepared.call, by_hook);
+    } else {
+      answer.reason = by = "nobody is there to be asked";
+    }
+  }
+  if (prepared.refusal) return;
+  if (answer.allowed && answer.remember) memory_.allowed.insert(prepared.tool.name);
+  record_decision(prepared, answer.allowed ? PermissionDecision::kAllow : PermissionDecision::kDeny, by, answer.reason);
+  if (!answer.allowed)
+    prepared.refuse(ToolStatus::kDenied,
+                    "not permitted" + (answer.reason.empty() ? std::string() : ": " + answer.reason));
+}
+
+}  // namespace agentd

@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+// tool_gate.h - whether a tool call may run: hooks gate and rewrite it, what they rewrote is held to the tool's schema
+// and shown to the gates once more, then rules and the user permit it. Private to this room.
+//
+// Threading: the session's thread.
+
+#include <memory>
+#include <set>
+#include <string>
+
+#include "core/agent/input_schemas.h"
+#include "core/agent/run/tool_payload.h"
+#include "core/agent/session/parts.h"
+
+namespace agentd {
+
+// What a session remembers from call to call.
+struct ToolMemory {
+  explicit ToolMemory(Log& log) : schemas(log) {}
+  InputSchemas schemas;
+  std::set<std::string> allowed;  // tools that the user allowed for this session
+};
+
+// How paths in a tool's input are resolved in this session.
+InputPaths paths_of(const AgentOptions& options, const Tool& tool);
+
+class ToolGate {
+ public:
+  // Both outlive it.
+  ToolGate(const SessionParts& session, ToolMemory& memory) : session_(session), memory_(memory) {}
+
+  // Refuses the call when its input does not fit the tool's schema. `by`: the hook that wrote the input.
+  void check_schema(PreparedCall& prepared, const std::string& by = {});
+  // Asks hooks, rules and the user, and refuses the call when one of them does. The hooks' outcome, whose contexts
+  // are to be given to the model; null: nobody was asked.
+  // REQUIRES: the call is not refused.
+  std::unique_ptr<Outcome> judge(PreparedCall& prepared);
+
+ private:
+  void take_rewritten_input(PreparedCall& prepared, const ToolInput& rewritten, Outcome& outcome);
+  void ask_again(PreparedCall& prepared, const Outcome::By& by, Outcome& outcome);
+  bool allowed_final_input(const Outcome& outcome) const;
+  void deny(PreparedCall& prepared, const Outcome& outcome) const;
+  void decide_permission(PreparedCall& prepared, const Outcome* outcome);
+  void ask_permission(PreparedCall& prepared, const AskedBy& by_hook);
+  // What the hooks of permission_request say; true when they have decided.
+  bool hooks_decide(PreparedCall& prepared, PermissionAnswer& answer, std::string& by);
+  void record_decision(const PreparedCall& prepared, PermissionDecision decision, const std::string& by,
+                       const std::string& reason);
+
+  const SessionParts& session_;
+  ToolMemory& memory_;
+};
+
+}  // namespace agentd

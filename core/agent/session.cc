@@ -1,0 +1,195 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/agent/session.h"
+
+#include <utility>
+
+#include "core/agent/session/undo.h"
+#include "core/base/bytes.h"
+
+namespace agentd {
+namespace {
+
+SharedSession shared_of(const AgentResources& agent, SessionSeed& seed, const ParentRun& parent) {
+  const AgentOptions& options = agent.options_at(seed.agent.depth);
+  auto account = parent.account ? parent.account : agent.open_account(options, *seed.conversation);
+  return {agent.parts().store, seed.id, std::move(seed.conversation), std::move(account),
+          std::make_shared<HookLedger>(options.hook_limits, parent.ledger)};
+}
+
+}  // namespace
+
+SessionImpl::SessionImpl(const AgentResources& agent, SessionRegistry& sessions, Services& services, SessionSeed seed)
+    : agent_(agent),
+      sessions_(sessions),
+      services_(services),
+      options_(agent.options_at(seed.agent.depth)),
+      source_(seed.source),
+      parent_(std::move(seed.parent)),
+      lease_(std::move(seed.lease)),
+      shared_(shared_of(agent, seed, parent_)),
+      position_{seed.id,
+                seed.id.text(),
+                agent.parts().ids.next().text(),
+                std::move(seed.agent),
+                sessions.add(shared_),
+                options_.recipe,
+                agent.parts().provider.origin_of(options_.model)},
+      surface_(position_, agent.parts().events),
+      log_(agent, position_, shared_, surface_),
+      context_(agent, options_, position_, shared_, log_),
+      hooks_(agent, options_, position_, shared_, surface_, log_, context_),
+      messages_(log_, context_, hooks_),
+      threshold_(options_, shared_, log_, context_, hooks_, messages_),
+      memory_(agent.parts().log),
+      parts_{agent, options_, position_, shared_, surface_, log_, context_, hooks_, messages_, threshold_, notes_} {}
+
+SessionImpl::~SessionImpl() {
+  end("exit");
+  sessions_.remove(position_.handle);
+}
+
+// ---- its beginning and its end
+
+void SessionImpl::start(const CancelToken& cancel) {
+  if (!hooks_.wants(AGENTD_EVENT_SESSION_START)) return;
+  const CancelBinding binding(hooks_.slot(), cancel);
+  context_.refresh_tools();  // a part of what the gauge counts
+  messages_.start_session(source_);
+}
+
+void SessionImpl::end(std::string_view reason) {
+  if (ended_) return;
+  ended_ = true;
+  hooks_.leave_run();
+  // What hooks left after the last run, such as a title. A conversation in which nothing was said is none.
+  if (shared_.conversation().revision() != 0)
+    if (auto done = log_.commit(); !done) agent_.parts().log.write(LogLevel::kError, "agent", done.error().message);
+  // A subagent ends with subagent_stop.
+  if (position_.agent.depth == 0 && hooks_.wants(AGENTD_EVENT_SESSION_END)) {
+    agentd_session_end payload{};
+    payload.size = sizeof payload;
+    payload.outcome = outcome_;
+    payload.reason = to_abi(reason);
+    payload.task = to_abi(messages_.task());
+    hooks_.fire(AGENTD_EVENT_SESSION_END, &payload);
+  }
+  log_.flush_receipts();
+  if (position_.agent.depth == 0) agent_.factors().save();
+  lease_.reset();
+}
+
+Result<void, RunError> SessionImpl::before_clear(std::string_view reason, const CancelToken& cancel) {
+  hooks_.leave_run();
+  if (!hooks_.wants(AGENTD_EVENT_BEFORE_CLEAR)) return {};
+  const CancelBinding binding(hooks_.slot(), cancel);
+  agentd_clear payload{};
+  payload.size = sizeof payload;
+  payload.reason = to_abi(reason);
+  const auto outcome = hooks_.fire(AGENTD_EVENT_BEFORE_CLEAR, &payload);
+  if (cancel.cancelled()) return RunError{RunError::Kind::kCancelled, "interrupted: the conversation was not cleared"};
+  if (!outcome || !outcome->blocked) return {};
+  return RunError{RunError::Kind::kBlocked, "clearing was blocked by " + outcome->blocked_by.hook +
+                                                (outcome->reason.empty() ? "" : ": " + outcome->reason)};
+}
+
+void SessionImpl::after_clear(std::string_view reason, std::string_view new_conversation_id,
+                              const CancelToken& cancel) {
+  if (!hooks_.wants(AGENTD_EVENT_AFTER_CLEAR)) return;
+  const CancelBinding binding(hooks_.slot(), cancel);
+  agentd_clear payload{};
+  payload.size = sizeof payload;
+  payload.reason = to_abi(reason);
+  payload.new_conversation_id = to_abi(new_conversation_id);
+  hooks_.fire(AGENTD_EVENT_AFTER_CLEAR, &payload);
+  log_.flush_receipts();
+}
+
+// ---- runs
+
+Result<void, RunError> SessionImpl::check_media(const std::vector<Block>& media) const {
+  const ModelInfo info = agent_.model_info(options_.model);
+  for (const Block& block : media) {
+    const bool image = block.kind == BlockKind::kImage;
+    if (image ? info.images : info.documents) continue;
+    return RunError{RunError::Kind::kFailure,
+                    options_.model + (image ? " sees no images" : " reads no PDF documents") +
+                        ": choose another model, or name what it takes in `inputs` of its entry in models.yaml"};
+  }
+  return {};
+}
+
+Result<RunReport, RunError> SessionImpl::run(const RunRequest& request, const CancelToken& cancel) {
+  const CancelBinding binding(hooks_.slot(), cancel);
+  position_.recipe = request.recipe.empty() ? options_.recipe : request.recipe;
+  // Refused before anything of it is stored: the model's API takes no such text.
+  if (!request.compaction_run && is_blank(request.text) && request.media.empty())
+    return RunError{RunError::Kind::kFailure, "the message has nothing but white space: write something"};
+  if (auto seen = check_media(request.media); !seen) return seen.error();
+  std::optional<AnswerSchema> schema;
+  if (!request.output_schema.empty()) {
+    auto read = AnswerSchema::read(request.output_schema);
+    if (!read) return RunError{RunError::Kind::kFailure, "the schema of the answer: " + read.error().message};
+    schema.emplace(std::move(*read));
+  }
+  context_.offer_subagents(request.subagents);
+  Run run(parts_, means(), cancel, std::move(schema), request.compaction_run);
+  auto report = request.compaction_run ? run.compaction(request) : run.message(request);
+  outcome_ = run.outcome();
+  return report;
+}
+
+ChildSessions::Done SessionImpl::run_child(ChildTask task) {
+  SessionSeed seed{task.id, std::move(task.lease), std::make_unique<Conversation>(task.id.text(), agent_.row_count())};
+  seed.agent = std::move(task.agent);
+  seed.parent = {position_.conversation_id, shared_.conversation().revision(), shared_.account(),
+                 shared_.hook_ledger()};
+  SessionImpl child(agent_, sessions_, services_, std::move(seed));
+  // What the user has allowed for this session holds for all who work in it.
+  child.memory_.allowed = memory_.allowed;
+  if (!is_blank(task.description)) child.log_.add(write_meta({one_line(task.description, 80)}));
+  const CancelToken cancel = shared_.cancel();
+  auto report = [&] {
+    const CancelBinding binding(child.hooks_.slot(), cancel);
+    return Run(child.parts_, child.means(), cancel, std::nullopt, false).task(task.prompt, task.started);
+  }();
+  child.end("exit");
+  memory_.allowed = child.memory_.allowed;
+  return {std::move(report), child.shared_.conversation().usage()};
+}
+
+// ---- the standalone doors
+
+Result<CompactionReport, RunError> SessionImpl::compact(const CompactOptions& options, bool dry_run,
+                                                        const CancelToken& cancel) {
+  shared_.follow(cancel);
+  const CancelBinding binding(hooks_.slot(), cancel);
+  hooks_.leave_run();
+  context_.refresh_tools();
+  CompactionRequest request;
+  request.trigger = AGENTD_TRIGGER_MANUAL;
+  request.reason = AGENTD_REASON_MANUAL;
+  request.phase = AGENTD_PHASE_STANDALONE;
+  request.strategy = options.strategy == AGENTD_STRATEGY_DEFAULT ? options_.compaction_strategy : options.strategy;
+  request.keep_tokens = options.keep_tokens;
+  request.max_summary_tokens = options.max_summary_tokens;
+  request.model = options.model;
+  request.instructions = {options.instructions};
+  if (dry_run) return Compaction(parts_, request).plan_only();
+  // What hooks left of a conversation in which nothing was said waits for its first message.
+  if (shared_.conversation().revision() == 0) return Compaction(parts_, request).nothing();
+  log_.recover_open_calls();
+  if (auto done = log_.commit(); !done) return done.error();
+  auto report = Compaction(parts_, request).attempt();
+  // What after_compaction added is part of the conversation now, not only when somebody goes on with it.
+  if (auto done = log_.commit(); report && !done) return done.error();
+  return report;
+}
+
+Result<UndoReport, RunError> SessionImpl::undo(bool force, const CancelToken& cancel) {
+  shared_.follow(cancel);
+  hooks_.leave_run();
+  context_.refresh_tools();
+  return undo_compaction(parts_, force, cancel);
+}
+
+}  // namespace agentd

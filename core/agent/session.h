@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+// session.h - a session: owns its parts and wires them. Private to this room.
+//
+// Threading: one thread at a time; what hooks' threads may touch is SharedSession.
+
+#include <memory>
+#include <string>
+#include <string_view>
+
+#include "core/agent/run/run.h"
+#include "core/agent/services/registry.h"
+
+namespace agentd {
+
+// What a session starts with.
+struct SessionSeed {
+  Ulid id;
+  std::unique_ptr<Lease> lease;
+  std::unique_ptr<Conversation> conversation;
+  std::uint32_t source = AGENTD_SOURCE_STARTUP;
+  AgentIdentity agent{};
+  ParentRun parent{};
+};
+
+class SessionImpl final : public Session, private ChildSessions {
+ public:
+  // All outlive it; `services` are those of hooks.
+  SessionImpl(const AgentResources& agent, SessionRegistry& sessions, Services& services, SessionSeed seed);
+  ~SessionImpl() override;
+
+  const std::string& conversation_id() const override { return position_.conversation_id; }
+  const std::string& session_id() const override { return position_.session_id; }
+  using Session::run;
+  Result<RunReport, RunError> run(const RunRequest& request, const CancelToken& cancel) override;
+  Result<CompactionReport, RunError> compact(const CompactOptions& options, bool dry_run,
+                                             const CancelToken& cancel) override;
+  Result<UndoReport, RunError> undo(bool force, const CancelToken& cancel) override;
+  Gauge gauge() const override { return context_.gauge(); }
+  void end(std::string_view reason) override;
+
+  // Fires session_start; its context goes with every request from here on. `cancel` ends the hooks, not the
+  // session.
+  void start(const CancelToken& cancel);
+  // The two sides of clearing; kBlocked when a hook refuses, kCancelled when the user ended the asking.
+  Result<void, RunError> before_clear(std::string_view reason, const CancelToken& cancel);
+  void after_clear(std::string_view reason, std::string_view new_conversation_id, const CancelToken& cancel);
+
+ private:
+  Done run_child(ChildTask task) override;
+  // The model can see what goes to it.
+  Result<void, RunError> check_media(const std::vector<Block>& media) const;
+  RunMeans means() { return {parent_, memory_, *this, services_}; }
+
+  const AgentResources& agent_;
+  SessionRegistry& sessions_;
+  Services& services_;
+  const AgentOptions& options_;
+  const std::uint32_t source_;  // AGENTD_SOURCE_
+  const ParentRun parent_;
+  std::unique_ptr<Lease> lease_;
+
+  SharedSession shared_;
+  Position position_;
+  const Surface surface_;
+  LogWriter log_;
+  Context context_;
+  HookPoint hooks_;
+  Messages messages_;
+  Threshold threshold_;
+  CompactionNotes notes_;
+  ToolMemory memory_;
+  const SessionParts parts_;
+
+  std::uint32_t outcome_ = AGENTD_OUTCOME_UNKNOWN;  // of the last run
+  bool ended_ = false;
+};
+
+}  // namespace agentd

@@ -1,0 +1,150 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/agent/session/log_writer.h"
+
+#include <algorithm>
+#include <span>
+#include <utility>
+
+namespace agentd {
+
+RunError store_error(const Error& error) { return {RunError::Kind::kStore, error.message}; }
+
+// ---- what is pending
+
+void LogWriter::add(Record record) {
+  record.run = position_.run;
+  record.turn = position_.turn;
+  pending_.push_back(std::move(record));
+}
+
+void LogWriter::add_user_message(Record message, std::string text, MessageSource source) {
+  add(std::move(message));
+  messages_.push_back({std::move(text), source});
+}
+
+bool LogWriter::has_genesis() const {
+  return shared_.conversation().revision() != 0 || (!pending_.empty() && pending_.front().type == RecordType::kGenesis);
+}
+
+void LogWriter::recover_open_calls() {
+  for (const auto& [call_id, name] : shared_.conversation().open_calls()) {
+    ToolResultRecord result;
+    result.call_id = call_id;
+    result.name = name;
+    result.status = name_of(ToolStatus::kUnknown);
+    result.text = "The call was interrupted and its outcome is unknown; it was not run again.";
+    add(write_tool_result(result));
+  }
+}
+
+bool LogWriter::refute(std::string_view hook, std::string_view event, std::string_view why) {
+  const auto answer = std::find_if(receipts_.rbegin(), receipts_.rend(), [&](const HookReceipt& receipt) {
+    return receipt.hook == hook && receipt.event == event && receipt.effect == receipt_effect::kApplied;
+  });
+  if (answer == receipts_.rend()) return false;
+  answer->effect = receipt_effect::kRefused;
+  answer->note += (answer->note.empty() ? "" : "; ") + std::string(why);
+  return true;
+}
+
+void LogWriter::take_back(std::size_t first, std::size_t last) {
+  const auto at = [&](std::size_t i) { return pending_.begin() + static_cast<std::ptrdiff_t>(i); };
+  pending_.erase(at(first), at(last));
+}
+
+void LogWriter::take_back_messages() {
+  std::erase_if(pending_, [](const Record& record) { return carries_message(record.type); });
+}
+
+void LogWriter::drop() {
+  pending_.clear();
+  blobs_.clear();
+  messages_.clear();
+  ++batch_;
+}
+
+// ---- to the store
+
+void LogWriter::take_charges() {
+  for (const UsageRecord& charge : shared_.take_charges())
+    if (!(charge.usage == Usage{})) add(write_usage(charge));
+}
+
+// Receipts stand beside the log: when they cannot be stored, the records are stored without them.
+Result<std::vector<StoredRecord>> LogWriter::append() {
+  const auto with = [this](std::span<const HookReceipt> receipts) {
+    return agent_.parts().store.append(position_.conversation, shared_.conversation().revision(), pending_, blobs_,
+                                       receipts);
+  };
+  auto stored = with(receipts_);
+  if (stored || stored.error().code == Code::kConflict || receipts_.empty()) return stored;
+  auto without = with({});
+  if (without) {
+    drop_receipts(stored.error());
+    return without;
+  }
+  if (receipts_.size() > kReceiptsMax) receipts_.erase(receipts_.begin(), receipts_.end() - kReceiptsMax);
+  return stored;
+}
+
+Result<void> LogWriter::try_commit() {
+  take_charges();
+  if (pending_.empty()) return {};
+  const auto stored = append();
+  if (!stored) return stored.error();
+  pending_.clear();
+  blobs_.clear();
+  receipts_.clear();
+  ++batch_;
+  auto applied = shared_.apply(*stored, agent_.row_count());
+  for (const ToldMessage& message : std::exchange(messages_, {}))
+    surface_.tell(told::UserMessage{message.source, message.text});
+  return applied;
+}
+
+// Told once; the log file has every time.
+void LogWriter::drop_receipts(const Error& why) {
+  const std::string text = "what " + std::to_string(receipts_.size()) +
+                           " hooks answered could not be kept, the conversation could: " + why.message;
+  agent_.parts().log.write(LogLevel::kWarning, "agent", text);
+  receipts_.clear();
+  if (!std::exchange(told_receipts_, true)) surface_.tell(told::Warning{text});
+}
+
+Result<void, RunError> LogWriter::commit() {
+  auto done = try_commit();
+  if (!done) return store_error(done.error());
+  return {};
+}
+
+Result<void, RunError> LogWriter::commit_behind() {
+  auto done = try_commit();
+  for (int i = 1; !done && done.error().code == Code::kConflict && i < kCommitTriesMax; ++i) {
+    if (auto fresh = catch_up(); !fresh) return fresh.error();
+    done = try_commit();
+  }
+  if (!done) return store_error(done.error());
+  return {};
+}
+
+Result<std::vector<StoredRecord>, RunError> LogWriter::catch_up() {
+  std::vector<StoredRecord> fresh;
+  auto read = agent_.parts().store.read(position_.conversation, shared_.conversation().revision() + 1, 0,
+                                        [&](const StoredRecord& record) {
+                                          fresh.push_back(record);
+                                          return true;
+                                        });
+  if (!read) return store_error(read.error());
+  if (auto applied = shared_.apply(fresh, agent_.row_count()); !applied) return store_error(applied.error());
+  return fresh;
+}
+
+void LogWriter::flush_receipts() {
+  const std::vector<HookReceipt> receipts = std::exchange(receipts_, {});
+  if (receipts.empty() || shared_.conversation().revision() == 0) return;
+  if (auto done = agent_.parts().store.append_receipts(position_.conversation, receipts); !done)
+    agent_.parts().log.write(LogLevel::kError, "agent",
+                             "the receipts of hooks could not be kept: " + done.error().message);
+}
+
+}  // namespace agentd

@@ -1,0 +1,100 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+// log_writer.h - what a session has to record: pending until it is committed, then stored and part of the
+// conversation. Private to this room.
+//
+// A commit is one append: records, the blobs that they name, the receipts of the hooks that were asked since the
+// last one, and what hooks were charged. When it fails nothing was written, and all of it stays pending.
+//
+// Threading: the session's thread.
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/agent/resources.h"
+#include "core/agent/session/position.h"
+#include "core/agent/session/shared.h"
+#include "core/agent/session/surface.h"
+#include "core/conversation/receipt.h"
+#include "core/conversation/record.h"
+
+namespace agentd {
+
+RunError store_error(const Error& error);
+
+class LogWriter {
+ public:
+  // All outlive it.
+  LogWriter(const AgentResources& agent, const Position& position, SharedSession& shared, const Surface& surface)
+      : agent_(agent), position_(position), shared_(shared), surface_(surface) {}
+
+  // ---- what is pending
+
+  // Of the run and the turn that the session is in.
+  void add(Record record);
+  void add_blob(std::string text) { blobs_.push_back(std::move(text)); }
+  // The surface is told of the message when it is stored.
+  void add_user_message(Record message, std::string text, MessageSource source);
+  // A log starts with its genesis, before what session_start left.
+  bool has_genesis() const;
+  void add_genesis(Record genesis) { pending_.insert(pending_.begin(), std::move(genesis)); }
+  // A process that died between an intent and its result leaves a call without one: the model is told
+  // that nobody knows, and nothing is run again.
+  void recover_open_calls();
+  void add_receipt(HookReceipt receipt) { receipts_.push_back(std::move(receipt)); }
+  // The receipt of the hook's last answer at the event says that it was not carried out, and why. False: it is
+  // stored already, or there is none.
+  bool refute(std::string_view hook, std::string_view event, std::string_view why);
+
+  // The sequence that the next added record will have.
+  std::uint64_t next_seq() const { return shared_.conversation().revision() + pending_.size() + 1; }
+  std::size_t size() const { return pending_.size(); }
+  // What was added from `first` to before `last` is not to be recorded after all.
+  void take_back(std::size_t first, std::size_t last);
+  void take_back_messages();
+  // What could not be written did not happen: a later commit must not bring half of it.
+  void drop();
+  // Another number after each commit and each drop: what belongs to a batch ends with it.
+  std::uint64_t batch() const { return batch_; }
+
+  // ---- to the store
+
+  Result<void, RunError> commit();
+  // kConflict: somebody else appended since, nothing was written, and what is pending stays so.
+  Result<void> try_commit();
+  // Behind whatever others append meanwhile: for records that name no sequence.
+  Result<void, RunError> commit_behind();
+  // Takes up what others appended; their records. After a revert or a boundary of theirs the whole
+  // conversation is loaded again.
+  Result<std::vector<StoredRecord>, RunError> catch_up();
+  // What came after the last commit. Receipts of a conversation in which nothing was said belong to none.
+  void flush_receipts();
+
+ private:
+  static constexpr int kCommitTriesMax = 1'000;
+  static constexpr std::size_t kReceiptsMax = 1'000;  // the newest, while no commit succeeds
+
+  void take_charges();
+  Result<std::vector<StoredRecord>> append();
+  void drop_receipts(const Error& why);
+
+  const AgentResources& agent_;
+  const Position& position_;
+  SharedSession& shared_;
+  const Surface& surface_;
+  std::vector<Record> pending_;
+  std::vector<std::string> blobs_;
+  struct ToldMessage {
+    std::string text;
+    MessageSource source;
+  };
+  std::vector<ToldMessage> messages_;  // told when they are stored
+  std::vector<HookReceipt> receipts_;  // since the last commit
+  bool told_receipts_ = false;
+  std::uint64_t batch_ = 0;
+};
+
+}  // namespace agentd

@@ -1,0 +1,114 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/agent/session/messages.h"
+
+#include <utility>
+
+#include "core/base/bytes.h"
+
+namespace agentd {
+namespace {
+
+std::uint32_t abi_source_of(MessageSource source) {
+  switch (source) {
+    case MessageSource::kUser:
+      return AGENTD_MESSAGE_SOURCE_USER;
+    case MessageSource::kRecipe:
+      return AGENTD_MESSAGE_SOURCE_RECIPE;
+    case MessageSource::kHook:
+    case MessageSource::kAgent:
+    case MessageSource::kSchema:
+      return AGENTD_MESSAGE_SOURCE_HOOK;
+  }
+  return AGENTD_MESSAGE_SOURCE_HOOK;
+}
+
+}  // namespace
+
+// Null: nobody was asked. `text` is what hooks have made of it.
+std::unique_ptr<Outcome> Messages::ask(std::string& text, MessageSource source, const std::vector<Block>& media) {
+  if (!hooks_.wants(AGENTD_EVENT_USER_MESSAGE_SEND)) return nullptr;
+  struct Payload {
+    agentd_user_message record{};
+    std::string& text;
+  } payload{{}, text};
+  Rows shown;
+  if (!media.empty()) {
+    shown.append({Role::kUser, 0, media}, 0, 0);
+    payload.record.images = shown[0].blocks;
+  }
+  payload.record.size = sizeof payload.record;
+  payload.record.source = abi_source_of(source);
+  payload.record.text = to_abi(text);
+  Fired fired;
+  fired.event = AGENTD_EVENT_USER_MESSAGE_SEND;
+  fired.payload = &payload.record;
+  fired.context = &payload;
+  fired.rewrite = [](void* context, std::uint32_t, std::string_view rewritten) {
+    auto& mine = *static_cast<Payload*>(context);
+    mine.text = std::string(rewritten);
+    mine.record.text = to_abi(mine.text);
+  };
+  return hooks_.fire(fired);
+}
+
+Result<void, RunError> Messages::send(std::string text, MessageSource source, const std::vector<Block>& media) {
+  const std::string original = text;
+  const std::unique_ptr<Outcome> outcome = ask(text, source, media);
+  if (hooks_.stopped()) return hooks_.check_stopped().error();
+  if (outcome && outcome->blocked)
+    return hooks_.refused("the message was blocked by " + outcome->blocked_by.hook + ": " + outcome->reason);
+  if (is_blank(text) && media.empty())
+    return RunError{RunError::Kind::kBlocked,
+                    "the message was not sent: " +
+                        std::string(outcome && !outcome->rewrites.empty()
+                                        ? outcome->rewrites.back().by.hook + " left nothing of it but white space"
+                                        : "it has nothing but white space")};
+  add(text, source, media);
+  if (!outcome) return {};
+  // The digests are of what was not kept as well: the original itself is stored nowhere.
+  if (!outcome->rewrites.empty())
+    hooks_.record_effect(AGENTD_EVENT_USER_MESSAGE_SEND, outcome->rewrites.back().by, HookEffect::kRewrite, original,
+                         text, {});
+  add_contexts(*outcome);
+  return {};
+}
+
+void Messages::add(const std::string& text, MessageSource source, const std::vector<Block>& media) {
+  if (prompt_) {
+    *prompt_ += (prompt_->empty() ? "" : "\n\n") + text;
+    return;
+  }
+  if (task_.empty() && source != MessageSource::kHook && source != MessageSource::kRecipe) task_ = text;
+  // What is looked at stands before what is said of it.
+  Message message{Role::kUser, 0, media};
+  if (!text.empty() || media.empty()) message.blocks.push_back(Block::of_text(text));
+  log_.add_user_message(write_message({std::move(message), StopReason::kEndTurn, std::string(name_of(source)), {}}),
+                        text, source);
+}
+
+void Messages::add_contexts(const Outcome& outcome) {
+  for (const Outcome::Attributed& context : outcome.contexts) {
+    if (is_blank(context.action.text)) continue;
+    if (prompt_) {
+      *prompt_ += "\n\n" + context.action.text;
+      continue;
+    }
+    Message message = Message::of_text(Role::kUser, context.action.text);
+    message.flags = AGENTD_MESSAGE_CONTEXT;
+    log_.add(
+        write_message({message, StopReason::kEndTurn, std::string(name_of(MessageSource::kHook)), context.by.hook}));
+  }
+}
+
+void Messages::start_session(std::uint32_t source) {
+  if (!hooks_.wants(AGENTD_EVENT_SESSION_START)) return;
+  agentd_session_start payload{};
+  payload.size = sizeof payload;
+  payload.source = source;
+  const auto outcome = hooks_.fire(AGENTD_EVENT_SESSION_START, &payload);
+  if (!outcome) return;
+  context_.set_session_contexts(*outcome);
+  if (const Action* const title = outcome->set_of(AGENTD_KEY_TITLE)) log_.add(write_meta({title->text}));
+}
+
+}  // namespace agentd

@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+// messages.h - what users, recipes and hooks say to the model: each message passes the hooks and becomes a record.
+// A run that records nothing but its summary collects them as its prompt instead. Private to this room.
+//
+// Threading: the session's thread.
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "core/agent/session/hook_point.h"
+
+namespace agentd {
+
+class Messages {
+ public:
+  // All outlive it.
+  Messages(LogWriter& log, Context& context, HookPoint& hooks) : log_(log), context_(context), hooks_(hooks) {}
+
+  // Asks user_message_send and adds what hooks leave. kBlocked: it was refused, or nothing is left of it; kStopped,
+  // kCancelled. It is not added then.
+  Result<void, RunError> send(std::string text, MessageSource source, const std::vector<Block>& media = {});
+  // Without asking anybody.
+  void add(const std::string& text, MessageSource source, const std::vector<Block>& media = {});
+  void add_contexts(const Outcome& outcome);
+  // Fires session_start; its contexts go with every request from here on. `source`: AGENTD_SOURCE_
+  void start_session(std::uint32_t source);
+
+  // From here to end_prompt() nothing of it is recorded.
+  void begin_prompt() { prompt_.emplace(); }
+  void end_prompt() { prompt_.reset(); }
+  const std::optional<std::string>& prompt() const { return prompt_; }
+
+  // The first text of the user or another agent, as hooks left it; empty = none yet.
+  const std::string& task() const { return task_; }
+
+ private:
+  std::unique_ptr<Outcome> ask(std::string& text, MessageSource source, const std::vector<Block>& media);
+
+  LogWriter& log_;
+  Context& context_;
+  HookPoint& hooks_;
+  std::optional<std::string> prompt_;
+  std::string task_;
+};
+
+}  // namespace agentd

@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+// parts.h - the parts of a session, by reference: what a run, a turn, a tool call, a compaction and an undo work
+// with. Private to this room.
+//
+// Threading: the session's thread.
+
+#include "core/agent/session/threshold.h"
+
+namespace agentd {
+
+// What was told once in a session about its compactions.
+struct CompactionNotes {
+  bool told_paused = false;  // the automatic doors stay shut
+  bool told_prompt = false;  // the user's own recipe cannot be used
+};
+
+// All outlive it.
+struct SessionParts {
+  const AgentResources& agent;
+  const AgentOptions& options;  // of this session's agent
+  Position& position;
+  SharedSession& shared;
+  const Surface& surface;
+  LogWriter& log;
+  Context& context;
+  HookPoint& hooks;
+  Messages& messages;
+  Threshold& threshold;
+  CompactionNotes& notes;
+
+  // Of the agent.
+  const AgentParts& base() const { return agent.parts(); }
+  const Conversation& conversation() const { return shared.conversation(); }
+};
+
+}  // namespace agentd

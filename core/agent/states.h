@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+// states.h - the states of a run that stand as words in the log and in the events of a run: one table for each.
+//
+// Threading: pure functions.
+
+#include <string_view>
+
+namespace agentd {
+
+// What became of a tool call: the status of its tool_result.
+enum class ToolStatus { kOk, kError, kDenied, kInvalid, kCancelled, kUnknown };
+std::string_view name_of(ToolStatus status);
+
+// Who says a message to the model in the user's place.
+enum class MessageSource { kUser, kHook, kRecipe, kAgent, kSchema };
+std::string_view name_of(MessageSource source);
+
+// What a hook has done, in a hook_effect record.
+enum class HookEffect { kBlock, kRewrite, kStopRun };
+std::string_view name_of(HookEffect effect);
+
+// What tokens were spent on, in a usage record.
+enum class UsagePurpose { kTurn, kSummary, kThread, kSubagent, kInterrupted };
+std::string_view name_of(UsagePurpose purpose);
+
+// What was decided about a tool call, in a permission record.
+enum class PermissionDecision { kAllow, kDeny };
+std::string_view name_of(PermissionDecision decision);
+
+// What became of a hook's answer, in traces and receipts: the words that this room looks at.
+namespace receipt_effect {
+inline constexpr std::string_view kNone = "none", kApplied = "applied", kRefused = "refused", kSkipped = "skipped";
+}  // namespace receipt_effect
+
+}  // namespace agentd
