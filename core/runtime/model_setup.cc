@@ -58,7 +58,7 @@ std::string misspelt_provider(const Config& config, const std::string& model) {
     if (const auto said = config.candidates(key); !said.empty() && said.back().layer != Layer::kDefault) return {};
   const std::string name = model.substr(0, slash);
   const std::string mean = did_you_mean(name, std::vector<std::string>(names.begin(), names.end()));
-  return "no provider is named '" + one_line(name, 60) + "'" + mean + (mean.empty() ? ", so " : " ") + own +
+  return "no provider named '" + one_line(name, 60) + "'" + mean + (mean.empty() ? ", so " : " ") + own +
          " is used for the model '" + one_line(model, 80) + "'";
 }
 

@@ -22,7 +22,7 @@ struct NameProblem {
   // A note is only shown by doctor: a bare name to disable may be a project's.
   enum class Weight { kNote, kWarning, kBroken };
   Weight weight = Weight::kWarning;
-  std::string text;  // "FILE:LINE: no hook is named 'guardrial': did you mean 'guardrail'?"
+  std::string text;  // "FILE:LINE: no hook named 'guardrial': did you mean 'guardrail'?"
 };
 // Checks hooks.NAME, hooks.order, hooks.disable and hooks.allow. Globs are not checked.
 std::vector<NameProblem> hook_name_problems(const Config& config, const Inventory& inventory);

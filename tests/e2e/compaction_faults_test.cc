@@ -131,7 +131,7 @@ void Faults::expect_unchanged(const Finished& ran) {
   const std::string now = view();
   if (door_ == Door::kStandalone) {
     EXPECT_EQ(now, before_);
-    EXPECT_NE(ran.err.find("it is as it was"), std::string::npos) << ran.err;
+    EXPECT_NE(ran.err.find("it is unchanged"), std::string::npos) << ran.err;
   } else {
     // The run's own messages came to it, nothing else.
     EXPECT_EQ(now.substr(0, messages_only(before_).size()), messages_only(before_));

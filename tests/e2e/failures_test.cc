@@ -139,7 +139,7 @@ TEST(Failures, ARuleOfNothingExitsTwo) {
   for (const char* value : {"", " "}) {
     const Finished ran = program.run({"run", "--allow", value, "x"});
     EXPECT_EQ(ran.code, 2);
-    EXPECT_EQ(ran.err, "agentd: --allow: the value is empty: name at least one, or leave it out\n");
+    EXPECT_EQ(ran.err, "agentd: --allow: the value is empty: name at least one, or omit the setting\n");
   }
   EXPECT_EQ(program.run({"run", "--set", "permissions.deny=", "x"}).code, 2);
 }

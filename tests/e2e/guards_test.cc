@@ -113,7 +113,7 @@ TEST_F(NamedGuards, AreNamedAndNotDescribed) {
     program_.config("hooks: {\"" + std::string(name) + "\": {on_failure: closed}}\n");
     EXPECT_FALSE(call_runs()) << name << ran_.err;
     EXPECT_EQ(ran_.code, 2) << name << ran_.err;
-    EXPECT_TRUE(has(ran_.err, "no hook is named '" + std::string(name) + "'")) << ran_.err;
+    EXPECT_TRUE(has(ran_.err, "no hook named '" + std::string(name) + "'")) << ran_.err;
   }
 }
 

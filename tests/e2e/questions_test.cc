@@ -224,7 +224,7 @@ TEST_F(Rules, AGlobForToolsToComeIsAWarning) {
 TEST_F(Rules, AMisspeltHookThatIsSwitchedOnStopsTheRun) {
   const Finished ran = run("permissions: {mode: allow}\nhooks:\n  guardrial: {enabled: true}\n");
   EXPECT_EQ(ran.code, 2) << ran.err;
-  EXPECT_NE(ran.err.find("config.yaml:3: hooks.guardrial: no hook is named 'guardrial': did you mean "
+  EXPECT_NE(ran.err.find("config.yaml:3: hooks.guardrial: no hook named 'guardrial': did you mean "
                          "'guardrail'?"),
             std::string::npos)
       << ran.err;
@@ -237,8 +237,8 @@ TEST_F(Rules, AMisspeltHookThatIsSwitchedOnStopsTheRun) {
 TEST_F(Rules, AMisspeltHookElsewhereIsAWarning) {
   const Finished ran = run("permissions: {mode: allow}\nhooks: {order: [gardrail, \"*\"], disable: [guardrial]}\n");
   EXPECT_EQ(ran.code, 0) << ran.err;
-  EXPECT_NE(ran.err.find("hooks.order: no hook is named 'gardrail'"), std::string::npos) << ran.err;
-  EXPECT_NE(ran.err.find("hooks.disable: no hook is named 'guardrial'"), std::string::npos) << ran.err;
+  EXPECT_NE(ran.err.find("hooks.order: no hook named 'gardrail'"), std::string::npos) << ran.err;
+  EXPECT_NE(ran.err.find("hooks.disable: no hook named 'guardrial'"), std::string::npos) << ran.err;
 }
 
 TEST_F(Rules, HooksThatAreThereAndThoseOfProjectsAreNoMistake) {
@@ -247,7 +247,7 @@ TEST_F(Rules, HooksThatAreThereAndThoseOfProjectsAreNoMistake) {
           "hooks: {guardrail: {enabled: false}, project/lint: {enabled: true}, order: "
           "[workspace_tools, \"*\"]}\n");
   EXPECT_EQ(ran.code, 0) << ran.err;
-  EXPECT_EQ(ran.err.find("no hook is named"), std::string::npos) << ran.err;
+  EXPECT_EQ(ran.err.find("no hook named"), std::string::npos) << ran.err;
 }
 
 TEST_F(Rules, AWorkspaceRootThatDoesNotExistStopsTheRun) {

@@ -124,7 +124,7 @@ TEST_F(ConfigTest, BrokenYamlNamesItsPlace) {
 }
 
 TEST_F(ConfigTest, AListAtTheTopIsNoConfiguration) {
-  EXPECT_EQ(error("- a\n"), "config.yaml:1:1: a configuration is a list of 'key: value' lines");
+  EXPECT_EQ(error("- a\n"), "config.yaml:1:1: a configuration must be a list of 'key: value' lines");
 }
 
 TEST_F(ConfigTest, ADirectoryInPlaceOfTheFileIsAnError) {
@@ -231,7 +231,7 @@ TEST_F(ConfigTest, AHooksSettingWithATypoIsFound) {
 
 TEST_F(ConfigTest, ALadderThatFallsIsRefusedWithBothPlaces) {
   EXPECT_EQ(error("compaction: {force_at: 0.5}\n"),
-            "compaction.force_at (0.5, config.yaml:1) lies below compaction.compact_at (0.80, default)");
+            "compaction.force_at (0.5, config.yaml:1) is below compaction.compact_at (0.80, default)");
 }
 
 TEST_F(ConfigTest, SetTakesAnyKeyAndNamesTheNearest) {

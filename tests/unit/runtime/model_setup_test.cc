@@ -68,13 +68,13 @@ TEST(ModelWarnings, AProviderThatIsMisspeltInFrontOfAModelIsTold) {
   const auto told_of = [](const std::vector<std::pair<std::string, std::string>>& settings) {
     std::string out;
     for (const std::string& text : warnings(settings, wall_of(2026, 11, 20)))
-      if (text.starts_with("no provider is named")) out += text + "\n";
+      if (text.starts_with("no provider named")) out += text + "\n";
     return out;
   };
   EXPECT_EQ(told_of({{"model", "opnai/gpt-6"}}),
-            "no provider is named 'opnai': did you mean 'openai'? anthropic is asked for the model 'opnai/gpt-6'\n");
+            "no provider named 'opnai': did you mean 'openai'? anthropic is used for the model 'opnai/gpt-6'\n");
   EXPECT_EQ(told_of({{"agents.enabled", "true"}, {"agents.model", "nosuch/x"}}),
-            "no provider is named 'nosuch', so anthropic is asked for the model 'nosuch/x'\n");
+            "no provider named 'nosuch', so anthropic is used for the model 'nosuch/x'\n");
   EXPECT_EQ(told_of({{"model", "openai/gpt-6.1-sol"}}), "");
   EXPECT_EQ(told_of({{"model", "bedrock/claude"}, {"base_url", "https://gateway.example"}}), "") << "a gateway's own";
 }
@@ -187,7 +187,7 @@ TEST(StoredKeys, AreUsedWhereNoVariableIsSetAndForTheirHostAlone) {
   EXPECT_EQ(key_of(usual, "openai", {}, home), "none");
   for (const Config* const config : {&other, &here}) {
     const std::string said = key_of(*config, "groq", {}, home);
-    EXPECT_NE(said.find("was stored for api.groq.com and goes to no other host"), std::string::npos) << said;
+    EXPECT_NE(said.find("was stored for api.groq.com and is not sent to other hosts"), std::string::npos) << said;
     EXPECT_NE(said.find("'agentd auth set groq'"), std::string::npos) << said;
   }
   // Stored for the other host it goes there, which a vendor's variable does not.
@@ -238,7 +238,7 @@ TEST(ModelInForce, IsWhatProviderAndModelSayTogether) {
   EXPECT_EQ(of("", "scripted"), "scripted scripted");
   EXPECT_EQ(of("openai/gpt-6-luna", "scripted"), "scripted openai/gpt-6-luna");
   EXPECT_NE(of("", "ollama").find("'ollama' has no default; pass --model NAME"), std::string::npos);
-  EXPECT_NE(of("", "opnai").find("no provider is named 'opnai': did you mean 'openai'?"), std::string::npos);
+  EXPECT_NE(of("", "opnai").find("no provider named 'opnai': did you mean 'openai'?"), std::string::npos);
 }
 
 TEST(ModelInForce, AProviderOfTheConfigurationIsOneToo) {
