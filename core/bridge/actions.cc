@@ -15,7 +15,7 @@ Error bad(std::string what) { return {Code::kInvalid, std::move(what)}; }
 
 Result<std::string> copy_text(const agentd_str& from) {
   if (from.len > kTextMax) return bad("a text of " + std::to_string(from.len) + " bytes is over the limit");
-  if (from.ptr == nullptr && from.len != 0) return bad("a text without memory has a length");
+  if (from.ptr == nullptr && from.len != 0) return bad("a text with a length has no memory");
   return to_utf8(view_of(from));
 }
 
@@ -45,7 +45,7 @@ Result<Block> copy_block(const agentd_block* raw, int depth) {
   AGENTD_TRY(out.call_id, copy_text(from.call_id));
   AGENTD_TRY(out.json, copy_text(from.json));
   AGENTD_TRY(out.opaque, copy_text(from.opaque));
-  // One that is not is in every later request, and each provider refuses it.
+  // A value that is not base64 would be in every later request, and each provider refuses it.
   const bool media = out.kind == BlockKind::kImage || out.kind == BlockKind::kDocument;
   if (media && !is_base64(out.opaque)) return bad("the bytes of an image or a document are not base64");
   if (depth > 0) return out;
@@ -180,7 +180,7 @@ Result<std::vector<Message>> copy_messages(const agentd_list& from) {
 }
 
 Result<Action> copy_action(const agentd_action* from) {
-  if (from == nullptr) return bad("no action was given");
+  if (from == nullptr) return bad("emit() without an action");
   Action out;
   out.kind = from->kind;
   if (out.kind < AGENTD_ACT_BLOCK || out.kind > AGENTD_ACT_STOP_RUN)

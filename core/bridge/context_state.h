@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// context_state.h - what stands behind the tables of one plugin instance. Private to this room.
+// context_state.h - the state behind the tables of one plugin instance. Private to this room.
 //
-// Each C table is the first member of a record that leads back to the state, so that the pointer which a
-// plugin hands over is all that is needed.
+// Each C table is the first member of a record that leads back to the state, so the plugin's table pointer is enough.
 
 #include <map>
 #include <mutex>
@@ -45,7 +44,7 @@ struct StoreTable {
   PluginContext::State* state;
 };
 
-// A token outside of every call. Host services that it waits for hear of its end by the token.
+// A token outside of calls. Host services that wait for it end with the token.
 struct OpenScope {
   explicit OpenScope(SlotSource& slots) : slot(slots), binding(*slot, cancel) {}
   CancelToken cancel;
@@ -57,7 +56,7 @@ struct PluginContext::State {
   State(PluginIdentity who, Grants granted, TokenTable& token_table, Services& backend_services,
         const Clock& clock_source, Log& log_sink);
 
-  // The slot of a token, as TokenTable::find(); none once the instance was abandoned.
+  // The slot of a token, as TokenTable::find(); none after the instance was abandoned.
   CallSlot* find(agentd_token token) const { return abandoned.load() ? nullptr : tokens.find(token); }
 
   // Constant after construction.
@@ -78,21 +77,21 @@ struct PluginContext::State {
   // Shared with the entries of published snapshots.
   const std::shared_ptr<std::atomic<std::uint32_t>> stopped;
   TaskPool tasks;
-  std::atomic<bool> gave_up{false};  // on a call of ours that is pending for ever
-  // A thread of the plugin goes on for ever: what the host lent it may be gone by now.
+  std::atomic<bool> gave_up{false};  // on a call of the plugin that never ends
+  // A thread of the plugin never ends: objects lent by the host may be gone.
   std::atomic<bool> abandoned{false};
 
   mutable std::mutex mutex;
   std::map<std::string, const void*> interfaces;  // guarded by mutex
   std::vector<PluginTool> tools;                  // guarded by mutex
   std::vector<std::string> fields;                // guarded by mutex
-  // Place in fields, plus 1; guarded by mutex.
+  // Index in fields, plus 1; guarded by mutex.
   std::unordered_map<std::string, std::uint32_t> field_keys;
-  bool told_of_fields = false;                                // that there are too many; guarded by mutex
+  bool told_of_fields = false;                                // the warning of too many was logged; guarded by mutex
   std::map<agentd_token, std::unique_ptr<OpenScope>> scopes;  // guarded by mutex
 };
 
-// Sets the tables of the services that were granted.
+// Sets the tables of the granted services.
 void fill_service_tables(PluginContext::State& state);
 
 }  // namespace agentd

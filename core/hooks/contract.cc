@@ -151,7 +151,7 @@ constexpr AnswerRow kAnswers[] = {
      "it beats deny, ask and allow; the first one is the one that is told"},
 };
 
-// What SET may set, and at which events; the key of an answer object, or the text in parentheses.
+// The keys of SET, and the events that allow each; the key of an answer object, or the text in parentheses.
 struct SetRow {
   std::string_view answer;
   std::uint64_t events;
@@ -196,7 +196,7 @@ constexpr std::string_view kFull =
     R"({"used":147200,"limit":183616,"source":"provider","compact_at":146893,"force_at":174435,)"
     R"("floor":9200,"compactions":1})";
 constexpr std::string_view kSearcher = R"({"id":"agent-2","type":"search","depth":1})";
-// Where an event's example is not that of its record.
+// Examples that differ from their record's.
 constexpr SampleRow kSamples[] = {
     {AGENTD_EVENT_SESSION_START, "turn_number", "0"},
     {AGENTD_EVENT_SESSION_START, "turn_id", "\"\""},
@@ -226,7 +226,7 @@ void add_member(std::string& members, std::string_view key, std::string_view jso
   members.append(members.empty() ? "\"" : ",\"").append(key).append("\":").append(json);
 }
 
-// The members of an example of the table; `top` = they may be replaced by the event's own.
+// The members of a table's example; `top` = the event may replace them.
 std::string sample_members(const PayloadTable& table, std::uint32_t event, bool top) {
   std::string members;
   for (const PayloadField& field : table.fields) {
@@ -282,15 +282,15 @@ std::string contract_failure(const EventTraits& event) {
   std::string text;
   if (event.blocking) text = "a guard (on_failure: closed) that fails or is late blocks it; ";
   if (event.text_target != 0)
-    text += event.blocking ? "when a redactor (on_failure: closed) fails, the text is withheld; "
-                           : "when a hook with on_failure: closed fails, the text is withheld; ";
+    text += event.blocking ? "if a redactor (on_failure: closed) fails, the text is withheld; "
+                           : "if a hook with on_failure: closed fails, the text is withheld; ";
   return text + (text.empty() ? "a hook that fails is reported and changes nothing"
                               : "any other hook that fails is reported and changes nothing");
 }
 
 std::string_view contract_blocking(const EventTraits& event) {
-  if (event.blocking) return "yes: an answer stops what it announces";
-  return event.continues ? "no; but an answer makes the run go on" : "no";
+  if (event.blocking) return "yes: an answer stops the announced action";
+  return event.continues ? "no; but an answer makes the run continue" : "no";
 }
 
 std::string contract_rewrites(const EventTraits& event) {

@@ -46,7 +46,7 @@ std::vector<ContractAnswer> contract_answers(const EventTraits& event);
 bool fails_closed(const EventTraits& event);
 // The effect of a hook's failure on the event.
 std::string contract_failure(const EventTraits& event);
-// "yes: an answer stops what it announces".
+// "yes: an answer stops the announced action".
 std::string_view contract_blocking(const EventTraits& event);
 // The key that a rewrite replaces; empty = none.
 std::string contract_rewrites(const EventTraits& event);

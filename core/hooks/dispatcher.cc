@@ -18,7 +18,7 @@ namespace {
 constexpr std::uint32_t kExclusive = action_bit(AGENTD_ACT_COMPACT) | action_bit(AGENTD_ACT_SUMMARY) |
                                      action_bit(AGENTD_ACT_REPLACE_MESSAGES) | action_bit(AGENTD_ACT_CALLBACK);
 
-// Place of a name in hooks.order; the "*" stands for every name that is not listed.
+// The position of a name in hooks.order; "*" is the position of every name that is not listed.
 std::size_t place(const std::vector<std::string>& order, const std::string& name) {
   const auto found = std::find(order.begin(), order.end(), name);
   if (found != order.end()) return static_cast<std::size_t>(found - order.begin());
@@ -28,8 +28,8 @@ std::size_t place(const std::vector<std::string>& order, const std::string& name
 
 bool observes(const Subscription& subscription) { return (subscription.flags & AGENTD_HOOK_OBSERVES) != 0; }
 
-// Whether the event's text is withheld when the hook fails. By event and configuration: of an event that cannot be
-// blocked, the text is what a hook that fails closed guards.
+// True if the event's text is withheld when the hook fails. At an event that cannot be blocked, a hook that fails
+// closed guards the text.
 bool withholds(const Subscription& subscription) {
   if (subscription.on_failure != FailurePolicy::kClosed || observes(subscription)) return false;
   const EventTraits* const event = find_event(subscription.event);
@@ -44,7 +44,7 @@ bool may_rewrite(const Subscription& subscription) {
 
 }  // namespace
 
-// SERIAL and PER_CONVERSATION hooks: a queue with a deadline in front of the function.
+// The queue, with a deadline, in front of SERIAL and PER_CONVERSATION hooks.
 struct Snapshot::Serial {
   agentd_fn fn = nullptr;
   void* self = nullptr;
@@ -60,7 +60,7 @@ struct Snapshot::Serial {
     return serial.fn(serial.self, call);
   }
 
-  // In slices, so that a cancelled call does not stand in the queue.
+  // Waits in slices, so that a cancelled call leaves the queue.
   agentd_status wait(const agentd_live& live) const {
     auto& deadline_ns = const_cast<std::uint64_t&>(live.deadline_ns);
     auto& cancel = const_cast<std::uint32_t&>(live.cancel);
@@ -150,7 +150,7 @@ const Action* Outcome::set_of(std::uint32_t key) const {
 
 namespace {
 
-// What one call of a hook left behind.
+// The result of one call of a hook.
 struct HookAnswer : CallSlot::Answer {
   agentd_status status = AGENTD_OK;
   std::uint64_t duration_ns = 0;
@@ -160,7 +160,7 @@ struct HookAnswer : CallSlot::Answer {
 HookAnswer take_answer(CallSlot& slot, agentd_status status, std::string why) {
   HookAnswer out{slot.take_answer()};
   out.status = status;
-  // There is no other way to agree than AGENTD_OK.
+  // AGENTD_OK is the only status that agrees.
   if (status > AGENTD_OK) {
     out.status = AGENTD_E_INTERNAL;
     why = "it returned the status " + std::to_string(status) + ", which does not exist";
@@ -171,15 +171,15 @@ HookAnswer take_answer(CallSlot& slot, agentd_status status, std::string why) {
   return out;
 }
 
-constexpr std::size_t kNoticesMax = 64;  // of one hook at one event
+constexpr std::size_t kNoticesMax = 64;  // per hook and event
 
 class Merger {
  public:
-  // `outcome` is made when the first hook has something to say.
+  // `outcome` is made when the first hook returns something.
   Merger(const Snapshot& snapshot, const Dispatch& event, std::unique_ptr<Outcome>& outcome)
       : snapshot_(snapshot), event_(event), outcome_(outcome) {}
 
-  // Takes the answer of one hook; returns what became of it.
+  // Merges the answer of one hook; returns its effect.
   std::string_view take(const Snapshot::Entry& entry, const HookAnswer& answer) {
     const Subscription& from = snapshot_.subscription(entry);
     if (answer.skipped) return "skipped";
@@ -187,12 +187,13 @@ class Merger {
     if (answer.status < 0) return take_failure(from, answer.status, answer.failure);
     if ((entry.flags & AGENTD_HOOK_OBSERVES) != 0) return answer.actions.empty() ? "none" : "ignored";
     std::string_view effect = "none";
-    // An action that is not legal at the event has no effect; behind a block, neither has one about what was blocked.
+    // An action that is not legal at the event has no effect; after a block, neither has an action about the blocked
+    // part.
     const bool late = blocked();
     for (const Action& action : answer.actions) {
       const bool counts = is_legal(event_.event, action.kind) && !(late && is_about_what_follows(action));
       const std::string_view now = counts ? apply(from, action) : "ignored";
-      if (effect != "blocked") effect = now;  // a notice beside a block does not hide it
+      if (effect != "blocked") effect = now;  // a notice after a block does not hide it
     }
     return effect;
   }
@@ -222,7 +223,7 @@ class Merger {
     return "blocked";
   }
 
-  // What a hook that may rewrite it did not see must not be seen by anybody.
+  // Text that a redacting hook has not checked must not be seen by anyone.
   void withhold(const Subscription& from) {
     Action action;
     action.kind = AGENTD_ACT_REPLACE_TEXT;
@@ -230,7 +231,7 @@ class Merger {
     if (apply_rewrite(from, action) == "applied") outcome().withheld = true;
   }
 
-  // The first hook that says so is the one that is told.
+  // The first hook that blocks is reported.
   void block(const Subscription& from, std::string reason) {
     if (outcome().blocked && outcome().blocked_by.hook != from.name) return;
     outcome().blocked = true;
@@ -238,7 +239,7 @@ class Merger {
     outcome().blocked_by = by(from);
   }
 
-  // The first ones of a hook; the others are counted in one notice of their own.
+  // Keeps the first notices of a hook; further ones are counted in a notice of their own.
   std::string_view keep_notice(const Subscription& from, const Action& action) {
     std::vector<Outcome::Attributed>& notices = outcome().notices;
     if (std::exchange(notices_by_, &from) != &from) notices_ = 0;
@@ -250,7 +251,7 @@ class Merger {
     const std::size_t dropped = notices_ - kNoticesMax;
     notices.back().action.text = with_commas(dropped) +
                                  (dropped == 1 ? " more notice was dropped" : " more notices were dropped") +
-                                 ": a hook may give " + std::to_string(kNoticesMax) + " at one event";
+                                 ": a hook may send " + std::to_string(kNoticesMax) + " at one event";
     return "applied";
   }
 
@@ -308,7 +309,7 @@ class Merger {
     const auto rank = [](std::uint32_t decision) {
       return decision == AGENTD_PERMISSION_DENY ? 3 : decision == AGENTD_PERMISSION_ASK ? 2 : 1;
     };
-    // A project hook may tighten, never loosen.
+    // A project's hook may tighten permissions, never loosen them.
     if (action.code == AGENTD_PERMISSION_ALLOW && from.precedence == Precedence::kProject) return "ignored";
     if (action.code == AGENTD_PERMISSION_DENY) {
       block(from, action.text);
@@ -333,8 +334,8 @@ class Merger {
     return "applied";
   }
 
-  const Subscription* notices_by_ = nullptr;  // whose were kept last
-  std::size_t notices_ = 0;                   // how many it gave
+  const Subscription* notices_by_ = nullptr;  // the hook whose notices were kept last
+  std::size_t notices_ = 0;                   // the number of its notices
   const Snapshot& snapshot_;
   const Dispatch& event_;
   std::unique_ptr<Outcome>& outcome_;
@@ -342,16 +343,16 @@ class Merger {
 
 std::uint64_t ns(Milliseconds time) { return static_cast<std::uint64_t>(std::chrono::nanoseconds(time).count()); }
 
-// How long a call of the hook may take: its own time, else the whole time of the event, whatever the hooks before
-// it took. 0 = it shares the event's deadline with the others: at the end of a session, or when the event has none.
+// The time of a hook's call: its own, else the event's full time, whatever earlier hooks took. 0 = it shares the
+// event's deadline: at the end of a session, or if the event has no time.
 std::uint64_t time_of(const Subscription& hook, const Dispatch& event) {
   if (hook.timeout) return ns(*hook.timeout);
   return hook.event == AGENTD_EVENT_SESSION_END ? 0 : event.budget_ns;
 }
 
-// While a hook with a time of its own is called, the slot has its deadline. Afterwards it has the event's again:
-// later by what the host needed meanwhile for itself, and by what the hook took that may take longer than the
-// event. Whoever uses it reads the clock, for its own purposes, too.
+// While a hook with a time of its own is called, the slot has its deadline; afterwards the event's again, later by the
+// host's own work in the meantime and by the excess of a hook that may take longer than the event. Callers pass the
+// clock that they have read anyway.
 class OwnDeadline {
  public:
   OwnDeadline(const Snapshot& snapshot, CallSlot& slot, const Dispatch& event, const Snapshot::Entry& entry,
@@ -362,11 +363,11 @@ class OwnDeadline {
     if (time_ns == 0) return;
     event_ns_ = slot.deadline_ns();
     own_ns_ = started_ns_ + time_ns;
-    // What happens at the end must not keep the user waiting, whatever is configured.
+    // The end of a session must not keep the user waiting, whatever is configured.
     if (hook.event == AGENTD_EVENT_SESSION_END) own_ns_ = std::min(own_ns_, event_ns_);
     slot_.set_deadline(own_ns_);
   }
-  // Once. REQUIRES: nothing reads the deadline of the call afterwards.
+  // Called once. REQUIRES: nothing reads the deadline of the call afterwards.
   void end(std::uint64_t now_ns) const {
     if (own_ns_ == 0) return;
     const std::uint64_t moved = slot_.deadline_ns() - own_ns_;
@@ -381,11 +382,10 @@ class OwnDeadline {
   CallSlot& slot_;
   const std::uint64_t started_ns_;
   std::uint64_t event_ns_ = 0;
-  std::uint64_t own_ns_ = 0;  // 0 = it has none
+  std::uint64_t own_ns_ = 0;  // 0 = none
 };
 
-// Ends a call: waits for it when it is pending, and says what a deadline that has passed means. `why` is for
-// who was given up.
+// Ends a call: waits if it is pending, and interprets a missed deadline. `why` is set if it was given up.
 agentd_status end_call(const Snapshot& snapshot, CallSlot& slot, const Dispatch& event, const Snapshot::Entry& entry,
                        agentd_status status, std::string& why) {
   if (status == AGENTD_PENDING) {
@@ -397,12 +397,12 @@ agentd_status end_call(const Snapshot& snapshot, CallSlot& slot, const Dispatch&
     status = slot.wait_completed(now);
     slot.end_call(snapshot.clock());
     if (!slot.gave_up()) return status;
-    why = status == AGENTD_E_DEADLINE ? "it did not answer before its deadline and goes on"
-                                      : "it was cancelled and goes on";
+    why = status == AGENTD_E_DEADLINE ? "it did not answer before its deadline and is still running"
+                                      : "it was cancelled and is still running";
     const auto& stopped = snapshot.subscription(entry).stopped;
     if (status != AGENTD_E_DEADLINE || !had_time || !stopped) return status;
     stopped->store(kHookStuck);
-    why = "it did not answer before its deadline and goes on: it is switched off until agentd starts again";
+    why = "it did not answer before its deadline and is still running: it is disabled until agentd restarts";
     return status;
   }
   if (!slot.end_call(snapshot.clock())) return status;
@@ -413,8 +413,8 @@ agentd_status end_call(const Snapshot& snapshot, CallSlot& slot, const Dispatch&
   return AGENTD_E_DEADLINE;
 }
 
-// Takes what a hook said into the outcome and tells the trace. Returns whether hooks that may still decide
-// are asked.
+// Merges a hook's answer into the outcome and reports it to the trace. Returns true if further deciding hooks are
+// called.
 bool settle_answer(const Snapshot& snapshot, const Dispatch& event, const Snapshot::Entry& entry,
                    const HookAnswer& answer, TraceSink* trace, std::unique_ptr<Outcome>& outcome) {
   Merger merger(snapshot, event, outcome);
@@ -427,7 +427,7 @@ bool settle_answer(const Snapshot& snapshot, const Dispatch& event, const Snapsh
   return !merger.blocked();
 }
 
-// A text that cannot stand where the hook puts it is the hook's failure, whatever else it said.
+// A text that is invalid where the hook puts it is the hook's failure, whatever else it answered.
 void admit_rewrites(const Dispatch& event, const Subscription& from, HookAnswer& answer) {
   if (event.admit == nullptr || answer.status < 0 || observes(from)) return;
   const EventTraits* const traits = find_event(event.event);
@@ -451,12 +451,12 @@ struct TimedCall {
   TimedCall(const Snapshot& snapshot, CallSlot& slot, const Dispatch& event, const Snapshot::Entry& entry)
       : started_ns(snapshot.clock().monotonic_ns()), own(snapshot, slot, event, entry, started_ns) {}
 
-  // A hook whose deadline has passed when its turn comes is not called, whatever kind it is: none runs half, and
-  // one that was not asked has not agreed. No more is one that is over its limits.
+  // A hook whose deadline has passed at its turn is not called, whatever its kind: none runs partly, and a hook that
+  // was not called has not agreed. The same applies to a hook over its limits.
   agentd_status make(const Subscription& hook, const Snapshot::Entry& entry, const Dispatch& event, CallSlot& slot,
                      const agentd_call& call) {
     if (slot.deadline_ns() <= started_ns) {
-      slot.fail(call.token, AGENTD_E_DEADLINE, "there was no time left to ask it");
+      slot.fail(call.token, AGENTD_E_DEADLINE, "no time was left to call it");
       return AGENTD_E_DEADLINE;
     }
     if (event.refusal == nullptr) return entry.fn(entry.self, &call);
@@ -476,8 +476,8 @@ struct TimedCall {
   bool refused = false;
 };
 
-// The path of a hook that said something, failed, or is traced. Kept out of the loop below, whose
-// registers and stack frame stay small without it.
+// The path for a hook that answered, failed, or is traced. Kept out of the loop below, so that its registers and stack
+// frame stay small.
 [[gnu::noinline, gnu::cold]] bool settle(const Snapshot& snapshot, CallSlot& slot, const Dispatch& event,
                                          const Snapshot::Entry& entry, agentd_status status, const TimedCall* timed,
                                          TraceSink* trace, std::unique_ptr<Outcome>& outcome) {
@@ -493,12 +493,12 @@ struct TimedCall {
   admit_rewrites(event, snapshot.subscription(entry), answer);
   const std::size_t rewrites = outcome ? outcome->rewrites.size() : 0;
   const bool open = settle_answer(snapshot, event, entry, answer, trace, outcome);
-  // The next hook sees what this one made.
+  // The next hook sees the rewritten payload.
   if (outcome && outcome->rewrites.size() != rewrites) slot.forget_payload_text();
   return open;
 }
 
-// A hook whose instance has ended is not asked. A guard of a stuck one guards by failing. Returns as settle().
+// A hook whose instance has ended is not called. A guard of a stuck instance guards by failing. Returns as settle().
 [[gnu::noinline, gnu::cold]] bool pass_over(const Snapshot& snapshot, CallSlot& slot, const Dispatch& event,
                                             const Snapshot::Entry& entry, TraceSink* trace,
                                             std::unique_ptr<Outcome>& outcome) {
@@ -507,8 +507,8 @@ struct TimedCall {
   if (from.on_failure != FailurePolicy::kClosed || observes(from)) return true;
   HookAnswer answer;
   answer.status = AGENTD_E_DEADLINE;
-  answer.failure = "an earlier call of it never ended: it is switched off until agentd starts again";
-  slot.open(&event);  // who hears of it reads this event's payload
+  answer.failure = "an earlier call never ended: it is disabled until agentd restarts";
+  slot.open(&event);  // trace receivers read this event's payload
   const bool open = settle_answer(snapshot, event, entry, answer, trace, outcome);
   slot.forget_payload_text();
   slot.close();
@@ -525,8 +525,8 @@ bool is_left_out(const Snapshot& snapshot, const Dispatch& event, const Snapshot
          snapshot.subscription(entry).name == event.except;
 }
 
-// Hooks of an event that are called at the same time: those that wait for something outside each on a thread of its
-// own, the others on this one meanwhile.
+// Hooks of an event that are called in parallel: those that wait for something outside the process each on a thread,
+// the others on this one in the meantime.
 class HookGroup {
  public:
   HookGroup(const Snapshot& snapshot, CallSlot& slot, const Dispatch& event, std::span<const Snapshot::Entry> entries)
@@ -544,11 +544,11 @@ class HookGroup {
     const std::uint64_t started_ns = snapshot_.clock().monotonic_ns();
     std::vector<std::size_t> asked = call_all();
     for (const std::size_t i : asked) admit_rewrites(event_, snapshot_.subscription(entries_[i]), answers_[i]);
-    // Rewriting hooks are settled last: the answers of the others, and their receipts, are about the first payload.
+    // Rewriting hooks are settled last: the answers and receipts of the others are about the first payload.
     std::stable_partition(asked.begin(), asked.end(), [this](std::size_t i) { return !rewrites(i); });
     bool open = true, rewritten = false;
     for (const std::size_t i : asked) {
-      // A second rewrite of the first payload would undo the one before it: the hook is asked again.
+      // A second rewrite of the first payload would undo the one before it: the hook is called again.
       if (rewritten && open && rewrites(i)) {
         answers_[i] = call(slot_, entries_[i]);
         admit_rewrites(event_, snapshot_.subscription(entries_[i]), answers_[i]);
@@ -573,7 +573,7 @@ class HookGroup {
                        [](const Action& action) { return action.kind == AGENTD_ACT_REPLACE_TEXT; });
   }
 
-  // What hooks with a time of their own took is not taken from those behind them.
+  // The time of hooks with a time of their own is not taken from later hooks.
   void allow_time(std::uint64_t taken_ns) {
     if (deadline_ns_ == UINT64_MAX || event_.event == AGENTD_EVENT_SESSION_END) return;
     const bool own = std::any_of(entries_.begin(), entries_.end(), [this](const Snapshot::Entry& entry) {
@@ -582,9 +582,9 @@ class HookGroup {
     slot_.set_deadline(deadline_ns_ + (own ? taken_ns : 0));
   }
 
-  // Returns the places of those that were asked, in their order.
+  // Returns the indices of the called hooks, in order.
   std::vector<std::size_t> call_all() {
-    // Once: one that is switched off meanwhile, by what it does here, was asked all the same.
+    // Decided once: a hook that is disabled in the meantime by what it does here was still called.
     std::vector<std::size_t> waiting, others;
     for (std::size_t i = 0; i < entries_.size(); ++i)
       if (is_asked(entries_[i]))
@@ -621,13 +621,13 @@ class HookGroup {
     try {
       while (threads.size() < std::min(waiting.size(), kThreadsMax)) threads.emplace_back(work);
     } catch (const std::system_error&) {
-      // No more threads now: those that there are, and this one, do the work.
+      // No more threads can be made: the existing ones and this one do the work.
     }
     for (const std::size_t i : others) answers_[i] = call(slot_, entries_[i]);
     work();
   }
 
-  // Of a hook that the host could not ask.
+  // The answer of a hook that the host could not call.
   static HookAnswer failed_with(std::string why) noexcept {
     HookAnswer answer;
     answer.status = AGENTD_E_INTERNAL;
@@ -667,12 +667,12 @@ class HookGroup {
   CallSlot& slot_;
   const Dispatch& event_;
   const std::span<const Snapshot::Entry> entries_;
-  // The event's, and later by what the hooks before had more: read before the calls, which move their slots' own.
+  // The event's deadline, later by the excess of earlier hooks: read before the calls, which move their own slots'.
   const std::uint64_t deadline_ns_ = slot_.deadline_ns();
   std::vector<HookAnswer> answers_;
 };
 
-// Whether the observers from here on are worth threads: two or more, of which one waits.
+// True if the observers from here on deserve threads: two or more, at least one of which waits.
 [[gnu::noinline, gnu::cold]] bool run_together(const Snapshot& snapshot, CallSlot& slot, const Dispatch& event,
                                                std::span<const Snapshot::Entry> entries, TraceSink* trace,
                                                std::unique_ptr<Outcome>& outcome) {
@@ -682,7 +682,7 @@ class HookGroup {
   return true;
 }
 
-// The hooks from the first of `entries` on that are asked together with it.
+// The hooks, from the first of `entries` on, that are called together with it.
 std::span<const Snapshot::Entry> group_of(const Snapshot& snapshot, std::span<const Snapshot::Entry> entries) {
   const std::string& name = snapshot.subscription(entries.front()).together;
   const auto end = std::find_if(entries.begin(), entries.end(), [&](const Snapshot::Entry& entry) {
@@ -691,9 +691,8 @@ std::span<const Snapshot::Entry> group_of(const Snapshot& snapshot, std::span<co
   return entries.first(static_cast<std::size_t>(end - entries.begin()));
 }
 
-// A hook without an opinion costs what stands here and no more: no lock, no allocation, no clock.
-// Only the timed form heeds `only`, deadlines that have passed, and the times that hooks have of
-// their own.
+// A hook that returns no answer costs only the code below: no lock, no allocation, no clock. Only the timed form checks
+// `only`, passed deadlines and the hooks' own times.
 template <bool kTimed>
 inline std::unique_ptr<Outcome> call_hooks(const Snapshot& snapshot, CallSlot& slot, const Dispatch& event,
                                            TraceSink* trace) {
@@ -729,7 +728,7 @@ inline std::unique_ptr<Outcome> call_hooks(const Snapshot& snapshot, CallSlot& s
         if (const auto group = group_of(snapshot, {entry, end}); group.size() > 1) {
           const bool open = HookGroup(snapshot, slot, event, group).run_gates(trace, outcome);
           token = slot.last_token();
-          call.live = &slot.live();  // another one, if a call was given up
+          call.live = &slot.live();  // may be another one after a call was given up
           entry = &group.back();
           if (open) continue;
           while (entry + 1 != end && (entry[1].flags & AGENTD_HOOK_OBSERVES) == 0) ++entry;
@@ -747,9 +746,9 @@ inline std::unique_ptr<Outcome> call_hooks(const Snapshot& snapshot, CallSlot& s
         timed ? timed->make(snapshot.subscription(*entry), *entry, event, slot, call) : entry->fn(entry->self, &call);
     if (!kTimed && status == AGENTD_OK && !slot.touched()) continue;
     const bool open = settle(snapshot, slot, event, *entry, status, timed ? &*timed : nullptr, trace, outcome);
-    call.live = &slot.live();  // another one, if the call was given up
+    call.live = &slot.live();  // may be another one after the call was given up
     if (open) continue;
-    // After a deny only observers still hear of the event; they stand last.
+    // After a deny only observers, which are last, receive the event.
     while (entry + 1 != end && (entry[1].flags & AGENTD_HOOK_OBSERVES) == 0) ++entry;
   } while (++entry != end);
   slot.set_deadline(UINT64_MAX);

@@ -1,23 +1,22 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// dispatcher.h - every event passes here: who is subscribed, in which order, and how answers merge.
+// dispatcher.h - dispatches every event: its subscribers, their order, and the merging of answers.
 //
-// Subscriptions live in immutable snapshots. Ordering, gating and wrapping are decided when a snapshot
-// is published; a turn pins one snapshot; an event costs a bit test when nobody is subscribed and one
-// indirect call for each subscriber otherwise. The rules of merging are those of hook_actions.h.
+// Subscriptions are in immutable snapshots. Ordering, gating and wrapping are decided when a snapshot is published; a
+// turn pins one snapshot. An event costs a bit test without subscribers, and otherwise one indirect call per
+// subscriber. hook_actions.h has the rules of merging.
 //
-// Gating and mutating hooks are asked one after another, and the first that blocks ends it for those behind it.
-// Those of one group (`together`) that stand side by side are asked at the same time about the same payload, and
-// none of them keeps another from running: their answers are merged in their order, those that rewrite last, and of
-// those each but the first is asked again about what the one before it made. Observers come after them; those that
-// wait for something outside of the process (`waits`) run at the same time, each on a thread and in a slot of its
-// own, and dispatch() returns when the slowest is done.
+// Gating and rewriting hooks are called one after another, and the first block ends the event for later ones. Adjacent
+// hooks of one group (`together`) are called in parallel with the same payload, and none prevents another from running:
+// their answers are merged in order, rewriting hooks last, and each rewriting hook but the first is called again with
+// the text of the one before it. Observers come last; those that wait for something outside of the process (`waits`)
+// run in parallel, each on a thread and in a slot of its own, and dispatch() returns when the slowest is done.
 //
-// A hook whose deadline has passed when its turn comes is not called, whatever kind it is: it fails with
-// AGENTD_E_DEADLINE, and what that means is its failure policy's.
+// A hook whose deadline has passed at its turn is not called, whatever its kind: it fails with AGENTD_E_DEADLINE, and
+// its failure policy decides.
 //
-// Threading: publish() and pin() are thread-safe; dispatch() runs on the thread that owns the slot, and
-// calls `trace` on that thread alone. No lock is held while a hook runs.
+// Threading: publish() and pin() are thread-safe; dispatch() runs on the thread that owns the slot, and calls `trace`
+// only on that thread. No lock is held while a hook runs.
 
 #include <agentd/hook_abi.h>
 
@@ -44,15 +43,15 @@ namespace agentd {
 enum class Precedence : std::uint8_t { kSystem = 0, kProject = 1, kUser = 2, kRecipe = 3 };
 enum class FailurePolicy : std::uint8_t { kOpen, kClosed };
 
-// What Subscription::stopped holds. A stuck instance has a call that was given up and goes on in one of its
+// The values of Subscription::stopped. A stuck instance has a call that was given up and still runs on one of its
 // threads: its hooks are skipped, and those that fail closed fail.
 inline constexpr std::uint32_t kHookInUse = 0, kHookEnded = 1, kHookStuck = 2;
 
-// A row flag of the host's own, beside AGENTD_HOOK_: an observer that is told of refused calls at tool_call_failed. A
-// module that targets ABI 1.0 is not: 1.0 would not have told it.
+// A row flag of the host, in addition to AGENTD_HOOK_: an observer that receives refused calls at tool_call_failed. A
+// module that targets ABI 1.0 does not, since 1.0 did not send them.
 inline constexpr std::uint16_t kHearsDenials = 0x8000;
 
-// One subscription, as it is handed to publish().
+// One subscription, for publish().
 struct Subscription {
   std::uint32_t event = 0;
   std::uint16_t flags = 0;  // AGENTD_HOOK_, kHearsDenials
@@ -63,43 +62,41 @@ struct Subscription {
   std::uint32_t concurrency = AGENTD_SERIAL;
   std::string name;          // qualified: "auto_compact"
   std::string plugin;        // id
-  std::string file{};        // what hooks.NAME calls all hooks of its file; empty = its own name is that
+  std::string file{};        // the name by which hooks.NAME addresses all hooks of its file; empty = its own name
   std::string bytes_digest;  // hex; empty = unknown
-  bool waits = false;        // it spends its time outside of this process: a program, a server
-  bool shadow = false;       // its verdict is traced and not used
-  bool keeps_text = false;   // no answer of it rewrites the event's text
-  // The tool that it was written for asks it together with the others of this name. Only for hooks that wait.
+  bool waits = false;        // it waits for something outside of this process: a program, a server
+  bool shadow = false;       // shadow mode: its answer is traced and ignored
+  bool keeps_text = false;   // none of its answers rewrites the event's text
+  // The tool that it was written for calls it together with the others of this name. Only for hooks that wait.
   std::string together{};
-  // How long a call of it may take, instead of the event's time; at the end of a session never longer. Null = the
-  // event's.
+  // The time of its calls, instead of the event's; at the end of a session never longer. Null = the event's.
   std::optional<Milliseconds> timeout;
   agentd_fn fn = nullptr;
   void* self = nullptr;
   const agentd_core* core = nullptr;
   const agentd_services* services = nullptr;
-  // The queue of an instance that is not concurrent: shared by its subscriptions, by the snapshots that
-  // follow each other and by its tools. Null = the snapshot makes one.
+  // The queue of an instance that is not concurrent: shared by its subscriptions, by successive snapshots and by its
+  // tools. Null = the snapshot makes one.
   std::shared_ptr<TimedMutex> turn;
-  // Shared with the plugin that it belongs to: kHookInUse, or skipped from now on. dispatch() sets kHookStuck.
+  // Shared with its plugin: kHookInUse, or skipped from now on. dispatch() sets kHookStuck.
   std::shared_ptr<std::atomic<std::uint32_t>> stopped;
-  // What fn and self belong to: kept alive by every snapshot that may still call them. Null = somebody else sees
-  // to it.
+  // The owner of fn and self: kept alive by every snapshot that may still call them. Null = kept alive elsewhere.
   std::shared_ptr<const void> owner;
 };
 
-// What a hook did in one call; for traces and receipts.
+// One call of a hook, for traces and receipts.
 struct HookTrace {
   std::string_view hook, plugin, bytes_digest;
   std::uint32_t event = 0;
   std::uint64_t duration_ns = 0;
   agentd_status status = AGENTD_OK;
   std::string_view failure;         // text of fail()
-  std::span<const Action> actions;  // what it emitted
-  // "none", "applied", "conflict", "ignored", "failed", "blocked"; "skipped" = it was not asked;
-  // "shadow" = what it said was not used.
+  std::span<const Action> actions;  // its emitted actions
+  // "none", "applied", "conflict", "ignored", "failed", "blocked"; "skipped" = it was not called; "shadow" = its answer
+  // was ignored.
   std::string_view effect;
-  std::string_view note;       // why it was skipped, or what it was warned of
-  std::uint32_t children = 0;  // processes that outlived it, and were ended
+  std::string_view note;       // why it was skipped, or a warning
+  std::uint32_t children = 0;  // processes that outlived it, and were killed
   bool refused = false;        // it was not called: Dispatch::refusal
 };
 
@@ -109,7 +106,7 @@ class TraceSink {
   virtual void on_hook(const HookTrace& trace) = 0;
 };
 
-// The merged answer of an event. Absent (null) when no hook had an opinion.
+// The merged answer of an event. Absent (null) if no hook answered.
 struct Outcome {
   struct By {
     std::string hook, plugin;
@@ -129,15 +126,15 @@ struct Outcome {
   };
 
   bool blocked = false;
-  bool blocked_by_failure = false;  // a guard that broke, not one that said no
+  bool blocked_by_failure = false;  // a guard failed, instead of refusing
   std::string reason;
   By blocked_by;
-  std::optional<Attributed> stop;     // the first STOP_RUN; where the event can be blocked, `blocked` is set, too
+  std::optional<Attributed> stop;     // the first STOP_RUN; if the event can be blocked, `blocked` is set too
   std::vector<Attributed> exclusive;  // at most one: COMPACT, SUMMARY, REPLACE_MESSAGES or CALLBACK
   std::vector<Attributed> continues, contexts, notices, sets, tools;
   std::vector<Attributed> rewrites;  // in order; already put into the payload
-  bool withheld = false;             // one of them stands for what a hook that failed did not see
-  std::uint32_t permission = 0;      // AGENTD_PERMISSION_; deny beats ask beats allow
+  bool withheld = false;             // one of them replaces text that a failed hook did not check
+  std::uint32_t permission = 0;      // AGENTD_PERMISSION_; deny over ask over allow
   bool remember = false;
   By permission_by;
   std::string permission_reason;
@@ -145,7 +142,7 @@ struct Outcome {
   std::vector<Failure> failures;
 
   const Action* exclusive_action() const { return exclusive.empty() ? nullptr : &exclusive[0].action; }
-  // The last value that a hook set for the key; null when none did.
+  // The last value that a hook set for the key; null if none did.
   const Action* set_of(std::uint32_t key) const;
 };
 
@@ -164,7 +161,7 @@ class Snapshot {
   };
   static constexpr std::uint16_t kTogether = 0x2000, kShadow = 0x4000, kWaits = 0x8000;
 
-  // `order` names hooks or "*"; it beats priority. `clock` must outlive the snapshot.
+  // `order` names hooks or "*" and takes precedence over priority. `clock` must outlive the snapshot.
   Snapshot(std::vector<Subscription> subscriptions, const std::vector<std::string>& order, const Clock& clock);
   ~Snapshot();
   Snapshot(const Snapshot&) = delete;
@@ -172,11 +169,11 @@ class Snapshot {
 
   std::uint64_t mask() const { return mask_; }
   bool wants(std::uint32_t event) const { return (mask_ & event_bit(event)) != 0; }
-  // True when a subscriber of the event reads the history.
+  // True if a subscriber of the event reads the history.
   bool wants_messages(std::uint32_t event) const { return (messages_mask_ & event_bit(event)) != 0; }
-  // True when a subscriber of the event has a time of its own.
+  // True if a subscriber of the event has a time of its own.
   bool has_timeout(std::uint32_t event) const { return (timeout_mask_ & event_bit(event)) != 0; }
-  // True when nobody may see the event's text before its hooks have: one of them may rewrite it, or withholds it by
+  // True if the event's text must not be seen before its hooks have run: one of them may rewrite it, or withholds it by
   // failing.
   bool redacts(std::uint32_t event) const { return (redacted_mask_ & event_bit(event)) != 0; }
   std::span<const Entry> entries(std::uint32_t event) const {
@@ -202,11 +199,11 @@ class Dispatcher {
  public:
   explicit Dispatcher(const Clock& clock);
 
-  // Replaces the snapshot; turns that pinned the old one finish on it.
+  // Replaces the snapshot; turns that pinned the old one finish with it.
   void publish(std::vector<Subscription> subscriptions, const std::vector<std::string>& order = {});
   // The current snapshot, alive as long as the pointer. Shared by the dispatcher and running turns.
   std::shared_ptr<const Snapshot> pin() const;
-  // A hint for callers that have pinned nothing yet.
+  // A hint for callers that have not pinned a snapshot yet.
   bool wants(std::uint32_t event) const { return (mask_.load(std::memory_order_relaxed) & event_bit(event)) != 0; }
 
  private:
@@ -216,9 +213,8 @@ class Dispatcher {
   std::shared_ptr<const Snapshot> current_;  // guarded by mutex_
 };
 
-// Calls the event's hooks in order and merges what they answer; null = no opinion, no failure.
-// `trace`, if any, hears of every call.
-// REQUIRES: the slot belongs to this thread and no other dispatch runs on it.
+// Calls the event's hooks in order and merges their answers; null = no answer and no failure. `trace`, if any, receives
+// every call. REQUIRES: the slot belongs to this thread and no other dispatch runs on it.
 std::unique_ptr<Outcome> dispatch(const Snapshot& snapshot, CallSlot& slot, const Dispatch& event,
                                   TraceSink* trace = nullptr);
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// dry_services.h - services that refuse everything but counting: what asks with them may change nothing.
+// dry_services.h - services that refuse everything but counting, so that nothing can be changed with them.
 //
 // Threading: thread-safe; there is no state.
 
@@ -29,7 +29,7 @@ class DryServices : public Services {
   Result<void> close_thread(std::string_view, agentd_thread) override { return none(); }
   // An empty store that keeps nothing: what runs once has not run yet.
   Result<PluginKey> get(const ServiceCaller&, std::string_view key) override {
-    return Error{Code::kNotFound, "there is no key " + one_line(key, 80)};
+    return Error{Code::kNotFound, "no key " + one_line(key, 80)};
   }
   Result<std::vector<PluginKey>> scan(const ServiceCaller&, std::string_view, std::string_view,
                                       std::uint32_t) override {

@@ -13,7 +13,7 @@ constexpr EventTraits kEvents[] = {
 #undef AGENTD_TRAITS
 };
 
-// Where each id stands in the table, plus one; ids that the list leaves out are 0.
+// The index of each id in the table, plus one; 0 for ids that the list leaves out.
 constexpr std::array<std::uint8_t, 64> places() {
   std::array<std::uint8_t, 64> made{};
   std::uint8_t place = 0;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// services.h - what the runtime does for hooks, as an interface: agent implements it, bridge puts the C
-// tables of hook_services.h in front of it.
+// services.h - the runtime's services for hooks, as an interface: agent implements it, bridge offers it as the C tables
+// of hook_services.h.
 //
 // Threading: every function may be called from any thread. None fires an event on the caller's stack.
 
@@ -21,7 +21,7 @@
 
 namespace agentd {
 
-// Who asks: the plugin, and the call or scope that it asks in.
+// The caller: the plugin, and the call or scope that it calls from.
 struct ServiceCaller {
   std::string_view plugin_id;
   agentd_conv conversation = 0;
@@ -39,8 +39,8 @@ struct CompactOptions {
 };
 
 struct CompactSource {
-  agentd_conv conversation = 0;       // 0 = `messages` alone
-  std::uint64_t first = 0, last = 0;  // log sequences; 0, 0 = the whole view
+  agentd_conv conversation = 0;       // 0 = only `messages`
+  std::uint64_t first = 0, last = 0;  // log sequences; 0, 0 = the complete view
   agentd_list messages{nullptr, 0, 0};
 };
 
@@ -110,7 +110,7 @@ class Services {
                                                         std::uint64_t* next) = 0;
 };
 
-// The code of an error as a plugin sees it.
+// The status of an error code for a plugin.
 agentd_status status_of(Code code);
 
 }  // namespace agentd

@@ -17,8 +17,8 @@ constexpr Shape::Member at(Kind kind, std::size_t offset, const Shape* of = null
   return {kind, static_cast<std::uint16_t>(offset), of};
 }
 
-// Every address of the two records is a member of each shape, also of ops that do not use it: what
-// is not used crosses as empty, so that no address of the other process ever comes through.
+// Every address of the two records is a member of each shape, also for ops that do not use it: unused members cross as
+// empty, so no address of the other process ever comes through.
 template <const Shape* List = nullptr, const Shape* First = nullptr, const Shape* Second = nullptr>
 struct Args {
   static constexpr Shape::Member kMembers[] = {
@@ -198,10 +198,10 @@ Result<const ServiceArgs*> open_args(std::span<std::byte> bytes) {
   if (shape == nullptr) return unknown_op(op);
   AGENTD_TRY(const void* const record, relocate(*shape, bytes));
   const auto* const args = static_cast<const ServiceArgs*>(record);
-  // The shape was chosen by the number, who reads the action goes by its header.
+  // The shape was chosen by the number; readers of the action go by its header.
   const auto* const action = static_cast<const agentd_action*>(args->record[0]);
   if (op == static_cast<std::uint32_t>(ServiceOp::kEmit) && action != nullptr && action->kind != args->number[0])
-    return Error{Code::kInvalid, "the worker's action is not of the kind that it announces"};
+    return Error{Code::kInvalid, "the worker's action is not of the announced kind"};
   return args;
 }
 

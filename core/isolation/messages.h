@@ -20,7 +20,7 @@
 
 namespace agentd {
 
-constexpr std::uint32_t kWorkerProtocol = 1;  // both executables come from one build; this tells when not
+constexpr std::uint32_t kWorkerProtocol = 1;  // both executables come from one build; this detects mismatches
 
 enum class ServiceOp : std::uint32_t {
   kNone = 0,
@@ -81,14 +81,13 @@ struct ServiceReply {
   const void* record = nullptr;
 };
 
-// Null for an op that does not exist. `kind` is number[0] of kEmit, which decides the record; else 0.
+// Null for an unknown op. `kind` is number[0] of kEmit, which selects the record; else 0.
 const Shape* args_shape(std::uint32_t op, std::uint32_t kind);
 const Shape* reply_shape(std::uint32_t op);
-// The op of the bytes of a ServiceArgs in flat form, and number[0], before its shape is known; false when
-// there are too few bytes.
+// Reads the op and number[0] of a flat ServiceArgs, before its shape is known; false if there are too few bytes.
 bool peek_args(std::string_view bytes, std::uint32_t& op, std::uint32_t& kind);
-// All that a host has to check of a request before it looks into it: relocate() with the shape of its op, and
-// that an action is of the kind that number[0] says. kInvalid. REQUIRES: as relocate().
+// All checks of a request before the host uses it: relocate() with the shape of its op, and that an action has the kind
+// in number[0]. kInvalid. REQUIRES: as relocate().
 Result<const ServiceArgs*> open_args(std::span<std::byte> bytes);
 
 // ---- start of a worker
@@ -101,11 +100,11 @@ struct BootArgs {
   agentd_str name{nullptr, 0};              // "guardrail", for messages
   std::uint64_t services = 0;               // kBoot...
   agentd_list interfaces{nullptr, 0, 0};    // texts: ids that query() answers
-  agentd_list capabilities{nullptr, 0, 0};  // texts, of the manifest
+  agentd_list capabilities{nullptr, 0, 0};  // texts, from the manifest
   agentd_list readable{nullptr, 0, 0};      // texts: directories that "files:read" opens
   agentd_list writable{nullptr, 0, 0};      // texts: directories that "files:write" opens
   std::uint64_t memory_bytes_max = 0;       // RLIMIT_DATA; 0 = none
-  std::uint64_t window_base = 0;            // where the payload window (kWorkerWindowFd) is mapped
+  std::uint64_t window_base = 0;            // address of the payload window (kWorkerWindowFd)
   std::uint32_t unconfined = 0;             // 1: hooks.NAME.sandbox is off
   std::uint32_t reserved0 = 0;
 };
@@ -125,13 +124,13 @@ struct BootReply {
   agentd_str id{nullptr, 0}, version{nullptr, 0};
   agentd_list rows{nullptr, 0, 0};   // RowInfo
   agentd_list notes{nullptr, 0, 0};  // texts: optional rows that were skipped
-  agentd_str sandbox{nullptr, 0};    // what does not hold here, one sentence; empty = all of it holds
+  agentd_str sandbox{nullptr, 0};    // rules that are not in effect here, one sentence; empty = all are
 };
 
 const Shape& boot_args_shape();
 const Shape& boot_reply_shape();
 
-// Descriptors that a worker is started with, beside 0 to 2.
+// A worker's descriptors at start, besides 0 to 2.
 constexpr int kWorkerModuleFd = 3, kWorkerWindowFd = 4, kWorkerAnswerFd = 5;
 
 }  // namespace agentd

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// shape_tables.h - the shapes by name: the one table of them, and for those in this room who build others from them.
+// shape_tables.h - the table of shapes by name, also for files of this room that build other shapes from them.
 //
 // Threading: immutable data.
 

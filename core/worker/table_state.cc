@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// table_state.cc - the tables as a whole: core, and one request.
+// table_state.cc - the table of core functions, and Request.
 #include "core/worker/table_state.h"
 
 #include <algorithm>
@@ -58,10 +58,10 @@ uint32_t AGENTD_CALL core_event_id(const agentd_core*, agentd_str name) noexcept
 agentd_status AGENTD_CALL core_emit(const agentd_core* core, agentd_token token, const agentd_action* action) noexcept {
   Request request(state_of(core), token);
   if (request.stale()) return AGENTD_E_NOT_FOUND;
-  if (request.call().scope()) return AGENTD_E_UNSUPPORTED;  // no event is waiting for an answer
+  if (request.call().scope()) return AGENTD_E_UNSUPPORTED;  // no event waits for an answer
   ServiceArgs args = args_for(ServiceOp::kEmit);
   if (action == nullptr) {
-    say(request.state(), token, ServiceOp::kLog, AGENTD_LEVEL_WARNING, to_abi_text("no action was given"));
+    say(request.state(), token, ServiceOp::kLog, AGENTD_LEVEL_WARNING, to_abi_text("emit() without an action"));
     return AGENTD_E_ARG;
   }
   args.number[0] = action->kind;
@@ -81,7 +81,7 @@ agentd_status AGENTD_CALL core_complete(const agentd_core* core, agentd_token to
   ServiceArgs args = args_for(ServiceOp::kComplete);
   args.number[0] = as_number(status);
   const agentd_status answer = request.run(args);
-  // Ended it has either way: now, or on the host's side some time ago.
+  // The call has ended in any case: now, or on the host's side before.
   request.state().calls.completed(token);
   return answer;
 }
@@ -99,7 +99,7 @@ agentd_status AGENTD_CALL core_scope_open(const agentd_core* core, agentd_conv c
   const agentd_token token = request.reply().number[0];
   state.calls.open(token, true);
   *out = token;
-  // In the payload window, which lies at the same place on both sides.
+  // In the payload window, which is at the same address on both sides.
   if (live != nullptr) *live = reinterpret_cast<const agentd_live*>(request.reply().number[1]);
   return AGENTD_OK;
 }
@@ -158,7 +158,7 @@ agentd_status Request::keep(const ServiceArgs& args, const std::string& body) {
     std::memcpy(bytes, body.data(), body.size());
   }
   if (bytes == nullptr || !relocate(shape, std::span(bytes, body.size())))
-    give_up("the host's answer to a request of the hook makes no sense");
+    give_up("the host sent a malformed answer to a request of the hook");
   std::memcpy(&reply_, bytes, sizeof reply_);
   if (reply_.text.ptr != nullptr && reply_.text.len == 0) reply_.text.ptr = "";  // not in `small`
   return AGENTD_OK;

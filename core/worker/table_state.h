@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// table_state.h - what stands behind the tables of the worker, and one request of them. Private to
-// this room.
+// table_state.h - the state behind the worker's tables, and one request. Private to this room.
 
 #include <agentd/ext/draft/process.h>
 #include <agentd/ext/draft/workspace.h>
@@ -20,7 +19,7 @@
 
 namespace agentd::worker {
 
-// A table is the first member, so that the pointer which a plugin hands over leads to the state.
+// The table is the first member, so the plugin's pointer leads to the state.
 template <typename T>
 struct Behind {
   T table;
@@ -52,10 +51,10 @@ struct Tables::State {
   std::map<std::string, const void*, std::less<>> interfaces;
 
   std::mutex mutex;
-  std::map<std::uint64_t, Tool> tools;              // by number, also those that were removed; guarded by mutex
+  std::map<std::uint64_t, Tool> tools;              // by number, including removed ones; guarded by mutex
   std::uint64_t last_tool = 0;                      // guarded by mutex
   std::vector<std::string> fields;                  // guarded by mutex
-  std::map<std::string, std::uint32_t> field_keys;  // place in fields, plus 1; guarded by mutex
+  std::map<std::string, std::uint32_t> field_keys;  // index in fields, plus 1; guarded by mutex
 };
 
 agentd_core core_table();
@@ -69,11 +68,11 @@ agentd_workspace workspace_table();
 agentd_process process_table();
 
 ServiceArgs args_for(ServiceOp op);
-// A text without memory is empty, whatever its length says.
+// A text without memory is empty, whatever its length.
 std::string_view text_of(const agentd_str& text);
 agentd_str to_abi_text(std::string_view text);
 
-// What a plugin asked for with one of its tokens.
+// A plugin's request with one of its tokens.
 class Request {
  public:
   Request(Tables::State& state, agentd_token token) : state_(state), token_(token), call_(state.calls.find(token)) {}
@@ -82,8 +81,7 @@ class Request {
   bool stale() const { return call_ == nullptr; }
   OpenCall& call() const { return *call_; }
 
-  // Asks the host; with AGENTD_OK the answer is in reply(), and what it points to lives as long as
-  // the token.
+  // Sends a request to the host; with AGENTD_OK the answer is in reply(), whose pointers live as long as the token.
   agentd_status run(const ServiceArgs& args);
   const ServiceReply& reply() const { return reply_; }
   // As core->fail(); returns the status.

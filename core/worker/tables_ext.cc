@@ -11,7 +11,7 @@ using State = Tables::State;
 
 // ---- agentd.tools/1
 
-// The host may ask for the tool before it has answered: it is known under its number first.
+// Registered under its number before the request: the host may call the tool before it has answered.
 std::uint64_t remember(State& state, const agentd_tool& tool) {
   const std::lock_guard lock(state.mutex);
   state.tools[++state.last_tool] = {tool.fn, tool.tag};

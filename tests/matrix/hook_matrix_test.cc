@@ -692,7 +692,7 @@ TEST_P(HookAgreement, WhoDidNotAgreeHasNotAgreed) {
       // It is decided in one place, before anything of the hook runs.
       ASSERT_EQ(outcome->failures.size(), 1u) << describe(*outcome);
       EXPECT_EQ(outcome->failures[0].status, AGENTD_E_DEADLINE);
-      EXPECT_EQ(outcome->failures[0].text, "there was no time left to ask it");
+      EXPECT_EQ(outcome->failures[0].text, "no time was left to call it");
       EXPECT_FALSE(cell.was_begun());
     }
   }

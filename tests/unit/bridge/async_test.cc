@@ -230,7 +230,7 @@ TEST_F(Async, StuckInstanceIsSwitchedOffAndItsGuardsFailClosed) {
   });
   const auto first = fire(Milliseconds(30));
   EXPECT_EQ(first->failures.at(0).status, AGENTD_E_DEADLINE);
-  EXPECT_NE(first->failures.at(0).text.find("switched off until agentd starts again"), std::string::npos);
+  EXPECT_NE(first->failures.at(0).text.find("disabled until agentd restarts"), std::string::npos);
   EXPECT_EQ(context_->stopped()->load(), kHookStuck);
   EXPECT_EQ(fire(), nullptr);
   EXPECT_EQ(asked, 1);
@@ -243,7 +243,7 @@ TEST_F(Async, StuckInstanceIsSwitchedOffAndItsGuardsFailClosed) {
   const auto guarded = fire();
   ASSERT_TRUE(guarded && guarded->blocked && guarded->blocked_by_failure);
   EXPECT_EQ(guarded->blocked_by.hook, "guard");
-  EXPECT_NE(guarded->reason.find("an earlier call of it never ended"), std::string::npos);
+  EXPECT_NE(guarded->reason.find("an earlier call never ended"), std::string::npos);
 }
 
 // At the end of a session the hooks share its time; elsewhere each has the whole.

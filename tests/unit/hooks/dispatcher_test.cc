@@ -199,7 +199,7 @@ TEST_F(Dispatching, NoticesOfAHookBeyondTheFirstOnesAreCounted) {
   const auto outcome = fire(AGENTD_EVENT_USER_MESSAGE_SEND);
   ASSERT_EQ(outcome->notices.size(), 66u);
   EXPECT_EQ(outcome->notices[63].action.text, "notice 63");
-  EXPECT_EQ(outcome->notices[64].action.text, "4,936 more notices were dropped: a hook may give 64 at one event");
+  EXPECT_EQ(outcome->notices[64].action.text, "4,936 more notices were dropped: a hook may send 64 at one event");
   EXPECT_EQ(outcome->notices[65].action.text, "mine");
 }
 

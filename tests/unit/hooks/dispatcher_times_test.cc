@@ -153,7 +153,7 @@ TEST_F(Dispatching, HookWhoseTurnComesTooLateIsNotAsked) {
     ASSERT_EQ(outcome->failures.size(), 1u);
     EXPECT_EQ(outcome->failures[0].by.hook, "b");
     EXPECT_EQ(outcome->failures[0].status, AGENTD_E_DEADLINE);
-    EXPECT_EQ(outcome->failures[0].text, "there was no time left to ask it");
+    EXPECT_EQ(outcome->failures[0].text, "no time was left to call it");
     EXPECT_EQ(ran_, closed ? "" : "c ") << "a time of its own is nobody else's to spend";
     EXPECT_EQ(text_, "text");
   }

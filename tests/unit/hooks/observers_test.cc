@@ -323,7 +323,7 @@ TEST_F(Observing, ObserversWhoseTurnComesTooLateAreNotAsked) {
   Lines lines;
   const auto outcome = dispatch(*dispatcher_.pin(), *slot, what, &lines);
   EXPECT_EQ(asked.load(), 0);
-  EXPECT_EQ(lines.text, "a:failed[there was no time left to ask it] b:failed[there was no time left to ask it] ");
+  EXPECT_EQ(lines.text, "a:failed[no time was left to call it] b:failed[no time was left to call it] ");
   EXPECT_TRUE(outcome && !outcome->blocked);
 }
 

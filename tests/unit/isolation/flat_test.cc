@@ -391,7 +391,7 @@ TEST(ServiceArgs, RefuseAnActionOfAnotherKindThanAnnounced) {
   FlatBytes bytes(emitted(action.h, AGENTD_ACT_SET));
   const auto args = open_args({bytes.data(), bytes.size()});
   ASSERT_FALSE(args);
-  EXPECT_NE(args.error().message.find("not of the kind"), std::string::npos);
+  EXPECT_NE(args.error().message.find("not of the announced kind"), std::string::npos);
 }
 
 TEST(ServiceArgs, BringOnlyTheHeaderOfAnUnknownAction) {

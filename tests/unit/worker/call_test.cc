@@ -60,7 +60,7 @@ TEST_F(Calls, CarryActionsOfEveryKind) {
 
 TEST_F(Calls, RefuseActionsThatCannotCross) {
   EXPECT_EQ(worker_.ask("wrong_emits"), "-1 -1 -9 -6");
-  EXPECT_EQ(worker_.take_logs(), (Texts{"no action was given"}));
+  EXPECT_EQ(worker_.take_logs(), (Texts{"emit() without an action"}));
   ASSERT_EQ(worker_.take_failures().size(), 2u);
 }
 
