@@ -58,8 +58,9 @@ fuzz: deps  ## every fuzz target for FUZZ_SECONDS (10), with clang's libFuzzer
 	@$(MAKE) --no-print-directory build PRESET=fuzz
 	@bash tests/fuzz/run.sh build/fuzz
 
-lint: deps  ## clang-tidy over the sources of the dev preset
-	@cmake --preset clang > /dev/null && run-clang-tidy -quiet -p build/clang '/(core|plugins|providers)/'
+lint: deps  ## clang-tidy over all sources, or with SINCE=COMMIT over those that differ from it
+	@cmake --preset clang > build-lint.log 2>&1 || { cat build-lint.log; exit 1; }; rm -f build-lint.log
+	@bash cmake/lint.sh build/clang $(SINCE)
 
 bench: release ## micro benchmarks, each next to its limit
 	@build/release/bench/micro/bench_micro

@@ -14,7 +14,8 @@ packages=(
 if [ -n "${CI:-}" ]; then
   packages+=(nodejs)  # so are hooks of its tests
   packages+=(json-schema-test-suite libtest-json-schema-acceptance-perl)  # what schemas are held to
-  packages+=(clang tcc rustc ccache curl binutils pkgconf abigail-tools
+  packages+=(clang clang-tidy clang-format)  # the compiler of the turns, make lint, and what the tree is formatted with
+  packages+=(tcc rustc ccache curl binutils pkgconf abigail-tools
     gcc-mingw-w64-x86-64-posix g++-mingw-w64-x86-64-posix)
 fi
 

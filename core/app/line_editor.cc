@@ -431,7 +431,7 @@ std::string Pastes::expand(std::string line) {
 
 std::string LineHistory::load() const {
   if (file_.empty()) return {};
-  const std::string text = read_file(file_, kHistoryBytesMax).value_or("");
+  std::string text = read_file(file_, kHistoryBytesMax).value_or("");
   const auto lines = static_cast<std::size_t>(std::count(text.begin(), text.end(), '\n'));
   if (lines <= kHistoryLines) return text;
   std::size_t begin = 0;

@@ -139,7 +139,7 @@ CancelToken SignalScope::next() {
   // The other place: a handler on another thread may hold the token of this one until it is done,
   // and at no time is there none, which would end the program.
   in_use_ = 1 - in_use_;
-  const CancelToken fresh;
+  CancelToken fresh;
   tokens_[in_use_] = fresh;
   current_token.store(&tokens_[in_use_]);
   wait_for_handlers();

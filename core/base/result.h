@@ -45,7 +45,7 @@ template <typename T, typename E = Error>
 class [[nodiscard]] Result {
  public:
   Result(T value) : state_(std::in_place_index<0>, std::move(value)) {}  // NOLINT: implicit, as in expected
-  Result(E error) : state_(std::in_place_index<1>, std::move(error)) {}  // NOLINT
+  Result(E error) : state_(std::in_place_index<1>, std::move(error)) {}  // NOLINT: implicit, as in expected
 
   bool has_value() const { return state_.index() == 0; }
   explicit operator bool() const { return has_value(); }
@@ -68,7 +68,7 @@ template <typename E>
 class [[nodiscard]] Result<void, E> {
  public:
   Result() = default;
-  Result(E error) : error_(std::move(error)), failed_(true) {}  // NOLINT
+  Result(E error) : error_(std::move(error)), failed_(true) {}  // NOLINT: implicit, as in expected
 
   bool has_value() const { return !failed_; }
   explicit operator bool() const { return has_value(); }

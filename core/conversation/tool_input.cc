@@ -45,7 +45,7 @@ std::string below_a_root(std::string path, std::span<const std::string> roots) {
 
 std::string resolved(std::string_view path, const InputPaths& paths) {
   if (path.empty()) return {};
-  const std::string full = below_a_root(lexical_path(with_home(path, paths.home), paths.start), paths.roots);
+  std::string full = below_a_root(lexical_path(with_home(path, paths.home), paths.start), paths.roots);
   const std::string folder = lexical_path("", paths.cwd);
   if (folder != lexical_path("", paths.start)) return full;
   if (full == folder) return ".";

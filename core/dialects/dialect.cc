@@ -118,7 +118,7 @@ namespace {
 bool has_any(JsonView object, std::initializer_list<std::string_view> keys) {
   return std::any_of(keys.begin(), keys.end(), [&](std::string_view key) {
     const JsonView value = object[key];
-    return value.exists() && !value.is_null() && value.string_or("x") != "";
+    return value.exists() && !value.is_null() && !value.string_or("x").empty();
   });
 }
 

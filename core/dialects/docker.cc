@@ -393,7 +393,7 @@ std::vector<EventName> event_names() {
   std::vector<EventName> out;
   for (const DockerEvent& each : docker_events())
     for (const std::uint32_t event : each.events)
-      if (event != 0 || &event == &each.events[0]) out.push_back({each.name, event});
+      if (event != 0) out.push_back({each.name, event});
   return out;
 }
 

@@ -42,7 +42,7 @@ Result<std::optional<std::size_t>> FrameReader::read_header() {
   std::optional<std::size_t> length;
   for (std::size_t at = 0;;) {
     const std::size_t end = buffer_.find('\n', at);
-    if (end == std::string::npos || end >= kHeaderMax) {
+    if (end >= kHeaderMax) {  // npos too
       if (buffer_.size() >= kHeaderMax) return no_frame(buffer_);
       return std::optional<std::size_t>();
     }

@@ -94,7 +94,7 @@ class Call {
       if (found->find_first_of(std::string_view("\r\n\0", 3)) != std::string::npos)
         return Error{Code::kInvalid,
                      header + "cannot carry the environment variable " + wanted + ": it has a line end or a zero byte"};
-      if (found->size() >= kSecretBytesMin) secrets_.push_back({wanted, *found});
+      if (found->size() >= kSecretBytesMin) secrets_.emplace_back(wanted, *found);
       out += *found;
     }
     return out;

@@ -59,7 +59,7 @@ class Ask {
 
   std::string absolute(std::string_view path) const {
     if (path.starts_with("/")) return std::string(path);
-    const std::string base = cwd();
+    std::string base = cwd();
     if (path.empty() || path == ".") return base;
     return base + "/" + std::string(path);
   }

@@ -12,8 +12,6 @@
 #include "core/process/output.h"
 #include "core/process/spawn.h"
 
-extern char** environ;
-
 namespace agentd {
 namespace {
 

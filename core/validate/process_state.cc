@@ -18,8 +18,6 @@
 #include <xmmintrin.h>
 #endif
 
-extern char** environ;
-
 namespace agentd::validation {
 namespace {
 

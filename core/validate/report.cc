@@ -68,8 +68,8 @@ void Reporter::begin(std::uint16_t rule_number, std::string_view doing) {
   line("B\t" + std::to_string(rule_number) + "\t" + one_line(doing, kTextBytesMax));
 }
 
-void Reporter::broken(std::uint16_t number, std::string_view text) {
-  say(number, rule(number).warns ? Finding::kWarn : Finding::kFail, text);
+void Reporter::broken(std::uint16_t rule_number, std::string_view text) {
+  say(rule_number, rule(rule_number).warns ? Finding::kWarn : Finding::kFail, text);
 }
 
 void Reporter::say(std::uint16_t rule_number, Finding finding, std::string_view text) {

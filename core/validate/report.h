@@ -43,7 +43,7 @@ class Reporter {
   void rest() { line("E\t0\t"); }
   void ok(std::uint16_t rule, std::string_view text) { say(rule, Finding::kOk, text); }
   // kWarn for rules that only warn.
-  void broken(std::uint16_t rule, std::string_view text);
+  void broken(std::uint16_t rule_number, std::string_view text);
   void warn(std::uint16_t rule, std::string_view text) { say(rule, Finding::kWarn, text); }
   void skip(std::uint16_t rule, std::string_view text) { say(rule, Finding::kSkipped, text); }
 

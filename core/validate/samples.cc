@@ -12,7 +12,7 @@ namespace {
 
 constexpr std::size_t kHugeBytes = 1u << 20, kTailBytes = 64;
 constexpr unsigned char kTail = 0xAA;
-constexpr std::string_view kIllFormed("\xff\xfe\x00 \xc3(\xed\xa0\x80 \x80\n\r\t\"\\{[\x1b[31m", 24);
+constexpr std::string_view kIllFormed("\xff\xfe\x00 \xc3(\xed\xa0\x80 \x80\n\r\t\"\\{[\x1b[31m\0", 24);
 constexpr std::uint64_t kNoSuchValue = 0x7F5A7F5A7F5A7F5A;
 
 const char* at(const void* record, std::size_t offset) { return static_cast<const char*>(record) + offset; }

@@ -92,7 +92,7 @@ class Instance {
   ~Instance();
 
   Result<void> create();
-  Answer fire(const SampleEvent& event, const CancelToken& cancel = CancelToken(),
+  Answer fire(const SampleEvent& sample, const CancelToken& cancel = CancelToken(),
               Milliseconds deadline = Milliseconds(3'000));
   // nullopt = the module is stateless.
   Result<std::optional<std::string>> save();

@@ -538,7 +538,7 @@ Result<void> WorkerPlugin::destroy() {
   ending_ = true;
   starts_.wait();
   if (context_) context_->stopped()->store(kHookEnded);
-  const Result<void> out = created ? end_all(instances) : Result<void>();
+  Result<void> out = created ? end_all(instances) : Result<void>();
   evictions_.wait();
   return out;
 }

@@ -54,8 +54,8 @@ std::vector<std::string> sequence_of(std::string_view inside) {
   };
   if (!is_letter(first) || !is_letter(last)) return {};
   std::vector<std::string> out;
-  for (int i = std::min(first[0], last[0]); i <= std::max(first[0], last[0]); ++i)
-    out.emplace_back(1, static_cast<char>(i));
+  const char from = std::min(first[0], last[0]), to = std::max(first[0], last[0]);
+  for (char c = from; c <= to; ++c) out.emplace_back(1, c);  // letters end long before char does
   return out;
 }
 

@@ -75,9 +75,9 @@ ModelErrorKind kind_of(Code code, bool answer_began) {
 
 }  // namespace
 
-std::string with_advice(std::string sentence, ModelErrorKind kind) {
+std::string with_advice(std::string_view sentence, ModelErrorKind kind) {
   const std::string_view advice = advice_for(kind);
-  return advice.empty() ? sentence : sentence + "; " + std::string(advice);
+  return std::string(sentence) + (advice.empty() ? "" : "; " + std::string(advice));
 }
 
 std::string said_by(std::string_view body) {

@@ -21,7 +21,7 @@ bool may_pass(ModelErrorKind kind);
 std::string_view advice_for(ModelErrorKind kind);
 
 // The sentence followed by advice_for().
-std::string with_advice(std::string sentence, ModelErrorKind kind);
+std::string with_advice(std::string_view sentence, ModelErrorKind kind);
 // The beginning of a body that is not a documented error object; it may show which server answered.
 std::string said_by(std::string_view body);
 

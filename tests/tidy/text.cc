@@ -61,6 +61,22 @@ Findings long_lines(const fs::path& root) {
   });
 }
 
+Findings suppressions(const fs::path& root, std::size_t most) {
+  // Written in two pieces, so that this file does not find itself.
+  const std::string marks[] = {std::string("NO") + "LINT", std::string("NO_THREAD") + "_SAFETY"};
+  std::size_t seen = 0;
+  return each_line(root, is_code, [&](const std::string& line) {
+    for (const std::string& mark : marks) {
+      const std::size_t at = line.find(mark);
+      if (at == std::string::npos || line.starts_with("#define") || line.find("END", at) == at + mark.size()) continue;
+      if (++seen > most)
+        return "the tree has " + std::to_string(seen) + " suppressions, at most " + std::to_string(most);
+      if (line.find(": ", at) == std::string::npos) return std::string("a suppression says why, behind a colon");
+    }
+    return std::string();
+  });
+}
+
 Findings leftovers(const fs::path& root) {
   // Written in two pieces, so that this file does not find itself.
   const std::string notes[] = {std::string("FIX") + "ME", std::string("TO") + "DO", std::string("XX") + "X:"};

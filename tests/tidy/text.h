@@ -4,6 +4,7 @@
 //
 // Threading: pure functions over the files.
 
+#include <cstddef>
 #include <filesystem>
 
 #include "tests/tidy/tree.h"
@@ -18,6 +19,9 @@ Findings missing_guards(const std::filesystem::path& root);
 Findings long_files(const std::filesystem::path& root);
 // Lines of more than 120 columns.
 Findings long_lines(const std::filesystem::path& root);
+// Lines that take a finding of clang-tidy or of the thread-safety analysis back: each of them from `most` on, and those
+// that give no reason behind a colon.
+Findings suppressions(const std::filesystem::path& root, std::size_t most);
 // Notes to oneself.
 Findings leftovers(const std::filesystem::path& root);
 

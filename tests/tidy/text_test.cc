@@ -37,6 +37,15 @@ TEST_F(Tree, WithALongLineIsFoundByItsColumns) {
   EXPECT_EQ(long_lines(root_), Findings{"core/base/bad.cc:2: 121 columns, more than 120"});
 }
 
+TEST_F(Tree, WithTooManySuppressionsOrOneWithoutAReasonIsFound) {
+  const std::string mark = std::string("NO") + "LINT";
+  code("core/base/a.cc", "int a;  // " + mark + "(x): because\nint b;  // " + mark + "(x): because\n");
+  EXPECT_EQ(joined(suppressions(root_, 2)), "");
+  EXPECT_EQ(suppressions(root_, 1), Findings{"core/base/a.cc:3: the tree has 2 suppressions, at most 1"});
+  code("core/base/a.cc", "int a;  // " + mark + "\n");
+  EXPECT_EQ(suppressions(root_, 2), Findings{"core/base/a.cc:2: a suppression says why, behind a colon"});
+}
+
 TEST_F(Tree, WithANoteToOneselfIsFound) {
   code("core/base/bad.cc", std::string("// FIX") + "ME later\n");
   EXPECT_EQ(leftovers(root_).size(), 1u);
@@ -46,6 +55,7 @@ TEST(ThisTree, HasALicenseInEveryFile) { EXPECT_EQ(joined(missing_licenses(kRoot
 TEST(ThisTree, GuardsItsHeaders) { EXPECT_EQ(joined(missing_guards(kRoot)), ""); }
 TEST(ThisTree, HasNoFileOfMoreThanAThousandLines) { EXPECT_EQ(joined(long_files(kRoot)), ""); }
 TEST(ThisTree, HasNoLineOfMoreThan120Columns) { EXPECT_EQ(joined(long_lines(kRoot)), ""); }
+TEST(ThisTree, HasAtMostThreeSuppressionsEachWithItsReason) { EXPECT_EQ(joined(suppressions(kRoot, 3)), ""); }
 TEST(ThisTree, HasNoNotesToOneself) { EXPECT_EQ(joined(leftovers(kRoot)), ""); }
 
 }  // namespace

@@ -25,8 +25,6 @@
 #include "core/runtime/version.h"
 #include "core/workplace/hook_names.h"
 
-extern char** environ;
-
 namespace agentd::app {
 namespace {
 

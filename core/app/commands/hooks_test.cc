@@ -24,7 +24,7 @@ class SilentSink final : public EventSink {
 
 // A sample event happens in the current directory, so that programs can be started in it.
 std::string made_up(std::uint32_t event, const Project& project) {
-  const std::string text = sample_payload(event);
+  std::string text = sample_payload(event);
   const auto json = JsonDocument::parse(text);
   if (!json) return text;
   JsonWriter out;

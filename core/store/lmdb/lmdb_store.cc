@@ -624,7 +624,7 @@ Result<void> create_store(const LmdbOptions& options, const Clock& clock) {
     AGENTD_TRY_VOID(publish(beside.directory + "/data.mdb", options.directory + "/data.mdb"));
     return sync_directory(options.directory);
   };
-  const Result<void> made = make();
+  Result<void> made = make();
   std::error_code ignored;
   std::filesystem::remove_all(beside.directory, ignored);
   if (const auto state = file_state(options.directory); made && state) mark_clean(options.directory, *state);
@@ -636,7 +636,7 @@ Result<void> look_first(const LmdbOptions& options) {
   if (is_marked_clean(directory) || is_open_somewhere(directory)) return {};
   const auto state = file_state(directory);
   const auto look = [&] { return look_at_pages(directory); };
-  const Result<void> looked = options.apart ? options.apart(look) : look();
+  Result<void> looked = options.apart ? options.apart(look) : look();
   if (!looked && looked.error().code == Code::kCorrupt)
     return Error{Code::kCorrupt,
                  "the store " + directory + " is damaged: " + looked.error().message + "; " + kDamageAdvice};

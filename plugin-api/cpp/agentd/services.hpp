@@ -24,7 +24,8 @@ namespace agentd {
 template <typename T>
 class [[nodiscard]] result {
  public:
-  result(agentd_status status) : status_(status) {}  // NOLINT: implicit, so that `return status;` reads well
+  // Implicit, so that `return status;` reads well.
+  result(agentd_status status) : status_(status) {}
   result(agentd_status status, T value) : status_(status), value_(std::move(value)) {}
 
   explicit operator bool() const noexcept { return status_ == AGENTD_OK; }
