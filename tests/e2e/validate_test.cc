@@ -253,7 +253,7 @@ TEST(Validate, WhatIsNoLibraryIsOneSentenceAndNothingElseIsJudged) {
   expect_no_module(program, program.file("fixed.so", fixed),
                    "is an ELF file but not a shared library: link it with -shared");
   expect_no_module(program, std::filesystem::read_symlink("/proc/self/exe"),
-                   "is a program, not a shared library: link it with -shared, or  check it as an executable "
+                   "is a program, not a shared library: link it with -shared, or check it as an executable "
                    "hook with 'agentd hooks test'");
   std::string foreign = *whole;
   foreign[18] = 22;  // EM_S390

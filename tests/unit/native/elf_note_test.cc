@@ -151,7 +151,7 @@ TEST(ModuleScan, ExecutableIsNoSharedLibrary) {
 
 TEST(ModuleScan, SegmentBeyondTheFileIsCutOff) {
   const std::string bytes = elf64(note("agentd", 1, "{}"), true, false);
-  EXPECT_NE(scan(bytes.substr(0, bytes.size() - 1)).obstacle.find("cut off"), std::string::npos);
+  EXPECT_NE(scan(bytes.substr(0, bytes.size() - 1)).obstacle.find("truncated"), std::string::npos);
 }
 
 TEST(ModuleScan, NoteWithALengthBeyondItsSegmentIsNone) {
