@@ -203,7 +203,7 @@ Result<void> WorkerProcess::boot(std::uint64_t until_ns) {
     return Error{refusal_code(message.status), one_line(body, 2'000)};
   if (end == LaneEnd::kMessage && is(message, LaneOp::kBooted))
     if (auto read = read_booted(body)) return {};
-  broken("its start");
+  broken("in its start");
   return Error{Code::kInvalid, "could not start: " + end_text()};
 }
 
