@@ -46,13 +46,13 @@ void write_unpriced(JsonWriter& out, Name name, const Usage& usage) {
 }
 
 constexpr MemberOf<Usage> kUsageMembers[] = {
-    {"input_tokens", "integer", true, "tokens of prompts, without those of the cache", write_of<&Usage::input>},
-    {"output_tokens", "integer", true, "tokens of answers, thinking included", write_of<&Usage::output>},
-    {"cache_read_tokens", "integer", true, "tokens of prompts that the provider had in its cache",
+    {"input_tokens", "integer", true, "prompt tokens, without cached ones", write_of<&Usage::input>},
+    {"output_tokens", "integer", true, "answer tokens, including thinking", write_of<&Usage::output>},
+    {"cache_read_tokens", "integer", true, "prompt tokens read from the provider's cache",
      write_of<&Usage::cache_read>},
-    {"cache_write_tokens", "integer", true, "tokens of prompts that it put there", write_of<&Usage::cache_write>},
-    {"cost_usd", "number", false, "US dollars, of the requests whose price is known", write_cost},
-    {"unpriced_requests", "integer", false, "requests whose price is not known, and not in `cost_usd`", write_unpriced},
+    {"cache_write_tokens", "integer", true, "prompt tokens written to the cache", write_of<&Usage::cache_write>},
+    {"cost_usd", "number", false, "US dollars, for requests with a known price", write_cost},
+    {"unpriced_requests", "integer", false, "requests with an unknown price, not in `cost_usd`", write_unpriced},
 };
 
 void write_percent(JsonWriter& out, Name name, const Gauge& gauge) { out.member(name, gauge.percent()); }
@@ -61,13 +61,13 @@ void write_source(JsonWriter& out, Name name, const Gauge& gauge) {
 }
 
 constexpr MemberOf<Gauge> kContextMembers[] = {
-    {"used", "integer", true, "tokens that the next request would have", write_of<&Gauge::used>},
-    {"limit", "integer", true, "tokens that it may have: the window less the room for an answer",
+    {"used", "integer", true, "tokens of the next request", write_of<&Gauge::used>},
+    {"limit", "integer", true, "the most tokens it may have: the window less the room for an answer",
      write_of<&Gauge::limit>},
     {"percent", "integer", true, "`used` of `limit`", write_percent},
     {"window", "integer", true, "the model's context window, tokens", write_of<&Gauge::window>},
-    {"compactions", "integer", true, "compactions of the conversation that count", write_of<&Gauge::compactions>},
-    {"source", "string", true, "`provider`: the last report and an estimate of what came after it; `estimate`",
+    {"compactions", "integer", true, "compactions in effect in this conversation", write_of<&Gauge::compactions>},
+    {"source", "string", true, "`provider`: the last report plus an estimate of everything after it; `estimate`",
      write_source},
 };
 
@@ -130,7 +130,7 @@ void write_result(JsonWriter& out, Name name, const RunEvent& event) {
 }
 
 constexpr EventMember kShared[] = {
-    {"session_id", "string", true, "the session: a program's time with a conversation",
+    {"session_id", "string", true, "the session: one process's attachment to a conversation",
      write_of<&RunEvent::session_id>},
     {"conv_id", "string", true, "the conversation", write_of<&RunEvent::conversation_id>},
     {"agent", "object", false, "the subagent that the event is about; absent for the user's agent", write_agent},
@@ -138,18 +138,18 @@ constexpr EventMember kShared[] = {
 };
 
 constexpr std::string_view kUsageAbout = "tokens and money, as below",
-                           kContextAbout = "how full the window is, as below";
-constexpr std::string_view kEventAbout = "the event of the hook, as in events.md";
+                           kContextAbout = "the fill of the window, as below";
+constexpr std::string_view kEventAbout = "the hook's event, as in events.md";
 
 constexpr EventMember kRunStarted[] = {
     {"run_id", "string", true, "the run", write<&told::RunStarted::run_id>},
-    {"provider", "string", true, "the provider that is asked", write<&told::RunStarted::provider>},
-    {"model", "string", true, "the model that is asked", write<&told::RunStarted::model>},
-    {"events_version", "string", true, "the version of this page", write_version},
+    {"provider", "string", true, "the provider in use", write<&told::RunStarted::provider>},
+    {"model", "string", true, "the model in use", write<&told::RunStarted::model>},
+    {"events_version", "string", true, "the version of this format", write_version},
 };
 constexpr EventMember kUserMessage[] = {
     {"source", "string", true, "`user`, `hook`, `recipe`, `agent` or `schema`", write<&told::UserMessage::source>},
-    {"text", "string", true, "the message as it is sent", write<&told::UserMessage::text>},
+    {"text", "string", true, "the message as sent", write<&told::UserMessage::text>},
 };
 template <class Delta>
 constexpr EventMember kDelta[] = {
@@ -168,7 +168,7 @@ constexpr EventMember kToolResult[] = {
     {"name", "string", true, "the tool", write<&told::ToolEnded::name>},
     {"status", "string", true, "`ok`, `error`, `denied`, `invalid`, `cancelled` or `unknown`",
      write<&told::ToolEnded::status>},
-    {"content", "string", true, "the text that the model reads", write<&told::ToolEnded::content>},
+    {"content", "string", true, "the text for the model", write<&told::ToolEnded::content>},
     {"ok", "boolean", true, "true for the status `ok`", write_ok},
     {"duration_us", "integer", false, "microseconds; absent for a call that did not run",
      write_known<&told::ToolEnded::duration_us>},
@@ -184,14 +184,14 @@ constexpr EventMember kHookAnswer[] = {
     {"name", "string", true, "the hook", write<&told::HookAnswered::hook>},
     {"event", "string", true, kEventAbout, write<&told::HookAnswered::event>},
     {"answer", "string", true, "the actions, `none`, or `failed`", write<&told::HookAnswered::answer>},
-    {"effect", "string", false, "the effect of the answer, as `hooks trace` shows it",
+    {"effect", "string", false, "the effect of the answer, as in `hooks trace`",
      write_known<&told::HookAnswered::effect>},
     {"duration_us", "integer", false, "microseconds", write_known<&told::HookAnswered::duration_us>},
 };
 constexpr EventMember kHookConflict[] = {
-    {"name", "string", true, "the hook whose action gave way", write<&told::HookConflict::loser>},
+    {"name", "string", true, "the hook whose action was dropped", write<&told::HookConflict::loser>},
     {"event", "string", true, kEventAbout, write<&told::HookConflict::event>},
-    {"winner", "string", true, "the hook whose action counts", write<&told::HookConflict::winner>},
+    {"winner", "string", true, "the hook whose action was used", write<&told::HookConflict::winner>},
     {"effect", "string", false, "the action", write_known<&told::HookConflict::action>},
 };
 constexpr EventMember kHookFailure[] = {
@@ -200,7 +200,7 @@ constexpr EventMember kHookFailure[] = {
     {"error", "string", true, "a sentence", write<&told::HookFailed::why>},
 };
 constexpr EventMember kStatus[] = {
-    {"progress", "string", false, "`part 2 of 5` of a long one", write_known<&told::Status::progress>},
+    {"progress", "string", false, "`part 2 of 5` of a long summary", write_known<&told::Status::progress>},
     {"status", "string", true, "`compacting`", write<&told::Status::status>},
 };
 constexpr EventMember kSystem[] = {
@@ -218,14 +218,14 @@ constexpr EventMember kCompactionOutcome[] = {
     {"message", "string", true, "the reason, or empty", write<&told::CompactionEnded::reason>},
 };
 constexpr EventMember kCompactionUndone[] = {
-    {"boundary_id", "string", true, "the boundary that no longer counts", write<&told::CompactionUndone::boundary_id>},
+    {"boundary_id", "string", true, "the boundary that was undone", write<&told::CompactionUndone::boundary_id>},
     {"pre_tokens", "integer", true, "tokens of the conversation before", write<&told::CompactionUndone::pre_tokens>},
     {"post_tokens", "integer", true, "and after it", write<&told::CompactionUndone::post_tokens>},
     {"context", "object", true, kContextAbout, write_context<&told::CompactionUndone::context>},
 };
 template <class Note>
 constexpr EventMember kNote[] = {
-    {"name", "string", false, "the hook that it comes from", write_known<&Note::hook>},
+    {"name", "string", false, "the hook", write_known<&Note::hook>},
     {"text", "string", true, "a sentence", write<&Note::text>},
 };
 constexpr EventMember kError[] = {
@@ -234,18 +234,18 @@ constexpr EventMember kError[] = {
 };
 constexpr EventMember kRunEnded[] = {
     {"run_id", "string", true, "the run", write<&told::RunEnded::run_id>},
-    {"name", "string", false, "the hook that has ended the run", write_known<&told::RunEnded::stopped_by>},
+    {"name", "string", false, "the hook that ended the run", write_known<&told::RunEnded::stopped_by>},
     {"outcome", "string", true,
-     "`stop`: the model has answered; `compacted`: and the conversation is a summary now; `max_turns`, `refused`, "
-     "`cut`, `empty`, `blocked`, `stopped`, `limit`, `cancelled` or `error`; the exit code says the same",
+     "`stop`: the model has answered; `compacted`: it has, and a summary has replaced the conversation; `max_turns`, "
+     "`refused`, `cut`, `empty`, `blocked`, `stopped`, `limit`, `cancelled` or `error`; the exit code says the same",
      write<&told::RunEnded::outcome>},
-    {"text", "string", true, "the last answer; with `--output-schema` the JSON value. Empty when the run has none",
+    {"text", "string", true, "the final answer; with `--output-schema` the JSON value. Empty if the run has none",
      write<&told::RunEnded::answer>},
-    {"reason", "string", false, "a sentence about any outcome but `stop` and `compacted`",
+    {"reason", "string", false, "a message for every outcome except `stop` and `compacted`",
      write_known<&told::RunEnded::reason>},
-    {"duration_us", "integer", false, "microseconds of the whole run", write_known<&told::RunEnded::duration_us>},
+    {"duration_us", "integer", false, "microseconds of the complete run", write_known<&told::RunEnded::duration_us>},
     {"usage", "object", true, kUsageAbout, write_usage<&told::RunEnded::usage>},
-    {"context", "object", false, "how full the window is; absent when the run has failed", write_last_context},
+    {"context", "object", false, "the fill of the window; absent if the run failed", write_last_context},
 };
 
 using Type = RunEvent::Type;
@@ -257,22 +257,23 @@ constexpr EventShape kShapes[] = {
     {Type::kTextDelta, "text_delta", "A piece of the answer.", kDelta<told::TextDelta>},
     {Type::kThinkingDelta, "thinking_delta", "A piece of the model's thinking.", kDelta<told::ThinkingDelta>},
     {Type::kAnswerAgain, "answer_again",
-     "The answer broke off and is asked for again: the `text_delta` and `thinking_delta` of this turn so far are void.",
+     "The answer was interrupted and is requested again: discard the `text_delta` and `thinking_delta` of this turn so "
+     "far.",
      kAnswerAgain},
-    {Type::kToolCall, "tool_call", "The model calls a tool. The gates are asked behind it.", kToolCall},
-    {Type::kToolResult, "tool_result", "The call has ended.", kToolResult},
-    {Type::kTurnEnded, "turn_ended", "The model's answer of this turn is whole and kept.", kTurnEnded},
+    {Type::kToolCall, "tool_call", "The model calls a tool. The gates are called after this event.", kToolCall},
+    {Type::kToolResult, "tool_result", "The tool call has ended.", kToolResult},
+    {Type::kTurnEnded, "turn_ended", "The model's answer of this turn is complete and saved.", kTurnEnded},
     {Type::kHookAnswer, "hook_answer", "A hook has answered (with `hooks.trace`, or `--json`).", kHookAnswer},
-    {Type::kHookConflict, "hook_conflict", "Two hooks asked for different things.", kHookConflict},
+    {Type::kHookConflict, "hook_conflict", "Two hooks requested conflicting actions.", kHookConflict},
     {Type::kHookFailure, "hook_failure", "A hook failed, or its answer could not be used.", kHookFailure},
-    {Type::kStatus, "status", "Something takes longer.", kStatus},
+    {Type::kStatus, "status", "Work that takes longer.", kStatus},
     {Type::kCompactBoundary, "system", "The conversation was compacted. The shape is that of the Claude Agent SDK.",
      kSystem},
     {Type::kCompactionOutcome, "compaction_outcome", "A compaction has ended.", kCompactionOutcome},
-    {Type::kCompactionUndone, "compaction_undone", "The last compaction no longer counts.", kCompactionUndone},
+    {Type::kCompactionUndone, "compaction_undone", "The last compaction was undone.", kCompactionUndone},
     {Type::kNotice, "notice", "A note for the user.", kNote<told::Notice>},
     {Type::kWarning, "warning", "A warning for the user.", kNote<told::Warning>},
-    {Type::kError, "error", "Something failed that hooks were told of.", kError},
+    {Type::kError, "error", "A failure that hooks were notified of.", kError},
     {Type::kRunEnded, "run_ended", "The run has ended.", kRunEnded},
 };
 

@@ -80,7 +80,7 @@ std::string HookLedger::refusal(std::string_view hook, std::string_view file) co
                        {found->children, limits.children, "child process", "child processes", "max_children"}};
   for (const Limit& limit : all)
     if (limit.most != 0 && limit.used >= limit.most)
-      return "it has had its " + with_commas(limit.most) + " " + (limit.most == 1 ? limit.one : limit.many) +
+      return "it has used its " + with_commas(limit.most) + " " + (limit.most == 1 ? limit.one : limit.many) +
              " of this run (hooks." + limit.key + ")";
   return {};
 }

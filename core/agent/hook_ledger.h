@@ -31,8 +31,8 @@ class HookLedger {
   void count_usage(std::string_view plugin, const Usage& usage);
   void count_thread(std::string_view plugin);
 
-  // "it has had its 3 calls of this run (hooks.max_calls)"; empty = it may be called.
-  // `file`: what the limits call all hooks of its file, which each of them may use; empty = it has no such name.
+  // "it has used its 3 calls of this run (hooks.max_calls)"; empty = it may be called. `file`: what the limits call
+  // all hooks of its file, which each of them may use; empty = it has no such name.
   std::string refusal(std::string_view hook, std::string_view file = {}) const;
 
   // In the order of their first entries.

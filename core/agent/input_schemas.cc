@@ -39,7 +39,7 @@ const JsonSchema* InputSchemas::schema_of(const Tool& tool) {
     if (!schema && schema.error().code != Code::kNotFound)
       log_.write(LogLevel::kWarning, "tools",
                  "calls of " + tool.name +
-                     " are not held to its input schema, which cannot be read: " + schema.error().message);
+                     " are not checked against its input schema, which cannot be read: " + schema.error().message);
     std::optional<JsonSchema> known;
     if (schema) known = std::move(*schema);
     found = read_.emplace(tool.input_schema_json, std::move(known)).first;

@@ -87,8 +87,8 @@ std::string answer_json(std::span<const Action> actions, std::uint32_t event, bo
 
 Result<std::string> rebuild_payload(const Store& store, const Ulid& conversation, const HookReceipt& receipt) {
   if (!receipt.payload_kept)
-    return Error{Code::kNotFound, "what " + receipt.hook + " was asked at " + receipt.event +
-                                      " is not kept: a hook rewrote or refused its text"};
+    return Error{Code::kNotFound, "the payload of " + receipt.hook + " at " + receipt.event +
+                                      " is not stored: a hook rewrote or refused its text"};
   AGENTD_TRY(std::string text, store.blob(receipt.payload_digest));
   const std::string empty = std::string(kMessages) + "]}";
   if (!text.ends_with(empty)) return text;

@@ -113,7 +113,7 @@ Result<void, RunError> SessionImpl::check_media(const std::vector<Block>& media)
     if (image ? info.images : info.documents) continue;
     return RunError{RunError::Kind::kFailure,
                     options_.model + (image ? " sees no images" : " reads no PDF documents") +
-                        ": choose another model, or name what it takes in `inputs` of its entry in models.yaml"};
+                        ": choose another model, or set `inputs` in its entry in models.yaml"};
   }
   return {};
 }
@@ -123,7 +123,7 @@ Result<RunReport, RunError> SessionImpl::run(const RunRequest& request, const Ca
   position_.recipe = request.recipe.empty() ? options_.recipe : request.recipe;
   // Refused before anything of it is stored: the model's API takes no such text.
   if (!request.compaction_run && is_blank(request.text) && request.media.empty())
-    return RunError{RunError::Kind::kFailure, "the message has nothing but white space: write something"};
+    return RunError{RunError::Kind::kFailure, "the message is only white space: write some text"};
   if (auto seen = check_media(request.media); !seen) return seen.error();
   std::optional<AnswerSchema> schema;
   if (!request.output_schema.empty()) {

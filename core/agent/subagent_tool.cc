@@ -56,8 +56,8 @@ Result<SubagentTask> read_subagent_task(std::string_view input_json) {
   if (is_blank(out.prompt)) return Error{Code::kInvalid, "task needs a prompt: what is to be done?"};
   if (out.agent_type.empty()) out.agent_type = kGeneral;
   if (!is_type(out.agent_type))
-    return Error{Code::kInvalid,
-                 "'" + one_line(out.agent_type, 80) + "' is no agent_type: letters, digits, - and _, 64 at most"};
+    return Error{Code::kInvalid, "'" + one_line(out.agent_type, 80) +
+                                     "' is not a valid agent_type: use letters, digits, - and _, at most 64"};
   return out;
 }
 

@@ -42,7 +42,7 @@ std::string unite_prompt(std::string_view prompt) {
 // Not "go on where it was cut": that makes a summary longer than it may be, with a seam in it.
 std::string shorter_prompt(std::string_view prompt, std::uint64_t tokens) {
   return std::string(prompt) + "\n\nYour last answer to this was cut: it was longer than the " +
-         std::to_string(tokens) + " tokens that an answer may have, thinking included. Write it anew, in at most " +
+         std::to_string(tokens) + " tokens that an answer may have, including thinking. Write it anew, in at most " +
          std::to_string(tokens / 2) +
          " tokens: what the user wants now, the open work and the next step first and in full, "
          "everything "
@@ -76,7 +76,7 @@ Error summary_error(const ModelError& error) {
 
 std::string cut_summary_text(std::uint64_t max_summary_tokens) {
   return "the summary was cut at its longest length of " + with_commas(max_summary_tokens) +
-         " tokens, also when a shorter one was asked for: raise compaction.summary_tokens";
+         " tokens, even after a shorter one was requested: raise compaction.summary_tokens";
 }
 
 bool wants_other_form(const ModelError& error) {

@@ -136,9 +136,7 @@ std::string thinking_note(const ModelInfo& model, std::string_view name, const T
   if (model.thinking == ThinkingKind::kBudget) {
     if (!named) return {};
     if (model.efforts.empty())
-      return budget ? shown(name) +
-                          " takes a thinking budget and no effort: effort has no effect "
-                          "beside thinking_tokens"
+      return budget ? shown(name) + " takes a thinking budget and no effort: effort has no effect with thinking_tokens"
                     : shown(name) + " takes a thinking budget and no effort: effort " + wish.effort + " is sent as " +
                           with_commas(budget_of(wish.effort)) + " thinking tokens";
   } else {

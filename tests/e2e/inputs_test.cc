@@ -164,7 +164,7 @@ TEST_F(Inputs, AnAnswerThatDoesNotFitIsAskedForAgainAndNeverPrinted) {
   const Finished ran = program_.run({"run", "--output-schema", schema, "count"});
   EXPECT_EQ(ran.code, 0) << ran.err;
   EXPECT_EQ(ran.out, "{\"n\":7}\n");
-  EXPECT_TRUE(has(ran.err, "too deep; the model is told the schema of its answer in words instead")) << ran.err;
+  EXPECT_TRUE(has(ran.err, "too deep; the schema is sent to the model as text instead")) << ran.err;
   EXPECT_TRUE(has(ran.err, "the answer does not fit its schema (it is not one JSON value")) << ran.err;
   // A schema that is none costs nothing.
   const Finished wrong = program_.run({"run", "--output-schema", program_.file("bad.json", "[1]"), "count"});

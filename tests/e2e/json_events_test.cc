@@ -102,7 +102,7 @@ TEST_F(JsonEvents, TheExitCodeSaysHowTheRunEnded) {
       {"{text: I will not, stop_reason: refusal}", "refused", "I will not", "the model declined to answer", 9},
       {"{text: half, stop_reason: max_tokens}", "cut", "half", "the answer was cut at the limit of", 10},
       {"{text: half, stop_reason: context_length}", "cut", "half", "the model's window is full", 10},
-      {"{text: ' '}", "empty", " ", "the model ended its turn without a word", 11},
+      {"{text: ' '}", "empty", " ", "the model ended its turn with an empty answer", 11},
       {"{error: {kind: auth, message: no such model}}", "error", "", "no such model", 5},
   };
   for (const auto& end : ends) {

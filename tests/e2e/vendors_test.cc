@@ -168,7 +168,7 @@ TEST_F(Vendors, AnotherOneIsAskedWhenTheFirstIsBusyAndHooksJudgeIt) {
   const Finished ran = program_.run({"run", "hello"});
   EXPECT_EQ(ran.code, 0) << ran.err;
   EXPECT_EQ(ran.out, "Here.\n");
-  EXPECT_TRUE(has(ran.err, "for the rest of this run work/model-x is asked instead")) << ran.err;
+  EXPECT_TRUE(has(ran.err, "for the rest of this run work/model-x is used instead")) << ran.err;
   const std::string log = program_.run({"conversation", "show", program_.newest(), "--log"}).out;
   EXPECT_TRUE(has(log, R"("provider":"work","api":"chat","model":"model-x")")) << log;
   // A hook that lets no other vendor answer is asked about that one.
@@ -248,7 +248,7 @@ TEST_F(Vendors, AServerThatCutsThePromptIsTold) {
   });
   program_.config("providers: {work: {base_url: " + server.url() + "/v1}}\nmodel: work/qwen\ncontext_window: 200000\n");
   const Finished short_one = program_.run({"run", "--no-tools", "hello"});
-  EXPECT_FALSE(has(short_one.err, "cut the prompt")) << short_one.err;
+  EXPECT_FALSE(has(short_one.err, "truncated the prompt")) << short_one.err;
   std::string words;
   for (int i = 0; i < 20'000; ++i) words += "word " + std::to_string(i) + " ";
   program_.file("long.txt", words);

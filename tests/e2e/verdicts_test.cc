@@ -408,7 +408,8 @@ TEST_F(Verdicts, HookThatIsOverALimitIsNotAskedAnyMoreAndOneSentenceSaysSo) {
   EXPECT_EQ(ran.code, 0) << ran.err;
   EXPECT_TRUE(made("first") && made("second"));
   EXPECT_EQ(asked(), "asked\n");
-  EXPECT_TRUE(has(ran.err, "it is not asked any more: it has had its 1 call of this run (hooks.max_calls)")) << ran.err;
+  EXPECT_TRUE(has(ran.err, "it is not called any more: it has used its 1 call of this run (hooks.max_calls)"))
+      << ran.err;
   const Finished traced = program_.run({"hooks", "trace"});
   EXPECT_TRUE(has(traced.out, "hooks of run 1\n")) << traced.out;
   EXPECT_TRUE(has(traced.out, "\n  count: 1 call, 1 call refused, 0.")) << traced.out;
@@ -439,7 +440,7 @@ TEST_F(Verdicts, GuardThatIsOverALimitBlocksWhatItGuards) {
   EXPECT_FALSE(made("second")) << ran.err;
   EXPECT_EQ(asked(), "asked\n");
   const Finished shown = program_.run({"conversation", "show", program_.newest(), "--log"});
-  EXPECT_TRUE(has(shown.out, "the guard 'count' failed: it has had its 1 call of this run (hooks.max_calls)"))
+  EXPECT_TRUE(has(shown.out, "the guard 'count' failed: it has used its 1 call of this run (hooks.max_calls)"))
       << shown.out;
 }
 

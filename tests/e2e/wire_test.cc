@@ -104,13 +104,13 @@ TEST_F(Wire, AWaitForTheModelIsToldAlsoWhereNobodySeesAProgressLine) {
     return out;
   };
   const Finished plain = ask({});
-  EXPECT_NE(plain.err.find("note: the model is asked again in 1.2 s: anthropic"), std::string::npos) << plain.err;
+  EXPECT_NE(plain.err.find("note: the model is called again in 1.2 s: anthropic"), std::string::npos) << plain.err;
   EXPECT_NE(plain.err.find("slow down"), std::string::npos) << plain.err;
   EXPECT_EQ(plain.out, "done\n");
   std::string told;
   for (const JsonDocument& line : json_lines(ask({"--json"}).out))
     if (line.root()["type"].string_or("") == "notice") told += line.root()["text"].string_or("");
-  EXPECT_TRUE(told.starts_with("the model is asked again in 1.2 s: anthropic")) << told;
+  EXPECT_TRUE(told.starts_with("the model is called again in 1.2 s: anthropic")) << told;
 }
 
 // ---- inputs that are no JSON object
@@ -239,7 +239,7 @@ TEST_F(Wire, AProviderThatIsBusyInTheMiddleOfAnAnswerIsGivenTime) {
        said("Whole.")});
   const Finished told = run(server, {"run", "go"});
   EXPECT_EQ(told.code, 0) << told.err;
-  EXPECT_TRUE(has(told.err, "the model is asked again in 1 s")) << told.err;
+  EXPECT_TRUE(has(told.err, "the model is called again in 1 s")) << told.err;
   EXPECT_EQ(server.count(), 2u);
 }
 
@@ -248,7 +248,7 @@ TEST_F(Wire, AnAnswerThatIsCutIsToldWithTheLimitThatWasSent) {
   const Finished ran = run(server, {"run", "go"});
   EXPECT_EQ(ran.code, 10) << ran.err;
   EXPECT_TRUE(has(server.whole_body(0), "\"max_tokens\":49152"));
-  EXPECT_TRUE(has(ran.err, "was cut at the limit of 49,152 output tokens, thinking included")) << ran.err;
+  EXPECT_TRUE(has(ran.err, "was cut at the limit of 49,152 output tokens, including thinking")) << ran.err;
 }
 
 // ---- answers that are paused, and those that say nothing
@@ -287,13 +287,13 @@ TEST_F(Wire, AnAnswerThatIsPausedWithoutEndEndsTheRunAndIsTold) {
   EXPECT_EQ(server.count(), 8u);
   EXPECT_TRUE(has(ran.err,
                   "warning: the provider has paused the answer 8 times in a row, and the run stops here: "
-                  "--follow goes on from here\n"))
+                  "continue with --follow\n"))
       << ran.err;
   EXPECT_EQ(server.refused, std::vector<std::string>{});
 }
 
 TEST_F(Wire, AnAnswerThatSaysNothingIsTold) {
-  const std::string told = "warning: the model ended its turn without a word: ask again with --follow\n";
+  const std::string told = "warning: the model ended its turn with an empty answer: try again with --follow\n";
   for (const bool blank : {false, true}) {
     AnthropicWire wire;
     wire.start();

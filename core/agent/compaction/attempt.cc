@@ -18,7 +18,7 @@ Result<CompactionReport, RunError> Compaction::attempt() {
                      (!plan_.nothing_to_do() || gauge.floor >= target().tokens);
   if (floor)
     return finish(AGENTD_RESULT_FAILED,
-                  "a compaction would win too little: what it cannot remove fills " +
+                  "compacting would not help: the part that cannot be removed takes " +
                       with_commas(gauge.floor + gauge.scaled(plan_.kept_tokens)) + " of " + with_commas(gauge.limit) +
                       " tokens (" + fillers() + ")",
                   CompactionAttemptRecord::kFloor);
@@ -26,7 +26,7 @@ Result<CompactionReport, RunError> Compaction::attempt() {
   if (auto usable = check_prompt(); !usable) {
     finish(AGENTD_RESULT_FAILED, usable.error().message);
     return RunError{RunError::Kind::kFailure,
-                    "the conversation was not compacted, it is as it was: " + usable.error().message};
+                    "the conversation was not compacted; it is unchanged: " + usable.error().message};
   }
   auto over = prepare();
   if (!over) return over.error();
@@ -39,7 +39,7 @@ Result<std::optional<CompactionReport>, RunError> Compaction::prepare() {
   using Over = std::optional<CompactionReport>;
   const bool vetoed = this->vetoed();
   if (session_.shared.cancel().cancelled()) {
-    finish(AGENTD_RESULT_FAILED, "it was interrupted");
+    finish(AGENTD_RESULT_FAILED, "interrupted");
     return interrupted();
   }
   if (vetoed) return Over(finish(AGENTD_RESULT_VETOED, author_ + (reason_.empty() ? std::string() : ": " + reason_)));
@@ -64,7 +64,7 @@ Result<CompactionReport, RunError> Compaction::carry_out() {
   // What is to be summarised is next to nothing: the messages that fill the window are those that stay.
   if (must && wins_too_little()) {
     if (auto squeezed = squeeze_view()) return commit(std::move(*squeezed));
-    return finish(AGENTD_RESULT_FAILED, "there is nothing left to shorten (" + fillers() + ")",
+    return finish(AGENTD_RESULT_FAILED, "nothing can be shortened (" + fillers() + ")",
                   CompactionAttemptRecord::kFloor);
   }
   auto summary = summarise();
@@ -81,7 +81,7 @@ Result<CompactionReport, RunError> Compaction::carry_out() {
   if (can_wait())
     return finish(AGENTD_RESULT_FAILED,
                   "no summary could be made now (" + summary.error().message +
-                      "): the conversation stays as it is, and a later turn tries again",
+                      "); the conversation is unchanged, and a later turn tries again",
                   CompactionAttemptRecord::kPutOff);
   return cut_or_fail(summary.error().message);
 }
@@ -101,14 +101,13 @@ Result<CompactionReport, RunError> Compaction::apply_summary(const std::string& 
   Draft draft = summary_draft(text, method, must);
   if (cut) {
     draft.boundary.result = result_name(AGENTD_RESULT_DEGRADED);
-    draft.degraded = cut_summary_text(target().summary_max) +
-                     ". What it no longer says is missing in the view, the log keeps it" +
+    draft.degraded = cut_summary_text(target().summary_max) + ". The missing part is not in the view, but in the log" +
                      (draft.degraded.empty() ? "" : "; " + draft.degraded);
   }
   const std::uint64_t tokens = tokens_of(draft);
   const std::uint64_t limit = target().limit;
   if (limit == 0 || tokens <= limit || tokens < pre_tokens_) return commit(std::move(draft));
-  const std::string why = "the summary is longer than what it stands for: " + with_commas(pre_tokens_) +
+  const std::string why = "the summary is longer than the text it replaces: " + with_commas(pre_tokens_) +
                           " tokens would become " + with_commas(tokens);
   return must ? cut_or_fail(why) : finish(AGENTD_RESULT_FAILED, why);
 }
@@ -117,7 +116,7 @@ Result<CompactionReport, RunError> Compaction::cut_or_fail(const std::string& wh
   auto draft = cut(why);
   if (draft) return commit(std::move(*draft));
   return finish(AGENTD_RESULT_FAILED,
-                "no summary could be made (" + why + "), and there is nothing to leave out (" + fillers() + ")",
+                "no summary could be made (" + why + "), and nothing can be dropped (" + fillers() + ")",
                 CompactionAttemptRecord::kStuck);
 }
 
@@ -128,7 +127,7 @@ Result<void> Compaction::check_prompt() {
   if (usable || request_.trigger == AGENTD_TRIGGER_MANUAL) return usable;
   if (!std::exchange(session_.notes.told_prompt, true))
     session_.hooks.warn("your compact recipe cannot be used (" + usable.error().message +
-                        "): the built-in one takes its place");
+                        "); the built-in one is used instead");
   return {};
 }
 
@@ -143,8 +142,8 @@ Result<std::optional<CompactionReport>, RunError> Compaction::open_run() {
   // The run sends the whole view, and its answer takes the place of all of it.
   if (request_.strategy != AGENTD_STRATEGY_FULL || request_.keep_tokens != 0)
     session_.hooks.warn(
-        "a recipe that writes the summary replaces the whole history: what hooks set of "
-        "strategy and keep_tokens does not count");
+        "a recipe that writes the summary replaces the complete history: strategy and keep_tokens set by hooks are "
+        "ignored");
   request_.strategy = AGENTD_STRATEGY_FULL;
   request_.keep_tokens = 0;
   plan();

@@ -20,10 +20,10 @@ std::string name_of_row(const agentd_message& row) {
   for (std::uint32_t i = 0; i < row.blocks.count; ++i)
     if (blocks_of(row)[i].kind == AGENTD_BLOCK_TOOL_RESULT) {
       const std::string_view tool = view_of(blocks_of(row)[i].name);
-      return number + (tool.empty() ? " (a tool's result)" : " (result of " + std::string(tool) + ")");
+      return number + (tool.empty() ? " (a tool result)" : " (result of " + std::string(tool) + ")");
     }
   if (row.role == AGENTD_ROLE_SUMMARY) return number + " (the last summary)";
-  return number + (row.role == AGENTD_ROLE_USER ? " (of the user)" : " (of the model)");
+  return number + (row.role == AGENTD_ROLE_USER ? " (user)" : " (model)");
 }
 
 }  // namespace
@@ -74,8 +74,7 @@ bool Compaction::wins_too_little() const {
 
 std::string Compaction::nothing_text() const {
   if (messages_before_ == 0) return "the conversation is empty";
-  return request_.must_succeed() ? "everything fits into what is kept"
-                                 : "there is nothing to summarise but the last summary";
+  return request_.must_succeed() ? "all messages fit into the kept part" : "only the last summary could be summarised";
 }
 
 // The largest things of the view, with their tokens.
@@ -88,7 +87,7 @@ std::string Compaction::fillers() const {
   const std::uint64_t floor = session_.context.floor_tokens();
   items.emplace_back(gauge.scaled(floor - std::min(floor, tools)), "the system prompt");
   if (const std::uint64_t hidden = session_.conversation().hidden_tokens(); hidden != 0)
-    items.emplace_back(hidden, "what the provider counts beyond that");
+    items.emplace_back(hidden, "tokens added by the provider");
   if (tools != 0)
     items.emplace_back(gauge.scaled(tools), std::to_string(session_.context.tool_specs().size()) + " tools");
   for (const agentd_message& row : session_.conversation().rows())
@@ -176,8 +175,8 @@ bool Compaction::vetoed() {
     return true;
   }
   if (outcome->blocked)
-    session_.hooks.warn("the window is nearly full: the veto of " + outcome->blocked_by.hook +
-                        " no longer counts (hooks." + outcome->blocked_by.hook + ".authority: final would make it)");
+    session_.hooks.warn("the window is nearly full, so the veto of " + outcome->blocked_by.hook +
+                        " is ignored (hooks." + outcome->blocked_by.hook + ".authority: final would keep it)");
   take_settings(*outcome);
   return false;
 }

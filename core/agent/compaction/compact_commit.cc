@@ -108,7 +108,7 @@ Result<CompactionReport, RunError> Compaction::commit(Draft draft) {
     }
     if (!absorb(draft, *fresh))
       return finish(AGENTD_RESULT_FAILED,
-                    "the conversation was compacted by somebody else meanwhile, and is as they left it");
+                    "another process compacted the conversation first; this compaction was dropped");
   }
   return applied(draft, session_.conversation().state().boundary_seq());
 }
@@ -140,8 +140,8 @@ CompactionReport Compaction::applied(const Draft& draft, std::uint64_t seq) {
 void Compaction::tell_paused() {
   session_.notes.told_paused = true;
   session_.hooks.warn(std::to_string(session_.conversation().compaction_history().useless) +
-                      " compactions in a row have freed less than a tenth: automatic compaction pauses until the "
-                      "window is nearly full. It is filled by " +
+                      " compactions in a row freed less than a tenth, so automatic compaction pauses until the window "
+                      "is nearly full. The largest parts: " +
                       fillers() + " tokens");
 }
 

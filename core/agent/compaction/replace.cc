@@ -35,8 +35,8 @@ Result<Result<CompactionReport>, RunError> Compaction::put_in_place(const Outcom
     return Placed(Error{Code::kInvalid, "the replacement of " + author_ + " was refused: " + why});
   };
   if (asked.action.base_revision != seen)
-    return refuse("it was made from revision " + std::to_string(asked.action.base_revision) +
-                  ", the conversation is at " + std::to_string(seen));
+    return refuse("it was made for revision " + std::to_string(asked.action.base_revision) +
+                  ", but the conversation is at " + std::to_string(seen));
   Draft draft = draft_of(AGENTD_METHOD_REPLACE);
   draft.boundary.strategy = strategy_name(AGENTD_STRATEGY_FULL);
   std::string text;

@@ -97,8 +97,8 @@ Compaction::Draft Compaction::summary_draft(const std::string& text, std::uint32
   // What is kept is more than fits by itself, and the next request must fit.
   if (may_squeeze && tokens > target().limit && squeeze(draft, tokens))
     draft.degraded =
-        "what stays does not fit the window beside the summary: its longest texts are "
-        "shortened in the view, the log keeps them whole";
+        "the kept messages and the summary do not fit the window: the longest texts are shortened in the view, the log "
+        "keeps them complete";
   return draft;
 }
 
@@ -120,7 +120,7 @@ std::optional<Compaction::Draft> Compaction::cut(const std::string& why) {
   draft.summary = cut.marker;
   draft.told = cut.marker;
   draft.degraded =
-      "no summary could be made (" + why + "): older messages are left out of the view, the log keeps them";
+      "no summary could be made (" + why + "): older messages are dropped from the view, the log keeps them";
   const std::uint64_t tokens = tokens_of(draft);
   if (tokens > target().limit) squeeze(draft, tokens);
   if (tokens_of(draft) >= pre_tokens_) return std::nullopt;
@@ -134,7 +134,7 @@ std::optional<Compaction::Draft> Compaction::squeeze_view() const {
   draft.kept = session_.conversation().state().ranges();
   draft.kept_tokens = rows.tokens();
   if (!squeeze(draft, target().used)) return std::nullopt;
-  draft.degraded = "the longest texts of the view are shortened, the log keeps them whole";
+  draft.degraded = "the longest texts of the view are shortened, the log keeps them complete";
   return draft;
 }
 

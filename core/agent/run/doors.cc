@@ -50,7 +50,7 @@ void CompactionDoors::warn_when_full() {
   const Gauge gauge = session_.context.gauge();
   if (gauge.limit == 0 || gauge.used <= gauge.limit || run_.told_full) return;
   run_.told_full = true;
-  session_.hooks.warn("the next request has about " + with_commas(gauge.used) + " tokens and only " +
+  session_.hooks.warn("the next request has about " + with_commas(gauge.used) + " tokens, but only " +
                       with_commas(gauge.limit) + " fit the window (" + with_commas(gauge.floor) +
                       " of them are the system prompt and the tools)");
 }

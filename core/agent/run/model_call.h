@@ -19,7 +19,7 @@
 
 namespace agentd {
 
-// "the model is asked again in 0.4 s"
+// "the model is called again in 0.4 s"
 std::string asked_again_text(Milliseconds wait);
 
 // A request and what it borrows from.

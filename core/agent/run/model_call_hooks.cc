@@ -79,8 +79,8 @@ Result<void, RunError> ModelCall::before(OutgoingCall& out, std::uint32_t attemp
     }
     if (choices == kModelChoicesMax)
       return RunError{RunError::Kind::kBlocked,
-                      "hooks do not agree on a model for this call: " + one_line(out.request.model, 80) + ", then " +
-                          one_line(model, 80) + ", and so on"};
+                      "hooks keep setting different models for this call: " + one_line(out.request.model, 80) +
+                          ", then " + one_line(model, 80) + ", and so on"};
     for (const Outcome::Attributed& context : outcome.contexts) contexts.push_back(context.action.text);
     out.request.model = model;
     session_.position.asked = provider.origin_of(model);
@@ -163,8 +163,8 @@ void ModelCall::replace_rows(const Outcome::Attributed& asked, Rows& rows) const
   };
   const std::uint64_t revision = session_.conversation().revision();
   if (asked.action.base_revision != revision)
-    return refuse("it was made from revision " + std::to_string(asked.action.base_revision) +
-                  ", the conversation is at " + std::to_string(revision));
+    return refuse("it was made for revision " + std::to_string(asked.action.base_revision) +
+                  ", but the conversation is at " + std::to_string(revision));
   auto planned = plan_replacement(rows, session_.conversation().state().ranges(), asked.action, asked.by.hook);
   if (!planned) return refuse(planned.error().message);
   const Gauge gauge = session_.context.gauge();

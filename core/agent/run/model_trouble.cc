@@ -35,7 +35,7 @@ RunError::Kind kind_of(ModelErrorKind kind) {
 
 }  // namespace
 
-std::string asked_again_text(Milliseconds wait) { return "the model is asked again in " + seconds_text(wait); }
+std::string asked_again_text(Milliseconds wait) { return "the model is called again in " + seconds_text(wait); }
 
 // A call that the model could not spell: asked once more, it often can.
 bool ModelCall::asks_to_spell_again(const ModelResponse& answer) {
@@ -59,7 +59,7 @@ Result<std::optional<ModelResponse>, RunError> ModelCall::recover(ModelError err
 bool ModelCall::tells_schema_in_words(const ModelError& error, const ModelRequest& request) {
   if (error.kind != ModelErrorKind::kInvalid || error.http_status != 400 || request.output_schema.empty()) return false;
   run_.schema_in_words = true;
-  session_.hooks.warn(error.message + "; the model is told the schema of its answer in words instead");
+  session_.hooks.warn(error.message + "; the schema is sent to the model as text instead");
   return true;
 }
 
@@ -94,7 +94,7 @@ bool ModelCall::falls_back(const ModelError& error) {
   const bool trouble = may_pass_elsewhere(error.kind) || (error.kind == ModelErrorKind::kLimit && run_.fallback != 0);
   if (!trouble || run_.compaction || run_.fallback >= fallbacks.size()) return false;
   const std::string& next = fallbacks[run_.fallback++];
-  session_.hooks.warn(error.message + "; for the rest of this run " + one_line(next, 80) + " is asked instead");
+  session_.hooks.warn(error.message + "; for the rest of this run " + one_line(next, 80) + " is used instead");
   broken_ = 0;
   if (!error.partial.text().empty()) session_.surface.tell(told::AnswerAgain{error.message});
   return true;

@@ -191,11 +191,11 @@ Result<bool, RunError> Run::asks_for_fitting_answer() {
     return false;
   }
   if (state_.corrections >= kCorrectionsMax)
-    return RunError{RunError::Kind::kProvider, "the answer does not fit its schema, also when it was asked for again " +
-                                                   std::to_string(state_.corrections) +
-                                                   " times: " + value.error().message};
+    return RunError{RunError::Kind::kProvider,
+                    "the answer does not fit its schema, even after it was requested again " +
+                        std::to_string(state_.corrections) + " times: " + value.error().message};
   ++state_.corrections;
-  session_.hooks.warn("the answer does not fit its schema (" + value.error().message + "): another one is asked for");
+  session_.hooks.warn("the answer does not fit its schema (" + value.error().message + "); it is requested again");
   if (auto sent = session_.messages.send(AnswerSchema::correction(value.error()), MessageSource::kSchema); !sent)
     return sent.error();
   return true;

@@ -46,22 +46,23 @@ std::string short_stop_text(const RunState& run, RunOutcome outcome, std::uint32
                             std::uint64_t max_output_tokens) {
   if (outcome == RunOutcome::kMaxTurns)
     return "the run was stopped after " + std::to_string(turns) + (turns == 1 ? " turn" : " turns") +
-           ": --follow goes on from here";
+           ": continue with --follow";
   if (outcome == RunOutcome::kRefused) return "the model declined to answer";
-  if (outcome == RunOutcome::kEmpty) return "the model ended its turn without a word: ask again with --follow";
+  if (outcome == RunOutcome::kEmpty) return "the model ended its turn with an empty answer: try again with --follow";
   if (outcome != RunOutcome::kCut) return {};
   if (run.stop_reason == StopReason::kMaxTokens && run.bounded_to != 0)
-    return "the answer was cut after " + with_commas(run.bounded_to) + " tokens: the budget leaves no more";
+    return "the answer was cut after " + with_commas(run.bounded_to) + " tokens, the rest of the budget";
   if (run.stop_reason == StopReason::kMaxTokens)
     return "the answer was cut at the limit of " + with_commas(run.sent_output_max) + " output tokens" +
-           (run.sent_output_max != max_output_tokens ? ", thinking included" : "") +
-           ": raise max_output_tokens, or ask it to go on";
+           (run.sent_output_max != max_output_tokens ? ", including thinking" : "") +
+           ": raise max_output_tokens, or ask the model to continue";
   if (run.stop_reason == StopReason::kContextLength)
-    return "the answer was cut because the model's window is full: compact the conversation, then ask it to go on";
+    return "the answer was cut because the model's window is full: compact the conversation, then ask the model to "
+           "continue";
   if (run.stop_reason == StopReason::kPause)
     return "the provider has paused the answer " + std::to_string(run.pauses) +
-           " times in a row, and the run stops here: --follow goes on from here";
-  return "the answer was cut: ask it to go on";
+           " times in a row, and the run stops here: continue with --follow";
+  return "the answer was cut: ask the model to continue";
 }
 
 }  // namespace agentd

@@ -39,7 +39,7 @@ struct RunState {
   std::string final_text{};
   StopReason stop_reason = StopReason::kEndTurn;
   std::uint32_t pauses = 0;           // of the provider, in a row
-  std::uint64_t sent_output_max = 0;  // tokens that it could have, thinking included
+  std::uint64_t sent_output_max = 0;  // tokens that it could have, including thinking
   std::uint64_t bounded_to = 0;       // tokens that a budget left of that; 0 = it left all
 };
 

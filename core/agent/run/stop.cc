@@ -122,7 +122,7 @@ Result<Stop::Decision, RunError> Stop::apply(const Outcome& outcome) {
   if (auto done = go_on(std::move(next), decision); !done) return done.error();
   if (asks && !decision.go_on)
     for (const Outcome::Attributed& text : outcome.continues)
-      session_.hooks.refute(text.by.hook, event(), "the run does not go on");
+      session_.hooks.refute(text.by.hook, event(), "the run does not continue");
   return decision;
 }
 
@@ -142,7 +142,7 @@ Result<void, RunError> Stop::go_on(NextMessages next, Decision& decision) {
     if (sent) {
       decision.go_on = true;
     } else if (sent.error().kind == RunError::Kind::kBlocked) {
-      session_.hooks.warn("the run does not go on: " + sent.error().message);
+      session_.hooks.warn("the run does not continue: " + sent.error().message);
     } else {
       return sent.error();
     }

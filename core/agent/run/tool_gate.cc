@@ -159,7 +159,7 @@ void ToolGate::ask_permission(PreparedCall& prepared, const AskedBy& by_hook) {
       session_.hooks.notify(AGENTD_LEVEL_INFO, "agentd needs your permission to use " + prepared.tool.name);
       answer = session_.base().approver->ask(prepared.tool, prepared.call, by_hook);
     } else {
-      answer.reason = by = "nobody is there to be asked";
+      answer.reason = by = "there is no way to ask the user";
     }
   }
   if (prepared.refusal) return;

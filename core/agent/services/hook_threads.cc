@@ -31,7 +31,7 @@ Result<agentd_thread> HookThreads::open(const ServiceCaller& caller, ThreadOptio
                                   [&](const auto& each) { return each.second->plugin_id == caller.plugin_id; });
   if (mine >= kThreadsMax)
     return Error{Code::kUnavailable, std::string(caller.plugin_id) + " has " + std::to_string(mine) +
-                                         " threads open, and may have no more: close one first"};
+                                         " open threads, the limit: close one first"};
   sessions_.count_thread(caller.conversation, caller.plugin_id);
   const agentd_thread handle = (++last_handle_ << 32) | 1;
   threads_[handle] = std::move(thread);
@@ -42,7 +42,7 @@ Result<std::shared_ptr<HookThreads::Thread>> HookThreads::find(std::string_view 
   const std::lock_guard lock(mutex_);
   const auto found = threads_.find(handle);
   if (found == threads_.end() || found->second->plugin_id != plugin_id)
-    return Error{Code::kNotFound, "there is no open thread with that handle"};
+    return Error{Code::kNotFound, "no open thread with that handle"};
   return found->second;
 }
 
@@ -51,7 +51,7 @@ Result<ThreadReply> HookThreads::send(const ServiceCaller& caller, agentd_thread
   // Another of the plugin's threads may wait for an answer in it, for as long as the model takes.
   while (!thread->talking.try_lock_for(kSlice))
     if (caller.cancel.cancelled())
-      return Error{Code::kCancelled, "the call was cancelled while another request of the thread was under way"};
+      return Error{Code::kCancelled, "the call was cancelled while another request of the thread was running"};
   const std::lock_guard talking(thread->talking, std::adopt_lock);
   const ThreadOptions& options = thread->options;
   const AgentParts& parts = agent_.parts();

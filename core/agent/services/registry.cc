@@ -59,7 +59,7 @@ Result<void> SessionRegistry::request_compaction(agentd_conv caller, std::string
     if (!open->queue_compaction(options))
       log_.write(LogLevel::kInfo, "hooks",
                  "a compaction of conversation " + open->conversation_id() +
-                     " was asked for between two runs; the next one begins with it");
+                     " was requested between two runs; the next run begins with it");
     return {};
   }
   return Error{Code::kUnavailable, "conversation " + std::string(conversation_id) +

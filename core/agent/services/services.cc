@@ -39,7 +39,7 @@ Result<CompactAnswer> AgentServices::summarise(const Rows& rows, std::span<const
   gauge.scale = agent_.factors().of(agent_.options().model);
   gauge.used = gauge.scaled(rows.tokens());
   const CompactionPlan plan = plan_compaction(rows, view, request, gauge, agent_.options().budget);
-  if (plan.nothing_to_do()) return Error{Code::kInvalid, "there is nothing to compact"};
+  if (plan.nothing_to_do()) return Error{Code::kInvalid, "nothing to compact"};
   CompactAnswer out;
   AGENTD_TRY(const std::string prompt, agent_.parts().prompts.compaction_prompt(who.id, {options.instructions}));
   SummaryRequest ask;
@@ -90,7 +90,7 @@ Result<CompactAnswer> AgentServices::compact(const ServiceCaller& caller, const 
     AGENTD_TRY_VOID(check_pairs(rows.list(), true));
     return summarise(rows, {}, options, who, caller);
   }
-  if (!who.seen) return Error{Code::kNotFound, "there is no conversation with that handle"};
+  if (!who.seen) return Error{Code::kNotFound, "no conversation with that handle"};
   Rows rows = who.seen->rows;
   if (source.first != 0 || source.last != 0) {
     Rows part(agent_.row_count());

@@ -71,7 +71,7 @@ Result<std::string> AgentServices::read_blob(std::string_view blob, std::uint64_
   if (second == std::string_view::npos ||
       std::from_chars(blob.data() + first + 1, blob.data() + second, seq).ec != std::errc() ||
       std::from_chars(blob.data() + second + 1, blob.data() + blob.size(), block).ec != std::errc())
-    return Error{Code::kInvalid, "'" + std::string(blob.substr(0, 64)) + "' is no blob of a message"};
+    return Error{Code::kInvalid, "'" + std::string(blob.substr(0, 64)) + "' is not a blob of a message"};
   AGENTD_TRY(const Ulid id, Ulid::parse(blob.substr(0, first)));
   AGENTD_TRY(const Rows rows, load_log_messages(agent_.parts().store, id, seq, seq, 1));
   if (rows.empty() || rows[0].seq != seq || block >= rows[0].blocks.count) return no_conversation(blob);

@@ -22,8 +22,8 @@ bool same_to_model(const std::vector<Tool>& a, const std::vector<Tool>& b) {
 
 std::string cut_warning(std::uint64_t reported, std::uint64_t estimated) {
   return "the server has read " + with_commas(reported) + " tokens of a request of about " + with_commas(estimated) +
-         ": it has cut the prompt, and the model does not know all that was said. Set context_window to the window "
-         "that the server was started with, or give the server a larger one (Ollama: OLLAMA_CONTEXT_LENGTH)";
+         ": it has truncated the prompt, and the model does not see the full conversation. Set context_window to the "
+         "server's window, or give the server a larger one (Ollama: OLLAMA_CONTEXT_LENGTH)";
 }
 
 }  // namespace

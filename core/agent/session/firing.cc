@@ -69,7 +69,7 @@ std::string Firing::refusal(void* me, const Subscription& hook) {
 void Firing::find_problems(const HookTrace& trace) {
   const std::string hook(trace.hook);
   if (trace.refused && trace.effect == receipt_effect::kSkipped)
-    problems_.push_back({hook, "it is not asked any more: " + std::string(trace.note), false});
+    problems_.push_back({hook, "it is not called any more: " + std::string(trace.note), false});
   if (trace.effect == receipt_effect::kSkipped) return;
   for (const Action& action : trace.actions)
     if (std::string why = why_illegal(trace.event, action); !why.empty())

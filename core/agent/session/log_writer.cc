@@ -104,8 +104,8 @@ Result<void> LogWriter::try_commit() {
 
 // Told once; the log file has every time.
 void LogWriter::drop_receipts(const Error& why) {
-  const std::string text = "what " + std::to_string(receipts_.size()) +
-                           " hooks answered could not be kept, the conversation could: " + why.message;
+  const std::string text = "the answers of " + std::to_string(receipts_.size()) +
+                           " hooks could not be saved; the conversation was saved: " + why.message;
   agent_.parts().log.write(LogLevel::kWarning, "agent", text);
   receipts_.clear();
   if (!std::exchange(told_receipts_, true)) surface_.tell(told::Warning{text});
@@ -144,7 +144,7 @@ void LogWriter::flush_receipts() {
   if (receipts.empty() || shared_.conversation().revision() == 0) return;
   if (auto done = agent_.parts().store.append_receipts(position_.conversation, receipts); !done)
     agent_.parts().log.write(LogLevel::kError, "agent",
-                             "the receipts of hooks could not be kept: " + done.error().message);
+                             "the receipts of hooks could not be saved: " + done.error().message);
 }
 
 }  // namespace agentd

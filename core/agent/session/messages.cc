@@ -58,11 +58,11 @@ Result<void, RunError> Messages::send(std::string text, MessageSource source, co
   if (outcome && outcome->blocked)
     return hooks_.refused("the message was blocked by " + outcome->blocked_by.hook + ": " + outcome->reason);
   if (is_blank(text) && media.empty())
-    return RunError{RunError::Kind::kBlocked,
-                    "the message was not sent: " +
-                        std::string(outcome && !outcome->rewrites.empty()
-                                        ? outcome->rewrites.back().by.hook + " left nothing of it but white space"
-                                        : "it has nothing but white space")};
+    return RunError{
+        RunError::Kind::kBlocked,
+        "the message was not sent: " + std::string(outcome && !outcome->rewrites.empty()
+                                                       ? outcome->rewrites.back().by.hook + " left only white space"
+                                                       : "it is only white space")};
   add(text, source, media);
   if (!outcome) return {};
   // The digests are of what was not kept as well: the original itself is stored nowhere.

@@ -24,7 +24,7 @@ struct Undo {
 // Folds the whole log: what a boundary hid may lie anywhere before it, and the running conversation holds
 // no more than its view.
 Result<Undo, RunError> plan_undo(const SessionParts& session) {
-  const std::string none = "there is no compaction to undo in conversation " + session.position.conversation_id;
+  const std::string none = "no compaction to undo in conversation " + session.position.conversation_id;
   if (session.conversation().revision() == 0) return failure(none);
   std::vector<StoredRecord> log;
   ViewState view;
@@ -50,7 +50,7 @@ Result<Undo, RunError> plan_undo(const SessionParts& session) {
   Conversation next(session.position.conversation_id, session.agent.row_count());
   if (auto loaded = next.load(log); !loaded) return store_error(loaded.error());
   if (auto paired = check_pairs(next.rows().list(), false); !paired)
-    return failure("the compaction cannot be undone, the view before it is broken: " + paired.error().message);
+    return failure("the compaction cannot be undone: the view before it is broken: " + paired.error().message);
   out.messages = next.rows().size();
   out.tokens = session.context.gauge().floor + session.context.gauge().scaled(next.rows().tokens());
   return out;
@@ -87,7 +87,7 @@ Result<UndoReport, RunError> undo_compaction(const SessionParts& session, bool f
     if (!planned) return planned.error();
     if (!force && now.limit != 0 && planned->tokens > now.limit)
       return failure("undoing the compaction would put about " + with_commas(planned->tokens) +
-                     " tokens into a window that takes " + with_commas(now.limit) + "; --force undoes it all the same");
+                     " tokens into a window of " + with_commas(now.limit) + "; pass --force to undo it anyway");
     auto report = commit_undo(session, *planned);
     if (!report && report.error().kind == RunError::Kind::kBusy && attempt < kTriesMax) {
       if (auto caught = session.log.catch_up(); !caught) return caught.error();

@@ -244,7 +244,7 @@ TEST_F(Gateway, ThatFillsTheWindowAloneIsToldAndNothingIsSummarised) {
   EXPECT_EQ(summaries_, 0);
   const auto told = events_.of(RunEvent::Type::kCompactionOutcome);
   ASSERT_GE(told.size(), 1u);
-  EXPECT_NE(told[0].text.find("what the provider counts beyond that 6,5"), std::string::npos) << told[0].text;
+  EXPECT_NE(told[0].text.find("tokens added by the provider 6,5"), std::string::npos) << told[0].text;
 }
 
 TEST_F(Gateway, ThatAddsNothingAnyMoreIsBelieved) {

@@ -69,15 +69,15 @@ TEST(HookLedger, AHookThatHasHadItsShareIsRefused) {
   for (int i = 0; i < 2; ++i) ledger.count_call(call_of("usual"));
   EXPECT_EQ(ledger.refusal("usual"), "");
   ledger.count_call(call_of("usual"));
-  EXPECT_EQ(ledger.refusal("usual"), "it has had its 3 calls of this run (hooks.max_calls)");
+  EXPECT_EQ(ledger.refusal("usual"), "it has used its 3 calls of this run (hooks.max_calls)");
   for (int i = 0; i < 5; ++i) ledger.count_call(call_of("own", 390'000'000));
   EXPECT_EQ(ledger.refusal("own"), "");
   ledger.count_call(call_of("own", 390'000'000));
-  EXPECT_EQ(ledger.refusal("own"), "it has had its 2 seconds of this run (hooks.max_seconds)");
+  EXPECT_EQ(ledger.refusal("own"), "it has used its 2 seconds of this run (hooks.max_seconds)");
   HookTrace left = call_of("parent");
   left.children = 1;
   ledger.count_call(left);
-  EXPECT_EQ(ledger.refusal("parent"), "it has had its 1 child process of this run (hooks.max_children)");
+  EXPECT_EQ(ledger.refusal("parent"), "it has used its 1 child process of this run (hooks.max_children)");
 }
 
 TEST(HookLedger, ASubagentsCallsCountInTheRunThatStartedIt) {

@@ -98,7 +98,7 @@ TEST_F(Receipts, ContinueBeyondTheCapWasRefused) {
   ASSERT_EQ(receipts().size(), 9u);
   for (std::size_t i = 0; i < 8; ++i) EXPECT_EQ(receipts()[i].effect, "applied") << i;
   EXPECT_EQ(receipts()[8].effect, "refused");
-  EXPECT_EQ(receipts()[8].note, "the run does not go on");
+  EXPECT_EQ(receipts()[8].note, "the run does not continue");
 }
 
 TEST_F(Receipts, StaleReplacementWasRefused) {
@@ -111,7 +111,7 @@ TEST_F(Receipts, StaleReplacementWasRefused) {
   model_.say("one");
   ASSERT_TRUE(run("go"));
   EXPECT_EQ(lines(), "before_model_call/stale/refused ");
-  EXPECT_NE(receipts()[0].note.find("it was made from revision 7777"), std::string::npos) << receipts()[0].note;
+  EXPECT_NE(receipts()[0].note.find("it was made for revision 7777"), std::string::npos) << receipts()[0].note;
 }
 
 TEST_F(Receipts, CompactionThatAnotherHookVetoedWasRefused) {
@@ -184,7 +184,7 @@ TEST_F(Receipts, ConversationInWhichNothingWasSaidHasNone) {
   open();
   session_->end("exit");
   EXPECT_FALSE(store_.info(id()));
-  EXPECT_FALSE(log_.mentions("could not be kept"));
+  EXPECT_FALSE(log_.mentions("could not be saved"));
 }
 
 TEST_F(Receipts, FailuresRefusalsAndSkippedHooksLeaveOne) {
@@ -464,7 +464,7 @@ TEST_F(Receipts, ThatCannotBeKeptDoNotStandInTheWayOfTheLog) {
   EXPECT_TRUE(receipts().empty());
   int told = 0;
   for (const auto& event : events_.told)
-    told += event.text.find("could not be kept, the conversation could") != std::string::npos;
+    told += event.text.find("could not be saved; the conversation was saved") != std::string::npos;
   EXPECT_EQ(told, 1);
 }
 

@@ -202,7 +202,7 @@ TEST_F(Run, TurnLimitEndsTheRun) {
   EXPECT_EQ(model_.requests.size(), 2u);
   const auto warnings = events_.of(RunEvent::Type::kWarning);
   ASSERT_EQ(warnings.size(), 1u);
-  EXPECT_EQ(warnings[0].text, "the run was stopped after 2 turns: --follow goes on from here");
+  EXPECT_EQ(warnings[0].text, "the run was stopped after 2 turns: continue with --follow");
 }
 
 TEST_F(Run, RequestOverTheWindowIsToldOncePerRun) {
@@ -406,7 +406,7 @@ TEST_F(Run, HooksThatNameOneModelAfterAnotherDoNotAgree) {
   const auto refused = run("first");
   ASSERT_FALSE(refused);
   EXPECT_EQ(refused.error().kind, RunError::Kind::kBlocked);
-  EXPECT_NE(refused.error().message.find("hooks do not agree on a model for this call: other-3, then other-4"),
+  EXPECT_NE(refused.error().message.find("hooks keep setting different models for this call: other-3, then other-4"),
             std::string::npos)
       << refused.error().message;
   EXPECT_TRUE(model_.requests.empty());

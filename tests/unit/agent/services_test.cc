@@ -127,7 +127,7 @@ TEST_F(AgentServicesTest, CompactionAskedForBetweenRunsIsToldAndBeginsTheNextOne
   model_.say("one").say("a summary").say("two");
   ASSERT_TRUE(run("first"));
   ASSERT_TRUE(services().request_compaction(caller(), session_->conversation_id(), {}));
-  EXPECT_TRUE(log_.mentions("asked for between two runs"));
+  EXPECT_TRUE(log_.mentions("requested between two runs"));
   EXPECT_EQ(events_.outcomes(), "");
   ASSERT_TRUE(run("second"));
   EXPECT_EQ(events_.outcomes(), "applied");

@@ -97,7 +97,7 @@ TEST_F(AgentStop, BlockedContinuationEndsAGoodRunWell) {
   EXPECT_EQ(read_run_end(log().back().record)->outcome, "stop");
   ASSERT_EQ(events_.of(RunEvent::Type::kWarning).size(), 1u);
   EXPECT_EQ(events_.of(RunEvent::Type::kWarning)[0].text,
-            "the run does not go on: the message was blocked by guard: no secrets");
+            "the run does not continue: the message was blocked by guard: no secrets");
   for (const StoredRecord& record : log()) EXPECT_EQ(record.record.payload.find("the secret"), std::string::npos);
 }
 

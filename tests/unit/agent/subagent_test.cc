@@ -273,7 +273,7 @@ TEST_F(Subagents, BadInputIsToldInOneSentence) {
   open();
   ask_task(R"({"prompt":"x","agent_type":"a b"})").say("done");
   ASSERT_TRUE(run("go"));
-  EXPECT_NE(result().text.find("'a b' is no agent_type"), std::string::npos);
+  EXPECT_NE(result().text.find("'a b' is not a valid agent_type"), std::string::npos);
   EXPECT_TRUE(child().is_nil());
 }
 

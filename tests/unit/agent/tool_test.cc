@@ -186,7 +186,7 @@ TEST_F(ToolCalls, ASchemaThatCannotBeReadHoldsNothingAndIsToldOnce) {
   model_.ask_tools({{"bash", "{}"}, {"bash", "{}"}}).say("done");
   EXPECT_EQ(text_of(run("go")), "done");
   EXPECT_EQ(tools_.calls.size(), 2u);
-  EXPECT_TRUE(log_.mentions("calls of bash are not held to its input schema, which cannot be read: "));
+  EXPECT_TRUE(log_.mentions("calls of bash are not checked against its input schema, which cannot be read: "));
 }
 
 TEST_F(ToolCalls, WhatAHookRewroteIsHeldToTheSchemaAgain) {
@@ -479,7 +479,7 @@ TEST_F(ToolCalls, ContextOfAHookStandsBehindTheResultsOfTheBatch) {
 
 TEST_F(ToolCalls, WhatMustBeAskedIsDeniedWhenNobodyIsThere) {
   permissions_.mode = PermissionRules::Mode::kAsk;
-  EXPECT_EQ(result_of_one_call().text, "not permitted: nobody is there to be asked");
+  EXPECT_EQ(result_of_one_call().text, "not permitted: there is no way to ask the user");
   EXPECT_TRUE(tools_.calls.empty());
   EXPECT_EQ(status_of_one_call(), "denied");
   EXPECT_NE(kinds().find("permission"), std::string::npos);

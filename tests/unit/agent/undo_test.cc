@@ -106,7 +106,7 @@ TEST_P(Undoing, TenCompactionsInARowAreUndoneOneByOneByteForByte) {
     EXPECT_EQ(report->compactions, views.size());
     EXPECT_EQ(info().compactions, views.size());
   }
-  EXPECT_EQ(refusal(), "there is no compaction to undo in conversation " + session_->conversation_id());
+  EXPECT_EQ(refusal(), "no compaction to undo in conversation " + session_->conversation_id());
   EXPECT_EQ(sent(), first);
   EXPECT_TRUE(store_.verify(id()));
 }
