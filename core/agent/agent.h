@@ -5,10 +5,10 @@
 // A subagent is a session of its own that the tool `task` starts: the same hooks, rules and tools, another
 // conversation, whose usage is charged to the one that started it.
 //
-// Life of a run: session_start - user_message_send - (turn_start - automatic compaction? -
-// before_model_call - model - after_model_call - tools - turn_end) until no tool is asked for -
-// agent_stop - continue or stop. What is recorded is durable before its effect is shown; user message
-// and settings are one commit before the request, answer and usage one commit after it.
+// Life of a run: session_start - user_message_send - (turn_start - automatic compaction? - before_model_call -
+// model - after_model_call - tools - turn_end) until no tool is asked for - agent_stop - continue or stop. A
+// record is durable before its effect is shown; user message and settings are one commit before the request,
+// answer and usage one commit after it.
 //
 // Threading: one Session is used by one thread at a time; Agent and its services are thread-safe.
 
@@ -49,7 +49,7 @@ struct HookLimits {
   std::uint64_t children = 0;
 };
 
-// By the name of the hook; "" is that of hooks without limits of their own.
+// By hook name; "" is for hooks without their own limits.
 using HookLimitTable = std::map<std::string, HookLimits, std::less<>>;
 
 // Instructions that hold for what lies below a directory.
@@ -60,7 +60,7 @@ struct PathRules {
 
 struct AgentOptions {
   std::string provider, model;
-  // What a model is asked by that a hook or a plugin names; empty = names are what they are.
+  // Resolves a model name from a hook or plugin; empty = names are used unchanged.
   std::function<std::string(std::string_view name)> real_model{};
   std::shared_ptr<const AgentOptions> of_subagents{};  // null = these
   std::vector<std::string> fallbacks{};  // models that are asked, in order, when the one before cannot answer now
@@ -89,12 +89,12 @@ struct AgentOptions {
   bool offer_tools = true;
   bool subagents = false;  // offers the tool `task`
   std::string recipe;
-  std::set<std::string> final_hooks{};  // whose veto of a compaction counts however full the window is
+  std::set<std::string> final_hooks{};  // hooks whose veto of a compaction is never ignored
   Milliseconds hook_deadline{30'000};
   HookLimitTable hook_limits{};  // for each hook in each run, with its subagents
 };
 
-// What the agent is built from; everything outlives it.
+// The parts of an agent; all outlive it.
 struct AgentParts {
   Store& store;
   ModelProvider& provider;
@@ -116,7 +116,7 @@ struct AgentParts {
   // Called on the session's thread when a run and each of its turns begin, before the hooks of that turn are
   // chosen: it may publish others. Empty = they stay what they are.
   std::function<void()> refresh{};
-  Ledger* ledger = nullptr;         // of the days; null: what is spent is booked nowhere
+  Ledger* ledger = nullptr;         // of the days; null: spending is not booked
   Ledger* conversations = nullptr;  // with the limits of each; null: they have none
   Sleeper* sleeper = nullptr;       // null: one of the clock
 };
@@ -131,12 +131,12 @@ struct RunError {
 // The outcome of a run that ended with this error.
 RunOutcome outcome_of(const RunError& error);
 
-// What a run begins with.
+// The request that starts a run.
 struct RunRequest {
   std::string text;
-  std::string recipe{};  // whose text it is; empty = the user's own words
-  // The recipe's swap_context puts the answer in the history's place: before_compaction is asked before
-  // the first request (a refusal ends the run as kBlocked, without a call), and no other door opens.
+  std::string recipe{};  // the recipe of the text; empty = the user's own words
+  // The recipe's swap_context replaces the history with the answer: before_compaction is fired before the first request
+  // (a block ends the run as kBlocked, without a call), and no other compaction runs.
   bool compaction_run = false;
   std::string compaction_instructions{};  // of the user, for before_compaction
   // The user's own words behind a recipe's text, a message of their own; empty = none.
@@ -168,7 +168,7 @@ struct RunReport {
 };
 
 struct UndoReport {
-  std::string boundary_id;  // of the boundary that no longer counts
+  std::string boundary_id;  // of the undone boundary
   std::uint64_t boundary_seq = 0;
   std::uint64_t messages_before = 0, messages_after = 0;
   std::uint64_t pre_tokens = 0, post_tokens = 0;

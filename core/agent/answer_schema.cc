@@ -16,7 +16,7 @@ std::string_view trimmed(std::string_view text) {
   return text.substr(first, text.find_last_not_of(kSpace) - first + 1);
 }
 
-// What stands between "```json" and "```" when nothing else is there.
+// The text between "```json" and "```" if there is nothing else.
 std::string_view without_fence(std::string_view text) {
   text = trimmed(text);
   const std::size_t line = text.find('\n');

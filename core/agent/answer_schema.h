@@ -21,7 +21,7 @@ class AnswerSchema {
   static Result<AnswerSchema> read(std::string_view json);
 
   const std::string& json() const { return json_; }
-  // What a model that nobody holds to the schema is told.
+  // The instructions for a model whose provider does not enforce the schema.
   std::string words() const;
   // The JSON value of an answer, which may stand in a fence of Markdown. kInvalid: what is wrong with it.
   Result<std::string> value_of(std::string_view answer) const;

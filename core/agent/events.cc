@@ -76,7 +76,7 @@ constexpr MemberOf<Gauge> kContextMembers[] = {
 template <class Owner, class Value>
 Owner owner_of(Value Owner::*);
 
-// What one kind of event has.
+// The members of each kind of event.
 template <auto Field>
 const auto& field_of(const RunEvent& event) {
   return std::get<decltype(owner_of(Field))>(event.body).*Field;

@@ -22,7 +22,7 @@
 
 namespace agentd {
 
-// What is told, each kind with what it has.
+// The events of a run, each kind with its own members.
 namespace told {
 
 struct RunStarted {
@@ -49,7 +49,7 @@ struct ToolCalled {
 struct ToolEnded {
   std::string_view call_id, name;
   ToolStatus status = ToolStatus::kOk;
-  std::string_view content;       // what the model reads
+  std::string_view content;       // the text for the model
   std::uint64_t duration_us = 0;  // 0 = it did not run
   bool ok() const { return status == ToolStatus::kOk; }
 };
@@ -86,7 +86,7 @@ struct CompactionUndone {
   std::uint64_t pre_tokens = 0, post_tokens = 0;
   Gauge context;
 };
-// Of the runtime, or of the hook that is named.
+// From the runtime, or from the named hook.
 struct Notice {
   std::string_view text, hook{};
 };
@@ -144,7 +144,7 @@ struct RunEvent {
   explicit RunEvent(Body what) : body(std::move(what)) {}
   Type type() const { return static_cast<Type>(body.index()); }
 
-  // Whose it is. Empty and 0: nobody's session, such as what the program says before one is open.
+  // The origin of the event. Empty and 0: no session, such as messages before one is open.
   std::string_view session_id, conversation_id;
   std::string_view agent_id, agent_type;  // of a subagent
   std::uint32_t agent_depth = 0;          // 0 = the user's agent

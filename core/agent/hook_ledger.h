@@ -27,7 +27,7 @@ class HookLedger {
       : limits_(limits), above_(std::move(above)) {}
 
   void count_call(const HookTrace& call);
-  // Of a plugin's threads and compactions.
+  // The use by a plugin's threads and compactions.
   void count_usage(std::string_view plugin, const Usage& usage);
   void count_thread(std::string_view plugin);
 

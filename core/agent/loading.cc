@@ -177,7 +177,7 @@ Result<SummarySource> load_summary_source(const Store& store, const Ulid& id, co
       if (k != i && there.count(source[k].seq) == 0) whole.append_copy(source[k]);
     source = std::move(whole);
     used = source.size();
-    i = 0;  // what was before may begin with an older mark
+    i = 0;  // the rows before may begin with an older mark
   }
   AGENTD_TRY(Rows originals, load_originals(store, id, source, used, token_count));
   return SummarySource{std::move(originals), used, std::move(known)};

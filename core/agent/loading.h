@@ -35,13 +35,13 @@ Result<Rows> load_originals(const Store& store, const Ulid& id, const Rows& rows
 // when no summary could be had becomes part of the next one. `origins` are those of the view.
 struct SummarySource {
   Rows rows;
-  std::uint32_t count = 0;  // of the rows, from the first: what is to be summarised
+  std::uint32_t count = 0;  // number of leading rows to summarise
   Origins origins;          // of the rows
   std::span<const agentd_message> messages() const { return {rows.begin(), count}; }
 };
 Result<SummarySource> load_summary_source(const Store& store, const Ulid& id, const Rows& rows, const Origins& origins,
                                           std::uint32_t count, const Rows::Count& token_count);
-// Who "wrote" the mark of a cut.
+// The author of a cut's mark.
 inline constexpr std::string_view kCutAuthor = "truncation";
 
 }  // namespace agentd

@@ -27,7 +27,7 @@ std::string AgentResources::summary_model(std::string_view asked, const AgentOpt
   const ModelInfo info = parts_.models.find(agent.model);
   const bool same_provider = info.provider.empty() || info.provider == agent.provider;
   if (info.summary_model.empty() || !same_provider) return agent.model;
-  // Where the model is asked for by its vendor's name, so is its cheap one.
+  // If the model is named with its vendor, so is its cheap one.
   const std::string vendor = agent.provider + "/";
   return (agent.model.starts_with(vendor) ? vendor : std::string()) + info.summary_model;
 }

@@ -61,7 +61,7 @@ void SessionImpl::end(std::string_view reason) {
   if (ended_) return;
   ended_ = true;
   hooks_.leave_run();
-  // What hooks left after the last run, such as a title. A conversation in which nothing was said is none.
+  // Records that hooks left after the last run, such as a title. A conversation without messages is not stored.
   if (shared_.conversation().revision() != 0)
     if (auto done = log_.commit(); !done) agent_.parts().log.write(LogLevel::kError, "agent", done.error().message);
   // A subagent ends with subagent_stop.
@@ -144,7 +144,7 @@ ChildSessions::Done SessionImpl::run_child(ChildTask task) {
   seed.parent = {position_.conversation_id, shared_.conversation().revision(), shared_.account(),
                  shared_.hook_ledger()};
   SessionImpl child(agent_, sessions_, services_, std::move(seed));
-  // What the user has allowed for this session holds for all who work in it.
+  // Permissions granted for this session apply to its subagents too.
   child.memory_.allowed = memory_.allowed;
   if (!is_blank(task.description)) child.log_.add(write_meta({one_line(task.description, 80)}));
   const CancelToken cancel = shared_.cancel();
@@ -175,12 +175,12 @@ Result<CompactionReport, RunError> SessionImpl::compact(const CompactOptions& op
   request.model = options.model;
   request.instructions = {options.instructions};
   if (dry_run) return Compaction(parts_, request).plan_only();
-  // What hooks left of a conversation in which nothing was said waits for its first message.
+  // Records of hooks in a conversation without messages wait for its first message.
   if (shared_.conversation().revision() == 0) return Compaction(parts_, request).nothing();
   log_.recover_open_calls();
   if (auto done = log_.commit(); !done) return done.error();
   auto report = Compaction(parts_, request).attempt();
-  // What after_compaction added is part of the conversation now, not only when somebody goes on with it.
+  // Context of after_compaction is part of the conversation now, not only after it is continued.
   if (auto done = log_.commit(); report && !done) return done.error();
   return report;
 }

@@ -13,7 +13,7 @@
 
 namespace agentd {
 
-// What a session starts with.
+// The start parameters of a session.
 struct SessionSeed {
   Ulid id;
   std::unique_ptr<Lease> lease;

@@ -8,27 +8,27 @@
 
 namespace agentd {
 
-// What became of a tool call: the status of its tool_result.
+// The result of a tool call: the status of its tool_result.
 enum class ToolStatus { kOk, kError, kDenied, kInvalid, kCancelled, kUnknown };
 std::string_view name_of(ToolStatus status);
 
-// Who says a message to the model in the user's place.
+// The author of a message in the user's role.
 enum class MessageSource { kUser, kHook, kRecipe, kAgent, kSchema };
 std::string_view name_of(MessageSource source);
 
-// What a hook has done, in a hook_effect record.
+// The effect of a hook, in a hook_effect record.
 enum class HookEffect { kBlock, kRewrite, kStopRun };
 std::string_view name_of(HookEffect effect);
 
-// What tokens were spent on, in a usage record.
+// The purpose of tokens, in a usage record.
 enum class UsagePurpose { kTurn, kSummary, kThread, kSubagent, kInterrupted };
 std::string_view name_of(UsagePurpose purpose);
 
-// What was decided about a tool call, in a permission record.
+// The decision about a tool call, in a permission record.
 enum class PermissionDecision { kAllow, kDeny };
 std::string_view name_of(PermissionDecision decision);
 
-// What became of a hook's answer, in traces and receipts: the words that this room looks at.
+// The effect of a hook's answer, in traces and receipts: the values that this room reads.
 namespace receipt_effect {
 inline constexpr std::string_view kNone = "none", kApplied = "applied", kRefused = "refused", kSkipped = "skipped";
 }  // namespace receipt_effect

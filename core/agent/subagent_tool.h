@@ -15,7 +15,7 @@ namespace agentd {
 
 inline constexpr std::uint32_t kSubagentDepthMax = 2;
 
-// What a subagent is told beside the system prompt.
+// The instructions of a subagent in addition to the system prompt.
 std::string_view subagent_system_text();
 Tool subagent_tool();
 // False for a tool of that name that somebody else brings.

@@ -87,8 +87,7 @@ class Summariser {
   using Asked = Result<std::string, ModelError>;
   // As they are; with the tools and the system prompt of the conversation.
   Asked ask_about_rows(const SummaryRequest& request);
-  // One request. What reaches the longest length comes back as far as it came, and sets
-  // ended_early_.
+  // Makes one request. A summary that reaches its limit is returned truncated, and sets ended_early_.
   Asked ask(const SummaryRequest& request, UtilityRequest call, std::string_view prompt);
   // The same; what was cut is asked for once more, shorter.
   Asked ask_whole(const SummaryRequest& request, const UtilityRequest& call, std::string_view prompt);

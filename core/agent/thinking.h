@@ -25,10 +25,10 @@ struct ThinkingWish {
 // For a request whose answer may take `max_output_tokens`. What thinking may take comes on top, as far
 // as the model's longest output allows.
 Thinking plan_thinking(const ModelInfo& model, const ThinkingWish& wish, std::uint64_t max_output_tokens);
-// As little as the model can: for summaries and other work behind the scenes.
+// As little as the model can: for summaries and other internal work.
 Thinking least_thinking(const ModelInfo& model, std::uint64_t max_output_tokens);
 
-// What becomes of a wish that `name` does not take as it is; empty = it takes it.
+// The warning about a setting that `name` does not accept unchanged; empty = it does.
 std::string thinking_note(const ModelInfo& model, std::string_view name, const ThinkingWish& wish);
 
 }  // namespace agentd

@@ -15,7 +15,7 @@ Result<std::uint64_t> TokenFactors::read() {
   auto stored = store_.get_key(kSpace, kKey);
   if (!stored && stored.error().code == Code::kNotFound) return KeyOp::kAbsent;
   if (!stored) return stored.error();
-  // What does not read is written anew.
+  // Unreadable factors are written again.
   if (auto read = calibration_.read(stored->value); !read)
     log_.write(LogLevel::kWarning, "tokens", "learned token factors: " + read.error().message);
   return stored->version;

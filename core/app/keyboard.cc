@@ -18,13 +18,11 @@ using std::chrono::milliseconds;
 
 constexpr std::size_t kLineBytesMax = 1u << 20;
 constexpr std::size_t kKeptBytesMax = 1u << 20;
-constexpr std::size_t kTerminalLineBytes =
-    8192;  // more than the kernel keeps of a line No person reads and answers a question faster; the
-// next bytes of a paste arrive sooner.
+constexpr std::size_t kTerminalLineBytes = 8192;  // more than the kernel keeps of a line
+// No person reads and answers a question faster; the next bytes of a paste arrive sooner.
 constexpr milliseconds kReading{300};
-constexpr milliseconds kTyping{
-    1000};  // between two typed keys No person types the next line this soon after an Enter, and a
-// burst split by a busy machine is seen as one.
+constexpr milliseconds kTyping{1000};  // between two typed keys
+// No person types the next line this soon after an Enter, and a burst split by a busy machine is seen as one.
 constexpr milliseconds kSettling{150};
 // A person may keep typing a message for this long; a paste may take this long to arrive.
 constexpr milliseconds kTypingMax{60'000}, kPasteMax{10'000};

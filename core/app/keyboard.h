@@ -31,8 +31,8 @@ inline constexpr std::string_view kPasteBegins = "\x1b[200~", kPasteEnds = "\x1b
 struct QuestionPlace {
   int input = -1;
   std::function<bool(std::string_view)> write;  // false: the terminal was closed
-  bool pastes = false;  // marks_pastes() of this terminal Gets the text typed or pasted before the prompt, or
-  // pasted at it; empty = it is dropped.
+  bool pastes = false;                          // marks_pastes() of this terminal
+  // Gets the text typed or pasted before the prompt, or pasted at it; empty = it is dropped.
   std::function<void(std::string)> keep{};
 };
 

@@ -42,11 +42,10 @@ struct Candidate {
 using Environment = std::function<std::optional<std::string>(const std::string& name)>;
 
 struct ConfigSources {
-  std::string system_file, user_file;  // empty = none
-  Environment environment;             // empty = none
-  std::vector<std::string>
-      variables{};  // names in the environment that begin with AGENTD_ Key, value, and the flag that set it:
-  // {"model", "m", "--model"}.
+  std::string system_file, user_file;    // empty = none
+  Environment environment;               // empty = none
+  std::vector<std::string> variables{};  // names in the environment that begin with AGENTD_
+  // Key, value, and the flag that set it: {"model", "m", "--model"}.
   struct Flag {
     std::string key, value, flag;
   };

@@ -30,8 +30,8 @@ struct KeySpec {
   std::string_view help;       // one sentence
   std::string_view choices{};  // "a|b"
   double low = 0, high = 0;
-  bool accumulates = false;  // a list to which every layer adds The provider's own environment variable; every setting
-  // of ours overrides it.
+  bool accumulates = false;  // a list to which every layer adds
+  // The provider's own environment variable; every setting of ours overrides it.
   std::string_view provider_variable{};
 };
 

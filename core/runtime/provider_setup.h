@@ -52,8 +52,8 @@ struct ProviderSetup {
   std::string url;
   std::string place;         // "host" or "host:port", for people
   std::string url_origin;    // of the setting
-  std::string key_variable;  // empty: the server needs no key Why the key in the vendor's variables must not be sent to
-  // that address; empty = it may.
+  std::string key_variable;  // empty: the server needs no key
+  // Why the key in the vendor's variables must not be sent to that address; empty = it may.
   std::string key_refused;
   // True if the vendor's other variable (ANTHROPIC_AUTH_TOKEN, GOOGLE_API_KEY) is used: other hosts get only a key
   // named for them.

@@ -61,7 +61,7 @@ Result<CompactionReport, RunError> Compaction::carry_out() {
   if (!is_blank(hook_summary_) && !plan_.nothing_to_do()) return apply_summary(hook_summary_, AGENTD_METHOD_HOOK);
   if (must)
     if (auto pruned = prune()) return commit(std::move(*pruned));
-  // What is to be summarised is next to nothing: the messages that fill the window are those that stay.
+  // There is almost nothing to summarise: the window is filled by kept messages.
   if (must && wins_too_little()) {
     if (auto squeezed = squeeze_view()) return commit(std::move(*squeezed));
     return finish(AGENTD_RESULT_FAILED, "nothing can be shortened (" + fillers() + ")",
@@ -74,7 +74,7 @@ Result<CompactionReport, RunError> Compaction::carry_out() {
   if (!must || cancelled || over_limit) {
     CompactionReport failed = finish(AGENTD_RESULT_FAILED, summary.error().message);
     if (cancelled) return RunError{RunError::Kind::kCancelled, summary.error().message};
-    // What is not paid for is no reason to cut the conversation: the run ends, and loses nothing.
+    // An exhausted budget is no reason to cut the conversation: the run ends, and nothing is lost.
     if (over_limit) return RunError{RunError::Kind::kLimit, summary.error().message};
     return failed;
   }

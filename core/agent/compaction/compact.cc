@@ -156,7 +156,7 @@ bool Compaction::is_final(const Outcome& outcome) const {
   return names.count(outcome.blocked_by.hook) != 0 || names.count(outcome.blocked_by.plugin) != 0;
 }
 
-// Asks the hooks; true when they refuse. What they set goes into the request.
+// Calls the hooks; true if they block. Values that they set go into the request.
 bool Compaction::vetoed() {
   payload_ = payload_of(plan_);
   if (!session_.hooks.wants(AGENTD_EVENT_BEFORE_COMPACTION)) return false;

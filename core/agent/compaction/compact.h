@@ -19,7 +19,7 @@
 
 namespace agentd {
 
-// So many compactions in a row that free less than a tenth, and the automatic doors stay shut.
+// After this many compactions in a row that free less than a tenth, automatic compaction pauses.
 inline constexpr std::uint32_t kUselessMax = 2;
 
 class Compaction {
@@ -28,7 +28,7 @@ class Compaction {
 
   // An Error is a store that failed; everything else is an outcome.
   Result<CompactionReport, RunError> attempt();
-  // What attempt() would do, without asking hooks or the model.
+  // The result of attempt(), without calling hooks or the model.
   CompactionReport plan_only();
   // True when a compaction would win too little to be tried, as things are now; asks nobody.
   bool wins_nothing() {
@@ -37,7 +37,7 @@ class Compaction {
   }
   // Warns that the automatic doors stay shut, and names what fills the window.
   void tell_paused();
-  // Nothing was ever said.
+  // The conversation has no messages.
   CompactionReport nothing() { return finish(AGENTD_RESULT_NOOP, nothing_text()); }
   // The replace action of agent_stop: no before_compaction, an undoable boundary.
   Result<CompactionReport, RunError> replace(const Outcome::Attributed& asked);
@@ -47,7 +47,7 @@ class Compaction {
   // Before its first request: asks the hooks. A report when it is over already: refused, nothing to do, or
   // a hook brought the summary.
   Result<std::optional<CompactionReport>, RunError> open_run();
-  // What the user and the hooks want of the summary, in this order.
+  // Instructions for the summary by the user and the hooks, in this order.
   const std::vector<std::string>& instructions() const { return request_.instructions; }
   // The summary as the recipe's prompt asks for it when the conversation does not fit the window.
   Result<std::string> summarise_instead(std::string_view prompt);
@@ -57,20 +57,20 @@ class Compaction {
   CompactionReport fail_run(std::string why) { return finish(AGENTD_RESULT_FAILED, std::move(why)); }
   bool closed() const { return closed_; }
   const std::string& model() const { return model_; }
-  // What the request was really sent to, when hooks of the run chose another.
+  // The model that the request was sent to, if hooks of the run chose another.
   void set_model(std::string model) { request_.model = model_ = std::move(model); }
 
  private:
-  // What is to be committed; written anew when the log has grown meanwhile.
+  // The records to commit; rebuilt if the log has grown in the meantime.
   struct Draft {
     BoundaryRecord boundary;  // all but what write() fills in
     std::vector<SeqRange> kept;
     std::vector<Record> literals;            // of a replacement
     std::vector<Replacement::Piece> pieces;  // instead of `kept`, when there are literals between
-    std::vector<SeqRange> appended;          // what others said meanwhile
+    std::vector<SeqRange> appended;          // messages appended by other processes
     std::string summary;                     // as the model reads it; empty = none
-    std::string told;                        // what hooks and reports get
-    std::string degraded;                    // what was cut, for people; empty = nothing
+    std::string told;                        // the text for hooks and reports
+    std::string degraded;                    // the dropped parts, for people; empty = none
     std::uint64_t kept_tokens = 0;           // as rows count
   };
 
@@ -121,7 +121,7 @@ class Compaction {
   std::uint64_t messages_before_ = 0;
   std::uint64_t started_ns_ = 0;
   bool forced_ = false;
-  bool passes_ = false;  // what the last summary failed for
+  bool passes_ = false;  // true if the last summary failed temporarily
   bool cut_ = false;     // the last summary
   bool closed_ = false;
   Usage spent_;

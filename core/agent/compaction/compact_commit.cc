@@ -32,7 +32,7 @@ Compaction::Draft Compaction::draft_of(std::uint32_t method) const {
   out.result = result_name(AGENTD_RESULT_APPLIED);
   out.instructions = instructions_;
   out.author = author_;
-  // What was shortened stays so.
+  // Shortened texts stay shortened.
   out.prunes = session_.conversation().state().prunes();
   out.pre_tokens = pre_tokens_;
   return draft;
@@ -75,8 +75,8 @@ void Compaction::write(Draft& draft) {
   session_.log.add(write_boundary(boundary));
 }
 
-// What others appended stays in the view, behind what is kept. False when they changed the view itself:
-// the draft was made for another one.
+// Messages appended by others stay in the view, after the kept ones. False if they changed the view itself: the
+// draft was made for another one.
 bool Compaction::absorb(Draft& draft, const std::vector<StoredRecord>& fresh) const {
   for (const StoredRecord& record : fresh) {
     if (changes_the_view(record.record.type)) return false;

@@ -94,7 +94,7 @@ Compaction::Draft Compaction::summary_draft(const std::string& text, std::uint32
   const Gauge gauge = session_.context.gauge();
   const std::uint64_t tokens =
       gauge.floor + gauge.scaled(plan_.kept_tokens + parts_.estimator.count_text(draft.summary));
-  // What is kept is more than fits by itself, and the next request must fit.
+  // The kept messages alone do not fit, and the next request must fit.
   if (may_squeeze && tokens > target().limit && squeeze(draft, tokens))
     draft.degraded =
         "the kept messages and the summary do not fit the window: the longest texts are shortened in the view, the log "

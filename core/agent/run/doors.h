@@ -16,9 +16,9 @@ class CompactionDoors {
 
   // Before the first request of a run, or between two turns of it.
   Result<void, RunError> before_request();
-  // What no compaction could bring below the limit goes out as it is, but not unremarked.
+  // A request that no compaction could bring below the limit is sent unchanged, with a warning.
   void warn_when_full();
-  // What hooks have asked for. `phase`: AGENTD_PHASE_
+  // Compactions that hooks requested. `phase`: AGENTD_PHASE_
   Result<void, RunError> queued(std::uint32_t phase);
   // The provider says that the prompt is too long.
   Result<CompactionReport, RunError> after_overflow();

@@ -52,7 +52,7 @@ std::uint64_t tokens_of(const Rows& rows, const TokenEstimator& estimator) {
 
 Result<ModelResponse, RunError> ModelCall::ask() {
   for (std::uint32_t attempt = 1;; ++attempt) {
-    // What hooks added while room was made is part of the request.
+    // Context that hooks added during the compaction is part of the request.
     if (auto done = session_.log.commit(); !done) return done.error();
     OutgoingCall out;
     if (auto made = prepare(out, attempt); !made) return made.error();
@@ -167,10 +167,10 @@ ModelResult ModelCall::send(const ModelRequest& request) {
       session_.hooks.fire(AGENTD_EVENT_MODEL_DELTA, &payload);
     };
   StreamSink sink(session_.surface, delta, session_.hooks.redacts_answers());
-  // How long it may take is the provider's setting.
+  // The time limit is the provider's setting.
   ModelResult answer = session_.shared.account()->complete(request, sink, session_.shared.cancel(), {});
   if (answer && !answer->note.empty() && !answer->malformed_call) session_.hooks.warn(answer->note);
-  // What nobody reported, and what broke off, is paid for all the same.
+  // Unreported and interrupted answers are charged too.
   if (answer && !answer->usage) session_.shared.count_usage(answer->spent);
   if (!answer && answer.error().usage) charge_interrupted(*answer.error().usage);
   return answer;

@@ -31,7 +31,7 @@ struct OutgoingCall {
   ModelRequest request;
   std::vector<ToolSpec> tools;
   Rows rows;
-  Origins origins;  // of a whole history; else the conversation's are meant
+  Origins origins;  // of a complete history; otherwise the conversation's
   std::optional<MarkedRows> marked;
   std::optional<VisibleRows> visible;
 };
@@ -71,7 +71,7 @@ class ModelCall {
 
   // ---- trouble (model_trouble.cc)
   bool asks_to_spell_again(const ModelResponse& answer);
-  // What follows a request that failed: another one (nothing), an answer that was made otherwise, or the error.
+  // The next step after a failed request: another one (nullopt), an answer made in another way, or the error.
   Result<std::optional<ModelResponse>, RunError> recover(ModelError error, const ModelRequest& request);
   bool tells_schema_in_words(const ModelError& error, const ModelRequest& request);
   bool asks_again(ModelError& error);
@@ -89,7 +89,7 @@ class ModelCall {
   std::uint64_t estimate_ = 0;
 
   std::uint32_t broken_ = 0;  // answers that broke off
-  Message half_{};            // of the last one of them that said something
+  Message half_{};            // of the last one with a text
   bool malformed_ = false;    // there was an answer with a call that cannot be read
   std::uint32_t overflow_vetoes_ = 0;
   bool overflow_over_ = false;  // the next "too long" is the error

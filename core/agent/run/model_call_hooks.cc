@@ -9,7 +9,7 @@
 namespace agentd {
 namespace {
 
-// So often hooks may name another model for one call.
+// How often hooks may set another model for one call.
 constexpr int kModelChoicesMax = 3;
 
 // Puts a rewritten answer in place of the text blocks; tool calls and thinking stay.
@@ -66,7 +66,7 @@ Result<void, RunError> ModelCall::before(OutgoingCall& out, std::uint32_t attemp
   const ModelProvider& provider = session_.base().provider;
   session_.position.asked = provider.origin_of(out.request.model);
   if (!session_.hooks.wants(AGENTD_EVENT_BEFORE_MODEL_CALL)) return {};
-  std::vector<std::string> contexts;  // of hooks that were asked about another model
+  std::vector<std::string> contexts;  // of hooks that were called for another model
   for (int choices = 0;; ++choices) {
     auto judged = judge(out, attempt);
     if (!judged) return judged.error();

@@ -10,7 +10,7 @@
 namespace agentd {
 namespace {
 
-// So often an answer that broke off is asked for again.
+// How often an interrupted answer is requested again.
 constexpr std::uint32_t kBrokenAnswersMax = 2;
 // Before an answer that a busy provider broke off is asked for again; the first and each further time.
 constexpr Milliseconds kBusyWait{1'000}, kBusyWaitMax{60'000};
@@ -63,7 +63,7 @@ bool ModelCall::tells_schema_in_words(const ModelError& error, const ModelReques
   return true;
 }
 
-// What was paid for is asked for again as a whole, wherever it broke.
+// A charged answer is requested again from the start, wherever it was interrupted.
 bool ModelCall::asks_again(ModelError& error) {
   const bool broke_off = error.kind == ModelErrorKind::kInterrupted || error.usage;
   if (!broke_off || !error.retryable || broken_ >= kBrokenAnswersMax) return false;
@@ -130,7 +130,7 @@ Result<std::optional<ModelResponse>, RunError> ModelCall::summarise_instead(cons
 }
 
 RunError ModelCall::failed(const ModelError& error) {
-  // What arrived stays, marked; a half-received tool call is not part of it.
+  // The received text is kept and marked; an incomplete tool call is dropped.
   if (!error.partial.blocks.empty() && !error.partial.text().empty() && !session_.messages.prompt()) {
     Message partial = error.partial;
     partial.role = Role::kAssistant;

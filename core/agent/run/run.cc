@@ -64,7 +64,7 @@ void Run::add_genesis() {
   session_.log.add_genesis(write_genesis(genesis));
 }
 
-// What the run is made with: digests in the log, the texts as blobs that many runs share.
+// The settings of the run: digests in the log, the texts as blobs shared by runs.
 void Run::add_settings() {
   SettingsRecord settings{session_.context.system_text(), "[", session_.options.provider, session_.options.model};
   for (const ToolSpec& tool : session_.context.tool_specs()) {
@@ -213,7 +213,7 @@ Result<RunReport, RunError> Run::end(RunOutcome outcome) {
   if (auto done = add_end(outcome, {}); !done) return fail(done.error());
   if (!state_.compaction)
     if (auto queued = CompactionDoors(session_, state_).queued(AGENTD_PHASE_POST_TURN); !queued) return queued.error();
-  // What the compaction's hooks added must not wait for a run that may never come.
+  // Context of the compaction's hooks must not wait for a run that may never come.
   if (auto done = session_.log.commit(); !done) return done.error();
   if (!means_.parent.account) session_.shared.account()->flush();
   RunReport report{state_.final_text,        outcome,

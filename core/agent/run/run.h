@@ -17,7 +17,7 @@
 
 namespace agentd {
 
-// What a session has of the run that started it; empty for the user's.
+// The parent run's share in a session; empty for the user's.
 struct ParentRun {
   std::string conversation{};
   std::uint64_t seq = 0;
@@ -25,7 +25,7 @@ struct ParentRun {
   std::shared_ptr<HookLedger> ledger{};  // null = each run's stands alone
 };
 
-// What a run works with beside the parts of its session; all outlive it.
+// The parts of a run besides those of its session; all outlive it.
 struct RunMeans {
   const ParentRun& parent;
   ToolMemory& memory;

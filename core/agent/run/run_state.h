@@ -16,7 +16,7 @@
 
 namespace agentd {
 
-// So often a run asks for an answer that fits its schema, after the first one that does not.
+// How often a run requests an answer that fits its schema, after the first one that does not.
 inline constexpr std::uint32_t kCorrectionsMax = 2;
 // That many pauses of a provider in a row end the run.
 inline constexpr std::uint32_t kPausesMax = 8;
@@ -27,8 +27,8 @@ struct RunState {
   bool schema_in_words = false;          // the provider does not hold to it
   std::uint32_t corrections = 0;         // of answers that do not fit
 
-  std::unique_ptr<Compaction> compaction{};             // whose summary this run writes; null in any other run
-  std::optional<CompactionReport> compaction_report{};  // of what agent_stop made of the view
+  std::unique_ptr<Compaction> compaction{};             // the one whose summary this run writes; null in any other run
+  std::optional<CompactionReport> compaction_report{};  // of the compaction at agent_stop
 
   std::uint32_t continuation = 0;  // by hooks, in a row
   bool stop_hook_active = false;

@@ -53,7 +53,7 @@ std::unique_ptr<Outcome> Stop::fire() {
 Result<Stop::Decision, RunError> Stop::close_compaction(const Outcome* outcome) {
   std::string text = run_.final_text;
   std::string author = "recipe/" + session_.position.recipe;
-  // What was declined or cut short is no summary, also where no handler is there to say so.
+  // A declined or truncated answer is not a summary, even without a handler that checks it.
   bool whole = run_.stop_reason == StopReason::kEndTurn || run_.stop_reason == StopReason::kSequence;
   if (outcome != nullptr)
     if (const Action* const action = outcome->exclusive_action();
@@ -68,7 +68,7 @@ Result<Stop::Decision, RunError> Stop::close_compaction(const Outcome* outcome) 
                                                    ? "the model declined to summarise"
                                                    : "the model's summary was cut short"};
   if (is_blank(text)) return RunError{RunError::Kind::kProvider, "the model's summary is empty"};
-  // What hooks add from here on is about the view that comes.
+  // Context that hooks add from here on belongs to the next view.
   session_.messages.end_prompt();
   auto done = run_.compaction->close_run(text, author);
   if (!done) return done.error();

@@ -15,16 +15,16 @@
 
 namespace agentd {
 
-// What a child is started with.
+// The start parameters of a child.
 struct ChildTask {
   Ulid id;
   AgentIdentity agent;
   std::unique_ptr<Lease> lease;
   std::string description, prompt;
-  const Outcome* started = nullptr;  // of subagent_start; null = nobody was asked
+  const Outcome* started = nullptr;  // of subagent_start; null = no hook was called
 };
 
-// Where children run: a session of their own, made by whoever makes sessions.
+// Runs children: each in its own session, made by the maker of sessions.
 class ChildSessions {
  public:
   virtual ~ChildSessions() = default;

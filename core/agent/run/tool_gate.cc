@@ -94,7 +94,7 @@ void ToolGate::ask_again(PreparedCall& prepared, const Outcome::By& by, Outcome&
   }
 }
 
-// Whether the hook that said "allow" has seen what will run, or sees it as a gate.
+// True if the hook that answered "allow" has seen the final input, or sees it as a gate.
 bool ToolGate::allowed_final_input(const Outcome& outcome) const {
   bool rewritten = false;
   const Snapshot& snapshot = session_.hooks.snapshot();

@@ -15,7 +15,7 @@
 
 namespace agentd {
 
-// What a session remembers from call to call.
+// The state that a session keeps between calls.
 struct ToolMemory {
   explicit ToolMemory(Log& log) : schemas(log) {}
   InputSchemas schemas;
@@ -44,7 +44,7 @@ class ToolGate {
   void deny(PreparedCall& prepared, const Outcome& outcome) const;
   void decide_permission(PreparedCall& prepared, const Outcome* outcome);
   void ask_permission(PreparedCall& prepared, const AskedBy& by_hook);
-  // What the hooks of permission_request say; true when they have decided.
+  // Calls the hooks of permission_request; true if they have decided.
   bool hooks_decide(PreparedCall& prepared, PermissionAnswer& answer, std::string& by);
   void record_decision(const PreparedCall& prepared, PermissionDecision decision, const std::string& by,
                        const std::string& reason);

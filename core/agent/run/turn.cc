@@ -50,7 +50,7 @@ void Turn::add_answer(ModelResponse& response) {
 
 void Turn::add_usage(const Usage& usage) {
   session_.shared.count_usage(usage);
-  // What a summary cost says nothing about the view.
+  // The tokens of a summary do not describe the view.
   if (session_.messages.prompt()) {
     session_.log.add(write_usage({usage, 0, std::string(name_of(UsagePurpose::kSummary))}));
     return;

@@ -27,7 +27,7 @@ class SessionRegistry {
   agentd_conv add(SharedSession& session);
   void remove(agentd_conv handle);
 
-  // What a model call on behalf of a conversation needs of it; sessions may end while the call lasts.
+  // The data that a model call needs of its conversation; the session may end during the call.
   struct Charged {
     agentd_conv conversation = 0;  // 0 = nobody is charged
     std::string id;
@@ -35,7 +35,7 @@ class SessionRegistry {
     std::optional<SharedSession::Seen> seen;
     bool compacts = false;                      // its run writes a summary
     std::shared_ptr<Account> account{};         // never null
-    std::shared_ptr<HookLedger> hook_ledger{};  // of its run; null = nobody's
+    std::shared_ptr<HookLedger> hook_ledger{};  // of its run; null = none
   };
   // `otherwise` cancels the call when no session has the handle.
   Charged charged(agentd_conv handle, const CancelToken& otherwise) const;

@@ -81,7 +81,7 @@ class Context {
   struct FreshAnswer {
     std::uint64_t batch = 0;  // of the log, that it belongs to
     std::optional<Usage> report;
-    std::uint64_t tokens = 0;  // of one without a report that can be believed
+    std::uint64_t tokens = 0;  // of one without a plausible report
   };
   std::optional<FreshAnswer> fresh_answer_;
   struct Measured {

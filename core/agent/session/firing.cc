@@ -74,7 +74,7 @@ void Firing::find_problems(const HookTrace& trace) {
   for (const Action& action : trace.actions)
     if (std::string why = why_illegal(trace.event, action); !why.empty())
       problems_.push_back({hook, std::move(why), false});
-  // What the host refused to take from a hook that is content with itself otherwise.
+  // Errors in the answer of a hook that did not fail itself.
   if (trace.status >= 0 && !trace.failure.empty()) problems_.push_back({hook, std::string(trace.failure), true});
   // Observers also note what they did; nobody waits for what they say.
   const Snapshot::Entry* const entry = entry_of(trace);
@@ -132,7 +132,7 @@ const Digest& Firing::digest_of(const std::shared_ptr<const std::string>& text) 
   return digest_;
 }
 
-// What a hook rewrote or refused is stored nowhere: such a payload is known by its digest alone.
+// Text that a hook rewrote or refused is not stored: such a payload is known only by its digest.
 std::vector<HookReceipt> Firing::take_receipts(const Outcome* outcome) {
   const bool refused = fired_.event == AGENTD_EVENT_USER_MESSAGE_SEND && outcome != nullptr && outcome->blocked;
   const bool kept = (answered_ || frame_.all) && !refused && !is_stream(fired_.event);

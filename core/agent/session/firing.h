@@ -20,7 +20,7 @@ namespace agentd {
 // "agent_stop", ...; "?" = there is no such event.
 std::string_view event_name(std::uint32_t event);
 
-// What is fired.
+// An event to fire.
 struct Fired {
   std::uint32_t event = 0;
   const void* payload = nullptr;
@@ -35,7 +35,7 @@ struct Fired {
 
 class Firing final : public TraceSink {
  public:
-  // What the session says of every receipt: event id, revision, run, turn, time.
+  // The session's part of every receipt: event id, revision, run, turn, time.
   struct Frame {
     const Snapshot& snapshot;
     HookReceipt receipt{};
@@ -46,7 +46,7 @@ class Firing final : public TraceSink {
   };
   struct Problem {
     std::string hook, text;
-    bool logged = false;  // by whoever found it
+    bool logged = false;  // by the code that found it
   };
 
   Firing(const Fired& fired, CallSlot& slot, Frame frame) : fired_(fired), slot_(slot), frame_(std::move(frame)) {}
@@ -79,7 +79,7 @@ class Firing final : public TraceSink {
   const Frame frame_;
   std::vector<Seen> seen_;
   std::vector<Problem> problems_;
-  // What the hook that is rewriting was asked with.
+  // The payload of the hook that is rewriting.
   std::shared_ptr<const std::string> before_rewrite_;
   unsigned version_ = 0, version_before_ = 0;
   bool answered_ = false;

@@ -91,7 +91,7 @@ Dispatch HookPoint::dispatch_of(const Fired& fired) const {
   dispatch.payload = fired.payload;
   dispatch.payload_bare = fired.bare;
   dispatch.lineage = shared_.conversation().rows().lineage();
-  // What happens at the end must not keep the user waiting.
+  // Work at the end must not keep the user waiting.
   const Milliseconds time = fired.event == AGENTD_EVENT_SESSION_END ? kSessionEndTime : options_.hook_deadline;
   dispatch.deadline_ns = Deadline::after(parts_.clock, time).at_ns;
   dispatch.budget_ns = static_cast<std::uint64_t>(std::chrono::nanoseconds(time).count());
@@ -118,7 +118,7 @@ std::unique_ptr<Outcome> HookPoint::fire(const Fired& fired) {
   return outcome;
 }
 
-// What was answered becomes receipts, reports, and the end of the run.
+// Turns the answers into receipts, reports, and the end of the run.
 void HookPoint::take(const Fired& fired, Firing& firing, Outcome* outcome) {
   if (outcome != nullptr) drop_illegal(*outcome, fired.event);
   for (HookReceipt& receipt : firing.take_receipts(outcome)) log_.add_receipt(std::move(receipt));

@@ -41,14 +41,14 @@ class HookPoint {
   CallSlot& slot() { return *slot_; }
   // Of a run or a turn that begins; they stay the same to its end.
   void renew();
-  // What follows is outside of every run and turn, and those of now are asked.
+  // Later events are outside every run and turn, and use the current hooks.
   void leave_run();
   // No hook has ended what comes.
   void end_run() { stopped_.reset(); }
 
   // ---- asking
 
-  // Null: nobody was asked. What the event does not allow has been taken out of the outcome and was reported.
+  // Null: no hook was called. Actions that the event does not allow were removed from the outcome and reported.
   std::unique_ptr<Outcome> fire(const Fired& fired);
   std::unique_ptr<Outcome> fire(std::uint32_t event, const void* payload, const void* bare = nullptr);
   // A warning of the runtime: to the surface, and as a notification to the hooks.
@@ -99,7 +99,7 @@ class HookPoint {
   const Context& context_;
   SlotLease slot_;
   std::shared_ptr<const Snapshot> snapshot_;  // pinned for a turn
-  std::set<std::string> told_problems_;       // of hooks, told once each
+  std::set<std::string> told_problems_;       // of hooks, reported once each
   std::optional<Outcome::Attributed> stopped_;
 };
 

@@ -52,10 +52,10 @@ class LogWriter {
   // The sequence that the next added record will have.
   std::uint64_t next_seq() const { return shared_.conversation().revision() + pending_.size() + 1; }
   std::size_t size() const { return pending_.size(); }
-  // What was added from `first` to before `last` is not to be recorded after all.
+  // Drops the records added from `first` to before `last`.
   void take_back(std::size_t first, std::size_t last);
   void take_back_messages();
-  // What could not be written did not happen: a later commit must not bring half of it.
+  // Records that could not be written are dropped: a later commit must not write a part of them.
   void drop();
   // Another number after each commit and each drop: what belongs to a batch ends with it.
   std::uint64_t batch() const { return batch_; }
@@ -65,12 +65,12 @@ class LogWriter {
   Result<void, RunError> commit();
   // kConflict: somebody else appended since, nothing was written, and what is pending stays so.
   Result<void> try_commit();
-  // Behind whatever others append meanwhile: for records that name no sequence.
+  // Appends after records of other processes: for records that name no sequence.
   Result<void, RunError> commit_behind();
   // Takes up what others appended; their records. After a revert or a boundary of theirs the whole
   // conversation is loaded again.
   Result<std::vector<StoredRecord>, RunError> catch_up();
-  // What came after the last commit. Receipts of a conversation in which nothing was said belong to none.
+  // Receipts since the last commit. Those of a conversation without messages are dropped.
   void flush_receipts();
 
  private:

@@ -79,7 +79,7 @@ void Messages::add(const std::string& text, MessageSource source, const std::vec
     return;
   }
   if (task_.empty() && source != MessageSource::kHook && source != MessageSource::kRecipe) task_ = text;
-  // What is looked at stands before what is said of it.
+  // The media come before the text about them.
   Message message{Role::kUser, 0, media};
   if (!text.empty() || media.empty()) message.blocks.push_back(Block::of_text(text));
   log_.add_user_message(write_message({std::move(message), StopReason::kEndTurn, std::string(name_of(source)), {}}),

@@ -9,7 +9,7 @@
 
 namespace agentd {
 
-// What was told once in a session about its compactions.
+// Warnings about compactions that a session has already given.
 struct CompactionNotes {
   bool told_paused = false;  // the automatic doors stay shut
   bool told_prompt = false;  // the user's own recipe cannot be used

@@ -16,7 +16,7 @@
 
 namespace agentd {
 
-// Who works in a session: the user's agent, or one that another agent started.
+// The agent of a session: the user's, or one started by another agent.
 struct AgentIdentity {
   std::string id = "main", type = "main";
   std::uint32_t depth = 0;

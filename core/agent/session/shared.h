@@ -31,7 +31,7 @@ class SharedSession {
   // ---- any thread
 
   const std::string& conversation_id() const { return id_text_; }
-  // What the next request would see; the run may go on meanwhile.
+  // The view of the next request; the run may continue in the meantime.
   struct Seen {
     Rows rows;
     std::vector<SeqRange> ranges;
@@ -55,10 +55,10 @@ class SharedSession {
   // ---- the session's thread
 
   const Conversation& conversation() const { return *conversation_; }
-  // Takes what was stored. What a revert or a boundary brings back is not in memory: the conversation is loaded
+  // Takes what was stored. Messages restored by a revert or a boundary are not in memory: the conversation is loaded
   // again, each row counted by `count`.
   Result<void> apply(const std::vector<StoredRecord>& records, const Rows::Count& count);
-  // Whose word ends the work from here on.
+  // The token that cancels the work from here on.
   void follow(const CancelToken& cancel);
   void begin_run(std::shared_ptr<Account> account, std::shared_ptr<HookLedger> ledger, bool compacts);
   void end_run();

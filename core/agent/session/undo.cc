@@ -14,7 +14,7 @@ constexpr int kTriesMax = 16;
 
 RunError failure(std::string message) { return {RunError::Kind::kFailure, std::move(message)}; }
 
-// What an undo would bring.
+// The plan of an undo.
 struct Undo {
   BoundaryRecord boundary;
   RevertRecord revert;
