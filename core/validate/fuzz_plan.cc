@@ -32,7 +32,7 @@ std::string_view name_of(FuzzStep::Kind kind) {
     case FuzzStep::Kind::kBend:
       return "load bent bytes";
     case FuzzStep::Kind::kRenew:
-      return "end and make anew";
+      return "end and create again";
   }
   return "fire";
 }

@@ -24,7 +24,7 @@ constexpr RuleSpec kRules[] = {
     {106, "every library that it needs is found",
      "A library that is missing on another machine prevents loading there.",
      "link it statically, or install the library"},
-    {107, "it has no RPATH or RUNPATH", "It would load libraries from directories that nobody has checked.",
+    {107, "it has no RPATH or RUNPATH", "It would load libraries from directories that were not checked.",
      "link without -rpath (CMake: CMAKE_SKIP_RPATH)", true},
     {108, "its stack is not executable", "Loading it would make the stack of the whole program executable.",
      "link with -Wl,-z,noexecstack"},

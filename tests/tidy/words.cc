@@ -13,7 +13,7 @@ namespace fs = std::filesystem;
 
 constexpr std::array kShipped{"core/", "plugins/", "providers/", "plugin-api/"};
 // Prompts and tool descriptions: models read them, and their bytes stay.
-constexpr std::array kPrompts{"core/agent/answer_schema.cc", "core/agent/subagent.cc", "core/agent/summariser.cc",
+constexpr std::array kPrompts{"core/agent/answer_schema.cc", "core/agent/subagent_tool.cc", "core/agent/summariser.cc",
                               "plugins/workspace_tools/workspace_tools.cc"};
 
 // The pages of the project: those at the top, in docs, and the README of each folder.
@@ -178,8 +178,9 @@ Findings private_words(const fs::path& root, const std::vector<RefusedWord>& wor
   Findings found;
   for (const fs::path& path : files_of(root, is_code)) {
     const std::string name = shown(root, path);
-    if (std::none_of(kShipped.begin(), kShipped.end(), [&](const char* top) { return name.starts_with(top); }))
-      continue;
+    const auto below = [&](const char* top) { return name.starts_with(top); };
+    if (std::none_of(kShipped.begin(), kShipped.end(), below)) continue;
+    if (std::find(kPrompts.begin(), kPrompts.end(), name) != kPrompts.end()) continue;
     for (const Literal& literal : literals_of(text_of(path))) add(found, name, literal, words, false);
   }
   for (const fs::path& path : pages_of(root))
