@@ -13,8 +13,10 @@
 
 #include <agentd/build.hpp>
 
+#include <cstddef>
 #include <cstdint>
 #include <string_view>
+#include <type_traits>
 #include <utility>
 
 namespace agentd {
@@ -62,6 +64,34 @@ class [[nodiscard]] result {
   return texts[-status];
 }
 
+// ---- a table of functions
+
+// What the services share: the table, NULL when it was not granted, and the token of its calls.
+template <typename Table>
+class service_table {
+ public:
+  constexpr service_table(const Table* table, agentd_token token) noexcept : table_(table), token_(token) {}
+  explicit operator bool() const noexcept { return table_ != nullptr; }
+  [[nodiscard]] const Table* raw() const noexcept { return table_; }
+
+  // Calls a function by its slot, as it stands in the C header: c.store().call(&agentd_store::get, as_str("k"), &kv).
+  // AGENTD_E_DENIED without the table; AGENTD_E_UNSUPPORTED when the host is too old to have the function.
+  template <typename... Parameters>
+  agentd_status call(agentd_status (AGENTD_CALL* Table::*slot)(const Table*, agentd_token, Parameters...)
+                         AGENTD_NOEXCEPT,
+                     std::type_identity_t<Parameters>... parameters) const noexcept {
+    if (table_ == nullptr) return AGENTD_E_DENIED;
+    const auto* const end = reinterpret_cast<const char*>(&(table_->*slot) + 1);
+    if (end - reinterpret_cast<const char*>(table_) > static_cast<std::ptrdiff_t>(table_->size))
+      return AGENTD_E_UNSUPPORTED;
+    return (table_->*slot)(table_, token_, parameters...);
+  }
+
+ protected:
+  const Table* table_;
+  agentd_token token_;
+};
+
 // ---- compactor
 
 struct compact_options {
@@ -82,29 +112,25 @@ struct compact_options {
   }
 };
 
-class compactor_service {
+class compactor_service : public service_table<agentd_compactor> {
  public:
   compactor_service(const agentd_compactor* table, agentd_token token, agentd_conv conversation) noexcept
-      : table_(table), token_(token), conversation_(conversation) {}
-  explicit operator bool() const noexcept { return table_ != nullptr; }
+      : service_table(table, token), conversation_(conversation) {}
 
   // Tokens of a text; empty model = the call's.
   [[nodiscard]] result<std::uint64_t> count(std::string_view text, std::string_view model = {}) const {
-    if (table_ == nullptr) return AGENTD_E_DENIED;
     std::uint64_t tokens = 0;
-    return {table_->count_text(table_, token_, as_str(model), as_str(text), &tokens), tokens};
+    return {call(&agentd_compactor::count_text, as_str(model), as_str(text), &tokens), tokens};
   }
   [[nodiscard]] result<std::uint64_t> count(message_list messages, std::string_view model = {}) const {
-    if (table_ == nullptr) return AGENTD_E_DENIED;
     std::uint64_t tokens = 0;
-    return {table_->count_messages(table_, token_, as_str(model), messages.raw(), &tokens), tokens};
+    return {call(&agentd_compactor::count_messages, as_str(model), messages.raw(), &tokens), tokens};
   }
   // The prompt that compact() would send.
   [[nodiscard]] result<std::string_view> prompt(const compact_options& options = {}) const {
-    if (table_ == nullptr) return AGENTD_E_DENIED;
     const agentd_compact_options record = options.record();
     agentd_str text{};
-    const agentd_status status = table_->prompt(table_, token_, &record, &text);
+    const agentd_status status = call(&agentd_compactor::prompt, &record, &text);
     return {status, as_view(text)};
   }
   // Summarises the complete view of the call's conversation; applies nothing.
@@ -127,17 +153,15 @@ class compactor_service {
   }
   [[nodiscard]] result<compact_result_view> compact(const agentd_compact_source& from,
                                                     const compact_options& options) const {
-    if (table_ == nullptr) return AGENTD_E_DENIED;
     const agentd_compact_options record = options.record();
     const agentd_compact_result* made = nullptr;
-    const agentd_status status = table_->compact(table_, token_, &from, &record, &made);
+    const agentd_status status = call(&agentd_compactor::compact, &from, &record, &made);
     return {status, compact_result_view(made)};
   }
   // Queues a compaction of any conversation.
   agentd_status request(std::string_view conversation_id, const compact_options& options = {}) const {
-    if (table_ == nullptr) return AGENTD_E_DENIED;
     const agentd_compact_options record = options.record();
-    return table_->request(table_, token_, as_str(conversation_id), &record);
+    return call(&agentd_compactor::request, as_str(conversation_id), &record);
   }
 
  private:
@@ -147,8 +171,6 @@ class compactor_service {
     return made;
   }
 
-  const agentd_compactor* table_;
-  agentd_token token_;
   agentd_conv conversation_;
 };
 
@@ -223,23 +245,17 @@ class model_thread {
   agentd_thread id_ = 0;
 };
 
-class thread_service {
+class thread_service : public service_table<agentd_thread_factory> {
  public:
-  thread_service(const agentd_thread_factory* table, agentd_token token) noexcept : table_(table), token_(token) {}
-  explicit operator bool() const noexcept { return table_ != nullptr; }
+  using service_table::service_table;
 
   [[nodiscard]] result<model_thread> open(const thread_options& options = {}) const {
-    if (table_ == nullptr) return AGENTD_E_DENIED;
     const agentd_thread_options record = options.record();
     agentd_thread id = 0;
-    const agentd_status status = table_->open(table_, token_, &record, &id);
+    const agentd_status status = call(&agentd_thread_factory::open, &record, &id);
     if (status != AGENTD_OK) return status;
     return {status, model_thread(table_, token_, id)};
   }
-
- private:
-  const agentd_thread_factory* table_;
-  agentd_token token_;
 };
 
 // ---- store
@@ -271,22 +287,19 @@ struct change_page {
   std::uint64_t next = 0;
 };
 
-class store_service {
+class store_service : public service_table<agentd_store> {
  public:
-  store_service(const agentd_store* table, agentd_token token) noexcept : table_(table), token_(token) {}
-  explicit operator bool() const noexcept { return table_ != nullptr; }
+  using service_table::service_table;
 
   [[nodiscard]] result<kv_view> get(std::string_view key) const {
-    if (table_ == nullptr) return AGENTD_E_DENIED;
     const agentd_kv* found = nullptr;
-    const agentd_status status = table_->get(table_, token_, as_str(key), &found);
+    const agentd_status status = call(&agentd_store::get, as_str(key), &found);
     return {status, kv_view(found)};
   }
   [[nodiscard]] result<kv_list> scan(std::string_view prefix, std::string_view after = {},
                                      std::uint32_t limit = 0) const {
-    if (table_ == nullptr) return AGENTD_E_DENIED;
     agentd_list found{};
-    const agentd_status status = table_->scan(table_, token_, as_str(prefix), as_str(after), limit, &found);
+    const agentd_status status = call(&agentd_store::scan, as_str(prefix), as_str(after), limit, &found);
     return {status, kv_list(found)};
   }
   // Puts one key; returns its new version.
@@ -297,13 +310,11 @@ class store_service {
     return commit({kv_erase(key, expect)});
   }
   result<std::uint64_t> commit(const std::vector<agentd_kv_op>& ops) const {
-    if (table_ == nullptr) return AGENTD_E_DENIED;
     std::uint64_t version = 0;
-    const agentd_status status = table_->commit(table_, token_, as_list(ops), &version);
+    const agentd_status status = call(&agentd_store::commit, as_list(ops), &version);
     return {status, version};
   }
   [[nodiscard]] result<conv_info_list> conversations(const conv_query& query = {}) const {
-    if (table_ == nullptr) return AGENTD_E_DENIED;
     auto record = sized<agentd_conv_query>();
     record.limit = query.limit;
     record.project_id = as_str(query.project_id);
@@ -312,37 +323,29 @@ class store_service {
     record.since_ms = query.since_ms;
     record.until_ms = query.until_ms;
     agentd_list found{};
-    const agentd_status status = table_->conversations(table_, token_, &record, &found);
+    const agentd_status status = call(&agentd_store::conversations, &record, &found);
     return {status, conv_info_list(found)};
   }
   // Messages of the view (or, with AGENTD_SCOPE_LOG, of the log) at revision `at` (0 = head).
   [[nodiscard]] result<message_list> messages(std::string_view conversation_id, std::uint32_t scope = AGENTD_SCOPE_VIEW,
                                               std::uint64_t at = 0, std::uint64_t from = 0,
                                               std::uint32_t limit = 0) const {
-    if (table_ == nullptr) return AGENTD_E_DENIED;
     agentd_list found{};
-    const agentd_status status =
-        table_->messages(table_, token_, as_str(conversation_id), scope, at, from, limit, &found);
+    const agentd_status status = call(&agentd_store::messages, as_str(conversation_id), scope, at, from, limit, &found);
     return {status, message_list(found)};
   }
   [[nodiscard]] result<std::string_view> read_blob(std::string_view blob, std::uint64_t offset,
                                                    std::uint64_t limit) const {
-    if (table_ == nullptr) return AGENTD_E_DENIED;
     agentd_str bytes{};
-    const agentd_status status = table_->read_blob(table_, token_, as_str(blob), offset, limit, &bytes);
+    const agentd_status status = call(&agentd_store::read_blob, as_str(blob), offset, limit, &bytes);
     return {status, as_view(bytes)};
   }
   [[nodiscard]] result<change_page> changes(std::uint64_t cursor, std::uint32_t limit = 0) const {
-    if (table_ == nullptr) return AGENTD_E_DENIED;
     agentd_list found{};
     std::uint64_t next = cursor;
-    const agentd_status status = table_->changes(table_, token_, cursor, limit, &found, &next);
+    const agentd_status status = call(&agentd_store::changes, cursor, limit, &found, &next);
     return {status, change_page{conv_info_list(found), next}};
   }
-
- private:
-  const agentd_store* table_;
-  agentd_token token_;
 };
 
 // The three services, as in agentd_services.

@@ -138,6 +138,17 @@ class record_view {
   constexpr explicit record_view(const Record* record) noexcept : record_(record) {}
   constexpr explicit operator bool() const noexcept { return record_ != nullptr; }
   [[nodiscard]] constexpr const Record* raw() const noexcept { return record_; }
+  // Any member by its place, also one that has no accessor: view.get(&agentd_turn::flags). Zero when there is no
+  // record, or one of a host that is too old to have the member.
+  template <typename T>
+  [[nodiscard]] T get(T Record::*which) const noexcept {
+    if (record_ == nullptr) return T{};
+    if constexpr (requires { record_->size; }) {
+      const auto* const end = reinterpret_cast<const char*>(&(record_->*which) + 1);
+      if (end - reinterpret_cast<const char*>(record_) > static_cast<std::ptrdiff_t>(record_->size)) return T{};
+    }
+    return record_->*which;
+  }
 
  protected:
   template <typename T>
@@ -546,9 +557,11 @@ using conv_info_list = list_view<conv_info_view, agentd_conv_info>;
 #undef AGENTD_VIEW_RECORD
 #undef AGENTD_VIEW_BIT
 
-// The view of a payload record: view_of<agentd_turn> is turn_view.
+// The view of a payload record: view_of<agentd_turn> is turn_view; of one without a view of its own, record_view.
 template <typename Record>
-struct view_of_record;
+struct view_of_record {
+  using type = record_view<Record>;
+};
 #define AGENTD_VIEW_OF(record, view) \
   template <>                        \
   struct view_of_record<record> {    \

@@ -87,9 +87,9 @@ typedef struct agentd_core {
   void(AGENTD_CALL* fail)(const struct agentd_core*, agentd_token, agentd_status, agentd_str what) AGENTD_NOEXCEPT;
   /* Writes one line to the log; level AGENTD_LEVEL_. FROZEN slot. [any] */
   void(AGENTD_CALL* log)(const struct agentd_core*, agentd_token, int32_t level, agentd_str) AGENTD_NOEXCEPT;
+  /* clang-format off */
   /* Returns the interface `id` if its table has at least min_size bytes, else NULL, an ordinary answer. FROZEN slot.
    * [init] */
-  /* clang-format off */
   const void*(AGENTD_CALL* query)(const struct agentd_core*, agentd_str id, uint32_t min_size) AGENTD_NOEXCEPT;
   /* clang-format on */
   /* Returns the id of an event by name; 0 = unknown. FROZEN slot. [init] */
@@ -97,8 +97,8 @@ typedef struct agentd_core {
   /* Emits an action, which is copied before return; may block on back-pressure. AGENTD_E_UNSUPPORTED if the event does
    * not allow it, AGENTD_E_NOT_FOUND if the token has ended. [any] */
   agentd_status(AGENTD_CALL* emit)(const struct agentd_core*, agentd_token, const agentd_action*) AGENTD_NOEXCEPT;
-  /* Scratch memory that lives as long as the token; NULL = out of memory. `align`: a power of two. [any] */
   /* clang-format off */
+  /* Scratch memory that lives as long as the token; NULL = out of memory. `align`: a power of two. [any] */
   void*(AGENTD_CALL* arena)(const struct agentd_core*, agentd_token, size_t bytes, size_t align) AGENTD_NOEXCEPT;
   /* clang-format on */
   /* Ends a pending call, once; AGENTD_E_NOT_FOUND for a stale token. [any] */
@@ -154,6 +154,12 @@ AGENTD_EXPORT agentd_status AGENTD_CALL agentd_hook_entry_v1(agentd_negotiate* i
 /* This compiler makes no note: ship NAME.hook.json next to the module. */
 #define AGENTD_MANIFEST(json) typedef char agentd_manifest_text[sizeof(json)]
 #endif
+
+/* Where the addresses of the records are; hook_events.h says how. */
+/* clang-format off */
+#define AGENTD_CONTROL_RECORDS(X)                                                                  \
+  X(create_info, AGENTD_TEXT(config_json), AGENTD_TEXT(state), AGENTD_TEXT(previous_version))
+/* clang-format on */
 
 AGENTD_LAYOUT(agentd_call, 64);
 AGENTD_LAYOUT(agentd_hook, 24);

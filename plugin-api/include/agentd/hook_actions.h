@@ -126,6 +126,75 @@ typedef struct agentd_act_tool_result {
   agentd_list blocks; /* agentd_block; added after the pieces of TOOL_OUTPUT */
 } agentd_act_tool_result;
 
+/* The one list of actions. Each is a row:
+ *   X(NAME, name, record, merge, answer, does)
+ *     name    as the log, the contract and programs' answers have it
+ *     record  agentd_X, which begins with the header above
+ *     merge   what becomes of it when several hooks ask for it. Blocks: the first one wins and ends the chain; AddsUp:
+ *             all of them, in order; Exclusive: the first one of all exclusive actions wins, the others are conflicts;
+ *             Chains: each hook gets what the one before made; LastWins: the last one; Strictest: deny before ask
+ *             before allow; EndsRun: the first one, before all others; Answers: the answer to a control call
+ *     answer  the keys of a program's answer, for people
+ *     does    for people
+ * In the order of their numbers. To add an action is to add its number above and its row here, and to name it in the
+ * rows of the events that take it (hook_events.h): what copies it, its shape, its name, how answers merge, the
+ * contract and the reference page follow. */
+/* clang-format off */
+#define AGENTD_ACTION_LIST(X)                                                                      \
+  X(BLOCK, block, act_text, Blocks, "action: block, reason",                                       \
+    "stops what the event announces")                                                              \
+  X(CONTINUE, continue, act_text, AddsUp, "action: continue, messages",                            \
+    "adds user messages, and the run goes on; at most 8 times in a row")                           \
+  X(COMPACT, compact, act_compact, Exclusive,                                                      \
+    "action: compact, strategy, keep_tokens, model, custom_instructions, messages",                \
+    "compacts the history; with messages the run then goes on")                                    \
+  X(SUMMARY, summary, act_text, Exclusive, "action: summary, summary",                             \
+    "before_compaction: this text is the summary; when the agent stops: a summary is "             \
+    "kept, made by agentd when the text is empty, and the history stays as it is")                 \
+  X(REPLACE_MESSAGES, replace, act_replace, Exclusive, "action: replace, replace_messages",        \
+    "replaces the messages; before_model_call: in that one request only")                          \
+  X(REPLACE_TEXT, rewrite, act_text, Chains, "",                                                   \
+    "replaces the text")                                                                           \
+  X(INJECT_CONTEXT, inject_context, act_text, AddsUp, "additional_context",                        \
+    "gives the model context that stands outside of what is summarized")                           \
+  X(SYSTEM_MESSAGE, system_message, act_text, AddsUp, "system_message",                            \
+    "tells the user something; the model does not see it")                                         \
+  X(SET, set, act_set, LastWins, "",                                                               \
+    "sets a value")                                                                                \
+  X(TOOLS_ENABLE, tools_enable, act_text, AddsUp, "tools{enable}",                                 \
+    "offers the model tools again that were disabled")                                             \
+  X(TOOLS_DISABLE, tools_disable, act_text, AddsUp, "tools{disable}",                              \
+    "does not offer the model these tools")                                                        \
+  X(PERMISSION, permission, act_permission, Strictest, "permission: allow, deny or ask, reason",   \
+    "decides instead of the user; allow skips the question, never a rule that denies")             \
+  X(CALLBACK, callback, act_recipe, Exclusive, "action: callback, callback{recipe, args}",         \
+    "runs a recipe beside the conversation; its text becomes the next user message")               \
+  X(STATE, state, act_text, Answers, "",                                                           \
+    "answers SAVE_STATE")                                                                          \
+  X(TOOL_OUTPUT, tool_output, act_text, Answers, "",                                               \
+    "gives a piece of the output in a TOOL_INVOKE")                                                \
+  X(TOOL_RESULT, tool_result, act_tool_result, Answers, "",                                        \
+    "ends a TOOL_INVOKE")                                                                          \
+  X(STOP_RUN, stop_run, act_text, EndsRun, "action: stop_run, reason",                             \
+    "ends the run: nothing that is left of it runs, the model is not asked again; outside "        \
+    "of a run it blocks")                                                                          \
+  /* the next action goes here */
+/* clang-format on */
+
+/* Where the addresses of the records are; hook_events.h says how. */
+/* clang-format off */
+#define AGENTD_ACTION_RECORDS(X)                                                                   \
+  X(action, )                                                                                      \
+  X(act_text, AGENTD_TEXT(text))                                                                   \
+  X(act_compact, AGENTD_TEXT(model), AGENTD_TEXT(instructions))                                    \
+  X(part, AGENTD_POINTER(message, message))                                                        \
+  X(act_replace, AGENTD_LIST(parts, part))                                                         \
+  X(act_set, AGENTD_TEXT(text))                                                                    \
+  X(act_permission, AGENTD_TEXT(reason))                                                           \
+  X(act_recipe, AGENTD_TEXT(name), AGENTD_TEXT(arguments_json))                                    \
+  X(act_tool_result, AGENTD_TEXT(structured_json), AGENTD_LIST(blocks, block))
+/* clang-format on */
+
 AGENTD_LAYOUT(agentd_action, 8);
 AGENTD_LAYOUT(agentd_act_text, 32);
 AGENTD_LAYOUT(agentd_act_compact, 56);

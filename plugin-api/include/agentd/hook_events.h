@@ -487,6 +487,52 @@ typedef struct agentd_notification {
   agentd_str text;
 } agentd_notification;
 
+/* Where the addresses of each record are, a row for each of its texts, lists and pointers:
+ *   X(record, AGENTD_TEXT(member), AGENTD_LIST(member, record of its elements), AGENTD_POINTER(member, record))
+ * The record is agentd_X, that of a list of texts `text`. Whoever uses a list defines those words. A record that is
+ * not named here, or not with all its addresses, does not get into a worker. */
+/* clang-format off */
+#define AGENTD_EVENT_RECORDS(X)                                                                    \
+  X(gauge, )                                                                                       \
+  X(usage, )                                                                                       \
+  X(envelope, AGENTD_TEXT(event_id), AGENTD_TEXT(conversation_id), AGENTD_TEXT(session_id),        \
+    AGENTD_TEXT(run_id), AGENTD_TEXT(turn_id), AGENTD_TEXT(cwd), AGENTD_TEXT(project_id),          \
+    AGENTD_TEXT(recipe), AGENTD_TEXT(provider), AGENTD_TEXT(model), AGENTD_TEXT(agent_id),         \
+    AGENTD_TEXT(agent_type), AGENTD_POINTER(context, gauge))                                       \
+  X(block, AGENTD_TEXT(text), AGENTD_TEXT(name), AGENTD_TEXT(call_id), AGENTD_TEXT(json),          \
+    AGENTD_TEXT(opaque), AGENTD_LIST(parts, block), AGENTD_TEXT(blob))                             \
+  X(message, AGENTD_LIST(blocks, block))                                                           \
+  X(recollection, AGENTD_TEXT(id), AGENTD_TEXT(title), AGENTD_TEXT(text))                          \
+  X(session_start, AGENTD_POINTER(checkpoint, recollection), AGENTD_LIST(memories, recollection),  \
+    AGENTD_TEXT(task))                                                                             \
+  X(session_end, AGENTD_TEXT(reason), AGENTD_TEXT(task), AGENTD_TEXT(approach),                    \
+    AGENTD_TEXT(notes), AGENTD_LIST(tags, text))                                                   \
+  X(user_message, AGENTD_TEXT(text), AGENTD_LIST(images, block))                                   \
+  X(turn, AGENTD_TEXT(response), AGENTD_LIST(tool_calls, block), AGENTD_POINTER(usage, usage))     \
+  X(tool_info, AGENTD_TEXT(name), AGENTD_TEXT(description), AGENTD_TEXT(origin))                   \
+  X(model_call, AGENTD_TEXT(model), AGENTD_POINTER(context, gauge), AGENTD_LIST(tools, tool_info), \
+    AGENTD_LIST(messages, message), AGENTD_TEXT(system))                                           \
+  X(model_delta, AGENTD_LIST(text, text))                                                          \
+  X(model_response, AGENTD_TEXT(text), AGENTD_POINTER(message, message),                           \
+    AGENTD_POINTER(usage, usage))                                                                  \
+  X(tool_result, AGENTD_TEXT(content), AGENTD_TEXT(structured_json), AGENTD_TEXT(error),           \
+    AGENTD_TEXT(spill_path), AGENTD_LIST(blocks, block))                                           \
+  X(tool_call, AGENTD_TEXT(name), AGENTD_TEXT(call_id), AGENTD_TEXT(input_json),                   \
+    AGENTD_TEXT(origin), AGENTD_TEXT(suggestions_json), AGENTD_POINTER(result, tool_result))       \
+  X(agent_stop, AGENTD_TEXT(response), AGENTD_POINTER(usage, usage),                               \
+    AGENTD_POINTER(context, gauge), AGENTD_LIST(messages, message))                                \
+  X(context_threshold, AGENTD_TEXT(checkpoint_id))                                                 \
+  X(before_compaction, AGENTD_TEXT(model), AGENTD_TEXT(custom_instructions),                       \
+    AGENTD_POINTER(context, gauge), AGENTD_LIST(messages, message))                                \
+  X(after_compaction, AGENTD_POINTER(request, before_compaction),                                  \
+    AGENTD_POINTER(usage_before, usage), AGENTD_POINTER(usage_spent, usage),                       \
+    AGENTD_TEXT(boundary_id), AGENTD_TEXT(summary), AGENTD_TEXT(error))                            \
+  X(clear, AGENTD_TEXT(reason), AGENTD_TEXT(new_conversation_id))                                  \
+  X(subagent, AGENTD_TEXT(agent_id), AGENTD_TEXT(agent_type), AGENTD_TEXT(prompt))                 \
+  X(agent_error, AGENTD_TEXT(code), AGENTD_TEXT(message), AGENTD_TEXT(phase))                      \
+  X(notification, AGENTD_TEXT(text))
+/* clang-format on */
+
 AGENTD_LAYOUT(agentd_gauge, 56);
 AGENTD_LAYOUT(agentd_usage, 56);
 AGENTD_LAYOUT(agentd_envelope, 232);

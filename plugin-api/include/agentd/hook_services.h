@@ -66,6 +66,24 @@ typedef struct agentd_compactor {
                                       const agentd_compact_options*) AGENTD_NOEXCEPT;
 } agentd_compactor;
 
+/* Each table of services has the list of its functions, one row each:
+ *   X(table, function, Name, in, out, optional, needs)
+ *     Name      the function's name where one name has to do for all tables
+ *     in, out   elements of the agentd_list that it takes, and of the one that it gives: agentd_X; none = no list
+ *     optional  1: its last result may be NULL, then it is not given
+ *     needs     what may not be NULL, in words; a call without it fails with these words; "" = with its status alone
+ * To add a function is to add its slot at the end of the table, and its row: what crosses to a worker, the
+ * worker's stub, the host's desk, the C++ SDK and the fakes of tests follow. A row without a slot, or a slot without
+ * a row, does not compile there. */
+/* clang-format off */
+#define AGENTD_COMPACTOR_FUNCTIONS(X)                                                              \
+  X(compactor, count_text, CountText, none, none, 0, "")                                           \
+  X(compactor, count_messages, CountMessages, message, none, 0, "")                                \
+  X(compactor, prompt, Prompt, none, none, 0, "")                                                  \
+  X(compactor, compact, Compact, none, none, 0, "")                                                \
+  X(compactor, request, Request, none, none, 0, "")
+/* clang-format on */
+
 /* ---- thread factory: a thread is a conversation with a model, not an OS thread */
 
 typedef struct agentd_thread_options {
@@ -101,6 +119,14 @@ typedef struct agentd_thread_factory {
   /* Closes it; AGENTD_E_NOT_FOUND if it is closed already. [any] */
   agentd_status(AGENTD_CALL* close)(const struct agentd_thread_factory*, agentd_thread) AGENTD_NOEXCEPT;
 } agentd_thread_factory;
+
+/* clang-format off */
+#define AGENTD_THREAD_FACTORY_FUNCTIONS(X)                                                         \
+  X(thread_factory, open, ThreadOpen, none, none, 0, "")                                           \
+  X(thread_factory, send, ThreadSend, none, none, 0, "")                                           \
+  X(thread_factory, usage, ThreadUsage, none, none, 0, "")                                         \
+  X(thread_factory, close, ThreadClose, none, none, 0, "")
+/* clang-format on */
 
 /* ---- store */
 
@@ -168,6 +194,17 @@ typedef struct agentd_store {
                                       agentd_list* out, uint64_t* next) AGENTD_NOEXCEPT;
 } agentd_store;
 
+/* clang-format off */
+#define AGENTD_STORE_FUNCTIONS(X)                                                                  \
+  X(store, get, StoreGet, none, none, 0, "")                                                       \
+  X(store, scan, StoreScan, none, kv, 0, "")                                                       \
+  X(store, commit, StoreCommit, kv_op, none, 1, "")                                                \
+  X(store, conversations, StoreConversations, none, conv_info, 0, "")                              \
+  X(store, messages, StoreMessages, none, message, 0, "")                                          \
+  X(store, read_blob, StoreReadBlob, none, none, 0, "")                                            \
+  X(store, changes, StoreChanges, none, conv_info, 0, "")
+/* clang-format on */
+
 /* NULL = not asked for, or not granted. */
 typedef struct agentd_services {
   uint32_t size, reserved0;
@@ -175,6 +212,21 @@ typedef struct agentd_services {
   const agentd_thread_factory* threads;
   const agentd_store* store;
 } agentd_services;
+
+/* Where the addresses of the records are; hook_events.h says how. */
+/* clang-format off */
+#define AGENTD_SERVICE_RECORDS(X)                                                                  \
+  X(compact_options, AGENTD_TEXT(model), AGENTD_TEXT(instructions))                                \
+  X(compact_source, AGENTD_LIST(messages, message))                                                \
+  X(compact_result, AGENTD_TEXT(summary), AGENTD_POINTER(usage, usage))                            \
+  X(thread_options, AGENTD_TEXT(model), AGENTD_TEXT(system), AGENTD_LIST(history, message))        \
+  X(reply, AGENTD_TEXT(text), AGENTD_LIST(blocks, block), AGENTD_POINTER(usage, usage))            \
+  X(kv, AGENTD_TEXT(key), AGENTD_TEXT(value))                                                      \
+  X(kv_op, AGENTD_TEXT(key), AGENTD_TEXT(value))                                                   \
+  X(conv_info, AGENTD_TEXT(conversation_id), AGENTD_TEXT(title), AGENTD_TEXT(project_id),          \
+    AGENTD_TEXT(provider), AGENTD_TEXT(model))                                                     \
+  X(conv_query, AGENTD_TEXT(project_id), AGENTD_TEXT(text), AGENTD_TEXT(after))
+/* clang-format on */
 
 AGENTD_LAYOUT(agentd_compact_options, 56);
 AGENTD_LAYOUT(agentd_compact_source, 48);

@@ -454,9 +454,20 @@ struct notification_event {
   [[nodiscard]] named_values values(const fake_conversation&) const { return {{"text", text}}; }
 };
 
-// The struct above that makes a payload's record.
+// A payload record that has no struct above: a test fills it itself.
 template <typename Record>
-struct event_of_record;
+struct record_event {
+  Record record = sized<Record>();
+
+  Record make(keeper&, const fake_conversation&) const { return record; }
+  [[nodiscard]] named_values values(const fake_conversation&) const { return {}; }
+};
+
+// The struct that makes a payload's record.
+template <typename Record>
+struct event_of_record {
+  using type = record_event<Record>;
+};
 #define AGENTD_FAKE_EVENT(record, from) \
   template <>                           \
   struct event_of_record<record> {      \
@@ -518,64 +529,50 @@ class action_copier {
     recorded_action made;
     made.kind = from.kind;
     switch (from.kind) {
-      case AGENTD_ACT_COMPACT:
-        return copy_compact(from, made, wrong);
-      case AGENTD_ACT_REPLACE_MESSAGES:
-        return copy_replace(from, made, wrong);
-      case AGENTD_ACT_SET:
-        return copy_set(from, made, wrong);
-      case AGENTD_ACT_PERMISSION:
-        return copy_permission(from, made, wrong);
-      case AGENTD_ACT_CALLBACK:
-        return copy_recipe(from, made, wrong);
-      case AGENTD_ACT_TOOL_RESULT:
-        return copy_result(from, made, wrong);
+#define AGENTD_FAKE_COPY(NAME, name, record, ...) \
+  case AGENTD_ACT_##NAME:                         \
+    return copy_as<agentd_##record>(from, std::move(made), wrong);
+      AGENTD_ACTION_LIST(AGENTD_FAKE_COPY)
+#undef AGENTD_FAKE_COPY
       default:
-        return copy_text(from, made, wrong);
+        return copy_as<agentd_act_text>(from, std::move(made), wrong);
     }
   }
 
  private:
-  using copied = std::optional<recorded_action>;
-
   template <typename Act>
-  static const Act* as(const agentd_action& from, std::string* wrong) {
+  static std::optional<recorded_action> copy_as(const agentd_action& from, recorded_action made, std::string* wrong) {
     if (from.size < sizeof(Act)) {
       *wrong = "an action whose size is smaller than its record";
-      return nullptr;
-    }
-    return reinterpret_cast<const Act*>(&from);
-  }
-  static copied copy_text(const agentd_action& from, recorded_action made, std::string* wrong) {
-    const auto* act = as<agentd_act_text>(from, wrong);
-    if (act == nullptr) return std::nullopt;
-    made.text = as_view(act->text);
-    made.target = act->target;
-    return made;
-  }
-  static copied copy_compact(const agentd_action& from, recorded_action made, std::string* wrong) {
-    const auto* act = as<agentd_act_compact>(from, wrong);
-    if (act == nullptr) return std::nullopt;
-    made.strategy = act->strategy;
-    made.keep_tokens = act->keep_tokens;
-    made.model = as_view(act->model);
-    made.instructions = as_view(act->instructions);
-    return made;
-  }
-  static copied copy_replace(const agentd_action& from, recorded_action made, std::string* wrong) {
-    const auto* act = as<agentd_act_replace>(from, wrong);
-    if (act == nullptr) return std::nullopt;
-    made.base_revision = act->base_revision;
-    if (act->parts.count != 0 && act->parts.stride < sizeof(agentd_part)) {
-      *wrong = "parts whose stride is smaller than their record";
       return std::nullopt;
     }
-    for (std::uint32_t i = 0; i < act->parts.count; ++i) {
-      const auto* part = reinterpret_cast<const agentd_part*>(static_cast<const char*>(act->parts.first) +
-                                                              std::size_t{i} * act->parts.stride);
-      if (!add_part(*part, made, wrong)) return std::nullopt;
-    }
+    if (!read(reinterpret_cast<const Act&>(from), made, wrong)) return std::nullopt;
     return made;
+  }
+  static bool read(const agentd_act_text& act, recorded_action& to, std::string*) {
+    to.text = as_view(act.text);
+    to.target = act.target;
+    return true;
+  }
+  static bool read(const agentd_act_compact& act, recorded_action& to, std::string*) {
+    to.strategy = act.strategy;
+    to.keep_tokens = act.keep_tokens;
+    to.model = as_view(act.model);
+    to.instructions = as_view(act.instructions);
+    return true;
+  }
+  static bool read(const agentd_act_replace& act, recorded_action& to, std::string* wrong) {
+    to.base_revision = act.base_revision;
+    if (act.parts.count != 0 && act.parts.stride < sizeof(agentd_part)) {
+      *wrong = "parts whose stride is smaller than their record";
+      return false;
+    }
+    for (std::uint32_t i = 0; i < act.parts.count; ++i) {
+      const auto* part = reinterpret_cast<const agentd_part*>(static_cast<const char*>(act.parts.first) +
+                                                              std::size_t{i} * act.parts.stride);
+      if (!add_part(*part, to, wrong)) return false;
+    }
+    return true;
   }
   static bool add_part(const agentd_part& part, recorded_action& to, std::string* wrong) {
     recorded_part made;
@@ -595,36 +592,28 @@ class action_copier {
     to.parts.push_back(std::move(made));
     return wrong->empty();
   }
-  static copied copy_set(const agentd_action& from, recorded_action made, std::string* wrong) {
-    const auto* act = as<agentd_act_set>(from, wrong);
-    if (act == nullptr) return std::nullopt;
-    made.key = act->key;
-    made.number = act->number;
-    made.text = as_view(act->text);
-    return made;
+  static bool read(const agentd_act_set& act, recorded_action& to, std::string*) {
+    to.key = act.key;
+    to.number = act.number;
+    to.text = as_view(act.text);
+    return true;
   }
-  static copied copy_permission(const agentd_action& from, recorded_action made, std::string* wrong) {
-    const auto* act = as<agentd_act_permission>(from, wrong);
-    if (act == nullptr) return std::nullopt;
-    made.decision = act->decision;
-    made.for_session = act->remember != 0;
-    made.text = as_view(act->reason);
-    return made;
+  static bool read(const agentd_act_permission& act, recorded_action& to, std::string*) {
+    to.decision = act.decision;
+    to.for_session = act.remember != 0;
+    to.text = as_view(act.reason);
+    return true;
   }
-  static copied copy_recipe(const agentd_action& from, recorded_action made, std::string* wrong) {
-    const auto* act = as<agentd_act_recipe>(from, wrong);
-    if (act == nullptr) return std::nullopt;
-    made.text = as_view(act->name);
-    made.arguments_json = as_view(act->arguments_json);
-    return made;
+  static bool read(const agentd_act_recipe& act, recorded_action& to, std::string*) {
+    to.text = as_view(act.name);
+    to.arguments_json = as_view(act.arguments_json);
+    return true;
   }
-  static copied copy_result(const agentd_action& from, recorded_action made, std::string* wrong) {
-    const auto* act = as<agentd_act_tool_result>(from, wrong);
-    if (act == nullptr) return std::nullopt;
-    made.is_error = act->is_error != 0;
-    made.structured_json = as_view(act->structured_json);
-    made.block_count = act->blocks.count;
-    return made;
+  static bool read(const agentd_act_tool_result& act, recorded_action& to, std::string*) {
+    to.is_error = act.is_error != 0;
+    to.structured_json = as_view(act.structured_json);
+    to.block_count = act.blocks.count;
+    return true;
   }
 };
 

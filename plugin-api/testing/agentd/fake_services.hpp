@@ -91,6 +91,18 @@ class token_book {
 // Four bytes per token, rounded up.
 [[nodiscard]] inline std::uint64_t fake_tokens(std::string_view text) { return (text.size() + 3) / 4; }
 
+// What a function answers that the fake has nothing for.
+template <typename Table, typename... Parameters>
+agentd_status AGENTD_CALL unsupported(const Table*, Parameters...) noexcept {
+  return AGENTD_E_UNSUPPORTED;
+}
+template <typename Table, typename... Parameters>
+void set_unsupported(agentd_status(AGENTD_CALL*& slot)(const Table*, Parameters...) noexcept) {
+  slot = &unsupported<Table, Parameters...>;
+}
+// For the list of a table's functions: no slot is ever NULL.
+#define AGENTD_FAKE_UNSUPPORTED(table, function, ...) set_unsupported(table_.function);
+
 // ---- compactor
 
 struct compact_seen {
@@ -107,6 +119,7 @@ class fake_compactor {
  public:
   fake_compactor(token_book& book, const fake_conversation& in) : book_(&book), in_(&in) {
     table_.size = sizeof(agentd_compactor);
+    AGENTD_COMPACTOR_FUNCTIONS(AGENTD_FAKE_UNSUPPORTED)
     table_.owner = this;
     table_.count_text = &count_text;
     table_.count_messages = &count_messages;
@@ -224,6 +237,7 @@ class fake_threads {
  public:
   explicit fake_threads(token_book& book) : book_(&book) {
     table_.size = sizeof(agentd_thread_factory);
+    AGENTD_THREAD_FACTORY_FUNCTIONS(AGENTD_FAKE_UNSUPPORTED)
     table_.owner = this;
     table_.open = &open;
     table_.send = &send;
@@ -345,6 +359,7 @@ class fake_store {
 
   explicit fake_store(token_book& book) : book_(&book) {
     table_.size = sizeof(agentd_store);
+    AGENTD_STORE_FUNCTIONS(AGENTD_FAKE_UNSUPPORTED)
     table_.owner = this;
     table_.get = &get;
     table_.scan = &scan;

@@ -41,6 +41,7 @@ class fake_workspace {
  public:
   fake_workspace(fake_host& host, std::filesystem::path root) : root_(std::filesystem::weakly_canonical(root)) {
     table_.size = sizeof(agentd_workspace);
+    AGENTD_WORKSPACE_FUNCTIONS(AGENTD_FAKE_UNSUPPORTED)
     table_.owner = this;
     table_.read = &read;
     table_.write = &write;
@@ -172,6 +173,7 @@ class fake_process {
  public:
   fake_process(fake_host& host, std::filesystem::path cwd) : cwd_(std::move(cwd)) {
     table_.size = sizeof(agentd_process);
+    AGENTD_PROCESS_FUNCTIONS(AGENTD_FAKE_UNSUPPORTED)
     table_.owner = this;
     table_.run = &run;
     host.offer(AGENTD_PROCESS_ID, static_cast<agentd_process*>(&table_), sizeof(agentd_process));

@@ -44,6 +44,19 @@ typedef struct agentd_process {
                                   const agentd_process_result** out) AGENTD_NOEXCEPT;
 } agentd_process;
 
+/* Its functions: the columns are those of hook_services.h. */
+/* clang-format off */
+#define AGENTD_PROCESS_FUNCTIONS(X)                                                                \
+  X(process, run, ProcessRun, none, none, 0, "options and a pointer for the result")
+/* clang-format on */
+
+/* Where the addresses of the records are; hook_events.h says how. */
+/* clang-format off */
+#define AGENTD_PROCESS_RECORDS(X)                                                                  \
+  X(process_options, AGENTD_LIST(argv, text), AGENTD_TEXT(cwd), AGENTD_TEXT(input))                \
+  X(process_result, AGENTD_TEXT(output))
+/* clang-format on */
+
 AGENTD_LAYOUT(agentd_process_options, 64);
 AGENTD_LAYOUT(agentd_process_result, 48);
 AGENTD_LAYOUT(agentd_process, 16);

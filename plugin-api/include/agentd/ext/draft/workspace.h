@@ -45,6 +45,21 @@ typedef struct agentd_workspace {
                                    uint32_t limit, agentd_list* out, uint32_t* more) AGENTD_NOEXCEPT;
 } agentd_workspace;
 
+/* Its functions: the columns are those of hook_services.h. */
+/* clang-format off */
+#define AGENTD_WORKSPACE_FUNCTIONS(X)                                                              \
+  X(workspace, read, WorkspaceRead, none, none, 1, "a path and a pointer for the text")            \
+  X(workspace, write, WorkspaceWrite, none, none, 0, "a path and a text")                          \
+  X(workspace, replace, WorkspaceReplace, none, none, 0, "a path and two texts")                   \
+  X(workspace, list, WorkspaceList, none, file_entry, 1, "a path and a pointer for the list")
+/* clang-format on */
+
+/* Where the addresses of the records are; hook_events.h says how. */
+/* clang-format off */
+#define AGENTD_WORKSPACE_RECORDS(X)                                                                \
+  X(file_entry, AGENTD_TEXT(path))
+/* clang-format on */
+
 AGENTD_LAYOUT(agentd_file_entry, 40);
 AGENTD_LAYOUT(agentd_workspace, 40);
 
