@@ -2,10 +2,12 @@
 #include "core/isolation/messages.h"
 
 #include <algorithm>
+#include <array>
 #include <cstddef>
 #include <cstring>
 
 #include "core/isolation/flat.h"
+#include "core/isolation/service_call.h"
 #include "core/isolation/shape_tables.h"
 
 namespace agentd {
@@ -42,21 +44,15 @@ struct Reply {
   static constexpr Shape kShape{"ServiceReply", sizeof(ServiceReply), false, kMembers};
 };
 
-template <const Shape* Action>
-const Shape* emit() {
-  return &Args<nullptr, Action>::kShape;
-}
-
 const Shape* emit_shape(std::uint32_t kind) {
-  const Shape* const action = &action_shape(kind);
-  if (action == &shapes::act_text) return emit<&shapes::act_text>();
-  if (action == &shapes::act_compact) return emit<&shapes::act_compact>();
-  if (action == &shapes::act_replace) return emit<&shapes::act_replace>();
-  if (action == &shapes::act_set) return emit<&shapes::act_set>();
-  if (action == &shapes::act_permission) return emit<&shapes::act_permission>();
-  if (action == &shapes::act_recipe) return emit<&shapes::act_recipe>();
-  if (action == &shapes::act_tool_result) return emit<&shapes::act_tool_result>();
-  return emit<&shapes::action>();
+  switch (kind) {
+#define AGENTD_EMIT_SHAPE(NAME, name, record, ...) \
+  case AGENTD_ACT_##NAME:                          \
+    return &Args<nullptr, &shapes::record>::kShape;
+    AGENTD_ACTION_LIST(AGENTD_EMIT_SHAPE)
+#undef AGENTD_EMIT_SHAPE
+  }
+  return &Args<nullptr, &shapes::action>::kShape;
 }
 
 constexpr Shape::Member kBootArgsMembers[] = {
@@ -77,6 +73,52 @@ constexpr Shape::Member kBootReplyMembers[] = {
 };
 constexpr Shape kBootReply{"BootReply", sizeof(BootReply), false, kBootReplyMembers};
 
+// The elements of a list, by the name that the rows of the service tables have for them.
+namespace element {
+constexpr const Shape* none = nullptr;
+#define AGENTD_ELEMENT(name, ...) [[maybe_unused]] constexpr const Shape* name = &shapes::name;
+AGENTD_SHAPE_LIST(AGENTD_ELEMENT)
+#undef AGENTD_ELEMENT
+}  // namespace element
+
+struct Op {
+  const Shape* args = nullptr;
+  const Shape* reply = nullptr;
+};
+
+template <typename Record>
+constexpr const Shape* shape_of() {
+  constexpr const Shape* kFound = shapes::kShapeOf<Record>;
+  static_assert(std::is_void_v<Record> || kFound != nullptr, "a record of the function is in no list of records");
+  return kFound;
+}
+
+template <auto Slot, const Shape* In, const Shape* Out>
+constexpr Op op_of() {
+  using Signature = ServiceSignature<decltype(Slot)>;
+  static_assert((Signature::kArgs.lists == 0) == (In == nullptr) && (Signature::kReply.lists == 0) == (Out == nullptr),
+                "the columns in and out of the function's row name the elements of its lists");
+  constexpr const Shape* kFirst = shape_of<typename Signature::template Taken<0>>();
+  constexpr const Shape* kSecond = shape_of<typename Signature::template Taken<1>>();
+  return {&Args<In, kFirst, kSecond>::kShape, &Reply<Out, shape_of<typename Signature::Given>()>::kShape};
+}
+
+constexpr std::array<Op, kOpsEnd> all_ops() {
+  std::array<Op, kOpsEnd> made{};
+  const auto set = [&made](ServiceOp op, const Op& shapes) { made[static_cast<std::size_t>(op)] = shapes; };
+  for (const ServiceOp op :
+       {ServiceOp::kEmit, ServiceOp::kFail, ServiceOp::kLog, ServiceOp::kComplete, ServiceOp::kScopeOpen,
+        ServiceOp::kScopeClose, ServiceOp::kToolsRemove, ServiceOp::kJsonPayload, ServiceOp::kFieldGet})
+    set(op, {&Args<>::kShape, &Reply<>::kShape});
+  set(ServiceOp::kToolsAdd, {&Args<&shapes::text>::kShape, &Reply<>::kShape});
+#define AGENTD_OP(table, function, Name, in, out, ...) \
+  set(ServiceOp::k##Name, op_of<&agentd_##table::function, element::in, element::out>());
+  AGENTD_SERVICE_LIST(AGENTD_OP)
+#undef AGENTD_OP
+  return made;
+}
+constexpr std::array<Op, kOpsEnd> kOps = all_ops();
+
 Error unknown_op(std::uint32_t op) {
   return {Code::kInvalid, "the worker asks for the unknown service " + std::to_string(op)};
 }
@@ -84,102 +126,11 @@ Error unknown_op(std::uint32_t op) {
 }  // namespace
 
 const Shape* args_shape(std::uint32_t op, std::uint32_t kind) {
-  switch (static_cast<ServiceOp>(op)) {
-    case ServiceOp::kNone:
-      return nullptr;
-    case ServiceOp::kEmit:
-      return emit_shape(kind);
-    case ServiceOp::kToolsAdd:
-      return &Args<&shapes::text>::kShape;
-    case ServiceOp::kCountMessages:
-      return &Args<&shapes::message>::kShape;
-    case ServiceOp::kPrompt:
-    case ServiceOp::kRequest:
-      return &Args<nullptr, &shapes::compact_options>::kShape;
-    case ServiceOp::kCompact:
-      return &Args<nullptr, &shapes::compact_source, &shapes::compact_options>::kShape;
-    case ServiceOp::kThreadOpen:
-      return &Args<nullptr, &shapes::thread_options>::kShape;
-    case ServiceOp::kStoreCommit:
-      return &Args<&shapes::kv_op>::kShape;
-    case ServiceOp::kStoreConversations:
-      return &Args<nullptr, &shapes::conv_query>::kShape;
-    case ServiceOp::kProcessRun:
-      return &Args<nullptr, &shapes::process_options>::kShape;
-    case ServiceOp::kFail:
-    case ServiceOp::kLog:
-    case ServiceOp::kComplete:
-    case ServiceOp::kScopeOpen:
-    case ServiceOp::kScopeClose:
-    case ServiceOp::kToolsRemove:
-    case ServiceOp::kJsonPayload:
-    case ServiceOp::kFieldGet:
-    case ServiceOp::kCountText:
-    case ServiceOp::kThreadSend:
-    case ServiceOp::kThreadUsage:
-    case ServiceOp::kThreadClose:
-    case ServiceOp::kStoreGet:
-    case ServiceOp::kStoreScan:
-    case ServiceOp::kStoreMessages:
-    case ServiceOp::kStoreReadBlob:
-    case ServiceOp::kStoreChanges:
-    case ServiceOp::kWorkspaceRead:
-    case ServiceOp::kWorkspaceWrite:
-    case ServiceOp::kWorkspaceReplace:
-    case ServiceOp::kWorkspaceList:
-      return &Args<>::kShape;
-  }
-  return nullptr;
+  if (op == static_cast<std::uint32_t>(ServiceOp::kEmit)) return emit_shape(kind);
+  return op < kOpsEnd ? kOps[op].args : nullptr;
 }
 
-const Shape* reply_shape(std::uint32_t op) {
-  switch (static_cast<ServiceOp>(op)) {
-    case ServiceOp::kNone:
-      return nullptr;
-    case ServiceOp::kCompact:
-      return &Reply<nullptr, &shapes::compact_result>::kShape;
-    case ServiceOp::kThreadSend:
-      return &Reply<nullptr, &shapes::reply>::kShape;
-    case ServiceOp::kThreadUsage:
-      return &Reply<nullptr, &shapes::usage>::kShape;
-    case ServiceOp::kStoreGet:
-      return &Reply<nullptr, &shapes::kv>::kShape;
-    case ServiceOp::kStoreScan:
-      return &Reply<&shapes::kv>::kShape;
-    case ServiceOp::kStoreConversations:
-    case ServiceOp::kStoreChanges:
-      return &Reply<&shapes::conv_info>::kShape;
-    case ServiceOp::kStoreMessages:
-      return &Reply<&shapes::message>::kShape;
-    case ServiceOp::kWorkspaceList:
-      return &Reply<&shapes::file_entry>::kShape;
-    case ServiceOp::kProcessRun:
-      return &Reply<nullptr, &shapes::process_result>::kShape;
-    case ServiceOp::kEmit:
-    case ServiceOp::kFail:
-    case ServiceOp::kLog:
-    case ServiceOp::kComplete:
-    case ServiceOp::kScopeOpen:
-    case ServiceOp::kScopeClose:
-    case ServiceOp::kToolsAdd:
-    case ServiceOp::kToolsRemove:
-    case ServiceOp::kJsonPayload:
-    case ServiceOp::kFieldGet:
-    case ServiceOp::kCountText:
-    case ServiceOp::kCountMessages:
-    case ServiceOp::kPrompt:
-    case ServiceOp::kRequest:
-    case ServiceOp::kThreadOpen:
-    case ServiceOp::kThreadClose:
-    case ServiceOp::kStoreCommit:
-    case ServiceOp::kStoreReadBlob:
-    case ServiceOp::kWorkspaceRead:
-    case ServiceOp::kWorkspaceWrite:
-    case ServiceOp::kWorkspaceReplace:
-      return &Reply<>::kShape;
-  }
-  return nullptr;
-}
+const Shape* reply_shape(std::uint32_t op) { return op < kOpsEnd ? kOps[op].reply : nullptr; }
 
 bool peek_args(std::string_view bytes, std::uint32_t& op, std::uint32_t& kind) {
   if (bytes.size() < sizeof(ServiceArgs)) return false;

@@ -3,12 +3,13 @@
 // messages.h - the bodies of the lanes' messages: start of a worker, and service calls.
 //
 // Everything that a plugin can ask of its host crosses as one ServiceArgs and comes back as one ServiceReply:
-// the table of ops says which of their members an op uses and what the records in them are. No pointer to code
+// the op says which of their members are used and what the records in them are. No pointer to code
 // crosses: a tool is a number.
 //
 // Threading: values and immutable data.
 
 #include <agentd/hook_abi.h>
+#include <agentd/service_list.hpp>
 
 #include <cstddef>
 #include <cstdint>
@@ -21,6 +22,21 @@
 namespace agentd {
 
 constexpr std::uint32_t kWorkerProtocol = 1;  // both executables come from one build; this detects mismatches
+
+// The op of the first function of a service table; a table has room for ten.
+template <typename Table>
+constexpr std::uint32_t kFirstOp = 0;
+template <>
+inline constexpr std::uint32_t kFirstOp<agentd_compactor> = 20;
+template <>
+inline constexpr std::uint32_t kFirstOp<agentd_thread_factory> = 30;
+template <>
+inline constexpr std::uint32_t kFirstOp<agentd_store> = 40;
+template <>
+inline constexpr std::uint32_t kFirstOp<agentd_workspace> = 50;
+template <>
+inline constexpr std::uint32_t kFirstOp<agentd_process> = 60;
+constexpr std::uint32_t kOpsEnd = 70;
 
 enum class ServiceOp : std::uint32_t {
   kNone = 0,
@@ -38,31 +54,12 @@ enum class ServiceOp : std::uint32_t {
   // agentd.json/1 and agentd.field/1
   kJsonPayload = 12,  // reply text
   kFieldGet = 13,     // text[0] path; reply text
-  // compactor
-  kCountText = 20,      // text[0] model, [1] text; reply number[0]
-  kCountMessages = 21,  // text[0] model; list of messages; reply number[0]
-  kPrompt = 22,         // record[0] agentd_compact_options; reply text
-  kCompact = 23,  // record[0] agentd_compact_source, [1] agentd_compact_options; reply record agentd_compact_result
-  kRequest = 24,  // text[0] conversation id; record[0] agentd_compact_options
-  // thread factory
-  kThreadOpen = 30,   // record[0] agentd_thread_options; reply number[0]
-  kThreadSend = 31,   // number[0] thread; text[0]; reply record agentd_reply
-  kThreadUsage = 32,  // number[0] thread; reply record agentd_usage
-  kThreadClose = 33,  // number[0] thread
-  // store
-  kStoreGet = 40,            // text[0] key; reply record agentd_kv
-  kStoreScan = 41,           // text[0] prefix, [1] after; number[0] limit; reply list of agentd_kv
-  kStoreCommit = 42,         // list of agentd_kv_op; reply number[0] version
-  kStoreConversations = 43,  // record[0] agentd_conv_query; reply list of agentd_conv_info
-  kStoreMessages = 44,       // text[0] id; number: scope, at, from, limit; reply list of agentd_message
-  kStoreReadBlob = 45,       // text[0] blob; number: offset, limit; reply text
-  kStoreChanges = 46,        // number: cursor, limit; reply list of agentd_conv_info, number[0] next
-  // agentd.workspace/1, agentd.process/1
-  kWorkspaceRead = 50,     // text[0] path; number: offset, limit; reply text, number[0] total
-  kWorkspaceWrite = 51,    // text[0] path, [1] bytes
-  kWorkspaceReplace = 52,  // text[0] path, [1] expected, [2] bytes
-  kWorkspaceList = 53,     // text[0] path; number: depth, limit; reply list of agentd_file_entry, number[0] more
-  kProcessRun = 60,        // record[0] agentd_process_options; reply record agentd_process_result
+// The functions of the service tables: kStoreGet, ... Their order is that of the slots; what an op uses of the two
+// records below follows from the function's parameters (service_call.h).
+#define AGENTD_SERVICE_OP(table, function, Name, ...) \
+  k##Name = kFirstOp<agentd_##table> + service_facts_of<&agentd_##table::function>.place,
+  AGENTD_SERVICE_LIST(AGENTD_SERVICE_OP)
+#undef AGENTD_SERVICE_OP
 };
 
 struct ServiceArgs {

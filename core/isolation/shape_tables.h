@@ -4,27 +4,35 @@
 //
 // Threading: immutable data.
 
+#include <agentd/ext/draft/process.h>
+#include <agentd/ext/draft/workspace.h>
+
 #include "core/isolation/shape.h"
 
 namespace agentd::shapes {
 
-// A row of the table below, in the order of the headers of the ABI.
-// clang-format off
-#define AGENTD_SHAPE_LIST(X)                                                                       \
-  X(text)                                                                                          \
-  X(create_info) X(gauge) X(usage) X(envelope) X(block) X(message) X(recollection)                 \
-      X(session_start) X(session_end) X(user_message) X(turn) X(tool_info) X(model_call)           \
-          X(model_delta) X(model_response) X(tool_result) X(tool_call) X(agent_stop)               \
-              X(context_threshold) X(before_compaction) X(after_compaction) X(clear) X(subagent)   \
-                  X(agent_error) X(notification) X(action) X(act_text) X(act_compact) X(part)      \
-                      X(act_replace) X(act_set) X(act_permission) X(act_recipe) X(act_tool_result) \
-                          X(compact_options) X(compact_source) X(compact_result) X(thread_options) \
-                              X(reply) X(kv) X(kv_op) X(conv_info) X(conv_query) X(file_entry)     \
-                                  X(process_options) X(process_result)
-// clang-format on
+// Every record that crosses to a worker. The lists stand beside the records in the headers of the ABI; a test walks
+// every record for addresses that were left behind.
+#define AGENTD_SHAPE_LIST(X)  \
+  AGENTD_CONTROL_RECORDS(X)   \
+  AGENTD_EVENT_RECORDS(X)     \
+  AGENTD_ACTION_RECORDS(X)    \
+  AGENTD_SERVICE_RECORDS(X)   \
+  AGENTD_WORKSPACE_RECORDS(X) \
+  AGENTD_PROCESS_RECORDS(X)
 
-#define AGENTD_SHAPE_DECLARE(name) extern const Shape name;
+extern const Shape text;  // agentd_str
+#define AGENTD_SHAPE_DECLARE(name, ...) extern const Shape name;
 AGENTD_SHAPE_LIST(AGENTD_SHAPE_DECLARE)
 #undef AGENTD_SHAPE_DECLARE
+
+// By the type of the record.
+template <typename Record>
+constexpr const Shape* kShapeOf = nullptr;
+#define AGENTD_SHAPE_BY_TYPE(name, ...) \
+  template <>                           \
+  inline constexpr const Shape* kShapeOf<agentd_##name> = &name;
+AGENTD_SHAPE_LIST(AGENTD_SHAPE_BY_TYPE)
+#undef AGENTD_SHAPE_BY_TYPE
 
 }  // namespace agentd::shapes

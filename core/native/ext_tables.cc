@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/native/ext_tables.h"
 
+#include <agentd/service_list.hpp>
+
 #include <algorithm>
 #include <atomic>
 #include <cstring>
@@ -39,7 +41,7 @@ class Ask {
     slot_->fail(token_, status, error.message);
     return status;
   }
-  agentd_status bad(std::string what) const { return fail({Code::kInvalid, std::move(what)}); }
+  agentd_status incomplete(const service_facts& facts) const { return fail({Code::kInvalid, service_needs(facts)}); }
 
   template <typename T>
   T* make(std::size_t count = 1) const {
@@ -83,7 +85,7 @@ agentd_status AGENTD_CALL workspace_read(const agentd_workspace* table, agentd_t
   ExtTables::Shared& shared = shared_of(table);
   const Ask ask(shared, token);
   if (ask.stale()) return AGENTD_E_NOT_FOUND;
-  if (out == nullptr || !is_text(path)) return ask.bad("workspace.read needs a path and a pointer for the text");
+  if (out == nullptr || !is_text(path)) return ask.incomplete(service_facts_of<&agentd_workspace::read>);
   const std::uint64_t most = limit == 0 ? kReadDefault : std::min(limit, kReadMax);
   std::uint64_t size = 0;
   auto text = shared.workspace.read(ask.absolute(view_of(path)), offset, most, &size);
@@ -99,7 +101,7 @@ agentd_status AGENTD_CALL workspace_write(const agentd_workspace* table, agentd_
   ExtTables::Shared& shared = shared_of(table);
   const Ask ask(shared, token);
   if (ask.stale()) return AGENTD_E_NOT_FOUND;
-  if (!is_text(path) || !is_text(bytes)) return ask.bad("workspace.write needs a path and a text");
+  if (!is_text(path) || !is_text(bytes)) return ask.incomplete(service_facts_of<&agentd_workspace::write>);
   auto written = shared.workspace.write(ask.absolute(view_of(path)), view_of(bytes));
   return written ? AGENTD_OK : ask.fail(written.error());
 }
@@ -110,7 +112,7 @@ agentd_status AGENTD_CALL workspace_replace(const agentd_workspace* table, agent
   const Ask ask(shared, token);
   if (ask.stale()) return AGENTD_E_NOT_FOUND;
   if (!is_text(path) || !is_text(expected) || !is_text(bytes))
-    return ask.bad("workspace.replace needs a path and two texts");
+    return ask.incomplete(service_facts_of<&agentd_workspace::replace>);
   auto replaced = shared.workspace.replace(ask.absolute(view_of(path)), view_of(expected), view_of(bytes));
   return replaced ? AGENTD_OK : ask.fail(replaced.error());
 }
@@ -134,7 +136,7 @@ agentd_status AGENTD_CALL workspace_list(const agentd_workspace* table, agentd_t
   ExtTables::Shared& shared = shared_of(table);
   const Ask ask(shared, token);
   if (ask.stale()) return AGENTD_E_NOT_FOUND;
-  if (out == nullptr || !is_text(path)) return ask.bad("workspace.list needs a path and a pointer for the list");
+  if (out == nullptr || !is_text(path)) return ask.incomplete(service_facts_of<&agentd_workspace::list>);
   const std::uint32_t most = limit == 0 ? kListDefault : std::min(limit, kListMax);
   auto listing = shared.workspace.list(ask.absolute(view_of(path)), depth, most);
   if (!listing) return ask.fail(listing.error());
@@ -189,7 +191,7 @@ agentd_status AGENTD_CALL process_run(const agentd_process* table, agentd_token 
   ExtTables::Shared& shared = *reinterpret_cast<const ExtTables::ProcessTable*>(table)->shared;
   const Ask ask(shared, token);
   if (ask.stale()) return AGENTD_E_NOT_FOUND;
-  if (options == nullptr || out == nullptr) return ask.bad("process.run needs options and a pointer for the result");
+  if (options == nullptr || out == nullptr) return ask.incomplete(service_facts_of<&agentd_process::run>);
   auto known = normalise<agentd_process_options>(options, kProcessOptionsFirstBytes, "the options of process.run");
   if (!known) return ask.fail(known.error());
   auto request = request_of(*known, ask);

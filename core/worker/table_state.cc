@@ -172,7 +172,7 @@ State::State(HostLine& host_line, CallTable& open_calls)
       json{json_table(), this},
       field{field_table(), this},
       compactor{compactor_table(), this},
-      threads{threads_table(), this},
+      threads{thread_factory_table(), this},
       store{store_table(), this},
       workspace{workspace_table(), this},
       process{process_table(), this} {}

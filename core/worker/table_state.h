@@ -61,11 +61,10 @@ agentd_core core_table();
 agentd_tools tools_table();
 agentd_json json_table();
 agentd_field field_table();
-agentd_compactor compactor_table();
-agentd_thread_factory threads_table();
-agentd_store store_table();
-agentd_workspace workspace_table();
-agentd_process process_table();
+// compactor_table(), store_table(), ...
+#define AGENTD_TABLE(table, LIST) agentd_##table table##_table();
+AGENTD_SERVICE_TABLES(AGENTD_TABLE)
+#undef AGENTD_TABLE
 
 ServiceArgs args_for(ServiceOp op);
 // A text without memory is empty, whatever its length.

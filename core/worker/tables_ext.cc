@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// tables_ext.cc - tools, json, field, workspace and process as the plugin of a worker sees them.
+// tables_ext.cc - tools, json and field as the plugin of a worker sees them: what keeps something on this side.
 #include "core/bridge/actions.h"
 #include "core/bridge/limits.h"
 #include "core/worker/table_state.h"
@@ -100,92 +100,10 @@ agentd_status AGENTD_CALL field_get(const agentd_field* table, agentd_token toke
   return status;
 }
 
-// ---- agentd.workspace/1
-
-bool is_text(const agentd_str& text) { return text.ptr != nullptr || text.len == 0; }
-
-agentd_status AGENTD_CALL workspace_read(const agentd_workspace* table, agentd_token token, agentd_str path,
-                                         uint64_t offset, uint64_t limit, agentd_str* out, uint64_t* total) noexcept {
-  Request request(state_of(table), token);
-  if (request.stale()) return AGENTD_E_NOT_FOUND;
-  if (out == nullptr || !is_text(path))
-    return request.fail(AGENTD_E_ARG, "workspace.read needs a path and a pointer for the text");
-  ServiceArgs args = args_for(ServiceOp::kWorkspaceRead);
-  args.text[0] = path;
-  args.number[0] = offset;
-  args.number[1] = limit;
-  const agentd_status status = request.run(args);
-  if (status != AGENTD_OK) return status;
-  *out = request.reply().text;
-  if (total != nullptr) *total = request.reply().number[0];
-  return AGENTD_OK;
-}
-
-agentd_status AGENTD_CALL workspace_write(const agentd_workspace* table, agentd_token token, agentd_str path,
-                                          agentd_str bytes) noexcept {
-  Request request(state_of(table), token);
-  if (request.stale()) return AGENTD_E_NOT_FOUND;
-  if (!is_text(path) || !is_text(bytes)) return request.fail(AGENTD_E_ARG, "workspace.write needs a path and a text");
-  ServiceArgs args = args_for(ServiceOp::kWorkspaceWrite);
-  args.text[0] = path;
-  args.text[1] = bytes;
-  return request.run(args);
-}
-
-agentd_status AGENTD_CALL workspace_replace(const agentd_workspace* table, agentd_token token, agentd_str path,
-                                            agentd_str expected, agentd_str bytes) noexcept {
-  Request request(state_of(table), token);
-  if (request.stale()) return AGENTD_E_NOT_FOUND;
-  if (!is_text(path) || !is_text(expected) || !is_text(bytes))
-    return request.fail(AGENTD_E_ARG, "workspace.replace needs a path and two texts");
-  ServiceArgs args = args_for(ServiceOp::kWorkspaceReplace);
-  args.text[0] = path;
-  args.text[1] = expected;
-  args.text[2] = bytes;
-  return request.run(args);
-}
-
-agentd_status AGENTD_CALL workspace_list(const agentd_workspace* table, agentd_token token, agentd_str path,
-                                         uint32_t depth, uint32_t limit, agentd_list* out, uint32_t* more) noexcept {
-  Request request(state_of(table), token);
-  if (request.stale()) return AGENTD_E_NOT_FOUND;
-  if (out == nullptr || !is_text(path))
-    return request.fail(AGENTD_E_ARG, "workspace.list needs a path and a pointer for the list");
-  ServiceArgs args = args_for(ServiceOp::kWorkspaceList);
-  args.text[0] = path;
-  args.number[0] = depth;
-  args.number[1] = limit;
-  const agentd_status status = request.run(args);
-  if (status != AGENTD_OK) return status;
-  *out = request.reply().list;
-  if (more != nullptr) *more = request.reply().number[0] != 0 ? 1 : 0;
-  return AGENTD_OK;
-}
-
-// ---- agentd.process/1
-
-agentd_status AGENTD_CALL process_run(const agentd_process* table, agentd_token token,
-                                      const agentd_process_options* options,
-                                      const agentd_process_result** out) noexcept {
-  Request request(state_of(table), token);
-  if (request.stale()) return AGENTD_E_NOT_FOUND;
-  if (options == nullptr || out == nullptr)
-    return request.fail(AGENTD_E_ARG, "process.run needs options and a pointer for the result");
-  ServiceArgs args = args_for(ServiceOp::kProcessRun);
-  args.record[0] = options;
-  const agentd_status status = request.run(args);
-  if (status == AGENTD_OK) *out = static_cast<const agentd_process_result*>(request.reply().record);
-  return status;
-}
-
 }  // namespace
 
 agentd_tools tools_table() { return {sizeof(agentd_tools), 0, tools_add, tools_remove}; }
 agentd_json json_table() { return {sizeof(agentd_json), 0, json_payload}; }
 agentd_field field_table() { return {sizeof(agentd_field), 0, field_key, field_get}; }
-agentd_workspace workspace_table() {
-  return {sizeof(agentd_workspace), 0, workspace_read, workspace_write, workspace_replace, workspace_list};
-}
-agentd_process process_table() { return {sizeof(agentd_process), 0, process_run}; }
 
 }  // namespace agentd::worker

@@ -1,231 +1,87 @@
 // SPDX-License-Identifier: Apache-2.0
-// tables_services.cc - compactor, thread factory and store as the plugin of a worker sees them.
+// tables_services.cc - the service tables as the plugin of a worker sees them: each function asks the host.
+#include "core/isolation/service_call.h"
 #include "core/worker/table_state.h"
 
 namespace agentd::worker {
 namespace {
 
-// A request that must not be stale and needs a place for its answer; false = `status` says why not.
-bool refused(const Request& request, const void* out, agentd_status& status) {
-  status = request.stale() ? AGENTD_E_NOT_FOUND : out == nullptr ? AGENTD_E_ARG : AGENTD_OK;
-  return status != AGENTD_OK;
+// The call is not even sent.
+agentd_status incomplete(const Request& request, const service_facts& facts) {
+  return facts.needs.empty() ? AGENTD_E_ARG : request.fail(AGENTD_E_ARG, service_needs(facts));
 }
 
-// The host's answer in the shape that the function promises.
-agentd_status number_of(Request& request, const ServiceArgs& args, std::uint64_t* out) {
-  const agentd_status status = request.run(args);
-  if (status == AGENTD_OK) *out = request.reply().number[0];
-  return status;
+template <typename Parameter>
+bool is_there(const service_facts& facts, Parameter parameter) {
+  if constexpr (is_service_result<Parameter>)
+    return parameter != nullptr;
+  else if constexpr (std::is_pointer_v<Parameter>)
+    return facts.needs.empty() || parameter != nullptr;
+  else if constexpr (std::is_same_v<Parameter, agentd_str>)
+    return facts.needs.empty() || parameter.ptr != nullptr || parameter.len == 0;
+  return true;
 }
 
-agentd_status text_of(Request& request, const ServiceArgs& args, agentd_str* out) {
-  const agentd_status status = request.run(args);
-  if (status == AGENTD_OK) *out = request.reply().text;
-  return status;
+// Whether nothing is missing; the last result may be, where the row of the function says so.
+template <typename... Parameters>
+bool is_complete(const service_facts& facts, Parameters... parameters) {
+  std::size_t left = sizeof...(parameters);
+  return ((--left == 0 && facts.optional ? true : is_there(facts, parameters)) && ...);
 }
 
-agentd_status list_of(Request& request, const ServiceArgs& args, agentd_list* out) {
-  const agentd_status status = request.run(args);
-  if (status == AGENTD_OK) *out = request.reply().list;
-  return status;
-}
-
-template <typename T>
-agentd_status record_of(Request& request, const ServiceArgs& args, const T** out) {
-  const agentd_status status = request.run(args);
-  if (status == AGENTD_OK) *out = static_cast<const T*>(request.reply().record);
-  return status;
-}
-
-// ---- compactor
-
-agentd_status AGENTD_CALL count_text(const agentd_compactor* me, agentd_token token, agentd_str model, agentd_str text,
-                                     uint64_t* out) noexcept {
-  Request request(state_of(me), token);
-  if (agentd_status status; refused(request, out, status)) return status;
-  ServiceArgs args = args_for(ServiceOp::kCountText);
-  args.text[0] = model;
-  args.text[1] = text;
-  return number_of(request, args, out);
-}
-
-agentd_status AGENTD_CALL count_messages(const agentd_compactor* me, agentd_token token, agentd_str model,
-                                         agentd_list messages, uint64_t* out) noexcept {
-  Request request(state_of(me), token);
-  if (agentd_status status; refused(request, out, status)) return status;
-  ServiceArgs args = args_for(ServiceOp::kCountMessages);
-  args.text[0] = model;
-  args.list = messages;
-  return number_of(request, args, out);
-}
-
-agentd_status AGENTD_CALL prompt(const agentd_compactor* me, agentd_token token, const agentd_compact_options* options,
-                                 agentd_str* out) noexcept {
-  Request request(state_of(me), token);
-  if (agentd_status status; refused(request, out, status)) return status;
-  ServiceArgs args = args_for(ServiceOp::kPrompt);
-  args.record[0] = options;
-  return text_of(request, args, out);
-}
-
-agentd_status AGENTD_CALL compact(const agentd_compactor* me, agentd_token token, const agentd_compact_source* source,
-                                  const agentd_compact_options* options, const agentd_compact_result** out) noexcept {
-  Request request(state_of(me), token);
-  if (agentd_status status; refused(request, out, status)) return status;
-  if (source == nullptr) return AGENTD_E_ARG;
-  ServiceArgs args = args_for(ServiceOp::kCompact);
-  args.record[0] = source;
-  args.record[1] = options;
-  return record_of(request, args, out);
-}
-
-agentd_status AGENTD_CALL request_compaction(const agentd_compactor* me, agentd_token token, agentd_str conversation_id,
-                                             const agentd_compact_options* options) noexcept {
+template <auto Slot, typename Table, typename... Parameters>
+agentd_status AGENTD_CALL ask_host(const Table* me, agentd_token token, Parameters... parameters) noexcept {
+  constexpr service_facts kFacts = service_facts_of<Slot>;
   Request request(state_of(me), token);
   if (request.stale()) return AGENTD_E_NOT_FOUND;
-  ServiceArgs args = args_for(ServiceOp::kRequest);
-  args.text[0] = conversation_id;
-  args.record[0] = options;
-  return request.run(args);
-}
-
-// ---- thread factory
-
-agentd_status AGENTD_CALL thread_open(const agentd_thread_factory* me, agentd_token token,
-                                      const agentd_thread_options* options, agentd_thread* out) noexcept {
-  Request request(state_of(me), token);
-  if (agentd_status status; refused(request, out, status)) return status;
-  ServiceArgs args = args_for(ServiceOp::kThreadOpen);
-  args.record[0] = options;
-  return number_of(request, args, out);
-}
-
-agentd_status AGENTD_CALL thread_send(const agentd_thread_factory* me, agentd_token token, agentd_thread thread,
-                                      agentd_str text, const agentd_reply** out) noexcept {
-  Request request(state_of(me), token);
-  if (agentd_status status; refused(request, out, status)) return status;
-  ServiceArgs args = args_for(ServiceOp::kThreadSend);
-  args.number[0] = thread;
-  args.text[0] = text;
-  return record_of(request, args, out);
-}
-
-agentd_status AGENTD_CALL thread_usage(const agentd_thread_factory* me, agentd_token token, agentd_thread thread,
-                                       const agentd_usage** out) noexcept {
-  Request request(state_of(me), token);
-  if (agentd_status status; refused(request, out, status)) return status;
-  ServiceArgs args = args_for(ServiceOp::kThreadUsage);
-  args.number[0] = thread;
-  return record_of(request, args, out);
+  if (!is_complete(kFacts, parameters...)) return incomplete(request, kFacts);
+  ServiceArgs args = args_for(static_cast<ServiceOp>(kFirstOp<Table> + kFacts.place));
+  ServicePlaces taken(args);
+  const auto take = [&]<typename Parameter>(Parameter parameter) {
+    if constexpr (!is_service_result<Parameter>) taken.put(parameter);
+  };
+  (take(parameters), ...);
+  const agentd_status status = request.run(args);
+  if (status != AGENTD_OK) return status;
+  ServicePlaces given(request.reply());
+  const auto give = [&]<typename Parameter>(Parameter parameter) {
+    if constexpr (is_service_result<Parameter>)
+      if (parameter != nullptr) *parameter = given.template take<ServiceValue<Parameter>>();
+  };
+  (give(parameters), ...);
+  return AGENTD_OK;
 }
 
 // Needs no token; inside of a call it goes the way of that call.
-agentd_status AGENTD_CALL thread_close(const agentd_thread_factory* me, agentd_thread thread) noexcept {
+template <auto Slot, typename Table>
+agentd_status AGENTD_CALL ask_without_token(const Table* me, std::uint64_t number) noexcept {
   Request request(state_of(me), HostLine::own_token());
-  ServiceArgs args = args_for(ServiceOp::kThreadClose);
-  args.number[0] = thread;
+  ServiceArgs args = args_for(static_cast<ServiceOp>(kFirstOp<Table> + service_facts_of<Slot>.place));
+  args.number[0] = number;
   return request.run(args);
 }
 
-// ---- store
-
-agentd_status AGENTD_CALL store_get(const agentd_store* me, agentd_token token, agentd_str key,
-                                    const agentd_kv** out) noexcept {
-  Request request(state_of(me), token);
-  if (agentd_status status; refused(request, out, status)) return status;
-  ServiceArgs args = args_for(ServiceOp::kStoreGet);
-  args.text[0] = key;
-  return record_of(request, args, out);
-}
-
-agentd_status AGENTD_CALL store_scan(const agentd_store* me, agentd_token token, agentd_str prefix, agentd_str after,
-                                     uint32_t limit, agentd_list* out) noexcept {
-  Request request(state_of(me), token);
-  if (agentd_status status; refused(request, out, status)) return status;
-  ServiceArgs args = args_for(ServiceOp::kStoreScan);
-  args.text[0] = prefix;
-  args.text[1] = after;
-  args.number[0] = limit;
-  return list_of(request, args, out);
-}
-
-agentd_status AGENTD_CALL store_commit(const agentd_store* me, agentd_token token, agentd_list ops,
-                                       uint64_t* version) noexcept {
-  Request request(state_of(me), token);
-  if (request.stale()) return AGENTD_E_NOT_FOUND;
-  ServiceArgs args = args_for(ServiceOp::kStoreCommit);
-  args.list = ops;
-  std::uint64_t ignored = 0;
-  return number_of(request, args, version == nullptr ? &ignored : version);
-}
-
-agentd_status AGENTD_CALL store_conversations(const agentd_store* me, agentd_token token,
-                                              const agentd_conv_query* query, agentd_list* out) noexcept {
-  Request request(state_of(me), token);
-  if (agentd_status status; refused(request, out, status)) return status;
-  ServiceArgs args = args_for(ServiceOp::kStoreConversations);
-  args.record[0] = query;
-  return list_of(request, args, out);
-}
-
-agentd_status AGENTD_CALL store_messages(const agentd_store* me, agentd_token token, agentd_str conversation_id,
-                                         uint32_t scope, uint64_t at, uint64_t from, uint32_t limit,
-                                         agentd_list* out) noexcept {
-  Request request(state_of(me), token);
-  if (agentd_status status; refused(request, out, status)) return status;
-  ServiceArgs args = args_for(ServiceOp::kStoreMessages);
-  args.text[0] = conversation_id;
-  args.number[0] = scope;
-  args.number[1] = at;
-  args.number[2] = from;
-  args.number[3] = limit;
-  return list_of(request, args, out);
-}
-
-agentd_status AGENTD_CALL store_read_blob(const agentd_store* me, agentd_token token, agentd_str blob, uint64_t offset,
-                                          uint64_t limit, agentd_str* out) noexcept {
-  Request request(state_of(me), token);
-  if (agentd_status status; refused(request, out, status)) return status;
-  ServiceArgs args = args_for(ServiceOp::kStoreReadBlob);
-  args.text[0] = blob;
-  args.number[0] = offset;
-  args.number[1] = limit;
-  return text_of(request, args, out);
-}
-
-agentd_status AGENTD_CALL store_changes(const agentd_store* me, agentd_token token, uint64_t cursor, uint32_t limit,
-                                        agentd_list* out, uint64_t* next) noexcept {
-  Request request(state_of(me), token);
-  if (agentd_status status; refused(request, out, status)) return status;
-  if (next == nullptr) return AGENTD_E_ARG;
-  ServiceArgs args = args_for(ServiceOp::kStoreChanges);
-  args.number[0] = cursor;
-  args.number[1] = limit;
-  const agentd_status status = list_of(request, args, out);
-  if (status == AGENTD_OK) *next = request.reply().number[0];
-  return status;
+template <auto Slot, typename Table, typename... Parameters>
+constexpr auto function_for(agentd_status (AGENTD_CALL* Table::*)(const Table*, agentd_token, Parameters...) noexcept) {
+  if constexpr (sizeof...(Parameters) == 0)
+    return &ask_without_token<Slot, Table>;
+  else
+    return &ask_host<Slot, Table, Parameters...>;
 }
 
 }  // namespace
 
-agentd_compactor compactor_table() {
-  return {sizeof(agentd_compactor), 0, count_text, count_messages, prompt, compact, request_compaction};
-}
-
-agentd_thread_factory threads_table() {
-  return {sizeof(agentd_thread_factory), 0, thread_open, thread_send, thread_usage, thread_close};
-}
-
-agentd_store store_table() {
-  return {sizeof(agentd_store),
-          0,
-          store_get,
-          store_scan,
-          store_commit,
-          store_conversations,
-          store_messages,
-          store_read_blob,
-          store_changes};
-}
+#define AGENTD_FUNCTION(table, function, ...) \
+  made.function = function_for<&agentd_##table::function>(&agentd_##table::function);
+#define AGENTD_TABLE(table, LIST)  \
+  agentd_##table table##_table() { \
+    agentd_##table made{};         \
+    made.size = sizeof made;       \
+    LIST(AGENTD_FUNCTION)          \
+    return made;                   \
+  }
+AGENTD_SERVICE_TABLES(AGENTD_TABLE)
+#undef AGENTD_TABLE
+#undef AGENTD_FUNCTION
 
 }  // namespace agentd::worker

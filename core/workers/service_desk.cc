@@ -5,6 +5,7 @@
 #include <agentd/ext/draft/workspace.h>
 
 #include "core/isolation/flat.h"
+#include "core/isolation/service_call.h"
 
 namespace agentd {
 namespace {
@@ -13,8 +14,8 @@ std::uint32_t u32(std::uint64_t number) { return static_cast<std::uint32_t>(numb
 std::int32_t i32(std::uint64_t number) { return static_cast<std::int32_t>(u32(number)); }
 
 template <typename T>
-const T* record(const ServiceArgs& args, std::size_t index = 0) {
-  return static_cast<const T*>(args.record[index]);
+const T* record(const ServiceArgs& args) {
+  return static_cast<const T*>(args.record[0]);
 }
 
 agentd_str text_at(const agentd_list& list, std::uint32_t index) {
@@ -38,6 +39,15 @@ template <typename Table>
 const Table* ServiceDesk::table(std::string_view id) const {
   const agentd_core* const core = context_.core();
   return static_cast<const Table*>(core->query(core, to_abi(id), sizeof(Table)));
+}
+
+template <typename Table>
+const Table* ServiceDesk::service() const {
+  if constexpr (std::is_same_v<Table, agentd_compactor>) return context_.services()->compactor;
+  if constexpr (std::is_same_v<Table, agentd_thread_factory>) return context_.services()->threads;
+  if constexpr (std::is_same_v<Table, agentd_store>) return context_.services()->store;
+  if constexpr (std::is_same_v<Table, agentd_workspace>) return table<agentd_workspace>(AGENTD_WORKSPACE_ID);
+  if constexpr (std::is_same_v<Table, agentd_process>) return table<agentd_process>(AGENTD_PROCESS_ID);
 }
 
 Result<void> ServiceDesk::serve(agentd_token token, std::string_view body, Answer& answer) {
@@ -85,28 +95,14 @@ agentd_status ServiceDesk::run_free(ServiceOp op, agentd_token token, const Serv
     return AGENTD_OK;
   }
   if (op == ServiceOp::kToolsRemove) return tools_.remove(token, view_of(args.text[0]));
-  if (op == ServiceOp::kThreadClose) return run_threads(op, token, args, reply);
+  if (op == ServiceOp::kThreadClose) return close_thread(args.number[0]);
   done = false;
   return AGENTD_OK;
 }
 
-agentd_status ServiceDesk::run(agentd_token token, const ServiceArgs& args, ServiceReply& reply) {
-  const auto op = static_cast<ServiceOp>(args.op);
-  if (op < ServiceOp::kToolsAdd) return run_core(op, token, args, reply);
-  if (op == ServiceOp::kToolsAdd) return add_tool(token, args);
-  if (op < ServiceOp::kCountText) return json_field(op, token, args, reply);
-  if (op < ServiceOp::kThreadOpen) return run_compactor(op, token, args, reply);
-  if (op < ServiceOp::kStoreGet) return run_threads(op, token, args, reply);
-  if (op < ServiceOp::kWorkspaceRead) return run_store(op, token, args, reply);
-  if (op < ServiceOp::kProcessRun) return run_workspace(op, token, args, reply);
-  return run_process(token, args, reply);
-}
-
-agentd_status ServiceDesk::run_core(ServiceOp op, agentd_token token, const ServiceArgs& args, ServiceReply&) {
-  const agentd_core* const core = context_.core();
-  if (op == ServiceOp::kEmit) return core->emit(core, token, record<agentd_action>(args));
-  const agentd_status status = core->complete(core, token, i32(args.number[0]));
-  if (status == AGENTD_OK) ledger_.set_completed(token, i32(args.number[0]));
+agentd_status ServiceDesk::complete(agentd_token token, agentd_status with) {
+  const agentd_status status = context_.core()->complete(context_.core(), token, with);
+  if (status == AGENTD_OK) ledger_.set_completed(token, with);
   return status;
 }
 
@@ -184,97 +180,92 @@ agentd_status ServiceDesk::json_field(ServiceOp op, agentd_token token, const Se
   return field->get(field, token, field->key(field, args.text[0]), &reply.text);
 }
 
-agentd_status ServiceDesk::run_workspace(ServiceOp op, agentd_token token, const ServiceArgs& args,
-                                         ServiceReply& reply) {
-  const auto* const files = table<agentd_workspace>(AGENTD_WORKSPACE_ID);
-  if (files == nullptr) return AGENTD_E_DENIED;
-  const agentd_str path = args.text[0];
-  if (op == ServiceOp::kWorkspaceRead)
-    return files->read(files, token, path, args.number[0], args.number[1], &reply.text, &reply.number[0]);
-  if (op == ServiceOp::kWorkspaceWrite) return files->write(files, token, path, args.text[1]);
-  if (op == ServiceOp::kWorkspaceReplace) return files->replace(files, token, path, args.text[1], args.text[2]);
-  std::uint32_t more = 0;
-  const agentd_status status =
-      files->list(files, token, path, u32(args.number[0]), u32(args.number[1]), &reply.list, &more);
-  reply.number[0] = more;
-  return status;
-}
-
-agentd_status ServiceDesk::run_process(agentd_token token, const ServiceArgs& args, ServiceReply& reply) {
-  const auto* const process = table<agentd_process>(AGENTD_PROCESS_ID);
-  if (process == nullptr) return AGENTD_E_DENIED;
-  const agentd_process_result* result = nullptr;
-  const agentd_status status = process->run(process, token, record<agentd_process_options>(args), &result);
-  reply.record = result;
-  return status;
-}
-
 // ---- services
 
-agentd_status ServiceDesk::run_compactor(ServiceOp op, agentd_token token, const ServiceArgs& args,
-                                         ServiceReply& reply) {
-  const agentd_compactor* const me = context_.services()->compactor;
-  if (me == nullptr) return AGENTD_E_DENIED;
-  const auto* const options = record<agentd_compact_options>(args);
-  if (op == ServiceOp::kCountText) return me->count_text(me, token, args.text[0], args.text[1], &reply.number[0]);
-  if (op == ServiceOp::kCountMessages) return me->count_messages(me, token, args.text[0], args.list, &reply.number[0]);
-  if (op == ServiceOp::kPrompt) return me->prompt(me, token, options, &reply.text);
-  if (op == ServiceOp::kRequest) return me->request(me, token, args.text[0], options);
-  const agentd_compact_result* result = nullptr;
-  const agentd_status status =
-      me->compact(me, token, record<agentd_compact_source>(args), record<agentd_compact_options>(args, 1), &result);
-  reply.record = result;
+namespace {
+
+// The value of one parameter: an argument as the worker sent it, or where the function puts a result.
+template <typename Parameter>
+struct Given {
+  ServiceValue<Parameter> value{};
+  Parameter get() {
+    if constexpr (is_service_result<Parameter>)
+      return &value;
+    else
+      return value;
+  }
+};
+
+template <typename Table, typename... Parameters>
+agentd_status call_function(agentd_status (AGENTD_CALL* Table::*slot)(const Table*, agentd_token,
+                                                                      Parameters...) noexcept,
+                            const Table* me, agentd_token token, const ServiceArgs& args, ServiceReply& reply) {
+  std::tuple<Given<Parameters>...> values;
+  ServicePlaces arguments(args);
+  const auto take = [&]<typename Parameter>(Given<Parameter>& to) {
+    if constexpr (!is_service_result<Parameter>) to.value = arguments.template take<Parameter>();
+  };
+  std::apply([&](auto&... each) { (take(each), ...); }, values);
+  const agentd_status status = std::apply([&](auto&... each) { return (me->*slot)(me, token, each.get()...); }, values);
+  ServicePlaces results(reply);
+  const auto give = [&]<typename Parameter>(const Given<Parameter>& from) {
+    if constexpr (is_service_result<Parameter>) results.put(from.value);
+  };
+  std::apply([&](const auto&... each) { (give(each), ...); }, values);
   return status;
 }
 
-agentd_status ServiceDesk::run_threads(ServiceOp op, agentd_token token, const ServiceArgs& args, ServiceReply& reply) {
-  const agentd_thread_factory* const me = context_.services()->threads;
+}  // namespace
+
+template <auto Slot>
+agentd_status ServiceDesk::call(agentd_token token, const ServiceArgs& args, ServiceReply& reply) {
+  using Table = typename ServiceSignature<decltype(Slot)>::Table;
+  const Table* const me = service<Table>();
   if (me == nullptr) return AGENTD_E_DENIED;
-  const agentd_thread thread = args.number[0];
-  if (op == ServiceOp::kThreadOpen) {
-    const agentd_status status = me->open(me, token, record<agentd_thread_options>(args), &reply.number[0]);
+  const agentd_status status = call_function(Slot, me, token, args, reply);
+  if (status == AGENTD_OK && args.op == static_cast<std::uint32_t>(ServiceOp::kThreadOpen)) {
     const std::lock_guard lock(mutex_);
-    if (status == AGENTD_OK) threads_.insert(reply.number[0]);
-    return status;
+    threads_.insert(reply.number[0]);
   }
-  if (op == ServiceOp::kThreadClose) {
-    {
-      const std::lock_guard lock(mutex_);
-      threads_.erase(thread);
-    }
-    return me->close(me, thread);
-  }
-  if (op == ServiceOp::kThreadSend) {
-    const agentd_reply* answer = nullptr;
-    const agentd_status status = me->send(me, token, thread, args.text[0], &answer);
-    reply.record = answer;
-    return status;
-  }
-  const agentd_usage* usage = nullptr;
-  const agentd_status status = me->usage(me, token, thread, &usage);
-  reply.record = usage;
   return status;
 }
 
-agentd_status ServiceDesk::run_store(ServiceOp op, agentd_token token, const ServiceArgs& args, ServiceReply& reply) {
-  const agentd_store* const me = context_.services()->store;
-  if (me == nullptr) return AGENTD_E_DENIED;
-  const agentd_str text = args.text[0];
-  const std::uint64_t(&number)[4] = args.number;
-  if (op == ServiceOp::kStoreGet) {
-    const agentd_kv* found = nullptr;
-    const agentd_status status = me->get(me, token, text, &found);
-    reply.record = found;
-    return status;
+agentd_status ServiceDesk::close_thread(agentd_thread thread) {
+  const auto* const threads = service<agentd_thread_factory>();
+  if (threads == nullptr) return AGENTD_E_DENIED;
+  {
+    const std::lock_guard lock(mutex_);
+    threads_.erase(thread);
   }
-  if (op == ServiceOp::kStoreScan) return me->scan(me, token, text, args.text[1], u32(number[0]), &reply.list);
-  if (op == ServiceOp::kStoreCommit) return me->commit(me, token, args.list, &reply.number[0]);
-  if (op == ServiceOp::kStoreConversations)
-    return me->conversations(me, token, record<agentd_conv_query>(args), &reply.list);
-  if (op == ServiceOp::kStoreMessages)
-    return me->messages(me, token, text, u32(number[0]), number[1], number[2], u32(number[3]), &reply.list);
-  if (op == ServiceOp::kStoreReadBlob) return me->read_blob(me, token, text, number[0], number[1], &reply.text);
-  return me->changes(me, token, number[0], u32(number[1]), &reply.list, &reply.number[0]);
+  return threads->close(threads, thread);
+}
+
+agentd_status ServiceDesk::run(agentd_token token, const ServiceArgs& args, ServiceReply& reply) {
+  const auto op = static_cast<ServiceOp>(args.op);
+  switch (op) {
+    case ServiceOp::kEmit:
+      return context_.core()->emit(context_.core(), token, record<agentd_action>(args));
+    case ServiceOp::kComplete:
+      return complete(token, i32(args.number[0]));
+    case ServiceOp::kToolsAdd:
+      return add_tool(token, args);
+    case ServiceOp::kJsonPayload:
+    case ServiceOp::kFieldGet:
+      return json_field(op, token, args, reply);
+#define AGENTD_CALL_SERVICE(table, function, Name, ...) \
+  case ServiceOp::k##Name:                              \
+    return call<&agentd_##table::function>(token, args, reply);
+      AGENTD_SERVICE_LIST(AGENTD_CALL_SERVICE)
+#undef AGENTD_CALL_SERVICE
+    case ServiceOp::kNone:
+    case ServiceOp::kFail:
+    case ServiceOp::kLog:
+    case ServiceOp::kScopeOpen:
+    case ServiceOp::kScopeClose:
+    case ServiceOp::kToolsRemove:
+      break;  // run_free() answers them
+  }
+  return AGENTD_E_INTERNAL;
 }
 
 }  // namespace agentd

@@ -59,22 +59,23 @@ class ServiceDesk {
     CancelToken cancel;
     CancelBinding binding;
   };
-  using Tables = agentd_services;
 
   agentd_status run(agentd_token token, const ServiceArgs& args, ServiceReply& reply);
-  agentd_status run_core(ServiceOp op, agentd_token token, const ServiceArgs& args, ServiceReply& reply);
+  agentd_status complete(agentd_token token, agentd_status with);
   agentd_status run_free(ServiceOp op, agentd_token token, const ServiceArgs& args, ServiceReply& reply, bool& done);
   agentd_status open_scope(const ServiceArgs& args, ServiceReply& reply);
   void close_scope(agentd_token token);
   agentd_status add_tool(agentd_token token, const ServiceArgs& args);
   agentd_status json_field(ServiceOp op, agentd_token token, const ServiceArgs& args, ServiceReply& reply);
-  agentd_status run_compactor(ServiceOp op, agentd_token token, const ServiceArgs& args, ServiceReply& reply);
-  agentd_status run_threads(ServiceOp op, agentd_token token, const ServiceArgs& args, ServiceReply& reply);
-  agentd_status run_store(ServiceOp op, agentd_token token, const ServiceArgs& args, ServiceReply& reply);
-  agentd_status run_workspace(ServiceOp op, agentd_token token, const ServiceArgs& args, ServiceReply& reply);
-  agentd_status run_process(agentd_token token, const ServiceArgs& args, ServiceReply& reply);
+  agentd_status close_thread(agentd_thread thread);
+  // Calls the plugin's own function of a service table.
+  template <auto Slot>
+  agentd_status call(agentd_token token, const ServiceArgs& args, ServiceReply& reply);
   template <typename Table>
   const Table* table(std::string_view id) const;
+  // Null: not granted.
+  template <typename Table>
+  const Table* service() const;
 
   PluginContext& context_;
   TokenTable& tokens_;
