@@ -69,92 +69,92 @@ Result<Message> copy_message(const agentd_message* raw) {
   return out;
 }
 
-Result<Action> copy_replace(const agentd_action* raw, Action out) {
-  const auto from = *reinterpret_cast<const agentd_act_replace*>(raw);
+// What of its record an action is, one function for each record.
+
+Result<void> read(const agentd_act_text& from, Action& out) {
+  out.target = from.target;
+  AGENTD_TRY(out.text, copy_text(from.text));
+  return {};
+}
+
+Result<void> read(const agentd_act_compact& from, Action& out) {
+  out.code = from.strategy;
+  out.number = from.keep_tokens;
+  AGENTD_TRY(out.model, copy_text(from.model));
+  AGENTD_TRY(out.text, copy_text(from.instructions));
+  return {};
+}
+
+Result<void> read(const agentd_act_set& from, Action& out) {
+  out.target = from.key;
+  out.number = from.number;
+  AGENTD_TRY(out.text, copy_text(from.text));
+  return {};
+}
+
+Result<void> read(const agentd_act_permission& from, Action& out) {
+  out.code = from.decision;
+  out.remember = from.remember;
+  if (out.code < AGENTD_PERMISSION_ALLOW || out.code > AGENTD_PERMISSION_ASK)
+    return bad("the permission " + std::to_string(out.code) + " is none");
+  AGENTD_TRY(out.text, copy_text(from.reason));
+  return {};
+}
+
+Result<void> read(const agentd_act_recipe& from, Action& out) {
+  AGENTD_TRY(out.text, copy_text(from.name));
+  AGENTD_TRY(out.json, copy_text(from.arguments_json));
+  return {};
+}
+
+Result<void> read(const agentd_act_tool_result& from, Action& out) {
+  out.code = from.is_error;
+  AGENTD_TRY(out.json, copy_text(from.structured_json));
+  AGENTD_TRY(out.blocks, copy_blocks(from.blocks));
+  return {};
+}
+
+Result<ReplacePart> copy_part(const agentd_part& part) {
+  ReplacePart copy;
+  if (part.kind == AGENTD_PART_KEEP) {
+    copy.first = part.first;
+    copy.last = part.last;
+    if (copy.first == 0 || copy.last < copy.first) return bad("a part keeps a range that is none");
+  } else if (part.kind == AGENTD_PART_LITERAL) {
+    AGENTD_TRY(copy.literal, copy_message(part.message));
+  } else {
+    return bad("a part has the unknown kind " + std::to_string(part.kind));
+  }
+  return copy;
+}
+
+Result<void> read(const agentd_act_replace& from, Action& out) {
   out.base_revision = from.base_revision;
   AGENTD_TRY_VOID(check_list(from.parts, 24));
   for (std::uint32_t i = 0; i < from.parts.count; ++i) {
-    const agentd_part part = normalised(element<agentd_part>(from.parts, i));
-    ReplacePart copy;
-    if (part.kind == AGENTD_PART_KEEP) {
-      copy.first = part.first;
-      copy.last = part.last;
-      if (copy.first == 0 || copy.last < copy.first) return bad("a part keeps a range that is none");
-    } else if (part.kind == AGENTD_PART_LITERAL) {
-      AGENTD_TRY(copy.literal, copy_message(part.message));
-    } else {
-      return bad("a part has the unknown kind " + std::to_string(part.kind));
-    }
-    out.parts.push_back(std::move(copy));
+    AGENTD_TRY(ReplacePart part, copy_part(normalised(element<agentd_part>(from.parts, i))));
+    out.parts.push_back(std::move(part));
   }
-  return out;
+  return {};
 }
 
-std::size_t least_size(std::uint32_t kind) {
-  switch (kind) {
-    case AGENTD_ACT_COMPACT:
-      return sizeof(agentd_act_compact);
-    case AGENTD_ACT_REPLACE_MESSAGES:
-      return sizeof(agentd_act_replace);
-    case AGENTD_ACT_SET:
-      return sizeof(agentd_act_set);
-    case AGENTD_ACT_PERMISSION:
-      return sizeof(agentd_act_permission);
-    case AGENTD_ACT_CALLBACK:
-      return sizeof(agentd_act_recipe);
-    case AGENTD_ACT_TOOL_RESULT:
-      return sizeof(agentd_act_tool_result);
-    default:
-      return sizeof(agentd_act_text);
-  }
+template <typename Record>
+Result<void> read_as(const agentd_action& from, Action& out) {
+  if (from.size < sizeof(Record) || from.size > kRecordMax)
+    return bad("an action of kind " + std::to_string(out.kind) + " has the impossible size " +
+               std::to_string(from.size));
+  return read(reinterpret_cast<const Record&>(from), out);
 }
 
-Result<Action> copy_structured(const agentd_action* raw, Action out) {
+Result<void> read_action(const agentd_action& from, Action& out) {
   switch (out.kind) {
-    case AGENTD_ACT_COMPACT: {
-      const auto& from = *reinterpret_cast<const agentd_act_compact*>(raw);
-      out.code = from.strategy;
-      out.number = from.keep_tokens;
-      AGENTD_TRY(out.model, copy_text(from.model));
-      AGENTD_TRY(out.text, copy_text(from.instructions));
-      return out;
-    }
-    case AGENTD_ACT_SET: {
-      const auto& from = *reinterpret_cast<const agentd_act_set*>(raw);
-      out.target = from.key;
-      out.number = from.number;
-      AGENTD_TRY(out.text, copy_text(from.text));
-      return out;
-    }
-    case AGENTD_ACT_PERMISSION: {
-      const auto& from = *reinterpret_cast<const agentd_act_permission*>(raw);
-      out.code = from.decision;
-      out.remember = from.remember;
-      if (out.code < AGENTD_PERMISSION_ALLOW || out.code > AGENTD_PERMISSION_ASK)
-        return bad("the permission " + std::to_string(out.code) + " is none");
-      AGENTD_TRY(out.text, copy_text(from.reason));
-      return out;
-    }
-    case AGENTD_ACT_CALLBACK: {
-      const auto& from = *reinterpret_cast<const agentd_act_recipe*>(raw);
-      AGENTD_TRY(out.text, copy_text(from.name));
-      AGENTD_TRY(out.json, copy_text(from.arguments_json));
-      return out;
-    }
-    case AGENTD_ACT_TOOL_RESULT: {
-      const auto& from = *reinterpret_cast<const agentd_act_tool_result*>(raw);
-      out.code = from.is_error;
-      AGENTD_TRY(out.json, copy_text(from.structured_json));
-      AGENTD_TRY(out.blocks, copy_blocks(from.blocks));
-      return out;
-    }
-    default: {
-      const auto& from = *reinterpret_cast<const agentd_act_text*>(raw);
-      out.target = from.target;
-      AGENTD_TRY(out.text, copy_text(from.text));
-      return out;
-    }
+#define AGENTD_READ(NAME, name, record, ...) \
+  case AGENTD_ACT_##NAME:                    \
+    return read_as<agentd_##record>(from, out);
+    AGENTD_ACTION_LIST(AGENTD_READ)
+#undef AGENTD_READ
   }
+  return bad("the action " + std::to_string(out.kind) + " is not known to this agentd");
 }
 
 }  // namespace
@@ -183,13 +183,8 @@ Result<Action> copy_action(const agentd_action* from) {
   if (from == nullptr) return bad("emit() without an action");
   Action out;
   out.kind = from->kind;
-  if (out.kind < AGENTD_ACT_BLOCK || out.kind > AGENTD_ACT_STOP_RUN)
-    return bad("the action " + std::to_string(out.kind) + " is not known to this agentd");
-  if (from->size < least_size(out.kind) || from->size > kRecordMax)
-    return bad("an action of kind " + std::to_string(out.kind) + " has the impossible size " +
-               std::to_string(from->size));
-  if (out.kind == AGENTD_ACT_REPLACE_MESSAGES) return copy_replace(from, std::move(out));
-  return copy_structured(from, std::move(out));
+  AGENTD_TRY_VOID(read_action(*from, out));
+  return out;
 }
 
 }  // namespace agentd

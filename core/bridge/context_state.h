@@ -71,7 +71,7 @@ struct PluginContext::State {
   JsonTable json_table;
   FieldTable field_table;
   CompactorTable compactor{};
-  ThreadsTable threads{};
+  ThreadsTable thread_factory{};
   StoreTable store{};
   agentd_services services{sizeof(agentd_services), 0, nullptr, nullptr, nullptr};
   // Shared with the entries of published snapshots.

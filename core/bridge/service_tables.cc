@@ -1,389 +1,200 @@
 // SPDX-License-Identifier: Apache-2.0
 // service_tables.cc - compactor, thread factory and store as C tables in front of hooks::Services.
-#include "core/bridge/actions.h"
-#include "core/bridge/context_state.h"
+#include <agentd/service_list.hpp>
+
+#include <tuple>
+#include <utility>
+
+#include "core/bridge/service_values.h"
 
 namespace agentd {
 namespace {
-
-using State = PluginContext::State;
-
-// One service call: who asks, and where its results live.
-class Ask {
- public:
-  Ask(State& state, agentd_token token) : state_(state), token_(token), slot_(state.find(token)) {}
-
-  bool stale() const { return slot_ == nullptr; }
-  State& state() const { return state_; }
-  CallSlot& slot() const { return *slot_; }
-  agentd_token token() const { return token_; }
-
-  // Who cancels the run cancels the service that it waits for.
-  ServiceCaller caller() const {
-    ServiceCaller out;
-    out.plugin_id = state_.identity.id;
-    out.conversation = slot_->conversation();
-    out.event = slot_->event();
-    out.cancel = slot_->service_cancel();
-    out.call = token_;
-    return out;
-  }
-
-  agentd_status fail(const Error& error) const {
-    slot_->fail(token_, status_of(error.code), error.message);
-    return status_of(error.code);
-  }
-
-  agentd_str text(std::string_view from) const { return slot_->copy(token_, from); }
-
-  template <typename T>
-  T* make(std::size_t count = 1) const {
-    return static_cast<T*>(slot_->allocate(token_, sizeof(T) * (count == 0 ? 1 : count), alignof(T)));
-  }
-
-  const agentd_usage* usage(const Usage& from) const {
-    auto* const out = make<agentd_usage>();
-    if (out != nullptr) *out = to_abi(from);
-    return out;
-  }
-
-  agentd_list blocks(const std::vector<Block>& from) const {
-    auto* const out = make<agentd_block>(from.size());
-    if (out == nullptr) return {nullptr, 0, 0};
-    for (std::size_t i = 0; i < from.size(); ++i) {
-      out[i] = agentd_block{};
-      out[i].size = sizeof(agentd_block);
-      out[i].kind = static_cast<std::uint16_t>(from[i].kind);
-      out[i].flags = from[i].flags;
-      out[i].text = text(from[i].text);
-      out[i].full_len = from[i].text.size();
-      out[i].name = text(from[i].name);
-      out[i].call_id = text(from[i].call_id);
-      out[i].json = text(from[i].json);
-      out[i].opaque = text(from[i].opaque);
-    }
-    return {out, static_cast<std::uint32_t>(from.size()), sizeof(agentd_block)};
-  }
-
- private:
-  State& state_;
-  agentd_token token_;
-  CallSlot* slot_;
-};
 
 // Moves the call's deadline on by the time that its services took: it is the host's, not the
 // hook's.
 class HostTime {
  public:
-  explicit HostTime(const Ask& ask) : ask_(ask) {
-    ask_.slot().begin_host_time(ask_.token(), ask_.state().clock.monotonic_ns());
+  HostTime(const Ask& ask, bool counts) : ask_(ask), counts_(counts) {
+    if (counts_) ask_.slot().begin_host_time(ask_.token(), ask_.state().clock.monotonic_ns());
   }
-  ~HostTime() { ask_.slot().end_host_time(ask_.token(), ask_.state().clock.monotonic_ns()); }
+  ~HostTime() {
+    if (counts_) ask_.slot().end_host_time(ask_.token(), ask_.state().clock.monotonic_ns());
+  }
   HostTime(const HostTime&) = delete;
   HostTime& operator=(const HostTime&) = delete;
 
  private:
   const Ask& ask_;
+  const bool counts_;
 };
 
-CompactOptions options_of(const agentd_compact_options* raw) {
-  const agentd_compact_options from = normalised(raw);
-  CompactOptions out;
-  out.strategy = from.strategy;
-  out.keep_tokens = from.keep_tokens;
-  if (from.max_summary_tokens != 0) out.max_summary_tokens = from.max_summary_tokens;
-  out.model = std::string(view_of(from.model));
-  out.instructions = std::string(view_of(from.instructions));
-  return out;
-}
+// ---- what a function has beside its signature
 
-// ---- compactor
+struct ServiceRule {
+  bool host_time = false;                  // the call's deadline moves on by the time that it takes
+  bool told = true;                        // the text of an error becomes that of the call
+  agentd_status denied = AGENTD_E_DENIED;  // what a refusal is; one that is not AGENTD_E_DENIED is told always
+  std::uint32_t page = 0;                  // what a limit of 0 stands for
+};
+template <auto Slot>
+constexpr ServiceRule kRule{};
+template <>
+constexpr ServiceRule kRule<&agentd_compactor::compact>{.host_time = true};
+template <>  // refused: the budget is spent
+constexpr ServiceRule kRule<&agentd_thread_factory::send>{.host_time = true, .denied = AGENTD_E_TOO_BIG};
+template <>
+constexpr ServiceRule kRule<&agentd_store::get>{.told = false};
+template <>
+constexpr ServiceRule kRule<&agentd_store::scan>{.page = 100};
+template <>  // refused: the budget of the plugin's keys is spent
+constexpr ServiceRule kRule<&agentd_store::commit>{.told = false, .denied = AGENTD_E_TOO_BIG};
+template <>
+constexpr ServiceRule kRule<&agentd_store::messages>{.page = 1'000};
+template <>
+constexpr ServiceRule kRule<&agentd_store::changes>{.page = 100};
 
-State& of(const agentd_compactor* table) { return *reinterpret_cast<const CompactorTable*>(table)->state; }
-
-agentd_status AGENTD_CALL count_text(const agentd_compactor* me, agentd_token token, agentd_str model, agentd_str text,
-                                     uint64_t* out) noexcept {
-  const Ask ask(of(me), token);
-  if (ask.stale()) return AGENTD_E_NOT_FOUND;
-  if (out == nullptr) return AGENTD_E_ARG;
-  *out = ask.state().backend.count_text(view_of(model), view_of(text));
-  return AGENTD_OK;
-}
-
-agentd_status AGENTD_CALL count_messages(const agentd_compactor* me, agentd_token token, agentd_str model,
-                                         agentd_list messages, uint64_t* out) noexcept {
-  const Ask ask(of(me), token);
-  if (ask.stale()) return AGENTD_E_NOT_FOUND;
-  if (out == nullptr) return AGENTD_E_ARG;
-  auto copied = copy_messages(messages);
-  if (!copied) return ask.fail(copied.error());
-  Rows rows;
-  for (const Message& message : *copied) rows.append(message, 0, 0);
-  *out = ask.state().backend.count_messages(view_of(model), rows.list());
-  return AGENTD_OK;
-}
-
-agentd_status AGENTD_CALL prompt(const agentd_compactor* me, agentd_token token, const agentd_compact_options* options,
-                                 agentd_str* out) noexcept {
-  const Ask ask(of(me), token);
-  if (ask.stale()) return AGENTD_E_NOT_FOUND;
-  if (out == nullptr) return AGENTD_E_ARG;
-  auto text = ask.state().backend.compaction_prompt(options_of(options));
-  if (!text) return ask.fail(text.error());
-  *out = ask.text(*text);
-  return AGENTD_OK;
-}
-
-agentd_status AGENTD_CALL compact(const agentd_compactor* me, agentd_token token, const agentd_compact_source* source,
-                                  const agentd_compact_options* options, const agentd_compact_result** out) noexcept {
-  const Ask ask(of(me), token);
-  if (ask.stale()) return AGENTD_E_NOT_FOUND;
-  if (out == nullptr || source == nullptr) return AGENTD_E_ARG;
-  const HostTime host_time(ask);
-  const agentd_compact_source from = normalised(source);
-  auto copied = copy_messages(from.messages);
-  if (!copied) return ask.fail(copied.error());
-  Rows rows;
-  for (const Message& message : *copied) rows.append(message, 0, 0);
-  CompactSource what{from.conversation, from.first, from.last, rows.list()};
-  auto answer = ask.state().backend.compact(ask.caller(), what, options_of(options));
-  if (!answer) return ask.fail(answer.error());
-  auto* const result = ask.make<agentd_compact_result>();
-  if (result == nullptr) return AGENTD_E_NOMEM;
-  *result = {sizeof(agentd_compact_result),
-             static_cast<std::uint16_t>(answer->outcome),
-             static_cast<std::uint16_t>(answer->method),
-             ask.text(answer->summary),
-             answer->pre_tokens,
-             answer->post_tokens,
-             answer->kept_first,
-             answer->kept_last,
-             answer->base_revision,
-             ask.usage(answer->usage)};
-  *out = result;
-  return AGENTD_OK;
-}
-
-agentd_status AGENTD_CALL request(const agentd_compactor* me, agentd_token token, agentd_str conversation_id,
-                                  const agentd_compact_options* options) noexcept {
-  const Ask ask(of(me), token);
-  if (ask.stale()) return AGENTD_E_NOT_FOUND;
-  auto done = ask.state().backend.request_compaction(ask.caller(), view_of(conversation_id), options_of(options));
-  return done ? AGENTD_OK : ask.fail(done.error());
-}
-
-// ---- thread factory
-
-State& of(const agentd_thread_factory* table) { return *reinterpret_cast<const ThreadsTable*>(table)->state; }
-
-agentd_status AGENTD_CALL thread_open(const agentd_thread_factory* me, agentd_token token,
-                                      const agentd_thread_options* options, agentd_thread* out) noexcept {
-  const Ask ask(of(me), token);
-  if (ask.stale()) return AGENTD_E_NOT_FOUND;
-  if (out == nullptr) return AGENTD_E_ARG;
-  const agentd_thread_options from = normalised(options);
-  ThreadOptions wanted;
-  if (from.max_tokens != 0) wanted.max_tokens = from.max_tokens;
-  wanted.model = std::string(view_of(from.model));
-  wanted.system = std::string(view_of(from.system));
-  wanted.charge_to = from.charge_to;
-  wanted.budget_tokens = from.budget_tokens;
-  auto history = copy_messages(from.history);
-  if (!history) return ask.fail(history.error());
-  wanted.history = std::move(*history);
-  auto opened = ask.state().backend.open_thread(ask.caller(), std::move(wanted));
-  if (!opened) return ask.fail(opened.error());
-  *out = *opened;
-  return AGENTD_OK;
-}
-
-agentd_status AGENTD_CALL thread_send(const agentd_thread_factory* me, agentd_token token, agentd_thread thread,
-                                      agentd_str text, const agentd_reply** out) noexcept {
-  const Ask ask(of(me), token);
-  if (ask.stale()) return AGENTD_E_NOT_FOUND;
-  if (out == nullptr) return AGENTD_E_ARG;
-  const HostTime host_time(ask);
-  auto reply = ask.state().backend.send(ask.caller(), thread, view_of(text));
-  if (!reply) {
-    const agentd_status status = ask.fail(reply.error());
-    return status == AGENTD_E_DENIED ? AGENTD_E_TOO_BIG : status;  // the budget is spent
+// Arguments that are refused with AGENTD_E_ARG alone.
+template <auto Slot>
+struct Accepts {
+  static bool all(const auto&...) { return true; }
+};
+template <>
+struct Accepts<&agentd_compactor::compact> {
+  static bool all(const agentd_compact_source* source, const auto&...) { return source != nullptr; }
+};
+template <>
+struct Accepts<&agentd_store::messages> {
+  static bool all(agentd_str, std::uint32_t scope, const auto&...) {
+    return scope == AGENTD_SCOPE_VIEW || scope == AGENTD_SCOPE_LOG;
   }
-  auto* const result = ask.make<agentd_reply>();
-  if (result == nullptr) return AGENTD_E_NOMEM;
-  *result = {sizeof(agentd_reply), static_cast<std::uint32_t>(reply->stop_reason), ask.text(reply->message.text()),
-             ask.blocks(reply->message.blocks), ask.usage(reply->usage)};
-  *out = result;
-  return AGENTD_OK;
+};
+
+// ---- the functions
+
+// What stands behind a table: it is the first member of its record.
+PluginContext::State& state_of(const agentd_compactor* table) {
+  return *reinterpret_cast<const CompactorTable*>(table)->state;
+}
+PluginContext::State& state_of(const agentd_thread_factory* table) {
+  return *reinterpret_cast<const ThreadsTable*>(table)->state;
+}
+PluginContext::State& state_of(const agentd_store* table) { return *reinterpret_cast<const StoreTable*>(table)->state; }
+
+// The parameters of a method of Services behind the caller.
+template <typename Method>
+struct MethodOf;
+template <typename Returned, typename... Parameters>
+struct MethodOf<Returned (Services::*)(Parameters...)> {
+  using Wanted = std::tuple<Parameters...>;
+  static constexpr bool kCaller = false;
+};
+template <typename Returned, typename... Parameters>
+struct MethodOf<Returned (Services::*)(const ServiceCaller&, Parameters...)> {
+  using Wanted = std::tuple<Parameters...>;
+  static constexpr bool kCaller = true;
+};
+
+template <typename T>
+Result<T> result_of(Result<T>&& answer) {
+  return std::move(answer);
+}
+Result<std::uint64_t> result_of(std::uint64_t answer) { return answer; }
+
+template <auto Slot>
+agentd_status refuse(const Ask& ask, const Error& error) {
+  constexpr ServiceRule kMine = kRule<Slot>;
+  const bool denied = error.code == Code::kDenied && kMine.denied != AGENTD_E_DENIED;
+  const agentd_status status = kMine.told || denied ? ask.fail(error) : status_of(error.code);
+  return denied ? kMine.denied : status;
 }
 
-agentd_status AGENTD_CALL thread_usage(const agentd_thread_factory* me, agentd_token token, agentd_thread thread,
-                                       const agentd_usage** out) noexcept {
-  const Ask ask(of(me), token);
+// Whether there is a place for every result; the last one may be missing where the function's row says so.
+template <auto Slot, typename... Parameters>
+bool has_places(Parameters... parameters) {
+  std::size_t left = sizeof...(parameters);
+  const auto is_there = [&]<typename Parameter>(Parameter parameter) {
+    if constexpr (is_service_result<Parameter>)
+      return (--left == 0 && service_facts_of<Slot>.optional) || parameter != nullptr;
+    --left;
+    return true;
+  };
+  return (is_there(parameters) && ...);
+}
+
+template <auto Slot, auto Method, std::size_t... Taken, std::size_t... Given, typename... Parameters>
+agentd_status ask_backend(const Ask& ask, std::index_sequence<Taken...>, std::index_sequence<Given...>,
+                          const std::tuple<Parameters...>& from) {
+  using Wanted = typename MethodOf<decltype(Method)>::Wanted;
+  std::tuple<Argument<std::tuple_element_t<Taken, std::tuple<Parameters...>>, std::tuple_element_t<Taken, Wanted>>...>
+      arguments;
+  Result<void> loaded;
+  (void)((loaded = std::get<Taken>(arguments).load(std::get<Taken>(from), kRule<Slot>.page), loaded.has_value()) &&
+         ...);
+  if (!loaded) return refuse<Slot>(ask, loaded.error());
+  Services& backend = ask.state().backend;
+  const auto answer = result_of([&] {
+    if constexpr (MethodOf<decltype(Method)>::kCaller)
+      return (backend.*Method)(ask.caller(), std::move(std::get<Taken>(arguments).value)...);
+    else
+      return (backend.*Method)(std::move(std::get<Taken>(arguments).value)...);
+  }());
+  if (!answer) return refuse<Slot>(ask, answer.error());
+  if constexpr (sizeof...(Given) == 0)
+    return AGENTD_OK;
+  else
+    return give(ask, *answer, std::get<sizeof...(Taken) + Given>(from)...);
+}
+
+// The C function in front of a method.
+template <auto Slot, auto Method, typename Table, typename... Parameters>
+agentd_status AGENTD_CALL serve(const Table* me, agentd_token token, Parameters... parameters) noexcept {
+  constexpr std::size_t kTaken = std::tuple_size_v<typename MethodOf<decltype(Method)>::Wanted>;
+  const Ask ask(state_of(me), token);
   if (ask.stale()) return AGENTD_E_NOT_FOUND;
-  if (out == nullptr) return AGENTD_E_ARG;
-  auto usage = ask.state().backend.thread_usage(ask.caller(), thread);
-  if (!usage) return ask.fail(usage.error());
-  *out = ask.usage(*usage);
-  return AGENTD_OK;
+  if (!has_places<Slot>(parameters...) || !Accepts<Slot>::all(parameters...)) return AGENTD_E_ARG;
+  const HostTime host_time(ask, kRule<Slot>.host_time);
+  return ask_backend<Slot, Method>(ask, std::make_index_sequence<kTaken>(),
+                                   std::make_index_sequence<sizeof...(Parameters) - kTaken>(),
+                                   std::tuple(parameters...));
 }
 
-agentd_status AGENTD_CALL thread_close(const agentd_thread_factory* me, agentd_thread thread) noexcept {
-  State& state = of(me);
+// The one function without a token.
+agentd_status AGENTD_CALL close_thread(const agentd_thread_factory* me, agentd_thread thread) noexcept {
+  PluginContext::State& state = state_of(me);
   if (state.abandoned.load()) return AGENTD_E_CANCELLED;
   auto closed = state.backend.close_thread(state.identity.id, thread);
   return closed ? AGENTD_OK : status_of(closed.error().code);
 }
 
-// ---- store
-
-State& of(const agentd_store* table) { return *reinterpret_cast<const StoreTable*>(table)->state; }
-
-agentd_kv key_of(const Ask& ask, const PluginKey& from) {
-  return {sizeof(agentd_kv), 0, ask.text(from.key), ask.text(from.value), from.version};
+template <auto Slot, auto Method, typename Table, typename... Parameters>
+constexpr auto function_for(agentd_status (AGENTD_CALL* Table::*)(const Table*, agentd_token, Parameters...) noexcept) {
+  if constexpr (sizeof...(Parameters) == 0)
+    return &close_thread;
+  else
+    return &serve<Slot, Method, Table, Parameters...>;
 }
 
-agentd_status AGENTD_CALL store_get(const agentd_store* me, agentd_token token, agentd_str key,
-                                    const agentd_kv** out) noexcept {
-  const Ask ask(of(me), token);
-  if (ask.stale()) return AGENTD_E_NOT_FOUND;
-  if (out == nullptr) return AGENTD_E_ARG;
-  auto found = ask.state().backend.get(ask.caller(), view_of(key));
-  if (!found) return status_of(found.error().code);
-  auto* const result = ask.make<agentd_kv>();
-  if (result == nullptr) return AGENTD_E_NOMEM;
-  *result = key_of(ask, *found);
-  *out = result;
-  return AGENTD_OK;
-}
-
-agentd_status AGENTD_CALL store_scan(const agentd_store* me, agentd_token token, agentd_str prefix, agentd_str after,
-                                     uint32_t limit, agentd_list* out) noexcept {
-  const Ask ask(of(me), token);
-  if (ask.stale()) return AGENTD_E_NOT_FOUND;
-  if (out == nullptr) return AGENTD_E_ARG;
-  auto found = ask.state().backend.scan(ask.caller(), view_of(prefix), view_of(after), limit == 0 ? 100 : limit);
-  if (!found) return ask.fail(found.error());
-  auto* const keys = ask.make<agentd_kv>(found->size());
-  if (keys == nullptr) return AGENTD_E_NOMEM;
-  for (std::size_t i = 0; i < found->size(); ++i) keys[i] = key_of(ask, (*found)[i]);
-  *out = {keys, static_cast<std::uint32_t>(found->size()), sizeof(agentd_kv)};
-  return AGENTD_OK;
-}
-
-agentd_status AGENTD_CALL store_commit(const agentd_store* me, agentd_token token, agentd_list ops,
-                                       uint64_t* version) noexcept {
-  const Ask ask(of(me), token);
-  if (ask.stale()) return AGENTD_E_NOT_FOUND;
-  if (ops.count != 0 &&
-      (ops.first == nullptr || ops.stride < sizeof(agentd_kv_op) || ops.stride > 4096 || ops.count > 10'000))
-    return AGENTD_E_ARG;
-  std::vector<PluginKeyOp> wanted;
-  for (std::uint32_t i = 0; i < ops.count; ++i) {
-    const auto from = normalised(reinterpret_cast<const agentd_kv_op*>(static_cast<const char*>(ops.first) +
-                                                                       static_cast<std::size_t>(i) * ops.stride));
-    if (from.kind < AGENTD_KV_PUT || from.kind > AGENTD_KV_CHECK) return AGENTD_E_ARG;
-    wanted.push_back({from.kind, std::string(view_of(from.key)), std::string(view_of(from.value)), from.expect});
-  }
-  auto done = ask.state().backend.commit(ask.caller(), wanted);
-  if (!done && done.error().code == Code::kDenied) {
-    ask.fail(done.error());
-    return AGENTD_E_TOO_BIG;  // the budget of its keys is spent
-  }
-  if (!done) return status_of(done.error().code);
-  if (version != nullptr) *version = *done;
-  return AGENTD_OK;
-}
-
-agentd_list info_list(const Ask& ask, const std::vector<ConversationInfo>& from) {
-  auto* const out = ask.make<agentd_conv_info>(from.size());
-  if (out == nullptr) return {nullptr, 0, 0};
-  for (std::size_t i = 0; i < from.size(); ++i) {
-    const ConversationInfo& info = from[i];
-    out[i] = {sizeof(agentd_conv_info),  0,
-              ask.text(info.id),         ask.text(info.title),
-              ask.text(info.project_id), ask.text(info.provider),
-              ask.text(info.model),      info.created_ms,
-              info.updated_ms,           info.revision};
-  }
-  return {out, static_cast<std::uint32_t>(from.size()), sizeof(agentd_conv_info)};
-}
-
-agentd_status AGENTD_CALL store_conversations(const agentd_store* me, agentd_token token,
-                                              const agentd_conv_query* query, agentd_list* out) noexcept {
-  const Ask ask(of(me), token);
-  if (ask.stale()) return AGENTD_E_NOT_FOUND;
-  if (out == nullptr) return AGENTD_E_ARG;
-  auto found = ask.state().backend.conversations(normalised(query));
-  if (!found) return ask.fail(found.error());
-  *out = info_list(ask, *found);
-  return AGENTD_OK;
-}
-
-// Rows made for one call: their texts are copied into the call's memory.
-agentd_status give_rows(const Ask& ask, const Rows& rows, agentd_list* out) {
-  auto* const messages = ask.make<agentd_message>(rows.size());
-  if (messages == nullptr) return AGENTD_E_NOMEM;
-  for (std::uint32_t i = 0; i < rows.size(); ++i) {
-    messages[i] = rows[i];
-    const Message value = to_message(rows[i]);
-    messages[i].blocks = ask.blocks(value.blocks);
-    auto* const blocks = static_cast<agentd_block*>(const_cast<void*>(messages[i].blocks.first));
-    for (std::uint32_t b = 0; b < messages[i].blocks.count; ++b) {
-      const agentd_block& from = blocks_of(rows[i])[b];
-      blocks[b].flags = from.flags;
-      blocks[b].text.len = from.text.len;
-      blocks[b].full_len = from.full_len;
-      blocks[b].blob = ask.text(view_of(from.blob));
-      blocks[b].parts = ask.blocks(value.blocks[b].parts);
-    }
-  }
-  *out = {messages, rows.size(), sizeof(agentd_message)};
-  return AGENTD_OK;
-}
-
-agentd_status AGENTD_CALL store_messages(const agentd_store* me, agentd_token token, agentd_str conversation_id,
-                                         uint32_t scope, uint64_t at, uint64_t from, uint32_t limit,
-                                         agentd_list* out) noexcept {
-  const Ask ask(of(me), token);
-  if (ask.stale()) return AGENTD_E_NOT_FOUND;
-  if (out == nullptr || (scope != AGENTD_SCOPE_VIEW && scope != AGENTD_SCOPE_LOG)) return AGENTD_E_ARG;
-  auto rows = ask.state().backend.messages(view_of(conversation_id), scope, at, from, limit == 0 ? 1'000 : limit);
-  if (!rows) return ask.fail(rows.error());
-  return give_rows(ask, *rows, out);
-}
-
-agentd_status AGENTD_CALL store_read_blob(const agentd_store* me, agentd_token token, agentd_str blob, uint64_t offset,
-                                          uint64_t limit, agentd_str* out) noexcept {
-  const Ask ask(of(me), token);
-  if (ask.stale()) return AGENTD_E_NOT_FOUND;
-  if (out == nullptr) return AGENTD_E_ARG;
-  auto bytes = ask.state().backend.read_blob(view_of(blob), offset, limit);
-  if (!bytes) return ask.fail(bytes.error());
-  *out = ask.text(*bytes);
-  return AGENTD_OK;
-}
-
-agentd_status AGENTD_CALL store_changes(const agentd_store* me, agentd_token token, uint64_t cursor, uint32_t limit,
-                                        agentd_list* out, uint64_t* next) noexcept {
-  const Ask ask(of(me), token);
-  if (ask.stale()) return AGENTD_E_NOT_FOUND;
-  if (out == nullptr || next == nullptr) return AGENTD_E_ARG;
-  auto changed = ask.state().backend.changes(cursor, limit == 0 ? 100 : limit, next);
-  if (!changed) return ask.fail(changed.error());
-  *out = info_list(ask, *changed);
-  return AGENTD_OK;
-}
+#define AGENTD_ONE(...) +1u
+static_assert(0u AGENTD_SERVICE_METHODS(AGENTD_ONE) == service_function_count<agentd_compactor> +
+                                                           service_function_count<agentd_thread_factory> +
+                                                           service_function_count<agentd_store>,
+              "a function of the services has no row in AGENTD_SERVICE_METHODS");
+#undef AGENTD_ONE
 
 }  // namespace
 
 void fill_service_tables(PluginContext::State& state) {
-  state.compactor = {{sizeof(agentd_compactor), 0, count_text, count_messages, prompt, compact, request}, &state};
-  state.threads = {{sizeof(agentd_thread_factory), 0, thread_open, thread_send, thread_usage, thread_close}, &state};
-  state.store = {{sizeof(agentd_store), 0, store_get, store_scan, store_commit, store_conversations, store_messages,
-                  store_read_blob, store_changes},
-                 &state};
+  state.compactor.table.size = sizeof(agentd_compactor);
+  state.thread_factory.table.size = sizeof(agentd_thread_factory);
+  state.store.table.size = sizeof(agentd_store);
+  state.compactor.state = state.thread_factory.state = state.store.state = &state;
+#define AGENTD_SERVE(table_name, function, method, ...) \
+  state.table_name.table.function =                     \
+      function_for<&agentd_##table_name::function, &Services::method>(&agentd_##table_name::function);
+  AGENTD_SERVICE_METHODS(AGENTD_SERVE)
+#undef AGENTD_SERVE
   if (state.grants.compactor) state.services.compactor = &state.compactor.table;
-  if (state.grants.threads) state.services.threads = &state.threads.table;
+  if (state.grants.threads) state.services.threads = &state.thread_factory.table;
   if (state.grants.store) state.services.store = &state.store.table;
 }
 

@@ -107,49 +107,27 @@ void add_shared(const PayloadTable& table, std::vector<const PayloadTable*>& fou
 
 // ---- answers
 
-constexpr std::string_view kInOrder = "those of several hooks add up in their order";
-constexpr std::string_view kLastWins = "the last hook that sets a key wins";
-constexpr std::string_view kExclusive =
-    "the first of compact, summary, replace and callback wins; every other is reported as a "
-    "conflict";
-
-struct AnswerRow {
-  std::uint32_t kind;
-  std::string_view answer, does, merge;
-};
-// In the order of their numbers.
-constexpr AnswerRow kAnswers[] = {
-    {AGENTD_ACT_BLOCK, "action: block, reason", "stops what the event announces",
-     "the first block wins; hooks after it are not asked, but for observers"},
-    {AGENTD_ACT_CONTINUE, "action: continue, messages",
-     "adds user messages, and the run goes on; at most 8 times in a row", kInOrder},
-    {AGENTD_ACT_COMPACT, "action: compact, strategy, keep_tokens, model, custom_instructions, messages",
-     "compacts the history; with messages the run then goes on", kExclusive},
-    {AGENTD_ACT_SUMMARY, "action: summary, summary",
-     "before_compaction: this text is the summary; when the agent stops: a summary is kept, made "
-     "by "
-     "agentd when the text is empty, and the history stays as it is",
-     kExclusive},
-    {AGENTD_ACT_REPLACE_MESSAGES, "action: replace, replace_messages",
-     "replaces the messages; before_model_call: in that one request only", kExclusive},
-    {AGENTD_ACT_REPLACE_TEXT, "", "replaces the text", "rewrites chain: each hook sees what those before it made"},
-    {AGENTD_ACT_INJECT_CONTEXT, "additional_context",
-     "gives the model context that stands outside of what is summarized", kInOrder},
-    {AGENTD_ACT_SYSTEM_MESSAGE, "system_message", "tells the user something; the model does not see it", kInOrder},
-    {AGENTD_ACT_SET, "", "sets a value", kLastWins},
-    {AGENTD_ACT_TOOLS_ENABLE, "tools{enable}", "offers the model tools again that were disabled", kInOrder},
-    {AGENTD_ACT_TOOLS_DISABLE, "tools{disable}", "does not offer the model these tools", kInOrder},
-    {AGENTD_ACT_PERMISSION, "permission: allow, deny or ask, reason",
-     "decides instead of the user; allow skips the question, never a rule that denies",
-     "deny beats ask beats allow; the first deny ends the asking, and a project's hook cannot "
-     "allow"},
-    {AGENTD_ACT_CALLBACK, "action: callback, callback{recipe, args}",
-     "runs a recipe beside the conversation; its text becomes the next user message", kExclusive},
-    {AGENTD_ACT_STOP_RUN, "action: stop_run, reason",
-     "ends the run: nothing that is left of it runs, the model is not asked again; outside of a "
-     "run it blocks",
-     "it beats deny, ask and allow; the first one is the one that is told"},
-};
+std::string_view merge_in_words(ActionMerge merge) {
+  switch (merge) {
+    case ActionMerge::kBlocks:
+      return "the first block wins; hooks after it are not asked, but for observers";
+    case ActionMerge::kAddsUp:
+      return "those of several hooks add up in their order";
+    case ActionMerge::kExclusive:
+      return "the first of compact, summary, replace and callback wins; every other is reported as a conflict";
+    case ActionMerge::kChains:
+      return "rewrites chain: each hook sees what those before it made";
+    case ActionMerge::kLastWins:
+      return "the last hook that sets a key wins";
+    case ActionMerge::kStrictest:
+      return "deny beats ask beats allow; the first deny ends the asking, and a project's hook cannot allow";
+    case ActionMerge::kEndsRun:
+      return "it beats deny, ask and allow; the first one is the one that is told";
+    case ActionMerge::kAnswers:
+      return "";
+  }
+  return "";
+}
 
 // The keys of SET, and the events that allow each; the key of an answer object, or the text in parentheses.
 struct SetRow {
@@ -266,12 +244,12 @@ std::vector<const PayloadTable*> shared_objects() {
 
 std::vector<ContractAnswer> contract_answers(const EventTraits& event) {
   std::vector<ContractAnswer> answers;
-  for (const AnswerRow& row : kAnswers) {
-    if (!is_legal(event.id, row.kind)) continue;
-    std::string answer(row.answer);
-    if (row.kind == AGENTD_ACT_REPLACE_TEXT) answer = rewrite_answer(event.text_target);
-    if (row.kind == AGENTD_ACT_SET) answer = set_answer(event);
-    answers.push_back({row.kind, action_name(row.kind), std::move(answer), row.does, row.merge});
+  for (const ActionTraits& action : all_actions()) {
+    if (!is_legal(event.id, action.kind)) continue;
+    std::string answer(action.answer);
+    if (action.kind == AGENTD_ACT_REPLACE_TEXT) answer = rewrite_answer(event.text_target);
+    if (action.kind == AGENTD_ACT_SET) answer = set_answer(event);
+    answers.push_back({action.kind, action.name, std::move(answer), action.does, merge_in_words(action.merge)});
   }
   return answers;
 }

@@ -15,8 +15,10 @@
 namespace agentd {
 namespace {
 
-constexpr std::uint32_t kExclusive = action_bit(AGENTD_ACT_COMPACT) | action_bit(AGENTD_ACT_SUMMARY) |
-                                     action_bit(AGENTD_ACT_REPLACE_MESSAGES) | action_bit(AGENTD_ACT_CALLBACK);
+bool is_exclusive(const Action& action) {
+  const ActionTraits* const traits = find_action(action.kind);
+  return traits != nullptr && traits->merge == ActionMerge::kExclusive;
+}
 
 // The position of a name in hooks.order; "*" is the position of every name that is not listed.
 std::size_t place(const std::vector<std::string>& order, const std::string& name) {
@@ -203,7 +205,7 @@ class Merger {
  private:
   static bool is_about_what_follows(const Action& action) {
     if (action.kind == AGENTD_ACT_PERMISSION) return action.code != AGENTD_PERMISSION_DENY;
-    return action.kind == AGENTD_ACT_REPLACE_TEXT || (action_bit(action.kind) & kExclusive) != 0;
+    return action.kind == AGENTD_ACT_REPLACE_TEXT || is_exclusive(action);
   }
   Outcome& outcome() {
     if (!outcome_) outcome_ = std::make_unique<Outcome>();
@@ -256,34 +258,38 @@ class Merger {
   }
 
   std::string_view apply(const Subscription& from, const Action& action) {
-    if ((action_bit(action.kind) & kExclusive) != 0) return apply_exclusive(from, action);
-    switch (action.kind) {
-      case AGENTD_ACT_BLOCK:
+    const ActionTraits* const traits = find_action(action.kind);
+    if (traits == nullptr) return "ignored";
+    switch (traits->merge) {
+      case ActionMerge::kBlocks:
         block(from, action.text);
         return "blocked";
-      case AGENTD_ACT_STOP_RUN:
+      case ActionMerge::kEndsRun:
         return stop_run(from, action);
-      case AGENTD_ACT_CONTINUE:
-        outcome().continues.push_back({by(from), action});
-        return "applied";
-      case AGENTD_ACT_INJECT_CONTEXT:
-        outcome().contexts.push_back({by(from), action});
-        return "applied";
-      case AGENTD_ACT_SYSTEM_MESSAGE:
-        return keep_notice(from, action);
-      case AGENTD_ACT_SET:
+      case ActionMerge::kExclusive:
+        return apply_exclusive(from, action);
+      case ActionMerge::kStrictest:
+        return apply_permission(from, action);
+      case ActionMerge::kChains:
+        return apply_rewrite(from, action);
+      case ActionMerge::kLastWins:
         outcome().sets.push_back({by(from), action});
         return "applied";
-      case AGENTD_ACT_TOOLS_ENABLE:
-      case AGENTD_ACT_TOOLS_DISABLE:
-        outcome().tools.push_back({by(from), action});
-        return "applied";
-      case AGENTD_ACT_PERMISSION:
-        return apply_permission(from, action);
-      case AGENTD_ACT_REPLACE_TEXT:
-        return apply_rewrite(from, action);
+      case ActionMerge::kAddsUp:
+        return add(from, action);
+      case ActionMerge::kAnswers:
+        return "ignored";
     }
     return "ignored";
+  }
+
+  std::string_view add(const Subscription& from, const Action& action) {
+    if (action.kind == AGENTD_ACT_SYSTEM_MESSAGE) return keep_notice(from, action);
+    auto& list = action.kind == AGENTD_ACT_CONTINUE         ? outcome().continues
+                 : action.kind == AGENTD_ACT_INJECT_CONTEXT ? outcome().contexts
+                                                            : outcome().others;
+    list.push_back({by(from), action});
+    return "applied";
   }
 
   // What the event announces does not happen. Where it has happened already, those that rewrite are

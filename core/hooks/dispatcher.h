@@ -131,7 +131,8 @@ struct Outcome {
   By blocked_by;
   std::optional<Attributed> stop;     // the first STOP_RUN; if the event can be blocked, `blocked` is set too
   std::vector<Attributed> exclusive;  // at most one: COMPACT, SUMMARY, REPLACE_MESSAGES or CALLBACK
-  std::vector<Attributed> continues, contexts, notices, sets, tools;
+  std::vector<Attributed> continues, contexts, notices, sets;
+  std::vector<Attributed> others;    // what else adds up: TOOLS_ENABLE, TOOLS_DISABLE
   std::vector<Attributed> rewrites;  // in order; already put into the payload
   bool withheld = false;             // one of them replaces text that a failed hook did not check
   std::uint32_t permission = 0;      // AGENTD_PERMISSION_; deny over ask over allow

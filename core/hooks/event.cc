@@ -2,6 +2,7 @@
 #include "core/hooks/event.h"
 
 #include <array>
+#include <iterator>
 
 namespace agentd {
 namespace {
@@ -32,10 +33,20 @@ constexpr bool rises() {
 }
 static_assert(rises(), "the ids of AGENTD_EVENT_ROWS rise and are below 64");
 
-constexpr std::array<std::string_view, 18> kActionNames{
-    "none",       "block",          "continue",       "compact",     "summary",      "replace",
-    "rewrite",    "inject_context", "system_message", "set",         "tools_enable", "tools_disable",
-    "permission", "callback",       "state",          "tool_output", "tool_result",  "stop_run"};
+constexpr ActionTraits kActions[] = {
+#define AGENTD_TRAITS(NAME, name, record, merge, answer, does) \
+  {AGENTD_ACT_##NAME, #name, ActionMerge::k##merge, answer, does},
+    AGENTD_ACTION_LIST(AGENTD_TRAITS)
+#undef AGENTD_TRAITS
+};
+
+constexpr bool counts_up() {
+  std::uint32_t next = AGENTD_ACT_BLOCK;
+  for (const ActionTraits& action : kActions)
+    if (action.kind != next++) return false;
+  return next <= 32;  // action_bit()
+}
+static_assert(counts_up(), "the rows of AGENTD_ACTION_LIST stand in the order of their numbers");
 
 }  // namespace
 
@@ -74,6 +85,15 @@ bool is_legal_key(std::uint32_t event, std::uint32_t key) {
   return false;
 }
 
-std::string_view action_name(std::uint32_t kind) { return kind < kActionNames.size() ? kActionNames[kind] : "?"; }
+std::span<const ActionTraits> all_actions() { return kActions; }
+
+const ActionTraits* find_action(std::uint32_t kind) {
+  return kind >= 1 && kind <= std::size(kActions) ? &kActions[kind - 1] : nullptr;
+}
+
+std::string_view action_name(std::uint32_t kind) {
+  const ActionTraits* const action = find_action(kind);
+  return action != nullptr ? action->name : kind == 0 ? "none" : "?";
+}
 
 }  // namespace agentd

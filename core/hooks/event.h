@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// event.h - what the core knows of each event: its name, whether it blocks, the legal actions.
+// event.h - what the core knows of each event and of each action: their names, what is legal, how answers merge.
 //
-// The rows are those of AGENTD_EVENT_TABLE in hook_events.h; the dispatcher, the JSON of payloads,
-// the contract and the tests read them here.
+// The rows are those of AGENTD_EVENT_TABLE in hook_events.h and of AGENTD_ACTION_LIST in hook_actions.h; the
+// dispatcher, the JSON of payloads, the contract and the tests read them here.
 //
 // Threading: immutable data.
 
@@ -27,6 +27,32 @@ struct EventTraits {
   std::string_view carries;       // the payload's contents, shown to users
   std::string_view fires;         // when it fires, shown to users
 };
+
+// What becomes of an action when several hooks ask for it; hook_actions.h says more.
+enum class ActionMerge : std::uint8_t {
+  kBlocks,
+  kAddsUp,
+  kExclusive,
+  kChains,
+  kLastWins,
+  kStrictest,
+  kEndsRun,
+  kAnswers,  // a control call; no event takes it
+};
+
+// A row of AGENTD_ACTION_LIST.
+struct ActionTraits {
+  std::uint32_t kind = 0;  // AGENTD_ACT_
+  std::string_view name;   // "block"
+  ActionMerge merge = ActionMerge::kAddsUp;
+  std::string_view answer;  // the keys of a program's answer, for people
+  std::string_view does;    // for people
+};
+
+// All actions, in order of their numbers, which begin with 1 and have no gap.
+std::span<const ActionTraits> all_actions();
+// Null for a kind that is not known.
+const ActionTraits* find_action(std::uint32_t kind);
 
 // All events in order of id.
 std::span<const EventTraits> all_events();

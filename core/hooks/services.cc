@@ -2,6 +2,28 @@
 #include "core/hooks/services.h"
 
 namespace agentd {
+namespace {
+
+// What a refusal is in the type that a service answers with.
+class Refusal {
+ public:
+  explicit Refusal(const Error& error) : error_(error) {}
+  template <typename T>
+  operator Result<T>() const {
+    return error_;
+  }
+  operator std::uint64_t() const { return 0; }
+
+ private:
+  const Error& error_;
+};
+
+}  // namespace
+
+#define AGENTD_REFUSE(table, function, method, Returned, parameters) \
+  Returned RefusingServices::method parameters { return Refusal(refusal_); }
+AGENTD_SERVICE_METHODS(AGENTD_REFUSE)
+#undef AGENTD_REFUSE
 
 agentd_status status_of(Code code) {
   switch (code) {

@@ -76,38 +76,69 @@ struct PluginKeyOp {
   std::uint64_t expect = AGENTD_KV_ANY;
 };
 
+// Conversations that changed after a cursor, and the cursor behind them.
+struct ConversationChanges {
+  std::vector<ConversationInfo> changed;
+  std::uint64_t next = 0;
+};
+
+// The one list of what the runtime does for hooks, a row for each function of the tables of hook_services.h:
+//   X(table, function, method, Returned, (parameters))
+// From it come the interface, the services that refuse, the declarations of those who implement all of it, and the
+// host's side of each C function (core/bridge/service_tables.cc), which passes the C arguments on in this order.
+// clang-format off
+#define AGENTD_SERVICE_METHODS(X)                                                                                     \
+  /* compactor; compact: kBusy inside before_compaction, kUnavailable when the model failed */                        \
+  X(compactor, count_text, count_text, std::uint64_t,                                                                 \
+    (std::string_view /*model*/, std::string_view /*text*/))                                                          \
+  X(compactor, count_messages, count_messages, std::uint64_t,                                                         \
+    (std::string_view /*model*/, const agentd_list& /*messages*/))                                                    \
+  X(compactor, prompt, compaction_prompt, Result<std::string>, (const CompactOptions&))                               \
+  X(compactor, compact, compact, Result<CompactAnswer>,                                                               \
+    (const ServiceCaller&, const CompactSource&, const CompactOptions&))                                              \
+  X(compactor, request, request_compaction, Result<void>,                                                             \
+    (const ServiceCaller&, std::string_view /*conversation_id*/, const CompactOptions&))                              \
+  /* thread factory; threads belong to the plugin that opened them */                                                 \
+  X(thread_factory, open, open_thread, Result<agentd_thread>, (const ServiceCaller&, ThreadOptions))                  \
+  X(thread_factory, send, send, Result<ThreadReply>,                                                                  \
+    (const ServiceCaller&, agentd_thread, std::string_view /*text*/))                                                 \
+  X(thread_factory, usage, thread_usage, Result<Usage>, (const ServiceCaller&, agentd_thread))                        \
+  X(thread_factory, close, close_thread, Result<void>, (std::string_view /*plugin_id*/, agentd_thread))               \
+  /* store; messages: rows of the view or the log at a revision, 0 = head */                                          \
+  X(store, get, get, Result<PluginKey>, (const ServiceCaller&, std::string_view /*key*/))                             \
+  X(store, scan, scan, Result<std::vector<PluginKey>>,                                                                \
+    (const ServiceCaller&, std::string_view /*prefix*/, std::string_view /*after*/, std::uint32_t /*limit*/))         \
+  X(store, commit, commit, Result<std::uint64_t>, (const ServiceCaller&, std::span<const PluginKeyOp>))               \
+  X(store, conversations, conversations, Result<std::vector<ConversationInfo>>, (const agentd_conv_query&))           \
+  X(store, messages, messages, Result<Rows>,                                                                          \
+    (std::string_view /*conversation_id*/, std::uint32_t /*scope*/, std::uint64_t /*at*/, std::uint64_t /*from*/,     \
+     std::uint32_t /*limit*/))                                                                                        \
+  X(store, read_blob, read_blob, Result<std::string>,                                                                 \
+    (std::string_view /*blob*/, std::uint64_t /*offset*/, std::uint64_t /*limit*/))                                   \
+  X(store, changes, changes, Result<ConversationChanges>, (std::uint64_t /*cursor*/, std::uint32_t /*limit*/))
+// clang-format on
+
 class Services {
  public:
   virtual ~Services() = default;
 
-  // compactor
-  virtual std::uint64_t count_text(std::string_view model, std::string_view text) = 0;
-  virtual std::uint64_t count_messages(std::string_view model, const agentd_list& messages) = 0;
-  virtual Result<std::string> compaction_prompt(const CompactOptions& options) = 0;
-  // kBusy inside before_compaction; kUnavailable when the model failed.
-  virtual Result<CompactAnswer> compact(const ServiceCaller& caller, const CompactSource& source,
-                                        const CompactOptions& options) = 0;
-  virtual Result<void> request_compaction(const ServiceCaller& caller, std::string_view conversation_id,
-                                          const CompactOptions& options) = 0;
+#define AGENTD_METHOD(table, function, method, Returned, parameters) virtual Returned method parameters = 0;
+  AGENTD_SERVICE_METHODS(AGENTD_METHOD)
+#undef AGENTD_METHOD
+};
 
-  // thread factory; threads belong to the plugin that opened them
-  virtual Result<agentd_thread> open_thread(const ServiceCaller& caller, ThreadOptions options) = 0;
-  virtual Result<ThreadReply> send(const ServiceCaller& caller, agentd_thread thread, std::string_view text) = 0;
-  virtual Result<Usage> thread_usage(const ServiceCaller& caller, agentd_thread thread) = 0;
-  virtual Result<void> close_thread(std::string_view plugin_id, agentd_thread thread) = 0;
+// In a class that implements all services.
+#define AGENTD_SERVICE_OVERRIDE(table, function, method, Returned, parameters) Returned method parameters override;
 
-  // store
-  virtual Result<PluginKey> get(const ServiceCaller& caller, std::string_view key) = 0;
-  virtual Result<std::vector<PluginKey>> scan(const ServiceCaller& caller, std::string_view prefix,
-                                              std::string_view after, std::uint32_t limit) = 0;
-  virtual Result<std::uint64_t> commit(const ServiceCaller& caller, std::span<const PluginKeyOp> ops) = 0;
-  virtual Result<std::vector<ConversationInfo>> conversations(const agentd_conv_query& query) = 0;
-  // Rows of the view or the log of a conversation at a revision (0 = head).
-  virtual Result<Rows> messages(std::string_view conversation_id, std::uint32_t scope, std::uint64_t at,
-                                std::uint64_t from, std::uint32_t limit) = 0;
-  virtual Result<std::string> read_blob(std::string_view blob, std::uint64_t offset, std::uint64_t limit) = 0;
-  virtual Result<std::vector<ConversationInfo>> changes(std::uint64_t cursor, std::uint32_t limit,
-                                                        std::uint64_t* next) = 0;
+// Services that refuse: what is not overridden answers with one error, and counts nothing.
+class RefusingServices : public Services {
+ public:
+  explicit RefusingServices(Error refusal) : refusal_(std::move(refusal)) {}
+
+  AGENTD_SERVICE_METHODS(AGENTD_SERVICE_OVERRIDE)
+
+ private:
+  const Error refusal_;
 };
 
 // The status of an error code for a plugin.

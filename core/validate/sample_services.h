@@ -38,9 +38,8 @@ class SampleServices final : public DryServices {
   Result<std::string> read_blob(std::string_view, std::uint64_t, std::uint64_t) override {
     return std::string("A sample text.");
   }
-  Result<std::vector<ConversationInfo>> changes(std::uint64_t cursor, std::uint32_t, std::uint64_t* next) override {
-    if (next != nullptr) *next = cursor;
-    return std::vector<ConversationInfo>{};
+  Result<ConversationChanges> changes(std::uint64_t cursor, std::uint32_t) override {
+    return ConversationChanges{{}, cursor};
   }
 };
 

@@ -194,7 +194,7 @@ std::vector<ActionCase> action_cases() {
        AGENTD_EVENT_BEFORE_MODEL_CALL,
        {},
        R"({"tools":{"disable":["bash"]}})",
-       [](const Outcome& o) { return !o.tools.empty(); }},
+       [](const Outcome& o) { return !o.others.empty(); }},
   };
 }
 

@@ -134,11 +134,12 @@ Result<std::unique_ptr<Outcome>, RunError> ModelCall::judge(const OutgoingCall& 
 
 // `contexts` were given before and are not said again.
 void ModelCall::apply(const Outcome& outcome, std::vector<std::string> contexts, OutgoingCall& out) const {
-  for (const Outcome::Attributed& change : outcome.tools) {
+  for (const Outcome::Attributed& change : outcome.others) {
+    const bool disable = change.action.kind == AGENTD_ACT_TOOLS_DISABLE;
+    if (!disable && change.action.kind != AGENTD_ACT_TOOLS_ENABLE) continue;
     std::string names = "," + change.action.text + ",";
     std::erase(names, ' ');
     const auto named = [&](const ToolSpec& tool) { return names.find("," + tool.name + ",") != std::string::npos; };
-    const bool disable = change.action.kind == AGENTD_ACT_TOOLS_DISABLE;
     std::erase_if(out.tools, [&](const ToolSpec& tool) { return named(tool) == disable; });
   }
   if (!outcome.exclusive.empty() && outcome.exclusive[0].action.kind == AGENTD_ACT_REPLACE_MESSAGES)

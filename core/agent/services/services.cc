@@ -111,4 +111,22 @@ Result<void> AgentServices::request_compaction(const ServiceCaller& caller, std:
   return sessions_.request_compaction(caller.conversation, conversation_id, options);
 }
 
+// ---- thread factory
+
+Result<agentd_thread> AgentServices::open_thread(const ServiceCaller& caller, ThreadOptions options) {
+  return threads_.open(caller, std::move(options));
+}
+
+Result<ThreadReply> AgentServices::send(const ServiceCaller& caller, agentd_thread thread, std::string_view text) {
+  return threads_.send(caller, thread, text);
+}
+
+Result<Usage> AgentServices::thread_usage(const ServiceCaller& caller, agentd_thread thread) {
+  return threads_.usage(caller, thread);
+}
+
+Result<void> AgentServices::close_thread(std::string_view plugin_id, agentd_thread thread) {
+  return threads_.close(plugin_id, thread);
+}
+
 }  // namespace agentd

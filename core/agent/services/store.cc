@@ -80,11 +80,9 @@ Result<std::string> AgentServices::read_blob(std::string_view blob, std::uint64_
   return std::string(text.substr(offset, limit == 0 ? text.size() : limit));
 }
 
-Result<std::vector<ConversationInfo>> AgentServices::changes(std::uint64_t cursor, std::uint32_t limit,
-                                                             std::uint64_t* next) {
+Result<ConversationChanges> AgentServices::changes(std::uint64_t cursor, std::uint32_t limit) {
   AGENTD_TRY(Store::Changes found, agent_.parts().store.changes(cursor, limit));
-  *next = found.next;
-  return std::move(found.changed);
+  return ConversationChanges{std::move(found.changed), found.next};
 }
 
 }  // namespace agentd

@@ -153,7 +153,7 @@ void drop_illegal(Outcome& outcome, std::uint32_t event) {
     std::erase_if(asked, [&](const Outcome::Attributed& one) { return !why_illegal(event, one.action).empty(); });
   };
   for (auto* const list :
-       {&outcome.exclusive, &outcome.continues, &outcome.contexts, &outcome.notices, &outcome.sets, &outcome.tools})
+       {&outcome.exclusive, &outcome.continues, &outcome.contexts, &outcome.notices, &outcome.sets, &outcome.others})
     keep_legal(*list);
   if (is_legal(event, AGENTD_ACT_PERMISSION)) return;
   if (outcome.permission == AGENTD_PERMISSION_DENY && !outcome.blocked_by_failure) outcome.blocked = false;

@@ -389,9 +389,9 @@ TEST_F(AgentServicesTest, ConversationsAndChangesAreListed) {
   agentd_conv_query query{};
   query.size = sizeof query;
   EXPECT_EQ(services().conversations(query)->size(), 1u);
-  std::uint64_t next = 0;
-  EXPECT_EQ(services().changes(0, 10, &next)->size(), 1u);
-  EXPECT_EQ(services().changes(next, 10, &next)->size(), 0u);
+  const auto changes = services().changes(0, 10);
+  EXPECT_EQ(changes->changed.size(), 1u);
+  EXPECT_EQ(services().changes(changes->next, 10)->changed.size(), 0u);
 }
 
 TEST_F(AgentServicesTest, CountsFollowTheEstimator) {

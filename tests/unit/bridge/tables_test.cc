@@ -83,10 +83,7 @@ class FakeServices final : public Services {
     return rows;
   }
   Result<std::string> read_blob(std::string_view, std::uint64_t, std::uint64_t) override { return std::string("rest"); }
-  Result<std::vector<ConversationInfo>> changes(std::uint64_t, std::uint32_t, std::uint64_t* next) override {
-    *next = 11;
-    return std::vector<ConversationInfo>{};
-  }
+  Result<ConversationChanges> changes(std::uint64_t, std::uint32_t) override { return ConversationChanges{{}, 11}; }
 
   ServiceCaller asked;
   ThreadOptions thread;

@@ -17,37 +17,21 @@ using testing::TestHook;
 using testing::TestSlots;
 
 // A plugin's store and the messages of one conversation only.
-class FakeServices final : public Services {
+class FakeServices final : public RefusingServices {
  public:
-  std::uint64_t count_text(std::string_view, std::string_view) override { return 0; }
-  std::uint64_t count_messages(std::string_view, const agentd_list&) override { return 0; }
-  Result<std::string> compaction_prompt(const CompactOptions&) override { return none(); }
-  Result<CompactAnswer> compact(const ServiceCaller&, const CompactSource&, const CompactOptions&) override {
-    return none();
-  }
-  Result<void> request_compaction(const ServiceCaller&, std::string_view, const CompactOptions&) override {
-    return none();
-  }
-  Result<agentd_thread> open_thread(const ServiceCaller&, ThreadOptions) override { return none(); }
-  Result<ThreadReply> send(const ServiceCaller&, agentd_thread, std::string_view) override { return none(); }
-  Result<Usage> thread_usage(const ServiceCaller&, agentd_thread) override { return none(); }
-  Result<void> close_thread(std::string_view, agentd_thread) override { return none(); }
+  FakeServices() : RefusingServices(none()) {}
+
   Result<PluginKey> get(const ServiceCaller&, std::string_view key) override {
     if (broken) return none();
     const auto found = kept.find(std::string(key));
     if (found == kept.end()) return Error{Code::kNotFound, "no key"};
     return PluginKey{found->first, found->second, 1};
   }
-  Result<std::vector<PluginKey>> scan(const ServiceCaller&, std::string_view, std::string_view,
-                                      std::uint32_t) override {
-    return none();
-  }
   Result<std::uint64_t> commit(const ServiceCaller&, std::span<const PluginKeyOp> ops) override {
     if (broken) return none();
     for (const PluginKeyOp& op : ops) kept[op.key] = op.value;
     return std::uint64_t{1};
   }
-  Result<std::vector<ConversationInfo>> conversations(const agentd_conv_query&) override { return none(); }
   Result<Rows> messages(std::string_view, std::uint32_t scope, std::uint64_t, std::uint64_t from,
                         std::uint32_t limit) override {
     if (broken) return none();
@@ -56,10 +40,6 @@ class FakeServices final : public Services {
     for (const agentd_message& row : log)
       if (row.seq >= from && out.size() < limit) out.append_copy(row);
     return out;
-  }
-  Result<std::string> read_blob(std::string_view, std::uint64_t, std::uint64_t) override { return none(); }
-  Result<std::vector<ConversationInfo>> changes(std::uint64_t, std::uint32_t, std::uint64_t*) override {
-    return none();
   }
 
   bool broken = false;
