@@ -10,28 +10,23 @@
 namespace agentd {
 namespace {
 
-constexpr std::array<std::pair<RecordType, std::string_view>, 20> kTypes{{
-    {RecordType::kGenesis, "genesis"},
-    {RecordType::kSettings, "settings"},
-    {RecordType::kRunBegin, "run_begin"},
-    {RecordType::kUserMessage, "user_message"},
-    {RecordType::kContext, "context"},
-    {RecordType::kAssistantMessage, "assistant_message"},
-    {RecordType::kUsage, "usage"},
-    {RecordType::kToolIntent, "tool_intent"},
-    {RecordType::kToolResult, "tool_result"},
-    {RecordType::kPermission, "permission"},
-    {RecordType::kHookEffect, "hook_effect"},
-    {RecordType::kSummary, "summary"},
-    {RecordType::kBoundary, "boundary"},
-    {RecordType::kCompactionAttempt, "compaction_attempt"},
-    {RecordType::kRevert, "revert"},
-    {RecordType::kChild, "child"},
-    {RecordType::kCheckpoint, "checkpoint"},
-    {RecordType::kMeta, "meta"},
-    {RecordType::kErase, "erase"},
-    {RecordType::kRunEnd, "run_end"},
-}};
+struct TypeRow {
+  RecordType type;
+  std::string_view name;
+  bool critical;
+  std::string_view keys;
+};
+constexpr TypeRow kTypes[] = {
+#define AGENTD_RECORD_TYPE(number, Name, name, critical, keys) {RecordType::k##Name, #name, (critical) != 0, keys},
+    AGENTD_RECORD_TYPES(AGENTD_RECORD_TYPE)
+#undef AGENTD_RECORD_TYPE
+};
+
+const TypeRow* find_type(RecordType type) {
+  for (const TypeRow& row : kTypes)
+    if (row.type == type) return &row;
+  return nullptr;
+}
 
 constexpr std::array<std::pair<BlockKind, std::string_view>, 6> kKinds{{
     {BlockKind::kText, "text"},
@@ -48,11 +43,11 @@ std::string_view name_of_kind(BlockKind kind) {
   return "text";
 }
 
-Record finish(RecordType type, JsonWriter& out, std::uint8_t flags = 0) {
+Record finish(RecordType type, JsonWriter& out) {
   out.end_object();
   Record record;
   record.type = type;
-  record.flags = flags;
+  record.flags = find_type(type)->critical ? Record::kCritical : 0;
   record.payload = std::string(out.text());
   return record;
 }
@@ -148,9 +143,21 @@ Usage read_usage_json(JsonView from) {
 }
 
 std::string_view name_of(RecordType type) {
-  for (const auto& [value, name] : kTypes)
-    if (value == type) return name;
-  return {};
+  const TypeRow* const row = find_type(type);
+  return row == nullptr ? std::string_view() : row->name;
+}
+
+std::string record_types_table() {
+  std::string out = "| No. | Kind | Critical | Keys |\n|---|---|---|---|\n";
+  for (const TypeRow& row : kTypes)
+    out.append("| ")
+        .append(std::to_string(static_cast<unsigned>(row.type)))
+        .append(" | ")
+        .append(row.name)
+        .append(row.critical ? " | yes | " : " | | ")
+        .append(row.keys)
+        .append(" |\n");
+  return out;
 }
 
 Result<void> refuse_unknown(const StoredRecord& record) {
@@ -168,7 +175,7 @@ Record write_genesis(const GenesisRecord& from) {
   if (!from.parent.empty())
     out.member("parent", from.parent).member("parent_seq", from.parent_seq).member("parent_chain", from.parent_chain);
   out.optional("agent_type", from.agent_type);
-  return finish(RecordType::kGenesis, out, Record::kCritical);
+  return finish(RecordType::kGenesis, out);
 }
 
 Result<GenesisRecord> read_genesis(const Record& from) {
@@ -207,7 +214,7 @@ Record write_message(const MessageRecord& from) {
     out.key("origin").begin_object().optional("provider", from.origin.provider);
     out.optional("api", from.origin.api).member("model", from.origin.model).end_object();
   }
-  return finish(type, out, Record::kCritical);
+  return finish(type, out);
 }
 
 bool carries_message(RecordType type) {
@@ -290,7 +297,7 @@ Record write_tool_result(const ToolResultRecord& from) {
   }
   if (from.full_bytes > from.text.size()) out.member("full_bytes", from.full_bytes);
   out.member("duration_ms", from.duration_ms);
-  return finish(RecordType::kToolResult, out, Record::kCritical);
+  return finish(RecordType::kToolResult, out);
 }
 
 Result<ToolResultRecord> read_tool_result(const Record& from) {
@@ -330,7 +337,7 @@ Record write_boundary(const BoundaryRecord& from) {
   if (from.useless_before != 0) out.member("useless_before", from.useless_before);
   if (from.aimed != 0) out.member("aimed", from.aimed);
   if (from.hidden != 0) out.member("hidden", from.hidden);
-  return finish(RecordType::kBoundary, out, Record::kCritical);
+  return finish(RecordType::kBoundary, out);
 }
 
 Result<BoundaryRecord> read_boundary(const Record& from) {
@@ -392,7 +399,7 @@ Record write_revert(const RevertRecord& from) {
   JsonWriter out;
   out.begin_object().member("to_seq", from.to_seq);
   if (from.first_seq != 0) out.member("boundary_seq", from.boundary_seq).member("first_seq", from.first_seq);
-  return finish(RecordType::kRevert, out, Record::kCritical);
+  return finish(RecordType::kRevert, out);
 }
 
 Result<RevertRecord> read_revert(const Record& from) {

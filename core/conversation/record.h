@@ -23,27 +23,50 @@
 
 namespace agentd {
 
+// The one list of kinds, a row each; docs/internals/log.md has the same.
+//   X(number, Name, name, critical, keys)
+//     critical  1: a reader that does not know the kind must stop
+//     keys      of the payload, for people; "?" = omitted when empty
+// clang-format off
+#define AGENTD_RECORD_TYPES(X)                                                                                       \
+  X(1, Genesis, genesis, 1,                                                                                          \
+    "conversation_id, project_id?, cwd?, provider?, model?, parent?, parent_seq, parent_chain (the last two "        \
+    "with parent), agent_type? (of a subagent's conversation)")                                                      \
+  X(2, Settings, settings, 0, "provider, model, system_digest, tools_digest")                                        \
+  X(3, RunBegin, run_begin, 0, "session_id, run_id, cwd, provider, model, recipe?")                                  \
+  X(4, UserMessage, user_message, 1, "blocks, flags?, source?, author?")                                             \
+  X(5, Context, context, 1, "as user_message")                                                                       \
+  X(6, AssistantMessage, assistant_message, 1,                                                                       \
+    "as user_message, and stop_reason; origin{provider, api, model}: the model that answered, absent in older "      \
+    "records, which means unknown")                                                                                  \
+  X(7, Usage, usage, 0,                                                                                              \
+    "input, output, cache_read?, cache_write?, reasoning?, cost_nano_usd?, for_seq, purpose, estimated?, "           \
+    "hidden?")                                                                                                       \
+  X(8, ToolIntent, tool_intent, 0, "call_id, name, input_digest, effects, attempt")                                  \
+  X(9, ToolResult, tool_result, 1, "call_id, name, status, text, parts?, full_bytes?, duration_ms")                  \
+  X(10, Permission, permission, 0, "call_id, tool, decision, by, reason?")                                           \
+  X(11, HookEffect, hook_effect, 0, "event, plugin, plugin_digest?, effect, before_digest?, after_digest?, reason?") \
+  X(12, Summary, summary, 1, "as user_message")                                                                      \
+  X(13, Boundary, boundary, 1,                                                                                       \
+    "id, session_id, trigger, reason, phase, strategy, method, result, instructions?, model?, author?, "             \
+    "base_seq, summary_seq, kept [[first, last]], prunes? [[seq, block, prefix_bytes]], pre_tokens, "                \
+    "post_tokens, duration_ms, useless?, useless_before?, aimed?, hidden?")                                          \
+  X(14, CompactionAttempt, compaction_attempt, 0,                                                                    \
+    "trigger, reason, phase, outcome, method? (floor, stuck, put_off), error?, tokens")                              \
+  X(15, Revert, revert, 1, "to_seq, boundary_seq, first_seq (the last two may be missing)")                          \
+  X(16, Child, child, 0, "conversation_id, relation (subagent), agent_type?, call_id?")                              \
+  X(17, Checkpoint, checkpoint, 0, "reserved number")                                                                \
+  X(18, Meta, meta, 0, "title?, above_threshold?")                                                                   \
+  X(19, Erase, erase, 0, "reserved number")                                                                          \
+  X(20, RunEnd, run_end, 0,                                                                                          \
+    "run_id, outcome (`core/agent/outcome.h`), error?, turns, hooks? (`core/conversation/hook_use.h`)")              \
+  /* the next kind goes here */
+// clang-format on
+
 enum class RecordType : std::uint16_t {
-  kGenesis = 1,
-  kSettings = 2,
-  kRunBegin = 3,
-  kUserMessage = 4,
-  kContext = 5,
-  kAssistantMessage = 6,
-  kUsage = 7,
-  kToolIntent = 8,
-  kToolResult = 9,
-  kPermission = 10,
-  kHookEffect = 11,
-  kSummary = 12,
-  kBoundary = 13,
-  kCompactionAttempt = 14,
-  kRevert = 15,
-  kChild = 16,
-  kCheckpoint = 17,
-  kMeta = 18,
-  kErase = 19,
-  kRunEnd = 20,
+#define AGENTD_RECORD_TYPE(number, Name, ...) k##Name = (number),
+  AGENTD_RECORD_TYPES(AGENTD_RECORD_TYPE)
+#undef AGENTD_RECORD_TYPE
 };
 // "user_message"; empty for an unknown number.
 std::string_view name_of(RecordType type);
@@ -67,6 +90,8 @@ struct StoredRecord {
   Digest digest{};  // SHA-256 of the payload
   Record record;
 };
+// The table of kinds in docs/internals/log.md.
+std::string record_types_table();
 // kCorrupt for a critical record of an unknown kind.
 Result<void> refuse_unknown(const StoredRecord& record);
 

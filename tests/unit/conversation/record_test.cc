@@ -4,6 +4,9 @@
 
 #include <gtest/gtest.h>
 
+#include <cstdlib>
+#include <fstream>
+#include <sstream>
 #include <string>
 #include <vector>
 
@@ -31,6 +34,24 @@ TEST(Record, EveryTypeHasANameOfItsOwn) {
   }
   EXPECT_TRUE(name_of(static_cast<RecordType>(21)).empty());
   EXPECT_TRUE(name_of(static_cast<RecordType>(0)).empty());
+}
+
+// The page of the log has the table of kinds as the list of kinds says it.
+TEST(Record, TheReferenceHasTheTableOfKinds) {
+  const char* const path = AGENTD_SOURCE_DIR "/docs/internals/log.md";
+  std::stringstream page;
+  page << std::ifstream(path).rdbuf();
+  std::string text = page.str();
+  const std::size_t begin = text.find("| No. | Kind |");
+  const std::size_t end = text.find("\n\n", begin) + 1;
+  ASSERT_LT(begin, end);
+  if (std::getenv("AGENTD_UPDATE_DOCS") != nullptr) {
+    text.replace(begin, end - begin, record_types_table());
+    std::ofstream(path) << text;
+    return;
+  }
+  EXPECT_EQ(text.substr(begin, end - begin), record_types_table())
+      << "write it anew: AGENTD_UPDATE_DOCS=1 unit_conversation --gtest_filter=Record.TheReference*";
 }
 
 TEST(Record, GenesisReadsAsItWasWritten) {
