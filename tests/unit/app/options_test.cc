@@ -58,7 +58,7 @@ TEST(Options, ChoicesAreChecked) {
   EXPECT_EQ(error("compact", {"-f", "--strategy", "ful"}),
             "--strategy must be full, tail or users, not 'ful': did you mean 'full'?");
   EXPECT_EQ(error("completion", {"tcsh"}),
-            "'agentd completion' knows bash, zsh, fish, conversations, recipes, models or hooks, not 'tcsh'");
+            "'agentd completion' takes bash, zsh, fish, conversations, recipes, models or hooks, not 'tcsh'");
 }
 
 TEST(Options, TooManyAndTooFewWordsAreTold) {

@@ -35,7 +35,7 @@ TEST(StreamInput, ReadsTextsAndBlocks) {
 }
 
 TEST(StreamInput, SaysWhatIsWrong) {
-  EXPECT_EQ(refusal("hello").substr(0, 15), "not valid JSON: ");
+  EXPECT_EQ(refusal("hello").substr(0, 16), "not valid JSON: ");
   EXPECT_EQ(refusal("[]"), R"(a message must be {"type":"user","message":{"role":"user","content":"..."}})");
   EXPECT_EQ(refusal(R"({"type":"control_request"})").substr(0, 17), "a message must be");
   EXPECT_EQ(refusal(R"({"type":"user","message":{"role":"assistant","content":"x"}})"),
