@@ -338,6 +338,20 @@ TEST_F(Events, EveryEventCarriesWhoWhereAndHowFull) {
   for (const EventTraits& event : all_events()) EXPECT_TRUE(seen.contains(event.id)) << event.name << " did not fire";
 }
 
+TEST_F(Events, TheMessageOfALaterRunIsOutsideOfEveryTurn) {
+  std::string turns;
+  on(AGENTD_EVENT_USER_MESSAGE_SEND, "look", [&](const TestCall& call) {
+    const agentd_envelope& from = *call.raw.envelope;
+    turns += std::to_string(from.turn_number) + "'" + std::string(view_of(from.turn_id)) + "' ";
+    return AGENTD_OK;
+  });
+  open();
+  model_.say("one").say("two");
+  ASSERT_TRUE(run("first"));
+  ASSERT_TRUE(run("second"));
+  EXPECT_EQ(turns, "0'' 0'' ");
+}
+
 TEST_F(Events, SecondAttemptAtAModelCallSaysSo) {
   std::string attempts;
   on(AGENTD_EVENT_BEFORE_MODEL_CALL, "look", [&](const TestCall& call) {
