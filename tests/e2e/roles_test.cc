@@ -64,7 +64,7 @@ TEST_F(Roles, AnAliasIsItsModelWhereverAModelIsNamed) {
   // One that hides a model's name.
   EXPECT_EQ(program_.run({"run", "hello", "--model", "claude-opus-5-5"}).out, "Own.\n");
   EXPECT_TRUE(has(own_.requests()[0].body, R"("model":"claude-haiku-5-5")")) << own_.requests()[0].body;
-  EXPECT_TRUE(has(program_.run({"doctor"}).out, "the alias claude-opus-5-5 hides the model of the same name"));
+  EXPECT_TRUE(has(program_.run({"doctor"}).out, "alias claude-opus-5-5 hides the model of the same name"));
   const std::string models = program_.run({"models"}).out;
   EXPECT_TRUE(has(models, "small = work/qwen\n")) << models;
   EXPECT_TRUE(has(models, "claude-opus-5-5 = claude-haiku-5-5  (hides the model of the same name)")) << models;

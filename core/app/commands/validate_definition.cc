@@ -25,7 +25,7 @@ enum class FileKind { kNone, kModule, kYaml, kRecipe, kSettings, kExecutable };
 std::string_view name_of(FileKind kind) {
   switch (kind) {
     case FileKind::kNone:
-      return "not a hook";
+      return "no hook";
     case FileKind::kModule:
       return "module";
     case FileKind::kYaml:
