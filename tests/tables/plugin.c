@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* one_edit.c - what a plugin in C sees of the event that one_edit.cmake adds. */
+/* plugin.c - what a plugin in C sees of the event that one_of_each.cmake adds. */
 #include <agentd/hook_abi.h>
 
 unsigned test_event_id(void);
