@@ -10,9 +10,9 @@
 #include <sstream>
 #include <string>
 
-#include "core/config/config_keys.h"
 #include "core/bridge/actions.h"
 #include "core/codec/json.h"
+#include "core/config/config_keys.h"
 #include "core/conversation/record.h"
 #include "core/hooks/contract.h"
 #include "core/hooks/payload_json.h"
