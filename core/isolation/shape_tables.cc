@@ -65,23 +65,18 @@ constexpr const Shape* by_payload(std::string_view record) {
   return nullptr;
 }
 
-struct EventRow {
-  std::uint32_t event;
-  const Shape* shape;
-};
-
-constexpr EventRow kEvents[] = {
-#define AGENTD_EVENT_SHAPE(NAME, name, id, payload) {id, by_payload(#payload)},
-    AGENTD_EVENT_LIST(AGENTD_EVENT_SHAPE)
+// By the id of the event; ids of the core are below 64.
+constexpr std::array<const Shape*, 64> kEvents = [] {
+  std::array<const Shape*, 64> made{};
+#define AGENTD_EVENT_SHAPE(NAME, name, id, payload) made[id] = by_payload(#payload);
+  AGENTD_EVENT_LIST(AGENTD_EVENT_SHAPE)
 #undef AGENTD_EVENT_SHAPE
-};
-constexpr bool every_event_has_a_shape() {
-  std::uint32_t next = 1;
-  for (const EventRow& row : kEvents)
-    if (row.event != next++ || row.shape == nullptr) return false;
-  return true;
-}
-static_assert(every_event_has_a_shape(), "an event's payload has no shape, or ids have a gap");
+  return made;
+}();
+#define AGENTD_HAS_SHAPE(NAME, name, id, payload) \
+  static_assert(kEvents[id] != nullptr, "an event's payload has no shape");
+AGENTD_EVENT_LIST(AGENTD_HAS_SHAPE)
+#undef AGENTD_HAS_SHAPE
 
 #define AGENTD_ADDRESS(name, ...) &shapes::name,
 constexpr std::array kAll = {AGENTD_SHAPE_LIST(AGENTD_ADDRESS) & shapes::text};
@@ -90,7 +85,7 @@ constexpr std::array kAll = {AGENTD_SHAPE_LIST(AGENTD_ADDRESS) & shapes::text};
 }  // namespace
 
 const Shape* payload_shape(std::uint32_t event) {
-  if (event >= 1 && event <= std::size(kEvents)) return kEvents[event - 1].shape;
+  if (event < kEvents.size()) return kEvents[event];
   if (event == AGENTD_EVENT_CREATE || event == AGENTD_EVENT_LOAD_STATE) return &shapes::create_info;
   if (event == AGENTD_EVENT_TOOL_INVOKE) return &shapes::tool_call;
   return nullptr;
