@@ -580,6 +580,7 @@ class EngineImpl final : public Engine {
     if (!options_.tools || !host_) return {};
     std::vector<std::string> names;
     const std::vector<Tool> tools = tools_.tools();
+    names.reserve(tools.size());
     for (const Tool& tool : tools) names.push_back(tool.name);
     for (const RuleProblem& problem : rule_problems(config_, names, true)) {
       if (problem.broken) return Failure{kExitUsage, problem.text};

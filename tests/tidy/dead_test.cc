@@ -31,7 +31,7 @@ const std::set<std::string> kForTests{// They read what the program writes and o
                                       // Fake servers hold requests to the vendors' rules.
                                       "anthropic_rules", "google_rules", "chat_rules", "responses_rules",
                                       // Every record is walked for words that its shape forgot.
-                                      "all_shapes", "block_shape", "text_shape",
+                                      "all_shapes", "action_shape", "block_shape", "text_shape",
                                       // They show what a thing has become.
                                       "bytes_used", "has_interface", "is_nil", "wants_messages"};
 
