@@ -69,7 +69,7 @@ Result<Message> copy_message(const agentd_message* raw) {
   return out;
 }
 
-// What of its record an action is, one function for each record.
+// Reads an action's record, one function per record.
 
 Result<void> read(const agentd_act_text& from, Action& out) {
   out.target = from.target;
@@ -96,7 +96,7 @@ Result<void> read(const agentd_act_permission& from, Action& out) {
   out.code = from.decision;
   out.remember = from.remember;
   if (out.code < AGENTD_PERMISSION_ALLOW || out.code > AGENTD_PERMISSION_ASK)
-    return bad("the permission " + std::to_string(out.code) + " is none");
+    return bad("the permission " + std::to_string(out.code) + " does not exist");
   AGENTD_TRY(out.text, copy_text(from.reason));
   return {};
 }
@@ -119,7 +119,7 @@ Result<ReplacePart> copy_part(const agentd_part& part) {
   if (part.kind == AGENTD_PART_KEEP) {
     copy.first = part.first;
     copy.last = part.last;
-    if (copy.first == 0 || copy.last < copy.first) return bad("a part keeps a range that is none");
+    if (copy.first == 0 || copy.last < copy.first) return bad("a part keeps an empty range");
   } else if (part.kind == AGENTD_PART_LITERAL) {
     AGENTD_TRY(copy.literal, copy_message(part.message));
   } else {

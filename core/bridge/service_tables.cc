@@ -28,13 +28,14 @@ class HostTime {
   const bool counts_;
 };
 
-// ---- what a function has beside its signature
+// ---- properties of a function besides its signature
 
 struct ServiceRule {
-  bool host_time = false;                  // the call's deadline moves on by the time that it takes
-  bool told = true;                        // the text of an error becomes that of the call
-  agentd_status denied = AGENTD_E_DENIED;  // what a refusal is; one that is not AGENTD_E_DENIED is told always
-  std::uint32_t page = 0;                  // what a limit of 0 stands for
+  bool host_time = false;  // the call's deadline is extended by the time that it takes
+  bool told = true;        // an error's text becomes the call's
+  agentd_status denied =
+      AGENTD_E_DENIED;     // the status of a refusal; other statuses than AGENTD_E_DENIED are always reported
+  std::uint32_t page = 0;  // the meaning of a limit of 0
 };
 template <auto Slot>
 constexpr ServiceRule kRule{};
@@ -53,7 +54,7 @@ constexpr ServiceRule kRule<&agentd_store::messages>{.page = 1'000};
 template <>
 constexpr ServiceRule kRule<&agentd_store::changes>{.page = 100};
 
-// Arguments that are refused with AGENTD_E_ARG alone.
+// Invalid arguments are refused with AGENTD_E_ARG and no text.
 template <auto Slot>
 struct Accepts {
   static bool all(const auto&...) { return true; }
@@ -71,7 +72,7 @@ struct Accepts<&agentd_store::messages> {
 
 // ---- the functions
 
-// What stands behind a table: it is the first member of its record.
+// The record behind a table, which is its first member.
 PluginContext::State& state_of(const agentd_compactor* table) {
   return *reinterpret_cast<const CompactorTable*>(table)->state;
 }
@@ -80,7 +81,7 @@ PluginContext::State& state_of(const agentd_thread_factory* table) {
 }
 PluginContext::State& state_of(const agentd_store* table) { return *reinterpret_cast<const StoreTable*>(table)->state; }
 
-// The parameters of a method of Services behind the caller.
+// The parameters of a method of Services after the caller.
 template <typename Method>
 struct MethodOf;
 template <typename Returned, typename... Parameters>
@@ -108,7 +109,7 @@ agentd_status refuse(const Ask& ask, const Error& error) {
   return denied ? kMine.denied : status;
 }
 
-// Whether there is a place for every result; the last one may be missing where the function's row says so.
+// True if every result has a pointer; the last one may be missing if the function's row allows it.
 template <auto Slot, typename... Parameters>
 bool has_places(Parameters... parameters) {
   std::size_t left = sizeof...(parameters);
@@ -145,7 +146,7 @@ agentd_status ask_backend(const Ask& ask, std::index_sequence<Taken...>, std::in
     return give(ask, *answer, std::get<sizeof...(Taken) + Given>(from)...);
 }
 
-// The C function in front of a method.
+// The C function for a method.
 template <auto Slot, auto Method, typename Table, typename... Parameters>
 agentd_status AGENTD_CALL serve(const Table* me, agentd_token token, Parameters... parameters) noexcept {
   constexpr std::size_t kTaken = std::tuple_size_v<typename MethodOf<decltype(Method)>::Wanted>;
@@ -158,7 +159,7 @@ agentd_status AGENTD_CALL serve(const Table* me, agentd_token token, Parameters.
                                    std::tuple(parameters...));
 }
 
-// The one function without a token.
+// The only function without a token.
 agentd_status AGENTD_CALL close_thread(const agentd_thread_factory* me, agentd_thread thread) noexcept {
   PluginContext::State& state = state_of(me);
   if (state.abandoned.load()) return AGENTD_E_CANCELLED;

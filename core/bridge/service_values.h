@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// service_values.h - what crosses a service function on the host's side: its arguments as C++ has them, its results
-// in the memory of the call. One Argument and one give() for each pair of types; no function of a table has its own.
+// service_values.h - arguments and results of service functions on the host's side: C arguments as C++ values, and
+// results in the memory of the call. One Argument and one give() per pair of types; no function of a table has its own.
 // Private to this room.
 //
 // Threading: values.
@@ -16,7 +16,7 @@
 
 namespace agentd {
 
-// One service call: who asks, and where its results live.
+// One service call: its caller, and the memory of its results.
 class Ask {
  public:
   Ask(PluginContext::State& state, agentd_token token) : state_(state), token_(token), slot_(state.find(token)) {}
@@ -26,7 +26,7 @@ class Ask {
   CallSlot& slot() const { return *slot_; }
   agentd_token token() const { return token_; }
 
-  // Who cancels the run cancels the service that it waits for.
+  // Cancelling the run cancels the service that it waits for.
   ServiceCaller caller() const {
     ServiceCaller out;
     out.plugin_id = state_.identity.id;
@@ -79,7 +79,7 @@ class Ask {
   CallSlot* slot_;
 };
 
-// ---- arguments: from what the C function takes to what the method takes
+// ---- arguments: from the C function's parameters to the method's
 
 template <typename From, typename To>
 struct Argument;
@@ -118,7 +118,7 @@ struct Argument<agentd_list, const agentd_list&> {
 template <>
 struct Argument<agentd_list, std::span<const PluginKeyOp>> {
   Result<void> load(agentd_list from, std::uint32_t) {
-    const Error none{Code::kInvalid, "the list of operations is none"};
+    const Error none{Code::kInvalid, "the list of operations is malformed"};
     if (from.count != 0 &&
         (from.first == nullptr || from.stride < sizeof(agentd_kv_op) || from.stride > 4096 || from.count > 10'000))
       return none;
@@ -185,7 +185,7 @@ struct Argument<const agentd_conv_query*, const agentd_conv_query&> {
   agentd_conv_query value{};
 };
 
-// ---- results: from what the method answers to where the C function puts it
+// ---- results: from the method's result to the C function's pointers
 
 inline agentd_status give(const Ask&, std::uint64_t from, std::uint64_t* out) {
   if (out != nullptr) *out = from;

@@ -110,19 +110,19 @@ void add_shared(const PayloadTable& table, std::vector<const PayloadTable*>& fou
 std::string_view merge_in_words(ActionMerge merge) {
   switch (merge) {
     case ActionMerge::kBlocks:
-      return "the first block wins; hooks after it are not asked, but for observers";
+      return "the first block is used; of the hooks after it only observers are called";
     case ActionMerge::kAddsUp:
       return "those of several hooks add up in their order";
     case ActionMerge::kExclusive:
-      return "the first of compact, summary, replace and callback wins; every other is reported as a conflict";
+      return "the first of compact, summary, replace and callback is used; every other is reported as a conflict";
     case ActionMerge::kChains:
-      return "rewrites chain: each hook sees what those before it made";
+      return "rewrites chain: each hook gets the text of the hooks before it";
     case ActionMerge::kLastWins:
-      return "the last hook that sets a key wins";
+      return "the last hook that sets a key is used";
     case ActionMerge::kStrictest:
-      return "deny beats ask beats allow; the first deny ends the asking, and a project's hook cannot allow";
+      return "deny over ask over allow; the first deny ends the event, and a project's hook cannot allow";
     case ActionMerge::kEndsRun:
-      return "it beats deny, ask and allow; the first one is the one that is told";
+      return "it overrides deny, ask and allow; the first one is reported";
     case ActionMerge::kAnswers:
       return "";
   }

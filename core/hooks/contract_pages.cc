@@ -225,13 +225,13 @@ This page is printed from the tables that the program itself reads (`AGENTD_EVEN
 two. The same is printed by `agentd hooks contract [EVENT]`.
 
 An executable gets the object on standard input, a webhook as the body of its request, an
-expression of a YAML hook as its paths, and a native hook from `agentd.json/1` beside the record of
-`hook_events.h`. Each is one line of JSON. Keys may be added; a hook ignores those that it does not
-know. `unknown` stands for a value that has no name here.
+expression of a YAML hook as its paths, and a native hook from `agentd.json/1` in addition to its
+record in `hook_events.h`. Each is one line of JSON. Keys may be added; a hook must ignore unknown
+ones. `unknown` is a value that has no name here.
 
-How answers merge: hooks are asked one after another, by falling priority; observers come last, and
-what they answer is ignored. No answer is no opinion, and never undoes another hook's answer. The
-column *several hooks* says what happens when more than one of them answers.
+How answers merge: hooks are called one after another, by falling priority; observers come last, and
+their answers are ignored. A missing answer never undoes another hook's answer. The column
+*several hooks* shows what happens if more than one hook answers.
 
 )";
 

@@ -292,8 +292,7 @@ class Merger {
     return "applied";
   }
 
-  // What the event announces does not happen. Where it has happened already, those that rewrite are
-  // still asked.
+  // The announced action does not happen. Where it has already happened, rewriting hooks are still called.
   std::string_view stop_run(const Subscription& from, const Action& action) {
     if (!outcome().stop) outcome().stop = Outcome::Attributed{by(from), action};
     const EventTraits* const traits = find_event(event_.event);

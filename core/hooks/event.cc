@@ -46,7 +46,7 @@ constexpr bool counts_up() {
     if (action.kind != next++) return false;
   return next <= 32;  // action_bit()
 }
-static_assert(counts_up(), "the rows of AGENTD_ACTION_LIST stand in the order of their numbers");
+static_assert(counts_up(), "the rows of AGENTD_ACTION_LIST are in the order of their numbers");
 
 }  // namespace
 

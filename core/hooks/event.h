@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// event.h - what the core knows of each event and of each action: their names, what is legal, how answers merge.
+// event.h - the core's facts about each event and action: names, what is legal, how answers merge.
 //
-// The rows are those of AGENTD_EVENT_TABLE in hook_events.h and of AGENTD_ACTION_LIST in hook_actions.h; the
-// dispatcher, the JSON of payloads, the contract and the tests read them here.
+// The rows come from AGENTD_EVENT_TABLE in hook_events.h and AGENTD_ACTION_LIST in hook_actions.h; the dispatcher, the
+// JSON of payloads, the contract and the tests read them here.
 //
 // Threading: immutable data.
 
@@ -28,7 +28,7 @@ struct EventTraits {
   std::string_view fires;         // when it fires, shown to users
 };
 
-// What becomes of an action when several hooks ask for it; hook_actions.h says more.
+// How an action of several hooks merges; see hook_actions.h.
 enum class ActionMerge : std::uint8_t {
   kBlocks,
   kAddsUp,
@@ -45,13 +45,13 @@ struct ActionTraits {
   std::uint32_t kind = 0;  // AGENTD_ACT_
   std::string_view name;   // "block"
   ActionMerge merge = ActionMerge::kAddsUp;
-  std::string_view answer;  // the keys of a program's answer, for people
-  std::string_view does;    // for people
+  std::string_view answer;  // the keys of a program's answer, shown to users
+  std::string_view does;    // shown to users
 };
 
-// All actions, in order of their numbers, which begin with 1 and have no gap.
+// All actions in order of their numbers, which begin with 1 and have no gap.
 std::span<const ActionTraits> all_actions();
-// Null for a kind that is not known.
+// Null for an unknown kind.
 const ActionTraits* find_action(std::uint32_t kind);
 
 // All events in order of id.

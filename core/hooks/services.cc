@@ -4,7 +4,7 @@
 namespace agentd {
 namespace {
 
-// What a refusal is in the type that a service answers with.
+// A refusal in the result type of a service.
 class Refusal {
  public:
   explicit Refusal(const Error& error) : error_(error) {}

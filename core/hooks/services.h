@@ -76,19 +76,19 @@ struct PluginKeyOp {
   std::uint64_t expect = AGENTD_KV_ANY;
 };
 
-// Conversations that changed after a cursor, and the cursor behind them.
+// Conversations that changed after a cursor, and the next cursor.
 struct ConversationChanges {
   std::vector<ConversationInfo> changed;
   std::uint64_t next = 0;
 };
 
-// The one list of what the runtime does for hooks, a row for each function of the tables of hook_services.h:
+// The list of the runtime's services for hooks, one row per function of the tables of hook_services.h:
 //   X(table, function, method, Returned, (parameters))
-// From it come the interface, the services that refuse, the declarations of those who implement all of it, and the
-// host's side of each C function (core/bridge/service_tables.cc), which passes the C arguments on in this order.
+// It generates the interface, the refusing services, the declarations of classes that implement all of it, and the
+// host's side of each C function (core/bridge/service_tables.cc), which passes the C arguments in this order.
 // clang-format off
 #define AGENTD_SERVICE_METHODS(X)                                                                                     \
-  /* compactor; compact: kBusy inside before_compaction, kUnavailable when the model failed */                        \
+  /* compactor; compact: kBusy inside before_compaction, kUnavailable if the model failed */                          \
   X(compactor, count_text, count_text, std::uint64_t,                                                                 \
     (std::string_view /*model*/, std::string_view /*text*/))                                                          \
   X(compactor, count_messages, count_messages, std::uint64_t,                                                         \
@@ -127,10 +127,10 @@ class Services {
 #undef AGENTD_METHOD
 };
 
-// In a class that implements all services.
+// For the declaration of a class that implements all services.
 #define AGENTD_SERVICE_OVERRIDE(table, function, method, Returned, parameters) Returned method parameters override;
 
-// Services that refuse: what is not overridden answers with one error, and counts nothing.
+// Services that refuse: functions that are not overridden return one error, and count nothing.
 class RefusingServices : public Services {
  public:
   explicit RefusingServices(Error refusal) : refusal_(std::move(refusal)) {}

@@ -73,7 +73,7 @@ constexpr Shape::Member kBootReplyMembers[] = {
 };
 constexpr Shape kBootReply{"BootReply", sizeof(BootReply), false, kBootReplyMembers};
 
-// The elements of a list, by the name that the rows of the service tables have for them.
+// The elements of a list, by their names in the rows of the service tables.
 namespace element {
 constexpr const Shape* none = nullptr;
 #define AGENTD_ELEMENT(name, ...) [[maybe_unused]] constexpr const Shape* name = &shapes::name;

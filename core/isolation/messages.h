@@ -2,9 +2,8 @@
 #pragma once
 // messages.h - the bodies of the lanes' messages: start of a worker, and service calls.
 //
-// Everything that a plugin can ask of its host crosses as one ServiceArgs and comes back as one ServiceReply:
-// the op says which of their members are used and what the records in them are. No pointer to code
-// crosses: a tool is a number.
+// Every request of a plugin crosses as one ServiceArgs and returns as one ServiceReply: the op determines the members
+// that are used and the records in them. No pointer to code crosses: a tool is a number.
 //
 // Threading: values and immutable data.
 
@@ -23,7 +22,7 @@ namespace agentd {
 
 constexpr std::uint32_t kWorkerProtocol = 1;  // both executables come from one build; this detects mismatches
 
-// The op of the first function of a service table; a table has room for ten.
+// The op of a service table's first function; a table has room for ten.
 template <typename Table>
 constexpr std::uint32_t kFirstOp = 0;
 template <>
@@ -54,8 +53,8 @@ enum class ServiceOp : std::uint32_t {
   // agentd.json/1 and agentd.field/1
   kJsonPayload = 12,  // reply text
   kFieldGet = 13,     // text[0] path; reply text
-// The functions of the service tables: kStoreGet, ... Their order is that of the slots; what an op uses of the two
-// records below follows from the function's parameters (service_call.h).
+// The functions of the service tables: kStoreGet, ... in the order of the slots. The members of the two records below
+// that an op uses follow from the function's parameters (service_call.h).
 #define AGENTD_SERVICE_OP(table, function, Name, ...) \
   k##Name = kFirstOp<agentd_##table> + service_facts_of<&agentd_##table::function>.place,
   AGENTD_SERVICE_LIST(AGENTD_SERVICE_OP)

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// service_call.h - a call of a service function as a ServiceArgs, its results as a ServiceReply: by its C signature.
+// service_call.h - converts a call of a service function to a ServiceArgs and its results to a ServiceReply, by its C
+// signature.
 //
 // Each text, number and record takes the next place of its kind in the message; a message has one list. The worker
-// writes the arguments and reads the results, the host reads the arguments and writes the results, and both go by
-// the parameters of the same slot.
+// writes the arguments and reads the results, the host does the reverse, and both go by the parameters of the same
+// slot.
 //
 // Threading: values.
 
@@ -16,11 +17,11 @@
 
 namespace agentd {
 
-// What a parameter carries: itself, or what it points to when a result goes there.
+// The value of a parameter: itself, or its target if it is a pointer for a result.
 template <typename Parameter>
 using ServiceValue = std::conditional_t<is_service_result<Parameter>, std::remove_pointer_t<Parameter>, Parameter>;
 
-// Goes through the places of a message in order.
+// Walks the places of a message in order.
 template <typename Message>
 class ServicePlaces {
  public:
@@ -60,7 +61,7 @@ class ServicePlaces {
   std::size_t text_ = 0, number_ = 0, record_ = 0;
 };
 
-// How many places of each kind the arguments of a function need, or its results.
+// The number of places of each kind that a function's arguments, or its results, need.
 struct ServiceCount {
   std::size_t texts = 0, lists = 0, numbers = 0, records = 0;
 
@@ -79,7 +80,7 @@ struct ServiceCount {
   }
 };
 
-// The types of the records that the parameters take, or that they give, in order; then void.
+// The types of the records among the parameters, or among the results, in order; then void.
 template <bool Results, typename Parameter>
 using ServiceRecordOf = std::conditional_t<
     is_service_result<Parameter> == Results && std::is_pointer_v<ServiceValue<Parameter>>,
@@ -90,8 +91,8 @@ using ServiceRecord =
     typename std::tuple_element_t<Index, decltype(std::tuple_cat(ServiceRecordOf<Results, Parameters>()...,
                                                                  ServiceNoRecords()))>::type;
 
-// What the type of a slot says. A function takes its table, a token and then what crosses; the one that takes no
-// token, close(), has one number in its place.
+// The signature of a slot. A function takes its table, a token and then the crossing parameters; close(), which takes
+// no token, has one number instead.
 template <typename Slot>
 struct ServiceSignature;
 template <typename T, typename... P>

@@ -2,8 +2,8 @@
 #pragma once
 // shape.h - the texts, lists and pointers of each record of the hook ABI.
 //
-// A record that crosses to a worker process is copied by its shape (flat.h, window.h): the shape is the one place that
-// knows which words of a record are addresses. Shapes are made from the lists of records in the headers of the ABI.
+// A record that crosses to a worker process is copied by its shape (flat.h, window.h): only the shape knows which words
+// of a record are addresses. Shapes are made from the lists of records in the headers of the ABI.
 //
 // Threading: immutable data.
 

@@ -11,8 +11,8 @@
 
 namespace agentd::shapes {
 
-// Every record that crosses to a worker. The lists stand beside the records in the headers of the ABI; a test walks
-// every record for addresses that were left behind.
+// Every record that crosses to a worker. The lists are next to the records in the headers of the ABI; a test walks
+// every record for addresses left behind.
 #define AGENTD_SHAPE_LIST(X)  \
   AGENTD_CONTROL_RECORDS(X)   \
   AGENTD_EVENT_RECORDS(X)     \
@@ -26,7 +26,7 @@ extern const Shape text;  // agentd_str
 AGENTD_SHAPE_LIST(AGENTD_SHAPE_DECLARE)
 #undef AGENTD_SHAPE_DECLARE
 
-// By the type of the record.
+// Finds a shape by the record's type.
 template <typename Record>
 constexpr const Shape* kShapeOf = nullptr;
 #define AGENTD_SHAPE_BY_TYPE(name, ...) \

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// tables_ext.cc - tools, json and field as the plugin of a worker sees them: what keeps something on this side.
+// tables_ext.cc - tools, json and field for the plugin of a worker: interfaces with state on this side.
 #include "core/bridge/actions.h"
 #include "core/bridge/limits.h"
 #include "core/worker/table_state.h"

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// tables_services.cc - the service tables as the plugin of a worker sees them: each function asks the host.
+// tables_services.cc - the service tables for the plugin of a worker: each function calls the host.
 #include "core/isolation/service_call.h"
 #include "core/worker/table_state.h"
 
 namespace agentd::worker {
 namespace {
 
-// The call is not even sent.
+// An incomplete call is not sent.
 agentd_status incomplete(const Request& request, const service_facts& facts) {
   return facts.needs.empty() ? AGENTD_E_ARG : request.fail(AGENTD_E_ARG, service_needs(facts));
 }
@@ -22,7 +22,7 @@ bool is_there(const service_facts& facts, Parameter parameter) {
   return true;
 }
 
-// Whether nothing is missing; the last result may be, where the row of the function says so.
+// True if nothing is missing; the last result may be, if the function's row allows it.
 template <typename... Parameters>
 bool is_complete(const service_facts& facts, Parameters... parameters) {
   std::size_t left = sizeof...(parameters);

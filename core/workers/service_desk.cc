@@ -184,7 +184,7 @@ agentd_status ServiceDesk::json_field(ServiceOp op, agentd_token token, const Se
 
 namespace {
 
-// The value of one parameter: an argument as the worker sent it, or where the function puts a result.
+// The value of one parameter: an argument from the worker, or the place of a result.
 template <typename Parameter>
 struct Given {
   ServiceValue<Parameter> value{};

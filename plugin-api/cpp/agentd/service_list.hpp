@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// service_list.hpp - the functions of all service tables as one list, and what is known of each by its slot.
+// service_list.hpp - the functions of all service tables as one list, and the facts about each by its slot.
 //
-// The lists themselves stand beside the tables in the C headers (hook_services.h says what their columns are). The
-// host and the fakes of tests go by this list as well as the SDK does.
+// The lists themselves are next to the tables in the C headers (hook_services.h explains the columns). The host and the
+// tests' fakes use this list as well as the SDK.
 //
 // Threading: immutable data.
 
@@ -17,7 +17,7 @@
 #include <string_view>
 #include <type_traits>
 
-// Every table that has a list of functions: X(table, LIST).
+// Every table with a list of functions: X(table, LIST).
 #define AGENTD_SERVICE_TABLES(X)                     \
   X(compactor, AGENTD_COMPACTOR_FUNCTIONS)           \
   X(thread_factory, AGENTD_THREAD_FACTORY_FUNCTIONS) \
@@ -38,12 +38,12 @@ namespace agentd {
 struct service_facts {
   std::string_view table{};     // "store"
   std::string_view function{};  // "get"
-  std::size_t place = 0;        // among the table's functions, from 0
+  std::size_t place = 0;        // index among the table's functions, from 0
   bool optional = false;        // its last result may be NULL
-  std::string_view needs{};     // what may not be NULL, for people
+  std::string_view needs{};     // the arguments that must not be NULL, in words
 };
 
-// The functions of a table stand behind `size` and `reserved0`, one pointer each.
+// The functions of a table follow `size` and `reserved0`, one pointer each.
 inline constexpr std::size_t service_head_bytes = 2 * sizeof(std::uint32_t);
 template <typename Table>
 inline constexpr std::size_t service_function_count = (sizeof(Table) - service_head_bytes) / sizeof(void*);
@@ -58,7 +58,7 @@ inline constexpr service_facts service_facts_of{};
 AGENTD_SERVICE_LIST(AGENTD_SERVICE_FACTS)
 #undef AGENTD_SERVICE_FACTS
 
-// The sentence for a call in which something is NULL that may not be: "workspace.write needs a path and a text".
+// The message for a call with a NULL that is not allowed: "workspace.write needs a path and a text".
 [[nodiscard]] inline std::string service_needs(const service_facts& facts) {
   return std::string(facts.table).append(".").append(facts.function).append(" needs ").append(facts.needs);
 }
@@ -71,7 +71,7 @@ AGENTD_SERVICE_TABLES(AGENTD_SERVICE_COUNT)
 #undef AGENTD_SERVICE_COUNT
 #undef AGENTD_SERVICE_ONE
 
-// Whether a parameter of a service function is where a result goes.
+// True if a parameter of a service function receives a result.
 template <typename Parameter>
 inline constexpr bool is_service_result =
     std::is_pointer_v<Parameter> && !std::is_const_v<std::remove_pointer_t<Parameter>>;

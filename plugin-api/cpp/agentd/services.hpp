@@ -66,7 +66,7 @@ class [[nodiscard]] result {
 
 // ---- a table of functions
 
-// What the services share: the table, NULL when it was not granted, and the token of its calls.
+// Common to all services: the table, NULL without a grant, and the token of its calls.
 template <typename Table>
 class service_table {
  public:
@@ -74,8 +74,8 @@ class service_table {
   explicit operator bool() const noexcept { return table_ != nullptr; }
   [[nodiscard]] const Table* raw() const noexcept { return table_; }
 
-  // Calls a function by its slot, as it stands in the C header: c.store().call(&agentd_store::get, as_str("k"), &kv).
-  // AGENTD_E_DENIED without the table; AGENTD_E_UNSUPPORTED when the host is too old to have the function.
+  // Calls a function by its slot in the C header: c.store().call(&agentd_store::get, as_str("k"), &kv). AGENTD_E_DENIED
+  // without the table; AGENTD_E_UNSUPPORTED if the host is too old to have the function.
   template <typename... Parameters>
   agentd_status call(agentd_status (AGENTD_CALL* Table::*slot)(const Table*, agentd_token, Parameters...)
                          AGENTD_NOEXCEPT,

@@ -138,8 +138,8 @@ class record_view {
   constexpr explicit record_view(const Record* record) noexcept : record_(record) {}
   constexpr explicit operator bool() const noexcept { return record_ != nullptr; }
   [[nodiscard]] constexpr const Record* raw() const noexcept { return record_; }
-  // Any member by its place, also one that has no accessor: view.get(&agentd_turn::flags). Zero when there is no
-  // record, or one of a host that is too old to have the member.
+  // Any member by its pointer, also one without an accessor: view.get(&agentd_turn::flags). Zero if there is no record,
+  // or if it comes from a host that is too old to have the member.
   template <typename T>
   [[nodiscard]] T get(T Record::*which) const noexcept {
     if (record_ == nullptr) return T{};
@@ -557,7 +557,7 @@ using conv_info_list = list_view<conv_info_view, agentd_conv_info>;
 #undef AGENTD_VIEW_RECORD
 #undef AGENTD_VIEW_BIT
 
-// The view of a payload record: view_of<agentd_turn> is turn_view; of one without a view of its own, record_view.
+// The view of a payload record: view_of<agentd_turn> is turn_view; record_view for a record without a view of its own.
 template <typename Record>
 struct view_of_record {
   using type = record_view<Record>;

@@ -155,7 +155,7 @@ AGENTD_EXPORT agentd_status AGENTD_CALL agentd_hook_entry_v1(agentd_negotiate* i
 #define AGENTD_MANIFEST(json) typedef char agentd_manifest_text[sizeof(json)]
 #endif
 
-/* Where the addresses of the records are; hook_events.h says how. */
+/* The addresses in the records; hook_events.h explains the rows. */
 /* clang-format off */
 #define AGENTD_CONTROL_RECORDS(X)                                                                  \
   X(create_info, AGENTD_TEXT(config_json), AGENTD_TEXT(state), AGENTD_TEXT(previous_version))

@@ -126,49 +126,49 @@ typedef struct agentd_act_tool_result {
   agentd_list blocks; /* agentd_block; added after the pieces of TOOL_OUTPUT */
 } agentd_act_tool_result;
 
-/* The one list of actions. Each is a row:
+/* The list of actions, one row each:
  *   X(NAME, name, record, merge, answer, does)
- *     name    as the log, the contract and programs' answers have it
+ *     name    in the log, the contract and programs' answers
  *     record  agentd_X, which begins with the header above
- *     merge   what becomes of it when several hooks ask for it. Blocks: the first one wins and ends the chain; AddsUp:
- *             all of them, in order; Exclusive: the first one of all exclusive actions wins, the others are conflicts;
- *             Chains: each hook gets what the one before made; LastWins: the last one; Strictest: deny before ask
- *             before allow; EndsRun: the first one, before all others; Answers: the answer to a control call
- *     answer  the keys of a program's answer, for people
- *     does    for people
- * In the order of their numbers. To add an action is to add its number above and its row here, and to name it in the
- * rows of the events that take it (hook_events.h): what copies it, its shape, its name, how answers merge, the
- * contract and the reference page follow. */
+ *     merge   how the actions of several hooks merge. Blocks: the first one ends the chain; AddsUp: all of them, in
+ *             order; Exclusive: the first of all exclusive actions, the others are conflicts; Chains: each hook gets
+ *             the text of the one before; LastWins: the last one; Strictest: deny over ask over allow; EndsRun: the
+ *             first one, over all others; Answers: the answer to a control call
+ *     answer  the keys of a program's answer, shown to users
+ *     does    its effect, shown to users
+ * The rows are in the order of their numbers. To add an action, add its number above and its row here, and name it in
+ * the rows of the events that allow it (hook_events.h): its copying, shape, name and merging, the contract and the
+ * reference page follow. */
 /* clang-format off */
 #define AGENTD_ACTION_LIST(X)                                                                      \
   X(BLOCK, block, act_text, Blocks, "action: block, reason",                                       \
-    "stops what the event announces")                                                              \
+    "stops the announced action")                                                                  \
   X(CONTINUE, continue, act_text, AddsUp, "action: continue, messages",                            \
-    "adds user messages, and the run goes on; at most 8 times in a row")                           \
+    "adds user messages, and the run continues; at most 8 times in a row")                         \
   X(COMPACT, compact, act_compact, Exclusive,                                                      \
     "action: compact, strategy, keep_tokens, model, custom_instructions, messages",                \
-    "compacts the history; with messages the run then goes on")                                    \
+    "compacts the history; with messages the run then continues")                                  \
   X(SUMMARY, summary, act_text, Exclusive, "action: summary, summary",                             \
-    "before_compaction: this text is the summary; when the agent stops: a summary is "             \
-    "kept, made by agentd when the text is empty, and the history stays as it is")                 \
+    "before_compaction: this text is the summary; when the agent stops: a summary is stored, "     \
+    "made by agentd if the text is empty, and the history stays unchanged")                        \
   X(REPLACE_MESSAGES, replace, act_replace, Exclusive, "action: replace, replace_messages",        \
     "replaces the messages; before_model_call: in that one request only")                          \
   X(REPLACE_TEXT, rewrite, act_text, Chains, "",                                                   \
     "replaces the text")                                                                           \
   X(INJECT_CONTEXT, inject_context, act_text, AddsUp, "additional_context",                        \
-    "gives the model context that stands outside of what is summarized")                           \
+    "gives the model context that is never summarized")                                            \
   X(SYSTEM_MESSAGE, system_message, act_text, AddsUp, "system_message",                            \
-    "tells the user something; the model does not see it")                                         \
+    "shows the user a message; the model does not see it")                                         \
   X(SET, set, act_set, LastWins, "",                                                               \
     "sets a value")                                                                                \
   X(TOOLS_ENABLE, tools_enable, act_text, AddsUp, "tools{enable}",                                 \
-    "offers the model tools again that were disabled")                                             \
+    "enables tools again that were disabled")                                                      \
   X(TOOLS_DISABLE, tools_disable, act_text, AddsUp, "tools{disable}",                              \
-    "does not offer the model these tools")                                                        \
+    "hides these tools from the model")                                                            \
   X(PERMISSION, permission, act_permission, Strictest, "permission: allow, deny or ask, reason",   \
     "decides instead of the user; allow skips the question, never a rule that denies")             \
   X(CALLBACK, callback, act_recipe, Exclusive, "action: callback, callback{recipe, args}",         \
-    "runs a recipe beside the conversation; its text becomes the next user message")               \
+    "runs a recipe outside of the conversation; its text becomes the next user message")           \
   X(STATE, state, act_text, Answers, "",                                                           \
     "answers SAVE_STATE")                                                                          \
   X(TOOL_OUTPUT, tool_output, act_text, Answers, "",                                               \
@@ -176,12 +176,12 @@ typedef struct agentd_act_tool_result {
   X(TOOL_RESULT, tool_result, act_tool_result, Answers, "",                                        \
     "ends a TOOL_INVOKE")                                                                          \
   X(STOP_RUN, stop_run, act_text, EndsRun, "action: stop_run, reason",                             \
-    "ends the run: nothing that is left of it runs, the model is not asked again; outside "        \
-    "of a run it blocks")                                                                          \
+    "ends the run: the rest of it does not run, the model is not called again; outside of a run "  \
+    "it blocks")                                                                                   \
   /* the next action goes here */
 /* clang-format on */
 
-/* Where the addresses of the records are; hook_events.h says how. */
+/* The addresses in the records; hook_events.h explains the rows. */
 /* clang-format off */
 #define AGENTD_ACTION_RECORDS(X)                                                                   \
   X(action, )                                                                                      \

@@ -12,14 +12,14 @@
 extern "C" {
 #endif
 
-/* The one list of events. Each is a row:
+/* The list of events, one row each:
  *   ROW(X, NAME, name, id, payload type, blocking, continues, actions, text, fires, carries)
- *     blocking   1: BLOCK stops what the event announces; such an event takes STOP_RUN, too
+ *     blocking   1: BLOCK stops the announced action; such an event allows STOP_RUN too
  *     continues  1: CONTINUE adds a user message and the run continues
- *     actions    what may be answered: a set of AGENTD_MAY(BLOCK), ...; needs hook_actions.h
- *     text       what AGENTD_TEXT_DEFAULT rewrites: an AGENTD_TEXT_ of hook_actions.h; 0 = nothing
- *     fires      when it fires, for people
- *     carries    what its payload has, for people
+ *     actions    the allowed actions: a set of AGENTD_MAY(BLOCK), ...; needs hook_actions.h
+ *     text       the text that AGENTD_TEXT_DEFAULT rewrites: an AGENTD_TEXT_ of hook_actions.h; 0 = none
+ *     fires      when it fires, shown to users
+ *     carries    the payload's contents, shown to users
  * Ids 1 to 63 are the core's, in rising order; third parties start at 0x10000. To add an event is to
  * add a row: the enumeration below, the C++ SDK, the JSON, the contract and the reference page
  * follow. Use it as AGENTD_EVENT_LIST(X) or AGENTD_EVENT_TABLE(X). */
@@ -487,10 +487,10 @@ typedef struct agentd_notification {
   agentd_str text;
 } agentd_notification;
 
-/* Where the addresses of each record are, a row for each of its texts, lists and pointers:
+/* The addresses in each record, one row with its texts, lists and pointers:
  *   X(record, AGENTD_TEXT(member), AGENTD_LIST(member, record of its elements), AGENTD_POINTER(member, record))
- * The record is agentd_X, that of a list of texts `text`. Whoever uses a list defines those words. A record that is
- * not named here, or not with all its addresses, does not get into a worker. */
+ * The record is agentd_X; for a list of texts it is `text`. The user of a list defines those macros. A record that is
+ * not listed here, or not with all its addresses, cannot cross to a worker. */
 /* clang-format off */
 #define AGENTD_EVENT_RECORDS(X)                                                                    \
   X(gauge, )                                                                                       \

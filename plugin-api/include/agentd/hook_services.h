@@ -66,15 +66,15 @@ typedef struct agentd_compactor {
                                       const agentd_compact_options*) AGENTD_NOEXCEPT;
 } agentd_compactor;
 
-/* Each table of services has the list of its functions, one row each:
+/* Each table of services has a list of its functions, one row each:
  *   X(table, function, Name, in, out, optional, needs)
- *     Name      the function's name where one name has to do for all tables
- *     in, out   elements of the agentd_list that it takes, and of the one that it gives: agentd_X; none = no list
- *     optional  1: its last result may be NULL, then it is not given
- *     needs     what may not be NULL, in words; a call without it fails with these words; "" = with its status alone
- * To add a function is to add its slot at the end of the table, and its row: what crosses to a worker, the
- * worker's stub, the host's desk, the C++ SDK and the fakes of tests follow. A row without a slot, or a slot without
- * a row, does not compile there. */
+ *     Name      the function's name, unique among all tables
+ *     in, out   elements of the agentd_list that it takes, and of the one that it returns: agentd_X; none = no list
+ *     optional  1: its last result may be NULL and is then not returned
+ *     needs     the arguments that must not be NULL, in words for the error; "" = an error without text
+ * To add a function, add its slot at the end of the table, and its row: its messages to and from a worker, the worker's
+ * stub, the host's service dispatch, the C++ SDK and the tests' fakes follow. A row without a slot, or a slot without a
+ * row, does not compile there. */
 /* clang-format off */
 #define AGENTD_COMPACTOR_FUNCTIONS(X)                                                              \
   X(compactor, count_text, CountText, none, none, 0, "")                                           \
@@ -213,7 +213,7 @@ typedef struct agentd_services {
   const agentd_store* store;
 } agentd_services;
 
-/* Where the addresses of the records are; hook_events.h says how. */
+/* The addresses in the records; hook_events.h explains the rows. */
 /* clang-format off */
 #define AGENTD_SERVICE_RECORDS(X)                                                                  \
   X(compact_options, AGENTD_TEXT(model), AGENTD_TEXT(instructions))                                \

@@ -454,7 +454,7 @@ struct notification_event {
   [[nodiscard]] named_values values(const fake_conversation&) const { return {{"text", text}}; }
 };
 
-// A payload record that has no struct above: a test fills it itself.
+// A payload record without a struct above: a test fills it itself.
 template <typename Record>
 struct record_event {
   Record record = sized<Record>();

@@ -91,7 +91,7 @@ class token_book {
 // Four bytes per token, rounded up.
 [[nodiscard]] inline std::uint64_t fake_tokens(std::string_view text) { return (text.size() + 3) / 4; }
 
-// What a function answers that the fake has nothing for.
+// The answer of a function for which the fake has none.
 template <typename Table, typename... Parameters>
 agentd_status AGENTD_CALL unsupported(const Table*, Parameters...) noexcept {
   return AGENTD_E_UNSUPPORTED;

@@ -44,13 +44,13 @@ typedef struct agentd_process {
                                   const agentd_process_result** out) AGENTD_NOEXCEPT;
 } agentd_process;
 
-/* Its functions: the columns are those of hook_services.h. */
+/* Its functions; hook_services.h explains the columns. */
 /* clang-format off */
 #define AGENTD_PROCESS_FUNCTIONS(X)                                                                \
   X(process, run, ProcessRun, none, none, 0, "options and a pointer for the result")
 /* clang-format on */
 
-/* Where the addresses of the records are; hook_events.h says how. */
+/* The addresses in the records; hook_events.h explains the rows. */
 /* clang-format off */
 #define AGENTD_PROCESS_RECORDS(X)                                                                  \
   X(process_options, AGENTD_LIST(argv, text), AGENTD_TEXT(cwd), AGENTD_TEXT(input))                \

@@ -45,7 +45,7 @@ typedef struct agentd_workspace {
                                    uint32_t limit, agentd_list* out, uint32_t* more) AGENTD_NOEXCEPT;
 } agentd_workspace;
 
-/* Its functions: the columns are those of hook_services.h. */
+/* Its functions; hook_services.h explains the columns. */
 /* clang-format off */
 #define AGENTD_WORKSPACE_FUNCTIONS(X)                                                              \
   X(workspace, read, WorkspaceRead, none, none, 1, "a path and a pointer for the text")            \
@@ -54,7 +54,7 @@ typedef struct agentd_workspace {
   X(workspace, list, WorkspaceList, none, file_entry, 1, "a path and a pointer for the list")
 /* clang-format on */
 
-/* Where the addresses of the records are; hook_events.h says how. */
+/* The addresses in the records; hook_events.h explains the rows. */
 /* clang-format off */
 #define AGENTD_WORKSPACE_RECORDS(X)                                                                \
   X(file_entry, AGENTD_TEXT(path))
