@@ -107,7 +107,7 @@ struct Account::Bill {
 Account::~Account() { flush(); }
 
 Usage Account::spent() const {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   return spent_;
 }
 
@@ -147,7 +147,7 @@ Result<Amount> left_of(const Limits& limits, Amount gone, Amount least) {
 }  // namespace
 
 Result<Amount> Account::reserve_in_run(const Bill& bill, std::uint64_t output) {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   const Amount gone{saturating_add(spent_.total(), reserved_.tokens),
                     saturating_add(spent_.cost_nano_usd, reserved_.nano_usd)};
   const Amount least = bill.with(std::min(bill.least(), output));
@@ -164,7 +164,7 @@ Result<Amount> Account::reserve_in_day(const std::string& date, Amount least, Am
     auto granted = parts_.ledger->reserve(date, least, most);
     if (granted || granted.error().code != Code::kBusy) return granted;
     sink.on_wait(wait, limit_error(granted.error().message));
-    if (!parts_.sleeper.sleep(wait, cancel)) return Error{Code::kCancelled, "interrupted"};
+    if (!parts_.clock.sleep(wait, cancel)) return Error{Code::kCancelled, "interrupted"};
   }
   return parts_.ledger->reserve(date, least, most);
 }
@@ -221,7 +221,7 @@ Usage Account::completed(Usage usage, const ModelRequest& request, const Message
 }
 
 std::map<std::string, std::vector<Spending>> Account::take_unbooked() {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   booked_ns_ = parts_.clock.monotonic_ns();
   return std::exchange(unbooked_, {});
 }
@@ -250,7 +250,7 @@ void Account::settle(const Grant& grant, const Origin& from, const Usage* usage,
   }
   bool due = false;
   {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     reserved_.tokens = saturating_subtract(reserved_.tokens, grant.run.tokens);
     reserved_.nano_usd = saturating_subtract(reserved_.nano_usd, grant.run.nano_usd);
     if (usage != nullptr) spent_ += *usage;

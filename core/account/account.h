@@ -20,14 +20,13 @@
 // Threading: thread-safe.
 
 #include <map>
-#include <mutex>
 #include <string>
 #include <utility>
 
 #include "core/account/ledger.h"
 #include "core/base/clock.h"
 #include "core/base/log.h"
-#include "core/base/sleeper.h"
+#include "core/base/mutex.h"
 #include "core/model/provider.h"
 #include "core/tokens/tokens.h"
 
@@ -40,7 +39,6 @@ struct AccountParts {
   const TokenEstimator& estimator;
   const Clock& clock;
   Log& log;
-  Sleeper& sleeper;
   Ledger* ledger = nullptr;         // of days; null: spending is not booked, and days have no limit
   Ledger* conversations = nullptr;  // null: conversations have no limit
 };
@@ -101,11 +99,11 @@ class Account final : public ModelProvider {
   const AccountParts parts_;
   const AccountLimits limits_;
   RetryBudget retries_;
-  mutable std::mutex mutex_;
-  Usage spent_{};                                          // guarded by mutex_
-  Amount reserved_{};                                      // guarded by mutex_
-  std::map<std::string, std::vector<Spending>> unbooked_;  // by date; guarded by mutex_
-  std::uint64_t booked_ns_ = 0;                            // when the ledger was last written; guarded by mutex_
+  mutable Mutex mutex_;
+  Usage spent_ GUARDED_BY(mutex_){};
+  Amount reserved_ GUARDED_BY(mutex_){};
+  std::map<std::string, std::vector<Spending>> unbooked_ GUARDED_BY(mutex_);  // by date
+  std::uint64_t booked_ns_ GUARDED_BY(mutex_) = 0;                            // when the ledger was last written
 };
 
 }  // namespace agentd

@@ -30,7 +30,6 @@
 #include "core/base/ids.h"
 #include "core/base/log.h"
 #include "core/base/result.h"
-#include "core/base/sleeper.h"
 #include "core/compaction/compaction.h"
 #include "core/hooks/dispatcher.h"
 #include "core/hooks/services.h"
@@ -118,7 +117,6 @@ struct AgentParts {
   std::function<void()> refresh{};
   Ledger* ledger = nullptr;         // of the days; null: spending is not booked
   Ledger* conversations = nullptr;  // with the limits of each; null: they have none
-  Sleeper* sleeper = nullptr;       // null: one of the clock
 };
 
 // Why a run, a compaction or a session ended without success, with the exit code's class.

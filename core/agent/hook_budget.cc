@@ -24,7 +24,7 @@ bool passes(std::uint64_t limit, std::uint64_t spent, std::uint64_t tokens) {
 
 }  // namespace
 
-// REQUIRES: mutex_ is held, here and below. A slot has another token in each call.
+// A slot has another token in each call.
 std::uint64_t& HookBudget::of_call(const ServiceCaller& caller) {
   Call& call = calls_[caller.call & ((1u << CallSlot::kIndexBits) - 1)];
   if (call.token != caller.call) call = {caller.call, 0};
@@ -40,7 +40,7 @@ std::uint64_t& HookBudget::of_run(const ServiceCaller& caller, const std::shared
 
 Result<HookBudget::Hold> HookBudget::hold(const ServiceCaller& caller, const std::shared_ptr<Account>& run,
                                           std::uint64_t tokens) {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   std::uint64_t& in_call = of_call(caller);
   std::uint64_t& in_run = of_run(caller, run);
   if (passes(limits_.call_tokens, in_call, tokens))
@@ -54,7 +54,7 @@ Result<HookBudget::Hold> HookBudget::hold(const ServiceCaller& caller, const std
 
 void HookBudget::settle(const ServiceCaller& caller, const std::shared_ptr<Account>& run, std::uint64_t held,
                         std::uint64_t took) {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   const auto take = [&](std::uint64_t& spent) { spent = saturating_add(saturating_subtract(spent, held), took); };
   take(of_call(caller));
   take(of_run(caller, run));

@@ -11,13 +11,13 @@
 #include <cstdint>
 #include <map>
 #include <memory>
-#include <mutex>
 #include <string>
 #include <unordered_map>
 #include <utility>
 #include <vector>
 
 #include "core/account/account.h"
+#include "core/base/mutex.h"
 #include "core/hooks/services.h"
 
 namespace agentd {
@@ -66,14 +66,14 @@ class HookBudget {
     agentd_token token = 0;
     std::uint64_t spent = 0;
   };
-  std::uint64_t& of_call(const ServiceCaller& caller);
-  std::uint64_t& of_run(const ServiceCaller& caller, const std::shared_ptr<Account>& run);
+  std::uint64_t& of_call(const ServiceCaller& caller) REQUIRES(mutex_);
+  std::uint64_t& of_run(const ServiceCaller& caller, const std::shared_ptr<Account>& run) REQUIRES(mutex_);
   void settle(const ServiceCaller& caller, const std::shared_ptr<Account>& run, std::uint64_t held, std::uint64_t took);
 
   const Limits limits_;
-  std::mutex mutex_;
-  std::unordered_map<std::uint64_t, Call> calls_;  // by slot, which has one call at a time; guarded by mutex_
-  std::vector<Run> runs_;                          // guarded by mutex_
+  Mutex mutex_;
+  std::unordered_map<std::uint64_t, Call> calls_ GUARDED_BY(mutex_);  // by slot, which has one call at a time
+  std::vector<Run> runs_ GUARDED_BY(mutex_);
 };
 
 }  // namespace agentd

@@ -30,7 +30,7 @@ HookUse& HookLedger::of_plugin(std::string_view plugin) {
 void HookLedger::count_call(const HookTrace& call) {
   if (above_) above_->count_call(call);
   if (call.effect == "skipped" && !call.refused) return;
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   HookUse& use = of_hook(call.hook, call.plugin);
   if (call.refused) {
     ++use.refused;
@@ -44,7 +44,7 @@ void HookLedger::count_call(const HookTrace& call) {
 
 void HookLedger::count_usage(std::string_view plugin, const Usage& usage) {
   if (above_) above_->count_usage(plugin, usage);
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   HookUse& use = of_plugin(plugin);
   use.tokens = saturating_add(use.tokens, usage.total());
   use.cost_nano_usd = saturating_add(use.cost_nano_usd, usage.cost_nano_usd);
@@ -52,7 +52,7 @@ void HookLedger::count_usage(std::string_view plugin, const Usage& usage) {
 
 void HookLedger::count_thread(std::string_view plugin) {
   if (above_) above_->count_thread(plugin);
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   ++of_plugin(plugin).threads;
 }
 
@@ -67,7 +67,7 @@ const HookLimits& HookLedger::limits_of(std::string_view hook, std::string_view 
 std::string HookLedger::refusal(std::string_view hook, std::string_view file) const {
   if (above_) return above_->refusal(hook, file);
   const HookLimits& limits = limits_of(hook, file);
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   const auto found = std::find_if(rows_.begin(), rows_.end(), [&](const HookUse& use) { return use.hook == hook; });
   if (found == rows_.end()) return {};
   struct Limit {
@@ -86,7 +86,7 @@ std::string HookLedger::refusal(std::string_view hook, std::string_view file) co
 }
 
 std::vector<HookUse> HookLedger::uses() const {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   return rows_;
 }
 

@@ -9,12 +9,12 @@
 // Threading: thread-safe.
 
 #include <memory>
-#include <mutex>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "core/agent/agent.h"
+#include "core/base/mutex.h"
 #include "core/conversation/hook_use.h"
 #include "core/hooks/dispatcher.h"
 
@@ -39,14 +39,14 @@ class HookLedger {
   std::vector<HookUse> uses() const;
 
  private:
-  HookUse& of_hook(std::string_view hook, std::string_view plugin);  // under mutex_
-  HookUse& of_plugin(std::string_view plugin);                       // under mutex_
+  HookUse& of_hook(std::string_view hook, std::string_view plugin) REQUIRES(mutex_);
+  HookUse& of_plugin(std::string_view plugin) REQUIRES(mutex_);
   const HookLimits& limits_of(std::string_view hook, std::string_view file) const;
 
   const HookLimitTable& limits_;
   const std::shared_ptr<HookLedger> above_;
-  mutable std::mutex mutex_;
-  std::vector<HookUse> rows_;  // guarded by mutex_
+  mutable Mutex mutex_;
+  std::vector<HookUse> rows_ GUARDED_BY(mutex_);
 };
 
 }  // namespace agentd

@@ -8,8 +8,7 @@ namespace agentd {
 AgentResources::AgentResources(AgentParts parts, AgentOptions options)
     : parts_(std::move(parts)),
       options_(std::move(options)),
-      factors_(parts_.store, parts_.log, parts_.estimator.name()),
-      sleeper_(make_sleeper(parts_.clock)) {}
+      factors_(parts_.store, parts_.log, parts_.estimator.name()) {}
 
 ModelInfo AgentResources::model_info(std::string_view model) const {
   ModelInfo info = parts_.models.find(model);
@@ -56,7 +55,7 @@ std::shared_ptr<Account> AgentResources::open_account(const AgentOptions& agent,
 
 std::shared_ptr<Account> AgentResources::open_account(AccountLimits limits) const {
   return std::make_shared<Account>(AccountParts{parts_.provider, parts_.models, parts_.estimator, parts_.clock,
-                                                parts_.log, sleeper(), parts_.ledger, parts_.conversations},
+                                                parts_.log, parts_.ledger, parts_.conversations},
                                    limits, options_.retries_per_run);
 }
 

@@ -47,13 +47,11 @@ class AgentResources {
   std::shared_ptr<Account> open_account(const AgentOptions& agent, const Conversation& conversation) const;
   // For what is asked on behalf of no conversation.
   std::shared_ptr<Account> open_account(AccountLimits limits) const;
-  Sleeper& sleeper() const { return parts_.sleeper != nullptr ? *parts_.sleeper : *sleeper_; }
 
  private:
   const AgentParts parts_;
   const AgentOptions options_;
   mutable TokenFactors factors_;
-  const std::unique_ptr<Sleeper> sleeper_;
 };
 
 }  // namespace agentd

@@ -26,13 +26,20 @@ void TokenFactors::load() {
     log_.write(LogLevel::kWarning, "tokens", "learned token factors cannot be read: " + done.error().message);
 }
 
+void TokenFactors::load_once() {
+  const MutexLock lock(loading_);
+  if (loaded_) return;
+  load();
+  loaded_ = true;
+}
+
 double TokenFactors::of(std::string_view model) {
-  std::call_once(loaded_, [this] { load(); });
+  load_once();
   return calibration_.factor(model);
 }
 
 bool TokenFactors::knows(std::string_view model) {
-  std::call_once(loaded_, [this] { load(); });
+  load_once();
   return calibration_.knows(model);
 }
 
@@ -42,12 +49,12 @@ double TokenFactors::of(std::string_view model, std::string_view otherwise) {
 }
 
 void TokenFactors::learn(std::string_view model, std::uint64_t estimated, std::uint64_t reported) {
-  std::call_once(loaded_, [this] { load(); });
+  load_once();
   calibration_.learn(model, estimated, reported);
 }
 
 void TokenFactors::save() {
-  const std::lock_guard lock(saving_);
+  const MutexLock lock(saving_);
   if (!calibration_.moved()) return;
   Error why;
   for (int attempt = 0; attempt < kSaveAttempts; ++attempt) {

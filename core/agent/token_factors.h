@@ -9,10 +9,10 @@
 //
 // Threading: thread-safe.
 
-#include <mutex>
 #include <string_view>
 
 #include "core/base/log.h"
+#include "core/base/mutex.h"
 #include "core/store/store.h"
 #include "core/tokens/calibration.h"
 
@@ -39,12 +39,14 @@ class TokenFactors {
   // The stored factors; their version, 0 = there are none.
   Result<std::uint64_t> read();
   void load();
+  void load_once();
 
   Store& store_;
   Log& log_;
   Calibration calibration_;
-  std::once_flag loaded_;
-  std::mutex saving_;
+  Mutex loading_;
+  bool loaded_ GUARDED_BY(loading_) = false;
+  Mutex saving_;
 };
 
 }  // namespace agentd

@@ -13,12 +13,13 @@
 #include "core/app/app.h"
 #include "core/base/base64.h"
 #include "core/base/bytes.h"
+#include "core/base/clock.h"
 #include "core/base/file.h"
 
 namespace agentd::app {
 namespace {
 
-constexpr int kSilentMs = 3000;
+constexpr Milliseconds kSilent{3000};
 constexpr std::size_t kShownBytes = 200;
 
 // The kind of a binary file; empty for text.
@@ -131,7 +132,7 @@ bool is_piped(int fd) {
 
 Result<std::string> piped_text(int fd, const std::function<void()>& waiting) {
   pollfd ready{fd, POLLIN, 0};
-  if (::poll(&ready, 1, kSilentMs) == 0) waiting();
+  if (SystemClock().poll_for({&ready, 1}, kSilent) == 0) waiting();
   AGENTD_TRY(std::string bytes, read_all(fd, kMessageBytesMax));
   return as_text(std::move(bytes), "standard input");
 }

@@ -153,7 +153,9 @@ int SignalScope::caught() const { return last_signal.load(); }
 InputWait wait_for_input(int fd, int timeout_ms) {
   pollfd waits[2] = {{fd, POLLIN, 0}, {wake_fd.load(), POLLIN, 0}};
   int ready = 0;
-  while ((ready = ::poll(waits, 2, timeout_ms)) < 0)
+  const SystemClock clock;
+  const auto until = [&] { return timeout_ms < 0 ? Deadline{} : Deadline::after(clock, Milliseconds(timeout_ms)); };
+  while ((ready = clock.poll(waits, until())) < 0)
     if (errno != EINTR) return InputWait::kSignal;
   if (last_signal.load() != 0) return InputWait::kSignal;
   return ready == 0 ? InputWait::kTimeout : InputWait::kReady;
@@ -163,7 +165,7 @@ bool wait_for_output(int fd) {
   if (fd < 0) return true;  // closed from the start: the write says so, and poll() would wait for nothing
   pollfd waits[2] = {{fd, POLLOUT, 0}, {wake_fd.load(), POLLIN, 0}};
   for (;;) {
-    if (::poll(waits, 2, -1) < 0) {
+    if (SystemClock().poll(waits, Deadline{}) < 0) {
       if (errno != EINTR) return true;  // the write says what is wrong
       waits[1].fd = wake_fd.load();
       continue;

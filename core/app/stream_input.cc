@@ -11,13 +11,14 @@
 #include "core/app/message_input.h"
 #include "core/base/base64.h"
 #include "core/base/bytes.h"
+#include "core/base/clock.h"
 #include "core/codec/json.h"
 
 namespace agentd::app {
 namespace {
 
 constexpr std::size_t kReadBytes = 64 * 1024;
-constexpr int kSliceMs = 100;
+constexpr Milliseconds kSlice{100};
 constexpr std::size_t kShownBytes = 60;
 constexpr std::string_view kShape = R"({"type":"user","message":{"role":"user","content":"..."}})";
 
@@ -82,7 +83,7 @@ Result<bool> LineReader::read_more(const CancelToken& cancel) {
   for (;;) {
     if (cancel.cancelled()) return false;
     pollfd ready{fd_, POLLIN, 0};
-    const int polled = ::poll(&ready, 1, kSliceMs);
+    const int polled = SystemClock().poll_for({&ready, 1}, kSlice);
     if (polled == 0 || (polled < 0 && errno == EINTR)) continue;
     const std::size_t before = buffer_.size();
     buffer_.resize(before + kReadBytes);

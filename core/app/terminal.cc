@@ -11,6 +11,7 @@
 #include <cstdio>
 
 #include "core/app/signals.h"
+#include "core/base/thread.h"
 #include "core/base/thrown.h"
 
 namespace agentd::app {
@@ -57,7 +58,8 @@ void Output::flush() {
 bool Output::reader_left() const {
   // A pipe without readers is an error; a socket or a terminal that is gone hangs up. A file has neither.
   pollfd wait{fd_, 0, 0};
-  return failure_ == EPIPE || (::poll(&wait, 1, 0) > 0 && (wait.revents & (POLLERR | POLLHUP)) != 0);
+  return failure_ == EPIPE ||
+         (SystemClock().poll_for({&wait, 1}, Milliseconds(0)) > 0 && (wait.revents & (POLLERR | POLLHUP)) != 0);
 }
 
 std::size_t Output::columns() const {
@@ -77,14 +79,13 @@ std::string Output::styled(std::string_view sgr, std::string_view text) const {
 
 Progress::Progress(Output& output) : output_(output) {
   // The line is optional: without it the work continues.
-  if (output_.tty())
-    (void)thrown_by([this] { thread_ = std::thread([this] { (void)thrown_by([this] { work(); }); }); });
+  if (output_.tty()) (void)thrown_by([this] { thread_ = Thread([this] { (void)thrown_by([this] { work(); }); }); });
 }
 
 Progress::~Progress() {
   stop();
   {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     over_ = true;
   }
   changed_.notify_all();
@@ -94,7 +95,7 @@ Progress::~Progress() {
 void Progress::wait_for(std::string what, Time since) {
   if (!thread_.joinable()) return;
   stop();
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   what_ = std::move(what);
   since_ = since;
   waiting_ = true;
@@ -103,7 +104,7 @@ void Progress::wait_for(std::string what, Time since) {
 
 void Progress::stop() {
   if (!thread_.joinable()) return;
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   waiting_ = false;
   if (!shown_) return;
   output_.print(what_.empty() ? "\x1b[K" : "\r\x1b[K");
@@ -127,14 +128,13 @@ void Progress::show() {
 }
 
 void Progress::work() {
-  std::unique_lock lock(mutex_);
+  const MutexLock lock(mutex_);
   while (!over_) {
     if (!waiting_) {
-      changed_.wait(lock);
+      changed_.wait(mutex_);
       continue;
     }
-    const auto tick = std::chrono::steady_clock::now() + std::chrono::seconds(1);
-    const bool changed = changed_.wait_until(lock, tick) == std::cv_status::no_timeout;
+    const bool changed = changed_.wait_for(mutex_, clock_, std::chrono::seconds(1));
     if (!changed && waiting_ && !over_ && (shown_ || what_.empty() || output_.at_line_start())) show();
   }
 }

@@ -5,16 +5,15 @@
 // Threading: Output is thread-compatible; Progress is thread-safe.
 
 #include <chrono>
-#include <condition_variable>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
-#include <mutex>
 #include <string>
 #include <string_view>
-#include <thread>
 
+#include "core/base/mutex.h"
 #include "core/base/neutral.h"
+#include "core/base/thread.h"
 
 namespace agentd::app {
 
@@ -71,15 +70,16 @@ class Progress {
 
  private:
   void work();
-  void show();
+  void show() REQUIRES(mutex_);
 
   Output& output_;
-  std::mutex mutex_;
-  std::condition_variable changed_;
-  std::string what_;  // guarded by mutex_
-  Time since_;
-  bool waiting_ = false, shown_ = false, over_ = false;  // guarded by mutex_
-  std::thread thread_;
+  const SystemClock clock_{};  // what it shows is for people
+  Mutex mutex_;
+  Condition changed_;
+  std::string what_ GUARDED_BY(mutex_);
+  Time since_ GUARDED_BY(mutex_);
+  bool waiting_ GUARDED_BY(mutex_) = false, shown_ GUARDED_BY(mutex_) = false, over_ GUARDED_BY(mutex_) = false;
+  Thread thread_;
 };
 
 // "12 ms", "3.4 s", "850 µs".

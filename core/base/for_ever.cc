@@ -1,16 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/base/for_ever.h"
 
-#include <mutex>
 #include <utility>
 #include <vector>
+
+#include "core/base/mutex.h"
 
 namespace agentd {
 namespace {
 
 struct Kept {
-  std::mutex mutex;
-  std::vector<std::shared_ptr<const void>> what;  // guarded by mutex
+  Mutex mutex;
+  std::vector<std::shared_ptr<const void>> what GUARDED_BY(mutex);
 };
 
 // Never destroyed: its readers may run longer than every destructor.
@@ -23,8 +24,9 @@ Kept& kept() {
 
 void keep_for_ever(std::shared_ptr<const void> what) {
   if (!what) return;
-  const std::lock_guard lock(kept().mutex);
-  kept().what.push_back(std::move(what));
+  Kept& all = kept();
+  const MutexLock lock(all.mutex);
+  all.what.push_back(std::move(what));
 }
 
 }  // namespace agentd

@@ -5,6 +5,8 @@
 
 #include <algorithm>
 
+#include "core/base/mutex.h"
+
 namespace agentd {
 namespace {
 
@@ -98,7 +100,7 @@ IdSource::IdSource(const Clock& clock, Random random)
 
 Ulid IdSource::next() {
   const auto now = static_cast<std::uint64_t>(std::max<std::int64_t>(clock_.wall_ms(), 0));
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   if (now > Ulid(last_).time_ms()) {
     for (std::size_t i = 0; i < 6; ++i) last_[i] = static_cast<std::uint8_t>(now >> (8 * (5 - i)));
     random_(last_.data() + 6, 10);

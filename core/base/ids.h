@@ -8,11 +8,11 @@
 #include <array>
 #include <cstdint>
 #include <functional>
-#include <mutex>
 #include <string>
 #include <string_view>
 
 #include "core/base/clock.h"
+#include "core/base/mutex.h"
 #include "core/base/result.h"
 
 namespace agentd {
@@ -51,8 +51,8 @@ class IdSource {
  private:
   const Clock& clock_;
   const Random random_;
-  std::mutex mutex_;
-  std::array<std::uint8_t, 16> last_{};  // guarded by mutex_
+  Mutex mutex_;
+  std::array<std::uint8_t, 16> last_ GUARDED_BY(mutex_){};
 };
 
 }  // namespace agentd

@@ -10,10 +10,11 @@
 #include <cerrno>
 #include <cstdio>
 #include <filesystem>
-#include <mutex>
 #include <system_error>
+#include <utility>
 
 #include "core/base/file.h"
+#include "core/base/mutex.h"
 #include "core/base/neutral.h"
 
 namespace agentd {
@@ -54,14 +55,15 @@ class FileLog final : public Log {
 
   void write(LogLevel level, std::string_view area, std::string_view text) override {
     if (level < at_least_) return;
-    std::call_once(opened_, [this] { open(); });
+    const MutexLock lock(mutex_);
+    if (!std::exchange(tried_, true)) open();
     if (logger_) logger_->log(level_of(level), "{}: {}", area, shown(text));
   }
 
  private:
-  void open() {
+  void open() REQUIRES(mutex_) {
     try {
-      auto sink = std::make_shared<spdlog::sinks::basic_file_sink_mt>(path_);
+      auto sink = std::make_shared<spdlog::sinks::basic_file_sink_st>(path_);
       logger_ = std::make_unique<spdlog::logger>("agentd", std::move(sink));
       logger_->set_level(level_of(at_least_));
       logger_->set_pattern("%Y-%m-%dT%H:%M:%S.%e%z %P %l %v");
@@ -81,8 +83,9 @@ class FileLog final : public Log {
   const std::string path_;
   const LogLevel at_least_;
   std::atomic_flag lost_;
-  std::once_flag opened_;
-  std::unique_ptr<spdlog::logger> logger_;
+  Mutex mutex_;
+  bool tried_ GUARDED_BY(mutex_) = false;
+  std::unique_ptr<spdlog::logger> logger_ GUARDED_BY(mutex_);
 };
 
 }  // namespace

@@ -37,7 +37,7 @@ void AGENTD_CALL core_log(const agentd_core* core, agentd_token, int32_t level, 
 
 const void* AGENTD_CALL core_query(const agentd_core* core, agentd_str id, uint32_t min_size) noexcept {
   State& state = state_of(core);
-  const std::lock_guard lock(state.mutex);
+  const MutexLock lock(state.mutex);
   const auto found = state.interfaces.find(std::string(view_of(id)));
   if (found == state.interfaces.end()) return nullptr;
   std::uint32_t size = 0;
@@ -104,7 +104,7 @@ agentd_status AGENTD_CALL core_scope_open(const agentd_core* core, agentd_conv c
   slot.announce(0, conversation);
   *out = slot.open(nullptr);
   if (live != nullptr) *live = &slot.live();
-  const std::lock_guard lock(state.mutex);
+  const MutexLock lock(state.mutex);
   state.scopes.emplace(*out, std::move(scope));
   return AGENTD_OK;
 }
@@ -112,7 +112,7 @@ agentd_status AGENTD_CALL core_scope_open(const agentd_core* core, agentd_conv c
 void AGENTD_CALL core_scope_close(const agentd_core* core, agentd_token token) noexcept {
   State& state = state_of(core);
   if (state.abandoned.load()) return;
-  const std::lock_guard lock(state.mutex);
+  const MutexLock lock(state.mutex);
   state.scopes.erase(token);
 }
 
@@ -217,7 +217,7 @@ agentd_status AGENTD_CALL tools_add(const agentd_tools* table, agentd_token toke
   auto copied = copy_tool(tool, state.identity.id);
   if (!copied)
     return refuse(copied.error().code == Code::kUnavailable ? AGENTD_E_TOO_BIG : AGENTD_E_ARG, copied.error().message);
-  const std::lock_guard lock(state.mutex);
+  const MutexLock lock(state.mutex);
   for (const PluginTool& other : state.tools)
     if (other.tool.name == copied->tool.name) return AGENTD_E_CONFLICT;
   if (state.tools.size() == kPluginToolsMax)
@@ -229,7 +229,7 @@ agentd_status AGENTD_CALL tools_add(const agentd_tools* table, agentd_token toke
 
 agentd_status AGENTD_CALL tools_remove(const agentd_tools* table, agentd_token, agentd_str name) noexcept {
   State& state = *reinterpret_cast<const ToolsTable*>(table)->state;
-  const std::lock_guard lock(state.mutex);
+  const MutexLock lock(state.mutex);
   const auto gone = std::erase_if(state.tools, [&](const PluginTool& tool) { return tool.tool.name == view_of(name); });
   return gone == 0 ? AGENTD_E_NOT_FOUND : AGENTD_OK;
 }
@@ -261,7 +261,7 @@ uint32_t AGENTD_CALL field_key(const agentd_field* table, agentd_str path) noexc
   if (wanted.empty() || wanted.front() == '.' || wanted.back() == '.') return 0;
   bool tell = false;
   {
-    const std::lock_guard lock(state.mutex);
+    const MutexLock lock(state.mutex);
     if (const auto found = state.field_keys.find(wanted); found != state.field_keys.end()) return found->second;
     if (state.fields.size() < kFieldKeysMax) {
       state.fields.push_back(wanted);
@@ -300,7 +300,7 @@ agentd_status AGENTD_CALL field_get(const agentd_field* table, agentd_token toke
   if (out == nullptr) return AGENTD_E_ARG;
   std::string path;
   {
-    const std::lock_guard lock(state.mutex);
+    const MutexLock lock(state.mutex);
     if (key == 0 || key > state.fields.size()) return AGENTD_E_ARG;
     path = state.fields[key - 1];
   }
@@ -351,7 +351,7 @@ PluginContext::~PluginContext() = default;
 
 void PluginContext::offer(std::string id, const void* table) {
   if (!state_->grants.interfaces.contains(id)) return;
-  const std::lock_guard lock(state_->mutex);
+  const MutexLock lock(state_->mutex);
   state_->interfaces[std::move(id)] = table;
 }
 
@@ -363,10 +363,10 @@ const std::shared_ptr<std::atomic<std::uint32_t>>& PluginContext::stopped() cons
 
 std::vector<std::string> PluginContext::stop_tasks(Milliseconds grace) {
   {
-    const std::lock_guard lock(state_->mutex);
+    const MutexLock lock(state_->mutex);
     for (const auto& [token, scope] : state_->scopes) scope->cancel.cancel(AGENTD_CANCEL_SHUTDOWN);
   }
-  return state_->tasks.stop_all(grace);
+  return state_->tasks.stop_all(state_->clock, grace);
 }
 
 bool PluginContext::gave_up() const { return state_->gave_up.load() || state_->stopped->load() == kHookStuck; }
@@ -380,7 +380,7 @@ void PluginContext::abandon(std::unique_ptr<PluginContext> context) {
 }
 
 std::vector<PluginTool> PluginContext::tools() const {
-  const std::lock_guard lock(state_->mutex);
+  const MutexLock lock(state_->mutex);
   return state_->tools;
 }
 
@@ -396,7 +396,7 @@ agentd_status run_call(State& state, CallSlot& slot, const Dispatch& dispatch,
                    &state.services,       nullptr,        dispatch.payload};
   agentd_status status = fn(&call);
   if (status == AGENTD_PENDING) {
-    status = slot.wait_completed(state.clock.monotonic_ns());
+    status = slot.wait_completed(state.clock);
     if (slot.gave_up()) state.gave_up.store(true);
   }
   slot.end_call(state.clock);

@@ -5,11 +5,11 @@
 // Each C table is the first member of a record that leads back to the state, so the plugin's table pointer is enough.
 
 #include <map>
-#include <mutex>
 #include <string>
 #include <unordered_map>
 #include <vector>
 
+#include "core/base/mutex.h"
 #include "core/bridge/plugin_context.h"
 #include "core/bridge/tasks.h"
 
@@ -81,14 +81,14 @@ struct PluginContext::State {
   // A thread of the plugin never ends: objects lent by the host may be gone.
   std::atomic<bool> abandoned{false};
 
-  mutable std::mutex mutex;
-  std::map<std::string, const void*> interfaces;  // guarded by mutex
-  std::vector<PluginTool> tools;                  // guarded by mutex
-  std::vector<std::string> fields;                // guarded by mutex
+  mutable Mutex mutex;
+  std::map<std::string, const void*> interfaces GUARDED_BY(mutex);
+  std::vector<PluginTool> tools GUARDED_BY(mutex);
+  std::vector<std::string> fields GUARDED_BY(mutex);
   // Index in fields, plus 1; guarded by mutex.
   std::unordered_map<std::string, std::uint32_t> field_keys;
-  bool told_of_fields = false;                                // the warning of too many was logged; guarded by mutex
-  std::map<agentd_token, std::unique_ptr<OpenScope>> scopes;  // guarded by mutex
+  bool told_of_fields GUARDED_BY(mutex) = false;  // the warning of too many was logged
+  std::map<agentd_token, std::unique_ptr<OpenScope>> scopes GUARDED_BY(mutex);
 };
 
 // Sets the tables of the granted services.

@@ -6,7 +6,6 @@
 #include <algorithm>
 #include <cstring>
 #include <memory>
-#include <mutex>
 #include <utility>
 
 #if defined(__SSE__)
@@ -14,6 +13,7 @@
 #endif
 
 #include "core/base/bytes.h"
+#include "core/base/mutex.h"
 #include "core/bridge/record.h"
 #include "core/hooks/event.h"
 
@@ -49,9 +49,9 @@ struct LoadedModule {
 // Keeps the module for the life of the process. The list is leaked on purpose: its destructor would unmap code that
 // other threads and exit handlers may still run.
 const LoadedModule& keep(LoadedModule module) {
-  static std::mutex mutex;
+  static Mutex mutex;
   static auto* const modules = new std::vector<std::unique_ptr<LoadedModule>>();
-  const std::lock_guard lock(mutex);
+  const MutexLock lock(mutex);
   modules->push_back(std::make_unique<LoadedModule>(std::move(module)));
   return *modules->back();
 }

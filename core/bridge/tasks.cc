@@ -5,17 +5,17 @@
 
 #include <algorithm>
 #include <atomic>
-#include <condition_variable>
 #include <csignal>
 #include <cstdint>
 #include <exception>
-#include <mutex>
 #include <new>
 #include <thread>
 #include <utility>
 
 #include "core/base/bytes.h"
+#include "core/base/mutex.h"
 #include "core/base/signals_blocked.h"
+#include "core/base/thread.h"
 #include "core/conversation/rows.h"
 
 namespace agentd {
@@ -42,7 +42,7 @@ struct TaskPool::State {
     std::uint64_t id = 0;
     std::string name;
     agentd_live live{0, 0, UINT64_MAX};
-    std::thread thread;         // guarded by State::mutex
+    Thread thread;              // guarded by State::mutex
     bool ended = false;         // guarded by State::mutex
     std::thread::id thread_id;  // guarded by State::mutex
   };
@@ -50,23 +50,23 @@ struct TaskPool::State {
   State();
   agentd_status start(std::string name, agentd_task_fn fn, void* context, std::uint64_t* out);
   agentd_status stop(std::uint64_t id);
-  std::vector<std::string> stop_all(Milliseconds grace);
+  std::vector<std::string> stop_all(const Clock& clock, Milliseconds grace);
   // Detaches the remaining threads.
   void let_go();
 
   TasksTable table;
   std::weak_ptr<State> self;
 
-  std::mutex mutex;
-  std::condition_variable changed;
-  std::vector<std::shared_ptr<Task>> tasks;  // not joined yet; guarded by mutex
-  std::uint64_t last_id = 0;                 // guarded by mutex
-  std::size_t running = 0;                   // guarded by mutex
-  bool refusing = false;                     // guarded by mutex
+  Mutex mutex;
+  Condition changed;
+  std::vector<std::shared_ptr<Task>> tasks GUARDED_BY(mutex);  // not joined yet
+  std::uint64_t last_id GUARDED_BY(mutex) = 0;
+  std::size_t running GUARDED_BY(mutex) = 0;
+  bool refusing GUARDED_BY(mutex) = false;
 
  private:
   static void run(std::shared_ptr<State> state, std::shared_ptr<Task> task, agentd_task_fn fn, void* context) noexcept;
-  void join_ended(std::unique_lock<std::mutex>& lock);
+  void join_ended() REQUIRES(mutex);
 };
 
 namespace {
@@ -98,19 +98,19 @@ void TaskPool::State::run(std::shared_ptr<State> state, std::shared_ptr<Task> ta
                           void* context) noexcept {
   ::pthread_setname_np(::pthread_self(), task->name.c_str());
   {
-    const std::lock_guard lock(state->mutex);
+    const MutexLock lock(state->mutex);
     task->thread_id = std::this_thread::get_id();
   }
   fn(context, &task->live);
-  const std::lock_guard lock(state->mutex);
+  const MutexLock lock(state->mutex);
   task->ended = true;
   --state->running;
   state->changed.notify_all();
 }
 
 agentd_status TaskPool::State::start(std::string name, agentd_task_fn fn, void* context, std::uint64_t* out) {
-  std::unique_lock lock(mutex);
-  join_ended(lock);
+  const MutexLock lock(mutex);
+  join_ended();
   if (refusing) return AGENTD_E_CANCELLED;
   if (running >= AGENTD_TASKS_MAX) return AGENTD_E_BUSY;
   const auto task = std::make_shared<Task>();
@@ -121,7 +121,7 @@ agentd_status TaskPool::State::start(std::string name, agentd_task_fn fn, void* 
   *out = task->id;
   try {
     const SignalsBlocked blocked;
-    task->thread = std::thread(run, self.lock(), task, fn, context);
+    task->thread = Thread([state = self.lock(), task, fn, context] { run(state, task, fn, context); });
   } catch (const std::exception&) {  // no thread could be made, or no memory for one
     tasks.pop_back();
     *out = 0;
@@ -133,7 +133,7 @@ agentd_status TaskPool::State::start(std::string name, agentd_task_fn fn, void* 
 }
 
 agentd_status TaskPool::State::stop(std::uint64_t id) {
-  std::unique_lock lock(mutex);
+  const MutexLock lock(mutex);
   if (id == 0 || id > last_id) return AGENTD_E_NOT_FOUND;
   const auto is_it = [id](const std::shared_ptr<Task>& each) { return each->id == id; };
   const auto found = std::find_if(tasks.begin(), tasks.end(), is_it);
@@ -142,45 +142,46 @@ agentd_status TaskPool::State::stop(std::uint64_t id) {
   if (task->thread_id == std::this_thread::get_id()) return AGENTD_E_THREAD;
   cancel(task->live, AGENTD_CANCEL_USER);
   // Another caller that stops it may be the one that joins it.
-  changed.wait(lock, [&] { return task->ended || std::none_of(tasks.begin(), tasks.end(), is_it); });
-  join_ended(lock);
-  changed.wait(lock, [&] { return std::none_of(tasks.begin(), tasks.end(), is_it); });
+  while (!task->ended && std::any_of(tasks.begin(), tasks.end(), is_it)) changed.wait(mutex);
+  join_ended();
+  while (std::any_of(tasks.begin(), tasks.end(), is_it)) changed.wait(mutex);
   return AGENTD_OK;
 }
 
 // When it returns, the plugin's thread-locals are gone too.
-void TaskPool::State::join_ended(std::unique_lock<std::mutex>& lock) {
-  std::vector<std::pair<std::uint64_t, std::thread>> over;
+void TaskPool::State::join_ended() {
+  std::vector<std::pair<std::uint64_t, Thread>> over;
   for (const auto& task : tasks)
     if (task->ended && task->thread.joinable() && task->thread_id != std::this_thread::get_id())
       over.emplace_back(task->id, std::move(task->thread));
   if (over.empty()) return;
-  lock.unlock();
+  mutex.unlock();
   for (auto& [id, thread] : over) thread.join();
-  lock.lock();
+  mutex.lock();
   for (const auto& joined : over) std::erase_if(tasks, [&](const auto& task) { return task->id == joined.first; });
   changed.notify_all();
 }
 
-std::vector<std::string> TaskPool::State::stop_all(Milliseconds grace) {
-  std::unique_lock lock(mutex);
+std::vector<std::string> TaskPool::State::stop_all(const Clock& clock, Milliseconds grace) {
+  const MutexLock lock(mutex);
   refusing = true;
   for (const auto& task : tasks) cancel(task->live, AGENTD_CANCEL_SHUTDOWN);
-  changed.wait_for(lock, grace, [this] { return running == 0; });
-  join_ended(lock);
+  const Deadline end = Deadline::after(clock, grace);
+  while (running != 0 && changed.wait_until(mutex, clock, end)) continue;
+  join_ended();
   std::vector<std::string> left;
   for (const auto& task : tasks)
     if (!task->ended) left.push_back(task->name);
   // Threads that another caller is joining end in a moment.
-  if (left.empty()) changed.wait(lock, [this] { return tasks.empty(); });
+  while (left.empty() && !tasks.empty()) changed.wait(mutex);
   return left;
 }
 
 void TaskPool::State::let_go() {
-  std::unique_lock lock(mutex);
+  const MutexLock lock(mutex);
   refusing = true;
   for (const auto& task : tasks) cancel(task->live, AGENTD_CANCEL_SHUTDOWN);
-  join_ended(lock);
+  join_ended();
   for (const auto& task : tasks)
     if (task->thread.joinable()) task->thread.detach();
 }
@@ -193,6 +194,8 @@ void TaskPool::let_go() { state_->let_go(); }
 
 const agentd_tasks* TaskPool::table() const { return &state_->table.table; }
 
-std::vector<std::string> TaskPool::stop_all(Milliseconds grace) { return state_->stop_all(grace); }
+std::vector<std::string> TaskPool::stop_all(const Clock& clock, Milliseconds grace) {
+  return state_->stop_all(clock, grace);
+}
 
 }  // namespace agentd

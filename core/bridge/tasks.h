@@ -27,7 +27,7 @@ class TaskPool {
   const agentd_tasks* table() const;
   // Sets every cancel word (AGENTD_CANCEL_SHUTDOWN), waits, and refuses new tasks from now on. Returns the names of
   // tasks that did not end within `grace`.
-  std::vector<std::string> stop_all(Milliseconds grace);
+  std::vector<std::string> stop_all(const Clock& clock, Milliseconds grace);
   // Detaches the remaining threads: nothing joins them.
   void let_go();
 

@@ -5,11 +5,11 @@
 
 #include <algorithm>
 #include <chrono>
-#include <condition_variable>
-#include <thread>
 
 #include "core/base/for_ever.h"
+#include "core/base/mutex.h"
 #include "core/base/result.h"
+#include "core/base/thread.h"
 #include "core/base/thrown.h"
 
 namespace agentd {
@@ -25,7 +25,7 @@ struct TokenTable::Watchdog {
   Watchdog(const TokenTable& of, const Clock& time) : table(of), clock(time), thread([this] { run(); }) {}
   ~Watchdog() {
     {
-      const std::lock_guard lock(mutex);
+      const MutexLock lock(mutex);
       ends = true;
     }
     changed.notify_one();
@@ -39,10 +39,10 @@ struct TokenTable::Watchdog {
 
   const TokenTable& table;
   const Clock& clock;
-  std::mutex mutex;
-  std::condition_variable changed;
-  bool ends = false;  // guarded by mutex
-  std::thread thread;
+  Mutex mutex;
+  Condition changed;
+  bool ends GUARDED_BY(mutex) = false;
+  Thread thread;
 };
 
 TokenTable::Watchdog::Seen TokenTable::Watchdog::look(const Seen& before) const {
@@ -58,8 +58,9 @@ TokenTable::Watchdog::Seen TokenTable::Watchdog::look(const Seen& before) const 
 void TokenTable::Watchdog::run() {
   ::pthread_setname_np(::pthread_self(), "deadlines");
   Seen seen;
-  std::unique_lock lock(mutex);
-  while (!changed.wait_for(lock, seen.empty() ? kIdle : kTick, [this] { return ends; })) {
+  MutexLock lock(mutex);
+  while (!ends) {
+    if (changed.wait_for(mutex, clock, seen.empty() ? kIdle : kTick)) continue;
     lock.unlock();
     // If memory is short, nothing expires at this look.
     Seen now;
@@ -72,12 +73,12 @@ void TokenTable::Watchdog::run() {
 TokenTable::TokenTable() = default;
 
 void TokenTable::watch(const Clock& clock) {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   if (!watchdog_) watchdog_ = std::make_unique<Watchdog>(*this, clock);
 }
 
 std::vector<CallSlot*> TokenTable::slots() const {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   std::vector<CallSlot*> out;
   for (const auto& slot : slots_) out.push_back(slot.get());
   return out;
@@ -92,7 +93,7 @@ TokenTable::~TokenTable() {
 }
 
 CallSlot* TokenTable::acquire() {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   if (free_.empty()) {
     // Index 0 is never lent, so no token is 0.
     const std::size_t index = slots_.size() + 1;
@@ -109,13 +110,13 @@ void TokenTable::release(CallSlot* slot) {
   slot->set_deadline(UINT64_MAX);
   slot->close();
   slot->clean();
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   free_.push_back(slot);
 }
 
 CallSlot* TokenTable::find(agentd_token token) const {
   const std::size_t index = token & ((1u << CallSlot::kIndexBits) - 1);
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   if (index == 0 || index > slots_.size()) return nullptr;
   CallSlot* const slot = slots_[index - 1].get();
   return slot->is_current(token) ? slot : nullptr;

@@ -10,10 +10,10 @@
 #include <agentd/hook_abi.h>
 
 #include <memory>
-#include <mutex>
 #include <utility>
 #include <vector>
 
+#include "core/base/mutex.h"
 #include "core/hooks/slot.h"
 
 namespace agentd {
@@ -34,10 +34,10 @@ class TokenTable final : public SlotSource {
   struct Watchdog;
   std::vector<CallSlot*> slots() const;
 
-  mutable std::mutex mutex_;
+  mutable Mutex mutex_;
   std::vector<std::unique_ptr<CallSlot>> slots_;  // guarded by mutex_; slots are never freed
-  std::vector<CallSlot*> free_;                   // guarded by mutex_
-  std::unique_ptr<Watchdog> watchdog_;            // guarded by mutex_
+  std::vector<CallSlot*> free_ GUARDED_BY(mutex_);
+  std::unique_ptr<Watchdog> watchdog_ GUARDED_BY(mutex_);
 };
 
 }  // namespace agentd

@@ -2,10 +2,10 @@
 #include "core/external/external_hook.h"
 
 #include <algorithm>
-#include <thread>
 #include <tuple>
 
 #include "core/base/bytes.h"
+#include "core/base/thread.h"
 #include "core/base/thrown.h"
 #include "core/codec/json.h"
 #include "core/process/process.h"
@@ -120,32 +120,33 @@ std::vector<std::string> environment_of_hooks(const ExternalEnvironment& environ
 
 bool BackgroundRuns::start(std::function<void(const CancelToken&)> run) {
   {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     if (running_ >= kRunsMax) return false;
     ++running_;
   }
   const auto work = [this, cancel = cancel_, run = std::move(run)] {
     // Its answer is ignored, but an exception must not keep finish() waiting forever.
     (void)thrown_by([&] { run(cancel); });
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     --running_;
     ended_.notify_all();
   };
   try {
-    std::thread(work).detach();  // finish() waits for it
+    Thread(work).detach();  // finish() waits for it
   } catch (const std::system_error&) {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     --running_;
     return false;
   }
   return true;
 }
 
-void BackgroundRuns::finish(Milliseconds patience) {
-  std::unique_lock lock(mutex_);
-  ended_.wait_for(lock, patience, [this] { return running_ == 0; });
+void BackgroundRuns::finish(const Clock& clock, Milliseconds patience) {
+  const MutexLock lock(mutex_);
+  const Deadline end = Deadline::after(clock, patience);
+  while (running_ != 0 && ended_.wait_until(mutex_, clock, end)) continue;
   cancel_.cancel(AGENTD_CANCEL_SHUTDOWN);
-  ended_.wait(lock, [this] { return running_ == 0; });
+  while (running_ != 0) ended_.wait(mutex_);
 }
 
 // ---- one hook
@@ -269,7 +270,7 @@ Result<std::string> ExternalHook::spent(const Asked& asked) {
   if (definition_.once == HookOnce::kAlways) return std::string();
   const std::string conversation = once_key(asked);
   if (definition_.once == HookOnce::kRun) {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     const auto found = spent_.find(conversation);
     const bool this_run = found != spent_.end() && found->second == view_of(asked.call->envelope->run_id);
     return this_run ? std::string("it has run once in this run") : std::string();
@@ -286,7 +287,7 @@ void ExternalHook::mark_spent(const Asked& asked) {
   if (definition_.once == HookOnce::kAlways) return;
   const std::string conversation = once_key(asked);
   if (definition_.once == HookOnce::kRun) {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     spent_[conversation] = std::string(view_of(asked.call->envelope->run_id));
     return;
   }

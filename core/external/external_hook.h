@@ -4,14 +4,13 @@
 //
 // Threading: ask() may run on any number of threads at once.
 
-#include <condition_variable>
 #include <functional>
 #include <map>
 #include <memory>
-#include <mutex>
 #include <string>
 #include <vector>
 
+#include "core/base/mutex.h"
 #include "core/dialects/dialect.h"
 #include "core/external/external_environment.h"
 #include "core/external/kodelet_extension.h"
@@ -39,12 +38,12 @@ class BackgroundRuns {
   // False if too many are running.
   bool start(std::function<void(const CancelToken&)> run);
   // Waits up to `patience` for the running ones, then cancels them and waits for their end.
-  void finish(Milliseconds patience);
+  void finish(const Clock& clock, Milliseconds patience);
 
  private:
-  std::mutex mutex_;
-  std::condition_variable ended_;
-  std::size_t running_ = 0;  // guarded by mutex_
+  Mutex mutex_;
+  Condition ended_;
+  std::size_t running_ GUARDED_BY(mutex_) = 0;
   CancelToken cancel_;
 };
 
@@ -90,8 +89,8 @@ class ExternalHook {
   const HookBytes bytes_;
   const ExternalEnvironment& environment_;
   BackgroundRuns& background_;
-  std::mutex mutex_;
-  std::map<std::string, std::string> spent_;  // conversation -> run; guarded by mutex_
+  Mutex mutex_;
+  std::map<std::string, std::string> spent_ GUARDED_BY(mutex_);  // conversation -> run
   // kExtension: shared by the hooks of one long-lived process; null for the others.
   const std::shared_ptr<KodeletExtension> extension_;
   std::vector<ExternalHook*> earlier_;

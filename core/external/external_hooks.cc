@@ -99,7 +99,7 @@ std::vector<const HookDefinition*> ExternalHooks::definitions() const {
 }
 
 void ExternalHooks::shutdown() {
-  background_->finish(kBackgroundPatience);
+  background_->finish(environment_.clock, kBackgroundPatience);
   hooks_.clear();
   extensions_.clear();
 }

@@ -2,13 +2,11 @@
 #include "core/external/kodelet_extension.h"
 
 #include <algorithm>
-#include <condition_variable>
 #include <deque>
 #include <map>
-#include <mutex>
 #include <set>
 
-#include "core/base/timed_mutex.h"
+#include "core/base/mutex.h"
 #include "core/dialects/translator.h"
 #include "core/external/rpc_connection.h"
 
@@ -97,40 +95,41 @@ struct KodeletExtension::State {
   const Clock& clock;
 
   // Held while the program is started and greeted; the holder owns the next two members.
-  TimedMutex starting;
-  std::shared_ptr<RpcConnection::Pending> handshake;  // shared with the connection
-  Deadline handshake_until;
+  Mutex starting;
+  std::shared_ptr<RpcConnection::Pending> handshake GUARDED_BY(starting);  // shared with the connection
+  Deadline handshake_until GUARDED_BY(starting);
 
-  mutable std::mutex mutex;
-  // Shared by the calls in progress; guarded by `mutex`, like all below.
-  std::shared_ptr<RpcConnection> connection;
-  bool ready = false;  // the handshake is done
-  std::deque<std::uint64_t> ends_ns;
-  int ends_in_a_row = 0;
-  std::string last_end, off;
-  Greeting greeting;
-  std::set<std::uint32_t> warned;
-  std::set<std::string> told;                // problems of the greeting that were reported
-  std::map<std::string, std::string> inits;  // conversation and agent -> result of agent.init
+  mutable Mutex mutex;
+  // Shared by the calls in progress.
+  std::shared_ptr<RpcConnection> connection GUARDED_BY(mutex);
+  bool ready GUARDED_BY(mutex) = false;  // the handshake is done
+  std::deque<std::uint64_t> ends_ns GUARDED_BY(mutex);
+  int ends_in_a_row GUARDED_BY(mutex) = 0;
+  std::string last_end GUARDED_BY(mutex), off GUARDED_BY(mutex);
+  Greeting greeting GUARDED_BY(mutex);
+  std::set<std::uint32_t> warned GUARDED_BY(mutex);
+  std::set<std::string> told GUARDED_BY(mutex);                // problems of the greeting that were reported
+  std::map<std::string, std::string> inits GUARDED_BY(mutex);  // conversation and agent -> result of agent.init
 
   // The usable connection; null = none yet.
   std::shared_ptr<RpcConnection> usable() {
-    const std::lock_guard lock(mutex);
+    const MutexLock lock(mutex);
     return ready && connection && !connection->ended() ? connection : nullptr;
   }
   std::string whose(const std::string& what) const { return "the extension " + request.name + ": " + what; }
   Error why_off() const {
-    const std::lock_guard lock(mutex);
+    const MutexLock lock(mutex);
     return {Code::kUnavailable, off};
   }
 
-  void note_end(std::uint64_t at_ns, const std::string& why);
-  Result<void> lock_starting(const CancelToken& cancel, Deadline deadline);
+  void note_end(std::uint64_t at_ns, const std::string& why) REQUIRES(starting);
+  // False if the cancel or the deadline came first.
+  bool lock_starting(const CancelToken& cancel, Deadline deadline) TRY_ACQUIRE(true, starting);
   Result<void> wait_back_off(const CancelToken& cancel, Deadline deadline);
-  Result<void> launch(const CancelToken& cancel);
-  Result<void> finish_handshake(const CancelToken& cancel, Deadline deadline);
+  Result<void> launch(const CancelToken& cancel) REQUIRES(starting);
+  Result<void> finish_handshake(const CancelToken& cancel, Deadline deadline) REQUIRES(starting);
   Result<std::shared_ptr<RpcConnection>> running(const CancelToken& cancel, Deadline deadline);
-  void drop_ended();
+  void drop_ended() REQUIRES(starting);
 
   std::optional<Deadline> deadline_of(std::uint32_t event, Deadline deadline,
                                       const std::function<void(Deadline)>& allow);
@@ -144,7 +143,7 @@ struct KodeletExtension::State {
 
 void KodeletExtension::State::note_end(std::uint64_t at_ns, const std::string& why) {
   std::shared_ptr<RpcConnection> dead;  // destroyed after the mutex is released
-  const std::lock_guard lock(mutex);
+  const MutexLock lock(mutex);
   dead.swap(connection);
   handshake.reset();
   ready = false;
@@ -162,31 +161,33 @@ void KodeletExtension::State::note_end(std::uint64_t at_ns, const std::string& w
 void KodeletExtension::State::drop_ended() {
   std::shared_ptr<RpcConnection> dead;
   {
-    const std::lock_guard lock(mutex);
+    const MutexLock lock(mutex);
     if (connection && connection->ended()) dead = connection;
   }
   if (dead) note_end(dead->ended_at_ns(), dead->why_ended());
 }
 
-Result<void> KodeletExtension::State::lock_starting(const CancelToken& cancel, Deadline deadline) {
-  while (!starting.try_lock_for(kPoll)) {
-    if (cancel.cancelled()) return Error{Code::kCancelled, whose("cancelled")};
-    if (deadline.passed(clock)) return Error{Code::kBusy, whose("it was not ready in time")};
-  }
-  return {};
+bool KodeletExtension::State::lock_starting(const CancelToken& cancel, Deadline deadline) {
+  while (!starting.lock_for(clock, kPoll))
+    if (cancel.cancelled() || deadline.passed(clock)) return false;
+  return true;
 }
 
 Result<void> KodeletExtension::State::wait_back_off(const CancelToken& cancel, Deadline deadline) {
-  std::unique_lock lock(mutex);
-  if (ends_in_a_row == 0) return {};
-  Milliseconds pause = kBackOffFirst;
-  for (int i = 1; i < ends_in_a_row && pause < kBackOffMax; ++i) pause *= 2;
-  const Deadline ready_at{ends_ns.back() + ns(std::min(pause, kBackOffMax))};
-  std::condition_variable nobody;
+  Deadline ready_at;
+  std::string why;
+  {
+    const MutexLock lock(mutex);
+    if (ends_in_a_row == 0) return {};
+    Milliseconds pause = kBackOffFirst;
+    for (int i = 1; i < ends_in_a_row && pause < kBackOffMax; ++i) pause *= 2;
+    ready_at.at_ns = ends_ns.back() + ns(std::min(pause, kBackOffMax));
+    why = last_end;
+  }
   while (!ready_at.passed(clock)) {
     if (cancel.cancelled()) return Error{Code::kCancelled, whose("cancelled")};
-    if (deadline.passed(clock)) return Error{Code::kBusy, whose("it is restarted later, since " + last_end)};
-    nobody.wait_for(lock, kPoll);
+    if (deadline.passed(clock)) return Error{Code::kBusy, whose("it is restarted later, since " + why)};
+    clock.pause(kPoll);
   }
   return {};
 }
@@ -203,7 +204,7 @@ Result<void> KodeletExtension::State::launch(const CancelToken& cancel) {
   Reply why;
   handshake = fresh->begin("extension.initialize", handshake_params(request), cancel, handshake_until, why);
   if (handshake) {
-    const std::lock_guard lock(mutex);
+    const MutexLock lock(mutex);
     connection = std::move(fresh);
     return {};
   }
@@ -214,7 +215,12 @@ Result<void> KodeletExtension::State::launch(const CancelToken& cancel) {
 
 // A slow start may take longer than one event can wait: the next event continues to wait for the same program.
 Result<void> KodeletExtension::State::finish_handshake(const CancelToken& cancel, Deadline deadline) {
-  const Reply reply = connection->wait(handshake, cancel, earlier(deadline, handshake_until));
+  std::shared_ptr<RpcConnection> on;  // shared with `connection`
+  {
+    const MutexLock lock(mutex);
+    on = connection;
+  }
+  const Reply reply = on->wait(handshake, cancel, earlier(deadline, handshake_until));
   std::string problem = reply.sentence;
   switch (reply.kind) {
     case Reply::Kind::kCancelled:
@@ -226,7 +232,7 @@ Result<void> KodeletExtension::State::finish_handshake(const CancelToken& cancel
     case Reply::Kind::kResult: {
       auto read = read_greeting(reply.result());
       if (read) {
-        const std::lock_guard lock(mutex);
+        const MutexLock lock(mutex);
         greeting = std::move(*read);
         ready = true;
         handshake.reset();
@@ -245,8 +251,10 @@ Result<void> KodeletExtension::State::finish_handshake(const CancelToken& cancel
 
 Result<std::shared_ptr<RpcConnection>> KodeletExtension::State::running(const CancelToken& cancel, Deadline deadline) {
   if (auto found = usable()) return found;
-  AGENTD_TRY_VOID(lock_starting(cancel, deadline));
-  const std::lock_guard guard(starting, std::adopt_lock);
+  if (!lock_starting(cancel, deadline))
+    return cancel.cancelled() ? Error{Code::kCancelled, whose("cancelled")}
+                              : Error{Code::kBusy, whose("it was not ready in time")};
+  const MutexLock guard(starting, kAdopt);
   if (auto found = usable()) return found;
   drop_ended();
   if (const Error error = why_off(); !error.message.empty()) return error;
@@ -271,7 +279,7 @@ Result<void> KodeletExtension::start(const CancelToken& cancel) {
 }
 
 std::vector<ExtensionSubscription> KodeletExtension::subscriptions() const {
-  const std::lock_guard lock(state_->mutex);
+  const MutexLock lock(state_->mutex);
   return state_->greeting.subscriptions;
 }
 
@@ -296,7 +304,7 @@ std::string init_key(JsonView payload) {
 // The deadline by the subscription's own timeout; nullopt if it did not subscribe to the event.
 std::optional<Deadline> KodeletExtension::State::deadline_of(std::uint32_t event, Deadline deadline,
                                                              const std::function<void(Deadline)>& allow) {
-  const std::lock_guard lock(mutex);
+  const MutexLock lock(mutex);
   for (const ExtensionSubscription& each : greeting.subscriptions) {
     if (each.event != extension_event(event)) continue;
     if (!each.timeout) return deadline;
@@ -309,7 +317,7 @@ std::optional<Deadline> KodeletExtension::State::deadline_of(std::uint32_t event
 }
 
 Verdict KodeletExtension::State::not_subscribed(std::uint32_t event) {
-  const std::lock_guard lock(mutex);
+  const MutexLock lock(mutex);
   Verdict none;
   if (warned.insert(event).second)
     none.warnings.push_back(whose("it was called for an event that it did not subscribe to"));
@@ -319,13 +327,13 @@ Verdict KodeletExtension::State::not_subscribed(std::uint32_t event) {
 // agent.init is sent once per run, before the first model call; its changes last.
 std::string KodeletExtension::State::known_init(std::uint32_t event, JsonView payload) {
   if (event != AGENTD_EVENT_BEFORE_MODEL_CALL || payload["turn_number"].uint_or(0) <= 1) return {};
-  const std::lock_guard lock(mutex);
+  const MutexLock lock(mutex);
   const auto found = inits.find(init_key(payload));
   return found == inits.end() ? std::string() : found->second;
 }
 
 void KodeletExtension::State::note_answer(std::uint32_t event, JsonView payload, JsonView result) {
-  const std::lock_guard lock(mutex);
+  const MutexLock lock(mutex);
   ends_in_a_row = 0;
   if (event != AGENTD_EVENT_BEFORE_MODEL_CALL) return;
   if (inits.size() >= kInitsMax) inits.clear();
@@ -371,7 +379,7 @@ Verdict KodeletExtension::call(std::uint32_t event, JsonView payload, const Canc
   auto connection = state_->running(cancel, deadline);
   if (!connection) return failure(connection.error());
   Verdict verdict = state_->answer(**connection, event, payload, cancel, deadline, allow);
-  const std::lock_guard lock(state_->mutex);
+  const MutexLock lock(state_->mutex);
   for (const std::string& each : state_->greeting.problems)
     if (state_->told.insert(each).second) verdict.warnings.push_back(state_->whose(each));
   return verdict;

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 
+#include "core/base/thread.h"
 #include "core/base/thrown.h"
 #include "core/dialects/translator.h"
 #include "core/external/rpc_frames.h"
@@ -32,7 +33,7 @@ std::string last_line(std::string_view text) {
 RpcConnection::RpcConnection(std::unique_ptr<DuplexProcess> process, const Clock& clock, std::size_t frame_max)
     : process_(std::move(process)), clock_(clock), frame_max_(frame_max) {
   try {
-    reader_ = std::thread([this] {
+    reader_ = Thread([this] {
       if (std::string why = thrown_by([this] { read_all(); }); !why.empty())
         end("its answers cannot be read: " + std::move(why));
     });
@@ -47,22 +48,22 @@ RpcConnection::~RpcConnection() {
 }
 
 bool RpcConnection::ended() const {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   return ended_;
 }
 
 std::string RpcConnection::why_ended() const {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   return why_;
 }
 
 std::uint64_t RpcConnection::ended_at_ns() const {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   return ended_at_ns_;
 }
 
 void RpcConnection::end(std::string why) {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   if (ended_) return;
   ended_ = true;
   why_ = std::move(why);
@@ -111,7 +112,7 @@ bool RpcConnection::take(const std::string& body) {
 }
 
 void RpcConnection::take_answer(std::int64_t id, std::shared_ptr<const JsonDocument> message) {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   unanswered_ = 0;
   const auto found = pending_.find(id);
   if (found == pending_.end()) return;  // late, or an unknown id
@@ -133,7 +134,7 @@ void RpcConnection::take_answer(std::int64_t id, std::shared_ptr<const JsonDocum
 // The reader must not wait to write: the program may be waiting for the reader. So refusals are left for the next
 // writer.
 void RpcConnection::refuse(JsonView id, std::string_view method) {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   unanswered_ = 0;
   if (!id.exists() || id.is_null() || refusals_.size() >= kRefusalsMax) return;
   refusals_.push_back(rpc_refusal(id.text(), method));
@@ -141,10 +142,10 @@ void RpcConnection::refuse(JsonView id, std::string_view method) {
 
 void RpcConnection::send_refusals() {
   if (!writing_.try_lock()) return;
-  const std::lock_guard writing(writing_, std::adopt_lock);
+  const MutexLock writing(writing_, kAdopt);
   std::string bytes;
   {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     for (const std::string& each : refusals_) bytes += each;
     refusals_.clear();
   }
@@ -156,7 +157,7 @@ void RpcConnection::send_refusals() {
 // ---- asking
 
 bool RpcConnection::lock_writing(const CancelToken& cancel, Deadline deadline) {
-  while (!writing_.try_lock_for(kPoll))
+  while (!writing_.lock_for(clock_, kPoll))
     if (cancel.cancelled() || deadline.passed(clock_) || ended()) return false;
   return true;
 }
@@ -166,14 +167,14 @@ std::shared_ptr<RpcConnection::Pending> RpcConnection::begin(std::string_view me
   // Shared by the connection and its caller.
   auto pending = std::make_shared<Pending>();
   {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     pending->id = ++last_id_;
     if (!ended_) pending_[pending->id] = pending;
   }
   const bool mine = lock_writing(cancel, deadline);
   bool written = false;
   if (mine) {
-    const std::lock_guard writing(writing_, std::adopt_lock);
+    const MutexLock writing(writing_, kAdopt);
     written = process_->write(rpc_request(pending->id, method, params), cancel, deadline).has_value();
     // A partly written frame would make the next one unreadable.
     if (!written) end("it does not read its standard input");
@@ -182,7 +183,7 @@ std::shared_ptr<RpcConnection::Pending> RpcConnection::begin(std::string_view me
   why.kind = cancel.cancelled()        ? Reply::Kind::kCancelled
              : deadline.passed(clock_) ? Reply::Kind::kTimedOut
                                        : Reply::Kind::kEnded;
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   pending_.erase(pending->id);
   why.sentence = why_;
   return nullptr;
@@ -190,7 +191,7 @@ std::shared_ptr<RpcConnection::Pending> RpcConnection::begin(std::string_view me
 
 RpcConnection::Reply RpcConnection::wait(const std::shared_ptr<Pending>& pending, const CancelToken& cancel,
                                          Deadline deadline) {
-  std::unique_lock lock(mutex_);
+  MutexLock lock(mutex_);
   for (;;) {
     if (pending->answered) return pending->reply;
     if (ended_) return {Reply::Kind::kEnded, nullptr, why_};
@@ -203,20 +204,20 @@ RpcConnection::Reply RpcConnection::wait(const std::shared_ptr<Pending>& pending
       lock.lock();
     }
     if (!pending->answered && !ended_)
-      changed_.wait_for(lock, std::clamp(deadline.left(clock_), Milliseconds(1), kPoll));
+      changed_.wait_for(mutex_, clock_, std::clamp(deadline.left(clock_), Milliseconds(1), kPoll));
   }
 }
 
 void RpcConnection::abandon(const std::shared_ptr<Pending>& pending, bool overdue) {
   bool silent = false;
   {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     if (pending_.erase(pending->id) == 0) return;
     if (overdue) silent = ++unanswered_ >= kUnansweredMax;
   }
   if (silent) return end("it left " + std::to_string(kUnansweredMax) + " requests unanswered");
   if (!lock_writing(CancelToken(), Deadline::after(clock_, kShortWrite))) return;
-  const std::lock_guard writing(writing_, std::adopt_lock);
+  const MutexLock writing(writing_, kAdopt);
   if (!process_->write(rpc_cancel(pending->id), CancelToken(), Deadline::after(clock_, kShortWrite)))
     end("it does not read its standard input");
 }

@@ -7,19 +7,17 @@
 //
 // Threading: thread-safe; the destructor's caller must be the last user.
 
-#include <condition_variable>
 #include <cstdint>
 #include <map>
 #include <memory>
-#include <mutex>
 #include <optional>
 #include <string>
 #include <string_view>
-#include <thread>
 #include <vector>
 
 #include "core/base/clock.h"
-#include "core/base/timed_mutex.h"
+#include "core/base/mutex.h"
+#include "core/base/thread.h"
 #include "core/codec/json.h"
 #include "core/process/duplex.h"
 
@@ -71,25 +69,25 @@ class RpcConnection {
   void send_refusals();
   std::string end_of_output() const;
   // Locks for writing; false if the deadline or the cancel came first.
-  bool lock_writing(const CancelToken& cancel, Deadline deadline);
+  bool lock_writing(const CancelToken& cancel, Deadline deadline) TRY_ACQUIRE(true, writing_);
 
   const std::unique_ptr<DuplexProcess> process_;
   const Clock& clock_;
   const std::size_t frame_max_;
   const CancelToken stop_;  // for the reader
 
-  TimedMutex writing_;
-  mutable std::mutex mutex_;
-  std::condition_variable changed_;
-  std::int64_t last_id_ = 0;  // this and the rest guarded by mutex_
+  Mutex writing_;
+  mutable Mutex mutex_;
+  Condition changed_;
+  std::int64_t last_id_ GUARDED_BY(mutex_) = 0;
   // Shared by the connection and the waiting calls.
-  std::map<std::int64_t, std::shared_ptr<Pending>> pending_;
-  std::vector<std::string> refusals_;
-  bool ended_ = false;
-  std::string why_;
-  std::uint64_t ended_at_ns_ = 0;
-  int unanswered_ = 0;  // overdue requests since its last message
-  std::thread reader_;
+  std::map<std::int64_t, std::shared_ptr<Pending>> pending_ GUARDED_BY(mutex_);
+  std::vector<std::string> refusals_ GUARDED_BY(mutex_);
+  bool ended_ GUARDED_BY(mutex_) = false;
+  std::string why_ GUARDED_BY(mutex_);
+  std::uint64_t ended_at_ns_ GUARDED_BY(mutex_) = 0;
+  int unanswered_ GUARDED_BY(mutex_) = 0;  // overdue requests since its last message
+  Thread reader_;
 };
 
 }  // namespace agentd

@@ -5,11 +5,12 @@
 #include <chrono>
 #include <iterator>
 #include <system_error>
-#include <thread>
 #include <tuple>
 #include <utility>
 
 #include "core/base/bytes.h"
+#include "core/base/mutex.h"
+#include "core/base/thread.h"
 #include "core/base/thrown.h"
 
 namespace agentd {
@@ -52,28 +53,29 @@ struct Snapshot::Serial {
   void* self = nullptr;
   const Clock* clock = nullptr;
   // Shared by all entries of one instance; owned by the snapshot's first entry of it.
-  std::shared_ptr<TimedMutex> turn;
+  std::shared_ptr<Mutex> turn;
 
   static agentd_status AGENTD_CALL call(void* me, const agentd_call* call) noexcept {
     auto& serial = *static_cast<Serial*>(me);
-    if (!serial.turn->try_lock())
-      if (const agentd_status status = serial.wait(*call->live); status != AGENTD_OK) return status;
-    const std::lock_guard lock(*serial.turn, std::adopt_lock);
+    agentd_status why = AGENTD_OK;
+    if (!serial.turn->try_lock() && !serial.wait(*call->live, why)) return why;
+    const MutexLock lock(*serial.turn, kAdopt);
     return serial.fn(serial.self, call);
   }
 
   // Waits in slices, so that a cancelled call leaves the queue.
-  agentd_status wait(const agentd_live& live) const {
-    auto& deadline_ns = const_cast<std::uint64_t&>(live.deadline_ns);
+  bool wait(const agentd_live& live, agentd_status& why) const TRY_ACQUIRE(true, *turn) {
     auto& cancel = const_cast<std::uint32_t&>(live.cancel);
-    const auto start = std::chrono::steady_clock::now();
-    const Milliseconds left = Deadline{std::atomic_ref(deadline_ns).load()}.left(*clock);
-    while (!turn->try_lock_for(std::min(Milliseconds(CallSlot::kSlice), left))) {
-      if (std::chrono::steady_clock::now() - start >= left) return AGENTD_E_DEADLINE;
-      if (std::atomic_ref(cancel).load() == AGENTD_CANCEL_DEADLINE) return AGENTD_E_DEADLINE;
-      if (std::atomic_ref(cancel).load() != 0) return AGENTD_E_CANCELLED;
+    const Deadline deadline{std::atomic_ref(const_cast<std::uint64_t&>(live.deadline_ns)).load()};
+    for (Milliseconds left = deadline.left(*clock);;) {
+      const Milliseconds slice = std::min(CallSlot::kSlice, left);
+      if (turn->lock_for(*clock, slice)) return true;
+      left = std::min(left - slice, deadline.left(*clock));
+      const std::uint32_t reason = std::atomic_ref(cancel).load();
+      if (left.count() > 0 && reason == 0) continue;
+      why = left.count() > 0 && reason != AGENTD_CANCEL_DEADLINE ? AGENTD_E_CANCELLED : AGENTD_E_DEADLINE;
+      return false;
     }
-    return AGENTD_OK;
   }
 };
 
@@ -116,7 +118,7 @@ void Snapshot::add_entry(std::uint32_t index) {
     serial->turn = from.turn;
     for (const auto& other : serials_)
       if (!serial->turn && other->self == from.self) serial->turn = other->turn;
-    if (!serial->turn) serial->turn = std::make_shared<TimedMutex>();
+    if (!serial->turn) serial->turn = std::make_shared<Mutex>();
     entry.fn = Serial::call;
     entry.self = serial.get();
     serials_.push_back(std::move(serial));
@@ -134,13 +136,13 @@ Dispatcher::Dispatcher(const Clock& clock)
 
 void Dispatcher::publish(std::vector<Subscription> subscriptions, const std::vector<std::string>& order) {
   auto next = std::make_shared<const Snapshot>(std::move(subscriptions), order, clock_);
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   current_ = std::move(next);
   mask_.store(current_->mask(), std::memory_order_relaxed);
 }
 
 std::shared_ptr<const Snapshot> Dispatcher::pin() const {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   return current_;
 }
 
@@ -399,7 +401,7 @@ agentd_status end_call(const Snapshot& snapshot, CallSlot& slot, const Dispatch&
     const std::uint64_t own_ns = time_of(snapshot.subscription(entry), event);
     const std::uint64_t budget_ns = own_ns != 0 ? own_ns : event.budget_ns;
     const bool had_time = deadline > now && deadline - now >= budget_ns / 2;
-    status = slot.wait_completed(now);
+    status = slot.wait_completed(snapshot.clock());
     slot.end_call(snapshot.clock());
     if (!slot.gave_up()) return status;
     why = status == AGENTD_E_DEADLINE ? "it did not answer before its deadline and is still running"
@@ -622,7 +624,7 @@ class HookGroup {
         if (std::string why = thrown_by([&] { call_apart(waiting[i]); }); !why.empty())
           answers_[waiting[i]] = failed_with(std::move(why));
     };
-    std::vector<std::jthread> threads;
+    std::vector<Thread> threads;
     try {
       while (threads.size() < std::min(waiting.size(), kThreadsMax)) threads.emplace_back(work);
     } catch (const std::system_error&) {

@@ -24,7 +24,6 @@
 #include <atomic>
 #include <cstdint>
 #include <memory>
-#include <mutex>
 #include <optional>
 #include <span>
 #include <string>
@@ -32,7 +31,7 @@
 #include <vector>
 
 #include "core/base/clock.h"
-#include "core/base/timed_mutex.h"
+#include "core/base/mutex.h"
 #include "core/hooks/action.h"
 #include "core/hooks/dispatch.h"
 #include "core/hooks/event.h"
@@ -77,7 +76,7 @@ struct Subscription {
   const agentd_services* services = nullptr;
   // The queue of an instance that is not concurrent: shared by its subscriptions, by successive snapshots and by its
   // tools. Null = the snapshot makes one.
-  std::shared_ptr<TimedMutex> turn;
+  std::shared_ptr<Mutex> turn;
   // Shared with its plugin: kHookInUse, or skipped from now on. dispatch() sets kHookStuck.
   std::shared_ptr<std::atomic<std::uint32_t>> stopped;
   // The owner of fn and self: kept alive by every snapshot that may still call them. Null = kept alive elsewhere.
@@ -210,8 +209,8 @@ class Dispatcher {
  private:
   const Clock& clock_;
   std::atomic<std::uint64_t> mask_{0};
-  mutable std::mutex mutex_;
-  std::shared_ptr<const Snapshot> current_;  // guarded by mutex_
+  mutable Mutex mutex_;
+  std::shared_ptr<const Snapshot> current_ GUARDED_BY(mutex_);
 };
 
 // Calls the event's hooks in order and merges their answers; null = no answer and no failure. `trace`, if any, receives

@@ -9,8 +9,10 @@
 
 namespace agentd {
 
+constexpr std::uint64_t kSliceNs = std::chrono::nanoseconds(CallSlot::kSlice).count();
+
 void CallSlot::clean() {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   actions_.clear();
   failure_.clear();
   arena_.reset();
@@ -25,7 +27,7 @@ void CallSlot::clean() {
 }
 
 CallSlot::Answer CallSlot::take_answer() {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   Answer out{std::exchange(actions_, {}), std::exchange(failure_, {}), std::exchange(note_, {}),
              std::exchange(skipped_, false), std::exchange(children_, 0)};
   // Drops actions that another thread emitted under an older token.
@@ -34,35 +36,34 @@ CallSlot::Answer CallSlot::take_answer() {
   return out;
 }
 
-agentd_status CallSlot::wait_completed(std::uint64_t now_ns) {
-  std::unique_lock lock(mutex_);
+agentd_status CallSlot::wait_completed(const Clock& clock) {
+  const MutexLock lock(mutex_);
   touched_.store(true, std::memory_order_relaxed);
   gave_up_ = false;
-  const auto start = std::chrono::steady_clock::now();
-  const auto waited = [&] { return std::chrono::steady_clock::now() - start; };
-  // A completion that an earlier call received without having been pending is not this call's.
-  const auto done = [this] { return done_generation_ == generation(); };
   std::atomic_ref cancel(live_->cancel);
   std::uint32_t reason = 0;
-  while (!done() && reason == 0) {
-    completed_.wait_for(lock, kSlice);
+  std::uint64_t now_ns = clock.monotonic_ns();
+  while (!is_done() && reason == 0) {
+    // A clock that stands still does not keep a slice from being over.
+    if (!completed_.wait_for(mutex_, clock, kSlice)) now_ns += kSliceNs;
+    now_ns = std::max(now_ns, clock.monotonic_ns());
     reason = cancel.load();
-    const auto now = now_ns + static_cast<std::uint64_t>(std::chrono::nanoseconds(waited()).count());
-    if (reason != 0 || now < std::atomic_ref(live_->deadline_ns).load()) continue;
+    if (reason != 0 || now_ns < std::atomic_ref(live_->deadline_ns).load()) continue;
     if (!cancel.compare_exchange_strong(reason, AGENTD_CANCEL_DEADLINE)) continue;
     reason = AGENTD_CANCEL_DEADLINE;
     expired_generation_ = generation();
   }
-  if (done()) return done_status_;
+  if (is_done()) return done_status_;
   // The call was cancelled: an answer within the grace still counts, but not a claim that it gave up.
-  const bool ended = completed_.wait_for(lock, kGrace, done);
+  const Deadline grace = Deadline::after(clock, kGrace);
+  while (!is_done() && completed_.wait_until(mutex_, clock, grace)) continue;
   const agentd_status late = reason == AGENTD_CANCEL_DEADLINE ? AGENTD_E_DEADLINE : AGENTD_E_CANCELLED;
-  if (ended) return done_status_ == AGENTD_E_CANCELLED ? late : done_status_;
+  if (is_done()) return done_status_ == AGENTD_E_CANCELLED ? late : done_status_;
   give_up(reason);
   return late;
 }
 
-// REQUIRES: mutex_ is held. Memory that the plugin's thread may still read is leaked.
+// Memory that the plugin's thread may still read is leaked.
 void CallSlot::give_up(std::uint32_t reason) {
   gave_up_ = true;
   done_generation_ = generation();
@@ -80,7 +81,7 @@ void CallSlot::give_up(std::uint32_t reason) {
 }
 
 bool CallSlot::end_call(const Clock& clock) {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   done_generation_ = generation();
   // A thread of the plugin may still be in a service, but no longer on behalf of the call.
   host_works_ = 0;
@@ -90,7 +91,7 @@ bool CallSlot::end_call(const Clock& clock) {
   return told;
 }
 
-// REQUIRES: mutex_ is held. Clears the cancel word for the next call.
+// Clears the cancel word for the next call.
 void CallSlot::forget_deadline() {
   if (expired_generation_ == UINT64_MAX) return;
   expired_generation_ = UINT64_MAX;
@@ -99,7 +100,7 @@ void CallSlot::forget_deadline() {
 }
 
 std::optional<std::uint64_t> CallSlot::about_to_expire(std::uint64_t soon_ns) {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   const std::uint64_t call = generation();
   if (std::atomic_ref(live_->deadline_ns).load(std::memory_order_relaxed) > soon_ns) return std::nullopt;
   if (done_generation_ == call) return std::nullopt;
@@ -108,7 +109,7 @@ std::optional<std::uint64_t> CallSlot::about_to_expire(std::uint64_t soon_ns) {
 }
 
 void CallSlot::expire(std::uint64_t call, std::uint64_t now_ns) {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   // The owner saw touched() when the call ended, and took this mutex in end_call().
   if (generation() != call || done_generation_ == call) return;
   if (std::atomic_ref(live_->deadline_ns).load(std::memory_order_relaxed) > now_ns) return;
@@ -117,7 +118,7 @@ void CallSlot::expire(std::uint64_t call, std::uint64_t now_ns) {
 }
 
 bool CallSlot::emit(agentd_token token, Action action) {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   if (!is_open(token)) return false;
   action.generation = token >> kIndexBits;
   actions_.push_back(std::move(action));
@@ -126,7 +127,7 @@ bool CallSlot::emit(agentd_token token, Action action) {
 }
 
 bool CallSlot::fail(agentd_token token, agentd_status, std::string text) {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   if (!is_open(token)) return false;
   failure_ = std::move(text);
   touched_.store(true, std::memory_order_relaxed);
@@ -134,7 +135,7 @@ bool CallSlot::fail(agentd_token token, agentd_status, std::string text) {
 }
 
 bool CallSlot::note(agentd_token token, std::string_view text) {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   if (!is_open(token)) return false;
   if (!note_.empty()) note_ += "; ";
   note_ += text;
@@ -144,12 +145,12 @@ bool CallSlot::note(agentd_token token, std::string_view text) {
 
 bool CallSlot::skip(agentd_token token, std::string_view why) {
   if (!note(token, why)) return false;
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   return skipped_ = true;
 }
 
 bool CallSlot::count_children(agentd_token token, std::uint32_t children) {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   if (!is_open(token)) return false;
   children_ += children;
   touched_.store(true, std::memory_order_relaxed);
@@ -161,7 +162,7 @@ std::shared_ptr<const std::string> CallSlot::payload_text(bool messages) {
   if (about == nullptr) return nullptr;
   const bool bare = !messages && about->payload_bare != nullptr;
   {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     if (const auto& made = bare ? bare_text_ : text_) return made;
   }
   const void* const payload = bare ? about->payload_bare : about->payload;
@@ -169,13 +170,13 @@ std::shared_ptr<const std::string> CallSlot::payload_text(bool messages) {
       about->event == AGENTD_EVENT_TOOL_INVOKE
           ? std::string(view_of(static_cast<const agentd_tool_call*>(payload)->input_json))
           : payload_json(about->event, about->envelope, payload));
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   touched_.store(true, std::memory_order_relaxed);
   return (bare ? bare_text_ : text_) = std::move(text);
 }
 
 void CallSlot::forget_payload_text() {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   text_.reset();
   bare_text_.reset();
 }
@@ -183,17 +184,17 @@ void CallSlot::forget_payload_text() {
 void CallSlot::share_payload_text(CallSlot& from) {
   std::shared_ptr<const std::string> text, bare;
   {
-    const std::lock_guard lock(from.mutex_);
+    const MutexLock lock(from.mutex_);
     text = from.text_;
     bare = from.bare_text_;
   }
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   text_ = std::move(text);
   bare_text_ = std::move(bare);
 }
 
 bool CallSlot::complete(agentd_token token, agentd_status status) {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   if (!is_open(token)) return false;
   done_generation_ = token >> kIndexBits;
   done_status_ = status;
@@ -204,7 +205,7 @@ bool CallSlot::complete(agentd_token token, agentd_status status) {
 }
 
 void* CallSlot::allocate(agentd_token token, std::size_t bytes, std::size_t align) {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   if (!is_open(token)) return nullptr;
   if (!arena_) arena_ = std::make_unique<Arena>();
   touched_.store(true, std::memory_order_relaxed);
@@ -212,7 +213,7 @@ void* CallSlot::allocate(agentd_token token, std::size_t bytes, std::size_t alig
 }
 
 void CallSlot::begin_host_time(agentd_token token, std::uint64_t now_ns) {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   if (!is_open(token)) return;
   // The end of a session is limited by the clock: no deadline is extended.
   if (dispatch_ != nullptr && dispatch_->event == AGENTD_EVENT_SESSION_END) return;
@@ -231,13 +232,12 @@ void CallSlot::begin_host_time(agentd_token token, std::uint64_t now_ns) {
 }
 
 void CallSlot::end_host_time(agentd_token token, std::uint64_t now_ns) {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   // Work that began under an older token, or after the end of the call, was not counted.
   if (!is_open(token) || host_generation_ != token >> kIndexBits || host_works_ == 0) return;
   if (--host_works_ == 0) let_deadline_go_on(now_ns);
 }
 
-// REQUIRES: mutex_ is held.
 void CallSlot::let_deadline_go_on(std::uint64_t now_ns) {
   if (!time_left_ns_) return;
   std::atomic_ref(live_->deadline_ns).store(now_ns + *time_left_ns_);

@@ -17,16 +17,15 @@
 
 #include <atomic>
 #include <chrono>
-#include <condition_variable>
 #include <cstdint>
 #include <memory>
-#include <mutex>
 #include <optional>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "core/base/clock.h"
+#include "core/base/mutex.h"
 #include "core/conversation/rows.h"
 #include "core/hooks/action.h"
 
@@ -100,7 +99,7 @@ class CallSlot {
   Answer take_answer();
   // Waits for complete(); AGENTD_E_DEADLINE or AGENTD_E_CANCELLED if it does not come in time. A cancel word that is
   // set without a signal is noticed within kSlice.
-  agentd_status wait_completed(std::uint64_t now_ns);
+  agentd_status wait_completed(const Clock& clock);
   static constexpr std::chrono::milliseconds kSlice{10};
   // Ends the call, whatever its threads still do. True if the watchdog had set its cancel word, which is then cleared.
   // `clock` is that of the deadlines.
@@ -150,12 +149,12 @@ class CallSlot {
 
   // The token bound by a CancelBinding.
   CancelToken cancel_token() {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     return cancel_.value_or(CancelToken());
   }
   // For host services that wait on behalf of the call: the token of a ServiceBinding, or else the same.
   CancelToken service_cancel() {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     return service_cancel_ ? *service_cancel_ : cancel_.value_or(CancelToken());
   }
 
@@ -169,16 +168,20 @@ class CallSlot {
  private:
   friend class CancelBinding;
   friend class ServiceBinding;
-  bool is_open(agentd_token token) const { return is_current(token) && done_generation_ != token >> kIndexBits; }
-  void give_up(std::uint32_t reason);
-  void forget_deadline();
-  void let_deadline_go_on(std::uint64_t now_ns);
+  bool is_open(agentd_token token) const REQUIRES(mutex_) {
+    return is_current(token) && done_generation_ != token >> kIndexBits;
+  }
+  // A completion that an earlier call of this slot got without having been pending is not this one's.
+  bool is_done() const REQUIRES(mutex_) { return done_generation_ == generation(); }
+  void give_up(std::uint32_t reason) REQUIRES(mutex_);
+  void forget_deadline() REQUIRES(mutex_);
+  void let_deadline_go_on(std::uint64_t now_ns) REQUIRES(mutex_);
   void bind(std::optional<CancelToken> cancel) {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     cancel_ = std::move(cancel);
   }
   void bind_services(std::optional<CancelToken> cancel) {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     service_cancel_ = std::move(cancel);
   }
 
@@ -191,24 +194,24 @@ class CallSlot {
   std::unique_ptr<agentd_live> live_ = std::make_unique<agentd_live>(agentd_live{0, 0, UINT64_MAX});
   bool gave_up_ = false;
 
-  std::mutex mutex_;
-  std::condition_variable completed_;
-  std::vector<Action> actions_;  // guarded by mutex_
-  std::string failure_;          // guarded by mutex_
-  std::string note_;             // guarded by mutex_
-  bool skipped_ = false;         // guarded by mutex_
-  std::uint32_t children_ = 0;   // guarded by mutex_
-  // Shared by the slots of one dispatch and by hooks that still read it; guarded by mutex_.
-  std::shared_ptr<const std::string> text_, bare_text_;
-  std::unique_ptr<Arena> arena_;                   // guarded by mutex_
-  std::optional<CancelToken> cancel_;              // guarded by mutex_
-  std::optional<CancelToken> service_cancel_;      // guarded by mutex_
-  std::uint64_t done_generation_ = UINT64_MAX;     // of the call that has ended or was completed; guarded by mutex_
-  std::uint64_t expired_generation_ = UINT64_MAX;  // of the call that was told to give up; guarded by mutex_
-  agentd_status done_status_ = 0;                  // guarded by mutex_
-  std::uint64_t host_generation_ = UINT64_MAX;     // of the call for which the host works; guarded by mutex_
-  std::uint32_t host_works_ = 0;                   // how often at once; guarded by mutex_
-  std::optional<std::uint64_t> time_left_ns_;      // of a call whose deadline stands still; guarded by mutex_
+  Mutex mutex_;
+  Condition completed_;
+  std::vector<Action> actions_ GUARDED_BY(mutex_);
+  std::string failure_ GUARDED_BY(mutex_);
+  std::string note_ GUARDED_BY(mutex_);
+  bool skipped_ GUARDED_BY(mutex_) = false;
+  std::uint32_t children_ GUARDED_BY(mutex_) = 0;
+  // Shared by the slots of one dispatch and by hooks that still read it.
+  std::shared_ptr<const std::string> text_ GUARDED_BY(mutex_), bare_text_ GUARDED_BY(mutex_);
+  std::unique_ptr<Arena> arena_ GUARDED_BY(mutex_);
+  std::optional<CancelToken> cancel_ GUARDED_BY(mutex_);
+  std::optional<CancelToken> service_cancel_ GUARDED_BY(mutex_);
+  std::uint64_t done_generation_ GUARDED_BY(mutex_) = UINT64_MAX;     // of the call that has ended or was completed
+  std::uint64_t expired_generation_ GUARDED_BY(mutex_) = UINT64_MAX;  // of the call that was told to give up
+  agentd_status done_status_ GUARDED_BY(mutex_) = 0;
+  std::uint64_t host_generation_ GUARDED_BY(mutex_) = UINT64_MAX;  // of the call for which the host works
+  std::uint32_t host_works_ GUARDED_BY(mutex_) = 0;                // how often at once
+  std::optional<std::uint64_t> time_left_ns_ GUARDED_BY(mutex_);   // of a call whose deadline stands still
 };
 
 // Lends slots whose tokens plugins can use; implemented by bridge.

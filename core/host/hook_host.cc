@@ -8,11 +8,11 @@
 #include <atomic>
 #include <filesystem>
 #include <system_error>
-#include <thread>
 #include <utility>
 
 #include "core/base/bytes.h"
 #include "core/base/shell_word.h"
+#include "core/base/thread.h"
 #include "core/codec/url.h"
 #include "core/trust/quarantine.h"
 
@@ -277,7 +277,10 @@ void HookHost::remember_native(const Plugin& plugin, const std::string& path) {
 
 void HookHost::load_all() {
   loading_ = true;
-  if (!options_.trust_file.empty()) trust_watch_.add(options_.trust_file);
+  if (!options_.trust_file.empty()) {
+    const MutexLock lock(reload_mutex_);
+    trust_watch_.add(options_.trust_file);
+  }
   natives_.load_all();
   for (const HookProblem& each : natives_.problems())
     if (!is_adapted(each, options_.adapted)) problems_.push_back(each);
@@ -342,7 +345,7 @@ void HookHost::ask_programs(std::span<const HookFile> files) {
       questions[i].answer = load_executable(*questions[i].file, questions[i].bytes, {}, probe, clock_, log_);
   };
   {
-    std::vector<std::jthread> threads;
+    std::vector<Thread> threads;
     try {
       while (threads.size() + 1 < std::min(questions.size(), kProbesMax)) threads.emplace_back(work);
     } catch (const std::system_error&) {

@@ -10,12 +10,12 @@
 // any time. All other members change only within these functions.
 
 #include <memory>
-#include <mutex>
 #include <set>
 #include <span>
 #include <string>
 #include <vector>
 
+#include "core/base/mutex.h"
 #include "core/external/external_hooks.h"
 #include "core/host/loading.h"
 #include "core/host/plugin_host.h"
@@ -126,7 +126,7 @@ class HookHost {
   void tell_mistakes(const AdaptedSource& source, const std::vector<SourceMistake>& mistakes);
   void take(LoadedHooks loaded, const std::string& file);
   void add_missing_guards();
-  bool trust_changed();
+  bool trust_changed() REQUIRES(reload_mutex_);
   // `identity` is the guard's canonical path, or its name if no path is known.
   std::string no_hook_named(const std::string& name) const;
   void miss_guard(const std::string& name, const std::string& identity, const std::vector<std::string>& events,
@@ -165,8 +165,8 @@ class HookHost {
   std::set<std::string> missed_;               // missing guards, by identity
   std::vector<HookProblem> problems_;
   std::vector<std::string> notes_;
-  std::mutex reload_mutex_;  // one reload at a time
-  FileWatch trust_watch_;    // guarded by reload_mutex_
+  Mutex reload_mutex_;  // one reload at a time
+  FileWatch trust_watch_ GUARDED_BY(reload_mutex_);
 };
 
 }  // namespace agentd

@@ -7,7 +7,7 @@
 namespace agentd {
 
 HookHost::Reloaded HookHost::reload_changed() {
-  const std::lock_guard lock(reload_mutex_);
+  const MutexLock lock(reload_mutex_);
   Reloaded out;
   const std::size_t problems = problems_.size(), notes = notes_.size();
   PluginHost::Reloaded found = natives_.reload_changed(trust_changed());

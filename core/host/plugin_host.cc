@@ -214,7 +214,7 @@ void PluginHost::tell_crashes() {
 }
 
 void PluginHost::load_all() {
-  AGENTD_ASSERT(plugins_.empty());
+  AGENTD_ASSERT(plugins().empty());
   open_roots();
   open_quarantine();
   HookScan found = scan();
@@ -257,7 +257,7 @@ void PluginHost::load_all() {
   tell_crashes();
   for (Ready& each : later) load_ready(std::move(each), loaded);
   {
-    const std::lock_guard lock(plugins_mutex_);
+    const MutexLock lock(plugins_mutex_);
     std::copy_if(loaded.begin(), loaded.end(), std::back_inserter(plugins_),
                  [](const auto& plugin) { return plugin != nullptr; });
   }

@@ -12,11 +12,11 @@
 #include <functional>
 #include <map>
 #include <memory>
-#include <mutex>
 #include <optional>
 #include <string>
 #include <vector>
 
+#include "core/base/mutex.h"
 #include "core/host/file_watch.h"
 #include "core/native/ext_tables.h"
 #include "core/native/manifest.h"
@@ -97,7 +97,7 @@ class PluginHost {
 
   // In order of precedence, at this moment.
   std::vector<std::shared_ptr<Plugin>> plugins() const {
-    const std::lock_guard lock(plugins_mutex_);
+    const MutexLock lock(plugins_mutex_);
     return plugins_;
   }
   // Files of the directories that are not modules, in order. Called once.
@@ -148,8 +148,8 @@ class PluginHost {
   PluginEnvironment environment_;
   std::shared_ptr<WorkerSupervisor> supervisor_;  // from the first worker on; shared with the plugins
   std::shared_ptr<WorkerRecords> records_;        // null = none are kept
-  mutable std::mutex plugins_mutex_;
-  std::vector<std::shared_ptr<Plugin>> plugins_;  // guarded by plugins_mutex_
+  mutable Mutex plugins_mutex_;
+  std::vector<std::shared_ptr<Plugin>> plugins_ GUARDED_BY(plugins_mutex_);
 
   // ---- reload (plugin_reload.cc)
   HookScan scan();

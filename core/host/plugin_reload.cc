@@ -54,7 +54,7 @@ PluginHost::Reloaded PluginHost::reload_changed(bool all) {
     if (!at_path(after, old->path())) forget(*old, out);
   out.changed = after != before;
   // An earlier version may end here, which takes time: do so outside the mutex.
-  const std::lock_guard lock(plugins_mutex_);
+  const MutexLock lock(plugins_mutex_);
   plugins_.swap(after);
   return out;
 }

@@ -2,7 +2,6 @@
 #include "core/isolation/lane.h"
 
 #include <fcntl.h>
-#include <linux/futex.h>
 #include <sched.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
@@ -77,23 +76,11 @@ std::uint64_t now_ns() {
   return static_cast<std::uint64_t>(now.tv_sec) * 1'000'000'000u + static_cast<std::uint64_t>(now.tv_nsec);
 }
 
-timespec time_of(std::uint64_t ns) {
-  timespec out{};
-  out.tv_sec = static_cast<time_t>(ns / 1'000'000'000u);
-  out.tv_nsec = static_cast<long>(ns % 1'000'000'000u);
-  return out;
+// The words are shared between processes.
+void wait_for_ring(const WaitWord& word, std::uint32_t seen, std::uint64_t until_ns) {
+  (void)futex_wait(word, seen, until_ns, FutexScope::kMachine);
 }
-
-// The word is shared between processes, so FUTEX_PRIVATE is not used. Returns false when the time is over.
-bool futex_wait(std::atomic<std::uint32_t>& word, std::uint32_t seen, std::uint64_t until_ns) {
-  const timespec until = time_of(until_ns);
-  return syscall(SYS_futex, &word, FUTEX_WAIT_BITSET, seen, &until, nullptr, FUTEX_BITSET_MATCH_ANY) == 0 ||
-         errno != ETIMEDOUT;
-}
-
-void futex_wake(std::atomic<std::uint32_t>& word) {
-  syscall(SYS_futex, &word, FUTEX_WAKE, INT32_MAX, nullptr, nullptr, 0);
-}
+void ring_word(const WaitWord& word) { futex_wake(word, INT32_MAX, FutexScope::kMachine); }
 
 void pause_cpu() {
 #if defined(__x86_64__) || defined(__i386__)
@@ -161,7 +148,7 @@ std::uint32_t spin_awhile(LaneMemory& lane, Lane::Side side, std::uint32_t seen)
 void sleep_on(LaneMemory& lane, Lane::Side side, std::uint32_t seen, std::uint64_t until_ns) {
   std::atomic<std::uint32_t>& asleep = lane.asleep[index_of(side)];
   asleep.store(1, std::memory_order_seq_cst);
-  if (lane.turn.load(std::memory_order_seq_cst) == seen) futex_wait(lane.turn, seen, until_ns);
+  if (lane.turn.load(std::memory_order_seq_cst) == seen) wait_for_ring(lane.turn, seen, until_ns);
   asleep.store(0, std::memory_order_relaxed);
 }
 
@@ -192,7 +179,7 @@ bool Lane::hand_over() {
   do {
     if (!is_turn_of(side_, turn)) return false;
   } while (!memory_->turn.compare_exchange_weak(turn, moved(turn), std::memory_order_seq_cst));
-  if (memory_->asleep[index_of(other(side_))].load(std::memory_order_seq_cst) != 0) futex_wake(memory_->turn);
+  if (memory_->asleep[index_of(other(side_))].load(std::memory_order_seq_cst) != 0) ring_word(memory_->turn);
   return true;
 }
 
@@ -379,7 +366,7 @@ void AnswerRegion::ring(std::uint32_t index) {
   AGENTD_ASSERT(index < kServiceLanes);
   AnswerHeader& header = *header_of(memory_);
   header.rings.fetch_or(1u << index, std::memory_order_seq_cst);
-  if (header.listening.load(std::memory_order_seq_cst) != 0) futex_wake(header.rings);
+  if (header.listening.load(std::memory_order_seq_cst) != 0) ring_word(header.rings);
 }
 
 LaneEnd AnswerRegion::take_rings(std::uint32_t& lanes) {
@@ -390,37 +377,31 @@ LaneEnd AnswerRegion::take_rings(std::uint32_t& lanes) {
 
 void AnswerRegion::wait_rings(std::span<const std::shared_ptr<AnswerRegion>> regions, std::atomic<std::uint32_t>& alarm,
                               std::uint32_t seen, std::uint64_t until_ns) {
-  std::array<futex_waitv, FUTEX_WAITV_MAX> words{};
-  std::uint32_t count = 0;
-  const auto wait_for = [&](std::atomic<std::uint32_t>& word, std::uint32_t value) {
-    words[count++] = {value, reinterpret_cast<std::uintptr_t>(&word), FUTEX_32, 0};
-  };
-  wait_for(alarm, seen);
+  std::array<FutexWait, kFutexWaitsMax> words{{{&alarm, seen}}};
+  std::size_t count = 1;
   bool rung = alarm.load(std::memory_order_seq_cst) != seen;
   for (const auto& region : regions) {
     AnswerHeader& header = *header_of(region->memory_);
     header.listening.store(1, std::memory_order_seq_cst);
     rung = rung || header.rings.load(std::memory_order_seq_cst) != 0;
-    if (count < words.size()) wait_for(header.rings, 0);
+    if (count < words.size()) words[count++] = {&header.rings, 0};
   }
   if (regions.size() >= words.size()) until_ns = std::min(until_ns, now_ns() + kLookNs);
-  const timespec until = time_of(until_ns);
-  if (!rung && syscall(SYS_futex_waitv, words.data(), count, 0, &until, CLOCK_MONOTONIC) < 0 &&
-      (errno == ENOSYS || errno == EPERM))
-    futex_wait(alarm, seen, std::min(until_ns, now_ns() + kLookNs));
+  if (!rung && !futex_wait_any(std::span(words).first(count), until_ns))
+    wait_for_ring(alarm, seen, std::min(until_ns, now_ns() + kLookNs));
   for (const auto& region : regions) header_of(region->memory_)->listening.store(0, std::memory_order_relaxed);
 }
 
 void AnswerRegion::raise(std::atomic<std::uint32_t>& alarm) {
   alarm.fetch_add(1, std::memory_order_seq_cst);
-  futex_wake(alarm);
+  ring_word(alarm);
 }
 
 void AnswerRegion::wake_all() {
   for (std::uint32_t i = 0; i < call_lanes_ + kServiceLanes; ++i) {
     // The bit makes a sleep that is about to begin fail, so no wake is lost.
     lane(i)->turn.fetch_or(kClosed, std::memory_order_seq_cst);
-    futex_wake(lane(i)->turn);
+    ring_word(lane(i)->turn);
   }
 }
 

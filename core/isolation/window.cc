@@ -13,6 +13,7 @@
 #include <cstring>
 #include <deque>
 
+#include "core/base/mutex.h"
 #include "core/isolation/memory_file.h"
 #include "core/isolation/record_copy.h"
 
@@ -73,40 +74,41 @@ struct PayloadWindow::Space {
   Extent take(std::uint64_t bytes) {
     if (bytes > kBytes / 2) return {};
     const unsigned bits = std::max(kExtentMinBits, static_cast<unsigned>(std::bit_width(bytes - 1)));
-    std::vector<std::uint64_t>& list = returned[bits];
     const Extent out{0, std::uint64_t{1} << bits};
-    const std::lock_guard lock(mutex);
+    const MutexLock lock(mutex);
+    std::vector<std::uint64_t>& list = returned[bits];
     if (list.empty()) return fresh(out.bytes);
     const std::uint64_t offset = list.back();
     list.pop_back();
     return {offset, out.bytes};
   }
   void give_back(const Extent& extent) {
-    const std::lock_guard lock(mutex);
+    const MutexLock lock(mutex);
     returned[static_cast<std::size_t>(std::bit_width(extent.bytes) - 1)].push_back(extent.offset);
   }
   std::shared_ptr<Mirror> mirror_of(std::uint64_t lineage);
   void forget(const std::shared_ptr<Mirror>& mirror);
   void begin_frame() {
-    const std::lock_guard lock(mutex);
+    const MutexLock lock(mutex);
     ++frames;
   }
   void end_frame();
 
   const int fd;
   const std::uintptr_t base;
-  std::atomic<std::uint64_t> used{0};                   // backed bytes: the length of the file
-  std::mutex mutex;                                     // guards all below; not held while copying
-  std::array<std::vector<std::uint64_t>, 40> returned;  // offsets, by the binary logarithm of their size
-  std::deque<std::uint32_t> live;                       // free words, least recently used first
-  std::list<std::shared_ptr<Mirror>> mirrors;           // most recently used first
-  std::uint32_t frames = 0;
+  std::atomic<std::uint64_t> used{0};  // backed bytes: the length of the file
+  Mutex mutex;                         // not held while copying
+  // Offsets, by the binary logarithm of their size.
+  std::array<std::vector<std::uint64_t>, 40> returned GUARDED_BY(mutex);
+  std::deque<std::uint32_t> live GUARDED_BY(mutex);              // free words, least recently used first
+  std::list<std::shared_ptr<Mirror>> mirrors GUARDED_BY(mutex);  // most recently used first
+  std::uint32_t frames GUARDED_BY(mutex) = 0;
 
  private:
-  // REQUIRES: mutex is held.
-  bool is_too_long() const { return frames == 0 && used.load(std::memory_order_relaxed) > kKeptBytesMax; }
-  // REQUIRES: mutex is held.
-  Extent fresh(std::uint64_t bytes) {
+  bool is_too_long() const REQUIRES(mutex) {
+    return frames == 0 && used.load(std::memory_order_relaxed) > kKeptBytesMax;
+  }
+  Extent fresh(std::uint64_t bytes) REQUIRES(mutex) {
     const std::uint64_t offset = used.load(std::memory_order_relaxed);
     if (bytes > kBackedBytesMax - offset || !back_memory(fd, offset, bytes)) return {};
     used.store(offset + bytes, std::memory_order_relaxed);
@@ -147,12 +149,13 @@ class PayloadWindow::Mirror {
 
   std::uint64_t lineage() const { return lineage_; }
   void* allocate(std::size_t bytes, std::size_t align) {
+    mutex_.assert_held();
     const std::uint64_t offset = bump(space_, extents_, at_, end_, bytes, align);
     if (offset != 0) placed_ += bytes;
     return offset == 0 ? nullptr : reinterpret_cast<void*>(space_.base + offset);
   }
   void unpin() {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     --pins_;
   }
 
@@ -162,24 +165,24 @@ class PayloadWindow::Mirror {
   Result<Fit> show(agentd_list list, agentd_list& out);
 
  private:
-  std::uint32_t common_with(const agentd_list& list) const;
-  Result<void> forget_from(std::uint32_t index);
-  Result<void> append(const agentd_list& list);
-  bool widen(std::uint32_t count);
+  std::uint32_t common_with(const agentd_list& list) const REQUIRES(mutex_);
+  Result<void> forget_from(std::uint32_t index) REQUIRES(mutex_);
+  Result<void> append(const agentd_list& list) REQUIRES(mutex_);
+  bool widen(std::uint32_t count) REQUIRES(mutex_);
 
   Space& space_;
   const std::uint64_t lineage_;
-  std::mutex mutex_;  // guards all below
-  std::vector<std::pair<std::uint64_t, std::uint64_t>> extents_;
-  std::uint64_t at_ = 0, end_ = 0;
-  std::uint64_t placed_ = 0;           // bytes placed in total
-  std::uint64_t wasted_ = 0;           // of them: rows that are in no list any more
-  std::vector<agentd_message> seen_;   // the host's rows, identified by their addresses
-  std::vector<std::uint64_t> begins_;  // placed_ before each row
-  agentd_message* rows_ = nullptr;     // in the window
-  std::uint32_t capacity_ = 0;
-  std::uint32_t pins_ = 0;
-  std::uint32_t misses_ = 0;  // lists in a row that began with other rows
+  Mutex mutex_;
+  std::vector<std::pair<std::uint64_t, std::uint64_t>> extents_ GUARDED_BY(mutex_);
+  std::uint64_t at_ GUARDED_BY(mutex_) = 0, end_ GUARDED_BY(mutex_) = 0;
+  std::uint64_t placed_ GUARDED_BY(mutex_) = 0;           // bytes placed in total
+  std::uint64_t wasted_ GUARDED_BY(mutex_) = 0;           // of them: rows that are in no list any more
+  std::vector<agentd_message> seen_ GUARDED_BY(mutex_);   // the host's rows, identified by their addresses
+  std::vector<std::uint64_t> begins_ GUARDED_BY(mutex_);  // placed_ before each row
+  agentd_message* rows_ GUARDED_BY(mutex_) = nullptr;     // in the window
+  std::uint32_t capacity_ GUARDED_BY(mutex_) = 0;
+  std::uint32_t pins_ GUARDED_BY(mutex_) = 0;
+  std::uint32_t misses_ GUARDED_BY(mutex_) = 0;  // lists in a row that began with other rows
 };
 
 namespace {
@@ -338,7 +341,7 @@ Result<void> PayloadWindow::Mirror::append(const agentd_list& list) {
 }
 
 Result<PayloadWindow::Mirror::Fit> PayloadWindow::Mirror::show(agentd_list list, agentd_list& out) {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   const std::uint32_t common = common_with(list);
   // A mirror of only a part of the history would be useless for the rest.
   if (common == 0 && !seen_.empty()) return ++misses_ > 1 ? Fit::kWasteful : Fit::kForeign;
@@ -355,7 +358,7 @@ Result<PayloadWindow::Mirror::Fit> PayloadWindow::Mirror::show(agentd_list list,
 
 std::shared_ptr<PayloadWindow::Mirror> PayloadWindow::Space::mirror_of(std::uint64_t lineage) {
   std::shared_ptr<Mirror> gone;  // destroyed after the lock is released, to return its extents
-  const std::lock_guard lock(mutex);
+  const MutexLock lock(mutex);
   const auto found =
       std::find_if(mirrors.begin(), mirrors.end(), [&](const auto& each) { return each->lineage() == lineage; });
   if (found != mirrors.end()) {
@@ -370,7 +373,7 @@ std::shared_ptr<PayloadWindow::Mirror> PayloadWindow::Space::mirror_of(std::uint
 }
 
 void PayloadWindow::Space::forget(const std::shared_ptr<Mirror>& mirror) {
-  const std::lock_guard lock(mutex);
+  const MutexLock lock(mutex);
   mirrors.remove(mirror);
 }
 
@@ -379,13 +382,13 @@ void PayloadWindow::Space::forget(const std::shared_ptr<Mirror>& mirror) {
 void PayloadWindow::Space::end_frame() {
   std::list<std::shared_ptr<Mirror>> gone;
   {
-    const std::lock_guard lock(mutex);
+    const MutexLock lock(mutex);
     --frames;
     if (!is_too_long()) return;
     gone.swap(mirrors);
   }
   gone.clear();  // takes the lock to return extents
-  const std::lock_guard lock(mutex);
+  const MutexLock lock(mutex);
   if (!is_too_long() || !mirrors.empty() || !cut_memory(fd, kExtentMin)) return;
   for (std::vector<std::uint64_t>& list : returned) list.clear();
   used.store(kExtentMin, std::memory_order_relaxed);
@@ -470,6 +473,7 @@ Result<std::unique_ptr<PayloadWindow>> PayloadWindow::create(std::uint32_t skip)
   // Only the host may change its length: no other process has a descriptor that could.
   AGENTD_TRY_VOID(seal_memory(window->fd_.get(), F_SEAL_FUTURE_WRITE | F_SEAL_SEAL));
   window->space_->used = kExtentMin;
+  const MutexLock lock(window->space_->mutex);
   for (std::uint32_t i = 0; i < kLiveWords; ++i) window->space_->live.push_back(i);
   return window;
 }
@@ -484,7 +488,7 @@ Result<const void*> PayloadWindow::place(Frame& frame, const Shape& shape, const
 }
 
 agentd_live* PayloadWindow::acquire_live() {
-  const std::lock_guard lock(space_->mutex);
+  const MutexLock lock(space_->mutex);
   if (space_->live.empty()) return nullptr;
   auto* const live = reinterpret_cast<agentd_live*>(base_) + space_->live.front();
   space_->live.pop_front();
@@ -496,7 +500,7 @@ agentd_live* PayloadWindow::acquire_live() {
 void PayloadWindow::release_live(agentd_live* live) {
   const std::ptrdiff_t index = live - reinterpret_cast<agentd_live*>(base_);
   AGENTD_ASSERT(index >= 0 && index < static_cast<std::ptrdiff_t>(kLiveWords));
-  const std::lock_guard lock(space_->mutex);
+  const MutexLock lock(space_->mutex);
   space_->live.push_back(static_cast<std::uint32_t>(index));
 }
 

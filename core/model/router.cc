@@ -23,7 +23,7 @@ ModelRoute ModelRouter::route(std::string_view model) const {
 }
 
 Result<ModelProvider*> ModelRouter::find(const std::string& provider) const {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   const auto known = made_.find(provider);
   if (known != made_.end()) return known->second.get();
   AGENTD_TRY(std::unique_ptr<ModelProvider> made, make_(provider));

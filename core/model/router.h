@@ -10,11 +10,11 @@
 #include <functional>
 #include <map>
 #include <memory>
-#include <mutex>
 #include <set>
 #include <string>
 #include <string_view>
 
+#include "core/base/mutex.h"
 #include "core/model/provider.h"
 
 namespace agentd {
@@ -47,8 +47,8 @@ class ModelRouter final : public ModelProvider {
   const std::set<std::string> providers_;
   const std::string own_;
   const Make make_;
-  mutable std::mutex mutex_;
-  mutable std::map<std::string, std::unique_ptr<ModelProvider>> made_;  // guarded by mutex_
+  mutable Mutex mutex_;
+  mutable std::map<std::string, std::unique_ptr<ModelProvider>> made_ GUARDED_BY(mutex_);
 };
 
 }  // namespace agentd

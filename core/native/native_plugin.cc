@@ -2,6 +2,7 @@
 #include "core/native/native_plugin.h"
 
 #include "core/base/for_ever.h"
+#include "core/base/mutex.h"
 #include "core/conversation/rows.h"
 #include "core/trust/quarantine.h"
 
@@ -48,7 +49,7 @@ Result<std::shared_ptr<NativePlugin>> NativePlugin::load(const HookFile& file, S
   if (plugin->record_.id != plugin->manifest_.id)
     return Error{Code::kInvalid, file.path + " has the id " + plugin->record_.id + ", but its manifest has " +
                                      plugin->manifest_.id + ": give both the same id and rebuild it"};
-  if (plugin->record_.plugin.concurrency != AGENTD_CONCURRENT) plugin->turn_ = std::make_shared<TimedMutex>();
+  if (plugin->record_.plugin.concurrency != AGENTD_CONCURRENT) plugin->turn_ = std::make_shared<Mutex>();
   plugin->context_ = std::make_unique<PluginContext>(
       PluginIdentity{plugin->record_.id, plugin->record_.version, file.name, digest}, std::move(grants),
       environment.tokens, environment.services, environment.clock, environment.log);
@@ -111,25 +112,27 @@ bool NativePlugin::has_interface(std::string_view id) const {
 Result<ToolOutcome> NativePlugin::call_tool(const PluginTool& tool, const ToolCall& call, agentd_conv conversation,
                                             const CancelToken& cancel, Deadline deadline) {
   if (!turn_) return context_->call_tool(tool, self_, call, conversation, cancel, deadline);
-  std::unique_lock lock(*turn_, std::defer_lock);
   // Waits in slices, so that a cancelled call leaves the queue.
   constexpr Milliseconds kSlice{20};
-  while (!lock.try_lock_for(std::min(kSlice, deadline.left(clock_)))) {
+  while (!turn_->lock_for(clock_, std::min(kSlice, deadline.left(clock_)))) {
     if (cancel.cancelled()) return Error{Code::kCancelled, call.name + " was cancelled"};
     if (deadline.passed(clock_))
       return Error{Code::kUnavailable, call.name + ": the plugin " + identity().name + " was busy until the deadline"};
   }
+  const MutexLock lock(*turn_, kAdopt);
   return context_->call_tool(tool, self_, call, conversation, cancel, deadline);
 }
 
 Result<std::optional<std::string>> NativePlugin::save_state() {
   if (!created_ || record_.plugin.save_state == nullptr) return std::optional<std::string>();
-  std::unique_lock<TimedMutex> lock;
-  if (turn_) {
-    lock = std::unique_lock(*turn_, std::defer_lock);
-    if (!lock.try_lock_for(kControlTime))
-      return Error{Code::kBusy, path_ + " did not save its state: a call of it is still running"};
-  }
+  if (!turn_) return ask_for_state();
+  if (!turn_->lock_for(clock_, kControlTime))
+    return Error{Code::kBusy, path_ + " did not save its state: a call of it is still running"};
+  const MutexLock lock(*turn_, kAdopt);
+  return ask_for_state();
+}
+
+Result<std::optional<std::string>> NativePlugin::ask_for_state() {
   AGENTD_TRY(std::vector<Action> actions,
              context_->control(AGENTD_EVENT_SAVE_STATE, nullptr, Deadline::after(clock_, kControlTime),
                                [this](const agentd_call* call) { return record_.plugin.save_state(self_, call); }));

@@ -15,7 +15,7 @@
 #include <utility>
 #include <vector>
 
-#include "core/base/timed_mutex.h"
+#include "core/base/mutex.h"
 #include "core/bridge/module.h"
 #include "core/bridge/plugin_context.h"
 #include "core/native/manifest.h"
@@ -56,6 +56,7 @@ class NativePlugin final : public Plugin {
   NativePlugin(const HookFile& file, Manifest manifest, const PluginConfig& config,
                const PluginEnvironment& environment);
   Result<void> create(const PluginConfig& config);
+  Result<std::optional<std::string>> ask_for_state();
   // The error names the tasks that did not end; the instance is then leaked.
   Result<void> end_tasks(const std::string& stage);
   void keep_instance();
@@ -74,7 +75,7 @@ class NativePlugin final : public Plugin {
   bool created_ = false;
   bool leaks_ = false;  // a task still runs: nothing that it may use is freed
   // Shared with the subscriptions of published snapshots; null for a concurrent plugin.
-  std::shared_ptr<TimedMutex> turn_;
+  std::shared_ptr<Mutex> turn_;
 };
 
 }  // namespace agentd

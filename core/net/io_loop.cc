@@ -12,6 +12,7 @@
 #include <utility>
 
 #include "core/base/signals_blocked.h"
+#include "core/base/thread.h"
 #include "core/base/thrown.h"
 
 namespace agentd {
@@ -35,9 +36,9 @@ void ring(const UniqueFd& bell) {
 }  // namespace
 
 void IoLoop::stop() {
-  std::thread ended;
+  Thread ended;
   {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     stops_ = true;
     if (!thread_.joinable()) {
       closed_ = true;
@@ -50,7 +51,7 @@ void IoLoop::stop() {
 }
 
 Result<void> IoLoop::start() {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   if (stops_ || thread_.joinable()) return {};
   epoll_ = UniqueFd(::epoll_create1(EPOLL_CLOEXEC));
   bell_ = UniqueFd(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
@@ -61,28 +62,28 @@ Result<void> IoLoop::start() {
     return Error{Code::kUnavailable, std::string("the transfer cannot be started: ") + std::strerror(errno)};
   const SignalsBlocked blocked;
   try {
-    thread_ = std::thread([this] { run(); });
+    thread_ = Thread([this] { run(); });
   } catch (const std::system_error& error) {
     return Error{Code::kUnavailable, std::string("the transfer cannot be started: ") + error.code().message()};
   }
-  ::pthread_setname_np(thread_.native_handle(), "agentd-net");
   return {};
 }
 
 void IoLoop::attend(std::shared_ptr<Transfer> transfer) {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   if (closed_) return transfer->finish(client_ended());
   knocks_.push_back(std::move(transfer));
   if (knocks_.size() == 1) ring(bell_);
 }
 
 void IoLoop::run() {
+  ::pthread_setname_np(::pthread_self(), "agentd-net");
   // Loading takes milliseconds, in which the first request is prepared.
   [[maybe_unused]] const Result<void> loaded = open();
   while (auto transfers = knocks()) {
     const std::string thrown = thrown_by([&] {
       for (const auto& transfer : *transfers) look_at(transfer);
-      wait_and_move(wait_ms());
+      wait_and_move(next_look());
       take_ended();
       check_times();
     });
@@ -101,7 +102,7 @@ void IoLoop::give_up(const std::vector<std::shared_ptr<Transfer>>& looked_at, co
 
 // The transfers to check; nothing when the loop is to end.
 std::optional<std::vector<std::shared_ptr<Transfer>>> IoLoop::knocks() {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   if (stops_) return std::nullopt;
   return std::exchange(knocks_, {});
 }
@@ -132,7 +133,7 @@ void IoLoop::close() {
     curl_->multi_cleanup(multi_);
     curl_->share_cleanup(share_);
   }
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   closed_ = true;
   for (const auto& transfer : std::exchange(knocks_, {})) transfer->finish(client_ended());
 }
@@ -163,17 +164,13 @@ void IoLoop::end(CURL* easy, Result<void> outcome) {
   transfer->finish(std::move(outcome));
 }
 
-int IoLoop::wait_ms() const {
-  const std::uint64_t now = pace_.monotonic_ns();
-  std::uint64_t until = timer_ns_;
-  if (!active_.empty()) until = std::min(until, looked_ns_ + kLookNs);
-  if (until == Deadline::kNever) return -1;
-  return until <= now ? 0 : static_cast<int>((until - now + kMillisecondNs - 1) / kMillisecondNs);
-}
+Deadline IoLoop::next_look() const { return {active_.empty() ? timer_ns_ : std::min(timer_ns_, looked_ns_ + kLookNs)}; }
 
-void IoLoop::wait_and_move(int at_most_ms) {
+void IoLoop::wait_and_move(Deadline deadline) {
+  pollfd any{epoll_.get(), POLLIN, 0};
+  (void)pace_.poll({&any, 1}, deadline);
   std::array<epoll_event, 64> events{};
-  const int count = ::epoll_wait(epoll_.get(), events.data(), static_cast<int>(events.size()), at_most_ms);
+  const int count = ::epoll_wait(epoll_.get(), events.data(), static_cast<int>(events.size()), 0);
   int running = 0;
   for (int i = 0; i < count; ++i) {
     const epoll_event& event = events[static_cast<std::size_t>(i)];
@@ -209,7 +206,7 @@ void IoLoop::check_times() {
   const auto is_over = [](const auto& each) { return !each.second->check_time(); };
   // After a pause of this process, bytes that already wait in the socket must not count as silence.
   if (std::any_of(active_.begin(), active_.end(), is_over)) {
-    wait_and_move(0);
+    wait_and_move(Deadline{looked_ns_});
     take_ended();
   }
   std::vector<std::pair<CURL*, Error>> over;

@@ -8,14 +8,14 @@
 // Threading: start() and attend() are thread-safe.
 
 #include <memory>
-#include <mutex>
 #include <optional>
-#include <thread>
 #include <unordered_map>
 #include <vector>
 
 #include "core/base/clock.h"
 #include "core/base/file.h"
+#include "core/base/mutex.h"
+#include "core/base/thread.h"
 #include "core/net/transfer.h"
 
 namespace agentd {
@@ -43,19 +43,19 @@ class IoLoop {
   void look_at(const std::shared_ptr<Transfer>& transfer);
   void begin(const std::shared_ptr<Transfer>& transfer);
   void end(CURL* easy, Result<void> outcome);
-  void wait_and_move(int at_most_ms);
+  void wait_and_move(Deadline deadline);
   void take_ended();
   void check_times();
-  int wait_ms() const;
+  Deadline next_look() const;
   static int socket_callback(CURL* easy, curl_socket_t socket, int what, void* self, void* unused);
   static int timer_callback(CURLM* multi, long ms, void* self);
 
-  std::mutex mutex_;
-  std::vector<std::shared_ptr<Transfer>> knocks_;  // guarded by mutex_
-  bool stops_ = false;                             // guarded by mutex_
-  bool closed_ = false;                            // the thread checks no further transfers; guarded by mutex_
-  std::thread thread_;                             // guarded by mutex_
-  UniqueFd epoll_, bell_;                          // set under mutex_ before the thread starts
+  Mutex mutex_;
+  std::vector<std::shared_ptr<Transfer>> knocks_ GUARDED_BY(mutex_);
+  bool stops_ GUARDED_BY(mutex_) = false;
+  bool closed_ GUARDED_BY(mutex_) = false;  // the thread checks no further transfers
+  Thread thread_ GUARDED_BY(mutex_);
+  UniqueFd epoll_, bell_;  // set under mutex_ before the thread starts
 
   // Used by the thread only.
   const SystemClock pace_{};  // for checks and libcurl's timer, whatever clock the requests have

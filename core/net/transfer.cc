@@ -109,7 +109,7 @@ std::size_t Transfer::take_body(std::string_view bytes) {
   // Any number other than the offered one ends the transfer, even for an empty piece.
   const std::size_t ends = bytes.size() + 1;
   last_byte_ns_ = clock_.monotonic_ns();
-  std::unique_lock lock(mutex_);
+  MutexLock lock(mutex_);
   if (reader_left_) return ends;
   if (unread_.size() >= kUnreadMax) {
     held_ = waits_for_room_ = true;
@@ -199,7 +199,7 @@ CURL* Transfer::open(const CurlLibrary& curl, CURLSH* share) {
 
 Result<void> Transfer::attend() {
   {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     if (reader_left_) return reader_ended();
     if (!held_ || waits_for_room_) return {};
   }
@@ -209,7 +209,7 @@ Result<void> Transfer::attend() {
 }
 
 bool Transfer::over() {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   return outcome_.has_value();
 }
 
@@ -233,7 +233,7 @@ Result<void> Transfer::judge(CURLcode code) const {
 void Transfer::finish(Result<void> outcome) {
   close();
   {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     if (!outcome_) outcome_ = std::move(outcome);
   }
   changed_.notify_one();
@@ -242,9 +242,9 @@ void Transfer::finish(Result<void> outcome) {
 Result<HttpResponse> Transfer::deliver(const HttpClient::OnBody& on_body, const std::function<void()>& knock) {
   std::string bytes;
   bool wanted = true;
-  std::unique_lock lock(mutex_);
+  MutexLock lock(mutex_);
   for (;;) {
-    changed_.wait(lock, [this] { return outcome_ || !unread_.empty(); });
+    while (!outcome_ && unread_.empty()) changed_.wait(mutex_);
     if (unread_.empty()) break;
     bytes.clear();
     bytes.swap(unread_);

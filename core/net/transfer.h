@@ -7,12 +7,11 @@
 //
 // Threading: deliver() is the caller's, the rest is the I/O thread's.
 
-#include <condition_variable>
 #include <functional>
-#include <mutex>
 #include <optional>
 #include <string>
 
+#include "core/base/mutex.h"
 #include "core/codec/url.h"
 #include "core/net/curl_library.h"
 #include "core/net/http.h"
@@ -92,12 +91,12 @@ class Transfer {
 
   HttpResponse response_;  // the I/O thread's until headers_done_, then immutable
 
-  std::mutex mutex_;
-  std::condition_variable changed_;
-  std::string unread_;                   // guarded by mutex_
-  bool waits_for_room_ = false;          // guarded by mutex_
-  bool reader_left_ = false;             // guarded by mutex_
-  std::optional<Result<void>> outcome_;  // guarded by mutex_
+  Mutex mutex_;
+  Condition changed_;
+  std::string unread_ GUARDED_BY(mutex_);
+  bool waits_for_room_ GUARDED_BY(mutex_) = false;
+  bool reader_left_ GUARDED_BY(mutex_) = false;
+  std::optional<Result<void>> outcome_ GUARDED_BY(mutex_);
 };
 
 }  // namespace agentd

@@ -20,6 +20,7 @@
 #include <utility>
 
 #include "core/base/file.h"
+#include "core/base/mutex.h"
 
 namespace agentd {
 namespace {
@@ -30,12 +31,12 @@ constexpr std::uint64_t kCounted = (std::uint64_t{1} << kCountedBits) - 1;
 constexpr std::uint64_t kShared = ((std::uint64_t{1} << kSharedBits) - 1) << kCountedBits;
 
 struct Known {
-  std::mutex births;
-  std::function<void()> before_first;  // guarded by births
-  std::mutex mutex;
-  std::set<pid_t> children;  // guarded by mutex
-  std::uint64_t shared = 0;  // of all brands; 0 = not chosen; guarded by mutex
-  std::uint64_t count = 0;   // guarded by mutex
+  Mutex births;
+  std::function<void()> before_first GUARDED_BY(births);
+  Mutex mutex;
+  std::set<pid_t> children GUARDED_BY(mutex);
+  std::uint64_t shared GUARDED_BY(mutex) = 0;  // of all brands; 0 = not chosen
+  std::uint64_t count GUARDED_BY(mutex) = 0;
 };
 
 // Never destroyed: processes are created and reaped until the very end.
@@ -86,8 +87,8 @@ bool lists_children() {
   return lists;
 }
 
-// The counter starts at a random value, so that a fork does not repeat its parent's. REQUIRES: mutex held.
-void choose(Known& all) {
+// The counter starts at a random value, so that a fork does not repeat its parent's.
+void choose(Known& all) REQUIRES(all.mutex) {
   std::uint64_t random = 0;
   if (::getrandom(&random, sizeof random, 0) != static_cast<ssize_t>(sizeof random)) return;
   if (all.shared == 0) all.shared = random & kShared;
@@ -97,14 +98,14 @@ void choose(Known& all) {
 }  // namespace
 
 void choose_brands() {
-  const std::lock_guard lock(known().mutex);
+  const MutexLock lock(known().mutex);
   known().shared = 0;
   choose(known());
 }
 
 std::uint64_t make_brand(std::uint64_t kind) {
   Known& all = known();
-  const std::lock_guard lock(all.mutex);
+  const MutexLock lock(all.mutex);
   if (all.shared == 0) choose(all);
   all.count = (all.count + 1) & kCounted;
   return all.shared == 0 ? 0 : kind | all.shared | all.count;
@@ -113,7 +114,7 @@ std::uint64_t make_brand(std::uint64_t kind) {
 bool is_own_brand(std::uint64_t number) {
   const std::uint64_t kind = number & ~(kShared | kCounted);
   if (kind != kCommandBrand && kind != kWorkerBrand) return false;
-  const std::lock_guard lock(known().mutex);
+  const MutexLock lock(known().mutex);
   return known().shared != 0 && (number & kShared) == known().shared;
 }
 
@@ -125,13 +126,13 @@ bool adopts_orphans() {
 }
 
 void before_first_birth(std::function<void()> call) {
-  const std::lock_guard lock(known().births);
+  const MutexLock lock(known().births);
   known().before_first = std::move(call);
 }
 
 // No other thread holds the mutex at that moment; the child could never unlock it.
 pid_t fork_before_first_birth() {
-  const std::lock_guard lock(known().mutex);
+  const MutexLock lock(known().mutex);
   const pid_t child = ::fork();
   if (child > 0) known().children.insert(child);
   return child;
@@ -158,22 +159,22 @@ Birth::~Birth() {
 }
 
 void Birth::made(pid_t child) {
-  const std::lock_guard lock(known().mutex);
+  const MutexLock lock(known().mutex);
   known().children.insert(child);
 }
 
 bool is_own_child(pid_t pid) {
-  const std::lock_guard lock(known().mutex);
+  const MutexLock lock(known().mutex);
   return known().children.contains(pid);
 }
 
 void forget_child(pid_t pid) {
-  const std::lock_guard lock(known().mutex);
+  const MutexLock lock(known().mutex);
   known().children.erase(pid);
 }
 
 void forget_all_children() {
-  const std::lock_guard lock(known().mutex);
+  const MutexLock lock(known().mutex);
   known().children.clear();
   choose(known());
 }
@@ -210,7 +211,7 @@ bool has_orphans() {
 // recorded before the lock is free.
 void reap_orphans() {
   if (!adopts_orphans()) return;
-  const std::lock_guard lock(known().births);
+  const MutexLock lock(known().births);
   for (int i = 0; i < kOrphansAtOnce; ++i) {
     siginfo_t info{};
     const int options = WEXITED | WNOHANG | WNOWAIT;

@@ -8,8 +8,9 @@
 
 #include <cstdint>
 #include <functional>
-#include <mutex>
 #include <vector>
+
+#include "core/base/mutex.h"
 
 namespace agentd {
 
@@ -58,7 +59,7 @@ class Birth {
   void made(pid_t child);
 
  private:
-  const std::unique_lock<std::mutex> lock_;
+  const MutexLock lock_;
   std::uint64_t brand_ = 0;
   std::uint64_t before_ = 0;  // this process's own limit
 };

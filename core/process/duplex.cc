@@ -11,8 +11,8 @@
 #include <algorithm>
 #include <atomic>
 #include <cerrno>
-#include <mutex>
 
+#include "core/base/mutex.h"
 #include "core/process/family.h"
 #include "core/process/output.h"
 #include "core/process/spawn.h"
@@ -20,10 +20,10 @@
 namespace agentd {
 namespace {
 
-constexpr int kSliceMs = 20;         // how often the cancel word and the clock are checked
+constexpr Milliseconds kSlice{20};   // how often the cancel word and the clock are checked
 constexpr Milliseconds kGrace{200};  // between SIGTERM and SIGKILL
 // The longest pause in the output after the program ended while a child of it holds the pipe.
-constexpr int kSettleMs = 50;
+constexpr Milliseconds kSettle{50};
 constexpr std::size_t kReadBytes = 16 * 1024;
 constexpr int kErrorReads = 64;  // at a time, so that endless standard error does not delay the answer
 
@@ -70,7 +70,7 @@ class Duplex final : public DuplexProcess {
     child_.input.reset();
     const SystemClock clock;
     Family family(child_.pid, {child_.output.get(), child_.error.get()}, mark_, child_.brand);
-    family.end(child_.pidfd, clock, kGrace, [this](int limit_ms) { return discard(limit_ms); });
+    family.end(child_.pidfd, clock, kGrace, [this](Milliseconds at_most) { return discard(at_most); });
     (void)reap(child_, name_, !running());
   }
 
@@ -94,7 +94,7 @@ class Duplex final : public DuplexProcess {
     while (!output_ended_) {
       if (cancel.cancelled()) return Error{Code::kCancelled, "reading from " + name_ + " was cancelled"};
       if (!running()) {
-        if (poll_for(child_.output, POLLIN, kSettleMs)) return take(bytes_max);
+        if (wait_ready(child_.output, kSettle)) return take(bytes_max);
         output_ended_ = true;
       } else if (wait(child_.output, POLLIN, slice(deadline))) {
         return take(bytes_max);
@@ -105,43 +105,40 @@ class Duplex final : public DuplexProcess {
     return std::string();
   }
 
-  bool running() override { return !poll_for(child_.pidfd, POLLIN, 0); }
+  bool running() override { return !wait_ready(child_.pidfd, Milliseconds(0)); }
 
   std::string error_text() const override {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     drain_error();
     return error_.text();
   }
 
  private:
-  static bool poll_for(const UniqueFd& fd, short events, int limit_ms) {
-    pollfd one{fd.get(), events, 0};
+  bool wait_ready(const UniqueFd& fd, Milliseconds at_most) const {
+    pollfd one{fd.get(), POLLIN, 0};
     int ready = 0;
     do {
-      ready = ::poll(&one, 1, limit_ms);
+      ready = clock_.poll_for({&one, 1}, at_most);
     } while (ready < 0 && errno == EINTR);
     return ready == 1;
   }
 
-  int slice(Deadline deadline) const {
-    return static_cast<int>(std::clamp<std::int64_t>(deadline.left(clock_).count(), 0, kSliceMs));
-  }
+  Milliseconds slice(Deadline deadline) const { return std::min(deadline.left(clock_), kSlice); }
 
   // Waits for `fd` or the program's end and drains standard error: a program blocked on a full pipe answers nothing.
   // True when `fd` is ready.
-  bool wait(const UniqueFd& fd, short events, int limit_ms) const {
+  bool wait(const UniqueFd& fd, short events, Milliseconds at_most) const {
     pollfd wait_for[3] = {
         {fd.get(), events, 0}, {error_ended_ ? -1 : child_.error.get(), POLLIN, 0}, {child_.pidfd.get(), POLLIN, 0}};
-    if (::poll(wait_for, 3, limit_ms) <= 0) return false;
+    if (clock_.poll_for(wait_for, at_most) <= 0) return false;
     if (wait_for[1].revents != 0) {
-      const std::lock_guard lock(mutex_);
+      const MutexLock lock(mutex_);
       drain_error();
     }
     return wait_for[0].revents != 0;
   }
 
-  // REQUIRES: mutex_ held.
-  void drain_error() const {
+  void drain_error() const REQUIRES(mutex_) {
     char buffer[kReadBytes];
     for (int reads = 0; reads < kErrorReads && !error_ended_; ++reads) {
       const ssize_t got = ::read(child_.error.get(), buffer, sizeof buffer);
@@ -168,7 +165,7 @@ class Duplex final : public DuplexProcess {
     if (error_number == EAGAIN || error_number == EINTR) return {};
     if (error_number != EPIPE) return errno_error("writing to " + name_, error_number);
     // Its descriptors are closed a moment before its end is visible.
-    const bool ended = poll_for(child_.pidfd, POLLIN, kSettleMs);
+    const bool ended = wait_ready(child_.pidfd, kSettle);
     return Error{Code::kUnavailable, ended ? ending() : name_ + " has closed its input"};
   }
 
@@ -183,8 +180,8 @@ class Duplex final : public DuplexProcess {
   }
 
   // Drops output while the program is being ended.
-  bool discard(int limit_ms) {
-    if (!wait(child_.output, POLLIN, limit_ms)) return false;
+  bool discard(Milliseconds at_most) {
+    if (!wait(child_.output, POLLIN, at_most)) return false;
     char buffer[kReadBytes];
     const ssize_t got = ::read(child_.output.get(), buffer, sizeof buffer);
     if (got == 0) child_.output.reset();
@@ -196,9 +193,9 @@ class Duplex final : public DuplexProcess {
   const std::string mark_;
   const Clock& clock_;
   bool output_ended_ = false;  // the reader's
-  mutable std::mutex mutex_;
+  mutable Mutex mutex_;
   mutable std::atomic<bool> error_ended_{false};
-  mutable BoundedOutput error_;  // guarded by mutex_
+  mutable BoundedOutput error_ GUARDED_BY(mutex_);
 };
 
 }  // namespace

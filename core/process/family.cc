@@ -21,13 +21,14 @@
 #include <string_view>
 #include <vector>
 
+#include "core/base/scheduler.h"
 #include "core/process/births.h"
 
 namespace agentd {
 namespace {
 
 constexpr int kKillRounds = 500;
-constexpr int kSliceMs = 20;      // how often the clock is checked
+constexpr Milliseconds kSlice{20};  // how often the clock is checked
 constexpr int kReapSlices = 100;  // a process stuck in the kernel may outlive SIGKILL; the caller must not wait for it
 constexpr int kBirthTries = 3;    // milliseconds
 constexpr std::size_t kEnvironmentBytesMax = std::size_t{8} << 20;
@@ -96,10 +97,7 @@ Brands brands_of(pid_t pid) {
   return {soft, hard};
 }
 
-bool ended(const UniqueFd& pidfd) {
-  pollfd wait{pidfd.get(), POLLIN, 0};
-  return ::poll(&wait, 1, 0) == 1;
-}
+bool ended(const UniqueFd& pidfd) { return is_ready(pidfd.get(), POLLIN); }
 
 int send(const UniqueFd& pidfd, int number) {
   return static_cast<int>(::syscall(SYS_pidfd_send_signal, pidfd.get(), number, nullptr, 0));
@@ -179,7 +177,7 @@ bool Family::carries_mark(pid_t pid) const {
   std::string environment = slurp_all(proc(pid, "environ"));
   for (int tries = 0; tries < kBirthTries && environment.empty(); ++tries) {
     if (link_of(proc(pid, "exe")).empty()) return false;
-    ::poll(nullptr, 0, 1);
+    SystemClock().pause(Milliseconds(1));
     environment = slurp_all(proc(pid, "environ"));
   }
   return environment.find(mark_) != std::string::npos;
@@ -246,7 +244,7 @@ bool Family::kill_all(int rounds) {
     std::erase_if(members_, [](const auto& member) { return ended(member.second.pidfd); });
     reap_orphans();
     if (!gather() && members_.empty()) return true;
-    if (!members_.empty()) ::poll(nullptr, 0, 2);  // the kernel is still ending them
+    if (!members_.empty()) SystemClock().pause(Milliseconds(2));  // the kernel is still ending them
   }
   return false;
 }
@@ -258,9 +256,9 @@ void Family::end(const UniqueFd& leader, const Clock& clock, Milliseconds grace,
   while (!last.passed(clock)) {
     const bool leader_ended = ended(leader);
     if (leader_ended && gone()) break;
-    const std::int64_t slice = std::clamp<std::int64_t>(last.left(clock).count(), 1, kSliceMs);
-    const bool idle = !pump(leader_ended ? 0 : static_cast<int>(slice));
-    if (leader_ended && idle) ::poll(nullptr, 0, 1);
+    const Milliseconds slice = std::clamp(last.left(clock), Milliseconds(1), kSlice);
+    const bool idle = !pump(leader_ended ? Milliseconds(0) : slice);
+    if (leader_ended && idle) clock.pause(Milliseconds(1));
   }
   end_now(leader, pump);
 }
@@ -272,7 +270,7 @@ void Family::end_rest() {
 
 void Family::end_now(const UniqueFd& leader, const Pump& pump) {
   (void)kill_all(kKillRounds);
-  for (int round = 0; round < kReapSlices && !ended(leader); ++round) pump(kSliceMs);
+  for (int round = 0; round < kReapSlices && !ended(leader); ++round) pump(kSlice);
 }
 
 }  // namespace agentd

@@ -62,7 +62,7 @@ class Family {
   bool kill_all(int rounds);
 
   // Reads the command's pipes for at most that many milliseconds; false when nothing happened.
-  using Pump = std::function<bool(int)>;
+  using Pump = std::function<bool(Milliseconds)>;
   // Ends all of them: SIGTERM, at most `grace`, SIGKILL. The pipes are read during that time, because a process blocked
   // on a full pipe could not end. `leader` is the command's pidfd.
   void end(const UniqueFd& leader, const Clock& clock, Milliseconds grace, const Pump& pump);

@@ -15,7 +15,7 @@
 namespace agentd {
 namespace {
 
-constexpr int kSliceMs = 20;  // how often the cancel word and the clock are checked
+constexpr Milliseconds kSlice{20};  // how often the cancel word and the clock are checked
 // How long a child that never pauses may add to the answer of a program that ended.
 constexpr Milliseconds kSettleMax{1'000};
 constexpr int kLateReads = 128;  // what a pipe may still hold after the deadline
@@ -50,31 +50,29 @@ class Run {
 
  private:
   Family::Pump pump() {
-    return [this](int limit_ms) { return wait(limit_ms); };
+    return [this](Milliseconds at_most) { return wait(at_most); };
   }
 
   bool must_stop(const CancelToken& cancel, Deadline deadline) {
     if (result_.output_over_cap) return true;
     result_.cancelled = cancel.cancelled();
     if (result_.cancelled || !deadline.passed(clock_)) return result_.cancelled;
-    wait(0);  // after a delay of this process, a program that ended in time is not reported as late
+    wait(Milliseconds(0));  // after a delay of this process, a program that ended in time is not reported as late
     result_.timed_out = !ended_;
     return true;
   }
 
-  int slice(Deadline deadline) const {
-    return static_cast<int>(std::clamp<std::int64_t>(deadline.left(clock_).count(), 1, kSliceMs));
-  }
+  Milliseconds slice(Deadline deadline) const { return std::clamp(deadline.left(clock_), Milliseconds(1), kSlice); }
 
   bool open() const { return child_.output.valid() || child_.error.valid(); }
 
-  // Reads what arrived within `limit_ms`; false when nothing did.
-  bool wait(int limit_ms) {
+  // Reads what arrived within `at_most`; false when nothing did.
+  bool wait(Milliseconds at_most) {
     // A descriptor of -1 is ignored.
     pollfd wait_for[3] = {{ended_ ? -1 : child_.pidfd.get(), POLLIN, 0},
                           {child_.output.get(), POLLIN, 0},
                           {child_.error.get(), POLLIN, 0}};
-    const int ready = ::poll(wait_for, 3, limit_ms);
+    const int ready = clock_.poll_for(wait_for, at_most);
     if (ready <= 0) return ready < 0;  // a signal to this process is not silence of the program
     if (wait_for[0].revents != 0) ended_ = true;
     if (wait_for[1].revents != 0)
@@ -111,14 +109,13 @@ class Run {
     for (int late_reads = 0; open() && !result_.output_over_cap;) {
       const Milliseconds left = last.left(clock_);
       if (left.count() == 0 && ++late_reads > kLateReads) return;
-      const auto quiet_ms = std::clamp<std::int64_t>(request_.settle.count(), 0, left.count());
-      if (!wait(static_cast<int>(quiet_ms))) return;
+      if (!wait(std::clamp(request_.settle, Milliseconds(0), left))) return;
     }
   }
 
   // After a kill.
   void take_rest() {
-    for (int reads = 0; reads < kLateReads && open() && wait(0);) ++reads;
+    for (int reads = 0; reads < kLateReads && open() && wait(Milliseconds(0));) ++reads;
   }
 
   Result<FilterResult> answer() {

@@ -23,7 +23,7 @@
 namespace agentd {
 namespace {
 
-constexpr int kSliceMs = 20;
+constexpr Milliseconds kSlice{20};
 constexpr int kDrainRounds = 25;  // for the rest in a pipe after the child has ended
 constexpr int kThrew = 250, kNoStart = 251;
 constexpr std::size_t kReadBytes = 64 * 1024;
@@ -90,44 +90,45 @@ void become_child(pid_t parent, const Pipe& output, const ForkLimits& limits) {
 
 class Watch {
  public:
-  Watch(pid_t pid, UniqueFd report, UniqueFd output, std::uint64_t brand, const ForkLimits& limits)
+  Watch(pid_t pid, UniqueFd report, UniqueFd output, std::uint64_t brand, const ForkLimits& limits, const Clock& clock)
       : pid_(pid),
         brand_(brand),
         pidfd_(static_cast<int>(::syscall(SYS_pidfd_open, pid, 0))),
         report_(std::move(report)),
         output_(std::move(output)),
         limits_(limits),
+        clock_(clock),
         kept_(limits.output_bytes_max),
         buffer_(kReadBytes, '\0') {}
 
-  ForkEnd finish(const Clock& clock, const CancelToken& cancel) {
-    const Deadline deadline = Deadline::after(clock, limits_.time);
+  ForkEnd finish(const CancelToken& cancel) {
+    const Deadline deadline = Deadline::after(clock_, limits_.time);
     const bool by_step = limits_.time_of_step.count() != 0;
-    Deadline step = by_step ? Deadline::after(clock, limits_.time_of_step) : deadline;
+    Deadline step = by_step ? Deadline::after(clock_, limits_.time_of_step) : deadline;
     std::size_t reported = 0;
     while (!ended_ && !end_.timed_out && !end_.cancelled) {
-      if (by_step && end_.report.size() != reported) step = Deadline::after(clock, limits_.time_of_step);
+      if (by_step && end_.report.size() != reported) step = Deadline::after(clock_, limits_.time_of_step);
       reported = end_.report.size();
-      end_.timed_out = deadline.passed(clock) || step.passed(clock);
+      end_.timed_out = deadline.passed(clock_) || step.passed(clock_);
       end_.cancelled = cancel.cancelled();
-      wait(kSliceMs);
+      wait(kSlice);
     }
     // Its descendants end with it, also when it ended normally.
     Family family(pid_, {output_.get(), report_.get()}, {}, brand_);
     if (ended_)
       family.kill_all(kDrainRounds);
     else
-      family.end_now(pidfd_, [this](int limit_ms) { return wait(limit_ms); });
-    for (int round = 0; round < kDrainRounds && (output_.valid() || report_.valid()); ++round) wait(kSliceMs);
+      family.end_now(pidfd_, [this](Milliseconds at_most) { return wait(at_most); });
+    for (int round = 0; round < kDrainRounds && (output_.valid() || report_.valid()); ++round) wait(kSlice);
     reap();
     end_.output = kept_.text();
     return std::move(end_);
   }
 
  private:
-  bool wait(int milliseconds) {
+  bool wait(Milliseconds at_most) {
     pollfd fds[3] = {{ended_ ? -1 : pidfd_.get(), POLLIN, 0}, {report_.get(), POLLIN, 0}, {output_.get(), POLLIN, 0}};
-    if (::poll(fds, 3, milliseconds) <= 0) return false;
+    if (clock_.poll_for(fds, at_most) <= 0) return false;
     if (fds[0].revents != 0) ended_ = true;
     if (fds[1].revents != 0) end_.report += take(report_).substr(0, limits_.report_bytes_max - end_.report.size());
     if (fds[2].revents != 0) kept_.append(take(output_));
@@ -159,6 +160,7 @@ class Watch {
   const std::uint64_t brand_;
   UniqueFd pidfd_, report_, output_;
   const ForkLimits& limits_;
+  const Clock& clock_;
   BoundedOutput kept_;
   std::string buffer_;
   bool ended_ = false;
@@ -201,7 +203,7 @@ Result<ForkEnd> run_forked(const std::function<int(int report_fd)>& body, const 
   }
   report.write.reset();
   output.write.reset();
-  return Watch(pid, std::move(report.read), std::move(output.read), number, limits).finish(clock, cancel);
+  return Watch(pid, std::move(report.read), std::move(output.read), number, limits, clock).finish(cancel);
 }
 
 }  // namespace agentd

@@ -13,6 +13,7 @@
 #include <set>
 
 #include "core/base/file.h"
+#include "core/base/scheduler.h"
 #include "core/process/births.h"
 #include "core/process/family.h"
 
@@ -21,7 +22,7 @@ namespace {
 
 // Ending agentd by name, as pkill does, must not end the guard.
 constexpr const char* kName = "process-guard";
-constexpr int kRoundMs = 10;
+constexpr Milliseconds kRound{10};
 constexpr int kRoundsOfGrace = 100;
 constexpr int kRoundsMax = 1'000;
 
@@ -51,15 +52,14 @@ void end_all_branded() {
       if (pid == ::getpid()) continue;
       const UniqueFd pidfd(static_cast<int>(::syscall(SYS_pidfd_open, pid, 0)));
       if (!pidfd.valid() || !carries_own_brand(pid)) continue;
-      pollfd wait{pidfd.get(), POLLIN, 0};
-      if (::poll(&wait, 1, 0) == 1) continue;  // it has ended and is not reaped yet
+      if (is_ready(pidfd.get(), POLLIN)) continue;  // it has ended and is not reaped yet
       any = true;
       if (!now && !told.insert(pid).second) continue;
       ::syscall(SYS_pidfd_send_signal, pidfd.get(), now ? SIGKILL : SIGTERM, nullptr, 0);
       ::syscall(SYS_pidfd_send_signal, pidfd.get(), SIGCONT, nullptr, 0);
     }
     if (!any) return;
-    ::poll(nullptr, 0, kRoundMs);
+    SystemClock().pause(kRound);
   }
 }
 
@@ -70,7 +70,7 @@ void end_all_branded() {
   if (::getppid() == owner) {  // otherwise the owner has ended already
     if (end < 0) ::_exit(0);
     pollfd wait{end, POLLIN, 0};
-    while (::poll(&wait, 1, -1) < 0 && errno == EINTR) continue;
+    while (SystemClock().poll({&wait, 1}, Deadline{}) < 0 && errno == EINTR) continue;
   }
   end_all_branded();
   ::_exit(0);

@@ -15,9 +15,9 @@
 namespace agentd {
 namespace {
 
-constexpr int kSliceMs = 20;        // how often the cancel word and the clock are checked
-constexpr int kDrainQuietMs = 100;  // after the command's end, while a descendant holds its pipe
-constexpr int kDrainWakeups = 50;   // when the descendant keeps writing: at most a second
+constexpr Milliseconds kSlice{20};        // how often the cancel word and the clock are checked
+constexpr Milliseconds kDrainQuiet{100};  // after the command's end, while a descendant holds its pipe
+constexpr int kDrainWakeups = 50;         // when the descendant keeps writing: at most a second
 constexpr std::size_t kReadBytes = 64 * 1024;
 
 // One command from its start to its answer.
@@ -44,11 +44,11 @@ class Run {
   }
 
  private:
-  // Reads what arrived within `milliseconds`; false when nothing did.
-  bool wait(int milliseconds) {
+  // Reads what arrived within `at_most`; false when nothing did.
+  bool wait(Milliseconds at_most) {
     pollfd wait_for[2] = {{ended_ ? -1 : child_.pidfd.get(), POLLIN, 0},
                           {child_.output.get(), POLLIN, 0}};  // -1 is ignored
-    if (::poll(wait_for, 2, milliseconds) <= 0) return false;
+    if (clock_.poll_for(wait_for, at_most) <= 0) return false;
     if (wait_for[0].revents != 0) ended_ = true;
     if (wait_for[1].revents != 0) read_some();
     return true;
@@ -63,22 +63,19 @@ class Run {
     }
   }
 
-  int slice(Deadline deadline) const {
-    const auto left = static_cast<int>(std::min<std::int64_t>(deadline.left(clock_).count(), kSliceMs));
-    return std::max(left, 1);
-  }
+  Milliseconds slice(Deadline deadline) const { return std::clamp(deadline.left(clock_), Milliseconds(1), kSlice); }
 
   void stop() {
     Family family(child_.pid, {child_.output.get()}, {}, child_.brand);
-    family.end(child_.pidfd, clock_, request_.grace, [this](int limit_ms) { return wait(limit_ms); });
+    family.end(child_.pidfd, clock_, request_.grace, [this](Milliseconds at_most) { return wait(at_most); });
   }
 
   // Reads to the end of the pipe. A descendant that holds it open gets only a moment.
   void drain() {
-    int quiet_ms = 0;
+    Milliseconds quiet{0};
     for (int wakeups = 0; wakeups < kDrainWakeups && child_.output.valid(); ++wakeups) {
-      quiet_ms = wait(kSliceMs) ? 0 : quiet_ms + kSliceMs;
-      if (quiet_ms >= kDrainQuietMs) return;
+      quiet = wait(kSlice) ? Milliseconds(0) : quiet + kSlice;
+      if (quiet >= kDrainQuiet) return;
     }
   }
 

@@ -9,10 +9,10 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <mutex>
 #include <optional>
 
 #include "core/base/file.h"
+#include "core/base/mutex.h"
 #include "core/process/beneath.h"
 #include "core/process/kept_paths.h"
 
@@ -143,7 +143,7 @@ class KernelWorkspace final : public Workspace {
 
   Result<void> write(const std::string& path, std::string_view bytes) override {
     AGENTD_TRY(Replacement made, prepare(path, bytes));
-    const std::scoped_lock lock(writes_);
+    const MutexLock lock(writes_);
     return made.take_place();
   }
 
@@ -152,7 +152,7 @@ class KernelWorkspace final : public Workspace {
     AGENTD_TRY(Replacement made, prepare(path, bytes));
     // Compared once more with the new file ready: another program's change is missed only if it falls between these two
     // lines, and a change of this process cannot.
-    const std::scoped_lock lock(writes_);
+    const MutexLock lock(writes_);
     AGENTD_TRY_VOID(expect(path, expected));
     return made.take_place();
   }
@@ -172,7 +172,7 @@ class KernelWorkspace final : public Workspace {
   const std::vector<Root> roots_;
   const KeptPaths kept_;
   const HiddenFiles hidden_;
-  std::mutex writes_;  // held over compare and rename
+  Mutex writes_;  // held over compare and rename
 };
 
 // An absolute path is under a root when device and inode of one of its leading folders are the root's; its spelling

@@ -68,8 +68,7 @@ std::optional<std::int32_t> next_word(int socket, Milliseconds at_most) {
   const Deadline deadline = Deadline::after(clock, at_most);
   for (;;) {
     pollfd wait{socket, POLLIN, 0};
-    const int left = static_cast<int>(deadline.left(clock).count());
-    const int ready = ::poll(&wait, 1, left);
+    const int ready = clock.poll({&wait, 1}, deadline);
     if (ready < 0 && errno == EINTR) continue;
     std::int32_t word = 0;
     if (ready <= 0 || ::recv(socket, &word, sizeof word, MSG_DONTWAIT) != sizeof word) return std::nullopt;

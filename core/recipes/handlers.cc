@@ -3,9 +3,9 @@
 
 #include <algorithm>
 #include <map>
-#include <mutex>
 
 #include "core/base/bytes.h"
+#include "core/base/mutex.h"
 #include "core/codec/json.h"
 #include "core/codec/schema.h"
 #include "core/recipes/commands.h"
@@ -134,7 +134,7 @@ struct RecipeHandlers::State {
   bool is_due(const Asked& asked);
   bool is_refused(const Asked& asked);  // the answer at this stop
   void mark_done(const Asked& asked);
-  Run& run_of(const Asked& asked);  // REQUIRES: mutex held
+  Run& run_of(const Asked& asked) REQUIRES(mutex);  // REQUIRES: mutex held
   ServiceCaller caller(const Asked& asked) const;
   std::string once_key(const Asked& asked) const;
 
@@ -151,9 +151,9 @@ struct RecipeHandlers::State {
   bool restricts_commands = false, grants_commands = false;
   std::vector<std::string> allowed_commands;
   std::vector<std::unique_ptr<Handler>> handlers;
-  mutable std::mutex mutex;
-  std::map<std::string, Run> runs;  // by conversation; guarded by mutex
-  std::string newest;               // the conversation that ran last; guarded by mutex
+  mutable Mutex mutex;
+  std::map<std::string, Run> runs GUARDED_BY(mutex);  // by conversation
+  std::string newest GUARDED_BY(mutex);               // the conversation that ran last
 };
 
 ServiceCaller RecipeHandlers::State::caller(const Asked& asked) const {
@@ -183,7 +183,7 @@ bool RecipeHandlers::State::is_due(const Asked& asked) {
   if (!said.empty() && said != recipe) return false;  // the run of another recipe
   if (is_refused(asked)) return false;
   {
-    const std::lock_guard lock(mutex);
+    const MutexLock lock(mutex);
     const Run& run = run_of(asked);
     if (asked.hook().once == RecipeOnce::kRun &&
         std::find(run.done.begin(), run.done.end(), &asked.handler) != run.done.end())
@@ -199,7 +199,7 @@ bool RecipeHandlers::State::is_due(const Asked& asked) {
 }
 
 bool RecipeHandlers::State::is_refused(const Asked& asked) {
-  const std::lock_guard lock(mutex);
+  const MutexLock lock(mutex);
   const std::uint64_t revision = run_of(asked).wrong_revision;
   return asked.call.event == AGENTD_EVENT_AGENT_STOP && revision != 0 && revision == asked.call.envelope->revision;
 }
@@ -207,7 +207,7 @@ bool RecipeHandlers::State::is_refused(const Asked& asked) {
 void RecipeHandlers::State::mark_done(const Asked& asked) {
   if (asked.hook().once == RecipeOnce::kAlways) return;
   if (asked.hook().once == RecipeOnce::kRun) {
-    const std::lock_guard lock(mutex);
+    const MutexLock lock(mutex);
     run_of(asked).done.push_back(&asked.handler);
     return;
   }
@@ -318,7 +318,7 @@ agentd_status RecipeHandlers::State::validate_output(const Asked& asked) {
       mistake_in(view_of(asked.payload<agentd_agent_stop>().response), *asked.handler.schema, "the answer");
   std::uint32_t corrections = 0;
   {
-    const std::lock_guard lock(mutex);
+    const MutexLock lock(mutex);
     Run& run = run_of(asked);
     run.failure.clear();
     if (wrong.empty()) return AGENTD_OK;
@@ -441,7 +441,7 @@ Subscription RecipeHandlers::command_gate() const {
 }
 
 std::optional<std::string> RecipeHandlers::failure() const {
-  const std::lock_guard lock(state_->mutex);
+  const MutexLock lock(state_->mutex);
   const auto run = state_->runs.find(state_->newest);
   if (run == state_->runs.end() || run->second.failure.empty()) return std::nullopt;
   return run->second.failure;

@@ -158,9 +158,10 @@ Result<ProviderSetup> provider_setup(const Config& config, const std::string& na
 }
 
 Result<const Credentials*> KeyRing::stored() const {
-  std::call_once(read_, [this] { stored_ = Credentials::load(home_); });
-  if (!stored_) return stored_.error();
-  return &*stored_;
+  const MutexLock lock(mutex_);
+  if (!stored_) stored_ = Credentials::load(home_);
+  if (!*stored_) return stored_->error();
+  return &**stored_;
 }
 
 Result<KeySource> KeyRing::find(const ProviderSetup& setup) const {

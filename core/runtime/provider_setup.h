@@ -7,13 +7,13 @@
 
 #include <functional>
 #include <memory>
-#include <mutex>
 #include <optional>
 #include <set>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "core/base/mutex.h"
 #include "core/base/result.h"
 #include "core/config/config.h"
 #include "core/model/router.h"
@@ -89,8 +89,8 @@ class KeyRing {
 
   const Variables variables_;
   const std::string home_;
-  mutable std::once_flag read_;
-  mutable Result<Credentials> stored_{Credentials()};  // after read_
+  mutable Mutex mutex_;
+  mutable std::optional<Result<Credentials>> stored_ GUARDED_BY(mutex_);  // once read it stays
 };
 
 // "no key for groq: set GROQ_API_KEY, or store one with 'agentd auth set groq'".

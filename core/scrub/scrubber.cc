@@ -3,10 +3,10 @@
 
 #include <algorithm>
 #include <array>
-#include <mutex>
 #include <optional>
 #include <set>
 
+#include "core/base/mutex.h"
 #include "core/codec/regex.h"
 #include "core/scrub/prefilter.h"
 #include "core/scrub/rules.h"
@@ -80,15 +80,16 @@ class Expression {
   explicit Expression(std::string pattern) : pattern_(std::move(pattern)) {}
 
   Result<const Regex*> regex() const {
-    std::call_once(once_, [this] { made_.emplace(Regex::compile(pattern_)); });
+    const MutexLock lock(mutex_);
+    if (!made_) made_.emplace(Regex::compile(pattern_));
     if (!*made_) return made_->error();
     return &**made_;
   }
 
  private:
   const std::string pattern_;
-  mutable std::once_flag once_;
-  mutable std::optional<Result<Regex>> made_;  // written once, under once_
+  mutable Mutex mutex_;
+  mutable std::optional<Result<Regex>> made_ GUARDED_BY(mutex_);  // once written it stays
 };
 
 struct Rule {

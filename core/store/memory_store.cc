@@ -3,10 +3,10 @@
 // that a run without saving uses the same code.
 #include <algorithm>
 #include <map>
-#include <mutex>
 #include <set>
 
 #include "core/base/clock.h"
+#include "core/base/mutex.h"
 #include "core/store/log_rules.h"
 #include "core/store/store.h"
 
@@ -34,8 +34,8 @@ struct Space {
 
 // Shared by the store and its leases, which may outlive it.
 struct Held {
-  std::mutex mutex;
-  std::set<Ulid> conversations;  // guarded by mutex
+  Mutex mutex;
+  std::set<Ulid> conversations GUARDED_BY(mutex);
 };
 
 class MemoryLease final : public Lease {
@@ -43,7 +43,7 @@ class MemoryLease final : public Lease {
   MemoryLease(std::shared_ptr<Held> held, const Ulid& conversation)
       : held_(std::move(held)), conversation_(conversation) {}
   ~MemoryLease() override {
-    const std::lock_guard lock(held_->mutex);
+    const MutexLock lock(held_->mutex);
     held_->conversations.erase(conversation_);
   }
 
@@ -82,22 +82,21 @@ class MemoryStore final : public Store {
  private:
   class Source;
   Result<LogHead> head(const Ulid& conversation) const;
-  void keep(const Digest& digest, std::string_view bytes);
-  void forget(const Digest& digest);
-  void keep_receipts(Log& log, std::vector<PreparedReceipt> receipts);
-  void commit(const Ulid& conversation, Log& log, const PreparedAppend& append);
+  void keep(const Digest& digest, std::string_view bytes) REQUIRES(mutex_);
+  void forget(const Digest& digest) REQUIRES(mutex_);
+  void keep_receipts(Log& log, std::vector<PreparedReceipt> receipts) REQUIRES(mutex_);
+  void commit(const Ulid& conversation, Log& log, const PreparedAppend& append) REQUIRES(mutex_);
   // The cursor of the conversation that ended the page before; the end without one.
-  Result<std::uint64_t> page_start(const std::string& after) const;
+  Result<std::uint64_t> page_start(const std::string& after) const REQUIRES(mutex_);
 
   const Clock& clock_;
   const std::shared_ptr<Held> held_ = std::make_shared<Held>();  // with leases
-  mutable std::mutex mutex_;
-  // Everything below is guarded by mutex_.
-  std::map<Ulid, Log> logs_;
-  std::map<std::uint64_t, Ulid> changes_;
-  std::uint64_t cursor_ = 0;
-  std::map<Digest, Blob> blobs_;
-  std::map<std::string, Space, std::less<>> spaces_;
+  mutable Mutex mutex_;
+  std::map<Ulid, Log> logs_ GUARDED_BY(mutex_);
+  std::map<std::uint64_t, Ulid> changes_ GUARDED_BY(mutex_);
+  std::uint64_t cursor_ GUARDED_BY(mutex_) = 0;
+  std::map<Digest, Blob> blobs_ GUARDED_BY(mutex_);
+  std::map<std::string, Space, std::less<>> spaces_ GUARDED_BY(mutex_);
 };
 
 class MemoryStore::Source final : public BatchSource {
@@ -105,7 +104,7 @@ class MemoryStore::Source final : public BatchSource {
   Source(const MemoryStore& store, const Ulid& conversation) : store_(store), conversation_(conversation) {}
 
   Result<std::vector<std::string>> batches(std::uint64_t seq) const override {
-    const std::lock_guard lock(store_.mutex_);
+    const MutexLock lock(store_.mutex_);
     const auto log = store_.logs_.find(conversation_);
     if (log == store_.logs_.end()) return no_such_conversation(conversation_);
     auto at = log->second.batches.upper_bound(seq);
@@ -120,7 +119,7 @@ class MemoryStore::Source final : public BatchSource {
 };
 
 Result<LogHead> MemoryStore::head(const Ulid& conversation) const {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   const auto log = logs_.find(conversation);
   if (log == logs_.end()) return no_such_conversation(conversation);
   return log->second.head;
@@ -153,7 +152,7 @@ Result<std::vector<StoredRecord>> MemoryStore::append(const Ulid& conversation, 
                                                       std::span<const HookReceipt> receipts) {
   AGENTD_TRY(PreparedAppend append, prepare_append(conversation, expected_revision, records, blobs, clock_.wall_ms()));
   AGENTD_TRY(std::vector<PreparedReceipt> answers, prepare_receipts(receipts));
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   const auto found = logs_.find(conversation);
   const std::uint64_t revision = found == logs_.end() ? 0 : found->second.head.revision;
   if (revision != expected_revision) return stale_revision(conversation, revision, expected_revision);
@@ -169,7 +168,7 @@ Result<std::vector<StoredRecord>> MemoryStore::append(const Ulid& conversation, 
 
 Result<void> MemoryStore::append_receipts(const Ulid& conversation, std::span<const HookReceipt> receipts) {
   AGENTD_TRY(std::vector<PreparedReceipt> answers, prepare_receipts(receipts));
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   const auto log = logs_.find(conversation);
   if (log == logs_.end()) return no_such_conversation(conversation);
   keep_receipts(log->second, std::move(answers));
@@ -180,7 +179,7 @@ Result<void> MemoryStore::receipts(const Ulid& conversation,
                                    const std::function<bool(const HookReceipt&)>& visit) const {
   std::vector<std::string> texts;
   {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     const auto log = logs_.find(conversation);
     if (log == logs_.end()) return no_such_conversation(conversation);
     texts = log->second.receipts;
@@ -204,7 +203,7 @@ Result<ConversationInfo> MemoryStore::fork(const Ulid& from, std::uint64_t at, G
   AGENTD_TRY(const LogHead parent, head(from));
   AGENTD_TRY(PreparedFork fork,
              prepare_fork(Source(*this, from), from, parent, at, std::move(genesis), title, clock_.wall_ms()));
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   if (!logs_.contains(from)) return no_such_conversation(from);
   if (const auto there = logs_.find(to); there != logs_.end())
     return stale_revision(to, there->second.head.revision, 0);
@@ -232,7 +231,7 @@ Result<void> MemoryStore::verify(const Ulid& conversation,
 }
 
 Result<ConversationInfo> MemoryStore::info(const Ulid& conversation) const {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   const auto log = logs_.find(conversation);
   if (log == logs_.end()) return no_such_conversation(conversation);
   return log->second.info;
@@ -247,7 +246,7 @@ Result<std::uint64_t> MemoryStore::page_start(const std::string& after) const {
 }
 
 Result<std::vector<ConversationInfo>> MemoryStore::list(const ConversationQuery& query) const {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   AGENTD_TRY(const std::uint64_t start, page_start(query.after));
   std::vector<ConversationInfo> out;
   auto at = changes_.lower_bound(start);
@@ -265,7 +264,7 @@ void MemoryStore::forget(const Digest& digest) {
 
 Result<void> MemoryStore::remove(const Ulid& conversation) {
   AGENTD_TRY(const std::unique_ptr<Lease> held, lease(conversation));
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   const auto log = logs_.find(conversation);
   if (log == logs_.end()) return no_such_conversation(conversation);
   for (const auto& [first, bytes] : log->second.batches) {
@@ -282,14 +281,14 @@ Result<void> MemoryStore::remove(const Ulid& conversation) {
 }
 
 Result<std::string> MemoryStore::blob(const Digest& digest) const {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   const auto blob = blobs_.find(digest);
   if (blob == blobs_.end()) return no_such_blob(digest);
   return blob->second.bytes;
 }
 
 Result<std::unique_ptr<Lease>> MemoryStore::lease(const Ulid& conversation) {
-  const std::lock_guard lock(held_->mutex);
+  const MutexLock lock(held_->mutex);
   if (!held_->conversations.insert(conversation).second)
     return Error{Code::kBusy, "conversation " + conversation.text() + " is in use by this process"};
   return std::unique_ptr<Lease>(std::make_unique<MemoryLease>(held_, conversation));
@@ -297,7 +296,7 @@ Result<std::unique_ptr<Lease>> MemoryStore::lease(const Ulid& conversation) {
 
 Result<StoredKey> MemoryStore::get_key(std::string_view space, std::string_view key) const {
   AGENTD_TRY_VOID(check_key(space, key));
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   const auto in = spaces_.find(space);
   if (in != spaces_.end())
     if (const auto found = in->second.keys.find(key); found != in->second.keys.end()) return found->second;
@@ -307,7 +306,7 @@ Result<StoredKey> MemoryStore::get_key(std::string_view space, std::string_view 
 Result<std::vector<StoredKey>> MemoryStore::scan_keys(std::string_view space, std::string_view prefix,
                                                       std::string_view after, std::uint32_t limit) const {
   AGENTD_TRY_VOID(check_key(space, "k"));
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   std::vector<StoredKey> out;
   const auto in = spaces_.find(space);
   if (in == spaces_.end()) return out;
@@ -320,17 +319,18 @@ Result<std::vector<StoredKey>> MemoryStore::scan_keys(std::string_view space, st
 
 Result<std::uint64_t> MemoryStore::commit_keys(std::string_view space, std::span<const KeyOp> ops) {
   AGENTD_TRY_VOID(check_key(space, "k"));
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   const auto in = spaces_.find(space);
+  const bool is_new = in == spaces_.end();
   const auto version_of = [&](std::string_view key) -> Result<std::uint64_t> {
-    if (in == spaces_.end()) return KeyOp::kAbsent;
+    if (is_new) return KeyOp::kAbsent;
     const auto found = in->second.keys.find(key);
     return found == in->second.keys.end() ? KeyOp::kAbsent : found->second.version;
   };
   AGENTD_TRY(const KeyChanges changes, plan_keys(space, ops, version_of));
-  if (changes.empty()) return in == spaces_.end() ? 0 : in->second.version;
+  if (changes.empty()) return is_new ? 0 : in->second.version;
   const auto bytes_of = [&](std::string_view key) -> Result<std::uint64_t> {
-    if (in == spaces_.end()) return 0;
+    if (is_new) return 0;
     const auto found = in->second.keys.find(key);
     return found == in->second.keys.end() ? 0 : key.size() + found->second.value.size();
   };
@@ -349,7 +349,7 @@ Result<std::uint64_t> MemoryStore::commit_keys(std::string_view space, std::span
 }
 
 Result<Store::Changes> MemoryStore::changes(std::uint64_t cursor, std::uint32_t limit) const {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   Changes out{{}, cursor};
   for (auto at = changes_.upper_bound(cursor); at != changes_.end() && out.changed.size() < limit_or_default(limit);
        ++at) {
@@ -360,7 +360,7 @@ Result<Store::Changes> MemoryStore::changes(std::uint64_t cursor, std::uint32_t 
 }
 
 Result<StoreStats> MemoryStore::stats() const {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   StoreStats out;
   out.conversations = logs_.size();
   for (const auto& [id, log] : logs_) {

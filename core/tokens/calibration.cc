@@ -27,13 +27,13 @@ double Calibration::Sums::factor() const {
 }
 
 double Calibration::factor(std::string_view model) const {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   const auto found = sums_.find({estimator_, std::string(model)});
   return found == sums_.end() ? 1 : found->second.factor();
 }
 
 bool Calibration::knows(std::string_view model) const {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   return sums_.find({estimator_, std::string(model)}) != sums_.end();
 }
 
@@ -43,7 +43,7 @@ void Calibration::learn(std::string_view model, std::uint64_t estimated, std::ui
   // As if the tokens had come one by one: a long report fades its own beginning, too.
   const double fade = std::exp(-weight / kMemoryTokens);
   const double fresh = kMemoryTokens * (1 - fade);
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   const Key key{estimator_, std::string(model)};
   if (sums_.size() >= kModelsMax && sums_.find(key) == sums_.end()) return;
   Sums& sums = sums_[key];
@@ -53,7 +53,7 @@ void Calibration::learn(std::string_view model, std::uint64_t estimated, std::ui
 }
 
 std::string Calibration::json() const {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   JsonWriter out;
   out.begin_object().member("v", 1).key("factors").begin_array();
   for (const auto& [key, sums] : sums_) {
@@ -69,7 +69,7 @@ Result<void> Calibration::read(std::string_view json) {
   const JsonView factors = document.root()["factors"];
   if (document.root()["v"].uint_or(0) != 1 || !factors.is_array())
     return Error{Code::kInvalid, "learned token factors must be {\"v\":1,\"factors\":[...]}"};
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   for (std::size_t i = 0; i < std::min(factors.size(), kModelsMax); ++i) {
     const JsonView one = factors.at(i);
     Sums read;
@@ -88,7 +88,7 @@ Result<void> Calibration::read(std::string_view json) {
 }
 
 bool Calibration::moved() const {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   return std::any_of(sums_.begin(), sums_.end(), [](const auto& one) {
     const Sums& sums = one.second;
     return sums.learned && std::abs(sums.factor() - sums.stored) > kMoved * sums.stored;
@@ -96,7 +96,7 @@ bool Calibration::moved() const {
 }
 
 void Calibration::saved() {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   for (auto& [key, sums] : sums_) {
     sums.learned = false;
     sums.stored = sums.factor();

@@ -10,11 +10,11 @@
 
 #include <cstdint>
 #include <map>
-#include <mutex>
 #include <string>
 #include <string_view>
 #include <utility>
 
+#include "core/base/mutex.h"
 #include "core/base/result.h"
 
 namespace agentd {
@@ -60,8 +60,8 @@ class Calibration {
   using Key = std::pair<std::string, std::string>;  // estimator, model
 
   const std::string estimator_;
-  mutable std::mutex mutex_;
-  std::map<Key, Sums> sums_;  // guarded by mutex_
+  mutable Mutex mutex_;
+  std::map<Key, Sums> sums_ GUARDED_BY(mutex_);
 };
 
 }  // namespace agentd

@@ -11,12 +11,12 @@
 #include <cerrno>
 #include <charconv>
 #include <ctime>
-#include <mutex>
 #include <set>
 #include <thread>
 
 #include "core/base/bytes.h"
 #include "core/base/ids.h"
+#include "core/base/mutex.h"
 #include "core/base/shell_word.h"
 #include "core/codec/json.h"
 #include "core/trust/safe_path.h"
@@ -145,8 +145,8 @@ bool is_still(int directory, const std::string& name, int fd) {
 }
 
 // Opens and locks the file of that name; retries if the previous holder removed or replaced it.
-Result<UniqueFd> open_crashes(int directory, const std::string& name, const std::string& path, int more_flags,
-                              int tries) {
+Result<UniqueFd> open_crashes(int directory, const std::string& name, const std::string& path, const Clock& clock,
+                              int more_flags, int tries) {
   const int flags = O_RDWR | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK | more_flags;
   UniqueFd fd;
   for (int i = 0; i < tries; ++i) {
@@ -159,28 +159,28 @@ Result<UniqueFd> open_crashes(int directory, const std::string& name, const std:
     if (locked)
       fd.reset();
     else if (i + 1 < tries)
-      std::this_thread::sleep_for(kLockPause);
+      clock.pause(kLockPause);
   }
   return Error{Code::kBusy, path + " is locked by another process"};
 }
 
 // Processes that wait for the lock look again. A file that stays locked is removed nevertheless: the user's release
 // counts for more than a hung process.
-void drop_crashes(int directory, std::string_view digest) {
+void drop_crashes(int directory, std::string_view digest, const Clock& clock) {
   const std::string name = crashes_of(digest);
-  const auto lock = open_crashes(directory, name, name, 0, kLockTries);
+  const auto lock = open_crashes(directory, name, name, clock, 0, kLockTries);
   ::unlinkat(directory, name.c_str(), 0);
 }
 
 // Removes the crash times of a module that has not crashed for long. A locked file is in use and stays.
-void drop_old_crashes(int directory, const std::string& name) {
+void drop_old_crashes(int directory, const std::string& name, const Clock& clock) {
   const auto is_old = [&] {
     struct stat info {};
     return ::fstatat(directory, name.c_str(), &info, AT_SYMLINK_NOFOLLOW) == 0 &&
            std::time(nullptr) - info.st_mtime > kCrashesSeconds;
   };
   if (!is_old()) return;
-  const auto lock = open_crashes(directory, name, name, 0, 1);
+  const auto lock = open_crashes(directory, name, name, clock, 0, 1);
   if (lock && is_old()) ::unlinkat(directory, name.c_str(), 0);
 }
 
@@ -226,9 +226,10 @@ struct Quarantine::State {
   const std::string directory;
   const Clock& clock;
   IdSource ids{clock};
-  mutable std::mutex mutex;
-  std::vector<QuarantineEntry> crashed, unsaved;  // guarded by mutex
-  std::vector<std::string> problems;              // guarded by mutex
+  mutable Mutex mutex;
+  std::vector<QuarantineEntry> crashed;  // immutable once open() has returned
+  std::vector<QuarantineEntry> unsaved GUARDED_BY(mutex);
+  std::vector<std::string> problems GUARDED_BY(mutex);
 
   // Not valid if the directory does not exist yet.
   Result<UniqueFd> look() const {
@@ -264,13 +265,14 @@ struct Quarantine::State {
 void Quarantine::State::judge_markers(int fd, bool record) {
   for (const std::string& name : names_in(fd)) {
     if (name.starts_with(kBeside) && record) drop_leftover(fd, name);
-    if (name.ends_with(kCrashes) && record) drop_old_crashes(fd, name);
+    if (name.ends_with(kCrashes) && record) drop_old_crashes(fd, name, clock);
     if (name.starts_with(kLoading) && is_abandoned(fd, name)) judge_marker(fd, name, record);
   }
 }
 
 // Writes the entry before it removes the marker: a crash in between leaves both.
 void Quarantine::State::judge_marker(int fd, const std::string& name, bool record) {
+  const MutexLock lock(mutex);
   auto entry = read_at(fd, name, directory + "/" + name);
   if (!entry) {
     if (entry.error().code == Code::kNotFound) return;  // another process was faster
@@ -294,6 +296,7 @@ Result<std::unique_ptr<Quarantine>> Quarantine::open(std::string directory, cons
   AGENTD_TRY(const UniqueFd fd, state->look());
   if (fd.valid()) {
     state->judge_markers(fd.get(), record);
+    const MutexLock lock(state->mutex);
     (void)state->saved(&state->problems);
   }
   return std::unique_ptr<Quarantine>(new Quarantine(std::move(state)));
@@ -301,7 +304,7 @@ Result<std::unique_ptr<Quarantine>> Quarantine::open(std::string directory, cons
 
 std::string Quarantine::why_not(std::string_view digest) const {
   {
-    const std::lock_guard lock(state_->mutex);
+    const MutexLock lock(state_->mutex);
     for (const QuarantineEntry& entry : state_->unsaved)
       if (entry.digest == digest) return sentence_of(entry);
   }
@@ -317,12 +320,12 @@ std::string Quarantine::why_not(std::string_view digest) const {
 }
 
 std::vector<QuarantineEntry> Quarantine::crashed_before() const {
-  const std::lock_guard lock(state_->mutex);
+  const MutexLock lock(state_->mutex);
   return state_->crashed;
 }
 
 std::vector<std::string> Quarantine::problems() const {
-  const std::lock_guard lock(state_->mutex);
+  const MutexLock lock(state_->mutex);
   return state_->problems;
 }
 
@@ -344,7 +347,7 @@ Result<std::size_t> Quarantine::note_crash(std::string_view digest, Milliseconds
   if (!is_digest(digest)) return Error{Code::kInvalid, "bytes without a digest"};
   AGENTD_TRY(const UniqueFd directory, state_->make());
   const std::string name = crashes_of(digest), path = state_->directory + "/" + name;
-  AGENTD_TRY(const UniqueFd fd, open_crashes(directory.get(), name, path, O_CREAT, kLockTries));
+  AGENTD_TRY(const UniqueFd fd, open_crashes(directory.get(), name, path, state_->clock, O_CREAT, kLockTries));
   const std::int64_t now = state_->clock.wall_ms();
   // A longer file was not written by agentd and starts again.
   const auto before = read_fd(fd.get(), kFileBytesMax, path);
@@ -367,12 +370,12 @@ Result<void> Quarantine::set_aside(QuarantineEntry entry) {
     AGENTD_TRY(const UniqueFd file,
                write_as(fd.get(), state_->directory, file_of(entry.digest), state_->ids.next().text(), text_of(entry)));
     // A released module starts afresh.
-    drop_crashes(fd.get(), entry.digest);
+    drop_crashes(fd.get(), entry.digest, state_->clock);
     return ::fsync(file.get()) == 0 ? Result<void>() : errno_error("writing " + state_->directory, errno);
   };
   auto saved = save();
   if (saved) return {};
-  const std::lock_guard lock(state_->mutex);
+  const MutexLock lock(state_->mutex);
   state_->unsaved.push_back(entry);  // holds for this process at least
   return saved.error().with_context("quarantining " + entry.path + " permanently");
 }
@@ -389,12 +392,12 @@ Result<QuarantineEntry> Quarantine::release(std::string_view which) {
       return Error{Code::kConflict, "more than one hook called " + shown + " is quarantined, such as " + found[0].path +
                                         " and " + entry.path + ": give the path"};
   AGENTD_TRY(const UniqueFd fd, state_->look());
-  const std::lock_guard lock(state_->mutex);
+  const MutexLock lock(state_->mutex);
   for (const QuarantineEntry& entry : found) {
     const std::string name = file_of(entry.digest);
     if (fd.valid() && ::unlinkat(fd.get(), name.c_str(), 0) != 0 && errno != ENOENT)
       return errno_error("releasing " + entry.path + ": removing " + state_->directory + "/" + name, errno);
-    if (fd.valid()) drop_crashes(fd.get(), entry.digest);
+    if (fd.valid()) drop_crashes(fd.get(), entry.digest, state_->clock);
     std::erase_if(state_->unsaved, [&](const QuarantineEntry& each) { return each.digest == entry.digest; });
   }
   return *std::max_element(found.begin(), found.end(),
@@ -403,7 +406,7 @@ Result<QuarantineEntry> Quarantine::release(std::string_view which) {
 
 std::vector<QuarantineEntry> Quarantine::entries() const {
   std::vector<QuarantineEntry> out = state_->saved(nullptr);
-  const std::lock_guard lock(state_->mutex);
+  const MutexLock lock(state_->mutex);
   out.insert(out.end(), state_->unsaved.begin(), state_->unsaved.end());
   return out;
 }

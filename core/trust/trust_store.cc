@@ -26,7 +26,7 @@ constexpr std::uint64_t kFileBytesMax = 16u << 20;
 constexpr std::size_t kEntriesMax = 20'000;
 constexpr int kFormat = 1;
 constexpr int kLockTries = 5000;
-constexpr long kLockPauseNs = 2'000'000;
+constexpr Milliseconds kLockPause{2};
 
 struct Place {
   std::string directory, name;
@@ -142,8 +142,7 @@ Result<UniqueFd> lock(int directory, const Place& place, const std::string& file
     if (errno != EWOULDBLOCK && errno != EINTR) return errno_error("locking " + path, errno);
     if (tries == kLockTries)
       return Error{Code::kBusy, path + " is locked by another process: try again, or end that process"};
-    const timespec pause{0, kLockPauseNs};
-    ::nanosleep(&pause, nullptr);
+    SystemClock().pause(kLockPause);
   }
   return fd;
 }

@@ -1,15 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <poll.h>
-
-#include <thread>
-
+#include "core/base/thread.h"
 #include "core/validate/checks.h"
 
 namespace agentd::validation {
 namespace {
 
 constexpr std::uint64_t kGiveUpMs = 2'000;
-constexpr int kLateMs = 150, kCancelAfterMs = 50;
+constexpr Milliseconds kLate{150}, kCancelAfter{50};
 
 struct Made {
   std::unique_ptr<Stage> stage;
@@ -96,7 +93,7 @@ void check_late(const Subject& subject, Reporter& out) {
     stuck = stuck || (made.instance->seen().pending != 0 && answer.status == AGENTD_E_DEADLINE);
     return {};
   });
-  ::poll(nullptr, 0, kLateMs);
+  made.stage->clock.pause(kLate);
   if (made.instance->seen().late != 0)
     out.broken(408, "it emitted " + std::to_string(made.instance->seen().late) + " times with a token that had ended");
   const std::uint32_t pending = made.instance->seen().pending;
@@ -117,10 +114,10 @@ void check_giving_up(const Subject& subject, Reporter& out, std::uint16_t number
     if (!sample) return out.skip(number, sample.error().message);
     const std::uint64_t started = made.stage->clock.monotonic_ns();
     const CancelToken cancel;
-    std::thread canceller;
+    Thread canceller;
     if (number == 410)
-      canceller = std::thread([&] {
-        ::poll(nullptr, 0, kCancelAfterMs);
+      canceller = Thread([&] {
+        made.stage->clock.pause(kCancelAfter);
         cancel.cancel(AGENTD_CANCEL_USER);
       });
     (void)made.instance->fire(**sample, cancel, Milliseconds(number == 410 ? 20'000 : 20));

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <atomic>
 #include <chrono>
-#include <thread>
 
+#include "core/base/thread.h"
 #include "core/validate/checks.h"
 #include "core/validate/process_state.h"
 
@@ -185,14 +185,14 @@ void check_threads(const Subject& subject, Reporter& out) {
   const Samples samples = samples_of(stage);
   out.begin(603, "calls from 8 threads");
   std::atomic<int> least{kCallsOfAThread};
-  std::vector<std::thread> threads;
+  std::vector<Thread> threads;
   for (int i = 0; i < kThreads; ++i)
     threads.emplace_back([&] {
       const int calls = fire(stage, *instance, samples, kCallsOfAThread);
       int known = least.load();
       while (calls < known && !least.compare_exchange_weak(known, calls)) continue;
     });
-  for (std::thread& each : threads) each.join();
+  for (Thread& each : threads) each.join();
   out.ok(603, std::to_string(kThreads) + " threads, " + std::to_string(least.load()) + " calls each");
 }
 

@@ -11,7 +11,8 @@
 namespace agentd::validation {
 namespace {
 
-constexpr int kThreadRounds = 50, kThreadRoundMs = 10;
+constexpr int kThreadRounds = 50;
+constexpr Milliseconds kThreadRound{10};
 
 // A complete life cycle, with every event once.
 void live(const Subject& subject, Stage& stage, Reporter& out) {
@@ -34,7 +35,7 @@ std::vector<std::string> threads_left(const ProcessState& before) {
   for (int round = 0; round < kThreadRounds; ++round) {
     left = added(before.threads, ProcessState::take().threads);
     if (left.empty()) break;
-    ::poll(nullptr, 0, kThreadRoundMs);  // a joined thread leaves /proc a moment later
+    SystemClock().pause(kThreadRound);  // a joined thread leaves /proc a moment later
   }
   return left;
 }

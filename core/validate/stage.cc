@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "core/base/mutex.h"
 #include "core/conversation/rows.h"
 #include "core/hooks/dispatcher.h"
 #include "core/process/workspace.h"
@@ -144,7 +145,7 @@ Instance::Instance(Stage& stage, Options options)
     context_->offer(AGENTD_PROCESS_ID, stage.tables->process());
   }
   spy_ = std::make_unique<Spy>(Spy{kSpyTable, context_->core(), seen_.get(), options.deaf});
-  if (record.plugin.concurrency != AGENTD_CONCURRENT) turn_ = std::make_shared<TimedMutex>();
+  if (record.plugin.concurrency != AGENTD_CONCURRENT) turn_ = std::make_shared<Mutex>();
 }
 
 Instance::~Instance() { (void)!destroy(); }

@@ -12,7 +12,7 @@
 #include <string>
 #include <vector>
 
-#include "core/base/timed_mutex.h"
+#include "core/base/mutex.h"
 #include "core/bridge/module.h"
 #include "core/bridge/plugin_context.h"
 #include "core/native/ext_tables.h"
@@ -122,7 +122,7 @@ class Instance {
   std::unique_ptr<PluginContext> context_;
   std::unique_ptr<Spy> spy_;
   std::unique_ptr<Seen> seen_ = std::make_unique<Seen>();
-  std::shared_ptr<TimedMutex> turn_;
+  std::shared_ptr<Mutex> turn_;
   std::vector<Row> rows_;  // in the record's order
   void* self_ = nullptr;
   bool created_ = false;

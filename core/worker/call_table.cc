@@ -32,7 +32,7 @@ void* OpenCall::from_new_chunk(std::size_t bytes, std::size_t align) {
 
 void* OpenCall::allocate(std::size_t bytes, std::size_t align) {
   bytes = std::max<std::size_t>(bytes, 1);
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   const std::size_t pad = (align - reinterpret_cast<std::size_t>(at_) % align) % align;
   if (pad > left_ || bytes > left_ - pad) return from_new_chunk(bytes, align);
   std::byte* const out = at_ + pad;
@@ -42,31 +42,31 @@ void* OpenCall::allocate(std::size_t bytes, std::size_t align) {
 }
 
 std::optional<agentd_str> OpenCall::json() {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   return json_;
 }
 
 void OpenCall::set_json(agentd_str text) {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   json_ = text;
 }
 
 OpenCallPtr CallTable::open(agentd_token token, bool scope) {
   auto call = std::make_shared<OpenCall>(token, scope);
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   calls_[token] = call;
   return call;
 }
 
 OpenCallPtr CallTable::find(agentd_token token) const {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   const auto found = calls_.find(token);
   return found == calls_.end() ? nullptr : found->second;
 }
 
 void CallTable::returned(agentd_token token, bool pending) {
   OpenCallPtr ended;  // its memory is freed without the lock
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   const auto found = calls_.find(token);
   if (found == calls_.end()) return;
   found->second->pending_ = pending && !found->second->completed_;
@@ -77,7 +77,7 @@ void CallTable::returned(agentd_token token, bool pending) {
 
 void CallTable::completed(agentd_token token) {
   OpenCallPtr ended;
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   const auto found = calls_.find(token);
   if (found == calls_.end() || found->second->scope_) return;
   found->second->completed_ = true;
@@ -88,7 +88,7 @@ void CallTable::completed(agentd_token token) {
 
 void CallTable::close_scope(agentd_token token) {
   OpenCallPtr ended;
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   const auto found = calls_.find(token);
   if (found == calls_.end() || !found->second->scope_) return;
   ended = std::move(found->second);

@@ -12,9 +12,10 @@
 #include <cstddef>
 #include <map>
 #include <memory>
-#include <mutex>
 #include <optional>
 #include <vector>
+
+#include "core/base/mutex.h"
 
 namespace agentd::worker {
 
@@ -35,16 +36,16 @@ class OpenCall {
   struct Free {
     void operator()(void* memory) const;
   };
-  void* from_new_chunk(std::size_t bytes, std::size_t align);
+  void* from_new_chunk(std::size_t bytes, std::size_t align) REQUIRES(mutex_);
 
   const agentd_token token_;
   const bool scope_;
   bool pending_ = false, completed_ = false;  // guarded by the table's mutex
-  std::mutex mutex_;
-  std::vector<std::unique_ptr<std::byte, Free>> chunks_;  // guarded by mutex_
-  std::byte* at_ = nullptr;                               // guarded by mutex_
-  std::size_t left_ = 0;                                  // guarded by mutex_
-  std::optional<agentd_str> json_;                        // guarded by mutex_
+  Mutex mutex_;
+  std::vector<std::unique_ptr<std::byte, Free>> chunks_ GUARDED_BY(mutex_);
+  std::byte* at_ GUARDED_BY(mutex_) = nullptr;
+  std::size_t left_ GUARDED_BY(mutex_) = 0;
+  std::optional<agentd_str> json_ GUARDED_BY(mutex_);
 };
 
 // Shared with the threads that use a call while another one ends it.
@@ -62,8 +63,8 @@ class CallTable {
   void close_scope(agentd_token token);
 
  private:
-  mutable std::mutex mutex_;
-  std::map<agentd_token, OpenCallPtr> calls_;  // guarded by mutex_
+  mutable Mutex mutex_;
+  std::map<agentd_token, OpenCallPtr> calls_ GUARDED_BY(mutex_);
 };
 
 }  // namespace agentd::worker

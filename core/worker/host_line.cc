@@ -76,8 +76,8 @@ HostLine::Answer HostLine::ask_over_service_lane(const LaneMessage& message, con
 }
 
 std::uint32_t HostLine::borrow_lane() {
-  std::unique_lock lock(mutex_);
-  freed_.wait(lock, [this] { return free_ != 0; });
+  const MutexLock lock(mutex_);
+  while (free_ == 0) freed_.wait(mutex_);
   const auto index = static_cast<std::uint32_t>(std::countr_zero(free_));
   free_ &= free_ - 1;
   return index;
@@ -85,7 +85,7 @@ std::uint32_t HostLine::borrow_lane() {
 
 void HostLine::give_back(std::uint32_t index) {
   {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     free_ |= 1u << index;
   }
   freed_.notify_one();

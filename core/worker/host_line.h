@@ -10,12 +10,11 @@
 
 #include <agentd/hook_abi.h>
 
-#include <condition_variable>
 #include <cstdint>
-#include <mutex>
 #include <string>
 #include <string_view>
 
+#include "core/base/mutex.h"
 #include "core/isolation/lane.h"
 #include "core/isolation/messages.h"
 
@@ -64,9 +63,9 @@ class HostLine {
   void give_back(std::uint32_t index);
 
   AnswerRegion& region_;
-  std::mutex mutex_;
-  std::condition_variable freed_;
-  std::uint32_t free_;  // one bit per service lane; guarded by mutex_
+  Mutex mutex_;
+  Condition freed_;
+  std::uint32_t free_ GUARDED_BY(mutex_);  // one bit per service lane
 };
 
 }  // namespace agentd::worker

@@ -185,7 +185,7 @@ agentd_status PluginRunner::create(const agentd_call& call) {
 }
 
 agentd_status PluginRunner::destroy(const agentd_call& call) {
-  for (const std::string& name : tasks_.stop_all(kTasksGrace)) {
+  for (const std::string& name : tasks_.stop_all(SystemClock(), kTasksGrace)) {
     const std::string text = "the task " + name + " did not end when it was cancelled";
     call.core->log(call.core, call.token, AGENTD_LEVEL_WARNING, to_abi_text(text));
   }

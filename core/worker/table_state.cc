@@ -198,7 +198,7 @@ const agentd_core* Tables::core() const { return &state_->core.table; }
 const agentd_services* Tables::services() const { return &state_->services; }
 
 std::optional<Tables::Tool> Tables::tool(std::uint64_t number) const {
-  const std::lock_guard lock(state_->mutex);
+  const MutexLock lock(state_->mutex);
   const auto found = state_->tools.find(number);
   if (found == state_->tools.end()) return std::nullopt;
   return found->second;

@@ -9,12 +9,12 @@
 #include <agentd/ext/tools.h>
 
 #include <map>
-#include <mutex>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "core/base/clock.h"
+#include "core/base/mutex.h"
 #include "core/worker/tables.h"
 
 namespace agentd::worker {
@@ -50,11 +50,11 @@ struct Tables::State {
   agentd_services services{sizeof(agentd_services), 0, nullptr, nullptr, nullptr};
   std::map<std::string, const void*, std::less<>> interfaces;
 
-  std::mutex mutex;
-  std::map<std::uint64_t, Tool> tools;              // by number, including removed ones; guarded by mutex
-  std::uint64_t last_tool = 0;                      // guarded by mutex
-  std::vector<std::string> fields;                  // guarded by mutex
-  std::map<std::string, std::uint32_t> field_keys;  // index in fields, plus 1; guarded by mutex
+  Mutex mutex;
+  std::map<std::uint64_t, Tool> tools GUARDED_BY(mutex);  // by number, including removed ones
+  std::uint64_t last_tool GUARDED_BY(mutex) = 0;
+  std::vector<std::string> fields GUARDED_BY(mutex);
+  std::map<std::string, std::uint32_t> field_keys GUARDED_BY(mutex);  // index in fields, plus 1
 };
 
 agentd_core core_table();

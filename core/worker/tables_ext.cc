@@ -13,13 +13,13 @@ using State = Tables::State;
 
 // Registered under its number before the request: the host may call the tool before it has answered.
 std::uint64_t remember(State& state, const agentd_tool& tool) {
-  const std::lock_guard lock(state.mutex);
+  const MutexLock lock(state.mutex);
   state.tools[++state.last_tool] = {tool.fn, tool.tag};
   return state.last_tool;
 }
 
 void forget(State& state, std::uint64_t number) {
-  const std::lock_guard lock(state.mutex);
+  const MutexLock lock(state.mutex);
   state.tools.erase(number);
 }
 
@@ -73,7 +73,7 @@ uint32_t AGENTD_CALL field_key(const agentd_field* table, agentd_str path) noexc
   const std::string_view wanted = text_of(path);
   if (wanted.empty() || wanted.front() == '.' || wanted.back() == '.') return 0;
   if (wanted.size() > kFieldPathBytesMax) return 0;
-  const std::lock_guard lock(state.mutex);
+  const MutexLock lock(state.mutex);
   const auto next = static_cast<std::uint32_t>(state.fields.size() + 1);
   if (next > kFieldKeysMax && !state.field_keys.contains(std::string(wanted))) return 0;
   const auto [place, is_new] = state.field_keys.emplace(wanted, next);
@@ -87,10 +87,10 @@ agentd_status AGENTD_CALL field_get(const agentd_field* table, agentd_token toke
   Request request(state_of(table), token);
   std::string path;
   {
-    const std::lock_guard lock(request.state().mutex);
-    const std::vector<std::string>& fields = request.state().fields;
-    if (key == 0 || key > fields.size()) return AGENTD_E_ARG;
-    path = fields[key - 1];
+    auto& state = request.state();
+    const MutexLock lock(state.mutex);
+    if (key == 0 || key > state.fields.size()) return AGENTD_E_ARG;
+    path = state.fields[key - 1];
   }
   if (request.stale()) return AGENTD_E_UNSUPPORTED;
   ServiceArgs args = args_for(ServiceOp::kFieldGet);

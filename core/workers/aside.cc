@@ -4,22 +4,23 @@
 #include <system_error>
 #include <utility>
 
+#include "core/base/thread.h"
 #include "core/base/thrown.h"
 
 namespace agentd {
 
 bool Aside::run(std::function<void()> work) {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   join_done();
   if (pieces_.size() >= at_most_) return false;
   Piece& piece = pieces_.emplace_back();
   try {
-    piece.thread = std::thread([this, &piece, work = std::move(work)]() mutable {
+    piece.thread = Thread([this, &piece, work = std::move(work)]() mutable {
       (void)thrown_by([&] {
         work();
         work = nullptr;  // destroys what it holds here
       });
-      const std::lock_guard inner(mutex_);
+      const MutexLock inner(mutex_);
       piece.done = true;
     });
   } catch (const std::system_error&) {
@@ -29,7 +30,7 @@ bool Aside::run(std::function<void()> work) {
   return true;
 }
 
-// REQUIRES: mutex_ is held. A finished piece only unlocks it and ends, so join() does not wait long.
+// A finished piece only unlocks it and ends, so join() does not wait long.
 void Aside::join_done() {
   for (auto it = pieces_.begin(); it != pieces_.end();) {
     if (!it->done) {
@@ -45,7 +46,7 @@ void Aside::wait() {
   for (;;) {
     std::list<Piece> mine;
     {
-      const std::lock_guard lock(mutex_);
+      const MutexLock lock(mutex_);
       mine.splice(mine.end(), pieces_);  // their addresses stay the same
     }
     if (mine.empty()) return;

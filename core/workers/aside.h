@@ -7,8 +7,9 @@
 #include <cstddef>
 #include <functional>
 #include <list>
-#include <mutex>
-#include <thread>
+
+#include "core/base/mutex.h"
+#include "core/base/thread.h"
 
 namespace agentd {
 
@@ -27,14 +28,14 @@ class Aside {
 
  private:
   struct Piece {
-    std::thread thread;
-    bool done = false;  // guarded by the mutex
+    Thread thread;
+    bool done = false;  // of the owner's mutex
   };
-  void join_done();
+  void join_done() REQUIRES(mutex_);
 
   const std::size_t at_most_;
-  std::mutex mutex_;
-  std::list<Piece> pieces_;  // guarded by mutex_
+  Mutex mutex_;
+  std::list<Piece> pieces_ GUARDED_BY(mutex_);
 };
 
 }  // namespace agentd

@@ -18,7 +18,7 @@ std::string span_text(Milliseconds time) {
 
 bool CrashBook::note(std::uint64_t at_ns, EndKind kind, std::string_view cause, std::size_t told) {
   if (kind == EndKind::kWanted) return false;
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   ends_.push_back({at_ns, kind});
   std::erase_if(ends_, [&](const End& end) { return end.at_ns + ns(options_.crash_window) < at_ns; });
   const std::size_t crashes = count(EndKind::kCrash), hangs = count(EndKind::kHang);
@@ -32,19 +32,18 @@ bool CrashBook::note(std::uint64_t at_ns, EndKind kind, std::string_view cause, 
   return true;
 }
 
-// REQUIRES: mutex_ is held.
 std::size_t CrashBook::count(EndKind kind) const {
   return static_cast<std::size_t>(
       std::count_if(ends_.begin(), ends_.end(), [&](const End& end) { return end.kind == kind; }));
 }
 
 std::string CrashBook::set_aside() const {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   return set_aside_;
 }
 
 std::uint64_t CrashBook::next_start_ns() const {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   const std::uint64_t now = clock_.monotonic_ns();
   const auto recent = std::count_if(ends_.begin(), ends_.end(),
                                     [&](const End& end) { return end.at_ns + ns(options_.crash_window) >= now; });

@@ -6,11 +6,11 @@
 
 #include <cstdint>
 #include <deque>
-#include <mutex>
 #include <string>
 #include <string_view>
 
 #include "core/base/clock.h"
+#include "core/base/mutex.h"
 #include "core/workers/worker_options.h"
 
 namespace agentd {
@@ -42,13 +42,13 @@ class CrashBook {
     std::uint64_t at_ns;
     EndKind kind;
   };
-  std::size_t count(EndKind kind) const;
+  std::size_t count(EndKind kind) const REQUIRES(mutex_);
 
   const WorkerOptions& options_;
   const Clock& clock_;
-  mutable std::mutex mutex_;
-  std::deque<End> ends_;   // within the window, without kWanted; guarded by mutex_
-  std::string set_aside_;  // guarded by mutex_
+  mutable Mutex mutex_;
+  std::deque<End> ends_ GUARDED_BY(mutex_);  // within the window, without kWanted
+  std::string set_aside_ GUARDED_BY(mutex_);
 };
 
 }  // namespace agentd

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "core/base/clock.h"
+#include "core/base/thread.h"
 #include "core/base/thrown.h"
 
 namespace agentd {
@@ -21,7 +22,7 @@ std::uint64_t ns(Milliseconds time) { return static_cast<std::uint64_t>(time.cou
 
 RingListener::~RingListener() {
   {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     AGENTD_ASSERT(all_.empty());
     stopping_ = true;
   }
@@ -31,9 +32,9 @@ RingListener::~RingListener() {
 
 bool RingListener::add(std::shared_ptr<AnswerRegion> region, Ear& ear) {
   {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     try {
-      if (!thread_.joinable()) thread_ = std::thread([this] { run(); });
+      if (!thread_.joinable()) thread_ = Thread([this] { run(); });
     } catch (const std::system_error&) {
       return false;
     }
@@ -45,7 +46,7 @@ bool RingListener::add(std::shared_ptr<AnswerRegion> region, Ear& ear) {
 
 // The thread may sleep on the removed word until its next look, which does no harm.
 void RingListener::remove(const Ear& ear) {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   std::erase_if(all_, [&](const Listening& each) { return each.ear == &ear; });
 }
 
@@ -54,19 +55,23 @@ void RingListener::run() {
   std::vector<std::shared_ptr<AnswerRegion>> regions;
   std::uint64_t look_ns = 0;
   int for_nothing = 0;
-  std::unique_lock lock(mutex_);
+  MutexLock lock(mutex_);
   while (!stopping_) {
     const std::uint32_t seen = alarm_.load();
     const bool look = clock.monotonic_ns() >= look_ns;
     if (look) look_ns = clock.monotonic_ns() + ns(kLookTime);
     bool any = false;
-    const bool lost = !thrown_by([&] { any = tell(look); }).empty();
+    const bool lost = !thrown_by([&] {
+                         mutex_.assert_held();
+                         any = tell(look);
+                       }).empty();
     for_nothing = any || look ? 0 : for_nothing + 1;
     regions.clear();
     // If the wait failed, a ring is found at the next look, after a pause.
     bool pauses = lost || for_nothing > kWakesForNothingMax;
     if (!pauses)
       pauses = !thrown_by([&] {
+                  mutex_.assert_held();
                   for (const Listening& each : all_) regions.push_back(each.region);
                 }).empty();
     lock.unlock();
@@ -77,7 +82,6 @@ void RingListener::run() {
   }
 }
 
-// REQUIRES: mutex_ is held.
 bool RingListener::tell(bool look) {
   bool any = false;
   std::erase_if(all_, [&](const Listening& each) {

@@ -10,10 +10,10 @@
 #include <atomic>
 #include <cstdint>
 #include <memory>
-#include <mutex>
-#include <thread>
 #include <vector>
 
+#include "core/base/mutex.h"
+#include "core/base/thread.h"
 #include "core/isolation/lane.h"
 
 namespace agentd {
@@ -47,13 +47,13 @@ class RingListener {
   };
   void run();
   // Returns true if any ear was rung.
-  bool tell(bool look);
+  bool tell(bool look) REQUIRES(mutex_);
 
-  std::mutex mutex_;
-  std::vector<Listening> all_;           // guarded by mutex_
-  bool stopping_ = false;                // guarded by mutex_
+  Mutex mutex_;
+  std::vector<Listening> all_ GUARDED_BY(mutex_);
+  bool stopping_ GUARDED_BY(mutex_) = false;
   std::atomic<std::uint32_t> alarm_{0};  // another number = look again at all of this
-  std::thread thread_;                   // made under mutex_
+  Thread thread_;                        // made under mutex_
 };
 
 }  // namespace agentd

@@ -109,7 +109,7 @@ agentd_status ServiceDesk::complete(agentd_token token, agentd_status with) {
 // ---- scopes
 
 agentd_status ServiceDesk::open_scope(const ServiceArgs& args, ServiceReply& reply) {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   agentd_live* const mirror = ended_ ? nullptr : window_.acquire_live();
   if (mirror == nullptr) return AGENTD_E_NOMEM;
   const agentd_core* const core = context_.core();
@@ -132,7 +132,7 @@ agentd_status ServiceDesk::open_scope(const ServiceArgs& args, ServiceReply& rep
 void ServiceDesk::close_scope(agentd_token token) {
   std::unique_ptr<Scope> scope;
   {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     const auto found = scopes_.find(token);
     if (found == scopes_.end()) return;
     scope = std::move(found->second);
@@ -147,7 +147,7 @@ void ServiceDesk::close_scope(agentd_token token) {
 
 void ServiceDesk::give_up() {
   {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     ended_ = true;
   }
   ledger_.cancel_all();
@@ -224,7 +224,7 @@ agentd_status ServiceDesk::call(agentd_token token, const ServiceArgs& args, Ser
   if (me == nullptr) return AGENTD_E_DENIED;
   const agentd_status status = call_function(Slot, me, token, args, reply);
   if (status == AGENTD_OK && args.op == static_cast<std::uint32_t>(ServiceOp::kThreadOpen)) {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     threads_.insert(reply.number[0]);
   }
   return status;
@@ -234,7 +234,7 @@ agentd_status ServiceDesk::close_thread(agentd_thread thread) {
   const auto* const threads = service<agentd_thread_factory>();
   if (threads == nullptr) return AGENTD_E_DENIED;
   {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     threads_.erase(thread);
   }
   return threads->close(threads, thread);

@@ -8,7 +8,6 @@
 // Threading: thread-safe; one call for each lane at a time.
 
 #include <map>
-#include <mutex>
 #include <optional>
 #include <set>
 #include <string>
@@ -16,6 +15,7 @@
 #include <vector>
 
 #include "core/base/clock.h"
+#include "core/base/mutex.h"
 #include "core/bridge/plugin_context.h"
 #include "core/hooks/slot.h"
 #include "core/isolation/messages.h"
@@ -82,10 +82,10 @@ class ServiceDesk {
   PayloadWindow& window_;
   WorkerToolBook& tools_;
   TokenLedger ledger_;
-  std::mutex mutex_;
-  std::map<agentd_token, std::unique_ptr<Scope>> scopes_;  // guarded by mutex_
-  std::set<agentd_thread> threads_;                        // guarded by mutex_
-  bool ended_ = false;                                     // guarded by mutex_
+  Mutex mutex_;
+  std::map<agentd_token, std::unique_ptr<Scope>> scopes_ GUARDED_BY(mutex_);
+  std::set<agentd_thread> threads_ GUARDED_BY(mutex_);
+  bool ended_ GUARDED_BY(mutex_) = false;
 };
 
 }  // namespace agentd

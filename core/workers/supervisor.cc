@@ -9,17 +9,16 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
-#include <condition_variable>
 #include <cstdio>
 #include <map>
-#include <mutex>
 #include <optional>
 #include <set>
 #include <span>
 #include <system_error>
-#include <thread>
 #include <utility>
 
+#include "core/base/mutex.h"
+#include "core/base/thread.h"
 #include "core/base/thrown.h"
 #include "core/process/family.h"
 #include "core/process/process.h"
@@ -34,7 +33,7 @@ namespace {
 constexpr int kSweepRounds = 20;
 // Reads from one worker before the others have their turn.
 constexpr int kReadsAtOnce = 16;
-constexpr int kWithoutBellMs = 20;
+constexpr Milliseconds kWithoutBell{20};
 // An undisturbed zygote needs a few milliseconds.
 constexpr Milliseconds kZygoteTime{2'000};
 
@@ -85,15 +84,15 @@ struct WorkerSupervisor::State {
     Ended ended;
     LineLog lines;
     bool is_zygote = false;
-    bool has_ended = false;                           // and `ended` has returned
-    std::vector<std::condition_variable*> waiting{};  // of those who wait for that; guarded by mutex
+    bool has_ended = false;             // and `ended` has returned
+    std::vector<Condition*> waiting{};  // of those who wait for that; guarded by State::mutex, as is has_ended
   };
   // A worker that was requested and not yet started.
   struct Order {
     const WorkerStart& start;
     Ended ended;
     std::optional<Result<Id>> answer{};
-    std::condition_variable answered{};
+    Condition answered{};
   };
 
   void run();
@@ -112,29 +111,34 @@ struct WorkerSupervisor::State {
   bool is_confined(const Worker& worker);
   void end_what_it_started(const Worker& worker);
   void warn_once(bool& warned, const std::string& name, const char* text);
+  // It may be erased at any time after its end.
+  bool runs(Id worker) const REQUIRES(mutex) {
+    const auto found = workers.find(worker);
+    return found != workers.end() && !found->second->has_ended;
+  }
   void wake() const { (void)::eventfd_write(bell.get(), 1); }
 
   Log& log;
   const Clock& clock;
   UniqueFd bell;
-  mutable std::mutex mutex;
-  std::vector<Order*> orders;                     // guarded by mutex
-  std::map<Id, std::unique_ptr<Worker>> workers;  // guarded by mutex; erased by the thread alone
-  bool stopping = false;                          // guarded by mutex
+  mutable Mutex mutex;
+  std::vector<Order*> orders GUARDED_BY(mutex);
+  std::map<Id, std::unique_ptr<Worker>> workers GUARDED_BY(mutex);  // erased by the thread alone
+  bool stopping GUARDED_BY(mutex) = false;
   // Keyed by what their sandbox leaves open; null = it could not be started. Used by the thread alone.
   std::map<std::string, std::unique_ptr<Zygote>> zygotes;
   Id last_id = 0;                  // used by the thread alone, as the following
   std::set<std::string> confined;  // programs that the kernel has shown to confine
   bool warned_of_brand = false;
   bool warned_of_rest = false;
-  std::thread thread;
+  Thread thread;
 };
 
 void WorkerSupervisor::State::run() {
   std::vector<pollfd> watched;
   for (bool goes_on = true; goes_on;)
     // Memory may be short only for a moment.
-    if (!thrown_by([&] { goes_on = look(watched); }).empty()) (void)::poll(nullptr, 0, kWithoutBellMs);
+    if (!thrown_by([&] { goes_on = look(watched); }).empty()) clock.pause(kWithoutBell);
 }
 
 // Returns false when everything has ended.
@@ -142,7 +146,7 @@ bool WorkerSupervisor::State::look(std::vector<pollfd>& watched) {
   start_ordered();
   watched.assign(1, {bell.get(), POLLIN, 0});
   {
-    const std::lock_guard lock(mutex);
+    const MutexLock lock(mutex);
     if (stopping && workers.empty()) return false;
     for (const auto& [id, worker] : workers) {
       if (stopping) kill_child(worker->child);
@@ -151,7 +155,7 @@ bool WorkerSupervisor::State::look(std::vector<pollfd>& watched) {
     }
   }
   // Without a bell (no descriptor was free) orders are polled for.
-  if (::poll(watched.data(), watched.size(), bell.valid() ? -1 : kWithoutBellMs) < 0) return true;  // EINTR
+  if (clock.poll(watched, bell.valid() ? Deadline{} : Deadline::after(clock, kWithoutBell)) < 0) return true;  // EINTR
   eventfd_t rings = 0;
   if (watched[0].revents != 0) (void)::eventfd_read(bell.get(), &rings);
   look_at(watched);
@@ -161,7 +165,7 @@ bool WorkerSupervisor::State::look(std::vector<pollfd>& watched) {
 void WorkerSupervisor::State::start_ordered() {
   std::vector<Order*> mine;
   {
-    const std::lock_guard lock(mutex);
+    const MutexLock lock(mutex);
     mine.swap(orders);
   }
   // Each order must get an answer, even if an exception is thrown.
@@ -212,7 +216,7 @@ std::vector<Result<Child>> WorkerSupervisor::State::make_processes(std::span<Ord
 void WorkerSupervisor::State::answer(Order& order, Result<Child> made) {
   Result<Id> answer = made ? Result<Id>(take_on(order, std::move(*made))) : Result<Id>(made.error());
   // The waiting thread may destroy the order as soon as the mutex is free.
-  const std::lock_guard lock(mutex);
+  const MutexLock lock(mutex);
   order.answer = std::move(answer);
   order.answered.notify_one();
 }
@@ -230,7 +234,7 @@ WorkerSupervisor::Id WorkerSupervisor::State::take_on(Order& order, Child child)
 
 WorkerSupervisor::Id WorkerSupervisor::State::watch(Worker worker) {
   ::fcntl(worker.child.output.get(), F_SETFL, O_NONBLOCK);
-  const std::lock_guard lock(mutex);
+  const MutexLock lock(mutex);
   workers.emplace(++last_id, std::make_unique<Worker>(std::move(worker)));
   return last_id;
 }
@@ -294,7 +298,7 @@ void WorkerSupervisor::State::look_at(const std::vector<pollfd>& ready) {
   };
   std::vector<std::pair<Id, Worker*>> all;
   {
-    const std::lock_guard lock(mutex);
+    const MutexLock lock(mutex);
     for (const auto& [id, worker] : workers) all.emplace_back(id, worker.get());
   }
   for (const auto& [id, worker] : all) {
@@ -325,14 +329,14 @@ void WorkerSupervisor::State::finish(Id id, Worker& worker) {
   worker.lines.finish();
   if (worker.ended) worker.ended(*exit);
   {
-    const std::lock_guard lock(mutex);
+    const MutexLock lock(mutex);
     worker.has_ended = true;
-    for (std::condition_variable* const each : worker.waiting) each->notify_one();
+    for (Condition* const each : worker.waiting) each->notify_one();
   }
   end_what_it_started(worker);
   (void)reap(worker.child, worker.name, true);
   std::unique_ptr<Worker> gone;
-  const std::lock_guard lock(mutex);
+  const MutexLock lock(mutex);
   const auto found = workers.find(id);
   gone = std::move(found->second);
   workers.erase(found);
@@ -341,7 +345,7 @@ void WorkerSupervisor::State::finish(Id id, Worker& worker) {
 WorkerSupervisor::WorkerSupervisor(Log& log, const Clock& clock) : state_(std::make_unique<State>(log, clock)) {
   state_->bell = UniqueFd(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
   try {
-    state_->thread = std::thread([state = state_.get()] { state->run(); });
+    state_->thread = Thread([state = state_.get()] { state->run(); });
   } catch (const std::system_error&) {
     // Without a thread start() returns an error.
   }
@@ -349,7 +353,7 @@ WorkerSupervisor::WorkerSupervisor(Log& log, const Clock& clock) : state_(std::m
 
 WorkerSupervisor::~WorkerSupervisor() {
   {
-    const std::lock_guard lock(state_->mutex);
+    const MutexLock lock(state_->mutex);
     state_->stopping = true;
   }
   state_->wake();
@@ -360,43 +364,37 @@ Result<WorkerSupervisor::Id> WorkerSupervisor::start(const WorkerStart& start, E
   if (!state_->thread.joinable())
     return Error{Code::kUnavailable, "starting " + start.program + ": no thread can be made now"};
   State::Order order{start, std::move(ended)};
-  std::unique_lock lock(state_->mutex);
+  const MutexLock lock(state_->mutex);
   state_->orders.push_back(&order);
   state_->wake();
-  order.answered.wait(lock, [&] { return order.answer.has_value(); });
+  while (!order.answer) order.answered.wait(state_->mutex);
   return std::move(*order.answer);
 }
 
 void WorkerSupervisor::kill(Id worker) {
-  const std::lock_guard lock(state_->mutex);
+  const MutexLock lock(state_->mutex);
   const auto found = state_->workers.find(worker);
   if (found != state_->workers.end()) kill_child(found->second->child);
 }
 
 void WorkerSupervisor::end(Id worker) {
   kill(worker);
-  std::condition_variable ended;
-  std::unique_lock lock(state_->mutex);
-  const auto found = state_->workers.find(worker);
-  if (found == state_->workers.end() || found->second->has_ended) return;
-  found->second->waiting.push_back(&ended);
-  // The worker may have been erased before this thread runs again.
-  ended.wait(lock, [&] {
-    const auto again = state_->workers.find(worker);
-    return again == state_->workers.end() || again->second->has_ended;
-  });
+  Condition ended;
+  const MutexLock lock(state_->mutex);
+  if (!state_->runs(worker)) return;
+  state_->workers.at(worker)->waiting.push_back(&ended);
+  while (state_->runs(worker)) ended.wait(state_->mutex);
 }
 
 void WorkerSupervisor::end_zygotes() {
-  const std::lock_guard lock(state_->mutex);
+  const MutexLock lock(state_->mutex);
   for (const auto& [id, worker] : state_->workers)
     if (worker->is_zygote) kill_child(worker->child);
 }
 
 pid_t WorkerSupervisor::pid(Id worker) const {
-  const std::lock_guard lock(state_->mutex);
-  const auto found = state_->workers.find(worker);
-  return found == state_->workers.end() || found->second->has_ended ? -1 : found->second->child.pid;
+  const MutexLock lock(state_->mutex);
+  return state_->runs(worker) ? state_->workers.at(worker)->child.pid : -1;
 }
 
 }  // namespace agentd

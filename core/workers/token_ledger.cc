@@ -23,7 +23,7 @@ void set_deadline(agentd_live& live, std::uint64_t at_ns) {
 }
 
 void TokenLedger::add(agentd_token token, const agentd_live& live, agentd_live* mirror, CancelToken services) {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   if (given_up_) services.cancel(AGENTD_CANCEL_SHUTDOWN);
   Entry& entry = entries_[token];
   spent_ -= entry.spent[0] + entry.spent[1];
@@ -34,47 +34,47 @@ void TokenLedger::add(agentd_token token, const agentd_live& live, agentd_live* 
 }
 
 void TokenLedger::remove(agentd_token token) {
-  std::unique_lock lock(mutex_);
+  const MutexLock lock(mutex_);
   const auto found = entries_.find(token);
   if (found == entries_.end()) return;
   found->second.ending = true;
   found->second.services.cancel(AGENTD_CANCEL_SHUTDOWN);
-  changed_.wait(lock, [&] { return found->second.uses == 0; });
+  while (found->second.uses != 0) changed_.wait(mutex_);
   spent_ -= found->second.spent[0] + found->second.spent[1];
   entries_.erase(found);
 }
 
 void TokenLedger::cancel_all() {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   given_up_ = true;
   for (const auto& [token, entry] : entries_) entry.services.cancel(AGENTD_CANCEL_SHUTDOWN);
 }
 
 void TokenLedger::set_completed(agentd_token token, agentd_status status) {
   {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     const auto found = entries_.find(token);
     if (found != entries_.end()) found->second.completed = status;
   }
   changed_.notify_all();
 }
 
-std::optional<agentd_status> TokenLedger::wait_completed(agentd_token token, Milliseconds at_most) {
-  std::unique_lock lock(mutex_);
+std::optional<agentd_status> TokenLedger::wait_completed(agentd_token token, const Clock& clock, Milliseconds at_most) {
+  const MutexLock lock(mutex_);
   const auto found = entries_.find(token);
   if (found == entries_.end()) return std::nullopt;
-  if (!found->second.completed) changed_.wait_for(lock, at_most);
+  if (!found->second.completed) changed_.wait_for(mutex_, clock, at_most);
   return found->second.completed;
 }
 
 void TokenLedger::wake() {
   // Taking the lock orders this after a waiter's check, so that the waiter does not miss it.
-  { const std::lock_guard lock(mutex_); }
+  { const MutexLock lock(mutex_); }
   changed_.notify_all();
 }
 
 bool TokenLedger::spend(agentd_token token, Kept kind, std::uint64_t bytes) {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   const auto found = entries_.find(token);
   if (found == entries_.end()) return false;
   std::uint64_t& spent = found->second.spent[static_cast<std::size_t>(kind)];
@@ -86,7 +86,7 @@ bool TokenLedger::spend(agentd_token token, Kept kind, std::uint64_t bytes) {
 }
 
 void TokenLedger::refresh(agentd_token token) {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   const auto found = entries_.find(token);
   if (found == entries_.end()) return;
   set_cancel(*found->second.mirror, cancel_of(*found->second.live));
@@ -94,7 +94,7 @@ void TokenLedger::refresh(agentd_token token) {
 }
 
 bool TokenLedger::take(agentd_token token) {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   const auto found = entries_.find(token);
   if (found == entries_.end() || found->second.ending) return false;
   ++found->second.uses;
@@ -103,7 +103,7 @@ bool TokenLedger::take(agentd_token token) {
 
 void TokenLedger::give_back(agentd_token token) {
   {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     --entries_.find(token)->second.uses;
   }
   changed_.notify_all();

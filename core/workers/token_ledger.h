@@ -11,12 +11,11 @@
 
 #include <agentd/hook_abi.h>
 
-#include <condition_variable>
 #include <map>
-#include <mutex>
 #include <optional>
 
 #include "core/base/clock.h"
+#include "core/base/mutex.h"
 
 namespace agentd {
 
@@ -38,7 +37,7 @@ class TokenLedger {
   // Records that complete() was called for a pending call.
   void set_completed(agentd_token token, agentd_status status);
   // Waits for set_completed(), wake() or `at_most`; absent if it was not completed.
-  std::optional<agentd_status> wait_completed(agentd_token token, Milliseconds at_most);
+  std::optional<agentd_status> wait_completed(agentd_token token, const Clock& clock, Milliseconds at_most);
   void wake();
   enum class Kept : std::uint8_t { kAnswers, kResults };
   // Reserves `bytes` of what the worker may make its host keep; false = the limit is reached.
@@ -74,11 +73,11 @@ class TokenLedger {
   bool take(agentd_token token);
   void give_back(agentd_token token);
 
-  std::mutex mutex_;
-  std::condition_variable changed_;        // a user has gone, or a call was completed
-  std::map<agentd_token, Entry> entries_;  // guarded by mutex_
-  std::uint64_t spent_ = 0;                // of all entries; guarded by mutex_
-  bool given_up_ = false;                  // guarded by mutex_
+  Mutex mutex_;
+  Condition changed_;  // a user has gone, or a call was completed
+  std::map<agentd_token, Entry> entries_ GUARDED_BY(mutex_);
+  std::uint64_t spent_ GUARDED_BY(mutex_) = 0;  // of all entries
+  bool given_up_ GUARDED_BY(mutex_) = false;
 };
 
 // Both sides read and write these words with atomic accesses.

@@ -4,16 +4,15 @@
 //
 // Threading: thread-safe by its mutexes.
 
-#include <condition_variable>
 #include <cstdint>
 #include <map>
 #include <memory>
-#include <mutex>
 #include <optional>
 #include <set>
 #include <string>
 #include <string_view>
 
+#include "core/base/mutex.h"
 #include "core/base/result.h"
 #include "core/workers/service_desk.h"
 #include "core/workers/token_ledger.h"
@@ -29,12 +28,12 @@ inline bool is_cancelled(const agentd_live& live) {
 
 // A new process being made, on a thread of its own, so that it continues when the calling hook call gives up.
 struct PendingStart {
-  std::mutex mutex;  // of all below; never taken while an instance's mutex is held
-  std::condition_variable changed;
-  std::uint64_t begins_ns = 0;  // earliest start time
-  bool done = false;
-  std::shared_ptr<WorkerProcess> process;  // shared by the instance and by the calls that run in it
-  std::optional<Error> error;              // why there is no process
+  Mutex mutex;  // never taken while an instance's mutex is held
+  Condition changed;
+  std::uint64_t begins_ns GUARDED_BY(mutex) = 0;  // earliest start time
+  bool done GUARDED_BY(mutex) = false;
+  std::shared_ptr<WorkerProcess> process GUARDED_BY(mutex);  // shared by the instance and by the calls that run in it
+  std::optional<Error> error GUARDED_BY(mutex);              // why there is no process
 };
 
 class WorkerInstance;
@@ -61,11 +60,11 @@ class WorkerInstance final : public WorkerToolBook {
   // True for the instance whose tools are the plugin's.
   bool primary() const { return primary_; }
 
-  std::mutex mutex;
-  std::shared_ptr<PendingStart> start;         // shared by the job and its waiters; null = none; guarded by mutex
-  std::shared_ptr<WorkerProcess> process;      // guarded by mutex; null = never made, or ended
-  bool counted = false;                        // its end is recorded in the crash book; guarded by mutex
-  std::uint64_t last_use = 0;                  // guarded by the plugin's mutex
+  Mutex mutex;
+  std::shared_ptr<PendingStart> start GUARDED_BY(mutex);     // shared by the job and its waiters; null = none
+  std::shared_ptr<WorkerProcess> process GUARDED_BY(mutex);  // null = never made, or ended
+  bool counted GUARDED_BY(mutex) = false;                    // its end is recorded in the crash book
+  std::uint64_t last_use = 0;                                // guarded by the plugin's mutex
   std::map<std::string, std::uint64_t> tools;  // the worker's numbers; guarded by the plugin's tools_mutex_
   // Tools of the ended process that its successor has not yet registered again; guarded as above.
   std::set<std::string> old_tools;

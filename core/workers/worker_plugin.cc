@@ -10,6 +10,7 @@
 
 #include "core/base/bytes.h"
 #include "core/base/hash.h"
+#include "core/base/mutex.h"
 #include "core/base/shell_word.h"
 #include "core/bridge/limits.h"
 #include "core/trust/quarantine.h"
@@ -107,19 +108,24 @@ Result<void> WorkerPlugin::start(const HookFile& file, Grants grants, const Plug
   }
   AGENTD_TRY_VOID(check(booted_));
   set_up(file, std::move(grants), environment);
-  auto instance = std::make_shared<Instance>(static_cast<InstanceTools&>(*this), true);
+  const auto instance = std::make_shared<Instance>(static_cast<InstanceTools&>(*this), true);
+  {
+    const MutexLock lock(mutex_);
+    instances_.emplace(0, instance);
+  }
   if (process) {
     process->attach(*context_, *instance);
     agentd_status said = AGENTD_OK;
     auto created = create(*process, placing_.options.control_time, &said);
     if (!created && said == AGENTD_E_ARG) tell_refusal(config_, name_, created.error());
-    instance->process = std::move(process);
-    instances_.emplace(0, std::move(instance));
+    {
+      const MutexLock lock(instance->mutex);
+      instance->process = std::move(process);
+    }
     if (!created) return Error{created.error().code, "could not start: " + created.error().message};
     keep_record();
-  } else {
-    instances_.emplace(0, std::move(instance));
   }
+  const MutexLock lock(mutex_);
   created_ = true;
   return {};
 }
@@ -174,8 +180,12 @@ void WorkerPlugin::start_when_expected() {
     return std::find(placing_.expected.begin(), placing_.expected.end(), row.event) != placing_.expected.end();
   });
   if (!expected || placing_.isolation != Isolation::kProcess || primary().process) return;
-  const InstancePtr instance = instances_.at(0);
-  const std::lock_guard lock(instance->mutex);
+  InstancePtr instance;
+  {
+    const MutexLock lock(mutex_);
+    instance = instances_.at(0);
+  }
+  const MutexLock lock(instance->mutex);
   // On failure the first call that needs the worker reports it.
   (void)begin_start(instance);
 }
@@ -183,7 +193,7 @@ void WorkerPlugin::start_when_expected() {
 Result<WorkerPlugin::ProcessPtr> WorkerPlugin::start_primary(agentd_live& live) {
   InstancePtr instance;
   {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     const auto found = instances_.find(0);
     if (!created_ || found == instances_.end()) return Error{Code::kInternal, "the hook " + name_ + " has ended"};
     instance = found->second;
@@ -300,7 +310,7 @@ agentd_status WorkerPlugin::run(const agentd_call& call, std::uint32_t row, cons
   }
   agentd_tool_call payload = *static_cast<const agentd_tool_call*>(call.payload);
   {
-    const std::lock_guard lock(tools_mutex_);
+    const MutexLock lock(tools_mutex_);
     const auto found = instance->tools.find(*tool);
     if (found == instance->tools.end())
       return failed({Code::kNotFound, "the worker of " + name_ + " no longer has a tool " + *tool});
@@ -320,7 +330,7 @@ WorkerPlugin::InstancePtr WorkerPlugin::instance_of(agentd_conv conversation) {
   InstancePtr evicted;
   InstancePtr out;
   {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     InstancePtr& place = instances_[key];
     if (!place) place = std::make_shared<Instance>(static_cast<InstanceTools&>(*this), key == 0);
     place->last_use = ++uses_;
@@ -345,7 +355,7 @@ void WorkerPlugin::evict(InstancePtr instance) {
   if (!on_its_way) tell("the worker ended without destroy(), since too many are ending");
 }
 
-// Removes the least recently used idle instance when there are too many. REQUIRES: mutex_ is held.
+// Removes the least recently used idle instance when there are too many.
 WorkerPlugin::InstancePtr WorkerPlugin::take_idle() {
   if (instances_.size() <= placing_.options.conversations_max) return nullptr;
   auto oldest = instances_.end();
@@ -369,7 +379,7 @@ Result<void> WorkerPlugin::end_instance(Instance& instance, Deadline deadline, E
   ProcessPtr process;
   bool counted = false;
   {
-    const std::lock_guard lock(instance.mutex);
+    const MutexLock lock(instance.mutex);
     process = std::move(instance.process);
     counted = instance.counted;
   }
@@ -392,7 +402,7 @@ Result<void> WorkerPlugin::end_instance(Instance& instance, Deadline deadline, E
 void WorkerPlugin::note_end(Instance& instance) {
   std::optional<WorkerEnd> end;
   {
-    const std::lock_guard lock(instance.mutex);
+    const MutexLock lock(instance.mutex);
     if (!instance.process || instance.counted) return;
     end = instance.process->ended();
     if (!end) return;
@@ -426,7 +436,7 @@ Error WorkerPlugin::set_aside_error() const {
 // ---- tools
 
 std::vector<PluginTool> WorkerPlugin::tools() const {
-  const std::lock_guard lock(tools_mutex_);
+  const MutexLock lock(tools_mutex_);
   return context_->tools();
 }
 
@@ -447,7 +457,7 @@ agentd_status WorkerPlugin::add_tool(Instance& instance, agentd_token token, age
   if (table == nullptr) return AGENTD_E_DENIED;
   const std::string name(view_of(tool.name));
   tool.fn = call_tool_row;
-  const std::lock_guard lock(tools_mutex_);
+  const MutexLock lock(tools_mutex_);
   if (instance.tools.contains(name)) return AGENTD_E_CONFLICT;
   if (instance.tools.size() >= kPluginToolsMax && !instance.primary()) return AGENTD_E_TOO_BIG;
   if (instance.old_tools.erase(name) != 0 && instance.primary()) (void)table->remove(table, token, tool.name);
@@ -461,7 +471,7 @@ agentd_status WorkerPlugin::add_tool(Instance& instance, agentd_token token, age
 agentd_status WorkerPlugin::remove_tool(Instance& instance, agentd_token token, std::string_view name) {
   const agentd_tools* const table = tools_table();
   if (table == nullptr) return AGENTD_E_DENIED;
-  const std::lock_guard lock(tools_mutex_);
+  const MutexLock lock(tools_mutex_);
   if (instance.tools.erase(std::string(name)) == 0) return AGENTD_E_NOT_FOUND;
   return instance.primary() ? table->remove(table, token, to_abi(name)) : AGENTD_OK;
 }
@@ -469,7 +479,7 @@ agentd_status WorkerPlugin::remove_tool(Instance& instance, agentd_token token, 
 // Removes tools that the new process did not register again.
 void WorkerPlugin::forget_old_tools(Instance& instance) {
   const agentd_tools* const table = tools_table();
-  const std::lock_guard lock(tools_mutex_);
+  const MutexLock lock(tools_mutex_);
   for (const std::string& name : std::exchange(instance.old_tools, {}))
     if (table != nullptr && instance.primary()) (void)table->remove(table, 0, to_abi(name));
 }
@@ -506,21 +516,21 @@ Result<void> WorkerPlugin::load_state(std::string_view state, std::string_view p
 
 // The process is null if it has ended: there is then no state to ask for.
 WorkerPlugin::Primary WorkerPlugin::primary() {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   const auto found = instances_.find(0);
   if (!created_ || found == instances_.end()) return {};
-  const std::lock_guard inner(found->second->mutex);
-  const ProcessPtr& process = found->second->process;
-  if (!process || !process->usable()) return {};
-  return {found->second, process};
+  const InstancePtr instance = found->second;
+  const MutexLock inner(instance->mutex);
+  if (!instance->process || !instance->process->usable()) return {};
+  return {instance, instance->process};
 }
 
 void WorkerPlugin::end_soon() {
   ending_ = true;
   if (hears_of_its_end()) return;
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   for (const auto& [conversation, instance] : instances_) {
-    const std::lock_guard inner(instance->mutex);
+    const MutexLock inner(instance->mutex);
     if (instance->process) instance->process->end_soon();
   }
 }
@@ -531,7 +541,7 @@ Result<void> WorkerPlugin::destroy() {
   std::map<agentd_conv, InstancePtr> instances;
   bool created = false;
   {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     instances.swap(instances_);
     created = std::exchange(created_, false);
   }
@@ -546,14 +556,14 @@ Result<void> WorkerPlugin::destroy() {
 // Ends all instances in parallel, with one deadline. Returns the first error.
 Result<void> WorkerPlugin::end_all(const std::map<agentd_conv, InstancePtr>& instances) {
   const Deadline deadline = Deadline::after(clock_, placing_.options.control_time);
-  std::mutex mutex;
+  Mutex mutex;
   Result<void> out;
   Aside ends(instances.size());
   std::size_t left = instances.size();
   for (const auto& [conversation, instance] : instances) {
     const auto end = [&, instance = instance.get()] {
       auto ended = end_instance(*instance, deadline, EndKind::kHang);
-      const std::lock_guard lock(mutex);
+      const MutexLock lock(mutex);
       if (!ended && out) out = ended.error();
     };
     if (--left == 0 || !ends.run(end)) end();
@@ -563,10 +573,10 @@ Result<void> WorkerPlugin::end_all(const std::map<agentd_conv, InstancePtr>& ins
 }
 
 std::vector<pid_t> WorkerPlugin::pids() const {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   std::vector<pid_t> out;
   for (const auto& [conversation, instance] : instances_) {
-    const std::lock_guard inner(instance->mutex);
+    const MutexLock inner(instance->mutex);
     if (instance->process) out.push_back(instance->process->pid());
   }
   return out;

@@ -17,12 +17,12 @@
 #include <atomic>
 #include <map>
 #include <memory>
-#include <mutex>
 #include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "core/base/mutex.h"
 #include "core/native/manifest.h"
 #include "core/native/plugin.h"
 #include "core/trust/hook_directories.h"
@@ -116,7 +116,7 @@ class WorkerPlugin final : public Plugin, private InstanceTools {
   static agentd_status AGENTD_CALL call_tool_row(void* self, const agentd_call* call) noexcept;
   agentd_status run(const agentd_call& call, std::uint32_t row, const std::string* tool);
   InstancePtr instance_of(agentd_conv conversation);
-  InstancePtr take_idle();
+  InstancePtr take_idle() REQUIRES(mutex_);
   bool hears_of_its_end() const;
   // `hang`: how a destroy() that does not return in time is recorded.
   Result<void> end_instance(Instance& instance, Deadline deadline, EndKind hang);
@@ -129,7 +129,7 @@ class WorkerPlugin final : public Plugin, private InstanceTools {
   };
   Primary primary();
   Result<ProcessPtr> process_of(const InstancePtr& instance, const agentd_live& live);
-  Result<std::shared_ptr<Start>> begin_start(const InstancePtr& instance);
+  Result<std::shared_ptr<Start>> begin_start(const InstancePtr& instance) REQUIRES(instance->mutex);
   void finish_start(InstancePtr& instance, Start& start);
   Result<ProcessPtr> replace(Instance& instance, Start& start);
   Result<void> pause(Start& start) const;
@@ -173,12 +173,12 @@ class WorkerPlugin final : public Plugin, private InstanceTools {
   std::vector<std::unique_ptr<Row>> rows_;
   CrashBook crashes_;
 
-  mutable std::mutex mutex_;
-  std::map<agentd_conv, InstancePtr> instances_;  // guarded by mutex_
-  std::uint64_t uses_ = 0;                        // a counter for least recent use; guarded by mutex_
-  bool created_ = false;                          // guarded by mutex_
+  mutable Mutex mutex_;
+  std::map<agentd_conv, InstancePtr> instances_ GUARDED_BY(mutex_);
+  std::uint64_t uses_ GUARDED_BY(mutex_) = 0;  // a counter for least recent use
+  bool created_ GUARDED_BY(mutex_) = false;
   // Held while tools are moved to a new worker, so that no reader sees them missing.
-  mutable std::mutex tools_mutex_;
+  mutable Mutex tools_mutex_;
   std::atomic<std::uint32_t> starting_{0};  // processes being started
   std::atomic<bool> ending_{false};         // no call needs a worker any more
   Aside evictions_;                         // they use the members above

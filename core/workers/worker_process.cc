@@ -11,6 +11,7 @@
 #include <utility>
 
 #include "core/base/bytes.h"
+#include "core/base/thread.h"
 #include "core/base/thrown.h"
 #include "core/isolation/flat.h"
 
@@ -118,7 +119,7 @@ WorkerProcess::~WorkerProcess() {
     supervisor_.end(id_);
   }
   supervisor_.listener().remove(*this);
-  for (std::thread& server : servers_)
+  for (Thread& server : servers_)
     if (server.joinable()) server.join();
   desk_.reset();
 }
@@ -234,7 +235,7 @@ Result<void> WorkerProcess::read_booted(std::string_view body) {
 
 void WorkerProcess::make_desk(PluginContext& context, WorkerToolBook& tools) {
   auto desk = std::make_unique<ServiceDesk>(context, tokens_, *window_, tools);
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   desk_ = std::move(desk);
   busy_.assign(booted_.concurrency == AGENTD_CONCURRENT ? region_->call_lanes() : 1, false);
 }
@@ -251,7 +252,7 @@ void WorkerProcess::on_end(const Exit& exit) {
   ServiceDesk* desk = nullptr;
   bool expected = false;
   {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     if (!why_.empty()) {
       end.text = "its worker was killed: " + why_;
       end.kind = why_kind_;
@@ -274,7 +275,7 @@ void WorkerProcess::on_end(const Exit& exit) {
 void WorkerProcess::kill(std::string why, EndKind kind) {
   ServiceDesk* desk = nullptr;
   {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     if (end_ || !why_.empty()) return;
     why_ = std::move(why);
     why_kind_ = kind;
@@ -294,7 +295,7 @@ void WorkerProcess::broken(std::string_view what) {
 }
 
 std::optional<WorkerEnd> WorkerProcess::ended() const {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   if (end_ || why_.empty()) return end_;
   // The host's reason stands, whatever the worker does now.
   return WorkerEnd{"its worker was killed: " + why_, why_, why_kind_, why_at_ns_};
@@ -303,7 +304,7 @@ std::optional<WorkerEnd> WorkerProcess::ended() const {
 void WorkerProcess::wait_ended() { supervisor_.end(id_); }
 
 std::string WorkerProcess::end_text() const {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   if (end_) return end_->text;
   return "its worker was killed: " + (why_.empty() ? "cause unknown" : why_);
 }
@@ -369,7 +370,7 @@ agentd_status WorkerProcess::call(const agentd_call& call, const Target& target)
 
 // Absent at the deadline, on cancel, and when the worker has ended.
 std::optional<std::uint32_t> WorkerProcess::take_lane(Running& running) {
-  std::unique_lock lock(mutex_);
+  const MutexLock lock(mutex_);
   for (;;) {
     if (!usable()) return std::nullopt;
     const auto free = std::find(busy_.begin(), busy_.end(), false);
@@ -379,13 +380,13 @@ std::optional<std::uint32_t> WorkerProcess::take_lane(Running& running) {
     }
     const Deadline deadline{deadline_of(*running.call.live)};
     if (deadline.passed(clock_) || cancel_of(*running.call.live) != 0) return std::nullopt;
-    changed_.wait_for(lock, std::min(kSlice, deadline.left(clock_)));
+    changed_.wait_for(mutex_, clock_, std::min(kSlice, deadline.left(clock_)));
   }
 }
 
 void WorkerProcess::free_lane(std::uint32_t index) {
   {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     busy_[index] = false;
   }
   changed_.notify_all();
@@ -541,7 +542,7 @@ LaneEnd WorkerProcess::hand_reply(Lane& lane, const LaneMessage& reply, std::str
 agentd_status WorkerProcess::wait_completed(Running& running) {
   const agentd_live& live = *running.call.live;
   for (;;) {
-    if (const auto status = desk_->ledger().wait_completed(running.call.token, kSlice)) {
+    if (const auto status = desk_->ledger().wait_completed(running.call.token, clock_, kSlice)) {
       const bool late = running.gave_up == AGENTD_CANCEL_DEADLINE && *status == AGENTD_E_CANCELLED;
       return late ? AGENTD_E_DEADLINE : *status;
     }
@@ -584,7 +585,7 @@ void WorkerProcess::start_servers(std::uint32_t lanes) {
   for (std::uint32_t i = 0; i < AnswerRegion::kServiceLanes; ++i) {
     if ((lanes & (1u << i)) == 0 || servers_[i].joinable()) continue;
     try {
-      servers_[i] = std::thread([this, i] {
+      servers_[i] = Thread([this, i] {
         if (const std::string why = thrown_by([this, i] { serve_lane(i); }); !why.empty())
           kill("its request could not be served: " + why, EndKind::kWanted);
       });
@@ -598,7 +599,7 @@ void WorkerProcess::start_servers(std::uint32_t lanes) {
 bool WorkerProcess::rang(std::uint32_t lanes) {
   bool once = false;
   {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     once = (rang_ & lanes) == 0;
     rang_ |= lanes;
   }
@@ -613,8 +614,8 @@ void WorkerProcess::serve_lane(std::uint32_t index) {
   BodyShare share(bodies_);
   for (;;) {
     {
-      std::unique_lock lock(mutex_);
-      changed_.wait(lock, [&] { return gone_.load() != 0 || (rang_ & (1u << index)) != 0; });
+      const MutexLock lock(mutex_);
+      while (gone_.load() == 0 && (rang_ & (1u << index)) == 0) changed_.wait(mutex_);
       if (gone_.load() != 0) return;
       rang_ &= ~(1u << index);
     }

@@ -12,17 +12,16 @@
 
 #include <array>
 #include <atomic>
-#include <condition_variable>
 #include <functional>
 #include <memory>
-#include <mutex>
 #include <optional>
 #include <string>
-#include <thread>
 #include <vector>
 
 #include "core/base/clock.h"
 #include "core/base/log.h"
+#include "core/base/mutex.h"
+#include "core/base/thread.h"
 #include "core/isolation/lane.h"
 #include "core/isolation/messages.h"
 #include "core/isolation/window.h"
@@ -153,15 +152,15 @@ class WorkerProcess final : private RingListener::Ear {
   std::atomic<std::uint32_t> gone_{0};
   std::atomic<bool> killed_{false};
 
-  mutable std::mutex mutex_;
-  std::condition_variable changed_;      // a lane is free, a service lane rang, or the worker has ended
-  std::vector<bool> busy_;               // call lanes; guarded by mutex_
-  std::uint32_t rang_ = 0;               // service lanes; guarded by mutex_
-  std::string why_;                      // why the host killed it; guarded by mutex_
-  EndKind why_kind_ = EndKind::kWanted;  // guarded by mutex_
-  std::uint64_t why_at_ns_ = 0;          // guarded by mutex_
-  std::optional<WorkerEnd> end_;         // guarded by mutex_
-  std::array<std::thread, AnswerRegion::kServiceLanes>
+  mutable Mutex mutex_;
+  Condition changed_;                          // a lane is free, a service lane rang, or the worker has ended
+  std::vector<bool> busy_ GUARDED_BY(mutex_);  // call lanes
+  std::uint32_t rang_ GUARDED_BY(mutex_) = 0;  // service lanes
+  std::string why_ GUARDED_BY(mutex_);         // why the host killed it
+  EndKind why_kind_ GUARDED_BY(mutex_) = EndKind::kWanted;
+  std::uint64_t why_at_ns_ GUARDED_BY(mutex_) = 0;
+  std::optional<WorkerEnd> end_ GUARDED_BY(mutex_);
+  std::array<Thread, AnswerRegion::kServiceLanes>
       servers_;  // made by the listener's thread, joined after it has stopped looking
 };
 

@@ -36,25 +36,25 @@ bool is_same(const Booted& a, const Booted& b) {
 Result<WorkerPlugin::ProcessPtr> WorkerPlugin::process_of(const InstancePtr& instance, const agentd_live& live) {
   std::shared_ptr<Start> start;
   {
-    const std::lock_guard lock(instance->mutex);
+    const MutexLock lock(instance->mutex);
     if (instance->process && instance->process->usable()) return instance->process;
     start = instance->start;
     if (!start) {
       AGENTD_TRY(start, begin_start(instance));
     }
   }
-  std::unique_lock lock(start->mutex);
+  const MutexLock lock(start->mutex);
   while (!start->done) {
     const Deadline deadline{deadline_of(live)};
     if (cancel_of(live) != 0 || deadline.passed(clock_)) return out_of_time(live);
     if (start->begins_ns > deadline.at_ns) return Error{Code::kUnavailable, "its worker is being started again"};
-    start->changed.wait_for(lock, std::clamp(deadline.left(clock_), Milliseconds(1), kSlice));
+    start->changed.wait_for(start->mutex, clock_, std::clamp(deadline.left(clock_), Milliseconds(1), kSlice));
   }
   if (start->error) return *start->error;
   return start->process;
 }
 
-// REQUIRES: instance.mutex is held, and no start is under way.
+// REQUIRES: no start is under way.
 Result<std::shared_ptr<WorkerPlugin::Start>> WorkerPlugin::begin_start(const InstancePtr& instance) {
   if (ending_) return Error{Code::kInternal, "the hook " + name_ + " has ended"};
   if (!crashes_.set_aside().empty()) return set_aside_error();
@@ -73,12 +73,12 @@ void WorkerPlugin::finish_start(InstancePtr& instance, Start& start) {
   auto made = replace(*instance, start);
   if (!made && !ending_) log_.write(LogLevel::kInfo, name_, made.error().message);
   {
-    const std::lock_guard lock(instance->mutex);
+    const MutexLock lock(instance->mutex);
     if (made) instance->process = *made;
     instance->start = nullptr;
   }
   instance.reset();  // before any call that waits for it can end: the instance is then idle
-  const std::lock_guard lock(start.mutex);
+  const MutexLock lock(start.mutex);
   if (made)
     start.process = std::move(*made);
   else
@@ -91,14 +91,14 @@ void WorkerPlugin::finish_start(InstancePtr& instance, Start& start) {
 Result<WorkerPlugin::ProcessPtr> WorkerPlugin::replace(Instance& instance, Start& start) {
   ProcessPtr old;
   {
-    const std::lock_guard lock(instance.mutex);
+    const MutexLock lock(instance.mutex);
     old = instance.process;
   }
   const bool again = old != nullptr;
   if (again) old->wait_ended();
   note_end(instance);
   {
-    const std::lock_guard lock(instance.mutex);
+    const MutexLock lock(instance.mutex);
     instance.process = nullptr;
     instance.counted = false;
   }
@@ -119,12 +119,12 @@ Result<WorkerPlugin::ProcessPtr> WorkerPlugin::replace(Instance& instance, Start
 // Waits until a new worker may start. Callers see how long that is.
 Result<void> WorkerPlugin::pause(Start& start) const {
   const Deadline begin{crashes_.next_start_ns()};
-  std::unique_lock lock(start.mutex);
+  const MutexLock lock(start.mutex);
   start.begins_ns = begin.at_ns;
   start.changed.notify_all();
   while (!begin.passed(clock_)) {
     if (ending_) return Error{Code::kInternal, "the hook " + name_ + " has ended"};
-    start.changed.wait_for(lock, std::clamp(begin.left(clock_), Milliseconds(1), kSlice));
+    start.changed.wait_for(start.mutex, clock_, std::clamp(begin.left(clock_), Milliseconds(1), kSlice));
   }
   return {};
 }
@@ -142,7 +142,7 @@ Result<WorkerPlugin::ProcessPtr> WorkerPlugin::make(Instance& instance, NoStart&
     return Error{Code::kInvalid, "the restarted module reports other rows than at its first start"};
   }
   {
-    const std::lock_guard lock(tools_mutex_);
+    const MutexLock lock(tools_mutex_);
     for (const auto& [name, number] : instance.tools) instance.old_tools.insert(name);
     instance.tools.clear();
   }

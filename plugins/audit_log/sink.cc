@@ -32,7 +32,7 @@ Result<void> Sink::open_if_needed() {
 }
 
 Result<void> Sink::append(std::string line) {
-  const std::scoped_lock lock(mutex_);
+  const agentd::MutexLock lock(mutex_);
   AGENTD_TRY_VOID(open_if_needed());
   if (torn_) line.insert(line.begin(), '\n');
   line += '\n';

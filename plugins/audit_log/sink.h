@@ -9,11 +9,11 @@
 
 #include <sys/types.h>
 
-#include <mutex>
 #include <string>
 #include <string_view>
 
 #include "core/base/file.h"
+#include "core/base/mutex.h"
 #include "core/base/result.h"
 
 namespace audit_log {
@@ -26,14 +26,14 @@ class Sink {
   agentd::Result<void> append(std::string line);
 
  private:
-  agentd::Result<void> open_if_needed();
+  agentd::Result<void> open_if_needed() REQUIRES(mutex_);
 
   const std::string path_;
-  std::mutex mutex_;
-  agentd::UniqueFd fd_;
-  dev_t device_ = 0;
-  ino_t inode_ = 0;
-  bool torn_ = false;
+  agentd::Mutex mutex_;
+  agentd::UniqueFd fd_ GUARDED_BY(mutex_);
+  dev_t device_ GUARDED_BY(mutex_) = 0;
+  ino_t inode_ GUARDED_BY(mutex_) = 0;
+  bool torn_ GUARDED_BY(mutex_) = false;
 };
 
 }  // namespace audit_log

@@ -12,25 +12,25 @@ Memory::Mark Memory::mark_of(std::string_view content) {
 }
 
 void Memory::set_cwd(agentd_conv conversation, std::string_view cwd) {
-  const std::scoped_lock lock(mutex_);
+  const agentd::MutexLock lock(mutex_);
   conversations_[conversation].cwd = cwd;
 }
 
 std::string Memory::cwd(agentd_conv conversation) const {
-  const std::scoped_lock lock(mutex_);
+  const agentd::MutexLock lock(mutex_);
   const auto found = conversations_.find(conversation);
   return found == conversations_.end() ? std::string() : found->second.cwd;
 }
 
 void Memory::seen(agentd_conv conversation, std::string_view path, std::string_view content) {
-  const std::scoped_lock lock(mutex_);
+  const agentd::MutexLock lock(mutex_);
   Conversation& one = conversations_[conversation];
   if (one.files.size() >= kFilesMax) one.files.clear();
   one.files[normal_path(one.cwd, path)] = mark_of(content);
 }
 
 Memory::State Memory::state(agentd_conv conversation, std::string_view path, std::string_view content) const {
-  const std::scoped_lock lock(mutex_);
+  const agentd::MutexLock lock(mutex_);
   const auto found = conversations_.find(conversation);
   if (found == conversations_.end()) return State::kUnread;
   const auto file = found->second.files.find(normal_path(found->second.cwd, path));
@@ -39,13 +39,13 @@ Memory::State Memory::state(agentd_conv conversation, std::string_view path, std
 }
 
 void Memory::forget_files(agentd_conv conversation) {
-  const std::scoped_lock lock(mutex_);
+  const agentd::MutexLock lock(mutex_);
   const auto found = conversations_.find(conversation);
   if (found != conversations_.end()) found->second.files.clear();
 }
 
 void Memory::forget(agentd_conv conversation) {
-  const std::scoped_lock lock(mutex_);
+  const agentd::MutexLock lock(mutex_);
   conversations_.erase(conversation);
 }
 

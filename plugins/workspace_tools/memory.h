@@ -12,9 +12,10 @@
 
 #include <cstdint>
 #include <map>
-#include <mutex>
 #include <string>
 #include <string_view>
+
+#include "core/base/mutex.h"
 
 namespace workspace_tools {
 
@@ -43,8 +44,8 @@ class Memory {
   };
   static Mark mark_of(std::string_view content);
 
-  mutable std::mutex mutex_;
-  std::map<agentd_conv, Conversation> conversations_;
+  mutable agentd::Mutex mutex_;
+  std::map<agentd_conv, Conversation> conversations_ GUARDED_BY(mutex_);
 };
 
 }  // namespace workspace_tools

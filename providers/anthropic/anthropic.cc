@@ -26,11 +26,10 @@ std::string joined(const std::vector<std::string>& parts) {
 
 class Anthropic final : public ModelProvider {
  public:
-  Anthropic(AnthropicOptions options, HttpClient& http, const Clock& clock, std::unique_ptr<Sleeper> sleeper)
+  Anthropic(AnthropicOptions options, HttpClient& http, const Clock& clock)
       : options_(std::move(options)),
         http_(http),
         clock_(clock),
-        sleeper_(sleeper ? std::move(sleeper) : make_sleeper(clock)),
         url_(endpoint(options_.base_url)),
         words_{options_.name, anthropic_http_failure, anthropic_stream_failure, "request-id"} {
     options_.api_key = trimmed_key(std::move(options_.api_key));
@@ -67,7 +66,7 @@ class Anthropic final : public ModelProvider {
       require_rules(options_.name, anthropic_breaches(body.text(), {.foreign = foreign_seals(request, options_.name)}));
     const bool long_cache = options_.cache == AnthropicCache::kHour;
     return stream_request(
-        {http_, clock_, *sleeper_, options_.limits, words_, secret()}, {url_, headers(), body.text(), request.retries},
+        {http_, clock_, options_.limits, words_, secret()}, {url_, headers(), body.text(), request.retries},
         [&] { return std::make_unique<AnthropicAnswer>(sink, long_cache); }, sink, cancel, deadline);
   }
 
@@ -93,7 +92,6 @@ class Anthropic final : public ModelProvider {
   AnthropicOptions options_;
   HttpClient& http_;
   const Clock& clock_;
-  const std::unique_ptr<Sleeper> sleeper_;
   const std::string url_;
   const FailureWords words_;
   RefusedSeals refused_;
@@ -101,9 +99,8 @@ class Anthropic final : public ModelProvider {
 
 }  // namespace
 
-std::unique_ptr<ModelProvider> make_anthropic_provider(AnthropicOptions options, HttpClient& http, const Clock& clock,
-                                                       std::unique_ptr<Sleeper> sleeper) {
-  return std::make_unique<Anthropic>(std::move(options), http, clock, std::move(sleeper));
+std::unique_ptr<ModelProvider> make_anthropic_provider(AnthropicOptions options, HttpClient& http, const Clock& clock) {
+  return std::make_unique<Anthropic>(std::move(options), http, clock);
 }
 
 }  // namespace agentd

@@ -32,8 +32,7 @@ struct AnthropicOptions {
 };
 
 // `http` and `clock` must outlive the provider. complete() reports a missing key, as kAuth, so that commands that call
-// no model work without one. `sleeper` waits between retries; by default with the clock.
-std::unique_ptr<ModelProvider> make_anthropic_provider(AnthropicOptions options, HttpClient& http, const Clock& clock,
-                                                       std::unique_ptr<Sleeper> sleeper = nullptr);
+// no model work without one.
+std::unique_ptr<ModelProvider> make_anthropic_provider(AnthropicOptions options, HttpClient& http, const Clock& clock);
 
 }  // namespace agentd

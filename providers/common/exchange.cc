@@ -145,7 +145,7 @@ ModelResult stream_request(const ExchangeSetup& setup, const StreamedRequest& re
   const Deadline own = Deadline::after(setup.clock, setup.limits.total_timeout);
   const Deadline end{std::min(own.at_ns, deadline.at_ns)};
   const auto attempt = [&] { return exchange(setup, http, *make_answer(), cancel, end); };
-  const Retrier retrier(setup.limits.retry, setup.sleeper, setup.clock);
+  const Retrier retrier(setup.limits.retry, setup.clock);
   ModelResult result = retrier.run(attempt, sink, cancel, end, request.budget);
   const bool broke = !result && (result.error().kind == ModelErrorKind::kNetwork ||
                                  result.error().kind == ModelErrorKind::kInterrupted);

@@ -73,7 +73,6 @@ struct TransferLimits {
 struct ExchangeSetup {
   HttpClient& http;
   const Clock& clock;
-  Sleeper& sleeper;
   const TransferLimits& limits;
   FailureWords words;
   std::string_view secret{};  // removed from every error text

@@ -7,10 +7,10 @@
 
 #include <cstddef>
 #include <functional>
-#include <mutex>
 #include <string_view>
 #include <unordered_set>
 
+#include "core/base/mutex.h"
 #include "providers/common/wire.h"
 
 namespace agentd {
@@ -18,12 +18,12 @@ namespace agentd {
 class RefusedSeals {
  public:
   bool holds(std::string_view seal) const {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     return hashes_.contains(std::hash<std::string_view>()(seal));
   }
   // Adds all seals of the messages, because the provider does not say which one it refused.
   void add_all(std::span<const agentd_message> rows) {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     for (const agentd_message& row : rows)
       for (const agentd_block& block : block_span(row))
         if (block.kind != AGENTD_BLOCK_IMAGE && block.opaque.len != 0 && hashes_.size() < kMost)
@@ -32,8 +32,8 @@ class RefusedSeals {
 
  private:
   static constexpr std::size_t kMost = 100'000;
-  mutable std::mutex mutex_;
-  std::unordered_set<std::size_t> hashes_;  // guarded by mutex_
+  mutable Mutex mutex_;
+  std::unordered_set<std::size_t> hashes_ GUARDED_BY(mutex_);
 };
 
 }  // namespace agentd

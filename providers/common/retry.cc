@@ -50,11 +50,8 @@ bool retryable_status(int status) {
   return status == 408 || status == 409 || status == 429 || (status >= 500 && status <= 599);
 }
 
-Retrier::Retrier(RetryPolicy policy, Sleeper& sleeper, const Clock& clock, std::function<double()> random)
-    : policy_(policy),
-      sleeper_(sleeper),
-      clock_(clock),
-      random_(random ? std::move(random) : std::function<double()>(random_fraction)) {}
+Retrier::Retrier(RetryPolicy policy, const Clock& clock, std::function<double()> random)
+    : policy_(policy), clock_(clock), random_(random ? std::move(random) : std::function<double()>(random_fraction)) {}
 
 Milliseconds Retrier::delay(std::uint32_t retry, const std::optional<Milliseconds>& asked) const {
   if (asked) return std::min(*asked, policy_.retry_after_max);
@@ -78,7 +75,7 @@ ModelResult Retrier::run(const std::function<Attempt()>& attempt, ModelSink& sin
       return error;
     }
     sink.on_wait(wait, error);
-    if (sleeper_.sleep(wait, cancel)) continue;
+    if (clock_.sleep(wait, cancel)) continue;
     error.kind = ModelErrorKind::kCancelled;
     error.message = "cancelled while waiting to try again after: " + error.message;
     return error;

@@ -5,14 +5,13 @@
 // Bounded and polite: a provider that asks for time gets it, up to a limit. An error that a repetition cannot fix (key,
 // spend limit, a bad request) is never retried, and no request is retried after its answer began.
 //
-// Threading: values are immutable; Sleeper and Retrier are thread-safe when their parts are.
+// Threading: values are immutable; Retrier is thread-safe when its parts are.
 
 #include <functional>
 #include <memory>
 #include <optional>
 
 #include "core/base/clock.h"
-#include "core/base/sleeper.h"
 #include "core/model/provider.h"
 #include "core/net/http.h"
 
@@ -41,7 +40,7 @@ struct Attempt {
 class Retrier {
  public:
   // `random` gives numbers in [0, 1). References must outlive the retrier.
-  Retrier(RetryPolicy policy, Sleeper& sleeper, const Clock& clock, std::function<double()> random = {});
+  Retrier(RetryPolicy policy, const Clock& clock, std::function<double()> random = {});
 
   // Calls `attempt` once and then at most `retries` times more. The error has the number of attempts. `sink` is
   // notified of each wait. A deadline that would pass during the wait ends the loop immediately, and so does a used-up
@@ -54,7 +53,6 @@ class Retrier {
 
  private:
   RetryPolicy policy_;
-  Sleeper& sleeper_;
   const Clock& clock_;
   std::function<double()> random_;
 };

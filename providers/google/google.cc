@@ -34,11 +34,10 @@ std::string path_of(std::string_view model) {
 
 class Google final : public ModelProvider {
  public:
-  Google(GoogleOptions options, HttpClient& http, const Clock& clock, std::unique_ptr<Sleeper> sleeper)
+  Google(GoogleOptions options, HttpClient& http, const Clock& clock)
       : options_(std::move(options)),
         http_(http),
         clock_(clock),
-        sleeper_(sleeper ? std::move(sleeper) : make_sleeper(clock)),
         base_(address_with_path(options_.base_url, "/v1beta")),
         words_{options_.name, google_http_failure, google_stream_failure, "x-request-id"} {
     options_.api_key = trimmed_key(std::move(options_.api_key));
@@ -80,14 +79,13 @@ class Google final : public ModelProvider {
     StreamedRequest http{base_ + path_of(request.model), {}, body.text(), request.retries};
     if (!options_.api_key.empty()) http.headers.emplace_back("x-goog-api-key", options_.api_key);
     return stream_request(
-        {http_, clock_, *sleeper_, options_.limits, words_, options_.api_key}, http,
+        {http_, clock_, options_.limits, words_, options_.api_key}, http,
         [&] { return std::make_unique<GoogleAnswer>(sink); }, sink, cancel, deadline);
   }
 
   GoogleOptions options_;
   HttpClient& http_;
   const Clock& clock_;
-  const std::unique_ptr<Sleeper> sleeper_;
   const std::string base_;
   const FailureWords words_;
   RefusedSeals refused_;
@@ -95,9 +93,8 @@ class Google final : public ModelProvider {
 
 }  // namespace
 
-std::unique_ptr<ModelProvider> make_google_provider(GoogleOptions options, HttpClient& http, const Clock& clock,
-                                                    std::unique_ptr<Sleeper> sleeper) {
-  return std::make_unique<Google>(std::move(options), http, clock, std::move(sleeper));
+std::unique_ptr<ModelProvider> make_google_provider(GoogleOptions options, HttpClient& http, const Clock& clock) {
+  return std::make_unique<Google>(std::move(options), http, clock);
 }
 
 }  // namespace agentd

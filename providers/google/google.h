@@ -23,9 +23,7 @@ struct GoogleOptions {
   TransferLimits limits{};
 };
 
-// `http` and `clock` must outlive the provider. complete() reports a missing key, as kAuth. `sleeper` waits between
-// retries; by default with the clock.
-std::unique_ptr<ModelProvider> make_google_provider(GoogleOptions options, HttpClient& http, const Clock& clock,
-                                                    std::unique_ptr<Sleeper> sleeper = nullptr);
+// `http` and `clock` must outlive the provider. complete() reports a missing key, as kAuth.
+std::unique_ptr<ModelProvider> make_google_provider(GoogleOptions options, HttpClient& http, const Clock& clock);
 
 }  // namespace agentd

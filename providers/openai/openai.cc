@@ -16,13 +16,12 @@ namespace {
 
 class OpenAi final : public ModelProvider {
  public:
-  OpenAi(OpenAiOptions options, HttpClient& http, const Clock& clock, std::unique_ptr<Sleeper> sleeper)
+  OpenAi(OpenAiOptions options, HttpClient& http, const Clock& clock)
       : options_(std::move(options)),
         host_(openai_host_at(options_.base_url)),
         responses_(options_.api == OpenAiApi::kAuto ? host_.responses : options_.api == OpenAiApi::kResponses),
         http_(http),
         clock_(clock),
-        sleeper_(sleeper ? std::move(sleeper) : make_sleeper(clock)),
         url_(address_with_path(options_.base_url, "/v1") + (responses_ ? "/responses" : "/chat/completions")),
         words_{options_.name, openai_http_failure, openai_stream_failure, "x-request-id"} {
     options_.api_key = trimmed_key(std::move(options_.api_key));
@@ -72,8 +71,8 @@ class OpenAi final : public ModelProvider {
       if (responses_) return std::make_unique<ResponsesAnswer>(sink);
       return std::make_unique<ChatAnswer>(sink);
     };
-    return stream_request({http_, clock_, *sleeper_, options_.limits, words_, options_.api_key}, http, make_answer,
-                          sink, cancel, deadline);
+    return stream_request({http_, clock_, options_.limits, words_, options_.api_key}, http, make_answer, sink, cancel,
+                          deadline);
   }
 
   OpenAiOptions options_;
@@ -81,7 +80,6 @@ class OpenAi final : public ModelProvider {
   const bool responses_;
   HttpClient& http_;
   const Clock& clock_;
-  const std::unique_ptr<Sleeper> sleeper_;
   const std::string url_;
   const FailureWords words_;
   RefusedSeals refused_;
@@ -89,9 +87,8 @@ class OpenAi final : public ModelProvider {
 
 }  // namespace
 
-std::unique_ptr<ModelProvider> make_openai_provider(OpenAiOptions options, HttpClient& http, const Clock& clock,
-                                                    std::unique_ptr<Sleeper> sleeper) {
-  return std::make_unique<OpenAi>(std::move(options), http, clock, std::move(sleeper));
+std::unique_ptr<ModelProvider> make_openai_provider(OpenAiOptions options, HttpClient& http, const Clock& clock) {
+  return std::make_unique<OpenAi>(std::move(options), http, clock);
 }
 
 }  // namespace agentd

@@ -5,10 +5,10 @@
 
 #include <cerrno>
 #include <map>
-#include <mutex>
 
 #include "core/base/bytes.h"
 #include "core/base/file.h"
+#include "core/base/mutex.h"
 #include "core/codec/json.h"
 #include "providers/common/errors.h"
 #include "providers/scripted/render.h"
@@ -64,11 +64,8 @@ void stream(std::string_view text, ModelSink& sink, void (ModelSink::*to)(std::s
 
 class Scripted final : public ModelProvider {
  public:
-  Scripted(ScriptedOptions options, Script script, Positions played, std::unique_ptr<Sleeper> sleeper)
-      : options_(std::move(options)),
-        script_(std::move(script)),
-        sleeper_(std::move(sleeper)),
-        played_(std::move(played)) {}
+  Scripted(ScriptedOptions options, Script script, Positions played, const Clock& clock)
+      : options_(std::move(options)), script_(std::move(script)), clock_(clock), played_(std::move(played)) {}
 
   std::string_view name() const override { return "scripted"; }
 
@@ -109,7 +106,7 @@ class Scripted final : public ModelProvider {
 
   // The next turn of the request's purpose; counts it as played. `number` counts from 1.
   Result<const ScriptedTurn*, ModelError> take(const ModelRequest& request, std::uint64_t& number) {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     std::uint64_t& played = played_[request.purpose];
     number = played + 1;
     if (!options_.record_path.empty())
@@ -142,7 +139,7 @@ class Scripted final : public ModelProvider {
   }
 
   ModelResult play(const ScriptedTurn& turn, std::uint64_t number, ModelSink& sink, const CancelToken& cancel) {
-    if (turn.delay.count() != 0 && !sleeper_->sleep(turn.delay, cancel))
+    if (turn.delay.count() != 0 && !clock_.sleep(turn.delay, cancel))
       return failed(ModelErrorKind::kCancelled, "the request was cancelled");
     ModelResponse response;
     response.message.role = Role::kAssistant;
@@ -193,24 +190,22 @@ class Scripted final : public ModelProvider {
 
   const ScriptedOptions options_;
   const Script script_;
-  const std::unique_ptr<Sleeper> sleeper_;
-  std::mutex mutex_;
-  Positions played_;  // guarded by mutex_
+  const Clock& clock_;
+  Mutex mutex_;
+  Positions played_ GUARDED_BY(mutex_);
 };
 
 }  // namespace
 
-Result<std::unique_ptr<ModelProvider>> make_scripted_provider(ScriptedOptions options, const Clock& clock,
-                                                              std::unique_ptr<Sleeper> sleeper) {
+Result<std::unique_ptr<ModelProvider>> make_scripted_provider(ScriptedOptions options, const Clock& clock) {
   AGENTD_TRY(Script script, load_script(options.script_path));
   Positions played;
   if (!options.state_path.empty()) {
     AGENTD_TRY(played, read_positions(options.state_path));
   }
   if (played.empty() && options.start_turn != 0) played["turn"] = options.start_turn;
-  if (!sleeper) sleeper = make_sleeper(clock);
   return std::unique_ptr<ModelProvider>(
-      std::make_unique<Scripted>(std::move(options), std::move(script), std::move(played), std::move(sleeper)));
+      std::make_unique<Scripted>(std::move(options), std::move(script), std::move(played), clock));
 }
 
 }  // namespace agentd

@@ -26,8 +26,7 @@ struct ScriptedOptions {
 };
 
 // Reads the script. kInvalid "file:line:column: what" when it is broken; kNotFound when it is missing. `clock` must
-// outlive the provider; `sleeper` waits for delay_ms, by default with the clock.
-Result<std::unique_ptr<ModelProvider>> make_scripted_provider(ScriptedOptions options, const Clock& clock,
-                                                              std::unique_ptr<Sleeper> sleeper = nullptr);
+// outlive the provider.
+Result<std::unique_ptr<ModelProvider>> make_scripted_provider(ScriptedOptions options, const Clock& clock);
 
 }  // namespace agentd

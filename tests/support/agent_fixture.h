@@ -334,10 +334,26 @@ class AgentTest : public ::testing::Test {
   Session& open(std::optional<Ulid> id = {}) {
     publish();
     if (!services_)
-      services_ = make_services(
-          {store_, model_, models_, estimator_, dispatcher_,  tools_, permissions_, approver_, prompts_, slots_,
-           clock_, ids_,   events_, log_,       trace_hooks_, {},     {},           nullptr,   nullptr,  &sleeper_},
-          options_);
+      services_ = make_services({store_,
+                                 model_,
+                                 models_,
+                                 estimator_,
+                                 dispatcher_,
+                                 tools_,
+                                 permissions_,
+                                 approver_,
+                                 prompts_,
+                                 slots_,
+                                 clock_,
+                                 ids_,
+                                 events_,
+                                 log_,
+                                 trace_hooks_,
+                                 {},
+                                 {},
+                                 nullptr,
+                                 nullptr},
+                                options_);
     if (!agent_) agent_ = make_agent(*services_);
     session_.reset();
     auto opened = agent_->open(id, {});
@@ -395,7 +411,7 @@ class AgentTest : public ::testing::Test {
     }
   }
 
-  ManualClock clock_;
+  Sleepless<ManualClock> clock_{waits_};
   IdSource ids_{clock_};
   WatchedStore store_{make_memory_store(clock_)};
   FakeModel model_;
@@ -406,7 +422,6 @@ class AgentTest : public ::testing::Test {
   FakeTools tools_;
   PermissionRules permissions_;
   std::vector<Milliseconds> waits_;
-  FakeSleeper sleeper_{waits_};
   bool trace_hooks_ = true;
   Approver* approver_ = nullptr;
   RecordingLog log_;

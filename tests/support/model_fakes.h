@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 // model_fakes.h - what tests put around a provider: a sink that remembers, a request with rows, an HTTP
-// client and a sleeper that only play.
+// client and a clock that only play.
 //
 // Threading: thread-compatible.
 
@@ -93,11 +93,12 @@ class FakeHttpClient final : public HttpClient {
   std::vector<std::string> bodies;
 };
 
-// Does not wait; remembers how long it should have.
-class FakeSleeper final : public Sleeper {
+// A clock by which nobody sleeps; it remembers how long they should have.
+template <typename Time>
+class Sleepless final : public Time {
  public:
-  explicit FakeSleeper(std::vector<Milliseconds>& waits) : waits_(waits) {}
-  bool sleep(Milliseconds time, const CancelToken& cancel) override {
+  explicit Sleepless(std::vector<Milliseconds>& waits) : waits_(waits) {}
+  bool sleep(Milliseconds time, const CancelToken& cancel) const override {
     waits_.push_back(time);
     if (then) then();
     return !cancel.cancelled();

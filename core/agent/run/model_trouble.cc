@@ -83,7 +83,7 @@ void ModelCall::wait_for_busy(const ModelError& error) {
   if (error.kind != ModelErrorKind::kOverloaded && error.kind != ModelErrorKind::kRateLimit) return;
   const Milliseconds wait = std::min(error.retry_after.value_or(kBusyWait * broken_), kBusyWaitMax);
   session_.surface.tell(told::Notice{asked_again_text(wait)});
-  session_.agent.sleeper().sleep(wait, session_.shared.cancel());
+  session_.agent.parts().clock.sleep(wait, session_.shared.cancel());
 }
 
 // Trouble of the provider's that another one need not have: it is busy, broken or not to be reached, or the account's

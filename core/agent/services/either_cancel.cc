@@ -3,14 +3,14 @@
 
 #include <system_error>
 
-#include "core/base/clock.h"
 #include "core/base/thrown.h"
 
 namespace agentd {
 
-EitherCancel::EitherCancel(const CancelToken& session, const CancelToken& call) : token_(session.child()) {
+EitherCancel::EitherCancel(const CancelToken& session, const CancelToken& call, const Clock& clock)
+    : token_(session.child()), clock_(clock) {
   try {
-    watch_ = std::thread([this, call] { (void)thrown_by([&] { watch(call); }); });
+    watch_ = Thread([this, call] { (void)thrown_by([&] { watch(call); }); });
   } catch (const std::system_error&) {
     // No thread now: the session can still cancel.
   }
@@ -18,7 +18,7 @@ EitherCancel::EitherCancel(const CancelToken& session, const CancelToken& call) 
 
 EitherCancel::~EitherCancel() {
   {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     over_ = true;
   }
   changed_.notify_all();
@@ -26,8 +26,8 @@ EitherCancel::~EitherCancel() {
 }
 
 void EitherCancel::watch(const CancelToken& call) {
-  std::unique_lock lock(mutex_);
-  while (!over_ && !call.cancelled()) changed_.wait_for(lock, Milliseconds(20));
+  const MutexLock lock(mutex_);
+  while (!over_ && !call.cancelled()) changed_.wait_for(mutex_, clock_, Milliseconds(20));
   if (const std::uint32_t reason = call.reason(); reason != 0) token_.cancel(reason);
 }
 

@@ -4,11 +4,9 @@
 //
 // Threading: thread-compatible; it has a thread of its own while it lives.
 
-#include <condition_variable>
-#include <mutex>
-#include <thread>
-
 #include "core/base/cancel.h"
+#include "core/base/mutex.h"
+#include "core/base/thread.h"
 
 namespace agentd {
 
@@ -16,7 +14,7 @@ namespace agentd {
 // waits for any more, since its worker has ended, asks no model for an answer.
 class EitherCancel {
  public:
-  EitherCancel(const CancelToken& session, const CancelToken& call);
+  EitherCancel(const CancelToken& session, const CancelToken& call, const Clock& clock);
   ~EitherCancel();
   EitherCancel(const EitherCancel&) = delete;
   EitherCancel& operator=(const EitherCancel&) = delete;
@@ -26,10 +24,11 @@ class EitherCancel {
   void watch(const CancelToken& call);
 
   const CancelToken token_;
-  std::mutex mutex_;
-  std::condition_variable changed_;
-  bool over_ = false;  // guarded by mutex_
-  std::thread watch_;
+  const Clock& clock_;
+  Mutex mutex_;
+  Condition changed_;
+  bool over_ GUARDED_BY(mutex_) = false;
+  Thread watch_;
 };
 
 }  // namespace agentd

@@ -7,6 +7,7 @@
 #include "core/agent/services/either_cancel.h"
 #include "core/agent/summariser.h"
 #include "core/base/bytes.h"
+#include "core/base/thread.h"
 
 namespace agentd {
 namespace {
@@ -18,15 +19,15 @@ constexpr std::ptrdiff_t kThreadsMax = 64;  // open at once, of one plugin
 }  // namespace
 
 Result<agentd_thread> HookThreads::open(const ServiceCaller& caller, ThreadOptions options) {
-  auto thread = std::make_shared<Thread>();
+  Rows history(agent_.row_count());
+  for (const Message& message : options.history) history.append(message, 0, 0);
+  auto thread = std::make_shared<Thread>(std::move(history));
   thread->plugin_id = caller.plugin_id;
-  thread->history = Rows(agent_.row_count());
-  for (const Message& message : options.history) thread->history.append(message, 0, 0);
   if (options.budget_tokens == 0) options.budget_tokens = kThreadBudgetTokens;
   if (options.charge_to == 0) options.charge_to = caller.conversation;
   options.model = options.model.empty() ? agent_.options().model : agent_.real_model(options.model);
   thread->options = std::move(options);
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   const auto mine = std::count_if(threads_.begin(), threads_.end(),
                                   [&](const auto& each) { return each.second->plugin_id == caller.plugin_id; });
   if (mine >= kThreadsMax)
@@ -39,7 +40,7 @@ Result<agentd_thread> HookThreads::open(const ServiceCaller& caller, ThreadOptio
 }
 
 Result<std::shared_ptr<HookThreads::Thread>> HookThreads::find(std::string_view plugin_id, agentd_thread handle) const {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   const auto found = threads_.find(handle);
   if (found == threads_.end() || found->second->plugin_id != plugin_id)
     return Error{Code::kNotFound, "no open thread with that handle"};
@@ -49,10 +50,10 @@ Result<std::shared_ptr<HookThreads::Thread>> HookThreads::find(std::string_view 
 Result<ThreadReply> HookThreads::send(const ServiceCaller& caller, agentd_thread handle, std::string_view text) {
   AGENTD_TRY(const std::shared_ptr<Thread> thread, find(caller.plugin_id, handle));
   // Another of the plugin's threads may wait for an answer in it, for as long as the model takes.
-  while (!thread->talking.try_lock_for(kSlice))
+  while (!thread->talking.lock_for(agent_.parts().clock, kSlice))
     if (caller.cancel.cancelled())
       return Error{Code::kCancelled, "the call was cancelled while another request of the thread was running"};
-  const std::lock_guard talking(thread->talking, std::adopt_lock);
+  const MutexLock talking(thread->talking, kAdopt);
   const ThreadOptions& options = thread->options;
   const AgentParts& parts = agent_.parts();
   Rows rows = thread->history;
@@ -72,7 +73,7 @@ Result<ThreadReply> HookThreads::send(const ServiceCaller& caller, agentd_thread
   ask.prompt_tokens = next;
   const SessionRegistry::Charged who = sessions_.charged(options.charge_to, caller.cancel);
   ask.conversation_id = who.id;
-  const EitherCancel either(who.cancel, caller.cancel);
+  const EitherCancel either(who.cancel, caller.cancel, agent_.parts().clock);
   AGENTD_TRY(HookBudget::Hold budget, budget_.hold(caller, who.account, next));
   AGENTD_TRY(ModelResponse answer, ask_utility(parts, *who.account, ask, either.token()));
   ThreadReply out{answer.stop_reason, std::move(answer.message), Usage{}};
@@ -92,7 +93,7 @@ Result<Usage> HookThreads::usage(const ServiceCaller& caller, agentd_thread hand
 
 Result<void> HookThreads::close(std::string_view plugin_id, agentd_thread handle) {
   AGENTD_TRY(const std::shared_ptr<Thread> thread, find(plugin_id, handle));
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   threads_.erase(handle);
   return {};
 }

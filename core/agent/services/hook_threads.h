@@ -7,14 +7,14 @@
 
 #include <map>
 #include <memory>
-#include <mutex>
 #include <string>
 #include <string_view>
 
 #include "core/agent/hook_budget.h"
 #include "core/agent/resources.h"
 #include "core/agent/services/registry.h"
-#include "core/base/timed_mutex.h"
+#include "core/base/mutex.h"
+#include "core/base/thread.h"
 
 namespace agentd {
 
@@ -33,31 +33,33 @@ class HookThreads {
 
  private:
   struct Thread {
+    explicit Thread(Rows begun) : history(std::move(begun)) {}
+
     std::string plugin_id;
     ThreadOptions options;
-    Rows history;        // guarded by talking
-    TimedMutex talking;  // one request after another
+    Rows history GUARDED_BY(talking);
+    Mutex talking;  // one request after another
 
     Usage spent() const {
-      const std::lock_guard lock(mutex);
+      const MutexLock lock(mutex);
       return usage;
     }
     void spend(const Usage& more) {
-      const std::lock_guard lock(mutex);
+      const MutexLock lock(mutex);
       usage += more;
     }
-    Usage usage;  // guarded by mutex
-    mutable std::mutex mutex;
+    Usage usage GUARDED_BY(mutex);
+    mutable Mutex mutex;
   };
   Result<std::shared_ptr<Thread>> find(std::string_view plugin_id, agentd_thread handle) const;
 
   const AgentResources& agent_;
   const SessionRegistry& sessions_;
   HookBudget& budget_;
-  mutable std::mutex mutex_;
+  mutable Mutex mutex_;
   // Shared with a send() that runs while the thread is closed.
-  std::map<agentd_thread, std::shared_ptr<Thread>> threads_;  // guarded by mutex_
-  std::uint64_t last_handle_ = 0;                             // guarded by mutex_
+  std::map<agentd_thread, std::shared_ptr<Thread>> threads_ GUARDED_BY(mutex_);
+  std::uint64_t last_handle_ GUARDED_BY(mutex_) = 0;
 };
 
 }  // namespace agentd

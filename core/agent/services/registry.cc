@@ -6,18 +6,18 @@
 namespace agentd {
 
 agentd_conv SessionRegistry::add(SharedSession& session) {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   sessions_[++last_handle_] = &session;
   return last_handle_;
 }
 
 void SessionRegistry::remove(agentd_conv handle) {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   sessions_.erase(handle);
 }
 
 SessionRegistry::Charged SessionRegistry::charged(agentd_conv handle, const CancelToken& otherwise) const {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   const auto found = sessions_.find(handle);
   if (found == sessions_.end()) return {0, {}, otherwise, std::nullopt, false, nobodys_, nullptr};
   const SharedSession& session = *found->second;
@@ -31,7 +31,7 @@ SessionRegistry::Charged SessionRegistry::charged(agentd_conv handle, const Canc
 }
 
 Origins SessionRegistry::origins_of(const Charged& who) const {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   const auto found = sessions_.find(who.conversation);
   return found == sessions_.end() ? Origins() : found->second->origins();
 }
@@ -39,20 +39,20 @@ Origins SessionRegistry::origins_of(const Charged& who) const {
 void SessionRegistry::charge(const Charged& who, std::string_view plugin, const Usage& usage,
                              std::string purpose) const {
   if (who.hook_ledger) who.hook_ledger->count_usage(plugin, usage);
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   if (const auto found = sessions_.find(who.conversation); found != sessions_.end())
     found->second->charge(usage, std::move(purpose));
 }
 
 void SessionRegistry::count_thread(agentd_conv handle, std::string_view plugin) const {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   if (const auto found = sessions_.find(handle); found != sessions_.end())
     found->second->hook_ledger()->count_thread(plugin);
 }
 
 Result<void> SessionRegistry::request_compaction(agentd_conv caller, std::string_view conversation_id,
                                                  const CompactOptions& options) const {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   for (const auto& [handle, open] : sessions_) {
     const bool meant = conversation_id.empty() ? handle == caller : open->conversation_id() == conversation_id;
     if (!meant) continue;

@@ -8,13 +8,13 @@
 #include <cstdint>
 #include <map>
 #include <memory>
-#include <mutex>
 #include <optional>
 #include <string>
 #include <string_view>
 
 #include "core/agent/session/shared.h"
 #include "core/base/log.h"
+#include "core/base/mutex.h"
 
 namespace agentd {
 
@@ -52,9 +52,9 @@ class SessionRegistry {
  private:
   Log& log_;
   const std::shared_ptr<Account> nobodys_;
-  mutable std::mutex mutex_;
-  std::map<agentd_conv, SharedSession*> sessions_;  // guarded by mutex_
-  agentd_conv last_handle_ = 0;                     // guarded by mutex_
+  mutable Mutex mutex_;
+  std::map<agentd_conv, SharedSession*> sessions_ GUARDED_BY(mutex_);
+  agentd_conv last_handle_ GUARDED_BY(mutex_) = 0;
 };
 
 }  // namespace agentd

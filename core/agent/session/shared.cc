@@ -17,49 +17,49 @@ SharedSession::SharedSession(const Store& store, Ulid id, std::unique_ptr<Conver
       hook_ledger_(std::move(ledger)) {}
 
 SharedSession::Seen SharedSession::seen() const {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   return {conversation_->pin(), conversation_->state().ranges(), conversation_->revision()};
 }
 
 Origins SharedSession::origins() const {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   return conversation_->origins();
 }
 
 CancelToken SharedSession::cancel() const {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   return cancel_;
 }
 
 bool SharedSession::compacts() const {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   return compacts_;
 }
 
 std::shared_ptr<Account> SharedSession::account() const {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   return account_;
 }
 
 std::shared_ptr<HookLedger> SharedSession::hook_ledger() const {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   return hook_ledger_;
 }
 
 void SharedSession::charge(const Usage& usage, std::string purpose) {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   charges_.push_back({usage, 0, std::move(purpose)});
   run_usage_ += usage;
 }
 
 bool SharedSession::queue_compaction(const CompactOptions& options) {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   queued_.push_back(options);
   return running_;
 }
 
 Result<void> SharedSession::apply(const std::vector<StoredRecord>& records, const Rows::Count& count) {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   auto applied = conversation_->apply(records);
   if (applied || applied.error().code != Code::kConflict) return applied;
   AGENTD_TRY(conversation_, load_conversation(store_, id_, count));
@@ -67,12 +67,12 @@ Result<void> SharedSession::apply(const std::vector<StoredRecord>& records, cons
 }
 
 void SharedSession::follow(const CancelToken& cancel) {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   cancel_ = cancel;
 }
 
 void SharedSession::begin_run(std::shared_ptr<Account> account, std::shared_ptr<HookLedger> ledger, bool compacts) {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   account_ = std::move(account);
   hook_ledger_ = std::move(ledger);
   run_usage_ = {};
@@ -81,27 +81,27 @@ void SharedSession::begin_run(std::shared_ptr<Account> account, std::shared_ptr<
 }
 
 void SharedSession::end_run() {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   running_ = compacts_ = false;
 }
 
 void SharedSession::count_usage(const Usage& usage) {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   run_usage_ += usage;
 }
 
 Usage SharedSession::run_usage() const {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   return run_usage_;
 }
 
 std::vector<UsageRecord> SharedSession::take_charges() {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   return std::exchange(charges_, {});
 }
 
 std::vector<CompactOptions> SharedSession::take_queued() {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   return std::exchange(queued_, {});
 }
 

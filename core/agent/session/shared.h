@@ -8,7 +8,6 @@
 
 #include <cstdint>
 #include <memory>
-#include <mutex>
 #include <string>
 #include <vector>
 
@@ -16,6 +15,7 @@
 #include "core/agent/hook_ledger.h"
 #include "core/base/cancel.h"
 #include "core/base/ids.h"
+#include "core/base/mutex.h"
 #include "core/conversation/view.h"
 #include "core/hooks/services.h"
 #include "core/store/store.h"
@@ -73,7 +73,7 @@ class SharedSession {
   const Store& store_;
   const Ulid id_;
   const std::string id_text_;
-  mutable std::mutex mutex_;  // guards what follows; see Threading of the conversation
+  mutable Mutex mutex_;  // guards what follows; see Threading of the conversation
   std::unique_ptr<Conversation> conversation_;
   CancelToken cancel_;
   std::shared_ptr<Account> account_;

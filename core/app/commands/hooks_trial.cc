@@ -185,7 +185,7 @@ TrialReport Trial::ask(PayloadRecord& record, const CancelToken& cancel, Millise
 void Trial::on_hook(const HookTrace& trace) {
   Tried out;
   {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     if (const auto run = runs_.find(std::string(trace.hook)); run != runs_.end()) out = std::move(run->second);
   }
   out.hook = trace.hook;
@@ -199,7 +199,7 @@ void Trial::on_hook(const HookTrace& trace) {
 }
 
 void Trial::heard(const HookDefinition& hook, std::string_view input, const RawAnswer& answer) {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   Tried& run = runs_[hook.name];
   run.was_run = true;
   run.input = input;

@@ -8,11 +8,11 @@
 
 #include <map>
 #include <memory>
-#include <mutex>
 #include <string>
 #include <vector>
 
 #include "core/app/commands/hooks_shared.h"
+#include "core/base/mutex.h"
 #include "core/dialects/dialect.h"
 #include "core/hooks/dry_services.h"
 #include "core/hooks/payload_record.h"
@@ -71,8 +71,8 @@ class Trial final : private TraceSink {
   std::unique_ptr<HookHost> host_;
   std::vector<Subscription> subscriptions_;
   std::vector<Tried> tried_;
-  std::mutex mutex_;
-  std::map<std::string, Tried> runs_;  // by hook; guarded by mutex_
+  Mutex mutex_;
+  std::map<std::string, Tried> runs_ GUARDED_BY(mutex_);  // by hook
 };
 
 }  // namespace agentd::app

@@ -9,7 +9,6 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <mutex>
 
 #include "core/store/lmdb/clean_mark.h"
 #include "core/store/lmdb/home.h"
@@ -102,8 +101,8 @@ Error lmdb_error(std::string_view doing, int status) {
 
 // ---- Txn
 
-Txn::Txn(const Env& env, std::shared_lock<std::shared_mutex> lock, MDB_txn* txn)
-    : env_(&env), faults_(env.directory()), lock_(std::move(lock)), txn_(txn) {}
+Txn::Txn(const Env& env, MapUse map, MDB_txn* txn)
+    : env_(&env), faults_(env.directory()), map_(std::move(map)), txn_(txn) {}
 
 Error Txn::failed(int status) const {
   status_ = status;
@@ -297,12 +296,12 @@ std::uint64_t Env::used_bytes(const MDB_envinfo& usage) const {
 }
 
 std::uint64_t Env::map_bytes() const {
-  const std::shared_lock lock(map_mutex_);
+  const MapUse map(map_gate_);
   return usage().me_mapsize;
 }
 
 std::uint64_t Env::used_bytes() const {
-  const std::shared_lock lock(map_mutex_);
+  const MapUse map(map_gate_);
   return used_bytes(usage());
 }
 
@@ -313,7 +312,7 @@ std::uint64_t Env::file_bytes() const {
   return ::fstat(fd, &info) == 0 ? static_cast<std::uint64_t>(info.st_size) : 0;
 }
 
-// REQUIRES: map_mutex_ held exclusively. 0 = the file's own size, after another process enlarged it.
+// REQUIRES: the caller has shut the gate. 0 = the file's own size, after another process enlarged it.
 Result<void> Env::resize(std::uint64_t bytes) const {
   const int status = mdb_env_set_mapsize(env_, bytes);
   if (status == MDB_SUCCESS) return {};
@@ -325,15 +324,15 @@ Result<void> Env::resize(std::uint64_t bytes) const {
 Result<Txn> Env::begin(unsigned flags) const {
   const std::string what = doing(flags == 0);
   for (int attempt = 0;; ++attempt) {
-    std::shared_lock lock(map_mutex_);
+    MapUse map(map_gate_);
     if (unmapped_) return Error{Code::kUnavailable, what + ": no memory for its map: close and reopen it"};
     MDB_txn* txn = nullptr;
     const int status = begin_in(env_, options_.directory, flags, &txn);
-    if (status == MDB_SUCCESS) return Txn(*this, std::move(lock), txn);
+    if (status == MDB_SUCCESS) return Txn(*this, std::move(map), txn);
     if (attempt == 8) return lmdb_error(what, status);
     if (status == MDB_MAP_RESIZED) {
-      lock.unlock();
-      const std::unique_lock alone(map_mutex_);
+      map.end();
+      const MapChange alone(map_gate_);
       AGENTD_TRY_VOID(resize(0));
     } else if (status == MDB_READERS_FULL && attempt == 0) {
       clear_dead_readers();
@@ -355,7 +354,7 @@ std::uint64_t Env::map_limit(Room room) const {
 Result<void> Env::make_room(Room room) {
   std::uint64_t map = 0, used = 0;
   {
-    const std::shared_lock lock(map_mutex_);
+    const MapUse use(map_gate_);
     const MDB_envinfo now = usage();
     map = now.me_mapsize;
     used = used_bytes(now);
@@ -364,7 +363,7 @@ Result<void> Env::make_room(Room room) {
   if (used > map - map / 10 && map < most) {
     AGENTD_TRY([[maybe_unused]] const bool grew, grow(Room::kOrdinary, map));
   } else if (room == Room::kOrdinary && map > std::max(most, round_up(used))) {
-    const std::unique_lock alone(map_mutex_);
+    const MapChange alone(map_gate_);
     return resize(std::max(most, round_up(used)));
   }
   return {};
@@ -372,7 +371,7 @@ Result<void> Env::make_room(Room room) {
 
 // True if the map is larger than when it had `seen` bytes.
 Result<bool> Env::grow(Room room, std::uint64_t seen) {
-  const std::unique_lock alone(map_mutex_);
+  const MapChange alone(map_gate_);
   if (usage().me_mapsize > seen) return true;
   const std::uint64_t target = std::min(seen * 2, map_limit(room));
   if (target <= seen) return false;

@@ -15,7 +15,6 @@
 #include <functional>
 #include <memory>
 #include <optional>
-#include <shared_mutex>
 #include <string>
 #include <string_view>
 
@@ -23,6 +22,7 @@
 #include "core/base/file.h"
 #include "core/base/result.h"
 #include "core/store/lmdb/fault.h"
+#include "core/store/lmdb/map_gate.h"
 #include "core/store/lmdb/options.h"
 
 namespace agentd {
@@ -68,12 +68,12 @@ class Txn {
   struct Abort {
     void operator()(MDB_txn* txn) const { mdb_txn_abort(txn); }
   };
-  Txn(const Env& env, std::shared_lock<std::shared_mutex> lock, MDB_txn* txn);
+  Txn(const Env& env, MapUse map, MDB_txn* txn);
   Error failed(int status) const;
 
   const Env* env_;
-  FaultScope faults_;                         // until the transaction has ended
-  std::shared_lock<std::shared_mutex> lock_;  // prevents a resize
+  FaultScope faults_;  // until the transaction has ended
+  MapUse map_;
   std::unique_ptr<MDB_txn, Abort> txn_;
   mutable int status_ = MDB_SUCCESS;  // of the failed call
 };
@@ -129,7 +129,7 @@ class Env {
   Env(const LmdbOptions& options, const Clock& clock) : options_(options), clock_(clock) {}
   Result<void> start(bool fresh);
   Result<void> check_length();
-  MDB_envinfo usage() const;  // with map_mutex_ held in either way
+  MDB_envinfo usage() const;  // by who is inside of the gate, or has shut it
   std::uint64_t used_bytes(const MDB_envinfo& usage) const;
   Result<Txn> begin(unsigned flags) const;
   Error write_failed(int status) const;
@@ -149,7 +149,7 @@ class Env {
   const Clock& clock_;
   UniqueFd claim_;
   MDB_env* env_ = nullptr;
-  mutable std::shared_mutex map_mutex_;  // shared: a transaction runs; exclusive: the map changes
+  mutable MapGate map_gate_;
   mutable std::atomic<bool> unmapped_ = false;
   std::atomic<bool> wrote_ = false, disk_full_ = false;
   mutable std::atomic<std::uint64_t> readers_checked_ns_ = 0;

@@ -9,9 +9,9 @@
 #include <array>
 #include <cerrno>
 #include <filesystem>
-#include <mutex>
 #include <utility>
 
+#include "core/base/mutex.h"
 #include "core/store/lmdb/check.h"
 #include "core/store/lmdb/clean_mark.h"
 #include "core/store/lmdb/env.h"
@@ -81,8 +81,8 @@ class LmdbStore final : public Store {
   const Tables tables_;
   const Clock& clock_;
   const bool read_only_;
-  mutable std::mutex receipts_mutex_;
-  mutable std::optional<MDB_dbi> receipts_;  // guarded by receipts_mutex_
+  mutable Mutex receipts_mutex_;
+  mutable std::optional<MDB_dbi> receipts_ GUARDED_BY(receipts_mutex_);
 };
 
 // ---- reading a log
@@ -236,7 +236,7 @@ Result<Digest> LmdbStore::chain(const Ulid& conversation, std::uint64_t at) cons
 // The process that writes the first receipt makes the table; a store without receipts has none. LMDB requires that one
 // thread at a time opens tables, and that no older transaction uses the new handle.
 Result<std::optional<MDB_dbi>> LmdbStore::receipts_table(bool create) const {
-  const std::lock_guard lock(receipts_mutex_);
+  const MutexLock lock(receipts_mutex_);
   if (receipts_) return receipts_;
   {
     AGENTD_TRY(Txn txn, env_->begin_read());

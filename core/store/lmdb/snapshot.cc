@@ -14,7 +14,7 @@ constexpr MDB_dbi kTablesMax = 64;
 // Two more transactions may have ended by the time the file is read.
 constexpr int kAttempts = 64;
 constexpr int kLooksMax = 3;
-constexpr unsigned kBetweenLooksUs = 10'000;
+constexpr Milliseconds kBetweenLooks{10};
 
 Result<void> checked(const std::string& directory, int status) {
   if (status == MDB_SUCCESS) return {};
@@ -30,7 +30,7 @@ Result<StoreSnapshot> StoreSnapshot::take(const std::string& directory) {
   AGENTD_TRY(Pages first, Pages::open(file));
   // A meta page may be half-written at this moment.
   for (int again = 0; again < kLooksMax && !first.damage().empty(); ++again) {
-    ::usleep(kBetweenLooksUs);
+    SystemClock().pause(kBetweenLooks);
     AGENTD_TRY(first, Pages::open(file));
   }
   StoreSnapshot out(std::move(first), directory);

@@ -47,7 +47,7 @@ class PlayedProvider final : public ModelProvider {
 class AccountTest : public ::testing::Test {
  protected:
   Account account(Limits run, Ledger* ledger = nullptr) {
-    return Account({provider_, models_, estimator_, clock_, log_, sleeper_, ledger}, {.run = run});
+    return Account({provider_, models_, estimator_, clock_, log_, ledger}, {.run = run});
   }
   // The prompt counts 800 tokens, so 1,000 with the margin: $0.004 at the highest rate of a prompt ($4 for a million);
   // an answer of 1,000 tokens is $0.01.
@@ -72,10 +72,9 @@ class AccountTest : public ::testing::Test {
   PlayedProvider provider_;
   ModelTable models_ = ModelTable::embedded();
   SimpleEstimator estimator_;
-  ManualClock clock_;
+  Sleepless<ManualClock> clock_{waits_};
   NullLog log_;
   std::vector<Milliseconds> waits_;
-  FakeSleeper sleeper_{waits_};
   std::unique_ptr<Store> store_ = make_memory_store(clock_);
 };
 
@@ -170,7 +169,7 @@ TEST_F(AccountTest, WhatIsUnderWayCountsAsSpent) {
 TEST_F(AccountTest, AConversationThatGoesOnHasWhatIsLeft) {
   provider_.says("hi", Usage{.input = 900, .output = 100});
   Ledger conversations(*store_, {.tokens = 10'000}, kConversations);
-  const AccountParts parts{provider_, models_, estimator_, clock_, log_, sleeper_, nullptr, &conversations};
+  const AccountParts parts{provider_, models_, estimator_, clock_, log_, nullptr, &conversations};
   Account fresh(parts, {.conversation = "c1"});
   ASSERT_TRUE(ask(fresh, 100'000));
   EXPECT_EQ(provider_.outputs.back(), 9'000u);
@@ -189,7 +188,7 @@ TEST_F(AccountTest, AConversationThatGoesOnHasWhatIsLeft) {
 TEST_F(AccountTest, AConversationPaysForWhatNobodyReports) {
   provider_.says(std::string(4'000, 'x'), std::nullopt);
   Ledger conversations(*store_, {.tokens = 10'000}, kConversations);
-  const AccountParts parts{provider_, models_, estimator_, clock_, log_, sleeper_, nullptr, &conversations};
+  const AccountParts parts{provider_, models_, estimator_, clock_, log_, nullptr, &conversations};
   int runs = 0;
   for (; runs < 50; ++runs)
     if (Account run(parts, {.conversation = "c1"}); !ask(run)) break;
@@ -201,7 +200,7 @@ TEST_F(AccountTest, WhatAKilledRunHadReservedOfItsConversationStaysReserved) {
   provider_.says("hi", Usage{.input = 900, .output = 100});
   Ledger conversations(*store_, {.tokens = 10'000}, kConversations);
   ASSERT_TRUE(conversations.reserve("c1", {5'000, 0}, {5'000, 0}));  // by a process that no longer exists
-  const AccountParts parts{provider_, models_, estimator_, clock_, log_, sleeper_, nullptr, &conversations};
+  const AccountParts parts{provider_, models_, estimator_, clock_, log_, nullptr, &conversations};
   Account next(parts, {.conversation = "c1"});
   ASSERT_TRUE(ask(next, 100'000));
   EXPECT_EQ(provider_.outputs.back(), 4'000u);
@@ -372,7 +371,7 @@ TEST_F(AccountTest, WhatOthersHaveReservedIsWaitedFor) {
   Account mine = account({}, &day);
   EXPECT_NE(refusal(mine).find("today's budget of $0.03 does not cover the next request"), std::string::npos);
   EXPECT_EQ(waits_.size(), 6u);
-  sleeper_.then = [&] { ASSERT_TRUE(day.settle(today, *others, {})); };
+  clock_.then = [&] { ASSERT_TRUE(day.settle(today, *others, {})); };
   EXPECT_TRUE(ask(mine)) << "the others were done meanwhile";
   // Spending does not come back, so no request waits for it.
   waits_.clear();
@@ -401,8 +400,8 @@ TEST_F(AccountTest, ManySessionsCannotOvershootTheDayTogether) {
     sessions.emplace_back([&] {
       Ledger day(*store_, {.nano_usd = kDay});
       std::vector<Milliseconds> waits;
-      FakeSleeper sleeper(waits);
-      Account mine({quiet, models_, estimator_, clock_, log_, sleeper, &day}, {});
+      const Sleepless<ManualClock> clock(waits);
+      Account mine({quiet, models_, estimator_, clock, log_, &day}, {});
       while (ask(mine)) {
       }
       spent += mine.spent().cost_nano_usd;

@@ -2,8 +2,13 @@
 #include "core/base/clock.h"
 
 #include <gtest/gtest.h>
+#include <unistd.h>
 
 #include <cstdint>
+
+#include "core/base/file.h"
+#include "core/base/scheduler.h"
+#include "core/base/thread.h"
 
 namespace agentd {
 namespace {
@@ -36,6 +41,49 @@ TEST(Clock, SystemTimeDoesNotGoBack) {
     last = now;
   }
   EXPECT_GT(clock.wall_ms(), 1'700'000'000'000);
+}
+
+TEST(Clock, SleepSeesACancellationAtOnce) {
+  const SystemClock clock;
+  CancelToken cancel;
+  cancel.cancel(1);
+  EXPECT_FALSE(clock.sleep(std::chrono::hours(1), cancel));
+  EXPECT_TRUE(clock.sleep(Milliseconds(1), CancelToken()));
+}
+
+TEST(Clock, SleepEndsWhenItIsCancelled) {
+  const SystemClock clock;
+  const CancelToken cancel;
+  Thread canceller([&] {
+    clock.pause(Milliseconds(10));
+    cancel.cancel(1);
+  });
+  EXPECT_FALSE(clock.sleep(std::chrono::hours(1), cancel));
+}
+
+TEST(Clock, OneThatIsTurnedEndsWaitsForIt) {
+  ManualClock clock;
+  Thread turner([&] { clock.advance(std::chrono::hours(2)); });
+  EXPECT_TRUE(clock.sleep(std::chrono::hours(1), CancelToken()));
+}
+
+TEST(Clock, OneThatStandsStillHoldsNobodyUp) {
+  const ManualClock clock;
+  EXPECT_TRUE(clock.sleep(Milliseconds(2), CancelToken()));
+  pollfd none{-1, POLLIN, 0};
+  EXPECT_EQ(clock.poll_for({&none, 1}, Milliseconds(2)), 0);
+}
+
+TEST(Clock, PollSaysWhatIsReady) {
+  int ends[2];
+  ASSERT_EQ(::pipe(ends), 0);
+  const UniqueFd read_end(ends[0]), write_end(ends[1]);
+  pollfd read{read_end.get(), POLLIN, 0};
+  EXPECT_EQ(SystemClock().poll_for({&read, 1}, Milliseconds(1)), 0);
+  ASSERT_EQ(::write(write_end.get(), "x", 1), 1);
+  EXPECT_EQ(SystemClock().poll({&read, 1}, Deadline{}), 1);
+  EXPECT_EQ(read.revents, POLLIN);
+  EXPECT_TRUE(is_ready(read_end.get(), POLLIN));
 }
 
 }  // namespace

@@ -167,7 +167,7 @@ TEST_F(Async, GenerationsWrapAfterFortyBitsAndStayTold) {
   EXPECT_FALSE(slot.complete(last, AGENTD_OK));
   EXPECT_TRUE(slot.emit(next, action(AGENTD_ACT_BLOCK)));
   EXPECT_TRUE(slot.complete(next, AGENTD_OK));
-  EXPECT_EQ(slot.wait_completed(0), AGENTD_OK);
+  EXPECT_EQ(slot.wait_completed(SystemClock()), AGENTD_OK);
 }
 
 TEST_F(Async, CancelledRunIsSeenAtOnceAndACompletionWithinTheGraceCounts) {

@@ -73,7 +73,7 @@ TEST_F(Tasks, NameIsTheThreadsAndIsCutAtACharacter) {
   running.wait();
   EXPECT_TRUE(thread_names().contains("index of files,"));
   EXPECT_TRUE(thread_names().contains("fourteen bytes"));
-  EXPECT_TRUE(pool_->stop_all(Milliseconds(5'000)).empty());
+  EXPECT_TRUE(pool_->stop_all(SystemClock(), Milliseconds(5'000)).empty());
   EXPECT_FALSE(thread_names().contains("fourteen bytes"));
 }
 
@@ -103,7 +103,7 @@ TEST_F(Tasks, ATaskCannotStopItself) {
     while (own == 0) std::this_thread::yield();
     answer = table_->stop(table_, own);
   });
-  EXPECT_TRUE(pool_->stop_all(Milliseconds(5'000)).empty());
+  EXPECT_TRUE(pool_->stop_all(SystemClock(), Milliseconds(5'000)).empty());
   EXPECT_EQ(answer, AGENTD_E_THREAD);
 }
 
@@ -124,7 +124,7 @@ TEST_F(Tasks, TheSeventeenthAtOnceIsRefusedAndAnotherOneAfterAnEndIsNot) {
   EXPECT_EQ(start("one more", until_told, &id), AGENTD_E_BUSY);
   EXPECT_EQ(table_->stop(table_, ids[3]), AGENTD_OK);
   started("one more", until_told);
-  EXPECT_TRUE(pool_->stop_all(Milliseconds(5'000)).empty());
+  EXPECT_TRUE(pool_->stop_all(SystemClock(), Milliseconds(5'000)).empty());
 }
 
 TEST_F(Tasks, ManyShortOnesOneAfterAnotherNeverFillTheTable) {
@@ -135,7 +135,7 @@ TEST_F(Tasks, ManyShortOnesOneAfterAnotherNeverFillTheTable) {
                "short", [&](const agentd_live*) { ++ran; }, &id) == AGENTD_E_BUSY)
       std::this_thread::yield();
   }
-  EXPECT_TRUE(pool_->stop_all(Milliseconds(5'000)).empty());
+  EXPECT_TRUE(pool_->stop_all(SystemClock(), Milliseconds(5'000)).empty());
   EXPECT_EQ(ran, 200);
 }
 
@@ -146,7 +146,7 @@ TEST_F(Tasks, NothingStartsOnceDestroyHasBegun) {
     std::uint64_t id = 0;
     answer = table_->start(table_, to_abi("late"), Body::run, nullptr, &id);
   });
-  EXPECT_TRUE(pool_->stop_all(Milliseconds(5'000)).empty());
+  EXPECT_TRUE(pool_->stop_all(SystemClock(), Milliseconds(5'000)).empty());
   EXPECT_EQ(answer, AGENTD_E_CANCELLED);
   std::uint64_t id = 0;
   EXPECT_EQ(start("late", until_told, &id), AGENTD_E_CANCELLED);
@@ -158,7 +158,7 @@ TEST_F(Tasks, StopAllSaysWhy) {
     until_told(live);
     reason = live->cancel;
   });
-  pool_->stop_all(Milliseconds(5'000));
+  pool_->stop_all(SystemClock(), Milliseconds(5'000));
   EXPECT_EQ(reason, AGENTD_CANCEL_SHUTDOWN);
 }
 
@@ -172,7 +172,7 @@ TEST_F(Tasks, ATaskThatNeverEndsIsNamedAndGoesOnAfterThePool) {
     late = table_->start(table_, to_abi("x"), Body::run, nullptr, &id);  // the table is still there
     over = is_told(live);
   });
-  EXPECT_EQ(pool_->stop_all(Milliseconds(30)), std::vector<std::string>{"deaf"});
+  EXPECT_EQ(pool_->stop_all(SystemClock(), Milliseconds(30)), std::vector<std::string>{"deaf"});
   pool_.reset();
   ends = true;
   while (!over) std::this_thread::sleep_for(Milliseconds(1));

@@ -256,7 +256,7 @@ TEST(DispatchingThreads, SerialHookRunsOnceAtATime) { EXPECT_EQ(most_at_once(AGE
 TEST(DispatchingThreads, ConcurrentHookDoesNot) { EXPECT_GT(most_at_once(AGENTD_CONCURRENT), 1); }
 
 TEST_F(Dispatching, SerialHookThatIsBusyMeetsTheDeadline) {
-  auto turn = std::make_shared<TimedMutex>();
+  auto turn = std::make_shared<Mutex>();
   auto& hook = note("a");
   hook.what.concurrency = AGENTD_SERIAL;
   hook.what.turn = turn;

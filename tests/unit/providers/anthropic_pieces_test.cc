@@ -18,8 +18,8 @@ namespace {
 
 using testing::AnthropicWire;
 using testing::FakeHttpClient;
-using testing::FakeSleeper;
 using testing::RecordingSink;
+using testing::Sleepless;
 using testing::TestRequest;
 
 constexpr const char* kLone = "\xEF\xBF\xBD";  // U+FFFD
@@ -91,7 +91,7 @@ class AnthropicPieces : public ::testing::Test {
     options.api_key = "sk-test";
     TestRequest request;
     request.user("hello");
-    const auto provider = make_anthropic_provider(options, http_, clock_, std::make_unique<FakeSleeper>(waits_));
+    const auto provider = make_anthropic_provider(options, http_, clock_);
     return provider->complete(request.value(), sink_, {}, {});
   }
   // One block of these pieces, followed by a text.
@@ -106,7 +106,7 @@ class AnthropicPieces : public ::testing::Test {
   }
 
   FakeHttpClient http_;
-  SystemClock clock_;
+  Sleepless<SystemClock> clock_{waits_};
   std::vector<Milliseconds> waits_;
   WholeCharacters sink_;
 };

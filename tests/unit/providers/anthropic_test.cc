@@ -17,11 +17,11 @@ using testing::anthropic_error_body;
 using testing::AnthropicWire;
 using testing::cut_at;
 using testing::FakeHttpClient;
-using testing::FakeSleeper;
 using testing::LoopbackServer;
 using testing::RecordedRequest;
 using testing::RecordingSink;
 using testing::Reply;
+using testing::Sleepless;
 using testing::TestRequest;
 
 const char* const kKey = "sk-ant-test-0123456789";
@@ -29,7 +29,7 @@ const char* const kKey = "sk-ant-test-0123456789";
 class AnthropicTest : public ::testing::Test {
  protected:
   FakeHttpClient http_;
-  SystemClock clock_;
+  Sleepless<SystemClock> clock_{waits_};
   std::vector<Milliseconds> waits_;
   RecordingSink sink_;
   CancelToken cancel_;
@@ -39,7 +39,7 @@ class AnthropicTest : public ::testing::Test {
   ModelResult ask(HttpClient& http, Deadline deadline = {}) {
     TestRequest request;
     request.user("hello");
-    const auto provider = make_anthropic_provider(options_, http, clock_, std::make_unique<FakeSleeper>(waits_));
+    const auto provider = make_anthropic_provider(options_, http, clock_);
     return provider->complete(request.value(), sink_, cancel_, deadline);
   }
   ModelResult ask() { return ask(http_); }
@@ -457,16 +457,17 @@ TEST_F(AnthropicTest, NeverShowsTheKeyInAnError) {
 
 TEST_F(AnthropicTest, IsCancelledWhileItWaitsToTryAgain) {
   http_.status(529, "{}").stream({whole_answer()});
-  class Canceller final : public Sleeper {
+  class Canceller final : public SystemClock {
    public:
-    bool sleep(Milliseconds, const CancelToken& cancel) override {
+    bool sleep(Milliseconds, const CancelToken& cancel) const override {
       cancel.cancel(1);
       return false;
     }
   };
+  const Canceller clock;
   TestRequest request;
   request.user("x");
-  const auto provider = make_anthropic_provider(options_, http_, clock_, std::make_unique<Canceller>());
+  const auto provider = make_anthropic_provider(options_, http_, clock);
   const auto result = provider->complete(request.value(), sink_, cancel_, {});
   ASSERT_FALSE(result);
   EXPECT_EQ(result.error().kind, ModelErrorKind::kCancelled);
@@ -485,7 +486,7 @@ TEST_F(AnthropicTest, ARefusedSignatureIsAnsweredByOneRequestWithoutThinking) {
   block.opaque = "foreign-signature";
   answer.blocks.insert(answer.blocks.begin(), block);
   request.user("hello").add(answer).user("go on");
-  const auto provider = make_anthropic_provider(options_, http_, clock_, std::make_unique<FakeSleeper>(waits_));
+  const auto provider = make_anthropic_provider(options_, http_, clock_);
   http_.status(400, anthropic_error_body("invalid_request_error", kForeign)).stream({whole_answer()});
   ASSERT_TRUE(provider->complete(request.value(), sink_, cancel_, {}));
   ASSERT_EQ(http_.bodies.size(), 2u);

@@ -18,18 +18,18 @@ namespace {
 
 using testing::anthropic_error_body;
 using testing::AnthropicWire;
-using testing::FakeSleeper;
 using testing::Headers;
 using testing::LoopbackServer;
 using testing::RecordedRequest;
 using testing::RecordingSink;
 using testing::Reply;
+using testing::Sleepless;
 using testing::TestRequest;
 
 constexpr char kKey[] = "sk-ant-test-0123456789";
 
 // Waits in real time; its wall clock is always Tue, 14 Nov 2023 22:13:20 GMT.
-class OneDay final : public Clock {
+class OneDay : public Clock {
  public:
   std::uint64_t monotonic_ns() const override { return real_.monotonic_ns(); }
   std::int64_t wall_ms() const override { return 1'700'000'000'000; }
@@ -134,7 +134,7 @@ class Faults : public ::testing::Test {
   void make(const Clock& clock, const std::string& url) {
     http_ = make_http_client(clock);
     options_.base_url = url;
-    provider_ = make_anthropic_provider(options_, *http_, clock, std::make_unique<FakeSleeper>(waits_));
+    provider_ = make_anthropic_provider(options_, *http_, clock);
   }
   ModelResult ask(ModelSink& sink, RetryBudget* budget = nullptr) {
     TestRequest request;
@@ -150,7 +150,7 @@ class Faults : public ::testing::Test {
 };
 
 TEST_F(Faults, AreAskedForAgainAsOftenAndAsLateAsTheTableSays) {
-  const OneDay clock;
+  const Sleepless<OneDay> clock(waits_);
   std::function<Reply()> now;
   LoopbackServer server([&](const RecordedRequest&) { return now(); });
   make(clock, server.url());
@@ -180,7 +180,7 @@ TEST_F(Faults, AreAskedForAgainAsOftenAndAsLateAsTheTableSays) {
 }
 
 TEST_F(Faults, ABurstOfOverloadsIsWaitedOut) {
-  const OneDay clock;
+  const Sleepless<OneDay> clock(waits_);
   LoopbackServer server({refusal(529), refusal(529), Reply::stream(answer("well"))});
   make(clock, server.url());
   RecordingSink sink;
@@ -190,7 +190,7 @@ TEST_F(Faults, ABurstOfOverloadsIsWaitedOut) {
 
 // No byte of a key reaches the other host, whatever the redirect is.
 TEST_F(Faults, ARedirectIsNotFollowed) {
-  const OneDay clock;
+  const Sleepless<OneDay> clock(waits_);
   LoopbackServer other([](const RecordedRequest&) { return Reply::stream(answer("stolen")); });
   for (const int status : {301, 302, 303, 307, 308}) {
     const std::string target = "http://localhost:" + std::to_string(other.port());
@@ -219,7 +219,7 @@ class TickingSink final : public ModelSink {
 };
 
 TEST_F(Faults, AnAnswerThatDripsEndsWhenTheTimeIsOver) {
-  ManualClock clock;
+  Sleepless<ManualClock> clock(waits_);
   LoopbackServer server([](const RecordedRequest&) { return Reply::stream(half()).repeat(piece()); });
   options_.limits.idle_timeout = Milliseconds(300'000);
   make(clock, server.url());
@@ -237,7 +237,7 @@ TEST_F(Faults, AnAnswerThatDripsEndsWhenTheTimeIsOver) {
 
 // Waits count as well.
 TEST_F(Faults, AttemptsAndWaitsHaveOneTotalTime) {
-  const OneDay clock;
+  const Sleepless<OneDay> clock(waits_);
   LoopbackServer server([](const RecordedRequest&) { return refusal(429, {{"retry-after", "40"}}); });
   options_.limits.total_timeout = Milliseconds(30'000);
   make(clock, server.url());
@@ -262,7 +262,7 @@ constexpr bool kCountsMemory = true;
 #endif
 
 TEST_F(Faults, AStreamWithoutEndEndsAndTakesLittleMemory) {
-  const OneDay clock;
+  const Sleepless<OneDay> clock(waits_);
   const std::vector<std::pair<std::string, const char*>> endless{
       {AnthropicWire().ping().bytes(), "more than 67108864 bytes"},
       {": comment\n", "more than 67108864 bytes"},
@@ -293,7 +293,7 @@ TEST_F(Faults, AStreamWithoutEndEndsAndTakesLittleMemory) {
 }
 
 TEST_F(Faults, ARunHasOneBudgetOfAttemptsForAllOfItsRequests) {
-  const OneDay clock;
+  const Sleepless<OneDay> clock(waits_);
   LoopbackServer server([](const RecordedRequest&) { return refusal(500); });
   make(clock, server.url());
   RetryBudget budget(3);

@@ -13,11 +13,11 @@ namespace agentd {
 namespace {
 
 using testing::FakeHttpClient;
-using testing::FakeSleeper;
 using testing::google_error_body;
 using testing::google_refusal;
 using testing::GoogleWire;
 using testing::RecordingSink;
+using testing::Sleepless;
 using testing::TestRequest;
 
 constexpr const char* kModel = "gemini-3.8-flash";
@@ -41,13 +41,13 @@ class GoogleTest : public ::testing::Test {
     options.api_key = "sk-test";
     options.limits.retry.retries = 0;
     sink_ = RecordingSink();
-    const auto provider = make_google_provider(options, http_, clock_, std::make_unique<FakeSleeper>(waits_));
+    const auto provider = make_google_provider(options, http_, clock_);
     TestRequest request;
     request.user("hello").tool("bash");
     return provider->complete(request.value(), sink_, {}, {});
   }
 
-  SystemClock clock_;
+  Sleepless<SystemClock> clock_{waits_};
   FakeHttpClient http_;
   RecordingSink sink_;
   std::vector<Milliseconds> waits_;

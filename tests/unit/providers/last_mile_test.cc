@@ -58,15 +58,11 @@ std::uint32_t number_of(const char* variable, std::uint32_t otherwise) {
   return text == nullptr ? otherwise : static_cast<std::uint32_t>(std::strtoul(text, nullptr, 10));
 }
 
-Result<std::unique_ptr<ModelProvider>> make_vendor(const std::string& name, HttpClient& http, const Clock& clock,
-                                                   std::vector<Milliseconds>& waits) {
+Result<std::unique_ptr<ModelProvider>> make_vendor(const std::string& name, HttpClient& http, const Clock& clock) {
   TransferLimits limits;
   limits.retry.retries = 0;
-  auto sleeper = std::make_unique<testing::FakeSleeper>(waits);
-  if (name == "anthropic")
-    return make_anthropic_provider({.api_key = "k", .limits = limits}, http, clock, std::move(sleeper));
-  if (name == "google")
-    return make_google_provider({.api_key = "k", .limits = limits}, http, clock, std::move(sleeper));
+  if (name == "anthropic") return make_anthropic_provider({.api_key = "k", .limits = limits}, http, clock);
+  if (name == "google") return make_google_provider({.api_key = "k", .limits = limits}, http, clock);
   OpenAiOptions options;
   options.name = name;
   options.api_key = "k";
@@ -74,7 +70,7 @@ Result<std::unique_ptr<ModelProvider>> make_vendor(const std::string& name, Http
   if (name == "work") options.base_url = "https://work.example/v1";
   if (name == "mistral") options.base_url = "https://api.mistral.ai/v1";
   if (name == "deepseek") options.base_url = "https://api.deepseek.com/v1";
-  return make_openai_provider(options, http, clock, std::move(sleeper));
+  return make_openai_provider(options, http, clock);
 }
 
 // A session whose every part acts at random.
@@ -85,7 +81,7 @@ class History {
         models_(models),
         vendors_(chance_),
         router_({"anthropic", "openai", "google", "work", "mistral", "deepseek"}, "anthropic",
-                [this](const std::string& name) { return make_vendor(name, vendors_, clock_, waits_); }) {
+                [this](const std::string& name) { return make_vendor(name, vendors_, clock_); }) {
     permissions_.mode = chance_.once_in(5) ? PermissionRules::Mode::kDeny : PermissionRules::Mode::kAllow;
     hooks_speak_ = chance_.once_in(4) ? 0 : 2 + chance_.below(12);
     replaces_ = chance_.once_in(3);
@@ -311,7 +307,7 @@ class History {
 
   Chance chance_;
   const ModelTable& models_;
-  ManualClock clock_;
+  testing::Sleepless<ManualClock> clock_{waits_};
   IdSource ids_{clock_};
   std::unique_ptr<Store> stored_ = make_memory_store(clock_);
   Store& store_ = *stored_;

@@ -15,10 +15,10 @@ namespace {
 
 using testing::ChatWire;
 using testing::FakeHttpClient;
-using testing::FakeSleeper;
 using testing::openai_error_body;
 using testing::RecordingSink;
 using testing::ResponsesWire;
+using testing::Sleepless;
 using testing::TestRequest;
 
 class OpenAi : public ::testing::Test {
@@ -36,13 +36,13 @@ class OpenAi : public ::testing::Test {
     options.base_url = url;
     options.limits.retry.retries = 0;
     sink_ = RecordingSink();
-    const auto provider = make_openai_provider(options, http_, clock_, std::make_unique<FakeSleeper>(waits_));
+    const auto provider = make_openai_provider(options, http_, clock_);
     TestRequest request;
     request.user("hello").tool("bash");
     return provider->complete(request.value(), sink_, {}, {});
   }
 
-  SystemClock clock_;
+  Sleepless<SystemClock> clock_{waits_};
   FakeHttpClient http_;
   RecordingSink sink_;
   std::vector<Milliseconds> waits_;
@@ -243,7 +243,7 @@ TEST_F(OpenAi, RetriesOnceWithoutReasoningThatCannotBeOpened) {
   OpenAiOptions options;
   options.api_key = "k";
   options.api = OpenAiApi::kResponses;
-  const auto provider = make_openai_provider(options, http_, clock_, std::make_unique<FakeSleeper>(waits_));
+  const auto provider = make_openai_provider(options, http_, clock_);
   Message answer = Message::of_text(Role::kAssistant, "so");
   Block block;
   block.kind = BlockKind::kThinking;

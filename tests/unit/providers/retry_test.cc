@@ -36,10 +36,9 @@ TEST(RetryAfter, BoundsAbsurdNumbers) {
 class RetrierTest : public ::testing::Test {
  protected:
   std::vector<Milliseconds> waits_;
-  testing::FakeSleeper sleeper_{waits_};
-  ManualClock clock_;
+  testing::Sleepless<ManualClock> clock_{waits_};
   testing::RecordingSink sink_;
-  Retrier retrier_{RetryPolicy{}, sleeper_, clock_, [] { return 0.0; }};
+  Retrier retrier_{RetryPolicy{}, clock_, [] { return 0.0; }};
 
   static Attempt failing(bool again) {
     ModelError error;
@@ -56,7 +55,7 @@ TEST_F(RetrierTest, DoublesItsWaitsUpToTheLongest) {
 }
 
 TEST_F(RetrierTest, TakesUpToAQuarterOffAtRandom) {
-  const Retrier late(RetryPolicy{}, sleeper_, clock_, [] { return 1.0; });
+  const Retrier late(RetryPolicy{}, clock_, [] { return 1.0; });
   EXPECT_EQ(late.delay(0, {}), Milliseconds(375));
 }
 
@@ -109,14 +108,6 @@ TEST_F(RetrierTest, DoesNotRepeatWhenCancelled) {
       sink_, cancel, {}));
   EXPECT_EQ(made, 1);
   EXPECT_TRUE(waits_.empty());
-}
-
-TEST(Sleeper, SeesACancellationAtOnce) {
-  const SystemClock clock;
-  CancelToken cancel;
-  cancel.cancel(1);
-  EXPECT_FALSE(make_sleeper(clock)->sleep(std::chrono::hours(1), cancel));
-  EXPECT_TRUE(make_sleeper(clock)->sleep(Milliseconds(1), CancelToken()));
 }
 
 TEST(WithoutSecret, HidesEveryOccurrenceAndEndsForOddSecrets) {

@@ -20,7 +20,7 @@ namespace agentd {
 namespace {
 
 using testing::FakeHttpClient;
-using testing::FakeSleeper;
+using testing::Sleepless;
 using testing::TestRequest;
 
 // A valid request with every kind of content; seals of the request's own model begin with "own/".
@@ -542,13 +542,12 @@ class CheckedDeathTest : public ::testing::TestWithParam<const char*> {
  protected:
   std::unique_ptr<ModelProvider> provider() {
     const std::string name = GetParam();
-    auto sleeper = std::make_unique<FakeSleeper>(waits_);
-    if (name == "anthropic") return make_anthropic_provider({.api_key = "k"}, http_, clock_, std::move(sleeper));
-    if (name == "google") return make_google_provider({.api_key = "k"}, http_, clock_, std::move(sleeper));
+    if (name == "anthropic") return make_anthropic_provider({.api_key = "k"}, http_, clock_);
+    if (name == "google") return make_google_provider({.api_key = "k"}, http_, clock_);
     OpenAiOptions options;
     options.api_key = "k";
     options.api = name == "chat" ? OpenAiApi::kChat : OpenAiApi::kResponses;
-    return make_openai_provider(options, http_, clock_, std::move(sleeper));
+    return make_openai_provider(options, http_, clock_);
   }
   // An unanswered call: agents send none.
   void complete() {
@@ -559,7 +558,7 @@ class CheckedDeathTest : public ::testing::TestWithParam<const char*> {
     (void)provider()->complete(request.value(), sink, {}, {});
   }
 
-  SystemClock clock_;
+  Sleepless<SystemClock> clock_{waits_};
   FakeHttpClient http_;
   std::vector<Milliseconds> waits_;
 };

@@ -199,7 +199,7 @@ TEST(BackgroundRuns, EndARunThatThrowsAndWaitForNoneForEver) {
   BackgroundRuns runs;
   for (std::size_t i = 0; i < BackgroundRuns::kRunsMax * 2; ++i)
     while (!runs.start([](const CancelToken&) { throw std::runtime_error("no luck"); })) ::usleep(100);
-  runs.finish(Milliseconds(10));
+  runs.finish(SystemClock(), Milliseconds(10));
 }
 
 TEST(WorkerSupervisor, TellsHowAProgramEnded) {
