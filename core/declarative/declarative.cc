@@ -13,6 +13,7 @@
 #include "core/codec/url.h"
 #include "core/declarative/declarative_answer.h"
 #include "core/declarative/declarative_source.h"
+#include "core/dialects/dialect.h"
 #include "core/dialects/expression_parser.h"
 #include "core/dialects/known_names.h"
 #include "core/dialects/translator.h"

@@ -6,7 +6,7 @@
 #include "core/base/bytes.h"
 #include "core/codec/yaml.h"
 #include "core/declarative/declarative.h"
-#include "core/dialects/translator.h"
+#include "core/dialects/dialect.h"
 #include "core/hooks/event.h"
 
 namespace agentd {
