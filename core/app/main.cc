@@ -105,7 +105,7 @@ std::vector<std::string> own_variables() {
   std::vector<std::string> out;
   for (char** entry = environ; entry != nullptr && *entry != nullptr; ++entry) {
     const std::string_view text = *entry;
-    if (text.starts_with(agentd::app::kOwnPrefix)) out.emplace_back(text.substr(0, text.find('=')));
+    if (text.starts_with(agentd::kOwnPrefix)) out.emplace_back(text.substr(0, text.find('=')));
   }
   return out;
 }
