@@ -120,7 +120,7 @@ TEST_F(Trusting, ForgettingWhatIsNotThereListsWhatIs) {
   ASSERT_TRUE(store.record(entry("a", "x")));
   const auto gone = store.forget("x");
   EXPECT_EQ(gone.error().code, Code::kNotFound);
-  EXPECT_NE(gone.error().message.find("there are a"), std::string::npos) << gone.error().message;
+  EXPECT_NE(gone.error().message.find("trusted are a"), std::string::npos) << gone.error().message;
 }
 
 TEST_F(Trusting, ANameThatTwoProjectsHaveIsNotGuessed) {
