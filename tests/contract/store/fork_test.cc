@@ -75,7 +75,7 @@ TEST_P(StoreForks, SequenceInsideOfACompactionIsRefusedWithTheOnesAroundIt) {
   const auto refused = fork(b_, 4);
   ASSERT_FALSE(refused);
   EXPECT_EQ(refused.error().code, Code::kInvalid);
-  EXPECT_NE(refused.error().message.find("take 3, before it, or 5, after it"), std::string::npos)
+  EXPECT_NE(refused.error().message.find("use 3, before it, or 5, after it"), std::string::npos)
       << refused.error().message;
   EXPECT_OK(fork(b_, 3));
   EXPECT_OK(fork(id_of(101), 5));

@@ -124,7 +124,7 @@ TEST_F(Tools, RefuseInputThatIsWrongAndNameTheKey) {
   const std::tuple<const char*, const char*, const char*> cases[] = {
       {"bash", R"({})", "\"command\" is missing"},
       {"bash", R"({"command":""})", "\"command\" must be a non-empty text"},
-      {"bash", R"({"command":7})", "\"command\" must be a text"},
+      {"bash", R"({"command":7})", "\"command\" must be a non-empty text"},
       {"bash", R"({"command":"ls","timeout_ms":0})", "\"timeout_ms\" must be a whole number from 1 to 600000"},
       {"bash", R"({"command":"ls","timeout_ms":1.5})", "\"timeout_ms\" must be a whole number"},
       {"bash", R"({"command":"ls","timeout_ms":"9"})", "\"timeout_ms\" must be a whole number"},
