@@ -152,7 +152,7 @@ TEST(Keyboard, ALineThatBeginsAnotherOneIsNoAnswer) {
   ASSERT_TRUE(asked.prompts(1));
   asked.type("y\ny");
   ASSERT_TRUE(asked.prompts(2)) << "the first line of a burst answered\n" << asked.shown();
-  EXPECT_EQ(asked.count("no answer"), 1) << asked.shown();
+  EXPECT_EQ(asked.count("not an answer"), 1) << asked.shown();
   asked.type("n\n");
   ASSERT_TRUE(asked.answered());
   EXPECT_FALSE(asked.answer().allowed);
@@ -163,7 +163,7 @@ TEST(Keyboard, ABurstIsToldBeforeTheKeyboardRests) {
   Asked asked;
   ASSERT_TRUE(asked.prompts(1));
   asked.type("y\ny\n");
-  ASSERT_TRUE(asked.shows("no answer"));
+  ASSERT_TRUE(asked.shows("not an answer"));
   ASSERT_TRUE(asked.prompts(2));
   asked.type("y\n");
   ASSERT_TRUE(asked.answered());

@@ -118,7 +118,8 @@ static void use_compactor(report* to, const agentd_call* call, agentd_str id) {
 
 static void use_threads(report* to, const agentd_call* call) {
   const agentd_thread_factory* threads = call->services->threads;
-  agentd_thread_options options = {sizeof options, 100, {0, 0}, TEXT("You are part of a corpus."), {0, 0, 0}, 0, 0};
+  agentd_thread_options options = {sizeof options, 100, {0, 0}, TEXT("You are part of a corpus."),
+                                   {0, 0, 0},      0,   0};
   const agentd_reply* reply = 0;
   const agentd_usage* usage = 0;
   agentd_thread thread = 0;
@@ -134,8 +135,9 @@ static void use_threads(report* to, const agentd_call* call) {
 
 static void use_own_keys(report* to, const agentd_call* call) {
   const agentd_store* store = call->services->store;
-  agentd_kv_op ops[2] = {{sizeof ops[0], AGENTD_KV_PUT, TEXT("corpus/a"), TEXT("1"), AGENTD_KV_ABSENT},
-                         {sizeof ops[0], AGENTD_KV_PUT, TEXT("corpus/b"), TEXT("2"), AGENTD_KV_ANY}};
+  agentd_kv_op ops[2] = {
+      {sizeof ops[0], AGENTD_KV_PUT, TEXT("corpus/a"), TEXT("1"), AGENTD_KV_ABSENT},
+      {sizeof ops[0], AGENTD_KV_PUT, TEXT("corpus/b"), TEXT("2"), AGENTD_KV_ANY}};
   const agentd_list all = {ops, 2, sizeof ops[0]};
   const agentd_kv* pair = 0;
   agentd_list found = {0, 0, 0};
@@ -171,8 +173,10 @@ static agentd_str use_conversations(report* to, const agentd_call* call) {
 
 static void use_payload(report* to, const agentd_call* call) {
   const agentd_core* core = call->core;
-  const agentd_json* json = (const agentd_json*)core->query(core, text_of(AGENTD_JSON_ID), sizeof(agentd_json));
-  const agentd_field* field = (const agentd_field*)core->query(core, text_of(AGENTD_FIELD_ID), sizeof(agentd_field));
+  const agentd_json* json =
+      (const agentd_json*)core->query(core, text_of(AGENTD_JSON_ID), sizeof(agentd_json));
+  const agentd_field* field =
+      (const agentd_field*)core->query(core, text_of(AGENTD_FIELD_ID), sizeof(agentd_field));
   agentd_str out = {0, 0};
   agentd_status status = json->payload(json, call->token, &out);
   line(to, "payload", status, holds(out, "agent_stop"));
@@ -211,7 +215,8 @@ static agentd_status AGENTD_CALL stop(void* self, const agentd_call* call) {
 
 static agentd_status AGENTD_CALL create(const agentd_call* call, void** self) {
   const agentd_core* core = call->core;
-  const agentd_tools* tools = (const agentd_tools*)core->query(core, text_of(AGENTD_TOOLS_ID), sizeof(agentd_tools));
+  const agentd_tools* tools =
+      (const agentd_tools*)core->query(core, text_of(AGENTD_TOOLS_ID), sizeof(agentd_tools));
   agentd_tool tool = {sizeof tool,
                       AGENTD_TOOL_READ_ONLY,
                       TEXT("corpus_services"),
@@ -229,9 +234,15 @@ static agentd_status AGENTD_CALL create(const agentd_call* call, void** self) {
 
 static const agentd_hook hooks[] = {{AGENTD_EVENT_AGENT_STOP, 0, 0, stop, 0}};
 
-static const agentd_plugin plugin = {
-    sizeof(agentd_plugin),      AGENTD_SERIAL, TEXT("org.example.corpus.services"), TEXT("1.0.0"), create, 0, 0, 0,
-    {hooks, 1, sizeof hooks[0]}};
+static const agentd_plugin plugin = {sizeof(agentd_plugin),
+                                     AGENTD_SERIAL,
+                                     TEXT("org.example.corpus.services"),
+                                     TEXT("1.0.0"),
+                                     create,
+                                     0,
+                                     0,
+                                     0,
+                                     {hooks, 1, sizeof hooks[0]}};
 
 agentd_status AGENTD_CALL agentd_hook_entry_v1(agentd_negotiate* io) {
   io->magic = AGENTD_MAGIC;

@@ -55,7 +55,8 @@ static agentd_status AGENTD_CALL fail(void* self, const agentd_call* call) {
 
 static agentd_status AGENTD_CALL create(const agentd_call* call, void** self) {
   const agentd_str id = TEXT(AGENTD_TOOLS_ID);
-  const agentd_tools* tools = (const agentd_tools*)call->core->query(call->core, id, sizeof(agentd_tools));
+  const agentd_tools* tools =
+      (const agentd_tools*)call->core->query(call->core, id, sizeof(agentd_tools));
   const agentd_str schema = TEXT("{\"type\":\"object\"}");
   const agentd_tool rows[3] = {{sizeof rows[0],
                                 AGENTD_TOOL_READ_ONLY,
@@ -99,9 +100,15 @@ static agentd_status AGENTD_CALL create(const agentd_call* call, void** self) {
   return AGENTD_OK;
 }
 
-static const agentd_plugin plugin = {
-    sizeof(agentd_plugin), AGENTD_CONCURRENT, TEXT("org.example.corpus.tool"), TEXT("1.0.0"), create, NULL, NULL, NULL,
-    {NULL, 0, 0}};
+static const agentd_plugin plugin = {sizeof(agentd_plugin),
+                                     AGENTD_CONCURRENT,
+                                     TEXT("org.example.corpus.tool"),
+                                     TEXT("1.0.0"),
+                                     create,
+                                     NULL,
+                                     NULL,
+                                     NULL,
+                                     {NULL, 0, 0}};
 
 agentd_status AGENTD_CALL agentd_hook_entry_v1(agentd_negotiate* io) {
   io->magic = AGENTD_MAGIC;
