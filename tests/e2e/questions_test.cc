@@ -89,7 +89,7 @@ TEST_P(Questions, SeveralLinesAtOnceAreNoAnswer) {
 TEST_P(Questions, ALineAndTheBeginningOfAnotherAreNoAnswer) {
   const Finished ran = program_.on_terminal(
       {"run", "fix it", "--script", program_.script(bash_call("touch made.txt") + "- text: refused\n")},
-      {{"Allow?", "y\ny"}, {"no answer", ""}, {"Allow?", "n\n"}, {"refused", ""}});
+      {{"Allow?", "y\ny"}, {"not an answer", ""}, {"Allow?", "n\n"}, {"refused", ""}});
   EXPECT_FALSE(made("made.txt")) << ran.out;
 }
 
