@@ -196,7 +196,7 @@ TEST_F(HookFiles, AConfigurationThatIsALinkToNothingStopsTheRun) {
   EXPECT_EQ(::symlink("/nowhere/config.yaml", path.c_str()), 0);
   const Finished ran = run();
   EXPECT_EQ(ran.code, 2) << ran.err;
-  EXPECT_TRUE(has(ran.err, path + " is a broken symbolic link")) << ran.err;
+  EXPECT_TRUE(has(ran.err, path + " is a dangling link")) << ran.err;
 }
 
 }  // namespace
