@@ -465,7 +465,7 @@ TEST_F(Hooks, ImportOfAProjectsSettingsStaysInTheProject) {
   const Finished imported = program_.run({"hooks", "import", file});
   ASSERT_EQ(imported.code, 0) << imported.err;
   EXPECT_TRUE(has(imported.out, "wrote 1 hook to " + written)) << imported.out;
-  EXPECT_TRUE(has(imported.out, "They now run in " + program_.project() + "")) << imported.out;
+  EXPECT_TRUE(has(imported.out, "They now run in " + program_.project())) << imported.out;
   EXPECT_FALSE(fs::exists(user("claude.yaml")));
   const Finished list = program_.run({"hooks", "list", "--json"});
   EXPECT_TRUE(has(list.out, "\"name\":\"project/claude.PreToolUse.1\"") && has(list.out, "\"trust\":\"trusted\""))
