@@ -179,7 +179,7 @@ TEST_F(Editor, HistoryIsKeptForTheOwnerAndWithoutSecrets) {
 TEST_F(Editor, CtrlCTwiceEndsTheChat) {
   const Finished ran =
       program_.on_terminal({"chat", "--script", program_.script("- text: one\n")},
-                           {{" % > ", "half\x03"}, {"once more", ""}, {" % > ", "\x03"}}, milliseconds(150));
+                           {{" % > ", "half\x03"}, {"Ctrl-C again", ""}, {" % > ", "\x03"}}, milliseconds(150));
   EXPECT_EQ(ran.code, 130) << ran.out;
 }
 
@@ -267,7 +267,7 @@ TEST(Message, AFileOutsideOfTheWorkspaceIsNotSent) {
   Program program;
   const Finished ran = program.run({"run", "see @/etc/passwd", "--script", program.script("- text: done\n")});
   EXPECT_EQ(ran.code, 2);
-  EXPECT_NE(ran.err.find("outside of the workspace"), std::string::npos) << ran.err;
+  EXPECT_NE(ran.err.find("outside the workspace"), std::string::npos) << ran.err;
 }
 
 }  // namespace

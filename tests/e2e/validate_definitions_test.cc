@@ -217,7 +217,8 @@ TEST_F(ValidateDefinitions, OptionsOfModulesAreRefused) {
                                                  {"--timeout", "5"}}) {
     const Finished ran = validate(good, option);
     EXPECT_EQ(ran.code, 2) << option[0];
-    EXPECT_NE(ran.err.find(option[0] + " is only for native hooks; " + good + " is not one: YAML hook"), std::string::npos)
+    EXPECT_NE(ran.err.find(option[0] + " is only for native hooks; " + good + " is not one: YAML hook"),
+              std::string::npos)
         << ran.err;
   }
 }
