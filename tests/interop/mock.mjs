@@ -78,7 +78,7 @@ for (const wire of wires) {
   mock.nextRequestError(429, { message: 'busy', type: 'rate_limit_error' });
   const busy = await run(wire, 'hello again');
   check(name('busy once'),
-    [busy.code, busy.text, busy.of('notice').some((event) => event.text.includes('asked again'))],
+    [busy.code, busy.text, busy.of('notice').some((event) => event.text.includes('called again'))],
     [0, 'Hello from the mock: äöü 😀.', true]);
   const broken = await run(wire, 'break off');
   check(name('an answer that breaks off'), [broken.code, broken.of('answer_again').length], [5, 2]);
