@@ -62,8 +62,8 @@ CompactionTarget Compaction::target() const {
   return target_of(request_, session_.context.gauge(), session_.options.budget);
 }
 
-// What stays leaves too little to be won: a summary would be asked for at every turn. Past the force line
-// little is worth having.
+// True if compacting would save too little: a summary would be requested at every turn. Past the force line even a
+// little is worth saving.
 bool Compaction::wins_too_little() const {
   const CompactionTarget wanted = target();
   if (plan_.nothing_to_do()) return true;
