@@ -106,7 +106,7 @@ Result<void, RunError> ModelCall::take_whole_history(OutgoingCall& out) const {
   return {};
 }
 
-// What hooks do not see of it: the messages in the form that the model reads, the schema, the words at the end.
+// Adds the parts that hooks do not see: the messages as the model reads them, the schema, the closing instructions.
 void ModelCall::add_form(OutgoingCall& out) {
   ModelRequest& request = out.request;
   const auto& prompt = session_.messages.prompt();

@@ -60,8 +60,8 @@ struct AnswerPayload {
 
 // ---- the request
 
-// What is judged is what is called: where a hook names another model, all hooks are asked again about that one, and
-// what they say of it counts.
+// Hooks judge the call that is made: if a hook names another model, all hooks are called again for that model, and
+// their second answers are used.
 Result<void, RunError> ModelCall::before(OutgoingCall& out, std::uint32_t attempt) {
   const ModelProvider& provider = session_.base().provider;
   session_.position.asked = provider.origin_of(out.request.model);
