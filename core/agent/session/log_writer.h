@@ -33,7 +33,7 @@ class LogWriter {
 
   // ---- what is pending
 
-  // Of the run and the turn that the session is in.
+  // Adds a record with the number of the current run and turn.
   void add(Record record);
   void add_blob(std::string text) { blobs_.push_back(std::move(text)); }
   // The surface is told of the message when it is stored.

@@ -29,7 +29,7 @@ struct SessionParts {
   Threshold& threshold;
   CompactionNotes& notes;
 
-  // Of the agent.
+  // The parts that the agent was built from.
   const AgentParts& base() const { return agent.parts(); }
   const Conversation& conversation() const { return shared.conversation(); }
 };
