@@ -39,7 +39,7 @@ class HookPoint {
   bool redacts_answers() const { return snapshot_->redacts(AGENTD_EVENT_AFTER_MODEL_CALL); }
   // The slot of the session's calls, whose cancel word follows a CancelBinding.
   CallSlot& slot() { return *slot_; }
-  // Of a run or a turn that begins; they stay the same to its end.
+  // Pins the current hooks for the run or turn that begins; they stay the same until it ends.
   void renew();
   // Later events are outside every run and turn, and use the current hooks.
   void leave_run();

@@ -38,13 +38,13 @@ class SharedSession {
     std::uint64_t revision = 0;
   };
   Seen seen() const;
-  // Of what was seen so far.
+  // The origins of the messages seen so far.
   Origins origins() const;
   // Cancelled when the user ends what the session does.
   CancelToken cancel() const;
   // The run writes a summary.
   bool compacts() const;
-  // Of the newest run.
+  // The account and the ledger of the newest run.
   std::shared_ptr<Account> account() const;
   std::shared_ptr<HookLedger> hook_ledger() const;
   // Usage of what was asked beside the turns, recorded with the next commit.
