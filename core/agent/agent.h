@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// agent.h - the runtime: sessions, runs, turns, tools, compaction, and the services that hooks get.
+// agent.h - sessions, runs, turns, tools, compaction, and the services that hooks get.
+//
+// What an agent works with belongs to the process, to a project or to a client, and is said by one of them each.
 //
 // A subagent is a session of its own that the tool `task` starts: the same hooks, rules and tools, another
 // conversation, whose usage is charged to the one that started it.
@@ -57,71 +59,104 @@ struct PathRules {
   std::string text;  // begins with a line that names the file
 };
 
-struct AgentOptions {
+// ---- what belongs to the process
+
+// How a conversation's model is asked, and what is asked beside its turns.
+struct ModelSettings {
   std::string provider, model;
-  // Resolves a model name from a hook or plugin; empty = names are used unchanged.
-  std::function<std::string(std::string_view name)> real_model{};
-  std::shared_ptr<const AgentOptions> of_subagents{};  // null = these
   std::vector<std::string> fallbacks{};  // models that are asked, in order, when the one before cannot answer now
-  std::string system_prompt;             // the base; instructions are appended
-  std::string instructions;              // AGENTS.md and the like, outside summarised history
-  // Those for a file or directory that a tool was called with, by its absolute path, from the outermost down; empty =
-  // there are none. Asked on the session's thread after the call. Each file's are given to the model once in a view.
-  std::function<std::vector<PathRules>(const std::string& path)> rules_near{};
-  std::string cwd, project_id;
-  // Roots of the workspace, absolute. Relative paths of tools begin at the first one, or at cwd without any.
-  std::vector<std::string> tools_roots;
-  std::string home;  // of the user, for "~" in paths of tools; empty = it is a name
   BudgetPolicy budget;
   std::optional<std::uint64_t> window_override;  // tokens; for models that the table does not know
   std::uint64_t max_output_tokens = 16'384;
   ThinkingWish thinking{};
-  std::uint32_t max_turns = 0;  // of each agent of a run; 0 = no limit
-  Limits run_limits{};          // for a run and all who work for it
-  // Tokens that one plugin may spend by its model calls, in one call of it and in one run; 0 = no limit.
-  std::uint64_t hook_call_tokens = 1'000'000, hook_run_tokens = 5'000'000;
-  std::uint32_t retries_per_run = RetryBudget::kUsual;
   std::string summary_model;            // empty = the model table's cheap one
   std::uint64_t summary_tokens = 4096;  // a summary may have; below 2^32
   std::uint32_t compaction_strategy = AGENTD_STRATEGY_DEFAULT;
-  bool auto_compact = true;
-  bool offer_tools = true;
-  bool subagents = false;  // offers the tool `task`
-  std::string recipe;
+};
+
+// The model settings are for what is asked on behalf of no conversation.
+struct RuntimeSettings : ModelSettings {
+  // Resolves a model name from a hook or plugin; empty = names are used unchanged.
+  std::function<std::string(std::string_view name)> real_model{};
+  // Tokens that one plugin may spend by its model calls, in one call of it and in one run; 0 = no limit.
+  std::uint64_t hook_call_tokens = 1'000'000, hook_run_tokens = 5'000'000;
+  std::uint32_t retries_per_run = RetryBudget::kUsual;
+};
+
+struct RuntimeParts {
+  Store& store;
+  ModelProvider& provider;
+  const ModelTable& models;
+  const TokenEstimator& estimator;
+  const PromptSource& own_prompts;  // the user's, for what is asked on behalf of no conversation
+  SlotSource& slots;                // the table of tokens that plugins share
+  const Clock& clock;
+  IdSource& ids;
+  Log& log;
+  Ledger* ledger = nullptr;         // of the days; null: what is spent is booked nowhere
+  Ledger* conversations = nullptr;  // with the limits of each; null: they have none
+};
+
+// ---- what belongs to the project
+
+struct WorkplaceSettings {
+  std::string project_id;
   std::set<std::string> final_hooks{};  // hooks whose veto of a compaction is never ignored
   Milliseconds hook_deadline{30'000};
   HookLimitTable hook_limits{};  // for each hook in each run, with its subagents
 };
 
-// The parts of an agent; all outlive it.
-struct AgentParts {
-  Store& store;
-  ModelProvider& provider;
-  const ModelTable& models;
-  const TokenEstimator& estimator;
-  Dispatcher& dispatcher;
-  ToolSource& tools;
+struct WorkplaceParts {
+  const PromptSource& prompts;
   PermissionRules permissions;
-  Approver* approver = nullptr;  // null: what must be asked is denied
-  PromptSource& prompts;
-  SlotSource& slots;  // the table of tokens that plugins share
-  const Clock& clock;
-  IdSource& ids;
-  EventSink& events;
-  Log& log;
-  bool trace_hooks = true;  // kHookAnswer events, and a receipt for every hook that is asked
   // "native", "claude", ...: what kind the hook with that name is, for receipts. Empty = a guess.
   std::function<std::string(std::string_view hook)> hook_kind{};
+};
+
+// ---- what belongs to the client
+
+struct ClientSettings {
+  std::string system_prompt;  // the base; instructions are appended
+  std::string instructions;   // AGENTS.md and the like, outside summarised history
+  // Those for a file or directory that a tool was called with, by its absolute path, from the outermost down; empty =
+  // there are none. Asked on the session's thread after the call. Each file's are given to the model once in a view.
+  std::function<std::vector<PathRules>(const std::string& path)> rules_near{};
+  std::string cwd;
+  // Roots of the workspace, absolute. Relative paths of tools begin at the first one, or at cwd without any.
+  std::vector<std::string> tools_roots;
+  std::string home;             // of the user, for "~" in paths of tools; empty = it is a name
+  std::uint32_t max_turns = 0;  // of each agent of a run; 0 = no limit
+  Limits run_limits{};          // for a run and all who work for it
+  bool auto_compact = true;
+  bool offer_tools = true;
+  bool subagents = false;  // offers the tool `task`
+  std::string recipe;
+};
+
+struct ClientParts {
+  Dispatcher& dispatcher;  // the workplace's hooks, and those of the session's recipe
+  ToolSource& tools;
+  EventSink& events;
+  Approver* approver = nullptr;  // null: what must be asked is denied
+  bool trace_hooks = true;       // kHookAnswer events, and a receipt for every hook that is asked
   // Called on the session's thread when a run and each of its turns begin, before the hooks of that turn are
   // chosen: it may publish others. Empty = they stay what they are.
   std::function<void()> refresh{};
-  Ledger* ledger = nullptr;         // of the days; null: spending is not booked
-  Ledger* conversations = nullptr;  // with the limits of each; null: they have none
 };
+
+// ---- all that a session works with
+
+struct AgentOptions : ModelSettings, WorkplaceSettings, ClientSettings {
+  std::shared_ptr<const AgentOptions> of_subagents{};  // null = these
+};
+
+// Everything outlives the agent.
+struct AgentParts : RuntimeParts, WorkplaceParts, ClientParts {};
 
 // Why a run, a compaction or a session ended without success, with the exit code's class.
 struct RunError {
-  enum class Kind { kFailure, kBlocked, kStopped, kNotFound, kProvider, kLimit, kStore, kBusy, kCancelled };
+  // kUsage: what was asked for, or a setting, is wrong.
+  enum class Kind { kFailure, kUsage, kBlocked, kStopped, kNotFound, kProvider, kLimit, kStore, kBusy, kCancelled };
   Kind kind = Kind::kFailure;
   std::string message;
 };
@@ -217,15 +252,17 @@ class Agent {
   virtual Result<std::unique_ptr<Session>, RunError> clear(Session& session, const CancelToken& cancel) = 0;
 };
 
-// Builds the agent. The services object is made first, since plugins are loaded with it in hand.
+// What hooks get, one for all sessions of a process: made first, since plugins are loaded with it in hand.
 class AgentServices;
 struct DeleteServices {
   void operator()(AgentServices* services) const;
 };
 using AgentServicesPtr = std::unique_ptr<AgentServices, DeleteServices>;
-AgentServicesPtr make_services(AgentParts parts, AgentOptions options);
+AgentServicesPtr make_services(RuntimeParts parts, RuntimeSettings settings);
 // The interface that the host hands to plugins.
 Services& as_services(AgentServices& services);
-std::unique_ptr<Agent> make_agent(AgentServices& services);
+
+// The agent of one client. The services were made with the same runtime's parts, and outlive it.
+std::unique_ptr<Agent> make_agent(AgentServices& services, AgentParts parts, AgentOptions options);
 
 }  // namespace agentd

@@ -18,7 +18,8 @@ RunError open_error(const Error& error) {
 
 class AgentImpl final : public Agent {
  public:
-  explicit AgentImpl(AgentServices& services) : services_(services) {}
+  AgentImpl(AgentServices& services, AgentParts parts, AgentOptions options)
+      : services_(services), agent_(services.runtime(), std::move(parts), std::move(options)) {}
 
   Result<std::unique_ptr<Session>, RunError> open(std::optional<Ulid> wanted, const CancelToken& cancel) override {
     return open_as(wanted, AGENTD_SOURCE_STARTUP, cancel);
@@ -38,7 +39,7 @@ class AgentImpl final : public Agent {
 
   Result<std::unique_ptr<Session>, RunError> open_as(std::optional<Ulid> wanted, std::uint32_t source,
                                                      const CancelToken& cancel) {
-    const AgentParts& parts = services_.agent().parts();
+    const AgentParts& parts = agent_.parts();
     const Ulid id = wanted ? *wanted : parts.ids.next();
     if (wanted) {
       const auto info = parts.store.info(id);
@@ -47,20 +48,21 @@ class AgentImpl final : public Agent {
     }
     auto lease = parts.store.lease(id);
     if (!lease) return open_error(lease.error());
-    auto conversation = std::make_unique<Conversation>(id.text(), services_.agent().row_count());
+    auto conversation = std::make_unique<Conversation>(id.text(), agent_.row_count());
     if (wanted) {
-      auto loaded = load_conversation(parts.store, id, services_.agent().row_count());
+      auto loaded = load_conversation(parts.store, id, agent_.row_count());
       if (!loaded) return open_error(loaded.error());
       conversation = std::move(*loaded);
     }
     SessionSeed seed{id, std::move(*lease), std::move(conversation)};
     seed.source = source;
-    auto session = std::make_unique<SessionImpl>(services_.agent(), services_.sessions(), services_, std::move(seed));
+    auto session = std::make_unique<SessionImpl>(agent_, services_.sessions(), services_, std::move(seed));
     session->start(cancel);
     return std::unique_ptr<Session>(std::move(session));
   }
 
   AgentServices& services_;
+  const AgentResources agent_;
 };
 
 }  // namespace
@@ -76,6 +78,7 @@ RunOutcome outcome_of(const RunError& error) {
     case RunError::Kind::kCancelled:
       return RunOutcome::kCancelled;
     case RunError::Kind::kFailure:
+    case RunError::Kind::kUsage:
     case RunError::Kind::kNotFound:
     case RunError::Kind::kProvider:
     case RunError::Kind::kStore:
@@ -87,12 +90,14 @@ RunOutcome outcome_of(const RunError& error) {
 
 void DeleteServices::operator()(AgentServices* services) const { delete services; }
 
-AgentServicesPtr make_services(AgentParts parts, AgentOptions options) {
-  return AgentServicesPtr(new AgentServices(std::move(parts), std::move(options)));
+AgentServicesPtr make_services(RuntimeParts parts, RuntimeSettings settings) {
+  return AgentServicesPtr(new AgentServices(parts, std::move(settings)));
 }
 
 Services& as_services(AgentServices& services) { return services; }
 
-std::unique_ptr<Agent> make_agent(AgentServices& services) { return std::make_unique<AgentImpl>(services); }
+std::unique_ptr<Agent> make_agent(AgentServices& services, AgentParts parts, AgentOptions options) {
+  return std::make_unique<AgentImpl>(services, std::move(parts), std::move(options));
+}
 
 }  // namespace agentd

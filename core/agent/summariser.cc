@@ -91,7 +91,7 @@ bool holds_tool_blocks(std::span<const agentd_message> rows) {
   return false;
 }
 
-ModelResult call_utility(const AgentParts& parts, Account& account, const UtilityRequest& wanted,
+ModelResult call_utility(const RuntimeParts& parts, Account& account, const UtilityRequest& wanted,
                          const CancelToken& cancel) {
   ModelRequest request;
   request.model = wanted.model;
@@ -115,7 +115,7 @@ ModelResult call_utility(const AgentParts& parts, Account& account, const Utilit
   return answer;
 }
 
-Result<ModelResponse> ask_utility(const AgentParts& parts, Account& account, const UtilityRequest& request,
+Result<ModelResponse> ask_utility(const RuntimeParts& parts, Account& account, const UtilityRequest& request,
                                   const CancelToken& cancel) {
   ModelResult answer = call_utility(parts, account, request, cancel);
   if (!answer) return error_of(answer.error());

@@ -55,11 +55,11 @@ struct UtilityRequest {
   std::span<const ToolSpec> tools{};
   std::optional<Thinking> thinking{};  // absent = as little as the model can
 };
-ModelResult call_utility(const AgentParts& parts, Account& account, const UtilityRequest& request,
+ModelResult call_utility(const RuntimeParts& parts, Account& account, const UtilityRequest& request,
                          const CancelToken& cancel);
 // The same with the error of a service: kCancelled, kDenied for a limit of the user's, or kUnavailable with what
 // the provider said.
-Result<ModelResponse> ask_utility(const AgentParts& parts, Account& account, const UtilityRequest& request,
+Result<ModelResponse> ask_utility(const RuntimeParts& parts, Account& account, const UtilityRequest& request,
                                   const CancelToken& cancel);
 
 class Summariser {
@@ -68,7 +68,7 @@ class Summariser {
   using Progress = std::function<void(std::string_view)>;
 
   // All of its requests draw from `account`.
-  Summariser(const AgentParts& parts, Account& account, CancelToken cancel, Progress progress)
+  Summariser(const RuntimeParts& parts, Account& account, CancelToken cancel, Progress progress)
       : parts_(parts), account_(account), cancel_(std::move(cancel)), progress_(std::move(progress)) {}
 
   // kUnavailable: the model failed, refused, or wrote nothing; kInvalid: it cannot be used, or not even a
@@ -100,7 +100,7 @@ class Summariser {
   // Tokens, as the estimator counts, that a request has for messages.
   std::uint64_t room_of(const SummaryRequest& request) const;
 
-  const AgentParts& parts_;
+  const RuntimeParts& parts_;
   Account& account_;
   const CancelToken cancel_;
   const Progress progress_;

@@ -6,8 +6,9 @@
 
 #include "core/app/exit_codes.h"
 #include "core/base/bytes.h"
+#include "core/runtime/lookup.h"
+#include "core/runtime/store_setup.h"
 #include "core/tokens/tokens.h"
-#include "core/workplace/project.h"
 
 namespace agentd::app {
 namespace {
@@ -83,7 +84,7 @@ Result<FoundConversation, Failure> existing_conversation(const App& app, const s
   if (*store == nullptr)
     return Failure{kExitNotFound, "no conversation " + one_line(text, 60) + ": nothing has been saved yet"};
   const auto id = find_conversation(**store, text);
-  if (!id) return id.error();
+  if (!id) return failure_of(id.error());
   return FoundConversation{std::move(*store), *id};
 }
 
@@ -94,8 +95,8 @@ Result<FoundConversation, Failure> wanted_conversation(const App& app, const Arg
   auto store = existing_store(app);
   if (!store) return store.error();
   if (*store == nullptr) *store = make_memory_store(app.clock());
-  const auto id = newest_conversation(**store, find_project(app.surroundings().cwd));
-  if (!id) return id.error();
+  const auto id = newest_conversation(**store, find_project(app.surroundings().cwd).id);
+  if (!id) return failure_of(id.error());
   return FoundConversation{std::move(*store), *id};
 }
 

@@ -12,10 +12,11 @@
 #include <vector>
 
 #include "core/app/app.h"
+#include "core/app/failure.h"
 #include "core/app/options.h"
-#include "core/app/wiring.h"
 #include "core/conversation/view.h"
 #include "core/store/store.h"
+#include "core/workplace/project.h"
 
 namespace agentd::app {
 

@@ -7,7 +7,7 @@
 #include "core/app/message_input.h"
 #include "core/app/signals.h"
 #include "core/runtime/credentials.h"
-#include "core/workplace/project.h"
+#include "core/runtime/lookup.h"
 #include "core/workplace/recipe_setup.h"
 
 namespace agentd::app {
@@ -31,24 +31,24 @@ Result<std::unique_ptr<Talk>, Failure> Talk::begin(App& app, const Arguments& ar
   return talk;
 }
 
-Result<void, Failure> Talk::start(bool needs_model, bool will_run) {
-  const bool trace = config_.flag("hooks.trace");
-  EventSink* sink = nullptr;
+EventSink& Talk::make_renderer(bool trace) {
   switch (style_) {
     case Style::kTerminal:
       terminal_ = std::make_unique<TerminalRenderer>(app_.out(), app_.err(), trace);
-      sink = terminal_.get();
-      break;
+      return *terminal_;
     case Style::kJson:
       json_ = std::make_unique<JsonRenderer>(app_.out());
-      sink = json_.get();
-      break;
+      return *json_;
     case Style::kResultOnly:
-      quiet_ = std::make_unique<QuietRenderer>(app_.err());
-      sink = quiet_.get();
       break;
   }
-  watch_ = std::make_unique<ReaderWatch>(*sink, app_.out(), [] { end_for_reader(); });
+  quiet_ = std::make_unique<QuietRenderer>(app_.err());
+  return *quiet_;
+}
+
+Result<void, Failure> Talk::start(bool needs_model, bool will_run) {
+  watch_ =
+      std::make_unique<ReaderWatch>(make_renderer(config_.flag("hooks.trace")), app_.out(), [] { end_for_reader(); });
   const std::vector<std::string> roots = config_.list("workspace.roots");
   approver_ = make_approver(app_.err().tty(), {{},
                                                marks_pastes(app_.surroundings().environment("TERM").value_or("")),
@@ -61,67 +61,78 @@ Result<void, Failure> Talk::start(bool needs_model, bool will_run) {
                                                [this](std::string text) {
                                                  if (keep_typed_) keep_typed_(std::move(text));
                                                }});
-  EngineOptions options;
-  options.save = !arguments_.has("no-save");
-  options.safe_mode = arguments_.has("safe-mode");
-  options.hooks = !arguments_.has("no-hooks") && !options.safe_mode;
-  options.tools = !arguments_.has("no-tools");
-  options.trace_hooks = trace || style_ == Style::kJson;
-  options.needs_model = needs_model;
-  options.will_run = will_run;
-  options.recipe = arguments_.value("recipe");
   auto values = recipe_arguments(arguments_.values("arg"));
   if (!values) return Failure{kExitUsage, values.error().message};
-  options.recipe_arguments = std::move(*values);
-  auto engine = Engine::build(app_, config_, options, *watch_, *approver_);
-  if (!engine) return engine.error();
-  engine_ = std::move(*engine);
+  if (app_.surroundings().cwd.empty())
+    return Failure{kExitFailure, "the current directory no longer exists; change to another one"};
+  if (auto opened = open_levels(*values, needs_model, will_run); !opened) return failure_of(opened.error());
   return {};
 }
 
-Result<std::optional<Ulid>, Failure> Talk::wanted() const {
+// A mistake in the recipe costs nothing: no provider and no store. The model's first texts are read before the hooks
+// are loaded, as what is wrong with them is told first.
+Result<void, RunError> Talk::open_levels(const RecipeValues& values, bool needs_model, bool will_run) {
+  const Warn tell = [this](const std::string& text) { warn(text); };
+  const std::string& cwd = app_.surroundings().cwd;
+  HookWishes wishes;
+  wishes.safe_mode = arguments_.has("safe-mode");
+  wishes.hooks = !arguments_.has("no-hooks") && !wishes.safe_mode;
+  wishes.tools = !arguments_.has("no-tools");
+  wishes.will_run = will_run;
+  AGENTD_TRY(runtime_, Runtime::begin(app_.surroundings(), config_, app_.clock(), {saves(), needs_model}, tell));
+  AGENTD_TRY(workplace_, Workplace::find(*runtime_, cwd, wishes, tell));
+  std::optional<Recipe> recipe;
+  if (const std::string name = arguments_.value("recipe"); !name.empty()) {
+    AGENTD_TRY(recipe, workplace_->find_recipe(name, values));
+  }
+  AGENTD_TRY_VOID(runtime_->open());
+  OpenRequest request{cwd, *watch_, approver_.get()};
+  request.offer_tools = wishes.tools;
+  request.trace_hooks = config_.flag("hooks.trace") || style_ == Style::kJson;
+  AGENTD_TRY(client_, ClientSession::prepare(*workplace_, std::move(request)));
+  AGENTD_TRY_VOID(workplace_->hooks().load(workplace_->roots_of(cwd)));
+  return recipe ? client_->use_recipe(std::move(*recipe), values) : Result<void, RunError>();
+}
+
+void Talk::warn(const std::string& text) { watch_->on_event(RunEvent(told::Warning{text})); }
+
+Result<std::optional<Ulid>, Failure> Talk::wanted() {
   const bool by_id = arguments_.has("resume") || arguments_.has("conversation-id");
   if (by_id && arguments_.has("follow")) return Failure{kExitUsage, "--follow and an id exclude each other"};
   if ((by_id || arguments_.has("follow")) && arguments_.has("no-save"))
     return Failure{kExitUsage, "--no-save cannot continue a conversation; omit it"};
   if (by_id) {
     const std::string text = arguments_.value(arguments_.has("resume") ? "resume" : "conversation-id");
-    auto found = find_conversation(engine_->store(), text);
-    if (!found) return found.error();
+    auto found = find_conversation(runtime_->store(), text);
+    if (!found) return failure_of(found.error());
     return std::optional<Ulid>(*found);
   }
   if (!arguments_.has("follow")) return std::optional<Ulid>();
-  auto found = newest_conversation(engine_->store(), engine_->project());
-  if (!found) return found.error();
-  if (const std::string note = unanswered_note(engine_->store(), engine_->project(), *found); !note.empty())
-    watch_->on_event(RunEvent(told::Warning{note}));
+  const Project& project = workplace_->project();
+  auto found = newest_conversation(runtime_->store(), project.id);
+  if (!found) return failure_of(found.error());
+  if (const std::string note = unanswered_note(runtime_->store(), project, *found); !note.empty()) warn(note);
   return std::optional<Ulid>(*found);
 }
 
 Result<void, Failure> Talk::attach(const CancelToken& cancel) {
   auto id = wanted();
   if (!id) return id.error();
-  engine_->record_hooks();
-  auto session = engine_->agent().open(*id, cancel);
-  if (!session) return failure_of(session.error());
-  session_ = std::move(*session);
+  if (auto opened = client_->open(*id, cancel); !opened) return failure_of(opened.error());
   return {};
 }
 
 Result<void, Failure> Talk::clear(const CancelToken& cancel) {
-  auto fresh = engine_->agent().clear(*session_, cancel);
+  const auto cleared = client_->clear(cancel);
   settle();
-  if (!fresh && fresh.error().kind != RunError::Kind::kBlocked && fresh.error().kind != RunError::Kind::kCancelled)
-    session_.reset();
-  if (!fresh) return failure_of(fresh.error());
-  session_ = std::move(*fresh);
+  if (!cleared) return failure_of(cleared.error());
   return {};
 }
 
 bool Talk::has_messages() const {
-  const auto id = Ulid::parse(session_->conversation_id());
+  const auto id = Ulid::parse(client_->session()->conversation_id());
   if (!id) return false;
-  const auto info = engine_->store().info(*id);
+  const auto info = runtime_->store().info(*id);
   return info && info->messages != 0;
 }
 
@@ -132,7 +143,7 @@ void Talk::settle() {
 void Talk::footer(const RunReport& report) {
   settle();
   if (style_ != Style::kTerminal) return;
-  std::string line = "conversation " + session_->conversation_id();
+  std::string line = "conversation " + client_->session()->conversation_id();
   if (report.gauge.limit != 0) line += " · context " + std::to_string(report.gauge.percent()) + " %";
   line += " · " + std::to_string(report.turns) + (report.turns == 1 ? " turn" : " turns");
   if (const std::string cost = cost_text(report.usage); !cost.empty()) line += " · " + cost;
@@ -142,10 +153,9 @@ void Talk::footer(const RunReport& report) {
 }
 
 void Talk::end(std::string_view reason) {
-  if (!session_) return;
-  session_->end(reason);
+  if (client_->session() == nullptr) return;
+  client_->end(reason);
   settle();
-  session_.reset();
 }
 
 Result<WithFiles> attached(App& app, const Arguments& arguments, const std::string& text) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// talk.h - shared by run, chat and compact: renderer, approver, engine, and their session.
+// talk.h - shared by run, chat and compact: renderer, approver, and one runtime, workplace and session.
 //
 // Threading: one thread.
 
@@ -8,10 +8,12 @@
 #include <optional>
 #include <string>
 
+#include "core/app/app.h"
 #include "core/app/approver.h"
+#include "core/app/failure.h"
 #include "core/app/message_input.h"
 #include "core/app/render.h"
-#include "core/app/wiring.h"
+#include "core/session/client_session.h"
 
 namespace agentd::app {
 
@@ -20,7 +22,7 @@ class Talk {
   enum class Style { kTerminal, kJson, kResultOnly };
 
   // From --json, --result-only, --no-save, --no-hooks, --safe-mode, --no-tools and the
-  // configuration. `will_run`: as in EngineOptions.
+  // configuration. `will_run`: a message is sure to be sent.
   static Result<std::unique_ptr<Talk>, Failure> begin(App& app, const Arguments& arguments, bool needs_model,
                                                       bool will_run);
 
@@ -32,8 +34,8 @@ class Talk {
   Result<void, Failure> clear(const CancelToken& cancel);
 
   const Config& config() const { return config_; }
-  Engine& engine() { return *engine_; }
-  Session& session() { return *session_; }
+  ClientSession& client() { return *client_; }
+  Session& session() { return *client_->session(); }
   Style style() const { return style_; }
   bool saves() const { return !arguments_.has("no-save"); }
   // True if the conversation has a message.
@@ -50,7 +52,10 @@ class Talk {
  private:
   Talk(App& app, const Arguments& arguments, Config config);
   Result<void, Failure> start(bool needs_model, bool will_run);
-  Result<std::optional<Ulid>, Failure> wanted() const;
+  EventSink& make_renderer(bool trace);
+  Result<void, RunError> open_levels(const RecipeValues& values, bool needs_model, bool will_run);
+  void warn(const std::string& text);
+  Result<std::optional<Ulid>, Failure> wanted();
 
   App& app_;
   const Arguments& arguments_;
@@ -62,8 +67,9 @@ class Talk {
   std::unique_ptr<ReaderWatch> watch_;
   std::function<void(std::string)> keep_typed_;
   std::unique_ptr<Approver> approver_;
-  std::unique_ptr<Engine> engine_;
-  std::unique_ptr<Session> session_;
+  std::unique_ptr<Runtime> runtime_;
+  std::unique_ptr<Workplace> workplace_;
+  std::unique_ptr<ClientSession> client_;
 };
 
 // The text followed by the workspace files that it names (message_input.h); unknown names are a warning.

@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include "core/base/bytes.h"
+#include "core/runtime/user_recipes.h"
 #include "core/trust/recipe_files.h"
 #include "core/workplace/hook_setup.h"
 
@@ -27,13 +28,7 @@ std::vector<RecipeDirectory> recipe_directories(const Config& config, const std:
     };
     out.push_back(std::move(of_project));
   }
-  RecipeDirectory own;
-  own.path = home + "/recipes";
-  own.read = [directory = own.path, user](const std::string& file) -> Result<RecipeDirectory::File> {
-    AGENTD_TRY(std::string text, read_recipe_file(directory, file, user));
-    return RecipeDirectory::File{std::move(text)};
-  };
-  out.push_back(std::move(own));
+  out.push_back(user_recipes(home));
   return out;
 }
 

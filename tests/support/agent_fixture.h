@@ -333,33 +333,24 @@ class AgentTest : public ::testing::Test {
   // Publishes the hooks and opens a session; nullopt = a new conversation.
   Session& open(std::optional<Ulid> id = {}) {
     publish();
-    if (!services_)
-      services_ = make_services({store_,
-                                 model_,
-                                 models_,
-                                 estimator_,
-                                 dispatcher_,
-                                 tools_,
-                                 permissions_,
-                                 approver_,
-                                 prompts_,
-                                 slots_,
-                                 clock_,
-                                 ids_,
-                                 events_,
-                                 log_,
-                                 trace_hooks_,
-                                 {},
-                                 {},
-                                 nullptr,
-                                 nullptr},
-                                options_);
-    if (!agent_) agent_ = make_agent(*services_);
+    if (!services_) services_ = make_services(runtime_parts(), runtime_settings());
+    if (!agent_) agent_ = make_agent(*services_, parts(), options_);
     session_.reset();
     auto opened = agent_->open(id, {});
     EXPECT_TRUE(opened) << (opened ? "" : opened.error().message);
     session_ = std::move(*opened);
     return *session_;
+  }
+  RuntimeParts runtime_parts() {
+    return {store_, model_, models_, estimator_, prompts_, slots_, clock_, ids_, log_, nullptr, nullptr};
+  }
+  RuntimeSettings runtime_settings() const {
+    RuntimeSettings out = settings_;
+    static_cast<ModelSettings&>(out) = options_;
+    return out;
+  }
+  AgentParts parts() {
+    return {runtime_parts(), {prompts_, permissions_}, {dispatcher_, tools_, events_, approver_, trace_hooks_}};
   }
   Ulid id() const { return *Ulid::parse(session_->conversation_id()); }
   // Ends the session and opens the conversation again, as another process would.
@@ -429,6 +420,7 @@ class AgentTest : public ::testing::Test {
   TestSlots slots_;
   RecordingEvents events_;
   AgentOptions options_;
+  RuntimeSettings settings_;  // but for the models, which are those of the options
   CancelToken cancel_;
   std::vector<std::unique_ptr<TestHook>> hooks_;
   AgentServicesPtr services_;

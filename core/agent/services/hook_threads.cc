@@ -19,13 +19,13 @@ constexpr std::ptrdiff_t kThreadsMax = 64;  // open at once, of one plugin
 }  // namespace
 
 Result<agentd_thread> HookThreads::open(const ServiceCaller& caller, ThreadOptions options) {
-  Rows history(agent_.row_count());
+  Rows history(runtime_.row_count());
   for (const Message& message : options.history) history.append(message, 0, 0);
   auto thread = std::make_shared<Thread>(std::move(history));
   thread->plugin_id = caller.plugin_id;
   if (options.budget_tokens == 0) options.budget_tokens = kThreadBudgetTokens;
   if (options.charge_to == 0) options.charge_to = caller.conversation;
-  options.model = options.model.empty() ? agent_.options().model : agent_.real_model(options.model);
+  options.model = options.model.empty() ? sessions_.model_of(caller.conversation) : runtime_.real_model(options.model);
   thread->options = std::move(options);
   const MutexLock lock(mutex_);
   const auto mine = std::count_if(threads_.begin(), threads_.end(),
@@ -55,11 +55,11 @@ Result<ThreadReply> HookThreads::send(const ServiceCaller& caller, agentd_thread
       return Error{Code::kCancelled, "the call was cancelled while another request of the thread was running"};
   const MutexLock talking(thread->talking, kAdopt);
   const ThreadOptions& options = thread->options;
-  const AgentParts& parts = agent_.parts();
+  const RuntimeParts& parts = runtime_.parts();
   Rows rows = thread->history;
   rows.append(Message::of_text(Role::kUser, to_utf8(text)), 0, parts.clock.wall_ms());
   const std::uint64_t spent = thread->spent().total();
-  const std::uint64_t next = agent_.corrected(options.model, rows.tokens());
+  const std::uint64_t next = runtime_.corrected(options.model, rows.tokens());
   if (spent >= options.budget_tokens || next > options.budget_tokens - spent)
     return Error{Code::kDenied, "the thread has spent " + with_commas(spent) + " of its budget of " +
                                     with_commas(options.budget_tokens) + " tokens, and the next request takes about " +

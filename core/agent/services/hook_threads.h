@@ -21,8 +21,8 @@ namespace agentd {
 class HookThreads {
  public:
   // All outlive it.
-  HookThreads(const AgentResources& agent, const SessionRegistry& sessions, HookBudget& budget)
-      : agent_(agent), sessions_(sessions), budget_(budget) {}
+  HookThreads(const RuntimeResources& runtime, const SessionRegistry& sessions, HookBudget& budget)
+      : runtime_(runtime), sessions_(sessions), budget_(budget) {}
 
   // kUnavailable: the plugin has as many open as it may have.
   Result<agentd_thread> open(const ServiceCaller& caller, ThreadOptions options);
@@ -53,7 +53,7 @@ class HookThreads {
   };
   Result<std::shared_ptr<Thread>> find(std::string_view plugin_id, agentd_thread handle) const;
 
-  const AgentResources& agent_;
+  const RuntimeResources& runtime_;
   const SessionRegistry& sessions_;
   HookBudget& budget_;
   mutable Mutex mutex_;

@@ -5,9 +5,9 @@
 
 namespace agentd {
 
-agentd_conv SessionRegistry::add(SharedSession& session) {
+agentd_conv SessionRegistry::add(SharedSession& session, const AgentResources& agent) {
   const MutexLock lock(mutex_);
-  sessions_[++last_handle_] = &session;
+  sessions_[++last_handle_] = {&session, &agent};
   return last_handle_;
 }
 
@@ -19,21 +19,26 @@ void SessionRegistry::remove(agentd_conv handle) {
 SessionRegistry::Charged SessionRegistry::charged(agentd_conv handle, const CancelToken& otherwise) const {
   const MutexLock lock(mutex_);
   const auto found = sessions_.find(handle);
-  if (found == sessions_.end()) return {0, {}, otherwise, std::nullopt, false, nobodys_, nullptr};
-  const SharedSession& session = *found->second;
+  if (found == sessions_.end())
+    return {
+        0, {}, otherwise, std::nullopt, false, nobodys_, nullptr, runtime_.settings(), &runtime_.parts().own_prompts};
+  const SharedSession& session = *found->second.session;
+  const AgentResources& agent = *found->second.agent;
   return {handle,
           session.conversation_id(),
           session.cancel(),
           session.seen(),
           session.compacts(),
           session.account(),
-          session.hook_ledger()};
+          session.hook_ledger(),
+          agent.options(),
+          &agent.parts().prompts};
 }
 
 Origins SessionRegistry::origins_of(const Charged& who) const {
   const MutexLock lock(mutex_);
   const auto found = sessions_.find(who.conversation);
-  return found == sessions_.end() ? Origins() : found->second->origins();
+  return found == sessions_.end() ? Origins() : found->second.session->origins();
 }
 
 void SessionRegistry::charge(const Charged& who, std::string_view plugin, const Usage& usage,
@@ -41,25 +46,36 @@ void SessionRegistry::charge(const Charged& who, std::string_view plugin, const 
   if (who.hook_ledger) who.hook_ledger->count_usage(plugin, usage);
   const MutexLock lock(mutex_);
   if (const auto found = sessions_.find(who.conversation); found != sessions_.end())
-    found->second->charge(usage, std::move(purpose));
+    found->second.session->charge(usage, std::move(purpose));
+}
+
+std::string SessionRegistry::model_of(agentd_conv handle) const {
+  const MutexLock lock(mutex_);
+  const auto found = sessions_.find(handle);
+  return found == sessions_.end() ? runtime_.settings().model : found->second.agent->options().model;
+}
+
+const PromptSource& SessionRegistry::prompts() const {
+  const MutexLock lock(mutex_);
+  return sessions_.empty() ? runtime_.parts().own_prompts : sessions_.begin()->second.agent->parts().prompts;
 }
 
 void SessionRegistry::count_thread(agentd_conv handle, std::string_view plugin) const {
   const MutexLock lock(mutex_);
   if (const auto found = sessions_.find(handle); found != sessions_.end())
-    found->second->hook_ledger()->count_thread(plugin);
+    found->second.session->hook_ledger()->count_thread(plugin);
 }
 
 Result<void> SessionRegistry::request_compaction(agentd_conv caller, std::string_view conversation_id,
                                                  const CompactOptions& options) const {
   const MutexLock lock(mutex_);
   for (const auto& [handle, open] : sessions_) {
-    const bool meant = conversation_id.empty() ? handle == caller : open->conversation_id() == conversation_id;
+    const bool meant = conversation_id.empty() ? handle == caller : open.session->conversation_id() == conversation_id;
     if (!meant) continue;
-    if (!open->queue_compaction(options))
-      log_.write(LogLevel::kInfo, "hooks",
-                 "a compaction of conversation " + open->conversation_id() +
-                     " was requested between two runs; the next run begins with it");
+    if (!open.session->queue_compaction(options))
+      runtime_.parts().log.write(LogLevel::kInfo, "hooks",
+                                 "a compaction of conversation " + open.session->conversation_id() +
+                                     " was requested between two runs; the next run begins with it");
     return {};
   }
   return Error{Code::kUnavailable, "conversation " + std::string(conversation_id) +

@@ -12,19 +12,19 @@
 #include <string>
 #include <string_view>
 
+#include "core/agent/resources.h"
 #include "core/agent/session/shared.h"
-#include "core/base/log.h"
 #include "core/base/mutex.h"
 
 namespace agentd {
 
 class SessionRegistry {
  public:
-  // `nobodys` pays for calls on behalf of no conversation. `log` outlives it.
-  SessionRegistry(Log& log, std::shared_ptr<Account> nobodys) : log_(log), nobodys_(std::move(nobodys)) {}
+  // `runtime` outlives it: its settings and prompts are for calls on behalf of no conversation.
+  explicit SessionRegistry(const RuntimeResources& runtime) : runtime_(runtime), nobodys_(runtime.open_account({})) {}
 
-  // `session` stays there until it is removed.
-  agentd_conv add(SharedSession& session);
+  // `session` and `agent` stay there until it is removed.
+  agentd_conv add(SharedSession& session, const AgentResources& agent);
   void remove(agentd_conv handle);
 
   // The data that a model call needs of its conversation; the session may end during the call.
@@ -35,7 +35,9 @@ class SessionRegistry {
     std::optional<SharedSession::Seen> seen;
     bool compacts = false;                      // its run writes a summary
     std::shared_ptr<Account> account{};         // never null
-    std::shared_ptr<HookLedger> hook_ledger{};  // of its run; null = none
+    std::shared_ptr<HookLedger> hook_ledger{};  // of its run; null = nobody's
+    ModelSettings settings{};                   // of its client's models
+    const PromptSource* prompts = nullptr;      // of its project, or the user's; never null
   };
   // `otherwise` cancels the call when no session has the handle.
   Charged charged(agentd_conv handle, const CancelToken& otherwise) const;
@@ -43,6 +45,10 @@ class SessionRegistry {
   Origins origins_of(const Charged& who) const;
   // Adds to the conversation's bill, if its session is still there, and to what the plugin has used of the run.
   void charge(const Charged& who, std::string_view plugin, const Usage& usage, std::string purpose) const;
+  // The model of a conversation; of one that is not open, the model in force.
+  std::string model_of(agentd_conv handle) const;
+  // The prompts of the project in which sessions are open; the user's when none is.
+  const PromptSource& prompts() const;
   void count_thread(agentd_conv handle, std::string_view plugin) const;
 
   // Asks for a compaction of the conversation with that ID; "" = of `caller`'s. kUnavailable: it is not open.
@@ -50,10 +56,14 @@ class SessionRegistry {
                                   const CompactOptions& options) const;
 
  private:
-  Log& log_;
-  const std::shared_ptr<Account> nobodys_;
+  struct Open {
+    SharedSession* session;
+    const AgentResources* agent;
+  };
+  const RuntimeResources& runtime_;
+  const std::shared_ptr<Account> nobodys_;  // pays for calls on behalf of no conversation
   mutable Mutex mutex_;
-  std::map<agentd_conv, SharedSession*> sessions_ GUARDED_BY(mutex_);
+  std::map<agentd_conv, Open> sessions_ GUARDED_BY(mutex_);
   agentd_conv last_handle_ GUARDED_BY(mutex_) = 0;
 };
 

@@ -9,57 +9,57 @@
 namespace agentd {
 
 std::uint64_t AgentServices::count_text(std::string_view model, std::string_view text) {
-  return agent_.corrected(agent_.real_model(model), agent_.parts().estimator.count_text(text));
+  return runtime_.corrected(runtime_.real_model(model), runtime_.parts().estimator.count_text(text));
 }
 
 std::uint64_t AgentServices::count_messages(std::string_view model, const agentd_list& messages) {
   std::uint64_t tokens = 0;
   for (std::uint32_t i = 0; i < messages.count; ++i)
-    tokens += agent_.parts().estimator.count_row(messages_of(messages)[i]);
-  return agent_.corrected(agent_.real_model(model), tokens);
+    tokens += runtime_.parts().estimator.count_row(messages_of(messages)[i]);
+  return runtime_.corrected(runtime_.real_model(model), tokens);
 }
 
 Result<std::string> AgentServices::compaction_prompt(const CompactOptions& options) {
-  return agent_.parts().prompts.compaction_prompt({}, {options.instructions});
+  return sessions_.prompts().compaction_prompt({}, {options.instructions});
 }
 
 Result<CompactAnswer> AgentServices::summarise(const Rows& rows, std::span<const SeqRange> view,
                                                const CompactOptions& options, const SessionRegistry::Charged& who,
                                                const ServiceCaller& caller) {
+  const ModelSettings& settings = who.settings;
   CompactionRequest request;
   request.reason = AGENTD_REASON_HOOK;
   request.phase = AGENTD_PHASE_POST_TURN;
   request.strategy = options.strategy;
   request.keep_tokens = options.keep_tokens;
-  request.max_summary_tokens = options.max_summary_tokens != 0
-                                   ? options.max_summary_tokens
-                                   : static_cast<std::uint32_t>(agent_.options().summary_tokens);
-  const ModelInfo info = agent_.model_info(agent_.options().model);
-  Gauge gauge = make_gauge(agent_.options().budget, info.window, info.max_output, 0, 0);
-  gauge.scale = agent_.factors().of(agent_.options().model);
+  request.max_summary_tokens = options.max_summary_tokens != 0 ? options.max_summary_tokens
+                                                               : static_cast<std::uint32_t>(settings.summary_tokens);
+  const ModelInfo info = runtime_.model_info(settings.model, settings);
+  Gauge gauge = make_gauge(settings.budget, info.window, info.max_output, 0, 0);
+  gauge.scale = runtime_.factors().of(settings.model);
   gauge.used = gauge.scaled(rows.tokens());
-  const CompactionPlan plan = plan_compaction(rows, view, request, gauge, agent_.options().budget);
+  const CompactionPlan plan = plan_compaction(rows, view, request, gauge, settings.budget);
   if (plan.nothing_to_do()) return Error{Code::kInvalid, "nothing to compact"};
   CompactAnswer out;
-  AGENTD_TRY(const std::string prompt, agent_.parts().prompts.compaction_prompt(who.id, {options.instructions}));
+  AGENTD_TRY(const std::string prompt, who.prompts->compaction_prompt(who.id, {options.instructions}));
   SummaryRequest ask;
   ask.conversation_id = who.id;
-  ask.model = agent_.summary_model(options.model, agent_.options());
+  ask.model = runtime_.summary_model(options.model, settings);
   ask.prompt = prompt;
   SummarySource source{rows, plan.split, {}};
   if (!view.empty()) {
     AGENTD_TRY(const Ulid id, Ulid::parse(who.id));
-    AGENTD_TRY(source, load_summary_source(agent_.parts().store, id, rows, sessions_.origins_of(who), plan.split,
-                                           agent_.row_count()));
+    AGENTD_TRY(source, load_summary_source(runtime_.parts().store, id, rows, sessions_.origins_of(who), plan.split,
+                                           runtime_.row_count()));
   }
   ask.messages = source.messages();
   ask.origins = &source.origins;
-  ask.max_summary_tokens = target_of(request, gauge, agent_.options().budget).summary_max;
-  ask.window = agent_.model_info(ask.model).window;
-  ask.scale = agent_.factors().of(ask.model, agent_.options().model);
+  ask.max_summary_tokens = target_of(request, gauge, settings.budget).summary_max;
+  ask.window = runtime_.model_info(ask.model, settings).window;
+  ask.scale = runtime_.factors().of(ask.model, settings.model);
   AGENTD_TRY(HookBudget::Hold budget,
-             hook_budget_.hold(caller, who.account, agent_.corrected(ask.model, rows.tokens())));
-  Summariser summariser(agent_.parts(), *who.account, who.cancel, {});
+             hook_budget_.hold(caller, who.account, runtime_.corrected(ask.model, rows.tokens())));
+  Summariser summariser(runtime_.parts(), *who.account, who.cancel, {});
   auto summary = summariser.summarise(ask);
   out.usage = summariser.spent();
   budget.took(out.usage.total());
@@ -70,7 +70,7 @@ Result<CompactAnswer> AgentServices::summarise(const Rows& rows, std::span<const
   out.method = summariser.method();
   out.outcome = AGENTD_RESULT_APPLIED;
   out.pre_tokens = gauge.scaled(plan.summarized_tokens + plan.kept_tokens);
-  out.post_tokens = gauge.scaled(agent_.parts().estimator.count_text(render_summary(out.summary)) + plan.kept_tokens);
+  out.post_tokens = gauge.scaled(runtime_.parts().estimator.count_text(render_summary(out.summary)) + plan.kept_tokens);
   out.kept_first = plan.kept_first;
   out.kept_last = plan.kept_last;
   return out;
@@ -85,7 +85,7 @@ Result<CompactAnswer> AgentServices::compact(const ServiceCaller& caller, const 
   who.cancel = either.token();
   if (who.compacts) return Error{Code::kBusy, "this run is a compaction already"};
   if (source.conversation == 0) {
-    Rows rows(agent_.row_count());
+    Rows rows(runtime_.row_count());
     for (std::uint32_t i = 0; i < source.messages.count; ++i) rows.append_copy(messages_of(source.messages)[i]);
     AGENTD_TRY_VOID(check_pairs(rows.list(), true));
     return summarise(rows, {}, options, who, caller);
@@ -93,14 +93,14 @@ Result<CompactAnswer> AgentServices::compact(const ServiceCaller& caller, const 
   if (!who.seen) return Error{Code::kNotFound, "no conversation with that handle"};
   Rows rows = who.seen->rows;
   if (source.first != 0 || source.last != 0) {
-    Rows part(agent_.row_count());
+    Rows part(runtime_.row_count());
     for (const agentd_message& row : rows)
       if (row.seq >= source.first && (source.last == 0 || row.seq <= source.last)) part.append_copy(row);
     rows = std::move(part);
   }
   AGENTD_TRY_VOID(check_pairs(rows.list(), true));
   AGENTD_TRY(const Ulid id, Ulid::parse(who.id));
-  AGENTD_TRY(rows, load_originals(agent_.parts().store, id, rows, rows.size(), agent_.row_count()));
+  AGENTD_TRY(rows, load_originals(runtime_.parts().store, id, rows, rows.size(), runtime_.row_count()));
   AGENTD_TRY(CompactAnswer out, summarise(rows, who.seen->ranges, options, who, caller));
   out.base_revision = who.seen->revision;
   return out;

@@ -19,13 +19,13 @@ namespace agentd {
 
 class AgentServices final : public Services {
  public:
-  AgentServices(AgentParts parts, AgentOptions options)
-      : agent_(std::move(parts), std::move(options)),
-        sessions_(agent_.parts().log, agent_.open_account({})),
-        hook_budget_({agent_.options().hook_call_tokens, agent_.options().hook_run_tokens}),
-        threads_(agent_, sessions_, hook_budget_) {}
+  AgentServices(RuntimeParts parts, RuntimeSettings settings)
+      : runtime_(parts, std::move(settings)),
+        sessions_(runtime_),
+        hook_budget_({runtime_.settings().hook_call_tokens, runtime_.settings().hook_run_tokens}),
+        threads_(runtime_, sessions_, hook_budget_) {}
 
-  const AgentResources& agent() const { return agent_; }
+  const RuntimeResources& runtime() const { return runtime_; }
   SessionRegistry& sessions() { return sessions_; }
 
   // Compactor and thread factory: services.cc; store: store.cc.
@@ -35,7 +35,7 @@ class AgentServices final : public Services {
   Result<CompactAnswer> summarise(const Rows& rows, std::span<const SeqRange> view, const CompactOptions& options,
                                   const SessionRegistry::Charged& who, const ServiceCaller& caller);
 
-  const AgentResources agent_;
+  const RuntimeResources runtime_;
   SessionRegistry sessions_;
   HookBudget hook_budget_;
   HookThreads threads_;

@@ -14,13 +14,13 @@ Error no_conversation(std::string_view id) { return {Code::kNotFound, "there is 
 }  // namespace
 
 Result<PluginKey> AgentServices::get(const ServiceCaller& caller, std::string_view key) {
-  AGENTD_TRY(StoredKey found, agent_.parts().store.get_key(caller.plugin_id, key));
+  AGENTD_TRY(StoredKey found, runtime_.parts().store.get_key(caller.plugin_id, key));
   return PluginKey{std::move(found.key), std::move(found.value), found.version};
 }
 
 Result<std::vector<PluginKey>> AgentServices::scan(const ServiceCaller& caller, std::string_view prefix,
                                                    std::string_view after, std::uint32_t limit) {
-  AGENTD_TRY(std::vector<StoredKey> found, agent_.parts().store.scan_keys(caller.plugin_id, prefix, after, limit));
+  AGENTD_TRY(std::vector<StoredKey> found, runtime_.parts().store.scan_keys(caller.plugin_id, prefix, after, limit));
   std::vector<PluginKey> out;
   for (StoredKey& key : found) out.push_back({std::move(key.key), std::move(key.value), key.version});
   return out;
@@ -34,7 +34,7 @@ Result<std::uint64_t> AgentServices::commit(const ServiceCaller& caller, std::sp
                                                           : KeyOp::Kind::kCheck;
     wanted.push_back({kind, op.key, op.value, op.expect});
   }
-  return agent_.parts().store.commit_keys(caller.plugin_id, wanted);
+  return runtime_.parts().store.commit_keys(caller.plugin_id, wanted);
 }
 
 Result<std::vector<ConversationInfo>> AgentServices::conversations(const agentd_conv_query& query) {
@@ -45,16 +45,17 @@ Result<std::vector<ConversationInfo>> AgentServices::conversations(const agentd_
   wanted.since_ms = query.since_ms;
   wanted.until_ms = query.until_ms;
   if (query.limit != 0) wanted.limit = query.limit;
-  return agent_.parts().store.list(wanted);
+  return runtime_.parts().store.list(wanted);
 }
 
 Result<Rows> AgentServices::messages(std::string_view conversation_id, std::uint32_t scope, std::uint64_t at,
                                      std::uint64_t from, std::uint32_t limit) {
   AGENTD_TRY(const Ulid id, Ulid::parse(conversation_id));
-  if (scope == AGENTD_SCOPE_LOG) return load_log_messages(agent_.parts().store, id, at, from, limit);
-  AGENTD_TRY(const auto conversation, at == 0 ? load_conversation(agent_.parts().store, id, agent_.row_count())
-                                              : load_conversation_at(agent_.parts().store, id, at, agent_.row_count()));
-  Rows out(agent_.row_count());
+  if (scope == AGENTD_SCOPE_LOG) return load_log_messages(runtime_.parts().store, id, at, from, limit);
+  AGENTD_TRY(const auto conversation, at == 0
+                                          ? load_conversation(runtime_.parts().store, id, runtime_.row_count())
+                                          : load_conversation_at(runtime_.parts().store, id, at, runtime_.row_count()));
+  Rows out(runtime_.row_count());
   for (const agentd_message& row : conversation->rows()) {
     if (row.seq < from) continue;
     if (out.size() >= limit) break;
@@ -73,7 +74,7 @@ Result<std::string> AgentServices::read_blob(std::string_view blob, std::uint64_
       std::from_chars(blob.data() + second + 1, blob.data() + blob.size(), block).ec != std::errc())
     return Error{Code::kInvalid, "'" + std::string(blob.substr(0, 64)) + "' is not a blob of a message"};
   AGENTD_TRY(const Ulid id, Ulid::parse(blob.substr(0, first)));
-  AGENTD_TRY(const Rows rows, load_log_messages(agent_.parts().store, id, seq, seq, 1));
+  AGENTD_TRY(const Rows rows, load_log_messages(runtime_.parts().store, id, seq, seq, 1));
   if (rows.empty() || rows[0].seq != seq || block >= rows[0].blocks.count) return no_conversation(blob);
   const std::string_view text = full_text(blocks_of(rows[0])[block]);
   if (offset >= text.size()) return std::string();
@@ -81,7 +82,7 @@ Result<std::string> AgentServices::read_blob(std::string_view blob, std::uint64_
 }
 
 Result<ConversationChanges> AgentServices::changes(std::uint64_t cursor, std::uint32_t limit) {
-  AGENTD_TRY(Store::Changes found, agent_.parts().store.changes(cursor, limit));
+  AGENTD_TRY(Store::Changes found, runtime_.parts().store.changes(cursor, limit));
   return ConversationChanges{std::move(found.changed), found.next};
 }
 

@@ -218,7 +218,7 @@ class Chat {
     code_ = run_exit(report->outcome);
     if (!app_.surroundings().input_tty) talk_.footer(*report);
     if (request.compaction_run) tell_compaction(*report);
-    if (const auto why = talk_.engine().recipe_failure()) code_ = app_.fail(kExitFailure, *why);
+    if (const auto why = talk_.client().recipe_failure()) code_ = app_.fail(kExitFailure, *why);
   }
 
   void tell_compaction(const RunReport& report) {
@@ -233,15 +233,16 @@ class Chat {
   // The recipe applies to this run only.
   void run_recipe(const std::string& name, const std::string& rest) {
     const RecipeLine line = parse_recipe_line(rest);
-    if (auto used = talk_.engine().use_recipe(name, line.arguments); !used) return refuse(name, used.error());
-    auto request = talk_.engine().recipe_run(talk_.session().conversation_id(), line.words);
+    if (auto used = talk_.client().use_recipe(name, line.arguments); !used)
+      return refuse(name, failure_of(used.error()));
+    auto request = talk_.client().recipe_run(line.words);
     if (!request)
       code_ = app_.fail(kExitUsage, request.error().message);
     else if (request->compaction_run && !talk_.has_messages())
       code_ = app_.fail(kExitUsage, "the conversation is empty: there is nothing to compact");
     else
       run(*request);
-    talk_.engine().drop_recipe();
+    talk_.client().drop_recipe();
   }
 
   void refuse(const std::string& name, const Failure& failure) {
@@ -250,14 +251,14 @@ class Chat {
       return;
     }
     std::vector<std::string> known(std::begin(kCommands), std::end(kCommands));
-    for (const std::string& each : talk_.engine().recipes().names()) known.push_back("/" + each);
+    for (const std::string& each : talk_.client().workplace().recipes().names()) known.push_back("/" + each);
     const std::string mean = did_you_mean("/" + name, known);
     code_ = app_.fail(kExitUsage, "unknown command '/" + one_line(name, 80) + "'" +
                                       (mean.empty() ? "; /help and /recipes list them" : mean));
   }
 
   void recipes() {
-    for (const RecipeEntry& entry : talk_.engine().recipes().list())
+    for (const RecipeEntry& entry : talk_.client().workplace().recipes().list())
       app_.out().line("/" + neutral_line(entry.name, 80) + "  " +
                       neutral_line(entry.recipe ? entry.recipe->description : entry.problem, 200));
   }

@@ -124,7 +124,7 @@ int compact_command(App& app, const Arguments& arguments) {
   const Result<CompactOptions> options = options_of(arguments);
   if (!options) return app.fail(kExitUsage, options.error().message);
   {
-    // Before the engine is built: finding the conversation needs no key or plugin.
+    // Before anything is built: finding the conversation needs no key or plugin.
     const auto found = wanted_conversation(app, arguments);
     if (!found) return app.fail(found.error().code, found.error().message);
     if (arguments.has("diff")) return show_compaction_diff(app, arguments, *found->store, found->id);

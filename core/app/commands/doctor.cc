@@ -13,7 +13,7 @@
 #include "core/app/commands/commands.h"
 #include "core/app/commands/hooks_shared.h"
 #include "core/app/exit_codes.h"
-#include "core/app/wiring.h"
+#include "core/app/failure.h"
 #include "core/base/bytes.h"
 #include "core/base/log.h"
 #include "core/base/shell_word.h"
@@ -22,6 +22,8 @@
 #include "core/net/curl_client.h"
 #include "core/runtime/model_setup.h"
 #include "core/runtime/provider_setup.h"
+#include "core/runtime/runtime.h"
+#include "core/runtime/store_setup.h"
 #include "core/runtime/version.h"
 #include "core/workplace/hook_names.h"
 

@@ -2,6 +2,8 @@
 #include "core/app/commands/hooks_records.h"
 
 #include "core/app/exit_codes.h"
+#include "core/runtime/lookup.h"
+#include "core/runtime/store_setup.h"
 #include "core/workplace/project.h"
 
 namespace agentd::app {
@@ -13,9 +15,9 @@ Result<RecordsHere, Failure> records_here(const App& app, const std::string& con
   if (!store && store.error().code == Code::kNotFound)
     return Failure{kExitNotFound, "no conversation has been saved yet"};
   if (!store) return Failure{kExitStore, store.error().message};
-  const auto id = conversation.empty() ? newest_conversation(**store, find_project(app.surroundings().cwd))
+  const auto id = conversation.empty() ? newest_conversation(**store, find_project(app.surroundings().cwd).id)
                                        : find_conversation(**store, conversation);
-  if (!id) return id.error();
+  if (!id) return failure_of(id.error());
   return RecordsHere{std::move(*store), *id};
 }
 

@@ -8,7 +8,7 @@
 #include <string>
 
 #include "core/app/app.h"
-#include "core/app/wiring.h"
+#include "core/app/failure.h"
 #include "core/base/ids.h"
 #include "core/store/store.h"
 

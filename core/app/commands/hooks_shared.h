@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "core/app/app.h"
-#include "core/app/wiring.h"
+#include "core/app/failure.h"
 #include "core/config/config.h"
 #include "core/host/inventory.h"
 #include "core/workplace/hook_setup.h"

@@ -9,18 +9,13 @@
 #include "core/codec/json.h"
 #include "core/hooks/contract.h"
 #include "core/hooks/payload_json.h"
+#include "core/workplace/workplace.h"
 
 namespace agentd::app {
 namespace {
 
 constexpr std::uint64_t kPayloadBytesMax = 64u << 20;
 constexpr std::size_t kShownBytes = 4000;
-
-// Drops the engine's events: the trial reports the result.
-class SilentSink final : public EventSink {
- public:
-  void on_event(const RunEvent&) override {}
-};
 
 // A sample event happens in the current directory, so that programs can be started in it.
 std::string made_up(std::uint32_t event, const Project& project) {
@@ -179,6 +174,11 @@ int ask(App& app, const Arguments& arguments, const HooksHere& here, const Exter
   return signals.caught() != 0 ? 128 + signals.caught() : exit_of(report, dry);
 }
 
+int fail(App& app, const RunError& error) {
+  const Failure failure = failure_of(error);
+  return app.fail(failure.code, failure.message);
+}
+
 }  // namespace
 
 int hooks_test_command(App& app, const Arguments& arguments) {
@@ -190,13 +190,13 @@ int hooks_test_command(App& app, const Arguments& arguments) {
 int hooks_run_command(App& app, const Arguments& arguments) {
   const auto here = hooks_here(app, arguments);
   if (!here) return app.fail(here.error().code, here.error().message);
-  SilentSink events;
-  const auto approver = make_approver(false, {});
-  EngineOptions options;
-  options.hooks = options.tools = options.needs_model = false;
-  auto engine = Engine::build(app, here->config, options, events, *approver);
-  if (!engine) return app.fail(engine.error().code, engine.error().message);
-  const ExternalEnvironment environment = (*engine)->external_environment();
+  const Warn nobody = [](const std::string&) {};  // the trial tells what happened
+  auto runtime = Runtime::begin(app.surroundings(), here->config, app.clock(), {true, false}, nobody);
+  if (!runtime) return fail(app, runtime.error());
+  auto workplace = Workplace::find(**runtime, app.surroundings().cwd, {false, false}, nobody);
+  if (!workplace) return fail(app, workplace.error());
+  if (auto opened = (*runtime)->open(); !opened) return fail(app, opened.error());
+  const ExternalEnvironment environment = (*workplace)->hooks().environment();
   return ask(app, arguments, *here, &environment);
 }
 

@@ -8,7 +8,7 @@
 #include <string>
 
 #include "core/app/cli.h"
-#include "core/app/wiring.h"
+#include "core/app/failure.h"
 #include "core/validate/subject.h"
 
 namespace agentd::app {

@@ -71,8 +71,8 @@ Result<std::string> schema_of(App& app, const Arguments& arguments) {
 // The request: the message, or the recipe's text followed by the message.
 Result<RunRequest> request_of(Talk& talk, const Wanted& wanted) {
   RunRequest out{wanted.text};
-  if (talk.engine().recipe() != nullptr) {
-    AGENTD_TRY(out, talk.engine().recipe_run(talk.session().conversation_id(), wanted.text));
+  if (talk.client().recipe() != nullptr) {
+    AGENTD_TRY(out, talk.client().recipe_run(wanted.text));
   }
   if (out.compaction_run && (!wanted.media.empty() || !wanted.schema.empty()))
     return Error{Code::kInvalid,
@@ -84,7 +84,7 @@ Result<RunRequest> request_of(Talk& talk, const Wanted& wanted) {
 
 // A recipe that replaces the conversation needs one with messages.
 Result<void, Failure> check_replaceable(Talk& talk, const Arguments& arguments) {
-  const Recipe* const recipe = talk.engine().recipe();
+  const Recipe* const recipe = talk.client().recipe();
   if (recipe == nullptr || !recipe->swaps_context()) return {};
   if (arguments.has("follow") || arguments.has("resume")) return {};
   return Failure{kExitUsage, "the recipe '" + recipe->name +
@@ -93,7 +93,7 @@ Result<void, Failure> check_replaceable(Talk& talk, const Arguments& arguments) 
 
 // Prints the compaction's result after the answer.
 int tell_compaction(App& app, Talk& talk, const RunReport& report) {
-  const Recipe* const recipe = talk.engine().recipe();
+  const Recipe* const recipe = talk.client().recipe();
   if (recipe == nullptr || !recipe->swaps_context()) return kExitOk;
   const std::string& id = talk.session().conversation_id();
   const CompactionReport done = report.compaction.value_or(CompactionReport{});
@@ -141,7 +141,7 @@ int run_once(App& app, Talk& talk, const Wanted& wanted, SignalScope& signals, c
   talk.footer(*report);
   int code = tell_compaction(app, talk, *report);
   if (code == kExitOk) code = run_exit(report->outcome);
-  if (const auto failed = talk.engine().recipe_failure()) code = app.fail(kExitFailure, *failed);
+  if (const auto failed = talk.client().recipe_failure()) code = app.fail(kExitFailure, *failed);
   return code;
 }
 
@@ -200,7 +200,7 @@ int run_command(App& app, const Arguments& arguments) {
     return app.fail(checked.error().code, checked.error().message);
   if (auto attached = (*talk)->attach(cancel); !attached)
     return app.fail(attached.error().code, attached.error().message);
-  if ((*talk)->engine().recipe() != nullptr && (*talk)->engine().recipe()->swaps_context() && !(*talk)->has_messages())
+  if ((*talk)->client().recipe() != nullptr && (*talk)->client().recipe()->swaps_context() && !(*talk)->has_messages())
     return app.fail(kExitUsage, "the conversation is empty: there is nothing to compact");
   const int code =
       streams ? run_stream(app, **talk, *schema, signals, cancel)

@@ -3,7 +3,7 @@
 #include "core/app/commands/commands.h"
 #include "core/app/conversations.h"
 #include "core/app/exit_codes.h"
-#include "core/app/wiring.h"
+#include "core/app/failure.h"
 #include "core/base/bytes.h"
 #include "core/codec/json.h"
 #include "core/store/store_care.h"

@@ -262,10 +262,11 @@ TEST_F(Receipts, KindComesFromWhoeverKnowsTheHooks) {
   on(AGENTD_EVENT_TURN_END, "mine",
      [](const TestCall& call) { return call.answer(action(AGENTD_ACT_SYSTEM_MESSAGE, "x")); });
   publish();
-  services_ = make_services(
-      {store_, model_, models_, estimator_, dispatcher_, tools_, permissions_, approver_, prompts_, slots_, clock_,
-       ids_, events_, log_, false, [](std::string_view hook) { return "kind of " + std::string(hook); }},
-      options_);
+  services_ = make_services(runtime_parts(), runtime_settings());
+  AgentParts known = parts();
+  known.trace_hooks = false;
+  known.hook_kind = [](std::string_view hook) { return "kind of " + std::string(hook); };
+  agent_ = make_agent(*services_, std::move(known), options_);
   open();
   model_.say("hello");
   ASSERT_TRUE(run("hi"));

@@ -186,8 +186,8 @@ TEST_F(AgentServicesTest, BudgetHoldsWithoutAReportOfTheProvider) {
 
 // A thread has a budget of its own; so many threads that a plugin opens, so many budgets it would have.
 TEST_F(AgentServicesTest, ThreadsOfOneCallShareTheBudgetOfTheCall) {
-  options_.hook_call_tokens = 1'000;
-  options_.hook_run_tokens = 2'500;
+  settings_.hook_call_tokens = 1'000;
+  settings_.hook_run_tokens = 2'500;
   open();
   for (int i = 0; i < 20; ++i) model_.say("A", Usage{300, 100, 0, 0, 0, 0});
   const auto sends = [&](agentd_token call) {
@@ -224,7 +224,7 @@ TEST_F(AgentServicesTest, ThreadsOfOneCallShareTheBudgetOfTheCall) {
 }
 
 TEST_F(AgentServicesTest, WhatIsUnderWayCountsForTheBudget) {
-  options_.hook_call_tokens = 100;
+  settings_.hook_call_tokens = 100;
   open();
   ServiceCaller from = caller();
   from.call = 1 << 24 | 1;

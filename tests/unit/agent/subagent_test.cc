@@ -309,23 +309,9 @@ TEST_F(Subagents, EventsOfTheChildSayWhoseTheyAre) {
     std::string lines;
   } sink;
   publish();
-  services_ = make_services({store_,
-                             model_,
-                             models_,
-                             estimator_,
-                             dispatcher_,
-                             tools_,
-                             permissions_,
-                             approver_,
-                             prompts_,
-                             slots_,
-                             clock_,
-                             ids_,
-                             sink,
-                             log_,
-                             false,
-                             {}},
-                            options_);
+  services_ = make_services(runtime_parts(), runtime_settings());
+  AgentParts heard{runtime_parts(), {prompts_, permissions_}, {dispatcher_, tools_, sink, approver_, false}};
+  agent_ = make_agent(*services_, std::move(heard), options_);
   open();
   ask_task(R"({"prompt":"p","agent_type":"scout"})").say("of the child").say("done");
   ASSERT_TRUE(run("go"));

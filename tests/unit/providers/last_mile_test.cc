@@ -124,25 +124,11 @@ class History {
     options.thinking.effort = chance_.of(kEfforts);
     if (chance_.once_in(2)) options.thinking.budget_tokens = static_cast<std::uint64_t>(chance_.below(6'000));
     if (chance_.once_in(3)) options.fallbacks = {chance_.of(kModels), chance_.of(kModels)};
-    agents_.push_back({make_services({store_,
-                                      router_,
-                                      models_,
-                                      estimator_,
-                                      dispatcher_,
-                                      tools_,
-                                      permissions_,
-                                      nullptr,
-                                      prompts_,
-                                      slots_,
-                                      clock_,
-                                      ids_,
-                                      events_,
-                                      log_,
-                                      false,
-                                      {}},
-                                     options),
-                       nullptr});
-    agents_.back().agent = make_agent(*agents_.back().services);
+    const RuntimeParts process{store_, router_, models_, estimator_, prompts_, slots_, clock_, ids_, log_};
+    agents_.push_back({make_services(process, {options}), nullptr});
+    agents_.back().agent =
+        make_agent(*agents_.back().services,
+                   {process, {prompts_, permissions_}, {dispatcher_, tools_, events_, nullptr, false}}, options);
     auto opened = agents_.back().agent->open(id, {});
     if (opened) session_ = std::move(*opened);
   }

@@ -1,9 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "core/runtime/store_look.h"
+#include "core/runtime/store_setup.h"
+
+#include <functional>
 
 #include "core/base/bytes.h"
 #include "core/base/file.h"
 #include "core/process/fork.h"
+#include "core/store/lmdb/lmdb_store.h"
 
 namespace agentd {
 namespace {
@@ -12,8 +15,7 @@ namespace {
 constexpr Milliseconds kLookTime{10 * 60 * 1000};
 constexpr int kFailed = 1;
 
-}  // namespace
-
+// For LmdbOptions::apart. kCorrupt: the look found damage, or ended by a signal. kUnavailable: it did not end.
 Result<void> look_apart(const std::function<Result<void>()>& look, const Clock& clock) {
   ForkLimits limits;
   limits.time = kLookTime;
@@ -33,6 +35,19 @@ Result<void> look_apart(const std::function<Result<void>()>& look, const Clock& 
     return Error{Code::kUnavailable,
                  "the first check of the store " + end->how() + "; try again, or run 'agentd store check'"};
   return Error{Code::kCorrupt, "the process that checked it " + end->how()};
+}
+
+}  // namespace
+
+Result<std::unique_ptr<Store>> open_store(const std::string& home, bool create, const Clock& clock) {
+  LmdbOptions options;
+  options.directory = home + "/store";
+  options.create = create;
+  options.apart = [&clock](const std::function<Result<void>()>& look) { return look_apart(look, clock); };
+  auto store = open_lmdb_store(options, clock);
+  if (store || create || store.error().code != Code::kDenied) return store;
+  options.read_only = true;  // what may not be written can still be shown
+  return open_lmdb_store(options, clock);
 }
 
 }  // namespace agentd

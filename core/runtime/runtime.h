@@ -1,0 +1,109 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+// runtime.h - what a process has once, whatever projects and clients it serves: settings, log, models, providers,
+// store, ledgers, tokens, ids, and the services that hooks get.
+//
+// It is begun in two steps, so that what is wrong with a request is found before a provider or the store is touched.
+// Nothing here knows a project or a session.
+//
+// Threading: begin() and open() on one thread; what the accessors give is as its own header says.
+
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "core/agent/agent.h"
+#include "core/bridge/token_table.h"
+#include "core/recipes/recipes.h"
+#include "core/runtime/provider_setup.h"
+#include "core/runtime/surroundings.h"
+
+namespace agentd {
+
+// Takes a warning for people, a sentence.
+using Warn = std::function<void(const std::string&)>;
+
+struct RuntimeOptions {
+  bool save = true;         // false: conversations are kept in memory
+  bool needs_model = true;  // false: nothing will be asked, so no key is needed
+};
+
+class Runtime {
+ public:
+  // Reads the table of models and opens the log. The references outlive the runtime. kUsage: there is no home, or the
+  // settings name no model that can be asked.
+  static Result<std::unique_ptr<Runtime>, RunError> begin(const ProcessSurroundings& surroundings, const Config& config,
+                                                          const Clock& clock, RuntimeOptions options, Warn warn);
+  Runtime(const Runtime&) = delete;
+  Runtime& operator=(const Runtime&) = delete;
+
+  // Finds the providers' keys, then opens the store. Once. kUsage, kProvider, kStore.
+  Result<void, RunError> open();
+
+  const ProcessSurroundings& surroundings() const { return surroundings_; }
+  const Config& config() const { return config_; }
+  const Clock& clock() const { return clock_; }
+  const std::string& home() const { return home_; }
+  // Of the user, for "~"; empty = it is a name.
+  std::string user_home() const { return surroundings_.environment("HOME").value_or(""); }
+  Log& log() { return *log_; }
+  // Of providers and webhooks: one thread for all of their requests, from the first one on.
+  HttpClient& http() { return *http_; }
+  TokenTable& tokens() { return tokens_; }
+
+  // REQUIRES of the following: open() has succeeded.
+  Store& store() { return *store_; }
+  AgentServices& services() { return *services_; }
+  RuntimeParts agent_parts();
+  // How the model in force is asked, and what is asked beside the turns of a conversation.
+  const ModelSettings& model_settings() const { return settings_; }
+  // `like` for another model, by its real name. kInvalid: its budget does not fit its window.
+  Result<ModelSettings> settings_for(const ModelSettings& like, const std::string& model) const;
+  // What a model is asked by that a setting, a hook or a client names.
+  std::string real_model(std::string_view name) const { return agentd::real_model(config_, name, route_.provider); }
+  // budget.run_* and its like.
+  Limits limits_of(const std::string& what) const;
+
+ private:
+  Runtime(const ProcessSurroundings& surroundings, const Config& config, const Clock& clock, RuntimeOptions options,
+          std::string home);
+  Result<void, RunError> load_models(const Warn& warn);
+  void open_log(const Warn& warn);
+  Result<void, RunError> make_providers();
+  Result<void, RunError> make_scripted();
+  Result<void, RunError> check_keys(const std::string& own) const;
+  Result<void> check_key(const std::string& provider, const std::string& own) const;
+  Result<void, RunError> open_stores();
+  void settle_models();
+  void make_agent_services();
+  std::uint64_t longest_answer(const std::string& model) const;
+
+  // In the order in which they need each other; taken down the other way round.
+  const ProcessSurroundings& surroundings_;
+  const Config& config_;
+  const Clock& clock_;
+  const RuntimeOptions options_;
+  const std::string home_;
+  std::unique_ptr<Log> log_;
+  std::optional<KeyRing> keys_;
+  const std::unique_ptr<HttpClient> http_;
+  std::unique_ptr<ModelProvider> provider_;
+  std::unique_ptr<Store> store_;
+  std::unique_ptr<Store> spending_store_;  // null: what is spent is booked in store_, if anywhere
+  std::optional<Ledger> ledger_, conversations_;
+  ModelTable models_;
+  ModelRoute route_;  // who answers, and as what
+  BudgetPolicy budget_;
+  std::unique_ptr<TokenEstimator> estimator_;
+  ModelSettings settings_;
+  std::optional<RecipeBook> recipes_;  // the user's
+  TokenTable tokens_;
+  IdSource ids_;
+  AgentServicesPtr services_;
+};
+
+// The diagnostic log's file; empty: log.level is off.
+std::string log_file(const Config& config, const std::string& home);
+
+}  // namespace agentd

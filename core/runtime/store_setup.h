@@ -1,0 +1,20 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+// store_setup.h - the store in the home directory. One that was not closed well is looked at first by a process that
+// may die of it.
+//
+// Threading: any thread that may fork.
+
+#include <memory>
+#include <string>
+
+#include "core/base/clock.h"
+#include "core/base/result.h"
+#include "core/store/store.h"
+
+namespace agentd {
+
+// `create` false: kNotFound when there is none yet; what may not be written is opened to be read.
+Result<std::unique_ptr<Store>> open_store(const std::string& home, bool create, const Clock& clock);
+
+}  // namespace agentd

@@ -1,0 +1,149 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/session/client_session.h"
+
+#include "core/session/agent_options.h"
+
+namespace agentd {
+
+ClientSession::ClientSession(Workplace& workplace, OpenRequest request)
+    : workplace_(workplace),
+      runtime_(workplace.runtime()),
+      request_(std::move(request)),
+      tools_(workplace.hooks()),
+      dispatcher_(runtime_.clock()) {}
+
+ClientSession::~ClientSession() {
+  session_.reset();
+  agent_.reset();
+  dispatcher_.publish({});  // before the handlers that it names go
+}
+
+Result<std::unique_ptr<ClientSession>, RunError> ClientSession::prepare(Workplace& workplace, OpenRequest request) {
+  std::unique_ptr<ClientSession> out(new ClientSession(workplace, std::move(request)));
+  auto options = agent_options(workplace, out->request_);
+  if (!options) return RunError{RunError::Kind::kUsage, options.error().message};
+  out->roots_ = options->tools_roots;
+  AgentParts parts = out->parts();
+  out->agent_ = make_agent(out->runtime_.services(), std::move(parts), std::move(*options));
+  return out;
+}
+
+AgentParts ClientSession::parts() {
+  WorkplaceParts project{workplace_.recipes(), workplace_.permissions(), [this](std::string_view hook) {
+                           return hook.starts_with("recipe/") ? "recipe" : workplace_.hooks().kind_of(hook);
+                         }};
+  ClientParts client{dispatcher_,          tools_, request_.events, request_.approver, request_.trace_hooks,
+                     [this] { refresh(); }};
+  return {runtime_.agent_parts(), std::move(project), std::move(client)};
+}
+
+Result<void, RunError> ClientSession::open_files() {
+  auto opened = workplace_.open_files(roots_);
+  if (!opened) return RunError{RunError::Kind::kFailure, opened.error().message};
+  files_ = std::move(*opened);
+  return {};
+}
+
+// ---- the conversation
+
+Result<void, RunError> ClientSession::open(std::optional<Ulid> conversation, const CancelToken& cancel) {
+  workplace_.hooks().record_new();
+  if (active_ == nullptr) publish();
+  auto session = agent_->open(conversation, cancel);
+  if (!session) return session.error();
+  session_ = std::move(*session);
+  return {};
+}
+
+Result<void, RunError> ClientSession::clear(const CancelToken& cancel) {
+  auto fresh = agent_->clear(*session_, cancel);
+  if (!fresh && fresh.error().kind != RunError::Kind::kBlocked && fresh.error().kind != RunError::Kind::kCancelled)
+    session_.reset();
+  if (!fresh) return fresh.error();
+  session_ = std::move(*fresh);
+  return {};
+}
+
+void ClientSession::end(std::string_view reason) {
+  if (session_) session_->end(reason);
+  session_.reset();
+}
+
+// ---- the recipe of its runs
+
+Result<void, RunError> ClientSession::use_recipe(const std::string& name, const RecipeValues& values) {
+  auto found = workplace_.find_recipe(name, values);
+  if (!found) return found.error();
+  return use_recipe(std::move(*found), values);
+}
+
+// What the recipe does itself acts also where hooks are switched off: the user has named it.
+Result<void, RunError> ClientSession::use_recipe(Recipe recipe, const RecipeValues& values) {
+  RecipeHandlers* active = nullptr;
+  if (!recipe.hooks.empty() || recipe.restricts_commands) {
+    auto handlers = make_handlers(recipe);
+    if (!handlers) return handlers.error();
+    active = handlers_.emplace_back(std::move(*handlers)).get();
+  }
+  active_ = active;
+  RecipeTools::Limits limits;
+  if (recipe.restricts_tools) limits.names = recipe.allowed_tools;
+  if (recipe.restricts_commands) limits.commands = recipe.allowed_commands;
+  tools_.limit(std::move(limits));
+  recipe_ = std::move(recipe);
+  recipe_values_ = values;
+  publish();
+  return {};
+}
+
+Result<std::unique_ptr<RecipeHandlers>, RunError> ClientSession::make_handlers(const Recipe& recipe) {
+  if (!files_)
+    if (auto opened = open_files(); !opened) return opened.error();
+  auto handlers = RecipeHandlers::make(
+      recipe, {as_services(runtime_.services()), runtime_.log(), runtime_.clock(),
+               [this](const std::string& path, std::string_view text) { return files_->write(path, text); },
+               [this](agentd_token token) { return runtime_.tokens().find(token); }});
+  if (!handlers) return RunError{RunError::Kind::kUsage, handlers.error().message};
+  return std::move(*handlers);
+}
+
+void ClientSession::drop_recipe() {
+  recipe_.reset();
+  active_ = nullptr;
+  tools_.limit({});
+  publish();
+}
+
+Result<RunRequest> ClientSession::recipe_run(const std::string& words) const {
+  RunRequest out;
+  AGENTD_TRY(out.text, render_recipe(*recipe_, recipe_values_, session_->conversation_id()));
+  while (out.text.ends_with('\n')) out.text.pop_back();
+  out.recipe = recipe_->name;
+  out.compaction_run = recipe_->swaps_context();
+  // About a summary they are a part of what is asked for, and no message of the user.
+  (out.compaction_run ? out.compaction_instructions : out.words) = words;
+  if (out.compaction_run && !words.empty()) out.text += "\n\nAdditional instructions: " + words;
+  out.subagents = tools_.has("task");
+  return out;
+}
+
+std::optional<std::string> ClientSession::recipe_failure() const {
+  return active_ != nullptr ? active_->failure() : std::nullopt;
+}
+
+// ---- hooks
+
+void ClientSession::publish() {
+  seen_ = workplace_.hooks().generation();
+  std::vector<Subscription> all = workplace_.hooks().subscriptions();
+  if (active_ != nullptr)
+    for (Subscription& each : active_->subscriptions()) all.push_back(std::move(each));
+  dispatcher_.publish(std::move(all), runtime_.config().list("hooks.order"));
+}
+
+void ClientSession::refresh() {
+  workplace_.hooks().refresh();
+  if (workplace_.hooks().generation() != seen_) publish();
+}
+
+}  // namespace agentd

@@ -1,0 +1,85 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+// client_session.h - what one client brings and has: where it works, who answers its questions, who hears its events,
+// the recipe of its runs, and the session with its conversation.
+//
+// A door prepares it from an OpenRequest, before anything is opened for it, and then opens the conversation.
+//
+// Threading: one thread; the session inside is as agent.h says.
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "core/recipes/handlers.h"
+#include "core/session/open_request.h"
+#include "core/session/recipe_tools.h"
+#include "core/workplace/workplace.h"
+
+namespace agentd {
+
+class ClientSession {
+ public:
+  // Reads what the model is told first, and settles how it is asked. No conversation is open yet. The workplace
+  // outlives it. kUsage; kFailure: its files cannot be opened.
+  static Result<std::unique_ptr<ClientSession>, RunError> prepare(Workplace& workplace, OpenRequest request);
+  ~ClientSession();
+  ClientSession(const ClientSession&) = delete;
+  ClientSession& operator=(const ClientSession&) = delete;
+
+  Workplace& workplace() const { return workplace_; }
+
+  // Opens an existing conversation, or a new one; agent.h. REQUIRES: the workplace's hooks are loaded; no session.
+  Result<void, RunError> open(std::optional<Ulid> conversation, const CancelToken& cancel);
+  // A new conversation in place of the one before; Agent::clear(). There is a session afterwards unless the error is of
+  // another kind than kBlocked and kCancelled.
+  Result<void, RunError> clear(const CancelToken& cancel);
+  // Null before open().
+  Session* session() const { return session_.get(); }
+  // Ends the session, if there is one; there is none afterwards.
+  void end(std::string_view reason);
+
+  // The runs from here on are that recipe's: its tools alone are offered, its handlers and its allowed_commands act.
+  // kNotFound, kUsage: nothing has changed. REQUIRES: no run is going on; the workplace's hooks are loaded.
+  Result<void, RunError> use_recipe(const std::string& name, const RecipeValues& values);
+  // The same for one that Workplace::find_recipe() has given.
+  Result<void, RunError> use_recipe(Recipe recipe, const RecipeValues& values);
+  // Takes it off again; fine when there is none.
+  void drop_recipe();
+  // The recipe in use; null = none.
+  const Recipe* recipe() const { return recipe_ ? &*recipe_ : nullptr; }
+  // What a run of it begins with; `words` are the user's own and stand behind its text. kInvalid: the text cannot be
+  // rendered. REQUIRES: a recipe is in use; a session.
+  Result<RunRequest> recipe_run(const std::string& words) const;
+  // Why the recipe says that its newest run failed although it came to its end.
+  std::optional<std::string> recipe_failure() const;
+
+ private:
+  ClientSession(Workplace& workplace, OpenRequest request);
+  AgentParts parts();
+  Result<void, RunError> open_files();
+  Result<std::unique_ptr<RecipeHandlers>, RunError> make_handlers(const Recipe& recipe);
+  // The workplace's hooks, and the handlers of the recipe in use.
+  void publish();
+  // Before a turn.
+  void refresh();
+
+  Workplace& workplace_;
+  Runtime& runtime_;
+  const OpenRequest request_;
+  std::vector<std::string> roots_;  // of its files
+  RecipeTools tools_;
+  Dispatcher dispatcher_;
+  std::uint64_t seen_ = 0;            // the generation of the hooks that were published last
+  std::unique_ptr<Workspace> files_;  // from the first recipe on that may write
+  std::optional<Recipe> recipe_;      // in use
+  RecipeValues recipe_values_;
+  // Of every recipe that was used: a turn may still hold the snapshot that names them.
+  std::vector<std::unique_ptr<RecipeHandlers>> handlers_;
+  RecipeHandlers* active_ = nullptr;
+  std::unique_ptr<Agent> agent_;
+  std::unique_ptr<Session> session_;
+};
+
+}  // namespace agentd

@@ -1,0 +1,114 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/workplace/hooks.h"
+
+#include "core/base/bytes.h"
+#include "core/host/inventory.h"
+
+namespace agentd {
+namespace {
+
+RunError usage(std::string why) { return {RunError::Kind::kUsage, std::move(why)}; }
+
+std::vector<std::uint32_t> events_of_every_run() {
+  return {AGENTD_EVENT_SESSION_START,     AGENTD_EVENT_USER_MESSAGE_SEND, AGENTD_EVENT_TURN_START,
+          AGENTD_EVENT_BEFORE_MODEL_CALL, AGENTD_EVENT_AFTER_MODEL_CALL,  AGENTD_EVENT_TURN_END,
+          AGENTD_EVENT_AGENT_STOP,        AGENTD_EVENT_SESSION_END};
+}
+
+// The refusal of the first hook that does not take its configuration: the place of the setting, and what is wrong
+// with it. Empty before the hooks are loaded, and where none refuses.
+std::shared_ptr<const std::string> watch_configs(const Config& settings, std::map<std::string, PluginConfig>& plugins) {
+  auto out = std::make_shared<std::string>();
+  for (auto& [name, plugin] : plugins) {
+    const std::string key = "hooks." + name + ".", config = key + "config";
+    const std::string said = settings.is_set(config) ? config : key + "enabled";
+    if (!settings.is_set(said)) continue;
+    plugin.refused = [out, where = settings.origin(said) + ": " + config + ": "](const std::string& why) {
+      if (out->empty()) *out = where + one_line(why, 1000);
+    };
+  }
+  return out;
+}
+
+}  // namespace
+
+Hooks::Hooks(Runtime& runtime, const Project& project, HookWishes wishes, const Warn& warn)
+    : runtime_(runtime), config_(runtime.config()), project_(project), wishes_(wishes), warn_(warn) {}
+
+Result<void, RunError> Hooks::load(const std::vector<std::string>& roots) {
+  if (auto started = start(roots); !started) return started.error();
+  return check_tools();
+}
+
+Result<void, RunError> Hooks::start(const std::vector<std::string>& roots) {
+  if (wishes_.safe_mode) {
+    for (const std::string& note : safe_mode_notes(config_, runtime_.home(), project_, runtime_.clock())) warn_(note);
+    return {};
+  }
+  if (!wishes_.hooks) tell_guards_off();
+  if (!wishes_.hooks && !wishes_.tools) return {};
+  HookSetup setup = hook_setup(runtime_.surroundings(), config_, runtime_.home(), project_, wishes_.hooks);
+  setup.options.native.roots = roots;
+  setup.options.native.record_directory = runtime_.home() + "/records";
+  if (wishes_.will_run) setup.options.native.expected = events_of_every_run();
+  setup.options.records_later = true;
+  const auto refused = watch_configs(config_, setup.options.native.plugins);
+  host_ = std::make_unique<HookHost>(setup.options, environment());
+  host_->load_all();
+  if (!refused->empty() && wishes_.hooks) return usage(*refused);
+  for (const HookProblem& problem : host_->problems()) {
+    if (problem.unreadable && wishes_.hooks) return usage(problem.message);
+    if (!is_replaced(setup, problem.path, problem.name)) warn_(problem.message);
+  }
+  return wishes_.hooks ? check(setup) : Result<void, RunError>();
+}
+
+// Also those that no run has seen yet: reading their files is no more than looking.
+void Hooks::tell_guards_off() const {
+  const HookSetup setup = hook_setup(runtime_.surroundings(), config_, runtime_.home(), project_, true);
+  std::vector<std::string> names;
+  for (const HookSource& source : describe_all(setup.options, runtime_.clock()).sources)
+    if (source.guard && source.state != HookState::kOff) names.push_back(source.name);
+  if (!names.empty()) warn_("--no-hooks: GUARDS ARE OFF; nothing replaces them: " + join(names, ", "));
+}
+
+void Hooks::record_new() {
+  if (!host_) return;
+  const std::size_t told = host_->problems().size();
+  host_->record_new();
+  for (const std::string& note : host_->notes()) warn_(note);
+  for (std::size_t i = told; i < host_->problems().size(); ++i) warn_(host_->problems()[i].message);
+}
+
+void Hooks::refresh() {
+  if (!host_) return;
+  const HookHost::Reloaded found = host_->reload_changed();
+  for (const std::string& warning : found.warnings) warn_(warning);
+  for (const std::string& note : found.notes) warn_(note);
+  if (found.changed) ++generation_;
+}
+
+std::vector<Subscription> Hooks::subscriptions() const {
+  return wishes_.hooks && host_ ? host_->subscriptions() : std::vector<Subscription>();
+}
+
+std::string Hooks::kind_of(std::string_view hook) const {
+  return host_ ? std::string(host_->kind_of(hook)) : std::string();
+}
+
+ExternalEnvironment Hooks::environment() const {
+  return {runtime_.tokens(),
+          as_services(runtime_.services()),
+          runtime_.clock(),
+          runtime_.log(),
+          [this]() -> HttpClient& { return runtime_.http(); },
+          runtime_.surroundings().environment,
+          {config_.list("hooks.allow_hosts")},
+          project_.root,
+          runtime_.home() + "/transcripts",
+          "default",
+          {},
+          config_.list("hooks.pass_environment")};
+}
+
+}  // namespace agentd

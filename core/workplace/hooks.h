@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+// hooks.h - the hooks that act in a project: loaded once, checked against the settings that name them, and taken
+// up anew when their files change.
+//
+// Threading: load() and the destructor on one thread; kind_of(), tools() and refresh() on any.
+
+#include <atomic>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/host/hook_host.h"
+#include "core/runtime/runtime.h"
+#include "core/workplace/hook_setup.h"
+
+namespace agentd {
+
+struct HookWishes {
+  bool hooks = true;       // false: hooks are not asked, but tools may be there
+  bool tools = true;       // false: the tools of hooks are not checked, and without hooks nothing is loaded
+  bool safe_mode = false;  // no module, program or file of a hook is read, nor a recipe of the project
+  bool will_run = false;   // a message is sure to be sent: hooks of every run's events are started at once
+};
+
+class Hooks {
+ public:
+  // All of them outlive the hooks.
+  Hooks(Runtime& runtime, const Project& project, HookWishes wishes, const Warn& warn);
+  Hooks(const Hooks&) = delete;
+  Hooks& operator=(const Hooks&) = delete;
+
+  // Finds and loads them; `roots` are those of the workspace. Once. kUsage: one that the user configured
+  // cannot act as the settings say.
+  Result<void, RunError> load(const std::vector<std::string>& roots);
+  // Records those that load() has seen for the first time.
+  void record_new();
+  // Takes up hooks whose files changed.
+  void refresh();
+
+  // In no order; empty where hooks are switched off.
+  std::vector<Subscription> subscriptions() const;
+  // Another number: subscriptions() are others now.
+  std::uint64_t generation() const { return generation_; }
+  // Null where none are loaded.
+  ToolSource* tools() const { return host_ ? &host_->tools() : nullptr; }
+  // "native", "yaml" ...; empty for a name that is not loaded.
+  std::string kind_of(std::string_view hook) const;
+  // For a hook that is asked outside of a run.
+  ExternalEnvironment environment() const;
+
+ private:
+  Result<void, RunError> start(const std::vector<std::string>& roots);
+  Result<void, RunError> check(const HookSetup& setup);
+  Result<void, RunError> check_names(const HookSetup& setup) const;
+  Result<void, RunError> check_tools();
+  Result<void, RunError> check_definitions(const std::vector<Tool>& tools);
+  void tell_guards_off() const;
+
+  Runtime& runtime_;
+  const Config& config_;
+  const Project& project_;
+  const HookWishes wishes_;
+  const Warn& warn_;
+  std::atomic<std::uint64_t> generation_ = 0;
+  std::unique_ptr<HookHost> host_;  // null = none are loaded
+};
+
+}  // namespace agentd

@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/workplace/workplace.h"
+
+#include "core/base/bytes.h"
+#include "core/config/permission_setup.h"
+#include "core/runtime/credentials.h"
+#include "core/workplace/recipe_setup.h"
+
+namespace agentd {
+
+Workplace::Workplace(Runtime& runtime, Project project, HookWishes wishes, Warn warn)
+    : runtime_(runtime),
+      warn_(std::move(warn)),
+      project_(std::move(project)),
+      recipes_(recipe_directories(runtime.config(), runtime.home(), project_, runtime.clock(), !wishes.safe_mode),
+               runtime.log()),
+      hooks_(runtime, project_, wishes, warn_) {}
+
+Result<std::unique_ptr<Workplace>, RunError> Workplace::find(Runtime& runtime, const std::string& cwd,
+                                                             HookWishes wishes, Warn warn) {
+  Project project = find_project(cwd);
+  if (auto checked = check_roots(runtime.config()); !checked)
+    return RunError{RunError::Kind::kUsage, checked.error().message};
+  return std::unique_ptr<Workplace>(new Workplace(runtime, std::move(project), wishes, std::move(warn)));
+}
+
+Result<Recipe, RunError> Workplace::find_recipe(const std::string& name, const RecipeValues& values) const {
+  auto recipe = recipes_.find(name);
+  if (!recipe)
+    return RunError{recipe.error().code == Code::kNotFound ? RunError::Kind::kNotFound : RunError::Kind::kUsage,
+                    recipe.error().message};
+  if (const auto right = recipe_values(*recipe, values); !right)
+    return RunError{RunError::Kind::kUsage, right.error().message};
+  // The project's own of that name may restrict more than what is used in its place.
+  if (const auto entry = recipes_.look(name); entry && name != "compact")
+    for (const std::string& path : entry->ignored)
+      warn_(path + " is not trusted and is not used: the recipe '" + one_line(name, 80) + "' is " +
+            (entry->path.empty() ? "the built-in one" : entry->path));
+  return std::move(*recipe);
+}
+
+PermissionRules Workplace::permissions() const { return permission_rules(runtime_.config()); }
+
+InstructionPlaces Workplace::places_of(const std::string& cwd) const {
+  return {{cwd, project_.root, project_.id}, runtime_.home(), runtime_.user_home()};
+}
+
+std::string Workplace::instructions(const std::string& cwd) const {
+  if (!runtime_.config().flag("instructions")) return {};
+  Instructions read = read_instructions(places_of(cwd));
+  for (const std::string& warning : read.warnings) warn_(warning);
+  return std::move(read.text);
+}
+
+std::vector<PathRules> Workplace::rules_for(const std::string& cwd, const std::string& path) {
+  std::vector<std::string> warnings;
+  std::vector<PathRules> out = rules_near(places_of(cwd), path, warnings);
+  for (const std::string& warning : warnings)
+    if (told_.insert(warning).second) warn_(warning);
+  return out;
+}
+
+std::vector<std::string> Workplace::roots_of(const std::string& cwd) const {
+  std::vector<std::string> roots = runtime_.config().list("workspace.roots");
+  if (!roots.empty()) return roots;
+  roots.push_back(cwd);
+  if (project_.root != cwd) roots.push_back(project_.root);
+  return roots;
+}
+
+Result<std::unique_ptr<Workspace>> Workplace::open_files(const std::vector<std::string>& roots) const {
+  return open_workspace(roots, kept_paths(runtime_.surroundings(), runtime_.config(), runtime_.home(), project_),
+                        {Credentials::file(runtime_.home())});
+}
+
+}  // namespace agentd

@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+// workplace.h - what a project has once in a process: root, instructions, recipes, rules, hooks and files, for every
+// session in it.
+//
+// It is found without reading more than where the project begins; its hooks are loaded when it is known that somebody
+// will work there. Nothing here knows a session.
+//
+// Threading: find() and load() on one thread; refresh() on any; the rest is read on any.
+
+#include <memory>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "core/process/workspace.h"
+#include "core/recipes/recipes.h"
+#include "core/runtime/runtime.h"
+#include "core/workplace/hooks.h"
+#include "core/workplace/instructions.h"
+#include "core/workplace/project.h"
+
+namespace agentd {
+
+class Workplace {
+ public:
+  // The project around `cwd`; `warn` is told what is wrong with its files and hooks, now and later. The runtime
+  // outlives it. kUsage: a root of the workspace is not there.
+  static Result<std::unique_ptr<Workplace>, RunError> find(Runtime& runtime, const std::string& cwd, HookWishes wishes,
+                                                           Warn warn);
+  Workplace(const Workplace&) = delete;
+  Workplace& operator=(const Workplace&) = delete;
+
+  Runtime& runtime() const { return runtime_; }
+  const Project& project() const { return project_; }
+  const RecipeBook& recipes() const { return recipes_; }
+  // REQUIRES of load(): Runtime::open() has succeeded.
+  Hooks& hooks() { return hooks_; }
+  PermissionRules permissions() const;
+
+  // A recipe that can be used with these values. kNotFound, kUsage.
+  Result<Recipe, RunError> find_recipe(const std::string& name, const RecipeValues& values) const;
+  // The instructions for a session that works in `cwd`; empty where the settings want none.
+  std::string instructions(const std::string& cwd) const;
+  // Those that hold beside them near a path; instructions.h. A warning is told once.
+  std::vector<PathRules> rules_for(const std::string& cwd, const std::string& path);
+
+  // The roots of the files of a session that works in `cwd`; relative paths begin at the first.
+  std::vector<std::string> roots_of(const std::string& cwd) const;
+  // The files below them, but for what nobody may change or read (hook_setup.h). An error when a root cannot be opened.
+  Result<std::unique_ptr<Workspace>> open_files(const std::vector<std::string>& roots) const;
+
+ private:
+  Workplace(Runtime& runtime, Project project, HookWishes wishes, Warn warn);
+  InstructionPlaces places_of(const std::string& cwd) const;
+
+  Runtime& runtime_;
+  const Warn warn_;
+  const Project project_;
+  const RecipeBook recipes_;
+  std::set<std::string> told_;  // warnings about instructions near a path
+  Hooks hooks_;
+};
+
+}  // namespace agentd
