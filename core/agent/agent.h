@@ -43,6 +43,8 @@
 
 namespace agentd {
 
+class Workspace;
+
 // The most of each that one hook may use in one run; 0 = no limit.
 struct HookLimits {
   std::uint64_t calls = 0;
@@ -142,6 +144,8 @@ struct ClientParts {
   // Called on the session's thread when a run and each of its turns begin, before the hooks of that turn are
   // chosen: it may publish others. Empty = they stay what they are.
   std::function<void()> refresh{};
+  // What agentd.workspace shows the plugins that this session calls; null = the files that they were loaded with.
+  std::shared_ptr<Workspace> files{};
 };
 
 // ---- all that a session works with
@@ -261,6 +265,8 @@ using AgentServicesPtr = std::unique_ptr<AgentServices, DeleteServices>;
 AgentServicesPtr make_services(RuntimeParts parts, RuntimeSettings settings);
 // The interface that the host hands to plugins.
 Services& as_services(AgentServices& services);
+// ClientParts::files of the open session with that handle; null when there is none. Thread-safe.
+std::shared_ptr<Workspace> files_of(const AgentServices& services, agentd_conv conversation);
 
 // The agent of one client. The services were made with the same runtime's parts, and outlive it.
 std::unique_ptr<Agent> make_agent(AgentServices& services, AgentParts parts, AgentOptions options);

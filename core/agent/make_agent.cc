@@ -96,6 +96,10 @@ AgentServicesPtr make_services(RuntimeParts parts, RuntimeSettings settings) {
 
 Services& as_services(AgentServices& services) { return services; }
 
+std::shared_ptr<Workspace> files_of(const AgentServices& services, agentd_conv conversation) {
+  return services.sessions().files_of(conversation);
+}
+
 std::unique_ptr<Agent> make_agent(AgentServices& services, AgentParts parts, AgentOptions options) {
   return std::make_unique<AgentImpl>(services, std::move(parts), std::move(options));
 }

@@ -14,17 +14,19 @@ PermissionAnswer denied(std::string reason) { return {false, false, std::move(re
 
 }  // namespace
 
-PermissionAnswer TerminalApprover::ask(const Tool& tool, const ToolCall& call, const AskedBy& by) {
+PermissionAnswer TerminalApprover::ask(const SessionContext& session, const Tool& tool, const ToolCall& call,
+                                       const AskedBy& by) {
   if (place_.before) place_.before();
-  PermissionAnswer out = answer(tool, call, by);
+  PermissionAnswer out = answer(session, tool, call, by);
   if (place_.after) place_.after();
   return out;
 }
 
-PermissionAnswer TerminalApprover::answer(const Tool& tool, const ToolCall& call, const AskedBy& by) {
+PermissionAnswer TerminalApprover::answer(const SessionContext& session, const Tool& tool, const ToolCall& call,
+                                          const AskedBy& by) {
   const int terminal = place_.terminal.get();
   QuestionView view;
-  view.root = place_.root;
+  view.root = session.start();
   view.hidden = place_.hidden;
   winsize size{};
   if (::ioctl(terminal, TIOCGWINSZ, &size) == 0 && size.ws_col != 0 && size.ws_row != 0) {
@@ -53,7 +55,7 @@ PermissionAnswer TerminalApprover::answer(const Tool& tool, const ToolCall& call
   }
 }
 
-PermissionAnswer AbsentApprover::ask(const Tool& tool, const ToolCall&, const AskedBy& by) {
+PermissionAnswer AbsentApprover::ask(const SessionContext&, const Tool& tool, const ToolCall&, const AskedBy& by) {
   if (!by.hook.empty())
     return denied("the hook " + by.hook + " requires a person's decision" +
                   (by.reason.empty() ? "" : " (" + by.reason + ")") +

@@ -23,7 +23,6 @@ class TerminalApprover final : public Approver {
   struct Place {
     UniqueFd terminal;
     bool pastes = false;   // marks_pastes() of the terminal
-    std::string root{};    // where relative paths of tools begin
     std::string hidden{};  // a file that no question shows
     // Called before the question is shown, so that other output ends its line.
     std::function<void()> before;
@@ -33,10 +32,11 @@ class TerminalApprover final : public Approver {
     std::function<void(std::string)> keep;
   };
   explicit TerminalApprover(Place place) : place_(std::move(place)) {}
-  PermissionAnswer ask(const Tool& tool, const ToolCall& call, const AskedBy& by) override;
+  PermissionAnswer ask(const SessionContext& session, const Tool& tool, const ToolCall& call,
+                       const AskedBy& by) override;
 
  private:
-  PermissionAnswer answer(const Tool& tool, const ToolCall& call, const AskedBy& by);
+  PermissionAnswer answer(const SessionContext& session, const Tool& tool, const ToolCall& call, const AskedBy& by);
 
   Place place_;
 };
@@ -44,7 +44,8 @@ class TerminalApprover final : public Approver {
 // Without a terminal: answers no to every question, with the way to change that.
 class AbsentApprover final : public Approver {
  public:
-  PermissionAnswer ask(const Tool& tool, const ToolCall& call, const AskedBy& by) override;
+  PermissionAnswer ask(const SessionContext& session, const Tool& tool, const ToolCall& call,
+                       const AskedBy& by) override;
 };
 
 // A TerminalApprover if `on_terminal` and the terminal can be opened, else an AbsentApprover. Sets

@@ -49,10 +49,8 @@ EventSink& Talk::make_renderer(bool trace) {
 Result<void, Failure> Talk::start(bool needs_model, bool will_run) {
   watch_ =
       std::make_unique<ReaderWatch>(make_renderer(config_.flag("hooks.trace")), app_.out(), [] { end_for_reader(); });
-  const std::vector<std::string> roots = config_.list("workspace.roots");
   approver_ = make_approver(app_.err().tty(), {{},
                                                marks_pastes(app_.surroundings().environment("TERM").value_or("")),
-                                               roots.empty() ? app_.surroundings().cwd : roots.front(),
                                                Credentials::file(app_.home().value_or("")),
                                                [this] { settle(); },
                                                [this] {

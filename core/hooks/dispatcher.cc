@@ -135,9 +135,12 @@ Dispatcher::Dispatcher(const Clock& clock)
       current_(std::make_shared<const Snapshot>(std::vector<Subscription>{}, std::vector<std::string>{}, clock)) {}
 
 void Dispatcher::publish(std::vector<Subscription> subscriptions, const std::vector<std::string>& order) {
-  auto next = std::make_shared<const Snapshot>(std::move(subscriptions), order, clock_);
+  share(std::make_shared<const Snapshot>(std::move(subscriptions), order, clock_));
+}
+
+void Dispatcher::share(std::shared_ptr<const Snapshot> snapshot) {
   const MutexLock lock(mutex_);
-  current_ = std::move(next);
+  current_ = std::move(snapshot);
   mask_.store(current_->mask(), std::memory_order_relaxed);
 }
 

@@ -201,6 +201,8 @@ class Dispatcher {
 
   // Replaces the snapshot; turns that pinned the old one finish with it.
   void publish(std::vector<Subscription> subscriptions, const std::vector<std::string>& order = {});
+  // The same with one that another dispatcher has made.
+  void share(std::shared_ptr<const Snapshot> snapshot);
   // The current snapshot, alive as long as the pointer. Shared by the dispatcher and running turns.
   std::shared_ptr<const Snapshot> pin() const;
   // A hint for callers that have not pinned a snapshot yet.

@@ -93,7 +93,7 @@ struct ConversationChanges {
     (std::string_view /*model*/, std::string_view /*text*/))                                                          \
   X(compactor, count_messages, count_messages, std::uint64_t,                                                         \
     (std::string_view /*model*/, const agentd_list& /*messages*/))                                                    \
-  X(compactor, prompt, compaction_prompt, Result<std::string>, (const CompactOptions&))                               \
+  X(compactor, prompt, compaction_prompt, Result<std::string>, (const ServiceCaller&, const CompactOptions&))         \
   X(compactor, compact, compact, Result<CompactAnswer>,                                                               \
     (const ServiceCaller&, const CompactSource&, const CompactOptions&))                                              \
   X(compactor, request, request_compaction, Result<void>,                                                             \

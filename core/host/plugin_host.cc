@@ -176,7 +176,7 @@ void PluginHost::open_roots() {
     return;
   }
   workspace_ = std::move(*workspace);
-  ext_tables_ = std::make_unique<ExtTables>(environment_.tokens, *workspace_, environment_.clock);
+  ext_tables_ = std::make_unique<ExtTables>(environment_.tokens, *workspace_, environment_.clock, options_.files);
   environment_.interfaces.emplace_back(AGENTD_WORKSPACE_ID, ext_tables_->workspace());
   environment_.interfaces.emplace_back(AGENTD_PROCESS_ID, ext_tables_->process());
 }

@@ -40,6 +40,7 @@ struct PluginHostOptions {
   std::vector<std::string> kept;                // paths that agentd.workspace may read but not change; see workspace.h
   std::vector<std::string> hidden{};            // files that it may not read
   std::vector<std::string> roots;               // roots of the workspace; empty = hooks get no files and no commands
+  FilesOfSession files{};                       // files of sessions that bring their own roots; empty = none does
   std::string private_copy_directory;           // for kernels that do not run memory files; empty = refuse
   uid_t user = ::geteuid();                     // files of this user and of root are trusted
   Isolation isolation = Isolation::kProcess;    // for hooks that are neither bundled nor configured by name

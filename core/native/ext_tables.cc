@@ -7,6 +7,7 @@
 #include <atomic>
 #include <cstring>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "core/bridge/record.h"
@@ -31,10 +32,14 @@ constexpr std::size_t kProcessOptionsFirstBytes = 64;  // of release 1.0
 class Ask {
  public:
   Ask(ExtTables::Shared& shared, agentd_token token)
-      : shared_(shared), token_(token), slot_(shared.tokens.find(token)) {}
+      : shared_(shared),
+        token_(token),
+        slot_(shared.tokens.find(token)),
+        own_(slot_ != nullptr && shared.files ? shared.files(slot_->conversation()) : nullptr) {}
 
   bool stale() const { return slot_ == nullptr; }
   CallSlot& slot() const { return *slot_; }
+  Workspace& files() const { return own_ ? *own_ : shared_.workspace; }
 
   agentd_status fail(const Error& error) const {
     const agentd_status status = status_of(error.code);
@@ -55,7 +60,7 @@ class Ask {
     const Dispatch* const dispatch = slot_->dispatch();
     if (dispatch != nullptr && dispatch->envelope != nullptr && dispatch->envelope->cwd.len != 0)
       return std::string(view_of(dispatch->envelope->cwd));
-    const auto& roots = shared_.workspace.roots();
+    const auto& roots = files().roots();
     return roots.empty() ? std::string() : roots.front();
   }
 
@@ -70,6 +75,7 @@ class Ask {
   ExtTables::Shared& shared_;
   agentd_token token_;
   CallSlot* slot_;
+  const std::shared_ptr<Workspace> own_;  // shared with the session, which may end meanwhile
 };
 
 bool is_text(const agentd_str& text) { return text.ptr != nullptr || text.len == 0; }
@@ -88,7 +94,7 @@ agentd_status AGENTD_CALL workspace_read(const agentd_workspace* table, agentd_t
   if (out == nullptr || !is_text(path)) return ask.incomplete(service_facts_of<&agentd_workspace::read>);
   const std::uint64_t most = limit == 0 ? kReadDefault : std::min(limit, kReadMax);
   std::uint64_t size = 0;
-  auto text = shared.workspace.read(ask.absolute(view_of(path)), offset, most, &size);
+  auto text = ask.files().read(ask.absolute(view_of(path)), offset, most, &size);
   if (!text) return ask.fail(text.error());
   *out = ask.copy(*text);
   if (out->ptr == nullptr) return AGENTD_E_NOT_FOUND;
@@ -102,7 +108,7 @@ agentd_status AGENTD_CALL workspace_write(const agentd_workspace* table, agentd_
   const Ask ask(shared, token);
   if (ask.stale()) return AGENTD_E_NOT_FOUND;
   if (!is_text(path) || !is_text(bytes)) return ask.incomplete(service_facts_of<&agentd_workspace::write>);
-  auto written = shared.workspace.write(ask.absolute(view_of(path)), view_of(bytes));
+  auto written = ask.files().write(ask.absolute(view_of(path)), view_of(bytes));
   return written ? AGENTD_OK : ask.fail(written.error());
 }
 
@@ -113,7 +119,7 @@ agentd_status AGENTD_CALL workspace_replace(const agentd_workspace* table, agent
   if (ask.stale()) return AGENTD_E_NOT_FOUND;
   if (!is_text(path) || !is_text(expected) || !is_text(bytes))
     return ask.incomplete(service_facts_of<&agentd_workspace::replace>);
-  auto replaced = shared.workspace.replace(ask.absolute(view_of(path)), view_of(expected), view_of(bytes));
+  auto replaced = ask.files().replace(ask.absolute(view_of(path)), view_of(expected), view_of(bytes));
   return replaced ? AGENTD_OK : ask.fail(replaced.error());
 }
 
@@ -138,7 +144,7 @@ agentd_status AGENTD_CALL workspace_list(const agentd_workspace* table, agentd_t
   if (ask.stale()) return AGENTD_E_NOT_FOUND;
   if (out == nullptr || !is_text(path)) return ask.incomplete(service_facts_of<&agentd_workspace::list>);
   const std::uint32_t most = limit == 0 ? kListDefault : std::min(limit, kListMax);
-  auto listing = shared.workspace.list(ask.absolute(view_of(path)), depth, most);
+  auto listing = ask.files().list(ask.absolute(view_of(path)), depth, most);
   if (!listing) return ask.fail(listing.error());
   auto* const rows = ask.make<agentd_file_entry>(listing->entries.size());
   if (rows == nullptr) return AGENTD_E_NOT_FOUND;
@@ -218,7 +224,9 @@ constexpr agentd_process kProcess{sizeof(agentd_process), 0, process_run};
 
 }  // namespace
 
-ExtTables::ExtTables(TokenTable& tokens, Workspace& workspace, const Clock& clock)
-    : shared_{tokens, workspace, clock}, workspace_{kWorkspace, &shared_}, process_{kProcess, &shared_} {}
+ExtTables::ExtTables(TokenTable& tokens, Workspace& workspace, const Clock& clock, FilesOfSession files)
+    : shared_{tokens, workspace, clock, std::move(files)},
+      workspace_{kWorkspace, &shared_},
+      process_{kProcess, &shared_} {}
 
 }  // namespace agentd

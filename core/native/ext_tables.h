@@ -2,6 +2,8 @@
 #pragma once
 // ext_tables.h - agentd.workspace/1 and agentd.process/1 as C tables over core/process.
 //
+// A call sees the files of its session: token, then conversation, then session.
+//
 // Results are in the memory of the calling token. An error's text becomes the text of the call, so that a hook which
 // returns the status also reports the reason.
 //
@@ -10,16 +12,23 @@
 #include <agentd/ext/draft/process.h>
 #include <agentd/ext/draft/workspace.h>
 
+#include <functional>
+#include <memory>
+
 #include "core/base/clock.h"
 #include "core/bridge/token_table.h"
 #include "core/process/workspace.h"
 
 namespace agentd {
 
+// Returns the files of the open session with that handle, or null when it has none of its own. Called on any thread.
+using FilesOfSession = std::function<std::shared_ptr<Workspace>(agentd_conv conversation)>;
+
 class ExtTables {
  public:
-  // The arguments must outlive the tables.
-  ExtTables(TokenTable& tokens, Workspace& workspace, const Clock& clock);
+  // The arguments must outlive the tables. `workspace` serves calls outside of sessions, and sessions without files of
+  // their own.
+  ExtTables(TokenTable& tokens, Workspace& workspace, const Clock& clock, FilesOfSession files = {});
   ExtTables(const ExtTables&) = delete;
   ExtTables& operator=(const ExtTables&) = delete;
 
@@ -30,6 +39,7 @@ class ExtTables {
     TokenTable& tokens;
     Workspace& workspace;
     const Clock& clock;
+    const FilesOfSession files;
   };
   // `table` is the first member, so that the plugin's pointer leads to the rest.
   struct WorkspaceTable {

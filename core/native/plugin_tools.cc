@@ -20,13 +20,13 @@ std::vector<Tool> PluginTools::tools() const {
   return out;
 }
 
-Result<ToolOutcome> PluginTools::call(const ToolCall& call, std::uint64_t conversation, const CancelToken& cancel,
+Result<ToolOutcome> PluginTools::call(const SessionContext& session, const ToolCall& call, const CancelToken& cancel,
                                       Deadline deadline) {
   for (const auto& plugin : plugins_())
     for (const PluginTool& each : plugin->tools()) {
       if (each.tool.name != call.name) continue;
       const Deadline own = Deadline::after(clock_, each.tool.timeout);
-      return plugin->call_tool(each, call, conversation, cancel, Deadline{std::min(own.at_ns, deadline.at_ns)});
+      return plugin->call_tool(each, call, session.handle, cancel, Deadline{std::min(own.at_ns, deadline.at_ns)});
     }
   return Error{Code::kNotFound, "no tool is named " + call.name};
 }

@@ -26,7 +26,7 @@ class PluginTools final : public ToolSource {
 
   // If two tools have one name, the first in order is used.
   std::vector<Tool> tools() const override;
-  Result<ToolOutcome> call(const ToolCall& call, std::uint64_t conversation, const CancelToken& cancel,
+  Result<ToolOutcome> call(const SessionContext& session, const ToolCall& call, const CancelToken& cancel,
                            Deadline deadline) override;
 
   // One sentence for each tool that another plugin's tool hides.

@@ -23,6 +23,8 @@ Result<std::unique_ptr<ClientSession>, RunError> ClientSession::prepare(Workplac
   auto options = agent_options(workplace, out->request_);
   if (!options) return RunError{RunError::Kind::kUsage, options.error().message};
   out->roots_ = options->tools_roots;
+  if (out->roots_ != workplace.roots_of(out->request_.cwd))
+    if (auto opened = out->open_files(); !opened) return opened.error();
   AgentParts parts = out->parts();
   out->agent_ = make_agent(out->runtime_.services(), std::move(parts), std::move(*options));
   return out;
@@ -32,8 +34,8 @@ AgentParts ClientSession::parts() {
   WorkplaceParts project{workplace_.recipes(), workplace_.permissions(), [this](std::string_view hook) {
                            return hook.starts_with("recipe/") ? "recipe" : workplace_.hooks().kind_of(hook);
                          }};
-  ClientParts client{dispatcher_,          tools_, request_.events, request_.approver, request_.trace_hooks,
-                     [this] { refresh(); }};
+  ClientParts client{dispatcher_,           tools_, request_.events, request_.approver, request_.trace_hooks,
+                     [this] { refresh(); }, files_};
   return {runtime_.agent_parts(), std::move(project), std::move(client)};
 }
 
@@ -134,16 +136,19 @@ std::optional<std::string> ClientSession::recipe_failure() const {
 // ---- hooks
 
 void ClientSession::publish() {
-  seen_ = workplace_.hooks().generation();
+  seen_ = workplace_.hooks().snapshot();
+  if (active_ == nullptr) {
+    dispatcher_.share(seen_);
+    return;
+  }
   std::vector<Subscription> all = workplace_.hooks().subscriptions();
-  if (active_ != nullptr)
-    for (Subscription& each : active_->subscriptions()) all.push_back(std::move(each));
+  for (Subscription& each : active_->subscriptions()) all.push_back(std::move(each));
   dispatcher_.publish(std::move(all), runtime_.config().list("hooks.order"));
 }
 
 void ClientSession::refresh() {
   workplace_.hooks().refresh();
-  if (workplace_.hooks().generation() != seen_) publish();
+  if (workplace_.hooks().snapshot() != seen_) publish();
 }
 
 }  // namespace agentd

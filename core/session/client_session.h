@@ -71,9 +71,10 @@ class ClientSession {
   std::vector<std::string> roots_;  // of its files
   RecipeTools tools_;
   Dispatcher dispatcher_;
-  std::uint64_t seen_ = 0;            // the generation of the hooks that were published last
-  std::unique_ptr<Workspace> files_;  // from the first recipe on that may write
-  std::optional<Recipe> recipe_;      // in use
+  std::shared_ptr<const Snapshot> seen_;  // of the workplace's hooks, when they were published last
+  // Shared with calls of plugins that are under way. Null while the files are the workplace's and no recipe writes.
+  std::shared_ptr<Workspace> files_;
+  std::optional<Recipe> recipe_;  // in use
   RecipeValues recipe_values_;
   // Of every recipe that was used: a turn may still hold the snapshot that names them.
   std::vector<std::unique_ptr<RecipeHandlers>> handlers_;

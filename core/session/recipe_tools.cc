@@ -19,7 +19,7 @@ std::vector<Tool> RecipeTools::tools() const {
   return out;
 }
 
-Result<ToolOutcome> RecipeTools::call(const ToolCall& call, std::uint64_t conversation, const CancelToken& cancel,
+Result<ToolOutcome> RecipeTools::call(const SessionContext& session, const ToolCall& call, const CancelToken& cancel,
                                       Deadline deadline) {
   ToolSource* const source = hooks_.tools();
   if (source == nullptr || !has(call.name)) return Error{Code::kNotFound, "no tool named " + call.name};
@@ -27,7 +27,7 @@ Result<ToolOutcome> RecipeTools::call(const ToolCall& call, std::uint64_t conver
   if (limits_.commands && call.name == kShellTool)
     if (std::string why = why_command_refused(*limits_.commands, call.input.text()); !why.empty())
       return Error{Code::kDenied, std::move(why)};
-  return source->call(call, conversation, cancel, deadline);
+  return source->call(session, call, cancel, deadline);
 }
 
 }  // namespace agentd

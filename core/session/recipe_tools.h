@@ -28,7 +28,7 @@ class RecipeTools final : public ToolSource {
   bool has(std::string_view name) const;
 
   std::vector<Tool> tools() const override;
-  Result<ToolOutcome> call(const ToolCall& call, std::uint64_t conversation, const CancelToken& cancel,
+  Result<ToolOutcome> call(const SessionContext& session, const ToolCall& call, const CancelToken& cancel,
                            Deadline deadline) override;
 
  private:

@@ -9,6 +9,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -42,15 +43,25 @@ struct ToolOutcome {
   std::uint64_t full_bytes = 0;  // the tool's output; more than content when that was cut
 };
 
+// The session that a tool works for and a question belongs to. Valid during the call.
+struct SessionContext {
+  std::uint64_t handle = 0;  // the handle of the conversation that plugins see
+  std::string_view conversation_id;
+  std::string_view cwd;
+  std::span<const std::string>
+      roots{};  // roots of its files; relative paths begin at the first one, or at cwd when there is none
+
+  std::string_view start() const { return roots.empty() ? cwd : std::string_view(roots.front()); }
+};
+
 class ToolSource {
  public:
   virtual ~ToolSource() = default;
   // The current tools, names unique.
   virtual std::vector<Tool> tools() const = 0;
-  // Runs one tool and waits. A failing tool is an outcome with success = false. An Error means that it could not run:
-  // kNotFound (no such tool), kCancelled, kUnavailable (deadline), kDenied. `conversation` is the handle that plugins
-  // see.
-  virtual Result<ToolOutcome> call(const ToolCall& call, std::uint64_t conversation, const CancelToken& cancel,
+  // Runs one tool for a session and waits. A failing tool is an outcome with success = false. An Error means that it
+  // could not run: kNotFound (no such tool), kCancelled, kUnavailable (deadline), kDenied.
+  virtual Result<ToolOutcome> call(const SessionContext& session, const ToolCall& call, const CancelToken& cancel,
                                    Deadline deadline) = 0;
 };
 
@@ -82,7 +93,8 @@ struct AskedBy {
 class Approver {
  public:
   virtual ~Approver() = default;
-  virtual PermissionAnswer ask(const Tool& tool, const ToolCall& call, const AskedBy& by) = 0;
+  virtual PermissionAnswer ask(const SessionContext& session, const Tool& tool, const ToolCall& call,
+                               const AskedBy& by) = 0;
 };
 
 }  // namespace agentd

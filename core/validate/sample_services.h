@@ -12,7 +12,7 @@ namespace agentd::validation {
 
 class SampleServices final : public DryServices {
  public:
-  Result<std::string> compaction_prompt(const CompactOptions&) override {
+  Result<std::string> compaction_prompt(const ServiceCaller&, const CompactOptions&) override {
     return std::string("Summarise the conversation.");
   }
   Result<CompactAnswer> compact(const ServiceCaller&, const CompactSource&, const CompactOptions&) override {

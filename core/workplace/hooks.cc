@@ -33,11 +33,23 @@ std::shared_ptr<const std::string> watch_configs(const Config& settings, std::ma
 }  // namespace
 
 Hooks::Hooks(Runtime& runtime, const Project& project, HookWishes wishes, const Warn& warn)
-    : runtime_(runtime), config_(runtime.config()), project_(project), wishes_(wishes), warn_(warn) {}
+    : runtime_(runtime),
+      config_(runtime.config()),
+      project_(project),
+      wishes_(wishes),
+      warn_(warn),
+      dispatcher_(runtime.clock()) {}
+
+Hooks::~Hooks() {
+  // The host outlives every snapshot that names its plugins.
+  dispatcher_.publish({});
+}
 
 Result<void, RunError> Hooks::load(const std::vector<std::string>& roots) {
   if (auto started = start(roots); !started) return started.error();
-  return check_tools();
+  if (auto checked = check_tools(); !checked) return checked.error();
+  publish();
+  return {};
 }
 
 Result<void, RunError> Hooks::start(const std::vector<std::string>& roots) {
@@ -49,6 +61,7 @@ Result<void, RunError> Hooks::start(const std::vector<std::string>& roots) {
   if (!wishes_.hooks && !wishes_.tools) return {};
   HookSetup setup = hook_setup(runtime_.surroundings(), config_, runtime_.home(), project_, wishes_.hooks);
   setup.options.native.roots = roots;
+  setup.options.native.files = [this](agentd_conv conversation) { return files_of(runtime_.services(), conversation); };
   setup.options.native.record_directory = runtime_.home() + "/records";
   if (wishes_.will_run) setup.options.native.expected = events_of_every_run();
   setup.options.records_later = true;
@@ -85,12 +98,14 @@ void Hooks::refresh() {
   const HookHost::Reloaded found = host_->reload_changed();
   for (const std::string& warning : found.warnings) warn_(warning);
   for (const std::string& note : found.notes) warn_(note);
-  if (found.changed) ++generation_;
+  if (found.changed) publish();
 }
 
 std::vector<Subscription> Hooks::subscriptions() const {
   return wishes_.hooks && host_ ? host_->subscriptions() : std::vector<Subscription>();
 }
+
+void Hooks::publish() { dispatcher_.publish(subscriptions(), config_.list("hooks.order")); }
 
 std::string Hooks::kind_of(std::string_view hook) const {
   return host_ ? std::string(host_->kind_of(hook)) : std::string();

@@ -1,12 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// hooks.h - the hooks that act in a project: loaded once, checked against the settings that name them, and taken
-// up anew when their files change.
+// hooks.h - the hooks that act in a project: loaded once, checked against the settings that name them, published as
+// the snapshot that its sessions share, and taken up anew when their files change.
 //
 // Threading: load() and the destructor on one thread; kind_of(), tools() and refresh() on any.
 
-#include <atomic>
-#include <cstdint>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -29,10 +27,12 @@ class Hooks {
  public:
   // All of them outlive the hooks.
   Hooks(Runtime& runtime, const Project& project, HookWishes wishes, const Warn& warn);
+  // REQUIRES: no session is left.
+  ~Hooks();
   Hooks(const Hooks&) = delete;
   Hooks& operator=(const Hooks&) = delete;
 
-  // Finds and loads them; `roots` are those of the workspace. Once. kUsage: one that the user configured
+  // Finds, loads and publishes them; `roots` are those of the workspace. Once. kUsage: one that the user configured
   // cannot act as the settings say.
   Result<void, RunError> load(const std::vector<std::string>& roots);
   // Records those that load() has seen for the first time.
@@ -42,8 +42,7 @@ class Hooks {
 
   // In no order; empty where hooks are switched off.
   std::vector<Subscription> subscriptions() const;
-  // Another number: subscriptions() are others now.
-  std::uint64_t generation() const { return generation_; }
+  std::shared_ptr<const Snapshot> snapshot() const { return dispatcher_.pin(); }
   // Null where none are loaded.
   ToolSource* tools() const { return host_ ? &host_->tools() : nullptr; }
   // "native", "yaml" ...; empty for a name that is not loaded.
@@ -58,13 +57,14 @@ class Hooks {
   Result<void, RunError> check_tools();
   Result<void, RunError> check_definitions(const std::vector<Tool>& tools);
   void tell_guards_off() const;
+  void publish();
 
   Runtime& runtime_;
   const Config& config_;
   const Project& project_;
   const HookWishes wishes_;
   const Warn& warn_;
-  std::atomic<std::uint64_t> generation_ = 0;
+  Dispatcher dispatcher_;
   std::unique_ptr<HookHost> host_;  // null = none are loaded
 };
 

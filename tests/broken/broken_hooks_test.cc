@@ -44,7 +44,7 @@ void expect_good_goes_on(HostFixture& fixture) {
   EXPECT_TRUE(outcome->blocked);
   EXPECT_EQ(outcome->reason, "no shell here");
   const auto answer =
-      fixture.host->tools().call({"c1", "echo", *ToolInput::make("{\"a\":1}")}, 0, CancelToken(), Deadline());
+      fixture.host->tools().call({}, {"c1", "echo", *ToolInput::make("{\"a\":1}")}, CancelToken(), Deadline());
   ASSERT_TRUE(answer) << answer.error().message;
   EXPECT_EQ(answer->content, "{\"a\":1}");
 }

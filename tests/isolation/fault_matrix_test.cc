@@ -153,7 +153,7 @@ void expect_good_acts(HostFixture& fixture) {
   ASSERT_NE(outcome, nullptr);
   EXPECT_TRUE(outcome->blocked);
   const auto answer =
-      fixture.host->tools().call({"c1", "echo", *ToolInput::make("{\"a\":1}")}, 0, CancelToken(), Deadline());
+      fixture.host->tools().call({}, {"c1", "echo", *ToolInput::make("{\"a\":1}")}, CancelToken(), Deadline());
   ASSERT_TRUE(answer) << answer.error().message;
   EXPECT_EQ(answer->content, "{\"a\":1}");
 }

@@ -116,7 +116,7 @@ class FakeModel final : public ModelProvider {
 class FakeTools final : public ToolSource {
  public:
   std::vector<Tool> tools() const override { return offered; }
-  Result<ToolOutcome> call(const ToolCall& call, std::uint64_t, const CancelToken&, Deadline) override {
+  Result<ToolOutcome> call(const SessionContext&, const ToolCall& call, const CancelToken&, Deadline) override {
     calls.push_back(call);
     if (handler) return handler(call);
     ToolOutcome out;
@@ -298,7 +298,7 @@ class RecordingEvents final : public EventSink {
 
 class FakeApprover final : public Approver {
  public:
-  PermissionAnswer ask(const Tool& tool, const ToolCall& call, const AskedBy& by) override {
+  PermissionAnswer ask(const SessionContext&, const Tool& tool, const ToolCall& call, const AskedBy& by) override {
     asked.push_back(tool.name + " " + call.input.text());
     asked_by.push_back(by);
     return answer;

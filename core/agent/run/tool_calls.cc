@@ -176,7 +176,7 @@ ToolStatus ToolCalls::call_tool(const PreparedCall& prepared, ToolResultRecord& 
   const AgentParts& base = session_.base();
   auto outcome = is_subagent_tool(prepared.tool)
                      ? run_subagent(session_, children_, prepared.call)
-                     : base.tools.call(prepared.call, session_.position.handle, session_.shared.cancel(),
+                     : base.tools.call(session_.context_of_calls(), prepared.call, session_.shared.cancel(),
                                        Deadline::after(base.clock, prepared.tool.timeout));
   if (!outcome) {
     result.text = outcome.error().message;

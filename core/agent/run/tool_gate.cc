@@ -157,7 +157,7 @@ void ToolGate::ask_permission(PreparedCall& prepared, const AskedBy& by_hook) {
   if (!hooks_decide(prepared, answer, by)) {
     if (session_.base().approver != nullptr) {
       session_.hooks.notify(AGENTD_LEVEL_INFO, "agentd needs your permission to use " + prepared.tool.name);
-      answer = session_.base().approver->ask(prepared.tool, prepared.call, by_hook);
+      answer = session_.base().approver->ask(session_.context_of_calls(), prepared.tool, prepared.call, by_hook);
     } else {
       answer.reason = by = "there is no way to ask the user";
     }

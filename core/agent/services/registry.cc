@@ -55,9 +55,16 @@ std::string SessionRegistry::model_of(agentd_conv handle) const {
   return found == sessions_.end() ? runtime_.settings().model : found->second.agent->options().model;
 }
 
-const PromptSource& SessionRegistry::prompts() const {
+const PromptSource& SessionRegistry::prompts_of(agentd_conv handle) const {
   const MutexLock lock(mutex_);
-  return sessions_.empty() ? runtime_.parts().own_prompts : sessions_.begin()->second.agent->parts().prompts;
+  const auto found = sessions_.find(handle);
+  return found == sessions_.end() ? runtime_.parts().own_prompts : found->second.agent->parts().prompts;
+}
+
+std::shared_ptr<Workspace> SessionRegistry::files_of(agentd_conv handle) const {
+  const MutexLock lock(mutex_);
+  const auto found = sessions_.find(handle);
+  return found == sessions_.end() ? nullptr : found->second.agent->parts().files;
 }
 
 void SessionRegistry::count_thread(agentd_conv handle, std::string_view plugin) const {

@@ -47,8 +47,10 @@ class SessionRegistry {
   void charge(const Charged& who, std::string_view plugin, const Usage& usage, std::string purpose) const;
   // The model of a conversation; of one that is not open, the model in force.
   std::string model_of(agentd_conv handle) const;
-  // The prompts of the project in which sessions are open; the user's when none is.
-  const PromptSource& prompts() const;
+  // The prompts of a conversation's project; of one that is not open, the user's.
+  const PromptSource& prompts_of(agentd_conv handle) const;
+  // ClientParts::files of a conversation's session; null when it is not open, or has none.
+  std::shared_ptr<Workspace> files_of(agentd_conv handle) const;
   void count_thread(agentd_conv handle, std::string_view plugin) const;
 
   // Asks for a compaction of the conversation with that ID; "" = of `caller`'s. kUnavailable: it is not open.

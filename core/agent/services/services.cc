@@ -19,8 +19,8 @@ std::uint64_t AgentServices::count_messages(std::string_view model, const agentd
   return runtime_.corrected(runtime_.real_model(model), tokens);
 }
 
-Result<std::string> AgentServices::compaction_prompt(const CompactOptions& options) {
-  return sessions_.prompts().compaction_prompt({}, {options.instructions});
+Result<std::string> AgentServices::compaction_prompt(const ServiceCaller& caller, const CompactOptions& options) {
+  return sessions_.prompts_of(caller.conversation).compaction_prompt({}, {options.instructions});
 }
 
 Result<CompactAnswer> AgentServices::summarise(const Rows& rows, std::span<const SeqRange> view,

@@ -27,6 +27,7 @@ class AgentServices final : public Services {
 
   const RuntimeResources& runtime() const { return runtime_; }
   SessionRegistry& sessions() { return sessions_; }
+  const SessionRegistry& sessions() const { return sessions_; }
 
   // Compactor and thread factory: services.cc; store: store.cc.
   AGENTD_SERVICE_METHODS(AGENTD_SERVICE_OVERRIDE)

@@ -29,6 +29,10 @@ struct SessionParts {
   Threshold& threshold;
   CompactionNotes& notes;
 
+  // The session, as tool calls and questions see it.
+  SessionContext context_of_calls() const {
+    return {position.handle, position.conversation_id, options.cwd, options.tools_roots};
+  }
   // The parts that the agent was built from.
   const AgentParts& base() const { return agent.parts(); }
   const Conversation& conversation() const { return shared.conversation(); }

@@ -45,7 +45,7 @@ class Asked {
       TerminalApprover approver(std::move(place));
       Tool tool;
       tool.name = "bash";
-      answer_ = approver.ask(tool, {"c", "bash", ToolInput::make(R"({"command":"true"})").value_or({})}, {});
+      answer_ = approver.ask({}, tool, {"c", "bash", ToolInput::make(R"({"command":"true"})").value_or({})}, {});
       done_.store(true);
     });
   }

@@ -21,7 +21,7 @@ class FakeServices final : public Services {
  public:
   std::uint64_t count_text(std::string_view, std::string_view text) override { return text.size(); }
   std::uint64_t count_messages(std::string_view, const agentd_list& messages) override { return messages.count; }
-  Result<std::string> compaction_prompt(const CompactOptions& options) override {
+  Result<std::string> compaction_prompt(const ServiceCaller&, const CompactOptions& options) override {
     return "prompt " + options.instructions;
   }
   Result<CompactAnswer> compact(const ServiceCaller& who, const CompactSource& source,

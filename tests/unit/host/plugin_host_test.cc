@@ -249,7 +249,7 @@ TEST(PluginTools, UnknownToolIsNotFound) {
   HostFixture fixture(AGENTD_BROKEN_HOOKS);
   fixture.install("good");
   fixture.load();
-  const auto answer = fixture.host->tools().call({"c", "nope", {}}, 0, CancelToken(), Deadline());
+  const auto answer = fixture.host->tools().call({}, {"c", "nope", {}}, CancelToken(), Deadline());
   ASSERT_FALSE(answer);
   EXPECT_EQ(answer.error().code, Code::kNotFound);
 }

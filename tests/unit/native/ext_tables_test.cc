@@ -29,7 +29,7 @@ class ExtTablesTest : public ::testing::Test {
                            Deadline deadline = {}) {
     JsonWriter text;
     text.begin_object().member("text", input).end_object();
-    return fixture_.host->tools().call({"c", name, *ToolInput::make(text.text())}, 0, cancel, deadline);
+    return fixture_.host->tools().call({}, {"c", name, *ToolInput::make(text.text())}, cancel, deadline);
   }
 
   HostFixture fixture_;

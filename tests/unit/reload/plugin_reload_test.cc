@@ -260,7 +260,7 @@ TEST_F(Reload, ToolCallKeepsItsInstanceToItsEnd) {
   fixture.load();
   std::string output;
   std::thread caller([&] {
-    auto got = fixture.host->tools().call({"1", "wait", {}}, 0, CancelToken(), Deadline{});
+    auto got = fixture.host->tools().call({}, {"1", "wait", {}}, CancelToken(), Deadline{});
     if (got) output = got->content;
   });
   for (int i = 0; i < 10'000 && count("waiting") == 0; ++i) std::this_thread::sleep_for(Milliseconds(1));

@@ -77,7 +77,7 @@ class WorkerFixture : public HostFixture {
   }
 
   Result<ToolOutcome> call_tool(const std::string& name, agentd_conv conversation = 0) {
-    return host->tools().call({"c1", name, *ToolInput::make(R"({"a":1})")}, conversation, CancelToken(),
+    return host->tools().call({conversation, {}, {}}, {"c1", name, *ToolInput::make(R"({"a":1})")}, CancelToken(),
                               Deadline::after(clock, Milliseconds(10'000)));
   }
 
