@@ -50,7 +50,7 @@ Result<std::shared_ptr<HookThreads::Thread>> HookThreads::find(std::string_view 
 Result<ThreadReply> HookThreads::send(const ServiceCaller& caller, agentd_thread handle, std::string_view text) {
   AGENTD_TRY(const std::shared_ptr<Thread> thread, find(caller.plugin_id, handle));
   // Another of the plugin's threads may wait for an answer in it, for as long as the model takes.
-  while (!thread->talking.lock_for(agent_.parts().clock, kSlice))
+  while (!thread->talking.lock_for(runtime_.parts().clock, kSlice))
     if (caller.cancel.cancelled())
       return Error{Code::kCancelled, "the call was cancelled while another request of the thread was running"};
   const MutexLock talking(thread->talking, kAdopt);
@@ -73,7 +73,7 @@ Result<ThreadReply> HookThreads::send(const ServiceCaller& caller, agentd_thread
   ask.prompt_tokens = next;
   const SessionRegistry::Charged who = sessions_.charged(options.charge_to, caller.cancel);
   ask.conversation_id = who.id;
-  const EitherCancel either(who.cancel, caller.cancel, agent_.parts().clock);
+  const EitherCancel either(who.cancel, caller.cancel, runtime_.parts().clock);
   AGENTD_TRY(HookBudget::Hold budget, budget_.hold(caller, who.account, next));
   AGENTD_TRY(ModelResponse answer, ask_utility(parts, *who.account, ask, either.token()));
   ThreadReply out{answer.stop_reason, std::move(answer.message), Usage{}};

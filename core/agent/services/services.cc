@@ -81,7 +81,7 @@ Result<CompactAnswer> AgentServices::compact(const ServiceCaller& caller, const 
   if (caller.event == AGENTD_EVENT_BEFORE_COMPACTION) return Error{Code::kBusy, "a compaction is running already"};
   SessionRegistry::Charged who =
       sessions_.charged(source.conversation != 0 ? source.conversation : caller.conversation, caller.cancel);
-  const EitherCancel either(who.cancel, caller.cancel, agent_.parts().clock);
+  const EitherCancel either(who.cancel, caller.cancel, runtime_.parts().clock);
   who.cancel = either.token();
   if (who.compacts) return Error{Code::kBusy, "this run is a compaction already"};
   if (source.conversation == 0) {
