@@ -8,9 +8,7 @@ namespace agentd {
 // ---- the process
 
 RuntimeResources::RuntimeResources(RuntimeParts parts, RuntimeSettings settings)
-    : parts_(parts),
-      settings_(std::move(settings)),
-      factors_(parts_.store, parts_.log, parts_.estimator.name()) {}
+    : parts_(parts), settings_(std::move(settings)), factors_(parts_.store, parts_.log, parts_.estimator.name()) {}
 
 ModelInfo RuntimeResources::model_info(std::string_view model, const ModelSettings& settings) const {
   ModelInfo info = parts_.models.find(model);
