@@ -400,7 +400,7 @@ TEST_F(AgentServicesTest, CountsFollowTheEstimator) {
   Rows rows;
   rows.append(Message::of_text(Role::kUser, "12345678"), 0, 0);
   EXPECT_EQ(services().count_messages("", rows.list()), 6u);
-  EXPECT_NE(services().compaction_prompt({})->find("summar"), std::string::npos);
+  EXPECT_NE(services().compaction_prompt({}, {})->find("summar"), std::string::npos);
 }
 
 }  // namespace
