@@ -94,6 +94,7 @@ Snapshot::Snapshot(std::vector<Subscription> subscriptions, const std::vector<st
   for (std::uint32_t event = 0; event < first_.size(); ++event) {
     while (at < subscriptions_.size() && subscriptions_[at].event < event) ++at;
     first_[event] = at;
+    if (at != 0) entries_[at - 1].wants |= kLast;
   }
 }
 
@@ -108,7 +109,8 @@ void Snapshot::add_entry(std::uint32_t index) {
               from.stopped.get(),
               index,
               from.flags,
-              static_cast<std::uint16_t>((from.wants & 0xff) | (from.shadow ? kShadow : 0) | (from.waits ? kWaits : 0) |
+              static_cast<std::uint16_t>((from.wants & 0xff) | (from.timeout ? kOwnTime : 0) |
+                                         (from.shadow ? kShadow : 0) | (from.waits ? kWaits : 0) |
                                          (from.waits && !from.together.empty() && !observes(from) ? kTogether : 0))};
   if (from.concurrency != AGENTD_CONCURRENT) {
     auto serial = std::make_unique<Serial>();
@@ -126,7 +128,6 @@ void Snapshot::add_entry(std::uint32_t index) {
   entries_.push_back(entry);
   mask_ |= event_bit(from.event);
   if ((from.wants & AGENTD_WANTS_MESSAGES) != 0) messages_mask_ |= event_bit(from.event);
-  if (from.timeout) timeout_mask_ |= event_bit(from.event);
   if (!from.shadow && (withholds(from) || may_rewrite(from))) redacted_mask_ |= event_bit(from.event);
 }
 
@@ -530,6 +531,23 @@ const void* payload_for(const Dispatch& event, const Snapshot::Entry& entry) {
   return bare ? event.payload_bare : event.payload;
 }
 
+// Sets what differs from call to call, or may have been another call's, and returns the record.
+const agentd_call& fill(CallSlot& slot, const Dispatch& event, const Snapshot::Entry& entry, agentd_token token) {
+  agentd_call& call = slot.record();
+  call.event = event.event;
+  call.token = token;
+  call.conversation = event.conversation;
+  call.core = entry.core;
+  call.services = entry.services;
+  call.envelope = event.envelope;
+  call.payload = payload_for(event, entry);
+  return call;
+}
+
+bool is_in_use(const Snapshot::Entry& entry) {
+  return entry.stopped == nullptr || entry.stopped->load(std::memory_order_relaxed) == kHookInUse;
+}
+
 bool is_left_out(const Snapshot& snapshot, const Dispatch& event, const Snapshot::Entry& entry) {
   return !event.except.empty() && (entry.wants & Snapshot::kTogether) != 0 &&
          snapshot.subscription(entry).name == event.except;
@@ -610,7 +628,7 @@ class HookGroup {
   bool is_asked(const Snapshot::Entry& entry) const {
     if (event_.only != 0 && (entry.flags & event_.only) == 0) return false;
     if (is_left_out(snapshot_, event_, entry)) return false;
-    return entry.stopped == nullptr || entry.stopped->load(std::memory_order_relaxed) == 0;
+    return is_in_use(entry);
   }
 
   // Once for all, on this thread.
@@ -658,9 +676,7 @@ class HookGroup {
 
   HookAnswer call(CallSlot& slot, const Snapshot::Entry& entry) const {
     TimedCall timed(snapshot_, slot, event_, entry);
-    const agentd_call call{sizeof(agentd_call), event_.event,    slot.open(&event_),
-                           event_.conversation, &slot.live(),    entry.core,
-                           entry.services,      event_.envelope, payload_for(event_, entry)};
+    const agentd_call& call = fill(slot, event_, entry, slot.open(&event_));
     agentd_status status = timed.make(snapshot_.subscription(entry), entry, event_, slot, call);
     std::string why;
     status = end_call(snapshot_, slot, event_, entry, status, why);
@@ -701,83 +717,99 @@ std::span<const Snapshot::Entry> group_of(const Snapshot& snapshot, std::span<co
   return entries.first(static_cast<std::size_t>(end - entries.begin()));
 }
 
-// A hook that returns no answer costs only the code below: no lock, no allocation, no clock. Only the timed form checks
-// `only`, passed deadlines and the hooks' own times.
-template <bool kTimed>
-inline std::unique_ptr<Outcome> call_hooks(const Snapshot& snapshot, CallSlot& slot, const Dispatch& event,
-                                           TraceSink* trace) {
-  std::unique_ptr<Outcome> outcome;
-  const auto entries = snapshot.entries(event.event);
-  if (entries.empty()) return outcome;
+using Entries = std::span<const Snapshot::Entry>;
+
+// Without the gates at the front: after a deny only observers, which are last, receive the event.
+Entries observers_of(Entries entries) {
+  while (!entries.empty() && (entries.front().flags & AGENTD_HOOK_OBSERVES) == 0) entries = entries.subspan(1);
+  return entries;
+}
+
+// Prepares the slot, and the part of its record that all calls of the event share.
+void begin(CallSlot& slot, const Dispatch& event) {
   if (slot.touched()) slot.clean();
   slot.set_deadline(event.deadline_ns);
   slot.announce(event.event, event.conversation);
-  const void* const bare = event.payload_bare == nullptr ? event.payload : event.payload_bare;
-  agentd_call call{sizeof(agentd_call), event.event, 0, event.conversation, &slot.live(), nullptr, nullptr,
-                   event.envelope,      nullptr};
-  agentd_token token = slot.last_token();
-  const Snapshot::Entry* entry = entries.data();
-  const Snapshot::Entry* const end = entry + entries.size();
-  do {
-    if (entry->stopped != nullptr && entry->stopped->load(std::memory_order_relaxed) != kHookInUse) {
-      const bool open = pass_over(snapshot, slot, event, *entry, trace, outcome);
-      token = slot.last_token();
-      if (open) continue;
-      while (entry + 1 != end && (entry[1].flags & AGENTD_HOOK_OBSERVES) == 0) ++entry;
-      continue;
-    }
-    if (kTimed && event.only != 0 && (entry->flags & event.only) == 0) continue;
-    if (kTimed && is_left_out(snapshot, event, *entry)) continue;
-    if ((entry->wants & Snapshot::kWaits) != 0) {
-      if ((entry->flags & AGENTD_HOOK_OBSERVES) != 0 &&
-          run_together(snapshot, slot, event, {entry, end}, trace, outcome)) {
-        token = slot.last_token();
-        break;
-      }
-      if ((entry->wants & Snapshot::kTogether) != 0) {
-        if (const auto group = group_of(snapshot, {entry, end}); group.size() > 1) {
-          const bool open = HookGroup(snapshot, slot, event, group).run_gates(trace, outcome);
-          token = slot.last_token();
-          call.live = &slot.live();  // may be another one after a call was given up
-          entry = &group.back();
-          if (open) continue;
-          while (entry + 1 != end && (entry[1].flags & AGENTD_HOOK_OBSERVES) == 0) ++entry;
-          continue;
-        }
-      }
-    }
-    call.token = token = slot.open_after(token, &event);
-    call.core = entry->core;
-    call.services = entry->services;
-    call.payload = (entry->wants & AGENTD_WANTS_MESSAGES) != 0 ? event.payload : bare;
-    std::optional<TimedCall> timed;
-    if (kTimed) timed.emplace(snapshot, slot, event, *entry);
-    const agentd_status status =
-        timed ? timed->make(snapshot.subscription(*entry), *entry, event, slot, call) : entry->fn(entry->self, &call);
-    if (!kTimed && status == AGENTD_OK && !slot.touched()) continue;
-    const bool open = settle(snapshot, slot, event, *entry, status, timed ? &*timed : nullptr, trace, outcome);
-    call.live = &slot.live();  // may be another one after the call was given up
-    if (open) continue;
-    // After a deny only observers, which are last, receive the event.
-    while (entry + 1 != end && (entry[1].flags & AGENTD_HOOK_OBSERVES) == 0) ++entry;
-  } while (++entry != end);
-  slot.set_deadline(UINT64_MAX);
-  slot.close_after(token);
-  return outcome;
 }
 
-[[gnu::noinline]] std::unique_ptr<Outcome> call_hooks_timed(const Snapshot& snapshot, CallSlot& slot,
-                                                            const Dispatch& event, TraceSink* trace) {
-  return call_hooks<true>(snapshot, slot, event, trace);
+// Calls one hook in the timed form. Returns as settle().
+bool call_one(const Snapshot& snapshot, CallSlot& slot, const Dispatch& event, const Snapshot::Entry& entry,
+              TraceSink* trace, std::unique_ptr<Outcome>& outcome) {
+  const agentd_call& call = fill(slot, event, entry, slot.open(&event));
+  TimedCall timed(snapshot, slot, event, entry);
+  const agentd_status status = timed.make(snapshot.subscription(entry), entry, event, slot, call);
+  return settle(snapshot, slot, event, entry, status, &timed, trace, outcome);
+}
+
+// Calls the event's hooks from `first` on, each with its time, and ends the event.
+[[gnu::noinline]] void call_in_time(const Snapshot& snapshot, CallSlot& slot, const Dispatch& event,
+                                    const Snapshot::Entry* first, TraceSink* trace, std::unique_ptr<Outcome>& outcome) {
+  for (Entries entries{first, snapshot.end(event.event)}; !entries.empty();) {
+    const Snapshot::Entry& entry = entries.front();
+    std::size_t called = 1;
+    bool open = true;
+    if (!is_in_use(entry)) {
+      open = pass_over(snapshot, slot, event, entry, trace, outcome);
+    } else if ((event.only != 0 && (entry.flags & event.only) == 0) || is_left_out(snapshot, event, entry)) {
+      // It is not called.
+    } else if ((entry.wants & Snapshot::kWaits) != 0 && observes(snapshot.subscription(entry)) &&
+               run_together(snapshot, slot, event, entries, trace, outcome)) {
+      called = entries.size();
+    } else if (const Entries group = group_of(snapshot, entries); group.size() > 1) {
+      open = HookGroup(snapshot, slot, event, group).run_gates(trace, outcome);
+      called = group.size();
+    } else {
+      open = call_one(snapshot, slot, event, entry, trace, outcome);
+    }
+    entries = entries.subspan(called);
+    if (!open) entries = observers_of(entries);
+  }
+  slot.set_deadline(UINT64_MAX);
+  slot.close();
+}
+
+// The rest of an event after `entry` has returned `status` without a clock having been read.
+[[gnu::noinline, gnu::cold]] void call_after(const Snapshot& snapshot, CallSlot& slot, const Dispatch& event,
+                                             const Snapshot::Entry* entry, agentd_status status,
+                                             std::unique_ptr<Outcome>& outcome) {
+  const bool open = settle(snapshot, slot, event, *entry, status, nullptr, nullptr, outcome);
+  const Entries rest{entry + 1, snapshot.end(event.event)};
+  call_in_time(snapshot, slot, event, (open ? rest : observers_of(rest)).data(), nullptr, outcome);
+}
+
+// True if the event itself limits or traces no call, and is for all of its hooks. One test instead of five.
+bool is_plain(const Dispatch& event, const TraceSink* trace) {
+  return (~event.deadline_ns | event.budget_ns | reinterpret_cast<std::uintptr_t>(trace) | event.only |
+          event.except.size()) == 0;
 }
 
 }  // namespace
 
+// A hook that returns no answer costs only the code below: no lock, no allocation, no clock, and no record of its own.
+// Everything else is a call of another function, so that this one needs few registers and no protected stack.
 std::unique_ptr<Outcome> dispatch(const Snapshot& snapshot, CallSlot& slot, const Dispatch& event, TraceSink* trace) {
-  const bool timed = event.deadline_ns != UINT64_MAX || event.budget_ns != 0 || snapshot.has_timeout(event.event);
-  if (timed || trace != nullptr || event.only != 0 || !event.except.empty())
-    return call_hooks_timed(snapshot, slot, event, trace);
-  return call_hooks<false>(snapshot, slot, event, nullptr);
+  std::unique_ptr<Outcome> outcome;
+  if (!snapshot.wants(event.event)) return outcome;
+  begin(slot, event);
+  const Snapshot::Entry* entry = snapshot.first(event.event);
+  if (!is_plain(event, trace)) {
+    call_in_time(snapshot, slot, event, entry, trace, outcome);
+    return outcome;
+  }
+  for (agentd_token token = slot.open(&event);; token = slot.open_after(token), ++entry) {
+    if (!is_in_use(*entry) || (entry->wants & (Snapshot::kWaits | Snapshot::kOwnTime)) != 0) {
+      call_in_time(snapshot, slot, event, entry, nullptr, outcome);
+      return outcome;
+    }
+    const agentd_status status = entry->fn(entry->self, &fill(slot, event, *entry, token));
+    if (status != AGENTD_OK || slot.touched()) {
+      call_after(snapshot, slot, event, entry, status, outcome);
+      return outcome;
+    }
+    if ((entry->wants & Snapshot::kLast) == 0) continue;
+    slot.close_after(token);
+    return outcome;
+  }
 }
 
 }  // namespace agentd

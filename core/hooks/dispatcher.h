@@ -157,9 +157,10 @@ class Snapshot {
     const std::atomic<std::uint32_t>* stopped = nullptr;
     std::uint32_t subscription = 0;
     std::uint16_t flags = 0;
-    std::uint16_t wants = 0;  // AGENTD_WANTS_, and kTogether, kShadow, kWaits
+    std::uint16_t wants = 0;  // AGENTD_WANTS_, and the following
   };
-  static constexpr std::uint16_t kTogether = 0x2000, kShadow = 0x4000, kWaits = 0x8000;
+  static constexpr std::uint16_t kLast = 0x0800;  // of its event
+  static constexpr std::uint16_t kOwnTime = 0x1000, kTogether = 0x2000, kShadow = 0x4000, kWaits = 0x8000;
 
   // `order` names hooks or "*" and takes precedence over priority. `clock` must outlive the snapshot.
   Snapshot(std::vector<Subscription> subscriptions, const std::vector<std::string>& order, const Clock& clock);
@@ -171,14 +172,13 @@ class Snapshot {
   bool wants(std::uint32_t event) const { return (mask_ & event_bit(event)) != 0; }
   // True if a subscriber of the event reads the history.
   bool wants_messages(std::uint32_t event) const { return (messages_mask_ & event_bit(event)) != 0; }
-  // True if a subscriber of the event has a time of its own.
-  bool has_timeout(std::uint32_t event) const { return (timeout_mask_ & event_bit(event)) != 0; }
   // True if the event's text must not be seen before its hooks have run: one of them may rewrite it, or withholds it by
   // failing.
   bool redacts(std::uint32_t event) const { return (redacted_mask_ & event_bit(event)) != 0; }
-  std::span<const Entry> entries(std::uint32_t event) const {
-    return {entries_.data() + first_[event], entries_.data() + first_[event + 1]};
-  }
+  std::span<const Entry> entries(std::uint32_t event) const { return {first(event), end(event)}; }
+  // Without a subscriber that of another event, or none.
+  const Entry* first(std::uint32_t event) const { return entries_.data() + first_[event]; }
+  const Entry* end(std::uint32_t event) const { return entries_.data() + first_[event + 1]; }
   const Subscription& subscription(const Entry& entry) const { return subscriptions_[entry.subscription]; }
   std::span<const Subscription> subscriptions() const { return subscriptions_; }
   const Clock& clock() const { return clock_; }
@@ -190,7 +190,7 @@ class Snapshot {
   std::vector<Subscription> subscriptions_;  // in order of dispatch within each event
   std::vector<Entry> entries_;
   std::array<std::uint32_t, 65> first_{};
-  std::uint64_t mask_ = 0, messages_mask_ = 0, timeout_mask_ = 0, redacted_mask_ = 0;
+  std::uint64_t mask_ = 0, messages_mask_ = 0, redacted_mask_ = 0;
   std::vector<std::unique_ptr<Serial>> serials_;
   const Clock& clock_;
 };

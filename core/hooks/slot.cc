@@ -40,7 +40,7 @@ agentd_status CallSlot::wait_completed(const Clock& clock) {
   const MutexLock lock(mutex_);
   touched_.store(true, std::memory_order_relaxed);
   gave_up_ = false;
-  std::atomic_ref cancel(live_->cancel);
+  std::atomic_ref cancel(live().cancel);
   std::uint32_t reason = 0;
   std::uint64_t now_ns = clock.monotonic_ns();
   while (!is_done() && reason == 0) {
@@ -48,7 +48,7 @@ agentd_status CallSlot::wait_completed(const Clock& clock) {
     if (!completed_.wait_for(mutex_, clock, kSlice)) now_ns += kSliceNs;
     now_ns = std::max(now_ns, clock.monotonic_ns());
     reason = cancel.load();
-    if (reason != 0 || now_ns < std::atomic_ref(live_->deadline_ns).load()) continue;
+    if (reason != 0 || now_ns < std::atomic_ref(live().deadline_ns).load()) continue;
     if (!cancel.compare_exchange_strong(reason, AGENTD_CANCEL_DEADLINE)) continue;
     reason = AGENTD_CANCEL_DEADLINE;
     expired_generation_ = generation();
@@ -70,14 +70,15 @@ void CallSlot::give_up(std::uint32_t reason) {
   keep_for_ever(std::shared_ptr<Arena>(std::move(arena_)));
   keep_for_ever(text_);
   keep_for_ever(bare_text_);
-  const std::shared_ptr<agentd_live> old = std::move(live_);
+  const std::shared_ptr<Seen> old = std::move(seen_);
   keep_for_ever(old);
-  live_ = std::make_unique<agentd_live>(agentd_live{0, 0, std::atomic_ref(old->deadline_ns).load()});
+  seen_ = std::make_unique<Seen>();
+  set_deadline(std::atomic_ref(old->live.deadline_ns).load());
   if (cancel_) {
-    cancel_->unlink(&old->cancel);
-    cancel_->link(&live_->cancel);
+    cancel_->unlink(&old->live.cancel);
+    cancel_->link(&live().cancel);
   }
-  std::atomic_ref(old->cancel).store(reason);
+  std::atomic_ref(old->live.cancel).store(reason);
 }
 
 bool CallSlot::end_call(const Clock& clock) {
@@ -96,13 +97,13 @@ void CallSlot::forget_deadline() {
   if (expired_generation_ == UINT64_MAX) return;
   expired_generation_ = UINT64_MAX;
   std::uint32_t told = AGENTD_CANCEL_DEADLINE;
-  std::atomic_ref(live_->cancel).compare_exchange_strong(told, 0);
+  std::atomic_ref(live().cancel).compare_exchange_strong(told, 0);
 }
 
 std::optional<std::uint64_t> CallSlot::about_to_expire(std::uint64_t soon_ns) {
   const MutexLock lock(mutex_);
   const std::uint64_t call = generation();
-  if (std::atomic_ref(live_->deadline_ns).load(std::memory_order_relaxed) > soon_ns) return std::nullopt;
+  if (std::atomic_ref(live().deadline_ns).load(std::memory_order_relaxed) > soon_ns) return std::nullopt;
   if (done_generation_ == call) return std::nullopt;
   touched_.store(true, std::memory_order_relaxed);
   return call;
@@ -112,9 +113,9 @@ void CallSlot::expire(std::uint64_t call, std::uint64_t now_ns) {
   const MutexLock lock(mutex_);
   // The owner saw touched() when the call ended, and took this mutex in end_call().
   if (generation() != call || done_generation_ == call) return;
-  if (std::atomic_ref(live_->deadline_ns).load(std::memory_order_relaxed) > now_ns) return;
+  if (std::atomic_ref(live().deadline_ns).load(std::memory_order_relaxed) > now_ns) return;
   std::uint32_t none = 0;
-  if (std::atomic_ref(live_->cancel).compare_exchange_strong(none, AGENTD_CANCEL_DEADLINE)) expired_generation_ = call;
+  if (std::atomic_ref(live().cancel).compare_exchange_strong(none, AGENTD_CANCEL_DEADLINE)) expired_generation_ = call;
 }
 
 bool CallSlot::emit(agentd_token token, Action action) {
@@ -224,7 +225,7 @@ void CallSlot::begin_host_time(agentd_token token, std::uint64_t now_ns) {
   host_generation_ = token >> kIndexBits;
   if (host_works_++ != 0) return;
   touched_.store(true, std::memory_order_relaxed);  // makes the owner take the path that resumes the deadline
-  std::atomic_ref deadline(live_->deadline_ns);
+  std::atomic_ref deadline(live().deadline_ns);
   const std::uint64_t at = deadline.load();
   if (at == UINT64_MAX || at <= now_ns) return;
   time_left_ns_ = at - now_ns;
@@ -240,7 +241,7 @@ void CallSlot::end_host_time(agentd_token token, std::uint64_t now_ns) {
 
 void CallSlot::let_deadline_go_on(std::uint64_t now_ns) {
   if (!time_left_ns_) return;
-  std::atomic_ref(live_->deadline_ns).store(now_ns + *time_left_ns_);
+  std::atomic_ref(live().deadline_ns).store(now_ns + *time_left_ns_);
   time_left_ns_.reset();
 }
 

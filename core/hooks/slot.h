@@ -8,7 +8,7 @@
 //
 // A call that neither returns nor completes by its deadline is notified by its cancel word. A call that returned
 // PENDING then gets a grace, and is given up afterwards: a thread of its plugin may still read the call's scratch
-// memory and cancel word, so both are leaked and the slot continues with new ones.
+// memory, call record and cancel word, so all are leaked and the slot continues with new ones.
 //
 // Threading: open(), close() and the accessors without a lock belong to the owner; functions for other threads (emit,
 // complete, arena) take the mutex; about_to_expire() and expire() belong to the watchdog.
@@ -43,7 +43,7 @@ class CallSlot {
 
   // `index` is the slot's index in the table of tokens.
   explicit CallSlot(std::uint32_t index, std::uint64_t first_generation = 0)
-      : index_(index), generation_(first_generation & kGenerationMask) {}
+      : token_((first_generation & kGenerationMask) << kIndexBits | index) {}
   CallSlot(const CallSlot&) = delete;
   CallSlot& operator=(const CallSlot&) = delete;
 
@@ -57,34 +57,30 @@ class CallSlot {
   }
   // Starts a call and returns its token. `dispatch` outlives the call; null for control calls.
   agentd_token open(const Dispatch* dispatch) {
-    const std::uint64_t next = (generation_.load(std::memory_order_relaxed) + 1) & kGenerationMask;
     dispatch_ = dispatch;
-    generation_.store(next, std::memory_order_release);
-    return next << kIndexBits | index_;
+    return open_after(last_token());
   }
-  // open() and close() for the calls of one dispatch. They pass the previous call's token on: rereading the slot would
-  // make each call wait for the one before.
-  agentd_token last_token() const { return generation_.load(std::memory_order_relaxed) << kIndexBits | index_; }
-  agentd_token open_after(agentd_token last, const Dispatch* dispatch) {
-    const agentd_token next = last + (1ull << kIndexBits);  // wraps as kGenerationMask does
-    dispatch_ = dispatch;
-    generation_.store(next >> kIndexBits, std::memory_order_release);
+  // open() for the calls of one dispatch, which pass the previous call's token on: rereading the slot would make each
+  // call wait for the one before.
+  agentd_token last_token() const { return token_.load(std::memory_order_relaxed); }
+  agentd_token open_after(agentd_token last) {
+    const agentd_token next = last + (1ull << kIndexBits);  // wraps as the generation does
+    token_.store(next, std::memory_order_release);
     return next;
   }
   void close_after(agentd_token last) {
     dispatch_ = nullptr;
-    generation_.store((last + (1ull << kIndexBits)) >> kIndexBits, std::memory_order_release);
+    open_after(last);
   }
+  // The record of the slot's calls; its size and `live` are set. Another one after a call was given up.
+  agentd_call& record() { return seen_->call; }
   // Sets the deadline of the following calls; UINT64_MAX = none.
   void set_deadline(std::uint64_t deadline_ns) {
-    std::atomic_ref(live_->deadline_ns).store(deadline_ns, std::memory_order_relaxed);
+    std::atomic_ref(seen_->live.deadline_ns).store(deadline_ns, std::memory_order_relaxed);
   }
-  std::uint64_t deadline_ns() const { return std::atomic_ref(live_->deadline_ns).load(std::memory_order_relaxed); }
+  std::uint64_t deadline_ns() const { return std::atomic_ref(seen_->live.deadline_ns).load(std::memory_order_relaxed); }
   // Ends the call: its token is stale from now on.
-  void close() {
-    dispatch_ = nullptr;
-    generation_.store((generation_.load(std::memory_order_relaxed) + 1) & kGenerationMask, std::memory_order_release);
-  }
+  void close() { close_after(last_token()); }
   // True if a hook emitted, failed with a text or used memory since clean().
   bool touched() const { return touched_.load(std::memory_order_relaxed); }
   // Discards the answers and memory of the calls so far.
@@ -108,13 +104,13 @@ class CallSlot {
   bool gave_up() const { return gave_up_; }
 
   // A different record after a call was given up.
-  agentd_live& live() { return *live_; }
+  agentd_live& live() { return seen_->live; }
   // Used within the call; null for a scope, and outside of calls.
   const Dispatch* dispatch() const { return dispatch_; }
   std::uint32_t event() const { return event_.load(std::memory_order_relaxed); }  // 0 = a scope
   agentd_conv conversation() const { return conversation_.load(std::memory_order_relaxed); }
-  std::uint32_t index() const { return index_; }
-  std::uint64_t generation() const { return generation_.load(std::memory_order_acquire); }
+  std::uint32_t index() const { return static_cast<std::uint32_t>(last_token() & ((1u << kIndexBits) - 1)); }
+  std::uint64_t generation() const { return token_.load(std::memory_order_acquire) >> kIndexBits; }
 
   // ---- the watchdog
 
@@ -143,9 +139,7 @@ class CallSlot {
   void end_host_time(agentd_token token, std::uint64_t now_ns);
   // Copies into the call's memory; an empty text is returned as is.
   agentd_str copy(agentd_token token, std::string_view text);
-  bool is_current(agentd_token token) const {
-    return (token >> kIndexBits) == generation() && (token & ((1u << kIndexBits) - 1)) == index_;
-  }
+  bool is_current(agentd_token token) const { return token == token_.load(std::memory_order_acquire); }
 
   // The token bound by a CancelBinding.
   CancelToken cancel_token() {
@@ -185,13 +179,18 @@ class CallSlot {
     service_cancel_ = std::move(cancel);
   }
 
-  const std::uint32_t index_;
-  std::atomic<std::uint64_t> generation_;
+  // What the plugin reads of its call, beside its scratch memory.
+  struct Seen {
+    agentd_live live{0, 0, UINT64_MAX};
+    agentd_call call{sizeof(agentd_call), 0, 0, 0, &live, nullptr, nullptr, nullptr, nullptr};
+  };
+
+  std::atomic<agentd_token> token_;
   std::atomic<bool> touched_{false};
   std::atomic<std::uint32_t> event_{0};
   std::atomic<agentd_conv> conversation_{0};
   const Dispatch* dispatch_ = nullptr;
-  std::unique_ptr<agentd_live> live_ = std::make_unique<agentd_live>(agentd_live{0, 0, UINT64_MAX});
+  std::unique_ptr<Seen> seen_ = std::make_unique<Seen>();
   bool gave_up_ = false;
 
   Mutex mutex_;

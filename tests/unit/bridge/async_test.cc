@@ -161,7 +161,7 @@ TEST_F(Async, GenerationsWrapAfterFortyBitsAndStayTold) {
   CallSlot slot(7, CallSlot::kGenerationMask - 1);
   const agentd_token last = slot.open(nullptr);
   EXPECT_EQ(last >> CallSlot::kIndexBits, CallSlot::kGenerationMask);
-  const agentd_token next = slot.open_after(last, nullptr);
+  const agentd_token next = slot.open_after(last);
   EXPECT_EQ(next, 7u);  // generation 0; never the token 0
   EXPECT_FALSE(slot.is_current(last));
   EXPECT_FALSE(slot.complete(last, AGENTD_OK));
