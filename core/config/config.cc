@@ -110,24 +110,41 @@ std::vector<std::string> parts_of(std::string_view section) {
   return {"hooks", std::string(section.substr(kHooks.size()))};
 }
 
+// The name directly below a section in a key's own; empty = the key is not below it, or any name is.
+std::string_view name_below(std::string_view key, const std::vector<std::string>& section) {
+  for (const std::string& part : section) {
+    const std::size_t dot = key.find('.');
+    const std::string_view own = key.substr(0, dot);
+    if (dot == std::string_view::npos || (own != part && own != "*")) return {};
+    key.remove_prefix(dot + 1);
+  }
+  const std::string_view name = key.substr(0, key.find('.'));
+  return name == "*" ? std::string_view() : name;
+}
+
 // The keys directly below a section ("" = the top), for "did you mean".
 std::vector<std::string> names_below(std::string_view section) {
   std::set<std::string> names;
-  for (const KeySpec& key : config_keys()) {
-    const std::vector<std::string> parts = split(key.name, '.'), above = parts_of(section);
-    bool below = parts.size() > above.size();
-    for (std::size_t i = 0; below && i < above.size(); ++i) below = parts[i] == above[i] || parts[i] == "*";
-    if (below && parts[above.size()] != "*") names.insert(parts[above.size()]);
-  }
+  const std::vector<std::string> above = parts_of(section);
+  for (const KeySpec& key : config_keys())
+    if (const std::string_view name = name_below(key.name, above); !name.empty()) names.emplace(name);
   return {names.begin(), names.end()};
+}
+
+bool is_listed(std::string_view section, std::string_view name) {
+  const auto keys = config_keys();
+  const std::vector<std::string> above = parts_of(section);
+  return std::any_of(keys.begin(), keys.end(),
+                     [&](const KeySpec& key) { return !name.empty() && name_below(key.name, above) == name; });
 }
 
 bool is_section(std::string_view name) {
   if (find_key(name) != nullptr) return false;
   const std::string free = std::string(name) + ".*";  // whose keys are names of the user's
   const auto keys = config_keys();
-  return !names_below(name).empty() ||
-         std::any_of(keys.begin(), keys.end(), [&](const KeySpec& key) { return key.name == free; });
+  const std::vector<std::string> above = parts_of(name);
+  return std::any_of(keys.begin(), keys.end(),
+                     [&](const KeySpec& key) { return key.name == free || !name_below(key.name, above).empty(); });
 }
 
 // Advice for a name that other agents' settings use; empty = unknown name.
@@ -224,7 +241,12 @@ class ConfigReader {
   }
 
   // A misspelt AGENTD_PERMISSIONS_DENY would deny nothing.
-  Result<void> check_variables(const std::vector<std::string>& variables) {
+  Result<void> check_variables(std::vector<std::string> variables) {
+    const auto others = other_variables();
+    std::erase_if(variables, [&](const std::string& name) {
+      return std::find(others.begin(), others.end(), name) != others.end();
+    });
+    if (variables.empty()) return {};
     std::vector<std::string> known;
     std::set<std::string> sections;
     for (const KeySpec& key : config_keys()) {
@@ -234,7 +256,7 @@ class ConfigReader {
       if (const std::size_t dot = key.name.find('.'); dot != std::string_view::npos)
         sections.insert(name.substr(0, kOwnPrefix.size() + dot + 1));
     }
-    for (const std::string_view name : other_variables()) known.emplace_back(name);
+    for (const std::string_view name : others) known.emplace_back(name);
     for (const std::string& name : variables) {
       if (std::find(known.begin(), known.end(), name) != known.end()) continue;
       const std::string mean = did_you_mean(name, known);
@@ -322,11 +344,6 @@ class ConfigReader {
       }
     }
     return {};
-  }
-
-  static bool is_listed(const std::string& section, const std::string& name) {
-    const std::vector<std::string> names = names_below(section);
-    return std::find(names.begin(), names.end(), name) != names.end();
   }
 
   static Error unknown(const std::string& path, const std::string& section, const std::string& name,

@@ -22,8 +22,8 @@ bool said_for_this_run(const Config& config, std::string_view key) {
 
 // True if some model's window depends on it; other betas are ignored here.
 bool is_window_beta(const ModelTable& table, const std::string& beta) {
-  return std::any_of(table.models().begin(), table.models().end(),
-                     [&](const ModelInfo& info) { return info.betas.contains(beta); });
+  const std::vector<ModelInfo> models = table.models();
+  return std::any_of(models.begin(), models.end(), [&](const ModelInfo& info) { return info.betas.contains(beta); });
 }
 
 // A warning about a model's last day; empty = none. `use` names the setting that chooses the model.

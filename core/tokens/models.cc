@@ -41,8 +41,8 @@ bool goes_on_as_a_version(std::string_view pattern, std::string_view name) {
 }
 
 // A user's entry applies to every name that it begins.
-bool fits(const ModelInfo& info, std::string_view name) {
-  return starts(info.pattern, name) && (!info.origin.empty() || !goes_on_as_a_version(info.pattern, name));
+bool fits(std::string_view pattern, bool users, std::string_view name) {
+  return starts(pattern, name) && (users || !goes_on_as_a_version(pattern, name));
 }
 
 std::vector<std::string> texts_of(JsonView list) {
@@ -154,6 +154,7 @@ std::optional<std::chrono::sys_days> parse_date(std::string_view text) {
   return std::chrono::sys_days(date);
 }
 
+constexpr std::string_view kModels = "models", kRetired = "retired";
 constexpr std::string_view kThinkingNames[] = {"none", "budget", "adaptive", "always"};
 
 }  // namespace
@@ -200,25 +201,66 @@ Result<ModelTable> ModelTable::parse(std::string_view json) {
   const JsonView defaults = document.root()["defaults"];
   for (std::size_t i = 0; i < defaults.size(); ++i)
     table.defaults_.emplace(defaults.key_at(i), defaults.at(i).string_or({}));
-  for (const std::string_view section : {"models", "retired"}) {
+  for (const std::string_view section : {kModels, kRetired}) {
     const JsonView models = document.root()[section];
     for (std::size_t i = 0; i < models.size(); ++i) {
       AGENTD_TRY(ModelInfo info, read_model(models.at(i), base));
-      info.retired = section == "retired";
+      info.retired = section == kRetired;
       table.models_.push_back(std::move(info));
     }
   }
   return table;
 }
 
+// models.json has a line for each entry, below the line of its section; what is above the sections is read now.
 ModelTable ModelTable::embedded() {
-  auto table = parse(kEmbeddedModels);
+  constexpr std::string_view kSection = "  \"", kRow = "    {\"pattern\": \"";
+  std::string_view rest = kEmbeddedModels;
+  std::string head;
+  std::vector<Row> rows;
+  bool retired = false;
+  while (!rest.empty()) {
+    const std::string_view line = rest.substr(0, rest.find('\n'));
+    rest.remove_prefix(std::min(line.size() + 1, rest.size()));
+    if (line.starts_with(kRow)) {
+      const std::string_view pattern = line.substr(kRow.size());
+      rows.push_back({pattern.substr(0, pattern.find('"')), line.substr(0, line.rfind('}') + 1), retired});
+    } else if (line.starts_with(kSection) && line.ends_with('[')) {
+      retired = line.substr(kSection.size()).starts_with(kRetired);
+    } else if (rows.empty()) {
+      head += line;
+    }
+  }
+  head.back() = '}';  // instead of the comma before the first section
+  auto table = parse(head);
   AGENTD_ASSERT(table.has_value());
+  table->rows_ = std::move(rows);
   return std::move(*table);
+}
+
+ModelInfo ModelTable::read(const Row& row) const {
+  const auto json = JsonDocument::parse(row.json);
+  AGENTD_ASSERT(json.has_value());
+  auto info = read_model(json->root(), otherwise_);
+  AGENTD_ASSERT(info.has_value());
+  info->retired = row.retired;
+  return std::move(*info);
+}
+
+void ModelTable::read_rows() {
+  for (const Row& row : rows_) models_.push_back(read(row));
+  rows_.clear();
+}
+
+std::vector<ModelInfo> ModelTable::models() const {
+  ModelTable all = *this;
+  all.read_rows();
+  return std::move(all.models_);
 }
 
 Result<void> ModelTable::overlay(std::string_view yaml, std::string_view file) {
   AGENTD_TRY(const ModelEntries entries, read_model_entries(yaml, file));
+  read_rows();  // their own defaults are those of the embedded table
   entries.otherwise.apply(otherwise_);
   otherwise_.window = otherwise_.base_window;
   for (const ModelEntries::Entry& entry : entries.models) {
@@ -227,8 +269,7 @@ Result<void> ModelTable::overlay(std::string_view yaml, std::string_view file) {
     };
     auto found = std::find_if(models_.begin(), models_.end(), same);
     if (found == models_.end()) {
-      const ModelInfo* const like = match(entry.pattern);
-      ModelInfo fresh = like == nullptr ? otherwise_ : *like;
+      ModelInfo fresh = match(entry.pattern).value_or(otherwise_);
       fresh.summary_model = summariser_for(fresh, entry.pattern);
       fresh.pattern = entry.pattern;
       fresh.assumed = fresh.retired = false;
@@ -241,20 +282,35 @@ Result<void> ModelTable::overlay(std::string_view yaml, std::string_view file) {
   return {};
 }
 
+ModelTable::Best ModelTable::best(std::string_view name) const {
+  Best out;
+  std::size_t longest = 0;
+  for (const ModelInfo& info : models_)
+    if (info.pattern.size() > longest && fits(info.pattern, !info.origin.empty(), name)) {
+      longest = info.pattern.size();
+      out.info = &info;
+    }
+  for (const Row& row : rows_)
+    if (row.pattern.size() > longest && fits(row.pattern, false, name)) {
+      longest = row.pattern.size();
+      out.row = &row;
+    }
+  return out;
+}
+
 // The full name overrides its bare form, and a longer pattern a shorter one.
-const ModelInfo* ModelTable::match(std::string_view model) const {
+std::optional<ModelInfo> ModelTable::match(std::string_view model) const {
   for (const std::string_view name : {model, bare_model_name(model)}) {
-    const ModelInfo* best = nullptr;
-    for (const ModelInfo& info : models_)
-      if (fits(info, name) && (best == nullptr || info.pattern.size() > best->pattern.size())) best = &info;
-    if (best != nullptr) return best;
+    const Best found = best(name);
+    if (found.row != nullptr) return read(*found.row);
+    if (found.info != nullptr) return *found.info;
   }
-  return nullptr;
+  return std::nullopt;
 }
 
 std::optional<Prices> ModelTable::prices_of(std::string_view provider, std::string_view model) const {
-  const ModelInfo* const found = match(model);
-  if (found == nullptr) return otherwise_.prices;
+  const std::optional<ModelInfo> found = match(model);
+  if (!found) return otherwise_.prices;
   if (!found->prices) return std::nullopt;
   if (found->prices_are_the_users) return found->prices;
   const std::string_view name = starts(found->pattern, model) ? model : bare_model_name(model);
@@ -268,9 +324,9 @@ std::string ModelTable::default_of(const std::string& provider) const {
 }
 
 ModelInfo ModelTable::find(std::string_view model) const {
-  const ModelInfo* const found = match(model);
-  if (found == nullptr) return otherwise_;
-  ModelInfo out = *found;
+  std::optional<ModelInfo> found = match(model);
+  if (!found) return otherwise_;
+  ModelInfo out = std::move(*found);
   open_window(out, active_);
   out.summary_model = summariser_for(out, model);
   return out;

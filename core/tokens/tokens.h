@@ -110,8 +110,9 @@ class ModelTable {
   // The model's price at that provider. A built-in price applies to the entry's own name, also with a date or a version
   // after it, and only at the entry's provider; a user's price to every name that finds the entry. Absent = unknown.
   std::optional<Prices> prices_of(std::string_view provider, std::string_view model) const;
-  bool knows(std::string_view model) const { return match(model) != nullptr; }
-  const std::vector<ModelInfo>& models() const { return models_; }
+  bool knows(std::string_view model) const { return match(model).has_value(); }
+  // All of them, which reads each.
+  std::vector<ModelInfo> models() const;
   // The model for requests that name none; empty = the provider has no default.
   std::string default_of(const std::string& provider) const;
   const std::map<std::string, std::string>& defaults() const { return defaults_; }
@@ -119,10 +120,24 @@ class ModelTable {
   const ModelInfo& otherwise() const { return otherwise_; }
 
  private:
-  const ModelInfo* match(std::string_view model) const;
+  // An entry of the embedded table, which is read when its model is asked for: a start needs one of them.
+  struct Row {
+    std::string_view pattern, json;
+    bool retired = false;
+  };
+  ModelInfo read(const Row& row) const;
+  void read_rows();
+  std::optional<ModelInfo> match(std::string_view model) const;
+  // The entry of the longest pattern that fits; null in both = none.
+  struct Best {
+    const ModelInfo* info = nullptr;
+    const Row* row = nullptr;
+  };
+  Best best(std::string_view name) const;
 
   ModelInfo otherwise_;
   std::vector<ModelInfo> models_;
+  std::vector<Row> rows_;                        // instead of models_, until the table is changed
   std::map<std::string, std::string> defaults_;  // by provider
   std::vector<std::string> active_;
 };

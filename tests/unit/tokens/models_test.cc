@@ -190,6 +190,26 @@ TEST(ModelTable, AGatewaysSummariserIsNotGuessed) {
   EXPECT_EQ(table.find("models/gemini-2.5-pro").summary_model, "models/gemini-3.5-flash-lite");
 }
 
+// The embedded table reads one line at a time.
+TEST(ModelTable, EveryEntryIsALineOfTheFile) {
+  const auto json = read_file(AGENTD_MODELS_JSON, 1u << 20);
+  ASSERT_TRUE(json);
+  const auto whole = ModelTable::parse(*json);
+  ASSERT_TRUE(whole) << whole.error().message;
+  const ModelTable lines = ModelTable::embedded();
+  EXPECT_EQ(lines.defaults(), whole->defaults());
+  EXPECT_EQ(lines.otherwise().max_output, whole->otherwise().max_output);
+  const std::vector<ModelInfo> found = lines.models(), expected = whole->models();
+  ASSERT_EQ(found.size(), expected.size());
+  for (std::size_t i = 0; i < found.size(); ++i) {
+    EXPECT_EQ(found[i].pattern, expected[i].pattern);
+    EXPECT_EQ(found[i].retired, expected[i].retired) << found[i].pattern;
+    EXPECT_EQ(found[i].max_output, expected[i].max_output) << found[i].pattern;
+    EXPECT_EQ(found[i].successor, expected[i].successor) << found[i].pattern;
+    EXPECT_EQ(found[i].prices.has_value(), expected[i].prices.has_value()) << found[i].pattern;
+  }
+}
+
 TEST(ModelTable, EveryEntryIsSound) {
   const ModelTable table = ModelTable::embedded();
   for (const ModelInfo& info : table.models()) {
