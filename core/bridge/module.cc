@@ -13,6 +13,7 @@
 #endif
 
 #include "core/base/bytes.h"
+#include "core/base/linker.h"
 #include "core/base/mutex.h"
 #include "core/bridge/record.h"
 #include "core/hooks/event.h"
@@ -74,6 +75,7 @@ std::string linker_message(std::string what, const std::string& path) {
 Result<LoadedModule> load(UniqueFd fd, const std::string& path) {
   try {
     const FloatingPointGuard guard;
+    const LinkerTurn turn;
     LoadedModule module;
     module.library.load(path, boost::dll::load_mode::rtld_now | boost::dll::load_mode::rtld_local);
     module.fd = std::move(fd);

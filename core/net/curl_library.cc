@@ -3,6 +3,8 @@
 
 #include <dlfcn.h>
 
+#include "core/base/linker.h"
+
 namespace agentd {
 namespace {
 
@@ -23,12 +25,21 @@ struct Resolver {
   }
 };
 
+// Lazy, to save resolving unused names. Never closed: OpenSSL registers exit handlers, and unloading at exit wastes
+// time.
+void* open_in_turn(const char* file) {
+  const LinkerTurn turn;
+  return ::dlopen(file, RTLD_LAZY | RTLD_LOCAL);
+}
+
 }  // namespace
 
 Result<std::unique_ptr<const CurlLibrary>> CurlLibrary::load(const char* file) {
-  // Lazy, to save resolving unused names. Never closed: OpenSSL registers exit handlers, and unloading at exit wastes
-  // time.
-  void* const library = ::dlopen(file, RTLD_LAZY | RTLD_LOCAL);
+  // What costs most below it, where it has been built with that. A plugin is loaded in between, and the first commit is
+  // made, while the rest is loading. A missing one is no error.
+  for (const char* const below : {"libcrypto.so.3", "libssl.so.3", "libgssapi_krb5.so.2", "librtmp.so.1"})
+    open_in_turn(below);
+  void* const library = open_in_turn(file);
   if (library == nullptr) {
     const char* const why = ::dlerror();
     return cannot_load(why == nullptr ? file : why);
