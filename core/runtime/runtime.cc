@@ -47,6 +47,7 @@ Result<std::unique_ptr<Runtime>, RunError> Runtime::begin(const ProcessSurroundi
   if (!home) return usage(home.error());
   std::unique_ptr<Runtime> out(new Runtime(surroundings, config, clock, options, std::move(*home)));
   if (auto known = out->load_models(warn); !known) return known.error();
+  if (opens_at_once(out->home_)) out->warm_up();
   out->open_log(warn);
   return out;
 }
@@ -81,13 +82,17 @@ void Runtime::open_log(const Warn& warn) {
 
 Result<void, RunError> Runtime::open() {
   if (auto made = make_providers(); !made) return made.error();
-  // The first look at a store that was not closed well is a forked child's: there is no other thread yet.
   if (auto opened = open_stores(); !opened) return opened.error();
-  // The library loads on another thread while the rest is set up.
-  if (route_.provider != kScripted && options_.needs_model) http_->warm_up();
+  warm_up();
   settle_models();
   make_agent_services();
   return {};
+}
+
+// The library loads on another thread while the rest is set up: from begin() on, unless the store needs a look, which
+// is a forked child's, so that there must be no other thread.
+void Runtime::warm_up() {
+  if (route_.provider != kScripted && options_.needs_model) http_->warm_up();
 }
 
 // ---- providers
@@ -153,7 +158,9 @@ Result<void, RunError> Runtime::open_stores() {
   if (store_ != nullptr) conversations_.emplace(*store_, limits_of("conversation"), kConversations);
   // A conversation that is not kept is paid for all the same: under a limit of the day it is booked.
   if (!options_.save && !day.any()) return {};
-  auto store = open_store(home_, true, clock_);
+  // Needed only where another process left the store open since begin().
+  const auto alone = [this] { http_ = make_http_client(clock_, http_settings(config_)); };
+  auto store = open_store(home_, true, clock_, alone);
   if (!store) return RunError{RunError::Kind::kStore, store.error().message};
   (options_.save ? store_ : spending_store_) = std::move(*store);
   ledger_.emplace(options_.save ? *store_ : *spending_store_, day);

@@ -38,7 +38,7 @@ class Runtime {
   Runtime(const Runtime&) = delete;
   Runtime& operator=(const Runtime&) = delete;
 
-  // Finds the providers' keys, then opens the store. Once. kUsage, kProvider, kStore.
+  // Finds the providers' keys, then opens the store. Once; REQUIRES: nobody uses http() yet. kUsage, kProvider, kStore.
   Result<void, RunError> open();
 
   const ProcessSurroundings& surroundings() const { return surroundings_; }
@@ -70,6 +70,7 @@ class Runtime {
           std::string home);
   Result<void, RunError> load_models(const Warn& warn);
   void open_log(const Warn& warn);
+  void warm_up();
   Result<void, RunError> make_providers();
   Result<void, RunError> make_scripted();
   Result<void, RunError> check_keys(const std::string& own) const;
@@ -87,7 +88,7 @@ class Runtime {
   const std::string home_;
   std::unique_ptr<Log> log_;
   std::optional<KeyRing> keys_;
-  const std::unique_ptr<HttpClient> http_;
+  std::unique_ptr<HttpClient> http_;
   std::unique_ptr<ModelProvider> provider_;
   std::unique_ptr<Store> store_;
   std::unique_ptr<Store> spending_store_;  // null: what is spent is booked in store_, if anywhere

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/runtime/store_setup.h"
 
-#include <functional>
-
 #include "core/base/bytes.h"
 #include "core/base/file.h"
 #include "core/process/fork.h"
@@ -14,6 +12,8 @@ namespace {
 // The check reads the branches and leaves of the trees: seconds for many gigabytes on a slow disk.
 constexpr Milliseconds kLookTime{10 * 60 * 1000};
 constexpr int kFailed = 1;
+
+std::string directory_of(const std::string& home) { return home + "/store"; }
 
 // For LmdbOptions::apart. kCorrupt: the look found damage, or ended by a signal. kUnavailable: it did not end.
 Result<void> look_apart(const std::function<Result<void>()>& look, const Clock& clock) {
@@ -39,11 +39,17 @@ Result<void> look_apart(const std::function<Result<void>()>& look, const Clock& 
 
 }  // namespace
 
-Result<std::unique_ptr<Store>> open_store(const std::string& home, bool create, const Clock& clock) {
+bool opens_at_once(const std::string& home) { return opens_unchecked(directory_of(home)); }
+
+Result<std::unique_ptr<Store>> open_store(const std::string& home, bool create, const Clock& clock,
+                                          const std::function<void()>& alone) {
   LmdbOptions options;
-  options.directory = home + "/store";
+  options.directory = directory_of(home);
   options.create = create;
-  options.apart = [&clock](const std::function<Result<void>()>& look) { return look_apart(look, clock); };
+  options.apart = [&](const std::function<Result<void>()>& look) {
+    alone();
+    return look_apart(look, clock);
+  };
   auto store = open_lmdb_store(options, clock);
   if (store || create || store.error().code != Code::kDenied) return store;
   options.read_only = true;  // what may not be written can still be shown

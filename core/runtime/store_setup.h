@@ -5,6 +5,7 @@
 //
 // Threading: any thread that may fork.
 
+#include <functional>
 #include <memory>
 #include <string>
 
@@ -14,7 +15,12 @@
 
 namespace agentd {
 
-// `create` false: kNotFound when there is none yet; what may not be written is opened to be read.
-Result<std::unique_ptr<Store>> open_store(const std::string& home, bool create, const Clock& clock);
+// `create` false: kNotFound when there is none yet; what may not be written is opened to be read. `alone` ends the
+// process's other threads, and is called before the look forks.
+Result<std::unique_ptr<Store>> open_store(
+    const std::string& home, bool create, const Clock& clock, const std::function<void()>& alone = [] {});
+
+// True if opening the store needs no look now.
+bool opens_at_once(const std::string& home);
 
 }  // namespace agentd

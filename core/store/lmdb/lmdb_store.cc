@@ -646,6 +646,11 @@ Result<void> look_first(const LmdbOptions& options) {
 
 }  // namespace
 
+bool opens_unchecked(const std::string& directory) {
+  return ::access((directory + "/data.mdb").c_str(), F_OK) != 0 || is_marked_clean(directory) ||
+         is_open_somewhere(directory);
+}
+
 Result<std::unique_ptr<Store>> open_lmdb_store(const LmdbOptions& options, const Clock& clock) {
   AGENTD_TRY(const HomeState state, prepare_home(options));
   if (state == HomeState::kEmpty)

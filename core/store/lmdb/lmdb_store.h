@@ -8,6 +8,7 @@
 // Threading: thread-safe; several processes may open one directory.
 
 #include <memory>
+#include <string>
 
 #include "core/base/clock.h"
 #include "core/base/result.h"
@@ -20,5 +21,9 @@ namespace agentd {
 // (clean_mark.h) is checked before LMDB maps it. kInvalid: not a directory, a remote file system, or written by a newer
 // agentd (the message says so); kDenied: no rights; kCorrupt: damaged, or not an LMDB store.
 Result<std::unique_ptr<Store>> open_lmdb_store(const LmdbOptions& options, const Clock& clock);
+
+// True if open_lmdb_store() would not check the store now: it was closed normally, is open in some process, or does
+// not exist.
+bool opens_unchecked(const std::string& directory);
 
 }  // namespace agentd
