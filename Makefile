@@ -7,7 +7,7 @@ SHELL := /bin/bash
 SPACE := $(subst ,, )
 HOOK_TESTS := unit_hooks unit_bridge unit_native unit_workers unit_host unit_isolation unit_worker unit_reload
 .PHONY: help deps build test demo install package release asan tsan \
-  clang asan-hooks tsan-hooks fuzz lint bench bench-macro bench-net bench-tokens interop tables ci clean
+  clang asan-hooks tsan-hooks fuzz lint bench bench-keep bench-macro bench-net bench-tokens interop tables ci clean
 
 help:       ## this list
 	@grep -E '^[a-z-]+: .*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /  \1\t/' | expand -t 16
@@ -62,8 +62,11 @@ lint: deps  ## clang-tidy over all sources, or with SINCE=COMMIT over those that
 	@cmake --preset clang > build-lint.log 2>&1 || { cat build-lint.log; exit 1; }; rm -f build-lint.log
 	@bash cmake/lint.sh build/clang $(SINCE)
 
-bench: release ## micro benchmarks, each next to its limit
-	@build/release/bench/micro/bench_micro
+bench: release ## micro benchmarks, each next to its limit, and what moved against bench/ratios.md
+	@build/release/bench/micro/bench_micro --ratios=bench/ratios.md
+
+bench-keep: release ## the same, and writes the ratios of this run to bench/ratios.md
+	@build/release/bench/micro/bench_micro --ratios=bench/ratios.md --keep
 
 bench-macro: release ## whole processes: a turn next to curl and to the floor program
 	@build/release/bench/macro/bench_macro

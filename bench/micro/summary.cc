@@ -2,7 +2,9 @@
 #include "bench/micro/summary.h"
 
 #include <algorithm>
+#include <cmath>
 #include <cstdio>
+#include <utility>
 
 namespace agentd::bench {
 namespace {
@@ -22,6 +24,9 @@ constexpr double kCallRatio = 2.0;
 constexpr double kFlatCallNs = 2'000;
 
 constexpr double kMegabyte = 1'048'576;
+
+// Of a figure that is measured once in a run.
+constexpr double kNoiseOfOne = 0.2;
 
 const char* verdict(bool met) { return met ? "met" : "MISSED"; }
 
@@ -44,19 +49,20 @@ void Summary::ReportRuns(const std::vector<Run>& runs) {
   }
 }
 
-double Summary::best(const std::string& name) const {
+double Summary::pick(const std::string& name, Pick pick, Part part) const {
   const auto found = times_.find(name);
   if (found == times_.end()) return -1;
-  return *std::min_element(found->second.begin(), found->second.end());
+  std::vector<double> values;
+  for (std::size_t i = 0; i < found->second.size(); ++i)
+    if (part == Part::kAll || (part == Part::kOdd) == (i % 2 == 1)) values.push_back(found->second[i]);
+  if (values.empty()) return -1;
+  std::sort(values.begin(), values.end());
+  return pick == Pick::kBest ? values.front() : values[values.size() / 2];
 }
 
-double Summary::middle(const std::string& name) const {
-  const auto found = times_.find(name);
-  if (found == times_.end()) return -1;
-  std::vector<double> values = found->second;
-  std::sort(values.begin(), values.end());
-  return values[values.size() / 2];
-}
+double Summary::best(const std::string& name) const { return pick(name, Pick::kBest, Part::kAll); }
+
+double Summary::middle(const std::string& name) const { return pick(name, Pick::kMiddle, Part::kAll); }
 
 bool Summary::ran(std::string_view family) const {
   const auto found = times_.lower_bound(std::string(family));
@@ -219,6 +225,71 @@ void Summary::print_tokens(const std::string& text) const {
         (std::string(encoding) + ", " + text).c_str(), kMegabyte / best(bench) * 1000, best(bench) / copy,
         best(bench) / best(prose), simple, middle(bench + "/allocations"));
   }
+}
+
+void Summary::add_ratio(std::vector<Ratio>& out, std::string figure, const std::string& bench, const std::string& over,
+                        Pick how) const {
+  const auto ratio = [&](Part part) {
+    const double value = pick(bench, how, part), unit = over.empty() ? 1 : pick(over, how, part);
+    return value < 0 || unit <= 0 ? -1 : value / unit;
+  };
+  const double all = ratio(Part::kAll), even = ratio(Part::kEven), odd = ratio(Part::kOdd);
+  if (all <= 0) return;
+  out.push_back({std::move(figure), all, odd < 0 ? kNoiseOfOne : std::abs(even - odd) / all});
+}
+
+void Summary::add_subscribers(std::vector<Ratio>& out) const {
+  const std::pair<const char*, const char*> kinds[] = {{"Subscribers/", "subscribers"},
+                                                       {"SerialSubscribers/", "serial subscribers"},
+                                                       {"TracedSubscribers/", "traced subscribers"}};
+  for (const auto& [bench, label] : kinds)
+    for (const char* const count : {"1", "10", "100"})
+      add_ratio(out, std::string(count) + " " + label + " / bare calls", bench + std::string(count),
+                std::string("BareCall/") + count, Pick::kBest);
+}
+
+void Summary::add_calls(std::vector<Ratio>& out) const {
+  const std::pair<const char*, const char*> kinds[] = {
+      {"lane", "an empty message in a lane"}, {"worker", "a hook in a worker"}, {"json", "JSON over a pipe"}};
+  for (const char* const size : {"1024", "65536", "1048576"})
+    for (const auto& [kind, label] : kinds) {
+      const std::string bench = std::string("WorkerCalls/") + size + "/";
+      add_ratio(out, std::string(label) + ", " + size + " bytes / a word", bench + kind + "_p50", bench + "asleep_p50",
+                Pick::kMiddle);
+    }
+  for (const auto& [kind, label] : {kinds[1], kinds[2]})
+    add_ratio(out, std::string(label) + ", cold / a cold word", std::string("WorkerColdCalls/") + kind + "_p50",
+              "WorkerColdCalls/asleep_p50", Pick::kMiddle);
+}
+
+void Summary::add_compaction(std::vector<Ratio>& out) const {
+  const std::pair<const char*, const char*> kinds[] = {{"CompactionPrunes", "old tool results looked for"},
+                                                       {"CompactionBody", "a compaction's request"},
+                                                       {"CompactionPieces", "a compaction's text in parts"},
+                                                       {"CompactionBoundary", "the view after a compaction"}};
+  for (const auto& [bench, label] : kinds)
+    add_ratio(out, std::string(label) + ", 100,000 messages / memcpy", std::string(bench) + "/100000",
+              "HistoryCopy/100000", Pick::kBest);
+}
+
+std::vector<Ratio> Summary::ratios() const {
+  std::vector<Ratio> out;
+  add_subscribers(out);
+  add_ratio(out, "a silent hook, 100,000 messages / 10", "AgentStop/100000/nothing_ns", "AgentStop/10/nothing_ns",
+            Pick::kBest);
+  add_ratio(out, "a hook that emits, 100,000 messages / 10", "AgentStop/100000/emit_ns", "AgentStop/10/emit_ns",
+            Pick::kBest);
+  add_calls(out);
+  add_compaction(out);
+  add_ratio(out, "an append / a bare put", "StoreAppend", "StoreBarePut", Pick::kMiddle);
+  add_ratio(out, "/bin/true as a filter / posix_spawn", "FilterTrue/ratio", "", Pick::kMiddle);
+  add_ratio(out, "sh as a filter / posix_spawn", "FilterShell/ratio", "", Pick::kMiddle);
+  add_ratio(out, "a hook in sh / posix_spawn", "HookExecutable/ratio", "", Pick::kMiddle);
+  for (const char* const text : {"prose", "code", "CJK"})
+    for (const char* const encoding : {"cl100k", "o200k"})
+      add_ratio(out, std::string("tokens of ") + text + ", " + encoding + " / memcpy",
+                std::string("Tokens/") + encoding + "/" + text, std::string("Tokens/memcpy/") + text, Pick::kBest);
+  return out;
 }
 
 void Summary::print() const {

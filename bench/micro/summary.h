@@ -12,6 +12,8 @@
 #include <string_view>
 #include <vector>
 
+#include "bench/micro/ratios.h"
+
 namespace agentd::bench {
 
 // Keeps every repetition and prints none of them.
@@ -21,6 +23,8 @@ class Summary final : public benchmark::BenchmarkReporter {
   void ReportRuns(const std::vector<Run>& runs) override;
   // The table of aims, to standard output. What a filter left out is left out here.
   void print() const;
+  // The ratios that the tree keeps, of what was measured.
+  std::vector<Ratio> ratios() const;
   // A bench could not run, or a hook did not answer as it does.
   bool failed() const { return failed_; }
 
@@ -30,6 +34,17 @@ class Summary final : public benchmark::BenchmarkReporter {
   double best(const std::string& name) const;
   // The middle one, for what noise can make smaller too.
   double middle(const std::string& name) const;
+  // Of all repetitions, or of one half of them.
+  enum class Pick { kBest, kMiddle };
+  enum class Part { kAll, kEven, kOdd };
+  double pick(const std::string& name, Pick pick, Part part) const;
+  // Adds a ratio of two benches, or, with an empty `over`, a counter that is one already; nothing if it was not
+  // measured.
+  void add_ratio(std::vector<Ratio>& out, std::string figure, const std::string& bench, const std::string& over,
+                 Pick how) const;
+  void add_subscribers(std::vector<Ratio>& out) const;
+  void add_calls(std::vector<Ratio>& out) const;
+  void add_compaction(std::vector<Ratio>& out) const;
   // A family of benches, or a counter of AgentStop, and its line in the table.
   struct Variant {
     std::string bench, label;
