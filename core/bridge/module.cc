@@ -75,7 +75,6 @@ std::string linker_message(std::string what, const std::string& path) {
 Result<LoadedModule> load(UniqueFd fd, const std::string& path) {
   try {
     const FloatingPointGuard guard;
-    const LinkerTurn turn;
     LoadedModule module;
     module.library.load(path, boost::dll::load_mode::rtld_now | boost::dll::load_mode::rtld_local);
     module.fd = std::move(fd);
@@ -166,6 +165,7 @@ Result<void> read_rows(const agentd_list& list, PluginRecord& out) {
 }  // namespace
 
 Result<ModuleEntry> open_module(UniqueFd fd, const std::string& path) {
+  const LinkerTurn turn;  // the linker finds the entry, too
   auto module = load(std::move(fd), path);
   if (!module) return module.error();
   return entry_of(keep(std::move(*module)));

@@ -32,6 +32,8 @@ class CurlClient final : public HttpClient {
     [[maybe_unused]] const Result<void> started = loop_->start();
   }
 
+  void end_soon() override { loop_->end_soon(); }
+
   Result<HttpResponse> send(const HttpRequest& request, const OnBody& on_body, const CancelToken& cancel,
                             Deadline deadline) override {
     AGENTD_TRY(HttpUrl url, parse_http_url(request.url));

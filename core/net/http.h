@@ -69,6 +69,8 @@ class HttpClient {
                                     Deadline deadline) = 0;
   // Starts the client's thread, which loads the library, so that the first request need not wait for it.
   virtual void warm_up() = 0;
+  // The client is about to be destroyed: its thread ends in the background. Requests end with kCancelled.
+  virtual void end_soon() {}
 };
 
 }  // namespace agentd

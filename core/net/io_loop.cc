@@ -50,6 +50,15 @@ void IoLoop::stop() {
   ended.join();
 }
 
+void IoLoop::end_soon() {
+  const MutexLock lock(mutex_);
+  stops_ = true;
+  if (thread_.joinable())
+    ring(bell_);
+  else
+    closed_ = true;
+}
+
 Result<void> IoLoop::start() {
   const MutexLock lock(mutex_);
   if (stops_ || thread_.joinable()) return {};

@@ -31,6 +31,8 @@ class IoLoop {
   Result<void> start();
   // Ends all transfers with kCancelled, and the thread, which is not started again.
   void stop();
+  // The same without waiting for the thread.
+  void end_soon();
   // Begins the transfer, or checks it again. REQUIRES: start() succeeded.
   void attend(std::shared_ptr<Transfer> transfer);
 

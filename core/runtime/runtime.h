@@ -35,6 +35,8 @@ class Runtime {
   // settings name no model that can be asked.
   static Result<std::unique_ptr<Runtime>, RunError> begin(const ProcessSurroundings& surroundings, const Config& config,
                                                           const Clock& clock, RuntimeOptions options, Warn warn);
+  // Ends its threads together, while the store is closed.
+  ~Runtime() { http_->end_soon(); }
   Runtime(const Runtime&) = delete;
   Runtime& operator=(const Runtime&) = delete;
 

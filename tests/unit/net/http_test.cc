@@ -457,6 +457,17 @@ TEST_F(HttpTest, WarmsUpBesideARequest) {
 }
 
 // The handshake fails before any byte of the request leaves.
+TEST_F(HttpTest, EndsSoonWhetherItHasBegunOrNot) {
+  LoopbackServer server({Reply::http(200, {}, "x")});
+  for (const bool begun : {false, true}) {
+    client_ = make_http_client(clock_);
+    if (begun) client_->warm_up();
+    client_->end_soon();
+    EXPECT_EQ(post(server.url()).error().code, Code::kCancelled);
+  }
+  EXPECT_TRUE(server.requests().empty());
+}
+
 TEST_F(HttpTest, SendsNothingToAServerThatSpeaksNoTls) {
   LoopbackServer server({Reply::http(200, {}, "x")});
   HttpRequest request;
