@@ -10,6 +10,7 @@ foreach(row ${AGENTD_ROOM_ROWS})
   if(NOT row MATCHES "^([a-z/_-]+) \\| ([a-z_ -]+) \\|")
     continue()  # what stands behind a semicolon
   endif()
+  list(APPEND AGENTD_ROOM_FOLDERS ${CMAKE_MATCH_1})
   string(REPLACE "core/" "" name ${CMAKE_MATCH_1})
   string(REPLACE "/" "_" name ${name})
   string(REPLACE " " ";" uses ${CMAKE_MATCH_2})
@@ -30,7 +31,7 @@ function(agentd_room name)
   target_link_libraries(agentd_${name} PRIVATE ${ROOM_LIBS})
 endfunction()
 
-# Adds the folder if the room is built there.
+# Adds the folder if it has something to build.
 macro(agentd_add_room folder)
   if(EXISTS ${PROJECT_SOURCE_DIR}/${folder}/CMakeLists.txt)
     add_subdirectory(${PROJECT_SOURCE_DIR}/${folder} ${PROJECT_BINARY_DIR}/${folder})
