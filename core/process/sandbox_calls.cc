@@ -75,44 +75,11 @@ constexpr CallGroup kOpen[] = {
     {"processes", kProcesses},
 };
 
-constexpr const char* kPartlyAlways[] = {"clone",
-                                         "creat",
-                                         "fcntl",
-                                         "futex",
-                                         "ioctl",
-                                         "ioprio_set",
-                                         "kill",
-                                         "madvise",
-                                         "open",
-                                         "openat",
-                                         "openat2",
-                                         "prctl",
-                                         "prlimit64",
-                                         "rt_sigqueueinfo",
-                                         "rt_tgsigqueueinfo",
-                                         "sched_setaffinity",
-                                         "sched_setattr",
-                                         "sched_setparam",
-                                         "sched_setscheduler",
-                                         "sendto",
-                                         "setpriority",
-                                         "socketpair",
-                                         "tgkill"};
-constexpr const char* kPartlyFilesWrite[] = {"utimensat"};
-constexpr const char* kPartlyNetwork[] = {"socket"};
-constexpr const char* kPartlyProcesses[] = {"pidfd_send_signal", "tkill"};
-
-constexpr CallGroup kPartly[] = {{"always", kPartlyAlways},
-                                 {"files:write", kPartlyFilesWrite},
-                                 {"network", kPartlyNetwork},
-                                 {"processes", kPartlyProcesses}};
-
 constexpr const char* kOlderWay[] = {"clone3", "futex_waitv"};
 
 }  // namespace
 
 std::span<const CallGroup> open_calls() { return kOpen; }
-std::span<const CallGroup> partly_open_calls() { return kPartly; }
 std::span<const char* const> calls_with_an_older_way() { return kOlderWay; }
 
 }  // namespace agentd

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// sandbox_calls.h - the system calls that a sandboxed process may make, by capability. Every other call is refused,
-// including those of future kernels.
+// sandbox_calls.h - the system calls that a sandboxed process may make whatever their arguments, by capability;
+// sandbox_policy.cc has those that it may make with some. Every other call is refused, including those of future
+// kernels.
 //
 // docs/internals/system-calls.md is the same list with the reasons; a test compares the two and makes every call of the
 // running kernel inside the sandbox.
@@ -20,9 +21,6 @@ struct CallGroup {
 
 // Calls that are allowed whatever their arguments.
 std::span<const CallGroup> open_calls();
-
-// Calls that are allowed with some arguments; sandbox_policy.cc says which.
-std::span<const CallGroup> partly_open_calls();
 
 // Calls refused with ENOSYS instead of EPERM, so that libraries fall back to an older allowed call.
 std::span<const char* const> calls_with_an_older_way();

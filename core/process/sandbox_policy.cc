@@ -18,6 +18,7 @@
 
 #include <cerrno>
 #include <initializer_list>
+#include <map>
 #include <memory>
 #include <string_view>
 
@@ -51,6 +52,7 @@ class Filter {
   }
 
   void allow(const char* name, std::initializer_list<scmp_arg_cmp> arguments = {}) {
+    note(allowed_, name, arguments);
     add(SCMP_ACT_ALLOW, ::seccomp_syscall_resolve_name(name), arguments);
   }
   // Adds one rule for each allowed value of the argument.
@@ -58,12 +60,17 @@ class Filter {
     for (const std::uint64_t value : values) allow(name, {{argument, SCMP_CMP_MASKED_EQ, kLowHalf, value}});
   }
   void allow(int call) { add(SCMP_ACT_ALLOW, call, {}); }
-  void refuse(const char* name, std::initializer_list<scmp_arg_cmp> arguments = {}) {
-    answer(EPERM, ::seccomp_syscall_resolve_name(name), arguments);
+  void refuse(const char* name, std::initializer_list<scmp_arg_cmp> arguments = {}) { answer(EPERM, name, arguments); }
+  void answer(unsigned error, const char* name, std::initializer_list<scmp_arg_cmp> arguments = {}) {
+    note(refused_, name, arguments);
+    add(SCMP_ACT_ERRNO(error), ::seccomp_syscall_resolve_name(name), arguments);
   }
-  void answer(unsigned error, int call, std::initializer_list<scmp_arg_cmp> arguments = {}) {
-    add(SCMP_ACT_ERRNO(error), call, arguments);
-  }
+  void answer(unsigned error, int call) { add(SCMP_ACT_ERRNO(error), call, {}); }
+
+  // The rules by name: true for a call with a rule for all arguments, false for one with rules for some.
+  using Rules = std::map<std::string_view, bool>;
+  const Rules& allowed() const { return allowed_; }
+  const Rules& refused() const { return refused_; }
 
   bool no_memory() const { return !filter_ || no_memory_; }
   // Empty when it could not be built.
@@ -83,6 +90,11 @@ class Filter {
   static constexpr std::uint64_t kLowHalf = 0xffffffff;
 
  private:
+  static void note(Rules& rules, const char* name, std::initializer_list<scmp_arg_cmp> arguments) {
+    bool& whole = rules[name];
+    whole = whole || arguments.size() == 0;
+  }
+
   // A call that libseccomp does not know stays refused.
   void add(std::uint32_t action, int call, std::initializer_list<scmp_arg_cmp> arguments) {
     if (call < 0 || !filter_) return;
@@ -93,6 +105,7 @@ class Filter {
 
   std::unique_ptr<void, EndFilter> filter_;
   bool no_memory_ = false;
+  Rules allowed_, refused_;
 };
 
 scmp_arg_cmp is(unsigned argument, std::uint64_t value) {
@@ -121,7 +134,7 @@ void allow_futex(Filter& filter) {
   for (const std::uint64_t command :
        Commands{FUTEX_REQUEUE, FUTEX_CMP_REQUEUE, FUTEX_WAKE_OP, FUTEX_LOCK_PI, FUTEX_UNLOCK_PI, FUTEX_TRYLOCK_PI,
                 FUTEX_WAIT_REQUEUE_PI, FUTEX_CMP_REQUEUE_PI, FUTEX_LOCK_PI2})
-    filter.answer(ENOSYS, ::seccomp_syscall_resolve_name("futex"), {has_bits(1, kCommand, command)});
+    filter.answer(ENOSYS, "futex", {has_bits(1, kCommand, command)});
   for (const int call : {kFutexWake, kFutexWait, kFutexRequeue}) filter.answer(ENOSYS, call);
 }
 
@@ -223,7 +236,7 @@ void open_ground(Filter& filter, const OpenedCalls& opened) {
   allow_getting_ready(filter);
   // By descriptor only, for files that it has opened: Landlock does not check times.
   if (opened.files_write) filter.allow("utimensat", {is_null(1)});
-  for (const char* const name : calls_with_an_older_way()) filter.answer(ENOSYS, ::seccomp_syscall_resolve_name(name));
+  for (const char* const name : calls_with_an_older_way()) filter.answer(ENOSYS, name);
 }
 
 // Every process may signal itself, as abort() does; others only where the kernel keeps signals inside the sandbox.
@@ -240,7 +253,7 @@ void refuse_emptying(Filter& filter) {
   filter.refuse("open", {has_bits(1, O_TRUNC, O_TRUNC)});
   filter.refuse("openat", {has_bits(2, O_TRUNC, O_TRUNC)});
   // Its flags are in memory, out of reach for a filter; libraries fall back to openat().
-  filter.answer(ENOSYS, ::seccomp_syscall_resolve_name("openat2"));
+  filter.answer(ENOSYS, "openat2");
 }
 
 // The host must stay able to end this process.
@@ -271,6 +284,28 @@ std::vector<FilterInstruction> make_rest_program(const OpenedCalls& opened, long
   Filter filter(Filter::Other::kOpen);
   refuse_rest(filter, opened, landlock);
   return filter.program();
+}
+
+std::set<std::string> partly_open_calls(const OpenedCalls& opened) {
+  Filter ground(Filter::Other::kRefused);
+  open_ground(ground, opened);
+  std::vector<Filter::Rules> refusals;
+  for (const long landlock : kLandlockAges) {
+    Filter rest(Filter::Other::kOpen);
+    refuse_rest(rest, opened, landlock);
+    refusals.push_back(rest.refused());
+  }
+  std::set<std::string> out;
+  for (const auto& [name, whole] : ground.allowed()) {
+    std::size_t open = 0, closed = 0;
+    for (const Filter::Rules& refused : refusals) {
+      const auto found = refused.find(name);
+      if (found == refused.end() && whole) ++open;
+      if (found != refused.end() && found->second) ++closed;
+    }
+    if (open != refusals.size() && closed != refusals.size()) out.emplace(name);
+  }
+  return out;
 }
 
 }  // namespace agentd

@@ -5,6 +5,8 @@
 //
 // Threading: thread-safe.
 
+#include <set>
+#include <string>
 #include <vector>
 
 #include "core/process/sandbox_programs.h"
@@ -14,5 +16,8 @@ namespace agentd {
 // Empty when memory was short.
 std::vector<FilterInstruction> make_ground_program(const OpenedCalls& opened);
 std::vector<FilterInstruction> make_rest_program(const OpenedCalls& opened, long landlock);
+
+// The calls that both programs together allow with some arguments, or on some kernels.
+std::set<std::string> partly_open_calls(const OpenedCalls& opened);
 
 }  // namespace agentd

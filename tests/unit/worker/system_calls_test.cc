@@ -37,6 +37,7 @@
 
 #include "core/process/sandbox.h"
 #include "core/process/sandbox_calls.h"
+#include "core/process/sandbox_policy.h"
 #include "tests/support/required.h"
 
 namespace agentd::testing {
@@ -175,8 +176,15 @@ void add(Lists& lists, const std::string& heading, std::span<const char* const> 
 Lists lists_of_the_code() {
   Lists out;
   for (const CallGroup& group : open_calls()) add(out, std::string("Open: ") + group.opened_by, group.names);
-  for (const CallGroup& group : partly_open_calls())
-    add(out, std::string("Open for some arguments: ") + group.opened_by, group.names);
+  const std::string partly = "Open for some arguments: ";
+  const std::set<std::string> always = out[partly + "always"] = partly_open_calls({});
+  const std::pair<const char*, OpenedCalls> opened[] = {{"network", {.network = true}},
+                                                        {"processes", {.processes = true}},
+                                                        {"files:read", {.files_read = true}},
+                                                        {"files:write", {.files_write = true}}};
+  for (const auto& [capability, calls] : opened)
+    for (const std::string& name : partly_open_calls(calls))
+      if (!always.contains(name)) out[partly + capability].insert(name);
   add(out, "Refused by ENOSYS", calls_with_an_older_way());
   return out;
 }
