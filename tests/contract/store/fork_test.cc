@@ -239,7 +239,7 @@ TEST_P(StoreForks, ForkOfAConversationThatGrowsIsAMomentOfIt) {
   EXPECT_OK(store_->verify(a_));
 }
 
-INSTANTIATE_TEST_SUITE_P(Stores, StoreForks, testing::Values(Kind::kMemory, Kind::kLmdb), name_of_store);
+INSTANTIATE_TEST_SUITE_P(Stores, StoreForks, testing::ValuesIn(kStores), name_of_store);
 
 }  // namespace
 }  // namespace agentd

@@ -258,7 +258,7 @@ TEST_P(StoreContract, StatsCountConversations) {
   EXPECT_EQ(stats->path.empty(), GetParam() == Kind::kMemory);
 }
 
-INSTANTIATE_TEST_SUITE_P(Stores, StoreContract, testing::Values(Kind::kMemory, Kind::kLmdb), name_of_store);
+INSTANTIATE_TEST_SUITE_P(Stores, StoreContract, testing::ValuesIn(kStores), name_of_store);
 
 }  // namespace
 }  // namespace agentd

@@ -21,6 +21,7 @@ using test::text_of;
 using test::user_message;
 
 enum class Kind { kMemory, kLmdb };
+inline constexpr Kind kStores[] = {Kind::kMemory, Kind::kLmdb};
 
 inline std::string name_of_store(const testing::TestParamInfo<Kind>& each) {
   return each.param == Kind::kMemory ? "Memory" : "Lmdb";

@@ -17,8 +17,10 @@ namespace agentd {
 namespace {
 
 // Answers from fields; remembers who asked.
-class FakeServices final : public Services {
+class FakeServices final : public RefusingServices {
  public:
+  FakeServices() : RefusingServices({Code::kUnavailable, "no such service in this test"}) {}
+
   std::uint64_t count_text(std::string_view, std::string_view text) override { return text.size(); }
   std::uint64_t count_messages(std::string_view, const agentd_list& messages) override { return messages.count; }
   Result<std::string> compaction_prompt(const ServiceCaller&, const CompactOptions& options) override {
@@ -227,8 +229,8 @@ TEST(CopyAction, ImpossibleSizesKindsAndNullsAreRefused) {
     EXPECT_FALSE(copy_action(&act.h)) << size;
   }
   act.h.size = sizeof act;
-  for (const std::uint16_t kind : {std::uint16_t{0}, std::uint16_t{AGENTD_ACT_STOP_RUN + 1}, std::uint16_t{65'535}}) {
-    act.h.kind = kind;
+  for (const std::size_t kind : {std::size_t{0}, all_actions().size() + 1, std::size_t{65'535}}) {
+    act.h.kind = static_cast<std::uint16_t>(kind);
     EXPECT_FALSE(copy_action(&act.h)) << kind;
   }
   act = text_action(AGENTD_ACT_CONTINUE, "x");

@@ -24,15 +24,21 @@ Message rich_message() {
   return message;
 }
 
+constexpr RecordType kTypes[] = {
+#define AGENTD_TYPE(number, Name, ...) RecordType::k##Name,
+    AGENTD_RECORD_TYPES(AGENTD_TYPE)
+#undef AGENTD_TYPE
+};
+
 TEST(Record, EveryTypeHasANameOfItsOwn) {
   std::vector<std::string_view> names;
-  for (std::uint16_t type = 1; type <= 20; ++type) {
-    const std::string_view name = name_of(static_cast<RecordType>(type));
-    EXPECT_FALSE(name.empty()) << type;
+  for (const RecordType type : kTypes) {
+    const std::string_view name = name_of(type);
+    EXPECT_FALSE(name.empty()) << static_cast<int>(type);
     for (const std::string_view other : names) EXPECT_NE(other, name);
     names.push_back(name);
   }
-  EXPECT_TRUE(name_of(static_cast<RecordType>(21)).empty());
+  EXPECT_TRUE(name_of(static_cast<RecordType>(std::size(kTypes) + 1)).empty());
   EXPECT_TRUE(name_of(static_cast<RecordType>(0)).empty());
 }
 
@@ -284,69 +290,32 @@ TEST(Record, MetaTellsAnAbsentTitleFromAnEmptyOne) {
   EXPECT_EQ(read_meta(write_meta({"t"}))->title, "t");
 }
 
+// What reads a kind whose reader has another name, and the two kinds that nobody reads yet.
+constexpr auto* read_user_message = read_message;
+constexpr auto* read_context = read_message;
+constexpr auto* read_assistant_message = read_message;
+constexpr auto* read_summary = read_message;
+Result<void> read_checkpoint(const Record&) { return Error{Code::kCorrupt, "a reserved number"}; }
+constexpr auto* read_erase = read_checkpoint;
+
 // Reads any record by the function of its own type.
 Result<void> read_any(const Record& record) {
-  switch (record.type) {
-    case RecordType::kGenesis:
-      AGENTD_TRY_VOID(read_genesis(record));
-      break;
-    case RecordType::kSettings:
-      AGENTD_TRY_VOID(read_settings(record));
-      break;
-    case RecordType::kRunBegin:
-      AGENTD_TRY_VOID(read_run_begin(record));
-      break;
-    case RecordType::kUserMessage:
-    case RecordType::kContext:
-    case RecordType::kAssistantMessage:
-    case RecordType::kSummary:
-    case RecordType::kToolResult:
-      AGENTD_TRY_VOID(read_message(record));
-      break;
-    case RecordType::kUsage:
-      AGENTD_TRY_VOID(read_usage(record));
-      break;
-    case RecordType::kToolIntent:
-      AGENTD_TRY_VOID(read_tool_intent(record));
-      break;
-    case RecordType::kPermission:
-      AGENTD_TRY_VOID(read_permission(record));
-      break;
-    case RecordType::kHookEffect:
-      AGENTD_TRY_VOID(read_hook_effect(record));
-      break;
-    case RecordType::kBoundary:
-      AGENTD_TRY_VOID(read_boundary(record));
-      break;
-    case RecordType::kCompactionAttempt:
-      AGENTD_TRY_VOID(read_compaction_attempt(record));
-      break;
-    case RecordType::kRevert:
-      AGENTD_TRY_VOID(read_revert(record));
-      break;
-    case RecordType::kMeta:
-      AGENTD_TRY_VOID(read_meta(record));
-      break;
-    case RecordType::kRunEnd:
-      AGENTD_TRY_VOID(read_run_end(record));
-      break;
-    case RecordType::kChild:
-      AGENTD_TRY_VOID(read_child(record));
-      break;
-    case RecordType::kCheckpoint:
-    case RecordType::kErase:
-      break;
+#define AGENTD_READ(number, Name, name, ...)                   \
+  if (record.type == RecordType::k##Name) {                    \
+    const auto read = read_##name(record);                     \
+    return read ? Result<void>() : Result<void>(read.error()); \
   }
+  AGENTD_RECORD_TYPES(AGENTD_READ)
+#undef AGENTD_READ
   return {};
 }
 
 TEST(Record, GarbageIsCorruptForEveryType) {
-  for (std::uint16_t type = 1; type <= 20; ++type) {
+  for (const RecordType type : kTypes) {
     for (const char* const payload : {"", "{", "[]", "7", "null", "\xFF\xFE", "{\"a\":}"}) {
       Record record;
-      record.type = static_cast<RecordType>(type);
+      record.type = type;
       record.payload = payload;
-      if (record.type == RecordType::kCheckpoint || record.type == RecordType::kErase) continue;
       const auto read = read_any(record);
       ASSERT_FALSE(read) << name_of(record.type) << " " << payload;
       EXPECT_EQ(read.error().code, Code::kCorrupt);

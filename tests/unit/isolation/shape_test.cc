@@ -219,9 +219,12 @@ TEST(Shape, IsNoneForEventsWithoutAPayload) {
 TEST(Shape, OfAnActionGoesByItsKind) {
   EXPECT_EQ(action_shape(AGENTD_ACT_REPLACE_MESSAGES).bytes, sizeof(agentd_act_replace));
   EXPECT_EQ(action_shape(AGENTD_ACT_TOOL_RESULT).bytes, sizeof(agentd_act_tool_result));
-  for (std::uint32_t kind = AGENTD_ACT_BLOCK; kind <= AGENTD_ACT_STOP_RUN; ++kind)
-    EXPECT_GT(action_shape(kind).bytes, sizeof(agentd_action)) << kind;
-  for (const std::uint32_t kind : {0u, AGENTD_ACT_STOP_RUN + 1u, 0xffffffffu})
+#define AGENTD_IS_KNOWN(NAME, ...) EXPECT_GT(action_shape(AGENTD_ACT_##NAME).bytes, sizeof(agentd_action)) << #NAME;
+  AGENTD_ACTION_LIST(AGENTD_IS_KNOWN)
+#undef AGENTD_IS_KNOWN
+#define AGENTD_ONE(...) +1
+  for (const std::uint32_t kind : {0u, 1u AGENTD_ACTION_LIST(AGENTD_ONE), 0xffffffffu})
+#undef AGENTD_ONE
     EXPECT_EQ(action_shape(kind).bytes, sizeof(agentd_action)) << kind;
 }
 
