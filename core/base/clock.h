@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// clock.h - time, and waiting for it. The value that says "give up" comes along with it: who waits needs both.
+// clock.h - time, deadlines, and waiting for them. A wait also takes a CancelToken.
 //
-// Time comes only from a Clock, so that tests and the simulator turn it by hand. Monotonic time
-// measures deadlines; wall time is information for people, never order.
+// All time comes from a Clock, so tests and a simulator can set it. Deadlines use monotonic time; wall time is shown to
+// people and never orders anything.
 //
 // Threading: Clock is thread-safe.
 
@@ -24,14 +24,14 @@ using Milliseconds = std::chrono::milliseconds;
 
 class Clock;
 
-// An absolute point on Clock::monotonic_ns(); kNever = none.
+// An absolute time of Clock::monotonic_ns(); kNever = none.
 struct Deadline {
   static constexpr std::uint64_t kNever = UINT64_MAX;
   std::uint64_t at_ns = kNever;
 
   static Deadline after(const Clock& clock, Milliseconds time);
   bool passed(const Clock& clock) const;
-  // Time left, at least 0; a year when there is no deadline.
+  // The remaining time, at least 0; a year without a deadline.
   Milliseconds left(const Clock& clock) const;
 };
 
@@ -43,20 +43,20 @@ class Clock {
   // Milliseconds since 1970, UTC.
   virtual std::int64_t wall_ms() const = 0;
 
-  // Waiting, by the scheduler of the calling thread (scheduler.h). A clock whose time is not the scheduler's looks at
-  // itself every few milliseconds, and lets nobody wait for longer than it would have taken in the scheduler's time.
+  // These functions wait through the calling thread's scheduler (scheduler.h). A clock with another time than the
+  // scheduler's is read again every few milliseconds; no wait takes longer than it would in the scheduler's time.
 
-  // False when `cancel` was set before the time was over, which is seen within 50 ms.
+  // False if `cancel` was set before the time was over; noticed within 50 ms.
   virtual bool sleep(Milliseconds time, const CancelToken& cancel) const;
-  // The whole time, which is short: for what nobody can wake anybody of.
+  // Waits for the whole time, which should be short: for changes that wake no waiter.
   void pause(Milliseconds time) const;
-  // Until one of the descriptors is ready; returns what poll(2) does, EINTR included.
+  // Waits until a descriptor is ready; returns the result of poll(2), including EINTR.
   virtual int poll(std::span<pollfd> descriptors, Deadline deadline) const;
   int poll_for(std::span<pollfd> descriptors, Milliseconds at_most) const {
     return this->poll(descriptors, Deadline::after(*this, at_most));
   }
-  // For Mutex and Condition: while the word is `seen`, or until it is woken, or for no reason. False when the deadline
-  // has passed.
+  // For Mutex and Condition: waits while the word is `seen`, or until it is woken. May return early. False if the
+  // deadline has passed.
   virtual bool wait(const WaitWord& word, std::uint32_t seen, Deadline deadline) const;
 };
 
@@ -72,7 +72,7 @@ class SystemClock : public Clock {
 // "2026-01-31T09:05:07.123Z" of milliseconds since 1970.
 std::string iso_time(std::int64_t wall_ms);
 
-// For tests: moves only when told.
+// For tests: moves only by advance().
 class ManualClock : public Clock {
  public:
   std::uint64_t monotonic_ns() const override { return monotonic_ns_.load(); }

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// futex.h - the kernel's way to stand before a word of memory until it changes.
+// futex.h - waits until a word of memory changes, through the kernel.
 //
-// Below all waiting in one process it serves the Scheduler of the machine. Beside that it is the doorbell between
-// agentd and its workers, whose words lie in memory that both have mapped: no scheduler plays another process.
+// The machine's Scheduler waits with it. agentd and its workers also wake each other with it, on words in shared
+// memory; a scheduler only covers one process.
 //
 // Threading: thread-safe.
 
@@ -15,13 +15,13 @@ namespace agentd {
 
 using WaitWord = std::atomic<std::uint32_t>;
 
-// Who looks at the word: threads of this process, or of others as well.
+// The processes that use the word: this one, or others too.
 enum class FutexScope { kProcess, kMachine };
 
-// Returns when the word is no longer `seen`, was woken, or for no reason; false when the machine's monotonic time has
-// come to `until_ns`. UINT64_MAX = there is no such time.
+// Returns when the word is no longer `seen` or was woken; may return early. False if the machine's monotonic time has
+// reached `until_ns` (UINT64_MAX = no limit).
 bool futex_wait(const WaitWord& word, std::uint32_t seen, std::uint64_t until_ns, FutexScope scope);
-// Reads nothing: the word may be gone.
+// Does not read the word, which may no longer exist.
 void futex_wake(const WaitWord& word, int at_most, FutexScope scope);
 
 struct FutexWait {
@@ -29,8 +29,8 @@ struct FutexWait {
   std::uint32_t seen = 0;
 };
 constexpr std::size_t kFutexWaitsMax = 128;
-// Before several words of the machine, of which one has to change. False where the kernel cannot (before Linux 5.16):
-// nothing was waited for. REQUIRES: at most kFutexWaitsMax of them.
+// Waits until one of several kMachine words changes. False, without waiting, if the kernel does not support it (before
+// Linux 5.16). REQUIRES: at most kFutexWaitsMax words.
 bool futex_wait_any(std::span<const FutexWait> words, std::uint64_t until_ns);
 
 }  // namespace agentd

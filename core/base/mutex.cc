@@ -23,18 +23,18 @@ void Mutex::wake_next() { Scheduler::current().wake(state_, false); }
 
 void Condition::wait(Mutex& mutex) {
   waiting_.fetch_add(1, std::memory_order_relaxed);
-  const std::uint32_t seen = told_.load(std::memory_order_relaxed);
+  const std::uint32_t seen = notified_.load(std::memory_order_relaxed);
   mutex.unlock();
-  Scheduler::current().wait(told_, seen, Deadline::kNever);
+  Scheduler::current().wait(notified_, seen, Deadline::kNever);
   mutex.lock();
   waiting_.fetch_sub(1, std::memory_order_relaxed);
 }
 
 bool Condition::wait_until(Mutex& mutex, const Clock& clock, Deadline deadline) {
   waiting_.fetch_add(1, std::memory_order_relaxed);
-  const std::uint32_t seen = told_.load(std::memory_order_relaxed);
+  const std::uint32_t seen = notified_.load(std::memory_order_relaxed);
   mutex.unlock();
-  const bool in_time = clock.wait(told_, seen, deadline);
+  const bool in_time = clock.wait(notified_, seen, deadline);
   mutex.lock();
   waiting_.fetch_sub(1, std::memory_order_relaxed);
   return in_time;
@@ -43,8 +43,8 @@ bool Condition::wait_until(Mutex& mutex, const Clock& clock, Deadline deadline) 
 // Who waits was counted under the mutex, before what he waits for could change.
 void Condition::notify(bool all) {
   if (waiting_.load(std::memory_order_relaxed) == 0) return;
-  told_.fetch_add(1, std::memory_order_relaxed);
-  Scheduler::current().wake(told_, all);
+  notified_.fetch_add(1, std::memory_order_relaxed);
+  Scheduler::current().wake(notified_, all);
 }
 
 }  // namespace agentd

@@ -2,10 +2,11 @@
 #pragma once
 // mutex.h - locks and conditions: with Clock and Thread the only ways to wait.
 //
-// One word each. A free lock is taken and given back without a call; who has to wait comes to the thread's Scheduler
-// (scheduler.h). clang knows what a Mutex guards (thread_annotations.h). No lock is held while a hook is called.
+// Each is one word. Locking and unlocking a free mutex makes no call; a thread that must wait calls its Scheduler
+// (scheduler.h). clang checks the members that a Mutex guards (thread_annotations.h). No lock is held while a hook is
+// called.
 //
-// Threading: thread-safe; unlock() on the thread that has locked. Not recursive.
+// Threading: thread-safe; the thread that locked a mutex unlocks it. Not recursive.
 
 #include "core/base/clock.h"
 #include "core/base/thread_annotations.h"
@@ -39,7 +40,7 @@ class CAPABILITY("mutex") Mutex {
     AGENTD_TELL_SANITIZER(post_lock, __tsan_mutex_try_lock | (taken ? 0 : __tsan_mutex_try_lock_failed), 0);
     return taken;
   }
-  // False when it was not free until then.
+  // False if the deadline passed first.
   bool lock_until(const Clock& clock, Deadline deadline) TRY_ACQUIRE(true) {
     AGENTD_TELL_SANITIZER(pre_lock, __tsan_mutex_try_lock);
     const bool taken = take_free() || lock_taken_until(clock, deadline);
@@ -54,7 +55,7 @@ class CAPABILITY("mutex") Mutex {
     if (state_.exchange(kFree, std::memory_order_release) == kAwaited) wake_next();
     AGENTD_TELL_SANITIZER(post_unlock, 0);
   }
-  // A bug if nobody holds it.
+  // Asserts that the mutex is held.
   void assert_held() const ASSERT_CAPABILITY(this);
 
  private:
@@ -64,7 +65,7 @@ class CAPABILITY("mutex") Mutex {
     std::uint32_t expected = kFree;
     return state_.compare_exchange_strong(expected, kHeld, std::memory_order_acquire, std::memory_order_relaxed);
   }
-  // Leaves the word at kAwaited whether it succeeds or not: there may be others that wait.
+  // Leaves the word at kAwaited in both cases, since other threads may be waiting.
   bool take_awaited() { return state_.exchange(kAwaited, std::memory_order_acquire) == kFree; }
   void lock_taken();
   bool lock_taken_until(const Clock& clock, Deadline deadline);
@@ -76,11 +77,11 @@ class CAPABILITY("mutex") Mutex {
 struct Adopt {};
 constexpr Adopt kAdopt;
 
-// Holds a mutex while it lives, but for the time between unlock() and lock().
+// Holds a mutex for its lifetime, except between unlock() and lock().
 class SCOPED_CAPABILITY MutexLock {
  public:
   explicit MutexLock(Mutex& mutex) ACQUIRE(mutex) : mutex_(mutex) { mutex_.lock(); }
-  // Of one that the caller has locked.
+  // Takes over a mutex that the caller has locked.
   MutexLock(Mutex& mutex, Adopt) REQUIRES(mutex) : mutex_(mutex) {}
   ~MutexLock() RELEASE() {
     if (held_) mutex_.unlock();
@@ -102,8 +103,8 @@ class SCOPED_CAPABILITY MutexLock {
   bool held_ = true;
 };
 
-// What threads wait for under a mutex; always the same one. They look anew when they return: it may be for no reason.
-// One that ends while others still know it is told under the mutex, so that nobody who has seen why is gone before.
+// A condition variable, always used with the same mutex. A wait may return without a notification, so callers check
+// their predicate again. The mutex is held for the notification if a waiter may destroy the condition afterwards.
 class Condition {
  public:
   constexpr Condition() = default;
@@ -111,7 +112,7 @@ class Condition {
   Condition& operator=(const Condition&) = delete;
 
   void wait(Mutex& mutex) REQUIRES(mutex);
-  // False when the deadline has passed.
+  // False if the deadline has passed.
   bool wait_until(Mutex& mutex, const Clock& clock, Deadline deadline) REQUIRES(mutex);
   bool wait_for(Mutex& mutex, const Clock& clock, Milliseconds at_most) REQUIRES(mutex) {
     return wait_until(mutex, clock, Deadline::after(clock, at_most));
@@ -122,8 +123,8 @@ class Condition {
  private:
   void notify(bool all);
 
-  WaitWord told_{0};                       // how often
-  std::atomic<std::uint32_t> waiting_{0};  // how many; grows under the mutex
+  WaitWord notified_{0};                   // the number of notifications
+  std::atomic<std::uint32_t> waiting_{0};  // the number of waiters; grows under the mutex
 };
 
 }  // namespace agentd

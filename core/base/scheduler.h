@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// scheduler.h - who lets a thread stand and go on: the one seam below all waiting.
+// scheduler.h - blocks and wakes threads: the one interface below all waiting.
 //
-// Mutex, Condition, Thread and Clock come here when a thread can not go on, and only then: a lock that is free costs
-// two operations of the processor. A simulator is another Scheduler, and the Clock whose time it keeps: its threads
-// are real ones, of which one runs at a time, and these five functions are all the places where it may pass to another.
-// No caller knows which one it has.
+// Mutex, Condition, Thread and Clock call it only when a thread must block; a free lock costs two processor
+// operations. A simulator implements Scheduler, and a Clock that shows its time: it runs real threads one at a time and
+// switches between them only in these five functions. Callers work with either.
 //
 // Threading: thread-safe.
 
@@ -24,22 +23,22 @@ class Scheduler {
  public:
   virtual ~Scheduler() = default;
 
-  // The calling thread stands while the word is `seen`: until wake(), until `until_ns` of the scheduler's monotonic
-  // time (UINT64_MAX = none), or for no reason.
+  // Blocks the calling thread while the word is `seen`: until wake(), or until `until_ns` of the scheduler's monotonic
+  // time (UINT64_MAX = no limit). May return early.
   virtual void wait(const WaitWord& word, std::uint32_t seen, std::uint64_t until_ns) = 0;
-  // One of those that stand before the word, or all. Reads nothing: the word may be gone.
+  // Wakes one or all of the threads that wait on the word. Does not read the word, which may no longer exist.
   virtual void wake(const WaitWord& word, bool all) = 0;
-  // As poll(2) does, EINTR included.
+  // Behaves as poll(2), including EINTR.
   virtual int poll(std::span<pollfd> descriptors, std::uint64_t until_ns) = 0;
-  // A thread that belongs to this scheduler. Throws std::system_error when there can be no more.
+  // Starts a thread that uses this scheduler. Throws std::system_error if the system allows no more threads.
   virtual std::thread start(std::function<void()> body) = 0;
-  // Until the thread has ended.
+  // Waits for the end of the thread.
   virtual void join(std::thread& thread) = 0;
 
-  // That of the calling thread: the machine's, unless it is bound to another.
+  // The calling thread's scheduler: the machine's unless another is bound.
   static Scheduler& current();
 
-  // The calling thread belongs to `scheduler` while this lives.
+  // Binds the calling thread to `scheduler` for the object's lifetime.
   class Bound {
    public:
     explicit Bound(Scheduler& scheduler);
@@ -52,7 +51,7 @@ class Scheduler {
   };
 };
 
-// True when `descriptor` is ready for one of `events` now, or has ended. Waits for nothing.
+// True if `descriptor` is ready for one of `events` now, or is at its end. Does not wait.
 bool is_ready(int descriptor, short events);
 
 }  // namespace agentd

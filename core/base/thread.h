@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// thread.h - a thread that its scheduler knows of, from the start to the end.
+// thread.h - a thread that is started and joined through its scheduler.
 //
-// Threading: for its owner; another one may read nothing of it.
+// Threading: thread-compatible; only the owner uses it.
 
 #include <functional>
 #include <thread>
@@ -12,7 +12,7 @@ namespace agentd {
 class Thread {
  public:
   Thread() = default;
-  // Belongs to the scheduler of who starts it. Throws std::system_error when there can be no more threads.
+  // Uses the scheduler of the starting thread. Throws std::system_error if the system allows no more threads.
   explicit Thread(std::function<void()> body);
   Thread(Thread&&) noexcept = default;
   Thread& operator=(Thread&&) noexcept = default;
@@ -20,10 +20,10 @@ class Thread {
   ~Thread() {
     if (joinable()) join();
   }
-  // True when there is one to wait for.
+  // True if there is a thread to join.
   bool joinable() const { return thread_.joinable(); }
   void join();
-  // Nobody waits for its end.
+  // Lets the thread run on unjoined.
   void detach() { thread_.detach(); }
 
  private:
