@@ -50,8 +50,8 @@ Result<std::optional<CompactionReport>, RunError> Compaction::prepare() {
   if (replacement_.empty()) return Over();
   auto placed = put_in_place(replacement_[0], session_.conversation().revision());
   if (!placed) return placed.error();
-  if (*placed) return Over(std::move(**placed));
-  session_.hooks.report_refusal(author_, AGENTD_EVENT_BEFORE_COMPACTION, placed->error().message);
+  if (placed->report) return Over(std::move(placed->report));
+  session_.hooks.report_refusal(author_, AGENTD_EVENT_BEFORE_COMPACTION, placed->refusal);
   author_.clear();
   return Over();
 }

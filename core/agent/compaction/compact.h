@@ -74,6 +74,12 @@ class Compaction {
     std::uint64_t kept_tokens = 0;           // as rows count
   };
 
+  // A hook's replacement: in place, with its report, or refused.
+  struct Placement {
+    std::optional<CompactionReport> report;
+    std::string refusal;  // a sentence; empty if there is a report
+  };
+
   Result<void, RunError> begin();
   void plan();
   CompactionTarget target() const;
@@ -101,8 +107,8 @@ class Compaction {
   std::optional<Draft> squeeze_view() const;
   bool squeeze(Draft& draft, std::uint64_t tokens) const;
 
-  // Commits the boundary of a replacement. The Error of the inner Result says why it was refused.
-  Result<Result<CompactionReport>, RunError> put_in_place(const Outcome::Attributed& asked, std::uint64_t seen);
+  // Commits the boundary of a replacement, unless it is refused.
+  Result<Placement, RunError> put_in_place(const Outcome::Attributed& asked, std::uint64_t seen);
   Draft draft_of(std::uint32_t method) const;
   void write(Draft& draft);
   Result<CompactionReport, RunError> commit(Draft draft);

@@ -12,8 +12,8 @@ Result<CompactionReport, RunError> Compaction::replace(const Outcome::Attributed
   payload_ = payload_of(plan_);
   auto placed = put_in_place(asked, seen);
   if (!placed) return placed.error();
-  if (*placed) return **placed;
-  return finish(AGENTD_RESULT_FAILED, placed->error().message);
+  if (placed->report) return std::move(*placed->report);
+  return finish(AGENTD_RESULT_FAILED, std::move(placed->refusal));
 }
 
 namespace {
@@ -28,11 +28,9 @@ const std::string* lone_summary(const Action& action, std::string& text) {
 
 }  // namespace
 
-Result<Result<CompactionReport>, RunError> Compaction::put_in_place(const Outcome::Attributed& asked,
-                                                                    std::uint64_t seen) {
-  using Placed = Result<CompactionReport>;
+Result<Compaction::Placement, RunError> Compaction::put_in_place(const Outcome::Attributed& asked, std::uint64_t seen) {
   const auto refuse = [&](const std::string& why) {
-    return Placed(Error{Code::kInvalid, "the replacement of " + author_ + " was refused: " + why});
+    return Placement{{}, "the replacement of " + author_ + " was refused: " + why};
   };
   if (asked.action.base_revision != seen)
     return refuse("it was made for revision " + std::to_string(asked.action.base_revision) +
@@ -68,7 +66,7 @@ Result<Result<CompactionReport>, RunError> Compaction::put_in_place(const Outcom
   }
   auto done = commit(std::move(draft));
   if (!done) return done.error();
-  return Placed(std::move(*done));
+  return Placement{std::move(*done), {}};
 }
 
 }  // namespace agentd
