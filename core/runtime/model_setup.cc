@@ -48,12 +48,11 @@ std::string assumption_of(const ModelInfo& model, const std::string& name, const
 // A vendor's own models have no slash in their names, so a prefix was meant as a provider. A gateway's names are
 // its own.
 std::string misspelt_provider(const Config& config, const std::string& model) {
-  constexpr std::string_view kVendors[] = {"anthropic", "openai", "google"};
   const std::string own = config.text("provider");
   const std::size_t slash = model.find('/');
   const std::set<std::string> names = provider_names(config);
   if (slash == std::string::npos || names.contains(model.substr(0, slash))) return {};
-  if (std::find(std::begin(kVendors), std::end(kVendors), own) == std::end(kVendors)) return {};
+  if (const ProviderRow* const row = find_provider(own); row == nullptr || !row->plain_names) return {};
   for (const std::string& key : {std::string("base_url"), "providers." + own + ".base_url"})
     if (const auto said = config.candidates(key); !said.empty() && said.back().layer != Layer::kDefault) return {};
   const std::string name = model.substr(0, slash);
@@ -111,7 +110,7 @@ std::vector<std::string> model_warnings(const ModelTable& table, const Config& c
                                         const std::string& home, std::int64_t wall_ms) {
   std::vector<std::string> out;
   // The scripted provider has no model, so no window to check.
-  if (config.text("provider") == "scripted") return out;
+  if (config.text("provider") == kScripted) return out;
   const ModelInfo model = table.find(name);
   const std::string gone = retirement_of(model, name, "--model", wall_ms);
   if (!gone.empty()) out.push_back(gone);

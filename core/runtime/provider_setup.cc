@@ -5,18 +5,9 @@
 #include "core/base/nearest.h"
 #include "core/base/shell_word.h"
 #include "core/codec/url.h"
-#include "core/runtime/version.h"
-#include "providers/anthropic/anthropic.h"
-#include "providers/google/google.h"
-#include "providers/openai/hosts.h"
-#include "providers/openai/openai.h"
 
 namespace agentd {
 namespace {
-
-constexpr std::string_view kAnthropicName = "anthropic", kGoogleName = "google";
-constexpr const char* kBearerVariable = "ANTHROPIC_AUTH_TOKEN";
-constexpr const char* kGoogleVariable = "GOOGLE_API_KEY";
 
 std::string key_of(const std::string& provider, std::string_view setting) {
   return "providers." + provider + "." + std::string(setting);
@@ -55,24 +46,9 @@ void say_where_keys_go(const Config& config, ProviderSetup& setup, const std::st
 
 // The places for a key, as the end of a sentence "set ...".
 std::string key_places(const ProviderSetup& setup) {
-  const bool bearer = setup.name == kAnthropicName && setup.other_variable;
-  return setup.key_variable + (bearer ? std::string(" (or ") + kBearerVariable + ")" : "") + ", or store one with " +
-         shell_command("agentd auth set", setup.name);
-}
-
-// A provider's setting, or the default of `providers.*` where the configuration has none.
-std::uint64_t whole_of(const Config& config, const std::string& name, std::string_view setting) {
-  const std::string key = key_of(name, setting);
-  return config.is_set(key) ? config.whole(key) : std::stoull(std::string(find_key(key)->standard));
-}
-
-TransferLimits limits_of(const Config& config, const std::string& name) {
-  TransferLimits out;
-  out.user_agent = "agentd/" AGENTD_VERSION;
-  out.retry.retries = static_cast<std::uint32_t>(whole_of(config, name, "max_retries"));
-  out.idle_timeout = Milliseconds(whole_of(config, name, "idle_timeout_ms"));
-  out.total_timeout = Milliseconds(whole_of(config, name, "total_timeout_ms"));
-  return out;
+  const bool bearer = setup.row != nullptr && setup.row->bearer && setup.other_variable;
+  return setup.key_variable + (bearer ? " (or " + std::string(setup.row->other_variable) + ")" : "") +
+         ", or store one with " + shell_command("agentd auth set", setup.name);
 }
 
 }  // namespace
@@ -83,8 +59,8 @@ HttpSettings http_settings(const Config& config) {
 }
 
 std::set<std::string> provider_names(const Config& config) {
-  std::set<std::string> out{std::string(kAnthropicName), std::string(kGoogleName), std::string(kScripted)};
-  for (const OpenAiHost& host : openai_hosts()) out.emplace(host.name);
+  std::set<std::string> out;
+  for (const ProviderRow& row : provider_rows()) out.emplace(row.name);
   for (std::string& name : config.provider_names()) out.insert(std::move(name));
   return out;
 }
@@ -129,15 +105,10 @@ Result<ProviderSetup> provider_setup(const Config& config, const std::string& na
   ProviderSetup out;
   out.name = name;
   const std::string kind_key = key_of(name, "kind");
-  const std::string kind = config.is_set(kind_key) ? config.text(kind_key) : name;
-  out.kind = kind == kAnthropicName ? ProviderSetup::Kind::kAnthropic
-             : kind == kGoogleName  ? ProviderSetup::Kind::kGoogle
-                                    : ProviderSetup::Kind::kOpenAi;
-  const OpenAiHost* const host = find_openai_host(name);
-  const std::string home(name == kAnthropicName ? "https://api.anthropic.com"
-                         : name == kGoogleName  ? "https://generativelanguage.googleapis.com"
-                         : host != nullptr      ? host->base_url
-                                                : "");
+  out.row = find_provider(name);
+  const std::string own_format(out.row == nullptr ? "" : out.row->format);
+  out.format = &provider_format(config.is_set(kind_key) ? config.text(kind_key) : own_format);
+  const std::string home(out.row == nullptr ? "" : out.row->base_url);
   const bool general = in_force && !config.text("base_url").empty();
   const std::string address_key = general ? "base_url" : key_of(name, "base_url");
   out.url = config.text(address_key);
@@ -152,7 +123,9 @@ Result<ProviderSetup> provider_setup(const Config& config, const std::string& na
     return Error{Code::kInvalid, address_key + " (" + out.url_origin + "): http://" + one_line(out.place, 100) +
                                      " would carry the key and the prompts unencrypted; use https"};
   out.key_variable = config.text(key_of(name, "api_key_env"));
-  if (out.key_variable.empty() && host != nullptr) out.key_variable = std::string(host->key_variable);
+  // An empty setting of Anthropic or Google means that no key is sent.
+  if (out.key_variable.empty() && out.row != nullptr && out.row->format == provider_formats().front().name)
+    out.key_variable = std::string(out.row->key_variable);
   say_where_keys_go(config, out, address_key, home, url->loopback());
   return out;
 }
@@ -169,10 +142,7 @@ Result<KeySource> KeyRing::find(const ProviderSetup& setup) const {
     return !variable.empty() && !is_blank(variables_(variable).value_or(""));
   };
   // The vendors' SDKs know these too.
-  const std::string other = !setup.other_variable          ? ""
-                            : setup.name == kAnthropicName ? kBearerVariable
-                            : setup.name == kGoogleName    ? kGoogleVariable
-                                                           : "";
+  const std::string other(setup.other_variable && setup.row != nullptr ? setup.row->other_variable : "");
   for (const std::string& variable : {setup.key_variable, other}) {
     if (!is_set(variable)) continue;
     if (!setup.key_refused.empty()) return Error{Code::kInvalid, setup.key_refused};
@@ -205,39 +175,15 @@ std::string no_key_text(const ProviderSetup& setup) {
 
 std::unique_ptr<ModelProvider> make_provider(const ProviderSetup& setup, const Config& config, const std::string& key,
                                              const KeySource& source, HttpClient& http, const Clock& clock) {
-  const std::string key_source = setup.key_variable.empty() ? std::string() : key_places(setup);
-  if (setup.kind == ProviderSetup::Kind::kAnthropic) {
-    AnthropicOptions options;
-    options.name = setup.name;
-    (source.variable == kBearerVariable ? options.auth_token : options.api_key) = key;
-    options.key_source = key_source;
-    options.base_url = setup.url;
-    options.betas = config.list("providers.anthropic.betas");
-    const std::string cache = config.text("providers.anthropic.cache");
-    options.cache = cache == "off"  ? AnthropicCache::kOff
-                    : cache == "1h" ? AnthropicCache::kHour
-                                    : AnthropicCache::kMinutes;
-    options.limits = limits_of(config, setup.name);
-    return make_anthropic_provider(std::move(options), http, clock);
-  }
-  if (setup.kind == ProviderSetup::Kind::kGoogle) {
-    GoogleOptions options;
-    options.name = setup.name;
-    options.api_key = key;
-    options.key_source = key_source;
-    options.base_url = setup.url;
-    options.limits = limits_of(config, setup.name);
-    return make_google_provider(std::move(options), http, clock);
-  }
-  OpenAiOptions options;
-  options.name = setup.name;
-  options.api_key = key;
-  options.key_source = key_source;
-  options.base_url = setup.url;
-  const std::string api = config.text(key_of(setup.name, "api"));
-  options.api = api == "responses" ? OpenAiApi::kResponses : api == "chat" ? OpenAiApi::kChat : OpenAiApi::kAuto;
-  options.limits = limits_of(config, setup.name);
-  return make_openai_provider(std::move(options), http, clock);
+  return setup.format->make(
+      {.name = setup.name,
+       .url = setup.url,
+       .key = key,
+       .bearer = setup.row != nullptr && setup.row->bearer && source.variable == setup.row->other_variable,
+       .key_source = setup.key_variable.empty() ? std::string() : key_places(setup),
+       .config = config,
+       .http = http,
+       .clock = clock});
 }
 
 }  // namespace agentd

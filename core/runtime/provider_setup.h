@@ -19,11 +19,10 @@
 #include "core/model/router.h"
 #include "core/net/http.h"
 #include "core/runtime/credentials.h"
+#include "core/runtime/provider_table.h"
 #include "core/tokens/tokens.h"
 
 namespace agentd {
-
-inline constexpr std::string_view kScripted = "scripted";
 
 // The section `network`, for make_http_client().
 HttpSettings http_settings(const Config& config);
@@ -46,9 +45,9 @@ Result<ModelRoute> model_in_force(const Config& config, const ModelTable& table)
 std::vector<std::pair<std::string, std::string>> models_beside(const Config& config, std::string_view own);
 
 struct ProviderSetup {
-  enum class Kind { kAnthropic, kGoogle, kOpenAi };
   std::string name;
-  Kind kind = Kind::kOpenAi;
+  const ProviderRow* row = nullptr;  // null for a provider of the configuration
+  const ProviderFormat* format = nullptr;
   std::string url;
   std::string place;         // "host" or "host:port", for people
   std::string url_origin;    // of the setting

@@ -100,7 +100,7 @@ void Runtime::warm_up() {
 Result<void, RunError> Runtime::make_providers() {
   const bool scripted = route_.provider == kScripted;  // and perhaps nobody will be asked
   if (scripted && (options_.needs_model || !config_.text("scripted.file").empty())) return make_scripted();
-  const std::string own = scripted ? std::string("anthropic") : route_.provider;
+  const std::string own = scripted ? std::string(find_key("provider")->standard) : route_.provider;
   keys_.emplace(surroundings_.environment, home_);
   if (options_.needs_model)
     if (auto found = check_keys(own); !found) return found.error();

@@ -2,6 +2,7 @@
 #include "providers/anthropic/answer.h"
 
 #include <algorithm>
+#include <iterator>
 
 #include "core/base/bytes.h"
 #include "providers/anthropic/redacted.h"
@@ -11,6 +12,9 @@ namespace {
 
 constexpr std::size_t kRefusalBytes = 500;
 constexpr std::size_t kShownBytes = 80;  // of a stop reason
+
+// Types of content blocks in the order of AnthropicAnswer::Kind; empty = unknown.
+constexpr std::string_view kKinds[] = {"", "text", "thinking", "redacted_thinking", "tool_use"};
 
 Error broken(std::string what) { return {Code::kCorrupt, std::move(what)}; }
 
@@ -84,6 +88,13 @@ AnthropicAnswer::Part* AnthropicAnswer::find(JsonView event) {
   return found == parts_.rend() ? nullptr : &*found;
 }
 
+AnthropicAnswer::Kind AnthropicAnswer::kind_of(std::string_view type) {
+  const auto* const found = std::find(std::begin(kKinds), std::end(kKinds), type);
+  return found == std::end(kKinds) ? Kind::kUnknown : static_cast<Kind>(found - std::begin(kKinds));
+}
+
+std::string_view AnthropicAnswer::name_of(Kind kind) { return kKinds[static_cast<std::size_t>(kind)]; }
+
 Result<void> AnthropicAnswer::on_block_start(JsonView event) {
   if (!began_) return broken("a content block came before message_start");
   if (parts_.size() >= kBlocksMax)
@@ -93,27 +104,24 @@ Result<void> AnthropicAnswer::on_block_start(JsonView event) {
   const JsonView start = event["content_block"];
   Part part;
   part.index = event["index"].int_or(-1);
-  part.type = std::string(start["type"].string_or(""));
-  part.known = true;
+  part.kind = kind_of(start["type"].string_or(""));
   Block& block = part.block;
-  if (part.type == "text") {
+  if (part.kind == Kind::kText) {
     add(part, part.pieces.next(start["text"].string_or("")));
-  } else if (part.type == "thinking") {
+  } else if (part.kind == Kind::kThinking) {
     block.kind = BlockKind::kThinking;
     block.opaque = to_utf8(start["signature"].string_or(""));
     add(part, part.pieces.next(start["thinking"].string_or("")));
-  } else if (part.type == "redacted_thinking") {
+  } else if (part.kind == Kind::kRedacted) {
     block.kind = BlockKind::kThinking;
     block.name = std::string(kRedactedThinking);
     block.opaque = to_utf8(start["data"].string_or(""));
-  } else if (part.type == "tool_use") {
+  } else if (part.kind == Kind::kToolUse) {
     block = Block::tool_use(to_utf8(start["id"].string_or("")), to_utf8(start["name"].string_or("")), {});
     if (block.call_id.empty() || block.name.empty()) return broken("a tool call came without an id or a name");
     // Deltas add the input; a server that sends it at once puts it here.
     if (start["input"].size() != 0) block.json = to_utf8(start["input"].text());
     sink_.on_tool_call(block.call_id, block.name);
-  } else {
-    part.known = false;
   }
   parts_.push_back(std::move(part));
   return {};
@@ -123,30 +131,30 @@ Result<void> AnthropicAnswer::on_delta(JsonView event) {
   Part* const part = find(event);
   if (part == nullptr || !part->open) return broken("a delta does not belong to an open content block");
   const JsonView delta = event["delta"];
-  return part->known ? apply_delta(*part, delta["type"].string_or(""), delta) : Result<void>();
+  return part->kind != Kind::kUnknown ? apply_delta(*part, delta["type"].string_or(""), delta) : Result<void>();
 }
 
 Result<void> AnthropicAnswer::apply_delta(Part& part, std::string_view type, JsonView delta) {
-  if (type == "text_delta" && part.type == "text") {
+  if (type == "text_delta" && part.kind == Kind::kText) {
     add(part, part.pieces.next(delta["text"].string_or("")));
-  } else if (type == "thinking_delta" && part.type == "thinking") {
+  } else if (type == "thinking_delta" && part.kind == Kind::kThinking) {
     add(part, part.pieces.next(delta["thinking"].string_or("")));
-  } else if (type == "signature_delta" && part.type == "thinking") {
+  } else if (type == "signature_delta" && part.kind == Kind::kThinking) {
     part.block.opaque += to_utf8(delta["signature"].string_or(""));
-  } else if (type == "input_json_delta" && part.type == "tool_use") {
+  } else if (type == "input_json_delta" && part.kind == Kind::kToolUse) {
     add(part, part.pieces.next(delta["partial_json"].string_or("")));
   } else if (type == "text_delta" || type == "thinking_delta" || type == "signature_delta" ||
              type == "input_json_delta") {
-    return broken("a " + std::string(type) + " came for a " + part.type + " block");
+    return broken("a " + std::string(type) + " came for a " + std::string(name_of(part.kind)) + " block");
   }
   return {};
 }
 
 void AnthropicAnswer::add(Part& part, const std::string& text) {
   if (text.empty()) return;
-  (part.type == "tool_use" ? part.block.json : part.block.text) += text;
-  if (part.type == "text") sink_.on_text(text);
-  if (part.type == "thinking") sink_.on_thinking(text);
+  (part.kind == Kind::kToolUse ? part.block.json : part.block.text) += text;
+  if (part.kind == Kind::kText) sink_.on_text(text);
+  if (part.kind == Kind::kThinking) sink_.on_thinking(text);
 }
 
 Result<void> AnthropicAnswer::on_block_stop(JsonView event) {
@@ -191,10 +199,10 @@ Result<ModelResponse> AnthropicAnswer::finish() {
   const bool complete = finished_by_itself(response.stop_reason);
   bool calls = false, dropped = false;
   for (const Part& part : parts_)
-    if (complete && part.known && part.open && part.block.kind == BlockKind::kToolUse)
+    if (complete && part.kind != Kind::kUnknown && part.open && part.block.kind == BlockKind::kToolUse)
       return broken("the answer ended inside a tool call");
   for (Part& part : parts_) {
-    if (!part.known) continue;
+    if (part.kind == Kind::kUnknown) continue;
     if (part.block.kind == BlockKind::kToolUse) {
       dropped = dropped || !complete;
       if (!complete) continue;
@@ -203,7 +211,7 @@ Result<ModelResponse> AnthropicAnswer::finish() {
     }
     add(part, part.pieces.end());
     // Models write blank texts before calls, but refuse to read them.
-    if (part.type == "text" && is_blank(part.block.text)) continue;
+    if (part.kind == Kind::kText && is_blank(part.block.text)) continue;
     response.message.blocks.push_back(std::move(part.block));
   }
   if (response.stop_reason == StopReason::kInterrupted)
@@ -222,7 +230,8 @@ Message AnthropicAnswer::partial() const {
   message.flags = AGENTD_MESSAGE_INTERRUPTED;
   for (const Part& part : parts_) {
     const bool empty = part.block.text.empty() && part.block.opaque.empty();
-    if (part.known && part.block.kind != BlockKind::kToolUse && !empty) message.blocks.push_back(part.block);
+    if (part.kind != Kind::kUnknown && part.block.kind != BlockKind::kToolUse && !empty)
+      message.blocks.push_back(part.block);
   }
   return message;
 }

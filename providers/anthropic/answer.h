@@ -38,12 +38,15 @@ class AnthropicAnswer final : public StreamedAnswer {
   const std::optional<Usage>& usage() const override { return usage_; }
 
  private:
+  enum class Kind { kUnknown, kText, kThinking, kRedacted, kToolUse };
+  static Kind kind_of(std::string_view type);
+  static std::string_view name_of(Kind kind);
+
   struct Part {
     std::int64_t index = 0;
-    std::string type;  // on the wire
+    Kind kind = Kind::kUnknown;
     Block block;
     TextPieces pieces{};  // of its text, or of its input
-    bool known = false;
     bool open = true;
   };
   Result<void> on_message_start(JsonView message);

@@ -63,7 +63,8 @@ class Anthropic final : public ModelProvider {
     if (auto written = write_anthropic_request(body, request, options_.cache, keeps, options_.name); !written)
       return failed(ModelErrorKind::kInvalid, options_.name + ": " + written.error().message);
     if constexpr (kRequestsAreChecked)
-      require_rules(options_.name, anthropic_breaches(body.text(), {.foreign = foreign_seals(request, options_.name)}));
+      require_rules(options_.name,
+                    kAnthropicWire.breaches(body.text(), {.foreign = foreign_seals(request, options_.name)}));
     const bool long_cache = options_.cache == AnthropicCache::kHour;
     return stream_request(
         {http_, clock_, options_.limits, words_, secret()}, {url_, headers(), body.text(), request.retries},

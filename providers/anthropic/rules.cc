@@ -443,10 +443,10 @@ class Reader {
   bool short_mark_ = false;
 };
 
+Breaches read_body(std::string_view body, const WireFacts& facts) { return Reader(facts).read(body); }
+
 }  // namespace
 
-std::span<const WireRule> anthropic_rules() { return kRules; }
-
-Breaches anthropic_breaches(std::string_view body, const WireFacts& facts) { return Reader(facts).read(body); }
+constinit const WireFormat kAnthropicWire{kRules, read_body};
 
 }  // namespace agentd

@@ -8,7 +8,6 @@
 // Threading: values are immutable; Retrier is thread-safe when its parts are.
 
 #include <functional>
-#include <memory>
 #include <optional>
 
 #include "core/base/clock.h"

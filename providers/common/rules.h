@@ -12,7 +12,6 @@
 #include <cstddef>
 #include <functional>
 #include <initializer_list>
-#include <set>
 #include <span>
 #include <string>
 #include <string_view>
@@ -44,6 +43,13 @@ struct WireFacts {
   std::function<bool(std::string_view seal)> foreign{};
   std::size_t call_id_bytes = 0;    // call ids are that many letters and digits; 0 = as the wire format accepts them
   bool user_behind_results = true;  // a user message may directly follow tool results
+};
+
+// The rules of a wire format, and what checks a request's body against them: all breaches in its order; none = the API
+// accepts it.
+struct WireFormat {
+  std::span<const WireRule> rules;
+  Breaches (*breaches)(std::string_view body, const WireFacts& facts);
 };
 
 // True if the build checks each request. Code behind `if constexpr` of this is in no release.

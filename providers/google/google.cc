@@ -75,7 +75,8 @@ class Google final : public ModelProvider {
     if (auto written = write_google_request(body, request, options_.name, keeps); !written)
       return failed(ModelErrorKind::kInvalid, written.error().message);
     if constexpr (kRequestsAreChecked)
-      require_rules(options_.name, google_breaches(body.text(), {.foreign = foreign_seals(request, options_.name)}));
+      require_rules(options_.name,
+                    kGoogleWire.breaches(body.text(), {.foreign = foreign_seals(request, options_.name)}));
     StreamedRequest http{base_ + path_of(request.model), {}, body.text(), request.retries};
     if (!options_.api_key.empty()) http.headers.emplace_back("x-goog-api-key", options_.api_key);
     return stream_request(

@@ -321,10 +321,10 @@ class Reader {
   std::set<std::string> ids_;  // of calls
 };
 
+Breaches read_body(std::string_view body, const WireFacts& facts) { return Reader(facts).read(body); }
+
 }  // namespace
 
-std::span<const WireRule> google_rules() { return kRules; }
-
-Breaches google_breaches(std::string_view body, const WireFacts& facts) { return Reader(facts).read(body); }
+constinit const WireFormat kGoogleWire{kRules, read_body};
 
 }  // namespace agentd

@@ -4,18 +4,13 @@
 //
 // Written from the pages in the table and from the API's own refusals, not from request.cc.
 //
-// Threading: pure functions.
-
-#include <span>
-#include <string_view>
+// Threading: immutable data.
 
 #include "providers/common/rules.h"
 
 namespace agentd {
 
-std::span<const WireRule> google_rules();
-// All breaches in the body of POST models/MODEL:streamGenerateContent, in its order; empty = the API accepts it. Reads
-// `foreign` of the facts.
-Breaches google_breaches(std::string_view body, const WireFacts& facts = {});
+// For the body of POST models/MODEL:streamGenerateContent. Reads only `foreign` of the facts.
+extern const WireFormat kGoogleWire;
 
 }  // namespace agentd

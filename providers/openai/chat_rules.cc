@@ -305,10 +305,10 @@ class Reader {
   std::set<std::string> open_, ids_;  // of calls: without a result so far; all
 };
 
+Breaches read_body(std::string_view body, const WireFacts& facts) { return Reader(facts).read(body); }
+
 }  // namespace
 
-std::span<const WireRule> chat_rules() { return kRules; }
-
-Breaches chat_breaches(std::string_view body, const WireFacts& facts) { return Reader(facts).read(body); }
+constinit const WireFormat kChatWire{kRules, read_body};
 
 }  // namespace agentd

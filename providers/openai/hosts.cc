@@ -13,7 +13,7 @@ constexpr ChatDialect kPlain{};
 constexpr ChatDialect kCompletionTokens{.output_limit = "max_completion_tokens"};
 
 constexpr std::array<OpenAiHost, 10> kHosts{{
-    {"openai", "api.openai.com", "https://api.openai.com/v1", "OPENAI_API_KEY", true, kCompletionTokens},
+    {"openai", "api.openai.com", "https://api.openai.com/v1", "OPENAI_API_KEY", true, kCompletionTokens, true},
     // Within a tool loop the model needs its thinking back.
     {"deepseek",
      "api.deepseek.com",
@@ -41,12 +41,6 @@ constexpr OpenAiHost kAnyOther{"", "", "", "", false, kPlain};
 }  // namespace
 
 std::span<const OpenAiHost> openai_hosts() { return kHosts; }
-
-const OpenAiHost* find_openai_host(std::string_view name) {
-  const auto found =
-      std::find_if(kHosts.begin(), kHosts.end(), [&](const OpenAiHost& each) { return each.name == name; });
-  return found == kHosts.end() ? nullptr : &*found;
-}
 
 const OpenAiHost& openai_host_at(std::string_view base_url) {
   const auto url = parse_http_url(base_url);

@@ -33,11 +33,10 @@ struct OpenAiHost {
   std::string_view key_variable;  // empty: it needs no key
   bool responses = false;         // it has the Responses API, which is the better one
   ChatDialect chat{};
+  bool plain_names = false;  // no model of the vendor has a slash in its name
 };
 
 std::span<const OpenAiHost> openai_hosts();
-// By the provider's name; null = unknown.
-const OpenAiHost* find_openai_host(std::string_view name);
 // By the address, whatever the provider's name; the row for other servers when none has it.
 const OpenAiHost& openai_host_at(std::string_view base_url);
 

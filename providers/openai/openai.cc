@@ -63,7 +63,7 @@ class OpenAi final : public ModelProvider {
                             .call_id_bytes = host_.chat.call_id_bytes,
                             .user_behind_results = host_.chat.user_behind_results};
       require_rules(options_.name,
-                    responses_ ? responses_breaches(body.text(), facts) : chat_breaches(body.text(), facts));
+                    responses_ ? kResponsesWire.breaches(body.text(), facts) : kChatWire.breaches(body.text(), facts));
     }
     StreamedRequest http{url_, {}, body.text(), request.retries};
     if (!options_.api_key.empty()) http.headers.emplace_back("authorization", "Bearer " + options_.api_key);

@@ -72,12 +72,19 @@ Result<ResponsesAnswer::Item*> ResponsesAnswer::item_at(JsonView root) {
   return &items_[index];
 }
 
+ResponsesAnswer::Kind ResponsesAnswer::kind_of(std::string_view type) {
+  if (type.empty()) return Kind::kNone;
+  if (type == "message") return Kind::kMessage;
+  if (type == "function_call") return Kind::kCall;
+  return type == "reasoning" ? Kind::kReasoning : Kind::kOther;
+}
+
 Result<void> ResponsesAnswer::on_item(JsonView root, bool done) {
   const JsonView json = root["item"];
   if (!json.is_object()) return broken("an item of the answer is not a JSON object");
   AGENTD_TRY(Item * item, item_at(root));
-  item->type = std::string(json["type"].string_or(""));
-  if (item->type == "function_call") {
+  item->kind = kind_of(json["type"].string_or(""));
+  if (item->kind == Kind::kCall) {
     item->call_id = to_utf8(json["call_id"].string_or(""));
     item->name = to_utf8(json["name"].string_or(""));
     if (!item->told && !item->name.empty()) {
@@ -93,15 +100,15 @@ Result<void> ResponsesAnswer::on_item(JsonView root, bool done) {
 // shown here.
 void ResponsesAnswer::read_item(Item& item, JsonView json) {
   item.phase = to_utf8(json["phase"].string_or(""));
-  if (item.type == "message") {
+  if (item.kind == Kind::kMessage) {
     const std::string whole = texts_of(json["content"], "");
     if (item.text.empty() && !whole.empty()) sink_.on_text(whole);
     item.text = whole;
     for (std::size_t i = 0; i < json["content"].size(); ++i)
       refused_ = refused_ || json["content"].at(i)["type"].string_or("") == "refusal";
-  } else if (item.type == "function_call") {
+  } else if (item.kind == Kind::kCall) {
     item.arguments = to_utf8(json["arguments"].string_or(""));
-  } else if (item.type == "reasoning") {
+  } else if (item.kind == Kind::kReasoning) {
     item.raw = to_utf8(json.text());
     const std::string summary = texts_of(json["summary"], "\n\n");
     const std::string whole = summary.empty() ? texts_of(json["content"], "\n\n") : summary;
@@ -130,9 +137,9 @@ Result<void> ResponsesAnswer::on_end(std::string_view type, JsonView response) {
   const JsonView output = response["output"];
   for (std::size_t i = 0; output.is_array() && i < output.size() && i < kItemsMax; ++i) {
     Item& item = items_[i];
-    if (!item.type.empty()) continue;
+    if (item.kind != Kind::kNone) continue;
     const JsonView json = output.at(i);
-    item.type = std::string(json["type"].string_or(""));
+    item.kind = kind_of(json["type"].string_or(""));
     item.call_id = to_utf8(json["call_id"].string_or(""));
     item.name = to_utf8(json["name"].string_or(""));
     read_item(item, json);
@@ -163,8 +170,10 @@ void ResponsesAnswer::read_usage(JsonView usage) {
   usage_ = out;
 }
 
+bool ResponsesAnswer::completed() const { return status_ == "completed"; }
+
 StopReason ResponsesAnswer::stop_reason() const {
-  if (status_ == "completed") return refused_ ? StopReason::kRefusal : StopReason::kEndTurn;
+  if (completed()) return refused_ ? StopReason::kRefusal : StopReason::kEndTurn;
   if (reason_ == "max_output_tokens") return StopReason::kMaxTokens;
   if (reason_ == "content_filter") return StopReason::kRefusal;
   return StopReason::kInterrupted;
@@ -178,14 +187,14 @@ Result<ModelResponse> ResponsesAnswer::finish() {
   response.stop_reason = stop_reason();
   bool calls = false, dropped = false;
   for (auto& [index, item] : items_) {
-    if (item.type == "reasoning") {
+    if (item.kind == Kind::kReasoning) {
       Block block = Block::of_text(item.thought);
       block.kind = BlockKind::kThinking;
       block.opaque = item.raw;
       response.message.blocks.push_back(std::move(block));
-    } else if (item.type == "function_call") {
-      dropped = dropped || status_ != "completed";
-      if (status_ != "completed") continue;
+    } else if (item.kind == Kind::kCall) {
+      dropped = dropped || !completed();
+      if (!completed()) continue;
       if (item.name.empty() || item.call_id.empty()) return broken("a tool call came without its name or id");
       calls = true;
       response.message.blocks.push_back(

@@ -33,8 +33,12 @@ class ResponsesAnswer final : public StreamedAnswer {
   const std::optional<Usage>& usage() const override { return usage_; }
 
  private:
+  enum class Kind { kNone, kMessage, kCall, kReasoning, kOther };
+  static Kind kind_of(std::string_view type);
+
   struct Item {
-    std::string type, call_id, name, arguments, text, thought, phase, raw;
+    Kind kind = Kind::kNone;  // kNone: not announced yet
+    std::string call_id, name, arguments, text, thought, phase, raw;
     TextPieces pieces{};
     bool told = false;
   };
@@ -48,6 +52,7 @@ class ResponsesAnswer final : public StreamedAnswer {
   void read_item(Item& item, JsonView json);
   void read_usage(JsonView usage);
   StopReason stop_reason() const;
+  bool completed() const;
 
   ModelSink& sink_;
   std::map<std::uint64_t, Item> items_;  // by their place in the output

@@ -321,10 +321,10 @@ class Reader {
   std::string reasoning_;  // waits for its following item
 };
 
+Breaches read_body(std::string_view body, const WireFacts& facts) { return Reader(facts).read(body); }
+
 }  // namespace
 
-std::span<const WireRule> responses_rules() { return kRules; }
-
-Breaches responses_breaches(std::string_view body, const WireFacts& facts) { return Reader(facts).read(body); }
+constinit const WireFormat kResponsesWire{kRules, read_body};
 
 }  // namespace agentd

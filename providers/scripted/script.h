@@ -4,7 +4,6 @@
 //
 // Threading: values.
 
-#include <cstdint>
 #include <optional>
 #include <string>
 #include <string_view>

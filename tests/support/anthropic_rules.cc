@@ -88,7 +88,7 @@ std::string anthropic_refusal(std::string_view text, const AnthropicRules& rules
     facts.foreign = [own = std::string(body["model"].string_or("")) + "/"](std::string_view seal) {
       return !seal.starts_with(own);
     };
-  if (const Breaches broken = anthropic_breaches(text, facts); !broken.empty()) return broken.front().says;
+  if (const Breaches broken = kAnthropicWire.breaches(text, facts); !broken.empty()) return broken.front().says;
   const std::string_view choice = body["tool_choice"]["type"].string_or("auto");
   if (choice != "auto" && choice != "none") return "tool_choice: forced tool use is not supported";
   if (rules.tools_beside_tool_blocks && body["tools"].size() == 0 && has_tool_blocks(body["messages"]))

@@ -61,7 +61,7 @@ std::string google_refusal(std::string_view model, std::string_view body, const 
   WireFacts facts;
   if (rules.own_signatures_alone)
     facts.foreign = [own = std::string(model) + "/"](std::string_view seal) { return !seal.starts_with(own); };
-  const Breaches broken = google_breaches(body, facts);
+  const Breaches broken = kGoogleWire.breaches(body, facts);
   return broken.empty() ? std::string() : broken.front().says;
 }
 

@@ -12,7 +12,7 @@ std::string first_of(const Breaches& broken) { return broken.empty() ? std::stri
 }  // namespace
 
 std::string chat_refusal(std::string_view body, const OpenAiRules& rules) {
-  return first_of(chat_breaches(body, {.call_id_bytes = rules.call_id_bytes}));
+  return first_of(kChatWire.breaches(body, {.call_id_bytes = rules.call_id_bytes}));
 }
 
 std::string responses_refusal(std::string_view body, const OpenAiRules& rules) {
@@ -21,7 +21,7 @@ std::string responses_refusal(std::string_view body, const OpenAiRules& rules) {
     facts.foreign = [own = std::string(document->root()["model"].string_or("")) + "/"](std::string_view seal) {
       return !seal.starts_with(own);
     };
-  return first_of(responses_breaches(body, facts));
+  return first_of(kResponsesWire.breaches(body, facts));
 }
 
 }  // namespace agentd::testing

@@ -76,14 +76,14 @@ std::string model_of(std::string_view url, std::string_view body) {
 }
 
 Breaches breaches_of(const std::string& wire, std::string_view url, std::string_view body, const WireFacts& facts) {
-  if (wire == "anthropic") return anthropic_breaches(body, facts);
-  if (wire == "google") return google_breaches(body, facts);
-  if (wire == "responses") return responses_breaches(body, facts);
+  if (wire == "anthropic") return kAnthropicWire.breaches(body, facts);
+  if (wire == "google") return kGoogleWire.breaches(body, facts);
+  if (wire == "responses") return kResponsesWire.breaches(body, facts);
   WireFacts own = facts;
   const bool mistral = url.find("mistral") != std::string_view::npos;
   own.call_id_bytes = mistral ? 9 : 0;
   own.user_behind_results = !mistral;
-  return chat_breaches(body, own);
+  return kChatWire.breaches(body, own);
 }
 
 // What a request of an interesting history holds, in the words of any wire.

@@ -26,8 +26,7 @@ using testing::TestRequest;
 // A valid request with every kind of content; seals of the request's own model begin with "own/".
 struct Wire {
   const char* name;
-  std::span<const WireRule> (*rules)();
-  Breaches (*breaches)(std::string_view, const WireFacts&);
+  const WireFormat& format;
   std::string good;
 };
 
@@ -49,7 +48,7 @@ const std::string kPicture = R"({"type":"image","source":{"type":"base64","media
 
 const std::vector<Wire>& wires() {
   static const std::vector<Wire> all{
-      {"anthropic", anthropic_rules, anthropic_breaches,
+      {"anthropic", kAnthropicWire,
        R"({"model":"claude-x","max_tokens":4096,"stream":true,"thinking":{"type":"enabled","budget_tokens":2048},)"
        R"("output_config":{"effort":"high","format":{"type":"json_schema","schema":{"type":"object"}}},)"
        R"("system":[{"type":"text","text":"be good","cache_control":{"type":"ephemeral","ttl":"1h"}}],)"
@@ -67,7 +66,7 @@ const std::vector<Wire>& wires() {
        R"({"role":"user","content":[{"type":"tool_result","tool_use_id":"c1","content":"a.txt"},)"
        R"({"type":"tool_result","tool_use_id":"c2","content":[{"type":"text","text":"why"}],"is_error":true},)"
        R"({"type":"text","text":"now","cache_control":{"type":"ephemeral"}}]}]})"},
-      {"chat", chat_rules, chat_breaches,
+      {"chat", kChatWire,
        R"({"model":"m","stream":true,"stream_options":{"include_usage":true},"max_tokens":9,"reasoning_effort":"low",)"
        R"("response_format":{"type":"json_schema","json_schema":{"name":"answer","schema":{"type":"object"},)"
        R"("strict":false}},)"
@@ -82,7 +81,7 @@ const std::vector<Wire>& wires() {
        R"({"id":"c2","type":"function","function":{"name":"cat","arguments":"{\"a\":1}"}}]},)"
        R"({"role":"tool","tool_call_id":"c1","content":"a.txt"},{"role":"tool","tool_call_id":"c2","content":"b"},)"
        R"({"role":"assistant","content":"found"},{"role":"user","content":"now"}]})"},
-      {"responses", responses_rules, responses_breaches,
+      {"responses", kResponsesWire,
        R"({"model":"m","stream":true,"store":false,"instructions":"be good","max_output_tokens":99,)"
        R"("reasoning":{"effort":"low","summary":"auto"},"include":["reasoning.encrypted_content"],)"
        R"("text":{"format":{"type":"json_schema","name":"answer","schema":{"type":"object"},"strict":false}},)"
@@ -100,7 +99,7 @@ const std::vector<Wire>& wires() {
        R"({"type":"function_call_output","call_id":"c1","output":"a.txt"},)"
        R"({"type":"function_call_output","call_id":"c2","output":[{"type":"input_text","text":"b"}]},)"
        R"({"type":"message","role":"user","content":[{"type":"input_text","text":"now"}]}]})"},
-      {"google", google_rules, google_breaches,
+      {"google", kGoogleWire,
        R"({"systemInstruction":{"parts":[{"text":"be good"}]},)"
        R"("tools":[{"functionDeclarations":[{"name":"ls","parametersJsonSchema":{"type":"object"}},{"name":"cat"}]}],)"
        R"("toolConfig":{"functionCallingConfig":{"mode":"NONE"}},"generationConfig":{"maxOutputTokens":99,)"
@@ -440,7 +439,7 @@ std::string shown(const Breaches& broken) {
 
 TEST(WireRules, ValidRequestsAreAccepted) {
   for (const Wire& wire : wires()) {
-    const Breaches broken = wire.breaches(wire.good, facts());
+    const Breaches broken = wire.format.breaches(wire.good, facts());
     EXPECT_TRUE(broken.empty()) << wire.name << "\n" << shown(broken);
   }
 }
@@ -455,7 +454,7 @@ TEST(WireRules, EachViolationIsFoundByItsNameAndNothingElseIs) {
       ASSERT_NE(at, std::string::npos) << good;
       body.replace(at, good.size(), sin);
     }
-    const Breaches broken = wire.breaches(body, facts());
+    const Breaches broken = wire.format.breaches(body, facts());
     EXPECT_FALSE(broken.empty()) << "nothing is found";
     for (const Breach& each : broken) EXPECT_EQ(each.rule->name, control.rule) << shown(broken);
     for (const Breach& each : broken) EXPECT_FALSE(each.says.empty());
@@ -468,13 +467,13 @@ TEST(WireRules, EachRuleHasAControlASourceAndANameOfItsOwn) {
   std::size_t rules = 0;
   for (const Wire& wire : wires()) {
     std::set<std::string_view> names;
-    for (const WireRule& rule : wire.rules()) {
+    for (const WireRule& rule : wire.format.rules) {
       const std::string name = std::string(wire.name) + " " + std::string(rule.name);
       EXPECT_TRUE(controlled.contains(name)) << name << " has no control";
       EXPECT_TRUE(names.insert(rule.name).second) << name << " stands twice";
       EXPECT_FALSE(rule.demand.empty() || rule.source.empty()) << name;
     }
-    rules += wire.rules().size();
+    rules += wire.format.rules.size();
   }
   EXPECT_EQ(controlled.size(), rules) << "a control of no rule";
 }
@@ -483,14 +482,14 @@ TEST(WireRules, ARowsServerMayWantIdsOfOneFormAlone) {
   const Wire& chat = wires()[1];
   WireFacts wants = facts();
   wants.call_id_bytes = 9;
-  EXPECT_EQ(shown(chat.breaches(chat.good, wants)).find("call-id-form"), 0u);
+  EXPECT_EQ(shown(chat.format.breaches(chat.good, wants)).find("call-id-form"), 0u);
 }
 
 TEST(WireRules, TheSentenceNamesRulePlaceAndSource) {
   const Wire& anthropic = wires()[0];
   std::string body = anthropic.good;
   body.replace(body.find("hello"), 5, " ");
-  EXPECT_EQ(breach_sentence("house", anthropic.breaches(body, facts())),
+  EXPECT_EQ(breach_sentence("house", anthropic.format.breaches(body, facts())),
             "the request to house breaks the rule text-not-blank at messages[0].content[2].text: messages: text "
             "content blocks must contain non-whitespace text (no text is white space alone; a refusal of the API)");
   EXPECT_EQ(breach_sentence("house", {}), "");
@@ -500,7 +499,7 @@ TEST(WireRules, WhatPeopleAndToolsPutInIsNoBugOfOurs) {
   const Wire& anthropic = wires()[0];
   std::string body = anthropic.good;
   body.replace(body.find(kPicture), kPicture.size(), repeated(kPicture, 601));
-  const Breaches broken = anthropic.breaches(body, facts());
+  const Breaches broken = anthropic.format.breaches(body, facts());
   EXPECT_FALSE(broken.empty());
   EXPECT_EQ(breach_sentence("house", broken), "");
 }

@@ -164,7 +164,7 @@ TEST(ChatForms, AnAnswerStandsBehindResultsWhereTheServerWantsOneAndTheUserComes
   EXPECT_NE(body(true).find(R"x("messages":[{"role":"user","content":"(no text)"},{"role":"assistant")x"),
             std::string::npos)
       << body(true);
-  EXPECT_FALSE(find_openai_host("mistral")->chat.user_behind_results);
+  EXPECT_FALSE(openai_host_at("https://api.mistral.ai/v1").chat.user_behind_results);
 }
 
 // Extended thinking: with a budget, the answer that began a tool loop must begin with thinking.

@@ -256,10 +256,10 @@ TEST(ModelInForce, AProviderOfTheConfigurationIsOneToo) {
   const auto work = provider_setup(config, "work", true);
   ASSERT_TRUE(work) << work.error().message;
   EXPECT_EQ(work->key_variable, "WORK_KEY");
-  EXPECT_EQ(work->kind, ProviderSetup::Kind::kOpenAi);
+  EXPECT_EQ(work->format->name, "openai");
   const auto gate = provider_setup(config, "gate", false);
   ASSERT_TRUE(gate) << gate.error().message;
-  EXPECT_EQ(gate->kind, ProviderSetup::Kind::kAnthropic);
+  EXPECT_EQ(gate->format->name, "anthropic");
   EXPECT_EQ(gate->key_variable, "");  // no vendor's key goes there
   EXPECT_NE(provider_setup(config, "lost", false).error().message.find("has no address: set providers.lost.base_url"),
             std::string::npos);
