@@ -5,18 +5,12 @@
 // Every request of a plugin crosses as one ServiceArgs and returns as one ServiceReply: the op determines the members
 // that are used and the records in them. No pointer to code crosses: a tool is a number.
 //
-// Threading: values and immutable data.
+// Threading: values.
 
 #include <agentd/hook_abi.h>
 #include <agentd/service_list.hpp>
 
-#include <cstddef>
 #include <cstdint>
-#include <span>
-#include <string_view>
-
-#include "core/base/result.h"
-#include "core/isolation/shape.h"
 
 namespace agentd {
 
@@ -77,15 +71,6 @@ struct ServiceReply {
   const void* record = nullptr;
 };
 
-// Null for an unknown op. `kind` is number[0] of kEmit, which selects the record; else 0.
-const Shape* args_shape(std::uint32_t op, std::uint32_t kind);
-const Shape* reply_shape(std::uint32_t op);
-// Reads the op and number[0] of a flat ServiceArgs, before its shape is known; false if there are too few bytes.
-bool peek_args(std::string_view bytes, std::uint32_t& op, std::uint32_t& kind);
-// All checks of a request before the host uses it: relocate() with the shape of its op, and that an action has the kind
-// in number[0]. kInvalid. REQUIRES: as relocate().
-Result<const ServiceArgs*> open_args(std::span<std::byte> bytes);
-
 // ---- start of a worker
 
 constexpr std::uint64_t kBootCompactor = 1, kBootThreads = 2, kBootStore = 4;  // BootArgs.services
@@ -122,9 +107,6 @@ struct BootReply {
   agentd_list notes{nullptr, 0, 0};  // texts: optional rows that were skipped
   agentd_str sandbox{nullptr, 0};    // rules that are not in effect here, one sentence; empty = all are
 };
-
-const Shape& boot_args_shape();
-const Shape& boot_reply_shape();
 
 // A worker's descriptors at start, besides 0 to 2.
 constexpr int kWorkerModuleFd = 3, kWorkerWindowFd = 4, kWorkerAnswerFd = 5;

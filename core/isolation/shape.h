@@ -32,17 +32,10 @@ struct Shape {
   std::span<const Member> members;
 };
 
-// One agentd_str, for lists of texts.
-const Shape& text_shape();
 const Shape& message_shape();
-const Shape& block_shape();
 const Shape& envelope_shape();
 // The payload of an event or a control call; null for an unknown event, and for DESTROY and SAVE_STATE, which have
 // none.
 const Shape* payload_shape(std::uint32_t event);
-// The action of that AGENTD_ACT_; for an unknown kind only the header.
-const Shape& action_shape(std::uint32_t kind);
-// Every shape, for the test that looks for forgotten pointers.
-std::span<const Shape* const> all_shapes();
 
 }  // namespace agentd

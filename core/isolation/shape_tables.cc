@@ -49,9 +49,7 @@ AGENTD_SHAPE_LIST(AGENTD_SHAPE)
 
 }  // namespace shapes
 
-const Shape& text_shape() { return shapes::text; }
 const Shape& message_shape() { return shapes::message; }
-const Shape& block_shape() { return shapes::block; }
 const Shape& envelope_shape() { return shapes::envelope; }
 
 namespace {
@@ -78,10 +76,6 @@ constexpr std::array<const Shape*, 64> kEvents = [] {
 AGENTD_EVENT_LIST(AGENTD_HAS_SHAPE)
 #undef AGENTD_HAS_SHAPE
 
-#define AGENTD_ADDRESS(name, ...) &shapes::name,
-constexpr std::array kAll = {AGENTD_SHAPE_LIST(AGENTD_ADDRESS) & shapes::text};
-#undef AGENTD_ADDRESS
-
 }  // namespace
 
 const Shape* payload_shape(std::uint32_t event) {
@@ -90,18 +84,5 @@ const Shape* payload_shape(std::uint32_t event) {
   if (event == AGENTD_EVENT_TOOL_INVOKE) return &shapes::tool_call;
   return nullptr;
 }
-
-const Shape& action_shape(std::uint32_t kind) {
-  switch (kind) {
-#define AGENTD_ACTION_SHAPE(NAME, name, record, ...) \
-  case AGENTD_ACT_##NAME:                            \
-    return shapes::record;
-    AGENTD_ACTION_LIST(AGENTD_ACTION_SHAPE)
-#undef AGENTD_ACTION_SHAPE
-  }
-  return shapes::action;
-}
-
-std::span<const Shape* const> all_shapes() { return kAll; }
 
 }  // namespace agentd

@@ -12,6 +12,7 @@
 #include <cerrno>
 #include <cstring>
 #include <deque>
+#include <list>
 
 #include "core/base/mutex.h"
 #include "core/isolation/memory_file.h"
@@ -477,8 +478,6 @@ Result<std::unique_ptr<PayloadWindow>> PayloadWindow::create(std::uint32_t skip)
   for (std::uint32_t i = 0; i < kLiveWords; ++i) window->space_->live.push_back(i);
   return window;
 }
-
-std::uint64_t PayloadWindow::bytes_used() const { return space_->used; }
 
 Result<const void*> PayloadWindow::place(Frame& frame, const Shape& shape, const void* record, std::uint64_t lineage) {
   if (record == nullptr) return nullptr;

@@ -22,10 +22,7 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <list>
-#include <map>
 #include <memory>
-#include <string>
 #include <vector>
 
 #include "core/base/file.h"
@@ -53,8 +50,6 @@ class PayloadWindow {
   // The worker's read-only descriptor.
   int fd() const { return reader_.get(); }
   std::uintptr_t base() const { return base_; }
-  // Bytes of the file that are backed by memory.
-  std::uint64_t bytes_used() const;
 
   class Mirror;
   // Memory in the window for one call; pins the mirror that the call reads. Returned when destroyed.

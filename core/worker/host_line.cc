@@ -8,6 +8,7 @@
 
 #include "core/base/file.h"
 #include "core/isolation/flat.h"
+#include "core/isolation/message_shapes.h"
 
 namespace agentd::worker {
 namespace {

@@ -16,7 +16,7 @@
 #endif
 
 #include "core/isolation/flat.h"
-#include "core/isolation/messages.h"
+#include "core/isolation/message_shapes.h"
 #include "core/isolation/window.h"
 #include "core/worker/process_setup.h"
 #include "core/worker/table_state.h"

@@ -9,6 +9,7 @@
 #include "core/base/bytes.h"
 #include "core/hooks/event.h"
 #include "core/isolation/flat.h"
+#include "core/isolation/message_shapes.h"
 
 namespace agentd::worker {
 namespace {

@@ -5,6 +5,7 @@
 #include <agentd/ext/draft/workspace.h>
 
 #include "core/isolation/flat.h"
+#include "core/isolation/message_shapes.h"
 #include "core/isolation/service_call.h"
 
 namespace agentd {

@@ -8,11 +8,9 @@
 // Threading: thread-safe; one call for each lane at a time.
 
 #include <map>
-#include <optional>
 #include <set>
 #include <string>
 #include <string_view>
-#include <vector>
 
 #include "core/base/clock.h"
 #include "core/base/mutex.h"

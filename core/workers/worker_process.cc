@@ -14,6 +14,7 @@
 #include "core/base/thread.h"
 #include "core/base/thrown.h"
 #include "core/isolation/flat.h"
+#include "core/isolation/message_shapes.h"
 
 namespace agentd {
 namespace {
@@ -44,6 +45,7 @@ WorkerEnd end_of(const Exit& exit) {
   if (exit.signal == 0) {
     out.cause = "status " + std::to_string(exit.code);
     out.text = "its worker ended by itself with " + out.cause;
+    out.base_taken = exit.code == kExitBaseTaken;
     return out;
   }
   out.cause = "signal " + std::to_string(exit.signal);
@@ -193,8 +195,9 @@ Result<void> WorkerProcess::boot(std::uint64_t until_ns) {
   if (end == LaneEnd::kMessage) end = region_->call_lane(0, Lane::Side::kHost).receive(message, body, wait);
   if (end == LaneEnd::kGone) {
     const WorkerEnd how = ended().value_or(WorkerEnd());
-    const bool base_taken = how.cause == "status " + std::to_string(kExitBaseTaken);
-    const Code code = base_taken ? Code::kConflict : how.kind == EndKind::kCrash ? Code::kInvalid : Code::kUnavailable;
+    const Code code = how.base_taken                ? Code::kConflict
+                      : how.kind == EndKind::kCrash ? Code::kInvalid
+                                                    : Code::kUnavailable;
     return Error{code, "could not start: " + how.text};
   }
   if (end == LaneEnd::kTimeout || end == LaneEnd::kStuck)

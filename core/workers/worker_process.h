@@ -60,6 +60,7 @@ struct WorkerEnd {
   std::string cause;  // "signal 11"
   EndKind kind = EndKind::kCrash;
   std::uint64_t at_ns = 0;
+  bool base_taken = false;  // at its start the window's address was in use: another try may succeed
 };
 
 class WorkerProcess final : private RingListener::Ear {

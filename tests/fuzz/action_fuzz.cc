@@ -5,7 +5,7 @@
 
 #include "core/bridge/actions.h"
 #include "core/isolation/flat.h"
-#include "core/isolation/messages.h"
+#include "core/isolation/message_shapes.h"
 #include "tests/fuzz/target.h"
 
 namespace {

@@ -18,7 +18,7 @@
 #include "core/hooks/payload_json.h"
 #include "core/hooks/payload_record.h"
 #include "core/isolation/flat.h"
-#include "core/isolation/messages.h"
+#include "core/isolation/message_shapes.h"
 #include "core/isolation/shape_tables.h"
 
 extern "C" {
@@ -131,7 +131,8 @@ TEST(NewAction, IsCopiedOutOfThePlugin) {
 }
 
 TEST(NewAction, CrossesToAWorker) {
-  EXPECT_EQ(&action_shape(AGENTD_ACT_TEST), &shapes::act_text);
+  EXPECT_EQ(args_shape(static_cast<std::uint32_t>(ServiceOp::kEmit), AGENTD_ACT_TEST)->members[4].of,
+            &shapes::act_text);
   EXPECT_NE(args_shape(static_cast<std::uint32_t>(ServiceOp::kEmit), AGENTD_ACT_TEST),
             args_shape(static_cast<std::uint32_t>(ServiceOp::kEmit), AGENTD_ACT_TEST + 1));
 }

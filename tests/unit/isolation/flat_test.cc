@@ -8,14 +8,13 @@
 #include <cstring>
 #include <string>
 
-#include "core/isolation/messages.h"
 #include "tests/unit/isolation/sample_records.h"
 
 namespace agentd {
 namespace {
 
 std::vector<const Shape*> every_shape() {
-  std::vector<const Shape*> out(all_shapes().begin(), all_shapes().end());
+  std::vector<const Shape*> out = all_shapes();
   for (std::uint32_t op = 0; op < 100; ++op)
     for (std::uint32_t kind = 0; kind <= AGENTD_ACT_STOP_RUN; ++kind)
       if (args_shape(op, kind) != nullptr && (kind == 0 || op == 1)) out.push_back(args_shape(op, kind));
@@ -185,7 +184,7 @@ TEST(Flat, RefusesARecordThatLiesInItself) {
   agentd_block block{};
   block.size = sizeof(block);
   block.parts = {&block, 1, sizeof(block)};
-  expect_refused(block_shape(), &block, Code::kInvalid, "too deep");
+  expect_refused(shapes::block, &block, Code::kInvalid, "too deep");
 }
 
 TEST(Flat, EndsSoonWhenARecordLiesInItselfManyTimes) {
@@ -195,7 +194,7 @@ TEST(Flat, EndsSoonWhenARecordLiesInItselfManyTimes) {
     each.parts = {blocks.data(), 64, sizeof(each)};
   }
   std::string out;
-  EXPECT_FALSE(flatten(block_shape(), &blocks[0], out));
+  EXPECT_FALSE(flatten(shapes::block, &blocks[0], out));
   EXPECT_TRUE(out.empty());
 }
 

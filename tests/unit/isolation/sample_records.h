@@ -13,9 +13,23 @@
 #include <string>
 #include <vector>
 
-#include "core/isolation/shape.h"
+#include "core/isolation/message_shapes.h"
+#include "core/isolation/shape_tables.h"
 
 namespace agentd {
+
+inline std::vector<const Shape*> all_shapes() {
+#define AGENTD_ADDRESS(name, ...) &shapes::name,
+  return {AGENTD_SHAPE_LIST(AGENTD_ADDRESS) & shapes::text};
+#undef AGENTD_ADDRESS
+}
+
+// The shape by which a plugin's action crosses.
+inline const Shape& action_shape(std::uint32_t kind) {
+  for (const Shape::Member& member : args_shape(static_cast<std::uint32_t>(ServiceOp::kEmit), kind)->members)
+    if (member.kind == Shape::Kind::kPointer && member.of != nullptr) return *member.of;
+  return shapes::text;
+}
 
 template <typename T>
 T value_at(const void* base, std::size_t offset) {

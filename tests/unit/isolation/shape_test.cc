@@ -13,7 +13,7 @@
 #include <vector>
 
 #include "core/base/file.h"
-#include "core/isolation/messages.h"
+#include "tests/unit/isolation/sample_records.h"
 
 namespace agentd {
 namespace {
@@ -156,7 +156,7 @@ TEST(Shape, EveryRecordOfTheHeadersThatCrossesHasOne) {
 
 TEST(Shape, EveryShapeIsOfARecordOfTheHeaders) {
   for (const Shape* shape : all_shapes())
-    EXPECT_TRUE(shape == &text_shape() || records().contains(std::string(shape->name))) << shape->name;
+    EXPECT_TRUE(shape == &shapes::text || records().contains(std::string(shape->name))) << shape->name;
 }
 
 TEST(Shape, HasEveryAddressOfItsRecordAndNoOther) {
@@ -184,7 +184,7 @@ TEST(Shape, HasEveryAddressOfItsRecordAndNoOther) {
 
 TEST(Shape, OfASizedRecordBeginsWithItsSize) {
   for (const Shape* shape : all_shapes()) {
-    if (shape == &text_shape()) continue;
+    if (shape == &shapes::text) continue;
     ASSERT_TRUE(shape->sized) << shape->name;
     const auto found = records().find(std::string(shape->name));
     ASSERT_NE(found, records().end());

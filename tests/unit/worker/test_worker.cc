@@ -11,6 +11,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "core/isolation/message_shapes.h"
 #include "core/process/zygote.h"
 
 namespace agentd::testing {

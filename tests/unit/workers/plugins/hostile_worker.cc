@@ -15,7 +15,7 @@
 
 #include "core/isolation/flat.h"
 #include "core/isolation/lane.h"
-#include "core/isolation/messages.h"
+#include "core/isolation/message_shapes.h"
 
 namespace agentd {
 namespace {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "core/isolation/messages.h"
+#include "core/isolation/message_shapes.h"
 
 #include <algorithm>
 #include <array>
