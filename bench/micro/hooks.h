@@ -11,7 +11,7 @@
 
 namespace agentd::bench {
 
-// Does nothing and has no opinion.
+// Does nothing and gives no answer.
 agentd_status AGENTD_CALL do_nothing(void* self, const agentd_call* call) noexcept;
 
 // Where read_history takes its next index from, and where it leaves what it read.

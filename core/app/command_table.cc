@@ -109,7 +109,7 @@ CommandSpec compact_spec() {
           "conversation boundaries ID'\nlists them). Neither needs a model.",
           {{"conversation-id", 'c', "ID", "the conversation (a unique prefix is enough)"},
            kFollow,
-           {"strategy", 's', "NAME", "what is kept in addition to the summary", "full|tail|users"},
+           {"strategy", 's', "NAME", "the messages that are kept in addition to the summary", "full|tail|users"},
            {"instructions", 'i', "TEXT", "instructions for the summary"},
            {"dry-run", 'n', {}, "show what would happen; change nothing"},
            {"undo", 'u', {}, "undo the last compaction still in effect"},

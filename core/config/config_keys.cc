@@ -303,7 +303,7 @@ constexpr KeySpec kKeys[] = {
      "The model of subagents, as VENDOR/NAME or a name of the same provider; empty means the conversation's."},
 
     {"permissions.mode", ValueType::kChoice, "ask",
-     "What happens to a tool call that changes something and matches no rule.", "ask|allow|deny"},
+     "The decision about a tool call that changes something and matches no rule.", "ask|allow|deny"},
     {"permissions.allow",
      ValueType::kList,
      "",

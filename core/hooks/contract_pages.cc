@@ -201,7 +201,7 @@ std::string example_page(std::uint32_t event) {
 std::string answers_page(const EventTraits& event) {
   const std::vector<ContractAnswer> answers = contract_answers(event);
   if (answers.empty()) return "A hook cannot answer: it only observes.\n";
-  std::string page = "| answer | in JSON | what it does | several hooks |\n|---|---|---|---|\n";
+  std::string page = "| answer | in JSON | effect | several hooks |\n|---|---|---|---|\n";
   for (const ContractAnswer& answer : answers)
     page += "| " + std::string(answer.name) + " | " + cell(answer.answer) + " | " + cell(answer.does) + " | " +
             cell(answer.merge) + " |\n";

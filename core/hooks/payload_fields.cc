@@ -161,14 +161,14 @@ constexpr std::uint64_t events(std::initializer_list<std::uint32_t> ids) {
 namespace gauge {
 using Record = agentd_gauge;
 constexpr PayloadField kFields[] = {
-    tokens("used", AT(used), "what the next request would send", "142000"),
+    tokens("used", AT(used), "the size of the next request", "142000"),
     tokens("limit", AT(limit), "the model's window minus the output reserve; 0 = unknown", "183616"),
     field(FieldKind::kPercent, "percent", 0, "`used` of `limit`; null when the limit is unknown"),
     name("source", AT(source), WIDE(source), kGaugeSources, AGENTD_GAUGE_ESTIMATE,
          "counted by agentd, or reported by the provider plus an estimate of later content", R"("provider")"),
     tokens("compact_at", AT(compact_at), "from this size on history is compacted automatically", "146893"),
     tokens("force_at", AT(force_at), "from this size on a compaction ignores vetoes", "174435"),
-    tokens("floor", AT(floor), "what compaction cannot remove: system prompt, tools, instructions", "9200"),
+    tokens("floor", AT(floor), "the part that compaction cannot remove: system prompt, tools, instructions", "9200"),
     number("compactions", AT(compactions), WIDE(compactions), "", "compactions so far", "1"),
 };
 constexpr PayloadTable kTable = shared("gauge", sizeof(Record), kFields);
@@ -283,7 +283,7 @@ constexpr PayloadField kAgentFields[] = {
 constexpr PayloadTable kAgent = plain(sizeof(Record), kAgentFields);
 constexpr PayloadField kFields[] = {
     field(FieldKind::kVersion, "v", 0, "the version of this form: 1"),
-    text("id", AT(event_id), "of this dispatch; unique", R"("01JZ8Q4T6Y0000000000000001")"),
+    text("id", AT(event_id), "the id of this dispatch; unique", R"("01JZ8Q4T6Y0000000000000001")"),
     field(FieldKind::kEventName, "event", 0, "the event's name"),
     text("conv_id", AT(conversation_id), "the conversation", R"("01JZ8Q3M5V0000000000000000")"),
     text("session_id", AT(session_id), "the session", R"("01JZ8Q3M5V0000000000000001")"),
@@ -559,7 +559,7 @@ constexpr PayloadField kRequestFields[] = {
     tokens("tokens", AT(tokens), "in the context now", "147200"),
     tokens("limit", AT(limit), "the limit of the context", "183616"),
     tokens("keep_tokens", AT(keep_tokens), "the tail that stays", "20000"),
-    tokens("floor_tokens", AT(floor_tokens), "what compaction cannot remove", "9200"),
+    tokens("floor_tokens", AT(floor_tokens), "the part that compaction cannot remove", "9200"),
     part("range", AT(summarized_first), kRange, "the planned ranges of messages"),
     text("custom_instructions", AT(custom_instructions), "for the summary; empty = none", R"("keep the file names")"),
     number("vetoes", AT(vetoes), WIDE(vetoes), "", "vetoes in a row so far", "0"),
@@ -597,7 +597,7 @@ constexpr PayloadTable kTable = plain(sizeof(Record), kFields, kHead);
 namespace clear {
 using Record = agentd_clear;
 constexpr PayloadField kFields[] = {
-    text("reason", AT(reason), "who requested it", R"("user")"),
+    text("reason", AT(reason), "the origin of the request", R"("user")"),
     except(events({AGENTD_EVENT_BEFORE_CLEAR}),
            optional(text("new_conv_id", AT(new_conversation_id), "the empty conversation",
                          R"("01JZ8QC0000000000000000000")"))),

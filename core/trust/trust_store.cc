@@ -281,7 +281,7 @@ namespace {
 std::string what_changed(const TrustStore& store, const TrustEntry& asked) {
   const TrustEntry* const known = store.find(asked.path);
   const bool bytes = known == nullptr || known->digest != asked.digest;
-  return std::string(bytes ? "its bytes" : "what it subscribes to") +
+  return std::string(bytes ? "its bytes" : "its list of events") +
          " changed since it was trusted: agentd hooks trust " + shell_word(asked.name);
 }
 

@@ -69,11 +69,18 @@ bool contains(std::string_view text, const RefusedWord& word) {
   return false;
 }
 
+// True if a message, in lower case, begins with the word. A message that begins with "of" in lower case is a fragment.
+bool begins_with(const std::string& text, const std::string& written, const RefusedWord& word) {
+  const std::size_t end = word.phrase.size();
+  const bool fragment = word.phrase == "of" && written.starts_with("of");
+  return !fragment && text.starts_with(word.phrase) && text.substr(end, 1) == " " && end + 1 < text.size();
+}
+
 void add(Findings& found, const std::string& path, const Literal& literal, const std::vector<RefusedWord>& words,
          bool page) {
   const std::string text = normal(literal.text);
   for (const RefusedWord& word : words)
-    if ((page || !word.first) && contains(text, word))
+    if (page || !word.first ? contains(text, word) : begins_with(text, literal.text, word))
       found.push_back(path + ":" + std::to_string(literal.line) + ": '" + word.phrase + "': write " + word.instead);
 }
 

@@ -16,7 +16,7 @@ namespace tidy {
 struct RefusedWord {
   std::string phrase;  // lower case, single blanks
   std::string instead;
-  bool first = false;  // written "^phrase": refused only at the beginning of a sentence of a page
+  bool first = false;  // written "^phrase": refused only at the beginning of a sentence of a page or of a message
 };
 std::vector<RefusedWord> read_words(const std::filesystem::path& words_txt);
 

@@ -51,6 +51,11 @@ TEST_F(Tree, WithAPrivateWordInAMessageIsFound) {
   EXPECT_EQ(joined(found_in(root_)), "core/base/bad.cc:2: 'set aside': write quarantined\n");
 }
 
+TEST_F(Tree, WithAMessageThatBeginsWithAPrivateWordIsFound) {
+  code("core/base/bad.cc", "g(\"who\", \"the user who asks\");\nf(\"who asks\");\n");
+  EXPECT_EQ(joined(found_in(root_)), "core/base/bad.cc:3: 'who': write the subject\n");
+}
+
 TEST_F(Tree, WithAPrivateWordAcrossLinesOfAPageIsFound) {
   put("docs/bad.md", "# A\n\nA hook is Set\naside.\n");
   put("README.md", "A hook is set aside.\n");

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* noop.c - has no opinion; built once for each NAME, with the EVENT that it subscribes to. */
+/* noop.c - gives no answer; built once for each NAME, with the EVENT that it subscribes to. */
 #include <agentd/hook_abi.h>
 
 #define ID "org.agentd.bench." NAME

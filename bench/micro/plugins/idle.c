@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* idle.c - looks at how many messages there are and has no opinion; built once for each CONCURRENCY. */
+/* idle.c - looks at how many messages there are and gives no answer; built once for each CONCURRENCY. */
 #include <agentd/hook_abi.h>
 
 static agentd_status AGENTD_CALL look(void* self, const agentd_call* call) {

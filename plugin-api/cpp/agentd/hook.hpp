@@ -260,7 +260,7 @@ class payload {
   call* call_;
 };
 
-// The result of execute(), made by the functions below. A default-made one is "no opinion".
+// The result of execute(), made by the functions below. A default-made one is no answer.
 class answer {
  public:
   answer() = default;

@@ -66,7 +66,7 @@ extern "C" {
 
 /* 0 = OK, 1 = PENDING, negative = an error. Values never change. */
 typedef int32_t agentd_status;
-#define AGENTD_OK 0               /* done; without an emit() it means "no opinion"                          */
+#define AGENTD_OK 0               /* done; without an emit() the hook has no answer                         */
 #define AGENTD_PENDING 1          /* not done yet: complete(token) will follow, from any thread             */
 #define AGENTD_E_ARG (-1)         /* an argument breaks its contract                                        */
 #define AGENTD_E_NOMEM (-2)       /* no memory                                                              */

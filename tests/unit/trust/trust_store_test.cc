@@ -363,7 +363,7 @@ TEST_F(Consents, TheUsersChangedHookWaits) {
   EXPECT_EQ(changed.why_not, "its bytes changed since it was trusted: agentd hooks trust a");
   EXPECT_EQ(store_.judge(entry("a", "x")), Trust::kTrusted);  // the old one still counts
   const Consent definition = ask(entry("a", "x", "d"), Precedence::kUser);
-  EXPECT_EQ(definition.why_not, "what it subscribes to changed since it was trusted: agentd hooks trust a");
+  EXPECT_EQ(definition.why_not, "its list of events changed since it was trusted: agentd hooks trust a");
 }
 
 TEST_F(Consents, ForAuthorsAChangedHookOfTheirOwnRuns) {
