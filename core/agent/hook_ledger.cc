@@ -29,7 +29,7 @@ HookUse& HookLedger::of_plugin(std::string_view plugin) {
 
 void HookLedger::count_call(const HookTrace& call) {
   if (above_) above_->count_call(call);
-  if (call.effect == "skipped" && !call.refused) return;
+  if (call.effect == AnswerEffect::kSkipped && !call.refused) return;
   const MutexLock lock(mutex_);
   HookUse& use = of_hook(call.hook, call.plugin);
   if (call.refused) {

@@ -7,6 +7,7 @@
 //
 // Threading: thread-compatible.
 
+#include <functional>
 #include <map>
 #include <optional>
 #include <string>

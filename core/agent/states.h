@@ -28,9 +28,4 @@ std::string_view name_of(UsagePurpose purpose);
 enum class PermissionDecision { kAllow, kDeny };
 std::string_view name_of(PermissionDecision decision);
 
-// The effect of a hook's answer, in traces and receipts: the values that this room reads.
-namespace receipt_effect {
-inline constexpr std::string_view kNone = "none", kApplied = "applied", kRefused = "refused", kSkipped = "skipped";
-}  // namespace receipt_effect
-
 }  // namespace agentd

@@ -4,7 +4,6 @@
 //
 // Threading: immutable data.
 
-#include <span>
 #include <string>
 #include <string_view>
 #include <vector>

@@ -6,6 +6,7 @@
 #include "core/app/table.h"
 #include "core/base/bytes.h"
 #include "core/codec/json.h"
+#include "core/conversation/answer_effect.h"
 
 namespace agentd::app {
 namespace {
@@ -168,7 +169,7 @@ void TerminalRenderer::show(const told::HookAnswered& event, std::uint32_t) {
   if (!trace_hooks_) return;
   std::string line = "  hook " + neutral_line(event.hook, kCallBytes) + " · " + neutral_line(event.event, kCallBytes) +
                      " · " + (event.answer.empty() ? "no answer" : line_of(event.answer));
-  if (!event.effect.empty() && event.effect != receipt_effect::kNone)
+  if (!event.effect.empty() && event.effect != name_of(AnswerEffect::kNone))
     line += " (" + neutral_line(event.effect, kCallBytes) + ")";
   note(kDim, line + " · " + with_commas(event.duration_us) + " µs");
 }

@@ -8,7 +8,6 @@
 // Threading: called on the run's thread.
 
 #include <functional>
-#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>

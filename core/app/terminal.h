@@ -7,7 +7,6 @@
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
-#include <memory>
 #include <string>
 #include <string_view>
 
@@ -38,6 +37,7 @@ class Output {
   std::size_t columns() const;
   // The text in a style (SGR parameters such as "2"), or unchanged without colours.
   std::string styled(std::string_view sgr, std::string_view text) const;
+  bool coloured() const { return colour_; }
   // errno of the first write that failed; 0 = none.
   int failure() const { return failure_; }
   // True if only confirmations were printed: failing to write them does not undo the work.

@@ -5,7 +5,6 @@
 // Threading: pure functions.
 
 #include <string>
-#include <string_view>
 #include <vector>
 
 #include "core/base/result.h"

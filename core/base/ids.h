@@ -33,7 +33,6 @@ class Ulid {
   std::string uuid(std::uint64_t number) const;
   const std::array<std::uint8_t, 16>& bytes() const { return bytes_; }
   std::uint64_t time_ms() const;
-  bool is_nil() const { return bytes_ == std::array<std::uint8_t, 16>{}; }
   auto operator<=>(const Ulid&) const = default;
 
  private:

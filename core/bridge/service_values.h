@@ -55,9 +55,10 @@ class Ask {
     return out;
   }
 
-  agentd_list blocks(const std::vector<Block>& from) const {
+  // Null when there is no memory.
+  agentd_block* make_blocks(const std::vector<Block>& from) const {
     auto* const out = make<agentd_block>(from.size());
-    if (out == nullptr) return {nullptr, 0, 0};
+    if (out == nullptr) return nullptr;
     for (std::size_t i = 0; i < from.size(); ++i) {
       out[i] = agentd_block{};
       out[i].size = sizeof(agentd_block);
@@ -70,7 +71,14 @@ class Ask {
       out[i].json = text(from[i].json);
       out[i].opaque = text(from[i].opaque);
     }
-    return {out, static_cast<std::uint32_t>(from.size()), sizeof(agentd_block)};
+    return out;
+  }
+
+  agentd_list blocks(const std::vector<Block>& from) const { return list_of(make_blocks(from), from.size()); }
+
+  static agentd_list list_of(const agentd_block* blocks, std::size_t count) {
+    if (blocks == nullptr) return {nullptr, 0, 0};
+    return {blocks, static_cast<std::uint32_t>(count), sizeof(agentd_block)};
   }
 
  private:
@@ -271,8 +279,8 @@ inline agentd_status give(const Ask& ask, const Rows& rows, agentd_list* out) {
   for (std::uint32_t i = 0; i < rows.size(); ++i) {
     messages[i] = rows[i];
     const Message value = to_message(rows[i]);
-    messages[i].blocks = ask.blocks(value.blocks);
-    auto* const blocks = static_cast<agentd_block*>(const_cast<void*>(messages[i].blocks.first));
+    auto* const blocks = ask.make_blocks(value.blocks);
+    messages[i].blocks = Ask::list_of(blocks, value.blocks.size());
     for (std::uint32_t b = 0; b < messages[i].blocks.count; ++b) {
       const agentd_block& from = blocks_of(rows[i])[b];
       blocks[b].flags = from.flags;

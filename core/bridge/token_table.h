@@ -10,7 +10,6 @@
 #include <agentd/hook_abi.h>
 
 #include <memory>
-#include <utility>
 #include <vector>
 
 #include "core/base/mutex.h"

@@ -18,7 +18,6 @@
 // Threading: immutable; check() may be called on many threads.
 
 #include <memory>
-#include <string_view>
 
 #include "core/base/result.h"
 #include "core/codec/json.h"

@@ -7,7 +7,6 @@
 //
 // Threading: thread-compatible.
 
-#include <cstdint>
 #include <functional>
 #include <string>
 #include <string_view>

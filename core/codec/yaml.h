@@ -4,7 +4,6 @@
 //
 // Threading: values.
 
-#include <cstdint>
 #include <string>
 #include <string_view>
 #include <utility>

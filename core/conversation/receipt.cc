@@ -1,12 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/conversation/receipt.h"
 
+#include <algorithm>
+#include <iterator>
+
 #include "core/base/bytes.h"
 #include "core/codec/json.h"
 #include "core/conversation/digest_text.h"
 
 namespace agentd {
 namespace {
+
+constexpr std::string_view kEffects[] = {"none",    "applied", "conflict", "ignored", "failed",
+                                         "blocked", "skipped", "shadow",   "refused"};  // in the order of the values
+static_assert(std::size(kEffects) == static_cast<std::size_t>(AnswerEffect::kRefused) + 1);
 
 int nibble(char c) {
   if (c >= '0' && c <= '9') return c - '0';
@@ -31,6 +38,13 @@ std::optional<Digest> read_digest(std::string_view text) {
   return out;
 }
 
+std::string_view name_of(AnswerEffect effect) { return kEffects[static_cast<std::size_t>(effect)]; }
+
+AnswerEffect effect_of(std::string_view name) {
+  const auto* const found = std::find(std::begin(kEffects), std::end(kEffects), name);
+  return found == std::end(kEffects) ? AnswerEffect::kNone : static_cast<AnswerEffect>(found - std::begin(kEffects));
+}
+
 std::string write_receipt(const HookReceipt& receipt) {
   JsonWriter out;
   out.begin_object().member("event_id", receipt.event_id).member("event", receipt.event);
@@ -43,7 +57,7 @@ std::string write_receipt(const HookReceipt& receipt) {
   out.member("payload_digest", hex(receipt.payload_digest));
   if (receipt.payload || receipt.payload_kept) out.member("payload_kept", true);
   out.key("answer").raw(receipt.answer.empty() ? "[]" : receipt.answer);
-  out.member("effect", receipt.effect).optional("note", receipt.note);
+  out.member("effect", name_of(receipt.effect)).optional("note", receipt.note);
   out.member("duration_us", receipt.duration_us).member("time_ms", receipt.time_ms).end_object();
   return std::string(out.text());
 }
@@ -69,7 +83,7 @@ Result<HookReceipt> read_receipt(std::string_view json) {
   out.payload_digest = *digest;
   out.payload_kept = root["payload_kept"].bool_or(false);
   out.answer = root["answer"].is_array() ? root["answer"].text() : "[]";
-  out.effect = text("effect");
+  out.effect = effect_of(root["effect"].string_or({}));
   out.note = text("note");
   out.duration_us = root["duration_us"].uint_or(0);
   out.time_ms = root["time_ms"].int_or(0);

@@ -14,6 +14,7 @@
 
 #include "core/base/hash.h"
 #include "core/base/result.h"
+#include "core/conversation/answer_effect.h"
 
 namespace agentd {
 
@@ -28,7 +29,8 @@ struct HookReceipt {
   std::string bytes_digest;   // hex, of the code that ran; empty = unknown
   Digest payload_digest{};    // of the payload's JSON for this hook, without messages
   std::string answer = "[]";  // its actions as a JSON array
-  std::string effect, note;
+  AnswerEffect effect = AnswerEffect::kNone;
+  std::string note;
   std::uint64_t duration_us = 0;
   std::int64_t time_ms = 0;
   // False when the bytes are not stored: a hook rewrote or refused a text in them.

@@ -280,13 +280,6 @@ Record write_tool_intent(const ToolIntentRecord& from) {
   return finish(RecordType::kToolIntent, out);
 }
 
-Result<ToolIntentRecord> read_tool_intent(const Record& from) {
-  AGENTD_TRY(const JsonDocument document, open(from, RecordType::kToolIntent));
-  const JsonView root = document.root();
-  return ToolIntentRecord{text(root, "call_id"), text(root, "name"), text(root, "input_digest"), text(root, "effects"),
-                          static_cast<std::uint32_t>(root["attempt"].uint_or(1))};
-}
-
 Record write_tool_result(const ToolResultRecord& from) {
   JsonWriter out;
   out.begin_object().member("call_id", from.call_id).member("name", from.name);
@@ -417,14 +410,6 @@ Record write_hook_effect(const HookEffectRecord& from) {
   return finish(RecordType::kHookEffect, out);
 }
 
-Result<HookEffectRecord> read_hook_effect(const Record& from) {
-  AGENTD_TRY(const JsonDocument document, open(from, RecordType::kHookEffect));
-  const JsonView root = document.root();
-  return HookEffectRecord{text(root, "event"),  text(root, "plugin"),        text(root, "plugin_digest"),
-                          text(root, "effect"), text(root, "before_digest"), text(root, "after_digest"),
-                          text(root, "reason")};
-}
-
 Record write_permission(const PermissionRecord& from) {
   JsonWriter out;
   out.begin_object().member("call_id", from.call_id).member("tool", from.tool);
@@ -445,13 +430,6 @@ Record write_child(const ChildRecord& from) {
   out.member("relation", from.relation).optional("agent_type", from.agent_type);
   out.optional("call_id", from.call_id);
   return finish(RecordType::kChild, out);
-}
-
-Result<ChildRecord> read_child(const Record& from) {
-  AGENTD_TRY(const JsonDocument document, open(from, RecordType::kChild));
-  const JsonView root = document.root();
-  return ChildRecord{text(root, "conversation_id"), text(root, "relation"), text(root, "agent_type"),
-                     text(root, "call_id")};
 }
 
 Record write_run_begin(const RunBeginRecord& from) {

@@ -150,7 +150,6 @@ struct ToolIntentRecord {
   std::uint32_t attempt = 1;
 };
 Record write_tool_intent(const ToolIntentRecord& from);
-Result<ToolIntentRecord> read_tool_intent(const Record& from);
 
 struct ToolResultRecord {
   std::string call_id, name, text;
@@ -224,7 +223,6 @@ struct HookEffectRecord {
   std::string event, plugin, plugin_digest, effect, before_digest, after_digest, reason;
 };
 Record write_hook_effect(const HookEffectRecord& from);
-Result<HookEffectRecord> read_hook_effect(const Record& from);
 
 struct PermissionRecord {
   std::string call_id, tool, decision, by, reason;
@@ -238,7 +236,6 @@ struct ChildRecord {
   std::string agent_type, call_id;
 };
 Record write_child(const ChildRecord& from);
-Result<ChildRecord> read_child(const Record& from);
 
 struct RunBeginRecord {
   std::string session_id, run_id, cwd, provider, model, recipe;

@@ -8,7 +8,6 @@
 // Threading: values.
 
 #include <cstdint>
-#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>

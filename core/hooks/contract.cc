@@ -112,7 +112,7 @@ std::string_view merge_in_words(ActionMerge merge) {
     case ActionMerge::kBlocks:
       return "the first block is used; of the hooks after it only observers are called";
     case ActionMerge::kAddsUp:
-      return "those of several hooks add up in their order";
+      return "the actions of all hooks are used, in their order";
     case ActionMerge::kExclusive:
       return "the first of compact, summary, replace and callback is used; every other is reported as a conflict";
     case ActionMerge::kChains:
@@ -129,24 +129,9 @@ std::string_view merge_in_words(ActionMerge merge) {
   return "";
 }
 
-// The keys of SET, and the events that allow each; the key of an answer object, or the text in parentheses.
-struct SetRow {
-  std::string_view answer;
-  std::uint64_t events;
-};
-constexpr std::uint64_t kStops = event_bit(AGENTD_EVENT_AGENT_STOP) | event_bit(AGENTD_EVENT_SUBAGENT_STOP);
-constexpr SetRow kSets[] = {
-    {"model", event_bit(AGENTD_EVENT_BEFORE_MODEL_CALL) | event_bit(AGENTD_EVENT_BEFORE_COMPACTION)},
-    {"custom_instructions", event_bit(AGENTD_EVENT_BEFORE_COMPACTION)},
-    {"strategy", event_bit(AGENTD_EVENT_BEFORE_COMPACTION)},
-    {"keep_tokens", event_bit(AGENTD_EVENT_BEFORE_COMPACTION)},
-    {"then: stop or continue", kStops},
-    {"(native hooks: the conversation's title)", kStops | event_bit(AGENTD_EVENT_SESSION_START)},
-};
-
 std::string set_answer(const EventTraits& event) {
   std::string text;
-  for (const SetRow& row : kSets)
+  for (const KeyTraits& row : all_keys())
     if ((row.events & event_bit(event.id)) != 0) text.append(text.empty() ? "" : ", ").append(row.answer);
   return text;
 }

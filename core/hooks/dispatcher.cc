@@ -65,13 +65,12 @@ struct Snapshot::Serial {
 
   // Waits in slices, so that a cancelled call leaves the queue.
   bool wait(const agentd_live& live, agentd_status& why) const TRY_ACQUIRE(true, *turn) {
-    auto& cancel = const_cast<std::uint32_t&>(live.cancel);
-    const Deadline deadline{std::atomic_ref(const_cast<std::uint64_t&>(live.deadline_ns)).load()};
+    const Deadline deadline{__atomic_load_n(&live.deadline_ns, __ATOMIC_SEQ_CST)};
     for (Milliseconds left = deadline.left(*clock);;) {
       const Milliseconds slice = std::min(CallSlot::kSlice, left);
       if (turn->lock_for(*clock, slice)) return true;
       left = std::min(left - slice, deadline.left(*clock));
-      const std::uint32_t reason = std::atomic_ref(cancel).load();
+      const std::uint32_t reason = __atomic_load_n(&live.cancel, __ATOMIC_SEQ_CST);
       if (left.count() > 0 && reason == 0) continue;
       why = left.count() > 0 && reason != AGENTD_CANCEL_DEADLINE ? AGENTD_E_CANCELLED : AGENTD_E_DEADLINE;
       return false;
@@ -127,7 +126,6 @@ void Snapshot::add_entry(std::uint32_t index) {
   }
   entries_.push_back(entry);
   mask_ |= event_bit(from.event);
-  if ((from.wants & AGENTD_WANTS_MESSAGES) != 0) messages_mask_ |= event_bit(from.event);
   if (!from.shadow && (withholds(from) || may_rewrite(from))) redacted_mask_ |= event_bit(from.event);
 }
 
@@ -188,20 +186,22 @@ class Merger {
       : snapshot_(snapshot), event_(event), outcome_(outcome) {}
 
   // Merges the answer of one hook; returns its effect.
-  std::string_view take(const Snapshot::Entry& entry, const HookAnswer& answer) {
+  AnswerEffect take(const Snapshot::Entry& entry, const HookAnswer& answer) {
     const Subscription& from = snapshot_.subscription(entry);
-    if (answer.skipped) return "skipped";
-    if ((entry.wants & Snapshot::kShadow) != 0) return answer.status < 0 || !answer.actions.empty() ? "shadow" : "none";
+    if (answer.skipped) return AnswerEffect::kSkipped;
+    if ((entry.wants & Snapshot::kShadow) != 0)
+      return answer.status < 0 || !answer.actions.empty() ? AnswerEffect::kShadow : AnswerEffect::kNone;
     if (answer.status < 0) return take_failure(from, answer.status, answer.failure);
-    if ((entry.flags & AGENTD_HOOK_OBSERVES) != 0) return answer.actions.empty() ? "none" : "ignored";
-    std::string_view effect = "none";
+    if ((entry.flags & AGENTD_HOOK_OBSERVES) != 0)
+      return answer.actions.empty() ? AnswerEffect::kNone : AnswerEffect::kIgnored;
+    AnswerEffect effect = AnswerEffect::kNone;
     // An action that is not legal at the event has no effect; after a block, neither has an action about the blocked
     // part.
     const bool late = blocked();
     for (const Action& action : answer.actions) {
       const bool counts = is_legal(event_.event, action.kind) && !(late && is_about_what_follows(action));
-      const std::string_view now = counts ? apply(from, action) : "ignored";
-      if (effect != "blocked") effect = now;  // a notice after a block does not hide it
+      const AnswerEffect now = counts ? apply(from, action) : AnswerEffect::kIgnored;
+      if (effect != AnswerEffect::kBlocked) effect = now;  // a notice after a block does not hide it
     }
     return effect;
   }
@@ -219,16 +219,16 @@ class Merger {
   }
   static Outcome::By by(const Subscription& from) { return {from.name, from.plugin}; }
 
-  std::string_view take_failure(const Subscription& from, agentd_status status, const std::string& failure) {
+  AnswerEffect take_failure(const Subscription& from, agentd_status status, const std::string& failure) {
     outcome().failures.push_back({by(from), status, failure});
     if (withholds(from)) withhold(from);
     const EventTraits* const traits = find_event(event_.event);
     if (from.on_failure == FailurePolicy::kOpen || traits == nullptr || !traits->blocking || observes(from))
-      return "failed";
+      return AnswerEffect::kFailed;
     const bool first = !outcome().blocked;
     block(from, "the guard '" + from.name + "' failed" + (failure.empty() ? "" : ": " + failure));
     if (first) outcome().blocked_by_failure = true;
-    return "blocked";
+    return AnswerEffect::kBlocked;
   }
 
   // Text that a redacting hook has not checked must not be seen by anyone.
@@ -236,7 +236,7 @@ class Merger {
     Action action;
     action.kind = AGENTD_ACT_REPLACE_TEXT;
     action.text = "[withheld: the hook " + from.name + ", which redacts it, failed]";
-    if (apply_rewrite(from, action) == "applied") outcome().withheld = true;
+    if (apply_rewrite(from, action) == AnswerEffect::kApplied) outcome().withheld = true;
   }
 
   // The first hook that blocks is reported.
@@ -248,28 +248,28 @@ class Merger {
   }
 
   // Keeps the first notices of a hook; further ones are counted in a notice of their own.
-  std::string_view keep_notice(const Subscription& from, const Action& action) {
+  AnswerEffect keep_notice(const Subscription& from, const Action& action) {
     std::vector<Outcome::Attributed>& notices = outcome().notices;
     if (std::exchange(notices_by_, &from) != &from) notices_ = 0;
     if (++notices_ <= kNoticesMax) {
       notices.push_back({by(from), action});
-      return "applied";
+      return AnswerEffect::kApplied;
     }
     if (notices_ == kNoticesMax + 1) notices.push_back({by(from), action});
     const std::size_t dropped = notices_ - kNoticesMax;
     notices.back().action.text = with_commas(dropped) +
                                  (dropped == 1 ? " more notice was dropped" : " more notices were dropped") +
                                  ": a hook may send " + std::to_string(kNoticesMax) + " at one event";
-    return "applied";
+    return AnswerEffect::kApplied;
   }
 
-  std::string_view apply(const Subscription& from, const Action& action) {
+  AnswerEffect apply(const Subscription& from, const Action& action) {
     const ActionTraits* const traits = find_action(action.kind);
-    if (traits == nullptr) return "ignored";
+    if (traits == nullptr) return AnswerEffect::kIgnored;
     switch (traits->merge) {
       case ActionMerge::kBlocks:
         block(from, action.text);
-        return "blocked";
+        return AnswerEffect::kBlocked;
       case ActionMerge::kEndsRun:
         return stop_run(from, action);
       case ActionMerge::kExclusive:
@@ -280,69 +280,70 @@ class Merger {
         return apply_rewrite(from, action);
       case ActionMerge::kLastWins:
         outcome().sets.push_back({by(from), action});
-        return "applied";
+        return AnswerEffect::kApplied;
       case ActionMerge::kAddsUp:
         return add(from, action);
       case ActionMerge::kAnswers:
-        return "ignored";
+        return AnswerEffect::kIgnored;
     }
-    return "ignored";
+    return AnswerEffect::kIgnored;
   }
 
-  std::string_view add(const Subscription& from, const Action& action) {
+  AnswerEffect add(const Subscription& from, const Action& action) {
     if (action.kind == AGENTD_ACT_SYSTEM_MESSAGE) return keep_notice(from, action);
     auto& list = action.kind == AGENTD_ACT_CONTINUE         ? outcome().continues
                  : action.kind == AGENTD_ACT_INJECT_CONTEXT ? outcome().contexts
                                                             : outcome().others;
     list.push_back({by(from), action});
-    return "applied";
+    return AnswerEffect::kApplied;
   }
 
   // The announced action does not happen. Where it has already happened, rewriting hooks are still called.
-  std::string_view stop_run(const Subscription& from, const Action& action) {
+  AnswerEffect stop_run(const Subscription& from, const Action& action) {
     if (!outcome().stop) outcome().stop = Outcome::Attributed{by(from), action};
     const EventTraits* const traits = find_event(event_.event);
-    if (traits == nullptr || !traits->blocking) return "applied";
+    if (traits == nullptr || !traits->blocking) return AnswerEffect::kApplied;
     block(from, action.text);
-    return "blocked";
+    return AnswerEffect::kBlocked;
   }
 
-  std::string_view apply_exclusive(const Subscription& from, const Action& action) {
+  AnswerEffect apply_exclusive(const Subscription& from, const Action& action) {
     if (outcome().exclusive.empty()) {
       outcome().exclusive.push_back({by(from), action});
-      return "applied";
+      return AnswerEffect::kApplied;
     }
     outcome().conflicts.push_back({outcome().exclusive[0].by, by(from), action.kind});
-    return "conflict";
+    return AnswerEffect::kConflict;
   }
 
-  std::string_view apply_permission(const Subscription& from, const Action& action) {
+  AnswerEffect apply_permission(const Subscription& from, const Action& action) {
     const auto rank = [](std::uint32_t decision) {
       return decision == AGENTD_PERMISSION_DENY ? 3 : decision == AGENTD_PERMISSION_ASK ? 2 : 1;
     };
     // A project's hook may tighten permissions, never loosen them.
-    if (action.code == AGENTD_PERMISSION_ALLOW && from.precedence == Precedence::kProject) return "ignored";
+    if (action.code == AGENTD_PERMISSION_ALLOW && from.precedence == Precedence::kProject)
+      return AnswerEffect::kIgnored;
     if (action.code == AGENTD_PERMISSION_DENY) {
       block(from, action.text);
       outcome().permission = AGENTD_PERMISSION_DENY;
-      return "blocked";
+      return AnswerEffect::kBlocked;
     }
-    if (outcome().permission != 0 && rank(outcome().permission) >= rank(action.code)) return "none";
+    if (outcome().permission != 0 && rank(outcome().permission) >= rank(action.code)) return AnswerEffect::kNone;
     outcome().permission = action.code;
     outcome().remember = action.remember != 0;
     outcome().permission_by = by(from);
     outcome().permission_reason = action.text;
-    return "applied";
+    return AnswerEffect::kApplied;
   }
 
-  std::string_view apply_rewrite(const Subscription& from, const Action& action) {
+  AnswerEffect apply_rewrite(const Subscription& from, const Action& action) {
     const EventTraits* const traits = find_event(event_.event);
     const std::uint32_t target =
         action.target == AGENTD_TEXT_DEFAULT && traits != nullptr ? traits->text_target : action.target;
-    if (event_.rewrite == nullptr || traits == nullptr || target != traits->text_target) return "ignored";
+    if (event_.rewrite == nullptr || traits == nullptr || target != traits->text_target) return AnswerEffect::kIgnored;
     event_.rewrite(event_.context, target, action.text);
     outcome().rewrites.push_back({by(from), action});
-    return "applied";
+    return AnswerEffect::kApplied;
   }
 
   const Subscription* notices_by_ = nullptr;  // the hook whose notices were kept last
@@ -429,7 +430,7 @@ agentd_status end_call(const Snapshot& snapshot, CallSlot& slot, const Dispatch&
 bool settle_answer(const Snapshot& snapshot, const Dispatch& event, const Snapshot::Entry& entry,
                    const HookAnswer& answer, TraceSink* trace, std::unique_ptr<Outcome>& outcome) {
   Merger merger(snapshot, event, outcome);
-  const std::string_view effect = merger.take(entry, answer);
+  const AnswerEffect effect = merger.take(entry, answer);
   if (trace != nullptr) {
     const Subscription& from = snapshot.subscription(entry);
     trace->on_hook({from.name, from.plugin, from.bytes_digest, from.event, answer.duration_ns, answer.status,

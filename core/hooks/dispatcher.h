@@ -32,6 +32,7 @@
 
 #include "core/base/clock.h"
 #include "core/base/mutex.h"
+#include "core/conversation/answer_effect.h"
 #include "core/hooks/action.h"
 #include "core/hooks/dispatch.h"
 #include "core/hooks/event.h"
@@ -91,9 +92,7 @@ struct HookTrace {
   agentd_status status = AGENTD_OK;
   std::string_view failure;         // text of fail()
   std::span<const Action> actions;  // its emitted actions
-  // "none", "applied", "conflict", "ignored", "failed", "blocked"; "skipped" = it was not called; "shadow" = its answer
-  // was ignored.
-  std::string_view effect;
+  AnswerEffect effect = AnswerEffect::kNone;
   std::string_view note;       // why it was skipped, or a warning
   std::uint32_t children = 0;  // processes that outlived it, and were killed
   bool refused = false;        // it was not called: Dispatch::refusal
@@ -170,8 +169,6 @@ class Snapshot {
 
   std::uint64_t mask() const { return mask_; }
   bool wants(std::uint32_t event) const { return (mask_ & event_bit(event)) != 0; }
-  // True if a subscriber of the event reads the history.
-  bool wants_messages(std::uint32_t event) const { return (messages_mask_ & event_bit(event)) != 0; }
   // True if the event's text must not be seen before its hooks have run: one of them may rewrite it, or withholds it by
   // failing.
   bool redacts(std::uint32_t event) const { return (redacted_mask_ & event_bit(event)) != 0; }
@@ -190,7 +187,7 @@ class Snapshot {
   std::vector<Subscription> subscriptions_;  // in order of dispatch within each event
   std::vector<Entry> entries_;
   std::array<std::uint32_t, 65> first_{};
-  std::uint64_t mask_ = 0, messages_mask_ = 0, redacted_mask_ = 0;
+  std::uint64_t mask_ = 0, redacted_mask_ = 0;
   std::vector<std::unique_ptr<Serial>> serials_;
   const Clock& clock_;
 };

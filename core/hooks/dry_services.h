@@ -4,7 +4,6 @@
 //
 // Threading: thread-safe; there is no state.
 
-#include <string>
 #include <vector>
 
 #include "core/base/bytes.h"

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/hooks/event.h"
 
+#include <algorithm>
 #include <array>
 #include <iterator>
 
@@ -48,6 +49,12 @@ constexpr bool counts_up() {
 }
 static_assert(counts_up(), "the rows of AGENTD_ACTION_LIST are in the order of their numbers");
 
+constexpr KeyTraits kKeys[] = {
+#define AGENTD_TRAITS(NAME, answer, events) {AGENTD_KEY_##NAME, answer, events},
+    AGENTD_KEY_LIST(AGENTD_TRAITS)
+#undef AGENTD_TRAITS
+};
+
 }  // namespace
 
 std::span<const EventTraits> all_events() { return kEvents; }
@@ -67,22 +74,11 @@ bool is_legal(std::uint32_t event, std::uint32_t action_kind) {
   return traits != nullptr && action_kind < 32 && (traits->actions & action_bit(action_kind)) != 0;
 }
 
+std::span<const KeyTraits> all_keys() { return kKeys; }
+
 bool is_legal_key(std::uint32_t event, std::uint32_t key) {
-  if (!is_legal(event, AGENTD_ACT_SET)) return false;
-  switch (key) {
-    case AGENTD_KEY_MODEL:
-      return event == AGENTD_EVENT_BEFORE_MODEL_CALL || event == AGENTD_EVENT_BEFORE_COMPACTION;
-    case AGENTD_KEY_CUSTOM_INSTRUCTIONS:
-    case AGENTD_KEY_STRATEGY:
-    case AGENTD_KEY_KEEP_TOKENS:
-      return event == AGENTD_EVENT_BEFORE_COMPACTION;
-    case AGENTD_KEY_THEN:
-      return event == AGENTD_EVENT_AGENT_STOP || event == AGENTD_EVENT_SUBAGENT_STOP;
-    case AGENTD_KEY_TITLE:
-      return event == AGENTD_EVENT_SESSION_START || event == AGENTD_EVENT_AGENT_STOP ||
-             event == AGENTD_EVENT_SUBAGENT_STOP;
-  }
-  return false;
+  return std::any_of(std::begin(kKeys), std::end(kKeys),
+                     [&](const KeyTraits& each) { return each.key == key && (each.events & event_bit(event)) != 0; });
 }
 
 std::span<const ActionTraits> all_actions() { return kActions; }

@@ -2,8 +2,8 @@
 #pragma once
 // event.h - the core's facts about each event and action: names, what is legal, how answers merge.
 //
-// The rows come from AGENTD_EVENT_TABLE in hook_events.h and AGENTD_ACTION_LIST in hook_actions.h; the dispatcher, the
-// JSON of payloads, the contract and the tests read them here.
+// The rows come from AGENTD_EVENT_TABLE in hook_events.h and AGENTD_ACTION_LIST and AGENTD_KEY_LIST in hook_actions.h;
+// the dispatcher, the JSON of payloads, the contract and the tests read them here.
 //
 // Threading: immutable data.
 
@@ -60,6 +60,14 @@ std::span<const EventTraits> all_events();
 const EventTraits* find_event(std::uint32_t id);
 const EventTraits* find_event(std::string_view name);
 bool is_legal(std::uint32_t event, std::uint32_t action_kind);
+
+// A row of AGENTD_KEY_LIST: a key of SET.
+struct KeyTraits {
+  std::uint32_t key = 0;    // AGENTD_KEY_
+  std::string_view answer;  // the key of a program's answer, or in parentheses what else sets it; shown to users
+  std::uint64_t events = 0;
+};
+std::span<const KeyTraits> all_keys();
 // True if SET has an effect for the key (AGENTD_KEY_) at that event.
 bool is_legal_key(std::uint32_t event, std::uint32_t key);
 // "block", "replace", ...; "?" for an unknown kind.

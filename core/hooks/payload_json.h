@@ -10,7 +10,6 @@
 #include <agentd/hook_abi.h>
 
 #include <string>
-#include <string_view>
 
 namespace agentd {
 

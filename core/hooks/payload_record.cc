@@ -518,11 +518,12 @@ class PayloadReader {
       make_gauge(members);
       return {};
     }
-    // The reader made it, so it may be changed.
-    auto* const gauge = const_cast<agentd_gauge*>(envelope_->context);
     if (told->view["used"].exists() || told->view["percent"].is_number())
-      return gauge->used == *window_used_ ? Result<void>() : window_contradiction();
+      return envelope_->context->used == *window_used_ ? Result<void>() : window_contradiction();
+    auto* const gauge = reinterpret_cast<agentd_gauge*>(new_record(arena_, sizeof(agentd_gauge)));
+    *gauge = *envelope_->context;
     gauge->used = *window_used_;
+    envelope_->context = gauge;
     return {};
   }
   Error window_contradiction() const {

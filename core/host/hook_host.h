@@ -9,7 +9,6 @@
 // Threading: load_all() and shutdown() on one thread; reload_changed() on any; kind_of() and tools() on any thread at
 // any time. All other members change only within these functions.
 
-#include <memory>
 #include <set>
 #include <span>
 #include <string>

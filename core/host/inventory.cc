@@ -30,16 +30,16 @@ std::string canonical(const std::string& path) {
   return failed ? path : out.string();
 }
 
-std::string kind_text(HookKind kind) {
+SourceKind source_kind(HookKind kind) {
   switch (kind) {
     case HookKind::kNative:
-      return "native";
+      return SourceKind::kNative;
     case HookKind::kDeclarative:
-      return "yaml";
+      return SourceKind::kYaml;
     case HookKind::kExecutable:
-      return "executable";
+      return SourceKind::kExecutable;
   }
-  return "native";
+  return SourceKind::kNative;
 }
 
 bool contains(const std::vector<std::string>& names, const std::string& name) {
@@ -115,7 +115,7 @@ class Describer {
     HookSource out;
     out.name = file.name;
     out.path = file.path;
-    out.kind = kind_text(file.kind);
+    out.kind = source_kind(file.kind);
     out.precedence = file.precedence;
     out.guard =
         contains(options_.guards, file.name) || settings_of(options_, file.name).on_failure == FailurePolicy::kClosed;
@@ -131,7 +131,7 @@ class Describer {
     std::map<std::string, std::string> owners;
     for (const bool native : {true, false})
       for (HookSource& each : out_.sources) {
-        if (each.state != HookState::kOn || (each.kind == "native") != native) continue;
+        if (each.state != HookState::kOn || (each.kind == SourceKind::kNative) != native) continue;
         const auto [owner, own] = owners.emplace(each.name, each.path);
         if (own || native) continue;
         set(each, HookState::kBroken,
@@ -191,7 +191,7 @@ class Describer {
       out.events = out.manifest->events;
       out.guard = out.guard || out.manifest->has_capability("gate") || out.manifest->has_capability("redact");
     }
-    if (out.state == HookState::kOn && !found->second.ok()) set(out, HookState::kBroken, found->second.verdict);
+    if (out.state == HookState::kOn && !found->second.ok()) set(out, HookState::kBroken, found->second.obstacle);
     return {};
   }
 
@@ -241,7 +241,7 @@ class Describer {
     out.entry.digest = std::move(digest);
     seen_.insert(out.entry.path);
     if (precedence == Precedence::kSystem) {
-      out.trust = "system";
+      out.trust = SourceTrust::kSystem;
       return {};
     }
     if (precedence == Precedence::kProject) {
@@ -252,34 +252,35 @@ class Describer {
       out.guard = out.guard || known->guard;
       out.events = known->events;
     }
-    out.trust = trust_text(out.entry, precedence);
+    out.trust = trust_of(out.entry, precedence);
     const Consent given = consent(trust_ ? &*trust_ : nullptr, out.entry, precedence, looking_);
     if (!given.runs && out.state == HookState::kOn) set(out, HookState::kWaits, given.why_not);
     return {};
   }
 
-  std::string trust_text(const TrustEntry& entry, Precedence precedence) const {
-    if (!trust_) return "unknown";
+  SourceTrust trust_of(const TrustEntry& entry, Precedence precedence) const {
+    if (!trust_) return SourceTrust::kUnknown;
     switch (trust_->judge(entry)) {
       case Trust::kTrusted:
-        return "trusted";
+        return SourceTrust::kTrusted;
       case Trust::kChanged:
-        return "changed";
+        return SourceTrust::kChanged;
       case Trust::kNew:
-        return precedence == Precedence::kProject ? "waits" : "new";
+        return precedence == Precedence::kProject ? SourceTrust::kWaits : SourceTrust::kNew;
     }
-    return "new";
+    return SourceTrust::kNew;
   }
 
   void add_adapted(const AdaptedSource& source) {
     HookSource out;
     out.name = canonical(source.path);
     out.path = source.path;
-    out.kind = source.dialect ? std::string(name_of(*source.dialect)) : "settings";
+    out.kind = SourceKind::kSettings;
+    out.dialect = source.dialect;
     out.precedence = source.precedence;
     auto loaded = load_adapted(source, options_.native.user);
     if (loaded) {
-      if (!loaded->hooks.empty()) out.kind = name_of(loaded->hooks[0].dialect);
+      if (!loaded->hooks.empty()) out.dialect = loaded->hooks[0].dialect;
       out.problems = loaded->problems;
       (void)!judge(out, source.path, source.precedence, loaded->bytes.digest);
       add_hooks(out, std::move(loaded->hooks));
@@ -306,7 +307,7 @@ class Describer {
     HookSource out;
     out.name = project_recipe_name(file);
     out.path = options_.project_recipes + "/" + file;
-    out.kind = "recipe";
+    out.kind = SourceKind::kRecipe;
     out.precedence = Precedence::kProject;
     const auto bytes = read_recipe_file(options_.project_recipes, file, options_.native.user);
     Result<void> judged =
@@ -320,7 +321,7 @@ class Describer {
     HookSource out;
     out.name = problem.name;
     out.path = problem.path;
-    out.kind = problem.no_hook ? "" : kind_of_path(problem.path);
+    out.kind = problem.no_hook ? SourceKind::kUnknown : kind_of_path(problem.path);
     out.entry.path = canonical(problem.path);
     if (out.name.rfind("project/", 0) == 0) out.precedence = Precedence::kProject;
     out.guard = contains(options_.guards, out.name) || is_known_guard(out.entry.path);
@@ -329,8 +330,8 @@ class Describer {
     out_.sources.push_back(std::move(out));
   }
 
-  static std::string kind_of_path(const std::string& path) {
-    return std::string(kind_text(kind_by_name(path).value_or(HookKind::kExecutable)));
+  static SourceKind kind_of_path(const std::string& path) {
+    return source_kind(kind_by_name(path).value_or(HookKind::kExecutable));
   }
 
   bool is_known_guard(const std::string& path) const {
@@ -358,7 +359,7 @@ class Describer {
     HookSource out;
     out.name = name;
     out.path = path;
-    out.kind = path.empty() ? "" : kind_of_path(path);
+    out.kind = path.empty() ? SourceKind::kUnknown : kind_of_path(path);
     out.events = events;
     out.guard = true;
     set(out, HookState::kMissing,
@@ -426,19 +427,44 @@ class Describer {
 };
 
 std::string row_kind(const HookSource& source, const HookDefinition& hook) {
-  return source.kind == "yaml" && hook.runs == HookRuns::kWebhook ? "webhook" : source.kind;
+  return source.kind == SourceKind::kYaml && hook.runs == HookRuns::kWebhook ? "webhook" : kind_text(source);
 }
 
 HookRow row_of(const HookSource& source, const HookHostOptions& options) {
-  HookRow out{source.name, source.kind, source.events, std::nullopt, false, source.state, source.why_not, &source};
+  HookRow out{source.name, kind_text(source), source.events,  std::nullopt,
+              false,       source.state,      source.why_not, &source};
   const HookSettings& settings = settings_of(options, source.name);
-  if (source.kind == "executable") out.priority = 0;
+  if (source.kind == SourceKind::kExecutable) out.priority = 0;
   if (settings.priority) out.priority = *settings.priority;
   out.shadow = settings.shadow.value_or(false);
   return out;
 }
 
 }  // namespace
+
+std::string_view name_of(SourceTrust trust) {
+  constexpr std::string_view kNames[] = {"", "system", "trusted", "new", "changed", "waits", "unknown"};
+  static_assert(std::size(kNames) == static_cast<std::size_t>(SourceTrust::kUnknown) + 1);
+  return kNames[static_cast<std::size_t>(trust)];
+}
+
+std::string kind_text(const HookSource& source) {
+  switch (source.kind) {
+    case SourceKind::kUnknown:
+      return {};
+    case SourceKind::kNative:
+      return "native";
+    case SourceKind::kExecutable:
+      return "executable";
+    case SourceKind::kYaml:
+      return "yaml";
+    case SourceKind::kSettings:
+      return source.dialect ? std::string(name_of(*source.dialect)) : "settings";
+    case SourceKind::kRecipe:
+      return "recipe";
+  }
+  return {};
+}
 
 std::string_view name_of(HookState state) {
   switch (state) {
@@ -549,10 +575,10 @@ Result<HookSource> look_inside(const HookSource& source, const HookHostOptions& 
   out.entry.guard = out.guard;
   out.entry.events = out.events;
   // Other tools' settings and modules have been read completely.
-  if (out.kind == "executable") {
+  if (out.kind == SourceKind::kExecutable) {
     AGENTD_TRY(LoadedHooks loaded, ask_program(source, options, clock, log));
     add_hooks(out, std::move(loaded.hooks));
-  } else if (out.kind == "yaml") {
+  } else if (out.kind == SourceKind::kYaml) {
     AGENTD_TRY(const Opened opened, open_again(source, options));
     AGENTD_TRY_VOID(Describer::parse(out, opened.file, opened.bytes));
   }
@@ -563,7 +589,7 @@ Result<HookSource> look_inside(const HookSource& source, const HookHostOptions& 
 
 void ask_programs(Inventory& inventory, const HookHostOptions& options, const Clock& clock, Log& log) {
   for (HookSource& source : inventory.sources) {
-    if (source.kind != "executable" || source.state != HookState::kOn) continue;
+    if (source.kind != SourceKind::kExecutable || source.state != HookState::kOn) continue;
     const auto asked = ask_program(source, options, clock, log);
     if (asked) continue;
     source.state = HookState::kBroken;

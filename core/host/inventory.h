@@ -28,14 +28,36 @@ enum class HookState : std::uint8_t {
 std::string_view name_of(HookState state);        // "on"
 std::string_view name_of(Precedence precedence);  // "user"
 
+enum class SourceKind : std::uint8_t {
+  kUnknown,  // its file is not found
+  kNative,
+  kExecutable,
+  kYaml,
+  kSettings,  // of another tool
+  kRecipe,
+};
+
+// What the trust store says of a file's bytes.
+enum class SourceTrust : std::uint8_t {
+  kNotChecked,
+  kSystem,  // the system's files need no trust
+  kTrusted,
+  kNew,
+  kChanged,
+  kWaits,    // new, in a project: not trusted until the user says so
+  kUnknown,  // the trust store cannot be read
+};
+std::string_view name_of(SourceTrust trust);  // "system"; empty for kNotChecked
+
 // One file that contains hooks.
 struct HookSource {
   std::string name;  // qualified; the path for another tool's settings
   std::string path;  // as configured; empty = not found
-  std::string kind;  // "native", "executable", "yaml", "claude", ...
+  SourceKind kind = SourceKind::kUnknown;
+  std::optional<Dialect> dialect;  // of another tool's settings; empty = not known
   Precedence precedence = Precedence::kUser;
-  TrustEntry entry;   // what trusting it would record; no digest if it cannot be read
-  std::string trust;  // "system", "trusted", "new", "changed", "waits"; empty = not checked
+  TrustEntry entry;  // what trusting it would record; no digest if it cannot be read
+  SourceTrust trust = SourceTrust::kNotChecked;
   HookState state = HookState::kOn;
   std::string why_not;  // one sentence; empty if it is on
   bool guard = false;
@@ -54,6 +76,9 @@ struct HookSource {
   }
 };
 
+// "native", "executable", "yaml", "recipe", the dialect or "settings"; empty for kUnknown.
+std::string kind_text(const HookSource& source);
+
 struct Inventory {
   std::vector<HookSource> sources;    // in load order
   std::vector<HookProblem> problems;  // directories, the trust store
@@ -63,7 +88,7 @@ Inventory describe_all(const HookHostOptions& options, const Clock& clock);
 
 // One line of `hooks list`: one hook of a source.
 struct HookRow {
-  std::string name, kind;
+  std::string name, kind;  // kind: as kind_text(), or "webhook"
   std::vector<std::string> events;
   std::optional<int> priority;  // absent = its module sets it when loaded
   bool shadow = false;

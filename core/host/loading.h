@@ -4,7 +4,6 @@
 //
 // Threading: pure functions on the file system; load_executable() runs the file.
 
-#include <memory>
 #include <span>
 #include <string>
 #include <string_view>

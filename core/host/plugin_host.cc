@@ -81,23 +81,23 @@ std::string config_problem(const PluginHostOptions& options, const HookFile& fil
 
 void describe_file(const PluginHostOptions& options, HookFile& file, HookDescription& out) {
   if (file.kind != HookKind::kNative) {
-    out.verdict = file.path + " " + not_native(file.kind);
+    out.obstacle = file.path + " " + not_native(file.kind);
     return;
   }
   auto judged = judge(file, FileBytes(file.fd.get(), static_cast<std::uint64_t>(file.info.st_size)));
   if (!judged) {
-    out.verdict = judged.error().message;
+    out.obstacle = judged.error().message;
     return;
   }
   // A module that cannot be loaded is still listed with its id and events.
-  out.verdict = judged->obstacle.empty() ? verdict_of(judged->manifest, host_offer()) : judged->obstacle;
-  if (out.ok() && !is_enabled(options, file)) out.verdict = "off: set hooks." + file.name + ".enabled";
+  out.obstacle = judged->obstacle.empty() ? obstacle_of(judged->manifest, host_offer()) : judged->obstacle;
+  if (out.ok() && !is_enabled(options, file)) out.obstacle = "off: set hooks." + file.name + ".enabled";
   if (out.ok())
-    if (std::string problem = config_problem(options, file); !problem.empty()) out.verdict = std::move(problem);
+    if (std::string problem = config_problem(options, file); !problem.empty()) out.obstacle = std::move(problem);
   out.isolation = isolation_of(options, file, judged->manifest);
   if (out.ok() && out.isolation != Isolation::kInProcess) {
     const std::string why = no_worker(options.worker, file);
-    if (!why.empty()) out.verdict = why;
+    if (!why.empty()) out.obstacle = why;
   }
   out.manifest = std::move(judged->manifest);
 }
@@ -132,7 +132,7 @@ std::vector<HookDescription> describe_hooks(const PluginHostOptions& options) {
   for (HookFile& file : scan.files) {
     HookDescription each{file.name, file.path, file.kind, file.precedence, {}, {}, ""};
     describe_file(options, file, each);
-    each.verdict = one_line(each.verdict, 2000);
+    each.obstacle = one_line(each.obstacle, 2000);
     out.push_back(std::move(each));
   }
   for (const HookProblem& problem : scan.problems)
@@ -300,7 +300,8 @@ Result<PluginHost::Ready> PluginHost::prepare(HookFile& file) {
 
 Result<PluginHost::Ready> PluginHost::prepare_module(HookFile& file, const std::string& bytes,
                                                      Manifest manifest) const {
-  if (const std::string verdict = verdict_of(manifest, host_offer()); verdict != "ok") return of_file(file, verdict);
+  if (const std::string obstacle = obstacle_of(manifest, host_offer()); !obstacle.empty())
+    return of_file(file, obstacle);
   if (std::string problem = config_problem(options_, file); !problem.empty())
     return Error{Code::kInvalid, std::move(problem)};
   AGENTD_TRY(Grants grants, grants_for(file, manifest));

@@ -56,8 +56,8 @@ struct HookDescription {
   Precedence precedence = Precedence::kUser;
   std::optional<Manifest> manifest;
   Isolation isolation = Isolation::kInProcess;  // for a native one with a manifest
-  std::string verdict;                          // "ok", "disabled", or why it is not used and what to do; one line
-  bool ok() const { return verdict == "ok"; }
+  std::string obstacle;                         // why it is not used and what to do, one line; empty = it can be used
+  bool ok() const { return obstacle.empty(); }
 };
 
 // Where a module runs: as configured by name; bundled ones in this process; others as the options say, unless these say

@@ -106,6 +106,10 @@ bool Manifest::asks_for(std::string_view service) const {
   return contains(required, service) || contains(wanted, service) || contains(drafts, service);
 }
 
+bool Manifest::declares_serial() const {
+  return concurrency == kConcurrencyNames[AGENTD_SERIAL] || concurrency == kConcurrencyNames[AGENTD_PER_CONVERSATION];
+}
+
 bool Manifest::has_capability(std::string_view capability) const { return contains(capabilities, capability); }
 
 std::vector<std::string> unknown_capabilities(const Manifest& manifest) {
@@ -182,7 +186,7 @@ std::string service_meant(const std::string& name, const HostOffer& offer) {
 
 }  // namespace
 
-std::string verdict_of(const Manifest& manifest, const HostOffer& offer) {
+std::string obstacle_of(const Manifest& manifest, const HostOffer& offer) {
   const std::string theirs = abi_text(manifest.abi_major, manifest.abi_minor);
   const std::string ours = abi_text(AGENTD_ABI_MAJOR, AGENTD_ABI_MINOR);
   if (manifest.abi_major < AGENTD_ABI_MAJOR)
@@ -196,7 +200,7 @@ std::string verdict_of(const Manifest& manifest, const HostOffer& offer) {
   for (const std::string& each : manifest.required)
     if (offer.drafts.contains(each) && !contains(manifest.drafts, each))
       return "requires the draft " + each + " without listing it as a draft: rebuild it with " + each + " under drafts";
-  return "ok";
+  return {};
 }
 
 }  // namespace agentd

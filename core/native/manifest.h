@@ -14,6 +14,9 @@
 
 namespace agentd {
 
+// By AGENTD_SERIAL, AGENTD_PER_CONVERSATION and AGENTD_CONCURRENT.
+inline constexpr std::string_view kConcurrencyNames[] = {"serial", "per-conversation", "concurrent"};
+
 struct Manifest {
   std::string id, version;
   std::uint32_t abi_major = 0, abi_minor = 0;
@@ -21,7 +24,7 @@ struct Manifest {
   // Ids of services and interfaces in the form of canonical_service(). A missing `required` one prevents loading, a
   // missing `wanted` one does not; `drafts` are available only if named here.
   std::vector<std::string> required, wanted, drafts;
-  std::string concurrency;  // "serial", "per-conversation", "concurrent"
+  std::string concurrency;  // one of kConcurrencyNames, or of a newer agentd; empty = not declared
   std::vector<std::string> capabilities;
   std::string isolation, license;
   std::string config_schema;  // JSON; empty = none
@@ -29,6 +32,8 @@ struct Manifest {
   // True if required, wanted or drafts has it.
   bool asks_for(std::string_view service) const;
   bool has_capability(std::string_view capability) const;
+  // True if it declares that it takes no more than one call of a conversation at a time.
+  bool declares_serial() const;
 };
 
 // Its capabilities that this host does not know, in order.
@@ -51,6 +56,6 @@ struct HostOffer {
 
 // "ok", or why the hook cannot be loaded and what to do: "needs a newer agentd (abi 1.7, this one has 1.0)", "asks for
 // the unknown service agentd.time/1: update agentd".
-std::string verdict_of(const Manifest& manifest, const HostOffer& offer);
+std::string obstacle_of(const Manifest& manifest, const HostOffer& offer);
 
 }  // namespace agentd

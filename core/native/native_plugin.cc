@@ -105,10 +105,6 @@ std::vector<Subscription> NativePlugin::subscriptions() const {
   return out;
 }
 
-bool NativePlugin::has_interface(std::string_view id) const {
-  return context_->core()->query(context_->core(), to_abi(id), 0) != nullptr;
-}
-
 Result<ToolOutcome> NativePlugin::call_tool(const PluginTool& tool, const ToolCall& call, agentd_conv conversation,
                                             const CancelToken& cancel, Deadline deadline) {
   if (!turn_) return context_->call_tool(tool, self_, call, conversation, cancel, deadline);

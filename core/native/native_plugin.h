@@ -7,12 +7,10 @@
 
 #include <agentd/hook_abi.h>
 
-#include <cstdint>
 #include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
-#include <utility>
 #include <vector>
 
 #include "core/base/mutex.h"
@@ -43,7 +41,6 @@ class NativePlugin final : public Plugin {
   const Manifest& manifest() const override { return manifest_; }
   const Grants& grants() const override { return context_->grants(); }
   const std::vector<std::string>& notes() const override { return record_.notes; }
-  bool has_interface(std::string_view id) const override;
   std::vector<Subscription> subscriptions() const override;
   std::vector<PluginTool> tools() const override { return context_->tools(); }
   Result<ToolOutcome> call_tool(const PluginTool& tool, const ToolCall& call, agentd_conv conversation,

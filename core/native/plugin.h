@@ -80,8 +80,6 @@ class Plugin : public std::enable_shared_from_this<Plugin> {
   virtual const Grants& grants() const = 0;
   // Remarks such as skipped optional rows.
   virtual const std::vector<std::string>& notes() const = 0;
-  // True if core->query() returns a table for the id.
-  virtual bool has_interface(std::string_view id) const = 0;
 
   // For Dispatcher::publish(); they keep the plugin alive. A gate or redactor fails closed unless the config says
   // otherwise.

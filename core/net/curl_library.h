@@ -10,7 +10,6 @@
 #include <curl/curl.h>
 
 #include <memory>
-#include <string>
 
 #include "core/base/result.h"
 

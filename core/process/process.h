@@ -9,9 +9,7 @@
 // Threading: thread-safe; run_process() blocks its caller.
 
 #include <cstdint>
-#include <functional>
 #include <string>
-#include <string_view>
 #include <vector>
 
 #include "core/base/clock.h"

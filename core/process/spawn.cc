@@ -77,6 +77,7 @@ class SpawnPlan {
   posix_spawn_file_actions_t actions_;
 };
 
+// posix_spawn() takes pointers to char and does not write to them.
 std::vector<char*> pointers(const std::vector<std::string>& texts, const std::string& more = {}) {
   std::vector<char*> out;
   out.reserve(texts.size() + 2);

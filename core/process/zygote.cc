@@ -43,7 +43,7 @@ Result<Pipe> make_pipe() {
 // Sends a packet of at least one byte with descriptors.
 bool send_packet(int socket, std::string_view bytes, std::span<const int> descriptors) {
   alignas(cmsghdr) char control[CMSG_SPACE(sizeof(int) * kPassedMax)]{};
-  iovec part{const_cast<char*>(bytes.data()), bytes.size()};
+  iovec part{const_cast<char*>(bytes.data()), bytes.size()};  // sendmsg() does not write to it
   msghdr message{};
   message.msg_iov = &part;
   message.msg_iovlen = 1;

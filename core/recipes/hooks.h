@@ -13,7 +13,6 @@
 // Threading: values and pure functions.
 
 #include <cstdint>
-#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>

@@ -7,7 +7,6 @@
 //
 // Threading: immutable data.
 
-#include <cstddef>
 #include <cstdint>
 #include <span>
 #include <string_view>

@@ -259,13 +259,6 @@ Scrubber::Scrubber(Scrubber&&) noexcept = default;
 Scrubber& Scrubber::operator=(Scrubber&&) noexcept = default;
 Scrubber::~Scrubber() = default;
 
-std::vector<std::string> Scrubber::rule_ids() {
-  std::vector<std::string> out;
-  for (const ScrubRuleSpec& spec : scrub_rules())
-    if (std::find(out.begin(), out.end(), spec.id) == out.end()) out.emplace_back(spec.id);
-  return out;
-}
-
 Result<Scrubber> Scrubber::make(ScrubOptions options) {
   auto state = std::make_unique<State>();
   for (const ScrubRuleSpec& spec : scrub_rules()) state->ids.emplace(spec.id);

@@ -58,8 +58,6 @@ class Scrubber {
   // The text without its secrets. kUnavailable as above, for a text that may contain a secret: nothing is known of it
   // then.
   Result<Scrubbed> scrub(std::string_view text) const;
-  // The ids of the built-in rules, each once.
-  static std::vector<std::string> rule_ids();
 
  private:
   struct State;

@@ -12,7 +12,6 @@
 //
 // Threading: immutable.
 
-#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>

@@ -7,8 +7,6 @@
 #include <agentd/ext/tools.h>
 
 #include <cstdint>
-#include <functional>
-#include <memory>
 #include <span>
 #include <string>
 #include <string_view>

@@ -9,7 +9,6 @@
 //
 // Threading: place() is thread-safe; ScriptCopy is thread-compatible.
 
-#include <memory>
 #include <string>
 #include <string_view>
 

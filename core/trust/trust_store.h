@@ -11,8 +11,6 @@
 // Threading: thread-compatible; several processes may use one file.
 
 #include <cstdint>
-#include <map>
-#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>

@@ -116,8 +116,7 @@ void compare_manifest(const Subject& subject, const PluginRecord& record, Report
     out.warn(207, "the manifest lists events that it does not subscribe to: " + some(extra));
   else
     out.ok(207, listed.empty() ? "no events" : some(listed));
-  constexpr std::string_view kNames[] = {"serial", "per-conversation", "concurrent"};
-  const std::string_view concurrency = kNames[record.plugin.concurrency];
+  const std::string_view concurrency = kConcurrencyNames[record.plugin.concurrency];
   const auto differs = [](const std::string& what, std::string_view ours, std::string_view manifest) {
     return what + " " + std::string(ours) + ", in the manifest " + std::string(manifest);
   };

@@ -5,7 +5,6 @@
 // Threading: run() in a process made for it (fork.h).
 
 #include <functional>
-#include <string_view>
 #include <vector>
 
 #include "core/validate/lint.h"

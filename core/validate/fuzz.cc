@@ -226,7 +226,7 @@ FuzzPlay read_tape(const ForkEnd& end, std::uint64_t seed) {
 }  // namespace
 
 Result<void> Fuzzer::prepare() {
-  if (!bench_.description().ok()) return Error{Code::kInvalid, bench_.description().verdict};
+  if (!bench_.description().ok()) return Error{Code::kInvalid, bench_.description().obstacle};
   const auto end = run_forked(
       [&](int report) {
         const Subject& subject = bench_.subject();

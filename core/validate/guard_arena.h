@@ -5,7 +5,6 @@
 // Threading: thread-compatible.
 
 #include <cstddef>
-#include <cstdint>
 
 namespace agentd::validation {
 

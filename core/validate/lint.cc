@@ -8,6 +8,7 @@
 #include <charconv>
 #include <cstring>
 #include <map>
+#include <optional>
 
 namespace agentd::validation {
 namespace {

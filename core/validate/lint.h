@@ -6,8 +6,6 @@
 //
 // Threading: pure functions.
 
-#include <cstdint>
-#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>

@@ -7,7 +7,6 @@
 // Threading: Reporter is thread-compatible.
 
 #include <cstdint>
-#include <set>
 #include <string>
 #include <string_view>
 #include <vector>

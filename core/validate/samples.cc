@@ -44,7 +44,7 @@ void forget_names(const PayloadTable& table, void* record) {
       case FieldKind::kRecords: {
         const auto list = read<agentd_list>(place);
         for (std::uint32_t i = 0; i < list.count && field.table != nullptr; ++i)
-          forget_names(*field.table, const_cast<char*>(at(list.first, std::size_t{i} * list.stride)));
+          forget_names(*field.table, at(read<void*>(&list.first), std::size_t{i} * list.stride));
         break;
       }
       case FieldKind::kText:
@@ -166,15 +166,17 @@ Result<std::unique_ptr<SampleEvent>> SampleEvent::make(std::uint32_t event, Vari
   AGENTD_TRY(PayloadRecord record, PayloadRecord::from_json(sample_payload(event), event));
   std::unique_ptr<SampleEvent> out(new SampleEvent(event, variant, seed));
   const bool strange = variant == Variant::kUnknown || (seed != 0 && out->chance() % 8 == 0);
-  if (strange) {
-    forget_names(envelope_table(), const_cast<agentd_envelope*>(record.envelope()));
-    forget_names(*table, const_cast<void*>(record.payload()));
-  }
-  out->envelope_ = static_cast<const agentd_envelope*>(out->copy(envelope_shape(), record.envelope()));
+  void* const envelope = out->copy(envelope_shape(), record.envelope());
   out->in_payload_ = true;
-  out->payload_ = out->copy(*shape, record.payload());
-  if (out->full_ || out->payload_ == nullptr || out->envelope_ == nullptr)
+  void* const payload = out->copy(*shape, record.payload());
+  if (out->full_ || payload == nullptr || envelope == nullptr)
     return Error{Code::kUnavailable, "out of memory for a sample event"};
+  if (strange) {
+    forget_names(envelope_table(), envelope);
+    forget_names(*table, payload);
+  }
+  out->envelope_ = static_cast<const agentd_envelope*>(envelope);
+  out->payload_ = payload;
   out->arena_.freeze();
   return out;
 }

@@ -8,8 +8,6 @@
 
 #include <cstdint>
 #include <memory>
-#include <string>
-#include <string_view>
 
 #include "core/base/result.h"
 #include "core/hooks/payload_record.h"

@@ -101,7 +101,7 @@ class Heard final : public TraceSink {
 }  // namespace
 
 std::string Answer::text() const {
-  std::string out = "status " + std::to_string(status) + ", " + effect;
+  std::string out = "status " + std::to_string(status) + ", " + std::string(name_of(effect));
   for (const std::string& action : actions) out += ", " + action;
   if (!failure.empty()) out += ", failed: " + failure;
   if (!note.empty()) out += ", note: " + note;

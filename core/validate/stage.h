@@ -40,7 +40,8 @@ struct Subject {
 // A hook's answer to one event.
 struct Answer {
   agentd_status status = AGENTD_OK;
-  std::string effect, failure, note;
+  AnswerEffect effect = AnswerEffect::kNone;
+  std::string failure, note;
   std::vector<std::string> actions;
   std::uint64_t took_ms = 0;
 

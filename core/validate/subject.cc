@@ -58,14 +58,14 @@ HookDescription describe(const std::string& directory, const std::string& name, 
   options.isolation = Isolation::kInProcess;  // describes the file, wherever it runs
   for (HookDescription& each : describe_hooks(options)) {
     if (each.name != name) continue;
-    rename_in(each.verdict, each.path, path);
+    rename_in(each.obstacle, each.path, path);
     each.path = path;
     return std::move(each);
   }
   HookDescription none;
   none.name = name;
   none.path = path;
-  none.verdict = path + " is not a hook: its name must end in .so";
+  none.obstacle = path + " is not a hook: its name must end in .so";
   return none;
 }
 

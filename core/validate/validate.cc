@@ -101,14 +101,14 @@ class Validation {
       return;
     }
     if (!host.manifest) {
-      note({104, Finding::kFail, host.verdict});
+      note({104, Finding::kFail, host.obstacle});
       note(not_judged(105, 104));
       note(not_judged(114, 104));
       return;
     }
     note({104, Finding::kOk, host.manifest->id + " " + host.manifest->version});
     const bool fine = host.ok();
-    note({105, fine ? Finding::kOk : Finding::kFail, fine ? "it does" : host.verdict});
+    note({105, fine ? Finding::kOk : Finding::kFail, fine ? "it does" : host.obstacle});
     const std::string warning = capability_warning(*host.manifest);
     const std::string known = host.manifest->capabilities.empty() ? "none" : join(host.manifest->capabilities, ", ");
     note({114, warning.empty() ? Finding::kOk : Finding::kWarn, warning.empty() ? known : "it " + warning});

@@ -6,13 +6,9 @@
 
 namespace agentd {
 
-std::uint32_t cancel_of(const agentd_live& live) {
-  return std::atomic_ref(const_cast<agentd_live&>(live).cancel).load(std::memory_order_acquire);
-}
+std::uint32_t cancel_of(const agentd_live& live) { return __atomic_load_n(&live.cancel, __ATOMIC_ACQUIRE); }
 
-std::uint64_t deadline_of(const agentd_live& live) {
-  return std::atomic_ref(const_cast<agentd_live&>(live).deadline_ns).load(std::memory_order_acquire);
-}
+std::uint64_t deadline_of(const agentd_live& live) { return __atomic_load_n(&live.deadline_ns, __ATOMIC_ACQUIRE); }
 
 void set_cancel(agentd_live& live, std::uint32_t reason) {
   if (reason != 0) std::atomic_ref(live.cancel).store(reason, std::memory_order_release);

@@ -202,7 +202,7 @@ Result<WorkerPlugin::ProcessPtr> WorkerPlugin::start_primary(agentd_live& live) 
 }
 
 WorkerSetup WorkerPlugin::setup() const {
-  const bool serial = manifest_.concurrency == "serial" || manifest_.concurrency == "per-conversation";
+  const bool serial = manifest_.declares_serial();
   return {*placing_.supervisor,
           tokens_,
           clock_,
@@ -248,10 +248,6 @@ Result<void> WorkerPlugin::create(WorkerProcess& process, Milliseconds at_most, 
 }
 
 // ---- what the dispatcher sees
-
-bool WorkerPlugin::has_interface(std::string_view id) const {
-  return context_->core()->query(context_->core(), to_abi(id), 0) != nullptr;
-}
 
 std::vector<Subscription> WorkerPlugin::subscriptions() const {
   std::vector<Subscription> out;

@@ -69,7 +69,6 @@ class WorkerPlugin final : public Plugin, private InstanceTools {
   const Manifest& manifest() const override { return manifest_; }
   const Grants& grants() const override { return context_->grants(); }
   const std::vector<std::string>& notes() const override { return booted_.notes; }
-  bool has_interface(std::string_view id) const override;
   std::vector<Subscription> subscriptions() const override;
   std::vector<PluginTool> tools() const override;
   Result<ToolOutcome> call_tool(const PluginTool& tool, const ToolCall& call, agentd_conv conversation,

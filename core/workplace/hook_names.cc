@@ -19,7 +19,7 @@ bool bears(const HookSource& source, const std::string& name) {
                   [&](const HookDefinition& hook) { return hook.name == name; }))
     return true;
   // A file that may not be read yet has hooks that nobody knows.
-  return source.hooks.empty() && (name.starts_with(source.name + ".") || name.starts_with(source.kind + "/"));
+  return source.hooks.empty() && (name.starts_with(source.name + ".") || name.starts_with(kind_text(source) + "/"));
 }
 
 bool is_known(const Inventory& inventory, const std::string& name) {

@@ -10,7 +10,6 @@
 #include <sys/types.h>
 
 #include <string>
-#include <string_view>
 
 #include "core/base/file.h"
 #include "core/base/mutex.h"

@@ -8,8 +8,6 @@
 //
 // Threading: immutable after make().
 
-#include <memory>
-#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>

@@ -10,7 +10,6 @@
 
 #include <agentd/hook_types.h>
 
-#include <cstdint>
 #include <map>
 #include <string>
 #include <string_view>

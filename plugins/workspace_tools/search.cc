@@ -43,6 +43,13 @@ std::string paths_of(const std::vector<Hit>& hits, std::size_t most) {
   return out;
 }
 
+enum class Mode { kFiles, kContent, kCount };
+
+// Of the tool's input, which its schema has checked.
+Mode mode_of(std::string_view name) {
+  return name == "content" ? Mode::kContent : name == "count" ? Mode::kCount : Mode::kFiles;
+}
+
 // A grep's request and its results so far.
 class Search {
  public:
@@ -50,7 +57,7 @@ class Search {
       : c_(c),
         files_(files),
         expression_(std::move(expression)),
-        mode_(input.text("output_mode", "files")),
+        mode_(mode_of(input.text("output_mode", "files"))),
         context_(static_cast<std::size_t>(input.integer("context", 0))),
         limit_(static_cast<std::size_t>(input.integer("limit", kGrepLimit))) {
     const std::string_view glob = input.text("glob");
@@ -73,15 +80,15 @@ class Search {
     if (!content || is_binary(content->bytes)) return true;
     searched_ += content->bytes.size();
     search(found, content->bytes);
-    return mode_ == "files" || !full();
+    return mode_ == Mode::kFiles || !full();
   }
 
   std::string result(bool incomplete) {
     std::string out;
-    if (mode_ == "files") newest_first(files_hit_);
-    out = mode_ == "files" ? paths_of(files_hit_, limit_) : std::move(text_);
+    if (mode_ == Mode::kFiles) newest_first(files_hit_);
+    out = mode_ == Mode::kFiles ? paths_of(files_hit_, limit_) : std::move(text_);
     if (out.empty()) out = "(no match)\n";
-    if (mode_ != "files" && full())
+    if (mode_ != Mode::kFiles && full())
       out += "[stopped after " + std::to_string(limit_) + " results: narrow the search or raise limit]\n";
     if (too_big_ != 0) out += "[" + counted(too_big_, "file") + " over 16 MiB not searched]\n";
     if (exhausted_ || incomplete)
@@ -105,18 +112,18 @@ class Search {
   void search(const FoundFile& found, std::string_view text) {
     std::size_t start = 0;
     std::size_t end = 0;
-    if (mode_ == "files") {
+    if (mode_ == Mode::kFiles) {
       if (next_line(text, 0, &start, &end)) files_hit_.push_back({found.path, found.modified_ns});
       return;
     }
     std::vector<std::size_t> hits;  // starts of the matching lines
     for (std::size_t from = 0; next_line(text, from, &start, &end); from = end + 1) {
-      if (mode_ == "content" && full()) break;
+      if (mode_ == Mode::kContent && full()) break;
       hits.push_back(start);
-      if (mode_ == "content") ++results_;
+      if (mode_ == Mode::kContent) ++results_;
     }
     if (hits.empty()) return;
-    if (mode_ == "count") {
+    if (mode_ == Mode::kCount) {
       ++results_;
       text_ += shortened(found.path) + ":" + std::to_string(hits.size()) + "\n";
     } else {
@@ -149,7 +156,7 @@ class Search {
   const agentd::context& c_;
   const agentd::workspace& files_;
   const agentd::Regex expression_;
-  const std::string mode_;
+  const Mode mode_;
   const std::size_t context_, limit_;
   std::vector<Glob> filter_;  // none or one
   std::vector<Hit> files_hit_;

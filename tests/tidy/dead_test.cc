@@ -22,18 +22,9 @@ TEST_F(Tree, WithAFunctionThatATestAloneUsesIsFound) {
   EXPECT_EQ(unused_functions(root_), Findings{"core/base/f.h:4: nothing uses unused"});
 }
 
-// What tests alone use, each for a reason; the list may only shrink.
-const std::set<std::string> kForTests{// They read what the program writes and other programs read.
-                                      "read_tool_intent", "read_hook_effect", "read_child", "encode", "decode",
-                                      // The pages of docs/reference are held to the tables through them.
-                                      "cli_reference", "events_reference", "record_types_table", "rules_reference",
-                                      "run_events_reference", "partly_open_calls", "rule_ids",
-                                      // Fake servers hold requests to the vendors' rules.
-                                      "anthropic_rules", "google_rules", "chat_rules", "responses_rules",
-                                      // Every record is walked for words that its shape forgot.
-                                      "all_shapes", "action_shape", "block_shape", "text_shape",
-                                      // They show what a thing has become.
-                                      "bytes_used", "has_interface", "is_nil", "wants_messages"};
+// The tests compare the tokens of every text with those of the vendors' tokenizer, which agentd itself only counts, and
+// the page of system calls with the rules of the filter.
+const std::set<std::string> kForTests{"decode", "encode", "partly_open_calls"};
 
 TEST(ThisTree, UsesItsFunctions) {
   Findings found = unused_functions(kRoot);

@@ -6,7 +6,6 @@
 
 #include <optional>
 #include <string>
-#include <string_view>
 
 #include "core/agent/session/firing.h"
 #include "core/agent/states.h"

@@ -5,7 +5,6 @@
 //
 // Threading: thread-safe.
 
-#include <cstdint>
 #include <map>
 #include <memory>
 #include <optional>

@@ -5,10 +5,7 @@
 // Threading: thread-safe.
 
 #include <span>
-#include <string>
-#include <string_view>
 #include <utility>
-#include <vector>
 
 #include "core/agent/hook_budget.h"
 #include "core/agent/resources.h"

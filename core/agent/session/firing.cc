@@ -68,9 +68,9 @@ std::string Firing::refusal(void* me, const Subscription& hook) {
 
 void Firing::find_problems(const HookTrace& trace) {
   const std::string hook(trace.hook);
-  if (trace.refused && trace.effect == receipt_effect::kSkipped)
+  if (trace.refused && trace.effect == AnswerEffect::kSkipped)
     problems_.push_back({hook, "it is not called any more: " + std::string(trace.note), false});
-  if (trace.effect == receipt_effect::kSkipped) return;
+  if (trace.effect == AnswerEffect::kSkipped) return;
   for (const Action& action : trace.actions)
     if (std::string why = why_illegal(trace.event, action); !why.empty())
       problems_.push_back({hook, std::move(why), false});
@@ -119,7 +119,7 @@ void Firing::keep(const HookTrace& trace) {
   receipt.bytes_digest = std::string(trace.bytes_digest);
   if (seen.payload) receipt.payload_digest = digest_of(seen.payload);
   receipt.answer = answer_json(trace.actions, fired_.event, redacts_messages(frame_.snapshot));
-  receipt.effect = std::string(trace.effect);
+  receipt.effect = trace.effect;
   receipt.note = joined(trace.failure, trace.note);
   receipt.duration_us = (trace.duration_ns + 500) / 1000;
 }

@@ -194,8 +194,8 @@ void HookPoint::tell_hook(const HookTrace& trace) const {
     answer += action_name(action.kind);
   }
   if (answer.empty()) answer = trace.status < 0 ? "failed" : "none";
-  surface_.tell(
-      told::HookAnswered{trace.hook, event_name(trace.event), answer, trace.effect, (trace.duration_ns + 500) / 1000});
+  surface_.tell(told::HookAnswered{trace.hook, event_name(trace.event), answer, name_of(trace.effect),
+                                   (trace.duration_ns + 500) / 1000});
 }
 
 // Once for each hook and cause: a mistake that is made at every event is one mistake.
@@ -230,7 +230,7 @@ void HookPoint::refute(std::string_view hook, std::uint32_t event, std::string_v
   HookReceipt late = receipt_of(event, parts_.ids.next().text());
   late.hook = std::string(hook);
   if (parts_.hook_kind) late.kind = parts_.hook_kind(hook);
-  late.effect = receipt_effect::kRefused;
+  late.effect = AnswerEffect::kRefused;
   late.note = std::string(why);
   log_.add_receipt(std::move(late));
 }

@@ -39,10 +39,10 @@ void LogWriter::recover_open_calls() {
 
 bool LogWriter::refute(std::string_view hook, std::string_view event, std::string_view why) {
   const auto answer = std::find_if(receipts_.rbegin(), receipts_.rend(), [&](const HookReceipt& receipt) {
-    return receipt.hook == hook && receipt.event == event && receipt.effect == receipt_effect::kApplied;
+    return receipt.hook == hook && receipt.event == event && receipt.effect == AnswerEffect::kApplied;
   });
   if (answer == receipts_.rend()) return false;
-  answer->effect = receipt_effect::kRefused;
+  answer->effect = AnswerEffect::kRefused;
   answer->note += (answer->note.empty() ? "" : "; ") + std::string(why);
   return true;
 }

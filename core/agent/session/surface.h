@@ -4,8 +4,6 @@
 //
 // Threading: the session's thread.
 
-#include <string_view>
-
 #include "core/agent/events.h"
 #include "core/agent/session/position.h"
 

@@ -39,7 +39,7 @@ std::vector<Tool> bundled_tools(const App& app, const HooksHere& here, const Inv
 
 bool may_have_other_tools(const HooksHere& here, const Inventory& inventory) {
   return std::any_of(inventory.sources.begin(), inventory.sources.end(), [&](const HookSource& source) {
-    return source.kind == "native" && source.state == HookState::kOn && !is_bundled(here, source);
+    return source.kind == SourceKind::kNative && source.state == HookState::kOn && !is_bundled(here, source);
   });
 }
 

@@ -126,7 +126,7 @@ class Chat {
   }
 
   std::optional<std::string> read_part(const std::string& prompt) {
-    if (editor_) return editor_->read(prompt, app_.out().styled("1", "x") == "x" ? "" : "1");
+    if (editor_) return editor_->read(prompt, app_.out().coloured() ? "1" : "");
     const int input = app_.surroundings().input;
     if (!app_.surroundings().input_tty) return read_line(input);
     app_.out().print(app_.out().styled("1", prompt));

@@ -138,9 +138,9 @@ void check_configuration(Report& report, const App& app, const ConfigSources& so
 }
 
 std::string hook_line(const HookSource& source) {
-  std::string out = source.name + ": " + source.kind;
+  std::string out = source.name + ": " + kind_text(source);
   if (source.guard) out += ", guard";
-  if (source.trust == "new") out += ", new: its bytes are recorded at the next run";
+  if (source.trust == SourceTrust::kNew) out += ", new: its bytes are recorded at the next run";
   return out;
 }
 

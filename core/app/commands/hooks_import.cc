@@ -127,7 +127,7 @@ void say_problems(App& app, const Imported& imported) {
 Result<bool> record(App& app, const HooksHere& here, const std::string& output) {
   const Inventory inventory = inventory_of(app, here);
   const HookSource* const source = find_source(inventory, output);
-  if (source == nullptr || source->trust == "system") return source != nullptr;
+  if (source == nullptr || source->trust == SourceTrust::kSystem) return source != nullptr;
   NullLog log;
   AGENTD_TRY(HookSource inside, look_inside(*source, here.setup.options, app.clock(), log));
   AGENTD_TRY(TrustStore store,

@@ -29,7 +29,7 @@ std::vector<std::string> cells_of(const HookRow& row) {
           or_dash(row.kind) + (row.source->guard ? " guard" : ""),
           priority_text(row),
           std::string(name_of(row.source->precedence)),
-          or_dash(row.source->trust),
+          or_dash(std::string(name_of(row.source->trust))),
           state_text(row),
           neutral_line(joined(row.events, ","), kEventsBytes)};
 }
@@ -62,7 +62,7 @@ std::string json_of(const HookRow& row) {
   json.end_array();
   if (row.priority) json.member("priority", *row.priority);
   json.member("source", name_of(source.precedence)).member("path", source.path);
-  json.optional("sha256", source.entry.digest).member("trust", source.trust);
+  json.optional("sha256", source.entry.digest).member("trust", name_of(source.trust));
   json.member("state", name_of(row.state)).member("guard", source.guard);
   json.member("shadow", row.shadow).member("blocks", source.blocks());
   json.optional("why_not", row.why_not);

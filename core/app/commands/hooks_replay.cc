@@ -175,13 +175,14 @@ class PastEvents {
 class Verdicts final : public TraceSink {
  public:
   struct Each {
-    std::string hook, effect, text, note;
+    std::string hook, text, note;
+    AnswerEffect effect = AnswerEffect::kNone;
   };
   void on_hook(const HookTrace& trace) override {
     std::string text;
     for (const Action& action : trace.actions) text += (text.empty() ? "" : "; ") + action_text(action);
     if (!trace.failure.empty()) text += (text.empty() ? "" : "; ") + std::string(trace.failure);
-    said.push_back({std::string(trace.hook), std::string(trace.effect), std::move(text), std::string(trace.note)});
+    said.push_back({std::string(trace.hook), std::move(text), std::string(trace.note), trace.effect});
   }
   std::vector<Each> said;
 };
@@ -277,18 +278,19 @@ std::string event_of(const Past& past) {
 
 void print(App& app, const Past& past, const Verdicts& verdicts, bool json) {
   for (const Verdicts::Each& each : verdicts.said) {
-    if (each.effect == "none" || each.effect == "skipped") continue;
+    if (each.effect == AnswerEffect::kNone || each.effect == AnswerEffect::kSkipped) continue;
     if (!json) {
       app.out().print(neutral_line("#" + std::to_string(past.seq) + "  " + event_of(past) +
                                        (past.about.empty() ? "" : "  " + past.about) + "  " + each.hook +
-                                       "  would be " + each.effect + (each.text.empty() ? "" : ": ") + each.text,
+                                       "  would be " + std::string(name_of(each.effect)) +
+                                       (each.text.empty() ? "" : ": ") + each.text,
                                    kShownBytes) +
                       "\n");
       continue;
     }
     JsonWriter out;
     out.begin_object().member("seq", past.seq).member("event", event_of(past));
-    out.optional("about", past.about).member("hook", each.hook).member("effect", each.effect);
+    out.optional("about", past.about).member("hook", each.hook).member("effect", name_of(each.effect));
     out.optional("said", each.text).optional("note", each.note).end_object();
     app.out().print(std::string(out.text()) + "\n");
   }

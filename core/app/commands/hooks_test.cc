@@ -94,7 +94,7 @@ void print_hook(Output& out, const Tried& tried, const std::string& event) {
     if (!text.empty()) out.print("  " + std::string(what) + neutral_line(text, kShownBytes) + "\n");
   };
   out.print(neutral_line(tried.hook, 200) + " · " + event + " · " + with_commas(tried.duration_us) + " µs · " +
-            tried.effect + "\n");
+            std::string(name_of(tried.effect)) + "\n");
   if (tried.was_run) {
     line("input:   ", tried.input);
     line("ended:   ", end_text(tried.answer));
@@ -102,7 +102,8 @@ void print_hook(Output& out, const Tried& tried, const std::string& event) {
     line("stderr:  ", tried.answer.err);
   }
   for (const Action& action : tried.actions) line("verdict: ", action_text(action));
-  if (tried.actions.empty() && tried.status == AGENTD_OK && tried.effect != "skipped") line("verdict: ", "no answer");
+  if (tried.actions.empty() && tried.status == AGENTD_OK && tried.effect != AnswerEffect::kSkipped)
+    line("verdict: ", "no answer");
   line("failed:  ", tried.failure);
   line("note:    ", tried.note);
 }
@@ -110,7 +111,7 @@ void print_hook(Output& out, const Tried& tried, const std::string& event) {
 std::string json_of(const Tried& tried, const std::string& event) {
   JsonWriter json;
   json.begin_object().member("hook", tried.hook).member("event", event);
-  json.member("effect", tried.effect).member("duration_us", tried.duration_us);
+  json.member("effect", name_of(tried.effect)).member("duration_us", tried.duration_us);
   if (tried.was_run) {
     json.member("input", tried.input).member("ended", end_text(tried.answer));
     json.member("answer", tried.answer.out).member("stderr", tried.answer.err);

@@ -38,7 +38,9 @@ std::string line_of(const HookReceipt& receipt) {
                     std::to_string(receipt.turn) + "  " + receipt.event + "  " + receipt.hook;
   if (receipt.attempt > 1) out += " (again)";
   out += "  " + with_commas(receipt.duration_us) + " µs  ";
-  out += receipt.effect == "skipped" ? "not asked" : answer_text(receipt.answer) + " → " + receipt.effect;
+  out += receipt.effect == AnswerEffect::kSkipped
+             ? "not asked"
+             : answer_text(receipt.answer) + " → " + std::string(name_of(receipt.effect));
   if (!receipt.note.empty()) out += "  [" + receipt.note + "]";
   return out;
 }
@@ -145,23 +147,25 @@ Result<std::vector<Decision>, Failure> decisions(const Store& store, const Ulid&
 }
 
 std::string verdict_of(const Decision& decision) {
-  const auto found = [&](const char* effect) {
+  const auto found = [&](AnswerEffect effect) {
     return std::find_if(decision.receipts.begin(), decision.receipts.end(),
                         [&](const HookReceipt& each) { return each.effect == effect; });
   };
   const auto end = decision.receipts.end();
-  if (const auto by = found("blocked"); by != end) return by->hook + " blocked it; the hooks after it were not called";
+  if (const auto by = found(AnswerEffect::kBlocked); by != end)
+    return by->hook + " blocked it; the hooks after it were not called";
   std::string out;
   for (const HookReceipt& each : decision.receipts)
-    if (each.effect == "applied") out += (out.empty() ? "" : ", ") + each.hook;
-  if (found("conflict") != end) return "the answer of " + out + " was applied; a later conflicting answer was dropped";
+    if (each.effect == AnswerEffect::kApplied) out += (out.empty() ? "" : ", ") + each.hook;
+  if (found(AnswerEffect::kConflict) != end)
+    return "the answer of " + out + " was applied; a later conflicting answer was dropped";
   if (!out.empty()) out = "the answer of " + out + " was applied";
-  if (const auto by = found("refused"); by != end) {
+  if (const auto by = found(AnswerEffect::kRefused); by != end) {
     out += (out.empty() ? "the answer of " : "; the answer of ") + by->hook + " was refused";
     return by->note.empty() ? out : out + ": " + by->note;
   }
   if (!out.empty()) return out;
-  if (found("failed") != end) return "none: a hook failed, but fails open, so the run continued";
+  if (found(AnswerEffect::kFailed) != end) return "none: a hook failed, but fails open, so the run continued";
   return "none: no hook answered, so the run continued";
 }
 
@@ -172,10 +176,10 @@ void print_decision(Output& out, const Store& store, const Ulid& id, const Decis
   for (const HookReceipt& each : decision.receipts) {
     std::string line = "  " + each.hook + " (" + (each.kind.empty() ? "hook" : each.kind) + ")";
     if (each.attempt > 1) line += ", again for the rewritten input";
-    if (each.effect == "skipped")
+    if (each.effect == AnswerEffect::kSkipped)
       line += ": not called";
     else
-      line += ": " + answer_text(each.answer) + " → " + each.effect;
+      line += ": " + answer_text(each.answer) + " → " + std::string(name_of(each.effect));
     if (!each.note.empty()) line += ", " + each.note;
     out.print(neutral_line(line, kShownBytes) + "\n");
   }

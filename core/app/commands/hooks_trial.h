@@ -21,7 +21,8 @@ namespace agentd::app {
 
 // The result of one hook.
 struct Tried {
-  std::string hook, effect, failure, note;
+  std::string hook, failure, note;
+  AnswerEffect effect = AnswerEffect::kNone;
   agentd_status status = AGENTD_OK;
   std::uint64_t duration_us = 0;
   std::vector<Action> actions;

@@ -17,21 +17,21 @@ void show(App& app, const HookSource& source, const TrustEntry* known) {
   const auto line = [&](std::string_view what, const std::string& text) {
     out.print("  " + std::string(what) + neutral_line(text, kShownBytes) + "\n");
   };
-  out.print(neutral_line(source.name, kShownBytes) + " (" + source.kind + ", " +
+  out.print(neutral_line(source.name, kShownBytes) + " (" + kind_text(source) + ", " +
             std::string(name_of(source.precedence)) + ")\n");
   line("file:    ", source.entry.path);
   line("sha256:  ", source.entry.digest);
   if (known != nullptr && known->digest != source.entry.digest)
     line("before:  ", known->digest + ", trusted " + time_text(known->trusted_ms));
   if (!source.entry.repository.empty()) line("of:      ", source.entry.repository);
-  if (source.kind == "recipe")
+  if (source.kind == SourceKind::kRecipe)
     line("text:    ", "agentd recipe show " + shell_word(source.name.substr(source.name.rfind('/') + 1)));
-  else if (source.kind == "executable" && source.events.empty())
+  else if (source.kind == SourceKind::kExecutable && source.events.empty())
     line("events:  ", "reported by the program itself, after you agree");
   else
     line("events:  ", joined(source.events));
   if (source.manifest) line("id:      ", source.manifest->id + " " + source.manifest->version);
-  if (source.kind == "executable") line("runs:    ", source.path + " run");
+  if (source.kind == SourceKind::kExecutable) line("runs:    ", source.path + " run");
   for (const HookDefinition& hook : source.hooks) line("runs:    ", runs_text(hook));
   if (source.guard) line("guard:   ", "yes: while it cannot run, what it guards is blocked");
   for (const std::string& problem : source.problems) line("note:    ", problem);
@@ -54,14 +54,14 @@ class Truster {
 
   int trust(const HookSource& source) {
     if (source.state == HookState::kMissing) return app_.fail(kExitNotFound, missing(source));
-    if (source.trust == "system") {
+    if (source.trust == SourceTrust::kSystem) {
       app_.out().print(source.name + " belongs to the system and needs no trust\n");
       return kExitOk;
     }
     if (source.entry.digest.empty())
       return app_.fail(kExitFailure,
                        source.why_not.empty() ? source.name + " cannot be trusted: it is disabled" : source.why_not);
-    if (source.trust == "trusted") {
+    if (source.trust == SourceTrust::kTrusted) {
       app_.out().print(source.name + " is already trusted\n");
       return kExitOk;
     }
@@ -75,7 +75,7 @@ class Truster {
 
   int ask(const HookSource& source) {
     // A program reports its events only when it runs, so the agreement comes first.
-    const bool is_program = source.kind == "executable";
+    const bool is_program = source.kind == SourceKind::kExecutable;
     Result<HookSource> inside = source;
     if (!is_program) inside = look_inside(source, here_.setup.options, app_.clock(), log_);
     if (!inside) return app_.fail(kExitFailure, inside.error().message);
@@ -91,7 +91,7 @@ class Truster {
       app_.out().print(json_of("trusted", inside->entry) + "\n");
     else
       app_.out().print("trusted " + neutral_line(source.name, kShownBytes) +
-                       (source.kind == "recipe" ? "" : ", called at " + joined(inside->events)) + "\n");
+                       (source.kind == SourceKind::kRecipe ? "" : ", called at " + joined(inside->events)) + "\n");
     return kExitOk;
   }
 

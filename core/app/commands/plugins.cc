@@ -20,7 +20,7 @@ void write_json(Output& out, const Inventory& inventory) {
   json.begin_array();
   for (const HookSource& source : inventory.sources) {
     json.begin_object().member("name", source.name).member("path", source.path);
-    json.member("kind", source.kind);
+    json.member("kind", kind_text(source));
     if (source.manifest) {
       json.member("id", source.manifest->id).member("version", source.manifest->version);
       json.member("abi", abi_text(*source.manifest));
@@ -28,7 +28,7 @@ void write_json(Output& out, const Inventory& inventory) {
     }
     json.key("events").begin_array();
     for (const std::string& event : source.events) json.string(event);
-    json.end_array().member("trust", source.trust);
+    json.end_array().member("trust", name_of(source.trust));
     json.member("ok", source.state == HookState::kOn);
     json.member("verdict", verdict_of(source)).end_object();
   }
@@ -49,8 +49,8 @@ void write_text(Output& out, const Inventory& inventory) {
     if (source.manifest)
       out.print("  " + neutral_line(source.manifest->id + " " + source.manifest->version, 200) + "  abi " +
                 abi_text(*source.manifest));
-    else if (!source.kind.empty())
-      out.print("  " + source.kind);
+    else if (source.kind != SourceKind::kUnknown)
+      out.print("  " + kind_text(source));
     out.print("\n");
     if (!source.events.empty()) out.print("  events:  " + neutral_line(joined(source.events, " "), 1000) + "\n");
     if (!source.isolation.empty()) out.print("  runs:    " + source.isolation + "\n");
@@ -64,8 +64,8 @@ void write_text(Output& out, const Inventory& inventory) {
 // Modules that are not trusted, quarantined or broken are not run.
 void verify(const App& app, const HooksHere& here, Inventory& inventory) {
   for (HookSource& source : inventory.sources) {
-    const bool off = source.state == HookState::kOff && !source.replaced && source.trust != "waits" &&
-                     source.trust != "changed" && source.trust != "unknown";
+    const bool off = source.state == HookState::kOff && !source.replaced && source.trust != SourceTrust::kWaits &&
+                     source.trust != SourceTrust::kChanged && source.trust != SourceTrust::kUnknown;
     if (!source.manifest || (source.state != HookState::kOn && !off)) continue;
     const auto fine =
         validation::verify_module({source.path, source.entry.digest, here.setup.options.native.private_copy_directory},

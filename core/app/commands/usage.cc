@@ -22,6 +22,8 @@ constexpr std::uint64_t kDaysUsual = 30, kDaysMax = 4'000;
 constexpr std::int64_t kDayMs = 86'400'000;
 constexpr std::size_t kShownBytes = 80;
 
+enum class Grouping { kDayAndModel, kDay, kModel };
+
 // One line of the answer.
 struct Line {
   std::string date;  // empty = all days
@@ -40,12 +42,12 @@ void add_to(std::vector<Line>& lines, Line one) {
   found->spent.usage += one.spent.usage;
 }
 
-std::vector<Line> lines_of(const std::vector<LedgerRow>& days, std::string_view by) {
+std::vector<Line> lines_of(const std::vector<LedgerRow>& days, Grouping by) {
   std::vector<Line> out;
   for (const LedgerRow& day : days)
     for (Spending spent : day.spent) {
-      if (by == "day") spent.provider = spent.model = "";
-      add_to(out, {by == "model" ? std::string() : day.key, std::move(spent)});
+      if (by == Grouping::kDay) spent.provider = spent.model = "";
+      add_to(out, {by == Grouping::kModel ? std::string() : day.key, std::move(spent)});
     }
   return out;
 }
@@ -69,10 +71,10 @@ std::string money_cell(const Usage& usage) {
   return text.empty() ? "$0.00" : text;
 }
 
-void print_text(Output& out, const std::vector<Line>& lines, std::string_view by) {
+void print_text(Output& out, const std::vector<Line>& lines, Grouping by) {
   std::vector<Column> columns;
-  if (by != "model") columns.push_back({"DAY"});
-  if (by != "day") columns.push_back({"MODEL"});
+  if (by != Grouping::kModel) columns.push_back({"DAY"});
+  if (by != Grouping::kDay) columns.push_back({"MODEL"});
   for (const std::string_view name : {"REQUESTS", "INPUT", "FROM CACHE", "OUTPUT", "COST"})
     columns.push_back({name, true});
   std::vector<std::vector<std::string>> rows;
@@ -81,8 +83,8 @@ void print_text(Output& out, const std::vector<Line>& lines, std::string_view by
     const Usage& usage = line.spent.usage;
     all += usage;
     auto& row = rows.emplace_back();
-    if (by != "model") row.push_back(line.date);
-    if (by != "day") row.push_back(model_text(line.spent));
+    if (by != Grouping::kModel) row.push_back(line.date);
+    if (by != Grouping::kDay) row.push_back(model_text(line.spent));
     row.insert(row.end(), {with_commas(line.spent.requests), with_commas(usage.input + usage.cache_write),
                            with_commas(usage.cache_read), with_commas(usage.output), money_cell(usage)});
   }
@@ -128,9 +130,12 @@ std::optional<std::uint64_t> days_wanted(const Arguments& arguments) {
 }  // namespace
 
 int usage_command(App& app, const Arguments& arguments) {
-  const std::string by = arguments.has("by") ? arguments.value("by") : "";
-  if (!by.empty() && by != "day" && by != "model")
-    return app.fail(kExitUsage, "--by takes day or model, not '" + one_line(by, kShownBytes) + "'");
+  const std::string grouping = arguments.has("by") ? arguments.value("by") : "";
+  if (!grouping.empty() && grouping != "day" && grouping != "model")
+    return app.fail(kExitUsage, "--by takes day or model, not '" + one_line(grouping, kShownBytes) + "'");
+  const Grouping by = grouping == "day"     ? Grouping::kDay
+                      : grouping == "model" ? Grouping::kModel
+                                            : Grouping::kDayAndModel;
   const std::optional<std::uint64_t> wanted = days_wanted(arguments);
   if (!wanted)
     return app.fail(kExitUsage, "--days takes a whole number from 1 to " + with_commas(kDaysMax) + ", not '" +

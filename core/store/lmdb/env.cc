@@ -208,6 +208,7 @@ Result<void> Env::start(bool fresh) {
   if (!claimed && (!options_.read_only || claimed.error().code != Code::kDenied)) return claimed.error();
   if (claimed) claim_ = std::move(*claimed);
   if (const int status = mdb_env_create(&env_); status != MDB_SUCCESS) return lmdb_error(opening, status);
+  // LMDB passes it back, end_by_assertion() reads it.
   mdb_env_set_userctx(env_, const_cast<std::string*>(&options_.directory));
   mdb_env_set_assert(env_, end_by_assertion);
   mdb_env_set_maxdbs(env_, kTablesMax);

@@ -40,7 +40,7 @@ Result<StoreSnapshot> StoreSnapshot::take(const std::string& directory) {
   MDB_env* env = nullptr;
   AGENTD_TRY_VOID(checked(directory, mdb_env_create(&env)));
   out.env_.reset(env);
-  mdb_env_set_userctx(env, const_cast<std::string*>(&directory));
+  mdb_env_set_userctx(env, const_cast<std::string*>(&directory));  // LMDB passes it back, end_by_assertion() reads it
   mdb_env_set_assert(env, end_by_assertion);
   mdb_env_set_maxdbs(env, kTablesMax);
   AGENTD_TRY_VOID(open_environment(env, directory, true));

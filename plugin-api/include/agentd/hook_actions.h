@@ -2,7 +2,7 @@
 /* hook_actions.h - the actions that a hook may emit.
  *
  * An action is pushed with core->emit(token, &action.h); the host copies it before emit() returns. A hook that emits
- * nothing has no opinion. An action that is not legal for the event is refused with AGENTD_E_UNSUPPORTED and reported;
+ * nothing gives no answer. An action that is not legal for the event is refused with AGENTD_E_UNSUPPORTED and reported;
  * it changes nothing.
  *
  * Merging: rewrites chain in order of priority. The first BLOCK stops the chain. Of the exclusive actions (COMPACT,
@@ -93,6 +93,23 @@ typedef struct agentd_act_replace {
 #define AGENTD_KEY_KEEP_TOKENS 4u         /* number before_compaction                    */
 #define AGENTD_KEY_THEN 5u                /* number agent_stop: 0 stop, 1 continue       */
 #define AGENTD_KEY_TITLE 6u               /* text   session_start, agent_stop            */
+
+/* The list of keys, one row each:
+ *   X(NAME, answer, events)
+ *     answer  the key of a program's answer, or in parentheses what else sets it; shown to users
+ *     events  the events at which SET has an effect for the key */
+/* clang-format off */
+#define AGENTD_KEY_LIST(X)                                                                         \
+  X(MODEL, "model", AGENTD_AT(BEFORE_MODEL_CALL) | AGENTD_AT(BEFORE_COMPACTION))                   \
+  X(CUSTOM_INSTRUCTIONS, "custom_instructions", AGENTD_AT(BEFORE_COMPACTION))                      \
+  X(STRATEGY, "strategy", AGENTD_AT(BEFORE_COMPACTION))                                            \
+  X(KEEP_TOKENS, "keep_tokens", AGENTD_AT(BEFORE_COMPACTION))                                      \
+  X(THEN, "then: stop or continue", AGENTD_AT(AGENT_STOP) | AGENTD_AT(SUBAGENT_STOP))              \
+  X(TITLE, "(native hooks: the conversation's title)",                                             \
+    AGENTD_AT(SESSION_START) | AGENTD_AT(AGENT_STOP) | AGENTD_AT(SUBAGENT_STOP))
+/* clang-format on */
+/* One event of the column `events`: AGENTD_AT(AGENT_STOP). */
+#define AGENTD_AT(EVENT) ((uint64_t)1 << AGENTD_EVENT_##EVENT)
 
 typedef struct agentd_act_set {
   agentd_action h;

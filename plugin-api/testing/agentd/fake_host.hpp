@@ -530,16 +530,12 @@ class fake_host {
     return AGENTD_OK;
   }
   static bool key_is_legal(std::uint32_t event, std::uint32_t key) {
-    switch (event) {
-      case AGENTD_EVENT_BEFORE_MODEL_CALL:
-        return key == AGENTD_KEY_MODEL;
-      case AGENTD_EVENT_BEFORE_COMPACTION:
-        return key >= AGENTD_KEY_MODEL && key <= AGENTD_KEY_KEEP_TOKENS;
-      case AGENTD_EVENT_SESSION_START:
-        return key == AGENTD_KEY_TITLE;
-      default:
-        return key == AGENTD_KEY_THEN || key == AGENTD_KEY_TITLE;
-    }
+    std::uint64_t events = 0;
+#define AGENTD_FAKE_KEY(NAME, answer, at) \
+  if (key == AGENTD_KEY_##NAME) events = at;
+    AGENTD_KEY_LIST(AGENTD_FAKE_KEY)
+#undef AGENTD_FAKE_KEY
+    return event < 64 && (events >> event & 1) != 0;
   }
   static std::string call_name(std::uint32_t event) {
     const std::string_view name = name_of(static_cast<agentd::event>(event));

@@ -40,7 +40,7 @@ TEST_P(StoreContract, ReceiptsComeBackWholeAndInOrder) {
   first.kind = "native";
   first.bytes_digest = "abcd";
   first.answer = R"([{"action":"block","text":"no"}])";
-  first.effect = "blocked";
+  first.effect = AnswerEffect::kBlocked;
   first.note = "a note";
   first.duration_us = 17;
   first.time_ms = 1'700'000'000'123;

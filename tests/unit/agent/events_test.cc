@@ -458,12 +458,11 @@ TEST(EventJson, HasTheMembersOfItsRowInTheTable) {
 }
 
 TEST(Documents, TheJsonEventsPageIsTheTable) {
-  if (const char* const path = std::getenv("AGENTD_UPDATE_DOCS")) std::ofstream(path) << run_events_reference();
   std::ifstream in(std::string(AGENTD_SOURCE_DIR) + "/docs/reference/json-events.md");
   std::ostringstream page;
   page << in.rdbuf();
   EXPECT_EQ(page.str(), run_events_reference())
-      << "write it anew: AGENTD_UPDATE_DOCS=docs/reference/json-events.md unit_agent --gtest_filter=Documents.*";
+      << "print it again: agentd_pages json-events > docs/reference/json-events.md";
 }
 
 }  // namespace

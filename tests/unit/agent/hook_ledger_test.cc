@@ -14,7 +14,7 @@ HookTrace call_of(std::string_view hook, std::uint64_t duration_ns = 0) {
   HookTrace out;
   out.hook = out.plugin = hook;
   out.duration_ns = duration_ns;
-  out.effect = "none";
+  out.effect = AnswerEffect::kNone;
   return out;
 }
 
@@ -28,7 +28,7 @@ TEST(HookLedger, HoldsTheCallsOfEachHook) {
   failed.children = 2;
   ledger.count_call(failed);
   HookTrace passed_over = call_of("guard");
-  passed_over.effect = "skipped";  // its matcher did not match
+  passed_over.effect = AnswerEffect::kSkipped;  // its matcher did not match
   ledger.count_call(passed_over);
   const std::vector<HookUse> uses = ledger.uses();
   ASSERT_EQ(uses.size(), 2u);

@@ -27,7 +27,8 @@ class Receipts : public AgentTest {
   Receipts() { trace_hooks_ = false; }
   std::string lines() const {
     std::string out;
-    for (const HookReceipt& one : receipts()) out += one.event + "/" + one.hook + "/" + one.effect + " ";
+    for (const HookReceipt& one : receipts())
+      out += one.event + "/" + one.hook + "/" + std::string(name_of(one.effect)) + " ";
     return out;
   }
   // The bytes of everything that the receipts keep.
@@ -96,8 +97,8 @@ TEST_F(Receipts, ContinueBeyondTheCapWasRefused) {
   for (int i = 0; i < 20; ++i) model_.say("x");
   ASSERT_TRUE(run("go"));
   ASSERT_EQ(receipts().size(), 9u);
-  for (std::size_t i = 0; i < 8; ++i) EXPECT_EQ(receipts()[i].effect, "applied") << i;
-  EXPECT_EQ(receipts()[8].effect, "refused");
+  for (std::size_t i = 0; i < 8; ++i) EXPECT_EQ(receipts()[i].effect, AnswerEffect::kApplied) << i;
+  EXPECT_EQ(receipts()[8].effect, AnswerEffect::kRefused);
   EXPECT_EQ(receipts()[8].note, "the run does not continue");
 }
 
@@ -143,7 +144,7 @@ TEST_F(Receipts, AnswerLeavesOneWithAllItsFacts) {
   EXPECT_EQ(one.kind, "native");
   EXPECT_EQ(one.bytes_digest, "beef");
   EXPECT_EQ(one.answer, R"([{"action":"inject_context","text":"know this"}])");
-  EXPECT_EQ(one.effect, "applied");
+  EXPECT_EQ(one.effect, AnswerEffect::kApplied);
   EXPECT_EQ(one.run, 1u);
   EXPECT_EQ(one.duration_us, 3'000u);
   EXPECT_GT(one.time_ms, 0);

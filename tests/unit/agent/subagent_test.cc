@@ -5,6 +5,7 @@
 #include <string>
 
 #include "tests/support/agent_fixture.h"
+#include "tests/support/log_records.h"
 
 namespace agentd {
 namespace {
@@ -13,6 +14,7 @@ using testing::action;
 using testing::AgentTest;
 using testing::FakeApprover;
 using testing::FakeModel;
+using testing::read_child;
 using testing::TestCall;
 
 class Subagents : public AgentTest {
@@ -177,7 +179,7 @@ TEST_F(Subagents, DenyRuleAgainstTaskHolds) {
   ask_task().say("done");
   ASSERT_TRUE(run("go"));
   EXPECT_EQ(result().text, "the permission rules do not allow task");
-  EXPECT_TRUE(child().is_nil());
+  EXPECT_EQ(child(), Ulid());
 }
 
 TEST_F(Subagents, BlockedStartIsADeniedCallWithoutAConversation) {
@@ -188,7 +190,7 @@ TEST_F(Subagents, BlockedStartIsADeniedCallWithoutAConversation) {
   ASSERT_TRUE(run("go"));
   EXPECT_EQ(result().text, "blocked by the hook guard: no helpers");
   EXPECT_NE(result().flags & AGENTD_BLOCK_ERROR, 0);
-  EXPECT_TRUE(child().is_nil());
+  EXPECT_EQ(child(), Ulid());
   EXPECT_EQ(store_.list({})->size(), 1u);
 }
 
@@ -274,7 +276,7 @@ TEST_F(Subagents, BadInputIsToldInOneSentence) {
   ask_task(R"({"prompt":"x","agent_type":"a b"})").say("done");
   ASSERT_TRUE(run("go"));
   EXPECT_NE(result().text.find("'a b' is not a valid agent_type"), std::string::npos);
-  EXPECT_TRUE(child().is_nil());
+  EXPECT_EQ(child(), Ulid());
 }
 
 TEST_F(Subagents, ChildrenHaveChildrenButNoGrandchildren) {
@@ -343,7 +345,7 @@ TEST_F(Subagents, ToolOfThatNameThatSomebodyBringsStaysTheirs) {
   ask_task().say("done");
   ASSERT_TRUE(run("go"));
   EXPECT_EQ(tools_.calls.size(), 1u);
-  EXPECT_TRUE(child().is_nil());
+  EXPECT_EQ(child(), Ulid());
 }
 
 }  // namespace

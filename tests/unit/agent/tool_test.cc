@@ -5,6 +5,7 @@
 
 #include "core/base/hash.h"
 #include "tests/support/agent_fixture.h"
+#include "tests/support/log_records.h"
 
 namespace agentd {
 namespace {
@@ -13,6 +14,7 @@ using testing::action;
 using testing::AgentTest;
 using testing::FakeApprover;
 using testing::permission_action;
+using testing::read_tool_intent;
 using testing::TestCall;
 
 class ToolCalls : public AgentTest {

@@ -10,8 +10,14 @@
 #include <string>
 #include <vector>
 
+#include "tests/support/log_records.h"
+
 namespace agentd {
 namespace {
+
+using testing::read_child;
+using testing::read_hook_effect;
+using testing::read_tool_intent;
 
 Message rich_message() {
   Message message = Message::of_text(Role::kAssistant, "line\n\"quoted\" \xE2\x82\xAC");
@@ -47,17 +53,11 @@ TEST(Record, TheReferenceHasTheTableOfKinds) {
   const char* const path = AGENTD_SOURCE_DIR "/docs/internals/log.md";
   std::stringstream page;
   page << std::ifstream(path).rdbuf();
-  std::string text = page.str();
+  const std::string text = page.str();
   const std::size_t begin = text.find("| No. | Kind |");
   const std::size_t end = text.find("\n\n", begin) + 1;
   ASSERT_LT(begin, end);
-  if (std::getenv("AGENTD_UPDATE_DOCS") != nullptr) {
-    text.replace(begin, end - begin, record_types_table());
-    std::ofstream(path) << text;
-    return;
-  }
-  EXPECT_EQ(text.substr(begin, end - begin), record_types_table())
-      << "write it anew: AGENTD_UPDATE_DOCS=1 unit_conversation --gtest_filter=Record.TheReference*";
+  EXPECT_EQ(text.substr(begin, end - begin), record_types_table()) << "print it again: agentd_pages record-types";
 }
 
 TEST(Record, GenesisReadsAsItWasWritten) {

@@ -25,7 +25,7 @@ using testing::TestSlots;
 class Effects final : public TraceSink {
  public:
   void on_hook(const HookTrace& trace) override {
-    text += std::string(trace.hook) + ":" + std::string(trace.effect) + " ";
+    text += std::string(trace.hook) + ":" + std::string(name_of(trace.effect)) + " ";
   }
   std::string text;
 };

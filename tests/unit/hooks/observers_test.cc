@@ -27,7 +27,7 @@ class Lines final : public TraceSink {
  public:
   void on_hook(const HookTrace& trace) override {
     thread_ok = thread_ok && std::this_thread::get_id() == thread_;
-    text += std::string(trace.hook) + ":" + std::string(trace.effect);
+    text += std::string(trace.hook) + ":" + std::string(name_of(trace.effect));
     if (!trace.note.empty()) text += "(" + std::string(trace.note) + ")";
     if (!trace.failure.empty()) text += "[" + std::string(trace.failure) + "]";
     text += " ";

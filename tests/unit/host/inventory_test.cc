@@ -65,7 +65,7 @@ TEST_F(Inventories, NothingIsAnEmptyOne) {
 TEST_F(Inventories, TheSystemsNeedNoTrust) {
   put("etc/hooks/a.yaml", kGuard);
   const HookSource found = one("a");
-  EXPECT_EQ(found.trust, "system");
+  EXPECT_EQ(found.trust, SourceTrust::kSystem);
   EXPECT_EQ(found.state, HookState::kOn);
   EXPECT_EQ(found.events, std::vector<std::string>{"before_tool_call"});
   EXPECT_TRUE(found.guard);
@@ -75,10 +75,10 @@ TEST_F(Inventories, TheSystemsNeedNoTrust) {
 TEST_F(Inventories, AnExecutableIsNotRunAndItsEventsAreThoseOfTheStore) {
   const std::string path = put("home/hooks/x", "#!/bin/sh\ntouch " + temp_.file("ran") + "\n", 0755);
   EXPECT_TRUE(one("x").events.empty());
-  EXPECT_EQ(one("x").trust, "new");
+  EXPECT_EQ(one("x").trust, SourceTrust::kNew);
   trust("x", path, temp_.read("home/hooks/x"));
   EXPECT_EQ(one("x").events, std::vector<std::string>{"before_tool_call"});
-  EXPECT_EQ(one("x").trust, "trusted");
+  EXPECT_EQ(one("x").trust, SourceTrust::kTrusted);
   EXPECT_FALSE(fs::exists(temp_.file("ran")));
 }
 
@@ -103,7 +103,7 @@ TEST_F(Inventories, AChangedGuardBlocks) {
   const std::string path = put("home/hooks/g.yaml", kGuard);
   trust("g", path, "other bytes", true);
   const HookSource found = one("g");
-  EXPECT_EQ(found.trust, "changed");
+  EXPECT_EQ(found.trust, SourceTrust::kChanged);
   EXPECT_EQ(found.state, HookState::kWaits);
   EXPECT_TRUE(found.blocks());
   EXPECT_EQ(found.events, std::vector<std::string>{"before_tool_call"});

@@ -177,7 +177,7 @@ TEST(PluginHost, WhatActsByTheHostsHandsIsGivenByName) {
   asked.options.roots = {asked.temp.path()};
   asked.load();
   ASSERT_EQ(asked.host->plugins().size(), 1u);
-  EXPECT_FALSE(asked.host->plugins()[0]->has_interface(AGENTD_PROCESS_ID));
+  EXPECT_FALSE(asked.host->plugins()[0]->grants().interfaces.contains(AGENTD_PROCESS_ID));
 
   HostFixture granted(AGENTD_BROKEN_HOOKS);
   granted.install("files");
@@ -185,8 +185,8 @@ TEST(PluginHost, WhatActsByTheHostsHandsIsGivenByName) {
   granted.options.plugins["files"].grants = {AGENTD_PROCESS_ID};
   granted.load();
   ASSERT_EQ(granted.host->plugins().size(), 1u);
-  EXPECT_TRUE(granted.host->plugins()[0]->has_interface(AGENTD_PROCESS_ID));
-  EXPECT_FALSE(granted.host->plugins()[0]->has_interface(AGENTD_WORKSPACE_ID));
+  EXPECT_TRUE(granted.host->plugins()[0]->grants().interfaces.contains(AGENTD_PROCESS_ID));
+  EXPECT_FALSE(granted.host->plugins()[0]->grants().interfaces.contains(AGENTD_WORKSPACE_ID));
 }
 
 TEST(PluginHost, ProjectsHookGetsNoFilesUnlessGranted) {
@@ -197,7 +197,7 @@ TEST(PluginHost, ProjectsHookGetsNoFilesUnlessGranted) {
   fixture.load();
   ASSERT_EQ(fixture.host->plugins().size(), 1u);
   EXPECT_EQ(fixture.host->plugins()[0]->identity().name, "project/files");
-  EXPECT_FALSE(fixture.host->plugins()[0]->has_interface(AGENTD_WORKSPACE_ID));
+  EXPECT_FALSE(fixture.host->plugins()[0]->grants().interfaces.contains(AGENTD_WORKSPACE_ID));
 
   HostFixture granted(AGENTD_BROKEN_HOOKS);
   granted.install("files");
@@ -206,8 +206,8 @@ TEST(PluginHost, ProjectsHookGetsNoFilesUnlessGranted) {
   granted.options.plugins["project/files"].grants = {AGENTD_TOOLS_ID, AGENTD_WORKSPACE_ID};
   granted.load();
   ASSERT_EQ(granted.host->plugins().size(), 1u);
-  EXPECT_TRUE(granted.host->plugins()[0]->has_interface(AGENTD_WORKSPACE_ID));
-  EXPECT_FALSE(granted.host->plugins()[0]->has_interface(AGENTD_PROCESS_ID));
+  EXPECT_TRUE(granted.host->plugins()[0]->grants().interfaces.contains(AGENTD_WORKSPACE_ID));
+  EXPECT_FALSE(granted.host->plugins()[0]->grants().interfaces.contains(AGENTD_PROCESS_ID));
 }
 
 TEST(PluginHost, TwoHostsOfTheSameModuleAreIndependent) {
@@ -267,14 +267,14 @@ TEST(DescribeHooks, TellsEveryHookAndRunsNone) {
   const auto hooks = describe_hooks(fixture.options);
   ASSERT_EQ(hooks.size(), 6u);
   EXPECT_EQ(hooks[0].name, "create_throws");
-  EXPECT_TRUE(hooks[0].ok()) << hooks[0].verdict;
+  EXPECT_TRUE(hooks[0].ok()) << hooks[0].obstacle;
   EXPECT_EQ(hooks[1].manifest->id, "org.agentd.test.good");
   EXPECT_EQ(hooks[1].manifest->version, "1.0.0");
   EXPECT_EQ(hooks[1].manifest->events, std::vector<std::string>{"before_tool_call"});
-  EXPECT_NE(hooks[2].verdict.find("no manifest"), std::string::npos);
-  EXPECT_NE(hooks[3].verdict.find("is not a shared library"), std::string::npos);
-  EXPECT_NE(hooks[4].verdict.find("world-writable, ignored: chmod go-w"), std::string::npos);
-  EXPECT_EQ(hooks[5].verdict, "disabled");
+  EXPECT_NE(hooks[2].obstacle.find("no manifest"), std::string::npos);
+  EXPECT_NE(hooks[3].obstacle.find("is not a shared library"), std::string::npos);
+  EXPECT_NE(hooks[4].obstacle.find("world-writable, ignored: chmod go-w"), std::string::npos);
+  EXPECT_EQ(hooks[5].obstacle, "disabled");
 }
 
 TEST(DescribeHooks, HookThatIsOffSaysHowToSwitchItOn) {
@@ -283,7 +283,7 @@ TEST(DescribeHooks, HookThatIsOffSaysHowToSwitchItOn) {
   fixture.options.directories[0].on_by_default = false;
   const auto hooks = describe_hooks(fixture.options);
   ASSERT_EQ(hooks.size(), 1u);
-  EXPECT_EQ(hooks[0].verdict, "off: set hooks.good.enabled");
+  EXPECT_EQ(hooks[0].obstacle, "off: set hooks.good.enabled");
   EXPECT_TRUE(hooks[0].manifest);
 }
 

@@ -16,7 +16,7 @@ std::string with(const std::string& abi, const std::string& more = "") {
 
 std::string verdict(const std::string& json) {
   const auto manifest = parse_manifest(json);
-  return manifest ? verdict_of(*manifest, kOffer) : manifest.error().message;
+  return manifest ? obstacle_of(*manifest, kOffer) : manifest.error().message;
 }
 
 TEST(Manifest, EveryKeyIsRead) {
@@ -80,8 +80,8 @@ TEST(Manifest, TextForPeopleHasNoControlCharacters) {
 }
 
 TEST(Verdict, IsOkForWhatThisHostCanServe) {
-  EXPECT_EQ(verdict(with("1.0", R"(,"requires":["compactor"],"wants":["agentd.nothing/1"])")), "ok");
-  EXPECT_EQ(verdict(with("1.0", R"(,"requires":["agentd.workspace/1"],"drafts":["agentd.workspace/1"])")), "ok");
+  EXPECT_EQ(verdict(with("1.0", R"(,"requires":["compactor"],"wants":["agentd.nothing/1"])")), "");
+  EXPECT_EQ(verdict(with("1.0", R"(,"requires":["agentd.workspace/1"],"drafts":["agentd.workspace/1"])")), "");
 }
 
 TEST(Verdict, NamesBothAbisWhenTheHookIsNewer) {

@@ -202,9 +202,9 @@ TEST_P(WindowsModule, IsListedWithItsIdAndAVerdict) {
   ASSERT_TRUE(hooks[0].manifest);
   EXPECT_EQ(hooks[0].manifest->id, "org.example.hello");
   EXPECT_EQ(hooks[0].manifest->version, "1.0.0");
-  EXPECT_EQ(hooks[0].verdict, hooks[0].path +
-                                  " is a module for Windows (x86-64); this agentd loads ELF modules: "
-                                  "rebuild it for Linux");
+  EXPECT_EQ(hooks[0].obstacle, hooks[0].path +
+                                   " is a module for Windows (x86-64); this agentd loads ELF modules: "
+                                   "rebuild it for Linux");
 }
 
 TEST_P(WindowsModule, IsAProblemForARunAndNothingIsLoaded) {
