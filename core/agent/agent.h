@@ -190,7 +190,7 @@ struct CompactionReport {
   std::uint64_t messages_before = 0, messages_after = 0;
   std::uint64_t pre_tokens = 0, post_tokens = 0;
   std::string summary, boundary_id, text;  // text: the reason of a veto or a failure, or what was planned
-  std::string method{};                    // of the boundary: summary, chunked, hook, replace, prune, truncate
+  std::string method{};                    // of the boundary, by AGENTD_METHOD_LIST
   // True when the view is another one now.
   bool changed() const { return outcome == AGENTD_RESULT_APPLIED || outcome == AGENTD_RESULT_DEGRADED; }
 };

@@ -20,12 +20,25 @@ constexpr FieldNames names_of(const std::array<Text, N>& names, Text otherwise =
 constexpr std::array<Text, 6> kSessionSourceTexts{"", "startup", "resume", "clear", "compact", "fork"};
 constexpr std::array<Text, 4> kOutcomeTexts{"unknown", "success", "failure", "partial"};
 constexpr std::array<Text, 5> kMessageSourceTexts{"", "user", "hook", "recipe", "client"};
-constexpr std::array<Text, 3> kTriggerTexts{"", "manual", "auto"};
-constexpr std::array<Text, 5> kReasonTexts{"", "threshold", "overflow", "manual", "hook"};
-constexpr std::array<Text, 6> kPhaseTexts{"", "pre_request", "mid_turn", "post_turn", "standalone", "overflow"};
-constexpr std::array<Text, 4> kStrategyTexts{"default", "full", "tail", "users"};
-constexpr std::array<Text, 6> kResultTexts{"", "applied", "degraded", "noop", "failed", "vetoed"};
-constexpr std::array<Text, 7> kMethodTexts{"", "summary", "chunked", "hook", "replace", "prune", "truncate"};
+// The names of a list of hook_events.h, whose numbers begin with `kFirst` and leave none out.
+struct Numbered {
+  std::uint32_t number;
+  Text name;
+};
+template <std::size_t kFirst, std::size_t N>
+constexpr std::array<Text, kFirst + N> by_number(const Numbered (&rows)[N]) {
+  std::array<Text, kFirst + N> names{};
+  for (const Numbered& row : rows) names[row.number] = row.name;
+  return names;
+}
+#define AGENTD_NUMBERED(NUMBER, name) {AGENTD_##NUMBER, #name},
+constexpr auto kTriggerTexts = by_number<1>({AGENTD_TRIGGER_LIST(AGENTD_NUMBERED)});
+constexpr auto kReasonTexts = by_number<1>({AGENTD_REASON_LIST(AGENTD_NUMBERED)});
+constexpr auto kPhaseTexts = by_number<1>({AGENTD_PHASE_LIST(AGENTD_NUMBERED)});
+constexpr auto kStrategyTexts = by_number<AGENTD_STRATEGY_DEFAULT>({AGENTD_STRATEGY_LIST(AGENTD_NUMBERED)});
+constexpr auto kResultTexts = by_number<1>({AGENTD_RESULT_LIST(AGENTD_NUMBERED)});
+constexpr auto kMethodTexts = by_number<1>({AGENTD_METHOD_LIST(AGENTD_NUMBERED)});
+#undef AGENTD_NUMBERED
 constexpr std::array<Text, 4> kLevelTexts{"debug", "info", "warning", "error"};
 constexpr std::array<Text, 3> kGaugeSourceTexts{"", "estimate", "provider"};
 constexpr std::array<Text, 7> kBlockTexts{"", "text", "thinking", "tool_use", "tool_result", "image", "document"};

@@ -15,6 +15,14 @@ namespace {
 // win for ever.
 constexpr int kTriesMax = 1'000;
 
+std::uint16_t method_of(const BoundaryRecord& boundary) {
+#define AGENTD_WHEN(NUMBER, name) \
+  if (boundary.method == #name) return AGENTD_##NUMBER;
+  AGENTD_METHOD_LIST(AGENTD_WHEN)
+#undef AGENTD_WHEN
+  return 0;
+}
+
 bool changes_the_view(RecordType type) { return type == RecordType::kBoundary || type == RecordType::kRevert; }
 
 }  // namespace
@@ -152,8 +160,7 @@ void Compaction::after(const BoundaryRecord& boundary, const CompactionReport& r
     agentd_after_compaction payload{};
     payload.size = sizeof payload;
     payload.result = static_cast<std::uint16_t>(report.outcome);
-    for (std::uint16_t method = AGENTD_METHOD_SUMMARY; method <= AGENTD_METHOD_TRUNCATE; ++method)
-      if (method_name(method) == boundary.method) payload.method = method;
+    payload.method = method_of(boundary);
     payload.request = &lend_payload();
     payload.pre_tokens = report.pre_tokens;
     payload.post_tokens = report.post_tokens;

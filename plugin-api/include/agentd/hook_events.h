@@ -547,4 +547,42 @@ AGENTD_LAYOUT(agentd_after_compaction, 120);
 #ifdef __cplusplus
 }
 #endif
+
+/* The numbers of a compaction with their names in the log, the payload, the contract and programs' answers:
+ *   X(AGENTD_ number without its prefix, name)
+ * To add a number, define it above and add its row at the end of its list. */
+/* clang-format off */
+#define AGENTD_TRIGGER_LIST(X)                                                                     \
+  X(TRIGGER_MANUAL, manual)                                                                        \
+  X(TRIGGER_AUTO, auto)
+#define AGENTD_REASON_LIST(X)                                                                      \
+  X(REASON_THRESHOLD, threshold)                                                                   \
+  X(REASON_OVERFLOW, overflow)                                                                     \
+  X(REASON_MANUAL, manual)                                                                         \
+  X(REASON_HOOK, hook)
+#define AGENTD_PHASE_LIST(X)                                                                       \
+  X(PHASE_PRE_REQUEST, pre_request)                                                                \
+  X(PHASE_MID_TURN, mid_turn)                                                                      \
+  X(PHASE_POST_TURN, post_turn)                                                                    \
+  X(PHASE_STANDALONE, standalone)                                                                  \
+  X(PHASE_OVERFLOW, overflow)
+#define AGENTD_STRATEGY_LIST(X)                                                                    \
+  X(STRATEGY_DEFAULT, default)                                                                     \
+  X(STRATEGY_FULL, full)                                                                           \
+  X(STRATEGY_TAIL, tail)                                                                           \
+  X(STRATEGY_USERS, users)
+#define AGENTD_RESULT_LIST(X)                                                                      \
+  X(RESULT_APPLIED, applied)                                                                       \
+  X(RESULT_DEGRADED, degraded)                                                                     \
+  X(RESULT_NOOP, noop)                                                                             \
+  X(RESULT_FAILED, failed)                                                                         \
+  X(RESULT_VETOED, vetoed)
+#define AGENTD_METHOD_LIST(X)                                                                      \
+  X(METHOD_SUMMARY, summary)                                                                       \
+  X(METHOD_CHUNKED, chunked)                                                                       \
+  X(METHOD_HOOK, hook)                                                                             \
+  X(METHOD_REPLACE, replace)                                                                       \
+  X(METHOD_PRUNE, prune)                                                                           \
+  X(METHOD_TRUNCATE, truncate)
+/* clang-format on */
 #endif
