@@ -3,7 +3,9 @@
 
 #include "core/app/cli.h"
 #include "core/app/commands/commands.h"
+#include "core/base/bytes.h"
 #include "core/config/config_keys.h"
+#include "core/dialects/dialect.h"
 
 namespace agentd::app {
 namespace {
@@ -514,13 +516,13 @@ CommandSpec hooks_replay_spec() {
 }
 
 CommandSpec hooks_import_spec() {
+  static const std::string dialects = join(settings_dialects(), "|");
   return {"hooks import",
           "FILE",
           "import hooks from another tool's settings",
           "Writes them as agentd's own YAML, lists what could not be converted, and records their trust. Settings of "
           "a\nproject become hooks of that project. To use such a file in place instead, name it in hooks.adapt.",
-          {{"dialect", 'd', "NAME", "the tool the settings are for (default: detected from the file)",
-            "claude|gemini|docker"},
+          {{"dialect", 'd', "NAME", "the tool the settings are for (default: detected from the file)", dialects},
            {"output", 'o', "FILE",
             "the file to write (default: hooks/DIALECT.yaml in ~/.agent, or in the project's .agent)"},
            {"force", 0, {}, "replace an existing file"},

@@ -158,10 +158,11 @@ std::string of_other_tool(const std::string& section, const std::string& name, c
     return "hooks are not configured here: put this one into a file of its own in the directory hooks next to this "
            "file, such as NAME.yaml with 'on: " +
            name + "' in it (docs/guide/hooks.md)";
-  for (const auto& [dialect, tool] : {std::pair{Dialect::kClaude, "Claude Code"}, {Dialect::kGemini, "Gemini CLI"}}) {
-    if (canonical_event(dialect, name) == 0) continue;
+  for (const Dialect dialect : all_dialects()) {
+    const DialectTraits& traits = traits_of(dialect);
+    if (traits.settings_folder.empty() || canonical_event(dialect, name) == 0) continue;
     const std::string id(name_of(dialect));
-    return "'" + name + "' is how " + tool +
+    return "'" + name + "' is how " + std::string(traits.program) +
            " configures hooks in its settings.json: keep them in such a file, and name it here with 'adapt: [\"" + id +
            ":FILE\"]', or import them with 'agentd hooks import FILE'";
   }

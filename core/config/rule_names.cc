@@ -22,7 +22,7 @@ std::string lower(std::string_view text) {
 
 std::set<std::string> known_tools() {
   std::set<std::string> out;
-  for (const Dialect dialect : {Dialect::kClaude, Dialect::kDocker, Dialect::kGemini, Dialect::kKodelet})
+  for (const Dialect dialect : all_dialects())
     for (const ToolRow& row : tools_of(dialect)) out.insert(std::string(row.canonical));
   return out;
 }
@@ -49,7 +49,7 @@ std::vector<std::string> tools_of_rule(std::string_view rule) {
   };
   const std::set<std::string> known = known_tools();
   if (known.count(wanted) != 0) add(wanted);
-  for (const Dialect dialect : {Dialect::kClaude, Dialect::kDocker, Dialect::kGemini, Dialect::kKodelet})
+  for (const Dialect dialect : all_dialects())
     for (const ToolRow& row : tools_of(dialect))
       if (lower(row.foreign) == wanted) add(row.canonical);
   // Here one tool does what others have two for.

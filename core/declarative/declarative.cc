@@ -56,24 +56,10 @@ double milliseconds_in(std::string_view text, Dialect dialect) {
   const auto [stop, error] = std::from_chars(text.data(), text.data() + text.size(), value);
   if (error != std::errc() || !std::isfinite(value)) return -1;
   const std::string_view unit(stop, static_cast<std::size_t>(text.data() + text.size() - stop));
-  if (unit.empty()) return dialect == Dialect::kGemini ? value : value * 1000;
+  if (unit.empty()) return value * traits_of(dialect).time_unit_ms;
   if (unit == "ms") return value;
   if (unit == "s") return value * 1000;
   return unit == "m" ? value * 60'000 : -1;
-}
-
-MatcherRules matcher_rules(Dialect dialect, std::uint32_t event) {
-  switch (dialect) {
-    case Dialect::kAgentd:
-    case Dialect::kKodelet:
-    case Dialect::kClaude:
-      break;
-    case Dialect::kDocker:
-      return MatcherRules::kDocker;
-    case Dialect::kGemini:
-      return is_tool_event(event) ? MatcherRules::kGeminiTool : MatcherRules::kExact;
-  }
-  return MatcherRules::kAgentd;
 }
 
 struct NamedEvent {
@@ -161,9 +147,7 @@ class HookReader {
 
   Result<void> read_dialect(const YamlNode& value) {
     std::vector<std::string> names;
-    for (const Dialect each :
-         {Dialect::kAgentd, Dialect::kKodelet, Dialect::kClaude, Dialect::kDocker, Dialect::kGemini})
-      names.emplace_back(name_of(each));
+    for (const Dialect each : all_dialects()) names.emplace_back(name_of(each));
     AGENTD_TRY(const std::string name, source_.word_of(value, "dialect", names));
     hook_.dialect = find_dialect(name).value_or(Dialect::kAgentd);
     if (runs_ == kExtension && hook_.dialect != Dialect::kKodelet)

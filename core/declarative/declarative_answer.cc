@@ -13,24 +13,6 @@ namespace agentd {
 namespace {
 
 constexpr std::int64_t kTokensMax = 1'000'000'000;
-constexpr std::uint32_t kNoAction = 0;
-
-struct ActionWord {
-  std::string_view word;
-  std::uint32_t kind;
-  std::string_view needs;  // one of these keys, separated by "|"; empty = none
-};
-constexpr std::array<ActionWord, 8> kActions{{
-    {"none", kNoAction, ""},
-    {"block", AGENTD_ACT_BLOCK, ""},
-    {"stop_run", AGENTD_ACT_STOP_RUN, ""},
-    {"continue", AGENTD_ACT_CONTINUE, "message|messages"},
-    {"compact", AGENTD_ACT_COMPACT, ""},
-    {"summary", AGENTD_ACT_SUMMARY, ""},
-    {"replace", AGENTD_ACT_REPLACE_MESSAGES, "replace_messages"},
-    {"callback", AGENTD_ACT_CALLBACK, "callback"},
-}};
-
 enum class Shape : std::uint8_t {
   kAction,
   kText,
@@ -78,9 +60,9 @@ std::vector<std::string> split_words(std::string_view text) {
   return out;
 }
 
-std::vector<std::string> action_words() {
+std::vector<std::string> names_of_actions() {
   std::vector<std::string> out;
-  for (const ActionWord& each : kActions) out.emplace_back(each.word);
+  for (const ActionWord& each : action_words()) out.emplace_back(each.word);
   return out;
 }
 
@@ -112,8 +94,8 @@ class AnswerReader {
   // For messages: "agent_stop takes block, continue, ...".
   std::string what_it_takes() const {
     std::string out;
-    for (const ActionWord& each : kActions)
-      if (each.kind != kNoAction && takes(each.kind)) out += (out.empty() ? "" : ", ") + std::string(each.word);
+    for (const ActionWord& each : action_words())
+      if (each.kind != 0 && takes(each.kind)) out += (out.empty() ? "" : ", ") + std::string(each.word);
     return out.empty() ? std::string(event_.name) + " takes none of the actions"
                        : std::string(event_.name) + " takes " + out;
   }
@@ -123,10 +105,11 @@ class AnswerReader {
     if (node.kind == YamlNode::Kind::kScalar && decides)
       return source_.at_value(
           node, "'" + node.scalar + "' is a permission: write 'permission: " + node.scalar + "' below 'do'");
-    AGENTD_TRY(const std::string word, source_.word_of(node, key, action_words()));
+    AGENTD_TRY(const std::string word, source_.word_of(node, key, names_of_actions()));
+    const auto actions = action_words();
     const auto found =
-        std::find_if(kActions.begin(), kActions.end(), [&](const ActionWord& each) { return each.word == word; });
-    if (found->kind != kNoAction && !takes(found->kind))
+        std::find_if(actions.begin(), actions.end(), [&](const ActionWord& each) { return each.word == word; });
+    if (found->kind != 0 && !takes(found->kind))
       return source_.at_value(node,
                               "'" + word + "' is not allowed at " + std::string(event_.name) + ": " + what_it_takes());
     return &*found;
@@ -212,7 +195,7 @@ class AnswerReader {
   std::string needs_action(std::uint32_t kind) const {
     if (acts(kind)) return "";
     if (!takes(kind)) return not_taken();
-    for (const ActionWord& each : kActions)
+    for (const ActionWord& each : action_words())
       if (each.kind == kind) return "has no effect without 'action: " + std::string(each.word) + "'";
     return "";
   }
@@ -243,7 +226,9 @@ class AnswerReader {
       case Shape::kText:
         return write_text(value, name);
       case Shape::kStrategy:
-        return write_word(value, name, {"default", "full", "tail", "users"});
+#define AGENTD_WORD(NUMBER, word) #word,
+        return write_word(value, name, {AGENTD_STRATEGY_LIST(AGENTD_WORD)});
+#undef AGENTD_WORD
       case Shape::kPermission:
         return write_word(value, name, {"allow", "deny", "ask"});
       case Shape::kThen:

@@ -12,8 +12,16 @@
 namespace agentd {
 namespace {
 
-constexpr std::array<std::string_view, 8> kActions{"none",    "block",   "stop_run", "continue",
-                                                   "compact", "summary", "replace",  "callback"};
+constexpr std::array<ActionWord, 8> kActions{{
+    {"none", 0, ""},
+    {"block", AGENTD_ACT_BLOCK, ""},
+    {"stop_run", AGENTD_ACT_STOP_RUN, ""},
+    {"continue", AGENTD_ACT_CONTINUE, "message|messages"},
+    {"compact", AGENTD_ACT_COMPACT, ""},
+    {"summary", AGENTD_ACT_SUMMARY, ""},
+    {"replace", AGENTD_ACT_REPLACE_MESSAGES, "replace_messages"},
+    {"callback", AGENTD_ACT_CALLBACK, "callback"},
+}};
 
 bool is_stop(std::uint32_t event) { return event == AGENTD_EVENT_AGENT_STOP || event == AGENTD_EVENT_SUBAGENT_STOP; }
 
@@ -43,11 +51,12 @@ class Canonical {
  private:
   bool read_action() {
     action_ = keys_.text("action").value_or("none");
-    if (std::find(kActions.begin(), kActions.end(), action_) != kActions.end()) return true;
-    const std::string near = nearest_of(action_, {kActions.begin(), kActions.end()});
+    std::vector<std::string> words;
+    for (const ActionWord& each : kActions) words.emplace_back(each.word);
+    if (std::find(words.begin(), words.end(), action_) != words.end()) return true;
+    const std::string near = nearest_of(action_, words);
     made_.fail("the action " + in_quotes(action_) +
-               (near.empty() ? " must be none, block, stop_run, continue, compact, summary, replace or callback"
-                             : " is not known: did you mean '" + near + "'?"));
+               (near.empty() ? " must be " + one_of(words) : " is not known: did you mean '" + near + "'?"));
     return false;
   }
 
@@ -345,10 +354,11 @@ Verdict interpret_agentd(const HookDefinition& hook, JsonView payload, const Raw
   return made.take();
 }
 
-constexpr Translator kAgentd{Dialect::kAgentd, {},     canonical_object, canonical_subject, nullptr,
-                             interpret_agentd, nullptr};
+constexpr Translator kAgentd{.input = canonical_object, .subject = canonical_subject, .interpret = interpret_agentd};
 
 }  // namespace
+
+std::span<const ActionWord> action_words() { return kActions; }
 
 const Translator& agentd_translator() { return kAgentd; }
 

@@ -49,6 +49,40 @@ constexpr std::array<EventName, 33> kEvents{{
     {"MessageDisplay", 0},
 }};
 
+using V = ToolValue;
+
+constexpr std::array<ToolKey, 1> kBashKeys{{{"timeout_ms", "timeout"}}};
+constexpr std::array<ToolKey, 1> kFileKeys{{{"path", "file_path", V::kPath}}};
+constexpr std::array<ToolKey, 1> kFolderKeys{{{"path", "path", V::kPath}}};
+constexpr std::array<ToolKey, 1> kNotebookKeys{{{"notebook_path", "notebook_path", V::kPath}}};
+constexpr std::array<ToolKey, 5> kGrepKeys{{{"path", "path", V::kPath},
+                                            {"ignore_case", "-i"},
+                                            {"context", "-C"},
+                                            {"limit", "head_limit"},
+                                            {"output_mode", "output_mode", V::kFilesMode}}};
+constexpr std::array<ToolRow, 15> kTools{{{"bash", "Bash", kBashKeys},
+                                          {"read_file", "Read", kFileKeys},
+                                          {"write_file", "Write", kFileKeys},
+                                          {"edit_file", "Edit", kFileKeys},
+                                          {"multi_edit", "MultiEdit", kFileKeys},
+                                          {"glob", "Glob", kFolderKeys},
+                                          {"grep", "Grep", kGrepKeys},
+                                          {"ls", "LS", kFolderKeys},
+                                          {"web_fetch", "WebFetch", {}},
+                                          {"web_search", "WebSearch", {}},
+                                          {"todo_write", "TodoWrite", {}},
+                                          {"todo_read", "TodoRead", {}},
+                                          {"task", "Agent", {}},
+                                          {"task", "Task", {}},
+                                          {"notebook_edit", "NotebookEdit", kNotebookKeys}}};
+
+// Tools of Claude Code that agentd has no counterpart of.
+constexpr std::array<std::string_view, 24> kOwnTools{
+    "AskUserQuestion", "BashOutput", "EnterPlanMode", "EnterWorktree", "ExitPlanMode", "ExitWorktree",
+    "KillBash",        "KillShell",  "LSP",           "Monitor",       "NotebookRead", "PowerShell",
+    "SendMessage",     "Skill",      "SlashCommand",  "TaskCreate",    "TaskGet",      "TaskList",
+    "TaskOutput",      "TaskStop",   "TaskUpdate",    "TeamCreate",    "TeamDelete",   "ToolSearch"};
+
 std::string_view text_of(JsonView value) { return value.string_or(""); }
 
 // Claude's reasons: clear, logout, prompt_input_exit, other.
@@ -387,8 +421,24 @@ std::optional<Milliseconds> time(std::uint32_t event) {
   return event == AGENTD_EVENT_USER_MESSAGE_SEND ? Milliseconds(30'000) : Milliseconds(600'000);
 }
 
-constexpr Translator kClaude{Dialect::kClaude,     kEvents, input, subject, environment, interpret_claude,
-                             read_claude_settings, time};
+constexpr Translator kClaude{
+    .traits = {.program = "Claude Code",
+               .settings_folder = ".claude",
+               .bash = true,
+               .parallel = true,
+               .users_prompts = true,
+               .transcript = true,
+               .bare_variables = true},
+    .events = kEvents,
+    .tools = kTools,
+    .own_tools = kOwnTools,
+    .input = input,
+    .subject = subject,
+    .environment = environment,
+    .interpret = interpret_claude,
+    .read_settings = read_claude_settings,
+    .time = time,
+};
 
 }  // namespace
 

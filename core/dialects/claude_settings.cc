@@ -100,8 +100,6 @@ class ClaudeSettings : public SettingsGroups {
   }
 
  private:
-  MatcherRules rules(std::uint32_t) const override { return MatcherRules::kAgentd; }
-
   bool fill(HookDefinition& hook, JsonView handler, const std::string& at) override {
     const std::string type = text(handler, "type", at).value_or(handler["url"].exists() ? "http" : "command");
     if (type != "command" && type != "http") return refuse_type(hook, type, at);

@@ -9,6 +9,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -22,8 +23,22 @@
 
 namespace agentd {
 
+// Every dialect: its value, its name. dialect.cc makes the rest of a row from `NAME_translator()`, which the dialect's
+// own source defines (translator.h).
+#define AGENTD_DIALECTS(X) \
+  X(kAgentd, agentd)       \
+  X(kKodelet, kodelet)     \
+  X(kClaude, claude)       \
+  X(kDocker, docker)       \
+  X(kGemini, gemini)
+
 // The protocol that a hook speaks: its stdin object, exit codes, time units, tool names, argument keys.
-enum class Dialect : std::uint8_t { kAgentd, kKodelet, kClaude, kDocker, kGemini };
+enum class Dialect : std::uint8_t {
+#define AGENTD_DIALECT_VALUE(value, name) value,
+  AGENTD_DIALECTS(AGENTD_DIALECT_VALUE)
+#undef AGENTD_DIALECT_VALUE
+};
+std::span<const Dialect> all_dialects();
 std::string_view name_of(Dialect dialect);  // "claude"
 std::optional<Dialect> find_dialect(std::string_view name);
 std::string dialect_names();  // "agentd, kodelet, ..."

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <array>
 #include <initializer_list>
+#include <span>
 
 #include "core/dialects/translator.h"
 #include "core/hooks/contract.h"
@@ -14,58 +15,76 @@
 namespace agentd {
 namespace {
 
-constexpr std::array<std::pair<Dialect, std::string_view>, 5> kDialects{{
-    {Dialect::kAgentd, "agentd"},
-    {Dialect::kKodelet, "kodelet"},
-    {Dialect::kClaude, "claude"},
-    {Dialect::kDocker, "docker"},
-    {Dialect::kGemini, "gemini"},
-}};
+constexpr std::array kDialects{
+#define AGENTD_DIALECT_VALUE(value, name) Dialect::value,
+    AGENTD_DIALECTS(AGENTD_DIALECT_VALUE)
+#undef AGENTD_DIALECT_VALUE
+};
 
 }  // namespace
 
+std::span<const Dialect> all_dialects() { return kDialects; }
+
 std::string_view name_of(Dialect dialect) {
-  for (const auto& [each, name] : kDialects)
-    if (each == dialect) return name;
+  switch (dialect) {
+#define AGENTD_DIALECT_NAME(value, name) \
+  case Dialect::value:                   \
+    return #name;
+    AGENTD_DIALECTS(AGENTD_DIALECT_NAME)
+#undef AGENTD_DIALECT_NAME
+  }
   return "agentd";
 }
 
-std::string shell_of(Dialect dialect) {
-  if (dialect == Dialect::kAgentd || dialect == Dialect::kKodelet) return "/bin/sh";
-  for (const char* const bash : {"/bin/bash", "/usr/bin/bash", "/usr/local/bin/bash"})
-    if (::access(bash, X_OK) == 0) return bash;
-  return "/bin/sh";
+const Translator& translator_of(Dialect dialect) {
+  switch (dialect) {
+#define AGENTD_DIALECT_TRANSLATOR(value, name) \
+  case Dialect::value:                         \
+    return name##_translator();
+    AGENTD_DIALECTS(AGENTD_DIALECT_TRANSLATOR)
+#undef AGENTD_DIALECT_TRANSLATOR
+  }
+  return agentd_translator();
 }
 
 std::optional<Dialect> find_dialect(std::string_view name) {
-  for (const auto& [dialect, each] : kDialects)
-    if (each == name) return dialect;
+  for (const Dialect each : kDialects)
+    if (name_of(each) == name) return each;
   return std::nullopt;
 }
 
 std::string dialect_names() {
   std::string names;
-  for (const auto& [dialect, name] : kDialects) {
-    if (!names.empty()) names += ", ";
-    names += name;
-  }
+  for (const Dialect each : kDialects) (names += names.empty() ? "" : ", ") += name_of(each);
   return names;
 }
 
-const Translator& translator_of(Dialect dialect) {
-  switch (dialect) {
-    case Dialect::kAgentd:
-      break;
-    case Dialect::kKodelet:
-      return kodelet_translator();
-    case Dialect::kClaude:
-      return claude_translator();
-    case Dialect::kDocker:
-      return docker_translator();
-    case Dialect::kGemini:
-      return gemini_translator();
-  }
-  return agentd_translator();
+std::vector<std::string> settings_dialects() {
+  std::vector<std::string> names;
+  for (const Dialect each : kDialects)
+    if (translator_of(each).read_settings != nullptr) names.emplace_back(name_of(each));
+  return names;
+}
+
+bool is_a_gate_elsewhere(std::string_view event) {
+  return std::any_of(kDialects.begin(), kDialects.end(), [&](Dialect each) {
+    const EventTraits* const traits = find_event(canonical_event(each, event));
+    return translator_of(each).read_settings != nullptr && traits != nullptr && fails_closed(*traits);
+  });
+}
+
+const DialectTraits& traits_of(Dialect dialect) { return translator_of(dialect).traits; }
+
+MatcherRules matcher_rules(Dialect dialect, std::uint32_t event) {
+  const auto rules = translator_of(dialect).matcher;
+  return rules == nullptr ? MatcherRules::kAgentd : rules(event);
+}
+
+std::string shell_of(Dialect dialect) {
+  if (!traits_of(dialect).bash) return "/bin/sh";
+  for (const char* const bash : {"/bin/bash", "/usr/bin/bash", "/usr/local/bin/bash"})
+    if (::access(bash, X_OK) == 0) return bash;
+  return "/bin/sh";
 }
 
 std::uint32_t canonical_event(Dialect dialect, std::string_view foreign) {
@@ -183,7 +202,7 @@ Result<DefinitionSet> read_settings(Dialect dialect, std::string_view text, std:
   const auto read = translator_of(dialect).read_settings;
   if (read != nullptr) return read(text, path, prefix);
   return Error{Code::kInvalid, std::string(path) + ": the dialect " + std::string(name_of(dialect)) +
-                                   " has no settings file with hooks; use claude, docker or gemini"};
+                                   " has no settings file with hooks; use " + one_of(settings_dialects())};
 }
 
 }  // namespace agentd

@@ -11,6 +11,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -18,6 +19,7 @@
 #include "core/codec/json.h"
 #include "core/dialects/answer.h"
 #include "core/dialects/definition.h"
+#include "core/dialects/dialect_traits.h"
 
 namespace agentd {
 
@@ -37,6 +39,12 @@ std::string canonical_tool(Dialect dialect, std::string_view tool);
 // dialects whose hooks expect that; empty = unchanged.
 std::string foreign_input(Dialect dialect, std::string_view tool, JsonView input, std::string_view cwd = {});
 std::string canonical_input(Dialect dialect, std::string_view tool, JsonView input);
+
+// ---- what differs between the tools
+
+const DialectTraits& traits_of(Dialect dialect);
+// The rules of the dialect's matchers at the event.
+MatcherRules matcher_rules(Dialect dialect, std::uint32_t event);
 
 // ---- shell
 
@@ -74,11 +82,18 @@ bool may_rewrite(const HookDefinition& hook);
 // Turns an answer into actions, a failure or warnings. Does not fail itself.
 Verdict interpret(const HookDefinition& hook, JsonView payload, const RawAnswer& answer);
 
-// Reads the canonical answer object, which executables, webhooks, `do:` and recipes write: {action:
-// none|block|stop_run|continue|compact|summary|replace|callback, reason, message, input, output, messages,
-// replace_messages, summary, custom_instructions, strategy, keep_tokens, model, additional_context, system_message,
-// permission, tools{enable,disable}, callback{recipe,args}, then: stop|continue}, and Kodelet's legacy keys blocked,
-// follow_up_messages. An absent key and null mean no answer; "" is an empty text.
+// The words of the canonical answer's key `action`.
+struct ActionWord {
+  std::string_view word;
+  std::uint32_t kind = 0;  // AGENTD_ACT_; 0 = none
+  std::string_view needs;  // one of these keys, separated by "|"; empty = no other key
+};
+std::span<const ActionWord> action_words();
+
+// Reads the canonical answer object, which executables, webhooks, `do:` and recipes write: {action, reason, message,
+// input, output, messages, replace_messages, summary, custom_instructions, strategy, keep_tokens, model,
+// additional_context, system_message, permission, tools{enable,disable}, callback{recipe,args}, then: stop|continue},
+// and Kodelet's legacy keys blocked, follow_up_messages. An absent key and null mean no answer; "" is an empty text.
 Verdict interpret_canonical(std::uint32_t event, JsonView payload, JsonView answer);
 
 // ---- whole files
@@ -88,6 +103,8 @@ Verdict interpret_canonical(std::uint32_t event, JsonView payload, JsonView answ
 // is unreadable; "FILE:LINE:COLUMN: what" for syntax errors.
 Result<DefinitionSet> read_settings(Dialect dialect, std::string_view text, std::string_view path,
                                     std::string_view prefix);
+// The names of the dialects that have settings files: "claude", ...
+std::vector<std::string> settings_dialects();
 // Guesses from a file's name and content: settings.json below .claude or .gemini, YAML with a docker block.
 std::optional<Dialect> guess_dialect(std::string_view path, std::string_view text);
 

@@ -9,6 +9,40 @@
 namespace agentd {
 namespace {
 
+using V = ToolValue;
+
+constexpr std::array<ToolKey, 2> kShellKeys{{{"command", "cmd"}, {"timeout_ms", "timeout", V::kSeconds}}};
+constexpr std::array<ToolKey, 1> kSearchKeys{{{"pattern", "query"}}};
+constexpr std::array<ToolRow, 7> kTools{{{"bash", "shell", kShellKeys},
+                                         {"read_file", "read_file", {}},
+                                         {"write_file", "write_file", {}},
+                                         {"edit_file", "edit_file", {}, true},
+                                         {"grep", "search_files_content", kSearchKeys},
+                                         {"glob", "search_files", {}},
+                                         {"ls", "list_directory", {}}}};
+
+// Tools of docker-agent that agentd has no counterpart of.
+constexpr std::array<std::string_view, 20> kOwnTools{"think",
+                                                     "fetch",
+                                                     "handoff",
+                                                     "transfer_task",
+                                                     "create_todo",
+                                                     "create_todos",
+                                                     "update_todo",
+                                                     "update_todos",
+                                                     "list_todos",
+                                                     "add_memory",
+                                                     "get_memories",
+                                                     "delete_memory",
+                                                     "search_memories",
+                                                     "directory_tree",
+                                                     "read_multiple_files",
+                                                     "create_directory",
+                                                     "run_shell_background",
+                                                     "list_background_jobs",
+                                                     "view_background_job",
+                                                     "stop_background_job"};
+
 std::string_view text(JsonView payload, std::string_view key) { return payload[key].string_or(""); }
 
 // ---- out
@@ -402,15 +436,20 @@ std::vector<EventName> event_names() {
 const Translator& docker_translator() {
   static const std::vector<EventName> kNames = event_names();
   static const Translator kTranslator{
-      Dialect::kDocker,
-      kNames,
-      input,
-      subject,
-      nullptr,
-      interpret_run,
-      read_docker_settings,
-      [](std::uint32_t) { return std::optional(kDockerTime); },
-      [](const HookDefinition& hook) { return docker_event_of(hook).rewrite != DockerRewrite::kNone; }};
+      .traits = {.program = "docker-agent", .bash = true},
+      .events = kNames,
+      .tools = kTools,
+      .own_tools = kOwnTools,
+      .mcp = {"mcp:", ":"},
+      .input = input,
+      .subject = subject,
+      .interpret = interpret_run,
+      .read_settings = read_docker_settings,
+      .is_its_yaml = is_docker_file,
+      .matcher = [](std::uint32_t) { return MatcherRules::kDocker; },
+      .time = [](std::uint32_t) { return std::optional(kDockerTime); },
+      .rewrites = [](const HookDefinition& hook) { return docker_event_of(hook).rewrite != DockerRewrite::kNone; },
+  };
   return kTranslator;
 }
 

@@ -50,6 +50,8 @@ std::string docker_messages(JsonView payload);
 // Adds `updated_messages` to `verdict`: unchanged messages are kept, others become literals.
 void take_docker_messages(JsonView messages, JsonView payload, VerdictMaker& verdict);
 
+// True for YAML with a block of hooks of docker-agent, at the top or below agents.NAME.
+bool is_docker_file(const YamlNode& root);
 Result<DefinitionSet> read_docker_settings(std::string_view text, std::string_view path, std::string_view prefix);
 
 }  // namespace agentd

@@ -135,10 +135,7 @@ class DockerFile {
       std::vector<std::string> names;
       for (const DockerEvent& each : docker_events()) names.emplace_back(each.name);
       const std::string near = nearest_of(name, names);
-      const EventTraits* const others =
-          find_event(canonical_event(Dialect::kClaude, name) != 0 ? canonical_event(Dialect::kClaude, name)
-                                                                  : canonical_event(Dialect::kGemini, name));
-      if (near.empty() && others != nullptr && fails_closed(*others))
+      if (near.empty() && is_a_gate_elsewhere(name))
         return mistake(*find_docker_event("pre_tool_use"), list,
                        "docker-agent has no event " + in_quotes(name) +
                            "; it is another tool's event: name the dialect of these settings");
@@ -360,6 +357,20 @@ class DockerFile {
 };
 
 }  // namespace
+
+bool is_docker_file(const YamlNode& root) {
+  const auto is_block = [](const YamlNode* hooks) {
+    return hooks != nullptr && hooks->kind == YamlNode::Kind::kMap &&
+           std::any_of(hooks->members.begin(), hooks->members.end(),
+                       [](const auto& member) { return canonical_event(Dialect::kDocker, member.first) != 0; });
+  };
+  if (root.kind != YamlNode::Kind::kMap) return false;
+  if (is_block(root.find("hooks"))) return true;
+  const YamlNode* const agents = root.find("agents");
+  return agents != nullptr && agents->kind == YamlNode::Kind::kMap &&
+         std::any_of(agents->members.begin(), agents->members.end(),
+                     [&](const auto& agent) { return is_block(agent.second.find("hooks")); });
+}
 
 Result<DefinitionSet> read_docker_settings(std::string_view text, std::string_view path, std::string_view prefix) {
   AGENTD_TRY(const YamlNode root, parse_yaml(text, path));

@@ -22,6 +22,29 @@ constexpr std::array<EventName, 12> kEvents{{
     {"PreCompress", AGENTD_EVENT_BEFORE_COMPACTION},
 }};
 
+constexpr std::array<ToolKey, 1> kFileKeys{{{"path", "file_path"}}};
+constexpr std::array<ToolKey, 2> kReplaceKeys{{{"path", "file_path"}, {"replace_all", "allow_multiple"}}};
+constexpr std::array<ToolKey, 1> kFolderKeys{{{"path", "dir_path"}}};
+constexpr std::array<ToolKey, 3> kGrepKeys{
+    {{"path", "dir_path"}, {"glob", "include_pattern"}, {"limit", "total_max_matches"}}};
+constexpr std::array<ToolRow, 11> kTools{{{"bash", "run_shell_command", {}},
+                                          {"read_file", "read_file", kFileKeys},
+                                          {"write_file", "write_file", kFileKeys},
+                                          {"edit_file", "replace", kReplaceKeys},
+                                          {"glob", "glob", kFolderKeys},
+                                          {"grep", "grep_search", kGrepKeys},
+                                          {"grep", "search_file_content", kGrepKeys},
+                                          {"ls", "list_directory", kFolderKeys},
+                                          {"web_fetch", "web_fetch", {}},
+                                          {"web_search", "google_web_search", {}},
+                                          {"todo_write", "write_todos", {}}}};
+
+// Tools of Gemini CLI that agentd has no counterpart of.
+constexpr std::array<std::string_view, 14> kOwnTools{
+    "activate_skill",  "ask_user",       "cli_help",          "codebase_investigator", "complete_task",
+    "enter_plan_mode", "exit_plan_mode", "get_internal_docs", "delegate_to_agent",     "read_many_files",
+    "save_memory",     "generalist",     "write_file_diff",   "update_topic"};
+
 std::string_view text_of(JsonView value) { return value.string_or(""); }
 
 std::string_view end_reason(JsonView payload) {
@@ -180,8 +203,30 @@ std::vector<std::string> environment(const HookDefinition&, JsonView payload, co
 
 std::optional<Milliseconds> time(std::uint32_t) { return Milliseconds(60'000); }
 
-constexpr Translator kGemini{Dialect::kGemini,     kEvents, input, subject, environment, interpret_gemini,
-                             read_gemini_settings, time};
+MatcherRules matcher(std::uint32_t event) {
+  return is_tool_event(event) ? MatcherRules::kGeminiTool : MatcherRules::kExact;
+}
+
+constexpr Translator kGemini{
+    .traits = {.program = "Gemini CLI",
+               .settings_folder = ".gemini",
+               .bash = true,
+               .parallel = true,
+               .users_prompts = true,
+               .transcript = true,
+               .time_unit_ms = 1},
+    .events = kEvents,
+    .tools = kTools,
+    .own_tools = kOwnTools,
+    .mcp = {"mcp_", "_"},
+    .input = input,
+    .subject = subject,
+    .environment = environment,
+    .interpret = interpret_gemini,
+    .read_settings = read_gemini_settings,
+    .matcher = matcher,
+    .time = time,
+};
 
 }  // namespace
 

@@ -71,11 +71,6 @@ class GeminiSettings : public SettingsGroups {
   }
 
  private:
-  MatcherRules rules(std::uint32_t event) const override {
-    const bool tool = event == AGENTD_EVENT_BEFORE_TOOL_CALL || event == AGENTD_EVENT_AFTER_TOOL_CALL;
-    return tool ? MatcherRules::kGeminiTool : MatcherRules::kExact;
-  }
-
   // Used by read_order().
   std::vector<std::string> group_keys() const override { return {"sequential"}; }
 

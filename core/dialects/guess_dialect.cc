@@ -17,53 +17,50 @@ bool ends_with(std::string_view text, std::string_view end) {
   return text.size() >= end.size() && text.substr(text.size() - end.size()) == end;
 }
 
-bool knows(Dialect dialect, std::string_view event) {
+// How many of the names are events of the dialect.
+std::size_t known_events(Dialect dialect, JsonView hooks) {
   const auto events = translator_of(dialect).events;
-  return std::any_of(events.begin(), events.end(), [&](const EventName& each) { return each.foreign == event; });
+  std::size_t count = 0;
+  for (std::size_t i = 0; i < hooks.size(); ++i)
+    if (std::any_of(events.begin(), events.end(),
+                    [&](const EventName& each) { return each.foreign == hooks.key_at(i); }))
+      ++count;
+  return count;
 }
 
+// The dialect with the most of the events. Several have SessionStart, SessionEnd and Notification: a dialect whose
+// settings are JSON comes first then, and the one that the path names.
 std::optional<Dialect> dialect_of_json(std::string_view path, JsonView root) {
   const JsonView hooks = root["hooks"];
-  if (!hooks.is_object()) return std::nullopt;
-  int claude = 0, gemini = 0, docker = 0;
-  for (std::size_t i = 0; i < hooks.size(); ++i) {
-    claude += knows(Dialect::kClaude, hooks.key_at(i)) ? 1 : 0;
-    gemini += knows(Dialect::kGemini, hooks.key_at(i)) ? 1 : 0;
-    docker += knows(Dialect::kDocker, hooks.key_at(i)) ? 1 : 0;
+  std::optional<Dialect> found;
+  std::size_t most = 0;
+  for (const Dialect each : all_dialects()) {
+    const Translator& translator = translator_of(each);
+    if (translator.read_settings == nullptr || !hooks.is_object()) continue;
+    const std::size_t count = known_events(each, hooks);
+    const bool json = translator.is_its_yaml == nullptr;
+    const bool preferred =
+        found && json && (translator_of(*found).is_its_yaml != nullptr || path.find(name_of(each)) != path.npos);
+    if (count == 0 || count < most || (count == most && !preferred)) continue;
+    found = each;
+    most = count;
   }
-  if (docker > std::max(claude, gemini)) return Dialect::kDocker;
-  if (claude == 0 && gemini == 0) return std::nullopt;
-  // Both dialects have SessionStart, SessionEnd and Notification.
-  if (claude == gemini) return path.find("gemini") != std::string_view::npos ? Dialect::kGemini : Dialect::kClaude;
-  return claude > gemini ? Dialect::kClaude : Dialect::kGemini;
-}
-
-bool is_docker_block(const YamlNode* hooks) {
-  return hooks != nullptr && hooks->kind == YamlNode::Kind::kMap &&
-         std::any_of(hooks->members.begin(), hooks->members.end(),
-                     [](const auto& member) { return knows(Dialect::kDocker, member.first); });
-}
-
-bool is_docker_file(const YamlNode& root) {
-  if (root.kind != YamlNode::Kind::kMap) return false;
-  if (is_docker_block(root.find("hooks"))) return true;
-  const YamlNode* const agents = root.find("agents");
-  return agents != nullptr && agents->kind == YamlNode::Kind::kMap &&
-         std::any_of(agents->members.begin(), agents->members.end(),
-                     [](const auto& agent) { return is_docker_block(agent.second.find("hooks")); });
+  return found;
 }
 
 }  // namespace
 
 std::optional<Dialect> guess_dialect(std::string_view path, std::string_view text) {
-  if (ends_with(path, ".json")) {
-    if (has_folder(path, ".claude")) return Dialect::kClaude;
-    if (has_folder(path, ".gemini")) return Dialect::kGemini;
-  }
+  for (const Dialect each : all_dialects())
+    if (const std::string_view folder = traits_of(each).settings_folder;
+        !folder.empty() && ends_with(path, ".json") && has_folder(path, folder))
+      return each;
   if (const auto json = JsonDocument::parse(text))
     if (const auto found = dialect_of_json(path, json->root())) return found;
-  const auto yaml = parse_yaml(text, path);
-  if (yaml && is_docker_file(*yaml)) return Dialect::kDocker;
+  if (const auto yaml = parse_yaml(text, path))
+    for (const Dialect each : all_dialects())
+      if (const auto is_its_yaml = translator_of(each).is_its_yaml; is_its_yaml != nullptr && is_its_yaml(*yaml))
+        return each;
   return std::nullopt;
 }
 

@@ -24,7 +24,6 @@ namespace agentd {
 namespace {
 
 constexpr std::size_t kShownBytes = 80;
-constexpr std::array kDialects{Dialect::kClaude, Dialect::kDocker, Dialect::kGemini, Dialect::kKodelet};
 
 std::string shown(std::string_view name) { return "'" + one_line(name, kShownBytes) + "'"; }
 
@@ -124,59 +123,14 @@ std::string lower(std::string_view text) {
   return out;
 }
 
-// Tools of the dialect's own program that have no counterpart in agentd.
-std::span<const std::string_view> own_tools(Dialect dialect) {
-  static constexpr std::array<std::string_view, 24> kClaude{
-      "AskUserQuestion", "BashOutput", "EnterPlanMode", "EnterWorktree", "ExitPlanMode", "ExitWorktree",
-      "KillBash",        "KillShell",  "LSP",           "Monitor",       "NotebookRead", "PowerShell",
-      "SendMessage",     "Skill",      "SlashCommand",  "TaskCreate",    "TaskGet",      "TaskList",
-      "TaskOutput",      "TaskStop",   "TaskUpdate",    "TeamCreate",    "TeamDelete",   "ToolSearch"};
-  static constexpr std::array<std::string_view, 14> kGemini{
-      "activate_skill",  "ask_user",       "cli_help",          "codebase_investigator", "complete_task",
-      "enter_plan_mode", "exit_plan_mode", "get_internal_docs", "delegate_to_agent",     "read_many_files",
-      "save_memory",     "generalist",     "write_file_diff",   "update_topic"};
-  static constexpr std::array<std::string_view, 20> kDocker{"think",
-                                                            "fetch",
-                                                            "handoff",
-                                                            "transfer_task",
-                                                            "create_todo",
-                                                            "create_todos",
-                                                            "update_todo",
-                                                            "update_todos",
-                                                            "list_todos",
-                                                            "add_memory",
-                                                            "get_memories",
-                                                            "delete_memory",
-                                                            "search_memories",
-                                                            "directory_tree",
-                                                            "read_multiple_files",
-                                                            "create_directory",
-                                                            "run_shell_background",
-                                                            "list_background_jobs",
-                                                            "view_background_job",
-                                                            "stop_background_job"};
-  switch (dialect) {
-    case Dialect::kClaude:
-      return kClaude;
-    case Dialect::kGemini:
-      return kGemini;
-    case Dialect::kDocker:
-      return kDocker;
-    case Dialect::kAgentd:
-    case Dialect::kKodelet:
-      break;
-  }
-  return {};
-}
-
 // Every tool name that a matcher of the dialect may meet.
 std::vector<std::string> names_of_tools(Dialect dialect, std::span<const Tool> tools) {
   std::set<std::string> out;
   for (const Tool& tool : tools) out.insert(foreign_tool(dialect, tool.name));
-  for (const Dialect each : kDialects)
+  for (const Dialect each : all_dialects())
     for (const ToolRow& row : tools_of(each)) out.insert(foreign_tool(dialect, row.canonical));
   for (const ToolRow& row : tools_of(dialect)) out.emplace(row.foreign);
-  for (const std::string_view own : own_tools(dialect)) out.emplace(own);
+  for (const std::string_view own : translator_of(dialect).own_tools) out.emplace(own);
   return {out.begin(), out.end()};
 }
 
@@ -201,7 +155,7 @@ std::string meant(Dialect dialect, const std::string& name, const std::vector<st
   for (const std::string& each : known)
     if (lower(each) == lower(name)) return each;
   // The name may be another dialect's.
-  for (const Dialect other : kDialects)
+  for (const Dialect other : all_dialects())
     for (const ToolRow& row : tools_of(other))
       if (lower(row.foreign) == lower(name) || row.canonical == name) return foreign_tool(dialect, row.canonical);
   return nearest(name, known);
@@ -220,7 +174,8 @@ class Check {
       check_subject();
       return std::move(out_);
     }
-    const Names foreign{hook_.dialect, names_of_tools(hook_.dialect, tools_), hook_.dialect == Dialect::kGemini};
+    const Names foreign{hook_.dialect, names_of_tools(hook_.dialect, tools_),
+                        matcher_rules(hook_.dialect, hook_.event) == MatcherRules::kGeminiTool};
     const std::vector<std::string> named = literal_names(hook_.matcher.text());
     for (const std::string& name : named) check_tool("matcher", name, foreign);
     if (named.empty() && !hook_.matcher.matches_all()) check_expression(foreign.known);
@@ -301,7 +256,7 @@ class Check {
     static constexpr std::array<std::string_view, 6> kForeign{"startup", "resume", "clear",
                                                               "compact", "manual", "auto"};
     const std::uint32_t event = hook_.event;
-    const bool looks = own() || (hook_.dialect != Dialect::kDocker &&
+    const bool looks = own() || (matcher_rules(hook_.dialect, event) != MatcherRules::kDocker &&
                                  (event == AGENTD_EVENT_SESSION_START || event == AGENTD_EVENT_BEFORE_COMPACTION ||
                                   event == AGENTD_EVENT_AFTER_COMPACTION));
     const PayloadTable* const table = payload_table(event);

@@ -37,6 +37,24 @@ constexpr std::array<EventName, 21> kEvents{{
     {"resources.discover", 0},
 }};
 
+using V = ToolValue;
+
+constexpr std::array<ToolKey, 1> kBashKeys{{{"timeout_ms", "timeout", V::kSeconds}}};
+constexpr std::array<ToolKey, 2> kReadKeys{{{"path", "file_path"}, {"limit", "line_limit"}}};
+constexpr std::array<ToolKey, 2> kWriteKeys{{{"path", "file_path"}, {"content", "text"}}};
+constexpr std::array<ToolKey, 3> kEditKeys{
+    {{"path", "file_path"}, {"old_string", "old_text"}, {"new_string", "new_text"}}};
+constexpr std::array<ToolKey, 1> kGrepKeys{{{"glob", "include"}}};
+constexpr std::array<ToolRow, 9> kTools{{{"bash", "bash", kBashKeys},
+                                         {"read_file", "file_read", kReadKeys},
+                                         {"write_file", "file_write", kWriteKeys},
+                                         {"edit_file", "file_edit", kEditKeys},
+                                         {"glob", "glob_tool", {}},
+                                         {"grep", "grep_tool", kGrepKeys},
+                                         {"web_fetch", "web_fetch", {}},
+                                         {"todo_write", "todo_write", {}},
+                                         {"task", "subagent", {}}}};
+
 bool is_result(std::uint32_t event) {
   return event == AGENTD_EVENT_AFTER_TOOL_CALL || event == AGENTD_EVENT_TOOL_CALL_FAILED;
 }
@@ -200,7 +218,14 @@ Verdict interpret_run(const HookDefinition& hook, JsonView payload, const RawAns
 }  // namespace
 
 const Translator& kodelet_translator() {
-  static constexpr Translator kTranslator{Dialect::kKodelet, kEvents, input, subject, nullptr, interpret_run, nullptr};
+  static constexpr Translator kTranslator{
+      .traits = {.program = "Kodelet"},
+      .events = kEvents,
+      .tools = kTools,
+      .input = input,
+      .subject = subject,
+      .interpret = interpret_run,
+  };
   return kTranslator;
 }
 

@@ -21,13 +21,10 @@ std::vector<std::string> event_names(const Translator& translator) {
   return names;
 }
 
-// True for another dialect's event that can be blocked.
+// True for an event of agentd or of another tool that can be blocked.
 bool is_anothers(std::string_view event) {
-  for (const Dialect each : {Dialect::kClaude, Dialect::kGemini, Dialect::kDocker, Dialect::kAgentd}) {
-    const EventTraits* const traits = find_event(canonical_event(each, event));
-    if (traits != nullptr && fails_closed(*traits)) return true;
-  }
-  return false;
+  const EventTraits* const ours = find_event(event);
+  return is_a_gate_elsewhere(event) || (ours != nullptr && fails_closed(*ours));
 }
 
 }  // namespace
@@ -116,7 +113,7 @@ void SettingsGroups::read_group(const HookDefinition& event, JsonView group, con
   const JsonView wanted = group["matcher"];
   if (wanted.exists() && !wanted.is_null() && !wanted.is_string())
     return mistake(event, step(at, "matcher"), "'matcher' must be a text, not " + std::string(type_name(wanted)));
-  auto matcher = Matcher::parse(wanted.string_or(""), rules(event.event));
+  auto matcher = Matcher::parse(wanted.string_or(""), matcher_rules(dialect_, event.event));
   if (!matcher)
     return mistake(event, step(at, "matcher"),
                    "the matcher cannot be read, its hooks are left out: " + matcher.error().message);

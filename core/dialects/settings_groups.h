@@ -32,7 +32,6 @@ class SettingsGroups {
   // Fills a definition that already has name, path, line, dialect, event and matcher; false = left out, after a call of
   // problem() or mistake(). `at` is the handler's path for these.
   virtual bool fill(HookDefinition& hook, JsonView handler, const std::string& at) = 0;
-  virtual MatcherRules rules(std::uint32_t event) const = 0;
   // Keys of a group other than matcher and hooks.
   virtual std::vector<std::string> group_keys() const { return {}; }
 

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/dialects/tool_names.h"
 
-#include <algorithm>
-#include <array>
 #include <cmath>
 
 #include "core/base/paths.h"
@@ -11,84 +9,6 @@
 
 namespace agentd {
 namespace {
-
-using V = ToolValue;
-
-// ---- Claude Code
-
-constexpr std::array<ToolKey, 1> kClaudeBash{{{"timeout_ms", "timeout"}}};
-constexpr std::array<ToolKey, 1> kClaudeFile{{{"path", "file_path", V::kPath}}};
-constexpr std::array<ToolKey, 1> kClaudeFolder{{{"path", "path", V::kPath}}};
-constexpr std::array<ToolKey, 1> kClaudeNotebook{{{"notebook_path", "notebook_path", V::kPath}}};
-constexpr std::array<ToolKey, 5> kClaudeGrep{{{"path", "path", V::kPath},
-                                              {"ignore_case", "-i"},
-                                              {"context", "-C"},
-                                              {"limit", "head_limit"},
-                                              {"output_mode", "output_mode", V::kFilesMode}}};
-constexpr std::array<ToolRow, 15> kClaude{{{"bash", "Bash", kClaudeBash},
-                                           {"read_file", "Read", kClaudeFile},
-                                           {"write_file", "Write", kClaudeFile},
-                                           {"edit_file", "Edit", kClaudeFile},
-                                           {"multi_edit", "MultiEdit", kClaudeFile},
-                                           {"glob", "Glob", kClaudeFolder},
-                                           {"grep", "Grep", kClaudeGrep},
-                                           {"ls", "LS", kClaudeFolder},
-                                           {"web_fetch", "WebFetch", {}},
-                                           {"web_search", "WebSearch", {}},
-                                           {"todo_write", "TodoWrite", {}},
-                                           {"todo_read", "TodoRead", {}},
-                                           {"task", "Agent", {}},
-                                           {"task", "Task", {}},
-                                           {"notebook_edit", "NotebookEdit", kClaudeNotebook}}};
-
-// ---- docker-agent
-
-constexpr std::array<ToolKey, 2> kDockerShell{{{"command", "cmd"}, {"timeout_ms", "timeout", V::kSeconds}}};
-constexpr std::array<ToolKey, 1> kDockerSearch{{{"pattern", "query"}}};
-constexpr std::array<ToolRow, 7> kDocker{{{"bash", "shell", kDockerShell},
-                                          {"read_file", "read_file", {}},
-                                          {"write_file", "write_file", {}},
-                                          {"edit_file", "edit_file", {}, true},
-                                          {"grep", "search_files_content", kDockerSearch},
-                                          {"glob", "search_files", {}},
-                                          {"ls", "list_directory", {}}}};
-
-// ---- Gemini CLI
-
-constexpr std::array<ToolKey, 1> kGeminiFile{{{"path", "file_path"}}};
-constexpr std::array<ToolKey, 2> kGeminiReplace{{{"path", "file_path"}, {"replace_all", "allow_multiple"}}};
-constexpr std::array<ToolKey, 1> kGeminiFolder{{{"path", "dir_path"}}};
-constexpr std::array<ToolKey, 3> kGeminiGrep{
-    {{"path", "dir_path"}, {"glob", "include_pattern"}, {"limit", "total_max_matches"}}};
-constexpr std::array<ToolRow, 11> kGemini{{{"bash", "run_shell_command", {}},
-                                           {"read_file", "read_file", kGeminiFile},
-                                           {"write_file", "write_file", kGeminiFile},
-                                           {"edit_file", "replace", kGeminiReplace},
-                                           {"glob", "glob", kGeminiFolder},
-                                           {"grep", "grep_search", kGeminiGrep},
-                                           {"grep", "search_file_content", kGeminiGrep},
-                                           {"ls", "list_directory", kGeminiFolder},
-                                           {"web_fetch", "web_fetch", {}},
-                                           {"web_search", "google_web_search", {}},
-                                           {"todo_write", "write_todos", {}}}};
-
-// ---- Kodelet
-
-constexpr std::array<ToolKey, 1> kKodeletBash{{{"timeout_ms", "timeout", V::kSeconds}}};
-constexpr std::array<ToolKey, 2> kKodeletRead{{{"path", "file_path"}, {"limit", "line_limit"}}};
-constexpr std::array<ToolKey, 2> kKodeletWrite{{{"path", "file_path"}, {"content", "text"}}};
-constexpr std::array<ToolKey, 3> kKodeletEdit{
-    {{"path", "file_path"}, {"old_string", "old_text"}, {"new_string", "new_text"}}};
-constexpr std::array<ToolKey, 1> kKodeletGrep{{{"glob", "include"}}};
-constexpr std::array<ToolRow, 9> kKodelet{{{"bash", "bash", kKodeletBash},
-                                           {"read_file", "file_read", kKodeletRead},
-                                           {"write_file", "file_write", kKodeletWrite},
-                                           {"edit_file", "file_edit", kKodeletEdit},
-                                           {"glob", "glob_tool", {}},
-                                           {"grep", "grep_tool", kKodeletGrep},
-                                           {"web_fetch", "web_fetch", {}},
-                                           {"todo_write", "todo_write", {}},
-                                           {"task", "subagent", {}}}};
 
 // ---- names of MCP tools: mcp__server__tool here and in Claude Code
 
@@ -102,24 +22,6 @@ McpName split_mcp(std::string_view name, std::string_view head, std::string_view
   const std::size_t at = name.find(between);
   if (at == 0 || at == std::string_view::npos || at + between.size() == name.size()) return {};
   return {name.substr(0, at), name.substr(at + between.size())};
-}
-
-struct McpForm {
-  std::string_view head, between;
-};
-
-McpForm mcp_form(Dialect dialect) {
-  switch (dialect) {
-    case Dialect::kDocker:
-      return {"mcp:", ":"};
-    case Dialect::kGemini:
-      return {"mcp_", "_"};
-    case Dialect::kAgentd:
-    case Dialect::kKodelet:
-    case Dialect::kClaude:
-      break;
-  }
-  return {"mcp__", "__"};
 }
 
 std::string rename_mcp(std::string_view name, McpForm from, McpForm to) {
@@ -229,25 +131,11 @@ std::string renamed(Dialect dialect, std::string_view tool, JsonView input, Jour
 
 }  // namespace
 
-std::span<const ToolRow> tools_of(Dialect dialect) {
-  switch (dialect) {
-    case Dialect::kAgentd:
-      break;
-    case Dialect::kKodelet:
-      return kKodelet;
-    case Dialect::kClaude:
-      return kClaude;
-    case Dialect::kDocker:
-      return kDocker;
-    case Dialect::kGemini:
-      return kGemini;
-  }
-  return {};
-}
+std::span<const ToolRow> tools_of(Dialect dialect) { return translator_of(dialect).tools; }
 
 std::string foreign_tool(Dialect dialect, std::string_view tool) {
   if (const ToolRow* const row = row_of(dialect, tool)) return std::string(row->foreign);
-  return rename_mcp(tool, mcp_form(Dialect::kAgentd), mcp_form(dialect));
+  return rename_mcp(tool, McpForm(), translator_of(dialect).mcp);
 }
 
 std::vector<std::string> foreign_tools(Dialect dialect, std::string_view tool) {
@@ -260,7 +148,7 @@ std::vector<std::string> foreign_tools(Dialect dialect, std::string_view tool) {
 std::string canonical_tool(Dialect dialect, std::string_view tool) {
   for (const ToolRow& row : tools_of(dialect))
     if (row.foreign == tool) return std::string(row.canonical);
-  return rename_mcp(tool, mcp_form(dialect), mcp_form(Dialect::kAgentd));
+  return rename_mcp(tool, translator_of(dialect).mcp, McpForm());
 }
 
 std::string foreign_input(Dialect dialect, std::string_view tool, JsonView input, std::string_view cwd) {

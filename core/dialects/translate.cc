@@ -202,6 +202,13 @@ std::string camel_case(std::string_view snake) {
 
 std::string nearest_of(std::string_view word, const std::vector<std::string>& names) { return nearest(word, names); }
 
+std::string one_of(const std::vector<std::string>& words) {
+  std::string out;
+  for (std::size_t i = 0; i < words.size(); ++i)
+    out += (i == 0 ? "" : i + 1 == words.size() ? " or " : ", ") + words[i];
+  return out;
+}
+
 std::string in_quotes(std::string_view name) { return "'" + one_line(name, kShownBytes) + "'"; }
 
 std::string_view type_name(JsonView value) {
@@ -233,10 +240,11 @@ bool is_tool_event(std::uint32_t event) {
 }
 
 std::optional<std::uint32_t> strategy_of(std::string_view name) {
-  static constexpr std::array<std::string_view, 4> kNames{"default", "full", "tail", "users"};
-  const auto found = std::find(kNames.begin(), kNames.end(), name);
-  if (found == kNames.end()) return std::nullopt;
-  return static_cast<std::uint32_t>(found - kNames.begin());
+#define AGENTD_WHEN(NUMBER, word) \
+  if (name == #word) return AGENTD_##NUMBER;
+  AGENTD_STRATEGY_LIST(AGENTD_WHEN)
+#undef AGENTD_WHEN
+  return std::nullopt;
 }
 
 std::string merged_object(JsonView base, JsonView patch) {

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// translator.h - the parts that each dialect provides (private to dialect.cc), and what they share.
+// translator.h - the parts that each dialect provides, and what they share.
 //
-// A dialect is a table of events and a few functions; dialect.cc selects the table and does not look into it. Reading
-// an output, reporting an unknown key and refusing an action that the event does not allow are implemented here once
-// for all dialects.
+// A dialect is a few tables, facts and functions; dialect.cc selects them and does not look into them. Reading an
+// output, reporting an unknown key and refusing an action that the event does not allow are implemented here once for
+// all dialects.
 //
 // Threading: pure functions and values.
 
@@ -16,8 +16,10 @@
 #include <vector>
 
 #include "core/codec/json.h"
+#include "core/codec/yaml.h"
 #include "core/dialects/answer.h"
 #include "core/dialects/definition.h"
+#include "core/dialects/dialect_traits.h"
 
 namespace agentd {
 
@@ -28,8 +30,11 @@ struct EventName {
 };
 
 struct Translator {
-  Dialect dialect = Dialect::kAgentd;
-  std::span<const EventName> events;  // empty = agentd's own names
+  DialectTraits traits{};
+  std::span<const EventName> events{};            // empty = agentd's own names
+  std::span<const ToolRow> tools{};               // the tools that agentd has, too
+  std::span<const std::string_view> own_tools{};  // the names of all others
+  McpForm mcp{};
   // The functions of dialect.h with these names; null = the dialect has none.
   std::string (*input)(const HookDefinition&, JsonView payload, const DialectContext&) = nullptr;
   std::string (*subject)(const HookDefinition&, JsonView payload) = nullptr;
@@ -37,18 +42,23 @@ struct Translator {
   Verdict (*interpret)(const HookDefinition&, JsonView payload, const RawAnswer&) = nullptr;
   Result<DefinitionSet> (*read_settings)(std::string_view text, std::string_view path,
                                          std::string_view prefix) = nullptr;
+  // True if the YAML is its settings; null = its settings are JSON, or it has none.
+  bool (*is_its_yaml)(const YamlNode& root) = nullptr;
+  // matcher_rules() of dialect.h; null = agentd's for all events.
+  MatcherRules (*matcher)(std::uint32_t event) = nullptr;
   // default_time() of dialect.h; null = agentd's own for all events.
   std::optional<Milliseconds> (*time)(std::uint32_t event) = nullptr;
   // may_rewrite() of dialect.h; null = at every event that has a text.
   bool (*rewrites)(const HookDefinition&) = nullptr;
 };
 
-const Translator& agentd_translator();   // canonical.cc
-const Translator& claude_translator();   // claude.cc
-const Translator& gemini_translator();   // gemini.cc
-const Translator& docker_translator();   // docker.cc
-const Translator& kodelet_translator();  // kodelet.cc
+// agentd_translator() and so on, each in its dialect's source.
+#define AGENTD_DIALECT_TRANSLATOR(value, name) const Translator& name##_translator();
+AGENTD_DIALECTS(AGENTD_DIALECT_TRANSLATOR)
+#undef AGENTD_DIALECT_TRANSLATOR
 const Translator& translator_of(Dialect dialect);
+// True if a dialect with settings files has an event of this name that can be blocked.
+bool is_a_gate_elsewhere(std::string_view event);
 
 // ---- answers
 
@@ -165,7 +175,8 @@ std::string snake_case(std::string_view camel);
 std::string camel_case(std::string_view snake);
 // The nearest of `names` of which `word` may be a misspelling; empty = none.
 std::string nearest_of(std::string_view word, const std::vector<std::string>& names);
-std::string in_quotes(std::string_view name);  // 'name'
+std::string one_of(const std::vector<std::string>& words);  // "a, b or c"
+std::string in_quotes(std::string_view name);               // 'name'
 // "an object", "a text"... for a JSON value.
 std::string_view type_name(JsonView value);
 // AGENTD_PERMISSION_ for allow, approve, deny, block, ask; 0 = unknown word.

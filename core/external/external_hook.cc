@@ -29,10 +29,9 @@ FailurePolicy policy_of(const HookDefinition& definition) {
   return definition.guard ? FailurePolicy::kClosed : FailurePolicy::kOpen;
 }
 
-// Claude Code and Gemini CLI call all matching hooks of an event in parallel.
+// Some tools call all matching hooks of an event in parallel.
 std::string group_of(const HookDefinition& definition) {
-  const bool together = definition.dialect == Dialect::kClaude || definition.dialect == Dialect::kGemini;
-  if (!together || definition.sequential) return {};
+  if (!traits_of(definition.dialect).parallel || definition.sequential) return {};
   return std::string(name_of(definition.dialect)) + ' ' + definition.foreign_event + ' ' + definition.path;
 }
 
@@ -234,9 +233,9 @@ agentd_status ExternalHook::cannot_be_asked(const Asked& asked, const std::strin
 }
 
 Result<std::string> ExternalHook::why_not(const Asked& asked, JsonView payload) {
-  // In those tools text from a Stop hook goes directly to the model and is not a user prompt.
-  const bool prompts = definition_.dialect == Dialect::kClaude || definition_.dialect == Dialect::kGemini;
-  if (prompts && definition_.event == AGENTD_EVENT_USER_MESSAGE_SEND && payload["source"].string_or({}) == "hook")
+  // In such tools text from a Stop hook goes directly to the model and is not a user prompt.
+  if (traits_of(definition_.dialect).users_prompts && definition_.event == AGENTD_EVENT_USER_MESSAGE_SEND &&
+      payload["source"].string_or({}) == "hook")
     return std::string("the message is a hook's, not the user's");
   if (!definition_.matcher.matches_all()) {
     const std::vector<std::string> subjects = matcher_subjects(definition_, payload);

@@ -79,7 +79,7 @@ DialectContext ExternalHook::context_of(JsonView payload) const {
   out.timestamp = iso_time(environment_.clock.wall_ms());
   out.permission_mode = environment_.permission_mode;
   out.project_dir = environment_.project_dir;
-  if (definition_.dialect != Dialect::kClaude && definition_.dialect != Dialect::kGemini) return out;
+  if (!traits_of(definition_.dialect).transcript) return out;
   out.transcript_path = transcript_path(environment_.transcript_directory, payload);
   if (!payload["messages"].is_array()) return out;
   if (auto written = write_transcript(out.transcript_path, payload, environment_.clock); !written)

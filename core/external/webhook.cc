@@ -76,7 +76,7 @@ class Call {
 
   Result<std::string> expanded(const std::string& name, std::string_view value) {
     const std::string header = "the header '" + one_line(name, 60) + "' ";
-    auto pieces = header_pieces(value, hook_.dialect == Dialect::kClaude);
+    auto pieces = header_pieces(value, traits_of(hook_.dialect).bare_variables);
     if (!pieces) return Error{Code::kInvalid, header + "is not usable: " + pieces.error().message};
     std::string out;
     for (const HeaderPiece& piece : *pieces) {

@@ -55,7 +55,7 @@ std::string exited(const FilterResult& result) {
 
 // ": did you mean 'before_tool_call'?", from similar names and other tools' names; empty = none.
 std::string meant_event(const std::string& name) {
-  for (const Dialect each : {Dialect::kClaude, Dialect::kGemini, Dialect::kDocker, Dialect::kKodelet})
+  for (const Dialect each : all_dialects())
     if (const EventTraits* const event = find_event(canonical_event(each, name)); event != nullptr)
       return ": did you mean '" + std::string(event->name) + "'?";
   std::vector<std::string> names;

@@ -5,6 +5,7 @@
 #include <filesystem>
 #include <optional>
 
+#include "core/app/cli.h"
 #include "core/app/commands/commands.h"
 #include "core/app/commands/hooks_shared.h"
 #include "core/app/exit_codes.h"
@@ -84,7 +85,8 @@ Result<Imported> import_file(const std::string& path, const std::string& dialect
   AGENTD_TRY(const std::string text, read_file(path, kSettingsBytesMax));
   const auto found = dialect.empty() ? guess_dialect(path, text) : find_dialect(dialect);
   if (!found && dialect.empty())
-    return Error{Code::kInvalid, path + ": unknown kind of settings; pass --dialect claude, gemini or docker"};
+    return Error{Code::kInvalid, path + ": unknown kind of settings; pass --dialect " +
+                                     choices_sentence(join(settings_dialects(), "|"))};
   if (!found)
     return Error{Code::kInvalid, "--dialect must be " + dialect_names() + ", not '" + one_line(dialect, 60) + "'"};
   out.dialect = *found;

@@ -2,6 +2,7 @@
 // The canonical answer object, and the protocol of hooks without a dialect.
 #include <array>
 
+#include "core/base/file.h"
 #include "core/hooks/event.h"
 #include "dialect_support.h"
 
@@ -434,6 +435,14 @@ TEST(Dialects, AreFoundByName) {
   for (const char* const name : {"agentd", "kodelet", "claude", "docker", "gemini"})
     EXPECT_EQ(name_of(*find_dialect(name)), name);
   EXPECT_FALSE(find_dialect("Claude"));
+}
+
+TEST(Dialects, AreAllOnThePageOfYamlHooks) {
+  const auto page = read_file(AGENTD_SOURCE_DIR "/docs/reference/hooks-yaml.md", 1u << 20);
+  ASSERT_TRUE(page) << page.error().message;
+  std::string names;
+  for (const Dialect each : all_dialects()) (names += names.empty() ? "`" : ", `").append(name_of(each)).append("`");
+  EXPECT_NE(page->find("| `dialect` | all | " + names + " |"), std::string::npos) << names;
 }
 
 TEST(Dialects, EveryForeignNameOfAnEventComesBack) {

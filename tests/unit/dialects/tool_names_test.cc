@@ -12,8 +12,6 @@
 namespace agentd {
 namespace {
 
-constexpr std::array<Dialect, 5> kDialects{Dialect::kAgentd, Dialect::kKodelet, Dialect::kClaude, Dialect::kDocker,
-                                           Dialect::kGemini};
 constexpr std::array<std::string_view, 6> kOurTools{"bash", "read_file", "write_file", "edit_file", "glob", "grep"};
 
 std::map<std::string, std::string> members_of(JsonView object) {
@@ -47,13 +45,13 @@ TEST(ToolNames, OurToolsHaveTheNamesOfEachDialect) {
 }
 
 TEST(ToolNames, NamesComeBackAsTheyWere) {
-  for (const Dialect dialect : kDialects)
+  for (const Dialect dialect : all_dialects())
     for (const std::string_view tool : kOurTools)
       EXPECT_EQ(canonical_tool(dialect, foreign_tool(dialect, tool)), tool) << name_of(dialect);
 }
 
 TEST(ToolNames, ANameWithoutCounterpartIsKept) {
-  for (const Dialect dialect : kDialects) {
+  for (const Dialect dialect : all_dialects()) {
     EXPECT_EQ(foreign_tool(dialect, "deploy_everything"), "deploy_everything");
     EXPECT_EQ(canonical_tool(dialect, "deploy_everything"), "deploy_everything");
   }
@@ -70,7 +68,7 @@ TEST(ToolNames, McpNamesFollowTheDialectsForm) {
   EXPECT_EQ(foreign_tool(Dialect::kClaude, ours), ours);
   EXPECT_EQ(foreign_tool(Dialect::kDocker, ours), "mcp:git:create_pr");
   EXPECT_EQ(foreign_tool(Dialect::kGemini, ours), "mcp_git_create_pr");
-  for (const Dialect dialect : kDialects)
+  for (const Dialect dialect : all_dialects())
     EXPECT_EQ(canonical_tool(dialect, foreign_tool(dialect, ours)), ours) << name_of(dialect);
   EXPECT_EQ(foreign_tool(Dialect::kDocker, "mcp__git"), "mcp__git") << "half a name is kept";
   EXPECT_EQ(foreign_tool(Dialect::kDocker, "mcp__git__"), "mcp__git__");
@@ -129,7 +127,7 @@ TEST(ToolNames, EveryInputComesBackAsItWas) {
   // All keys that any table knows, in every mixture: a rename may neither lose nor merge two of
   // them.
   std::vector<std::string> keys{"description", "cwd", "x"};
-  for (const Dialect dialect : kDialects)
+  for (const Dialect dialect : all_dialects())
     for (const ToolRow& row : tools_of(dialect))
       for (const ToolKey& key : row.keys) {
         keys.emplace_back(key.canonical);
@@ -146,7 +144,7 @@ TEST(ToolNames, EveryInputComesBackAsItWas) {
     for (const auto& [key, value] : members) json += (json.size() > 1 ? ",\"" : "\"") + key + "\":" + value;
     json += "}";
     const JsonDocument input = parsed(json);
-    for (const Dialect dialect : kDialects)
+    for (const Dialect dialect : all_dialects())
       for (const std::string_view tool : kOurTools) {
         const JsonDocument there = parsed(foreign_input(dialect, tool, input.root()));
         const JsonDocument back = parsed(canonical_input(dialect, tool, there.root()));
