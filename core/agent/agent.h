@@ -2,7 +2,7 @@
 #pragma once
 // agent.h - sessions, runs, turns, tools, compaction, and the services that hooks get.
 //
-// What an agent works with belongs to the process, to a project or to a client, and is said by one of them each.
+// Each part of an agent belongs to the process, to a project or to a client, and is set by its owner.
 //
 // A subagent is a session of its own that the tool `task` starts: the same hooks, rules and tools, another
 // conversation, whose usage is charged to the one that started it.
@@ -63,7 +63,7 @@ struct PathRules {
 
 // ---- what belongs to the process
 
-// How a conversation's model is asked, and what is asked beside its turns.
+// The settings of a conversation's model, and of the requests in addition to its turns.
 struct ModelSettings {
   std::string provider, model;
   std::vector<std::string> fallbacks{};  // models that are asked, in order, when the one before cannot answer now
@@ -95,7 +95,7 @@ struct RuntimeParts {
   const Clock& clock;
   IdSource& ids;
   Log& log;
-  Ledger* ledger = nullptr;         // of the days; null: what is spent is booked nowhere
+  Ledger* ledger = nullptr;         // of the days; null: spending is not recorded
   Ledger* conversations = nullptr;  // with the limits of each; null: they have none
 };
 
@@ -144,7 +144,7 @@ struct ClientParts {
   // Called on the session's thread when a run and each of its turns begin, before the hooks of that turn are
   // chosen: it may publish others. Empty = they stay what they are.
   std::function<void()> refresh{};
-  // What agentd.workspace shows the plugins that this session calls; null = the files that they were loaded with.
+  // The files that agentd.workspace shows to plugins called by this session; null = those of their loading.
   std::shared_ptr<Workspace> files{};
 };
 
@@ -256,7 +256,7 @@ class Agent {
   virtual Result<std::unique_ptr<Session>, RunError> clear(Session& session, const CancelToken& cancel) = 0;
 };
 
-// What hooks get, one for all sessions of a process: made first, since plugins are loaded with it in hand.
+// The services of hooks, one for all sessions of a process; made first, since loading a plugin needs them.
 class AgentServices;
 struct DeleteServices {
   void operator()(AgentServices* services) const;

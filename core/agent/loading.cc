@@ -137,7 +137,7 @@ Result<std::unique_ptr<Conversation>> view_before_cut(const Store& store, const 
   if (!mark || mark->record.type != RecordType::kSummary) return std::unique_ptr<Conversation>();
   AGENTD_TRY(const MessageRecord message, read_message(mark->record));
   if (message.author != kCutAuthor) return std::unique_ptr<Conversation>();
-  // A boundary stands right behind its summary.
+  // A boundary directly follows its summary.
   AGENTD_TRY(const auto next, read_one(store, id, seq + 1));
   if (!next || next->record.type != RecordType::kBoundary) return std::unique_ptr<Conversation>();
   AGENTD_TRY(const BoundaryRecord boundary, read_boundary(next->record));

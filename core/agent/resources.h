@@ -16,7 +16,7 @@
 
 namespace agentd {
 
-// Of the process.
+// The process's part.
 class RuntimeResources {
  public:
   RuntimeResources(RuntimeParts parts, RuntimeSettings settings);
@@ -46,7 +46,7 @@ class RuntimeResources {
   mutable TokenFactors factors_;
 };
 
-// Of one client's agent. The process's outlive it.
+// One client's part. The process's part outlives it.
 class AgentResources {
  public:
   AgentResources(const RuntimeResources& runtime, AgentParts parts, AgentOptions options);

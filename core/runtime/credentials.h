@@ -52,11 +52,12 @@ struct RemovedCredential {
 };
 Result<std::optional<RemovedCredential>> remove_credential(const std::string& home, std::string_view provider);
 
-// What is wrong with a key, to be read behind "the key"; empty = it can be sent. Never part of it.
+// The fault of a key, as the rest of a sentence that begins with "the key"; empty = it can be sent. Has no part of the
+// key.
 std::string wrong_key(std::string_view key);
 // True for what is rather a key than a provider's name.
 bool looks_like_key(std::string_view text);
-// What somebody is told who gives a key as an argument.
+// The message for a key that was given as an argument.
 inline constexpr const char* kKeyIsNoArgument =
     "a key is never an argument: every program on this machine can read arguments, and the shell keeps them. Run "
     "'agentd auth set PROVIDER' and paste the key at the prompt, or pass it on standard input. Replace a key that was "

@@ -22,7 +22,7 @@ namespace agentd {
 // Replays a file, and has no address.
 inline constexpr std::string_view kScripted = "scripted";
 
-// What a provider is made of.
+// The parts of a provider.
 struct ProviderParts {
   std::string name, url;
   std::string key;         // empty = none

@@ -98,7 +98,7 @@ void Runtime::warm_up() {
 // ---- providers
 
 Result<void, RunError> Runtime::make_providers() {
-  const bool scripted = route_.provider == kScripted;  // and perhaps nobody will be asked
+  const bool scripted = route_.provider == kScripted;  // and perhaps no model will be called
   if (scripted && (options_.needs_model || !config_.text("scripted.file").empty())) return make_scripted();
   const std::string own = scripted ? std::string(find_key("provider")->standard) : route_.provider;
   keys_.emplace(surroundings_.environment, home_);
@@ -113,7 +113,7 @@ Result<void, RunError> Runtime::make_providers() {
   return {};
 }
 
-// Of the model in force, and of those that the settings name beside it.
+// The keys of the model in use, and of the other models that the settings name.
 Result<void, RunError> Runtime::check_keys(const std::string& own) const {
   if (auto found = check_key(own, own); !found) {
     if (found.error().code != Code::kNotFound) return usage(found.error());

@@ -47,10 +47,10 @@ class Runtime {
   const Config& config() const { return config_; }
   const Clock& clock() const { return clock_; }
   const std::string& home() const { return home_; }
-  // Of the user, for "~"; empty = it is a name.
+  // The user's home, for "~"; empty = "~" is a name.
   std::string user_home() const { return surroundings_.environment("HOME").value_or(""); }
   Log& log() { return *log_; }
-  // Of providers and webhooks: one thread for all of their requests, from the first one on.
+  // The client of providers and webhooks: one thread for all their requests, started by the first.
   HttpClient& http() { return *http_; }
   TokenTable& tokens() { return tokens_; }
 
@@ -58,11 +58,11 @@ class Runtime {
   Store& store() { return *store_; }
   AgentServices& services() { return *services_; }
   RuntimeParts agent_parts();
-  // How the model in force is asked, and what is asked beside the turns of a conversation.
+  // The settings of the model in use, and of requests in addition to the turns of a conversation.
   const ModelSettings& model_settings() const { return settings_; }
   // `like` for another model, by its real name. kInvalid: its budget does not fit its window.
   Result<ModelSettings> settings_for(const ModelSettings& like, const std::string& model) const;
-  // What a model is asked by that a setting, a hook or a client names.
+  // The name under which a model of a setting, a hook or a client is requested.
   std::string real_model(std::string_view name) const { return agentd::real_model(config_, name, route_.provider); }
   // budget.run_* and its like.
   Limits limits_of(const std::string& what) const;
@@ -93,10 +93,10 @@ class Runtime {
   std::unique_ptr<HttpClient> http_;
   std::unique_ptr<ModelProvider> provider_;
   std::unique_ptr<Store> store_;
-  std::unique_ptr<Store> spending_store_;  // null: what is spent is booked in store_, if anywhere
+  std::unique_ptr<Store> spending_store_;  // null: spending is recorded in store_, if at all
   std::optional<Ledger> ledger_, conversations_;
   ModelTable models_;
-  ModelRoute route_;  // who answers, and as what
+  ModelRoute route_;  // the provider and its model
   BudgetPolicy budget_;
   std::unique_ptr<TokenEstimator> estimator_;
   ModelSettings settings_;

@@ -52,7 +52,7 @@ Result<std::unique_ptr<Store>> open_store(const std::string& home, bool create, 
   };
   auto store = open_lmdb_store(options, clock);
   if (store || create || store.error().code != Code::kDenied) return store;
-  options.read_only = true;  // what may not be written can still be shown
+  options.read_only = true;  // a store that may not be written can still be shown
   return open_lmdb_store(options, clock);
 }
 

@@ -79,7 +79,7 @@ Result<void, RunError> ClientSession::use_recipe(const std::string& name, const 
   return use_recipe(std::move(*found), values);
 }
 
-// What the recipe does itself acts also where hooks are switched off: the user has named it.
+// The recipe's own hooks also run when hooks are disabled, since the user has named the recipe.
 Result<void, RunError> ClientSession::use_recipe(Recipe recipe, const RecipeValues& values) {
   RecipeHandlers* active = nullptr;
   if (!recipe.hooks.empty() || recipe.restricts_commands) {

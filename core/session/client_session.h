@@ -76,7 +76,7 @@ class ClientSession {
   std::shared_ptr<Workspace> files_;
   std::optional<Recipe> recipe_;  // in use
   RecipeValues recipe_values_;
-  // Of every recipe that was used: a turn may still hold the snapshot that names them.
+  // The hooks of every used recipe, since a turn may still hold a snapshot that names them.
   std::vector<std::unique_ptr<RecipeHandlers>> handlers_;
   RecipeHandlers* active_ = nullptr;
   std::unique_ptr<Agent> agent_;

@@ -12,7 +12,7 @@
 
 namespace agentd {
 
-// What it refers to outlives the session.
+// The objects that it refers to outlive the session.
 struct OpenRequest {
   std::string cwd;  // absolute
   EventSink& events;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// system_prompt.h - what a model is told before everything else: the built-in text or the user's, and where it works.
+// system_prompt.h - the system prompt: the built-in text or the user's, and the place of work.
 //
 // Threading: pure function on the file system.
 

@@ -33,7 +33,7 @@ bool is_bundled(const HookSetup& setup, const std::string& name) {
   return ::access((setup.bundled + "/" + name + ".so").c_str(), F_OK) == 0;
 }
 
-// Rules for a bundled hook that nobody has switched on would decide nothing.
+// Rules for a bundled hook that is not enabled would have no effect.
 std::string configured_and_off(const Config& config, const HookSetup& setup, const HookHost& host,
                                const std::string& name) {
   const std::string key = "hooks." + name + ".";
@@ -55,7 +55,7 @@ Result<void, RunError> Hooks::check(const HookSetup& setup) {
   return check_names(setup);
 }
 
-// Settings for hooks that are not there. What lies where is only looked up when a name is not obviously right.
+// Settings for missing hooks. The files are only searched for names that are not obviously right.
 Result<void, RunError> Hooks::check_names(const HookSetup& setup) const {
   std::vector<std::string> names = config_.hook_names();
   for (const std::string& name : names)

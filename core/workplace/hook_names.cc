@@ -18,7 +18,7 @@ bool bears(const HookSource& source, const std::string& name) {
   if (std::any_of(source.hooks.begin(), source.hooks.end(),
                   [&](const HookDefinition& hook) { return hook.name == name; }))
     return true;
-  // A file that may not be read yet has hooks that nobody knows.
+  // A file that may not be read yet has unknown hooks.
   return source.hooks.empty() && (name.starts_with(source.name + ".") || name.starts_with(kind_text(source) + "/"));
 }
 

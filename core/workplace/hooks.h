@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 // hooks.h - the hooks that act in a project: loaded once, checked against the settings that name them, published as
-// the snapshot that its sessions share, and taken up anew when their files change.
+// the snapshot that its sessions share, and reloaded when their files change.
 //
 // Threading: load() and the destructor on one thread; kind_of(), tools() and refresh() on any.
 

@@ -93,7 +93,7 @@ bool Compaction::can_wait() const {
   return passes_ && !forced_ && request_.refused_tokens == 0 && now.used <= now.limit;
 }
 
-// A summary that is longer than what it stands for helps nobody who must have room.
+// A summary that is longer than the messages that it replaces frees no room.
 Result<CompactionReport, RunError> Compaction::apply_summary(const std::string& text, std::uint32_t method) {
   const bool must = request_.must_succeed();
   const bool cut = cut_ && method != AGENTD_METHOD_HOOK;

@@ -143,7 +143,7 @@ agentd_before_compaction Compaction::payload_of(const CompactionPlan& plan) {
   return out;
 }
 
-// The texts are lent anew to each event: what they are may change on the way.
+// Each event borrows the texts again, since a hook may have changed them.
 const agentd_before_compaction& Compaction::lend_payload() {
   payload_.model = to_abi(model_);
   payload_.custom_instructions = to_abi(instructions_);

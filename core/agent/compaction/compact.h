@@ -4,7 +4,7 @@
 //
 // Order: before_compaction - status compacting - summary - boundary (durable) - after_compaction -
 // session_start{compact}. The view changes only after the boundary is committed; what others append
-// meanwhile is kept behind it. Every attempt tells exactly one compaction_outcome.
+// meanwhile is kept behind it. Every attempt reports exactly one compaction_outcome.
 //
 // A door that must succeed goes down a ladder: old tool results shortened - a summary - a summary in
 // parts - a marked cut. Any other door fails and leaves the view as it was.
@@ -30,7 +30,7 @@ class Compaction {
   Result<CompactionReport, RunError> attempt();
   // The result of attempt(), without calling hooks or the model.
   CompactionReport plan_only();
-  // True when a compaction would win too little to be tried, as things are now; asks nobody.
+  // True if a compaction would save too little now; calls neither hooks nor the model.
   bool wins_nothing() {
     plan();
     return wins_too_little();

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// compact_commit.cc - from a draft to a durable boundary, and what is told of it.
+// compact_commit.cc - from a draft to a durable boundary, and its reports.
 #include <algorithm>
 
 #include "core/agent/compaction/boundary_message.h"

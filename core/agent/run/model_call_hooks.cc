@@ -100,7 +100,7 @@ std::string ModelCall::model_named_by(const Outcome& outcome, const std::string&
   return session_.agent.real_model(named->action.text);
 }
 
-// Null: nobody was asked.
+// Null: no hook was called.
 Result<std::unique_ptr<Outcome>, RunError> ModelCall::judge(const OutgoingCall& out, std::uint32_t attempt) {
   const agentd_gauge gauge = to_abi(session_.context.gauge());
   std::vector<agentd_tool_info> infos;

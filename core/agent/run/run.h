@@ -22,7 +22,7 @@ struct ParentRun {
   std::string conversation{};
   std::uint64_t seq = 0;
   std::shared_ptr<Account> account{};    // null = each run has one of its own
-  std::shared_ptr<HookLedger> ledger{};  // null = each run's stands alone
+  std::shared_ptr<HookLedger> ledger{};  // null = each run has its own
 };
 
 // The parts of a run besides those of its session; all outlive it.
@@ -30,7 +30,7 @@ struct RunMeans {
   const ParentRun& parent;
   ToolMemory& memory;
   ChildSessions& children;
-  Services& services;  // those of hooks
+  Services& services;  // of hooks
 };
 
 class Run {
@@ -46,7 +46,7 @@ class Run {
   // A recipe whose answer takes the history's place. Without tools it is one request, and the log gets the
   // summary alone: a run that fails leaves the view as it was.
   Result<RunReport, RunError> compaction(const RunRequest& request);
-  // A subagent's run. subagent_start has seen the prompt already; null: nobody was asked.
+  // A subagent's run. subagent_start has seen the prompt already; null: no hook was called.
   Result<RunReport, RunError> task(const std::string& prompt, const Outcome* started);
 
   // AGENTD_OUTCOME_, once it has ended.

@@ -18,7 +18,7 @@ namespace agentd {
 
 // How often a run requests an answer that fits its schema, after the first one that does not.
 inline constexpr std::uint32_t kCorrectionsMax = 2;
-// That many pauses of a provider in a row end the run.
+// The number of consecutive pauses of a provider that ends the run.
 inline constexpr std::uint32_t kPausesMax = 8;
 
 struct RunState {

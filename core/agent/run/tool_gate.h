@@ -33,7 +33,7 @@ class ToolGate {
   // Refuses the call when its input does not fit the tool's schema. `by`: the hook that wrote the input.
   void check_schema(PreparedCall& prepared, const std::string& by = {});
   // Asks hooks, rules and the user, and refuses the call when one of them does. The hooks' outcome, whose contexts
-  // are to be given to the model; null: nobody was asked.
+  // are to be given to the model; null: no hook was called.
   // REQUIRES: the call is not refused.
   std::unique_ptr<Outcome> judge(PreparedCall& prepared);
 

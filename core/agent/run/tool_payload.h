@@ -14,7 +14,7 @@
 
 namespace agentd {
 
-// A call as it stands before it runs.
+// A call before it runs.
 struct PreparedCall {
   ToolCall call;
   Tool tool;

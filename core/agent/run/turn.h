@@ -19,7 +19,7 @@ class Turn {
         calls_(session, memory, children),
         model_(session, run, doors_, calls_) {}
 
-  // True when the run goes on with another turn.
+  // True if the run continues with another turn.
   Result<bool, RunError> take();
 
  private:

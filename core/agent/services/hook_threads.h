@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 // hook_threads.h - the conversations that plugins hold with a model on their own: nothing of them is stored, and
-// what they cost is charged to the conversation that they were opened for. Private to this room.
+// their cost is charged to the conversation that they were opened for. Private to this room.
 //
 // Threading: thread-safe; the requests of one thread are made one after another.
 

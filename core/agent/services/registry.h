@@ -28,13 +28,13 @@ class SessionRegistry {
 
   // The data that a model call needs of its conversation; the session may end during the call.
   struct Charged {
-    agentd_conv conversation = 0;  // 0 = nobody is charged
+    agentd_conv conversation = 0;  // 0 = no conversation is charged
     std::string id;
     CancelToken cancel;
     std::optional<SharedSession::Seen> seen;
     bool compacts = false;                      // its run writes a summary
     std::shared_ptr<Account> account{};         // never null
-    std::shared_ptr<HookLedger> hook_ledger{};  // of its run; null = nobody's
+    std::shared_ptr<HookLedger> hook_ledger{};  // of its run; null = none
     ModelSettings settings{};                   // of its client's models
     const PromptSource* prompts = nullptr;      // of its project, or the user's; never null
   };
@@ -44,7 +44,7 @@ class SessionRegistry {
   Origins origins_of(const Charged& who) const;
   // Adds to the conversation's bill, if its session is still there, and to what the plugin has used of the run.
   void charge(const Charged& who, std::string_view plugin, const Usage& usage, std::string purpose) const;
-  // The model of a conversation; of one that is not open, the model in force.
+  // The model of a conversation; the configured model if it is not open.
   std::string model_of(agentd_conv handle) const;
   // The prompts of a conversation's project; of one that is not open, the user's.
   const PromptSource& prompts_of(agentd_conv handle) const;

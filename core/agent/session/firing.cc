@@ -76,7 +76,7 @@ void Firing::find_problems(const HookTrace& trace) {
       problems_.push_back({hook, std::move(why), false});
   // Errors in the answer of a hook that did not fail itself.
   if (trace.status >= 0 && !trace.failure.empty()) problems_.push_back({hook, std::string(trace.failure), true});
-  // Observers also note what they did; nobody waits for what they say.
+  // Observers also note what they did; no call waits for their answers.
   const Snapshot::Entry* const entry = entry_of(trace);
   const bool observes = entry != nullptr && (entry->flags & AGENTD_HOOK_OBSERVES) != 0;
   if (!trace.note.empty() && !observes) problems_.push_back({hook, std::string(trace.note), true});

@@ -77,7 +77,7 @@ class HookPoint {
                      std::string_view after, std::string_view reason);
   // The receipt of a hook's answer says that it was not carried out, and why.
   void refute(std::string_view hook, std::uint32_t event, std::string_view why);
-  // The same, and the surface is told.
+  // The same, and the surface is notified.
   void report_refusal(std::string_view hook, std::uint32_t event, std::string_view why);
 
  private:

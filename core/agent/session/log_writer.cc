@@ -70,7 +70,7 @@ void LogWriter::take_charges() {
     if (!(charge.usage == Usage{})) add(write_usage(charge));
 }
 
-// Receipts stand beside the log: when they cannot be stored, the records are stored without them.
+// Receipts are not part of the log: if they cannot be stored, the records are stored without them.
 Result<std::vector<StoredRecord>> LogWriter::append() {
   const auto with = [this](std::span<const HookReceipt> receipts) {
     return agent_.parts().store.append(position_.conversation, shared_.conversation().revision(), pending_, blobs_,

@@ -36,7 +36,7 @@ class LogWriter {
   // Adds a record with the number of the current run and turn.
   void add(Record record);
   void add_blob(std::string text) { blobs_.push_back(std::move(text)); }
-  // The surface is told of the message when it is stored.
+  // The surface is notified of the message when it is stored.
   void add_user_message(Record message, std::string text, MessageSource source);
   // A log starts with its genesis, before what session_start left.
   bool has_genesis() const;
@@ -70,7 +70,7 @@ class LogWriter {
   // Takes up what others appended; their records. After a revert or a boundary of theirs the whole
   // conversation is loaded again.
   Result<std::vector<StoredRecord>, RunError> catch_up();
-  // Receipts since the last commit. Those of a conversation without messages are dropped.
+  // Receipts since the last commit. A conversation without messages drops its receipts.
   void flush_receipts();
 
  private:

@@ -24,7 +24,7 @@ std::uint32_t abi_source_of(MessageSource source) {
 
 }  // namespace
 
-// Null: nobody was asked. `text` is what hooks have made of it.
+// Null: no hook was called. `text` is the text after rewrites by hooks.
 std::unique_ptr<Outcome> Messages::ask(std::string& text, MessageSource source, const std::vector<Block>& media) {
   if (!hooks_.wants(AGENTD_EVENT_USER_MESSAGE_SEND)) return nullptr;
   struct Payload {

@@ -47,7 +47,7 @@ class SharedSession {
   // The account and the ledger of the newest run.
   std::shared_ptr<Account> account() const;
   std::shared_ptr<HookLedger> hook_ledger() const;
-  // Usage of what was asked beside the turns, recorded with the next commit.
+  // Usage of requests in addition to the turns, recorded with the next commit.
   void charge(const Usage& usage, std::string purpose);
   // True when a run takes it up; otherwise it waits for the next one.
   bool queue_compaction(const CompactOptions& options);
