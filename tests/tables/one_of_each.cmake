@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # one_of_each.cmake - copies the files that somebody edits who adds an event, an event field, an action, a record, a
-# service function, a log record kind, a setting and a command, adds one of each, and counts the files of each.
+# service function, a log record kind, a setting, a command, a dialect and a rung of compaction, adds one of each, and
+# counts the files of each.
 #
 # cmake -DFROM=source tree -DTO=folder -P one_of_each.cmake
 cmake_minimum_required(VERSION 3.25)
@@ -102,8 +103,32 @@ file(WRITE ${TO}/core/app/commands/test.cc "#include \"core/app/commands/command
 int test_command(App&, const Arguments&) { return 7; }\n\n}  // namespace agentd::app\n")
 used_in(command core/app/commands/test.cc)
 
+edit(dialect core/dialects/definition.h "X(kGemini, gemini)" "X(kGemini, gemini) X(kTest, test)")
+file(WRITE ${TO}/core/dialects/test.cc "#include \"core/dialects/translator.h\"\n\nnamespace agentd {\nnamespace {\n\n\
+constexpr EventName kEvents[] = {{\"ToolComes\", AGENTD_EVENT_BEFORE_TOOL_CALL}};\n\
+constexpr ToolRow kTools[] = {{\"bash\", \"Run\", {}}};\n\
+std::string input(const HookDefinition&, JsonView, const DialectContext&) { return \"{}\"; }\n\
+Verdict interpret_test(const HookDefinition&, JsonView, const RawAnswer&) { return {}; }\n\
+Result<DefinitionSet> settings(std::string_view, std::string_view, std::string_view) { return DefinitionSet(); }\n\
+constexpr Translator kTest{.traits = {.program = \"Test\", .settings_folder = \".test\"},\n\
+                           .events = kEvents,\n                           .tools = kTools,\n\
+                           .input = input,\n                           .interpret = interpret_test,\n\
+                           .read_settings = settings};\n\n}  // namespace\n\n\
+const Translator& test_translator() { return kTest; }\n\n}  // namespace agentd\n")
+used_in(dialect core/dialects/test.cc)
+used_in(dialect docs/reference/hooks-yaml.md)
+
+add(rung ${api}/hook_events.h "\ntypedef struct agentd_after_compaction {" "#define AGENTD_METHOD_TEST 7\n")
+edit(rung ${api}/hook_events.h "X(METHOD_TRUNCATE, truncate)" "X(METHOD_TRUNCATE, truncate) X(METHOD_TEST, test)")
+add(rung core/agent/compaction/compact.h "  Result<CompactionReport, RunError> replace_by_summary();"
+  "  Result<std::optional<CompactionReport>, RunError> test_rung();\n")
+edit(rung core/agent/compaction/rungs.cc "&Compaction::shorten_view}" "&Compaction::shorten_view, &Compaction::test_rung}")
+add(rung core/agent/compaction/rungs.cc "Result<CompactionReport, RunError> Compaction::replace_by_summary() {"
+  "Result<Over, RunError> Compaction::test_rung() {\n  Draft draft = draft_of(AGENTD_METHOD_TEST);\n\
+  return over(commit(std::move(draft)));\n}\n\n")
+
 set(counts "")
-foreach(kind event field action record service kind setting command)
+foreach(kind event field action record service kind setting command dialect rung)
   get_property(files GLOBAL PROPERTY files_of_${kind})
   list(REMOVE_DUPLICATES files)
   list(LENGTH files count)

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// one_of_each_test.cc - what a new event, field, action, record, service function, log record kind and setting are,
-// each added in at most three files.
+// one_of_each_test.cc - what a new event, field, action, record, service function, log record kind, setting, dialect
+// and rung of compaction are, each added in at most three files.
 //
 // one_of_each.cmake has added them to a copy of the files that somebody would edit; the sources that go by the tables
 // are built again with that copy before the tree itself. Nothing else knows of them.
@@ -12,8 +12,10 @@
 
 #include "core/bridge/actions.h"
 #include "core/codec/json.h"
+#include "core/compaction/compaction.h"
 #include "core/config/config_keys.h"
 #include "core/conversation/record.h"
+#include "core/dialects/dialect.h"
 #include "core/hooks/contract.h"
 #include "core/hooks/payload_json.h"
 #include "core/hooks/payload_record.h"
@@ -199,6 +201,33 @@ TEST(NewSetting, IsReadCheckedAndNamed) {
   EXPECT_EQ(type_text(*key), "a whole number from 1 to 9");
 }
 
+// ---- a dialect
+
+TEST(NewDialect, IsNamedReadAndGuessed) {
+  EXPECT_EQ(find_dialect("test"), Dialect::kTest);
+  EXPECT_EQ(name_of(Dialect::kTest), "test");
+  EXPECT_EQ(all_dialects().back(), Dialect::kTest);
+  EXPECT_EQ(settings_dialects().back(), "test");
+  EXPECT_EQ(canonical_event(Dialect::kTest, "ToolComes"), AGENTD_EVENT_BEFORE_TOOL_CALL);
+  EXPECT_EQ(canonical_tool(Dialect::kTest, "Run"), "bash");
+  EXPECT_EQ(foreign_tool(Dialect::kTest, "bash"), "Run");
+  EXPECT_EQ(guess_dialect("/home/u/.test/settings.json", "{}"), Dialect::kTest);
+  EXPECT_EQ(guess_dialect("hooks.json", R"({"hooks":{"ToolComes":[]}})"), Dialect::kTest);
+}
+
+// ---- a rung of compaction
+
+TEST(NewRung, HasANameInLogAndPayload) {
+  EXPECT_EQ(method_name(AGENTD_METHOD_TEST), "test");
+  agentd_after_compaction from{};
+  from.size = sizeof from;
+  from.result = AGENTD_RESULT_APPLIED;
+  from.method = AGENTD_METHOD_TEST;
+  const std::string json = payload_json(AGENTD_EVENT_AFTER_COMPACTION, nullptr, &from);
+  EXPECT_NE(json.find(R"("method":"test")"), std::string::npos) << json;
+  EXPECT_NE(contract_text(AGENTD_EVENT_AFTER_COMPACTION).find("truncate or test"), std::string::npos);
+}
+
 // ---- how many files it took
 
 TEST(OneOfEach, TakesThreeFilesAtMost) {
@@ -210,7 +239,7 @@ TEST(OneOfEach, TakesThreeFilesAtMost) {
     ASSERT_NE(colon, std::string::npos) << line;
     EXPECT_LE(std::stoi(line.substr(colon + 2)), 3) << line;
   }
-  EXPECT_EQ(kinds, 8u);
+  EXPECT_EQ(kinds, 10u);
 }
 
 }  // namespace

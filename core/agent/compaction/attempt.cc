@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// attempt.cc - which rung brings a compaction about.
+// attempt.cc - what surrounds the rungs of a compaction: hooks before, and what its summary is held to.
 #include <utility>
 
 #include "core/agent/compaction/compact.h"
@@ -54,36 +54,6 @@ Result<std::optional<CompactionReport>, RunError> Compaction::prepare() {
   session_.hooks.report_refusal(author_, AGENTD_EVENT_BEFORE_COMPACTION, placed->refusal);
   author_.clear();
   return Over();
-}
-
-Result<CompactionReport, RunError> Compaction::carry_out() {
-  const bool must = request_.must_succeed();
-  if (!is_blank(hook_summary_) && !plan_.nothing_to_do()) return apply_summary(hook_summary_, AGENTD_METHOD_HOOK);
-  if (must)
-    if (auto pruned = prune()) return commit(std::move(*pruned));
-  // There is almost nothing to summarise: the window is filled by kept messages.
-  if (must && wins_too_little()) {
-    if (auto squeezed = squeeze_view()) return commit(std::move(*squeezed));
-    return finish(AGENTD_RESULT_FAILED, "nothing can be shortened (" + fillers() + ")",
-                  CompactionAttemptRecord::kFloor);
-  }
-  auto summary = summarise();
-  if (summary) return apply_summary(*summary, method_);
-  const bool cancelled = summary.error().code == Code::kCancelled || session_.shared.cancel().cancelled();
-  const bool over_limit = summary.error().code == Code::kDenied;
-  if (!must || cancelled || over_limit) {
-    CompactionReport failed = finish(AGENTD_RESULT_FAILED, summary.error().message);
-    if (cancelled) return RunError{RunError::Kind::kCancelled, summary.error().message};
-    // An exhausted budget is no reason to cut the conversation: the run ends, and nothing is lost.
-    if (over_limit) return RunError{RunError::Kind::kLimit, summary.error().message};
-    return failed;
-  }
-  if (can_wait())
-    return finish(AGENTD_RESULT_FAILED,
-                  "no summary could be made now (" + summary.error().message +
-                      "); the conversation is unchanged, and a later turn tries again",
-                  CompactionAttemptRecord::kPutOff);
-  return cut_or_fail(summary.error().message);
 }
 
 // Trouble that passes is waited for as long as there is room: a cut is for what will not pass, or

@@ -95,7 +95,12 @@ class Compaction {
   bool can_wait() const;
   Result<CompactionReport, RunError> apply_summary(const std::string& text, std::uint32_t method);
 
-  // ---- the rungs
+  // ---- the rungs, in the order of carry_out()'s list; no report = the next one's turn
+  Result<std::optional<CompactionReport>, RunError> take_hook_summary();
+  Result<std::optional<CompactionReport>, RunError> shorten_results();
+  Result<std::optional<CompactionReport>, RunError> shorten_view();
+  Result<CompactionReport, RunError> replace_by_summary();
+
   std::optional<Draft> prune() const;
   Result<void> check_prompt();
   Result<std::string> summarise();

@@ -1,12 +1,76 @@
 // SPDX-License-Identifier: Apache-2.0
-// rungs.cc - what a compaction can make of a view: old results shortened, a summary, a marked cut.
+// rungs.cc - what a compaction can make of a view, from the first rung to the last: a hook's summary, old results
+// shortened, the longest texts shortened, a summary, a marked cut.
 #include <algorithm>
+#include <utility>
 
 #include "core/agent/compaction/compact.h"
 #include "core/agent/loading.h"
 #include "core/agent/summariser.h"
+#include "core/base/bytes.h"
 
 namespace agentd {
+namespace {
+
+using Over = std::optional<CompactionReport>;
+
+Result<Over, RunError> over(Result<CompactionReport, RunError> done) {
+  if (!done) return done.error();
+  return Over(std::move(*done));
+}
+
+}  // namespace
+
+// Each rung ends the attempt, or leaves it to the next one.
+Result<CompactionReport, RunError> Compaction::carry_out() {
+  static constexpr Result<Over, RunError> (Compaction::*kRungs[])() = {
+      &Compaction::take_hook_summary, &Compaction::shorten_results, &Compaction::shorten_view};
+  for (const auto rung : kRungs) {
+    auto ended = (this->*rung)();
+    if (!ended) return ended.error();
+    if (*ended) return std::move(**ended);
+  }
+  return replace_by_summary();
+}
+
+Result<Over, RunError> Compaction::take_hook_summary() {
+  if (is_blank(hook_summary_) || plan_.nothing_to_do()) return Over();
+  return over(apply_summary(hook_summary_, AGENTD_METHOD_HOOK));
+}
+
+Result<Over, RunError> Compaction::shorten_results() {
+  if (request_.must_succeed())
+    if (auto pruned = prune()) return over(commit(std::move(*pruned)));
+  return Over();
+}
+
+// There is almost nothing to summarise: the window is filled by kept messages.
+Result<Over, RunError> Compaction::shorten_view() {
+  if (!request_.must_succeed() || !wins_too_little()) return Over();
+  if (auto squeezed = squeeze_view()) return over(commit(std::move(*squeezed)));
+  return Over(
+      finish(AGENTD_RESULT_FAILED, "nothing can be shortened (" + fillers() + ")", CompactionAttemptRecord::kFloor));
+}
+
+Result<CompactionReport, RunError> Compaction::replace_by_summary() {
+  auto summary = summarise();
+  if (summary) return apply_summary(*summary, method_);
+  const bool cancelled = summary.error().code == Code::kCancelled || session_.shared.cancel().cancelled();
+  const bool over_limit = summary.error().code == Code::kDenied;
+  if (!request_.must_succeed() || cancelled || over_limit) {
+    CompactionReport failed = finish(AGENTD_RESULT_FAILED, summary.error().message);
+    if (cancelled) return RunError{RunError::Kind::kCancelled, summary.error().message};
+    // An exhausted budget is no reason to cut the conversation: the run ends, and nothing is lost.
+    if (over_limit) return RunError{RunError::Kind::kLimit, summary.error().message};
+    return failed;
+  }
+  if (can_wait())
+    return finish(AGENTD_RESULT_FAILED,
+                  "no summary could be made now (" + summary.error().message +
+                      "); the conversation is unchanged, and a later turn tries again",
+                  CompactionAttemptRecord::kPutOff);
+  return cut_or_fail(summary.error().message);
+}
 
 Result<std::string> Compaction::summarise() {
   AGENTD_TRY(const std::string prompt,
@@ -53,7 +117,7 @@ Result<std::string> Compaction::ask_summary(const std::string& model, const std:
   return summary;
 }
 
-// ---- the rungs
+// ---- what the rungs commit
 
 // Old tool results shortened, when that is enough.
 std::optional<Compaction::Draft> Compaction::prune() const {
