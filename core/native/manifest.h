@@ -54,8 +54,8 @@ struct HostOffer {
   std::set<std::string> drafts;
 };
 
-// Why the hook cannot be loaded and what to do: "needs a newer agentd (abi 1.7, this one has 1.0)", "asks for the unknown
-// service agentd.time/1: update agentd". Empty = it can be.
+// Why the hook cannot be loaded and what to do: "needs a newer agentd (abi 1.7, this one has 1.0)", "asks for the
+// unknown service agentd.time/1: update agentd". Empty = it can be.
 std::string obstacle_of(const Manifest& manifest, const HostOffer& offer);
 
 }  // namespace agentd
