@@ -19,11 +19,12 @@ void SessionRegistry::remove(agentd_conv handle) {
 SessionRegistry::Charged SessionRegistry::charged(agentd_conv handle, const CancelToken& otherwise) const {
   const MutexLock lock(mutex_);
   const auto found = sessions_.find(handle);
+  const ModelSettings& usual = runtime_.settings();
   if (found == sessions_.end())
-    return {
-        0, {}, otherwise, std::nullopt, false, nobodys_, nullptr, runtime_.settings(), &runtime_.parts().own_prompts};
+    return {0, {}, otherwise, std::nullopt, false, nobodys_, nullptr, usual, &runtime_.parts().own_prompts};
   const SharedSession& session = *found->second.session;
   const AgentResources& agent = *found->second.agent;
+  const ModelSettings& own = agent.options();
   return {handle,
           session.conversation_id(),
           session.cancel(),
@@ -31,7 +32,7 @@ SessionRegistry::Charged SessionRegistry::charged(agentd_conv handle, const Canc
           session.compacts(),
           session.account(),
           session.hook_ledger(),
-          agent.options(),
+          own,
           &agent.parts().prompts};
 }
 

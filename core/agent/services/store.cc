@@ -22,6 +22,7 @@ Result<std::vector<PluginKey>> AgentServices::scan(const ServiceCaller& caller, 
                                                    std::string_view after, std::uint32_t limit) {
   AGENTD_TRY(std::vector<StoredKey> found, runtime_.parts().store.scan_keys(caller.plugin_id, prefix, after, limit));
   std::vector<PluginKey> out;
+  out.reserve(found.size());
   for (StoredKey& key : found) out.push_back({std::move(key.key), std::move(key.value), key.version});
   return out;
 }
