@@ -55,7 +55,7 @@ struct UtilityRequest {
   std::span<const ToolSpec> tools{};
   std::optional<Thinking> thinking{};  // absent = as little as the model can
 };
-ModelResult call_utility(const RuntimeParts& parts, Account& account, const UtilityRequest& request,
+ModelResult call_utility(const RuntimeParts& parts, Account& account, const UtilityRequest& wanted,
                          const CancelToken& cancel);
 // The same with the error of a service: kCancelled, kDenied for a limit of the user's, or kUnavailable with what
 // the provider said.

@@ -95,6 +95,7 @@ std::string json_of(const Line& line) {
 
 void print_table(Output& out, const std::vector<Line>& lines) {
   std::vector<std::vector<std::string>> rows;
+  rows.reserve(lines.size());
   for (const Line& line : lines)
     rows.push_back({neutral_line(line.provider, kNameBytesMax), neutral_line(line.end, kNameBytesMax),
                     neutral_line(line.variable.empty() ? "file" : line.variable, kNameBytesMax),
