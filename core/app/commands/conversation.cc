@@ -21,6 +21,7 @@ constexpr std::uint32_t kListStandard = 20;
 
 void print_list(Output& out, const std::vector<ConversationInfo>& list) {
   std::vector<std::vector<std::string>> rows;
+  rows.reserve(list.size());
   for (const ConversationInfo& info : list)
     rows.push_back({info.id, time_text(info.updated_ms), with_commas(info.messages),
                     neutral_line(info.title.empty() ? "(no title)" : info.title, 80)});

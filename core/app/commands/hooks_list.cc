@@ -37,6 +37,7 @@ std::vector<std::string> cells_of(const HookRow& row) {
 // The reason follows each hook that does not run.
 void print_table(Output& out, const std::vector<HookRow>& rows) {
   std::vector<std::vector<std::string>> cells;
+  cells.reserve(rows.size());
   for (const HookRow& row : rows) cells.push_back(cells_of(row));
   const std::vector<std::string> lines =
       table_lines({{"NAME"}, {"KIND"}, {"PRIORITY", true}, {"SOURCE"}, {"TRUST"}, {"STATE"}, {"EVENTS"}},

@@ -69,7 +69,7 @@ Result<RunUses> uses_of(const Store& store, const Ulid& id, const std::string& h
       if (hook.empty() || use.hook == hook) out[stored.record.run].push_back(use);
     return true;
   }));
-  AGENTD_TRY_VOID(understood);
+  if (!understood) return understood.error();
   return out;
 }
 
