@@ -120,8 +120,9 @@ struct WorkplaceParts {
 struct ClientSettings {
   std::string system_prompt;  // the base; instructions are appended
   std::string instructions;   // AGENTS.md and the like, outside summarised history
-  // Those for a file or directory that a tool was called with, by its absolute path, from the outermost down; empty =
-  // there are none. Asked on the session's thread after the call. Each file's are given to the model once in a view.
+  // The instructions for a file or directory that a tool was called with, by its absolute path, from the outermost
+  // down; empty = there are none. Called on the session's thread after the call. Each file's are given to the model
+  // once in a view.
   std::function<std::vector<PathRules>(const std::string& path)> rules_near{};
   std::string cwd;
   // Roots of the workspace, absolute. Relative paths of tools begin at the first one, or at cwd without any.

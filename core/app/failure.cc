@@ -4,31 +4,36 @@
 #include "core/app/exit_codes.h"
 
 namespace agentd::app {
+namespace {
 
-Failure failure_of(const RunError& error) {
-  switch (error.kind) {
+int exit_code_of(RunError::Kind kind) {
+  switch (kind) {
     case RunError::Kind::kFailure:
-      return {kExitFailure, error.message};
+      return kExitFailure;
     case RunError::Kind::kUsage:
-      return {kExitUsage, error.message};
+      return kExitUsage;
     case RunError::Kind::kBlocked:
-      return {kExitBlocked, error.message};
+      return kExitBlocked;
     case RunError::Kind::kStopped:
-      return {kExitStopped, error.message};
+      return kExitStopped;
     case RunError::Kind::kNotFound:
-      return {kExitNotFound, error.message};
+      return kExitNotFound;
     case RunError::Kind::kProvider:
-      return {kExitProvider, error.message};
+      return kExitProvider;
     case RunError::Kind::kLimit:
-      return {kExitLimit, error.message};
+      return kExitLimit;
     case RunError::Kind::kStore:
-      return {kExitStore, error.message};
+      return kExitStore;
     case RunError::Kind::kBusy:
-      return {kExitBusy, error.message};
+      return kExitBusy;
     case RunError::Kind::kCancelled:
-      return {kExitInterrupted, error.message};
+      return kExitInterrupted;
   }
-  return {kExitFailure, error.message};
+  return kExitFailure;
 }
+
+}  // namespace
+
+Failure failure_of(const RunError& error) { return {exit_code_of(error.kind), error.message}; }
 
 }  // namespace agentd::app

@@ -96,7 +96,7 @@ void append_member(std::string& out, std::string_view key, JsonView value, std::
   }
 }
 
-// What the file holds now; nullopt when there is none, or when it is no text of a fair size.
+// The present content of a file; nullopt if there is no file, or no text of a fair size.
 struct Existing {
   bool there = false;
   std::optional<std::string> text;

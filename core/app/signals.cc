@@ -94,7 +94,7 @@ void install(void (*handler)(int)) {
   action.sa_flags = 0;  // no SA_RESTART: a read at a prompt must return
   for (const int signal : kSignals) {
     struct sigaction before {};
-    // What was ignored when the program started (nohup) stays ignored.
+    // A signal that was ignored when the program started (nohup) stays ignored.
     if (::sigaction(signal, nullptr, &before) == 0 && before.sa_handler == SIG_IGN) continue;
     ::sigaction(signal, &action, nullptr);
   }

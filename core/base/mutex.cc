@@ -40,7 +40,7 @@ bool Condition::wait_until(Mutex& mutex, const Clock& clock, Deadline deadline) 
   return in_time;
 }
 
-// Who waits was counted under the mutex, before what he waits for could change.
+// A waiting thread was counted under the mutex, before its condition could change.
 void Condition::notify(bool all) {
   if (waiting_.load(std::memory_order_relaxed) == 0) return;
   notified_.fetch_add(1, std::memory_order_relaxed);

@@ -179,7 +179,7 @@ class CallSlot {
     service_cancel_ = std::move(cancel);
   }
 
-  // What the plugin reads of its call, beside its scratch memory.
+  // The memory of a call that its plugin reads, in addition to its scratch memory.
   struct Seen {
     agentd_live live{0, 0, UINT64_MAX};
     agentd_call call{sizeof(agentd_call), 0, 0, 0, &live, nullptr, nullptr, nullptr, nullptr};

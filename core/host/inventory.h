@@ -37,7 +37,7 @@ enum class SourceKind : std::uint8_t {
   kRecipe,
 };
 
-// What the trust store says of a file's bytes.
+// The trust store's entry for a file's bytes.
 enum class SourceTrust : std::uint8_t {
   kNotChecked,
   kSystem,  // the system's files need no trust

@@ -49,7 +49,7 @@ struct PluginHostOptions {
   std::function<Result<void>(const HookFile&, const std::string& digest)> consent;
 };
 
-// What is known of a hook without running it.
+// The facts about a hook that are known without running it.
 struct HookDescription {
   std::string name, path;
   HookKind kind = HookKind::kNative;

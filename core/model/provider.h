@@ -80,7 +80,7 @@ struct ModelRequest {
   std::span<const agentd_message> messages;
   // One more user message after the rows; empty = none. Compaction sends its prompt here.
   std::string_view closing_text;
-  // Of the rows, by sequence; null = unknown. Content that only another model can read is left out.
+  // The origins of the rows, by sequence; null = unknown. Content that only another model can read is left out.
   const Origins* origins = nullptr;
   bool may_call_tools = true;  // false: the tools are sent only because the history uses them
   std::uint64_t max_output_tokens = 16'384;

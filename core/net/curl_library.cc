@@ -35,8 +35,8 @@ void* open_in_turn(const char* file) {
 }  // namespace
 
 Result<std::unique_ptr<const CurlLibrary>> CurlLibrary::load(const char* file) {
-  // What costs most below it, where it has been built with that. A plugin is loaded in between, and the first commit is
-  // made, while the rest is loading. A missing one is no error.
+  // The largest libraries that libcurl depends on, if it was built with them. Plugins are loaded in between, and the
+  // first commit is made. A missing library is not an error.
   for (const char* const below : {"libcrypto.so.3", "libssl.so.3", "libgssapi_krb5.so.2", "librtmp.so.1"})
     open_in_turn(below);
   void* const library = open_in_turn(file);

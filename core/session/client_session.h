@@ -49,8 +49,8 @@ class ClientSession {
   void drop_recipe();
   // The recipe in use; null = none.
   const Recipe* recipe() const { return recipe_ ? &*recipe_ : nullptr; }
-  // What a run of it begins with; `words` are the user's own and stand behind its text. kInvalid: the text cannot be
-  // rendered. REQUIRES: a recipe is in use; a session.
+  // The request that starts a run of the recipe; `words` are the user's own and follow its text. kInvalid: the text
+  // cannot be rendered. REQUIRES: a recipe is in use; a session.
   Result<RunRequest> recipe_run(const std::string& words) const;
   // Why the recipe says that its newest run failed although it came to its end.
   std::optional<std::string> recipe_failure() const;

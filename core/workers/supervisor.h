@@ -25,8 +25,8 @@ struct WorkerStart {
   std::string program, name;      // name of the hook, for the log
   std::vector<int> pass;          // descriptors that it gets as 3, 4, ...
   bool may_have_children = true;  // false: its sandbox keeps it from starting any
-  // What the sandbox leaves open, as told to the program's zygote. Workers with the same ground are forked from one
-  // zygote, which the first of them starts. Empty = the program is executed.
+  // The permissions that the sandbox leaves, as passed to the program's zygote. Workers with the same ground are forked
+  // from one zygote, which the first of them starts. Empty = the program is executed.
   std::string ground{};
 };
 

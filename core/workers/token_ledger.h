@@ -21,8 +21,8 @@ namespace agentd {
 
 class TokenLedger {
  public:
-  // What a worker may make its host keep until a token ends: actions of one token (64 MiB of texts and their records),
-  // results of one token, and both for all live tokens together.
+  // Limits of the memory that a worker can make its host keep until a token ends: actions of one token (64 MiB of texts
+  // and their records), results of one token, and both for all live tokens together.
   static constexpr std::uint64_t kAnswerBytesMax = 65ull << 20;
   static constexpr std::uint64_t kResultBytesMax = 192ull << 20;
   static constexpr std::uint64_t kBytesMax = 256ull << 20;

@@ -39,7 +39,7 @@ namespace agentd {
 // Why no worker can run the module: a sentence that begins with its path and says what to do; empty = one can.
 std::string no_worker(const WorkerOptions& options, const HookFile& file);
 
-// What a worker plugin needs in addition to PluginEnvironment.
+// The parts that a worker plugin needs in addition to PluginEnvironment.
 struct WorkerPlacing {
   // Shared with the plugins, which snapshots may keep alive after their host.
   std::shared_ptr<WorkerSupervisor> supervisor;

@@ -42,7 +42,7 @@ class Workplace {
   Result<Recipe, RunError> find_recipe(const std::string& name, const RecipeValues& values) const;
   // The instructions for a session that works in `cwd`; empty where the settings want none.
   std::string instructions(const std::string& cwd) const;
-  // Those that hold beside them near a path; instructions.h. A warning is reported once.
+  // The instructions that apply near a path, in addition; instructions.h. A warning is reported once.
   std::vector<PathRules> rules_for(const std::string& cwd, const std::string& path);
 
   // The roots of the files of a session that works in `cwd`; relative paths begin at the first.

@@ -35,7 +35,7 @@ bool is_integer(JsonView value, const Key& key) {
          number <= static_cast<double>(key.most);
 }
 
-// What the key must be if it is not; empty if it is.
+// The type that a key's value must have, if it has another one; otherwise empty.
 std::string complaint(JsonView value, const Key& key) {
   switch (key.type) {
     case Key::Type::kText:

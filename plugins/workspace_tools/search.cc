@@ -45,7 +45,7 @@ std::string paths_of(const std::vector<Hit>& hits, std::size_t most) {
 
 enum class Mode { kFiles, kContent, kCount };
 
-// Of the tool's input, which its schema has checked.
+// The mode that the tool's input names; its schema has checked the name.
 Mode mode_of(std::string_view name) {
   return name == "content" ? Mode::kContent : name == "count" ? Mode::kCount : Mode::kFiles;
 }

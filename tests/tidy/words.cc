@@ -84,6 +84,19 @@ void add(Findings& found, const std::string& path, const Literal& literal, const
       found.push_back(path + ":" + std::to_string(literal.line) + ": '" + word.phrase + "': write " + word.instead);
 }
 
+// Comments that fill their line and begin with a capital letter and a word that must not begin a sentence.
+void add_comments(Findings& found, const std::string& path, const std::vector<std::string>& lines,
+                  const std::vector<RefusedWord>& words) {
+  for (std::size_t i = 0; i < lines.size(); ++i) {
+    const std::string line = trimmed(lines[i]);
+    if (!line.starts_with("// ") || line.size() < 4 || std::isupper(static_cast<unsigned char>(line[3])) == 0) continue;
+    const std::string text = normal(std::string_view(line).substr(3));
+    for (const RefusedWord& word : words)
+      if (word.first && begins_with(text, line.substr(3), word))
+        found.push_back(path + ":" + std::to_string(i + 1) + ": '" + word.phrase + "': write " + word.instead);
+  }
+}
+
 std::size_t end_of_line(std::string_view source, std::size_t at) {
   return std::min(source.find('\n', at), source.size());
 }
@@ -189,6 +202,7 @@ Findings private_words(const fs::path& root, const std::vector<RefusedWord>& wor
     if (std::none_of(kShipped.begin(), kShipped.end(), below)) continue;
     if (std::find(kPrompts.begin(), kPrompts.end(), name) != kPrompts.end()) continue;
     for (const Literal& literal : literals_of(text_of(path))) add(found, name, literal, words, false);
+    add_comments(found, name, lines_of(path), words);
   }
   for (const fs::path& path : pages_of(root))
     for (const Literal& paragraph : paragraphs_of(text_of(path))) add(found, shown(root, path), paragraph, words, true);

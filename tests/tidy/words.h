@@ -16,7 +16,7 @@ namespace tidy {
 struct RefusedWord {
   std::string phrase;  // lower case, single blanks
   std::string instead;
-  bool first = false;  // written "^phrase": refused only at the beginning of a sentence of a page or of a message
+  bool first = false;  // written "^phrase": refused only as the first word of a page's sentence, a message or a comment
 };
 std::vector<RefusedWord> read_words(const std::filesystem::path& words_txt);
 
@@ -30,7 +30,8 @@ std::vector<Literal> literals_of(const std::string& source);
 // A paragraph, list item, heading or table row of a page. Fenced code is left out.
 std::vector<Literal> paragraphs_of(const std::string& page);
 
-// Refused words in the strings of core, plugins, providers and plugin-api, and in the pages.
+// Refused words in the strings of core, plugins, providers and plugin-api, as the first word of their comments, and in
+// the pages.
 Findings private_words(const std::filesystem::path& root, const std::vector<RefusedWord>& words);
 
 }  // namespace tidy

@@ -56,6 +56,11 @@ TEST_F(Tree, WithAMessageThatBeginsWithAPrivateWordIsFound) {
   EXPECT_EQ(joined(found_in(root_)), "core/base/bad.cc:3: 'who': write the subject\n");
 }
 
+TEST_F(Tree, WithACommentThatBeginsWithAPrivateWordIsFound) {
+  code("core/base/bad.cc", "// The user\n// who asks.\n  // Who asks.\nint x;  // who asks\n");
+  EXPECT_EQ(joined(found_in(root_)), "core/base/bad.cc:4: 'who': write the subject\n");
+}
+
 TEST_F(Tree, WithAPrivateWordAcrossLinesOfAPageIsFound) {
   put("docs/bad.md", "# A\n\nA hook is Set\naside.\n");
   put("README.md", "A hook is set aside.\n");

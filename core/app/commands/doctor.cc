@@ -43,7 +43,7 @@ class Report {
     if (verdict == Verdict::kBroken) broken_ = true;
     out_.print("  " + mark(verdict) + "  " + neutral_line(text, 2000) + "\n");
   }
-  // What to do about the line before.
+  // Advice on the line before.
   void advise(std::string_view text) { out_.print("          → " + neutral_line(text, 2000) + "\n"); }
   bool broken() const { return broken_; }
 

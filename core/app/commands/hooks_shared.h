@@ -41,7 +41,7 @@ bool says_yes(App& app, std::string_view body, std::string_view prompt);
 // "a, b"; "-" for none.
 std::string joined(const std::vector<std::string>& words, std::string_view separator = ", ");
 
-// What a definition runs, shown before a decision: "/bin/sh -c ./check.sh", "POST https://host/x".
+// The command or address of a definition, shown before a decision: "/bin/sh -c ./check.sh", "POST https://host/x".
 std::string runs_text(const HookDefinition& hook);
 
 }  // namespace agentd::app

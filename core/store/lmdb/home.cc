@@ -36,7 +36,7 @@ constexpr std::array<std::pair<std::uint32_t, std::string_view>, 13> kRemote{{
     {0xbacbacbc, "VMware shared folder"},
 }};
 
-// Of an LMDB meta page, in this machine's byte order.
+// The layout of an LMDB meta page, in this machine's byte order.
 constexpr std::size_t kPageHeaderBytes = 16;
 constexpr std::uint32_t kLmdbMagic = 0xbeefc0de;
 constexpr std::uint32_t kLmdbDataVersion = 1;

@@ -55,7 +55,7 @@ class MapUse {
   std::unique_ptr<MapGate, Leave> gate_;
 };
 
-// Nobody else is inside.
+// No other thread is inside.
 class MapChange {
  public:
   explicit MapChange(MapGate& gate) : gate_(gate) { gate_.shut(); }
