@@ -3,131 +3,15 @@
 
 #include <algorithm>
 #include <chrono>
-#include <iterator>
 #include <system_error>
-#include <tuple>
 #include <utility>
 
-#include "core/base/bytes.h"
 #include "core/base/mutex.h"
 #include "core/base/thread.h"
 #include "core/base/thrown.h"
+#include "core/hooks/merger.h"
 
 namespace agentd {
-namespace {
-
-bool is_exclusive(const Action& action) {
-  const ActionTraits* const traits = find_action(action.kind);
-  return traits != nullptr && traits->merge == ActionMerge::kExclusive;
-}
-
-// The position of a name in hooks.order; "*" is the position of every name that is not listed.
-std::size_t place(const std::vector<std::string>& order, const std::string& name) {
-  const auto found = std::find(order.begin(), order.end(), name);
-  if (found != order.end()) return static_cast<std::size_t>(found - order.begin());
-  const auto star = std::find(order.begin(), order.end(), "*");
-  return static_cast<std::size_t>(star - order.begin());
-}
-
-bool observes(const Subscription& subscription) { return (subscription.flags & AGENTD_HOOK_OBSERVES) != 0; }
-
-// True if the event's text is withheld when the hook fails. At an event that cannot be blocked, a hook that fails
-// closed guards the text.
-bool withholds(const Subscription& subscription) {
-  if (subscription.on_failure != FailurePolicy::kClosed || observes(subscription)) return false;
-  const EventTraits* const event = find_event(subscription.event);
-  if (event == nullptr || event->text_target == 0) return false;
-  return !event->blocking || (subscription.flags & AGENTD_HOOK_REDACTS) != 0;
-}
-
-bool may_rewrite(const Subscription& subscription) {
-  const EventTraits* const event = find_event(subscription.event);
-  return event != nullptr && event->text_target != 0 && !observes(subscription) && !subscription.keeps_text;
-}
-
-}  // namespace
-
-// The queue, with a deadline, in front of SERIAL and PER_CONVERSATION hooks.
-struct Snapshot::Serial {
-  agentd_fn fn = nullptr;
-  void* self = nullptr;
-  const Clock* clock = nullptr;
-  // Shared by all entries of one instance; owned by the snapshot's first entry of it.
-  std::shared_ptr<Mutex> turn;
-
-  static agentd_status AGENTD_CALL call(void* me, const agentd_call* call) noexcept {
-    auto& serial = *static_cast<Serial*>(me);
-    agentd_status why = AGENTD_OK;
-    if (!serial.turn->try_lock() && !serial.wait(*call->live, why)) return why;
-    const MutexLock lock(*serial.turn, kAdopt);
-    return serial.fn(serial.self, call);
-  }
-
-  // Waits in slices, so that a cancelled call leaves the queue.
-  bool wait(const agentd_live& live, agentd_status& why) const TRY_ACQUIRE(true, *turn) {
-    const Deadline deadline{__atomic_load_n(&live.deadline_ns, __ATOMIC_SEQ_CST)};
-    for (Milliseconds left = deadline.left(*clock);;) {
-      const Milliseconds slice = std::min(CallSlot::kSlice, left);
-      if (turn->lock_for(*clock, slice)) return true;
-      left = std::min(left - slice, deadline.left(*clock));
-      const std::uint32_t reason = __atomic_load_n(&live.cancel, __ATOMIC_SEQ_CST);
-      if (left.count() > 0 && reason == 0) continue;
-      why = left.count() > 0 && reason != AGENTD_CANCEL_DEADLINE ? AGENTD_E_CANCELLED : AGENTD_E_DEADLINE;
-      return false;
-    }
-  }
-};
-
-Snapshot::Snapshot(std::vector<Subscription> subscriptions, const std::vector<std::string>& order, const Clock& clock)
-    : subscriptions_(std::move(subscriptions)), clock_(clock) {
-  std::erase_if(subscriptions_, [](const Subscription& s) { return s.event == 0 || s.event >= 64; });
-  std::stable_sort(subscriptions_.begin(), subscriptions_.end(), [&](const Subscription& a, const Subscription& b) {
-    const auto key = [&](const Subscription& s) {
-      return std::make_tuple(s.event, observes(s), place(order, s.name), -s.priority, s.precedence,
-                             std::string_view(s.name));
-    };
-    return key(a) < key(b);
-  });
-  for (std::uint32_t i = 0; i < subscriptions_.size(); ++i) add_entry(i);
-  std::uint32_t at = 0;
-  for (std::uint32_t event = 0; event < first_.size(); ++event) {
-    while (at < subscriptions_.size() && subscriptions_[at].event < event) ++at;
-    first_[event] = at;
-    if (at != 0) entries_[at - 1].wants |= kLast;
-  }
-}
-
-Snapshot::~Snapshot() = default;
-
-void Snapshot::add_entry(std::uint32_t index) {
-  const Subscription& from = subscriptions_[index];
-  Entry entry{from.fn,
-              from.self,
-              from.core,
-              from.services,
-              from.stopped.get(),
-              index,
-              from.flags,
-              static_cast<std::uint16_t>((from.wants & 0xff) | (from.timeout ? kOwnTime : 0) |
-                                         (from.shadow ? kShadow : 0) | (from.waits ? kWaits : 0) |
-                                         (from.waits && !from.together.empty() && !observes(from) ? kTogether : 0))};
-  if (from.concurrency != AGENTD_CONCURRENT) {
-    auto serial = std::make_unique<Serial>();
-    serial->fn = from.fn;
-    serial->self = from.self;
-    serial->clock = &clock_;
-    serial->turn = from.turn;
-    for (const auto& other : serials_)
-      if (!serial->turn && other->self == from.self) serial->turn = other->turn;
-    if (!serial->turn) serial->turn = std::make_shared<Mutex>();
-    entry.fn = Serial::call;
-    entry.self = serial.get();
-    serials_.push_back(std::move(serial));
-  }
-  entries_.push_back(entry);
-  mask_ |= event_bit(from.event);
-  if (!from.shadow && (withholds(from) || may_rewrite(from))) redacted_mask_ |= event_bit(from.event);
-}
 
 Dispatcher::Dispatcher(const Clock& clock)
     : clock_(clock),
@@ -148,20 +32,7 @@ std::shared_ptr<const Snapshot> Dispatcher::pin() const {
   return current_;
 }
 
-const Action* Outcome::set_of(std::uint32_t key) const {
-  for (auto it = sets.rbegin(); it != sets.rend(); ++it)
-    if (it->action.target == key) return &it->action;
-  return nullptr;
-}
-
 namespace {
-
-// The result of one call of a hook.
-struct HookAnswer : CallSlot::Answer {
-  agentd_status status = AGENTD_OK;
-  std::uint64_t duration_ns = 0;
-  bool refused = false;
-};
 
 HookAnswer take_answer(CallSlot& slot, agentd_status status, std::string why) {
   HookAnswer out{slot.take_answer()};
@@ -176,182 +47,6 @@ HookAnswer take_answer(CallSlot& slot, agentd_status status, std::string why) {
   if (out.failure.empty() && status == AGENTD_E_CANCELLED) out.failure = "it was cancelled";
   return out;
 }
-
-constexpr std::size_t kNoticesMax = 64;  // per hook and event
-
-class Merger {
- public:
-  // `outcome` is made when the first hook returns something.
-  Merger(const Snapshot& snapshot, const Dispatch& event, std::unique_ptr<Outcome>& outcome)
-      : snapshot_(snapshot), event_(event), outcome_(outcome) {}
-
-  // Merges the answer of one hook; returns its effect.
-  AnswerEffect take(const Snapshot::Entry& entry, const HookAnswer& answer) {
-    const Subscription& from = snapshot_.subscription(entry);
-    if (answer.skipped) return AnswerEffect::kSkipped;
-    if ((entry.wants & Snapshot::kShadow) != 0)
-      return answer.status < 0 || !answer.actions.empty() ? AnswerEffect::kShadow : AnswerEffect::kNone;
-    if (answer.status < 0) return take_failure(from, answer.status, answer.failure);
-    if ((entry.flags & AGENTD_HOOK_OBSERVES) != 0)
-      return answer.actions.empty() ? AnswerEffect::kNone : AnswerEffect::kIgnored;
-    AnswerEffect effect = AnswerEffect::kNone;
-    // An action that is not legal at the event has no effect; after a block, neither has an action about the blocked
-    // part.
-    const bool late = blocked();
-    for (const Action& action : answer.actions) {
-      const bool counts = is_legal(event_.event, action.kind) && !(late && is_about_what_follows(action));
-      const AnswerEffect now = counts ? apply(from, action) : AnswerEffect::kIgnored;
-      if (effect != AnswerEffect::kBlocked) effect = now;  // a notice after a block does not hide it
-    }
-    return effect;
-  }
-
-  bool blocked() const { return outcome_ && outcome_->blocked; }
-
- private:
-  static bool is_about_what_follows(const Action& action) {
-    if (action.kind == AGENTD_ACT_PERMISSION) return action.code != AGENTD_PERMISSION_DENY;
-    return action.kind == AGENTD_ACT_REPLACE_TEXT || is_exclusive(action);
-  }
-  Outcome& outcome() {
-    if (!outcome_) outcome_ = std::make_unique<Outcome>();
-    return *outcome_;
-  }
-  static Outcome::By by(const Subscription& from) { return {from.name, from.plugin}; }
-
-  AnswerEffect take_failure(const Subscription& from, agentd_status status, const std::string& failure) {
-    outcome().failures.push_back({by(from), status, failure});
-    if (withholds(from)) withhold(from);
-    const EventTraits* const traits = find_event(event_.event);
-    if (from.on_failure == FailurePolicy::kOpen || traits == nullptr || !traits->blocking || observes(from))
-      return AnswerEffect::kFailed;
-    const bool first = !outcome().blocked;
-    block(from, "the guard '" + from.name + "' failed" + (failure.empty() ? "" : ": " + failure));
-    if (first) outcome().blocked_by_failure = true;
-    return AnswerEffect::kBlocked;
-  }
-
-  // Text that a redacting hook has not checked must not be seen by anyone.
-  void withhold(const Subscription& from) {
-    Action action;
-    action.kind = AGENTD_ACT_REPLACE_TEXT;
-    action.text = "[withheld: the hook " + from.name + ", which redacts it, failed]";
-    if (apply_rewrite(from, action) == AnswerEffect::kApplied) outcome().withheld = true;
-  }
-
-  // The first hook that blocks is reported.
-  void block(const Subscription& from, std::string reason) {
-    if (outcome().blocked && outcome().blocked_by.hook != from.name) return;
-    outcome().blocked = true;
-    outcome().reason = std::move(reason);
-    outcome().blocked_by = by(from);
-  }
-
-  // Keeps the first notices of a hook; further ones are counted in a notice of their own.
-  AnswerEffect keep_notice(const Subscription& from, const Action& action) {
-    std::vector<Outcome::Attributed>& notices = outcome().notices;
-    if (std::exchange(notices_by_, &from) != &from) notices_ = 0;
-    if (++notices_ <= kNoticesMax) {
-      notices.push_back({by(from), action});
-      return AnswerEffect::kApplied;
-    }
-    if (notices_ == kNoticesMax + 1) notices.push_back({by(from), action});
-    const std::size_t dropped = notices_ - kNoticesMax;
-    notices.back().action.text = with_commas(dropped) +
-                                 (dropped == 1 ? " more notice was dropped" : " more notices were dropped") +
-                                 ": a hook may send " + std::to_string(kNoticesMax) + " at one event";
-    return AnswerEffect::kApplied;
-  }
-
-  AnswerEffect apply(const Subscription& from, const Action& action) {
-    const ActionTraits* const traits = find_action(action.kind);
-    if (traits == nullptr) return AnswerEffect::kIgnored;
-    switch (traits->merge) {
-      case ActionMerge::kBlocks:
-        block(from, action.text);
-        return AnswerEffect::kBlocked;
-      case ActionMerge::kEndsRun:
-        return stop_run(from, action);
-      case ActionMerge::kExclusive:
-        return apply_exclusive(from, action);
-      case ActionMerge::kStrictest:
-        return apply_permission(from, action);
-      case ActionMerge::kChains:
-        return apply_rewrite(from, action);
-      case ActionMerge::kLastWins:
-        outcome().sets.push_back({by(from), action});
-        return AnswerEffect::kApplied;
-      case ActionMerge::kAddsUp:
-        return add(from, action);
-      case ActionMerge::kAnswers:
-        return AnswerEffect::kIgnored;
-    }
-    return AnswerEffect::kIgnored;
-  }
-
-  AnswerEffect add(const Subscription& from, const Action& action) {
-    if (action.kind == AGENTD_ACT_SYSTEM_MESSAGE) return keep_notice(from, action);
-    auto& list = action.kind == AGENTD_ACT_CONTINUE         ? outcome().continues
-                 : action.kind == AGENTD_ACT_INJECT_CONTEXT ? outcome().contexts
-                                                            : outcome().others;
-    list.push_back({by(from), action});
-    return AnswerEffect::kApplied;
-  }
-
-  // The announced action does not happen. Where it has already happened, rewriting hooks are still called.
-  AnswerEffect stop_run(const Subscription& from, const Action& action) {
-    if (!outcome().stop) outcome().stop = Outcome::Attributed{by(from), action};
-    const EventTraits* const traits = find_event(event_.event);
-    if (traits == nullptr || !traits->blocking) return AnswerEffect::kApplied;
-    block(from, action.text);
-    return AnswerEffect::kBlocked;
-  }
-
-  AnswerEffect apply_exclusive(const Subscription& from, const Action& action) {
-    if (outcome().exclusive.empty()) {
-      outcome().exclusive.push_back({by(from), action});
-      return AnswerEffect::kApplied;
-    }
-    outcome().conflicts.push_back({outcome().exclusive[0].by, by(from), action.kind});
-    return AnswerEffect::kConflict;
-  }
-
-  AnswerEffect apply_permission(const Subscription& from, const Action& action) {
-    const auto rank = [](std::uint32_t decision) {
-      return decision == AGENTD_PERMISSION_DENY ? 3 : decision == AGENTD_PERMISSION_ASK ? 2 : 1;
-    };
-    // A project's hook may tighten permissions, never loosen them.
-    if (action.code == AGENTD_PERMISSION_ALLOW && from.precedence == Precedence::kProject)
-      return AnswerEffect::kIgnored;
-    if (action.code == AGENTD_PERMISSION_DENY) {
-      block(from, action.text);
-      outcome().permission = AGENTD_PERMISSION_DENY;
-      return AnswerEffect::kBlocked;
-    }
-    if (outcome().permission != 0 && rank(outcome().permission) >= rank(action.code)) return AnswerEffect::kNone;
-    outcome().permission = action.code;
-    outcome().remember = action.remember != 0;
-    outcome().permission_by = by(from);
-    outcome().permission_reason = action.text;
-    return AnswerEffect::kApplied;
-  }
-
-  AnswerEffect apply_rewrite(const Subscription& from, const Action& action) {
-    const EventTraits* const traits = find_event(event_.event);
-    const std::uint32_t target =
-        action.target == AGENTD_TEXT_DEFAULT && traits != nullptr ? traits->text_target : action.target;
-    if (event_.rewrite == nullptr || traits == nullptr || target != traits->text_target) return AnswerEffect::kIgnored;
-    event_.rewrite(event_.context, target, action.text);
-    outcome().rewrites.push_back({by(from), action});
-    return AnswerEffect::kApplied;
-  }
-
-  const Subscription* notices_by_ = nullptr;  // the hook whose notices were kept last
-  std::size_t notices_ = 0;                   // the number of its notices
-  const Snapshot& snapshot_;
-  const Dispatch& event_;
-  std::unique_ptr<Outcome>& outcome_;
-};
 
 std::uint64_t ns(Milliseconds time) { return static_cast<std::uint64_t>(std::chrono::nanoseconds(time).count()); }
 
@@ -441,7 +136,7 @@ bool settle_answer(const Snapshot& snapshot, const Dispatch& event, const Snapsh
 
 // A text that is invalid where the hook puts it is the hook's failure, whatever else it answered.
 void admit_rewrites(const Dispatch& event, const Subscription& from, HookAnswer& answer) {
-  if (event.admit == nullptr || answer.status < 0 || observes(from)) return;
+  if (event.admit == nullptr || answer.status < 0 || from.observes()) return;
   const EventTraits* const traits = find_event(event.event);
   for (Action& action : answer.actions) {
     if (action.kind != AGENTD_ACT_REPLACE_TEXT || traits == nullptr) continue;
@@ -475,7 +170,7 @@ struct TimedCall {
     const std::string why = event.refusal(event.context, hook);
     if (why.empty()) return entry.fn(entry.self, &call);
     refused = true;
-    if (hook.on_failure == FailurePolicy::kOpen || observes(hook)) {
+    if (hook.on_failure == FailurePolicy::kOpen || hook.observes()) {
       slot.skip(call.token, why);
       return AGENTD_OK;
     }
@@ -516,7 +211,7 @@ struct TimedCall {
                                             std::unique_ptr<Outcome>& outcome) {
   const Subscription& from = snapshot.subscription(entry);
   if (entry.stopped->load(std::memory_order_relaxed) != kHookStuck) return true;
-  if (from.on_failure != FailurePolicy::kClosed || observes(from)) return true;
+  if (from.on_failure != FailurePolicy::kClosed || from.observes()) return true;
   HookAnswer answer;
   answer.status = AGENTD_E_DEADLINE;
   answer.failure = "an earlier call never ended: it is disabled until agentd restarts";
@@ -726,7 +421,7 @@ Entries observers_of(Entries entries) {
   return entries;
 }
 
-// Prepares the slot, and the part of its record that all calls of the event share.
+// Prepares the slot for the calls of the event.
 void begin(CallSlot& slot, const Dispatch& event) {
   if (slot.touched()) slot.clean();
   slot.set_deadline(event.deadline_ns);
@@ -753,7 +448,7 @@ bool call_one(const Snapshot& snapshot, CallSlot& slot, const Dispatch& event, c
       open = pass_over(snapshot, slot, event, entry, trace, outcome);
     } else if ((event.only != 0 && (entry.flags & event.only) == 0) || is_left_out(snapshot, event, entry)) {
       // It is not called.
-    } else if ((entry.wants & Snapshot::kWaits) != 0 && observes(snapshot.subscription(entry)) &&
+    } else if ((entry.wants & Snapshot::kWaits) != 0 && snapshot.subscription(entry).observes() &&
                run_together(snapshot, slot, event, entries, trace, outcome)) {
       called = entries.size();
     } else if (const Entries group = group_of(snapshot, entries); group.size() > 1) {
