@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 #include <unistd.h>
 
+#include <atomic>
 #include <cstdint>
 
 #include "core/base/file.h"
@@ -63,8 +64,16 @@ TEST(Clock, SleepEndsWhenItIsCancelled) {
 
 TEST(Clock, OneThatIsTurnedEndsWaitsForIt) {
   ManualClock clock;
-  Thread turner([&] { clock.advance(std::chrono::hours(2)); });
+  std::atomic<bool> slept{false};
+  // A turn before the sleep has read the clock would only move its end.
+  Thread turner([&] {
+    while (!slept) {
+      clock.advance(std::chrono::hours(2));
+      SystemClock().pause(Milliseconds(1));
+    }
+  });
   EXPECT_TRUE(clock.sleep(std::chrono::hours(1), CancelToken()));
+  slept = true;
 }
 
 TEST(Clock, OneThatStandsStillHoldsNobodyUp) {
