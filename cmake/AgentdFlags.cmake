@@ -7,8 +7,14 @@ target_compile_options(agentd_flags INTERFACE
   $<$<AND:$<COMPILE_LANGUAGE:CXX>,$<CXX_COMPILER_ID:Clang>>:-Wthread-safety>
   -fno-plt -fstack-protector-strong -ffile-prefix-map=${PROJECT_SOURCE_DIR}/=)
 if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU" AND CMAKE_CXX_COMPILER_VERSION VERSION_LESS 13)
-  # gcc 12 warns of `"x" + std::string` when it optimises (its bug 105651).
-  target_compile_options(agentd_flags INTERFACE $<$<COMPILE_LANGUAGE:CXX>:-Wno-restrict>)
+  # gcc 12 warns of `"x" + std::string` when it optimises (its bug 105651); in precompiled headers by more names.
+  set(cries restrict)
+  if(NOT CMAKE_DISABLE_PRECOMPILE_HEADERS)
+    list(APPEND cries array-bounds stringop-overflow stringop-overread)
+  endif()
+  foreach(name ${cries})
+    target_compile_options(agentd_flags INTERFACE $<$<COMPILE_LANGUAGE:CXX>:-Wno-${name}>)
+  endforeach()
 endif()
 if(AGENTD_WERROR)
   target_compile_options(agentd_flags INTERFACE -Werror)
