@@ -68,7 +68,8 @@ ModelError limit_error(std::string message) {
   return error;
 }
 
-// Limits the request's answer to `output` tokens, thinking included.
+}  // namespace
+
 void bound_answer(ModelRequest& request, std::uint64_t output) {
   Thinking& thinking = request.thinking;
   const std::uint64_t whole = request.max_output_tokens + thinking.room;
@@ -82,8 +83,6 @@ void bound_answer(ModelRequest& request, std::uint64_t output) {
   thinking = Thinking{};
   request.max_output_tokens = output;
 }
-
-}  // namespace
 
 struct Account::Bill {
   std::uint64_t prompt = 0;  // tokens, at most

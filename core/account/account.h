@@ -50,6 +50,9 @@ struct AccountLimits {
   Amount before{};             // the conversation's spending by its log
 };
 
+// Shortens the request's answer, thinking included, to `output` tokens.
+void bound_answer(ModelRequest& request, std::uint64_t output);
+
 class Account final : public ModelProvider {
  public:
   // `retries`: for all requests together.
@@ -71,6 +74,8 @@ class Account final : public ModelProvider {
   Usage spent() const;
   // Books all pending spending.
   void flush();
+  // The tokens that a request sends: as it says, or by the estimator's count.
+  std::uint64_t prompt_of(const ModelRequest& request) const;
 
  private:
   // The tokens and rates of a request, from which the cost of an answer of any length follows.
@@ -91,7 +96,6 @@ class Account final : public ModelProvider {
   Usage priced(Usage usage, const std::optional<Prices>& prices) const;
   // A report whose missing figures are filled in from what was sent and received.
   Usage completed(Usage usage, const ModelRequest& request, const Message& answer) const;
-  std::uint64_t prompt_of(const ModelRequest& request) const;
   // Removes and returns the pending spending, and restarts the minute until the next booking.
   std::map<std::string, std::vector<Spending>> take_unbooked();
   void book(const std::map<std::string, std::vector<Spending>>& days);

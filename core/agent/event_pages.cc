@@ -26,7 +26,7 @@ std::string table_of(std::span<const MemberOf<T>> members) {
 std::string run_events_reference() {
   std::string out =
       "<!-- Printed from the table of events (core/agent/events.cc): change it there. -->\n# The events of "
-      "`--json`\n\nWith `--json`, `agentd run`, `compact`, `undo` and recipes print their events as they happen: one "
+      "`--json`\n\nWith `--json`, `agentd run`, `compact` and `compact --undo` print their events as they happen: one "
       "JSON object per line, in UTF-8, without characters that any reader takes for a line end. Version " +
       std::string(kEventsVersion) +
       ", which is in every `run_started`: the minor number grows with each added type, member or value, so readers "
@@ -34,7 +34,8 @@ std::string run_events_reference() {
       "`type` and, except for `system`, these members:\n\n" +
       table_of(shared_members()) +
       "\nA run begins with `run_started` and ends with `run_ended`, however it ends; only events of hooks at the "
-      "session's end may follow. With `--input-format stream-json` there is one run per message. A subagent's events "
+      "session's end may follow, so look for it by its type, not for the last line. With `--input-format stream-json` "
+      "there is one run per message. A subagent's events "
       "come between `tool_call` and `tool_result` of its call, with `agent`.\n";
   for (const EventShape& shape : event_shapes())
     out += "\n## `" + std::string(shape.name) + "`\n\n" + std::string(shape.about) + "\n\n" + table_of(shape.members);

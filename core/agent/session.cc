@@ -51,9 +51,9 @@ SessionImpl::~SessionImpl() {
 // ---- its beginning and its end
 
 void SessionImpl::start(const CancelToken& cancel) {
+  context_.refresh_tools();  // a part of what the gauge counts, also before the first run
   if (!hooks_.wants(AGENTD_EVENT_SESSION_START)) return;
   const CancelBinding binding(hooks_.slot(), cancel);
-  context_.refresh_tools();  // a part of what the gauge counts
   messages_.start_session(source_);
 }
 

@@ -91,7 +91,7 @@ bool holds_tool_blocks(std::span<const agentd_message> rows) {
   return false;
 }
 
-ModelResult call_utility(const RuntimeParts& parts, Account& account, const UtilityRequest& wanted,
+ModelResult call_utility(const RuntimeParts& parts, ModelProvider& account, const UtilityRequest& wanted,
                          const CancelToken& cancel) {
   ModelRequest request;
   request.model = wanted.model;
@@ -107,6 +107,7 @@ ModelResult call_utility(const RuntimeParts& parts, Account& account, const Util
   request.may_call_tools = false;
   request.thinking =
       wanted.thinking ? *wanted.thinking : least_thinking(parts.models.find(wanted.model), wanted.max_output_tokens);
+  bound_answer(request, wanted.answer_tokens_max);
   request.purpose = wanted.purpose;
   request.conversation_id = wanted.conversation_id;
   NullModelSink sink;
@@ -115,7 +116,7 @@ ModelResult call_utility(const RuntimeParts& parts, Account& account, const Util
   return answer;
 }
 
-Result<ModelResponse> ask_utility(const RuntimeParts& parts, Account& account, const UtilityRequest& request,
+Result<ModelResponse> ask_utility(const RuntimeParts& parts, ModelProvider& account, const UtilityRequest& request,
                                   const CancelToken& cancel) {
   ModelResult answer = call_utility(parts, account, request, cancel);
   if (!answer) return error_of(answer.error());

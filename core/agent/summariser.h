@@ -49,17 +49,19 @@ struct UtilityRequest {
   std::string model, system, closing_text, purpose, conversation_id;
   std::span<const agentd_message> messages;
   std::uint64_t max_output_tokens = 4096;
-  std::uint64_t prompt_tokens = 0;  // as in ModelRequest
+  std::uint64_t answer_tokens_max = UINT64_MAX;  // of the answer and its thinking together
+  std::uint64_t prompt_tokens = 0;               // as in ModelRequest
   const Origins* origins = nullptr;
   // They go along when the messages hold tool blocks; none may be called.
   std::span<const ToolSpec> tools{};
   std::optional<Thinking> thinking{};  // absent = as little as the model can
 };
-ModelResult call_utility(const RuntimeParts& parts, Account& account, const UtilityRequest& wanted,
+// `account`: who pays, an Account or what draws from one.
+ModelResult call_utility(const RuntimeParts& parts, ModelProvider& account, const UtilityRequest& wanted,
                          const CancelToken& cancel);
 // The same with the error of a service: kCancelled, kDenied for a limit of the user's, or kUnavailable with what
 // the provider said.
-Result<ModelResponse> ask_utility(const RuntimeParts& parts, Account& account, const UtilityRequest& request,
+Result<ModelResponse> ask_utility(const RuntimeParts& parts, ModelProvider& account, const UtilityRequest& request,
                                   const CancelToken& cancel);
 
 class Summariser {
@@ -68,7 +70,7 @@ class Summariser {
   using Progress = std::function<void(std::string_view)>;
 
   // All of its requests draw from `account`.
-  Summariser(const RuntimeParts& parts, Account& account, CancelToken cancel, Progress progress)
+  Summariser(const RuntimeParts& parts, ModelProvider& account, CancelToken cancel, Progress progress)
       : parts_(parts), account_(account), cancel_(std::move(cancel)), progress_(std::move(progress)) {}
 
   // kUnavailable: the model failed, refused, or wrote nothing; kInvalid: it cannot be used, or not even a
@@ -101,7 +103,7 @@ class Summariser {
   std::uint64_t room_of(const SummaryRequest& request) const;
 
   const RuntimeParts& parts_;
-  Account& account_;
+  ModelProvider& account_;
   const CancelToken cancel_;
   const Progress progress_;
   Usage spent_;

@@ -97,7 +97,8 @@ int make_memory_file() {
 Result<UniqueFd> open_input(std::string_view input) {
   if (input.empty()) return above_standard(::open("/dev/null", O_RDONLY | O_CLOEXEC), "opening /dev/null");
   AGENTD_TRY(UniqueFd fd, above_standard(make_memory_file(), "creating the file for standard input"));
-  AGENTD_TRY_VOID(write_all(fd.get(), input));
+  if (auto wrote = write_all(fd.get(), input); !wrote)
+    return wrote.error().with_context("keeping the input of a program");
   ::fcntl(fd.get(), F_ADD_SEALS, F_SEAL_WRITE | F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL);
   ::lseek(fd.get(), 0, SEEK_SET);
   return fd;

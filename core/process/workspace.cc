@@ -161,6 +161,7 @@ class KernelWorkspace final : public Workspace {
 
  private:
   Result<Place> locate(const std::string& path) const;
+  Error outside(const std::string& path) const;
   Result<UniqueFd> open_regular(const Place& place, struct stat* info) const;
   Result<std::string> read_at(int fd, std::uint64_t offset, std::uint64_t bytes, const Place& place) const;
   Result<Place> follow(Place place) const;
@@ -192,7 +193,18 @@ Result<Place> KernelWorkspace::locate(const std::string& path) const {
       return Place{root.fd.get(), below.empty() ? "." : below, path};
     }
   }
-  return Error{Code::kDenied, path + " is outside the workspace"};
+  return outside(path);
+}
+
+// A root that is gone has nothing below it. The path is compared as text for the message alone.
+Error KernelWorkspace::outside(const std::string& path) const {
+  for (const std::string& root : paths_) {
+    const bool below = path.starts_with(root) && (path.size() == root.size() || path[root.size()] == '/');
+    struct stat info {};
+    if (below && ::stat(root.c_str(), &info) != 0 && (errno == ENOENT || errno == ENOTDIR))
+      return {Code::kNotFound, "the workspace directory " + root + " no longer exists"};
+  }
+  return {Code::kDenied, path + " is outside the workspace"};
 }
 
 // Opens with O_PATH first, which does not touch a FIFO or a device, then for reading.

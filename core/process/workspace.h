@@ -34,8 +34,8 @@ class Workspace {
  public:
   virtual ~Workspace() = default;
   virtual const std::vector<std::string>& roots() const = 0;
-  // Paths are absolute, or relative to the first root. kNotFound; kDenied outside the roots and for hidden files;
-  // kInvalid for a directory, FIFO or device, or a NUL in the path.
+  // Paths are absolute, or relative to the first root. kNotFound, also below a root that has been removed; kDenied
+  // outside the roots and for hidden files; kInvalid for a directory, FIFO or device, or a NUL in the path.
   virtual Result<std::string> read(const std::string& path, std::uint64_t offset, std::uint64_t limit,
                                    std::uint64_t* total) const = 0;
   // Writes a new file, syncs and renames it; keeps the mode of an existing file and makes parents. kDenied for kept

@@ -99,7 +99,7 @@ agentd_status WorkspaceTools::read_file(agentd::call& c, agentd::tool_view tool)
   const auto file = files_.read(c, path, 0, kFileBytesMax);
   if (file.status() == AGENTD_E_ARG)
     return refuse(c, path + " is a directory or not a regular file: list folders with glob or bash");
-  if (!file) return refuse(c, file.status(), path);
+  if (!file) return refuse_access(c, file.status(), path);
   if (file->total > kFileBytesMax) return refuse(c, too_big(path, file->total));
   if (is_binary(file->bytes))
     return refuse(c, path + " is a binary file of " + counted(file->total, "byte") +
@@ -120,7 +120,7 @@ agentd_status WorkspaceTools::write_file(agentd::call& c, agentd::tool_view tool
   const bool existed = static_cast<bool>(files_.read(c, path, 0, 1));
   const agentd_status status = files_.write(c, path, content);
   if (status == AGENTD_E_ARG) return refuse(c, path + " is a directory or not a regular file");
-  if (status != AGENTD_OK) return refuse_change(c, status, path);
+  if (status != AGENTD_OK) return refuse_access(c, status, path, Access::kChange);
   memory_.seen(c.conversation(), path, content);
   return answer(c, (existed ? "replaced " : "made ") + path + ": " + counted(content.size(), "byte") + ", " +
                        counted(lines_of(content).size(), "line"));
@@ -133,7 +133,7 @@ agentd_status WorkspaceTools::edit_file(agentd::call& c, agentd::tool_view tool)
   if (input->text("old_string") == input->text("new_string"))
     return refuse(c, "\"new_string\" is the same as \"old_string\": there is nothing to change");
   const auto file = files_.read(c, path, 0, kFileBytesMax);
-  if (!file) return refuse(c, file.status(), path);
+  if (!file) return refuse_access(c, file.status(), path);
   if (file->total > kFileBytesMax) return refuse(c, too_big(path, file->total));
   switch (memory_.state(c.conversation(), path, file->bytes)) {
     case Memory::State::kUnread:
@@ -152,7 +152,7 @@ agentd_status WorkspaceTools::edit_file(agentd::call& c, agentd::tool_view tool)
                          ": include lines around it until it is unique, or set replace_all");
   const std::string changed = replaced(file->bytes, edit.from, edit.to, all);
   const agentd_status status = files_.replace(c, path, file->bytes, changed);
-  if (status != AGENTD_OK) return refuse_change(c, status, path);
+  if (status != AGENTD_OK) return refuse_access(c, status, path, Access::kChange);
   memory_.seen(c.conversation(), path, changed);
   return answer(c, "replaced " + counted(count, "place") + " in " + path + "\n" +
                        view_of_edit(changed, file->bytes.find(edit.from), edit.to));

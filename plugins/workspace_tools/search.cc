@@ -183,7 +183,7 @@ agentd_status WorkspaceTools::glob(agentd::call& c, agentd::tool_view tool) {
     return true;
   });
   if (status == AGENTD_E_ARG) return refuse(c, path + " is not a directory");
-  if (status != AGENTD_OK) return refuse(c, status, path);
+  if (status != AGENTD_OK) return refuse_access(c, status, path);
   newest_first(hits);
   std::string text = hits.empty() ? "(no file matches)\n" : paths_of(hits, kGlobMost);
   if (walk.incomplete()) text += "[the search ended early, there is too much to look through: narrow path]\n";
@@ -206,7 +206,7 @@ agentd_status WorkspaceTools::grep(agentd::call& c, agentd::tool_view tool) {
     status = one.status();
     if (one) search.file({path, path.substr(path.rfind('/') + 1), one->total, 0});
   }
-  if (status != AGENTD_OK) return refuse(c, status, path);
+  if (status != AGENTD_OK) return refuse_access(c, status, path);
   return answer(c, capped(search.result(walk.incomplete())));
 }
 

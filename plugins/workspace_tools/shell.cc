@@ -48,7 +48,11 @@ agentd_status WorkspaceTools::bash(agentd::call& c, agentd::tool_view tool) {
                                         .output_bytes_max = kOutputBytes};
   auto ran = commands_.run(c, argv, options);
   if (ran.status() == AGENTD_E_NOT_FOUND) ran = commands_.shell(c, command, options);  // bash is not installed
-  if (!ran && ran.status() == AGENTD_E_ARG) return refuse(c, "the command is too long");
+  // Either the command or its directory; a short command tells which.
+  if (!ran && ran.status() == AGENTD_E_ARG)
+    return commands_.shell(c, ":", options).status() == AGENTD_E_ARG
+               ? refuse_without_workspace(c, cwd_of(c))
+               : refuse(c, "the command is too long: write it to a file and run that");
   if (!ran && ran.status() == AGENTD_E_IO)
     return refuse(c,
                   "the command could not be run: the system is out of processes, memory or open files for agentd. Wait "

@@ -178,12 +178,27 @@ std::string WorkspaceTools::cwd_of(const agentd::call& c) const {
   return told.empty() ? memory_.cwd(c.conversation()) : std::string(told);
 }
 
+agentd_status WorkspaceTools::refuse_access(agentd::call& c, agentd_status status, std::string_view path,
+                                            Access access) const {
+  if (status == AGENTD_E_NOT_FOUND || status == AGENTD_E_DENIED) {
+    const std::string cwd = cwd_of(c);
+    const bool gone = !cwd.empty() && files_.read(c, cwd, 0, 1).status() == AGENTD_E_NOT_FOUND;
+    if (gone) return refuse_without_workspace(c, cwd);
+  }
+  return access == Access::kChange ? refuse_change(c, status, path) : refuse(c, status, path);
+}
+
 agentd_status answer(agentd::call& c, std::string_view text, std::string_view structured_json) {
   const agentd_status status = c.output(agentd::to_utf8(text));
   return status == AGENTD_OK ? c.tool_result(false, structured_json) : status;
 }
 
 agentd_status refuse(agentd::call& c, std::string_view text) { return c.tool_error(agentd::to_utf8(text)); }
+
+agentd_status refuse_without_workspace(agentd::call& c, std::string_view cwd) {
+  return refuse(c, "the workspace directory " + (cwd.empty() ? std::string() : std::string(cwd) + " ") +
+                       "no longer exists: ask the user to restore it and to start agentd again there");
+}
 
 agentd_status refuse_change(agentd::call& c, agentd_status status, std::string_view path) {
   if (status != AGENTD_E_DENIED) return refuse(c, status, path);

@@ -43,6 +43,10 @@ class WorkspaceTools {
   void add_file_tools(agentd::init& from);
   void add_search_tools(agentd::init& from);
   std::string cwd_of(const agentd::call& c) const;
+  // The tool failed with that status of the workspace. kChange: it was to write.
+  enum class Access { kRead, kChange };
+  agentd_status refuse_access(agentd::call& c, agentd_status status, std::string_view path,
+                              Access access = Access::kRead) const;
 
   agentd::workspace files_;
   agentd::process commands_;
@@ -57,5 +61,7 @@ agentd_status refuse(agentd::call& c, std::string_view text);
 agentd_status refuse(agentd::call& c, agentd_status status, std::string_view path);
 // The same for the status of a write.
 agentd_status refuse_change(agentd::call& c, agentd_status status, std::string_view path);
+// The same when the directory in which every call starts was removed.
+agentd_status refuse_without_workspace(agentd::call& c, std::string_view cwd);
 
 }  // namespace workspace_tools

@@ -27,6 +27,14 @@ std::string seconds_text(Milliseconds time) {
   return std::to_string(tenths / 10) + (tenths % 10 == 0 ? "" : "." + std::to_string(tenths % 10)) + " s";
 }
 
+// The message without its advice to a person, for what agentd does itself.
+std::string without_advice(const ModelError& error) {
+  const std::string_view advice = advice_for(error.kind);
+  std::string_view message = error.message;
+  if (!advice.empty() && message.ends_with("; " + std::string(advice))) message.remove_suffix(advice.size() + 2);
+  return std::string(message);
+}
+
 RunError::Kind kind_of(ModelErrorKind kind) {
   if (kind == ModelErrorKind::kCancelled) return RunError::Kind::kCancelled;
   if (kind == ModelErrorKind::kLedger) return RunError::Kind::kStore;
@@ -73,7 +81,8 @@ bool ModelCall::asks_again(ModelError& error) {
     return false;
   }
   ++broken_;
-  session_.surface.tell(told::AnswerAgain{error.message});
+  const std::string why = without_advice(error);
+  session_.surface.tell(told::AnswerAgain{why});
   wait_for_busy(error);
   return true;
 }
@@ -94,9 +103,10 @@ bool ModelCall::falls_back(const ModelError& error) {
   const bool trouble = may_pass_elsewhere(error.kind) || (error.kind == ModelErrorKind::kLimit && run_.fallback != 0);
   if (!trouble || run_.compaction || run_.fallback >= fallbacks.size()) return false;
   const std::string& next = fallbacks[run_.fallback++];
-  session_.hooks.warn(error.message + "; for the rest of this run " + one_line(next, 80) + " is used instead");
+  const std::string why = without_advice(error);
+  session_.hooks.warn(why + "; for the rest of this run " + one_line(next, 80) + " is used instead");
   broken_ = 0;
-  if (!error.partial.text().empty()) session_.surface.tell(told::AnswerAgain{error.message});
+  if (!error.partial.text().empty()) session_.surface.tell(told::AnswerAgain{why});
   return true;
 }
 
@@ -110,7 +120,7 @@ Result<std::optional<ModelResponse>, RunError> ModelCall::make_room(const ModelE
   overflow_over_ = done->changed();
   if (done->changed()) return Next();
   ModelError reported = error;
-  reported.message += "; it was not compacted: " + done->text;
+  reported.message = without_advice(error) + ", and the conversation could not be compacted: " + done->text;
   return failed(reported);
 }
 

@@ -5,8 +5,10 @@
 #include <utility>
 
 #include "core/agent/services/either_cancel.h"
+#include "core/agent/services/hook_account.h"
 #include "core/agent/summariser.h"
 #include "core/base/bytes.h"
+#include "core/base/saturating.h"
 #include "core/base/thread.h"
 
 namespace agentd {
@@ -59,26 +61,28 @@ Result<ThreadReply> HookThreads::send(const ServiceCaller& caller, agentd_thread
   Rows rows = thread->history;
   rows.append(Message::of_text(Role::kUser, to_utf8(text)), 0, parts.clock.wall_ms());
   const std::uint64_t spent = thread->spent().total();
-  const std::uint64_t next = runtime_.corrected(options.model, rows.tokens());
-  if (spent >= options.budget_tokens || next > options.budget_tokens - spent)
+  const std::uint64_t next =
+      runtime_.corrected(options.model, saturating_add(rows.tokens(), parts.estimator.count_text(options.system)));
+  const std::uint64_t left = saturating_subtract(options.budget_tokens, spent);
+  if (left <= next)
     return Error{Code::kDenied, "the thread has spent " + with_commas(spent) + " of its budget of " +
                                     with_commas(options.budget_tokens) + " tokens, and the next request takes about " +
-                                    with_commas(next)};
+                                    with_commas(next) + " before its answer"};
   UtilityRequest ask;
   ask.model = options.model;
   ask.system = options.system;
   ask.purpose = "thread";
   ask.messages = {rows.begin(), rows.size()};
   ask.max_output_tokens = options.max_tokens;
+  ask.answer_tokens_max = left - next;
   ask.prompt_tokens = next;
   const SessionRegistry::Charged who = sessions_.charged(options.charge_to, caller.cancel);
   ask.conversation_id = who.id;
   const EitherCancel either(who.cancel, caller.cancel, runtime_.parts().clock);
-  AGENTD_TRY(HookBudget::Hold budget, budget_.hold(caller, who.account, next));
-  AGENTD_TRY(ModelResponse answer, ask_utility(parts, *who.account, ask, either.token()));
+  HookAccount account(runtime_, budget_, caller, who.account);
+  AGENTD_TRY(ModelResponse answer, ask_utility(parts, account, ask, either.token()));
   ThreadReply out{answer.stop_reason, std::move(answer.message), Usage{}};
   out.usage = answer.spent;
-  budget.took(out.usage.total());
   rows.append(out.message, 0, parts.clock.wall_ms());
   thread->history = std::move(rows);
   thread->spend(out.usage);

@@ -26,7 +26,8 @@ class HookThreads {
 
   // kUnavailable: the plugin has as many open as it may have.
   Result<agentd_thread> open(const ServiceCaller& caller, ThreadOptions options);
-  // kNotFound: it is not open, or another plugin's. kDenied: a budget does not cover it. kCancelled, kUnavailable.
+  // kNotFound: it is not open, or another plugin's. kDenied: a budget does not cover it; an answer is
+  // no longer than the budgets allow. kCancelled, kUnavailable.
   Result<ThreadReply> send(const ServiceCaller& caller, agentd_thread handle, std::string_view text);
   Result<Usage> usage(const ServiceCaller& caller, agentd_thread handle) const;
   Result<void> close(std::string_view plugin_id, agentd_thread handle);

@@ -4,6 +4,7 @@
 
 #include "core/agent/loading.h"
 #include "core/agent/services/either_cancel.h"
+#include "core/agent/services/hook_account.h"
 #include "core/agent/summariser.h"
 
 namespace agentd {
@@ -57,14 +58,15 @@ Result<CompactAnswer> AgentServices::summarise(const Rows& rows, std::span<const
   ask.max_summary_tokens = target_of(request, gauge, settings.budget).summary_max;
   ask.window = runtime_.model_info(ask.model, settings).window;
   ask.scale = runtime_.factors().of(ask.model, settings.model);
-  AGENTD_TRY(HookBudget::Hold budget,
-             hook_budget_.hold(caller, who.account, runtime_.corrected(ask.model, rows.tokens())));
-  Summariser summariser(runtime_.parts(), *who.account, who.cancel, {});
+  HookAccount account(runtime_, hook_budget_, caller, who.account);
+  Summariser summariser(runtime_.parts(), account, who.cancel, {});
   auto summary = summariser.summarise(ask);
   out.usage = summariser.spent();
-  budget.took(out.usage.total());
-  sessions_.charge(who, caller.plugin_id, out.usage, "summary");
+  if (summary || out.usage.total() != 0) sessions_.charge(who, caller.plugin_id, out.usage, "summary");
   if (!summary) return summary.error();
+  if (summariser.cut() && !account.bounded_by().empty())
+    return Error{Code::kDenied, "the summary that " + std::string(caller.plugin_id) + " requested was cut where " +
+                                    std::string(account.bounded_by()) + " is spent; raise it"};
   if (summariser.cut()) return Error{Code::kUnavailable, cut_summary_text(ask.max_summary_tokens)};
   out.summary = std::move(*summary);
   out.method = summariser.method();

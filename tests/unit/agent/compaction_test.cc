@@ -338,6 +338,16 @@ TEST_F(Compacting, SecondOverflowIsTheError) {
   EXPECT_EQ(events_.outcomes(), "applied");
 }
 
+TEST_F(Compacting, OverflowOfWhatCannotBeCompactedIsOneSentence) {
+  open();
+  model_.fail(ModelErrorKind::kContextLength, "fake answers 413: too long; compact the conversation");
+  const auto report = run("more");
+  ASSERT_FALSE(report);
+  const std::string begin = "fake answers 413: too long, and the conversation could not be compacted: ";
+  EXPECT_TRUE(report.error().message.starts_with(begin)) << report.error().message;
+  EXPECT_EQ(report.error().message.find("compact the conversation"), std::string::npos) << report.error().message;
+}
+
 TEST_F(Compacting, VetoOfAnOverflowIsTheError) {
   on(AGENTD_EVENT_BEFORE_COMPACTION, "veto",
      [](const TestCall& call) { return call.answer(action(AGENTD_ACT_BLOCK, "not now")); });

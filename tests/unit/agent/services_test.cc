@@ -21,6 +21,13 @@ class AgentServicesTest : public AgentTest {
     out.conversation = conversation;
     return out;
   }
+  // A new agent, since the settings of one do not change.
+  void reopen_with_settings() {
+    session_.reset();
+    agent_.reset();
+    services_.reset();
+    open();
+  }
   // What `ask` says inside agent_stop of a run that answers "one".
   void at_stop(std::function<void(const TestCall&)> ask) {
     on(AGENTD_EVENT_AGENT_STOP, "asks", [ask](const TestCall& call) {
@@ -244,6 +251,78 @@ TEST_F(AgentServicesTest, WhatIsUnderWayCountsForTheBudget) {
   };
   EXPECT_TRUE(services().send(from, *outer, long_text));
   EXPECT_EQ(code, Code::kDenied);
+}
+
+// The longest answer is what the budgets leave after the prompt, and with less than a token left nothing is sent.
+TEST_F(AgentServicesTest, AnswerIsNoLongerThanTheBudgetsLeave) {
+  const std::uint64_t prompt = [&] {
+    open();
+    const auto thread = services().open_thread(caller(), {});
+    model_.say("A");
+    EXPECT_TRUE(services().send(caller(), *thread, "how much?"));
+    EXPECT_EQ(model_.requests[0].max_output_tokens, 4'096u);
+    return services().thread_usage(caller(), *thread)->input;
+  }();
+  ASSERT_GT(prompt, 0u);
+  model_.requests.clear();
+  for (const bool run : {false, true}) {
+    (run ? settings_.hook_run_tokens : settings_.hook_call_tokens) = prompt + 5;
+    (run ? settings_.hook_call_tokens : settings_.hook_run_tokens) = 0;
+    reopen_with_settings();
+    ServiceCaller from = caller();
+    from.call = 1 << 24 | 1;
+    const auto thread = services().open_thread(from, {});
+    model_.say("A", Usage{prompt, 5, 0, 0, 0, 0});
+    ASSERT_TRUE(services().send(from, *thread, "how much?"));
+    EXPECT_EQ(model_.requests.back().max_output_tokens, 5u);
+    const std::size_t sent = model_.requests.size();
+    const auto other = services().open_thread(from, {});
+    const auto over = services().send(from, *other, "how much?");
+    ASSERT_FALSE(over);
+    EXPECT_EQ(over.error().code, Code::kDenied);
+    EXPECT_NE(over.error().message.find(run ? "budget.hook_run_tokens" : "budget.hook_call_tokens"), std::string::npos)
+        << over.error().message;
+    EXPECT_EQ(model_.requests.size(), sent);
+  }
+  // A budget of the prompt alone leaves nothing for an answer.
+  settings_.hook_run_tokens = prompt;
+  reopen_with_settings();
+  const auto thread = services().open_thread(caller(), {});
+  EXPECT_EQ(services().send(caller(), *thread, "how much?").error().code, Code::kDenied);
+  // The thread's own budget is kept likewise.
+  settings_.hook_run_tokens = 0;
+  reopen_with_settings();
+  ThreadOptions own;
+  own.budget_tokens = prompt + 7;
+  const auto poor = services().open_thread(caller(), own);
+  model_.say("A");
+  ASSERT_TRUE(services().send(caller(), *poor, "how much?"));
+  EXPECT_EQ(model_.requests.back().max_output_tokens, 7u);
+}
+
+// Each request of a summary draws from the budget, and what a failed one has cost counts.
+TEST_F(AgentServicesTest, SummaryIsNoLongerThanTheBudgetLeaves) {
+  Rows rows;
+  rows.append(Message::of_text(Role::kUser, "hello"), 0, 0);
+  const auto compact = [&] { return services().compact(caller(), {0, 0, 0, rows.list()}, {}); };
+  open();
+  model_.say("short", Usage{280, 20, 0, 0, 0, 0});
+  ASSERT_TRUE(compact());
+  const std::uint64_t longest = model_.requests[0].max_output_tokens;
+  model_.requests.clear();
+  settings_.hook_run_tokens = longest;  // does not cover the prompt as well
+  reopen_with_settings();
+  model_.say("short", Usage{longest - 30, 20, 0, 0, 0, 0});
+  ASSERT_TRUE(compact());
+  ASSERT_EQ(model_.requests.size(), 1u);
+  EXPECT_LT(model_.requests[0].max_output_tokens, longest);
+  EXPECT_GT(model_.requests[0].max_output_tokens, 0u);
+  const auto over = compact();
+  ASSERT_FALSE(over);
+  EXPECT_EQ(over.error().code, Code::kDenied);
+  EXPECT_NE(over.error().message.find("tokens that a plugin may spend in one run"), std::string::npos)
+      << over.error().message;
+  EXPECT_EQ(model_.requests.size(), 1u);
 }
 
 TEST_F(AgentServicesTest, FailedSendLeavesTheHistoryAsItWas) {

@@ -97,6 +97,27 @@ TEST_F(Tools, SayWhatToDoWhenNoCommandCanBeStarted) {
   EXPECT_EQ(good("bash", R"({"command":"echo well"})"), "well\n");
 }
 
+TEST_F(Tools, SayThatTheWorkspaceDirectoryIsGone) {
+  folder_.put("a.txt", "alpha\n");
+  const std::string file = folder_.path + "/a.txt";
+  good("read_file", R"({"path":")" + file + R"("})");
+  fs::remove_all(folder_.path);
+  const std::string gone = "the workspace directory " + folder_.path +
+                           " no longer exists: ask the user to restore it and to start agentd again there";
+  EXPECT_EQ(bad("bash", R"({"command":"true"})"), gone);
+  EXPECT_EQ(bad("read_file", R"({"path":"a.txt"})"), gone);
+  EXPECT_EQ(bad("read_file", R"({"path":")" + file + R"("})"), gone);
+  EXPECT_EQ(bad("write_file", R"({"path":")" + file + R"(","content":"x"})"), gone);
+  EXPECT_EQ(bad("edit_file", edit(file, "alpha", "beta")), gone);
+  EXPECT_EQ(bad("glob", R"({"pattern":"*","path":")" + folder_.path + R"("})"), gone);
+  EXPECT_EQ(bad("grep", R"({"pattern":"a","path":")" + folder_.path + R"("})"), gone);
+}
+
+TEST_F(Tools, SayThatACommandIsTooLong) {
+  EXPECT_EQ(bad("bash", R"({"command":")" + std::string(200'000, 'x') + R"("})"),
+            "the command is too long: write it to a file and run that");
+}
+
 TEST(ToolsPlugin, OffersOnlyWhatItWasGranted) {
   TempFolder folder;
   fake_host host(load_plugin("workspace_tools"));

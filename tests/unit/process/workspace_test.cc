@@ -77,6 +77,19 @@ TEST_F(Files, AreReadByRelativeAndAbsolutePath) {
   EXPECT_EQ(*read(base_ + "/work-evil/../work/a.txt"), "alpha");
 }
 
+TEST_F(Files, OfARootThatIsGoneAreNotFound) {
+  fs::remove_all(root_);
+  for (const std::string& path : {root_, root_ + "/a.txt", root_ + "/inside/b.txt"}) {
+    const auto got = read(path);
+    ASSERT_FALSE(got) << path;
+    EXPECT_EQ(got.error().code, Code::kNotFound) << path;
+    EXPECT_EQ(got.error().message, "the workspace directory " + root_ + " no longer exists");
+    EXPECT_EQ(workspace_->write(path, "x").error().code, Code::kNotFound) << path;
+  }
+  EXPECT_EQ(refusal(base_ + "/secret.txt"), Code::kDenied);
+  EXPECT_EQ(refusal(base_ + "/work-evil/secret.txt"), Code::kDenied);
+}
+
 TEST_F(Files, AreReadInParts) {
   std::uint64_t total = 0;
   EXPECT_EQ(*workspace_->read("a.txt", 1, 3, &total), "lph");
