@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/codec/canonical_json.h"
 
-#include <rapidjson/error/en.h>
 #include <rapidjson/memorystream.h>
 #include <rapidjson/reader.h>
 #include <rapidjson/stringbuffer.h>
@@ -15,6 +14,7 @@
 #include <vector>
 
 #include "core/base/bytes.h"
+#include "core/codec/json_mistake.h"
 
 namespace agentd {
 namespace {
@@ -156,7 +156,7 @@ Result<std::string> canonical_object(std::string_view text, const CanonicalJsonL
   if (!canonical.problem().empty()) return refused(canonical.problem());
   if (result.IsError())
     return refused("is not a JSON object: byte " + std::to_string(result.Offset()) + ": " +
-                   rapidjson::GetParseError_En(result.Code()));
+                   std::string(json_mistake_text(result.Code())));
   const std::string_view rest = text.substr(bytes.Tell());
   if (rest.find_first_not_of(" \t\r\n") != std::string_view::npos)
     return refused("has text after its JSON object, at byte " +

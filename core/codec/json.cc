@@ -2,11 +2,11 @@
 #include "core/codec/json.h"
 
 #include <rapidjson/document.h>
-#include <rapidjson/error/en.h>
 #include <rapidjson/prettywriter.h>
 #include <rapidjson/writer.h>
 
 #include "core/base/bytes.h"
+#include "core/codec/json_mistake.h"
 
 namespace agentd {
 namespace {
@@ -138,7 +138,7 @@ rapidjson::ParseResult read_into(rapidjson::Document& document, std::string& tex
 
 std::string mistake(const rapidjson::ParseResult& result) {
   if (result.Code() == rapidjson::kParseErrorTermination) return "more than " + std::to_string(kDepthMax) + " levels";
-  return rapidjson::GetParseError_En(result.Code());
+  return std::string(json_mistake_text(result.Code()));
 }
 
 }  // namespace

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <charconv>
 #include <cmath>
+#include <utility>
 
 #include "core/base/bytes.h"
 #include "core/codec/json.h"
@@ -43,6 +44,29 @@ bool is_open(std::string_view text, std::size_t begin) {
       return false;
   }
   return true;
+}
+
+// yaml-cpp's sentence for people; its own where it has no better one.
+std::string mistake(const std::string& said) {
+  static constexpr std::pair<std::string_view, std::string_view> kMeant[] = {
+      {YAML::ErrorMsg::MAP_VALUE, "a ':' cannot be here: quote a text that contains one, and check the indentation"},
+      {YAML::ErrorMsg::MAP_KEY, "a key cannot be here: check the indentation"},
+      {YAML::ErrorMsg::BLOCK_ENTRY, "a list entry ('- ') cannot be here: check the indentation"},
+      {YAML::ErrorMsg::END_OF_MAP, "this line does not belong to the lines above: check the indentation"},
+      {YAML::ErrorMsg::END_OF_SEQ, "this line does not belong to the list above: check the indentation"},
+      {YAML::ErrorMsg::END_OF_MAP_FLOW, "the '{' has no closing '}', or a comma is missing"},
+      {YAML::ErrorMsg::END_OF_SEQ_FLOW, "the '[' has no closing ']', or a comma is missing"},
+      {YAML::ErrorMsg::FLOW_END, "this bracket closes nothing"},
+      {YAML::ErrorMsg::TAB_IN_INDENTATION, "a line must be indented with spaces, not tabs"},
+      {YAML::ErrorMsg::EOF_IN_SCALAR, "the string has no closing quote"},
+      {YAML::ErrorMsg::UNKNOWN_TOKEN, "a text cannot begin with this character: quote it"},
+      {YAML::ErrorMsg::ALIAS_NOT_FOUND, "a text that begins with '*' must be quoted"},
+      {YAML::ErrorMsg::ANCHOR_NOT_FOUND, "a text that begins with '&' must be quoted"},
+      {YAML::ErrorMsg::UNKNOWN_ANCHOR, "no '&' defines this '*' reference: quote a text that begins with '*'"}};
+  // An unknown anchor's own name follows.
+  for (const auto& [theirs, ours] : kMeant)
+    if (said.starts_with(theirs)) return std::string(ours);
+  return said;
 }
 
 struct Walker {
@@ -194,7 +218,7 @@ Result<YamlNode> parse_yaml(std::string_view text, std::string_view name) {
                                      "a second document begins here and would be ignored: "
                                      "write one document, without '---' in it"};
   } catch (const YAML::Exception& error) {
-    return Error{Code::kInvalid, place(name, error.mark.line + 1, error.mark.column + 1) + error.msg};
+    return Error{Code::kInvalid, place(name, error.mark.line + 1, error.mark.column + 1) + mistake(error.msg)};
   }
 }
 

@@ -54,6 +54,15 @@ bool is_fraction(const KeySpec& key, std::string_view text) {
          value <= key.high;
 }
 
+// A pasted key must not be taken for a variable's name: messages show names.
+bool is_variable_name(std::string_view text) {
+  for (const std::string_view key : {"sk_", "gsk_", "AIza"})
+    if (text.starts_with(key)) return false;
+  const auto is_part = [](unsigned char c) { return std::isalnum(c) != 0 || c == '_'; };
+  return std::all_of(text.begin(), text.end(), is_part) &&
+         (text.empty() || std::isdigit(static_cast<unsigned char>(text.front())) == 0);
+}
+
 Result<ConfigValue> parse_choice(const KeySpec& key, std::string_view name, std::string_view text) {
   const std::vector<std::string> names = split(key.choices, '|');
   if (std::find(names.begin(), names.end(), text) != names.end()) return ConfigValue{std::string(text), {}, {}};
@@ -290,7 +299,8 @@ class ConfigReader {
     return Error{Code::kInvalid, "compaction.force_at (" + config_.text("compaction.force_at") + ", " +
                                      config_.origin("compaction.force_at") + ") is below compaction.compact_at (" +
                                      config_.text("compaction.compact_at") + ", " +
-                                     config_.origin("compaction.compact_at") + ")"};
+                                     config_.origin("compaction.compact_at") +
+                                     "): raise the first, or lower the second"};
   }
 
   Result<void> check_permissions() const {
@@ -404,7 +414,11 @@ Result<ConfigValue> parse_value(const KeySpec& key, std::string_view name, std::
   value.text = std::string(text);
   switch (key.type) {
     case ValueType::kText:
-      return value;
+      if (!key.name.ends_with(".api_key_env") || is_variable_name(text)) return value;
+      return Error{Code::kInvalid, std::string(name) +
+                                       " must be the name of an environment variable (letters, digits and _): put the "
+                                       "key into a variable, or store it with 'agentd auth set PROVIDER', and never "
+                                       "write the key itself here"};
     case ValueType::kBool:
       if (text != "true" && text != "false") return wrong_value(key, name, text);
       return value;

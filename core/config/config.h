@@ -96,7 +96,7 @@ class Config {
 std::string display(const KeySpec& key, const ConfigValue& value);
 
 // Parses a key's value from one line of text, as in flags and the environment. kInvalid: "KEY must be ..., not
-// 'TEXT'".
+// 'TEXT'"; without the text where it may be a secret.
 Result<ConfigValue> parse_value(const KeySpec& key, std::string_view name, std::string_view text);
 
 }  // namespace agentd

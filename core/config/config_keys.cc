@@ -102,7 +102,8 @@ constexpr KeySpec kKeys[] = {
      ValueType::kWhole,
      "1000000",
      "Tokens that one plugin's model calls - its summaries and threads - may send and receive within one call of the "
-     "plugin; a request that would exceed it is refused. 0 means no limit.",
+     "plugin; an answer is cut to what is left, and a request that leaves nothing for one is refused. 0 means no "
+     "limit.",
      {},
      0,
      kMany},
@@ -324,7 +325,9 @@ constexpr KeySpec kKeys[] = {
      "Directories that tools may use; they start in the first. Each must exist. Empty means the current directory and "
      "the project's root."},
 
-    {"network.ca_file", ValueType::kText, "", "A file of CA certificates (PEM), used instead of the system's."},
+    {"network.ca_file", ValueType::kText, "",
+     "A file of CA certificates (PEM), used instead of the system's. A file of this section that cannot be read is an "
+     "error at the start."},
     {"network.client_cert", ValueType::kText, "",
      "A client certificate (PEM) for servers and proxies that request one."},
     {"network.client_key", ValueType::kText, "",

@@ -37,4 +37,30 @@ std::string_view name_of(ModelErrorKind kind) {
   return "server";
 }
 
+std::string_view advice_for(ModelErrorKind kind) {
+  switch (kind) {
+    case ModelErrorKind::kAuth:
+      return "check the API key and its rights";
+    case ModelErrorKind::kBilling:
+      return "check the credit and spend limits of the account";
+    case ModelErrorKind::kContextLength:
+      return "compact the conversation";
+    case ModelErrorKind::kRateLimit:
+    case ModelErrorKind::kOverloaded:
+    case ModelErrorKind::kServer:
+      return "try again later";
+    case ModelErrorKind::kInterrupted:
+      return "send the message again";
+    case ModelErrorKind::kInvalid:
+    case ModelErrorKind::kNetwork:
+    case ModelErrorKind::kProtocol:
+    case ModelErrorKind::kLedger:
+    case ModelErrorKind::kLimit:
+    case ModelErrorKind::kCancelled:
+    case ModelErrorKind::kScript:
+      return {};
+  }
+  return {};
+}
+
 }  // namespace agentd

@@ -147,6 +147,8 @@ enum class ModelErrorKind : std::uint8_t {
   kScript,  // the scripted provider's file is broken or has no turn left
 };
 std::string_view name_of(ModelErrorKind kind);
+// Advice for the user as the last part of a sentence; empty if there is none.
+std::string_view advice_for(ModelErrorKind kind);
 
 struct ModelError {
   ModelErrorKind kind = ModelErrorKind::kServer;

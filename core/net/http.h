@@ -62,9 +62,9 @@ class HttpClient {
   virtual ~HttpClient() = default;
   // Network failures: kUnavailable with one sentence (host, what failed, what to do) before the answer's headers are
   // complete, kCorrupt after that and for an answer over its limits. kDenied when the server's certificate is not
-  // accepted. kCancelled within a tenth of a second. kInvalid for a bad URL or header, and for an answer that is
-  // compressed nevertheless. A status of any kind, 3xx included, is an answer; its body is dropped when it is 3xx or
-  // above and compressed.
+  // accepted, or the server of an https URL does not speak TLS. kCancelled within a tenth of a second. kInvalid for a
+  // bad URL or header, and for an answer that is compressed nevertheless. A status of any kind, 3xx included, is an
+  // answer; its body is dropped when it is 3xx or above and compressed.
   virtual Result<HttpResponse> send(const HttpRequest& request, const OnBody& on_body, const CancelToken& cancel,
                                     Deadline deadline) = 0;
   // Starts the client's thread, which loads the library, so that the first request need not wait for it.

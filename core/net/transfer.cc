@@ -270,6 +270,18 @@ Error Transfer::reader_ended() const {
   return {Code::kCancelled, "the reader of " + url_.place() + " ended the transfer"};
 }
 
+// A server without TLS answers a handshake with plain text, which libcurl's library for TLS cannot read.
+Error Transfer::tls_failure(const std::string& said) const {
+  const std::string place = url_.place();
+  for (const std::string_view plain : {"wrong version number", "packet length too long", "http request"})
+    if (said.find(plain) != std::string::npos)
+      return {Code::kDenied, place +
+                                 " does not speak TLS at this port: use http:// for a server on this machine, or "
+                                 "the port for https (" +
+                                 said + ")"};
+  return {Code::kUnavailable, "no answer from " + place + ": " + said};
+}
+
 Error Transfer::failure(CURLcode code) const {
   const std::string said = one_line(error_text_[0] != '\0' ? error_text_ : curl_->easy_strerror(code), 300);
   const std::string place = url_.place();
@@ -282,16 +294,22 @@ Error Transfer::failure(CURLcode code) const {
     case CURLE_COULDNT_RESOLVE_PROXY:
       return {Code::kUnavailable, "the proxy cannot be resolved: " + said};
     case CURLE_SSL_CACERT_BADFILE:
-      return {Code::kDenied, "the CA file cannot be used: " + said};
+      return {Code::kDenied, "the CA file cannot be used: " + said + "; check network.ca_file"};
     case CURLE_SSL_CERTPROBLEM:
-      return {Code::kDenied, "the client certificate or its key cannot be used: " + said};
+      return {Code::kDenied, "the client certificate or its key cannot be used: " + said +
+                                 "; check network.client_cert and network.client_key"};
+    case CURLE_SSL_CONNECT_ERROR:
+      return tls_failure(said);
     case CURLE_PEER_FAILED_VERIFICATION:
     case CURLE_SSL_ISSUER_ERROR:
       return {Code::kDenied, "the certificate of " + place + " is not accepted: " + said};
     case CURLE_COULDNT_CONNECT:
-      return {Code::kUnavailable, "no connection to " + place + ": " + said};
+      return {Code::kUnavailable, "no connection to " + place + ": " + said +
+                                      (url_.loopback() ? "; start the server there, or correct the address"
+                                                       : "; check the network, the proxy and the address")};
     case CURLE_OPERATION_TIMEDOUT:
-      return {Code::kUnavailable, "no connection to " + place + " within " + seconds(request_.connect_timeout)};
+      return {Code::kUnavailable, "no connection to " + place + " within " + seconds(request_.connect_timeout) +
+                                      "; check the network, the proxy and the address"};
     case CURLE_BAD_CONTENT_ENCODING:
       return {Code::kCorrupt, place + " sends a body that cannot be decompressed: " + said};
   }

@@ -64,6 +64,7 @@ class Transfer {
   void set_options(CURLSH* share);
   void set_way();
   Error failure(CURLcode code) const;
+  Error tls_failure(const std::string& said) const;
   Error reader_ended() const;
   bool fail(Code code, std::string message);
   void close();

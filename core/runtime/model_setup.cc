@@ -45,23 +45,46 @@ std::string assumption_of(const ModelInfo& model, const std::string& name, const
          "); give it an entry in " + file + " if that is wrong";
 }
 
-// A vendor's own models have no slash in their names, so a prefix was meant as a provider. A gateway's names are
-// its own.
-std::string misspelt_provider(const Config& config, const std::string& model) {
-  const std::string own = config.text("provider");
-  const std::size_t slash = model.find('/');
-  const std::set<std::string> names = provider_names(config);
-  if (slash == std::string::npos || names.contains(model.substr(0, slash))) return {};
-  if (const ProviderRow* const row = find_provider(own); row == nullptr || !row->plain_names) return {};
-  for (const std::string& key : {std::string("base_url"), "providers." + own + ".base_url"})
-    if (const auto said = config.candidates(key); !said.empty() && said.back().layer != Layer::kDefault) return {};
-  const std::string name = model.substr(0, slash);
-  const std::string mean = did_you_mean(name, std::vector<std::string>(names.begin(), names.end()));
-  return "no provider named '" + one_line(name, 60) + "'" + mean + (mean.empty() ? ", so " : " ") + own +
-         " is used for the model '" + one_line(model, 80) + "'";
+// True if the provider's models may have slashes in their names, as those of most servers and gateways do.
+bool has_slashes(const Config& config, const std::string& provider) {
+  if (const ProviderRow* const row = find_provider(provider); row == nullptr || !row->plain_names) return true;
+  for (const std::string& key : {std::string("base_url"), "providers." + provider + ".base_url"})
+    if (const auto said = config.candidates(key); !said.empty() && said.back().layer != Layer::kDefault) return true;
+  return false;
+}
+
+// True if an entry is for names that begin like this one, up to its slash.
+bool is_of_table(const ModelTable& table, std::string_view to_slash) {
+  const std::vector<ModelInfo> models = table.models();
+  return std::any_of(models.begin(), models.end(),
+                     [&](const ModelInfo& info) { return info.pattern.starts_with(to_slash); });
 }
 
 }  // namespace
+
+std::string misspelt_provider(const ModelTable& table, const Config& config, std::string_view own,
+                              const std::string& model) {
+  const std::size_t slash = model.find('/');
+  std::set<std::string> names = provider_names(config);
+  names.erase(std::string(kScripted));  // it replays a file, so no model of it is meant
+  if (own == kScripted || slash == std::string::npos || slash == 0) return {};
+  const std::string name = model.substr(0, slash), asked(own);
+  if (names.contains(name) || is_of_table(table, model.substr(0, slash + 1))) return {};
+  const std::string meant = nearest(name, {names.begin(), names.end()});
+  const bool of_meant = !meant.empty() && table.find(model.substr(slash + 1)).provider == meant;
+  if (has_slashes(config, asked) && !of_meant) return {};
+  return "no provider named '" + one_line(name, 60) + "'" +
+         (meant.empty() ? ", so " : ": did you mean '" + meant + "'? ") + asked + " is used for the model '" +
+         one_line(model, 80) + "'";
+}
+
+std::set<std::string> models_of_settings(const Config& config, const ModelRoute& in_force) {
+  std::set<std::string> out{in_force.model};
+  for (const auto& [setting, model] : models_beside(config, in_force.provider)) out.insert(model);
+  if (const std::string of_agents = config.text("agents.model"); !of_agents.empty())
+    out.insert(real_model(config, of_agents, in_force.provider));
+  return out;
+}
 
 std::string model_table_file(const std::string& home) { return home + "/models.yaml"; }
 
@@ -114,10 +137,10 @@ std::vector<std::string> model_warnings(const ModelTable& table, const Config& c
   const ModelInfo model = table.find(name);
   const std::string gone = retirement_of(model, name, "--model", wall_ms);
   if (!gone.empty()) out.push_back(gone);
-  std::vector<std::string> asked{name};
-  for (const auto& [setting, other] : models_beside(config, config.text("provider"))) asked.push_back(other);
-  for (const std::string& each : asked)
-    if (const std::string meant = misspelt_provider(config, each); !meant.empty()) out.push_back(meant);
+  if (const auto route = model_in_force(config, table))
+    for (const std::string& each : models_of_settings(config, *route))
+      if (std::string told = misspelt_provider(table, config, route->provider, each); !told.empty())
+        out.push_back(std::move(told));
   for (const char* const role : {"compaction.model", "agents.model"}) {
     const std::string other = real_model(config, config.text(role), "");
     if (other.empty() || other == name) continue;

@@ -6,12 +6,15 @@
 // Threading: functions over values.
 
 #include <memory>
+#include <set>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "core/agent/thinking.h"
 #include "core/base/result.h"
 #include "core/config/config.h"
+#include "core/model/router.h"
 #include "core/tokens/tokens.h"
 
 namespace agentd {
@@ -32,8 +35,18 @@ std::unique_ptr<TokenEstimator> make_estimator(const Config& config, const Model
 // The user's settings for the model's thinking.
 ThinkingWish thinking_wish(const Config& config);
 
+// The warning about a provider that is misspelt in front of a model's name, which the provider `own` is asked for
+// instead: the part before the first slash is neither a provider nor the beginning of an entry of the table. Empty =
+// none. A server whose own names may have slashes is asked without a warning, unless the rest of the name is a model of
+// the provider that was probably meant. `model` is a real_model().
+std::string misspelt_provider(const ModelTable& table, const Config& config, std::string_view own,
+                              const std::string& model);
+// The models that the settings name, by their real_model(): the one in use and all others, used or not.
+std::set<std::string> models_of_settings(const Config& config, const ModelRoute& in_force);
+
 // Warnings about the model in use, `name`, a sentence each: it is not in the table, it retires within 60 days, it
-// does not accept the configured form of thinking, or a configured beta does not widen its window.
+// does not accept the configured form of thinking, or a configured beta does not widen its window. Also about each
+// misspelt_provider() of the settings.
 std::vector<std::string> model_warnings(const ModelTable& table, const Config& config, const std::string& name,
                                         const std::string& home, std::int64_t wall_ms);
 

@@ -1,7 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/runtime/provider_setup.h"
 
+#include <fcntl.h>
+#include <sys/stat.h>
+
+#include <cerrno>
+
 #include "core/base/bytes.h"
+#include "core/base/file.h"
 #include "core/base/nearest.h"
 #include "core/base/shell_word.h"
 #include "core/codec/url.h"
@@ -44,6 +50,22 @@ void say_where_keys_go(const Config& config, ProviderSetup& setup, const std::st
                       variable_key + ", or store one with " + shell_command("agentd auth set", setup.name);
 }
 
+// A setting of the provider or the model as it was given: "--model openai/gpt-6.1-sol".
+std::string as_given(const Config& config, std::string_view key) {
+  const std::string origin = config.origin(key), value = one_line(config.text(key), 80);
+  if (origin == "--" + std::string(key)) return origin + " " + value;
+  if (origin == "--set") return origin + " " + std::string(key) + "=" + value;
+  return std::string(key) + " " + value + " (" + origin + ")";
+}
+
+// The error for a provider of the command line that the model's name, which overrides it, contradicts.
+Error two_providers(const Config& config, const std::string& provider, const ModelRoute& route) {
+  return {Code::kInvalid, as_given(config, "provider") + " and " + as_given(config, "model") +
+                              " name two providers: omit the first to ask " + one_line(route.provider, 60) +
+                              ", or set --model to a model of " + one_line(provider, 60) + ", such as " +
+                              one_line(provider, 60) + "/NAME"};
+}
+
 // The places for a key, as the end of a sentence "set ...".
 std::string key_places(const ProviderSetup& setup) {
   const bool bearer = setup.row != nullptr && setup.row->bearer && setup.other_variable;
@@ -80,7 +102,11 @@ Result<ModelRoute> model_in_force(const Config& config, const ModelTable& table)
   if (!names.contains(provider)) return no_provider(config, provider);
   if (provider == kScripted) return ModelRoute{provider, model.empty() ? table.default_of(provider) : model};
   ModelRoute out = route_of(model, names);
-  if (!out.provider.empty() && out.provider != kScripted) return out;
+  if (!out.provider.empty() && out.provider != kScripted) {
+    const bool by_flag = layer_of(config, "provider") == Layer::kFlag;
+    if (by_flag && out.provider != provider) return two_providers(config, provider, out);
+    return out;
+  }
   const std::string& vendor = table.find(model).provider;
   const bool by_table = !model.empty() && !config.is_set("provider") && names.contains(vendor) && vendor != kScripted;
   out = {by_table ? vendor : provider, model.empty() ? table.default_of(provider) : model};
@@ -98,6 +124,24 @@ std::vector<std::pair<std::string, std::string>> models_beside(const Config& con
   std::erase_if(out, [](const auto& each) { return each.second.empty(); });
   for (auto& [setting, model] : out) model = real_model(config, model, own);
   return out;
+}
+
+Result<void> check_network_files(const Config& config) {
+  for (const std::string key : {"network.ca_file", "network.client_cert", "network.client_key"}) {
+    const std::string path = config.text(key);
+    if (path.empty()) continue;
+    const UniqueFd file(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY));
+    const int failed = file.valid() ? 0 : errno;
+    struct stat info {};
+    const bool folder = file.valid() && ::fstat(file.get(), &info) == 0 && S_ISDIR(info.st_mode);
+    if (file.valid() && !folder) continue;
+    const std::string shown = one_line(path, 200);
+    return Error{Code::kInvalid,
+                 config.origin(key) + ": " + key + ": " +
+                     (folder ? shown + " is a directory" : errno_error("opening " + shown, failed).message) +
+                     ": name a PEM file that you may read, or remove the setting"};
+  }
+  return {};
 }
 
 Result<ProviderSetup> provider_setup(const Config& config, const std::string& name, bool in_force) {

@@ -37,12 +37,15 @@ std::string real_model(const Config& config, std::string_view name, std::string_
 
 // The provider and the model of a run, from the settings `provider` and `model` taken together. A name with a
 // provider goes there ("openai/gpt-6.1-sol"); a name in the table goes to its vendor, unless `provider` was set.
-// kInvalid: no provider has that name.
+// kInvalid: no provider has that name, or a flag sets a provider other than the one in the model's name.
 Result<ModelRoute> model_in_force(const Config& config, const ModelTable& table);
 
 // The settings that name models besides the conversation's own, with each model's real_model(): fallback,
 // compaction.model, and agents.model if subagents are enabled.
 std::vector<std::pair<std::string, std::string>> models_beside(const Config& config, std::string_view own);
+
+// Checks that the files of the section `network` can be opened for reading. kInvalid, with the setting and its origin.
+Result<void> check_network_files(const Config& config);
 
 struct ProviderSetup {
   std::string name;

@@ -32,12 +32,13 @@ std::string log_file(const Config& config, const std::string& home) {
 }
 
 Runtime::Runtime(const ProcessSurroundings& surroundings, const Config& config, const Clock& clock,
-                 RuntimeOptions options, std::string home)
+                 RuntimeOptions options, std::string home, Warn warn)
     : surroundings_(surroundings),
       config_(config),
       clock_(clock),
       options_(options),
       home_(std::move(home)),
+      warn_(std::move(warn)),
       http_(make_http_client(clock, http_settings(config))),
       ids_(clock) {}
 
@@ -45,14 +46,14 @@ Result<std::unique_ptr<Runtime>, RunError> Runtime::begin(const ProcessSurroundi
                                                           const Clock& clock, RuntimeOptions options, Warn warn) {
   auto home = home_of(surroundings);
   if (!home) return usage(home.error());
-  std::unique_ptr<Runtime> out(new Runtime(surroundings, config, clock, options, std::move(*home)));
-  if (auto known = out->load_models(warn); !known) return known.error();
+  std::unique_ptr<Runtime> out(new Runtime(surroundings, config, clock, options, std::move(*home), std::move(warn)));
+  if (auto known = out->load_models(); !known) return known.error();
   if (opens_at_once(out->home_)) out->warm_up();
-  out->open_log(warn);
+  out->open_log();
   return out;
 }
 
-Result<void, RunError> Runtime::load_models(const Warn& warn) {
+Result<void, RunError> Runtime::load_models() {
   auto table = load_model_table(home_, config_);
   if (!table) return usage(table.error());
   models_ = std::move(*table);
@@ -64,16 +65,21 @@ Result<void, RunError> Runtime::load_models(const Warn& warn) {
   if (!budget) return usage(budget.error());
   budget_ = *budget;
   estimator_ = make_estimator(config_, model);
-  if (options_.needs_model)
-    for (const std::string& warning : model_warnings(models_, config_, route_.model, home_, clock_.wall_ms()))
-      warn(warning);
+  {
+    const MutexLock lock(told_mutex_);
+    told_ = models_of_settings(config_, route_);
+  }
+  if (!options_.needs_model) return {};
+  if (auto readable = check_network_files(config_); !readable) return usage(readable.error());
+  for (const std::string& warning : model_warnings(models_, config_, route_.model, home_, clock_.wall_ms()))
+    warn_(warning);
   return {};
 }
 
-void Runtime::open_log(const Warn& warn) {
+void Runtime::open_log() {
   const std::string file = log_file(config_, home_);
   const auto checked = file.empty() ? Result<void>() : check_log_file(file);
-  if (!checked) warn(checked.error().message);
+  if (!checked) warn_(checked.error().message);
   if (file.empty() || !checked)
     log_ = std::make_unique<NullLog>();
   else
@@ -194,6 +200,22 @@ void Runtime::settle_models() {
   settings_.summary_model = real_model(config_.text("compaction.model"));
   settings_.summary_tokens = config_.whole("compaction.summary_tokens");
   settings_.compaction_strategy = parse_strategy(config_.text("compaction.strategy")).value_or(AGENTD_STRATEGY_DEFAULT);
+}
+
+std::string Runtime::real_model(std::string_view name) const {
+  std::string out = agentd::real_model(config_, name, route_.provider);
+  if (out.find('/') == std::string::npos) return out;
+  {
+    const MutexLock lock(told_mutex_);
+    if (!told_.insert(out).second) return out;
+  }
+  const std::string wrong = misspelt_provider(models_, config_, route_.provider, out);
+  if (wrong.empty()) return out;
+  if (std::this_thread::get_id() == own_thread_)
+    warn_(wrong);
+  else
+    log_->write(LogLevel::kWarning, "runtime", wrong);
+  return out;
 }
 
 Result<ModelSettings> Runtime::settings_for(const ModelSettings& like, const std::string& model) const {

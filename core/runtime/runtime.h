@@ -6,14 +6,18 @@
 // It is begun in two steps, so that what is wrong with a request is found before a provider or the store is touched.
 // Nothing here knows a project or a session.
 //
-// Threading: begin() and open() on one thread; what the accessors give is as its own header says.
+// Threading: begin() and open() on one thread; real_model() is thread-safe; what the accessors give is as its own
+// header says.
 
 #include <functional>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
+#include <thread>
 
 #include "core/agent/agent.h"
+#include "core/base/mutex.h"
 #include "core/bridge/token_table.h"
 #include "core/recipes/recipes.h"
 #include "core/runtime/provider_setup.h"
@@ -31,8 +35,8 @@ struct RuntimeOptions {
 
 class Runtime {
  public:
-  // Reads the table of models and opens the log. The references outlive the runtime. kUsage: there is no home, or the
-  // settings name no model that can be asked.
+  // Reads the table of models and opens the log. The references, and what `warn` refers to, outlive the runtime.
+  // kUsage: there is no home, or the settings name no model that can be asked, or a file that cannot be read.
   static Result<std::unique_ptr<Runtime>, RunError> begin(const ProcessSurroundings& surroundings, const Config& config,
                                                           const Clock& clock, RuntimeOptions options, Warn warn);
   // Ends its threads together, while the store is closed.
@@ -62,16 +66,17 @@ class Runtime {
   const ModelSettings& model_settings() const { return settings_; }
   // `like` for another model, by its real name. kInvalid: its budget does not fit its window.
   Result<ModelSettings> settings_for(const ModelSettings& like, const std::string& model) const;
-  // The name under which a model of a setting, a hook or a client is requested.
-  std::string real_model(std::string_view name) const { return agentd::real_model(config_, name, route_.provider); }
+  // The name under which a model of a setting, a hook or a client is requested. A misspelt provider in it is a warning,
+  // once for each model; on other threads than begin()'s, which may not call `warn`, in the diagnostic log.
+  std::string real_model(std::string_view name) const;
   // budget.run_* and its like.
   Limits limits_of(const std::string& what) const;
 
  private:
   Runtime(const ProcessSurroundings& surroundings, const Config& config, const Clock& clock, RuntimeOptions options,
-          std::string home);
-  Result<void, RunError> load_models(const Warn& warn);
-  void open_log(const Warn& warn);
+          std::string home, Warn warn);
+  Result<void, RunError> load_models();
+  void open_log();
   void warm_up();
   Result<void, RunError> make_providers();
   Result<void, RunError> make_scripted();
@@ -88,6 +93,8 @@ class Runtime {
   const Clock& clock_;
   const RuntimeOptions options_;
   const std::string home_;
+  const Warn warn_;
+  const std::thread::id own_thread_ = std::this_thread::get_id();
   std::unique_ptr<Log> log_;
   std::optional<KeyRing> keys_;
   std::unique_ptr<HttpClient> http_;
@@ -97,6 +104,8 @@ class Runtime {
   std::optional<Ledger> ledger_, conversations_;
   ModelTable models_;
   ModelRoute route_;  // the provider and its model
+  mutable Mutex told_mutex_;
+  mutable std::set<std::string> told_ GUARDED_BY(told_mutex_);  // models whose provider was checked
   BudgetPolicy budget_;
   std::unique_ptr<TokenEstimator> estimator_;
   ModelSettings settings_;

@@ -19,7 +19,7 @@ struct ProcessSurroundings {
   std::vector<std::string> own_variables{};  // names in the environment that begin with AGENTD_
 };
 
-// AGENTD_HOME, else .agent in HOME. kInvalid when neither is set, or AGENTD_HOME is no absolute path.
+// AGENTD_HOME, else .agent in HOME. kInvalid when neither is set, or the one that counts is no absolute path.
 Result<std::string> home_of(const ProcessSurroundings& surroundings);
 // The files and variables that settings are read from, weakest first. kInvalid as home_of().
 Result<ConfigSources> config_sources(const ProcessSurroundings& surroundings);

@@ -27,7 +27,9 @@ Result<std::string> first_part(const Runtime& runtime) {
   const std::string file = runtime.config().text("system_prompt_file");
   if (file.empty()) return std::string(kSystemPrompt);
   auto own = HiddenFiles({Credentials::file(runtime.home())}).read(file, kPromptBytesMax, one_line(file, 200));
-  if (!own) return Error{Code::kInvalid, "system_prompt_file: " + own.error().message};
+  if (!own)
+    return Error{Code::kInvalid,
+                 runtime.config().origin("system_prompt_file") + ": system_prompt_file: " + own.error().message};
   return to_utf8(*own);
 }
 

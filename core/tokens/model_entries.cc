@@ -128,7 +128,7 @@ class EntryReader {
     }
     if (with_pattern && out.pattern.empty()) return at(node, "a model needs a 'pattern': the beginning of its name");
     if (out.compact_at && out.force_at && *out.force_at < *out.compact_at)
-      return at(node, "force_at is below compact_at");
+      return at(node, "force_at is below compact_at: raise it, or lower compact_at");
     return out;
   }
 

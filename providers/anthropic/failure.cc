@@ -66,8 +66,8 @@ ModelError anthropic_http_failure(std::string_view provider, const HttpResponse&
   error.retry_after = retry_after_of(response, wall_ms);
   error.retryable = may_pass(error.kind);
   const std::string text = message.empty() ? said_by(body) : one_line(message, kSaidMax);
-  error.message =
-      with_advice(std::string(provider) + " answers " + std::to_string(response.status) + ": " + text, error.kind);
+  error.message = with_advice(std::string(provider) + " answers " + std::to_string(response.status) + ": " + text,
+                              error.kind, provider, response.status);
   return error;
 }
 

@@ -37,32 +37,6 @@ bool may_pass(ModelErrorKind kind) {
   return false;
 }
 
-std::string_view advice_for(ModelErrorKind kind) {
-  switch (kind) {
-    case ModelErrorKind::kAuth:
-      return "check the API key and its rights";
-    case ModelErrorKind::kBilling:
-      return "check the credit and spend limits of the account";
-    case ModelErrorKind::kContextLength:
-      return "compact the conversation";
-    case ModelErrorKind::kRateLimit:
-    case ModelErrorKind::kOverloaded:
-    case ModelErrorKind::kServer:
-      return "try again later";
-    case ModelErrorKind::kInterrupted:
-      return "send the message again";
-    case ModelErrorKind::kInvalid:
-    case ModelErrorKind::kNetwork:
-    case ModelErrorKind::kProtocol:
-    case ModelErrorKind::kLedger:
-    case ModelErrorKind::kLimit:
-    case ModelErrorKind::kCancelled:
-    case ModelErrorKind::kScript:
-      return {};
-  }
-  return {};
-}
-
 namespace {
 
 ModelErrorKind kind_of(Code code, bool answer_began) {
@@ -78,6 +52,13 @@ ModelErrorKind kind_of(Code code, bool answer_began) {
 std::string with_advice(std::string_view sentence, ModelErrorKind kind) {
   const std::string_view advice = advice_for(kind);
   return std::string(sentence) + (advice.empty() ? "" : "; " + std::string(advice));
+}
+
+std::string with_advice(std::string_view sentence, ModelErrorKind kind, std::string_view provider, int status) {
+  if (kind == ModelErrorKind::kInvalid && (status == 404 || status == 405))
+    return std::string(sentence) + "; check the model's name (--model) and the address (providers." +
+           one_line(provider, 60) + ".base_url, or base_url)";
+  return with_advice(sentence, kind);
 }
 
 std::string said_by(std::string_view body) {

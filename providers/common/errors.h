@@ -17,11 +17,11 @@ namespace agentd {
 ModelErrorKind kind_of_status(int status);
 // True if repeating the unchanged request later can help. The retry loop also checks whether the answer began.
 bool may_pass(ModelErrorKind kind);
-// Advice for the user as the last part of a sentence; may be empty.
-std::string_view advice_for(ModelErrorKind kind);
-
-// The sentence followed by advice_for().
+// The sentence followed by advice_for() of core/model.
 std::string with_advice(std::string_view sentence, ModelErrorKind kind);
+// The same for an answer with that status, which also advises about a wrong address and a wrong model.
+// `provider` is the name in the settings.
+std::string with_advice(std::string_view sentence, ModelErrorKind kind, std::string_view provider, int status);
 // The beginning of a body that is not a documented error object; it may show which server answered.
 std::string said_by(std::string_view body);
 

@@ -102,7 +102,7 @@ Attempt judge(const ExchangeSetup& setup, const Transfer& transfer, StreamedAnsw
   if (!transfer.taken()) return incomplete(setup, answer, ModelErrorKind::kProtocol, transfer.taken().error().message);
   if (!answer.whole())
     return incomplete(setup, answer, ModelErrorKind::kInterrupted,
-                      "the connection ended before the answer was complete; send the message again");
+                      with_advice("the connection ended before the answer was complete", ModelErrorKind::kInterrupted));
   auto whole = answer.finish();
   if (!whole) return incomplete(setup, answer, ModelErrorKind::kProtocol, whole.error().message);
   whole->request_id = without_secret(std::string(response.header(setup.words.request_id)), setup.secret);

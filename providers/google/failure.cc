@@ -77,8 +77,8 @@ ModelError google_http_failure(std::string_view provider, const HttpResponse& re
   if (!error.retry_after) error.retry_after = retry_delay(said);
   error.retryable = may_pass(error.kind);
   const std::string text = message.empty() ? said_by(body) : one_line(message, kSaidMax);
-  error.message =
-      with_advice(std::string(provider) + " answers " + std::to_string(response.status) + ": " + text, error.kind);
+  error.message = with_advice(std::string(provider) + " answers " + std::to_string(response.status) + ": " + text,
+                              error.kind, provider, response.status);
   return error;
 }
 

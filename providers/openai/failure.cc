@@ -80,8 +80,8 @@ ModelError openai_http_failure(std::string_view provider, const HttpResponse& re
   error.retry_after = retry_after_of(response, wall_ms);
   error.retryable = may_pass(error.kind);
   const std::string text = said.message.empty() ? said_by(body) : one_line(said.message, kSaidMax);
-  error.message =
-      with_advice(std::string(provider) + " answers " + std::to_string(response.status) + ": " + text, error.kind);
+  error.message = with_advice(std::string(provider) + " answers " + std::to_string(response.status) + ": " + text,
+                              error.kind, provider, response.status);
   return error;
 }
 

@@ -289,7 +289,7 @@ Result<Script> parse_script(std::string_view text, const std::string& path) {
 
 Result<Script> load_script(const std::string& path) {
   auto text = read_file(path, kFileBytesMax);
-  if (!text) return text.error().with_context("opening the script");
+  if (!text) return text.error().with_context("the script of --script or scripted.file cannot be read");
   return parse_script(*text, path);
 }
 

@@ -85,6 +85,27 @@ TEST(JsonDocument, NamesTheByteOfTheMistake) {
   EXPECT_NE(document.error().message.find("at byte "), std::string::npos) << document.error().message;
 }
 
+TEST(JsonDocument, NamesAMistakeAsThePartOfASentence) {
+  const auto mistake = [](std::string_view text) {
+    const auto document = JsonDocument::parse(text);
+    return document ? std::string("none") : document.error().message;
+  };
+  EXPECT_EQ(mistake(""), "bad JSON at byte 0: there is no value");
+  EXPECT_EQ(mistake("{}x"), "bad JSON at byte 2: there is more after the value");
+  EXPECT_EQ(mistake("{ a}"), "bad JSON at byte 2: the name of a member, in double quotes, is missing");
+  for (const char* const wrong : {"{\"a\" 1}", "{\"a\":1", "[1", "[nul]", "\"\\u12x4\"", "\"\\x\"", "\"open",
+                                  "\"\xff\"", "1e999", "1.", "1e", "\"\\ud83d\\u0041\"", "[}"}) {
+    const std::string said = mistake(wrong);
+    if (said == "none") continue;  // half of a pair is replaced
+    const std::size_t colon = said.find(": ");
+    ASSERT_NE(colon, std::string::npos) << wrong << said;
+    const char first = said[colon + 2];
+    EXPECT_FALSE(first >= 'A' && first <= 'Z') << wrong << said;
+    EXPECT_NE(said.back(), '.') << wrong << said;
+    EXPECT_EQ(said.find("this is not JSON"), std::string::npos) << wrong << said;
+  }
+}
+
 TEST(JsonDocument, RefusesInvalidUtf8) {
   for (const char* text : {"\"\xff\"", "\"\xc0\xaf\"", "\"\xed\xa0\x80\"", "\"\xf4\x90\x80\x80\"", "\"\xe2\x82\""})
     EXPECT_FALSE(JsonDocument::parse(text)) << hex({reinterpret_cast<const std::uint8_t*>(text), 3});

@@ -137,6 +137,17 @@ TEST(Yaml, AQuoteThatIsNotClosedIsAMistakeWhereItBegins) {
     EXPECT_EQ(mistake(fine), "") << fine;
 }
 
+TEST(Yaml, AMistakeSaysWhatToDoAndNotWhatTheParserMisses) {
+  const auto mistake = [](const char* text) {
+    const auto parsed = parse_yaml(text, "f");
+    return parsed ? std::string() : parsed.error().message;
+  };
+  EXPECT_NE(mistake("a: b: c\n").find("a ':' cannot be here: quote a text"), std::string::npos) << mistake("a: b: c\n");
+  EXPECT_NE(mistake("allow: *bash\n").find("quote a text that begins with '*'"), std::string::npos)
+      << mistake("allow: *bash\n");
+  EXPECT_NE(mistake("a: [1, 2\n").find("the '[' has no closing ']'"), std::string::npos) << mistake("a: [1, 2\n");
+}
+
 TEST(Yaml, InvalidUtf8IsReportedAtItsPlace) {
   const auto parsed = parse_yaml("a: 1\nb: \"x\xff\"\n", "f");
   ASSERT_FALSE(parsed);

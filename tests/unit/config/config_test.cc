@@ -230,8 +230,22 @@ TEST_F(ConfigTest, AHooksSettingWithATypoIsFound) {
 }
 
 TEST_F(ConfigTest, ALadderThatFallsIsRefusedWithBothPlaces) {
-  EXPECT_EQ(error("compaction: {force_at: 0.5}\n"),
-            "compaction.force_at (0.5, config.yaml:1) is below compaction.compact_at (0.80, default)");
+  EXPECT_EQ(
+      error("compaction: {force_at: 0.5}\n"),
+      "compaction.force_at (0.5, config.yaml:1) is below compaction.compact_at (0.80, default): raise the first, or "
+      "lower the second");
+}
+
+TEST_F(ConfigTest, AKeyInThePlaceOfItsVariablesNameIsRefusedAndNotShown) {
+  for (const std::string key : {"sk-ant-api03-abc", "sk_live1", "AIzaSyAbc", "1ABC", "MY KEY"}) {
+    const std::string said = error("providers: {work: {base_url: https://x, api_key_env: " + key + "}}\n");
+    EXPECT_NE(said.find("config.yaml:1:41: providers.work.api_key_env must be the name of an environment variable"),
+              std::string::npos)
+        << said;
+    EXPECT_EQ(said.find(key), std::string::npos) << said;
+  }
+  EXPECT_NE(error("providers: {anthropic: {api_key_env: sk-ant-1}}\n"), "no error");
+  EXPECT_EQ(error("providers: {anthropic: {api_key_env: _MY_KEY2}, openai: {api_key_env: ''}}\n"), "no error");
 }
 
 TEST_F(ConfigTest, SetTakesAnyKeyAndNamesTheNearest) {

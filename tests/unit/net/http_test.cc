@@ -132,6 +132,8 @@ TEST_F(HttpTest, ReportsAClosedPort) {
   EXPECT_EQ(response.error().code, Code::kUnavailable);
   EXPECT_NE(response.error().message.find("no connection to 127.0.0.1:"), std::string::npos)
       << response.error().message;
+  EXPECT_NE(response.error().message.find("start the server there, or correct the address"), std::string::npos)
+      << response.error().message;
 }
 
 TEST_F(HttpTest, SaysThatTheNameIsUnknown) {

@@ -2,6 +2,10 @@
 // The client's peers: certificates, its own certificate, proxies.
 #include <gtest/gtest.h>
 #include <stdlib.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <thread>
 
 #include "core/net/curl_client.h"
 #include "tests/support/loopback_server.h"
@@ -80,6 +84,26 @@ TEST_F(TlsTest, AFileThatCannotBeUsedIsSaid) {
   expect_denied(server, "the CA file cannot be used");
   settings_ = {own.cert_file, directory_.path() + "/missing.pem", "", ""};
   expect_denied(server, "the client certificate or its key cannot be used");
+}
+
+// No failure of the network, so nothing that is tried again.
+TEST_F(TlsTest, AServerWithoutTlsIsNamedAsOne) {
+  std::uint16_t port = 0;
+  const UniqueFd listener = testing::listen_on_loopback(port);
+  std::thread server([&] {
+    const UniqueFd client(::accept4(listener.get(), nullptr, nullptr, SOCK_CLOEXEC));
+    char hello[4096];
+    (void)!::read(client.get(), hello, sizeof hello);
+    EXPECT_TRUE(write_all(client.get(), "HTTP/1.1 400 Bad Request\r\ncontent-length: 0\r\n\r\n"));
+    while (::read(client.get(), hello, sizeof hello) > 0) {
+    }
+  });
+  const auto answer = send("https://127.0.0.1:" + std::to_string(port));
+  server.join();
+  ASSERT_FALSE(answer);
+  EXPECT_EQ(answer.error().code, Code::kDenied) << answer.error().message;
+  EXPECT_EQ(answer.error().message.find("127.0.0.1:" + std::to_string(port) + " does not speak TLS at this port"), 0u)
+      << answer.error().message;
 }
 
 TEST_F(TlsTest, TheClientsCertificateIsShownToWhoAsks) {

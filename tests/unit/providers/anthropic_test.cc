@@ -355,6 +355,10 @@ TEST_F(AnthropicTest, MapsEveryStatusAndRetriesOnlyWhatMayPass) {
     EXPECT_NE(result.error().message.find(std::to_string(one.status)), std::string::npos);
     EXPECT_NE(result.error().message.find(one.message), std::string::npos);
     EXPECT_EQ(result.error().message.find('\n'), std::string::npos);
+    EXPECT_EQ(result.error().message.find("(--model)") != std::string::npos, one.status == 404)
+        << result.error().message;
+    EXPECT_EQ(result.error().message.find("providers.anthropic.base_url") != std::string::npos, one.status == 404)
+        << result.error().message;
   }
 }
 

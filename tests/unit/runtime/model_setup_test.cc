@@ -2,6 +2,7 @@
 // What the program says of the model in use, and whether what is built in is still served.
 #include "core/runtime/model_setup.h"
 #include "core/runtime/provider_setup.h"
+#include "core/runtime/surroundings.h"
 
 #include <gtest/gtest.h>
 
@@ -64,19 +65,50 @@ TEST(ModelWarnings, AnUnknownNameOfAKnownProviderIsToldWithWhatIsAssumed) {
             "/home/ann/.agent/models.yaml if that is wrong");
 }
 
-TEST(ModelWarnings, AProviderThatIsMisspeltInFrontOfAModelIsTold) {
-  const auto told_of = [](const std::vector<std::pair<std::string, std::string>>& settings) {
-    std::string out;
-    for (const std::string& text : warnings(settings, wall_of(2026, 11, 20)))
-      if (text.starts_with("no provider named")) out += text + "\n";
-    return out;
-  };
-  EXPECT_EQ(told_of({{"model", "opnai/gpt-6"}}),
-            "no provider named 'opnai': did you mean 'openai'? anthropic is used for the model 'opnai/gpt-6'\n");
-  EXPECT_EQ(told_of({{"agents.enabled", "true"}, {"agents.model", "nosuch/x"}}),
+// The warnings about misspelt providers, a line each.
+std::string misspelt(const std::vector<std::pair<std::string, std::string>>& settings) {
+  std::string out;
+  for (const std::string& text : warnings(settings, wall_of(2026, 11, 20)))
+    if (text.starts_with("no provider named")) out += text + "\n";
+  return out;
+}
+
+TEST(ModelWarnings, AProviderThatIsMisspeltInFrontOfAModelIsToldWhereverItIsNamed) {
+  EXPECT_EQ(misspelt({{"model", "opnai/gpt-6"}}),
+            "no provider named 'opnai': did you mean 'openai'? openai is used for the model 'opnai/gpt-6'\n");
+  EXPECT_EQ(misspelt({{"model", "nosuch/x"}}),
             "no provider named 'nosuch', so anthropic is used for the model 'nosuch/x'\n");
-  EXPECT_EQ(told_of({{"model", "openai/gpt-6.1-sol"}}), "");
-  EXPECT_EQ(told_of({{"model", "bedrock/claude"}, {"base_url", "https://gateway.example"}}), "") << "a gateway's own";
+  EXPECT_EQ(misspelt({{"model", "openai/gpt-6.1-sol"}}), "");
+  const std::string told = "no provider named 'nosuch', so anthropic is used for the model 'nosuch/x'\n";
+  for (const char* const setting : {"fallback", "compaction.model", "agents.model"})
+    EXPECT_EQ(misspelt({{setting, "nosuch/x"}}), told) << setting;
+  EXPECT_EQ(misspelt({{"agents.enabled", "true"}, {"agents.model", "nosuch/x"}}), told);
+  EXPECT_EQ(misspelt({{"models.aliases.fast", "nosuch/x"}, {"model", "fast"}}), told);
+  EXPECT_EQ(misspelt({{"model", "nosuch/x"}, {"fallback", "nosuch/x"}, {"compaction.model", "nosuch/x"}}), told);
+  EXPECT_EQ(misspelt({{"provider", "scripted"}, {"model", "nosuch/x"}}), "");
+}
+
+TEST(ModelWarnings, ANameWithASlashIsAServersOwnUnlessItIsAVendorsModel) {
+  const std::pair<std::string, std::string> gateway{"base_url", "https://gateway.example"};
+  EXPECT_EQ(misspelt({{"model", "bedrock/claude"}, gateway}), "");
+  EXPECT_EQ(misspelt({{"provider", "groq"}, {"model", "meta-llama/llama-4"}}), "");
+  EXPECT_EQ(misspelt({{"provider", "openrouter"}, {"model", "mistralai/mistral-large"}}), "");
+  EXPECT_EQ(misspelt({{"provider", "openrouter"}, {"model", "x-ai/grok-4"}}), "");
+  // The vendor's own model behind a name that is nearly the vendor's.
+  EXPECT_NE(misspelt({{"model", "opnai/gpt-6.1-terra"}, gateway}).find("did you mean 'openai'?"), std::string::npos);
+  EXPECT_NE(misspelt({{"provider", "openrouter"}, {"fallback", "opnai/gpt-6.1-terra"}, {"model", "x/y"}})
+                .find("openrouter is used for the model 'opnai/gpt-6.1-terra'"),
+            std::string::npos);
+}
+
+TEST(ModelWarnings, ANameOfTheUsersTableIsNotMisspelt) {
+  const Config config = config_of({});
+  ModelTable table = ModelTable::embedded();
+  EXPECT_NE(misspelt_provider(table, config, "anthropic", "house/model-7"), "");
+  ASSERT_TRUE(table.overlay("models: [{pattern: house/model, window: 60000}]\n", "models.yaml"));
+  EXPECT_EQ(misspelt_provider(table, config, "anthropic", "house/model-7"), "");
+  EXPECT_EQ(misspelt_provider(table, config, "anthropic", "house/other"), "");
+  EXPECT_NE(misspelt_provider(table, config, "anthropic", "hous/model-7"), "");
 }
 
 TEST(ModelWarnings, AKnownModelInItsTimeIsNoReasonToSpeak) {
@@ -239,6 +271,67 @@ TEST(ModelInForce, IsWhatProviderAndModelSayTogether) {
   EXPECT_EQ(of("openai/gpt-6-luna", "scripted"), "scripted openai/gpt-6-luna");
   EXPECT_NE(of("", "ollama").find("'ollama' has no default; pass --model NAME"), std::string::npos);
   EXPECT_NE(of("", "opnai").find("no provider named 'opnai': did you mean 'openai'?"), std::string::npos);
+}
+
+TEST(ModelInForce, AProviderOfTheCommandLineMustNotContradictTheModels) {
+  const auto said = [](const std::vector<ConfigSources::Flag>& flags) {
+    ConfigSources sources;
+    sources.flags = flags;
+    sources.environment = environment_of({{"AGENTD_MODEL", "google/gemini-3.8-flash"}});
+    const auto config = Config::load(sources);
+    if (!config) return config.error().message;
+    const auto route = model_in_force(*config, ModelTable::embedded());
+    return route ? route->provider + " " + route->model : route.error().message;
+  };
+  EXPECT_EQ(said({{"provider", "openai", "--provider"}, {"model", "anthropic/claude-opus-5-5", "--model"}}),
+            "--provider openai and --model anthropic/claude-opus-5-5 name two providers: omit the first to ask "
+            "anthropic, or set --model to a model of openai, such as openai/NAME");
+  EXPECT_NE(
+      said({{"provider", "openai", "--set"}}).find("--set provider=openai and model google/gemini-3.8-flash (AGE"),
+      std::string::npos);
+  EXPECT_EQ(said({{"provider", "openai", "--provider"}, {"model", "openai/gpt-6-luna", "--model"}}),
+            "openai gpt-6-luna");
+  EXPECT_EQ(said({{"provider", "groq", "--provider"}, {"model", "gpt-6-luna", "--model"}}), "groq gpt-6-luna");
+  EXPECT_EQ(said({{"provider", "scripted", "--script"}, {"model", "openai/gpt-6-luna", "--model"}}),
+            "scripted openai/gpt-6-luna");
+  EXPECT_EQ(said({{"model", "anthropic/claude-opus-5-5", "--model"}}), "anthropic claude-opus-5-5");
+}
+
+TEST(NetworkFiles, ThatCannotBeOpenedAreMistakesOfTheConfiguration) {
+  testing::TempDir directory;
+  const std::string file = directory.file("config.yaml"), pem = directory.file("own.pem");
+  ASSERT_TRUE(write_file_atomically(pem, "-----BEGIN CERTIFICATE-----\n", 0600));
+  EXPECT_TRUE(check_network_files(config_of({})));
+  for (const std::string key : {"ca_file", "client_cert", "client_key"}) {
+    EXPECT_TRUE(check_network_files(config_of({{"network." + key, pem}}))) << key;
+    ASSERT_TRUE(write_file_atomically(file, "network:\n  " + key + ": /nonexistent.pem\n", 0600));
+    const auto missing = check_network_files(in_environment({}, file));
+    ASSERT_FALSE(missing) << key;
+    EXPECT_EQ(missing.error().code, Code::kInvalid);
+    EXPECT_EQ(missing.error().message.find(file + ":2: network." + key + ": opening /nonexistent.pem"), 0u)
+        << missing.error().message;
+    const auto folder = check_network_files(config_of({{"network." + key, directory.path()}}));
+    ASSERT_FALSE(folder) << key;
+    EXPECT_NE(folder.error().message.find("is a directory"), std::string::npos) << folder.error().message;
+  }
+}
+
+// ---- the home directory
+
+TEST(Home, IsAnAbsolutePathWhicheverVariableNamesIt) {
+  const auto home = [](const std::map<std::string, std::string>& variables) {
+    ProcessSurroundings surroundings;
+    surroundings.environment = environment_of(variables);
+    const auto found = home_of(surroundings);
+    return found ? *found : found.error().message;
+  };
+  EXPECT_EQ(home({{"HOME", "/home/ann"}}), "/home/ann/.agent");
+  EXPECT_EQ(home({{"HOME", "rel"}, {"AGENTD_HOME", "/x"}}), "/x");
+  EXPECT_EQ(home({{"HOME", "rel"}}),
+            "HOME must be an absolute path, and is 'rel': the shell expands ~ only outside quotes");
+  EXPECT_EQ(home({{"HOME", "/home/ann"}, {"AGENTD_HOME", "rel"}}),
+            "AGENTD_HOME must be an absolute path, and is 'rel': the shell expands ~ only outside quotes");
+  EXPECT_NE(home({}).find("neither AGENTD_HOME nor HOME is set"), std::string::npos);
 }
 
 TEST(ModelInForce, AProviderOfTheConfigurationIsOneToo) {

@@ -351,7 +351,7 @@ TEST(ModelOverlay, MistakesAreToldWithTheirPlace) {
   EXPECT_EQ(refusal("default: {pattern: m}\n"), "models.yaml:1:11: unknown key 'pattern'");
   EXPECT_EQ(refusal("- m\n"), "models.yaml:1:1: a model table must be a section of 'key: value' lines, not a list");
   EXPECT_EQ(refusal("models:\n  - {pattern: m, compact_at: 0.9, force_at: 0.8}\n"),
-            "models.yaml:2:5: force_at is below compact_at");
+            "models.yaml:2:5: force_at is below compact_at: raise it, or lower compact_at");
 }
 
 TEST(ModelOverlay, NumbersThatAreNoneAreRefused) {
