@@ -35,8 +35,10 @@ install(FILES ${pages}/man DESTINATION ${CMAKE_INSTALL_MANDIR}/man1 RENAME agent
 install(FILES ${pages}/bash DESTINATION share/bash-completion/completions RENAME agentd)
 install(FILES ${pages}/zsh DESTINATION share/zsh/site-functions RENAME _agentd)
 install(FILES ${pages}/fish DESTINATION share/fish/vendor_completions.d RENAME agentd.fish)
-install(FILES README.md CHANGELOG.md SECURITY.md LICENSE DESTINATION ${CMAKE_INSTALL_DOCDIR})
-install(DIRECTORY docs/guide docs/reference docs/internals DESTINATION ${CMAKE_INSTALL_DOCDIR})
+install(FILES README.md ARCHITECTURE.md CHANGELOG.md CONTRIBUTING.md SECURITY.md LICENSE
+  DESTINATION ${CMAKE_INSTALL_DOCDIR})
+# Below docs, as the pages and messages name each other.
+install(DIRECTORY docs/guide docs/reference docs/internals docs/adr DESTINATION ${CMAKE_INSTALL_DOCDIR}/docs)
 
 # `make package`: a .deb, and a tarball for everything else. libcurl, RE2 and libedit are loaded when they
 # are needed: no tool sees them in the program.

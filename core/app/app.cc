@@ -47,6 +47,11 @@ int App::print(std::string_view text) {
   return kExitOk;
 }
 
+Result<std::string> App::directory() const {
+  if (!surroundings_.cwd.empty()) return surroundings_.cwd;
+  return Error{Code::kNotFound, "the current directory no longer exists; change to another one"};
+}
+
 Result<std::string> App::home() const { return home_of(surroundings_); }
 
 Result<Config> App::config(const Arguments& arguments) const {

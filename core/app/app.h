@@ -37,6 +37,8 @@ class App {
   const Clock& clock() const { return clock_; }
   const Surroundings& surroundings() const { return surroundings_; }
 
+  // The current directory. kNotFound: it no longer exists.
+  Result<std::string> directory() const;
   // AGENTD_HOME, else .agent in HOME. kInvalid when neither is set.
   Result<std::string> home() const;
   // The active configuration. The first call prints its warnings.

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/app/compaction_text.h"
 
+#include "core/app/counted.h"
 #include "core/app/exit_codes.h"
 #include "core/base/bytes.h"
 #include "core/codec/json.h"
@@ -20,7 +21,7 @@ int compaction_exit(std::uint32_t outcome) {
   }
 }
 
-std::string messages_text(std::uint64_t count) { return with_commas(count) + (count == 1 ? " message" : " messages"); }
+std::string messages_text(std::uint64_t count) { return counted(count, "message"); }
 
 std::string compacted_text(const std::string& id, const CompactionReport& report) {
   std::string out = "Compacted conversation " + id + "\nReduced from " + messages_text(report.messages_before) +

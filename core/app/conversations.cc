@@ -92,10 +92,12 @@ Result<FoundConversation, Failure> wanted_conversation(const App& app, const Arg
   const bool by_id = arguments.has("conversation-id");
   if (by_id && arguments.has("follow")) return Failure{kExitUsage, "--follow and an id exclude each other"};
   if (by_id) return existing_conversation(app, arguments.value("conversation-id"));
+  const Result<std::string> cwd = app.directory();
+  if (!cwd) return Failure{kExitFailure, cwd.error().message};
   auto store = existing_store(app);
   if (!store) return store.error();
   if (*store == nullptr) *store = make_memory_store(app.clock());
-  const auto id = newest_conversation(**store, find_project(app.surroundings().cwd).id);
+  const auto id = newest_conversation(**store, find_project(*cwd).id);
   if (!id) return failure_of(id.error());
   return FoundConversation{std::move(*store), *id};
 }

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/app/render.h"
 
+#include <algorithm>
 #include <cerrno>
+#include <utility>
 
 #include "core/app/table.h"
 #include "core/base/bytes.h"
@@ -12,6 +14,7 @@ namespace agentd::app {
 namespace {
 
 constexpr std::size_t kLineBytes = 240;
+constexpr std::size_t kPieceBytes = 64 << 10;
 constexpr std::size_t kWarningBytes = 2000;  // agentd's own sentences end with what to do
 constexpr std::size_t kCallBytes = 100;
 constexpr std::size_t kTimeColumns = 12;  // " · 12345 s"
@@ -80,6 +83,17 @@ std::string call_summary(std::string_view input_json) {
   return visible_line(input_json);
 }
 
+void WaitingText::add(std::string_view text) {
+  if (text.empty()) return;
+  if (pieces_.empty() || pieces_.back().size() + text.size() > kPieceBytes)
+    pieces_.emplace_back().reserve(std::max(kPieceBytes, text.size()));
+  pieces_.back() += text;
+}
+
+void WaitingText::print(Output& out) {
+  for (; !pieces_.empty(); pieces_.pop_front()) out.print(pieces_.front());
+}
+
 TerminalRenderer::TerminalRenderer(Output& out, Output& err, bool trace_hooks)
     : out_(out), err_(err), trace_hooks_(trace_hooks), progress_(err) {}
 
@@ -89,12 +103,21 @@ void TerminalRenderer::end_lines() {
     open_call_.clear();
     err_.fresh_line();
   }
-  out_.print(answer_.finish());
+  if (out_.tty()) out_.print(answer_.finish());
   out_.fresh_line();
   out_.flush();
 }
 
+void TerminalRenderer::finish_answer() {
+  if (out_.tty()) return;
+  waiting_.add(answer_.finish());
+  if (waiting_.empty()) return;
+  waiting_.print(out_);
+  half_.clear();
+}
+
 void TerminalRenderer::settle() {
+  finish_answer();
   end_lines();
   err_.flush();
 }
@@ -114,9 +137,15 @@ void TerminalRenderer::note(std::string_view sgr, std::string_view line) {
 
 // ---- what each event looks like
 
+void TerminalRenderer::show(const told::RunStarted&, std::uint32_t) { in_run_ = true; }
+
 void TerminalRenderer::show(const told::TurnStarted&, std::uint32_t) { progress_.wait_for("waiting for the model"); }
 
 void TerminalRenderer::show(const told::TextDelta& event, std::uint32_t) {
+  if (!out_.tty()) {
+    waiting_.add(answer_.feed(event.text));
+    return;
+  }
   progress_.stop();
   if (!open_call_.empty()) end_lines();
   out_.print(answer_.feed(event.text));
@@ -124,10 +153,19 @@ void TerminalRenderer::show(const told::TextDelta& event, std::uint32_t) {
 }
 
 void TerminalRenderer::show(const told::AnswerAgain& event, std::uint32_t) {
-  note(kYellow, "note: " + line_of(event.why) + "; it is requested again, and the part already shown is void");
+  if (!out_.tty()) {
+    waiting_.add(answer_.finish());
+    if (!waiting_.empty()) half_ = std::exchange(waiting_, {});
+  }
+  const std::string_view shown = out_.tty() ? ", and the part already shown is void" : "";
+  note(kYellow, "note: " + line_of(event.why) + "; it is requested again" + std::string(shown));
 }
 
 void TerminalRenderer::show(const told::ToolCalled& event, std::uint32_t depth) {
+  if (depth == 0) {
+    finish_answer();
+    half_.clear();
+  }
   end_lines();
   const std::string indent(2 * depth, ' ');
   const std::string name = neutral_line(event.name, kCallBytes), call = call_summary(event.input);
@@ -162,6 +200,8 @@ void TerminalRenderer::show(const told::ToolEnded& event, std::uint32_t depth) {
 
 void TerminalRenderer::show(const told::TurnEnded&, std::uint32_t) {
   running_.reset();
+  finish_answer();
+  half_.clear();
   end_lines();
 }
 
@@ -199,7 +239,8 @@ void TerminalRenderer::show(const told::Compacted& event, std::uint32_t) {
                   percent_text(metadata["post_tokens"].uint_or(0), limit) + " ──");
 }
 
-void TerminalRenderer::show(const told::CompactionEnded& event, std::uint32_t) {
+void TerminalRenderer::show(const told::CompactionEnded& event, std::uint32_t depth) {
+  if (depth == 0 && !in_run_) return;
   const std::string why = event.reason.empty() ? "" : ": " + line_of(event.reason);
   if (event.result == AGENTD_RESULT_FAILED) note(kYellow, "warning: compaction failed" + why);
   if (event.result == AGENTD_RESULT_VETOED) note(kYellow, "warning: a hook blocked the compaction" + why);
@@ -224,7 +265,10 @@ void TerminalRenderer::show(const told::Failed&, std::uint32_t) {
 }
 
 void TerminalRenderer::show(const told::RunEnded&, std::uint32_t) {
+  in_run_ = false;
   running_.reset();
+  // No answer was complete: the part that arrived is printed, as the log keeps it.
+  if (waiting_.empty()) std::swap(waiting_, half_);
   settle();
 }
 

@@ -3,10 +3,13 @@
 // render.h - shows the events of a run on a terminal, as JSON lines, or as the final answer only.
 //
 // The model's text goes to standard output, everything else to standard error: `agentd run ... > file` holds the
-// answer. Text of models, tools and hooks is sanitized before it is shown.
+// answer. A terminal shows it as it arrives; elsewhere an answer is printed once it is complete, as what is printed
+// there cannot be taken back when an interrupted answer is requested again. Text of models, tools and hooks is
+// sanitized before it is shown.
 //
 // Threading: called on the run's thread.
 
+#include <deque>
 #include <functional>
 #include <optional>
 #include <string>
@@ -16,6 +19,19 @@
 #include "core/app/terminal.h"
 
 namespace agentd::app {
+
+// A text that waits to be printed. It grows in pieces, so that it takes little more than its own size.
+class WaitingText {
+ public:
+  bool empty() const { return pieces_.empty(); }
+  void add(std::string_view text);
+  // Prints the text, which is gone afterwards.
+  void print(Output& out);
+  void clear() { pieces_.clear(); }
+
+ private:
+  std::deque<std::string> pieces_;
+};
 
 class TerminalRenderer final : public EventSink {
  public:
@@ -28,9 +44,9 @@ class TerminalRenderer final : public EventSink {
 
  private:
   // One for each kind. `depth`: of the agent whose it is; 0 = the user's.
-  void show(const told::RunStarted&, std::uint32_t) {}
   void show(const told::UserMessage&, std::uint32_t) {}
   void show(const told::ThinkingDelta&, std::uint32_t) {}
+  void show(const told::RunStarted& event, std::uint32_t depth);
   void show(const told::TurnStarted& event, std::uint32_t depth);
   void show(const told::TextDelta& event, std::uint32_t depth);
   void show(const told::AnswerAgain& event, std::uint32_t depth);
@@ -51,11 +67,16 @@ class TerminalRenderer final : public EventSink {
   // Prints a line on standard error, after ending an open line.
   void note(std::string_view sgr, std::string_view line);
   void end_lines();
+  // The answer so far is all of it.
+  void finish_answer();
 
   Output& out_;
   Output& err_;
   const bool trace_hooks_;
   Neutralizer answer_;
+  // Without a terminal: the answer so far, and the last part that an interruption has made void.
+  WaitingText waiting_, half_;
+  bool in_run_ = false;    // outside of a run the command that compacts tells how that ended
   std::string open_call_;  // the tool call whose line is open
   // The last started tool call, until it has a result.
   struct RunningCall {

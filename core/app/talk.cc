@@ -61,8 +61,7 @@ Result<void, Failure> Talk::start(bool needs_model, bool will_run) {
                                                }});
   auto values = recipe_arguments(arguments_.values("arg"));
   if (!values) return Failure{kExitUsage, values.error().message};
-  if (app_.surroundings().cwd.empty())
-    return Failure{kExitFailure, "the current directory no longer exists; change to another one"};
+  if (const auto cwd = app_.directory(); !cwd) return Failure{kExitFailure, cwd.error().message};
   if (auto opened = open_levels(*values, needs_model, will_run); !opened) return failure_of(opened.error());
   return {};
 }
@@ -83,13 +82,22 @@ Result<void, RunError> Talk::open_levels(const RecipeValues& values, bool needs_
   if (const std::string name = arguments_.value("recipe"); !name.empty()) {
     AGENTD_TRY(recipe, workplace_->find_recipe(name, values));
   }
-  AGENTD_TRY_VOID(runtime_->open());
+  if (auto opened = runtime_->open(); !opened) return with_way_out(std::move(opened.error()));
   OpenRequest request{cwd, *watch_, approver_.get()};
   request.offer_tools = wishes.tools;
   request.trace_hooks = config_.flag("hooks.trace") || style_ == Style::kJson;
   AGENTD_TRY(client_, ClientSession::prepare(*workplace_, std::move(request)));
   AGENTD_TRY_VOID(workplace_->hooks().load(workplace_->roots_of(cwd)));
   return recipe ? client_->use_recipe(std::move(*recipe), values) : Result<void, RunError>();
+}
+
+// The error with the ways around the store; a conversation that continues has none.
+RunError Talk::with_way_out(RunError error) const {
+  const bool continues = arguments_.has("resume") || arguments_.has("follow") || arguments_.has("conversation-id");
+  if (error.kind != RunError::Kind::kStore || continues) return error;
+  error.message += std::string("; until that is fixed, ") + (saves() ? "use --no-save, or " : "") +
+                   "set AGENTD_HOME to another directory";
+  return error;
 }
 
 void Talk::warn(const std::string& text) { watch_->on_event(RunEvent(told::Warning{text})); }

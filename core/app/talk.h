@@ -54,6 +54,7 @@ class Talk {
   Result<void, Failure> start(bool needs_model, bool will_run);
   EventSink& make_renderer(bool trace);
   Result<void, RunError> open_levels(const RecipeValues& values, bool needs_model, bool will_run);
+  RunError with_way_out(RunError error) const;
   void warn(const std::string& text);
   Result<std::optional<Ulid>, Failure> wanted();
 

@@ -25,7 +25,8 @@ class Output {
   Output(const Output&) = delete;
   Output& operator=(const Output&) = delete;
 
-  void print(std::string_view text);  // buffered The same for a text that only confirms success.
+  void print(std::string_view text);  // buffered
+  // The same for a text that only confirms success.
   void confirm(std::string_view text);
   void line(std::string_view text);  // ends the line, and flushes on a terminal
   void flush();

@@ -3,6 +3,7 @@
 
 #include <ctime>
 
+#include "core/app/counted.h"
 #include "core/app/render.h"
 #include "core/app/terminal.h"
 #include "core/base/bytes.h"
@@ -174,9 +175,9 @@ Result<std::string> as_json(const Transcript& transcript) {
 
 std::string head_text(const ConversationInfo& info) {
   std::string out = info.title.empty() ? "(no title)" : info.title;
-  out += "\n" + info.id + " · " + time_text(info.created_ms) + " · " + with_commas(info.messages) + " messages";
+  out += "\n" + info.id + " · " + time_text(info.created_ms) + " · " + counted(info.messages, "message");
   if (!info.model.empty()) out += " · " + info.model;
-  if (info.compactions != 0) out += " · " + std::to_string(info.compactions) + " compactions";
+  if (info.compactions != 0) out += " · " + counted(info.compactions, "compaction");
   return out + "\n" + info.cwd + "\n";
 }
 

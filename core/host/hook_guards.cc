@@ -4,7 +4,7 @@
 
 #include <algorithm>
 #include <filesystem>
-#include <set>
+#include <map>
 
 #include "core/base/nearest.h"
 #include "core/base/shell_word.h"
@@ -53,6 +53,18 @@ void HookHost::miss_guard(const std::string& name, const std::string& identity, 
   externals_.add_missing_guard(name, identity, Precedence::kUser, event_ids(events), std::move(why));
 }
 
+// The problem of the trust store is told already, and is the line above.
+void HookHost::miss_record() {
+  const std::string name = options_.trust_file.substr(options_.trust_file.rfind('/') + 1);
+  if (!missed_.insert(name).second) return;
+  problem("", name,
+          "tool calls are denied, since a hook that may be a guard was not loaded because of the line above; do what "
+          "that line says, and start agentd again");
+  externals_.add_missing_guard(name, name, Precedence::kUser, event_ids({}),
+                               "a hook that may be a guard was not loaded; do what the warning at agentd's start says, "
+                               "and start agentd again");
+}
+
 void HookHost::block(const HookDefinition& guard, std::string why) {
   const EventTraits* const event = find_event(guard.event);
   miss_guard(guard.name, guard.name, {event == nullptr ? std::string() : std::string(event->name)}, std::move(why));
@@ -80,8 +92,7 @@ void HookHost::add_missing_guards() {
   for (const auto& [path, name] : wanted_guards_)
     if (!is_loaded_from(path)) miss_guard(name, path, {}, why_missing(name, path));
   // Without the store the recorded guards are unknown.
-  if (!options_.trust_file.empty() && trust() == nullptr)
-    miss_guard("trust", "trust", {}, "the recorded guards cannot be read: " + trust_problem_);
+  if (!options_.trust_file.empty() && trust() == nullptr) miss_record();
   const std::vector<std::string>& off = natives_.disabled();
   off_.insert(off.begin(), off.end());
   std::vector<TrustEntry> known;
@@ -102,17 +113,27 @@ void HookHost::add_missing_guards() {
 }
 
 std::vector<std::string> HookHost::guards_kept_out() {
-  std::set<std::string> out;
+  std::map<std::string, std::string> out;  // what forgets the guard, by its name
   const auto here = TrustStore::repository_key(options_.project_root);
   if (TrustStore* const store = options_.trust_file.empty() ? nullptr : trust())
     for (const TrustEntry& entry : store->entries()) {
       const bool foreign = !entry.repository.empty() && (!here || entry.repository != *here);
-      if (entry.guard && !foreign && is_switched_off(entry.name)) out.insert(entry.name);
+      if (entry.guard && !foreign && is_switched_off(entry.name))
+        out[entry.name] = "forget it with " + shell_command("agentd hooks untrust", entry.name);
     }
   for (const auto& [name, settings] : options_.settings)
-    if (settings.on_failure == FailurePolicy::kClosed && is_switched_off(name)) out.insert(name);
+    if (settings.on_failure == FailurePolicy::kClosed && is_switched_off(name))
+      out[name] = "remove hooks." + name + ".on_failure";
   for (const std::string& name : options_.guards) out.erase(name);  // they block
-  return {out.begin(), out.end()};
+  std::vector<std::string> sentences;
+  for (const auto& [name, forget] : out) {
+    const bool kept_out = is_off(options_, name) || !is_allowed(options_, name);
+    sentences.push_back(
+        "the guard " + name + " is off, since " +
+        (kept_out ? "hooks.disable, hooks.allow or hooks." + name + ".enabled keeps it out" : "nothing enables it") +
+        ", and no other guard replaces it; enable it, or " + forget);
+  }
+  return sentences;
 }
 
 // A configured guard that can block nothing is a mistake. `stops`: no run begins with it; otherwise its events are

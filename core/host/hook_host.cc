@@ -61,9 +61,9 @@ std::string folded(const std::vector<UnknownKey>& keys) {
 // Interfaces that reach nothing outside of the call.
 constexpr std::array<std::string_view, 3> kHarmlessInterfaces{AGENTD_JSON_ID, AGENTD_FIELD_ID, AGENTD_TASKS_ID};
 
-// The hooks of one file as shown to the user: "yaml, runs programs with your rights".
+// The hooks of one file as shown to the user: "yaml, runs programs with your rights"; empty if it has none.
 std::string they_may(const std::vector<HookDefinition>& hooks) {
-  if (hooks.empty()) return "without hooks";
+  if (hooks.empty()) return {};
   bool runs = false;
   std::vector<std::string> servers;
   for (const HookDefinition& hook : hooks) {
@@ -141,7 +141,7 @@ TrustStore* HookHost::trust() {
     if (opened)
       trust_ = std::move(*opened);
     else
-      problem(options_.trust_file, "", trust_problem_ = opened.error().message);
+      problem(options_.trust_file, "", opened.error().message);
   }
   return trust_ ? &*trust_ : nullptr;
 }
@@ -164,7 +164,7 @@ Result<void> HookHost::agree(const TrustEntry& asked, Precedence precedence) {
   ConsentRules rules = options_.consent;
   rules.record = false;
   const Consent given = consent(store, asked, precedence, rules);
-  if (!given.runs) return Error{Code::kDenied, asked.path + " does not run: " + given.why_not};
+  if (!given.runs) return Error{Code::kDenied, asked.path + " does not run, since " + given.why_not};
   return {};
 }
 
@@ -196,6 +196,9 @@ void HookHost::record(const Seen& seen) {
     problem(options_.trust_file, "",
             "the hook " + entry.name + " runs, but changes of its file go unnoticed: " + kept.error().message +
                 "; make that place writable, or move the hook to the system's directory");
+  else if (is_new && seen.may.empty())
+    notes_.push_back("the file " + entry.path + " (sha256 " + entry.digest.substr(0, 12) +
+                     ") has no hook that agentd can run: 'agentd hooks contract' lists the events");
   else if (is_new)
     notes_.push_back("new hook " + entry.name +
                      (entry.name == entry.path ? " (sha256 " : " (" + entry.path + ", sha256 ") +

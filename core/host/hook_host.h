@@ -65,7 +65,8 @@ class HookHost {
   void load_all();
   // Blocks the events of a guard that cannot decide. `why` completes the sentence.
   void block(const HookDefinition& guard, std::string why);
-  // Names that the trust store or the configuration has as guards although the configuration disables them.
+  // Guards of the trust store or the configuration that nothing enables, or that the configuration disables: one
+  // sentence each, with what to do.
   std::vector<std::string> guards_kept_out();
   // Records and notes the hooks that load_all() has seen for the first time.
   void record_new();
@@ -130,6 +131,7 @@ class HookHost {
   std::string no_hook_named(const std::string& name) const;
   void miss_guard(const std::string& name, const std::string& identity, const std::vector<std::string>& events,
                   std::string why);
+  void miss_record();
   bool acts(const std::string& name) const;
   bool is_in_shadow(const std::string& name) const;
   bool is_switched_off(const std::string& name) const;
@@ -146,7 +148,6 @@ class HookHost {
   Log& log_;
   std::optional<TrustStore> trust_;
   bool trust_opened_ = false;
-  std::string trust_problem_;
   PluginHost natives_;
   ExternalHooks externals_;
   // Files that could not be loaded and were to guard: path to name.

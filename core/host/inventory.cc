@@ -98,6 +98,7 @@ class Describer {
     add_missing_guards();
     check_guards();
     for (HookSource& each : out_.sources) each.why_not = one_line(each.why_not, 2000);
+    drop_repeats();
     return std::move(out_);
   }
 
@@ -328,6 +329,15 @@ class Describer {
     seen_.insert(out.entry.path);
     set(out, HookState::kBroken, std::move(problem.message));
     out_.sources.push_back(std::move(out));
+  }
+
+  // A problem of the trust store weighs more than the same one of a directory, and stays.
+  void drop_repeats() {
+    std::vector<HookProblem> all = std::exchange(out_.problems, {});
+    std::stable_partition(all.begin(), all.end(),
+                          [this](const HookProblem& each) { return each.path == options_.trust_file; });
+    for (HookProblem& each : all)
+      if (!is_among(each, out_.problems)) out_.problems.push_back(std::move(each));
   }
 
   static SourceKind kind_of_path(const std::string& path) {

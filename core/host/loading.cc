@@ -214,8 +214,12 @@ bool denies_tools(const std::string& bytes) {
   return permissions->find("deny") != nullptr || permissions->find("ask") != nullptr;
 }
 
+// The beginning of a message about the setting.
+std::string place_of(const AdaptedSource& source) { return source.origin.empty() ? "" : source.origin + ": "; }
+
 // A file that may not be read is as wrong as an unreadable one: the user has named it.
-Result<SafeFile> open_settings(const std::string& path, uid_t user) {
+Result<SafeFile> open_settings(const AdaptedSource& source, uid_t user) {
+  const std::string& path = source.path;
   const std::size_t slash = path.rfind('/');
   const auto open = [&]() -> Result<SafeFile> {
     AGENTD_TRY(const UniqueFd directory, open_safe_directory(slash == 0 ? "/" : path.substr(0, slash), user));
@@ -224,9 +228,9 @@ Result<SafeFile> open_settings(const std::string& path, uid_t user) {
   auto file = open();
   if (file) return file;
   const bool denied = file.error().code == Code::kDenied;  // its sentence says what to change
-  return Error{denied ? Code::kInvalid : file.error().code, "hooks.adapt names " + one_line(path, 1000) +
-                                                                ", which cannot be read: " + file.error().message +
-                                                                (denied ? "" : "; correct or remove the path there")};
+  return Error{denied ? Code::kInvalid : file.error().code,
+               place_of(source) + "hooks.adapt names " + one_line(path, 1000) + ", which cannot be read: " +
+                   file.error().message + (denied ? "" : "; correct or remove the path there")};
 }
 
 }  // namespace
@@ -234,10 +238,10 @@ Result<SafeFile> open_settings(const std::string& path, uid_t user) {
 Result<LoadedHooks> load_adapted(const AdaptedSource& source, uid_t user) {
   if (!source.path.starts_with('/'))
     return Error{Code::kInvalid,
-                 "hooks.adapt: " + one_line(source.path, 200) +
+                 place_of(source) + "hooks.adapt: " + one_line(source.path, 200) +
                      " must be an absolute path or begin with ~/, optionally with one of the dialects " +
                      dialect_names() + " and a colon before it"};
-  AGENTD_TRY(const SafeFile file, open_settings(source.path, user));
+  AGENTD_TRY(const SafeFile file, open_settings(source, user));
   AGENTD_TRY(const std::string bytes, read_fd(file.fd.get(), kSettingsBytesMax, source.path));
   const auto dialect = source.dialect ? source.dialect : guess_dialect(source.path, bytes);
   if (!dialect)

@@ -49,6 +49,7 @@ struct AdaptedSource {
   std::optional<Dialect> dialect;  // absent = guessed from the file
   // kProject if it is in the project: then it needs trust like everything in a repository.
   Precedence precedence = Precedence::kUser;
+  std::string origin{};  // of the setting that names it: "/home/ann/.agent/config.yaml:7"; empty = no setting
 };
 // Parses "claude:~/.claude/settings.json" or a path alone.
 AdaptedSource parse_adapted(std::string_view text);

@@ -126,6 +126,16 @@ Isolation isolation_of(const PluginHostOptions& options, const HookFile& file, c
                                                                    : options.isolation;
 }
 
+std::vector<std::string> grant_names() {
+  std::vector<std::string> out{"compactor", "thread_factory", "store"};
+  for (const auto* const offered : {&host_offer().drafts, &host_offer().services})
+    for (const std::string& id : *offered)
+      if (const std::string name = grant_name(id); std::find(out.begin(), out.end(), name) == out.end())
+        out.push_back(name);
+  for (const std::string_view each : known_capabilities()) out.emplace_back(each);
+  return out;
+}
+
 std::vector<HookDescription> describe_hooks(const PluginHostOptions& options) {
   HookScan scan = scan_hook_directories(options.directories, options.disable, options.user, options.allow);
   std::vector<HookDescription> out;
@@ -372,12 +382,13 @@ Result<Grants> PluginHost::grants_for(const HookFile& file, const Manifest& mani
       if (granted(id))
         out.interfaces.insert(id);
       else if (manifest.asks_for(id))
-        environment_.log.write(LogLevel::kInfo, "hooks",
-                               file.name + " asks for " + id + ", which hooks." + file.name + ".grant does not grant");
+        environment_.log.write(
+            LogLevel::kInfo, "hooks",
+            file.name + " asks for " + grant_name(id) + ", which hooks." + file.name + ".grant does not grant");
     }
   std::string missing;
   for (const std::string& id : manifest.required)
-    if (!granted(id)) missing += (missing.empty() ? "" : ", ") + id;
+    if (!granted(id)) missing += (missing.empty() ? "" : ", ") + grant_name(id);
   if (!missing.empty()) return of_file(file, "requires more than hooks." + file.name + ".grant grants: add " + missing);
   for (const std::string& id : manifest.required) {
     if (host_offer().drafts.contains(id) && !ext_tables_)

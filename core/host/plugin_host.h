@@ -67,6 +67,9 @@ Isolation isolation_of(const PluginHostOptions& options, const HookFile& file, c
 std::string_view name_of(Isolation isolation);
 std::optional<Isolation> isolation_of(std::string_view name);
 
+// The names for hooks.NAME.grant, as in the documentation: services, interfaces and capabilities.
+std::vector<std::string> grant_names();
+
 // Every hook of the directories in load order, including unsafe and unreadable ones; unsafe directories are entries
 // without a name. Reads only what the manifests need.
 std::vector<HookDescription> describe_hooks(const PluginHostOptions& options);

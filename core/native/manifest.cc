@@ -21,6 +21,18 @@ constexpr std::size_t kDepthMax = 64;
 // The first two state the hook's purpose, the others open what is otherwise closed to a worker.
 constexpr std::string_view kCapabilities[] = {"gate", "redact", "network", "processes", "files:read", "files:write"};
 
+// The first spelling of each service is the one that hooks.NAME.grant and the documentation use.
+constexpr std::array<std::array<std::string_view, 2>, 8> kSpellings{{
+    {"compactor", "agentd.compactor"},
+    {"agentd.compactor/1", "agentd.compactor"},
+    {"thread_factory", "agentd.threads"},
+    {"agentd.thread_factory", "agentd.threads"},
+    {"threads", "agentd.threads"},
+    {"agentd.threads/1", "agentd.threads"},
+    {"store", "agentd.store"},
+    {"agentd.store/1", "agentd.store"},
+}};
+
 bool contains(const std::vector<std::string>& list, std::string_view what) {
   return std::find(list.begin(), list.end(), what) != list.end();
 }
@@ -131,20 +143,18 @@ std::string capability_warning(const Manifest& manifest) {
 }
 
 std::string canonical_service(std::string_view name) {
-  constexpr std::array<std::array<std::string_view, 2>, 8> kSpellings{{
-      {"compactor", "agentd.compactor"},
-      {"agentd.compactor/1", "agentd.compactor"},
-      {"thread_factory", "agentd.threads"},
-      {"agentd.thread_factory", "agentd.threads"},
-      {"threads", "agentd.threads"},
-      {"agentd.threads/1", "agentd.threads"},
-      {"store", "agentd.store"},
-      {"agentd.store/1", "agentd.store"},
-  }};
   for (const auto& [spelling, canonical] : kSpellings)
     if (spelling == name) return std::string(canonical);
   return std::string(name);
 }
+
+std::string grant_name(std::string_view canonical) {
+  for (const auto& [spelling, each] : kSpellings)
+    if (each == canonical) return std::string(spelling);
+  return std::string(canonical);
+}
+
+std::span<const std::string_view> known_capabilities() { return kCapabilities; }
 
 Result<Manifest> parse_manifest(std::string_view json) {
   if (depth_of(json) > kDepthMax) return Error{Code::kInvalid, "bad manifest: it is nested too deeply"};

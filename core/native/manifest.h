@@ -6,6 +6,7 @@
 
 #include <cstdint>
 #include <set>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -44,6 +45,10 @@ std::string capability_warning(const Manifest& manifest);
 // "agentd.compactor", "agentd.threads" and "agentd.store" for every spelling of the three services; interface ids are
 // unchanged.
 std::string canonical_service(std::string_view name);
+// The name of a canonical id in hooks.NAME.grant: "thread_factory" for "agentd.threads"; interface ids are unchanged.
+std::string grant_name(std::string_view canonical);
+// The capabilities that this host knows.
+std::span<const std::string_view> known_capabilities();
 
 // kInvalid: not a manifest; the message names the key. Unknown keys are ignored, since newer hosts may define them.
 Result<Manifest> parse_manifest(std::string_view json);

@@ -34,10 +34,11 @@ Result<std::shared_ptr<NativePlugin>> NativePlugin::load(const HookFile& file, S
                                                          Grants grants, const PluginConfig& config,
                                                          const PluginEnvironment& environment) {
   const std::string digest = sealed.digest;
-  // The marker covers all module code that runs until the instance exists; if it cannot be written, there is none.
-  const Result<Quarantine::Marker> marker = environment.quarantine == nullptr
-                                                ? Quarantine::Marker()
-                                                : environment.quarantine->mark(file.name, file.path, digest);
+  // The marker covers all module code that runs until the instance exists; if it cannot be written, there is none. A
+  // bundled module is trusted like the program, and a kill during the start says nothing about it.
+  const bool marks = environment.quarantine != nullptr && !file.bundled;
+  const Result<Quarantine::Marker> marker =
+      marks ? environment.quarantine->mark(file.name, file.path, digest) : Quarantine::Marker();
   if (!marker) environment.log.write(LogLevel::kInfo, "host", marker.error().message);
   auto entry = open_module(std::move(sealed.fd), sealed.path);
   discard(sealed);  // the name of a private copy is not needed after the mapping

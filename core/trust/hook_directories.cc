@@ -190,6 +190,15 @@ class DirectoryScan {
 
 }  // namespace
 
+bool is_among(const HookProblem& problem, std::span<const HookProblem> others) {
+  const auto ends_with = [](const std::string& longer, const std::string& sentence) {
+    return longer == sentence || longer.ends_with(": " + sentence);
+  };
+  return std::any_of(others.begin(), others.end(), [&](const HookProblem& each) {
+    return ends_with(problem.message, each.message) || ends_with(each.message, problem.message);
+  });
+}
+
 HookScan scan_hook_directories(std::span<const HookDirectory> directories, std::span<const std::string> disable_globs,
                                uid_t user, std::span<const std::string> allow_globs) {
   HookScan out;

@@ -53,6 +53,9 @@ struct HookProblem {
   bool no_hook = false;     // the file looks like a hook but is not one
 };
 
+// True if one of `others` says the same, alone or after a prefix such as "the trust store: ".
+bool is_among(const HookProblem& problem, std::span<const HookProblem> others);
+
 // True for a hook that decides nothing although its author relies on it: a broken YAML hook of the user or the system,
 // or an executable that subscribes to a misspelt event.
 inline bool is_unreadable(const HookFile& file, const Error& why) {

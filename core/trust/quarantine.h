@@ -4,7 +4,8 @@
 //
 // Everything is keyed by the SHA-256 of the module's bytes, so a fixed file starts afresh:
 //   - a marker is on disk while a module is loaded and created in this process. A marker found at the next
-//     start means that the load killed agentd: the module is quarantined and the user is notified;
+//     start means that the load killed agentd: the module is quarantined and the user is notified. A module that
+//     comes with the program has no marker, since a killed start would take away agentd's own tools;
 //   - a worker that crashes three times within a minute, in one process or in several in sequence, has its
 //     module quarantined; the times of the crashes are stored next to the entries until then;
 //   - the user releases a module with `agentd hooks release NAME`.

@@ -67,7 +67,8 @@ Result<Untrusted> why_untrusted(const std::string& directory, const std::string&
   auto store = TrustStore::open(trust_file, user, clock);
   const Consent given = consent(store ? &*store : nullptr, entry, Precedence::kProject, ConsentRules{false, false});
   if (given.runs) return Untrusted{};
-  return Untrusted{path + " comes with the project: " + given.why_not, store && store->judge(entry) == Trust::kChanged};
+  return Untrusted{path + " comes with the project and is not used, since " + given.why_not,
+                   store && store->judge(entry) == Trust::kChanged};
 }
 
 }  // namespace agentd

@@ -68,7 +68,7 @@ std::string package_of(const std::string& original) {
 Result<void> write_once(const std::string& path, std::string_view bytes, mode_t mode) {
   const UniqueFd fd(::open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600));
   if (!fd.valid()) return errno_error("making " + path, errno);
-  AGENTD_TRY_VOID(write_all(fd.get(), bytes));
+  if (auto wrote = write_all(fd.get(), bytes); !wrote) return wrote.error().with_context("copying a script");
   if (::fchmod(fd.get(), mode) != 0) return errno_error("protecting " + path, errno);
   return {};
 }

@@ -72,7 +72,8 @@ Result<SealedFile> make_private_copy(std::string_view bytes, const std::string& 
   auto written = write_all(writer.get(), bytes);
   if (!written || ::fchmod(writer.get(), 0500) != 0) {
     ::unlink(out.path.c_str());
-    return written ? errno_error("protecting the copy of " + name, errno) : written.error();
+    return written ? errno_error("protecting the copy of " + name, errno)
+                   : written.error().with_context("copying " + name + " into " + private_directory);
   }
   out.fd = UniqueFd(::open(out.path.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW));
   if (!out.fd.valid()) return errno_error("opening the copy of " + name, errno);

@@ -281,8 +281,8 @@ namespace {
 std::string what_changed(const TrustStore& store, const TrustEntry& asked) {
   const TrustEntry* const known = store.find(asked.path);
   const bool bytes = known == nullptr || known->digest != asked.digest;
-  return std::string(bytes ? "its bytes" : "its list of events") +
-         " changed since it was trusted: agentd hooks trust " + shell_word(asked.name);
+  return std::string(bytes ? "its bytes" : "its list of events") + " changed after it was trusted; " +
+         shell_command("agentd hooks trust", asked.name) + " trusts " + (bytes ? "them" : "it");
 }
 
 // The user put the file there, which is consent to its present bytes.
@@ -299,7 +299,8 @@ Consent judged(TrustStore& store, const TrustEntry& asked, bool own, const Conse
       return {true, false, ""};
     case Trust::kNew:
       if (own) return first_sight(store, asked, rules);
-      return {false, false, "you have not trusted it yet: agentd hooks trust " + shell_word(asked.name)};
+      return {false, false,
+              "you have not trusted it yet; " + shell_command("agentd hooks trust", asked.name) + " trusts it"};
     case Trust::kChanged:
       if (own && rules.dev) return {true, false, ""};
       return {false, false, what_changed(store, asked)};

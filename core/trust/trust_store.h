@@ -69,7 +69,7 @@ class TrustStore {
 struct Consent {
   bool runs = false;
   bool first_sight = false;  // its digest was recorded just now, since it is in the user's own directory
-  std::string why_not;       // "its bytes changed: agentd hooks trust NAME"
+  std::string why_not;       // follows "NAME does not run, since": "you have not trusted it yet; ..."; one clause
 };
 
 struct ConsentRules {

@@ -49,9 +49,7 @@ std::string configured_and_off(const Config& config, const HookSetup& setup, con
 
 Result<void, RunError> Hooks::check(const HookSetup& setup) {
   if (std::string why = switched_both_ways(config_, setup); !why.empty()) return usage(std::move(why));
-  if (const std::vector<std::string> off = host_->guards_kept_out(); !off.empty())
-    warn_("GUARDS ARE OFF by hooks.disable, hooks.allow or hooks.NAME.enabled; nothing replaces them: " +
-          join(off, ", "));
+  for (const std::string& sentence : host_->guards_kept_out()) warn_(sentence);
   return check_names(setup);
 }
 

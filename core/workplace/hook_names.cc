@@ -57,6 +57,7 @@ std::string origin_of(const Config& config, const std::string& name) {
 std::vector<NameProblem> hook_name_problems(const Config& config, const Inventory& inventory) {
   using Weight = NameProblem::Weight;
   std::vector<NameProblem> out;
+  for (std::string& problem : grant_problems(config)) out.push_back({Weight::kBroken, std::move(problem)});
   for (const std::string& name : config.hook_names())
     if (!is_known(inventory, name))
       out.push_back(
@@ -71,6 +72,23 @@ std::vector<NameProblem> hook_name_problems(const Config& config, const Inventor
           const bool orders = std::string_view(list) == "hooks.order";
           out.push_back({slip || orders ? Weight::kWarning : Weight::kNote, said.origin + ": " + list + ": " + why});
         }
+  return out;
+}
+
+std::vector<std::string> grant_problems(const Config& config) {
+  std::vector<std::string> out;
+  const std::vector<std::string> names = grant_names();
+  for (const std::string& hook : config.hook_names()) {
+    const std::string key = "hooks." + hook + ".grant";
+    if (!config.is_set(key)) continue;
+    for (const std::string& name : config.list(key)) {
+      if (std::find(names.begin(), names.end(), grant_name(canonical_service(name))) != names.end()) continue;
+      const std::string mean = did_you_mean(name, names);
+      out.push_back(config.origin(key) + ": " + one_line(key, kShownBytes) + ": no service is called '" +
+                    one_line(name, kShownBytes) + "'" + (mean.empty() ? "; the names are " : mean + " The names are ") +
+                    join(names, ", "));
+    }
+  }
   return out;
 }
 

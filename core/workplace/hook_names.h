@@ -27,6 +27,10 @@ struct NameProblem {
 // Checks hooks.NAME, hooks.order, hooks.disable and hooks.allow. Globs are not checked.
 std::vector<NameProblem> hook_name_problems(const Config& config, const Inventory& inventory);
 
+// Unknown names in hooks.NAME.grant: "FILE:LINE: hooks.NAME.grant: no service 'stor': did you mean 'store'? ...". No
+// run begins with one.
+std::vector<std::string> grant_problems(const Config& config);
+
 // Names of tools in hooks.NAME.config that no tool has, as the module's config_schema marks them.
 std::vector<NameMistake> config_name_mistakes(const Config& config, const std::string& name, const Manifest& manifest,
                                               std::span<const Tool> tools);

@@ -179,12 +179,14 @@ HookSetup hook_setup(const ProcessSurroundings& surroundings, const Config& conf
   if (!dropped) return setup;  // nor is a guard of the user's missed then
   setup.options.trust_file = home + "/trust.json";
   setup.options.guards = config.list("hooks.guards");
-  for (const std::string& text : config.list("hooks.adapt")) {
-    AdaptedSource source = parse_adapted(text);
-    source.path = expanded(source.path, user_home);
-    source.precedence = precedence_of(source.path, project, home);
-    setup.options.adapted.push_back(std::move(source));
-  }
+  for (const Candidate& said : config.candidates("hooks.adapt"))
+    for (const std::string& text : said.value.items) {
+      AdaptedSource source = parse_adapted(text);
+      source.path = expanded(source.path, user_home);
+      source.precedence = precedence_of(source.path, project, home);
+      source.origin = said.origin;
+      setup.options.adapted.push_back(std::move(source));
+    }
   return setup;
 }
 
@@ -200,7 +202,7 @@ std::vector<std::string> guards_off(const Config& config, const std::string& hom
       if (entry.guard && !foreign && std::find(guards.begin(), guards.end(), entry.name) == guards.end())
         guards.push_back(entry.name);
     }
-  if (!guards.empty()) out.push_back("GUARDS ARE OFF; nothing replaces them: " + join(guards, ", "));
+  if (!guards.empty()) out.push_back("these guards are off, and nothing replaces them: " + join(guards, ", "));
   return out;
 }
 

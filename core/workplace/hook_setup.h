@@ -50,7 +50,7 @@ Precedence precedence_of(const std::string& path, const Project& project, const 
 // True also if the two paths lead to the same directory.
 bool is_same_directory(const std::string& a, const std::string& b);
 
-// The known guards, which are off if no hook runs: "GUARDS ARE OFF ..."; empty without guards.
+// The known guards, which are off if no hook runs: "these guards are off ..."; empty without guards.
 std::vector<std::string> guards_off(const Config& config, const std::string& home, const Project& project,
                                     const Clock& clock);
 // Notes for the user about --safe-mode: that nothing is loaded, and which guards are off.

@@ -3,6 +3,7 @@
 
 #include "core/base/bytes.h"
 #include "core/host/inventory.h"
+#include "core/workplace/hook_names.h"
 
 namespace agentd {
 namespace {
@@ -59,6 +60,7 @@ Result<void, RunError> Hooks::start(const std::vector<std::string>& roots) {
   }
   if (!wishes_.hooks) tell_guards_off();
   if (!wishes_.hooks && !wishes_.tools) return {};
+  if (const auto wrong = grant_problems(config_); !wrong.empty()) return usage(wrong.front());
   HookSetup setup = hook_setup(runtime_.surroundings(), config_, runtime_.home(), project_, wishes_.hooks);
   setup.options.native.roots = roots;
   setup.options.native.files = [this](agentd_conv conversation) { return files_of(runtime_.services(), conversation); };
@@ -69,9 +71,14 @@ Result<void, RunError> Hooks::start(const std::vector<std::string>& roots) {
   host_ = std::make_unique<HookHost>(setup.options, environment());
   host_->load_all();
   if (!refused->empty() && wishes_.hooks) return usage(*refused);
+  // A directory that others may write is found by everyone who opens a file in it, and told once.
+  std::vector<HookProblem> told;
   for (const HookProblem& problem : host_->problems()) {
     if (problem.unreadable && wishes_.hooks) return usage(problem.message);
-    if (!is_replaced(setup, problem.path, problem.name)) warn_(problem.message);
+    if (is_replaced(setup, problem.path, problem.name)) continue;
+    if (problem.name.empty() && is_among(problem, told)) continue;
+    warn_(problem.message);
+    told.push_back(problem);
   }
   return wishes_.hooks ? check(setup) : Result<void, RunError>();
 }
@@ -82,7 +89,7 @@ void Hooks::tell_guards_off() const {
   std::vector<std::string> names;
   for (const HookSource& source : describe_all(setup.options, runtime_.clock()).sources)
     if (source.guard && source.state != HookState::kOff) names.push_back(source.name);
-  if (!names.empty()) warn_("--no-hooks: GUARDS ARE OFF; nothing replaces them: " + join(names, ", "));
+  if (!names.empty()) warn_("--no-hooks: these guards are off, and nothing replaces them: " + join(names, ", "));
 }
 
 void Hooks::record_new() {

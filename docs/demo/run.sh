@@ -15,7 +15,7 @@ cd "$here/../.."
 home=$(mktemp -d)
 trap 'rm -rf "$home"' EXIT
 export HOME=$home AGENTD_HOME=$home/.agent
-mkdir -p -m 700 "$AGENTD_HOME/hooks"
+mkdir -p -m 700 "$AGENTD_HOME" "$AGENTD_HOME/hooks"
 install -m 755 "$bundled/auto_compact.so" "$AGENTD_HOME/hooks/"
 cat > "$AGENTD_HOME/config.yaml" <<YAML
 provider: scripted

@@ -244,6 +244,7 @@ TEST_F(Auth, AKeyIsNotAttachedToAMessageByWhateverName) {
   const Finished prompt = program_.run({"run", "--set", "system_prompt_file=" + keys(), "hello"});
   EXPECT_EQ(prompt.code, 2) << prompt.out;
   EXPECT_TRUE(has(prompt.err, "contains keys of agentd")) << prompt.err;
+  EXPECT_TRUE(has(prompt.err, "agentd: --set: system_prompt_file: ")) << prompt.err;
   EXPECT_TRUE(server.requests().empty());
   program_.file("notes.txt", "plain");
   EXPECT_EQ(program_.run({"run", "look at @notes.txt"}).code, 0);

@@ -100,6 +100,24 @@ TEST_F(CompactTest, JsonTellsTheOutcome) {
   EXPECT_EQ(outcome, "applied");
 }
 
+// The bundled tools subscribe to session_end, which prints an event too.
+TEST_F(CompactTest, TheResultIsTheLastLineOfJson) {
+  talk();
+  const auto expect_last = [](const Finished& ran, const std::string& wanted) {
+    ASSERT_EQ(ran.code, 0) << ran.err;
+    const auto lines = json_lines(ran.out);
+    ASSERT_FALSE(lines.empty());
+    EXPECT_EQ(lines.back().root()["type"].string_or(""), wanted) << ran.out;
+    EXPECT_TRUE(has(ran.out, "session_end")) << ran.out;
+  };
+  expect_last(program_.run(compact({"-c", id_, "--dry-run", "--json"}, kSummary)), "compaction_result");
+  expect_last(program_.run(compact({"-c", id_, "--json"}, kSummary)), "compaction_result");
+  expect_last(program_.run({"compact", "--undo", "-c", id_, "--json"}), "undo_result");
+  expect_last(program_.run({"run", "-r", "compact", "--resume", id_, "--json", "--script",
+                            program_.script("- text: in short\n- for: summary\n  text: in short\n")}),
+              "compaction_result");
+}
+
 // ---- conversations
 
 TEST_F(CompactTest, ListShowsTheProjectsConversationsNewestFirst) {

@@ -170,7 +170,8 @@ TEST_F(HookSafety, WhatWaitsForTrustIsNotRunByWhoeverLooksAtIt) {
   for (const char* const command : {"validate", "fuzz"}) {
     const Finished refused = program_.run({"hooks", command, module});
     EXPECT_EQ(refused.code, 3) << refused.out;
-    EXPECT_TRUE(has(refused.err, "is not run: you have not trusted it yet: agentd hooks trust project/nosy"))
+    EXPECT_TRUE(has(refused.err,
+                    "does not run, since you have not trusted it yet; 'agentd hooks trust project/nosy' trusts it"))
         << refused.err;
   }
 }

@@ -396,6 +396,8 @@ TEST_F(HookTraps, SettingsThatAreNamedAndCannotBeReadStopTheRun) {
       EXPECT_NE(done.err.find("hooks.adapt names " + path), std::string::npos) << done.err;
       EXPECT_NE(done.err.find("correct or remove the path there"), std::string::npos) << done.err;
     }
+  const Finished placed = run("/no/such.json");
+  EXPECT_NE(placed.err.find("config.yaml:2: hooks.adapt names"), std::string::npos) << placed.err;
   const Finished empty = run("claude:" + directory + "/none.json");
   EXPECT_EQ(empty.code, 0) << empty.err;
   EXPECT_NE(empty.err.find("has no hooks"), std::string::npos) << empty.err;

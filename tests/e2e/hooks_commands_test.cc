@@ -147,7 +147,9 @@ TEST_F(Hooks, TrustIsForBytesAndAChangeWaitsAgain) {
   put(user("greeter"), marker("user_message_send") + "# changed\n");
   const Finished changed = talk();
   EXPECT_FALSE(marked());
-  EXPECT_TRUE(has(changed.err, "its bytes changed")) << changed.err;
+  EXPECT_TRUE(
+      has(changed.err, " does not run, since its bytes changed after it was trusted; 'agentd hooks trust greeter' "))
+      << changed.err;
   EXPECT_EQ(line("greeter").root()["trust"].string_or(""), "changed");
   const Finished trust = program_.run({"hooks", "trust", "greeter", "--yes"});
   EXPECT_EQ(trust.code, 0) << trust.err;
@@ -256,6 +258,70 @@ TEST_F(Hooks, UntrustForgets) {
   EXPECT_TRUE(has(again.err, "nothing is trusted yet")) << again.err;
 }
 
+// The record of a bundled guard that one trial enabled is all that later runs miss.
+TEST_F(Hooks, UntrustEndsTheWarningOfABundledGuardThatNothingEnables) {
+  ASSERT_EQ(talk({"--set", "hooks.guardrail.enabled=true"}).code, 0);
+  const Finished missed = talk();
+  EXPECT_TRUE(has(missed.err,
+                  "the guard guardrail is off, since nothing enables it, and no other guard replaces it; enable it, or "
+                  "forget it with 'agentd hooks untrust guardrail'"))
+      << missed.err;
+  const Finished gone = program_.on_terminal({"hooks", "untrust", "guardrail"}, {});
+  EXPECT_EQ(gone.code, 0) << gone.out;
+  EXPECT_TRUE(has(gone.out, "guardrail comes with agentd or the system")) << gone.out;
+  EXPECT_FALSE(has(gone.out, "your own hooks directory")) << gone.out;
+  EXPECT_FALSE(has(talk().err, "guardrail"));
+}
+
+TEST_F(Hooks, TrustNamesTheProjectByItsDirectory) {
+  put(project("greeter"), marker("user_message_send"));
+  const Finished trust = program_.run({"hooks", "trust", "project/greeter", "--yes"});
+  EXPECT_TRUE(has(trust.out, "  project: " + program_.project() + "\n")) << trust.out;
+}
+
+TEST_F(Hooks, AFileWithoutAHookThatAgentdCanRunIsSaidToHaveNone) {
+  const std::string file = program_.directory().file("settings.json");
+  put(file, R"({"hooks":{"Nonsense":[{"hooks":[{"type":"command","command":"true"}]}]}})", 0600);
+  program_.config("hooks: {adapt: [\"claude:" + file + "\"]}\n");
+  const Finished ran = talk();
+  EXPECT_TRUE(has(ran.err, ") has no hook that agentd can run")) << ran.err;
+  EXPECT_FALSE(has(ran.err, "runs from now on")) << ran.err;
+}
+
+TEST_F(Hooks, AnUnknownServiceInAGrantStopsTheRun) {
+  program_.config("hooks:\n  workspace_tools:\n    grant: [agentd.workspace/1, stor]\n");
+  program_.set("ANTHROPIC_API_KEY=x");
+  const Finished ran = talk();
+  EXPECT_EQ(ran.code, 2) << ran.err;
+  EXPECT_TRUE(has(ran.err,
+                  "config.yaml:3: hooks.workspace_tools.grant: no service is called 'stor': did you mean "
+                  "'store'? The names are compactor, thread_factory, store, "))
+      << ran.err;
+  EXPECT_EQ(talk({"--no-hooks"}).code, 2);
+  EXPECT_TRUE(has(program_.run({"doctor"}).out, "no service is called 'stor'"));
+  program_.config("hooks: {workspace_tools: {grant: [agentd.workspace/1, agentd.process/1, threads, network]}}\n");
+  EXPECT_EQ(talk().code, 0);
+}
+
+// As after `mkdir -p ~/.agent/hooks` with umask 002.
+TEST_F(Hooks, AHomeThatOthersMayWriteIsToldOnceWithWhatItDenies) {
+  put(user("greeter"), marker("user_message_send"));
+  ASSERT_EQ(::chmod(program_.home().c_str(), 0775), 0);
+  const std::string script = program_.script("- calls: [{name: bash, input: {command: \"true\"}}]\n- text: done\n");
+  const Finished ran = program_.run({"run", "go", "--allow", "bash", "--script", script});
+  const std::size_t told = ran.err.find("is group-writable");
+  ASSERT_NE(told, std::string::npos) << ran.err;
+  EXPECT_EQ(ran.err.find("is group-writable", told + 1), std::string::npos) << ran.err;
+  EXPECT_TRUE(has(ran.err,
+                  "warning: tool calls are denied, since a hook that may be a guard was not loaded because of the line "
+                  "above; do what that line says, and start agentd again"))
+      << ran.err;
+  EXPECT_TRUE(has(ran.err, "a hook that may be a guard was not loaded; do what the warning at agentd's start says"))
+      << ran.err;
+  EXPECT_FALSE(has(ran.err, "the guard 'trust'")) << ran.err;
+  EXPECT_FALSE(marked());
+}
+
 TEST_F(Hooks, ATrustStoreOfGarbageIsToldAndNoHookOfTheUserRuns) {
   put(user("greeter"), marker("user_message_send"));
   put(program_.home() + "/trust.json", "garbage", 0600);
@@ -356,6 +422,15 @@ TEST_F(Hooks, ReplayGivesEachHookItsWholeTime) {
   const Finished replay = program_.run({"hooks", "replay", "--event", "before_tool_call"});
   EXPECT_EQ(replay.code, 0) << replay.err;
   EXPECT_TRUE(has(replay.out, "failed at 0")) << replay.out;
+}
+
+TEST_F(Hooks, ReplayCountsEachEventThatAnAnswerWouldChange) {
+  const std::string script = program_.script("- text: done\n");
+  ASSERT_EQ(program_.run({"run", "go", "--script", script}).code, 0);
+  put(user("stamp"), marker("user_message_send", R"({"additional_context":"x"})"));
+  const Finished replay = program_.run({"hooks", "replay"});
+  EXPECT_TRUE(has(replay.out, "would be applied")) << replay.out;
+  EXPECT_TRUE(has(replay.out, "blocked 0 of 1 events, changed 1 and failed at 0")) << replay.out;
 }
 
 TEST_F(Hooks, TestPrintsJsonLines) {
@@ -589,6 +664,19 @@ TEST_F(Hooks, NewNativeHooksBuildWithWhatTheyBring) {
   }
 }
 
+// The commands that `hooks new` prints make a hook that runs, with an umask that lets the group write.
+TEST_F(Hooks, NextStepsOfNewWorkWithAnyUmask) {
+  program_.set_home(program_.directory().file("fresh"));
+  for (const std::string language : {"bash", "yaml"}) {
+    const Finished made = program_.run({"hooks", "new", language, "--lang", language});
+    const std::size_t begin = made.out.find("  mkdir -p ");
+    ASSERT_NE(begin, std::string::npos) << made.out;
+    const std::string line = made.out.substr(begin, made.out.find('\n', begin) - begin);
+    EXPECT_EQ(shell("umask 002 && cd " + program_.project() + " && " + line + "\n"), 0) << line;
+    EXPECT_EQ(state(language), "on") << line;
+  }
+}
+
 TEST_F(Hooks, NewCSourcesCompileForOtherEvents) {
   for (const std::string event : {"agent_stop", "session_start", "context_threshold"}) {
     const std::string c = "c_" + event, cpp = "cpp_" + event;
@@ -631,7 +719,7 @@ TEST_F(Hooks, SafeModeLoadsNoHookAndSaysSo) {
   EXPECT_FALSE(fs::exists(audit));
   EXPECT_FALSE(fs::exists(program_.home() + "/trust.json"));
   EXPECT_TRUE(has(safe.err, "safe mode is on: no hook, plugin, tool or project recipe is loaded")) << safe.err;
-  EXPECT_FALSE(has(safe.err, "GUARDS ARE OFF")) << safe.err;
+  EXPECT_FALSE(has(safe.err, "guards are off")) << safe.err;
   const Finished usual = talk();
   EXPECT_EQ(usual.code, 0) << usual.err;
   EXPECT_FALSE(has(usual.err, "safe mode")) << usual.err;
@@ -642,7 +730,7 @@ TEST_F(Hooks, SafeModeLoadsNoHookAndSaysSo) {
 TEST_F(Hooks, WithoutHooksNoGuardIsMissedAndWhichAreOffIsTold) {
   program_.config("hooks: {guards: [watchman]}\n");
   EXPECT_TRUE(has(talk().err, "watchman"));
-  const std::string off = "GUARDS ARE OFF; nothing replaces them: watchman";
+  const std::string off = "these guards are off, and nothing replaces them: watchman";
   for (const char* const option : {"--no-hooks", "--safe-mode"}) {
     EXPECT_TRUE(has(talk({option}).err, off)) << option;
     EXPECT_FALSE(has(talk({option}).err, "the guard 'watchman' blocks")) << option;

@@ -285,7 +285,8 @@ TEST_F(Models, ABlankMessageIsRefusedAndNothingIsStored) {
   for (const char* const blank : {" ", "\n\t", "\xC2\xA0\xE3\x80\x80"}) {
     const Finished ran = run(server, {"run", blank});
     EXPECT_EQ(ran.code, 2) << ran.err;
-    EXPECT_EQ(ran.err, "agentd: the message is empty\n");
+    EXPECT_EQ(ran.err,
+              "agentd: the message is empty: write it after the command, as in agentd run \"...\", or pipe it in\n");
   }
   EXPECT_TRUE(server.requests().empty());
   EXPECT_EQ(program_.newest(), "");

@@ -318,7 +318,8 @@ TEST_F(RecipesTest, RecipeOfAProjectWaitsForTrustInItsBytes) {
   of_project("review", "Review it, and more.");
   const Finished changed = run({"run", "-r", "review"}, "- text: x\n");
   EXPECT_EQ(changed.code, 2);
-  EXPECT_NE(changed.err.find("changed since it was trusted"), std::string::npos) << changed.err;
+  EXPECT_NE(changed.err.find("and is not used, since its bytes changed after it was trusted; "), std::string::npos)
+      << changed.err;
   ASSERT_EQ(program_.run({"hooks", "trust", "--all", "--yes"}).code, 0);
   EXPECT_EQ(run({"run", "-r", "review"}, "- text: x\n").code, 0);
   ASSERT_EQ(program_.run({"hooks", "untrust", "project/recipes/review"}).code, 0);
@@ -338,7 +339,8 @@ TEST_F(RecipesTest, RecipeOfAProjectThatChangedIsNotReplacedByYours) {
   of_project("review", "---\nallowed_tools: []\n---\nReview it, and more.");
   const Finished changed = run({"run", "-r", "review"}, "- text: x\n");
   EXPECT_EQ(changed.code, 2) << changed.err;
-  EXPECT_NE(changed.err.find("changed since it was trusted"), std::string::npos) << changed.err;
+  EXPECT_NE(changed.err.find("and is not used, since its bytes changed after it was trusted; "), std::string::npos)
+      << changed.err;
 }
 
 TEST_F(RecipesTest, CompactOfAProjectIsUsedOnlyWhenTheConfigurationSaysSo) {

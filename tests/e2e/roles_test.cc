@@ -91,6 +91,26 @@ TEST_F(Roles, AHookMayNameAnAlias) {
   EXPECT_TRUE(has(log(), R"("provider":"work","api":"chat","model":"qwen")")) << log();
 }
 
+TEST_F(Roles, AMisspeltProviderThatAHookNamesIsToldOnceAtItsUse) {
+  configure("");
+  hook("on: before_model_call\ndo: {model: anthropc/claude-haiku-5-5}\n");
+  const Finished ran = program_.run({"run", "hello"});
+  const std::string told =
+      "no provider named 'anthropc': did you mean 'anthropic'? anthropic is used for the model "
+      "'anthropc/claude-haiku-5-5'";
+  const std::size_t at = ran.err.find(told);
+  ASSERT_NE(at, std::string::npos) << ran.err;
+  EXPECT_EQ(ran.err.find(told, at + 1), std::string::npos) << ran.err;
+}
+
+TEST_F(Roles, AProviderOfTheCommandLineThatTheModelContradictsStopsTheRun) {
+  configure("");
+  const Finished ran = program_.run({"run", "hello", "-p", "work", "-m", "anthropic/claude-opus-5-5"});
+  EXPECT_EQ(ran.code, 2) << ran.err;
+  EXPECT_TRUE(has(ran.err, "--provider work and --model anthropic/claude-opus-5-5 name two providers")) << ran.err;
+  EXPECT_EQ(asked_own() + asked_other(), 0u);
+}
+
 TEST_F(Roles, AnAliasOfAnAliasIsAMistakeWithAPlace) {
   configure("models:\n  aliases:\n    fast: small\n    small: work/qwen\n");
   const Finished ran = program_.run({"run", "hello"});

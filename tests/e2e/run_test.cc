@@ -173,7 +173,8 @@ TEST_F(RunTest, TheMessageMayComeFromStandardInput) {
 TEST_F(RunTest, AnEmptyMessageIsAUsageError) {
   const Finished ran = program_.run(scripted({"run"}, "- text: no\n"), " \n");
   EXPECT_EQ(ran.code, 2);
-  EXPECT_EQ(ran.err, "agentd: the message is empty\n");
+  EXPECT_EQ(ran.err,
+            "agentd: the message is empty: write it after the command, as in agentd run \"...\", or pipe it in\n");
 }
 
 TEST_F(RunTest, JsonLinesParseAndTellTheRun) {

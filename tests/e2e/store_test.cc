@@ -85,6 +85,12 @@ TEST_F(StoreOfProgram, ACheckOfAWholeStoreFindsNothing) {
   EXPECT_NE(stats.out.find(store()), std::string::npos);
 }
 
+TEST_F(StoreOfProgram, CountsAgreeWithTheirNouns) {
+  fill(1);
+  EXPECT_TRUE(has(program_.run({"store", "check"}).out, ": 1 conversation, ")) << "check";
+  EXPECT_TRUE(has(program_.run({"doctor"}).out, ", 1 conversation, ")) << "doctor";
+}
+
 TEST_F(StoreOfProgram, WithoutAStoreTheCommandsSaySo) {
   EXPECT_EQ(program_.run({"store", "check"}).code, 4);
   EXPECT_EQ(program_.run({"store", "stats"}).code, 4);
@@ -192,6 +198,8 @@ TEST_F(StoreOfProgram, AnEmptyFileIsNeverANewStore) {
   EXPECT_EQ(refused.code, 6);
   EXPECT_NE(refused.err.find("empty data.mdb"), std::string::npos) << refused.err;
   EXPECT_EQ(std::filesystem::file_size(store() + "/data.mdb"), 0u);
+  write("fifteen bytes..");
+  EXPECT_TRUE(has(run("hello").err, "15 bytes, which is not a store: move it away")) << run("hello").err;
 }
 
 // ---- several processes
@@ -253,6 +261,17 @@ TEST_F(StoreOfProgram, ADiskTooSmallForANewStoreIsNamedEachTime) {
   }
 }
 
+TEST_F(StoreOfProgram, ABackupThatFindsNoRoomSaysWhatToDoAndLeavesNothing) {
+  fill(3);
+  own_mounts();
+  const std::string small = program_.directory().file("small");
+  ASSERT_TRUE(make_directories(small));
+  ASSERT_EQ(::mount("none", small.c_str(), "tmpfs", 0, "size=16k"), 0);
+  expect_no_space(program_.run({"store", "backup", small + "/copy"}));
+  EXPECT_FALSE(exists(small + "/copy"));
+  ASSERT_EQ(::umount(small.c_str()), 0);
+}
+
 TEST_F(StoreOfProgram, AStoreWhoseLockFileFindsNoRoomIsNotCalledDamaged) {
   own_mounts();
   ASSERT_TRUE(make_directories(program_.home()));
@@ -301,7 +320,14 @@ TEST_F(StoreOfProgram, AReadOnlyStoreCanBeReadAndChecked) {
   EXPECT_EQ(program_.run({"store", "stats"}).code, 0);
   EXPECT_EQ(program_.run({"store", "backup", program_.directory().file("b")}).code, 0);
   EXPECT_EQ(program_.run({"conversation", "delete", "--yes", before[0]}).code, 6);
-  EXPECT_EQ(run("hello").code, 6);
+  const Finished refused = run("hello");
+  EXPECT_EQ(refused.code, 6);
+  EXPECT_TRUE(has(refused.err, "Read-only file system") && has(refused.err, "use --no-save, or set AGENTD_HOME"))
+      << refused.err;
+  const Finished doctor = program_.run({"doctor"});
+  EXPECT_EQ(doctor.code, 1);
+  EXPECT_TRUE(has(doctor.out, "is on a read-only file system") && has(doctor.out, "can be read only")) << doctor.out;
+  EXPECT_FALSE(has(doctor.out, "chmod")) << doctor.out;
 }
 
 }  // namespace

@@ -322,6 +322,34 @@ TEST(Terminal, ChatKnowsItsCommands) {
   EXPECT_EQ(ran.code, 0) << ran.out;
 }
 
+TEST(Chat, ACommandWithWordsThatItDoesNotTakeIsRefused) {
+  Program program;
+  for (const std::string command : {"/clear", "/exit", "/quit", "/undo", "/status", "/recipes"}) {
+    const Finished ran = program.run({"chat", "--script", program.script("- text: one\n")}, command + " now\n");
+    EXPECT_EQ(ran.code, 2) << command;
+    EXPECT_EQ(ran.out, "") << command;
+    EXPECT_EQ(ran.err, "agentd: " + command + " takes no words, so nothing was done: enter " + command + " alone\n");
+  }
+}
+
+TEST(Chat, StatusHasTheModelAndCountsTheToolsBeforeTheFirstMessage) {
+  Program program;
+  const auto used = [&](const std::vector<std::string>& more) {
+    std::vector<std::string> words{"chat", "--script", program.script("- text: one\n")};
+    words.insert(words.end(), more.begin(), more.end());
+    const Finished ran = program.run(words, "/status\n");
+    EXPECT_EQ(ran.code, 0) << ran.err;
+    EXPECT_TRUE(has(ran.out, "\nmodel ") && has(ran.out, " of scripted\n")) << ran.out;
+    const std::size_t at = ran.out.find("context ");
+    std::string number = at == std::string::npos ? "0" : ran.out.substr(at + 8, ran.out.find(' ', at + 8) - at - 8);
+    std::erase(number, ',');
+    return std::stoul(number);
+  };
+  const unsigned long bare = used({"--no-tools"}), whole = used({});
+  EXPECT_GT(bare, 0u);
+  EXPECT_GT(whole, bare + 500);
+}
+
 TEST(Terminal, ATwiceInterruptedPromptEndsTheChat) {
   Program program;
   const Finished ran = program.on_terminal({"chat", "--script", program.script("- text: one\n")},

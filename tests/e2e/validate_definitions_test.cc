@@ -120,6 +120,9 @@ TEST_F(ValidateDefinitions, ARecipeIsReadWithItsHandlers) {
   const Finished plain = validate(file("plain.md", "---\nname: plain\ndescription: d\n---\nGo.\n"));
   EXPECT_EQ(plain.code, 0) << plain.out;
   EXPECT_NE(plain.out.find("  ok      plain: no handlers\n"), std::string::npos) << plain.out;
+  const Finished other = validate(file("weekly.md", "---\nname: weekly-report\ndescription: d\n---\nGo.\n"));
+  EXPECT_TRUE(has(other.out, "  ok      weekly: no handlers\n")) << other.out;
+  EXPECT_TRUE(has(validate(file("bare.md", "Go.\n")).out, "  ok      bare: no handlers\n"));
   fails(file("bad.md", "---\nname: bad\ndescription: d\nhooks:\n  turn_end: {handler: swap}\n---\nGo.\n"),
         "bad.md:5:14: ", "recipe");
 }
@@ -205,7 +208,7 @@ TEST_F(ValidateDefinitions, AnExecutableOfAProjectThatWaitsForTrustIsNotRun) {
   const std::string path = file(".agent/hooks/evil", "#!/bin/sh\ntouch \"$0.ran\"; touch ran; echo agent_stop\n", 0755);
   const Finished ran = validate(path);
   EXPECT_EQ(ran.code, 3) << ran.out << ran.err;
-  EXPECT_NE(ran.err.find(path + " is not run: "), std::string::npos) << ran.err;
+  EXPECT_NE(ran.err.find(path + " does not run, since you have not trusted it yet"), std::string::npos) << ran.err;
   EXPECT_FALSE(read_file(program_.project() + "/ran", 10));
 }
 

@@ -392,7 +392,7 @@ Reply half(const std::string& text) {
 
 TEST_F(Wire, AnAnswerThatWasInterruptedIsMarkedForTheModel) {
   StrictServer server({half("Half of it"), said("Fine."), said("Yes.")});
-  Running running = program_.start(words(server, {"run", "first"}));
+  Running running = program_.start(words(server, {"run", "--json", "first"}));
   ASSERT_TRUE(running.wait_for_out("Half of it")) << running.err();
   running.signal(SIGINT);
   EXPECT_EQ(running.wait().code, 130);
@@ -442,7 +442,7 @@ TEST_F(Wire, ACallThatWasInterruptedIsMarkedBehindItsResult) {
 TEST_F(Wire, AProgramThatWasKilledLeavesAMark) {
   StrictServer server({half("Half of it"), said("Fine.")});
   {
-    Running running = program_.start(words(server, {"run", "first"}));
+    Running running = program_.start(words(server, {"run", "--json", "first"}));
     ASSERT_TRUE(running.wait_for_out("Half of it")) << running.err();
     running.signal(SIGKILL);
     running.wait();
@@ -454,7 +454,7 @@ TEST_F(Wire, AProgramThatWasKilledLeavesAMark) {
 // What the summary is made of has the mark, too.
 TEST_F(Wire, ASummaryIsMadeOfWhatIsMarked) {
   StrictServer server({half("Half of it"), said("The summary.")});
-  Running running = program_.start(words(server, {"run", "first"}));
+  Running running = program_.start(words(server, {"run", "--json", "first"}));
   ASSERT_TRUE(running.wait_for_out("Half of it")) << running.err();
   running.signal(SIGINT);
   EXPECT_EQ(running.wait().code, 130);

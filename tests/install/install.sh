@@ -20,19 +20,28 @@ for file in bin/agentd libexec/agentd/agentd-hook-worker lib/pkgconfig/agentd.pc
   lib/cmake/agentd/{agentdConfig,agentdConfigVersion,AgentdHook}.cmake \
   include/agentd/{hook_abi.h,hook.hpp,fake_host.hpp,ext/tools.h,detail/module.hpp} \
   share/man/man1/agentd.1 share/bash-completion/completions/agentd share/zsh/site-functions/_agentd \
-  share/fish/vendor_completions.d/agentd.fish share/doc/agentd/{README.md,LICENSE,guide/plugin.md,reference/cli.md} \
+  share/fish/vendor_completions.d/agentd.fish share/doc/agentd/{README.md,LICENSE,docs/guide/plugin.md,docs/reference/cli.md} \
   share/agentd/template/hello.cpp; do
   try "has $file" test -s "$prefix/$file"
 done
 
 # A person's machine: a home, a path, and nothing of the build.
 home=$work/home
-mkdir -p -m 700 "$home/.agent/hooks"
+mkdir -p -m 700 "$home/.agent" "$home/.agent/hooks"
 as_user() { env -i HOME="$home" PATH="$prefix/bin:$PATH" TERM=dumb "$@"; }
 holds() { grep -qF -- "$1" "$2" || { echo "no '$1' in:"; cat "$2"; return 1; }; }
 names_no_place() { if grep -rlF -e "$work/first" "$prefix"/lib/cmake "$prefix"/lib/pkgconfig; then return 1; fi; }
 
 try "names no place of its own" names_no_place
+readme_names_what_is_there() {
+  local name
+  grep -oE '`[A-Z]+\.md`|docs/[a-z_/-]+(\.md)?' "$prefix/share/doc/agentd/README.md" | tr -d '`' | sort -u > pages
+  [ "$(wc -l < pages)" -gt 8 ] || { echo "found only $(wc -l < pages) pages in README.md"; return 1; }
+  while read -r name; do
+    [ "$name" = AGENTS.md ] || [ -e "$prefix/share/doc/agentd/$name" ] || { echo "no $name"; return 1; }
+  done < pages
+}
+try "README names pages that are there" readme_names_what_is_there
 main_job() { bash "$source/docs/demo/run.sh" "$prefix" > "$work/demo.txt" 2>&1 || { cat "$work/demo.txt"; return 1; }; }
 try "runs the main job" main_job
 
@@ -62,7 +71,7 @@ cat > answers.yaml <<'YAML'
 YAML
 blocks() { # MODULE: dropped in, it blocks the shell; in a worker, which is found where it was installed
   rm -rf "$home" ran
-  mkdir -p -m 700 "$home/.agent/hooks"
+  mkdir -p -m 700 "$home/.agent" "$home/.agent/hooks"
   install -m 755 "$1" "$home/.agent/hooks/hello.so"
   as_user "$agentd" run --script answers.yaml --allow bash --trace-hooks --no-save "go" > run.txt 2>&1 ||
     { cat run.txt; return 1; }

@@ -1,8 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
 #include <csignal>
+#include <iterator>
 
 #include "core/app/commands/commands.h"
 #include "core/app/compaction_text.h"
+#include "core/app/counted.h"
 #include "core/app/exit_codes.h"
 #include "core/app/keyboard.h"
 #include "core/app/line_editor.h"
@@ -25,6 +28,9 @@ constexpr int kBurstMs = 20;  // between two lines of a paste
 
 constexpr std::string_view kCommands[] = {"/help",   "/compact", "/undo", "/recipes",
                                           "/status", "/clear",   "/exit", "/quit"};
+
+// Commands that take no words.
+constexpr std::string_view kAlone[] = {"/undo", "/recipes", "/status", "/clear", "/exit", "/quit"};
 
 // True if the text begins with NAME=VALUE.
 bool begins_with_argument(std::string_view text) {
@@ -172,7 +178,15 @@ class Chat {
     command(line.substr(begin, end - begin), rest == std::string::npos ? "" : line.substr(rest));
   }
 
+  // Refuses words that the command would ignore.
+  bool refuses_words(const std::string& name, const std::string& rest) {
+    if (rest.empty() || std::find(std::begin(kAlone), std::end(kAlone), name) == std::end(kAlone)) return false;
+    code_ = app_.fail(kExitUsage, name + " takes no words, so nothing was done: enter " + name + " alone");
+    return true;
+  }
+
   void command(const std::string& name, const std::string& rest) {
+    if (refuses_words(name, rest)) return;
     if (name == "/exit" || name == "/quit") {
       over_ = true;
     } else if (name == "/help") {
@@ -280,7 +294,7 @@ class Chat {
     if (!report) return failed(report.error());
     code_ = compaction_exit(report->outcome);
     if (report->outcome == AGENTD_RESULT_APPLIED || report->outcome == AGENTD_RESULT_DEGRADED)
-      app_.out().line("Reduced from " + with_commas(report->messages_before) + " messages to " +
+      app_.out().line("Reduced from " + messages_text(report->messages_before) + " to " +
                       with_commas(report->messages_after));
     else
       app_.out().line("Not compacted (" + std::string(result_name(report->outcome)) + ")" +
@@ -289,9 +303,11 @@ class Chat {
 
   void status() {
     const Gauge gauge = talk_.session().gauge();
+    const ModelSettings& model = talk_.client().workplace().runtime().model_settings();
     app_.out().line("conversation " + talk_.session().conversation_id());
+    app_.out().line("model " + neutral_line(model.model, 200) + " of " + neutral_line(model.provider, 200));
     app_.out().line("context " + with_commas(gauge.used) + " of " + with_commas(gauge.limit) + " tokens (" +
-                    std::to_string(gauge.percent()) + " %), " + std::to_string(gauge.compactions) + " compactions");
+                    std::to_string(gauge.percent()) + " %), " + counted(gauge.compactions, "compaction"));
   }
 
   void clear() {

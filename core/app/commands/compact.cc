@@ -99,6 +99,7 @@ int undo(App& app, const Arguments& arguments, Talk& talk, const SignalScope& si
   talk.settle();
   if (!report) return fail_with(app, report.error(), signals);
   const Gauge gauge = talk.session().gauge();
+  talk.end("exit");  // hooks of session_end print events too, and the result is the last line
   const bool due = talk.config().flag("compaction.auto") && gauge.compact_at != 0 && gauge.used >= gauge.compact_at;
   if (arguments.has("json"))
     app.out().line(undo_json(id, *report));
@@ -114,6 +115,8 @@ int compact(App& app, const Arguments& arguments, const CompactOptions& options,
   const auto report = talk.session().compact(options, dry_run, cancel);
   talk.settle();
   if (!report) return fail_with(app, report.error(), signals);
+  // Before the result, which is the last line.
+  talk.end(dry_run || compaction_exit(report->outcome) == kExitOk ? "exit" : "error");
   return tell(app, id, *report, dry_run, arguments.has("json"));
 }
 

@@ -31,7 +31,7 @@ using Names = std::vector<std::pair<std::string, std::string>>;
 
 Names conversations(const App& app) {
   const auto store = existing_store(app);
-  if (!store || *store == nullptr) return {};
+  if (!store || *store == nullptr || !app.directory()) return {};
   ConversationQuery query;
   query.project_id = find_project(app.surroundings().cwd).id;
   query.limit = kConversationsMax;

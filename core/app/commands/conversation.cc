@@ -5,6 +5,7 @@
 #include "core/app/commands/commands.h"
 #include "core/app/commands/hooks_shared.h"
 #include "core/app/conversations.h"
+#include "core/app/counted.h"
 #include "core/app/exit_codes.h"
 #include "core/app/failure.h"
 #include "core/app/table.h"
@@ -77,13 +78,15 @@ Format format_of(const Arguments& arguments) {
 bool confirmed(App& app, const ConversationInfo& info) {
   return says_yes(app,
                   "conversation " + info.id + " \"" + neutral_line(info.title, 80) + "\", " +
-                      with_commas(info.messages) + " messages\n",
+                      counted(info.messages, "message") + "\n",
                   "Delete it permanently? [y/N] ");
 }
 
 }  // namespace
 
 int list_command(App& app, const Arguments& arguments) {
+  if (const auto cwd = app.directory(); !cwd && !arguments.has("all"))
+    return app.fail(kExitFailure, cwd.error().message + ", or list all projects with --all");
   const Result<ConversationQuery> query = query_of(app, arguments);
   if (!query) return app.fail(kExitUsage, query.error().message);
   const auto store = existing_store(app);

@@ -6,12 +6,14 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <cstdio>
 #include <set>
 
 #include "core/app/commands/bundled_tools.h"
 #include "core/app/commands/commands.h"
 #include "core/app/commands/hooks_shared.h"
+#include "core/app/counted.h"
 #include "core/app/exit_codes.h"
 #include "core/app/failure.h"
 #include "core/base/bytes.h"
@@ -91,8 +93,10 @@ void check_directory(Report& report, const std::string& path, bool holds_hooks, 
     return report.advise("chown it, or set AGENTD_HOME to a directory of your own");
   }
   if (::access(path.c_str(), W_OK) != 0 && !holds_hooks) {
-    report.say(Verdict::kBroken, path + " is not writable");
-    return report.advise("chmod u+w " + shell_word(path) + ", or set AGENTD_HOME");
+    const bool mount = errno == EROFS;
+    report.say(Verdict::kBroken, path + (mount ? " is on a read-only file system" : " is not writable"));
+    return report.advise(mount ? "set AGENTD_HOME to a directory on another one; until then, use 'agentd run --no-save'"
+                               : "chmod u+w " + shell_word(path) + ", or set AGENTD_HOME");
   }
   report.say(Verdict::kOk, path + " (mode " + mode_text(info.st_mode) + ")");
 }
@@ -107,8 +111,14 @@ void check_store(Report& report, const App& app, const std::string& home) {
   }
   const auto stats = (*store)->stats();
   if (!stats) return report.say(Verdict::kBroken, stats.error().message);
+  for (const char* const part : {"", "/data.mdb"})
+    if (const std::string path = home + "/store" + part; ::access(path.c_str(), W_OK) != 0) {
+      report.say(Verdict::kBroken,
+                 "store " + stats->path + " can be read only: " + errno_error("writing to " + path, errno).message);
+      return report.advise("make it writable, or set AGENTD_HOME; until then, use 'agentd run --no-save'");
+    }
   report.say(Verdict::kOk, "store " + stats->path + ", format " + std::to_string(stats->format) + ", " +
-                               with_commas(stats->conversations) + " conversations, " + with_commas(stats->bytes) +
+                               counted(stats->conversations, "conversation") + ", " + with_commas(stats->bytes) +
                                " bytes");
 }
 
@@ -125,7 +135,9 @@ void check_configuration(Report& report, const App& app, const ConfigSources& so
     const bool there = ::access(file.c_str(), F_OK) == 0;
     report.say(there ? Verdict::kOk : Verdict::kNote, file + (there ? "" : " does not exist; defaults apply"));
   }
-  if (::access((app.surroundings().cwd + "/.agent/config.yaml").c_str(), F_OK) == 0)
+  if (const auto cwd = app.directory(); !cwd)
+    report.say(Verdict::kBroken, cwd.error().message);
+  else if (::access((*cwd + "/.agent/config.yaml").c_str(), F_OK) == 0)
     report.say(Verdict::kNote, "./.agent/config.yaml is not read: a project cannot change settings");
   for (char** entry = environ; *entry != nullptr; ++entry) {
     const std::string text(*entry);

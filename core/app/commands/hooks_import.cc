@@ -153,8 +153,10 @@ int hooks_import_command(App& app, const Arguments& arguments) {
   if (!here) return app.fail(here.error().code, here.error().message);
   const std::string path = absolute(app, arguments.words()[0]);
   auto imported = import_file(path, arguments.value("dialect"));
-  if (!imported)
-    return app.fail(imported.error().code == Code::kNotFound ? kExitNotFound : kExitUsage, imported.error().message);
+  if (!imported && imported.error().code == Code::kNotFound)
+    return app.fail(kExitNotFound,
+                    imported.error().message + "; name a settings file, such as ~/.claude/settings.json");
+  if (!imported) return app.fail(kExitUsage, imported.error().message);
   // In another project $CLAUDE_PROJECT_DIR would name missing scripts.
   const std::optional<Project> project = project_of(app, path, here->home);
   if (project) {

@@ -54,8 +54,10 @@ void print_steps(App& app, const std::string& home, const fs::path& directory, c
   for (const std::string& step : scaffold.steps) out.print("  " + step + "\n");
   out.print("  agentd hooks test " + shell_word(built) + " --event " + std::string(event.name) +
             "    # calls it and ignores its answer\n");
-  out.print("  mkdir -p " + shell_word(home + "/hooks") + " && cp " + shell_word(built) + " " +
-            shell_word(home + "/hooks/") + "    # enables it\n");
+  // Whatever the umask is, nobody else may write the hook and its directories; otherwise it would be ignored.
+  const std::string_view mode = built.ends_with(".yaml") ? "600" : "700";
+  out.print("  mkdir -p -m 700 " + shell_word(home) + " " + shell_word(home + "/hooks") + " && install -m " +
+            std::string(mode) + " " + shell_word(built) + " " + shell_word(home + "/hooks/") + "    # enables it\n");
   out.print("  agentd hooks list\n");
 }
 
@@ -81,6 +83,8 @@ int hooks_new_command(App& app, const Arguments& arguments) {
   if (!scaffold) return app.fail(kExitUsage, scaffold.error().message);
   fs::path directory(app.surroundings().cwd);
   if (arguments.has("dir")) directory /= arguments.value("dir");
+  if (const auto cwd = app.directory(); !cwd && !directory.is_absolute())
+    return app.fail(kExitFailure, cwd.error().message + ", or give --dir an absolute path");
   directory = directory.lexically_normal();
   if (const auto wrote = write(directory, *scaffold); !wrote)
     return app.fail(wrote.error().code == Code::kInvalid ? kExitUsage : kExitFailure, wrote.error().message);

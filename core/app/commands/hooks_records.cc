@@ -11,6 +11,8 @@ namespace agentd::app {
 Result<RecordsHere, Failure> records_here(const App& app, const std::string& conversation) {
   const Result<std::string> home = app.home();
   if (!home) return Failure{kExitUsage, home.error().message};
+  if (const auto cwd = app.directory(); !cwd && conversation.empty())
+    return Failure{kExitFailure, cwd.error().message + ", or name a conversation by its id"};
   auto store = open_store(*home, false, app.clock());
   if (!store && store.error().code == Code::kNotFound)
     return Failure{kExitNotFound, "no conversation has been saved yet"};

@@ -184,6 +184,11 @@ class Verdicts final : public TraceSink {
     if (!trace.failure.empty()) text += (text.empty() ? "" : "; ") + std::string(trace.failure);
     said.push_back({std::string(trace.hook), std::move(text), std::string(trace.note), trace.effect});
   }
+  // True if a line says "would be applied".
+  bool applied() const {
+    return std::any_of(said.begin(), said.end(),
+                       [](const Each& each) { return each.effect == AnswerEffect::kApplied; });
+  }
   std::vector<Each> said;
 };
 
@@ -336,7 +341,7 @@ int hooks_replay_command(App& app, const Arguments& arguments) {
     ++count.asked;
     if (const Outcome* const said = outcome->get()) {
       count.blocked += said->blocked || said->stop.has_value();
-      count.changed += !said->blocked && !said->rewrites.empty();
+      count.changed += !said->blocked && !said->stop && verdicts.applied();
       count.failed += !said->failures.empty();
     }
     print(app, each, verdicts, json);

@@ -21,8 +21,7 @@ HooksHere hooks_here(const App& app, Config config, std::string home) {
 Result<HooksHere, Failure> hooks_here(const App& app, const Arguments& arguments) {
   Result<std::string> home = app.home();
   if (!home) return Failure{kExitUsage, home.error().message};
-  if (app.surroundings().cwd.empty())
-    return Failure{kExitFailure, "the current directory no longer exists; change to another one"};
+  if (const auto cwd = app.directory(); !cwd) return Failure{kExitFailure, cwd.error().message};
   Result<Config> config = app.config(arguments);
   if (!config) return Failure{kExitUsage, config.error().message};
   return hooks_here(app, std::move(*config), std::move(*home));

@@ -40,7 +40,9 @@ std::string made_up(std::uint32_t event, const Project& project) {
 
 Result<std::string> given_payload(App& app, const std::string& file) {
   if (file == "-") return read_all(app.surroundings().input, kPayloadBytesMax);
-  return read_file(file[0] == '/' ? file : app.surroundings().cwd + "/" + file, kPayloadBytesMax);
+  auto text = read_file(file[0] == '/' ? file : app.surroundings().cwd + "/" + file, kPayloadBytesMax);
+  if (!text) return Error{text.error().code, "--payload " + one_line(file, 200) + ": " + text.error().message};
+  return text;
 }
 
 // The event of --event, of the payload, or the only one that the hook subscribes to; 0 = the payload's.

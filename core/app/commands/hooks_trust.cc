@@ -12,7 +12,7 @@ namespace {
 constexpr std::size_t kShownBytes = 2000;
 
 // Shows what the decision needs: the file, its hash, its events and what it runs.
-void show(App& app, const HookSource& source, const TrustEntry* known) {
+void show(App& app, const HookSource& source, const TrustEntry* known, const std::string& project_root) {
   Output& out = app.out();
   const auto line = [&](std::string_view what, const std::string& text) {
     out.print("  " + std::string(what) + neutral_line(text, kShownBytes) + "\n");
@@ -23,7 +23,7 @@ void show(App& app, const HookSource& source, const TrustEntry* known) {
   line("sha256:  ", source.entry.digest);
   if (known != nullptr && known->digest != source.entry.digest)
     line("before:  ", known->digest + ", trusted " + time_text(known->trusted_ms));
-  if (!source.entry.repository.empty()) line("of:      ", source.entry.repository);
+  if (!source.entry.repository.empty()) line("project: ", project_root);
   if (source.kind == SourceKind::kRecipe)
     line("text:    ", "agentd recipe show " + shell_word(source.name.substr(source.name.rfind('/') + 1)));
   else if (source.kind == SourceKind::kExecutable && source.events.empty())
@@ -79,7 +79,7 @@ class Truster {
     Result<HookSource> inside = source;
     if (!is_program) inside = look_inside(source, here_.setup.options, app_.clock(), log_);
     if (!inside) return app_.fail(kExitFailure, inside.error().message);
-    if (!json_) show(app_, *inside, store_.find(source.entry.path));
+    if (!json_) show(app_, *inside, store_.find(source.entry.path), here_.setup.options.project_root);
     if (!yes_ && !says_yes(app_, {}, "Trust it? [y/N] ")) {
       app_.out().print(source.name + " was not trusted\n");
       return kExitFailure;
@@ -116,6 +116,20 @@ Result<std::vector<const HookSource*>, Failure> wanted(const Inventory& inventor
     out.push_back(*found);
   }
   return out;
+}
+
+// The next run's treatment of a file that is there although its record is gone.
+std::string what_follows(const HookSource& source) {
+  const std::string name = neutral_line(source.name, kShownBytes);
+  if (source.trust == SourceTrust::kSystem)
+    return source.state == HookState::kOn
+               ? name + " comes with agentd or the system and needs no trust, so it still runs; set hooks." + name +
+                     ".enabled to false to end that\n"
+               : name + " comes with agentd or the system and is off; it is recorded again when a run enables it\n";
+  if (source.kind == SourceKind::kSettings)
+    return "hooks.adapt still names the file, and the next run would trust it as new: remove it from hooks.adapt\n";
+  return "The file is still in your own hooks directory, and the next run would trust it as a new hook: remove it, or "
+         "name it in hooks.disable\n";
 }
 
 }  // namespace
@@ -162,10 +176,7 @@ int hooks_untrust_command(App& app, const Arguments& arguments) {
   app.out().confirm("forgot " + neutral_line(gone->name, kShownBytes) + " (" + neutral_line(gone->path, kShownBytes) +
                     ")\n");
   const bool is_here = source != nullptr && source->state != HookState::kMissing;
-  if (is_here && gone->repository.empty())
-    app.out().confirm(
-        "The file is still in your own hooks directory, and the next run would trust it as a new hook: remove it, or "
-        "name it in hooks.disable\n");
+  if (is_here && gone->repository.empty()) app.out().confirm(what_follows(*source));
   return kExitOk;
 }
 

@@ -127,7 +127,8 @@ std::string why_not_run(const App& app, const Arguments& arguments, const std::s
   const auto here = hooks_here(app, arguments);
   if (!here) return {};
   for (const HookSource& source : inventory_of(app, *here).sources)
-    if (source.state == HookState::kWaits && source.path == path) return path + " is not run: " + source.why_not;
+    if (source.state == HookState::kWaits && source.path == path)
+      return path + " does not run, since " + source.why_not;
   return {};
 }
 

@@ -25,8 +25,7 @@ struct RecipesHere {
 Result<std::unique_ptr<RecipesHere>, Failure> recipes_here(const App& app, const Arguments& arguments) {
   const Result<std::string> home = app.home();
   if (!home) return Failure{kExitUsage, home.error().message};
-  if (app.surroundings().cwd.empty())
-    return Failure{kExitFailure, "the current directory no longer exists; change to another one"};
+  if (const auto cwd = app.directory(); !cwd) return Failure{kExitFailure, cwd.error().message};
   Result<Config> config = app.config(arguments);
   if (!config) return Failure{kExitUsage, config.error().message};
   auto out = std::make_unique<RecipesHere>(RecipesHere{std::move(*config), {}, std::nullopt});

@@ -52,7 +52,8 @@ Result<WithFiles> message_of(App& app, const Arguments& arguments) {
     if (!is_blank(piped)) out.text += (out.text.empty() ? "" : "\n\n") + piped;
   }
   if (is_blank(out.text) && out.media.empty() && !arguments.has("recipe"))
-    return Error{Code::kInvalid, "the message is empty"};
+    return Error{Code::kInvalid,
+                 "the message is empty: write it after the command, as in agentd run \"...\", or pipe it in"};
   return out;
 }
 
@@ -91,15 +92,17 @@ Result<void, Failure> check_replaceable(Talk& talk, const Arguments& arguments) 
                                  "' replaces a conversation with its summary: name one with --follow or --resume ID"};
 }
 
-// Prints the compaction's result after the answer.
-int tell_compaction(App& app, Talk& talk, const RunReport& report) {
+// Prints the compaction's result after the answer. The session ends before, as its hooks print events too and the
+// result is the last line; `failed`: the recipe says that the run has failed.
+int tell_compaction(App& app, Talk& talk, const RunReport& report, bool failed) {
   const Recipe* const recipe = talk.client().recipe();
   if (recipe == nullptr || !recipe->swaps_context()) return kExitOk;
-  const std::string& id = talk.session().conversation_id();
+  const std::string id = talk.session().conversation_id();
   const CompactionReport done = report.compaction.value_or(CompactionReport{});
   const bool nothing = report.compaction && done.outcome == AGENTD_RESULT_NOOP;
   if (!done.changed() && !nothing && report.outcome != RunOutcome::kCompacted)
     return app.fail(kExitProvider, "the conversation was not compacted; it is unchanged");
+  talk.end(!failed && run_exit(report.outcome) == kExitOk ? "exit" : "error");
   if (talk.style() == Talk::Style::kJson) app.out().line(compaction_json(id, done, false));
   if (talk.style() == Talk::Style::kTerminal && (done.changed() || nothing)) {
     app.err().print(nothing ? "Nothing to compact in conversation " + id + ": " + done.text + "\n"
@@ -139,9 +142,10 @@ int run_once(App& app, Talk& talk, const Wanted& wanted, SignalScope& signals, c
   if (talk.style() == Talk::Style::kResultOnly && held)
     app.out().line(as_json ? json_line(report->final_text) : neutral(report->final_text));
   talk.footer(*report);
-  int code = tell_compaction(app, talk, *report);
+  const auto failed = talk.client().recipe_failure();
+  int code = tell_compaction(app, talk, *report, failed.has_value());
   if (code == kExitOk) code = run_exit(report->outcome);
-  if (const auto failed = talk.client().recipe_failure()) code = app.fail(kExitFailure, *failed);
+  if (failed) code = app.fail(kExitFailure, *failed);
   return code;
 }
 
@@ -186,6 +190,7 @@ Result<void> check_options(const Arguments& arguments) {
 
 int run_command(App& app, const Arguments& arguments) {
   // Checked before anything is built, so that an error costs nothing.
+  if (const auto cwd = app.directory(); !cwd) return app.fail(kExitFailure, cwd.error().message);
   if (auto checked = check_options(arguments); !checked) return app.fail(kExitUsage, checked.error().message);
   const Result<std::string> schema = schema_of(app, arguments);
   if (!schema) return app.fail(kExitUsage, schema.error().message);

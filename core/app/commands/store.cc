@@ -2,6 +2,7 @@
 // store.cc - agentd store check, stats, backup, salvage: maintenance of the store on disk.
 #include "core/app/commands/commands.h"
 #include "core/app/conversations.h"
+#include "core/app/counted.h"
 #include "core/app/exit_codes.h"
 #include "core/app/failure.h"
 #include "core/base/bytes.h"
@@ -18,8 +19,10 @@ Result<std::string> directory_of(const App& app, const Arguments& arguments) {
   return home + "/store";
 }
 
-std::string absolute(const App& app, const std::string& path) {
-  return path.starts_with('/') ? path : app.surroundings().cwd + "/" + path;
+Result<std::string> absolute(const App& app, const std::string& path) {
+  if (path.starts_with('/')) return path;
+  AGENTD_TRY(const std::string cwd, app.directory());
+  return cwd + "/" + path;
 }
 
 std::string finding_json(std::string_view type, const StoreFinding& finding) {
@@ -41,16 +44,16 @@ std::string report_json(std::string_view type, const StoreReport& report, std::u
 }
 
 std::string counts(const StoreReport& report) {
-  return with_commas(report.conversations) + " conversations, " + with_commas(report.records) + " records, " +
-         with_commas(report.blobs) + " blobs, " + with_commas(report.receipts) + " receipts, " +
-         with_commas(report.keys) + " keys of plugins";
+  return counted(report.conversations, "conversation") + ", " + counted(report.records, "record") + ", " +
+         counted(report.blobs, "blob") + ", " + counted(report.receipts, "receipt") + ", " +
+         counted(report.keys, "key") + " of plugins";
 }
 
 void print_findings(Output& out, std::string_view type, const std::vector<StoreFinding>& findings, std::uint64_t more,
                     bool json) {
   for (const StoreFinding& finding : findings)
     out.print(json ? finding_json(type, finding) : neutral_line(text_of(finding), 4096) + "\n");
-  if (more != 0 && !json) out.print("and " + with_commas(more) + " findings more\n");
+  if (more != 0 && !json) out.print("and " + counted(more, "more finding") + "\n");
 }
 
 // The result of checking an untrusted file, even if the checking process crashes.
@@ -64,7 +67,7 @@ int check_apart(App& app, const Arguments& arguments, const std::string& directo
     app.out().print(report_json("checked", *report, findings));
   else
     app.out().print(directory + ": " + counts(*report) +
-                    (findings == 0 ? "; no damage found\n" : "; " + with_commas(findings) + " findings\n"));
+                    (findings == 0 ? "; no damage found\n" : "; " + counted(findings, "finding") + "\n"));
   if (findings == 0) return kExitOk;
   if (json) return kExitStore;
   return app.fail(kExitStore,
@@ -126,25 +129,27 @@ int store_stats_command(App& app, const Arguments& arguments) {
 int store_backup_command(App& app, const Arguments& arguments) {
   const Result<std::string> home = app.home();
   if (!home) return app.fail(kExitUsage, home.error().message);
-  const std::string to = absolute(app, arguments.words()[0]);
-  const auto report = backup_store(*home + "/store", to);
+  const Result<std::string> to = absolute(app, arguments.words()[0]);
+  if (!to) return app.fail(kExitFailure, to.error().message);
+  const auto report = backup_store(*home + "/store", *to);
   if (!report) return no_copy(app, report.error());
   if (arguments.has("json")) return printed(app, report_json("copied", *report, 0));
-  return confirmed(app, "Copied to " + to + " and checked: " + counts(*report) +
+  return confirmed(app, "Copied to " + *to + " and checked: " + counts(*report) +
                             "\nTo restore it, replace this directory with the copy: " + *home + "/store.\n");
 }
 
 int store_salvage_command(App& app, const Arguments& arguments) {
   const Result<std::string> home = app.home();
   if (!home) return app.fail(kExitUsage, home.error().message);
-  const std::string to = absolute(app, arguments.words()[0]);
-  const auto report = salvage_store(*home + "/store", to, app.clock());
+  const Result<std::string> to = absolute(app, arguments.words()[0]);
+  if (!to) return app.fail(kExitFailure, to.error().message);
+  const auto report = salvage_store(*home + "/store", *to, app.clock());
   if (!report) return no_copy(app, report.error());
   const bool json = arguments.has("json");
   print_findings(app.out(), "lost", report->lost, report->more, json);
   const std::uint64_t lost = report->lost.size() + report->more;
   if (json) return printed(app, report_json("salvaged", report->kept, lost));
-  return confirmed(app, "Saved in " + to + ": " + counts(report->kept) +
+  return confirmed(app, "Saved in " + *to + ": " + counts(report->kept) +
                             (lost == 0 ? "; nothing is lost\n" : "; the losses are listed above\n") +
                             "To use it, move " + *home + "/store away and move this directory there.\n");
 }

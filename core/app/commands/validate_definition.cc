@@ -7,6 +7,7 @@
 #include <fstream>
 
 #include "core/app/commands/bundled_tools.h"
+#include "core/app/counted.h"
 #include "core/app/exit_codes.h"
 #include "core/base/bytes.h"
 #include "core/codec/json.h"
@@ -92,9 +93,6 @@ class Findings {
     shown(broken ? out_.styled("31", "FAIL    ") : out_.styled("33", "warn    "), text);
   }
   int end() {
-    const auto counted = [](std::size_t count, const std::string& what) {
-      return std::to_string(count) + " " + what + (count == 1 ? "" : "s");
-    };
     if (!json_)
       out_.print(neutral_line(path_, kShownBytes) + ": " + kind_ + ", " + std::to_string(ok_) + " ok, " +
                  counted(warnings_, "warning") + ", " + counted(failures_, "failure") + "\n");
@@ -165,9 +163,9 @@ void check_recipe(Findings& out, const std::string& path) {
   const auto text = read_file(path, kFileBytesMax);
   const auto recipe = text ? parse_recipe(*text, path) : Result<Recipe>(text.error());
   if (!recipe) return out.problem(true, recipe.error().message);
-  if (recipe->hooks.empty()) out.hook(recipe->name, 0, "no handlers");
-  for (const RecipeHook& hook : recipe->hooks)
-    out.hook(recipe->name, hook.event, std::string(agentd::name_of(hook.handler)));
+  const std::string name = std::filesystem::path(path).stem().string();  // as users name it
+  if (recipe->hooks.empty()) out.hook(name, 0, "no handlers");
+  for (const RecipeHook& hook : recipe->hooks) out.hook(name, hook.event, std::string(agentd::name_of(hook.handler)));
 }
 
 }  // namespace

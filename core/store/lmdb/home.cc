@@ -113,14 +113,17 @@ Result<HomeState> check_data_file(const std::string& directory) {
   if (!fd.valid()) return errno_error("opening the store " + directory, errno);
   struct stat info {};
   if (::fstat(fd.get(), &info) != 0) return errno_error("opening the store " + directory, errno);
-  if (!S_ISREG(info.st_mode)) return refused(Code::kCorrupt, directory, "contains a data.mdb that is not a file");
+  if (!S_ISREG(info.st_mode))
+    return refused(Code::kCorrupt, directory,
+                   "contains a data.mdb that is not a file: move it away or choose another directory");
   if (info.st_size == 0)
     return refused(Code::kCorrupt, directory,
                    "contains an empty data.mdb, so its content is lost: restore a backup, or remove that "
                    "file to start again");
   if (info.st_size < static_cast<off_t>(kSmallestFile))
     return refused(Code::kCorrupt, directory,
-                   "contains a data.mdb of " + std::to_string(info.st_size) + " bytes, which is not a store");
+                   "contains a data.mdb of " + std::to_string(info.st_size) +
+                       " bytes, which is not a store: move it away or choose another directory");
   return check_meta(directory, fd.get());
 }
 
@@ -145,6 +148,8 @@ Result<HomeState> prepare_home(const LmdbOptions& options) {
   const bool may_create = options.create && !options.read_only;
   struct stat info {};
   if (::stat(directory.c_str(), &info) != 0) {
+    if (errno == ENOTDIR)
+      return refused(Code::kInvalid, directory, "has a file in its path where a directory must be: move the file away");
     if (errno != ENOENT) return errno_error("opening the store " + directory, errno);
     if (!may_create) return Error{Code::kNotFound, "no store in " + directory};
     AGENTD_TRY_VOID(create_home(directory));

@@ -44,7 +44,8 @@ Error busy(const Ulid& conversation, int fd) {
   pid = pid.substr(0, pid.find('\n'));
   const bool number = !pid.empty() && pid.find_first_not_of("0123456789") == std::string_view::npos;
   return {Code::kBusy, "conversation " + conversation.text() + " is in use by " +
-                           (number ? "process " + std::string(pid) : "another process")};
+                           (number ? "process " + std::string(pid) : "another process") +
+                           ": try again when it has ended"};
 }
 
 bool still_named(int fd, const std::string& path) {

@@ -28,6 +28,14 @@ constexpr const char* kReceipts = "receipts";
 // The most that one read transaction copies out, unless one batch is longer.
 constexpr std::size_t kCopyBytes = 256 * 1024;
 
+// The error with advice for damaged bytes of a log; a batch of a newer version is not damaged.
+Error advised(Error error) {
+  const bool newer = error.message.find("newer agentd") != std::string::npos;
+  if (!newer && error.message.find(kDamageAdvice) == std::string::npos)
+    error.message += std::string("; ") + kDamageAdvice;
+  return error;
+}
+
 class LmdbStore final : public Store {
  public:
   LmdbStore(std::unique_ptr<Env> env, const Tables& tables, const Clock& clock, bool read_only)
@@ -130,7 +138,7 @@ Result<LogHead> LmdbStore::head(const Ulid& conversation) const {
 Result<void> LmdbStore::unless_removed(const Ulid& conversation, Result<void> result) const {
   if (result || result.error().code != Code::kCorrupt) return result;
   if (auto now = head(conversation); !now && now.error().code == Code::kNotFound) return now.error();
-  return result;
+  return advised(result.error());
 }
 
 Result<void> LmdbStore::read(const Ulid& conversation, std::uint64_t first, std::uint64_t last,

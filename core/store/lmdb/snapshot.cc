@@ -4,8 +4,11 @@
 #include <fcntl.h>
 #include <unistd.h>
 
+#include <cerrno>
+
 #include "core/store/lmdb/env.h"
 #include "core/store/lmdb/home.h"
+#include "core/store/lmdb/lock_file.h"
 
 namespace agentd {
 namespace {
@@ -67,6 +70,7 @@ Result<void> StoreSnapshot::copy_to(int fd, const std::string& name) {
   if (status == MDB_INCOMPATIBLE && ::lseek(fd, 0, SEEK_SET) == 0 && ::ftruncate(fd, 0) == 0)
     status = mdb_env_copyfd2(env_.get(), fd, 0);
   if (status == MDB_SUCCESS) return {};
+  if (status == ENOSPC || status == EDQUOT) return no_space("writing " + name);
   return lmdb_error("writing " + name, status);
 }
 

@@ -40,6 +40,7 @@ class TestApp {
   TempDir directory;
   std::string home = directory.file("home");
   std::string etc = directory.file("etc");
+  bool no_cwd = false;  // the current directory was removed
 
   Ran run(const std::vector<std::string>& words) const {
     Sink out_sink, err_sink;
@@ -61,7 +62,7 @@ class TestApp {
       const auto found = values.find(name);
       return found == values.end() ? std::nullopt : std::optional<std::string>(found->second);
     };
-    out.cwd = directory.path();
+    out.cwd = no_cwd ? "" : directory.path();
     out.system_directory = etc;
     out.input = -1;
     return out;

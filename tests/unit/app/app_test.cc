@@ -117,6 +117,28 @@ TEST(AppTest, HomelessIsToldWhatToSet) {
   EXPECT_NE(ran.err.find("set AGENTD_HOME"), std::string::npos);
 }
 
+TEST(AppTest, WithoutACurrentDirectoryWhatNeedsAProjectSaysSo) {
+  TestApp app;
+  app.no_cwd = true;
+  const std::vector<std::vector<std::string>> commands{{"conversation", "list"},
+                                                       {"compact", "--follow", "--diff"},
+                                                       {"hooks", "trace"},
+                                                       {"hooks", "list"},
+                                                       {"hooks", "new", "foo", "--lang", "bash"},
+                                                       {"recipe", "list"},
+                                                       {"run", "hello"},
+                                                       {"store", "backup", "copy"}};
+  for (const std::vector<std::string>& words : commands) {
+    const Ran ran = app.run(words);
+    EXPECT_EQ(ran.code, kExitFailure) << words[0] << " " << words[1];
+    EXPECT_EQ(ran.err.find("agentd: the current directory no longer exists; change to another one"), 0u) << ran.err;
+  }
+  EXPECT_EQ(app.run({"conversation", "list", "--all"}).code, kExitOk);
+  const Ran doctor = app.run({"doctor"});
+  EXPECT_EQ(doctor.code, kExitFailure);
+  EXPECT_NE(doctor.out.find("the current directory no longer exists"), std::string::npos) << doctor.out;
+}
+
 TEST(Documents, TheConfigurationPageIsTheTable) {
   EXPECT_EQ(file("docs/reference/config.md"), TestApp().run({"config", "reference"}).out)
       << "print it again: agentd config reference > docs/reference/config.md";

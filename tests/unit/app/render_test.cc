@@ -45,6 +45,59 @@ TEST_F(RenderTest, TextGoesToStandardOutputAndEndsItsLine) {
   EXPECT_EQ(err(), "");
 }
 
+// What a file or a pipe got cannot be taken back.
+TEST_F(RenderTest, WithoutATerminalAnAnswerIsPrintedWhenItIsComplete) {
+  TerminalRenderer renderer(out_, err_, false);
+  renderer.on_event(event(told::RunStarted{}));
+  renderer.on_event(event(told::TextDelta{"Half \xC3"}));
+  renderer.on_event(event(told::Notice{"by the way"}));
+  EXPECT_EQ(out(), "");
+  renderer.on_event(event(told::AnswerAgain{"it broke off"}));
+  renderer.on_event(event(told::TextDelta{"Whole."}));
+  EXPECT_EQ(out(), "");
+  renderer.on_event(event(told::TurnEnded{}));
+  EXPECT_EQ(out(), "Whole.\n");
+  renderer.on_event(event(told::TextDelta{"And a call."}));
+  renderer.on_event(event(told::ToolCalled{"c1", "bash", "{}"}));
+  EXPECT_EQ(out(), "Whole.\nAnd a call.\n");
+  renderer.on_event(event(told::RunEnded{}));
+  EXPECT_EQ(out(), "Whole.\nAnd a call.\n");
+  EXPECT_TRUE(err().starts_with("note: by the way\nnote: it broke off; it is requested again\n")) << err();
+}
+
+TEST_F(RenderTest, WhatArrivedOfAnAnswerThatWasNeverCompleteIsPrintedAtTheEnd) {
+  TerminalRenderer renderer(out_, err_, false);
+  renderer.on_event(event(told::RunStarted{}));
+  for (int i = 0; i < 2; ++i) {
+    renderer.on_event(event(told::TextDelta{"Half"}));
+    renderer.on_event(event(told::AnswerAgain{"it broke off"}));
+  }
+  renderer.on_event(event(told::Failed{"network", "no answer"}));
+  renderer.on_event(event(told::RunEnded{}));
+  EXPECT_EQ(out(), "Half\n");
+}
+
+TEST_F(RenderTest, ATerminalShowsTextAsItArrivesAndSaysWhatOfItIsVoid) {
+  Output terminal{out_sink_.fd(), true, false};
+  TerminalRenderer renderer(terminal, err_, false);
+  renderer.on_event(event(told::TextDelta{"Half"}));
+  EXPECT_EQ(out(), "Half");
+  renderer.on_event(event(told::AnswerAgain{"it broke off"}));
+  EXPECT_EQ(err(), "note: it broke off; it is requested again, and the part already shown is void\n");
+}
+
+// The command that compacts tells it itself.
+TEST_F(RenderTest, AFailedCompactionIsAWarningInARunAlone) {
+  TerminalRenderer renderer(out_, err_, false);
+  renderer.on_event(event(told::CompactionEnded{AGENTD_RESULT_FAILED, "busy"}));
+  renderer.on_event(event(told::CompactionEnded{AGENTD_RESULT_VETOED, "not now"}));
+  EXPECT_EQ(err(), "");
+  renderer.on_event(event(told::RunStarted{}));
+  renderer.on_event(event(told::CompactionEnded{AGENTD_RESULT_FAILED, "busy"}));
+  renderer.on_event(event(told::CompactionEnded{AGENTD_RESULT_VETOED, "not now"}));
+  EXPECT_EQ(err(), "warning: compaction failed: busy\nwarning: a hook blocked the compaction: not now\n");
+}
+
 TEST_F(RenderTest, ControlCharactersAreMadeHarmlessAlsoAcrossDeltas) {
   TerminalRenderer renderer(out_, err_, false);
   renderer.on_event(event(told::TextDelta{"a\x1b]0;owned\x07 caf\xC3"}));

@@ -87,7 +87,7 @@ TEST_F(Inventories, OfWhatWaitsNothingIsParsed) {
   const HookSource found = one("project/a");
   EXPECT_EQ(found.state, HookState::kWaits);
   EXPECT_TRUE(found.hooks.empty());
-  EXPECT_EQ(found.why_not, "you have not trusted it yet: agentd hooks trust project/a");
+  EXPECT_EQ(found.why_not, "you have not trusted it yet; 'agentd hooks trust project/a' trusts it");
 }
 
 TEST_F(Inventories, AnotherRepositoryDoesNotInherit) {

@@ -496,6 +496,29 @@ TEST_P(DeadlyHook, IsToldOfWhenOtherBytesAreThereNow) {
             path + " was being loaded when agentd ended: those bytes are quarantined");
 }
 
+// A kill of agentd during its start would otherwise take away its own tools in every later run.
+TEST_P(DeadlyHook, LeavesNoMarkerIfItComesWithTheProgram) {
+  for (const bool bundled : {false, true}) {
+    HostFixture fixture(AGENTD_BROKEN_HOOKS);
+    fixture.options.quarantine_directory = fixture.temp.file("quarantine");
+    fixture.install(GetParam().module, "deadly");
+    fixture.options.plugins["deadly"].isolation = Isolation::kInProcess;
+    fixture.options.directories.front().bundled = bundled;
+    const pid_t pid = ::fork();
+    if (pid == 0) {
+      ::signal(GetParam().signal, SIG_DFL);
+      fixture.load();
+      ::_exit(0);
+    }
+    int status = 0;
+    ASSERT_EQ(::waitpid(pid, &status, 0), pid);
+    ASSERT_TRUE(WIFSIGNALED(status)) << status;
+    const auto after = Quarantine::open(fixture.options.quarantine_directory, fixture.clock);
+    ASSERT_TRUE(after);
+    EXPECT_EQ((*after)->crashed_before().size(), bundled ? 0u : 1u);
+  }
+}
+
 INSTANTIATE_TEST_SUITE_P(Modules, DeadlyHook,
                          ::testing::Values(Deadly{"dies_in_constructor", SIGABRT}, Deadly{"dies_in_create", SIGSEGV}),
                          [](const auto& each) { return std::string(each.param.module); });

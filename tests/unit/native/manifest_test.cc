@@ -44,6 +44,8 @@ TEST(Manifest, ServicesHaveOneNameHoweverTheyAreSpelled) {
   EXPECT_EQ(canonical_service("compactor"), "agentd.compactor");
   EXPECT_EQ(canonical_service("agentd.compactor"), "agentd.compactor");
   EXPECT_EQ(canonical_service("thread_factory"), "agentd.threads");
+  EXPECT_EQ(grant_name("agentd.threads"), "thread_factory");
+  EXPECT_EQ(grant_name("agentd.workspace/1"), "agentd.workspace/1");
   EXPECT_EQ(canonical_service("store"), "agentd.store");
   EXPECT_EQ(canonical_service("agentd.tools/1"), "agentd.tools/1");
 }

@@ -369,7 +369,8 @@ TEST_F(LmdbStoreTest, VerifyNamesTheBatch) {
   ASSERT_FALSE(verified);
   EXPECT_EQ(verified.error().message, "conversation " + a_.text() +
                                           ", batch at sequence 3: the batch does not match its "
-                                          "checksum");
+                                          "checksum; " +
+                                          kDamageAdvice);
 }
 
 // A forger knows the format and corrects every checksum of the batch.
@@ -393,7 +394,8 @@ TEST_F(LmdbStoreTest, VerifyFindsABatchThatWasForged) {
   ASSERT_FALSE(verified);
   EXPECT_EQ(verified.error().message, "conversation " + a_.text() +
                                           ", batch at sequence 4: its link to the batch before is "
-                                          "broken");
+                                          "broken; " +
+                                          kDamageAdvice);
 }
 
 TEST_F(LmdbStoreTest, VerifyFindsALastBatchThatWasForged) {
@@ -548,8 +550,8 @@ TEST_F(LmdbStoreTest, AStaleLockFileIsTakenOver) {
     EXPECT_EQ(*read_file(file, 100), std::to_string(::getpid()) + "\n");
     const auto second = store->lease(a_);
     EXPECT_CODE(Code::kBusy, second);
-    EXPECT_EQ(second.error().message,
-              "conversation " + a_.text() + " is in use by process " + std::to_string(::getpid()));
+    EXPECT_EQ(second.error().message, "conversation " + a_.text() + " is in use by process " +
+                                          std::to_string(::getpid()) + ": try again when it has ended");
   }
   EXPECT_FALSE(std::filesystem::exists(file));
 }

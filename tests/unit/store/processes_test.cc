@@ -196,8 +196,8 @@ TEST_F(StoreProcesses, ABusyLeaseNamesItsProcess) {
   ASSERT_OK(store);
   const auto lease = (*store)->lease(a_);
   EXPECT_CODE(Code::kBusy, lease);
-  EXPECT_EQ(lease.error().message,
-            "conversation " + a_.text() + " is in use by process " + std::to_string(child.pid()));
+  EXPECT_EQ(lease.error().message, "conversation " + a_.text() + " is in use by process " +
+                                       std::to_string(child.pid()) + ": try again when it has ended");
   EXPECT_CODE(Code::kBusy, (*store)->remove(a_));
   child.kill();
   child.wait();

@@ -360,10 +360,10 @@ TEST_F(Consents, TheUsersChangedHookWaits) {
   ask(entry("a", "x"), Precedence::kUser);
   const Consent changed = ask(entry("a", "y"), Precedence::kUser);
   EXPECT_FALSE(changed.runs);
-  EXPECT_EQ(changed.why_not, "its bytes changed since it was trusted: agentd hooks trust a");
+  EXPECT_EQ(changed.why_not, "its bytes changed after it was trusted; 'agentd hooks trust a' trusts them");
   EXPECT_EQ(store_.judge(entry("a", "x")), Trust::kTrusted);  // the old one still counts
   const Consent definition = ask(entry("a", "x", "d"), Precedence::kUser);
-  EXPECT_EQ(definition.why_not, "its list of events changed since it was trusted: agentd hooks trust a");
+  EXPECT_EQ(definition.why_not, "its list of events changed after it was trusted; 'agentd hooks trust a' trusts it");
 }
 
 TEST_F(Consents, ForAuthorsAChangedHookOfTheirOwnRuns) {
@@ -381,7 +381,7 @@ TEST_F(Consents, AProjectsHookAlwaysWaits) {
   asked.repository = "/w 0 1 2";
   const Consent waits = ask(asked, Precedence::kProject);
   EXPECT_FALSE(waits.runs);
-  EXPECT_EQ(waits.why_not, "you have not trusted it yet: agentd hooks trust project/a");
+  EXPECT_EQ(waits.why_not, "you have not trusted it yet; 'agentd hooks trust project/a' trusts it");
   EXPECT_TRUE(store_.entries().empty());
   ASSERT_TRUE(store_.record(asked));
   EXPECT_TRUE(ask(asked, Precedence::kProject).runs);
