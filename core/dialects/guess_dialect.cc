@@ -40,7 +40,8 @@ std::optional<Dialect> dialect_of_json(std::string_view path, JsonView root) {
     const std::size_t count = known_events(each, hooks);
     const bool json = translator.is_its_yaml == nullptr;
     const bool preferred =
-        found && json && (translator_of(*found).is_its_yaml != nullptr || path.find(name_of(each)) != path.npos);
+        found && json &&
+        (translator_of(*found).is_its_yaml != nullptr || path.find(name_of(each)) != std::string_view::npos);
     if (count == 0 || count < most || (count == most && !preferred)) continue;
     found = each;
     most = count;

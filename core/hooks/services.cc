@@ -1,27 +1,24 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/hooks/services.h"
 
+#include <type_traits>
+
 namespace agentd {
 namespace {
 
-// A refusal in the result type of a service.
-class Refusal {
- public:
-  explicit Refusal(const Error& error) : error_(error) {}
-  template <typename T>
-  operator Result<T>() const {
-    return error_;
-  }
-  operator std::uint64_t() const { return 0; }
-
- private:
-  const Error& error_;
-};
+// A refusal as the result of a service.
+template <typename Returned>
+Returned refused(const Error& error) {
+  if constexpr (std::is_same_v<Returned, std::uint64_t>)
+    return 0;
+  else
+    return error;
+}
 
 }  // namespace
 
 #define AGENTD_REFUSE(table, function, method, Returned, parameters) \
-  Returned RefusingServices::method parameters { return Refusal(refusal_); }
+  Returned RefusingServices::method parameters { return refused<Returned>(refusal_); }
 AGENTD_SERVICE_METHODS(AGENTD_REFUSE)
 #undef AGENTD_REFUSE
 

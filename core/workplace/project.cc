@@ -33,7 +33,7 @@ std::string absolute(const std::string& base, const std::string& path) {
 // The directory with the configuration of the repository whose work tree is `root`: .git itself, or
 // for a worktree what its .git file and then "commondir" point at.
 std::string git_directory(const std::string& root) {
-  const std::string git = root + "/.git";
+  std::string git = root + "/.git";
   struct stat info {};
   if (::stat(git.c_str(), &info) == 0 && S_ISDIR(info.st_mode)) return git;
   const std::string text = read_file(git, 4096).value_or("");
