@@ -7,6 +7,7 @@
 #include "core/app/commands/hooks_shared.h"
 #include "core/app/commands/hooks_workbench.h"
 #include "core/app/commands/validate_definition.h"
+#include "core/app/counted.h"
 #include "core/app/exit_codes.h"
 #include "core/app/signals.h"
 #include "core/base/bytes.h"
@@ -54,10 +55,6 @@ std::string json_of(const RuleResult& result, Isolation profile) {
   if (result.finding == Finding::kWarn || result.finding == Finding::kFail) json.member("remedy", result.remedy());
   json.end_object();
   return std::string(json.text());
-}
-
-std::string counted(std::size_t count, std::string_view what) {
-  return std::to_string(count) + " " + std::string(what) + (count == 1 ? "" : "s");
 }
 
 // Prints one line for all rules not checked for the same reason; --json lists each.
