@@ -217,8 +217,9 @@ Result<Zygote> Zygote::start(std::vector<std::string> argv, const std::vector<st
   theirs.reset();  // so that the zygote's end is noticed
   Zygote out(std::move(child), std::move(ours));
   const auto ready = next_word(out.socket_.get(), at_most);
-  out.offspring_ = ready == kReadyWithNone ? Offspring::kNone : Offspring::kAny;
-  if (ready == kReadyWithNone || ready == kReadyWithAny) return out;
+  const bool without = ready == kReadyWithNone;
+  out.offspring_ = without ? Offspring::kNone : Offspring::kAny;
+  if (without || ready == kReadyWithAny) return out;
   kill_child(out.process_);
   (void)reap(out.process_, name, true);
   return Error{Code::kUnavailable, name + " was not ready to be forked in time"};
