@@ -82,7 +82,7 @@ Result<void, RunError> Talk::open_levels(const RecipeValues& values, bool needs_
   if (const std::string name = arguments_.value("recipe"); !name.empty()) {
     AGENTD_TRY(recipe, workplace_->find_recipe(name, values));
   }
-  if (auto opened = runtime_->open(); !opened) return with_way_out(std::move(opened.error()));
+  if (auto opened = runtime_->open(); !opened) return with_way_out(opened.error());
   OpenRequest request{cwd, *watch_, approver_.get()};
   request.offer_tools = wishes.tools;
   request.trace_hooks = config_.flag("hooks.trace") || style_ == Style::kJson;

@@ -97,7 +97,7 @@ std::string Neutralizer::feed(std::string_view bytes) {
 }
 
 std::string Neutralizer::finish() {
-  const std::string out = to_utf8(rest_);
+  std::string out = to_utf8(rest_);
   rest_.clear();
   return out;
 }

@@ -48,7 +48,7 @@ bool is_open(std::string_view text, std::size_t begin) {
 
 // yaml-cpp's sentence for people; its own where it has no better one.
 std::string mistake(const std::string& said) {
-  static constexpr std::pair<std::string_view, std::string_view> kMeant[] = {
+  static const std::pair<std::string_view, std::string_view> kMeant[] = {
       {YAML::ErrorMsg::MAP_VALUE, "a ':' cannot be here: quote a text that contains one, and check the indentation"},
       {YAML::ErrorMsg::MAP_KEY, "a key cannot be here: check the indentation"},
       {YAML::ErrorMsg::BLOCK_ENTRY, "a list entry ('- ') cannot be here: check the indentation"},

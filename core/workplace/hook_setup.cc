@@ -116,7 +116,7 @@ std::string bundled_hooks(const std::string& executable) {
   if (executable.empty()) return {};
   const std::filesystem::path directory = std::filesystem::path(executable).parent_path();
   for (const char* place : {"../lib/agentd/hooks", "hooks", "../../hooks"}) {
-    const std::string path = (directory / place).lexically_normal().string();
+    std::string path = (directory / place).lexically_normal().string();
     if (is_directory(path)) return path;
   }
   return {};
@@ -126,7 +126,7 @@ std::string worker_program(const std::string& executable) {
   if (executable.empty()) return {};
   const std::filesystem::path directory = std::filesystem::path(executable).parent_path();
   for (const char* place : {"agentd-hook-worker", "../libexec/agentd/agentd-hook-worker"}) {
-    const std::string path = (directory / place).lexically_normal().string();
+    std::string path = (directory / place).lexically_normal().string();
     if (::access(path.c_str(), X_OK) == 0) return path;
   }
   return {};
