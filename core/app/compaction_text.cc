@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/app/compaction_text.h"
 
-#include "core/app/counted.h"
 #include "core/app/exit_codes.h"
 #include "core/base/bytes.h"
 #include "core/codec/json.h"
@@ -21,12 +20,10 @@ int compaction_exit(std::uint32_t outcome) {
   }
 }
 
-std::string messages_text(std::uint64_t count) { return counted(count, "message"); }
-
 std::string compacted_text(const std::string& id, const CompactionReport& report) {
-  std::string out = "Compacted conversation " + id + "\nReduced from " + messages_text(report.messages_before) +
+  std::string out = "Compacted conversation " + id + "\nReduced from " + counted(report.messages_before, "message") +
                     " to 1 summary message";
-  if (report.messages_after > 1) out += " and " + messages_text(report.messages_after - 1) + " kept";
+  if (report.messages_after > 1) out += " and " + counted(report.messages_after - 1, "message") + " kept";
   return out + "\nContext: " + with_commas(report.pre_tokens) + " → " + with_commas(report.post_tokens) + " tokens\n";
 }
 

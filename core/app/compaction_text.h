@@ -10,9 +10,6 @@
 
 namespace agentd::app {
 
-// "1 message", "1,200 messages".
-std::string messages_text(std::uint64_t count);
-
 // The exit code of a compacting command: blocked, failed, or done.
 int compaction_exit(std::uint32_t outcome);
 

@@ -6,6 +6,7 @@
 #include "core/app/keyboard.h"
 #include "core/app/message_input.h"
 #include "core/app/signals.h"
+#include "core/base/bytes.h"
 #include "core/runtime/credentials.h"
 #include "core/runtime/lookup.h"
 #include "core/workplace/recipe_setup.h"
@@ -151,7 +152,7 @@ void Talk::footer(const RunReport& report) {
   if (style_ != Style::kTerminal) return;
   std::string line = "conversation " + client_->session()->conversation_id();
   if (report.gauge.limit != 0) line += " · context " + std::to_string(report.gauge.percent()) + " %";
-  line += " · " + std::to_string(report.turns) + (report.turns == 1 ? " turn" : " turns");
+  line += " · " + counted(report.turns, "turn");
   if (const std::string cost = cost_text(report.usage); !cost.empty()) line += " · " + cost;
   if (report.outcome == RunOutcome::kMaxTurns) line += " · stopped at the turn limit";
   app_.err().line(app_.err().styled("2", line));

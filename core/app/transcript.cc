@@ -3,7 +3,6 @@
 
 #include <ctime>
 
-#include "core/app/counted.h"
 #include "core/app/render.h"
 #include "core/app/terminal.h"
 #include "core/base/bytes.h"

@@ -190,6 +190,10 @@ std::string with_commas(std::uint64_t value) {
   return digits;
 }
 
+std::string counted(std::uint64_t count, std::string_view noun) {
+  return with_commas(count) + " " + std::string(noun) + (count == 1 ? "" : "s");
+}
+
 bool has_control_character(std::string_view name) {
   return std::any_of(name.begin(), name.end(),
                      [](char c) { return static_cast<unsigned char>(c) < 0x20 || c == '\x7f'; });

@@ -38,6 +38,8 @@ bool is_blank(std::string_view text);
 std::string join(std::span<const std::string> parts, std::string_view separator);
 // "1,234,567".
 std::string with_commas(std::uint64_t value);
+// "1 message", "1,200 messages"; for nouns whose plural ends with an s.
+std::string counted(std::uint64_t count, std::string_view noun);
 
 // True for a name that could move a terminal's cursor or break a line. Hooks and recipes must not have one.
 bool has_control_character(std::string_view name);

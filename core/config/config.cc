@@ -381,7 +381,8 @@ class ConfigReader {
     if (key.type == ValueType::kList) return list_of(key, name, node);
     if (node.kind == YamlNode::Kind::kList) return wrong_value(key, name, "a list");
     if (node.kind == YamlNode::Kind::kMap) return wrong_value(key, name, "a section");
-    const bool text = key.type == ValueType::kText || key.type == ValueType::kChoice;
+    const bool text =
+        key.type == ValueType::kText || key.type == ValueType::kVariable || key.type == ValueType::kChoice;
     if (node.quoted && !text) return wrong_value(key, name, "\"" + node.scalar + "\"");
     return parse_value(key, name, node.scalar);
   }
@@ -414,7 +415,9 @@ Result<ConfigValue> parse_value(const KeySpec& key, std::string_view name, std::
   value.text = std::string(text);
   switch (key.type) {
     case ValueType::kText:
-      if (!key.name.ends_with(".api_key_env") || is_variable_name(text)) return value;
+      return value;
+    case ValueType::kVariable:
+      if (is_variable_name(text)) return value;
       return Error{Code::kInvalid, std::string(name) +
                                        " must be the name of an environment variable (letters, digits and _): put the "
                                        "key into a variable, or store it with 'agentd auth set PROVIDER', and never "

@@ -360,7 +360,7 @@ constexpr KeySpec kKeys[] = {
      0,
      false,
      "ANTHROPIC_BASE_URL"},
-    {"providers.anthropic.api_key_env", ValueType::kText, "ANTHROPIC_API_KEY",
+    {"providers.anthropic.api_key_env", ValueType::kVariable, "ANTHROPIC_API_KEY",
      "The environment variable that holds the key. Without a key ANTHROPIC_AUTH_TOKEN is sent as a bearer token."},
     {"providers.anthropic.betas", ValueType::kList, "",
      "Names for the anthropic-beta header. Some widen the window of models whose table entry lists them: "
@@ -401,7 +401,7 @@ constexpr KeySpec kKeys[] = {
      0,
      false,
      "OPENAI_BASE_URL"},
-    {"providers.openai.api_key_env", ValueType::kText, "OPENAI_API_KEY",
+    {"providers.openai.api_key_env", ValueType::kVariable, "OPENAI_API_KEY",
      "The environment variable that holds the key."},
     {"providers.google.base_url",
      ValueType::kText,
@@ -413,13 +413,13 @@ constexpr KeySpec kKeys[] = {
      0,
      false,
      "GOOGLE_GEMINI_BASE_URL"},
-    {"providers.google.api_key_env", ValueType::kText, "GEMINI_API_KEY",
+    {"providers.google.api_key_env", ValueType::kVariable, "GEMINI_API_KEY",
      "The environment variable that holds the key. Without one, GOOGLE_API_KEY is used."},
     {"providers.*.kind", ValueType::kChoice, "openai",
      "The API format of the server: openai (most servers), anthropic or google.", "openai|anthropic|google"},
     {"providers.*.base_url", ValueType::kText, "",
      "The server's address: https, or http on this machine. Known vendors have a default."},
-    {"providers.*.api_key_env", ValueType::kText, "",
+    {"providers.*.api_key_env", ValueType::kVariable, "",
      "The environment variable that holds the server's key; empty means a known vendor's own variable, or no key."},
     {"providers.*.api", ValueType::kChoice, "auto",
      "Which of OpenAI's two formats is used: responses, chat (Chat Completions), or auto for the server's own.",
@@ -533,6 +533,7 @@ std::vector<std::string> split(std::string_view text, char separator) {
 std::string type_text(const KeySpec& key) {
   switch (key.type) {
     case ValueType::kText:
+    case ValueType::kVariable:
       return "text";
     case ValueType::kBool:
       return "true or false";

@@ -14,6 +14,7 @@ namespace agentd {
 
 enum class ValueType {
   kText,
+  kVariable,  // the name of an environment variable
   kBool,
   kWhole,     // from `low` to `high`
   kFraction,  // from `low` to `high`

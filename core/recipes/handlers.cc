@@ -325,9 +325,7 @@ agentd_status RecipeHandlers::State::validate_output(const Asked& asked) {
     run.wrong_revision = asked.call.envelope->revision;
     corrections = run.corrections++;
     // Set during corrections too, because the run may end before the next answer.
-    run.failure = wrong + (corrections == 0 ? std::string()
-                                            : ", after " + std::to_string(corrections) +
-                                                  (corrections == 1 ? " correction" : " corrections"));
+    run.failure = wrong + (corrections == 0 ? std::string() : ", after " + counted(corrections, "correction"));
   }
   if (corrections >= asked.hook().retries) return asked.fail(AGENTD_E_ARG, "validate_output: " + wrong);
   return asked.emit_text(AGENTD_ACT_CONTINUE, "Your last answer was refused: " + wrong +

@@ -129,18 +129,18 @@ std::unique_ptr<TokenEstimator> make_estimator(const Config& config, const Model
   return std::make_unique<BpeEstimator>(bpe == nullptr ? Bpe::cl100k_base() : *bpe);
 }
 
-std::vector<std::string> model_warnings(const ModelTable& table, const Config& config, const std::string& name,
+std::vector<std::string> model_warnings(const ModelTable& table, const Config& config, const ModelRoute& in_force,
                                         const std::string& home, std::int64_t wall_ms) {
   std::vector<std::string> out;
   // The scripted provider has no model, so no window to check.
   if (config.text("provider") == kScripted) return out;
+  const std::string& name = in_force.model;
   const ModelInfo model = table.find(name);
   const std::string gone = retirement_of(model, name, "--model", wall_ms);
   if (!gone.empty()) out.push_back(gone);
-  if (const auto route = model_in_force(config, table))
-    for (const std::string& each : models_of_settings(config, *route))
-      if (std::string told = misspelt_provider(table, config, route->provider, each); !told.empty())
-        out.push_back(std::move(told));
+  for (const std::string& each : models_of_settings(config, in_force))
+    if (std::string told = misspelt_provider(table, config, in_force.provider, each); !told.empty())
+      out.push_back(std::move(told));
   for (const char* const role : {"compaction.model", "agents.model"}) {
     const std::string other = real_model(config, config.text(role), "");
     if (other.empty() || other == name) continue;

@@ -44,10 +44,10 @@ std::string misspelt_provider(const ModelTable& table, const Config& config, std
 // The models that the settings name, by their real_model(): the one in use and all others, used or not.
 std::set<std::string> models_of_settings(const Config& config, const ModelRoute& in_force);
 
-// Warnings about the model in use, `name`, a sentence each: it is not in the table, it retires within 60 days, it
+// Warnings about the model in use, a sentence each: it is not in the table, it retires within 60 days, it
 // does not accept the configured form of thinking, or a configured beta does not widen its window. Also about each
 // misspelt_provider() of the settings.
-std::vector<std::string> model_warnings(const ModelTable& table, const Config& config, const std::string& name,
+std::vector<std::string> model_warnings(const ModelTable& table, const Config& config, const ModelRoute& in_force,
                                         const std::string& home, std::int64_t wall_ms);
 
 }  // namespace agentd

@@ -71,8 +71,7 @@ Result<void, RunError> Runtime::load_models() {
   }
   if (!options_.needs_model) return {};
   if (auto readable = check_network_files(config_); !readable) return usage(readable.error());
-  for (const std::string& warning : model_warnings(models_, config_, route_.model, home_, clock_.wall_ms()))
-    warn_(warning);
+  for (const std::string& warning : model_warnings(models_, config_, route_, home_, clock_.wall_ms())) warn_(warning);
   return {};
 }
 

@@ -104,8 +104,7 @@ std::string enough_text(std::uint64_t nano_usd) {
 std::string cost_text(const Usage& usage) {
   if (usage.unpriced == 0) return usage.cost_nano_usd == 0 ? std::string() : money_text(usage.cost_nano_usd);
   if (usage.cost_nano_usd == 0) return "cost not known";
-  return money_text(usage.cost_nano_usd) + " and " + std::to_string(usage.unpriced) +
-         (usage.unpriced == 1 ? " request" : " requests") + " of unknown price";
+  return money_text(usage.cost_nano_usd) + " and " + counted(usage.unpriced, "request") + " of unknown price";
 }
 
 }  // namespace agentd

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "core/base/bytes.h"
 #include "core/base/thread.h"
 #include "core/validate/checks.h"
 
@@ -23,8 +24,6 @@ Made make(const Subject& subject, Reporter& out, std::uint16_t number, Instance:
   return made;
 }
 
-std::string count(std::size_t events) { return std::to_string(events) + (events == 1 ? " event" : " events"); }
-
 // Fires every event in that variant; `look` checks each answer and reports mistakes.
 template <typename Look>
 void fire_all(const Made& made, Reporter& out, std::uint16_t number, Variant variant, Look look) {
@@ -36,7 +35,7 @@ void fire_all(const Made& made, Reporter& out, std::uint16_t number, Variant var
     if (const std::string wrong = look(answer); !wrong.empty())
       return out.broken(number, event_name(event) + ": " + wrong);
   }
-  out.ok(number, count(made.stage->events().size()));
+  out.ok(number, counted(made.stage->events().size(), "event"));
 }
 
 std::string nothing(const Answer&) { return {}; }

@@ -138,7 +138,7 @@ void check_record(const Subject& subject, Reporter& out) {
   out.begin(202, "asking its entry");
   const auto record = read_plugin(*entry);
   if (!record) return out.broken(202, "it " + record.error().message);
-  out.ok(202, std::to_string(record->rows.size()) + (record->rows.size() == 1 ? " subscription" : " subscriptions"));
+  out.ok(202, counted(record->rows.size(), "subscription"));
   check_purity(subject, *entry, out);
   check_foreign_host(*entry, out);
   record->notes.empty() ? out.ok(206, "all of them") : out.broken(206, join(record->notes, "; "));

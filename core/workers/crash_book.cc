@@ -3,6 +3,8 @@
 
 #include <algorithm>
 
+#include "core/base/bytes.h"
+
 namespace agentd {
 namespace {
 
@@ -27,8 +29,8 @@ bool CrashBook::note(std::uint64_t at_ns, EndKind kind, std::string_view cause, 
   set_aside_ = std::string(hangs == 0     ? "crashed"
                            : crashes == 0 ? "hung"
                                           : "crashed or hung") +
-               " its worker " + std::to_string(all) + (all == 1 ? " time in " : " times in ") +
-               span_text(options_.crash_window) + " (" + std::string(cause) + ")";
+               " its worker " + counted(all, "time") + " in " + span_text(options_.crash_window) + " (" +
+               std::string(cause) + ")";
   return true;
 }
 

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "core/base/bytes.h"
 #include "plugins/workspace_tools/text.h"
 #include "plugins/workspace_tools/workspace_tools.h"
 
@@ -25,7 +26,7 @@ constexpr Key kEditKeys[] = {{"path", Key::Type::kFilledText, true},
                              {"replace_all", Key::Type::kBoolean}};
 
 std::string too_big(std::string_view path, std::uint64_t bytes) {
-  return std::string(path) + " has " + counted(bytes, "byte") +
+  return std::string(path) + " has " + agentd::counted(bytes, "byte") +
          ", more than the 16 MiB that this tool reads: read a part of it with bash (sed -n, head, tail)";
 }
 
@@ -40,8 +41,8 @@ std::string page_of(std::string_view content, std::uint64_t offset, std::uint64_
     out += line;
   }
   if (number <= lines.size())
-    out += "[" + counted(lines.size() - number + 1, "more line") + " of " + counted(lines.size(), "line") +
-           ": continue with offset " + std::to_string(number) + "]\n";
+    out += "[" + agentd::counted(lines.size() - number + 1, "more line") + " of " +
+           agentd::counted(lines.size(), "line") + ": continue with offset " + std::to_string(number) + "]\n";
   return out;
 }
 
@@ -102,13 +103,14 @@ agentd_status WorkspaceTools::read_file(agentd::call& c, agentd::tool_view tool)
   if (!file) return refuse_access(c, file.status(), path);
   if (file->total > kFileBytesMax) return refuse(c, too_big(path, file->total));
   if (is_binary(file->bytes))
-    return refuse(c, path + " is a binary file of " + counted(file->total, "byte") +
+    return refuse(c, path + " is a binary file of " + agentd::counted(file->total, "byte") +
                          ": inspect it with bash (file, strings, xxd)");
   memory_.seen(c.conversation(), path, file->bytes);
   const auto offset = static_cast<std::uint64_t>(input->integer("offset", 1));
   const auto lines = static_cast<std::uint64_t>(lines_of(file->bytes).size());
   if (file->bytes.empty()) return answer(c, "(the file is empty)");
-  if (offset > lines) return refuse(c, "\"offset\" is beyond the end: " + path + " has " + counted(lines, "line"));
+  if (offset > lines)
+    return refuse(c, "\"offset\" is beyond the end: " + path + " has " + agentd::counted(lines, "line"));
   return answer(c, page_of(file->bytes, offset, static_cast<std::uint64_t>(input->integer("limit", kLines))));
 }
 
@@ -122,8 +124,8 @@ agentd_status WorkspaceTools::write_file(agentd::call& c, agentd::tool_view tool
   if (status == AGENTD_E_ARG) return refuse(c, path + " is a directory or not a regular file");
   if (status != AGENTD_OK) return refuse_access(c, status, path, Access::kChange);
   memory_.seen(c.conversation(), path, content);
-  return answer(c, (existed ? "replaced " : "made ") + path + ": " + counted(content.size(), "byte") + ", " +
-                       counted(lines_of(content).size(), "line"));
+  return answer(c, (existed ? "replaced " : "made ") + path + ": " + agentd::counted(content.size(), "byte") + ", " +
+                       agentd::counted(lines_of(content).size(), "line"));
 }
 
 agentd_status WorkspaceTools::edit_file(agentd::call& c, agentd::tool_view tool) {
@@ -154,7 +156,7 @@ agentd_status WorkspaceTools::edit_file(agentd::call& c, agentd::tool_view tool)
   const agentd_status status = files_.replace(c, path, file->bytes, changed);
   if (status != AGENTD_OK) return refuse_access(c, status, path, Access::kChange);
   memory_.seen(c.conversation(), path, changed);
-  return answer(c, "replaced " + counted(count, "place") + " in " + path + "\n" +
+  return answer(c, "replaced " + agentd::counted(count, "place") + " in " + path + "\n" +
                        view_of_edit(changed, file->bytes.find(edit.from), edit.to));
 }
 

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "core/base/bytes.h"
 #include "core/codec/regex.h"
 #include "plugins/workspace_tools/pattern.h"
 #include "plugins/workspace_tools/text.h"
@@ -39,7 +40,8 @@ void newest_first(std::vector<Hit>& hits) {
 std::string paths_of(const std::vector<Hit>& hits, std::size_t most) {
   std::string out;
   for (std::size_t i = 0; i < std::min(hits.size(), most); ++i) out += shortened(hits[i].path) + "\n";
-  if (hits.size() > most) out += "[" + counted(hits.size() - most, "more file") + ": narrow the pattern or the path]\n";
+  if (hits.size() > most)
+    out += "[" + agentd::counted(hits.size() - most, "more file") + ": narrow the pattern or the path]\n";
   return out;
 }
 
@@ -90,7 +92,7 @@ class Search {
     if (out.empty()) out = "(no match)\n";
     if (mode_ != Mode::kFiles && full())
       out += "[stopped after " + std::to_string(limit_) + " results: narrow the search or raise limit]\n";
-    if (too_big_ != 0) out += "[" + counted(too_big_, "file") + " over 16 MiB not searched]\n";
+    if (too_big_ != 0) out += "[" + agentd::counted(too_big_, "file") + " over 16 MiB not searched]\n";
     if (exhausted_ || incomplete)
       out += "[the search ended early, there is too much to look through: narrow path or glob]\n";
     return out;

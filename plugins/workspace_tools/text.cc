@@ -60,10 +60,6 @@ std::string replaced(std::string_view text, std::string_view from, std::string_v
   return out.append(text.substr(done));
 }
 
-std::string counted(std::uint64_t count, std::string_view noun) {
-  return agentd::with_commas(count) + " " + std::string(noun) + (count == 1 ? "" : "s");
-}
-
 std::string normal_path(std::string_view cwd, std::string_view path) {
   const std::string full = path.starts_with('/') ? std::string(path) : std::string(cwd) + "/" + std::string(path);
   std::string_view rest = full;

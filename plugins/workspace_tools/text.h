@@ -29,8 +29,6 @@ std::string capped(std::string text, std::size_t most = kOutputBytes);
 std::size_t count_of(std::string_view text, std::string_view part);
 // `text` with the first, or all, occurrences of `from` replaced.
 std::string replaced(std::string_view text, std::string_view from, std::string_view to, bool all);
-// "1 line", "2 lines".
-std::string counted(std::uint64_t count, std::string_view noun);
 // An absolute path without ".", ".." and "//"; used only to recognise a file that was read, never to open one.
 std::string normal_path(std::string_view cwd, std::string_view path);
 

@@ -45,8 +45,7 @@ RunOutcome outcome_of_answer(const RunState& run) {
 std::string short_stop_text(const RunState& run, RunOutcome outcome, std::uint32_t turns,
                             std::uint64_t max_output_tokens) {
   if (outcome == RunOutcome::kMaxTurns)
-    return "the run was stopped after " + std::to_string(turns) + (turns == 1 ? " turn" : " turns") +
-           ": continue with --follow";
+    return "the run was stopped after " + counted(turns, "turn") + ": continue with --follow";
   if (outcome == RunOutcome::kRefused) return "the model declined to answer";
   if (outcome == RunOutcome::kEmpty) return "the model ended its turn with an empty answer: try again with --follow";
   if (outcome != RunOutcome::kCut) return {};

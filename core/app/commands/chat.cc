@@ -5,7 +5,6 @@
 
 #include "core/app/commands/commands.h"
 #include "core/app/compaction_text.h"
-#include "core/app/counted.h"
 #include "core/app/exit_codes.h"
 #include "core/app/keyboard.h"
 #include "core/app/line_editor.h"
@@ -282,8 +281,8 @@ class Chat {
     talk_.settle();
     if (!report) return failed(report.error());
     code_ = kExitOk;
-    app_.out().line("Undid the last compaction: " + messages_text(report->messages_before) + " became " +
-                    messages_text(report->messages_after));
+    app_.out().line("Undid the last compaction: " + counted(report->messages_before, "message") + " became " +
+                    counted(report->messages_after, "message"));
   }
 
   void compact(const std::string& instructions) {
@@ -294,7 +293,7 @@ class Chat {
     if (!report) return failed(report.error());
     code_ = compaction_exit(report->outcome);
     if (report->outcome == AGENTD_RESULT_APPLIED || report->outcome == AGENTD_RESULT_DEGRADED)
-      app_.out().line("Reduced from " + messages_text(report->messages_before) + " to " +
+      app_.out().line("Reduced from " + counted(report->messages_before, "message") + " to " +
                       with_commas(report->messages_after));
     else
       app_.out().line("Not compacted (" + std::string(result_name(report->outcome)) + ")" +

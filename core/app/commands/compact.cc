@@ -80,7 +80,7 @@ std::string undo_json(const std::string& id, const UndoReport& report) {
 
 std::string undone_text(const std::string& id, const UndoReport& report, bool due) {
   std::string out = "Undid compaction " + report.boundary_id + " of conversation " + id + "\nBack from " +
-                    messages_text(report.messages_before) + " to " + messages_text(report.messages_after) +
+                    counted(report.messages_before, "message") + " to " + counted(report.messages_after, "message") +
                     "\nContext: " + with_commas(report.pre_tokens) + " → " + with_commas(report.post_tokens) +
                     " tokens\n";
   if (due) out += "The next run would compact it again automatically; use --disable-auto-compact to prevent that.\n";

@@ -140,7 +140,7 @@ std::string tokens_text(const Change& change) {
 std::string sum_text(char marker, const Sum& sum) {
   std::string tokens = with_commas(marker == '+' ? sum.after : sum.before);
   if (marker == '~') tokens += " → " + with_commas(sum.after);
-  return std::string(name_of(marker)) + " " + messages_text(sum.messages) + " (about " + tokens + " tokens)";
+  return std::string(name_of(marker)) + " " + counted(sum.messages, "message") + " (about " + tokens + " tokens)";
 }
 
 std::string as_text(const History& history, const LoggedBoundary& boundary, Diff diff) {

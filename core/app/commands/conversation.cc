@@ -5,7 +5,6 @@
 #include "core/app/commands/commands.h"
 #include "core/app/commands/hooks_shared.h"
 #include "core/app/conversations.h"
-#include "core/app/counted.h"
 #include "core/app/exit_codes.h"
 #include "core/app/failure.h"
 #include "core/app/table.h"

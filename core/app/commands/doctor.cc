@@ -13,7 +13,6 @@
 #include "core/app/commands/bundled_tools.h"
 #include "core/app/commands/commands.h"
 #include "core/app/commands/hooks_shared.h"
-#include "core/app/counted.h"
 #include "core/app/exit_codes.h"
 #include "core/app/failure.h"
 #include "core/base/bytes.h"
@@ -113,8 +112,9 @@ void check_store(Report& report, const App& app, const std::string& home) {
   if (!stats) return report.say(Verdict::kBroken, stats.error().message);
   for (const char* const part : {"", "/data.mdb"})
     if (const std::string path = home + "/store" + part; ::access(path.c_str(), W_OK) != 0) {
+      const int why = errno;
       report.say(Verdict::kBroken,
-                 "store " + stats->path + " can be read only: " + errno_error("writing to " + path, errno).message);
+                 "store " + stats->path + " can be read only: " + errno_error("writing to " + path, why).message);
       return report.advise("make it writable, or set AGENTD_HOME; until then, use 'agentd run --no-save'");
     }
   report.say(Verdict::kOk, "store " + stats->path + ", format " + std::to_string(stats->format) + ", " +
@@ -273,8 +273,8 @@ void check_stored_keys(Report& report, const std::string& home) {
   const auto stored = Credentials::load(home);
   if (!stored) return report.say(Verdict::kBroken, stored.error().message);
   if (!stored->all().empty())
-    report.say(Verdict::kOk, Credentials::file(home) + ": " + std::to_string(stored->all().size()) +
-                                 (stored->all().size() == 1 ? " key" : " keys") + " ('agentd auth list')");
+    report.say(Verdict::kOk,
+               Credentials::file(home) + ": " + counted(stored->all().size(), "key") + " ('agentd auth list')");
 }
 
 void check_script(Report& report, const Config& config) {
@@ -319,7 +319,7 @@ void check_model(Report& report, const App& app, const Config& config, const std
                                      " is used");
   const ModelInfo model = table->find(route->model);
   if (auto budget = budget_of(config, model); !budget) return report.say(Verdict::kBroken, budget.error().message);
-  const std::vector<std::string> warnings = model_warnings(*table, config, route->model, home, app.clock().wall_ms());
+  const std::vector<std::string> warnings = model_warnings(*table, config, *route, home, app.clock().wall_ms());
   for (const std::string& warning : warnings) report.say(Verdict::kWarn, warning);
   if (warnings.empty())
     report.say(Verdict::kNote, "model: " + route->model + " ('agentd models " + route->model + "' shows details)");

@@ -186,8 +186,7 @@ int hooks_import_command(App& app, const Arguments& arguments) {
     app.out().print(json_of(output, *hooks, *imported, *used) + "\n");
     return kExitOk;
   }
-  app.out().print("wrote " + std::to_string(hooks->size()) + (hooks->size() == 1 ? " hook" : " hooks") + " to " +
-                  neutral_line(output, kShownBytes) + "\n");
+  app.out().print("wrote " + counted(hooks->size(), "hook") + " to " + neutral_line(output, kShownBytes) + "\n");
   for (const HookDefinition& hook : *hooks)
     app.out().print("  " + neutral_line(hook.name + ": " + runs_text(hook), kShownBytes) + "\n");
   say_problems(app, *imported);

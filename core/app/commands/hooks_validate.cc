@@ -7,7 +7,6 @@
 #include "core/app/commands/hooks_shared.h"
 #include "core/app/commands/hooks_workbench.h"
 #include "core/app/commands/validate_definition.h"
-#include "core/app/counted.h"
 #include "core/app/exit_codes.h"
 #include "core/app/signals.h"
 #include "core/base/bytes.h"

@@ -2,7 +2,6 @@
 // store.cc - agentd store check, stats, backup, salvage: maintenance of the store on disk.
 #include "core/app/commands/commands.h"
 #include "core/app/conversations.h"
-#include "core/app/counted.h"
 #include "core/app/exit_codes.h"
 #include "core/app/failure.h"
 #include "core/base/bytes.h"

@@ -7,7 +7,6 @@
 #include <fstream>
 
 #include "core/app/commands/bundled_tools.h"
-#include "core/app/counted.h"
 #include "core/app/exit_codes.h"
 #include "core/base/bytes.h"
 #include "core/codec/json.h"

@@ -4,6 +4,7 @@
 #include <string>
 #include <thread>
 
+#include "core/base/bytes.h"
 #include "tests/support/agent_fixture.h"
 
 namespace agentd {
@@ -312,17 +313,22 @@ TEST_F(AgentServicesTest, SummaryIsNoLongerThanTheBudgetLeaves) {
   model_.requests.clear();
   settings_.hook_run_tokens = longest;  // does not cover the prompt as well
   reopen_with_settings();
-  model_.say("short", Usage{longest - 30, 20, 0, 0, 0, 0});
+  ModelError failed = testing::FakeModel::failure(ModelErrorKind::kInvalid, "no").error();
+  failed.usage = Usage{20, 0, 0, 0, 0, 0};
+  model_.answers.push_back(std::move(failed));
+  model_.say("short", Usage{longest - 40, 10, 0, 0, 0, 0});
+  ASSERT_FALSE(compact());
   ASSERT_TRUE(compact());
-  ASSERT_EQ(model_.requests.size(), 1u);
+  ASSERT_EQ(model_.requests.size(), 2u);
   EXPECT_LT(model_.requests[0].max_output_tokens, longest);
-  EXPECT_GT(model_.requests[0].max_output_tokens, 0u);
+  EXPECT_LT(model_.requests[1].max_output_tokens, model_.requests[0].max_output_tokens);
+  EXPECT_GT(model_.requests[1].max_output_tokens, 0u);
   const auto over = compact();
   ASSERT_FALSE(over);
   EXPECT_EQ(over.error().code, Code::kDenied);
-  EXPECT_NE(over.error().message.find("tokens that a plugin may spend in one run"), std::string::npos)
+  EXPECT_NE(over.error().message.find("has spent " + with_commas(longest - 10) + " of the "), std::string::npos)
       << over.error().message;
-  EXPECT_EQ(model_.requests.size(), 1u);
+  EXPECT_EQ(model_.requests.size(), 2u);
 }
 
 TEST_F(AgentServicesTest, FailedSendLeavesTheHistoryAsItWas) {

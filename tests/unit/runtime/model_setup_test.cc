@@ -34,7 +34,7 @@ std::vector<std::string> warnings(const std::vector<std::pair<std::string, std::
                                   std::int64_t wall_ms) {
   const Config config = config_of(settings);
   const ModelTable table = ModelTable::embedded();
-  return model_warnings(table, config, model_in_force(config, table)->model, "/home/ann/.agent", wall_ms);
+  return model_warnings(table, config, *model_in_force(config, table), "/home/ann/.agent", wall_ms);
 }
 
 TEST(ModelWarnings, AModelIsToldSixtyDaysBeforeItsLastDay) {
