@@ -10,10 +10,6 @@ namespace {
 
 constexpr std::size_t kPrefixMin = 4;
 
-bool same_beginning(const std::string& id, const std::string& prefix) {
-  return id.compare(0, prefix.size(), prefix) == 0;
-}
-
 std::string upper(std::string text) {
   for (char& c : text)
     if (c >= 'a' && c <= 'z') c = static_cast<char>(c - 'a' + 'A');
@@ -35,25 +31,16 @@ Result<Ulid, RunError> find_conversation(const Store& store, const std::string& 
   if (prefix.size() < kPrefixMin || prefix.size() >= Ulid::kTextBytes)
     return RunError{RunError::Kind::kNotFound, shown + " is not a conversation: give an id, or at least " +
                                                    std::to_string(kPrefixMin) + " characters of its beginning"};
-  ConversationQuery query;
-  query.text = prefix;
-  query.limit = UINT32_MAX;
-  const auto found = store.list(query);
+  const auto found = store.find_ids(prefix, 2);
   if (!found) return RunError{RunError::Kind::kStore, found.error().message};
-  const ConversationInfo* only = nullptr;
-  for (const ConversationInfo& info : *found) {
-    if (!same_beginning(info.id, prefix)) continue;
-    if (only != nullptr)
-      return RunError{RunError::Kind::kUsage, shown + " matches more than one conversation, such as " + only->id +
-                                                  " and " + info.id + "; give more characters"};
-    only = &info;
-  }
-  if (only == nullptr)
+  if (found->empty())
     return RunError{RunError::Kind::kNotFound,
                     "no conversation begins with " + shown + "; 'agentd conversation list --all' lists them"};
-  const auto id = Ulid::parse(only->id);
-  if (!id) return RunError{RunError::Kind::kStore, id.error().message};
-  return *id;
+  if (found->size() > 1)
+    return RunError{RunError::Kind::kUsage, shown + " matches more than one conversation, such as " +
+                                                (*found)[0].text() + " and " + (*found)[1].text() +
+                                                "; give more characters"};
+  return found->front();
 }
 
 Result<Ulid, RunError> newest_conversation(const Store& store, const std::string& project_id) {

@@ -187,6 +187,13 @@ Result<std::vector<PreparedReceipt>> prepare_receipts(std::span<const HookReceip
   return out;
 }
 
+std::size_t bytes_of(const std::vector<PreparedReceipt>& receipts) {
+  std::size_t out = 0;
+  for (const PreparedReceipt& receipt : receipts)
+    out += receipt.json.size() + (receipt.payload ? receipt.payload->second.size() : 0);
+  return out;
+}
+
 std::optional<Digest> payload_of_receipt(std::string_view json) {
   const auto receipt = read_receipt(json);
   if (!receipt || !receipt->payload_kept) return std::nullopt;
@@ -383,6 +390,15 @@ bool matches(const ConversationInfo& info, const ConversationQuery& query) {
   if (query.until_ms != 0 && info.updated_ms > query.until_ms) return false;
   return query.text.empty() || contains_ignoring_case(info.title, query.text) ||
          contains_ignoring_case(info.id, query.text);
+}
+
+std::optional<IdRange> ids_that_begin(std::string_view prefix) {
+  if (prefix.empty() || prefix.size() > Ulid::kTextBytes) return std::nullopt;
+  const std::size_t rest = Ulid::kTextBytes - prefix.size();
+  const auto first = Ulid::parse(std::string(prefix).append(rest, '0'));
+  const auto last = Ulid::parse(std::string(prefix).append(rest, 'Z'));
+  if (!first || !last) return std::nullopt;
+  return IdRange{*first, *last};
 }
 
 std::uint32_t limit_or_default(std::uint32_t limit) { return limit == 0 ? ConversationQuery{}.limit : limit; }

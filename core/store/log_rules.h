@@ -52,6 +52,8 @@ struct PreparedReceipt {
 };
 // `receipts` must outlive the result. kInvalid: a payload does not match its digest.
 Result<std::vector<PreparedReceipt>> prepare_receipts(std::span<const HookReceipt> receipts);
+// The bytes of receipts and their payloads.
+std::size_t bytes_of(const std::vector<PreparedReceipt>& receipts);
 // The blob that a stored receipt names; nullopt when it names none or is unreadable.
 std::optional<Digest> payload_of_receipt(std::string_view json);
 
@@ -111,6 +113,11 @@ Error lost_blob(const Ulid& from);
 // ---- lists
 
 bool matches(const ConversationInfo& info, const ConversationQuery& query);
+// The first and the last id whose text begins with `prefix`; nullopt when no id does.
+struct IdRange {
+  Ulid first, last;
+};
+std::optional<IdRange> ids_that_begin(std::string_view prefix);
 // 0 means the default of 100, as in the plugin ABI.
 std::uint32_t limit_or_default(std::uint32_t limit);
 

@@ -69,6 +69,7 @@ class MemoryStore final : public Store {
   Result<void> verify(const Ulid& conversation, const std::function<void(const VerifiedBatch&)>& visit) const override;
   Result<ConversationInfo> info(const Ulid& conversation) const override;
   Result<std::vector<ConversationInfo>> list(const ConversationQuery& query) const override;
+  Result<std::vector<Ulid>> find_ids(std::string_view prefix, std::uint32_t limit) const override;
   Result<void> remove(const Ulid& conversation) override;
   Result<std::string> blob(const Digest& digest) const override;
   Result<std::unique_ptr<Lease>> lease(const Ulid& conversation) override;
@@ -254,6 +255,17 @@ Result<std::vector<ConversationInfo>> MemoryStore::list(const ConversationQuery&
     const ConversationInfo& info = logs_.at((--at)->second).info;
     if (matches(info, query)) out.push_back(info);
   }
+  return out;
+}
+
+Result<std::vector<Ulid>> MemoryStore::find_ids(std::string_view prefix, std::uint32_t limit) const {
+  std::vector<Ulid> out;
+  const std::optional<IdRange> range = ids_that_begin(prefix);
+  if (!range) return out;
+  const MutexLock lock(mutex_);
+  for (auto at = logs_.lower_bound(range->first);
+       at != logs_.end() && at->first <= range->last && out.size() < limit_or_default(limit); ++at)
+    out.push_back(at->first);
   return out;
 }
 

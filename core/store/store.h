@@ -112,6 +112,8 @@ class Store {
   virtual Result<ConversationInfo> info(const Ulid& conversation) const = 0;  // kNotFound
   // Newest update first.
   virtual Result<std::vector<ConversationInfo>> list(const ConversationQuery& query) const = 0;
+  // The ids that begin with `prefix`, some characters of Ulid::text() in either case, in order; none for another text.
+  virtual Result<std::vector<Ulid>> find_ids(std::string_view prefix, std::uint32_t limit) const = 0;
   // Removes log, receipts and index, and blobs that nothing else names. kNotFound. kBusy while another process or run
   // holds the lease.
   virtual Result<void> remove(const Ulid& conversation) = 0;

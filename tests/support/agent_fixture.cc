@@ -80,16 +80,20 @@ ModelResult FakeModel::failure(ModelErrorKind kind, std::string message) {
 }
 
 Result<ToolOutcome> FakeTools::call(const SessionContext&, const ToolCall& call, const CancelToken&, Deadline) {
-  calls.push_back(call);
+  {
+    const MutexLock lock(mutex_);
+    calls.push_back(call);
+  }
   if (handler) return handler(call);
   ToolOutcome out;
   out.content = "output of " + call.name;
   return out;
 }
 
-void FakeTools::offer(std::string name) {
+void FakeTools::offer(std::string name, std::uint32_t flags) {
   Tool tool;
   tool.name = std::move(name);
+  tool.flags = flags;
   tool.input_schema_json = R"({"type":"object"})";
   offered.push_back(std::move(tool));
 }

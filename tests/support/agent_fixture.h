@@ -55,11 +55,14 @@ class FakeTools final : public ToolSource {
  public:
   std::vector<Tool> tools() const override { return offered; }
   Result<ToolOutcome> call(const SessionContext&, const ToolCall& call, const CancelToken&, Deadline) override;
-  void offer(std::string name);
+  void offer(std::string name, std::uint32_t flags = 0);
 
   std::vector<Tool> offered;
-  std::vector<ToolCall> calls;
+  std::vector<ToolCall> calls;  // in the order of their begin
   std::function<Result<ToolOutcome>(const ToolCall&)> handler;
+
+ private:
+  Mutex mutex_;  // of `calls`: some tools run at the same time
 };
 
 // Another store, its appends counted and made to fail on demand.
@@ -79,6 +82,9 @@ class WatchedStore final : public Store {
   Result<void> verify(const Ulid& id, const std::function<void(const VerifiedBatch&)>& visit = {}) const override;
   Result<ConversationInfo> info(const Ulid& id) const override { return behind_->info(id); }
   Result<std::vector<ConversationInfo>> list(const ConversationQuery& query) const override;
+  Result<std::vector<Ulid>> find_ids(std::string_view prefix, std::uint32_t limit) const override {
+    return behind_->find_ids(prefix, limit);
+  }
   Result<void> remove(const Ulid& id) override { return behind_->remove(id); }
   Result<std::string> blob(const Digest& digest) const override { return behind_->blob(digest); }
   Result<std::unique_ptr<Lease>> lease(const Ulid& id) override { return behind_->lease(id); }

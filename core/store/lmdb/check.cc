@@ -7,6 +7,7 @@
 
 #include "core/base/bytes.h"
 #include "core/store/lmdb/home.h"
+#include "core/store/lmdb/project_index.h"
 #include "core/store/lmdb/snapshot.h"
 #include "core/store/lmdb/tables.h"
 
@@ -70,7 +71,7 @@ class Surveyor final : public BatchSource {
       i = end;
     }
     check_receipts();
-    check_indexes(tables["head"], tables["info"], tables["changes"], tables["mentions"]);
+    check_indexes(tables["head"], tables["info"], tables["changes"], tables["mentions"], tables["by_project"]);
     check_keys();
     check_meta(tables["meta"]);
     for (const Pages::Damage& damage : pages_.damage()) add(report_, finding_of(damage));
@@ -300,7 +301,8 @@ class Surveyor final : public BatchSource {
   }
 
   void check_indexes(const std::vector<Pages::Row>& heads, const std::vector<Pages::Row>& infos,
-                     const std::vector<Pages::Row>& changes, const std::vector<Pages::Row>& mentions) {
+                     const std::vector<Pages::Row>& changes, const std::vector<Pages::Row>& mentions,
+                     const std::vector<Pages::Row>& projects) {
     std::map<std::string, std::uint64_t> cursors;
     std::set<std::string> with_info;
     for (const Pages::Row& row : heads) check_head(row, cursors);
@@ -326,7 +328,37 @@ class Surveyor final : public BatchSource {
         if (!there)
           add(report_, {conversation.id.text(), 0, 0, std::string("its row in table ") + table + " is missing"});
     }
+    check_projects(projects);
     check_mentions(mentions);
+  }
+
+  // A row whose change is no longer its conversation's was left by an agentd that does not know the index.
+  void check_projects(const std::vector<Pages::Row>& rows) {
+    std::uint64_t upto = 0;
+    std::set<std::string> listed;
+    for (const Pages::Row& row : rows) {
+      const auto value = pages_.value(row);
+      if (row.key == ProjectIndex::kUpTo) {
+        const auto change = value ? read_number(*value) : Result<std::uint64_t>(value.error());
+        if (!change) add(report_, "the newest change in table by_project is unreadable");
+        upto = change.value_or(0);
+        continue;
+      }
+      const auto id = value ? read_ulid(*value) : std::nullopt;
+      if (!id || row.key.size() != ProjectIndex::kProjectBytes + sizeof(upto)) {
+        add(report_, "table by_project has a row that names no conversation");
+        continue;
+      }
+      const StoreInventory::Conversation* const conversation = find(*id);
+      if (conversation == nullptr || number_in(row.key) != conversation->cursor) continue;
+      if (conversation->next == 0 && !row.key.starts_with(ProjectIndex::keys_of(conversation->info.project_id)))
+        add(report_, {id->text(), 0, 0, "its row in table by_project is another project's"});
+      listed.insert(*value);
+    }
+    for (const StoreInventory::Conversation& conversation : out_.conversations)
+      if (conversation.cursor != 0 && conversation.cursor <= upto &&
+          listed.count(std::string(key_of(conversation.id))) == 0)
+        add(report_, {conversation.id.text(), 0, 0, "its row in table by_project is missing"});
   }
 
   void check_mentions(const std::vector<Pages::Row>& rows) {

@@ -104,7 +104,9 @@ Error lmdb_error(std::string_view doing, int status) {
 Txn::Txn(const Env& env, MapUse map, MDB_txn* txn)
     : env_(&env), faults_(env.directory()), map_(std::move(map)), txn_(txn) {}
 
-Error Txn::failed(int status) const {
+const std::string& Txn::directory() const { return env_->directory(); }
+
+Error Txn::error_of(int status) const {
   status_ = status;
   return lmdb_error(env_->doing(false), status);
 }
@@ -113,7 +115,7 @@ Result<MDB_dbi> Txn::open_table(const char* name, bool create) {
   MDB_dbi table = 0;
   const int status = mdb_dbi_open(txn_.get(), name, create ? MDB_CREATE : 0, &table);
   if (status == MDB_NOTFOUND) return Error{Code::kNotFound, "the store " + env_->directory() + " has no table " + name};
-  if (status != MDB_SUCCESS) return failed(status);
+  if (status != MDB_SUCCESS) return error_of(status);
   return table;
 }
 
@@ -121,34 +123,36 @@ Result<std::optional<std::string_view>> Txn::get(MDB_dbi table, std::string_view
   MDB_val k = to_val(key), value{};
   const int status = mdb_get(txn_.get(), table, &k, &value);
   if (status == MDB_NOTFOUND) return std::optional<std::string_view>{};
-  if (status != MDB_SUCCESS) return failed(status);
+  if (status != MDB_SUCCESS) return error_of(status);
   return std::optional(to_view(value));
 }
 
 Result<void> Txn::put(MDB_dbi table, std::string_view key, std::string_view value) {
+  ++writes_;
   MDB_val k = to_val(key), v = to_val(value);
   const int status = mdb_put(txn_.get(), table, &k, &v, 0);
-  if (status != MDB_SUCCESS) return failed(status);
+  if (status != MDB_SUCCESS) return error_of(status);
   return {};
 }
 
 Result<void> Txn::erase(MDB_dbi table, std::string_view key) {
+  ++writes_;
   MDB_val k = to_val(key);
   const int status = mdb_del(txn_.get(), table, &k, nullptr);
-  if (status != MDB_SUCCESS && status != MDB_NOTFOUND) return failed(status);
+  if (status != MDB_SUCCESS && status != MDB_NOTFOUND) return error_of(status);
   return {};
 }
 
 Result<std::uint64_t> Txn::count(MDB_dbi table) const {
   MDB_stat stat{};
   const int status = mdb_stat(txn_.get(), table, &stat);
-  if (status != MDB_SUCCESS) return failed(status);
+  if (status != MDB_SUCCESS) return error_of(status);
   return std::uint64_t{stat.ms_entries};
 }
 
 Result<void> Txn::keep_tables() {
   const int status = mdb_txn_commit(txn_.release());
-  if (status != MDB_SUCCESS) return failed(status);
+  if (status != MDB_SUCCESS) return error_of(status);
   return {};
 }
 
@@ -157,7 +161,7 @@ Result<void> Txn::keep_tables() {
 Result<Cursor> Cursor::open(const Txn& txn, MDB_dbi table) {
   MDB_cursor* cursor = nullptr;
   const int status = mdb_cursor_open(txn.txn_.get(), table, &cursor);
-  if (status != MDB_SUCCESS) return txn.failed(status);
+  if (status != MDB_SUCCESS) return txn.error_of(status);
   return Cursor(txn, cursor);
 }
 
@@ -165,7 +169,7 @@ Result<std::optional<Row>> Cursor::move(MDB_cursor_op op, std::string_view key) 
   MDB_val k = to_val(key), value{};
   const int status = mdb_cursor_get(cursor_.get(), &k, &value, op);
   if (status == MDB_NOTFOUND) return std::optional<Row>{};
-  if (status != MDB_SUCCESS) return txn_->failed(status);
+  if (status != MDB_SUCCESS) return txn_->error_of(status);
   return std::optional(Row{to_view(k), to_view(value)});
 }
 
@@ -174,12 +178,6 @@ Result<std::optional<Row>> Cursor::at_or_after(std::string_view key) { return mo
 Result<std::optional<Row>> Cursor::before(std::string_view key) {
   AGENTD_TRY(const std::optional<Row> row, at_or_after(key));
   return row ? previous() : last();
-}
-
-Result<void> Cursor::erase() {
-  const int status = mdb_cursor_del(cursor_.get(), 0);
-  if (status != MDB_SUCCESS) return txn_->failed(status);
-  return {};
 }
 
 // ---- Env

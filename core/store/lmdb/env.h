@@ -61,6 +61,11 @@ class Txn {
   Result<std::uint64_t> count(MDB_dbi table) const;
   // Ends a read transaction so that the tables it opened stay open for the environment.
   Result<void> keep_tables();
+  const std::string& directory() const;
+  // The number of puts and erasures so far.
+  std::uint64_t writes() const { return writes_; }
+  // True once LMDB has refused a call: a write transaction is not committed then.
+  bool failed() const { return status_ != MDB_SUCCESS; }
 
  private:
   friend class Env;
@@ -69,13 +74,14 @@ class Txn {
     void operator()(MDB_txn* txn) const { mdb_txn_abort(txn); }
   };
   Txn(const Env& env, MapUse map, MDB_txn* txn);
-  Error failed(int status) const;
+  Error error_of(int status) const;
 
   const Env* env_;
   FaultScope faults_;  // until the transaction has ended
   MapUse map_;
   std::unique_ptr<MDB_txn, Abort> txn_;
   mutable int status_ = MDB_SUCCESS;  // of the failed call
+  std::uint64_t writes_ = 0;
 };
 
 // A position in one table. Must end before its transaction.
@@ -89,8 +95,6 @@ class Cursor {
   Result<std::optional<Row>> next() { return move(MDB_NEXT); }
   Result<std::optional<Row>> previous() { return move(MDB_PREV); }
   Result<std::optional<Row>> last() { return move(MDB_LAST); }
-  // Erases the cursor's row; the cursor moves to the next one.
-  Result<void> erase();
 
  private:
   struct Close {

@@ -14,9 +14,13 @@
 #include "core/base/mutex.h"
 #include "core/store/lmdb/check.h"
 #include "core/store/lmdb/clean_mark.h"
+#include "core/store/lmdb/commits.h"
 #include "core/store/lmdb/env.h"
 #include "core/store/lmdb/home.h"
+#include "core/store/lmdb/known_heads.h"
 #include "core/store/lmdb/lease.h"
+#include "core/store/lmdb/lists.h"
+#include "core/store/lmdb/project_index.h"
 #include "core/store/lmdb/tables.h"
 #include "core/store/log_rules.h"
 
@@ -24,9 +28,34 @@ namespace agentd {
 namespace {
 
 constexpr std::string_view kFormat = "format";
-constexpr const char* kReceipts = "receipts";
 // The most that one read transaction copies out, unless one batch is longer.
 constexpr std::size_t kCopyBytes = 256 * 1024;
+
+// The rows of one append, encoded for the log's end that it follows.
+struct EncodedAppend {
+  LogHead before;
+  KnownHead after;
+  std::string batch, info;
+};
+
+Result<EncodedAppend> encode_append(PreparedAppend& append, KnownHead follows) {
+  EncodedAppend out;
+  out.before = follows.head;
+  append.batch.previous = follows.head.chain;
+  AGENTD_TRY_VOID(fold_all(follows.info, append.stored));
+  out.after = {{append.batch.last_seq(), chain_of(append.batch)}, std::move(follows.info)};
+  out.batch = encode_batch(append.batch);
+  out.info = sealed(write_info(out.after.info));
+  return out;
+}
+
+// Roughly what the transaction has to write.
+std::size_t bytes_of(const PreparedAppend& append, const EncodedAppend& encoded,
+                     const std::vector<PreparedReceipt>& receipts) {
+  std::size_t out = encoded.batch.size() + encoded.info.size();
+  for (const auto& [digest, bytes] : append.blobs) out += bytes.size();
+  return out + bytes_of(receipts);
+}
 
 // The error with advice for damaged bytes of a log; a batch of a newer version is not damaged.
 Error advised(Error error) {
@@ -39,7 +68,13 @@ Error advised(Error error) {
 class LmdbStore final : public Store {
  public:
   LmdbStore(std::unique_ptr<Env> env, const Tables& tables, const Clock& clock, bool read_only)
-      : env_(std::move(env)), tables_(tables), clock_(clock), read_only_(read_only) {}
+      : env_(std::move(env)), tables_(tables), clock_(clock), read_only_(read_only), commits_(*env_) {}
+
+  // Opens the index of projects if the store has it.
+  Result<void> find_project_index() {
+    AGENTD_TRY([[maybe_unused]] const auto found, later_.find(*env_, LaterTables::Name::kByProject, false));
+    return {};
+  }
 
   Result<std::vector<StoredRecord>> append(const Ulid& conversation, std::uint64_t expected_revision,
                                            std::span<const Record> records, std::span<const std::string> blobs,
@@ -54,6 +89,7 @@ class LmdbStore final : public Store {
   Result<void> verify(const Ulid& conversation, const std::function<void(const VerifiedBatch&)>& visit) const override;
   Result<ConversationInfo> info(const Ulid& conversation) const override;
   Result<std::vector<ConversationInfo>> list(const ConversationQuery& query) const override;
+  Result<std::vector<Ulid>> find_ids(std::string_view prefix, std::uint32_t limit) const override;
   Result<void> remove(const Ulid& conversation) override;
   Result<std::string> blob(const Digest& digest) const override;
   Result<std::unique_ptr<Lease>> lease(const Ulid& conversation) override;
@@ -66,17 +102,32 @@ class LmdbStore final : public Store {
 
  private:
   class Source;
-  // nullopt: the conversation does not exist.
-  Result<std::optional<HeadRow>> head_in(const Txn& txn, const Ulid& conversation) const;
+  // None unless this process has opened it; maybe behind. Not to be called inside of a transaction: an older one may
+  // not use the handle, and whoever creates a table holds the lock while it waits for LMDB's.
+  std::optional<ProjectIndex> project_index() const {
+    const std::optional<MDB_dbi> table = later_.opened(LaterTables::Name::kByProject);
+    return table ? std::optional(ProjectIndex{*table}) : std::nullopt;
+  }
+  Result<std::optional<ProjectIndex>> caught_up_index() const;
   Result<LogHead> head(const Ulid& conversation) const;
-  Result<ConversationInfo> info_in(const Txn& txn, std::string_view conversation) const;
-  Result<void> append_in(Txn& txn, const Ulid& conversation, PreparedAppend& append) const;
-  Result<void> fork_in(Txn& txn, const Ulid& from, const Ulid& to, const PreparedFork& fork) const;
-  Result<std::optional<MDB_dbi>> receipts_table(bool create) const;
+  Error is_read_only() const { return {Code::kDenied, "the store " + env_->directory() + " was opened read-only"}; }
+  // The end of a log, of revision 0 when there is none, and its index.
+  Result<KnownHead> read_end(const Ulid& conversation) const;
+  Result<void> append_in(Txn& txn, const Ulid& conversation, const PreparedAppend& append, const EncodedAppend& encoded,
+                         const HeadRow& row, std::optional<ProjectIndex> index) const;
+  // Gives the conversation the newest place in the feed of changes and in its project's list; its cursor.
+  Result<std::uint64_t> push_in(Txn& txn, const Ulid& conversation, std::string_view project_id,
+                                std::uint64_t old_cursor, std::optional<ProjectIndex> index) const;
+  Result<void> fork_in(Txn& txn, const Ulid& from, const Ulid& to, const PreparedFork& fork,
+                       std::optional<ProjectIndex> index) const;
+  Result<std::optional<MDB_dbi>> receipts_table(bool create) const {
+    return later_.find(*env_, LaterTables::Name::kReceipts, create);
+  }
   Result<void> append_receipts_in(Txn& txn, MDB_dbi table, const Ulid& conversation,
                                   const std::vector<PreparedReceipt>& receipts) const;
   Result<std::vector<std::string>> copy_receipts(MDB_dbi table, const Ulid& conversation, std::string& from) const;
-  Result<void> remove_in(Txn& txn, const Ulid& conversation, std::optional<MDB_dbi> receipts) const;
+  Result<void> remove_in(Txn& txn, const Ulid& conversation, std::optional<MDB_dbi> receipts,
+                         std::optional<ProjectIndex> index) const;
   Result<void> remove_batches(Txn& txn, const Ulid& conversation) const;
   Result<void> remove_receipts(Txn& txn, MDB_dbi table, const Ulid& conversation) const;
   Result<void> put_keys(Txn& txn, std::string_view space, const KeyChanges& changes, std::uint64_t version) const;
@@ -89,8 +140,9 @@ class LmdbStore final : public Store {
   const Tables tables_;
   const Clock& clock_;
   const bool read_only_;
-  mutable Mutex receipts_mutex_;
-  mutable std::optional<MDB_dbi> receipts_ GUARDED_BY(receipts_mutex_);
+  Commits commits_;
+  const std::shared_ptr<KnownHeads> heads_ = std::make_shared<KnownHeads>();
+  mutable LaterTables later_;
 };
 
 // ---- reading a log
@@ -121,16 +173,9 @@ class LmdbStore::Source final : public BatchSource {
   const Ulid conversation_;
 };
 
-Result<std::optional<HeadRow>> LmdbStore::head_in(const Txn& txn, const Ulid& conversation) const {
-  AGENTD_TRY(const std::optional<std::string_view> value, txn.get(tables_.head, key_of(conversation)));
-  if (!value) return std::optional<HeadRow>{};
-  AGENTD_TRY(const HeadRow row, read_head(*value));
-  return std::optional(row);
-}
-
 Result<LogHead> LmdbStore::head(const Ulid& conversation) const {
   AGENTD_TRY(const Txn txn, env_->begin_read());
-  AGENTD_TRY(const std::optional<HeadRow> row, head_in(txn, conversation));
+  AGENTD_TRY(const std::optional<HeadRow> row, head_of(txn, tables_, conversation));
   if (!row) return no_such_conversation(conversation);
   return row->head;
 }
@@ -163,41 +208,77 @@ Result<std::string> LmdbStore::blob(const Digest& digest) const {
 
 // ---- appending and removing
 
-Result<void> LmdbStore::append_in(Txn& txn, const Ulid& conversation, PreparedAppend& append) const {
-  const std::uint64_t expected = append.batch.first_seq - 1;
-  AGENTD_TRY(const std::optional<HeadRow> found, head_in(txn, conversation));
-  const HeadRow row = found.value_or(HeadRow{});
-  if (row.head.revision != expected) return stale_revision(conversation, row.head.revision, expected);
-  ConversationInfo info;
-  if (found) {
-    AGENTD_TRY(info, info_in(txn, key_of(conversation)));
-  }
-  AGENTD_TRY_VOID(fold_all(info, append.stored));
-  append.batch.previous = row.head.chain;
-  for (const auto& [digest, bytes] : append.blobs) AGENTD_TRY_VOID(add_blob(txn, tables_, digest, bytes));
-  AGENTD_TRY_VOID(txn.put(tables_.log, log_key(conversation, append.batch.first_seq), encode_batch(append.batch)));
-  HeadRow next;
-  next.head = {append.batch.last_seq(), chain_of(append.batch)};
-  AGENTD_TRY(next.cursor, push_change(txn, tables_, conversation, row.cursor));
-  AGENTD_TRY_VOID(txn.put(tables_.head, key_of(conversation), write_head(next)));
-  return txn.put(tables_.info, key_of(conversation), sealed(write_info(info)));
+Result<KnownHead> LmdbStore::read_end(const Ulid& conversation) const {
+  AGENTD_TRY(const Txn txn, env_->begin_read());
+  AGENTD_TRY(const std::optional<HeadRow> row, head_of(txn, tables_, conversation));
+  KnownHead out;
+  if (!row) return out;
+  out.head = row->head;
+  AGENTD_TRY(out.info, info_of(txn, tables_, key_of(conversation)));
+  return out;
 }
 
+Result<std::uint64_t> LmdbStore::push_in(Txn& txn, const Ulid& conversation, std::string_view project_id,
+                                         std::uint64_t old_cursor, std::optional<ProjectIndex> index) const {
+  if (index) {
+    AGENTD_TRY(const bool current, index->is_current(txn, tables_));
+    if (!current) index.reset();
+  }
+  AGENTD_TRY(const std::uint64_t cursor, push_change(txn, tables_, conversation, old_cursor));
+  if (index) AGENTD_TRY_VOID(index->move(txn, project_id, conversation, old_cursor, cursor));
+  return cursor;
+}
+
+Result<void> LmdbStore::append_in(Txn& txn, const Ulid& conversation, const PreparedAppend& append,
+                                  const EncodedAppend& encoded, const HeadRow& row,
+                                  std::optional<ProjectIndex> index) const {
+  for (const auto& [digest, bytes] : append.blobs) AGENTD_TRY_VOID(add_blob(txn, tables_, digest, bytes));
+  AGENTD_TRY_VOID(txn.put(tables_.log, log_key(conversation, append.batch.first_seq), encoded.batch));
+  HeadRow next{encoded.after.head};
+  AGENTD_TRY(next.cursor, push_in(txn, conversation, encoded.after.info.project_id, row.cursor, index));
+  AGENTD_TRY_VOID(txn.put(tables_.head, key_of(conversation), write_head(next)));
+  return txn.put(tables_.info, key_of(conversation), encoded.info);
+}
+
+// Everything that needs no transaction comes before it: what is left is to compare the head and to put the rows.
 Result<std::vector<StoredRecord>> LmdbStore::append(const Ulid& conversation, std::uint64_t expected_revision,
                                                     std::span<const Record> records, std::span<const std::string> blobs,
                                                     std::span<const HookReceipt> receipts) {
+  if (read_only_) return is_read_only();
   AGENTD_TRY(PreparedAppend append, prepare_append(conversation, expected_revision, records, blobs, clock_.wall_ms()));
   AGENTD_TRY(const std::vector<PreparedReceipt> answers, prepare_receipts(receipts));
   std::optional<MDB_dbi> table;
   if (!answers.empty()) {
     AGENTD_TRY(table, receipts_table(true));
   }
-  const auto change = [&](Txn& txn) -> Result<void> {
-    AGENTD_TRY_VOID(append_in(txn, conversation, append));
-    return table ? append_receipts_in(txn, *table, conversation, answers) : Result<void>();
-  };
-  AGENTD_TRY_VOID(env_->write(Env::Room::kOrdinary, change));
-  return std::move(append.stored);
+  const std::optional<ProjectIndex> index = project_index();
+  std::optional<KnownHead> follows = heads_->take(conversation);
+  for (;;) {
+    if (!follows || follows->head.revision != expected_revision) {
+      AGENTD_TRY(follows, read_end(conversation));
+    }
+    if (follows->head.revision != expected_revision)
+      return stale_revision(conversation, follows->head.revision, expected_revision);
+    AGENTD_TRY(EncodedAppend encoded, encode_append(append, std::move(*follows)));
+    bool other_chain = false;
+    const auto change = [&](Txn& txn) -> Result<void> {
+      AGENTD_TRY(const std::optional<HeadRow> found, head_of(txn, tables_, conversation));
+      const HeadRow row = found.value_or(HeadRow{});
+      other_chain = row.head.revision == expected_revision && row.head.chain != encoded.before.chain;
+      if (other_chain || row.head.revision != expected_revision)
+        return stale_revision(conversation, row.head.revision, expected_revision);
+      AGENTD_TRY_VOID(append_in(txn, conversation, append, encoded, row, index));
+      return table ? append_receipts_in(txn, *table, conversation, answers) : Result<void>();
+    };
+    const Result<void> written = commits_.write(bytes_of(append, encoded, answers), change);
+    if (written) {
+      heads_->keep(conversation, std::move(encoded.after));
+      return std::move(append.stored);
+    }
+    if (!other_chain) return written.error();
+    // The same revision of another log: it was removed, and written anew, since it was last seen.
+    follows.reset();
+  }
 }
 
 // ---- forks
@@ -213,23 +294,28 @@ Result<ConversationInfo> LmdbStore::fork(const Ulid& from, std::uint64_t at, Gen
     AGENTD_TRY_VOID(unless_removed(from, fork.error()));
     return fork.error();
   }
-  AGENTD_TRY_VOID(env_->write(Env::Room::kOrdinary, [&](Txn& txn) { return fork_in(txn, from, to, *fork); }));
+  std::size_t bytes = 0;
+  for (const auto& [first, batch] : fork->batches) bytes += batch.size();
+  const std::optional<ProjectIndex> index = project_index();
+  AGENTD_TRY_VOID(commits_.write(bytes, [&](Txn& txn) { return fork_in(txn, from, to, *fork, index); }));
   return std::move(fork->info);
 }
 
-Result<void> LmdbStore::fork_in(Txn& txn, const Ulid& from, const Ulid& to, const PreparedFork& fork) const {
-  AGENTD_TRY(const std::optional<HeadRow> parent, head_in(txn, from));
+Result<void> LmdbStore::fork_in(Txn& txn, const Ulid& from, const Ulid& to, const PreparedFork& fork,
+                                std::optional<ProjectIndex> index) const {
+  AGENTD_TRY(const std::optional<HeadRow> parent, head_of(txn, tables_, from));
   if (!parent) return no_such_conversation(from);
-  AGENTD_TRY(const std::optional<HeadRow> there, head_in(txn, to));
+  AGENTD_TRY(const std::optional<HeadRow> there, head_of(txn, tables_, to));
   if (there) return stale_revision(to, there->head.revision, 0);
   for (const auto& [digest, count] : fork.mentions) {
-    AGENTD_TRY(const bool shared, share_blob(txn, tables_, digest, count));
-    if (!shared) return lost_blob(from);
+    AGENTD_TRY(const std::uint64_t mentions, number_at(txn, tables_.mentions, key_of(digest)));
+    if (mentions == 0) return lost_blob(from);
   }
+  for (const auto& [digest, count] : fork.mentions) AGENTD_TRY_VOID(share_blob(txn, tables_, digest, count));
   for (const auto& [first, bytes] : fork.batches) AGENTD_TRY_VOID(txn.put(tables_.log, log_key(to, first), bytes));
   HeadRow row;
   row.head = fork.head;
-  AGENTD_TRY(row.cursor, push_change(txn, tables_, to, 0));
+  AGENTD_TRY(row.cursor, push_in(txn, to, fork.info.project_id, 0, index));
   AGENTD_TRY_VOID(txn.put(tables_.head, key_of(to), write_head(row)));
   return txn.put(tables_.info, key_of(to), sealed(write_info(fork.info)));
 }
@@ -240,32 +326,6 @@ Result<Digest> LmdbStore::chain(const Ulid& conversation, std::uint64_t at) cons
 }
 
 // ---- receipts
-
-// The process that writes the first receipt makes the table; a store without receipts has none. LMDB requires that one
-// thread at a time opens tables, and that no older transaction uses the new handle.
-Result<std::optional<MDB_dbi>> LmdbStore::receipts_table(bool create) const {
-  const MutexLock lock(receipts_mutex_);
-  if (receipts_) return receipts_;
-  {
-    AGENTD_TRY(Txn txn, env_->begin_read());
-    auto found = txn.open_table(kReceipts, false);
-    if (found) {
-      AGENTD_TRY_VOID(txn.keep_tables());
-      receipts_ = *found;
-      return receipts_;
-    }
-    if (found.error().code != Code::kNotFound) return found.error();
-  }
-  if (!create) return std::optional<MDB_dbi>{};
-  MDB_dbi made = 0;
-  const auto change = [&](Txn& txn) -> Result<void> {
-    AGENTD_TRY(made, txn.open_table(kReceipts, true));
-    return {};
-  };
-  AGENTD_TRY_VOID(env_->write(Env::Room::kOrdinary, change));
-  receipts_ = made;
-  return receipts_;
-}
 
 Result<void> LmdbStore::append_receipts_in(Txn& txn, MDB_dbi table, const Ulid& conversation,
                                            const std::vector<PreparedReceipt>& receipts) const {
@@ -289,8 +349,8 @@ Result<void> LmdbStore::append_receipts(const Ulid& conversation, std::span<cons
   AGENTD_TRY_VOID(head(conversation));
   if (answers.empty()) return {};
   AGENTD_TRY(const std::optional<MDB_dbi> table, receipts_table(true));
-  return env_->write(Env::Room::kOrdinary, [&](Txn& txn) -> Result<void> {
-    AGENTD_TRY(const std::optional<HeadRow> row, head_in(txn, conversation));
+  return commits_.write(bytes_of(answers), [&](Txn& txn) -> Result<void> {
+    AGENTD_TRY(const std::optional<HeadRow> row, head_of(txn, tables_, conversation));
     if (!row) return no_such_conversation(conversation);
     return append_receipts_in(txn, *table, conversation, answers);
   });
@@ -365,12 +425,17 @@ Result<void> LmdbStore::remove_batches(Txn& txn, const Ulid& conversation) const
   }
 }
 
-Result<void> LmdbStore::remove_in(Txn& txn, const Ulid& conversation, std::optional<MDB_dbi> receipts) const {
-  AGENTD_TRY(const std::optional<HeadRow> row, head_in(txn, conversation));
+Result<void> LmdbStore::remove_in(Txn& txn, const Ulid& conversation, std::optional<MDB_dbi> receipts,
+                                  std::optional<ProjectIndex> index) const {
+  AGENTD_TRY(const std::optional<HeadRow> row, head_of(txn, tables_, conversation));
   if (!row) return no_such_conversation(conversation);
   AGENTD_TRY_VOID(remove_batches(txn, conversation));
   if (receipts) AGENTD_TRY_VOID(remove_receipts(txn, *receipts, conversation));
   AGENTD_TRY_VOID(remove_change(txn, tables_, row->cursor));
+  // A damaged index row does not name the project: its row in the project's list stays, and is skipped.
+  if (index)
+    if (const auto info = info_of(txn, tables_, key_of(conversation)); info)
+      AGENTD_TRY_VOID(index->remove(txn, info->project_id, row->cursor));
   AGENTD_TRY_VOID(txn.erase(tables_.head, key_of(conversation)));
   return txn.erase(tables_.info, key_of(conversation));
 }
@@ -378,67 +443,81 @@ Result<void> LmdbStore::remove_in(Txn& txn, const Ulid& conversation, std::optio
 Result<void> LmdbStore::remove(const Ulid& conversation) {
   AGENTD_TRY(const std::unique_ptr<Lease> held, lease(conversation));
   AGENTD_TRY(const std::optional<MDB_dbi> receipts, receipts_table(false));
-  return env_->write(Env::Room::kReserve, [&](Txn& txn) { return remove_in(txn, conversation, receipts); });
+  const std::optional<ProjectIndex> index = project_index();
+  return env_->write(Env::Room::kReserve, [&](Txn& txn) { return remove_in(txn, conversation, receipts, index); });
 }
 
 Result<std::unique_ptr<Lease>> LmdbStore::lease(const Ulid& conversation) {
-  if (read_only_) return Error{Code::kDenied, "the store " + env_->directory() + " was opened read-only"};
-  return take_lease(env_->directory(), conversation);
+  if (read_only_) return is_read_only();
+  AGENTD_TRY(std::unique_ptr<Lease> lease, take_lease(env_->directory(), conversation));
+  return KnownHeads::during(std::move(lease), heads_, conversation);
 }
 
 // ---- the index
 
-Result<ConversationInfo> LmdbStore::info_in(const Txn& txn, std::string_view conversation) const {
-  AGENTD_TRY(const std::optional<std::string_view> value, txn.get(tables_.info, conversation));
-  if (!value) return Error{Code::kCorrupt, "a conversation is missing from the index of the store"};
-  if (!is_sealed_well(*value))
-    return Error{Code::kCorrupt, "the index row of a conversation in the store " + env_->directory() +
-                                     " does not match its checksum; " + kDamageAdvice};
-  return read_info(*value);
-}
-
 Result<ConversationInfo> LmdbStore::info(const Ulid& conversation) const {
   AGENTD_TRY(const Txn txn, env_->begin_read());
-  AGENTD_TRY(const std::optional<HeadRow> row, head_in(txn, conversation));
+  AGENTD_TRY(const std::optional<HeadRow> row, head_of(txn, tables_, conversation));
   if (!row) return no_such_conversation(conversation);
-  return info_in(txn, key_of(conversation));
+  return info_of(txn, tables_, key_of(conversation));
 }
 
-// The change table, read backwards, has the newest update first, so that a short list reads few rows.
 Result<std::vector<ConversationInfo>> LmdbStore::list(const ConversationQuery& query) const {
-  AGENTD_TRY(const Txn txn, env_->begin_read());
-  AGENTD_TRY(Cursor cursor, Cursor::open(txn, tables_.changes));
-  std::optional<Row> row;
-  if (query.after.empty()) {
-    AGENTD_TRY(row, cursor.last());
-  } else {
-    AGENTD_TRY(const Ulid after, Ulid::parse(query.after));
-    AGENTD_TRY(const std::optional<HeadRow> at, head_in(txn, after));
-    if (!at) return no_such_conversation(after);
-    AGENTD_TRY(row, cursor.before(number(at->cursor)));
+  std::optional<ProjectIndex> index;
+  if (!query.project_id.empty()) {
+    // Without an index all conversations are read: on a full disk, and when a damaged row keeps it from catching up,
+    // which the list then reports.
+    auto caught_up = caught_up_index();
+    const bool can_do_without =
+        !caught_up && (caught_up.error().code == Code::kUnavailable || caught_up.error().code == Code::kCorrupt);
+    if (!caught_up && !can_do_without) return caught_up.error();
+    if (caught_up) index = *caught_up;
   }
-  std::vector<ConversationInfo> out;
-  while (row && out.size() < limit_or_default(query.limit)) {
-    AGENTD_TRY(ConversationInfo info, info_in(txn, row->value));
-    if (matches(info, query)) out.push_back(std::move(info));
-    AGENTD_TRY(row, cursor.previous());
+  std::vector<std::string> stale;
+  auto out = list_conversations(*env_, tables_, index, query, stale);
+  if (!stale.empty() && !read_only_)
+    (void)env_->write(Env::Room::kOrdinary, [&](Txn& txn) { return index->erase_stale(txn, tables_, stale); });
+  return out;
+}
+
+// With all changes up to now. None in a store that cannot be written and has none that is current.
+Result<std::optional<ProjectIndex>> LmdbStore::caught_up_index() const {
+  AGENTD_TRY(const std::optional<MDB_dbi> table, later_.find(*env_, LaterTables::Name::kByProject, !read_only_));
+  if (!table) return std::optional<ProjectIndex>{};
+  const ProjectIndex index{*table};
+  std::uint64_t upto = 0, newest = 0;
+  {
+    AGENTD_TRY(const Txn txn, env_->begin_read());
+    AGENTD_TRY(upto, index.upto(txn));
+    AGENTD_TRY(newest, newest_change(txn, tables_));
+  }
+  if (upto < newest && read_only_) return std::optional<ProjectIndex>{};
+  const auto more = [&](Txn& txn) -> Result<void> {
+    AGENTD_TRY_VOID(index.catch_up(txn, tables_));
+    AGENTD_TRY(upto, index.upto(txn));
+    return {};
+  };
+  while (upto < newest) AGENTD_TRY_VOID(env_->write(Env::Room::kOrdinary, more));
+  return std::optional(index);
+}
+
+Result<std::vector<Ulid>> LmdbStore::find_ids(std::string_view prefix, std::uint32_t limit) const {
+  std::vector<Ulid> out;
+  const std::optional<IdRange> range = ids_that_begin(prefix);
+  if (!range) return out;
+  AGENTD_TRY(const Txn txn, env_->begin_read());
+  AGENTD_TRY(Cursor cursor, Cursor::open(txn, tables_.head));
+  AGENTD_TRY(std::optional<Row> row, cursor.at_or_after(key_of(range->first)));
+  while (row && row->key <= key_of(range->last) && out.size() < limit_or_default(limit)) {
+    if (const auto id = read_ulid(row->key); id) out.push_back(*id);
+    AGENTD_TRY(row, cursor.next());
   }
   return out;
 }
 
 Result<Store::Changes> LmdbStore::changes(std::uint64_t cursor, std::uint32_t limit) const {
-  Changes out{{}, cursor};
-  if (cursor == UINT64_MAX) return out;
   AGENTD_TRY(const Txn txn, env_->begin_read());
-  AGENTD_TRY(Cursor rows, Cursor::open(txn, tables_.changes));
-  AGENTD_TRY(std::optional<Row> row, rows.at_or_after(number(cursor + 1)));
-  while (row && out.changed.size() < limit_or_default(limit)) {
-    AGENTD_TRY(out.next, read_number(row->key));
-    AGENTD_TRY(ConversationInfo info, info_in(txn, row->value));
-    out.changed.push_back(std::move(info));
-    AGENTD_TRY(row, rows.next());
-  }
-  return out;
+  return changes_after(txn, tables_, cursor, limit);
 }
 
 Result<StoreStats> LmdbStore::stats() const {
@@ -562,7 +641,9 @@ Result<std::uint64_t> LmdbStore::commit_keys(std::string_view space, std::span<c
     AGENTD_TRY_VOID(put_bytes_held(txn, space, version, bytes));
     return put_keys(txn, space, changes, version);
   };
-  AGENTD_TRY_VOID(env_->write(Env::Room::kOrdinary, change));
+  std::size_t bytes = 0;
+  for (const KeyOp& op : ops) bytes += op.key.size() + op.value.size();
+  AGENTD_TRY_VOID(commits_.write(bytes, change));
   return version;
 }
 
@@ -604,6 +685,9 @@ Result<Tables> existing_tables(Env& env) {
 Result<void> create_tables(Env& env) {
   return env.write(Env::Room::kOrdinary, [](Txn& txn) -> Result<void> {
     AGENTD_TRY(const Tables tables, Tables::open(txn, true));
+    // From the first change on it is current.
+    AGENTD_TRY([[maybe_unused]] const MDB_dbi index,
+               txn.open_table(LaterTables::text_of(LaterTables::Name::kByProject), true));
     return txn.put(tables.meta, kFormat, number(kStoreFormat));
   });
 }
@@ -667,7 +751,9 @@ Result<std::unique_ptr<Store>> open_lmdb_store(const LmdbOptions& options, const
     AGENTD_TRY_VOID(look_first(options));
   AGENTD_TRY(std::unique_ptr<Env> env, Env::open(options, clock, false));
   AGENTD_TRY(const Tables tables, existing_tables(*env));
-  return std::unique_ptr<Store>(std::make_unique<LmdbStore>(std::move(env), tables, clock, options.read_only));
+  auto store = std::make_unique<LmdbStore>(std::move(env), tables, clock, options.read_only);
+  AGENTD_TRY_VOID(store->find_project_index());
+  return std::unique_ptr<Store>(std::move(store));
 }
 
 }  // namespace agentd

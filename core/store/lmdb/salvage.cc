@@ -156,7 +156,7 @@ Result<SalvageReport> salvage_store(const std::string& from, const std::string& 
     MDB_dbi receipts = 0;
     AGENTD_TRY_VOID(env->write(Env::Room::kOrdinary, [&](Txn& txn) -> Result<void> {
       AGENTD_TRY(tables, Tables::open(txn, false));
-      AGENTD_TRY(receipts, txn.open_table("receipts", true));
+      AGENTD_TRY(receipts, txn.open_table(LaterTables::text_of(LaterTables::Name::kReceipts), true));
       return {};
     }));
     Rescue rescue(snapshot.pages(), inventory, *env, tables, receipts);

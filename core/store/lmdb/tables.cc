@@ -57,6 +57,35 @@ Result<Tables> Tables::open(Txn& txn, bool create) {
   return out;
 }
 
+const char* LaterTables::text_of(Name name) { return name == Name::kReceipts ? "receipts" : "by_project"; }
+
+std::optional<MDB_dbi> LaterTables::opened(Name name) const {
+  const MutexLock lock(mutex_);
+  const auto found = opened_.find(name);
+  return found == opened_.end() ? std::nullopt : std::optional(found->second);
+}
+
+Result<std::optional<MDB_dbi>> LaterTables::find(Env& env, Name name, bool create) {
+  const MutexLock lock(mutex_);
+  if (const auto found = opened_.find(name); found != opened_.end()) return std::optional(found->second);
+  {
+    AGENTD_TRY(Txn txn, env.begin_read());
+    auto table = txn.open_table(text_of(name), false);
+    if (table) {
+      AGENTD_TRY_VOID(txn.keep_tables());
+      return std::optional(opened_[name] = *table);
+    }
+    if (table.error().code != Code::kNotFound) return table.error();
+  }
+  if (!create) return std::optional<MDB_dbi>{};
+  MDB_dbi made = 0;
+  AGENTD_TRY_VOID(env.write(Env::Room::kOrdinary, [&](Txn& txn) -> Result<void> {
+    AGENTD_TRY(made, txn.open_table(text_of(name), true));
+    return {};
+  }));
+  return std::optional(opened_[name] = made);
+}
+
 std::string write_head(const HeadRow& row) {
   std::string out;
   put_be64(out, row.head.revision);
@@ -110,19 +139,37 @@ std::optional<Ulid> read_ulid(std::string_view key) {
   return Ulid(bytes);
 }
 
+Result<std::optional<HeadRow>> head_of(const Txn& txn, const Tables& tables, const Ulid& conversation) {
+  AGENTD_TRY(const std::optional<std::string_view> value, txn.get(tables.head, key_of(conversation)));
+  if (!value) return std::optional<HeadRow>{};
+  AGENTD_TRY(const HeadRow row, read_head(*value));
+  return std::optional(row);
+}
+
+Result<ConversationInfo> info_of(const Txn& txn, const Tables& tables, std::string_view conversation) {
+  AGENTD_TRY(const std::optional<std::string_view> value, txn.get(tables.info, conversation));
+  if (!value) return Error{Code::kCorrupt, "a conversation is missing from the index of the store"};
+  if (!is_sealed_well(*value))
+    return Error{Code::kCorrupt, "the index row of a conversation in the store " + txn.directory() +
+                                     " does not match its checksum; " + kDamageAdvice};
+  return read_info(*value);
+}
+
 Result<std::uint64_t> number_at(const Txn& txn, MDB_dbi table, std::string_view key) {
   AGENTD_TRY(const std::optional<std::string_view> value, txn.get(table, key));
   return value ? read_number(*value) : 0;
 }
 
+Result<std::uint64_t> newest_change(const Txn& txn, const Tables& tables) {
+  AGENTD_TRY(const std::uint64_t floor, number_at(txn, tables.meta, kChangeFloor));
+  AGENTD_TRY(Cursor cursor, Cursor::open(txn, tables.changes));
+  AGENTD_TRY(const std::optional<Row> row, cursor.last());
+  AGENTD_TRY(const std::uint64_t last, row ? read_number(row->key) : Result<std::uint64_t>(0));
+  return std::max(floor, last);
+}
+
 Result<std::uint64_t> push_change(Txn& txn, const Tables& tables, const Ulid& conversation, std::uint64_t old_cursor) {
-  AGENTD_TRY(std::uint64_t newest, number_at(txn, tables.meta, kChangeFloor));
-  {
-    AGENTD_TRY(Cursor cursor, Cursor::open(txn, tables.changes));
-    AGENTD_TRY(const std::optional<Row> row, cursor.last());
-    AGENTD_TRY(const std::uint64_t last, row ? read_number(row->key) : Result<std::uint64_t>(0));
-    newest = std::max(newest, last);
-  }
+  AGENTD_TRY(const std::uint64_t newest, newest_change(txn, tables));
   if (old_cursor != 0) AGENTD_TRY_VOID(txn.erase(tables.changes, number(old_cursor)));
   AGENTD_TRY_VOID(txn.put(tables.changes, number(newest + 1), key_of(conversation)));
   return newest + 1;

@@ -7,12 +7,14 @@
 // Threading: values and pure functions.
 
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <string>
 #include <string_view>
 
 #include "core/base/hash.h"
 #include "core/base/ids.h"
+#include "core/base/mutex.h"
 #include "core/base/result.h"
 #include "core/store/lmdb/env.h"
 #include "core/store/log_rules.h"
@@ -28,10 +30,29 @@ struct Tables {
   MDB_dbi keys = 0;      // space -> u64 version; space, 0, key -> u64 version, value
   MDB_dbi blob = 0;      // SHA-256 -> bytes
   MDB_dbi mentions = 0;  // SHA-256 -> u64, how often batches and receipts name the blob
-  // "receipts": ULID, u64 number -> JSON of HookReceipt; made with the first receipt (lmdb_store.cc)
 
   // kNotFound when the first one is missing and `create` is not set.
   static Result<Tables> open(Txn& txn, bool create);
+};
+
+// The tables that a store gets when they are first needed.
+class LaterTables {
+ public:
+  enum class Name {
+    kReceipts,   // ULID, u64 number -> JSON of HookReceipt
+    kByProject,  // project, u64 cursor -> ULID; see project_index.h
+  };
+
+  static const char* text_of(Name name);
+  // nullopt: the store does not have it, and `create` is not set.
+  Result<std::optional<MDB_dbi>> find(Env& env, Name name, bool create);
+  // The table if this process has opened it.
+  std::optional<MDB_dbi> opened(Name name) const;
+
+ private:
+  // LMDB requires that one thread at a time opens tables, and that no older transaction uses the new handle.
+  mutable Mutex mutex_;
+  std::map<Name, MDB_dbi> opened_ GUARDED_BY(mutex_);
 };
 
 // One row of the head table.
@@ -59,9 +80,16 @@ std::string space_key(std::string_view space, std::string_view key);
 // nullopt for a key of another length.
 std::optional<Ulid> read_ulid(std::string_view key);
 
+// nullopt: the conversation does not exist.
+Result<std::optional<HeadRow>> head_of(const Txn& txn, const Tables& tables, const Ulid& conversation);
+// kCorrupt: its row is missing or damaged.
+Result<ConversationInfo> info_of(const Txn& txn, const Tables& tables, std::string_view conversation);
+
 // Reads a number; 0 when its row is missing.
 Result<std::uint64_t> number_at(const Txn& txn, MDB_dbi table, std::string_view key);
 
+// The highest cursor that any change has had; 0 = none.
+Result<std::uint64_t> newest_change(const Txn& txn, const Tables& tables);
 // Gives the conversation the newest place in the change table instead of `old_cursor`.
 Result<std::uint64_t> push_change(Txn& txn, const Tables& tables, const Ulid& conversation, std::uint64_t old_cursor);
 // Removes the conversation's row. The cursor is never reused, so that a reader that continues from it misses no change.

@@ -1,6 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // Removal, leases, lists and the feed of changes.
 #include <algorithm>
+#include <array>
+#include <atomic>
+#include <cctype>
+#include <thread>
 
 #include "core/base/bytes.h"
 #include "tests/contract/store/store_contract.h"
@@ -57,6 +61,34 @@ TEST_P(StoreContract, RemovedConversationCanBeMadeAgain) {
   start(a_, "second life");
   EXPECT_EQ(read_all(*store_, a_).size(), 2u);
   EXPECT_EQ(store_->info(a_)->title, "second life");
+}
+
+// ---- ids
+
+TEST_P(StoreContract, IdsAreFoundByTheirBeginning) {
+  start(a_);
+  start(b_);
+  std::array<std::uint8_t, 16> other = a_.bytes();
+  other[0] = 0x7F;
+  const Ulid far(other);
+  start(far);
+  const auto found = [&](std::string_view prefix, std::uint32_t limit = 10) {
+    const auto ids = store_->find_ids(prefix, limit);
+    EXPECT_OK(ids);
+    return ids ? *ids : std::vector<Ulid>{};
+  };
+  const std::string text = a_.text();
+  EXPECT_EQ(found(text), std::vector<Ulid>{a_});
+  EXPECT_EQ(found(text.substr(0, 25)), (std::vector<Ulid>{a_, b_}));
+  EXPECT_EQ(found(text.substr(0, 25), 1), std::vector<Ulid>{a_});
+  EXPECT_EQ(found(far.text().substr(0, 1)), std::vector<Ulid>{far});
+  std::string lower = far.text();
+  for (char& c : lower) c = static_cast<char>(std::tolower(c));
+  EXPECT_EQ(found(lower), std::vector<Ulid>{far});
+  for (const std::string& none : {std::string(), std::string("8"), std::string("4"), std::string("0u"), text + "0"})
+    EXPECT_TRUE(found(none).empty()) << none;
+  ASSERT_OK(store_->remove(a_));
+  EXPECT_EQ(found(text.substr(0, 25)), std::vector<Ulid>{b_});
 }
 
 // ---- leases
@@ -165,6 +197,69 @@ TEST_P(StoreContract, ListAfterSomethingThatIsNoneIsAnError) {
   EXPECT_CODE(Code::kInvalid, store_->list(query));
   query.after = a_.text();
   EXPECT_CODE(Code::kNotFound, store_->list(query));
+}
+
+// More rows than one read transaction visits, and writers in between: whatever changes is listed all the same.
+TEST_P(StoreContract, ALongListMissesNothingThatChangesMeanwhile) {
+  constexpr std::size_t kConversations = 600;
+  std::vector<Ulid> ids;
+  for (std::size_t i = 0; i < kConversations; ++i) {
+    std::array<std::uint8_t, 16> bytes = a_.bytes();
+    bytes[14] = static_cast<std::uint8_t>(i >> 8);
+    bytes[15] = static_cast<std::uint8_t>(i);
+    ids.emplace_back(bytes);
+    start(ids.back(), "hello", i % 2 == 0 ? "half" : "p");
+  }
+  std::atomic<bool> done = false;
+  std::thread writer([&] {
+    for (std::size_t i = 0; !done; i = (i + 1) % kConversations) {
+      const auto info = store_->info(ids[i]);
+      EXPECT_OK(store_->append(ids[i], info->revision, {{user_message("again")}}));
+    }
+  });
+  ConversationQuery all;
+  all.text = "hello";
+  all.limit = kConversations;
+  ConversationQuery half = all;
+  half.project_id = "half";
+  for (int i = 0; i < 20; ++i) {
+    std::vector<std::string> found = listed(all);
+    std::sort(found.begin(), found.end());
+    EXPECT_EQ(std::unique(found.begin(), found.end()), found.end());
+    EXPECT_EQ(found.size(), kConversations);
+    found = listed(half);
+    std::sort(found.begin(), found.end());
+    EXPECT_EQ(std::unique(found.begin(), found.end()), found.end());
+    EXPECT_EQ(found.size(), kConversations / 2);
+  }
+  done = true;
+  writer.join();
+}
+
+TEST_P(StoreContract, ListOfAProjectFollowsItsChanges) {
+  ConversationQuery query;
+  query.project_id = "q";
+  start(a_, "one", "q");
+  start(b_, "two", "other");
+  start(c_, "three", "q");
+  EXPECT_EQ(listed(query), (std::vector<std::string>{c_.text(), a_.text()}));
+  ASSERT_OK(store_->append(a_, 2, {{user_message("again")}}));
+  EXPECT_EQ(listed(query), (std::vector<std::string>{a_.text(), c_.text()}));
+  const Ulid d = id_of(4);
+  GenesisRecord fork;
+  fork.conversation_id = d.text();
+  fork.project_id = "q";
+  ASSERT_OK(store_->fork(a_, 0, fork, "fork"));
+  EXPECT_EQ(listed(query), (std::vector<std::string>{d.text(), a_.text(), c_.text()}));
+  query.after = d.text();
+  query.limit = 1;
+  EXPECT_EQ(listed(query), std::vector<std::string>{a_.text()});
+  ASSERT_OK(store_->remove(a_));
+  query = {};
+  query.project_id = "q";
+  EXPECT_EQ(listed(query), (std::vector<std::string>{d.text(), c_.text()}));
+  reopened();
+  EXPECT_EQ(listed(query), (std::vector<std::string>{d.text(), c_.text()}));
 }
 
 TEST_P(StoreContract, ListOfAnEmptyStoreIsEmpty) { EXPECT_TRUE(listed({}).empty()); }

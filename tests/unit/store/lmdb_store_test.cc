@@ -9,11 +9,15 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <atomic>
 #include <fstream>
 #include <functional>
+#include <thread>
 
+#include "core/base/bytes.h"
 #include "core/base/file.h"
 #include "core/store/batch.h"
+#include "core/store/lmdb/check.h"
 #include "core/store/lmdb/env.h"
 #include "core/store/lmdb/home.h"
 #include "tests/unit/store/store_support.h"
@@ -85,6 +89,189 @@ class LmdbStoreTest : public testing::Test {
   ManualClock clock_;
   const Ulid a_ = id_of(1), b_ = id_of(2);
 };
+
+// ---- the index of projects
+
+// As an agentd that does not know the index makes the newest change of a conversation.
+void change_again(MDB_txn* txn, MDB_dbi changes, const std::string& id) {
+  MDB_dbi heads = 0;
+  ASSERT_EQ(mdb_dbi_open(txn, "head", 0, &heads), 0);
+  MDB_val name{id.size(), const_cast<char*>(id.data())}, value{};
+  ASSERT_EQ(mdb_get(txn, heads, &name, &value), 0);
+  std::string head(static_cast<char*>(value.mv_data), value.mv_size);
+  std::string old = head.substr(40), now;
+  MDB_cursor* cursor = nullptr;
+  MDB_val last{};
+  ASSERT_EQ(mdb_cursor_open(txn, changes, &cursor), 0);
+  ASSERT_EQ(mdb_cursor_get(cursor, &last, &value, MDB_LAST), 0);
+  put_be64(now, get_be64(static_cast<char*>(last.mv_data)) + 1);
+  mdb_cursor_close(cursor);
+  head.replace(40, 8, now);
+  MDB_val was{old.size(), old.data()}, is{now.size(), now.data()}, row{head.size(), head.data()};
+  ASSERT_EQ(mdb_del(txn, changes, &was, nullptr), 0);
+  ASSERT_EQ(mdb_put(txn, changes, &is, &name, 0), 0);
+  ASSERT_EQ(mdb_put(txn, heads, &name, &row, 0), 0);
+}
+
+std::string bytes_of(const Ulid& id) { return {reinterpret_cast<const char*>(id.bytes().data()), 16}; }
+
+class ProjectIndexTest : public LmdbStoreTest {
+ protected:
+  void SetUp() override {
+    const auto store = open();
+    for (const Ulid& id : {a_, b_, c_}) ASSERT_OK(store->append(id, 0, opening(id)));
+    ASSERT_OK(store->append(other_, 0, opening(other_, "hello", "another")));
+  }
+  std::vector<std::string> listed(Store& store) const {
+    std::vector<std::string> out;
+    ConversationQuery query;
+    query.project_id = "p";
+    const auto found = store.list(query);
+    EXPECT_OK(found);
+    for (const ConversationInfo& info : *found) out.push_back(info.id);
+    return out;
+  }
+  std::vector<std::string> damage_found() const {
+    std::vector<std::string> out;
+    const auto report = check_store(options().directory);
+    EXPECT_OK(report);
+    for (const StoreFinding& finding : report->damage) out.push_back(text_of(finding));
+    return out;
+  }
+  void drop_index() const {
+    raw("by_project", [](MDB_txn* txn, MDB_dbi dbi) { ASSERT_EQ(mdb_drop(txn, dbi, 1), 0); });
+  }
+
+  const Ulid c_ = id_of(3), other_ = id_of(4);
+};
+
+TEST_F(ProjectIndexTest, AStoreOfAnOlderAgentdGetsItWithItsFirstList) {
+  drop_index();
+  LmdbOptions read_only = options();
+  read_only.read_only = true;
+  const std::vector<std::string> expected{c_.text(), b_.text(), a_.text()};
+  EXPECT_EQ(listed(**try_open(read_only)), expected);
+  const auto store = open();
+  EXPECT_EQ(listed(*store), expected);
+  ASSERT_OK(store->append(a_, 2, {{user_message("again")}}));
+  EXPECT_EQ(listed(*store), (std::vector<std::string>{a_.text(), c_.text(), b_.text()}));
+}
+
+TEST_F(ProjectIndexTest, CatchesUpWithWhatAnOlderAgentdWrote) {
+  raw("changes", [&](MDB_txn* txn, MDB_dbi dbi) { change_again(txn, dbi, bytes_of(a_)); });
+  EXPECT_EQ(damage_found(), std::vector<std::string>{});
+  {
+    const auto store = open();
+    // Behind an index that is not current nothing is added to it.
+    ASSERT_OK(store->append(b_, 2, {{user_message("again")}}));
+    EXPECT_EQ(listed(*store), (std::vector<std::string>{b_.text(), a_.text(), c_.text()}));
+    ASSERT_OK(store->append(c_, 2, {{user_message("again")}}));
+    ASSERT_OK(store->remove(b_));
+    EXPECT_EQ(listed(*store), (std::vector<std::string>{c_.text(), a_.text()}));
+  }
+  EXPECT_EQ(damage_found(), std::vector<std::string>{});
+}
+
+TEST_F(ProjectIndexTest, AStoreThatCannotBeWrittenListsWhatItsIndexLacks) {
+  raw("changes", [&](MDB_txn* txn, MDB_dbi dbi) { change_again(txn, dbi, bytes_of(a_)); });
+  LmdbOptions read_only = options();
+  read_only.read_only = true;
+  EXPECT_EQ(listed(**try_open(read_only)), (std::vector<std::string>{a_.text(), c_.text(), b_.text()}));
+}
+
+TEST_F(ProjectIndexTest, StaleRowsAreErasedByTheNextList) {
+  const auto rows = [&] {
+    std::size_t count = 0;
+    raw("by_project", [&](MDB_txn* txn, MDB_dbi dbi) {
+      MDB_stat stat{};
+      ASSERT_EQ(mdb_stat(txn, dbi, &stat), 0);
+      count = stat.ms_entries;
+    });
+    return count;
+  };
+  const std::size_t before = rows();
+  for (int i = 0; i < 3; ++i) {
+    raw("changes", [&](MDB_txn* txn, MDB_dbi dbi) { change_again(txn, dbi, bytes_of(a_)); });
+    listed(*open());
+  }
+  EXPECT_EQ(rows(), before);
+}
+
+TEST_F(ProjectIndexTest, ADamagedRowIsReportedByTheListThatMeetsIt) {
+  drop_index();
+  damage("info", [&](std::string& value) {
+    if (value.find(b_.text()) == std::string::npos) return false;
+    value[value.find("title")] = '?';
+    return true;
+  });
+  ConversationQuery query;
+  query.project_id = "p";
+  EXPECT_CODE(Code::kCorrupt, open()->list(query));
+}
+
+TEST_F(ProjectIndexTest, CheckFindsARowThatIsMissing) {
+  EXPECT_EQ(damage_found(), std::vector<std::string>{});
+  raw("by_project", [&](MDB_txn* txn, MDB_dbi dbi) {
+    MDB_cursor* cursor = nullptr;
+    MDB_val key{}, value{};
+    ASSERT_EQ(mdb_cursor_open(txn, dbi, &cursor), 0);
+    while (mdb_cursor_get(cursor, &key, &value, MDB_NEXT) == 0)
+      if (std::string(static_cast<char*>(value.mv_data), value.mv_size) == bytes_of(b_)) mdb_cursor_del(cursor, 0);
+    mdb_cursor_close(cursor);
+  });
+  EXPECT_EQ(damage_found(),
+            std::vector<std::string>{"conversation " + b_.text() + ": its row in table by_project is missing"});
+}
+
+// Whoever makes a table waits for LMDB's writer, and must not keep it waiting.
+TEST_F(LmdbStoreTest, TheFirstReceiptIsStoredWhileOthersAppend) {
+  for (int i = 0; i < 50; ++i) {
+    LmdbOptions own = options();
+    own.directory += std::to_string(i);
+    const auto store = test::open_store(own, clock_);
+    ASSERT_OK(store->append(a_, 0, opening(a_)));
+    ASSERT_OK(store->append(b_, 0, opening(b_)));
+    std::atomic<bool> done = false;
+    std::thread appender([&] {
+      for (std::uint64_t revision = 2; !done; ++revision)
+        EXPECT_OK(store->append(a_, revision, {{user_message("more")}}));
+    });
+    HookReceipt receipt;
+    receipt.hook = "guard";
+    EXPECT_OK(store->append_receipts(b_, {{receipt}}));
+    done = true;
+    appender.join();
+  }
+}
+
+// What this process knows of a log is compared in the transaction.
+TEST_F(LmdbStoreTest, AnAppendFollowsTheLogThatIsThere) {
+  const auto store = open();
+  const auto lease = store->lease(a_);
+  ASSERT_OK(store->append(a_, 0, opening(a_)));
+  const std::string other(32, 'c');
+  const pid_t child = ::fork();
+  if (child == 0) {
+    raw("head", [&](MDB_txn* txn, MDB_dbi dbi) {
+      const std::string id = bytes_of(a_);
+      MDB_val key{id.size(), const_cast<char*>(id.data())}, value{};
+      ASSERT_EQ(mdb_get(txn, dbi, &key, &value), 0);
+      std::string head(static_cast<char*>(value.mv_data), value.mv_size);
+      head.replace(8, 32, other);
+      MDB_val put{head.size(), head.data()};
+      ASSERT_EQ(mdb_put(txn, dbi, &key, &put, 0), 0);
+    });
+    ::_exit(HasFailure() ? 1 : 0);
+  }
+  int status = -1;
+  ASSERT_EQ(::waitpid(child, &status, 0), child);
+  ASSERT_EQ(status, 0);
+  ASSERT_OK(store->append(a_, 2, {{user_message("next")}}));
+  const Result<void> verified = store->verify(a_);
+  EXPECT_CODE(Code::kCorrupt, verified);
+  EXPECT_NE(verified.error().message.find("its link to the batch before is broken"), std::string::npos)
+      << verified.error().message;
+}
 
 // ---- opening
 
