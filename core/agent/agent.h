@@ -186,6 +186,17 @@ struct RunRequest {
   std::string output_schema{};
 };
 
+// A message that a client sends while a run may be going on.
+struct PostedMessage {
+  enum class Kind {
+    kSteer,     // for the next request of the run
+    kFollowUp,  // once the run would stop: it goes on with it
+  };
+  Kind kind = Kind::kSteer;
+  std::string text;
+  std::vector<Block> media{};
+};
+
 struct CompactionReport {
   std::uint32_t outcome = AGENTD_RESULT_FAILED;  // AGENTD_RESULT_
   std::uint64_t messages_before = 0, messages_after = 0;
@@ -213,7 +224,9 @@ struct UndoReport {
   std::uint32_t compactions = 0;  // boundaries that still count
 };
 
-// One process attached to one conversation: from session_start to session_end, under its lease.
+// One client attached to one conversation: from session_start to session_end. It holds the conversation's lease while
+// it works, and is idle in between: its next run, compaction or undo begins with what others have added. Each of them
+// fails with kBusy while another session or process works there, and with kNotFound once the conversation was deleted.
 class Session {
  public:
   virtual ~Session() = default;
@@ -225,6 +238,14 @@ class Session {
   Result<RunReport, RunError> run(std::string_view user_text, const CancelToken& cancel) {
     return run(RunRequest{std::string(user_text)}, cancel);
   }
+
+  // Queues a message for the run that goes on, or the next one; returns at once, on any thread. Each passes
+  // user_message_send like the first; one that a hook blocks is reported, and the run goes on without it. Queued is not
+  // stored: told::UserMessage is the acknowledgement. A steering message that comes too late for a request is a
+  // follow-up.
+  virtual void post(PostedMessage message) = 0;
+  // Takes back what no run has stored, in order: after one that was interrupted or has failed. Thread-safe.
+  virtual std::vector<PostedMessage> take_posted() = 0;
 
   // The standalone door: compacts the whole view, or the strategy's part of it.
   virtual Result<CompactionReport, RunError> compact(const CompactOptions& options, bool dry_run,
@@ -238,7 +259,7 @@ class Session {
 
   virtual Gauge gauge() const = 0;
 
-  // Fires session_end and releases the lease; also done by the destructor, with reason "exit".
+  // Fires session_end; also done by the destructor, with reason "exit".
   virtual void end(std::string_view reason) = 0;
 };
 
@@ -246,7 +267,7 @@ class Agent {
  public:
   virtual ~Agent() = default;
   // A new conversation, or an existing one: its source is AGENTD_SOURCE_FORK in a fork to which nothing was
-  // added yet, else AGENTD_SOURCE_RESUME. Takes the lease. `cancel` ends the hooks of session_start that still
+  // added yet, else AGENTD_SOURCE_RESUME. kBusy, kNotFound. `cancel` ends the hooks of session_start that still
   // run; the session is opened all the same.
   virtual Result<std::unique_ptr<Session>, RunError> open(std::optional<Ulid> conversation,
                                                           const CancelToken& cancel) = 0;

@@ -150,6 +150,7 @@ constexpr EventMember kRunStarted[] = {
 constexpr EventMember kUserMessage[] = {
     {"source", "string", true, "`user`, `hook`, `recipe`, `agent` or `schema`", write<&told::UserMessage::source>},
     {"text", "string", true, "the message as sent", write<&told::UserMessage::text>},
+    {"seq", "integer", true, "the sequence of its record in the log", write<&told::UserMessage::seq>},
 };
 template <class Delta>
 constexpr EventMember kDelta[] = {

@@ -28,9 +28,11 @@ namespace told {
 struct RunStarted {
   std::string_view run_id, provider, model;
 };
+// It is stored.
 struct UserMessage {
   MessageSource source = MessageSource::kUser;
   std::string_view text;
+  std::uint64_t seq = 0;  // of its record
 };
 struct TurnStarted {};
 struct TextDelta {
@@ -166,7 +168,7 @@ void write_usage_figures(JsonWriter& out, const Usage& usage);
 
 // Stands in every run_started. The minor number grows with each type, member or value that is added, the major one
 // when something changes or goes.
-inline constexpr std::string_view kEventsVersion = "1.0";
+inline constexpr std::string_view kEventsVersion = "1.1";
 
 // A member of the JSON form of a T.
 template <class T>

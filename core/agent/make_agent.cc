@@ -10,12 +10,6 @@
 namespace agentd {
 namespace {
 
-RunError open_error(const Error& error) {
-  if (error.code == Code::kBusy) return {RunError::Kind::kBusy, error.message};
-  if (error.code == Code::kNotFound) return {RunError::Kind::kNotFound, error.message};
-  return store_error(error);
-}
-
 class AgentImpl final : public Agent {
  public:
   AgentImpl(AgentServices& services, AgentParts parts, AgentOptions options)

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/agent/session.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "core/agent/session/undo.h"
@@ -48,12 +49,55 @@ SessionImpl::~SessionImpl() {
   sessions_.remove(position_.handle);
 }
 
+// ---- at work, and idle
+
+// For the length of one call from outside.
+class SessionImpl::AtWork {
+ public:
+  explicit AtWork(SessionImpl& session) : session_(session), began_(session.take_lease()), slot_(session.hooks_) {}
+  ~AtWork() { session_.lease_.reset(); }
+  AtWork(const AtWork&) = delete;
+  AtWork& operator=(const AtWork&) = delete;
+  const Result<void, RunError>& began() const { return began_; }
+  CallSlot& slot() const { return *slot_; }
+
+ private:
+  SessionImpl& session_;
+  const Result<void, RunError> began_;
+  const HookPoint::SlotUse slot_;
+};
+
+Result<void, RunError> SessionImpl::take_lease() {
+  if (lease_) return {};
+  auto lease = agent_.parts().store.lease(position_.conversation);
+  if (!lease) return open_error(lease.error());
+  lease_ = std::move(*lease);
+  return catch_up();
+}
+
+Result<void, RunError> SessionImpl::catch_up() {
+  if (shared_.conversation().revision() == 0) return {};  // nothing of it is stored, so nobody knows it
+  auto added = log_.catch_up();
+  if (!added) return added.error();
+  if (added->empty()) return {};
+  threshold_.follow_log();
+  const auto messages = std::count_if(added->begin(), added->end(), [](const StoredRecord& record) {
+    return record.record.type == RecordType::kUserMessage || record.record.type == RecordType::kAssistantMessage;
+  });
+  if (messages != 0)
+    surface_.tell(told::Notice{"another session has added " + counted(static_cast<std::uint64_t>(messages), "message") +
+                                   " to the conversation",
+                               {}});
+  return {};
+}
+
 // ---- its beginning and its end
 
 void SessionImpl::start(const CancelToken& cancel) {
+  const AtWork work(*this);
   context_.refresh_tools();  // a part of what the gauge counts, also before the first run
   if (!hooks_.wants(AGENTD_EVENT_SESSION_START)) return;
-  const CancelBinding binding(hooks_.slot(), cancel);
+  const CancelBinding binding(work.slot(), cancel);
   messages_.start_session(source_);
 }
 
@@ -63,7 +107,7 @@ void SessionImpl::end(std::string_view reason) {
   hooks_.leave_run();
   // Records that hooks left after the last run, such as a title. A conversation without messages is not stored.
   if (shared_.conversation().revision() != 0)
-    if (auto done = log_.commit(); !done) agent_.parts().log.write(LogLevel::kError, "agent", done.error().message);
+    if (auto done = commit_rest(); !done) agent_.parts().log.write(LogLevel::kError, "agent", done.error().message);
   // A subagent ends with subagent_stop.
   if (position_.agent.depth == 0 && hooks_.wants(AGENTD_EVENT_SESSION_END)) {
     agentd_session_end payload{};
@@ -78,10 +122,18 @@ void SessionImpl::end(std::string_view reason) {
   lease_.reset();
 }
 
+// An idle session appends nothing while another one works in the conversation.
+Result<void, RunError> SessionImpl::commit_rest() {
+  if (!log_.has_something()) return {};
+  if (auto taken = take_lease(); !taken) return taken.error();
+  return log_.commit();
+}
+
 Result<void, RunError> SessionImpl::before_clear(std::string_view reason, const CancelToken& cancel) {
   hooks_.leave_run();
   if (!hooks_.wants(AGENTD_EVENT_BEFORE_CLEAR)) return {};
-  const CancelBinding binding(hooks_.slot(), cancel);
+  const HookPoint::SlotUse slot(hooks_);
+  const CancelBinding binding(*slot, cancel);
   agentd_clear payload{};
   payload.size = sizeof payload;
   payload.reason = to_abi(reason);
@@ -95,7 +147,8 @@ Result<void, RunError> SessionImpl::before_clear(std::string_view reason, const 
 void SessionImpl::after_clear(std::string_view reason, std::string_view new_conversation_id,
                               const CancelToken& cancel) {
   if (!hooks_.wants(AGENTD_EVENT_AFTER_CLEAR)) return;
-  const CancelBinding binding(hooks_.slot(), cancel);
+  const HookPoint::SlotUse slot(hooks_);
+  const CancelBinding binding(*slot, cancel);
   agentd_clear payload{};
   payload.size = sizeof payload;
   payload.reason = to_abi(reason);
@@ -106,25 +159,15 @@ void SessionImpl::after_clear(std::string_view reason, std::string_view new_conv
 
 // ---- runs
 
-Result<void, RunError> SessionImpl::check_media(const std::vector<Block>& media) const {
-  const ModelInfo info = agent_.model_info(options_.model);
-  for (const Block& block : media) {
-    const bool image = block.kind == BlockKind::kImage;
-    if (image ? info.images : info.documents) continue;
-    return RunError{RunError::Kind::kFailure,
-                    options_.model + (image ? " sees no images" : " reads no PDF documents") +
-                        ": choose another model, or set `inputs` in its entry in models.yaml"};
-  }
-  return {};
-}
-
 Result<RunReport, RunError> SessionImpl::run(const RunRequest& request, const CancelToken& cancel) {
-  const CancelBinding binding(hooks_.slot(), cancel);
+  const AtWork work(*this);
+  if (!work.began()) return work.began().error();
+  const CancelBinding binding(work.slot(), cancel);
   position_.recipe = request.recipe.empty() ? options_.recipe : request.recipe;
   // Refused before anything of it is stored: the model's API takes no such text.
   if (!request.compaction_run && is_blank(request.text) && request.media.empty())
     return RunError{RunError::Kind::kFailure, "the message is only white space: write some text"};
-  if (auto seen = check_media(request.media); !seen) return seen.error();
+  if (auto seen = check_media(agent_, options_.model, request.media); !seen) return seen.error();
   std::optional<AnswerSchema> schema;
   if (!request.output_schema.empty()) {
     auto read = AnswerSchema::read(request.output_schema);
@@ -149,7 +192,8 @@ ChildSessions::Done SessionImpl::run_child(ChildTask task) {
   if (!is_blank(task.description)) child.log_.add(write_meta({one_line(task.description, 80)}));
   const CancelToken cancel = shared_.cancel();
   auto report = [&] {
-    const CancelBinding binding(child.hooks_.slot(), cancel);
+    const HookPoint::SlotUse slot(child.hooks_);
+    const CancelBinding binding(*slot, cancel);
     return Run(child.parts_, child.means(), cancel, std::nullopt, false).task(task.prompt, task.started);
   }();
   child.end("exit");
@@ -161,8 +205,10 @@ ChildSessions::Done SessionImpl::run_child(ChildTask task) {
 
 Result<CompactionReport, RunError> SessionImpl::compact(const CompactOptions& options, bool dry_run,
                                                         const CancelToken& cancel) {
+  const AtWork work(*this);
+  if (!work.began()) return work.began().error();
   shared_.follow(cancel);
-  const CancelBinding binding(hooks_.slot(), cancel);
+  const CancelBinding binding(work.slot(), cancel);
   hooks_.leave_run();
   context_.refresh_tools();
   CompactionRequest request;
@@ -178,14 +224,22 @@ Result<CompactionReport, RunError> SessionImpl::compact(const CompactOptions& op
   // Records of hooks in a conversation without messages wait for its first message.
   if (shared_.conversation().revision() == 0) return Compaction(parts_, request).nothing();
   log_.recover_open_calls();
-  if (auto done = log_.commit(); !done) return done.error();
+  if (auto done = log_.commit(); !done) {
+    log_.drop();
+    return done.error();
+  }
   auto report = Compaction(parts_, request).attempt();
   // Context of after_compaction is part of the conversation now, not only after it is continued.
-  if (auto done = log_.commit(); report && !done) return done.error();
+  if (auto done = log_.commit(); !done) {
+    log_.drop();
+    if (report) return done.error();
+  }
   return report;
 }
 
 Result<UndoReport, RunError> SessionImpl::undo(bool force, const CancelToken& cancel) {
+  const AtWork work(*this);
+  if (!work.began()) return work.began().error();
   shared_.follow(cancel);
   hooks_.leave_run();
   context_.refresh_tools();

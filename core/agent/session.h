@@ -2,6 +2,9 @@
 #pragma once
 // session.h - a session: owns its parts and wires them. Private to this room.
 //
+// Between its runs a session is idle: it holds neither the lease nor a slot, and others may work in its conversation.
+// Whatever it does next begins with what they have added.
+//
 // Threading: one thread at a time; what hooks' threads may touch is SharedSession.
 
 #include <memory>
@@ -16,7 +19,7 @@ namespace agentd {
 // The start parameters of a session.
 struct SessionSeed {
   Ulid id;
-  std::unique_ptr<Lease> lease;
+  std::unique_ptr<Lease> lease;  // until the session is idle; a subagent's never is
   std::unique_ptr<Conversation> conversation;
   std::uint32_t source = AGENTD_SOURCE_STARTUP;
   AgentIdentity agent{};
@@ -33,6 +36,8 @@ class SessionImpl final : public Session, private ChildSessions {
   const std::string& session_id() const override { return position_.session_id; }
   using Session::run;
   Result<RunReport, RunError> run(const RunRequest& request, const CancelToken& cancel) override;
+  void post(PostedMessage message) override { shared_.post(std::move(message)); }
+  std::vector<PostedMessage> take_posted() override { return shared_.take_posted(); }
   Result<CompactionReport, RunError> compact(const CompactOptions& options, bool dry_run,
                                              const CancelToken& cancel) override;
   Result<UndoReport, RunError> undo(bool force, const CancelToken& cancel) override;
@@ -47,9 +52,13 @@ class SessionImpl final : public Session, private ChildSessions {
   void after_clear(std::string_view reason, std::string_view new_conversation_id, const CancelToken& cancel);
 
  private:
+  class AtWork;
+  // Unless it has the lease: takes it and catches up. kBusy: another session or process works in the conversation;
+  // kNotFound: it was deleted; kStore.
+  Result<void, RunError> take_lease();
+  Result<void, RunError> catch_up();
+  Result<void, RunError> commit_rest();
   Done run_child(ChildTask task) override;
-  // The model can see what goes to it.
-  Result<void, RunError> check_media(const std::vector<Block>& media) const;
   RunMeans means() { return {parent_, memory_, *this, services_}; }
 
   const AgentResources& agent_;
@@ -58,7 +67,7 @@ class SessionImpl final : public Session, private ChildSessions {
   const AgentOptions& options_;
   const std::uint32_t source_;  // AGENTD_SOURCE_
   const ParentRun parent_;
-  std::unique_ptr<Lease> lease_;
+  std::unique_ptr<Lease> lease_;  // null while it is idle
 
   SharedSession shared_;
   Position position_;

@@ -175,6 +175,7 @@ void TerminalRenderer::show(const told::ToolCalled& event, std::uint32_t depth) 
   if (err_.tty() && columns - used < kTimeColumns) err_.print("\n" + indent + " ");
   err_.flush();
   open_call_ = std::string(event.call_id);
+  calls_[open_call_] = call;
   running_ = {open_call_, name, std::chrono::steady_clock::now()};
   progress_.wait_for({}, running_->since);
 }
@@ -183,9 +184,13 @@ void TerminalRenderer::show(const told::ToolEnded& event, std::uint32_t depth) {
   progress_.stop();
   if (running_ && running_->id == event.call_id) running_.reset();
   const bool same_line = !open_call_.empty() && open_call_ == event.call_id;
+  const std::string call = std::move(calls_[std::string(event.call_id)]);
+  calls_.erase(std::string(event.call_id));
+  // The result of one of several simultaneous calls names its call again.
   if (!same_line) {
     end_lines();
-    err_.print(std::string(2 * depth, ' ') + "• " + neutral_line(event.name, kCallBytes));
+    err_.print(std::string(2 * depth, ' ') + "• " + neutral_line(event.name, kCallBytes) + (call.empty() ? "" : " ") +
+               call);
   }
   std::string line = " · " + std::string(name_of(event.status));
   if (event.duration_us != 0) line += " · " + duration_text(event.duration_us);  // it ran

@@ -11,6 +11,7 @@
 
 #include <deque>
 #include <functional>
+#include <map>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -76,8 +77,9 @@ class TerminalRenderer final : public EventSink {
   Neutralizer answer_;
   // Without a terminal: the answer so far, and the last part that an interruption has made void.
   WaitingText waiting_, half_;
-  bool in_run_ = false;    // outside of a run the command that compacts tells how that ended
-  std::string open_call_;  // the tool call whose line is open
+  bool in_run_ = false;                       // outside of a run the command that compacts tells how that ended
+  std::string open_call_;                     // the tool call whose line is open
+  std::map<std::string, std::string> calls_;  // those that have no result yet, with a summary of their input
   // The last started tool call, until it has a result.
   struct RunningCall {
     std::string id, name;

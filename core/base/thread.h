@@ -4,6 +4,7 @@
 //
 // Threading: thread-compatible; only the owner uses it.
 
+#include <cstddef>
 #include <functional>
 #include <thread>
 
@@ -29,5 +30,11 @@ class Thread {
  private:
   std::thread thread_;
 };
+
+// Calls `work` with each number below `count`, on this thread and on up to `more` others, in no order; returns when all
+// calls have returned. This thread calls `first` before it takes its share. With fewer threads if the system allows no
+// more. `work` does not throw.
+void call_together(std::size_t count, std::size_t more, const std::function<void(std::size_t)>& work,
+                   const std::function<void()>& first = {});
 
 }  // namespace agentd

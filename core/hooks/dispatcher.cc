@@ -335,20 +335,15 @@ class HookGroup {
   }
 
   void call_together(const std::vector<std::size_t>& waiting, const std::vector<std::size_t>& others) {
-    std::atomic<std::size_t> next{0};
-    const auto work = [&] {
-      for (std::size_t i = next.fetch_add(1); i < waiting.size(); i = next.fetch_add(1))
-        if (std::string why = thrown_by([&] { call_apart(waiting[i]); }); !why.empty())
-          answers_[waiting[i]] = failed_with(std::move(why));
-    };
-    std::vector<Thread> threads;
-    try {
-      while (threads.size() < std::min(waiting.size(), kThreadsMax)) threads.emplace_back(work);
-    } catch (const std::system_error&) {
-      // No more threads can be made: the existing ones and this one do the work.
-    }
-    for (const std::size_t i : others) answers_[i] = call(slot_, entries_[i]);
-    work();
+    agentd::call_together(
+        waiting.size(), std::min(waiting.size(), kThreadsMax),
+        [&](std::size_t i) {
+          if (std::string why = thrown_by([&] { call_apart(waiting[i]); }); !why.empty())
+            answers_[waiting[i]] = failed_with(std::move(why));
+        },
+        [&] {
+          for (const std::size_t other : others) answers_[other] = call(slot_, entries_[other]);
+        });
   }
 
   // The answer of a hook that the host could not call.

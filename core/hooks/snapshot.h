@@ -32,6 +32,9 @@ inline constexpr std::uint32_t kHookInUse = 0, kHookEnded = 1, kHookStuck = 2;
 // A row flag of the host, in addition to AGENTD_HOOK_: an observer that receives refused calls at tool_call_failed. A
 // module that targets ABI 1.0 does not, since 1.0 did not send them.
 inline constexpr std::uint16_t kHearsDenials = 0x8000;
+// The same for a module that targets ABI 1.0, of which no two tool calls of an answer overlap: the events of one come
+// before those of the next.
+inline constexpr std::uint16_t kSeesCallsApart = 0x4000;
 
 // One subscription, for publish().
 struct Subscription {

@@ -43,6 +43,7 @@ class NativePlugin final : public Plugin {
   const std::vector<std::string>& notes() const override { return record_.notes; }
   std::vector<Subscription> subscriptions() const override;
   std::vector<PluginTool> tools() const override { return context_->tools(); }
+  bool concurrent() const override { return turn_ == nullptr; }
   Result<ToolOutcome> call_tool(const PluginTool& tool, const ToolCall& call, agentd_conv conversation,
                                 const CancelToken& cancel, Deadline deadline) override;
   Result<std::optional<std::string>> save_state() override;

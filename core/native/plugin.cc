@@ -5,7 +5,8 @@ namespace agentd {
 
 std::uint16_t subscription_flags(const Manifest& manifest, std::uint16_t flags) {
   const bool hears = (flags & AGENTD_HOOK_OBSERVES) != 0 && manifest.abi_minor >= 1;
-  return static_cast<std::uint16_t>(flags | (hears ? kHearsDenials : 0));
+  return static_cast<std::uint16_t>(flags | (hears ? kHearsDenials : 0) |
+                                    (manifest.abi_minor == 0 ? kSeesCallsApart : 0));
 }
 
 FailurePolicy failure_policy(const Manifest& manifest, std::uint16_t flags,

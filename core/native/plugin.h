@@ -86,6 +86,8 @@ class Plugin : public std::enable_shared_from_this<Plugin> {
   virtual std::vector<Subscription> subscriptions() const = 0;
 
   virtual std::vector<PluginTool> tools() const = 0;
+  // False: one call at a time.
+  virtual bool concurrent() const = 0;
   // A plugin that is not concurrent gets one call at a time, hook calls included.
   virtual Result<ToolOutcome> call_tool(const PluginTool& tool, const ToolCall& call, agentd_conv conversation,
                                         const CancelToken& cancel, Deadline deadline) = 0;

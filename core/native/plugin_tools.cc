@@ -15,7 +15,9 @@ std::vector<Tool> PluginTools::tools() const {
     for (PluginTool& each : plugin->tools()) {
       const bool taken =
           std::any_of(out.begin(), out.end(), [&](const Tool& other) { return other.name == each.tool.name; });
-      if (!taken) out.push_back(std::move(each.tool));
+      if (taken) continue;
+      if (!plugin->concurrent()) each.tool.serial_plugin = plugin->identity().id;
+      out.push_back(std::move(each.tool));
     }
   return out;
 }

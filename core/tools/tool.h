@@ -2,7 +2,7 @@
 #pragma once
 // tool.h - the tools that a model may call, their source, and their approval.
 //
-// Threading: ToolSource and Approver are called on the run's thread.
+// Threading: a ToolSource is called on any thread, for one session by several at once; an Approver on the run's.
 
 #include <agentd/ext/tools.h>
 
@@ -24,6 +24,7 @@ struct Tool {
   std::uint32_t flags = 0;             // AGENTD_TOOL_
   std::vector<std::string> path_keys;  // members of the input that are paths
   Milliseconds timeout{600'000};
+  std::string serial_plugin{};  // the id of a plugin that takes one call at a time; empty = calls may overlap
 
   bool read_only() const { return (flags & AGENTD_TOOL_READ_ONLY) != 0; }
 };

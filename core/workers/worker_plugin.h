@@ -71,6 +71,7 @@ class WorkerPlugin final : public Plugin, private InstanceTools {
   const std::vector<std::string>& notes() const override { return booted_.notes; }
   std::vector<Subscription> subscriptions() const override;
   std::vector<PluginTool> tools() const override;
+  bool concurrent() const override { return booted_.concurrency == AGENTD_CONCURRENT; }
   Result<ToolOutcome> call_tool(const PluginTool& tool, const ToolCall& call, agentd_conv conversation,
                                 const CancelToken& cancel, Deadline deadline) override;
   // With a worker per conversation, the state of the one that belongs to no conversation.

@@ -12,6 +12,8 @@
 // Its row is declared GATES: if it fails, the call is denied. The strongest matching rule is used. A command is checked
 // by its text: this protects from mistakes and plain attempts; it is not a sandbox.
 
+#define AGENTD_TARGET_MINOR 1u  // calls that only read may overlap
+
 #include <agentd/hook.hpp>
 
 #include <cstdlib>

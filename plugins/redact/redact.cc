@@ -12,6 +12,8 @@
 //
 // The host makes summaries from messages that were redacted here; the model's thinking and tool inputs were not.
 
+#define AGENTD_TARGET_MINOR 1u  // calls that only read may overlap
+
 #include <agentd/hook.hpp>
 
 #include <optional>

@@ -36,6 +36,10 @@ class TestSlots final : public SlotSource {
     const std::lock_guard lock(mutex_);
     free_.push_back(slot);
   }
+  std::size_t in_use() {
+    const std::lock_guard lock(mutex_);
+    return slots_.size() - free_.size();
+  }
   CallSlot& of(agentd_token token) {
     const std::lock_guard lock(mutex_);
     return *slots_.at((token & ((1u << CallSlot::kIndexBits) - 1)) - 1);

@@ -11,6 +11,19 @@
 
 namespace agentd {
 
+Result<void, RunError> check_media(const AgentResources& agent, const std::string& model,
+                                   const std::vector<Block>& media) {
+  const ModelInfo info = agent.model_info(model);
+  for (const Block& block : media) {
+    const bool image = block.kind == BlockKind::kImage;
+    if (image ? info.images : info.documents) continue;
+    return RunError{RunError::Kind::kFailure,
+                    model + (image ? " sees no images" : " reads no PDF documents") +
+                        ": choose another model, or set `inputs` in its entry in models.yaml"};
+  }
+  return {};
+}
+
 // ---- the beginning
 
 Run::Run(const SessionParts& session, RunMeans means, const CancelToken& cancel, std::optional<AnswerSchema> schema,
@@ -173,6 +186,7 @@ Result<bool, RunError> Run::turn(RunOutcome& outcome) {
   if (auto runs = session_.hooks.check_stopped(); !runs) return runs.error();
   session_.hooks.renew();
   session_.context.refresh_tools();
+  if (auto steered = send_posted(PostedMessage::Kind::kSteer); !steered) return steered.error();
   auto more = Turn(session_, state_, means_.memory, means_.children).take();
   if (!more || *more) return more;
   auto again = asks_for_fitting_answer();
@@ -180,7 +194,35 @@ Result<bool, RunError> Run::turn(RunOutcome& outcome) {
   auto decided = Stop(session_, state_, means_.services).ask();
   if (!decided) return decided.error();
   outcome = decided->outcome;
-  return decided->go_on;
+  if (decided->go_on) return true;
+  // Without a further turn they would stay unanswered.
+  const std::uint32_t most = session_.options.max_turns;
+  if (most != 0 && session_.position.turn >= most) return false;
+  auto continued = send_posted(std::nullopt);
+  if (continued && *continued) state_.begin_again();
+  return continued;
+}
+
+Result<bool, RunError> Run::send_posted(std::optional<PostedMessage::Kind> kind) {
+  bool sent = false;
+  if (state_.compaction) return sent;  // it is about the summary alone
+  while (auto posted = session_.shared.next_posted(kind)) {
+    const PostedMessage& message = posted->message;
+    auto done = check_media(session_.agent, session_.options.model, message.media);
+    if (done) done = session_.messages.send(to_utf8(message.text), MessageSource::kUser, message.media);
+    if (done) {
+      sent = true;
+      const std::uint64_t batch = session_.log.batch();
+      std::erase_if(sent_, [batch](const auto& each) { return each.first != batch; });  // those are stored
+      sent_.emplace_back(batch, std::move(*posted));
+    } else if (done.error().kind == RunError::Kind::kBlocked || done.error().kind == RunError::Kind::kFailure) {
+      session_.hooks.warn(done.error().message);
+    } else {
+      session_.shared.put_back(std::move(*posted));
+      return done.error();
+    }
+  }
+  return sent;
 }
 
 Result<bool, RunError> Run::asks_for_fitting_answer() {
@@ -235,14 +277,22 @@ Result<void, RunError> Run::add_end(RunOutcome outcome, std::string_view error) 
   return session_.log.commit();
 }
 
+void Run::drop_unstored() {
+  for (auto& [batch, posted] : sent_)
+    if (batch == session_.log.batch()) session_.shared.put_back(std::move(posted));
+  sent_.clear();
+  session_.log.drop();
+}
+
 RunError Run::fail(RunError error) {
   const RunOutcome outcome = outcome_of(error);
   outcome_ = abi_outcome_of(outcome);
   if (error.kind == RunError::Kind::kStore) {
-    session_.log.drop();
+    drop_unstored();
     session_.hooks.fire_error("store", error.message, "store", false);
   } else if (auto done = add_end(outcome, error.message); !done) {
     session_.base().log.write(LogLevel::kError, "agent", done.error().message);
+    drop_unstored();
   }
   if (!means_.parent.account) session_.shared.account()->flush();
   const auto& stopped = session_.hooks.stopped();

@@ -8,10 +8,13 @@
 //
 // Threading: the session's thread.
 
+#include <cstdint>
 #include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
+#include <vector>
 
 #include "core/agent/run/turn.h"
 
@@ -32,6 +35,10 @@ struct RunMeans {
   ChildSessions& children;
   Services& services;  // of hooks
 };
+
+// kFailure: the model cannot see one of them.
+Result<void, RunError> check_media(const AgentResources& agent, const std::string& model,
+                                   const std::vector<Block>& media);
 
 class Run {
  public:
@@ -63,15 +70,21 @@ class Run {
   Result<bool, RunError> turn(RunOutcome& outcome);
   // True when the answer does not fit the schema, and another one was asked for.
   Result<bool, RunError> asks_for_fitting_answer();
+  // Sends what the client has posted, of one kind or of any; true if there was something.
+  Result<bool, RunError> send_posted(std::optional<PostedMessage::Kind> kind);
 
   Result<RunReport, RunError> end(RunOutcome outcome);
   RunError fail(RunError error);
+  // After a failed commit: posted messages go back, other records are dropped, so that none is stored later.
+  void drop_unstored();
   Result<void, RunError> add_end(RunOutcome outcome, std::string_view error);
   std::uint64_t duration_us() const;
 
   const SessionParts& session_;
   const RunMeans means_;
   RunState state_;
+  // Posted messages that were sent, with the batch of the log that they belong to.
+  std::vector<std::pair<std::uint64_t, SharedSession::Posted>> sent_;
   std::uint32_t outcome_ = AGENTD_OUTCOME_UNKNOWN;
 };
 

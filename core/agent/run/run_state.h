@@ -35,6 +35,13 @@ struct RunState {
   std::size_t fallback = 0;  // 0 = the model itself, else the nth of the fallbacks
   bool told_full = false;    // that the next request does not fit
 
+  // A message of the user follows: what counts hooks' and the provider's own continuations begins again.
+  void begin_again() {
+    continuation = 0;
+    stop_hook_active = false;
+    pauses = 0;
+  }
+
   // ---- the last answer
   std::string final_text{};
   StopReason stop_reason = StopReason::kEndTurn;

@@ -2,17 +2,21 @@
 #include "core/agent/run/tool_calls.h"
 
 #include <algorithm>
+#include <map>
 #include <utility>
 
 #include "core/agent/subagent_tool.h"
 #include "core/base/bytes.h"
 #include "core/base/paths.h"
+#include "core/base/thread.h"
+#include "core/base/thrown.h"
 #include "core/codec/json.h"
 
 namespace agentd {
 namespace {
 
 constexpr std::size_t kOutputBytesMax = 256 * 1024;
+constexpr std::size_t kToolsAtOnce = 8;
 
 std::string_view effects_of(const Tool& tool) {
   if (tool.read_only()) return "read_only";
@@ -77,7 +81,8 @@ void ToolCalls::take(Message& answer) {
   }
 }
 
-PreparedCall ToolCalls::prepare(const Block& use, const Result<ToolInput>& input) {
+PreparedCall ToolCalls::prepare(const Wish& wish) {
+  const auto& [use, input] = wish;
   PreparedCall out;
   out.call = {use.call_id, use.name, input ? *input : ToolInput()};
   const Tool* const tool = session_.context.find_tool(use.name);
@@ -99,12 +104,31 @@ PreparedCall ToolCalls::prepare(const Block& use, const Result<ToolInput>& input
 
 // ---- the calls
 
+void ToolCalls::Step::end(ToolStatus as, std::string text) {
+  status = as;
+  result.text = std::move(text);
+  passed = false;
+}
+
+bool ToolCalls::only_reads(const Wish& wish) const {
+  const Tool* const tool = session_.context.find_tool(wish.use.name);
+  return tool != nullptr && tool->read_only() && !is_subagent_tool(*tool);
+}
+
 Result<void, RunError> ToolCalls::run(const Message& answer) {
-  auto input = inputs_.begin();
+  std::vector<Wish> wishes;
   for (const Block& block : answer.blocks) {
     if (block.kind != BlockKind::kToolUse) continue;
-    AGENTD_ASSERT(input != inputs_.end());
-    if (auto done = run_one(block, *input++); !done) return done.error();
+    AGENTD_ASSERT(wishes.size() < inputs_.size());
+    wishes.push_back({block, inputs_[wishes.size()]});
+  }
+  const std::size_t most = session_.hooks.sees_calls_apart() ? 1 : kToolsAtOnce;
+  for (std::span<const Wish> rest(wishes); !rest.empty();) {
+    std::size_t group = 1;
+    if (only_reads(rest.front()))
+      while (group < std::min(rest.size(), most) && only_reads(rest[group])) ++group;
+    if (auto done = run_group(rest.first(group)); !done) return done.error();
+    rest = rest.subspan(group);
   }
   for (const PathRules& rules : std::exchange(late_rules_, {})) {
     Message message = Message::of_text(Role::kUser, rules.text);
@@ -115,52 +139,48 @@ Result<void, RunError> ToolCalls::run(const Message& answer) {
   return {};
 }
 
-Result<void, RunError> ToolCalls::run_one(const Block& use, const Result<ToolInput>& input) {
-  PreparedCall prepared = prepare(use, input);
-  session_.surface.tell(told::ToolCalled{prepared.call.call_id, prepared.call.name, use.json});
-  ToolResultRecord result;
-  result.call_id = prepared.call.call_id;
-  result.name = prepared.call.name;
-  ToolStatus status = ToolStatus::kOk;
-  std::uint64_t took_ns = 0;
-  if (!prepared.refusal && session_.shared.cancel().cancelled()) {
-    status = ToolStatus::kCancelled;
-    result.text = "the run was interrupted before this call";
-  } else if (session_.hooks.stopped()) {
-    status = ToolStatus::kDenied;
-    result.text = "not run: " + session_.hooks.stop_text();
-  } else {
-    auto ran = run_judged(prepared, result, took_ns);
-    if (!ran) return ran.error();
-    status = *ran;
+Result<void, RunError> ToolCalls::run_group(std::span<const Wish> group) {
+  std::vector<Step> steps;
+  steps.reserve(group.size());
+  for (const Wish& wish : group) steps.push_back(pass_gate(wish));
+  std::vector<Step*> passed;
+  for (Step& step : steps) {
+    // Behind the gate of a later one the run may have ended.
+    if (step.passed && steps.size() > 1) check_run(step);
+    if (!step.passed) continue;
+    add_intent(step.prepared);
+    passed.push_back(&step);
   }
-  result.status = std::string(name_of(status));
-  session_.log.add(write_tool_result(result));
-  session_.surface.tell(told::ToolEnded{result.call_id, result.name, status, result.text, (took_ns + 500) / 1000});
+  if (!passed.empty())
+    if (auto done = session_.log.commit(); !done) return done.error();
+  call_tools(passed);
+  for (Step& step : steps) settle(step);
   return {};
 }
 
-// Past the gate, or what speaks against it.
-Result<ToolStatus, RunError> ToolCalls::run_judged(PreparedCall& prepared, ToolResultRecord& result,
-                                                   std::uint64_t& took_ns) {
+ToolCalls::Step ToolCalls::pass_gate(const Wish& wish) {
+  Step step{prepare(wish)};
+  PreparedCall& prepared = step.prepared;
+  step.result.call_id = prepared.call.call_id;
+  step.result.name = prepared.call.name;
+  session_.surface.tell(told::ToolCalled{prepared.call.call_id, prepared.call.name, wish.use.json});
+  step.passed = true;
+  check_run(step);
+  if (!step.passed) return step;
   if (!prepared.refusal)
     if (const auto outcome = gate_.judge(prepared)) late_contexts_.push_back(*outcome);
-  if (prepared.refusal) {
-    result.text = prepared.refusal->reason;
-    // Observers alone hear of a tool that did not run.
-    if (prepared.refusal->status == ToolStatus::kDenied) after_tool(prepared, ToolStatus::kDenied, result, 0, true);
-    return prepared.refusal->status;
-  }
-  add_intent(prepared);
-  if (auto done = session_.log.commit(); !done) return done.error();
-  const Clock& clock = session_.base().clock;
-  const std::uint64_t started = clock.monotonic_ns();
-  const ToolStatus status = call_tool(prepared, result);
-  took_ns = clock.monotonic_ns() - started;
-  result.duration_ms = static_cast<std::int64_t>(took_ns / 1'000'000);
-  after_tool(prepared, status, result, took_ns, false);
-  if (status == ToolStatus::kOk) note_rules(prepared);
-  return status;
+  if (!prepared.refusal) return step;
+  step.end(prepared.refusal->status, prepared.refusal->reason);
+  // Observers alone hear of a tool that did not run.
+  step.heard = step.status == ToolStatus::kDenied;
+  return step;
+}
+
+void ToolCalls::check_run(Step& step) const {
+  if (!step.prepared.refusal && session_.shared.cancel().cancelled())
+    step.end(ToolStatus::kCancelled, "the run was interrupted before this call");
+  else if (session_.hooks.stopped())
+    step.end(ToolStatus::kDenied, "not run: " + session_.hooks.stop_text());
 }
 
 void ToolCalls::add_intent(const PreparedCall& prepared) {
@@ -170,6 +190,41 @@ void ToolCalls::add_intent(const PreparedCall& prepared) {
   intent.input_digest = hex(sha256(prepared.call.input.text()));
   intent.effects = std::string(effects_of(prepared.tool));
   session_.log.add(write_tool_intent(intent));
+}
+
+// A plugin that takes one call at a time gets them one after the other, so that none waits within its own time.
+void ToolCalls::call_tools(std::span<Step* const> passed) {
+  std::vector<std::vector<Step*>> lines;
+  std::map<std::string, std::size_t> of_plugins;
+  for (Step* const step : passed) {
+    const std::string& plugin = step->prepared.tool.serial_plugin;
+    const auto line = plugin.empty() ? of_plugins.end() : of_plugins.find(plugin);
+    if (line != of_plugins.end()) {
+      lines[line->second].push_back(step);
+      continue;
+    }
+    if (!plugin.empty()) of_plugins.emplace(plugin, lines.size());
+    lines.push_back({step});
+  }
+  if (lines.empty()) return;
+  call_together(lines.size(), lines.size() - 1, [&](std::size_t i) {
+    for (Step* const step : lines[i]) call_step(*step);
+  });
+}
+
+void ToolCalls::call_step(Step& step) {
+  const Clock& clock = session_.base().clock;
+  const std::uint64_t started = clock.monotonic_ns();
+  if (session_.shared.cancel().cancelled()) {
+    step.status = ToolStatus::kCancelled;
+    step.result.text = "the run was interrupted before this call";
+  } else if (std::string why = thrown_by([&] { step.status = call_tool(step.prepared, step.result); }); !why.empty()) {
+    step.status = ToolStatus::kError;
+    step.result.text = std::move(why);
+  }
+  step.took_ns = clock.monotonic_ns() - started;
+  step.result.duration_ms = static_cast<std::int64_t>(step.took_ns / 1'000'000);
+  step.heard = true;
 }
 
 ToolStatus ToolCalls::call_tool(const PreparedCall& prepared, ToolResultRecord& result) {
@@ -188,10 +243,20 @@ ToolStatus ToolCalls::call_tool(const PreparedCall& prepared, ToolResultRecord& 
   return outcome->success ? ToolStatus::kOk : ToolStatus::kError;
 }
 
-// `denied`: the tool did not run, and observers alone hear of it.
-void ToolCalls::after_tool(const PreparedCall& prepared, ToolStatus status, ToolResultRecord& result,
-                           std::uint64_t duration_ns, bool denied) {
-  const bool ok = status == ToolStatus::kOk;
+void ToolCalls::settle(Step& step) {
+  if (step.heard) after_tool(step);
+  if (step.passed && step.status == ToolStatus::kOk) note_rules(step.prepared);
+  step.result.status = std::string(name_of(step.status));
+  session_.log.add(write_tool_result(step.result));
+  session_.surface.tell(told::ToolEnded{step.result.call_id, step.result.name, step.status, step.result.text,
+                                        (step.took_ns + 500) / 1000});
+}
+
+// Observers alone hear of a tool that did not run.
+void ToolCalls::after_tool(Step& step) {
+  const PreparedCall& prepared = step.prepared;
+  ToolResultRecord& result = step.result;
+  const bool ok = step.status == ToolStatus::kOk, denied = !step.passed;
   const std::uint32_t event = ok ? AGENTD_EVENT_AFTER_TOOL_CALL : AGENTD_EVENT_TOOL_CALL_FAILED;
   if (!session_.hooks.wants(event)) return;
   CallPayload payload(prepared.call, prepared.tool);
@@ -201,7 +266,7 @@ void ToolCalls::after_tool(const PreparedCall& prepared, ToolStatus status, Tool
   payload.result.content = to_abi(payload.text);
   if (!ok) payload.result.error = to_abi(result.text);
   payload.result.full_len = result.full_bytes;
-  payload.result.duration_ns = duration_ns;
+  payload.result.duration_ns = step.took_ns;
   payload.record.result = &payload.result;
   if (denied) payload.record.flags |= AGENTD_TOOL_CALL_DENIED;
   Fired fired = payload.fired_output(event);

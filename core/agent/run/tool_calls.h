@@ -4,11 +4,16 @@
 // tool. Private to this room.
 //
 // Order: the input is read and held to the tool's schema, the gate (tool_gate.h), the intent is committed, the tool
-// runs, hooks see the output, the result is recorded.
+// runs, hooks see the output, the result is recorded. Neighbours that only read are a group, and take each of these
+// steps together: gates in order, one commit of their intents, the tools at the same time, outputs and results in
+// order. Any other call is alone, and so is each while a hook of ABI 1.0 watches tool calls.
 //
-// Threading: the session's thread.
+// Threading: the session's thread; the tools of a group on threads of their own.
 
+#include <cstddef>
+#include <cstdint>
 #include <set>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -39,13 +44,33 @@ class ToolCalls {
   // Some servers give two calls one id, or count anew in each answer; a request in which an id names two
   // calls is refused. The first keeps it, for the others it is made longer: "call_0_2".
   void part_calls(Message& answer) const;
-  Result<void, RunError> run_one(const Block& use, const Result<ToolInput>& input);
-  PreparedCall prepare(const Block& use, const Result<ToolInput>& input);
-  Result<ToolStatus, RunError> run_judged(PreparedCall& prepared, ToolResultRecord& result, std::uint64_t& took_ns);
+  // A call of the model, and what became of its input.
+  struct Wish {
+    const Block& use;
+    const Result<ToolInput>& input;
+  };
+  // A call on its way to its result.
+  struct Step {
+    PreparedCall prepared;
+    ToolResultRecord result{};
+    ToolStatus status = ToolStatus::kOk;
+    bool passed = false;  // the gate
+    bool heard = false;   // by hooks, behind the call
+    std::uint64_t took_ns = 0;
+    void end(ToolStatus as, std::string text);
+  };
+  bool only_reads(const Wish& wish) const;
+  Result<void, RunError> run_group(std::span<const Wish> group);
+  PreparedCall prepare(const Wish& wish);
+  Step pass_gate(const Wish& wish);
+  // Ends the step if the run has ended meanwhile.
+  void check_run(Step& step) const;
   void add_intent(const PreparedCall& prepared);
+  void call_tools(std::span<Step* const> passed);
+  void call_step(Step& step);
   ToolStatus call_tool(const PreparedCall& prepared, ToolResultRecord& result);
-  void after_tool(const PreparedCall& prepared, ToolStatus status, ToolResultRecord& result, std::uint64_t duration_ns,
-                  bool denied);
+  void settle(Step& step);
+  void after_tool(Step& step);
   void note_rules(const PreparedCall& prepared);
   bool knows_rules(const PathRules& rules) const;
 

@@ -77,12 +77,18 @@ void SessionRegistry::count_thread(agentd_conv handle, std::string_view plugin) 
 Result<void> SessionRegistry::request_compaction(agentd_conv caller, std::string_view conversation_id,
                                                  const CompactOptions& options) const {
   const MutexLock lock(mutex_);
+  // A conversation may have several sessions: the caller's is meant, or the one that works.
+  SharedSession* found = nullptr;
   for (const auto& [handle, open] : sessions_) {
-    const bool meant = conversation_id.empty() ? handle == caller : open.session->conversation_id() == conversation_id;
-    if (!meant) continue;
-    if (!open.session->queue_compaction(options))
+    const bool own = handle == caller;
+    if (conversation_id.empty() ? !own : open.session->conversation_id() != conversation_id) continue;
+    if (found == nullptr || own || open.session->is_running()) found = open.session;
+    if (own) break;
+  }
+  if (found != nullptr) {
+    if (!found->queue_compaction(options))
       runtime_.parts().log.write(LogLevel::kInfo, "hooks",
-                                 "a compaction of conversation " + open.session->conversation_id() +
+                                 "a compaction of conversation " + found->conversation_id() +
                                      " was requested between two runs; the next run begins with it");
     return {};
   }

@@ -23,12 +23,19 @@ HookPoint::HookPoint(const AgentResources& agent, const AgentOptions& options, c
       surface_(surface),
       log_(log),
       context_(context),
-      slot_(parts_.slots),
       snapshot_(parts_.dispatcher.pin()) {}
 
 void HookPoint::renew() {
   if (parts_.refresh) parts_.refresh();
   snapshot_ = parts_.dispatcher.pin();
+}
+
+bool HookPoint::sees_calls_apart() const {
+  for (const std::uint32_t event : {AGENTD_EVENT_BEFORE_TOOL_CALL, AGENTD_EVENT_PERMISSION_REQUEST,
+                                    AGENTD_EVENT_AFTER_TOOL_CALL, AGENTD_EVENT_TOOL_CALL_FAILED})
+    for (const Snapshot::Entry& entry : snapshot_->entries(event))
+      if ((entry.flags & kSeesCallsApart) != 0) return true;
+  return false;
 }
 
 void HookPoint::leave_run() {
@@ -109,11 +116,13 @@ std::unique_ptr<Outcome> HookPoint::fire(const Fired& fired) {
   const agentd_gauge gauge = to_abi(context_.gauge());
   const std::string event_id = parts_.ids.next().text();
   const agentd_envelope envelope = envelope_of(fired, event_id, gauge);
-  Firing firing(fired, *slot_, frame_of(fired.event, event_id));
+  std::optional<SlotLease> borrowed;
+  CallSlot& slot = slot_ ? **slot_ : *borrowed.emplace(parts_.slots);
+  Firing firing(fired, slot, frame_of(fired.event, event_id));
   Dispatch dispatch = dispatch_of(fired);
   dispatch.envelope = &envelope;
   dispatch.context = &firing;
-  auto outcome = agentd::dispatch(*snapshot_, *slot_, dispatch, &firing);
+  auto outcome = agentd::dispatch(*snapshot_, slot, dispatch, &firing);
   take(fired, firing, outcome.get());
   return outcome;
 }

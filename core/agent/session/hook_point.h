@@ -37,8 +37,21 @@ class HookPoint {
   const Snapshot& snapshot() const { return *snapshot_; }
   // A hook may rewrite answers of the model, so nothing of one is shown before it has spoken.
   bool redacts_answers() const { return snapshot_->redacts(AGENTD_EVENT_AFTER_MODEL_CALL); }
-  // The slot of the session's calls, whose cancel word follows a CancelBinding.
-  CallSlot& slot() { return *slot_; }
+  // A hook of tool calls sees them one after the other.
+  bool sees_calls_apart() const;
+  // The slot of all calls during its lifetime, whose cancel word follows a CancelBinding. Outside of it each event
+  // borrows its own.
+  class SlotUse {
+   public:
+    explicit SlotUse(HookPoint& hooks) : hooks_(hooks) { hooks_.slot_.emplace(hooks_.parts_.slots); }
+    ~SlotUse() { hooks_.slot_.reset(); }
+    SlotUse(const SlotUse&) = delete;
+    SlotUse& operator=(const SlotUse&) = delete;
+    CallSlot& operator*() const { return **hooks_.slot_; }
+
+   private:
+    HookPoint& hooks_;
+  };
   // Pins the current hooks for the run or turn that begins; they stay the same until it ends.
   void renew();
   // Later events are outside every run and turn, and use the current hooks.
@@ -97,7 +110,7 @@ class HookPoint {
   const Surface& surface_;
   LogWriter& log_;
   const Context& context_;
-  SlotLease slot_;
+  std::optional<SlotLease> slot_;
   std::shared_ptr<const Snapshot> snapshot_;  // pinned for a turn
   std::set<std::string> told_problems_;       // of hooks, reported once each
   std::optional<Outcome::Attributed> stopped_;

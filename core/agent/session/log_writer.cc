@@ -9,6 +9,12 @@ namespace agentd {
 
 RunError store_error(const Error& error) { return {RunError::Kind::kStore, error.message}; }
 
+RunError open_error(const Error& error) {
+  if (error.code == Code::kBusy) return {RunError::Kind::kBusy, error.message};
+  if (error.code == Code::kNotFound) return {RunError::Kind::kNotFound, error.message};
+  return store_error(error);
+}
+
 // ---- what is pending
 
 void LogWriter::add(Record record) {
@@ -54,6 +60,7 @@ void LogWriter::take_back(std::size_t first, std::size_t last) {
 
 void LogWriter::take_back_messages() {
   std::erase_if(pending_, [](const Record& record) { return carries_message(record.type); });
+  messages_.clear();
 }
 
 void LogWriter::drop() {
@@ -97,9 +104,18 @@ Result<void> LogWriter::try_commit() {
   receipts_.clear();
   ++batch_;
   auto applied = shared_.apply(*stored, agent_.row_count());
-  for (const ToldMessage& message : std::exchange(messages_, {}))
-    surface_.tell(told::UserMessage{message.source, message.text});
+  tell_messages(*stored);
   return applied;
+}
+
+// Each is one of the stored records, in order.
+void LogWriter::tell_messages(const std::vector<StoredRecord>& stored) {
+  auto record = stored.begin();
+  for (const ToldMessage& message : std::exchange(messages_, {})) {
+    while (record != stored.end() && record->record.type != RecordType::kUserMessage) ++record;
+    if (record == stored.end()) return;
+    surface_.tell(told::UserMessage{message.source, message.text, (record++)->seq});
+  }
 }
 
 // Told once; the log file has every time.
@@ -134,7 +150,7 @@ Result<std::vector<StoredRecord>, RunError> LogWriter::catch_up() {
                                           fresh.push_back(record);
                                           return true;
                                         });
-  if (!read) return store_error(read.error());
+  if (!read) return open_error(read.error());
   if (auto applied = shared_.apply(fresh, agent_.row_count()); !applied) return store_error(applied.error());
   return fresh;
 }

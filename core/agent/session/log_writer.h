@@ -24,6 +24,8 @@
 namespace agentd {
 
 RunError store_error(const Error& error);
+// The same of a conversation that is to be opened: kBusy, kNotFound, kStore.
+RunError open_error(const Error& error);
 
 class LogWriter {
  public:
@@ -52,6 +54,8 @@ class LogWriter {
   // The sequence that the next added record will have.
   std::uint64_t next_seq() const { return shared_.conversation().revision() + pending_.size() + 1; }
   std::size_t size() const { return pending_.size(); }
+  // True if a commit would write something.
+  bool has_something() const { return !pending_.empty() || shared_.has_charges(); }
   // Drops the records added from `first` to before `last`.
   void take_back(std::size_t first, std::size_t last);
   void take_back_messages();
@@ -80,6 +84,7 @@ class LogWriter {
   void take_charges();
   Result<std::vector<StoredRecord>> append();
   void drop_receipts(const Error& why);
+  void tell_messages(const std::vector<StoredRecord>& stored);
 
   const AgentResources& agent_;
   const Position& position_;

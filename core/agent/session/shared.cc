@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/agent/session/shared.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "core/agent/loading.h"
@@ -58,12 +59,38 @@ bool SharedSession::queue_compaction(const CompactOptions& options) {
   return running_;
 }
 
+void SharedSession::post(PostedMessage message) {
+  const MutexLock lock(mutex_);
+  posted_.emplace(++posts_, std::move(message));
+}
+
+std::vector<PostedMessage> SharedSession::take_posted() {
+  const MutexLock lock(mutex_);
+  std::vector<PostedMessage> out;
+  for (auto& [number, message] : std::exchange(posted_, {})) out.push_back(std::move(message));
+  return out;
+}
+
 Result<void> SharedSession::apply(const std::vector<StoredRecord>& records, const Rows::Count& count) {
   const MutexLock lock(mutex_);
-  auto applied = conversation_->apply(records);
-  if (applied || applied.error().code != Code::kConflict) return applied;
+  if (!must_reload_) {
+    auto applied = conversation_->apply(records);
+    if (applied || applied.error().code != Code::kConflict) return applied;
+  }
+  must_reload_ = true;
   AGENTD_TRY(conversation_, load_conversation(store_, id_, count));
+  must_reload_ = false;
   return {};
+}
+
+bool SharedSession::has_charges() const {
+  const MutexLock lock(mutex_);
+  return !charges_.empty();
+}
+
+bool SharedSession::is_running() const {
+  const MutexLock lock(mutex_);
+  return running_;
 }
 
 void SharedSession::follow(const CancelToken& cancel) {
@@ -103,6 +130,21 @@ std::vector<UsageRecord> SharedSession::take_charges() {
 std::vector<CompactOptions> SharedSession::take_queued() {
   const MutexLock lock(mutex_);
   return std::exchange(queued_, {});
+}
+
+std::optional<SharedSession::Posted> SharedSession::next_posted(std::optional<PostedMessage::Kind> kind) {
+  const MutexLock lock(mutex_);
+  const auto found = std::find_if(posted_.begin(), posted_.end(),
+                                  [&](const auto& each) { return !kind || each.second.kind == *kind; });
+  if (found == posted_.end()) return std::nullopt;
+  Posted out{found->first, std::move(found->second)};
+  posted_.erase(found);
+  return out;
+}
+
+void SharedSession::put_back(Posted posted) {
+  const MutexLock lock(mutex_);
+  posted_.emplace(posted.number, std::move(posted.message));
 }
 
 }  // namespace agentd

@@ -7,11 +7,14 @@
 // alone changes the conversation, under the lock, and therefore reads it without.
 
 #include <cstdint>
+#include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "core/account/account.h"
+#include "core/agent/agent.h"
 #include "core/agent/hook_ledger.h"
 #include "core/base/cancel.h"
 #include "core/base/ids.h"
@@ -49,8 +52,12 @@ class SharedSession {
   std::shared_ptr<HookLedger> hook_ledger() const;
   // Usage of requests in addition to the turns, recorded with the next commit.
   void charge(const Usage& usage, std::string purpose);
+  // A run goes on.
+  bool is_running() const;
   // True when a run takes it up; otherwise it waits for the next one.
   bool queue_compaction(const CompactOptions& options);
+  void post(PostedMessage message);
+  std::vector<PostedMessage> take_posted();
 
   // ---- the session's thread
 
@@ -66,8 +73,17 @@ class SharedSession {
   void count_usage(const Usage& usage);
   // Everything that the newest run is charged for.
   Usage run_usage() const;
+  bool has_charges() const;
   std::vector<UsageRecord> take_charges();
   std::vector<CompactOptions> take_queued();
+  struct Posted {
+    std::uint64_t number = 0;  // in the order of their posts
+    PostedMessage message{};
+  };
+  // The oldest message of that kind, or of any.
+  std::optional<Posted> next_posted(std::optional<PostedMessage::Kind> kind);
+  // It was not stored after all: it goes back to its place.
+  void put_back(Posted posted);
 
  private:
   const Store& store_;
@@ -79,9 +95,12 @@ class SharedSession {
   std::shared_ptr<Account> account_;
   std::shared_ptr<HookLedger> hook_ledger_;
   bool running_ = false, compacts_ = false;
+  bool must_reload_ = false;          // what was applied last needs texts that are not in memory
   std::vector<UsageRecord> charges_;  // since the last commit
   Usage run_usage_{};
   std::vector<CompactOptions> queued_;
+  std::map<std::uint64_t, PostedMessage> posted_;  // by number
+  std::uint64_t posts_ = 0;
 };
 
 }  // namespace agentd

@@ -23,6 +23,8 @@ class Threshold {
 
   // Asks context_threshold when the line was passed; a compaction that a hook asks for is queued.
   void check();
+  // Another session has appended to the log: what it notes there holds.
+  void follow_log() { above_ = shared_.conversation().above_threshold(); }
   // The view has become smaller. Kept in the log, so that the next process does not tell hooks again.
   void note_compaction(const Gauge& now) { note(above_ && now.used >= now.checkpoint_at); }
 

@@ -120,7 +120,7 @@ Result<void, Failure> Trial::start(const HooksHere& here, const ExternalEnvironm
                           "default",
                           {},
                           here.config.list("hooks.pass_environment")};
-  ExternalEnvironment used = environment == nullptr ? std::move(own) : *environment;
+  ExternalEnvironment used = environment == nullptr ? own : *environment;
   table_ = &used.tokens;
   used.tap = [this](const HookDefinition& hook, std::string_view input, const RawAnswer& answer) {
     heard(hook, input, answer);

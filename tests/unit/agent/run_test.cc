@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include <string>
+#include <thread>
 
 #include "tests/support/agent_fixture.h"
 
@@ -53,13 +54,150 @@ TEST_F(Run, ConversationGoesOnInAnotherProcess) {
   EXPECT_EQ(log().back().record.run, 2u);
 }
 
-TEST_F(Run, SecondSessionOfOneConversationIsBusy) {
+TEST_F(Run, ConversationIsBusyWhileARunGoesOn) {
+  open();
+  model_.say("one").say("two");
+  ASSERT_TRUE(run("first"));
+  const auto other = agent_->open(id(), {});
+  ASSERT_TRUE(other) << other.error().message;
+  model_.during = [&](const ModelRequest&) {
+    for (const auto& tried : {agent_->open(id(), {}).error(), (*other)->run("meanwhile", {}).error(),
+                              (*other)->compact({}, false, {}).error(), (*other)->undo(false, {}).error()}) {
+      EXPECT_EQ(tried.kind, RunError::Kind::kBusy);
+      EXPECT_NE(tried.message.find("in use"), std::string::npos) << tried.message;
+    }
+  };
+  ASSERT_TRUE(run("second"));
+  EXPECT_EQ(model_.requests.back().all_text(), "first\none\nsecond\n");
+}
+
+TEST_F(Run, AnIdleSessionHoldsNeitherTheLeaseNorASlot) {
+  on(AGENTD_EVENT_SESSION_START, "starts", [](const TestCall&) { return AGENTD_OK; });
+  on(AGENTD_EVENT_TURN_START, "turns", [](const TestCall&) { return AGENTD_OK; });
+  open();
+  EXPECT_TRUE(store_.lease(id()));
+  EXPECT_EQ(slots_.in_use(), 0u);
+  model_.say("one");
+  model_.during = [&](const ModelRequest&) {
+    EXPECT_FALSE(store_.lease(id()));
+    EXPECT_GT(slots_.in_use(), 0u);
+  };
+  ASSERT_TRUE(run("first"));
+  EXPECT_TRUE(store_.lease(id()));
+  EXPECT_EQ(slots_.in_use(), 0u);
+}
+
+TEST_F(Run, BeginsWithWhatAnotherSessionHasAdded) {
+  open();
+  model_.say("one").say("two").say("a summary").say("three");
+  ASSERT_TRUE(run("first"));
+  {
+    const auto other = agent_->open(id(), {});
+    ASSERT_TRUE(other) << other.error().message;
+    ASSERT_TRUE((*other)->run("second", {}));
+  }
+  events_.told.clear();
+  const auto compacted = session_->compact({}, false, {});
+  ASSERT_TRUE(compacted) << compacted.error().message;
+  EXPECT_EQ(model_.requests.back().messages.at(3).text(), "two");
+  EXPECT_EQ(events_.of(RunEvent::Type::kNotice).at(0).text, "another session has added 2 messages to the conversation");
+  ASSERT_TRUE(run("third"));
+  EXPECT_EQ(events_.of(RunEvent::Type::kNotice).size(), 1u);
+  EXPECT_EQ(stored_view().runs(), 3u);
+}
+
+// ---- messages that are posted while it goes on
+
+TEST_F(Run, ASteeringMessageFollowsTheToolsAndPrecedesTheNextRequest) {
+  tools_.offer("bash");
+  tools_.handler = [&](const ToolCall&) {
+    std::thread client([&] { session_->post({PostedMessage::Kind::kSteer, "rather this way"}); });
+    client.join();
+    return Result<ToolOutcome>(ToolOutcome{});
+  };
+  open();
+  model_.ask_tools({{"bash", "{}"}}).say("done");
+  EXPECT_EQ(text_of(run("go")), "done");
+  const auto& seen = model_.requests.at(1).messages;
+  ASSERT_EQ(seen.size(), 4u);
+  EXPECT_EQ(seen[2].blocks[0].kind, BlockKind::kToolResult);
+  EXPECT_EQ(seen[3].text(), "rather this way");
+  EXPECT_EQ(events_.of(RunEvent::Type::kUserMessage).at(1).text, "rather this way");
+  EXPECT_TRUE(session_->take_posted().empty());
+}
+
+TEST_F(Run, AFollowUpContinuesItOnceItWouldStop) {
+  int stops = 0;
+  on(AGENTD_EVENT_AGENT_STOP, "stops", [&](const TestCall&) { return ++stops, AGENTD_OK; });
+  open();
+  model_.during = [&](const ModelRequest&) {
+    if (model_.requests.size() == 1) session_->post({PostedMessage::Kind::kFollowUp, "and then that"});
+  };
+  model_.say("one").say("two");
+  EXPECT_EQ(text_of(run("go")), "two");
+  EXPECT_EQ(model_.requests.at(1).all_text(), "go\none\nand then that\n");
+  EXPECT_EQ(stops, 2);
+  EXPECT_EQ(stored_view().runs(), 1u);
+}
+
+TEST_F(Run, ASteeringMessageThatComesTooLateIsAFollowUp) {
+  on(AGENTD_EVENT_AGENT_STOP, "late", [&](const TestCall&) {
+    if (model_.requests.size() == 1) session_->post({PostedMessage::Kind::kSteer, "too late"});
+    return AGENTD_OK;
+  });
+  open();
+  model_.say("one").say("two");
+  EXPECT_EQ(text_of(run("go")), "two");
+}
+
+TEST_F(Run, APostedMessageThatAHookBlocksIsReportedAndTheRunGoesOn) {
+  on(AGENTD_EVENT_USER_MESSAGE_SEND, "guard", [](const TestCall& call) {
+    if (view_of(call.payload<agentd_user_message>().text) != "secret") return AGENTD_OK;
+    return call.answer(action(AGENTD_ACT_BLOCK, "it is secret"));
+  });
+  open();
+  session_->post({PostedMessage::Kind::kSteer, "secret"});
+  session_->post({PostedMessage::Kind::kSteer, "public"});
+  model_.say("one");
+  EXPECT_EQ(text_of(run("go")), "one");
+  EXPECT_EQ(model_.requests.at(0).all_text(), "go\npublic\n");
+  EXPECT_EQ(events_.of(RunEvent::Type::kWarning).at(0).text, "the message was blocked by guard: it is secret");
+}
+
+TEST_F(Run, APostedMessageThatCouldNotBeStoredIsHandedBack) {
+  open();
+  session_->post({PostedMessage::Kind::kSteer, "posted"});
+  store_.refuses = [](std::span<const Record>) { return true; };
+  const auto report = run("go");
+  ASSERT_FALSE(report);
+  EXPECT_EQ(report.error().kind, RunError::Kind::kStore);
+  EXPECT_EQ(session_->take_posted().at(0).text, "posted");
+}
+
+TEST_F(Run, WhatAnInterruptedRunHasNotTakenIsHandedBack) {
+  open();
+  model_.during = [&](const ModelRequest&) {
+    session_->post({PostedMessage::Kind::kFollowUp, "later"});
+    session_->post({PostedMessage::Kind::kSteer, "now"});
+    cancel_.cancel(AGENTD_CANCEL_USER);
+  };
+  model_.say("one");
+  EXPECT_FALSE(run("go"));
+  const auto back = session_->take_posted();
+  ASSERT_EQ(back.size(), 2u);
+  EXPECT_EQ(back[0].text + " " + back[1].text, "later now");
+  EXPECT_TRUE(session_->take_posted().empty());
+}
+
+TEST_F(Run, AConversationThatWasDeletedMeanwhileIsNotFound) {
   open();
   model_.say("one");
   ASSERT_TRUE(run("first"));
-  const auto second = agent_->open(id(), {});
-  ASSERT_FALSE(second);
-  EXPECT_EQ(second.error().kind, RunError::Kind::kBusy);
+  ASSERT_TRUE(store_.remove(id()));
+  const auto report = run("second");
+  ASSERT_FALSE(report);
+  EXPECT_EQ(report.error().kind, RunError::Kind::kNotFound);
+  EXPECT_EQ(model_.requests.size(), 1u);
 }
 
 TEST_F(Run, MissingConversationIsNotFound) {

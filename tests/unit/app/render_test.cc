@@ -116,6 +116,17 @@ TEST_F(RenderTest, AToolCallIsOneLine) {
   EXPECT_EQ(err(), "• bash ls -la \\x1b[31m · ok · 12 ms · 8 bytes\n");
 }
 
+TEST_F(RenderTest, ResultsOfCallsAtTheSameTimeNameTheirCalls) {
+  TerminalRenderer renderer(out_, err_, false);
+  renderer.on_event(event(told::ToolCalled{"c1", "read_file", R"({"path":"a.cc"})"}));
+  renderer.on_event(event(told::ToolCalled{"c2", "read_file", R"({"path":"b.cc"})"}));
+  renderer.on_event(event(told::ToolEnded{"c1", "read_file", ToolStatus::kOk, "a", 2'000}));
+  renderer.on_event(event(told::ToolEnded{"c2", "read_file", ToolStatus::kOk, "bb", 2'000}));
+  EXPECT_EQ(err(),
+            "• read_file a.cc\n• read_file b.cc\n"
+            "• read_file a.cc · ok · 2.0 ms · 1 bytes\n• read_file b.cc · ok · 2.0 ms · 2 bytes\n");
+}
+
 TEST_F(RenderTest, OfASubagentOnlyWhatItDoesIsShownAndNothingOnStandardOutput) {
   TerminalRenderer renderer(out_, err_, false);
   const auto of_child = [&](RunEvent::Body what) { renderer.on_event(event(std::move(what), 1)); };

@@ -3,6 +3,8 @@
 
 #include <gtest/gtest.h>
 
+#include <atomic>
+#include <thread>
 #include <vector>
 
 #include "core/base/thread.h"
@@ -148,6 +150,29 @@ TEST(Condition, LosesNoWake) {
   play(0);
   other.join();
   EXPECT_EQ(turn, 0);
+}
+
+TEST(CallTogether, CallsEachNumberOnceAndOthersWhileThisThreadIsBusy) {
+  std::vector<std::atomic<int>> calls(100);
+  std::atomic<int> done{0};
+  call_together(
+      calls.size(), 3,
+      [&](std::size_t i) {
+        ++calls[i];
+        ++done;
+      },
+      [&] {
+        while (done < 100) std::this_thread::yield();
+      });
+  for (const auto& each : calls) EXPECT_EQ(each, 1);
+}
+
+TEST(CallTogether, WithoutOtherThreadsThisOneCallsInOrder) {
+  std::vector<std::size_t> order;
+  call_together(3, 0, [&](std::size_t i) { order.push_back(i); });
+  EXPECT_EQ(order, (std::vector<std::size_t>{0, 1, 2}));
+  call_together(0, 2, [&](std::size_t i) { order.push_back(i); });
+  EXPECT_EQ(order.size(), 3u);
 }
 
 }  // namespace
