@@ -7,7 +7,7 @@ SHELL := /bin/bash
 SPACE := $(subst ,, )
 HOOK_TESTS := unit_hooks unit_bridge unit_native unit_workers unit_host unit_isolation unit_worker unit_reload
 .PHONY: help deps build test demo install package release asan tsan \
-  clang asan-hooks tsan-hooks fuzz lint bench bench-keep bench-macro bench-net bench-tokens interop tables ci clean
+  clang asan-hooks tsan-hooks fuzz torture lint bench bench-keep bench-macro bench-net bench-sessions bench-store bench-tokens interop tables ci clean
 
 help:       ## this list
 	@grep -E '^[a-z-]+: .*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /  \1\t/' | expand -t 16
@@ -58,6 +58,12 @@ fuzz: deps  ## every fuzz target for FUZZ_SECONDS (10), with clang's libFuzzer
 	@$(MAKE) --no-print-directory build PRESET=fuzz
 	@bash tests/fuzz/run.sh build/fuzz
 
+torture: build ## the engine under 10,000 seeds (SEEDS=N), which replay exactly
+	@half=$$(( ($${SEEDS:-10000} + 1) / 2 )); \
+	AGENTD_FIRST_SEED=1 AGENTD_SEEDS=$$half build/$(PRESET)/tests/simulator/simulator --gtest_filter='Simulator.No*' & first=$$!; \
+	AGENTD_FIRST_SEED=$$((half + 1)) AGENTD_SEEDS=$$half build/$(PRESET)/tests/simulator/simulator --gtest_filter='Simulator.No*' & \
+	wait $$first && wait $$!
+
 lint: deps  ## clang-tidy over all sources, or with SINCE=COMMIT over those that differ from it
 	@cmake --preset clang > build-lint.log 2>&1 || { cat build-lint.log; exit 1; }; rm -f build-lint.log
 	@bash cmake/lint.sh build/clang $(SINCE)
@@ -73,6 +79,12 @@ bench-macro: release ## whole processes: a turn next to curl and to the floor pr
 
 bench-net: release ## a thousand event streams in one process, next to a loop that only receives them
 	@build/release/bench/net/bench_net
+
+bench-store: release ## durable appends of many sessions, next to a bare sync; lists of many conversations
+	@build/release/bench/store/bench_store
+
+bench-sessions: release ## thousands of sessions in one process: idle ones, and turns of active ones
+	@build/release/bench/sessions/bench_sessions
 
 bench-tokens: release ## the exact token counter next to npm's tokenizers (needs npm)
 	@bash bench/tokens/run.sh build/release
