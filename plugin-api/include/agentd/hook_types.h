@@ -49,7 +49,8 @@
 extern "C" {
 #endif
 
-/* The version of these headers: major << 16 | minor. Minor 1 adds AGENTD_ACT_STOP_RUN and AGENTD_TOOL_CALL_DENIED. */
+/* The version of these headers: major << 16 | minor. Minor 1 adds AGENTD_ACT_STOP_RUN and AGENTD_TOOL_CALL_DENIED, and
+ * lets tool calls of one answer overlap that only read: several before_tool_call, then several after_tool_call. */
 #define AGENTD_ABI_MAJOR 1u
 #define AGENTD_ABI_MINOR 1u
 #define AGENTD_ABI_NEWEST ((AGENTD_ABI_MAJOR << 16) | AGENTD_ABI_MINOR)
