@@ -189,6 +189,22 @@ TEST_F(Run, WhatAnInterruptedRunHasNotTakenIsHandedBack) {
   EXPECT_TRUE(session_->take_posted().empty());
 }
 
+TEST_F(Run, ASessionThatEndsWhileAnotherWorksAppendsNothing) {
+  on(AGENTD_EVENT_SESSION_START, "titles",
+     [](const TestCall& call) { return call.answer(testing::set_action(AGENTD_KEY_TITLE, "a title")); });
+  open();
+  model_.say("one").say("two");
+  ASSERT_TRUE(run("first"));
+  const auto other = agent_->open(id(), {});
+  ASSERT_TRUE(other) << other.error().message;
+  model_.during = [&](const ModelRequest&) {
+    const std::uint64_t before = store_.info(id())->revision;
+    (*other)->end("exit");
+    EXPECT_EQ(store_.info(id())->revision, before);
+  };
+  EXPECT_EQ(text_of(run("second")), "two");
+}
+
 TEST_F(Run, AConversationThatWasDeletedMeanwhileIsNotFound) {
   open();
   model_.say("one");
