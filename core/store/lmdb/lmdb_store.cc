@@ -220,12 +220,11 @@ Result<KnownHead> LmdbStore::read_end(const Ulid& conversation) const {
 
 Result<std::uint64_t> LmdbStore::push_in(Txn& txn, const Ulid& conversation, std::string_view project_id,
                                          std::uint64_t old_cursor, std::optional<ProjectIndex> index) const {
-  if (index) {
-    AGENTD_TRY(const bool current, index->is_current(txn, tables_));
-    if (!current) index.reset();
-  }
   AGENTD_TRY(const std::uint64_t cursor, push_change(txn, tables_, conversation, old_cursor));
-  if (index) AGENTD_TRY_VOID(index->move(txn, project_id, conversation, old_cursor, cursor));
+  if (!index) return cursor;
+  AGENTD_TRY(const std::uint64_t upto, index->upto(txn));
+  const bool was_current = upto + 1 == cursor;
+  if (was_current) AGENTD_TRY_VOID(index->move(txn, project_id, conversation, old_cursor, cursor));
   return cursor;
 }
 

@@ -17,12 +17,6 @@ std::string ProjectIndex::keys_of(std::string_view project_id) {
 
 Result<std::uint64_t> ProjectIndex::upto(const Txn& txn) const { return number_at(txn, table, kUpTo); }
 
-Result<bool> ProjectIndex::is_current(const Txn& txn, const Tables& tables) const {
-  AGENTD_TRY(const std::uint64_t holds, upto(txn));
-  AGENTD_TRY(const std::uint64_t newest, newest_change(txn, tables));
-  return holds == newest;
-}
-
 Result<void> ProjectIndex::move(Txn& txn, std::string_view project_id, const Ulid& conversation,
                                 std::uint64_t old_cursor, std::uint64_t new_cursor) const {
   const std::string keys = keys_of(project_id);

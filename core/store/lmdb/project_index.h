@@ -30,7 +30,6 @@ struct ProjectIndex {
 
   // The change up to which it holds.
   Result<std::uint64_t> upto(const Txn& txn) const;
-  Result<bool> is_current(const Txn& txn, const Tables& tables) const;
   // A conversation's newest change, made in this transaction; 0 = there was none before. REQUIRES: the index was
   // current before it.
   Result<void> move(Txn& txn, std::string_view project_id, const Ulid& conversation, std::uint64_t old_cursor,
