@@ -6,7 +6,6 @@
 #include <arpa/inet.h>
 #include <netinet/in.h>
 #include <sys/epoll.h>
-#include <sys/resource.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -21,6 +20,7 @@
 #include <thread>
 #include <vector>
 
+#include "bench/cpu_time.h"
 #include "bench/net/stream_server.h"
 #include "core/codec/sse.h"
 #include "core/net/curl_client.h"
@@ -36,15 +36,6 @@ struct Cost {
   double cpu_ms = 0, wall_ms = 0, kib_per_stream = 0;
   std::size_t bytes = 0;
 };
-
-double cpu_ms() {
-  rusage used{};
-  ::getrusage(RUSAGE_SELF, &used);
-  const auto ms = [](const timeval& time) {
-    return static_cast<double>(time.tv_sec) * 1e3 + static_cast<double>(time.tv_usec) / 1e3;
-  };
-  return ms(used.ru_utime) + ms(used.ru_stime);
-}
 
 double wall_ms() {
   return std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now().time_since_epoch()).count();

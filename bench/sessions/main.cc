@@ -6,7 +6,6 @@
 // it is given.
 #include <dirent.h>
 #include <stdlib.h>
-#include <sys/resource.h>
 
 #include <algorithm>
 #include <atomic>
@@ -17,6 +16,7 @@
 #include <string>
 #include <vector>
 
+#include "bench/cpu_time.h"
 #include "core/agent/agent.h"
 #include "core/base/thread.h"
 #include "core/bridge/token_table.h"
@@ -148,15 +148,6 @@ std::size_t descriptors() {
   std::size_t count = 0;
   for ([[maybe_unused]] const auto& each : std::filesystem::directory_iterator("/proc/self/fd")) ++count;
   return count - 1;  // the one that reads them
-}
-
-double cpu_ms() {
-  rusage used{};
-  ::getrusage(RUSAGE_SELF, &used);
-  const auto ms = [](const timeval& time) {
-    return static_cast<double>(time.tv_sec) * 1e3 + static_cast<double>(time.tv_usec) / 1e3;
-  };
-  return ms(used.ru_utime) + ms(used.ru_stime);
 }
 
 // In 64 threads, whose commits share syncs.

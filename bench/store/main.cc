@@ -6,7 +6,6 @@
 // is given. A figure of syncs means little on a file system in memory.
 #include <fcntl.h>
 #include <stdlib.h>
-#include <sys/resource.h>
 #include <unistd.h>
 
 #include <atomic>
@@ -17,6 +16,7 @@
 #include <string>
 #include <vector>
 
+#include "bench/cpu_time.h"
 #include "core/base/clock.h"
 #include "core/base/ids.h"
 #include "core/base/thread.h"
@@ -41,15 +41,6 @@ T expect(Result<T> result) {
 }
 void expect(const Result<void>& result) {
   if (!result) stop(result.error().message);
-}
-
-double cpu_seconds() {
-  rusage used{};
-  ::getrusage(RUSAGE_SELF, &used);
-  const auto seconds = [](const timeval& time) {
-    return static_cast<double>(time.tv_sec) + static_cast<double>(time.tv_usec) / 1e6;
-  };
-  return seconds(used.ru_utime) + seconds(used.ru_stime);
 }
 
 class Place {
@@ -129,7 +120,7 @@ Rate appends(const std::string& parent, std::size_t sessions) {
   std::atomic<std::uint64_t> count = 0;
   std::atomic<bool> done = false;
   std::vector<Thread> threads;
-  const double cpu = cpu_seconds();
+  const double cpu = cpu_ms();
   const std::uint64_t begin = stage.clock().monotonic_ns();
   for (const Ulid& id : ids)
     threads.emplace_back([&] {
@@ -145,7 +136,7 @@ Rate appends(const std::string& parent, std::size_t sessions) {
   for (Thread& thread : threads) thread.join();
   const double seconds = static_cast<double>(stage.clock().monotonic_ns() - begin) / kNsPerSecond;
   const auto all = static_cast<double>(count.load());
-  return {all / seconds, (cpu_seconds() - cpu) / all * 1e6};
+  return {all / seconds, (cpu_ms() - cpu) / all * 1e3};
 }
 
 void print_rates(const std::string& parent) {
@@ -183,12 +174,12 @@ void print_long_log(const std::string& parent) {
       expect(stage.store().append(id, revision, many));
       revision += many.size();
     }
-    const double cpu = cpu_seconds();
+    const double cpu = cpu_ms();
     constexpr int kTimes = 200;
     const auto append = [&] { expect(stage.store().append(id, revision++, {&message, 1})); };
     const double us = us_of(stage.clock(), kTimes, append);
     std::printf("%10llu %10.1f, of CPU %.1f\n", static_cast<unsigned long long>(at), us,
-                (cpu_seconds() - cpu) / kTimes * 1e6);
+                (cpu_ms() - cpu) / kTimes * 1e3);
   }
 }
 
