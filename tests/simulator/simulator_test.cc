@@ -14,6 +14,7 @@
 #include "core/base/thread.h"
 #include "core/store/lmdb/lmdb_store.h"
 #include "tests/simulator/world.h"
+#include "tests/support/temp_dir.h"
 
 namespace agentd::simulator {
 namespace {
@@ -23,36 +24,20 @@ std::uint64_t number_in(const char* variable, std::uint64_t otherwise) {
   return text == nullptr ? otherwise : std::strtoull(text, nullptr, 10);
 }
 
-// A directory in memory where there is one: what a seed shows does not depend on the disk.
-class Directory {
- public:
-  Directory() {
-    path_ = std::filesystem::exists("/dev/shm")
-                ? "/dev/shm/agentd-seed-XXXXXX"
-                : (std::filesystem::temp_directory_path() / "agentd-seed-XXXXXX").string();
-    if (::mkdtemp(path_.data()) == nullptr) std::abort();
-  }
-  ~Directory() {
-    std::error_code ignored;
-    std::filesystem::remove_all(path_, ignored);
-  }
-  Directory(const Directory&) = delete;
-  Directory& operator=(const Directory&) = delete;
-  const std::string& path() const { return path_; }
-
- private:
-  std::string path_;
-};
+// In memory where there is such a place: what a seed shows does not depend on the disk.
+std::filesystem::path fast_place() {
+  return std::filesystem::exists("/dev/shm") ? "/dev/shm" : std::filesystem::temp_directory_path();
+}
 
 // Every eighth seed has the store on disk, the others one in memory.
 Report play_seed(std::uint64_t seed, const std::function<void(const std::string&)>& stuck) {
   if (seed % 8 != 0)
     return play(
         seed, [](const Clock& clock) { return make_memory_store(clock); }, stuck);
-  const Directory directory;
+  const agentd::testing::TempDir directory(fast_place());
   const auto open = [&](const Clock& clock) {
     LmdbOptions options;
-    options.directory = directory.path() + "/store";
+    options.directory = directory.file("store");
     auto store = open_lmdb_store(options, clock);
     if (!store) std::abort();
     return std::move(*store);
@@ -212,7 +197,7 @@ TEST(BatonTest, AWaitThatNothingEndsIsReported) {
           never.wait(mutex);
         });
       },
-      testing::ExitedWithCode(7), "no thread can go on");
+      ::testing::ExitedWithCode(7), "no thread can go on");
 }
 
 #endif

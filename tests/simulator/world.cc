@@ -2,7 +2,6 @@
 #include "tests/simulator/world.h"
 
 #include <algorithm>
-#include <array>
 #include <utility>
 
 #include "core/agent/agent.h"

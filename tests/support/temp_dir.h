@@ -18,8 +18,8 @@ namespace agentd::testing {
 
 class TempDir {
  public:
-  TempDir() {
-    std::string name = (std::filesystem::temp_directory_path() / "agentd-test-XXXXXX").string();
+  explicit TempDir(const std::filesystem::path& parent = std::filesystem::temp_directory_path()) {
+    std::string name = (parent / "agentd-test-XXXXXX").string();
     AGENTD_ASSERT(::mkdtemp(name.data()) != nullptr);
     path_ = name;
   }
