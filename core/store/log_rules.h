@@ -110,7 +110,10 @@ Result<PreparedFork> prepare_fork(const BatchSource& source, const Ulid& from, c
 // A blob that a fork shares was removed with its parent in the meantime.
 Error lost_blob(const Ulid& from);
 
-// ---- lists
+// ---- lists and the feed of changes
+
+// The newest removals that the feed of changes tells; of some 40 bytes on disk each.
+inline constexpr std::uint64_t kRemovalsKept = 100'000;
 
 bool matches(const ConversationInfo& info, const ConversationQuery& query);
 // The first and the last id whose text begins with `prefix`; nullopt when no id does.

@@ -87,6 +87,7 @@ class MemoryStore final : public Store {
   void forget(const Digest& digest) REQUIRES(mutex_);
   void keep_receipts(Log& log, std::vector<PreparedReceipt> receipts) REQUIRES(mutex_);
   void commit(const Ulid& conversation, Log& log, const PreparedAppend& append) REQUIRES(mutex_);
+  void keep_removal(const Ulid& conversation) REQUIRES(mutex_);
   // The cursor of the conversation that ended the page before; the end without one.
   Result<std::uint64_t> page_start(const std::string& after) const REQUIRES(mutex_);
 
@@ -95,6 +96,8 @@ class MemoryStore final : public Store {
   mutable Mutex mutex_;
   std::map<Ulid, Log> logs_ GUARDED_BY(mutex_);
   std::map<std::uint64_t, Ulid> changes_ GUARDED_BY(mutex_);
+  std::map<std::uint64_t, Ulid> removals_ GUARDED_BY(mutex_);
+  std::uint64_t lost_removal_ GUARDED_BY(mutex_) = 0;  // the newest one that is not kept
   std::uint64_t cursor_ GUARDED_BY(mutex_) = 0;
   std::map<Digest, Blob> blobs_ GUARDED_BY(mutex_);
   std::map<std::string, Space, std::less<>> spaces_ GUARDED_BY(mutex_);
@@ -274,6 +277,13 @@ void MemoryStore::forget(const Digest& digest) {
   if (blob != blobs_.end() && --blob->second.mentions == 0) blobs_.erase(blob);
 }
 
+void MemoryStore::keep_removal(const Ulid& conversation) {
+  removals_[++cursor_] = conversation;
+  if (removals_.size() <= kRemovalsKept) return;
+  lost_removal_ = removals_.begin()->first;
+  removals_.erase(removals_.begin());
+}
+
 Result<void> MemoryStore::remove(const Ulid& conversation) {
   AGENTD_TRY(const std::unique_ptr<Lease> held, lease(conversation));
   const MutexLock lock(mutex_);
@@ -289,6 +299,7 @@ Result<void> MemoryStore::remove(const Ulid& conversation) {
     if (const auto digest = payload_of_receipt(receipt)) forget(*digest);
   changes_.erase(log->second.cursor);
   logs_.erase(log);
+  keep_removal(conversation);
   return {};
 }
 
@@ -362,11 +373,21 @@ Result<std::uint64_t> MemoryStore::commit_keys(std::string_view space, std::span
 
 Result<Store::Changes> MemoryStore::changes(std::uint64_t cursor, std::uint32_t limit) const {
   const MutexLock lock(mutex_);
-  Changes out{{}, cursor};
-  for (auto at = changes_.upper_bound(cursor); at != changes_.end() && out.changed.size() < limit_or_default(limit);
-       ++at) {
-    out.changed.push_back(logs_.at(at->second).info);
-    out.next = at->first;
+  Changes out;
+  out.next = cursor;
+  out.removals_lost = cursor != 0 && cursor < lost_removal_;
+  auto change = changes_.upper_bound(cursor);
+  auto removal = removals_.upper_bound(cursor);
+  for (std::uint32_t left = limit_or_default(limit); left > 0; --left) {
+    const bool has_change = change != changes_.end(), has_removal = removal != removals_.end();
+    if (!has_change && !has_removal) break;
+    if (has_removal && (!has_change || removal->first < change->first)) {
+      out.next = removal->first;
+      out.removed.push_back((removal++)->second);
+    } else {
+      out.next = change->first;
+      out.changed.push_back(logs_.at((change++)->second).info);
+    }
   }
   return out;
 }

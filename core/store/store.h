@@ -114,8 +114,8 @@ class Store {
   virtual Result<std::vector<ConversationInfo>> list(const ConversationQuery& query) const = 0;
   // The ids that begin with `prefix`, some characters of Ulid::text() in either case, in order; none for another text.
   virtual Result<std::vector<Ulid>> find_ids(std::string_view prefix, std::uint32_t limit) const = 0;
-  // Removes log, receipts and index, and blobs that nothing else names. kNotFound. kBusy while another process or run
-  // holds the lease.
+  // Removes log, receipts and index, and blobs that nothing else names; changes() tells the removal. kNotFound. kBusy
+  // while another process or run holds the lease.
   virtual Result<void> remove(const Ulid& conversation) = 0;
 
   virtual Result<std::string> blob(const Digest& digest) const = 0;  // kNotFound
@@ -133,11 +133,18 @@ class Store {
   // nothing.
   virtual Result<std::uint64_t> commit_keys(std::string_view space, std::span<const KeyOp> ops) = 0;
 
-  // Conversations that changed after `cursor`, oldest change first, and the cursor after them.
+  // The feed of changes after `cursor`, oldest first: conversations by their newest change, and those that were
+  // removed. A follower takes up `removed` first: a conversation in both was removed and then made again. Both are
+  // empty at the end of the feed alone.
   struct Changes {
     std::vector<ConversationInfo> changed;
-    std::uint64_t next = 0;
+    std::vector<Ulid> removed;
+    std::uint64_t next = 0;  // the cursor that continues
+    // Removals after `cursor` may be missing, because the store keeps the newest kRemovalsKept (log_rules.h), and those
+    // by agentd since it keeps any: the follower compares what it has with list().
+    bool removals_lost = false;
   };
+  // `limit` is of both together.
   virtual Result<Changes> changes(std::uint64_t cursor, std::uint32_t limit) const = 0;
 
   virtual Result<StoreStats> stats() const = 0;

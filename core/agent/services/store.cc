@@ -82,8 +82,13 @@ Result<std::string> AgentServices::read_blob(std::string_view blob, std::uint64_
   return std::string(text.substr(offset, limit == 0 ? text.size() : limit));
 }
 
+// A page without a change is the end of the feed to a plugin, which is not told removals: pages of removals alone are
+// passed.
 Result<ConversationChanges> AgentServices::changes(std::uint64_t cursor, std::uint32_t limit) {
   AGENTD_TRY(Store::Changes found, runtime_.parts().store.changes(cursor, limit));
+  while (found.changed.empty() && !found.removed.empty()) {
+    AGENTD_TRY(found, runtime_.parts().store.changes(found.next, limit));
+  }
   return ConversationChanges{std::move(found.changed), found.next};
 }
 

@@ -8,6 +8,7 @@
 #include "core/base/bytes.h"
 #include "core/store/lmdb/home.h"
 #include "core/store/lmdb/project_index.h"
+#include "core/store/lmdb/removals.h"
 #include "core/store/lmdb/snapshot.h"
 #include "core/store/lmdb/tables.h"
 
@@ -72,6 +73,7 @@ class Surveyor final : public BatchSource {
     }
     check_receipts();
     check_indexes(tables["head"], tables["info"], tables["changes"], tables["mentions"], tables["by_project"]);
+    check_removals(tables["removed"]);
     check_keys();
     check_meta(tables["meta"]);
     for (const Pages::Damage& damage : pages_.damage()) add(report_, finding_of(damage));
@@ -359,6 +361,16 @@ class Surveyor final : public BatchSource {
       if (conversation.cursor != 0 && conversation.cursor <= upto &&
           listed.count(std::string(key_of(conversation.id))) == 0)
         add(report_, {conversation.id.text(), 0, 0, "its row in table by_project is missing"});
+  }
+
+  // A conversation may have been made again, so that a log is no contradiction. The mark stands first.
+  void check_removals(const std::vector<Pages::Row>& rows) {
+    for (const Pages::Row& row : rows) {
+      const auto value = pages_.value(row);
+      const auto id = value ? removal_in(row.key, *value) : std::nullopt;
+      if (!id || (*id == Ulid()) != (&row == &rows.front()))
+        add(report_, "table removed has a row that names no conversation");
+    }
   }
 
   void check_mentions(const std::vector<Pages::Row>& rows) {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/store/lmdb/lists.h"
 
+#include <algorithm>
 #include <iterator>
 #include <set>
 #include <utility>
@@ -117,16 +118,36 @@ Result<std::vector<ConversationInfo>> list_conversations(const Env& env, const T
   return Walk(env, tables, index, query, stale).run();
 }
 
-Result<Store::Changes> changes_after(const Txn& txn, const Tables& tables, std::uint64_t cursor, std::uint32_t limit) {
-  Store::Changes out{{}, cursor};
+Result<Store::Changes> changes_after(const Txn& txn, const Tables& tables, const std::optional<Removals>& removals,
+                                     std::uint64_t cursor, std::uint32_t limit) {
+  Store::Changes out;
+  out.next = cursor;
   if (cursor == UINT64_MAX) return out;
-  AGENTD_TRY(Cursor rows, Cursor::open(txn, tables.changes));
-  AGENTD_TRY(std::optional<Row> row, rows.at_or_after(number(cursor + 1)));
-  while (row && out.changed.size() < limit_or_default(limit)) {
-    AGENTD_TRY(out.next, read_number(row->key));
-    AGENTD_TRY(ConversationInfo info, info_of(txn, tables, row->value));
-    out.changed.push_back(std::move(info));
-    AGENTD_TRY(row, rows.next());
+  AGENTD_TRY(Cursor changes, Cursor::open(txn, tables.changes));
+  // Without a table of removals it is the same one, and never read from.
+  AGENTD_TRY(Cursor removed, Cursor::open(txn, removals ? removals->table : tables.changes));
+  AGENTD_TRY(std::optional<Row> change, changes.at_or_after(number(cursor + 1)));
+  std::optional<Row> removal;
+  if (removals) {
+    AGENTD_TRY(const std::uint64_t lost, removals->lost(txn));
+    out.removals_lost = cursor != 0 && cursor < lost;
+    // Behind the mark, which is no removal.
+    AGENTD_TRY(removal, removed.at_or_after(number(std::max(cursor, lost) + 1)));
+  }
+  while ((change || removal) && out.changed.size() + out.removed.size() < limit_or_default(limit)) {
+    const bool is_removal = removal && (!change || removal->key < change->key);
+    AGENTD_TRY(out.next, read_number(is_removal ? removal->key : change->key));
+    if (is_removal) {
+      const std::optional<Ulid> id = read_ulid(removal->value);
+      if (!id)
+        return Error{Code::kCorrupt, std::string("a row of table removed names no conversation; ") + kDamageAdvice};
+      out.removed.push_back(*id);
+      AGENTD_TRY(removal, removed.next());
+    } else {
+      AGENTD_TRY(ConversationInfo info, info_of(txn, tables, change->value));
+      out.changed.push_back(std::move(info));
+      AGENTD_TRY(change, changes.next());
+    }
   }
   return out;
 }

@@ -11,6 +11,7 @@
 
 #include "core/base/result.h"
 #include "core/store/lmdb/project_index.h"
+#include "core/store/lmdb/removals.h"
 #include "core/store/store.h"
 
 namespace agentd {
@@ -23,7 +24,8 @@ Result<std::vector<ConversationInfo>> list_conversations(const Env& env, const T
                                                          const ConversationQuery& query,
                                                          std::vector<std::string>& stale);
 
-// Store::changes.
-Result<Store::Changes> changes_after(const Txn& txn, const Tables& tables, std::uint64_t cursor, std::uint32_t limit);
+// Store::changes. `removals`: none while the store has no such table.
+Result<Store::Changes> changes_after(const Txn& txn, const Tables& tables, const std::optional<Removals>& removals,
+                                     std::uint64_t cursor, std::uint32_t limit);
 
 }  // namespace agentd

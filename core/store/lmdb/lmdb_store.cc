@@ -21,6 +21,7 @@
 #include "core/store/lmdb/lease.h"
 #include "core/store/lmdb/lists.h"
 #include "core/store/lmdb/project_index.h"
+#include "core/store/lmdb/removals.h"
 #include "core/store/lmdb/tables.h"
 #include "core/store/log_rules.h"
 
@@ -126,8 +127,9 @@ class LmdbStore final : public Store {
   Result<void> append_receipts_in(Txn& txn, MDB_dbi table, const Ulid& conversation,
                                   const std::vector<PreparedReceipt>& receipts) const;
   Result<std::vector<std::string>> copy_receipts(MDB_dbi table, const Ulid& conversation, std::string& from) const;
+  Result<std::optional<Removals>> removals(bool create) const;
   Result<void> remove_in(Txn& txn, const Ulid& conversation, std::optional<MDB_dbi> receipts,
-                         std::optional<ProjectIndex> index) const;
+                         std::optional<ProjectIndex> index, const Removals& removals) const;
   Result<void> remove_batches(Txn& txn, const Ulid& conversation) const;
   Result<void> remove_receipts(Txn& txn, MDB_dbi table, const Ulid& conversation) const;
   Result<void> put_keys(Txn& txn, std::string_view space, const KeyChanges& changes, std::uint64_t version) const;
@@ -424,13 +426,22 @@ Result<void> LmdbStore::remove_batches(Txn& txn, const Ulid& conversation) const
   }
 }
 
+// Made in the room of a deletion, which must work in a full store.
+Result<std::optional<Removals>> LmdbStore::removals(bool create) const {
+  AGENTD_TRY(const std::optional<MDB_dbi> table,
+             later_.find(*env_, LaterTables::Name::kRemoved, create, Env::Room::kReserve));
+  return table ? std::optional(Removals{*table}) : std::nullopt;
+}
+
 Result<void> LmdbStore::remove_in(Txn& txn, const Ulid& conversation, std::optional<MDB_dbi> receipts,
-                                  std::optional<ProjectIndex> index) const {
+                                  std::optional<ProjectIndex> index, const Removals& removals) const {
   AGENTD_TRY(const std::optional<HeadRow> row, head_of(txn, tables_, conversation));
   if (!row) return no_such_conversation(conversation);
   AGENTD_TRY_VOID(remove_batches(txn, conversation));
   if (receipts) AGENTD_TRY_VOID(remove_receipts(txn, *receipts, conversation));
-  AGENTD_TRY_VOID(remove_change(txn, tables_, row->cursor));
+  AGENTD_TRY(const std::uint64_t cursor, removals.add(txn, tables_, conversation));
+  AGENTD_TRY_VOID(txn.erase(tables_.changes, number(row->cursor)));
+  if (index) AGENTD_TRY_VOID(index->pass(txn, cursor));
   // A damaged index row does not name the project: its row in the project's list stays, and is skipped.
   if (index)
     if (const auto info = info_of(txn, tables_, key_of(conversation)); info)
@@ -443,7 +454,9 @@ Result<void> LmdbStore::remove(const Ulid& conversation) {
   AGENTD_TRY(const std::unique_ptr<Lease> held, lease(conversation));
   AGENTD_TRY(const std::optional<MDB_dbi> receipts, receipts_table(false));
   const std::optional<ProjectIndex> index = project_index();
-  return env_->write(Env::Room::kReserve, [&](Txn& txn) { return remove_in(txn, conversation, receipts, index); });
+  AGENTD_TRY(const std::optional<Removals> removals, this->removals(true));
+  return env_->write(Env::Room::kReserve,
+                     [&](Txn& txn) { return remove_in(txn, conversation, receipts, index, *removals); });
 }
 
 Result<std::unique_ptr<Lease>> LmdbStore::lease(const Ulid& conversation) {
@@ -515,8 +528,9 @@ Result<std::vector<Ulid>> LmdbStore::find_ids(std::string_view prefix, std::uint
 }
 
 Result<Store::Changes> LmdbStore::changes(std::uint64_t cursor, std::uint32_t limit) const {
+  AGENTD_TRY(const std::optional<Removals> removals, this->removals(false));
   AGENTD_TRY(const Txn txn, env_->begin_read());
-  return changes_after(txn, tables_, cursor, limit);
+  return changes_after(txn, tables_, removals, cursor, limit);
 }
 
 Result<StoreStats> LmdbStore::stats() const {
@@ -684,9 +698,11 @@ Result<Tables> existing_tables(Env& env) {
 Result<void> create_tables(Env& env) {
   return env.write(Env::Room::kOrdinary, [](Txn& txn) -> Result<void> {
     AGENTD_TRY(const Tables tables, Tables::open(txn, true));
-    // From the first change on it is current.
+    // From the first change on they are current.
     AGENTD_TRY([[maybe_unused]] const MDB_dbi index,
                txn.open_table(LaterTables::text_of(LaterTables::Name::kByProject), true));
+    AGENTD_TRY(const MDB_dbi removed, txn.open_table(LaterTables::text_of(LaterTables::Name::kRemoved), true));
+    AGENTD_TRY_VOID(Removals{removed}.begin(txn));
     return txn.put(tables.meta, kFormat, number(kStoreFormat));
   });
 }

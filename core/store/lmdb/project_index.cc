@@ -29,6 +29,12 @@ Result<void> ProjectIndex::remove(Txn& txn, std::string_view project_id, std::ui
   return txn.erase(table, keys_of(project_id) + number(cursor));
 }
 
+Result<void> ProjectIndex::pass(Txn& txn, std::uint64_t cursor) const {
+  AGENTD_TRY(const std::uint64_t holds, upto(txn));
+  const bool was_current = holds + 1 == cursor;
+  return was_current ? txn.put(table, kUpTo, number(cursor)) : Result<void>();
+}
+
 Result<void> ProjectIndex::catch_up(Txn& txn, const Tables& tables) const {
   AGENTD_TRY(const std::uint64_t holds, upto(txn));
   AGENTD_TRY(const std::uint64_t newest, newest_change(txn, tables));

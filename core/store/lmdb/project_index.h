@@ -35,6 +35,8 @@ struct ProjectIndex {
   Result<void> move(Txn& txn, std::string_view project_id, const Ulid& conversation, std::uint64_t old_cursor,
                     std::uint64_t new_cursor) const;
   Result<void> remove(Txn& txn, std::string_view project_id, std::uint64_t cursor) const;
+  // The newest change, made in this transaction, is one that no list shows, such as a removal.
+  Result<void> pass(Txn& txn, std::uint64_t cursor) const;
   // Takes up some more changes. kCorrupt: a conversation's row in table info is damaged; nothing is taken up then.
   Result<void> catch_up(Txn& txn, const Tables& tables) const;
   // Erases those of the rows with these keys that are stale.

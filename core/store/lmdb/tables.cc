@@ -57,7 +57,17 @@ Result<Tables> Tables::open(Txn& txn, bool create) {
   return out;
 }
 
-const char* LaterTables::text_of(Name name) { return name == Name::kReceipts ? "receipts" : "by_project"; }
+const char* LaterTables::text_of(Name name) {
+  switch (name) {
+    case Name::kReceipts:
+      return "receipts";
+    case Name::kByProject:
+      return "by_project";
+    case Name::kRemoved:
+      return "removed";
+  }
+  return "";
+}
 
 std::optional<MDB_dbi> LaterTables::opened(Name name) const {
   const MutexLock lock(mutex_);
@@ -65,7 +75,7 @@ std::optional<MDB_dbi> LaterTables::opened(Name name) const {
   return found == opened_.end() ? std::nullopt : std::optional(found->second);
 }
 
-Result<std::optional<MDB_dbi>> LaterTables::find(Env& env, Name name, bool create) {
+Result<std::optional<MDB_dbi>> LaterTables::find(Env& env, Name name, bool create, Env::Room room) {
   const MutexLock lock(mutex_);
   if (const auto found = opened_.find(name); found != opened_.end()) return std::optional(found->second);
   {
@@ -79,7 +89,7 @@ Result<std::optional<MDB_dbi>> LaterTables::find(Env& env, Name name, bool creat
   }
   if (!create) return std::optional<MDB_dbi>{};
   MDB_dbi made = 0;
-  AGENTD_TRY_VOID(env.write(Env::Room::kOrdinary, [&](Txn& txn) -> Result<void> {
+  AGENTD_TRY_VOID(env.write(room, [&](Txn& txn) -> Result<void> {
     AGENTD_TRY(made, txn.open_table(text_of(name), true));
     return {};
   }));
@@ -175,11 +185,10 @@ Result<std::uint64_t> push_change(Txn& txn, const Tables& tables, const Ulid& co
   return newest + 1;
 }
 
-Result<void> remove_change(Txn& txn, const Tables& tables, std::uint64_t cursor) {
-  AGENTD_TRY_VOID(txn.erase(tables.changes, number(cursor)));
-  AGENTD_TRY(const std::uint64_t floor, number_at(txn, tables.meta, kChangeFloor));
-  if (cursor <= floor) return {};
-  return txn.put(tables.meta, kChangeFloor, number(cursor));
+Result<std::uint64_t> take_cursor(Txn& txn, const Tables& tables) {
+  AGENTD_TRY(const std::uint64_t newest, newest_change(txn, tables));
+  AGENTD_TRY_VOID(txn.put(tables.meta, kChangeFloor, number(newest + 1)));
+  return newest + 1;
 }
 
 Result<void> add_blob(Txn& txn, const Tables& tables, const Digest& digest, std::string_view bytes) {

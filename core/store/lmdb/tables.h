@@ -22,7 +22,7 @@
 namespace agentd {
 
 struct Tables {
-  MDB_dbi meta = 0;      // "format" -> u64; "change_floor" -> u64, see remove_change
+  MDB_dbi meta = 0;      // "format" -> u64; "change_floor" -> u64, see take_cursor
   MDB_dbi log = 0;       // ULID, u64 first sequence -> batch
   MDB_dbi head = 0;      // ULID -> Head
   MDB_dbi info = 0;      // ULID -> JSON of ConversationInfo; can be rebuilt from the log
@@ -41,11 +41,12 @@ class LaterTables {
   enum class Name {
     kReceipts,   // ULID, u64 number -> JSON of HookReceipt
     kByProject,  // project, u64 cursor -> ULID; see project_index.h
+    kRemoved,    // u64 cursor -> ULID; see removals.h
   };
 
   static const char* text_of(Name name);
-  // nullopt: the store does not have it, and `create` is not set.
-  Result<std::optional<MDB_dbi>> find(Env& env, Name name, bool create);
+  // nullopt: the store does not have it, and `create` is not set. It is made within `room`.
+  Result<std::optional<MDB_dbi>> find(Env& env, Name name, bool create, Env::Room room = Env::Room::kOrdinary);
   // The table if this process has opened it.
   std::optional<MDB_dbi> opened(Name name) const;
 
@@ -92,8 +93,9 @@ Result<std::uint64_t> number_at(const Txn& txn, MDB_dbi table, std::string_view 
 Result<std::uint64_t> newest_change(const Txn& txn, const Tables& tables);
 // Gives the conversation the newest place in the change table instead of `old_cursor`.
 Result<std::uint64_t> push_change(Txn& txn, const Tables& tables, const Ulid& conversation, std::uint64_t old_cursor);
-// Removes the conversation's row. The cursor is never reused, so that a reader that continues from it misses no change.
-Result<void> remove_change(Txn& txn, const Tables& tables, std::uint64_t cursor);
+// A place in the feed of changes that has no row in the change table. No cursor is ever reused, so that a reader that
+// continues from one misses no change.
+Result<std::uint64_t> take_cursor(Txn& txn, const Tables& tables);
 
 // Stores the bytes unless they exist, and adds one mention.
 Result<void> add_blob(Txn& txn, const Tables& tables, const Digest& digest, std::string_view bytes);

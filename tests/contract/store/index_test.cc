@@ -4,6 +4,7 @@
 #include <array>
 #include <atomic>
 #include <cctype>
+#include <set>
 #include <thread>
 
 #include "core/base/bytes.h"
@@ -312,6 +313,93 @@ TEST_P(StoreContract, ACursorNeverComesBackAfterARemoval) {
   ASSERT_OK(more);
   ASSERT_EQ(more->changed.size(), 1u);
   EXPECT_EQ(more->changed[0].id, c_.text());
+}
+
+TEST_P(StoreContract, ARemovalIsToldAtItsPlaceInTheFeed) {
+  start(a_);
+  start(b_);
+  const std::uint64_t cursor = store_->changes(0, 10)->next;
+  EXPECT_TRUE(store_->changes(0, 10)->removed.empty());
+  ASSERT_OK(store_->remove(a_));
+  Store& again = reopened();
+  const auto removal = again.changes(cursor, 10);
+  ASSERT_OK(removal);
+  EXPECT_TRUE(removal->changed.empty());
+  EXPECT_EQ(removal->removed, std::vector<Ulid>{a_});
+  EXPECT_GT(removal->next, cursor);
+  EXPECT_FALSE(removal->removals_lost);
+  const auto end = again.changes(removal->next, 10);
+  ASSERT_OK(end);
+  EXPECT_TRUE(end->changed.empty() && end->removed.empty());
+  EXPECT_EQ(end->next, removal->next);
+  const auto all = again.changes(0, 10);
+  ASSERT_EQ(all->changed.size(), 1u);
+  EXPECT_EQ(all->changed[0].id, b_.text());
+  EXPECT_EQ(all->removed, std::vector<Ulid>{a_});
+}
+
+TEST_P(StoreContract, ARemovalThatIsRefusedIsNotTold) {
+  start(a_);
+  const std::uint64_t cursor = store_->changes(0, 10)->next;
+  const auto lease = store_->lease(a_);
+  EXPECT_CODE(Code::kBusy, store_->remove(a_));
+  EXPECT_CODE(Code::kNotFound, store_->remove(b_));
+  const auto none = store_->changes(cursor, 10);
+  ASSERT_OK(none);
+  EXPECT_TRUE(none->removed.empty());
+  EXPECT_EQ(none->next, cursor);
+}
+
+TEST_P(StoreContract, AConversationThatIsMadeAgainIsToldAsRemovedFirst) {
+  start(a_, "first life");
+  const std::uint64_t cursor = store_->changes(0, 10)->next;
+  ASSERT_OK(store_->remove(a_));
+  start(a_, "second life");
+  const auto both = store_->changes(cursor, 10);
+  ASSERT_OK(both);
+  EXPECT_EQ(both->removed, std::vector<Ulid>{a_});
+  ASSERT_EQ(both->changed.size(), 1u);
+  EXPECT_EQ(both->changed[0].title, "second life");
+  const auto first = store_->changes(cursor, 1);
+  EXPECT_EQ(first->removed, std::vector<Ulid>{a_});
+  EXPECT_TRUE(first->changed.empty());
+  const auto second = store_->changes(first->next, 1);
+  EXPECT_TRUE(second->removed.empty());
+  ASSERT_EQ(second->changed.size(), 1u);
+  EXPECT_EQ(second->next, both->next);
+}
+
+// Whoever follows the feed page by page has, at its end, what the store has.
+TEST_P(StoreContract, AFollowerOfTheFeedKnowsWhatIsThere) {
+  std::set<std::string> known;
+  std::uint64_t cursor = 0;
+  const auto follow = [&] {
+    for (;;) {
+      const auto page = store_->changes(cursor, 2);
+      ASSERT_OK(page);
+      EXPECT_LE(page->changed.size() + page->removed.size(), 2u);
+      EXPECT_FALSE(page->removals_lost);
+      if (page->changed.empty() && page->removed.empty()) return;
+      for (const Ulid& id : page->removed) known.erase(id.text());
+      for (const ConversationInfo& info : page->changed) known.insert(info.id);
+      cursor = page->next;
+    }
+  };
+  const auto there = [&] {
+    const std::vector<std::string> list = listed({});
+    return std::set<std::string>(list.begin(), list.end());
+  };
+  for (std::uint8_t i = 1; i <= 9; ++i) start(id_of(i));
+  follow();
+  EXPECT_EQ(known, there());
+  for (const Ulid& id : {id_of(1), id_of(4), id_of(5), id_of(9)}) ASSERT_OK(store_->remove(id));
+  start(id_of(4));
+  start(id_of(10));
+  ASSERT_OK(store_->remove(id_of(10)));
+  EXPECT_NE(known, there());
+  follow();
+  EXPECT_EQ(known, there());
+  EXPECT_EQ(known.size(), 6u);
 }
 
 TEST_P(StoreContract, ChangesAfterTheLastCursorOfAllAreNone) {

@@ -479,6 +479,27 @@ TEST_F(AgentServicesTest, ConversationsAndChangesAreListed) {
   EXPECT_EQ(services().changes(changes->next, 10)->changed.size(), 0u);
 }
 
+TEST_F(AgentServicesTest, RemovalsAreNoEndOfTheChanges) {
+  open();
+  model_.say("one");
+  ASSERT_TRUE(run("go"));
+  const std::uint64_t before = services().changes(0, 10)->next;
+  for (std::uint8_t number = 1; number <= 3; ++number) {
+    std::array<std::uint8_t, 16> bytes{};
+    bytes[15] = number;
+    GenesisRecord genesis;
+    genesis.conversation_id = Ulid(bytes).text();
+    ASSERT_TRUE(store_.append(Ulid(bytes), 0, {{write_genesis(genesis)}}));
+    ASSERT_TRUE(store_.remove(Ulid(bytes)));
+  }
+  const auto none = services().changes(before, 2);
+  EXPECT_TRUE(none->changed.empty());
+  EXPECT_GT(none->next, before);
+  model_.say("two");
+  ASSERT_TRUE(run("again"));
+  EXPECT_EQ(services().changes(before, 2)->changed.size(), 1u);
+}
+
 TEST_F(AgentServicesTest, CountsFollowTheEstimator) {
   open();
   EXPECT_EQ(services().count_text("", "12345678"), 2u);
