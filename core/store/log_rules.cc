@@ -200,6 +200,15 @@ std::optional<Digest> payload_of_receipt(std::string_view json) {
   return receipt->payload_digest;
 }
 
+std::optional<std::int64_t> time_of_receipt(std::string_view json) {
+  const auto receipt = read_receipt(json);
+  return receipt ? std::optional(receipt->time_ms) : std::nullopt;
+}
+
+bool began_before(const Ulid& conversation, std::int64_t time_ms) {
+  return time_ms > 0 && conversation.time_ms() < static_cast<std::uint64_t>(time_ms);
+}
+
 Result<void> fold_all(ConversationInfo& info, std::span<const StoredRecord> records) {
   for (const StoredRecord& record : records)
     if (auto folded = fold(info, record); !folded) return invalid(folded.error().message);

@@ -56,6 +56,10 @@ Result<std::vector<PreparedReceipt>> prepare_receipts(std::span<const HookReceip
 std::size_t bytes_of(const std::vector<PreparedReceipt>& receipts);
 // The blob that a stored receipt names; nullopt when it names none or is unreadable.
 std::optional<Digest> payload_of_receipt(std::string_view json);
+// The time of a stored receipt; nullopt when it is unreadable.
+std::optional<std::int64_t> time_of_receipt(std::string_view json);
+// By its id. A conversation has no receipt that is older than itself.
+bool began_before(const Ulid& conversation, std::int64_t time_ms);
 
 // Folds the records into the index. kInvalid for an unreadable record, which must not get into a log.
 Result<void> fold_all(ConversationInfo& info, std::span<const StoredRecord> records);

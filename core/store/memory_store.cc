@@ -61,6 +61,7 @@ class MemoryStore final : public Store {
                                            std::span<const HookReceipt> receipts) override;
   Result<void> append_receipts(const Ulid& conversation, std::span<const HookReceipt> receipts) override;
   Result<void> receipts(const Ulid& conversation, const std::function<bool(const HookReceipt&)>& visit) const override;
+  Result<std::uint64_t> prune_receipts(std::int64_t before_ms, std::uint32_t limit) override;
   Result<void> read(const Ulid& conversation, std::uint64_t first, std::uint64_t last,
                     const std::function<bool(const StoredRecord&)>& visit) const override;
   Result<ConversationInfo> fork(const Ulid& from, std::uint64_t at, GenesisRecord genesis,
@@ -193,6 +194,23 @@ Result<void> MemoryStore::receipts(const Ulid& conversation,
     if (!visit(receipt)) return {};
   }
   return {};
+}
+
+Result<std::uint64_t> MemoryStore::prune_receipts(std::int64_t before_ms, std::uint32_t limit) {
+  const MutexLock lock(mutex_);
+  std::uint64_t removed = 0;
+  for (auto& [id, log] : logs_) {
+    if (!began_before(id, before_ms)) break;
+    const auto is_old = [&](const std::string& receipt) {
+      const auto time = time_of_receipt(receipt);
+      return time && *time < before_ms;
+    };
+    auto end = log.receipts.begin();
+    for (; end != log.receipts.end() && removed < limit && is_old(*end); ++end, ++removed)
+      if (const auto digest = payload_of_receipt(*end)) forget(*digest);
+    log.receipts.erase(log.receipts.begin(), end);
+  }
+  return removed;
 }
 
 Result<void> MemoryStore::read(const Ulid& conversation, std::uint64_t first, std::uint64_t last,
@@ -398,7 +416,12 @@ Result<StoreStats> MemoryStore::stats() const {
   out.conversations = logs_.size();
   for (const auto& [id, log] : logs_) {
     for (const auto& [first, bytes] : log.batches) out.bytes += bytes.size();
-    for (const std::string& receipt : log.receipts) out.bytes += receipt.size();
+    out.receipts += log.receipts.size();
+    for (const std::string& receipt : log.receipts) {
+      out.bytes += receipt.size();
+      const std::int64_t time = time_of_receipt(receipt).value_or(0);
+      if (out.oldest_receipt_ms == 0 || time < out.oldest_receipt_ms) out.oldest_receipt_ms = time;
+    }
   }
   for (const auto& [digest, blob] : blobs_) out.bytes += blob.bytes.size();
   out.format = kStoreFormat;

@@ -55,6 +55,8 @@ struct StoreStats {
   std::string path;  // empty for a store in memory
   std::uint64_t conversations = 0, bytes = 0, map_bytes = 0;
   std::uint32_t format = 0;
+  std::uint64_t receipts = 0;
+  std::int64_t oldest_receipt_ms = 0;  // 0 = there are none
 };
 
 // A commit batch at its place in the chain (docs/internals/log.md).
@@ -82,9 +84,15 @@ class Store {
   // Adds receipts, all or none; a passed payload is kept as a blob. Revision, index and chain do not change, and no
   // lease is needed. kNotFound: the conversation has no log. kInvalid: a payload does not match its digest.
   virtual Result<void> append_receipts(const Ulid& conversation, std::span<const HookReceipt> receipts) = 0;
-  // All receipts in the order of their appends. Stops early when `visit` returns false. kNotFound, kCorrupt.
+  // All receipts in the order of their appends; the first ones may have been removed by prune_receipts(). Stops early
+  // when `visit` returns false. kNotFound, kCorrupt.
   virtual Result<void> receipts(const Ulid& conversation,
                                 const std::function<bool(const HookReceipt&)>& visit) const = 0;
+
+  // Removes at most `limit` receipts of before `before_ms`: of each conversation whose id is as old, the first ones, up
+  // to one that is newer or damaged. Payloads that nothing else names go with them. All or none; returns how many.
+  // Fewer than `limit`: no more are left. Conversations that began later cost nothing.
+  virtual Result<std::uint64_t> prune_receipts(std::int64_t before_ms, std::uint32_t limit) = 0;
 
   // Records first..last (0 = the head) in order, each batch checked against its CRC and digests.
   // Stops early when `visit` returns false. kNotFound, kCorrupt.

@@ -78,6 +78,9 @@ class ProcessStore final : public Store {
   Result<void> receipts(const Ulid& id, const std::function<bool(const HookReceipt&)>& visit) const override {
     return process_.disk.receipts(id, visit);
   }
+  Result<std::uint64_t> prune_receipts(std::int64_t before_ms, std::uint32_t limit) override {
+    return writing([&] { return process_.disk.prune_receipts(before_ms, limit); });
+  }
   Result<void> read(const Ulid& id, std::uint64_t first, std::uint64_t last,
                     const std::function<bool(const StoredRecord&)>& visit) const override {
     return reading([&] { return process_.disk.read(id, first, last, visit); });

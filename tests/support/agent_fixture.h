@@ -74,6 +74,9 @@ class WatchedStore final : public Store {
                                            std::span<const HookReceipt> receipts = {}) override;
   Result<void> append_receipts(const Ulid& id, std::span<const HookReceipt> receipts) override;
   Result<void> receipts(const Ulid& id, const std::function<bool(const HookReceipt&)>& visit) const override;
+  Result<std::uint64_t> prune_receipts(std::int64_t before_ms, std::uint32_t limit) override {
+    return behind_->prune_receipts(before_ms, limit);
+  }
   Result<void> read(const Ulid& id, std::uint64_t first, std::uint64_t last,
                     const std::function<bool(const StoredRecord&)>& visit) const override;
   Result<ConversationInfo> fork(const Ulid& from, std::uint64_t at, GenesisRecord genesis,

@@ -21,6 +21,7 @@
 #include "core/store/lmdb/lease.h"
 #include "core/store/lmdb/lists.h"
 #include "core/store/lmdb/project_index.h"
+#include "core/store/lmdb/receipt_age.h"
 #include "core/store/lmdb/removals.h"
 #include "core/store/lmdb/tables.h"
 #include "core/store/log_rules.h"
@@ -82,6 +83,7 @@ class LmdbStore final : public Store {
                                            std::span<const HookReceipt> receipts) override;
   Result<void> append_receipts(const Ulid& conversation, std::span<const HookReceipt> receipts) override;
   Result<void> receipts(const Ulid& conversation, const std::function<bool(const HookReceipt&)>& visit) const override;
+  Result<std::uint64_t> prune_receipts(std::int64_t before_ms, std::uint32_t limit) override;
   Result<void> read(const Ulid& conversation, std::uint64_t first, std::uint64_t last,
                     const std::function<bool(const StoredRecord&)>& visit) const override;
   Result<ConversationInfo> fork(const Ulid& from, std::uint64_t at, GenesisRecord genesis,
@@ -391,6 +393,21 @@ Result<void> LmdbStore::receipts(const Ulid& conversation, const std::function<b
   }
 }
 
+// They are found before the transaction, which is a deletion's: it works in a full store.
+Result<std::uint64_t> LmdbStore::prune_receipts(std::int64_t before_ms, std::uint32_t limit) {
+  if (read_only_) return is_read_only();
+  std::uint64_t removed = 0;
+  AGENTD_TRY(const std::optional<MDB_dbi> table, receipts_table(false));
+  if (!table) return removed;
+  AGENTD_TRY(const std::vector<std::string> keys, old_receipts(*env_, *table, before_ms, limit));
+  if (keys.empty()) return removed;
+  AGENTD_TRY_VOID(env_->write(Env::Room::kReserve, [&](Txn& txn) -> Result<void> {
+    AGENTD_TRY(removed, erase_receipts(txn, tables_, *table, keys, before_ms));
+    return {};
+  }));
+  return removed;
+}
+
 Result<void> LmdbStore::remove_receipts(Txn& txn, MDB_dbi table, const Ulid& conversation) const {
   for (;;) {
     std::string key;
@@ -535,9 +552,16 @@ Result<Store::Changes> LmdbStore::changes(std::uint64_t cursor, std::uint32_t li
 
 Result<StoreStats> LmdbStore::stats() const {
   StoreStats out;
+  AGENTD_TRY(const std::optional<MDB_dbi> receipts, receipts_table(false));
+  if (receipts) {
+    AGENTD_TRY(out.oldest_receipt_ms, oldest_receipt_ms(*env_, *receipts));
+  }
   {
     AGENTD_TRY(const Txn txn, env_->begin_read());
     AGENTD_TRY(out.conversations, txn.count(tables_.head));
+    if (receipts) {
+      AGENTD_TRY(out.receipts, txn.count(*receipts));
+    }
     AGENTD_TRY(const std::uint64_t format, number_at(txn, tables_.meta, kFormat));
     out.format = static_cast<std::uint32_t>(format);
   }

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // What hooks answered, kept beside the log.
+#include <atomic>
 #include <thread>
 
 #include "core/base/bytes.h"
@@ -145,6 +146,121 @@ TEST_P(StoreContract, ReceiptsFromSeveralThreadsAreAllKept) {
   for (std::thread& thread : threads) thread.join();
   EXPECT_EQ(hooks_of(*store_, a_).size(), 40u * 2);
   ASSERT_OK(store_->remove(a_));
+  EXPECT_CODE(Code::kNotFound, store_->blob(sha256("same")));
+}
+
+// ---- retention
+
+constexpr std::int64_t kNow = 1'700'000'000'000;
+
+HookReceipt receipt_at(std::int64_t time_ms, const std::string& hook, const std::string& payload = {}) {
+  HookReceipt out = receipt(hook, payload);
+  out.time_ms = time_ms;
+  return out;
+}
+
+TEST_P(StoreContract, OldReceiptsAreRemovedWithTheirPayloads) {
+  start(a_);
+  start(b_);
+  ASSERT_OK(store_->append_receipts(
+      a_, {{receipt_at(kNow - 20, "old", "mine"), receipt_at(kNow - 10, "old", "shared"), receipt_at(kNow, "new")}}));
+  ASSERT_OK(store_->append_receipts(b_, {{receipt_at(kNow - 1, "old"), receipt_at(kNow + 5, "new", "shared")}}));
+  const auto removed = store_->prune_receipts(kNow, 100);
+  ASSERT_OK(removed);
+  EXPECT_EQ(*removed, 3u);
+  Store& again = reopened();
+  EXPECT_EQ(hooks_of(again, a_), "new ");
+  EXPECT_EQ(hooks_of(again, b_), "new ");
+  EXPECT_CODE(Code::kNotFound, again.blob(sha256("mine")));
+  EXPECT_EQ(again.blob(sha256("shared")).value_or(""), "shared");
+  EXPECT_EQ(again.prune_receipts(kNow, 100).value_or(9), 0u);
+  EXPECT_EQ(hooks_of(again, a_), "new ");
+}
+
+TEST_P(StoreContract, RetentionChangesNeitherRevisionNorChainNorIndex) {
+  start(a_);
+  start(b_);
+  ASSERT_OK(store_->append(a_, 2, {{user_message("x")}}, {}, {{receipt_at(kNow - 1, "old")}}));
+  const std::uint64_t cursor = store_->changes(0, 10)->next;
+  const Digest chain = store_->chain(a_, 0).value_or(Digest{});
+  ASSERT_EQ(store_->prune_receipts(kNow, 100).value_or(0), 1u);
+  EXPECT_EQ(store_->info(a_)->revision, 3u);
+  EXPECT_EQ(store_->chain(a_, 0).value_or(Digest{}), chain);
+  EXPECT_OK(store_->verify(a_));
+  EXPECT_TRUE(store_->changes(cursor, 10)->changed.empty());
+  EXPECT_EQ(hooks_of(*store_, a_), "");
+  EXPECT_OK(store_->append(a_, 3, {{user_message("y")}}));
+}
+
+TEST_P(StoreContract, RetentionRemovesAtMostAsManyAsItIsTold) {
+  start(a_);
+  start(b_);
+  for (const Ulid& id : {a_, b_})
+    ASSERT_OK(store_->append_receipts(
+        id, {{receipt_at(1, "one"), receipt_at(2, "two"), receipt_at(3, "three"), receipt_at(kNow, "new")}}));
+  EXPECT_EQ(store_->prune_receipts(kNow, 2).value_or(0), 2u);
+  EXPECT_EQ(hooks_of(*store_, a_), "three new ");
+  EXPECT_EQ(store_->prune_receipts(kNow, 2).value_or(0), 2u);
+  EXPECT_EQ(hooks_of(*store_, a_), "new ");
+  EXPECT_EQ(hooks_of(*store_, b_), "two three new ");
+  EXPECT_EQ(store_->prune_receipts(kNow, 2).value_or(0), 2u);
+  EXPECT_EQ(store_->prune_receipts(kNow, 2).value_or(9), 0u);
+  EXPECT_EQ(hooks_of(*store_, b_), "new ");
+}
+
+TEST_P(StoreContract, ReceiptsFollowThoseThatRetentionLeaves) {
+  start(a_);
+  ASSERT_OK(store_->append_receipts(a_, {{receipt_at(1, "one"), receipt_at(kNow, "two")}}));
+  ASSERT_EQ(store_->prune_receipts(kNow, 9).value_or(0), 1u);
+  ASSERT_OK(store_->append_receipts(a_, {{receipt_at(kNow + 1, "three")}}));
+  EXPECT_EQ(hooks_of(reopened(), a_), "two three ");
+  ASSERT_EQ(store_->prune_receipts(kNow + 2, 9).value_or(0), 2u);
+  ASSERT_OK(store_->append_receipts(a_, {{receipt_at(kNow + 3, "four", "payload")}}));
+  EXPECT_EQ(hooks_of(reopened(), a_), "four ");
+  ASSERT_OK(store_->remove(a_));
+  EXPECT_CODE(Code::kNotFound, store_->blob(sha256("payload")));
+}
+
+// Receipts of one conversation have no gap, whatever a clock did.
+TEST_P(StoreContract, AnOldReceiptBehindANewerOneIsKeptUntilThatGoes) {
+  start(a_);
+  ASSERT_OK(store_->append_receipts(a_, {{receipt_at(1, "a"), receipt_at(kNow, "b"), receipt_at(2, "c")}}));
+  EXPECT_EQ(store_->prune_receipts(kNow, 9).value_or(0), 1u);
+  EXPECT_EQ(hooks_of(*store_, a_), "b c ");
+  EXPECT_EQ(store_->prune_receipts(kNow + 1, 9).value_or(0), 2u);
+  EXPECT_EQ(hooks_of(*store_, a_), "");
+}
+
+TEST_P(StoreContract, StatsCountReceiptsFromTheOldestOn) {
+  EXPECT_EQ(store_->stats()->receipts, 0u);
+  EXPECT_EQ(store_->stats()->oldest_receipt_ms, 0);
+  start(a_);
+  start(b_);
+  ASSERT_OK(store_->append_receipts(a_, {{receipt_at(kNow, "x"), receipt_at(kNow + 2, "x")}}));
+  ASSERT_OK(store_->append_receipts(b_, {{receipt_at(kNow - 7, "x")}}));
+  EXPECT_EQ(reopened().stats()->receipts, 3u);
+  EXPECT_EQ(store_->stats()->oldest_receipt_ms, kNow - 7);
+  ASSERT_OK(store_->prune_receipts(kNow, 9));
+  EXPECT_EQ(store_->stats()->receipts, 2u);
+  EXPECT_EQ(store_->stats()->oldest_receipt_ms, kNow);
+}
+
+TEST_P(StoreContract, RetentionFromSeveralThreadsRemovesEachOnce) {
+  start(a_);
+  std::vector<HookReceipt> many(400, receipt_at(1, "old", "same"));
+  many.resize(500, receipt_at(kNow, "new", "same"));
+  ASSERT_OK(store_->append_receipts(a_, many));
+  std::atomic<std::uint64_t> removed = 0;
+  std::vector<std::thread> threads;
+  for (int t = 0; t < 4; ++t)
+    threads.emplace_back([&] {
+      for (int i = 0; i < 40; ++i) removed += store_->prune_receipts(kNow, 50).value_or(1'000'000);
+    });
+  for (std::thread& thread : threads) thread.join();
+  EXPECT_EQ(removed, 400u);
+  EXPECT_EQ(hooks_of(*store_, a_).size(), 100u * 4);
+  EXPECT_EQ(store_->blob(sha256("same")).value_or(""), "same");
+  EXPECT_EQ(store_->prune_receipts(kNow + 1, 1'000).value_or(0), 100u);
   EXPECT_CODE(Code::kNotFound, store_->blob(sha256("same")));
 }
 
