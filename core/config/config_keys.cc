@@ -343,6 +343,16 @@ constexpr KeySpec kKeys[] = {
      0,
      1000},
 
+    {"receipts.keep_days",
+     ValueType::kWhole,
+     "90",
+     "Days for which the answers of hooks are kept ('agentd hooks trace'); older ones are removed when a session ends. "
+     "0 "
+     "means for ever.",
+     {},
+     0,
+     36'500},
+
     {"log.level", ValueType::kChoice, "warning", "The lowest level written to the diagnostic log.",
      "debug|info|warning|error|off"},
     {"log.file", ValueType::kText, "", "The diagnostic log; empty means agentd.log in the home directory."},

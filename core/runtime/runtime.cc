@@ -88,6 +88,7 @@ void Runtime::open_log() {
 Result<void, RunError> Runtime::open() {
   if (auto made = make_providers(); !made) return made.error();
   if (auto opened = open_stores(); !opened) return opened.error();
+  retention_.emplace(*store_, clock_, *log_, config_.whole("receipts.keep_days"));
   warm_up();
   settle_models();
   make_agent_services();

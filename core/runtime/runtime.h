@@ -21,6 +21,7 @@
 #include "core/bridge/token_table.h"
 #include "core/recipes/recipes.h"
 #include "core/runtime/provider_setup.h"
+#include "core/runtime/receipt_retention.h"
 #include "core/runtime/surroundings.h"
 
 namespace agentd {
@@ -60,6 +61,8 @@ class Runtime {
 
   // REQUIRES of the following: open() has succeeded.
   Store& store() { return *store_; }
+  // To be run when a session has ended.
+  ReceiptRetention& receipt_retention() { return *retention_; }
   AgentServices& services() { return *services_; }
   RuntimeParts agent_parts();
   // The settings of the model in use, and of requests in addition to the turns of a conversation.
@@ -102,6 +105,7 @@ class Runtime {
   std::unique_ptr<Store> store_;
   std::unique_ptr<Store> spending_store_;  // null: spending is recorded in store_, if at all
   std::optional<Ledger> ledger_, conversations_;
+  std::optional<ReceiptRetention> retention_;
   ModelTable models_;
   ModelRoute route_;  // the provider and its model
   mutable Mutex told_mutex_;

@@ -67,8 +67,10 @@ Result<void, RunError> ClientSession::clear(const CancelToken& cancel) {
 }
 
 void ClientSession::end(std::string_view reason) {
-  if (session_) session_->end(reason);
+  if (!session_) return;
+  session_->end(reason);
   session_.reset();
+  runtime_.receipt_retention().run();
 }
 
 // ---- the recipe of its runs

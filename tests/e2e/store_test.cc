@@ -19,6 +19,7 @@
 
 #include "core/base/file.h"
 #include "core/store/lmdb/clean_mark.h"
+#include "core/store/lmdb/lmdb_store.h"
 #include "tests/e2e/program.h"
 
 namespace agentd::testing {
@@ -83,6 +84,69 @@ TEST_F(StoreOfProgram, ACheckOfAWholeStoreFindsNothing) {
   const Finished stats = program_.run({"store", "stats"});
   EXPECT_EQ(stats.code, 0);
   EXPECT_NE(stats.out.find(store()), std::string::npos);
+}
+
+// ---- receipts of hooks
+
+// The store of a user whose conversation of long ago has old receipts, and one of today.
+class ReceiptsOfProgram : public StoreOfProgram {
+ protected:
+  static constexpr std::int64_t kDayMs = 24 * 60 * 60 * 1000;
+
+  void SetUp() override {
+    LmdbOptions options;
+    options.directory = store();
+    ASSERT_TRUE(make_directories(program_.home()));
+    const auto opened = open_lmdb_store(options, clock_);
+    ASSERT_TRUE(opened) << opened.error().message;
+    GenesisRecord genesis;
+    genesis.conversation_id = id_.text();
+    MessageRecord message;
+    message.message = Message::of_text(Role::kUser, "long ago");
+    ASSERT_TRUE((*opened)->append(id_, 0, {{write_genesis(genesis), write_message(message)}}));
+    for (const std::int64_t days : {400, 100, 80, 0}) {
+      HookReceipt receipt;
+      receipt.event_id = id_.text();
+      receipt.event = "agent_stop";
+      receipt.hook = "guard_" + std::to_string(days);
+      receipt.time_ms = clock_.wall_ms() - days * kDayMs;
+      ASSERT_TRUE((*opened)->append_receipts(id_, {{receipt}}));
+    }
+  }
+  std::uint64_t receipts() {
+    const auto lines = json_lines(program_.run({"store", "stats", "--json"}).out);
+    return lines.empty() ? UINT64_MAX : lines[0].root()["receipts"].uint_or(UINT64_MAX);
+  }
+
+  SystemClock clock_;
+  const Ulid id_{{1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1}};
+};
+
+TEST_F(ReceiptsOfProgram, AreRemovedAfterNinetyDays) {
+  EXPECT_EQ(receipts(), 4u);
+  ASSERT_EQ(run("hello").code, 0);
+  EXPECT_EQ(receipts(), 2u);
+  const Finished stats = program_.run({"store", "stats"});
+  EXPECT_TRUE(has(stats.out, "receipts       2, the oldest of ")) << stats.out;
+  const Finished trace = program_.run({"hooks", "trace", "-c", id_.text()});
+  EXPECT_EQ(trace.code, 0) << trace.err;
+  EXPECT_TRUE(has(trace.out, "guard_80")) << trace.out;
+  EXPECT_FALSE(has(trace.out, "guard_100")) << trace.out;
+  EXPECT_EQ(program_.run({"store", "check"}).code, 0);
+}
+
+TEST_F(ReceiptsOfProgram, AreKeptAsLongAsTheSettingSays) {
+  program_.config("receipts:\n  keep_days: 0\n");
+  ASSERT_EQ(run("hello").code, 0);
+  EXPECT_EQ(receipts(), 4u);
+  program_.config("receipts:\n  keep_days: 200\n");
+  ASSERT_EQ(run("hello").code, 0);
+  EXPECT_EQ(receipts(), 3u);
+  program_.config("receipts:\n  keep_days: -1\n");
+  const Finished refused = run("hello");
+  EXPECT_EQ(refused.code, 2);
+  EXPECT_TRUE(has(refused.err, "receipts.keep_days must be a whole number from 0 to 36500")) << refused.err;
+  EXPECT_EQ(receipts(), 3u);
 }
 
 TEST_F(StoreOfProgram, CountsAgreeWithTheirNouns) {

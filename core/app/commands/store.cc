@@ -4,6 +4,7 @@
 #include "core/app/conversations.h"
 #include "core/app/exit_codes.h"
 #include "core/app/failure.h"
+#include "core/app/transcript.h"
 #include "core/base/bytes.h"
 #include "core/codec/json.h"
 #include "core/store/store_care.h"
@@ -83,6 +84,12 @@ int confirmed(App& app, const std::string& text) {
   return kExitOk;
 }
 
+// The answers of hooks that are kept.
+std::string receipts_text(const StoreStats& stats) {
+  const std::string count = with_commas(stats.receipts);
+  return stats.receipts == 0 ? count : count + ", the oldest of " + time_text(stats.oldest_receipt_ms);
+}
+
 int no_store(App& app, const Error& error) { return app.fail(store_exit(error), error.message); }
 
 // A conflict is the directory that the call names.
@@ -116,13 +123,15 @@ int store_stats_command(App& app, const Arguments& arguments) {
     JsonWriter out;
     out.begin_object().member("path", stats.path).member("format", std::uint64_t{stats.format});
     out.member("conversations", stats.conversations).member("bytes", stats.bytes);
-    out.member("map_bytes", stats.map_bytes).end_object();
+    out.member("map_bytes", stats.map_bytes).member("receipts", stats.receipts);
+    if (stats.receipts != 0) out.member("oldest_receipt_ms", stats.oldest_receipt_ms);
+    out.end_object();
     return printed(app, std::string(out.text()) + "\n");
   }
   return printed(app, "store          " + stats.path + "\nformat         " + std::to_string(stats.format) +
                           "\nconversations  " + with_commas(stats.conversations) + "\nfile           " +
                           with_commas(stats.bytes) + " bytes\nmap            " + with_commas(stats.map_bytes) +
-                          " bytes; it grows automatically\n");
+                          " bytes; it grows automatically\nreceipts       " + receipts_text(stats) + "\n");
 }
 
 int store_backup_command(App& app, const Arguments& arguments) {
