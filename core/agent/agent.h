@@ -43,6 +43,7 @@
 
 namespace agentd {
 
+class RunQueue;  // run_queue.h
 class Workspace;
 
 // The most of each that one hook may use in one run; 0 = no limit.
@@ -83,6 +84,7 @@ struct RuntimeSettings : ModelSettings {
   // Tokens that one plugin may spend by its model calls, in one call of it and in one run; 0 = no limit.
   std::uint64_t hook_call_tokens = 1'000'000, hook_run_tokens = 5'000'000;
   std::uint32_t retries_per_run = RetryBudget::kUsual;
+  std::uint64_t posted_messages = 1'000;  // that one session may hold until a run takes them
 };
 
 struct RuntimeParts {
@@ -97,6 +99,7 @@ struct RuntimeParts {
   Log& log;
   Ledger* ledger = nullptr;         // of the days; null: spending is not recorded
   Ledger* conversations = nullptr;  // with the limits of each; null: they have none
+  RunQueue* runs = nullptr;         // null: any number of runs and sessions
 };
 
 // ---- what belongs to the project
@@ -227,6 +230,8 @@ struct UndoReport {
 // One client attached to one conversation: from session_start to session_end. It holds the conversation's lease while
 // it works, and is idle in between: its next run, compaction or undo begins with what others have added. Each of them
 // fails with kBusy while another session or process works there, and with kNotFound once the conversation was deleted.
+// Each of them waits for its turn first where RuntimeParts::runs has as many active as may be: kBusy when too many wait
+// already, kCancelled when `cancel` was set first; in both cases nothing was done.
 class Session {
  public:
   virtual ~Session() = default;
@@ -242,8 +247,8 @@ class Session {
   // Queues a message for the run that goes on, or the next one; returns at once, on any thread. Each passes
   // user_message_send like the first; one that a hook blocks is reported, and the run goes on without it. Queued is not
   // stored: told::UserMessage is the acknowledgement. A steering message that comes too late for a request is a
-  // follow-up.
-  virtual void post(PostedMessage message) = 0;
+  // follow-up. kBusy: RuntimeSettings::posted_messages of them wait already, and this one was not queued.
+  virtual Result<void, RunError> post(PostedMessage message) = 0;
   // Takes back what no run has stored, in order: after one that was interrupted or has failed. Thread-safe.
   virtual std::vector<PostedMessage> take_posted() = 0;
 
@@ -267,8 +272,8 @@ class Agent {
  public:
   virtual ~Agent() = default;
   // A new conversation, or an existing one: its source is AGENTD_SOURCE_FORK in a fork to which nothing was
-  // added yet, else AGENTD_SOURCE_RESUME. kBusy, kNotFound. `cancel` ends the hooks of session_start that still
-  // run; the session is opened all the same.
+  // added yet, else AGENTD_SOURCE_RESUME. kBusy: it is in use, or too many sessions are open; kNotFound. `cancel` ends
+  // the hooks of session_start that still run; the session is opened all the same.
   virtual Result<std::unique_ptr<Session>, RunError> open(std::optional<Ulid> conversation,
                                                           const CancelToken& cancel) = 0;
   // A new conversation in place of `session`'s: asks before_clear, ends `session` with reason "clear",

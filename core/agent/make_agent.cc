@@ -34,6 +34,12 @@ class AgentImpl final : public Agent {
   Result<std::unique_ptr<Session>, RunError> open_as(std::optional<Ulid> wanted, std::uint32_t source,
                                                      const CancelToken& cancel) {
     const AgentParts& parts = agent_.parts();
+    RunQueue::SessionPlace place;
+    if (parts.runs != nullptr) {
+      auto taken = parts.runs->open();
+      if (!taken) return open_error(taken.error());
+      place = std::move(*taken);
+    }
     const Ulid id = wanted ? *wanted : parts.ids.next();
     if (wanted) {
       const auto info = parts.store.info(id);
@@ -50,6 +56,7 @@ class AgentImpl final : public Agent {
     }
     SessionSeed seed{id, std::move(*lease), std::move(conversation)};
     seed.source = source;
+    seed.place = std::move(place);
     auto session = std::make_unique<SessionImpl>(agent_, services_.sessions(), services_, std::move(seed));
     session->start(cancel);
     return std::unique_ptr<Session>(std::move(session));

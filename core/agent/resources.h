@@ -53,6 +53,7 @@ class AgentResources {
 
   const AgentParts& parts() const { return parts_; }
   const AgentOptions& options() const { return options_; }
+  const RuntimeSettings& runtime_settings() const { return runtime_.settings(); }
   // The options of an agent at that depth; 0 is the user's.
   const AgentOptions& options_at(std::uint32_t depth) const {
     return depth != 0 && options_.of_subagents ? *options_.of_subagents : options_;

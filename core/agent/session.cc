@@ -13,8 +13,12 @@ namespace {
 SharedSession shared_of(const AgentResources& agent, SessionSeed& seed, const ParentRun& parent) {
   const AgentOptions& options = agent.options_at(seed.agent.depth);
   auto account = parent.account ? parent.account : agent.open_account(options, *seed.conversation);
-  return {agent.parts().store, seed.id, std::move(seed.conversation), std::move(account),
-          std::make_shared<HookLedger>(options.hook_limits, parent.ledger)};
+  return {agent.parts().store,
+          seed.id,
+          std::move(seed.conversation),
+          std::move(account),
+          std::make_shared<HookLedger>(options.hook_limits, parent.ledger),
+          agent.runtime_settings().posted_messages};
 }
 
 }  // namespace
@@ -26,6 +30,7 @@ SessionImpl::SessionImpl(const AgentResources& agent, SessionRegistry& sessions,
       options_(agent.options_at(seed.agent.depth)),
       source_(seed.source),
       parent_(std::move(seed.parent)),
+      place_(std::move(seed.place)),
       lease_(std::move(seed.lease)),
       shared_(shared_of(agent, seed, parent_)),
       position_{seed.id,
@@ -54,7 +59,12 @@ SessionImpl::~SessionImpl() {
 // For the length of one call from outside.
 class SessionImpl::AtWork {
  public:
-  explicit AtWork(SessionImpl& session) : session_(session), began_(session.take_lease()), slot_(session.hooks_) {}
+  // `place` is the run's, or why there is none: without one nothing is taken.
+  AtWork(SessionImpl& session, Result<RunQueue::RunPlace, RunError> place)
+      : session_(session),
+        place_(std::move(place)),
+        began_(place_ ? session.take_lease() : Result<void, RunError>(place_.error())),
+        slot_(session.hooks_) {}
   ~AtWork() { session_.lease_.reset(); }
   AtWork(const AtWork&) = delete;
   AtWork& operator=(const AtWork&) = delete;
@@ -63,9 +73,19 @@ class SessionImpl::AtWork {
 
  private:
   SessionImpl& session_;
+  const Result<RunQueue::RunPlace, RunError> place_;
   const Result<void, RunError> began_;
   const HookPoint::SlotUse slot_;
 };
+
+Result<RunQueue::RunPlace, RunError> SessionImpl::take_place(const CancelToken& cancel) {
+  RunQueue* const runs = agent_.parts().runs;
+  if (runs == nullptr) return RunQueue::RunPlace();
+  auto place = runs->enter(options_.project_id, cancel);
+  if (place) return std::move(*place);
+  if (place.error().code == Code::kCancelled) return RunError{RunError::Kind::kCancelled, place.error().message};
+  return open_error(place.error());
+}
 
 Result<void, RunError> SessionImpl::take_lease() {
   if (lease_) return {};
@@ -94,7 +114,7 @@ Result<void, RunError> SessionImpl::catch_up() {
 // ---- its beginning and its end
 
 void SessionImpl::start(const CancelToken& cancel) {
-  const AtWork work(*this);
+  const AtWork work(*this, RunQueue::RunPlace());
   context_.refresh_tools();  // a part of what the gauge counts, also before the first run
   if (!hooks_.wants(AGENTD_EVENT_SESSION_START)) return;
   const CancelBinding binding(work.slot(), cancel);
@@ -120,6 +140,7 @@ void SessionImpl::end(std::string_view reason) {
   log_.flush_receipts();
   if (position_.agent.depth == 0) agent_.factors().save();
   lease_.reset();
+  place_.reset();
 }
 
 // An idle session appends nothing while another one works in the conversation.
@@ -160,7 +181,7 @@ void SessionImpl::after_clear(std::string_view reason, std::string_view new_conv
 // ---- runs
 
 Result<RunReport, RunError> SessionImpl::run(const RunRequest& request, const CancelToken& cancel) {
-  const AtWork work(*this);
+  const AtWork work(*this, take_place(cancel));
   if (!work.began()) return work.began().error();
   const CancelBinding binding(work.slot(), cancel);
   position_.recipe = request.recipe.empty() ? options_.recipe : request.recipe;
@@ -205,7 +226,7 @@ ChildSessions::Done SessionImpl::run_child(ChildTask task) {
 
 Result<CompactionReport, RunError> SessionImpl::compact(const CompactOptions& options, bool dry_run,
                                                         const CancelToken& cancel) {
-  const AtWork work(*this);
+  const AtWork work(*this, take_place(cancel));
   if (!work.began()) return work.began().error();
   shared_.follow(cancel);
   const CancelBinding binding(work.slot(), cancel);
@@ -238,7 +259,7 @@ Result<CompactionReport, RunError> SessionImpl::compact(const CompactOptions& op
 }
 
 Result<UndoReport, RunError> SessionImpl::undo(bool force, const CancelToken& cancel) {
-  const AtWork work(*this);
+  const AtWork work(*this, take_place(cancel));
   if (!work.began()) return work.began().error();
   shared_.follow(cancel);
   hooks_.leave_run();

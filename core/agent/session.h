@@ -12,6 +12,7 @@
 #include <string_view>
 
 #include "core/agent/run/run.h"
+#include "core/agent/run_queue.h"
 #include "core/agent/services/registry.h"
 
 namespace agentd {
@@ -24,6 +25,7 @@ struct SessionSeed {
   std::uint32_t source = AGENTD_SOURCE_STARTUP;
   AgentIdentity agent{};
   ParentRun parent{};
+  RunQueue::SessionPlace place{};  // until the session ends; a subagent has none
 };
 
 class SessionImpl final : public Session, private ChildSessions {
@@ -36,7 +38,7 @@ class SessionImpl final : public Session, private ChildSessions {
   const std::string& session_id() const override { return position_.session_id; }
   using Session::run;
   Result<RunReport, RunError> run(const RunRequest& request, const CancelToken& cancel) override;
-  void post(PostedMessage message) override { shared_.post(std::move(message)); }
+  Result<void, RunError> post(PostedMessage message) override { return shared_.post(std::move(message)); }
   std::vector<PostedMessage> take_posted() override { return shared_.take_posted(); }
   Result<CompactionReport, RunError> compact(const CompactOptions& options, bool dry_run,
                                              const CancelToken& cancel) override;
@@ -53,6 +55,8 @@ class SessionImpl final : public Session, private ChildSessions {
 
  private:
   class AtWork;
+  // Waits for its turn, without the lease. kBusy, kCancelled.
+  Result<RunQueue::RunPlace, RunError> take_place(const CancelToken& cancel);
   // Unless it has the lease: takes it and catches up. kBusy: another session or process works in the conversation;
   // kNotFound: it was deleted; kStore.
   Result<void, RunError> take_lease();
@@ -67,6 +71,7 @@ class SessionImpl final : public Session, private ChildSessions {
   const AgentOptions& options_;
   const std::uint32_t source_;  // AGENTD_SOURCE_
   const ParentRun parent_;
+  RunQueue::SessionPlace place_;  // null: it has ended, or nobody counts
   std::unique_ptr<Lease> lease_;  // null while it is idle
 
   SharedSession shared_;

@@ -40,7 +40,9 @@ Runtime::Runtime(const ProcessSurroundings& surroundings, const Config& config, 
       home_(std::move(home)),
       warn_(std::move(warn)),
       http_(make_http_client(clock, http_settings(config))),
-      ids_(clock) {}
+      ids_(clock),
+      runs_(clock, {config.whole("sessions.active_runs"), config.whole("sessions.queued_runs"),
+                    config.whole("sessions.open")}) {}
 
 Result<std::unique_ptr<Runtime>, RunError> Runtime::begin(const ProcessSurroundings& surroundings, const Config& config,
                                                           const Clock& clock, RuntimeOptions options, Warn warn) {
@@ -241,7 +243,8 @@ RuntimeParts Runtime::agent_parts() {
           ids_,
           *log_,
           ledger_ ? &*ledger_ : nullptr,
-          conversations_ ? &*conversations_ : nullptr};
+          conversations_ ? &*conversations_ : nullptr,
+          &runs_};
 }
 
 void Runtime::make_agent_services() {
@@ -249,6 +252,7 @@ void Runtime::make_agent_services() {
   settings.real_model = [this](std::string_view name) { return real_model(name); };
   settings.hook_call_tokens = config_.whole("budget.hook_call_tokens");
   settings.hook_run_tokens = config_.whole("budget.hook_run_tokens");
+  settings.posted_messages = config_.whole("sessions.posted_messages");
   settings.retries_per_run = static_cast<std::uint32_t>(config_.whole("network.retries_per_run"));
   recipes_.emplace(std::vector<RecipeDirectory>{user_recipes(home_)}, *log_);
   services_ = make_services(agent_parts(), std::move(settings));

@@ -17,6 +17,7 @@
 #include <thread>
 
 #include "core/agent/agent.h"
+#include "core/agent/run_queue.h"
 #include "core/base/mutex.h"
 #include "core/bridge/token_table.h"
 #include "core/recipes/recipes.h"
@@ -116,6 +117,7 @@ class Runtime {
   std::optional<RecipeBook> recipes_;  // the user's
   TokenTable tokens_;
   IdSource ids_;
+  RunQueue runs_;
   AgentServicesPtr services_;
 };
 

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "core/agent/agent.h"
+#include "core/agent/run_queue.h"
 #include "core/base/thread.h"
 #include "core/conversation/view.h"
 #include "core/recipes/recipes.h"
@@ -395,11 +396,19 @@ class Agentd {
 
  private:
   RuntimeParts runtime_parts() {
-    return {store_, model_, models_, estimator_, prompts_, slots_, process_.clock, ids_, log_, nullptr, nullptr};
+    return {store_,         model_, models_, estimator_, prompts_, slots_,
+            process_.clock, ids_,   log_,    nullptr,    nullptr,  &runs_};
+  }
+
+  // Some processes have few places, so that runs wait and are refused.
+  static RunQueue::Limits limits_of(Process& process) {
+    if (!process.faults || !chance(process.baton, 4)) return {};
+    return {1 + process.baton.draw(2), process.baton.draw(3), 1 + process.baton.draw(4)};
   }
 
   Process& process_;
   IdSource& ids_;
+  RunQueue runs_{process_.clock, limits_of(process_)};
   ProcessStore store_;
   PlayedModel model_;
   const ModelTable models_ = *ModelTable::parse(
@@ -489,7 +498,8 @@ class Play {
         clock_.pause(Milliseconds(baton_.draw(900)));
         facts_.posted[text];
         ++facts_.counted().posts;
-        session.post({baton_.draw(2) == 0 ? PostedMessage::Kind::kSteer : PostedMessage::Kind::kFollowUp, text});
+        const auto kind = baton_.draw(2) == 0 ? PostedMessage::Kind::kSteer : PostedMessage::Kind::kFollowUp;
+        if (!session.post({kind, text})) facts_.violated(text + " was refused");
       });
     if (chance(baton_, 6))
       interrupter = Thread([&] {

@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "core/agent/agent.h"
+#include "core/agent/run_queue.h"
 #include "core/conversation/view.h"
 #include "core/recipes/recipes.h"
 #include "tests/support/hook_fakes.h"
@@ -201,6 +202,7 @@ class AgentTest : public ::testing::Test {
   RecordingLog log_;
   RecipeBook prompts_{{}, log_};
   TestSlots slots_;
+  RunQueue* runs_ = nullptr;
   RecordingEvents events_;
   AgentOptions options_;
   RuntimeSettings settings_;  // but for the models, which are those of the options

@@ -5,17 +5,20 @@
 #include <utility>
 
 #include "core/agent/loading.h"
+#include "core/base/bytes.h"
 
 namespace agentd {
 
 SharedSession::SharedSession(const Store& store, Ulid id, std::unique_ptr<Conversation> conversation,
-                             std::shared_ptr<Account> account, std::shared_ptr<HookLedger> ledger)
+                             std::shared_ptr<Account> account, std::shared_ptr<HookLedger> ledger,
+                             std::uint64_t posted_max)
     : store_(store),
       id_(id),
       id_text_(id.text()),
       conversation_(std::move(conversation)),
       account_(std::move(account)),
-      hook_ledger_(std::move(ledger)) {}
+      hook_ledger_(std::move(ledger)),
+      posted_max_(posted_max) {}
 
 SharedSession::Seen SharedSession::seen() const {
   const MutexLock lock(mutex_);
@@ -59,9 +62,15 @@ bool SharedSession::queue_compaction(const CompactOptions& options) {
   return running_;
 }
 
-void SharedSession::post(PostedMessage message) {
+Result<void, RunError> SharedSession::post(PostedMessage message) {
   const MutexLock lock(mutex_);
+  if (posted_.size() >= posted_max_)
+    return RunError{RunError::Kind::kBusy, counted(posted_.size(), "posted message") +
+                                               (posted_.size() == 1 ? " waits" : " wait") +
+                                               " in this session, the limit of sessions.posted_messages: try again "
+                                               "after the next request of its run"};
   posted_.emplace(++posts_, std::move(message));
+  return {};
 }
 
 std::vector<PostedMessage> SharedSession::take_posted() {

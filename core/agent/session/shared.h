@@ -27,9 +27,10 @@ namespace agentd {
 
 class SharedSession {
  public:
-  // `store` outlives it. `account` and `ledger` serve until a run brings its own; neither is null.
+  // `store` outlives it. `account` and `ledger` serve until a run brings its own; neither is null. `posted_max`: of
+  // posted messages that wait.
   SharedSession(const Store& store, Ulid id, std::unique_ptr<Conversation> conversation,
-                std::shared_ptr<Account> account, std::shared_ptr<HookLedger> ledger);
+                std::shared_ptr<Account> account, std::shared_ptr<HookLedger> ledger, std::uint64_t posted_max);
 
   // ---- any thread
 
@@ -56,7 +57,8 @@ class SharedSession {
   bool is_running() const;
   // True when a run takes it up; otherwise it waits for the next one.
   bool queue_compaction(const CompactOptions& options);
-  void post(PostedMessage message);
+  // kBusy: posted_max wait, and this one is not among them.
+  Result<void, RunError> post(PostedMessage message);
   std::vector<PostedMessage> take_posted();
 
   // ---- the session's thread
@@ -99,6 +101,7 @@ class SharedSession {
   std::vector<UsageRecord> charges_;  // since the last commit
   Usage run_usage_{};
   std::vector<CompactOptions> queued_;
+  const std::uint64_t posted_max_;
   std::map<std::uint64_t, PostedMessage> posted_;  // by number
   std::uint64_t posts_ = 0;
 };

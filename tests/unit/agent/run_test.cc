@@ -111,7 +111,7 @@ TEST_F(Run, BeginsWithWhatAnotherSessionHasAdded) {
 TEST_F(Run, ASteeringMessageFollowsTheToolsAndPrecedesTheNextRequest) {
   tools_.offer("bash");
   tools_.handler = [&](const ToolCall&) {
-    std::thread client([&] { session_->post({PostedMessage::Kind::kSteer, "rather this way"}); });
+    std::thread client([&] { EXPECT_TRUE(session_->post({PostedMessage::Kind::kSteer, "rather this way"})); });
     client.join();
     return Result<ToolOutcome>(ToolOutcome{});
   };
@@ -131,7 +131,9 @@ TEST_F(Run, AFollowUpContinuesItOnceItWouldStop) {
   on(AGENTD_EVENT_AGENT_STOP, "stops", [&](const TestCall&) { return ++stops, AGENTD_OK; });
   open();
   model_.during = [&](const ModelRequest&) {
-    if (model_.requests.size() == 1) session_->post({PostedMessage::Kind::kFollowUp, "and then that"});
+    if (model_.requests.size() == 1) {
+      EXPECT_TRUE(session_->post({PostedMessage::Kind::kFollowUp, "and then that"}));
+    }
   };
   model_.say("one").say("two");
   EXPECT_EQ(text_of(run("go")), "two");
@@ -142,7 +144,9 @@ TEST_F(Run, AFollowUpContinuesItOnceItWouldStop) {
 
 TEST_F(Run, ASteeringMessageThatComesTooLateIsAFollowUp) {
   on(AGENTD_EVENT_AGENT_STOP, "late", [&](const TestCall&) {
-    if (model_.requests.size() == 1) session_->post({PostedMessage::Kind::kSteer, "too late"});
+    if (model_.requests.size() == 1) {
+      EXPECT_TRUE(session_->post({PostedMessage::Kind::kSteer, "too late"}));
+    }
     return AGENTD_OK;
   });
   open();
@@ -156,8 +160,8 @@ TEST_F(Run, APostedMessageThatAHookBlocksIsReportedAndTheRunGoesOn) {
     return call.answer(action(AGENTD_ACT_BLOCK, "it is secret"));
   });
   open();
-  session_->post({PostedMessage::Kind::kSteer, "secret"});
-  session_->post({PostedMessage::Kind::kSteer, "public"});
+  EXPECT_TRUE(session_->post({PostedMessage::Kind::kSteer, "secret"}));
+  EXPECT_TRUE(session_->post({PostedMessage::Kind::kSteer, "public"}));
   model_.say("one");
   EXPECT_EQ(text_of(run("go")), "one");
   EXPECT_EQ(model_.requests.at(0).all_text(), "go\npublic\n");
@@ -166,7 +170,7 @@ TEST_F(Run, APostedMessageThatAHookBlocksIsReportedAndTheRunGoesOn) {
 
 TEST_F(Run, APostedMessageThatCouldNotBeStoredIsHandedBack) {
   open();
-  session_->post({PostedMessage::Kind::kSteer, "posted"});
+  EXPECT_TRUE(session_->post({PostedMessage::Kind::kSteer, "posted"}));
   store_.refuses = [](std::span<const Record>) { return true; };
   const auto report = run("go");
   ASSERT_FALSE(report);
@@ -177,8 +181,8 @@ TEST_F(Run, APostedMessageThatCouldNotBeStoredIsHandedBack) {
 TEST_F(Run, WhatAnInterruptedRunHasNotTakenIsHandedBack) {
   open();
   model_.during = [&](const ModelRequest&) {
-    session_->post({PostedMessage::Kind::kFollowUp, "later"});
-    session_->post({PostedMessage::Kind::kSteer, "now"});
+    EXPECT_TRUE(session_->post({PostedMessage::Kind::kFollowUp, "later"}));
+    EXPECT_TRUE(session_->post({PostedMessage::Kind::kSteer, "now"}));
     cancel_.cancel(AGENTD_CANCEL_USER);
   };
   model_.say("one");
