@@ -202,6 +202,10 @@ std::string run_events_reference();
 // compact_boundary has the shape that the Claude Agent SDK documents.
 std::string event_json(const RunEvent& event);
 
+// The run's thread waits while it is told, without a lock, so a sink that blocks costs its own session alone. As long
+// as it does, the session keeps what its run has: its place (sessions.active_runs), the lease of its conversation, a
+// slot of calls, the amount that its request has reserved of the day's budget, and a connection whose server is held
+// back. It sees a cancel when the sink returns. Other sessions, the store and a reload of hooks do not wait for it.
 class EventSink {
  public:
   virtual ~EventSink() = default;
