@@ -58,11 +58,12 @@ fuzz: deps  ## every fuzz target for FUZZ_SECONDS (10), with clang's libFuzzer
 	@$(MAKE) --no-print-directory build PRESET=fuzz
 	@bash tests/fuzz/run.sh build/fuzz
 
-torture: build ## the engine under 10,000 seeds (SEEDS=N), which replay exactly
+torture: build ## the engine under 10,000 seeds (SEEDS=N), which replay exactly; 50 times kill -9 of 200 sessions (KILLS=N)
 	@half=$$(( ($${SEEDS:-10000} + 1) / 2 )); \
 	AGENTD_FIRST_SEED=1 AGENTD_SEEDS=$$half build/$(PRESET)/tests/simulator/simulator --gtest_filter='Simulator.No*' & first=$$!; \
 	AGENTD_FIRST_SEED=$$((half + 1)) AGENTD_SEEDS=$$half build/$(PRESET)/tests/simulator/simulator --gtest_filter='Simulator.No*' & \
 	wait $$first && wait $$!
+	@AGENTD_KILL_ROUNDS=$${KILLS:-50} build/$(PRESET)/tests/sessions/sessions_kill
 
 lint: deps  ## clang-tidy over all sources, or with SINCE=COMMIT over those that differ from it
 	@cmake --preset clang > build-lint.log 2>&1 || { cat build-lint.log; exit 1; }; rm -f build-lint.log

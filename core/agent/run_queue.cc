@@ -133,8 +133,8 @@ void RunQueue::drop_cancelled() {
   std::erase_if(turns_, [this](const std::string& project) REQUIRES(mutex_) { return !lines_.contains(project); });
 }
 
-// A run that began now would be behind all that wait. What is active tells how long runs take, too: it may be slower
-// than what has ended.
+// A run that began now would be behind all that wait. The active ones tell how long runs take, too: they may be
+// slower than those that have ended.
 Error RunQueue::busy() const {
   const std::uint64_t active = counts_.active, age_ns = (active * clock_.monotonic_ns() - began_ns_) / active;
   const double usual_s = static_cast<double>(std::max(usual_ns_, age_ns)) / 1e9;
