@@ -80,7 +80,7 @@ class Crowd {
 
   Store& store_;
   const CrowdOptions options_;
-  const SystemClock clock_;
+  const SystemClock clock_{};
   IdSource ids_{clock_};
   testing::RecordingLog log_;
   RecipeBook prompts_{{}, log_};

@@ -222,7 +222,7 @@ class Kill : public ::testing::Test {
   const std::uint64_t seed_ = number_in("AGENTD_KILL_SEED", std::random_device()());
   std::mt19937_64 random_{seed_};
   const testing::TempDir directory_;
-  const SystemClock clock_;
+  const SystemClock clock_{};
   std::vector<Fact> facts_;  // of all rounds
   std::size_t open_calls_ = 0;
 };

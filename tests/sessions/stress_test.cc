@@ -60,7 +60,7 @@ class Sessions : public ::testing::Test {
   }
 
   const testing::TempDir directory_;
-  const SystemClock clock_;
+  const SystemClock clock_{};
   std::unique_ptr<Store> store_ = open_store(directory_.file("store"), clock_);
   Mutex mutex_;
   std::vector<Fact> facts_ GUARDED_BY(mutex_);

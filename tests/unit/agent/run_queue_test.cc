@@ -50,7 +50,7 @@ class Waiting {
 
  private:
   RunQueue& queue_;
-  const SystemClock clock_;
+  const SystemClock clock_{};
   Mutex mutex_;
   std::string order_ GUARDED_BY(mutex_);
   std::vector<Thread> threads_;
@@ -65,7 +65,7 @@ std::optional<RunQueue::RunPlace> placed(RunQueue& queue, const std::string& pro
 
 class RunQueueTest : public ::testing::Test {
  protected:
-  const SystemClock clock_;
+  const SystemClock clock_{};
 };
 
 TEST_F(RunQueueTest, TheRunsOfAProjectBeginInTheirOrder) {
