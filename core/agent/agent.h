@@ -142,7 +142,7 @@ struct ClientSettings {
 struct ClientParts {
   Dispatcher& dispatcher;  // the workplace's hooks, and those of the session's recipe
   ToolSource& tools;
-  EventSink& events;
+  EventSink& events;             // one that blocks costs its own session alone: events.h
   Approver* approver = nullptr;  // null: what must be asked is denied
   bool trace_hooks = true;       // kHookAnswer events, and a receipt for every hook that is asked
   // Called on the session's thread when a run and each of its turns begin, before the hooks of that turn are

@@ -295,8 +295,9 @@ void Crowd::Client::interrupt() {
 }
 
 Result<RunReport, RunError> Crowd::Client::ask() {
-  auto report = session_->run(next_text("question"), begin());
-  if (!report && report.error().kind != RunError::Kind::kCancelled)
+  const CancelToken cancel = begin();
+  auto report = session_->run(next_text("question"), cancel);
+  if (!report && !cancel.cancelled())
     crowd_.violated("a run of client " + std::to_string(number_) + " failed: " + report.error().message);
   return report;
 }
