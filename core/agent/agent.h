@@ -148,7 +148,8 @@ struct ClientParts {
   // Called on the session's thread when a run and each of its turns begin, before the hooks of that turn are
   // chosen: it may publish others. Empty = they stay what they are.
   std::function<void()> refresh{};
-  // The files that agentd.workspace shows to plugins called by this session; null = those of their loading.
+  // The files that agentd.workspace shows to plugins called by this session; null = those of their loading, which a
+  // process with several projects does not have.
   std::shared_ptr<Workspace> files{};
 };
 
@@ -292,6 +293,9 @@ using AgentServicesPtr = std::unique_ptr<AgentServices, DeleteServices>;
 AgentServicesPtr make_services(RuntimeParts parts, RuntimeSettings settings);
 // The interface that the host hands to plugins.
 Services& as_services(AgentServices& services);
+// The services for a project's own plugins: each has a key space of its own in the project, and all see the project's
+// conversations alone. `services` outlives the result.
+std::unique_ptr<Services> services_of_project(AgentServices& services, std::string project_id);
 // ClientParts::files of the open session with that handle; null when there is none. Thread-safe.
 std::shared_ptr<Workspace> files_of(const AgentServices& services, agentd_conv conversation);
 

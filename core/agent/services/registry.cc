@@ -62,6 +62,12 @@ const PromptSource& SessionRegistry::prompts_of(agentd_conv handle) const {
   return found == sessions_.end() ? runtime_.parts().own_prompts : found->second.agent->parts().prompts;
 }
 
+std::string SessionRegistry::project_of(agentd_conv handle) const {
+  const MutexLock lock(mutex_);
+  const auto found = sessions_.find(handle);
+  return found == sessions_.end() ? std::string() : found->second.agent->options().project_id;
+}
+
 std::shared_ptr<Workspace> SessionRegistry::files_of(agentd_conv handle) const {
   const MutexLock lock(mutex_);
   const auto found = sessions_.find(handle);

@@ -48,6 +48,8 @@ class SessionRegistry {
   std::string model_of(agentd_conv handle) const;
   // The prompts of a conversation's project; of one that is not open, the user's.
   const PromptSource& prompts_of(agentd_conv handle) const;
+  // The project of a conversation; empty when it is not open.
+  std::string project_of(agentd_conv handle) const;
   // ClientParts::files of a conversation's session; null when it is not open, or has none.
   std::shared_ptr<Workspace> files_of(agentd_conv handle) const;
   void count_thread(agentd_conv handle, std::string_view plugin) const;
