@@ -13,6 +13,20 @@
 namespace agentd {
 namespace {
 
+bool opens_files(const Manifest& manifest) {
+  return manifest.has_capability("files:read") || manifest.has_capability("files:write");
+}
+
+// Returns why the new version cannot use the state of the one before; empty = it does, or there is none.
+std::string pass_state(Plugin& old, Plugin& next) {
+  const auto state = old.save_state();
+  const auto taken = !state   ? Result<void>(state.error())
+                     : *state ? next.load_state(**state, old.identity().version)
+                              : Result<void>();
+  return taken ? std::string()
+               : next.path() + " starts without the state of its earlier version: " + taken.error().message;
+}
+
 constexpr std::uint64_t kModuleBytesMax = 256u << 20;
 
 const HostOffer& host_offer() {
@@ -160,7 +174,10 @@ PluginHost::PluginHost(PluginHostOptions options, TokenTable& tokens, Services& 
   if (!options_.record_directory.empty()) records_ = std::make_shared<WorkerRecords>(options_.record_directory);
 }
 
-PluginHost::~PluginHost() { shutdown(); }
+PluginHost::~PluginHost() {
+  shutdown();
+  if (options_.shared != nullptr) options_.shared->leave(this);
+}
 
 bool PluginHost::is_on(const HookFile& file) const { return is_enabled(options_, file); }
 
@@ -178,7 +195,11 @@ const PluginConfig& PluginHost::config_of(const std::string& name) const {
 }
 
 void PluginHost::open_roots() {
-  if (options_.roots.empty()) return;
+  if (!options_.roots.empty()) open_workspace_of_roots();
+  if (options_.shared != nullptr) options_.shared->enter(this, workspace_);
+}
+
+void PluginHost::open_workspace_of_roots() {
   auto workspace = open_workspace(options_.roots, options_.kept, options_.hidden);
   if (!workspace) {
     environment_.log.write(LogLevel::kWarning, "host", workspace.error().message);
@@ -279,15 +300,16 @@ void PluginHost::load_ready(Ready ready, std::vector<std::shared_ptr<Plugin>>& l
   const HookFile& file = *ready.file;
   const Manifest manifest = ready.manifest;
   const std::size_t place = ready.place;
-  auto plugin = load_one(std::move(ready), loaded);
-  if (!plugin) {
-    note_guard(file, manifest, plugin.error().message);
-    problem(file, plugin.error().message);
+  auto made = load_one(std::move(ready), loaded, nullptr);
+  if (!made) {
+    note_guard(file, manifest, made.error().message);
+    problem(file, made.error().message);
     return;
   }
-  for (const std::string& note : (*plugin)->notes())
+  if (!made->without_state.empty()) problem(file, made->without_state);
+  for (const std::string& note : made->plugin->notes())
     environment_.log.write(LogLevel::kInfo, file.name, file.path + ": " + note);
-  loaded[place] = std::move(*plugin);
+  loaded[place] = std::move(made->plugin);
 }
 
 void PluginHost::note_guard(const HookFile& file, const Manifest& manifest, const std::string& why) {
@@ -332,7 +354,30 @@ Result<PluginHost::Ready> PluginHost::prepare_module(HookFile& file, const std::
   return Ready{&file, std::move(manifest), std::move(grants), std::move(sealed), 0};
 }
 
-Result<std::shared_ptr<Plugin>> PluginHost::load_one(Ready ready, const std::vector<std::shared_ptr<Plugin>>& others) {
+bool PluginHost::is_shared(Precedence precedence, const Manifest& manifest, Isolation isolation) const {
+  const bool one_projects = isolation != Isolation::kInProcess && opens_files(manifest);
+  return options_.shared != nullptr && precedence != Precedence::kProject && !one_projects;
+}
+
+bool PluginHost::is_shared(const Plugin& plugin) const {
+  return is_shared(plugin.precedence(), plugin.manifest(), plugin.isolation());
+}
+
+PluginEnvironment PluginHost::environment_of(Precedence precedence, bool shared) const {
+  const bool of_project = precedence == Precedence::kProject && options_.of_project != nullptr;
+  PluginEnvironment out{environment_.tokens,
+                        of_project ? *options_.of_project : environment_.services,
+                        environment_.clock,
+                        environment_.log,
+                        environment_.private_copy_directory,
+                        environment_.interfaces,
+                        environment_.quarantine};
+  if (shared && ext_tables_) out.interfaces = options_.shared->interfaces();
+  return out;
+}
+
+Result<PluginHost::Made> PluginHost::load_one(Ready ready, const std::vector<std::shared_ptr<Plugin>>& others,
+                                              Plugin* old) {
   const HookFile& file = *ready.file;
   for (const auto& other : others) {
     if (!other || other->identity().id != ready.manifest.id) continue;
@@ -340,24 +385,46 @@ Result<std::shared_ptr<Plugin>> PluginHost::load_one(Ready ready, const std::vec
     return of_file(file, "has the same id " + ready.manifest.id + " as " + other->path() +
                              ", which is loaded: disable one of the two");
   }
+  if (!is_shared(file.precedence, ready.manifest, isolation_of(options_, file, ready.manifest)))
+    return start(std::move(ready), old);
+  // A host that sees the change later finds the new version, which has the state.
+  Made out;
+  bool made_here = false;
+  const std::string digest = ready.sealed.digest;
+  auto plugin = options_.shared->get(file.path, digest, [&](Plugin* earlier) -> Result<std::shared_ptr<Plugin>> {
+    made_here = true;
+    AGENTD_TRY(out, start(std::move(ready), earlier != nullptr ? earlier : old));
+    return out.plugin;
+  });
+  if (!made_here) discard(ready.sealed);
+  if (!plugin) return plugin.error();
+  out.plugin = std::move(*plugin);
+  return out;
+}
+
+Result<PluginHost::Made> PluginHost::start(Ready ready, Plugin* old) {
+  const HookFile& file = *ready.file;
   const Isolation isolation = isolation_of(options_, file, ready.manifest);
+  const PluginEnvironment environment =
+      environment_of(file.precedence, is_shared(file.precedence, ready.manifest, isolation));
+  Made out;
   if (isolation != Isolation::kInProcess) {
-    if (!supervisor_) supervisor_ = std::make_shared<WorkerSupervisor>(environment_.log, environment_.clock);
-    const bool opens_files =
-        ready.manifest.has_capability("files:read") || ready.manifest.has_capability("files:write");
+    if (!supervisor_)
+      supervisor_ = options_.shared != nullptr
+                        ? options_.shared->supervisor()
+                        : std::make_shared<WorkerSupervisor>(environment_.log, environment_.clock);
     std::vector<std::string> roots;
-    if (opens_files) roots = roots_without(options_.roots, options_.home);
-    AGENTD_TRY(
-        std::shared_ptr<Plugin> apart,
-        WorkerPlugin::load(file, std::move(ready.sealed), std::move(ready.manifest), std::move(ready.grants),
-                           config_of(file.name), environment_,
-                           {supervisor_, options_.worker, isolation, std::move(roots), records_, options_.expected}));
-    return apart;
+    if (opens_files(ready.manifest)) roots = roots_without(options_.roots, options_.home);
+    AGENTD_TRY(out.plugin, WorkerPlugin::load(file, std::move(ready.sealed), std::move(ready.manifest),
+                                              std::move(ready.grants), config_of(file.name), environment,
+                                              {supervisor_, options_.worker, isolation, std::move(roots), records_,
+                                               options_.expected}));
+  } else {
+    AGENTD_TRY(out.plugin, NativePlugin::load(file, std::move(ready.sealed), std::move(ready.manifest),
+                                              std::move(ready.grants), config_of(file.name), environment));
   }
-  AGENTD_TRY(std::shared_ptr<Plugin> plugin,
-             NativePlugin::load(file, std::move(ready.sealed), std::move(ready.manifest), std::move(ready.grants),
-                                config_of(file.name), environment_));
-  return plugin;
+  if (old != nullptr) out.without_state = pass_state(*old, *out.plugin);
+  return out;
 }
 
 Result<Grants> PluginHost::grants_for(const HookFile& file, const Manifest& manifest) const {
@@ -404,20 +471,10 @@ std::vector<Subscription> PluginHost::subscriptions() const {
   return out;
 }
 
-// Ends the workers in parallel: they share nothing.
 void PluginHost::shutdown() {
-  const auto all = plugins();
-  for (const auto& plugin : all) plugin->end_soon();
-  if (supervisor_) supervisor_->end_zygotes();
-  const auto end = [this](const std::shared_ptr<Plugin>& plugin) {
-    auto destroyed = plugin->destroy();
-    if (!destroyed)
-      environment_.log.write(LogLevel::kWarning, "host",
-                             plugin->path() + " failed to end: " + destroyed.error().message);
-  };
-  Aside apart(all.size());
-  for (auto plugin = all.rbegin(); plugin != all.rend(); ++plugin)
-    if (!(*plugin)->waits_to_end() || !apart.run([&end, each = *plugin] { end(each); })) end(*plugin);
+  std::vector<std::shared_ptr<Plugin>> own = plugins();
+  std::erase_if(own, [this](const auto& plugin) { return is_shared(*plugin); });
+  end_plugins(own, options_.shared == nullptr ? supervisor_.get() : nullptr, environment_.log);
 }
 
 }  // namespace agentd

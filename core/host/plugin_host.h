@@ -4,6 +4,10 @@
 //
 // A module that cannot be used is a problem with one sentence; it does not affect the others.
 //
+// With SharedPlugins the host decides which modules are loaded, and has the instances of the project's own; those of
+// others are shared with the hosts of other projects. A worker that opens files itself can open one project's, so it is
+// the host's own too.
+//
 // Threading: load_all(), reload_changed() and shutdown() on one thread at a time; plugins(), subscriptions() and
 // tools() on any. All other members change only within the first three.
 
@@ -18,6 +22,7 @@
 
 #include "core/base/mutex.h"
 #include "core/host/file_watch.h"
+#include "core/host/shared_plugins.h"
 #include "core/native/ext_tables.h"
 #include "core/native/manifest.h"
 #include "core/native/native_plugin.h"
@@ -41,6 +46,8 @@ struct PluginHostOptions {
   std::vector<std::string> hidden{};            // files that it may not read
   std::vector<std::string> roots;               // roots of the workspace; empty = hooks get no files and no commands
   FilesOfSession files{};                       // files of sessions that bring their own roots; empty = none does
+  SharedPlugins* shared = nullptr;              // has the instances that are no project's; null = they are this host's
+  Services* of_project = nullptr;               // for the project's own plugins; null = those of all others
   std::string private_copy_directory;           // for kernels that do not run memory files; empty = refuse
   uid_t user = ::geteuid();                     // files of this user and of root are trusted
   Isolation isolation = Isolation::kProcess;    // for hooks that are neither bundled nor configured by name
@@ -121,11 +128,12 @@ class PluginHost {
   std::vector<Subscription> subscriptions() const;
   ToolSource& tools() { return tools_; }
 
-  // Ends every instance in reverse load order. REQUIRES: no call is running.
+  // Ends every instance of its own in reverse load order. REQUIRES: no call is running.
   void shutdown();
 
  private:
   void open_roots();
+  void open_workspace_of_roots();
   void open_quarantine();
   void tell_crashes();
   // A module that may be loaded: read, checked, hashed and sealed.
@@ -139,15 +147,25 @@ class PluginHost {
   Result<Ready> prepare(HookFile& file);
   Result<Ready> prepare_module(HookFile& file, const std::string& bytes, Manifest manifest) const;
   void load_ready(Ready ready, std::vector<std::shared_ptr<Plugin>>& loaded);
-  // `others` are the loaded ones, which may contain null: an id may exist only once.
-  Result<std::shared_ptr<Plugin>> load_one(Ready ready, const std::vector<std::shared_ptr<Plugin>>& others);
+  // An instance, and why it starts without the state of its earlier version; empty = it has it, or there is none.
+  struct Made {
+    std::shared_ptr<Plugin> plugin;
+    std::string without_state;
+  };
+  // `others` are the loaded ones, which may contain null: an id may exist only once. `old`: the version that it
+  // replaces, or null.
+  Result<Made> load_one(Ready ready, const std::vector<std::shared_ptr<Plugin>>& others, Plugin* old);
+  Result<Made> start(Ready ready, Plugin* old);
+  PluginEnvironment environment_of(Precedence precedence, bool shared) const;
+  bool is_shared(Precedence precedence, const Manifest& manifest, Isolation isolation) const;
+  bool is_shared(const Plugin& plugin) const;
   Result<Grants> grants_for(const HookFile& file, const Manifest& manifest) const;
   void problem(const HookFile& file, std::string message);
   const PluginConfig& config_of(const std::string& name) const;
 
   const PluginHostOptions options_;
   std::shared_ptr<Quarantine> quarantine_;
-  std::unique_ptr<Workspace> workspace_;
+  std::shared_ptr<Workspace> workspace_;  // shared with options_.shared
   std::unique_ptr<ExtTables> ext_tables_;
   PluginEnvironment environment_;
   std::shared_ptr<WorkerSupervisor> supervisor_;  // from the first worker on; shared with the plugins
@@ -161,7 +179,7 @@ class PluginHost {
   bool is_seen(const HookFile& file) const;
   std::shared_ptr<Plugin> load_changed(HookFile& file, const std::shared_ptr<Plugin>& old,
                                        const std::vector<std::shared_ptr<Plugin>>& others, Reloaded& out);
-  void hand_over(Plugin& old, Plugin& next, Reloaded& out);
+  void tell_reload(const Plugin& old, const Made& made, Reloaded& out);
   void forget(const Plugin& plugin, Reloaded& out);
   void keep_unsafe(const HookProblem& problem, const std::vector<std::shared_ptr<Plugin>>& before,
                    std::vector<std::shared_ptr<Plugin>>& after, Reloaded& out);

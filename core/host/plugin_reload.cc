@@ -87,6 +87,7 @@ void PluginHost::put_in_order(Plugins& plugins, const HookScan& found) {
 }
 
 void PluginHost::forget(const Plugin& plugin, Reloaded& out) {
+  if (is_shared(plugin)) options_.shared->forget(plugin);
   seen_.erase(plugin.path());
   told_.erase(plugin.path());
   out.gone.push_back(plugin.identity().name);
@@ -105,39 +106,32 @@ std::shared_ptr<Plugin> PluginHost::load_changed(HookFile& file, const std::shar
   };
   auto ready = prepare(file);
   if (!ready) return refuse(ready.error().message);
-  if (old && old->identity().bytes_digest == ready->sealed.digest) {
+  const bool same = old && old->identity().bytes_digest == ready->sealed.digest;
+  if (same && (!is_shared(*old) || options_.shared->is_current(*old))) {
     discard(ready->sealed);
     told_.erase(file.path);
     return old;
   }
   const Manifest manifest = ready->manifest;
-  auto made = load_one(std::move(*ready), others);
+  auto made = load_one(std::move(*ready), others, old.get());
   if (!made) {
     note_guard(file, manifest, made.error().message);
     return refuse(made.error().message);
   }
   told_.erase(file.path);
-  for (const std::string& note : (*made)->notes())
+  for (const std::string& note : made->plugin->notes())
     environment_.log.write(LogLevel::kInfo, file.name, file.path + ": " + note);
-  if (old) hand_over(*old, **made, out);
-  out.loaded.push_back(*made);
-  return std::move(*made);
+  if (old) tell_reload(*old, *made, out);
+  out.loaded.push_back(made->plugin);
+  return std::move(made->plugin);
 }
 
-// A new version that cannot use the state starts without it; this is reported.
-void PluginHost::hand_over(Plugin& old, Plugin& next, Reloaded& out) {
+void PluginHost::tell_reload(const Plugin& old, const Made& made, Reloaded& out) {
+  const Plugin& next = *made.plugin;
   const std::string& name = next.identity().name;
   out.notes.push_back("the hook " + name + " was reloaded (" + old.identity().version + " to " +
                       next.identity().version + ", sha256 " + next.identity().bytes_digest.substr(0, 12) + ")");
-  const auto without = [&](const Error& why) {
-    tell(out, next.path(), name, next.path() + " starts without the state of its earlier version: " + why.message,
-         false);
-  };
-  const auto state = old.save_state();
-  if (!state)
-    without(state.error());
-  else if (*state)
-    if (const auto taken = next.load_state(**state, old.identity().version); !taken) without(taken.error());
+  if (!made.without_state.empty()) tell(out, next.path(), name, made.without_state, false);
   if (++reloads_[next.path()] == kReloadsBeforeNote && next.isolation() == Isolation::kInProcess)
     out.notes.push_back("the hook " + name + " was reloaded " + std::to_string(kReloadsBeforeNote) +
                         " times, and each copy stays in memory: set hooks." + name +

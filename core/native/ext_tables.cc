@@ -37,9 +37,16 @@ class Ask {
         slot_(shared.tokens.find(token)),
         own_(slot_ != nullptr && shared.files ? shared.files(slot_->conversation()) : nullptr) {}
 
-  bool stale() const { return slot_ == nullptr; }
+  // AGENTD_OK, or why the call gets nothing: its token is stale, or it has no files.
+  agentd_status refusal() const {
+    if (slot_ == nullptr) return AGENTD_E_NOT_FOUND;
+    if (own_ || shared_.workspace != nullptr) return AGENTD_OK;
+    return fail({Code::kUnavailable,
+                 "the call belongs to no session of an open project, so there are no files and no commands for it"});
+  }
   CallSlot& slot() const { return *slot_; }
-  Workspace& files() const { return own_ ? *own_ : shared_.workspace; }
+  // REQUIRES: no refusal().
+  Workspace& files() const { return own_ ? *own_ : *shared_.workspace; }
 
   agentd_status fail(const Error& error) const {
     const agentd_status status = status_of(error.code);
@@ -90,7 +97,7 @@ agentd_status AGENTD_CALL workspace_read(const agentd_workspace* table, agentd_t
                                          uint64_t offset, uint64_t limit, agentd_str* out, uint64_t* total) noexcept {
   ExtTables::Shared& shared = shared_of(table);
   const Ask ask(shared, token);
-  if (ask.stale()) return AGENTD_E_NOT_FOUND;
+  if (const agentd_status refused = ask.refusal(); refused != AGENTD_OK) return refused;
   if (out == nullptr || !is_text(path)) return ask.incomplete(service_facts_of<&agentd_workspace::read>);
   const std::uint64_t most = limit == 0 ? kReadDefault : std::min(limit, kReadMax);
   std::uint64_t size = 0;
@@ -106,7 +113,7 @@ agentd_status AGENTD_CALL workspace_write(const agentd_workspace* table, agentd_
                                           agentd_str bytes) noexcept {
   ExtTables::Shared& shared = shared_of(table);
   const Ask ask(shared, token);
-  if (ask.stale()) return AGENTD_E_NOT_FOUND;
+  if (const agentd_status refused = ask.refusal(); refused != AGENTD_OK) return refused;
   if (!is_text(path) || !is_text(bytes)) return ask.incomplete(service_facts_of<&agentd_workspace::write>);
   auto written = ask.files().write(ask.absolute(view_of(path)), view_of(bytes));
   return written ? AGENTD_OK : ask.fail(written.error());
@@ -116,7 +123,7 @@ agentd_status AGENTD_CALL workspace_replace(const agentd_workspace* table, agent
                                             agentd_str expected, agentd_str bytes) noexcept {
   ExtTables::Shared& shared = shared_of(table);
   const Ask ask(shared, token);
-  if (ask.stale()) return AGENTD_E_NOT_FOUND;
+  if (const agentd_status refused = ask.refusal(); refused != AGENTD_OK) return refused;
   if (!is_text(path) || !is_text(expected) || !is_text(bytes))
     return ask.incomplete(service_facts_of<&agentd_workspace::replace>);
   auto replaced = ask.files().replace(ask.absolute(view_of(path)), view_of(expected), view_of(bytes));
@@ -141,7 +148,7 @@ agentd_status AGENTD_CALL workspace_list(const agentd_workspace* table, agentd_t
                                          uint32_t depth, uint32_t limit, agentd_list* out, uint32_t* more) noexcept {
   ExtTables::Shared& shared = shared_of(table);
   const Ask ask(shared, token);
-  if (ask.stale()) return AGENTD_E_NOT_FOUND;
+  if (const agentd_status refused = ask.refusal(); refused != AGENTD_OK) return refused;
   if (out == nullptr || !is_text(path)) return ask.incomplete(service_facts_of<&agentd_workspace::list>);
   const std::uint32_t most = limit == 0 ? kListDefault : std::min(limit, kListMax);
   auto listing = ask.files().list(ask.absolute(view_of(path)), depth, most);
@@ -196,7 +203,7 @@ agentd_status AGENTD_CALL process_run(const agentd_process* table, agentd_token 
                                       const agentd_process_result** out) noexcept {
   ExtTables::Shared& shared = *reinterpret_cast<const ExtTables::ProcessTable*>(table)->shared;
   const Ask ask(shared, token);
-  if (ask.stale()) return AGENTD_E_NOT_FOUND;
+  if (const agentd_status refused = ask.refusal(); refused != AGENTD_OK) return refused;
   if (options == nullptr || out == nullptr) return ask.incomplete(service_facts_of<&agentd_process::run>);
   auto known = normalise<agentd_process_options>(options, kProcessOptionsFirstBytes, "the options of process.run");
   if (!known) return ask.fail(known.error());
@@ -225,7 +232,12 @@ constexpr agentd_process kProcess{sizeof(agentd_process), 0, process_run};
 }  // namespace
 
 ExtTables::ExtTables(TokenTable& tokens, Workspace& workspace, const Clock& clock, FilesOfSession files)
-    : shared_{tokens, workspace, clock, std::move(files)},
+    : shared_{tokens, &workspace, clock, std::move(files)},
+      workspace_{kWorkspace, &shared_},
+      process_{kProcess, &shared_} {}
+
+ExtTables::ExtTables(TokenTable& tokens, const Clock& clock, FilesOfSession files)
+    : shared_{tokens, nullptr, clock, std::move(files)},
       workspace_{kWorkspace, &shared_},
       process_{kProcess, &shared_} {}
 

@@ -29,6 +29,8 @@ class ExtTables {
   // The arguments must outlive the tables. `workspace` serves calls outside of sessions, and sessions without files of
   // their own.
   ExtTables(TokenTable& tokens, Workspace& workspace, const Clock& clock, FilesOfSession files = {});
+  // Without a workspace: a call for which `files` has none is refused (UNAVAILABLE).
+  ExtTables(TokenTable& tokens, const Clock& clock, FilesOfSession files);
   ExtTables(const ExtTables&) = delete;
   ExtTables& operator=(const ExtTables&) = delete;
 
@@ -37,7 +39,7 @@ class ExtTables {
 
   struct Shared {
     TokenTable& tokens;
-    Workspace& workspace;
+    Workspace* workspace;  // null = none
     const Clock& clock;
     const FilesOfSession files;
   };
