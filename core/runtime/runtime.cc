@@ -44,6 +44,11 @@ Runtime::Runtime(const ProcessSurroundings& surroundings, const Config& config, 
       runs_(clock, {config.whole("sessions.active_runs"), config.whole("sessions.queued_runs"),
                     config.whole("sessions.open")}) {}
 
+Runtime::~Runtime() {
+  if (plugins_) plugins_->shutdown();
+  http_->end_soon();
+}
+
 Result<std::unique_ptr<Runtime>, RunError> Runtime::begin(const ProcessSurroundings& surroundings, const Config& config,
                                                           const Clock& clock, RuntimeOptions options, Warn warn) {
   auto home = home_of(surroundings);
@@ -256,6 +261,8 @@ void Runtime::make_agent_services() {
   settings.retries_per_run = static_cast<std::uint32_t>(config_.whole("network.retries_per_run"));
   recipes_.emplace(std::vector<RecipeDirectory>{user_recipes(home_)}, *log_);
   services_ = make_services(agent_parts(), std::move(settings));
+  plugins_.emplace(tokens_, clock_, *log_,
+                   [this](agentd_conv conversation) { return files_of(*services_, conversation); });
 }
 
 }  // namespace agentd

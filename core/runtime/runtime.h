@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 // runtime.h - what a process has once, whatever projects and clients it serves: settings, log, models, providers,
-// store, ledgers, tokens, ids, and the services that hooks get.
+// store, ledgers, tokens, ids, the plugins of the system and the user, and the services that hooks get.
 //
 // It is begun in two steps, so that what is wrong with a request is found before a provider or the store is touched.
 // Nothing here knows a project or a session.
@@ -20,6 +20,7 @@
 #include "core/agent/run_queue.h"
 #include "core/base/mutex.h"
 #include "core/bridge/token_table.h"
+#include "core/host/shared_plugins.h"
 #include "core/recipes/recipes.h"
 #include "core/runtime/provider_setup.h"
 #include "core/runtime/receipt_retention.h"
@@ -41,8 +42,8 @@ class Runtime {
   // kUsage: there is no home, or the settings name no model that can be asked, or a file that cannot be read.
   static Result<std::unique_ptr<Runtime>, RunError> begin(const ProcessSurroundings& surroundings, const Config& config,
                                                           const Clock& clock, RuntimeOptions options, Warn warn);
-  // Ends its threads together, while the store is closed.
-  ~Runtime() { http_->end_soon(); }
+  // Ends its plugins, then its threads together, while the store is closed. REQUIRES: no workplace is left.
+  ~Runtime();
   Runtime(const Runtime&) = delete;
   Runtime& operator=(const Runtime&) = delete;
 
@@ -65,6 +66,8 @@ class Runtime {
   // To be run when a session has ended.
   ReceiptRetention& receipt_retention() { return *retention_; }
   AgentServices& services() { return *services_; }
+  // The plugins that all projects share.
+  SharedPlugins& plugins() { return *plugins_; }
   RuntimeParts agent_parts();
   // The settings of the model in use, and of requests in addition to the turns of a conversation.
   const ModelSettings& model_settings() const { return settings_; }
@@ -119,6 +122,7 @@ class Runtime {
   IdSource ids_;
   RunQueue runs_;
   AgentServicesPtr services_;
+  std::optional<SharedPlugins> plugins_;
 };
 
 // The diagnostic log's file; empty: log.level is off.

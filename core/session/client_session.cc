@@ -23,8 +23,9 @@ Result<std::unique_ptr<ClientSession>, RunError> ClientSession::prepare(Workplac
   auto options = agent_options(workplace, out->request_);
   if (!options) return RunError{RunError::Kind::kUsage, options.error().message};
   out->roots_ = options->tools_roots;
-  if (out->roots_ != workplace.roots_of(out->request_.cwd))
-    if (auto opened = out->open_files(); !opened) return opened.error();
+  // The hooks are loaded with the workplace's own roots, which says what is wrong with them.
+  const bool own_roots = out->roots_ != workplace.roots_of(out->request_.cwd);
+  if (auto opened = out->open_files(); !opened && own_roots) return opened.error();
   AgentParts parts = out->parts();
   out->agent_ = make_agent(out->runtime_.services(), std::move(parts), std::move(*options));
   return out;
@@ -40,7 +41,7 @@ AgentParts ClientSession::parts() {
 }
 
 Result<void, RunError> ClientSession::open_files() {
-  auto opened = workplace_.open_files(roots_);
+  auto opened = workplace_.files(roots_);
   if (!opened) return RunError{RunError::Kind::kFailure, opened.error().message};
   files_ = std::move(*opened);
   return {};

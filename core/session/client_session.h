@@ -72,7 +72,8 @@ class ClientSession {
   RecipeTools tools_;
   Dispatcher dispatcher_;
   std::shared_ptr<const Snapshot> seen_;  // of the workplace's hooks, when they were published last
-  // Shared with calls of plugins that are under way. Null while the files are the workplace's and no recipe writes.
+  // The workplace's, or its own. Shared with calls of plugins that are under way. Null = the workplace's cannot be
+  // opened, and no recipe writes.
   std::shared_ptr<Workspace> files_;
   std::optional<Recipe> recipe_;  // in use
   RecipeValues recipe_values_;

@@ -64,6 +64,9 @@ Result<void, RunError> Hooks::start(const std::vector<std::string>& roots) {
   HookSetup setup = hook_setup(runtime_.surroundings(), config_, runtime_.home(), project_, wishes_.hooks);
   setup.options.native.roots = roots;
   setup.options.native.files = [this](agentd_conv conversation) { return files_of(runtime_.services(), conversation); };
+  setup.options.native.shared = &runtime_.plugins();
+  own_services_ = services_of_project(runtime_.services(), project_.id);
+  setup.options.native.of_project = own_services_.get();
   setup.options.native.record_directory = runtime_.home() + "/records";
   if (wishes_.will_run) setup.options.native.expected = events_of_every_run();
   setup.options.records_later = true;

@@ -3,6 +3,10 @@
 // hooks.h - the hooks that act in a project: loaded once, checked against the settings that name them, published as
 // the snapshot that its sessions share, and reloaded when their files change.
 //
+// Which hooks those are, under which names and in which order, is decided here for hooks of every origin. The plugins
+// of the system and the user among them are the runtime's, and shared with its other projects
+// (core/host/shared_plugins.h).
+//
 // Threading: load() and the destructor on one thread; kind_of(), tools() and refresh() on any.
 
 #include <memory>
@@ -65,7 +69,8 @@ class Hooks {
   const HookWishes wishes_;
   const Warn& warn_;
   Dispatcher dispatcher_;
-  std::unique_ptr<HookHost> host_;  // null = none are loaded
+  std::unique_ptr<Services> own_services_;  // of the project's plugins
+  std::unique_ptr<HookHost> host_;          // null = none are loaded
 };
 
 }  // namespace agentd

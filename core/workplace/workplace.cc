@@ -68,9 +68,17 @@ std::vector<std::string> Workplace::roots_of(const std::string& cwd) const {
   return roots;
 }
 
-Result<std::unique_ptr<Workspace>> Workplace::open_files(const std::vector<std::string>& roots) const {
-  return open_workspace(roots, kept_paths(runtime_.surroundings(), runtime_.config(), runtime_.home(), project_),
-                        {Credentials::file(runtime_.home())});
+Result<std::shared_ptr<Workspace>> Workplace::files(const std::vector<std::string>& roots) {
+  const MutexLock lock(files_mutex_);
+  std::erase_if(files_, [](const auto& each) { return each.second.expired(); });
+  std::weak_ptr<Workspace>& known = files_[roots];
+  if (auto open = known.lock()) return open;
+  AGENTD_TRY(std::unique_ptr<Workspace> opened,
+             open_workspace(roots, kept_paths(runtime_.surroundings(), runtime_.config(), runtime_.home(), project_),
+                            {Credentials::file(runtime_.home())}));
+  std::shared_ptr<Workspace> out = std::move(opened);
+  known = out;
+  return out;
 }
 
 }  // namespace agentd

@@ -6,13 +6,15 @@
 // It is found without reading more than where the project begins; its hooks are loaded when it is known that somebody
 // will work there. Nothing here knows a session.
 //
-// Threading: find() and load() on one thread; refresh() on any; the rest is read on any.
+// Threading: find() and load() on one thread; refresh() and files() on any; the rest is read on any.
 
+#include <map>
 #include <memory>
 #include <set>
 #include <string>
 #include <vector>
 
+#include "core/base/mutex.h"
 #include "core/process/workspace.h"
 #include "core/recipes/recipes.h"
 #include "core/runtime/runtime.h"
@@ -47,8 +49,9 @@ class Workplace {
 
   // The roots of the files of a session that works in `cwd`; relative paths begin at the first.
   std::vector<std::string> roots_of(const std::string& cwd) const;
-  // The files below them, but for what nobody may change or read (hook_setup.h). An error when a root cannot be opened.
-  Result<std::unique_ptr<Workspace>> open_files(const std::vector<std::string>& roots) const;
+  // The files below them, but for what nobody may change or read (hook_setup.h); sessions with the same roots share
+  // them. An error when a root cannot be opened.
+  Result<std::shared_ptr<Workspace>> files(const std::vector<std::string>& roots);
 
  private:
   Workplace(Runtime& runtime, Project project, HookWishes wishes, Warn warn);
@@ -59,6 +62,8 @@ class Workplace {
   const Project project_;
   const RecipeBook recipes_;
   std::set<std::string> told_;  // warnings about instructions near a path
+  Mutex files_mutex_;
+  std::map<std::vector<std::string>, std::weak_ptr<Workspace>> files_ GUARDED_BY(files_mutex_);  // by their roots
   Hooks hooks_;
 };
 

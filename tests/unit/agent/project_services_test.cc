@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the plugins of a project get of the services, and what they do not.
+// The services as the plugins of a project have them: keys, conversations and threads of others are not there.
 #include <gtest/gtest.h>
 
 #include <memory>

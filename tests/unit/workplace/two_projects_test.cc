@@ -1,0 +1,333 @@
+// SPDX-License-Identifier: Apache-2.0
+// Several projects in one process: one runtime, a workplace for each, and sessions that work at the same time.
+#include <gtest/gtest.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <fstream>
+#include <memory>
+#include <optional>
+#include <string>
+#include <thread>
+#include <variant>
+#include <vector>
+
+#include "core/base/hash.h"
+#include "core/session/client_session.h"
+#include "core/trust/trust_store.h"
+#include "tests/support/temp_dir.h"
+
+namespace agentd {
+namespace {
+
+class Results final : public EventSink {
+ public:
+  void on_event(const RunEvent& event) override {
+    if (const auto* const ended = std::get_if<told::ToolEnded>(&event.body)) texts.emplace_back(ended->content);
+  }
+  std::vector<std::string> texts;  // of the tool calls
+};
+
+class Projects : public ::testing::Test {
+ protected:
+  // A project that is open, with one session.
+  struct Open {
+    std::vector<std::string> warnings;
+    Results results;
+    std::unique_ptr<Workplace> workplace;
+    std::unique_ptr<ClientSession> client;
+  };
+
+  Projects() {
+    for (const std::string name : {"home", "home/hooks", "a", "b", "c"}) make(name);
+    surroundings_.environment = [home = temp_.file("home")](const std::string& name) -> std::optional<std::string> {
+      if (name == "AGENTD_HOME" || name == "HOME") return home;
+      if (name == "PATH") return "/usr/local/bin:/usr/bin:/bin";
+      return std::nullopt;
+    };
+    surroundings_.executable = std::string(AGENTD_BUILD) + "/agentd";  // the bundled hooks are next to it
+    surroundings_.system_directory = temp_.file("etc");
+  }
+  ~Projects() override {
+    for (auto& each : open_) close(*each);
+  }
+
+  void make(const std::string& directory) const { ::mkdir(temp_.file(directory).c_str(), 0700); }
+  std::string log() const { return temp_.file("log"); }
+  std::vector<std::string> lines() const {
+    std::vector<std::string> out;
+    std::ifstream file(log());
+    for (std::string line; std::getline(file, line);) out.push_back(line);
+    return out;
+  }
+  long count(const std::string& what) const {
+    const auto all = lines();
+    return std::count_if(all.begin(), all.end(),
+                         [&](const std::string& line) { return line.find(what) != std::string::npos; });
+  }
+
+  // A file of the project's .agent/hooks, trusted unless `trusted` is false.
+  void put_in_project(const std::string& project, const std::string& file, const std::string& bytes,
+                      bool trusted = true) const {
+    make(project + "/.agent");
+    make(project + "/.agent/hooks");
+    const std::string path = put(project + "/.agent/hooks/" + file, bytes);
+    if (!trusted) return;
+    auto store = TrustStore::open(temp_.file("home/trust.json"), ::geteuid(), clock_);
+    ASSERT_TRUE(store) << store.error().message;
+    TrustEntry entry;
+    entry.name = "project/" + file.substr(0, file.find('.'));
+    entry.path = std::filesystem::canonical(path).string();
+    entry.digest = hex(sha256(bytes));
+    entry.repository = TrustStore::repository_key(temp_.file(project)).value_or("");
+    const auto recorded = store->record(entry);
+    ASSERT_TRUE(recorded) << recorded.error().message;
+  }
+  // Replaces a file as a build does, which renames.
+  std::string put(const std::string& name, const std::string& bytes) const {
+    const std::string fresh = temp_.write("fresh", bytes);
+    ::chmod(fresh.c_str(), 0644);
+    std::filesystem::rename(fresh, temp_.file(name));
+    return temp_.file(name);
+  }
+  static std::string counter(int revision) {
+    std::ifstream in(std::string(AGENTD_COUNTERS) + "/counter_" + std::to_string(revision) + ".so", std::ios::binary);
+    return {std::istreambuf_iterator<char>(in), {}};
+  }
+  static std::string keeper() {
+    std::ifstream in(std::string(AGENTD_KEEPER), std::ios::binary);
+    return {std::istreambuf_iterator<char>(in), {}};
+  }
+
+  // `hooks`: more lines of the section.
+  void begin(const std::string& script, const std::string& hooks = {}) {
+    const std::string file = temp_.write("script.yaml", script);
+    std::string config = "provider: scripted\nscripted: {file: '" + file +
+                         "'}\npermissions: {mode: allow}\nhooks:\n  isolation: in-process\n  dev: true\n" + hooks;
+    for (const char* const name : {"counter", "project/counter"})
+      config += "  " + std::string(name) + ": {config: {log: '" + log() + "'}}\n";
+    temp_.write("home/config.yaml", config);
+    ::chmod(temp_.file("home/config.yaml").c_str(), 0600);
+    auto sources = config_sources(surroundings_);
+    ASSERT_TRUE(sources) << sources.error().message;
+    auto loaded = Config::load(*sources);
+    ASSERT_TRUE(loaded) << loaded.error().message;
+    config_.emplace(std::move(*loaded));
+    RuntimeOptions options;
+    options.save = false;
+    auto made = Runtime::begin(surroundings_, *config_, clock_, options, [](const std::string&) {});
+    ASSERT_TRUE(made) << made.error().message;
+    runtime_ = std::move(*made);
+    const auto opened = runtime_->open();
+    ASSERT_TRUE(opened) << opened.error().message;
+  }
+  Open& open(const std::string& project) {
+    Open& out = *open_.emplace_back(std::make_unique<Open>());
+    const std::string root = temp_.file(project);
+    auto found =
+        Workplace::find(*runtime_, root, {}, [&out](const std::string& text) { out.warnings.push_back(text); });
+    EXPECT_TRUE(found) << (found ? "" : found.error().message);
+    out.workplace = std::move(*found);
+    auto prepared = ClientSession::prepare(*out.workplace, OpenRequest{root, out.results});
+    EXPECT_TRUE(prepared) << (prepared ? "" : prepared.error().message);
+    out.client = std::move(*prepared);
+    const auto loaded = out.workplace->hooks().load(out.workplace->roots_of(root));
+    EXPECT_TRUE(loaded) << (loaded ? "" : loaded.error().message);
+    const auto opened = out.client->open({}, {});
+    EXPECT_TRUE(opened) << (opened ? "" : opened.error().message);
+    return out;
+  }
+  static void close(Open& project) {
+    if (project.client) project.client->end("exit");
+    project.client.reset();
+    project.workplace.reset();
+  }
+  // The answer of a run.
+  static std::string run(Open& project) {
+    const auto done = project.client->session()->run("go", {});
+    return done ? done->final_text : "error: " + done.error().message;
+  }
+  static bool has_tool(Open& project, const std::string& name) {
+    const auto tools = project.workplace->hooks().tools()->tools();
+    return std::any_of(tools.begin(), tools.end(), [&](const Tool& tool) { return tool.name == name; });
+  }
+  static bool warns(const Open& project, const std::string& what) {
+    return std::any_of(project.warnings.begin(), project.warnings.end(),
+                       [&](const std::string& text) { return text.find(what) != std::string::npos; });
+  }
+
+  testing::TempDir temp_;
+  const SystemClock clock_;
+  ProcessSurroundings surroundings_;
+  std::optional<Config> config_;
+  std::unique_ptr<Runtime> runtime_;
+  std::vector<std::unique_ptr<Open>> open_;
+};
+
+std::string guard_of(const std::string& tool, const std::string& reason) {
+  return "on: before_tool_call\nmatcher: " + tool + "\nguard: true\ndo: {action: block, reason: " + reason + "}\n";
+}
+std::string call_of_bash(const std::string& command) {
+  return "- calls: [{name: bash, input: {command: '" + command + "', timeout_ms: 30000}}]\n";
+}
+std::string turns(int runs, const std::string& call) {
+  std::string out;
+  for (int i = 0; i < runs; ++i) out += call + "- text: done\n";
+  return out;
+}
+
+TEST_F(Projects, GuardOfEachActsThereAloneAndTheUsersPluginIsOneInstanceForBoth) {
+  put_in_project("a", "guard.yaml", guard_of("bash", "no commands in a"));
+  put_in_project("b", "guard.yaml", guard_of("read_file", "no reading in b"));
+  put("home/hooks/counter.so", counter(1));
+  temp_.write("a/note", "note of a\n");
+  temp_.write("b/note", "note of b\n");
+  begin(turns(2, "- calls: [{name: bash, input: {command: 'cat note'}}, {name: read_file, input: {path: note}}]\n"));
+  Open &a = open("a"), &b = open("b");
+  EXPECT_EQ(run(a), "done");
+  ASSERT_EQ(a.results.texts.size(), 2u);
+  EXPECT_NE(a.results.texts[0].find("no commands in a"), std::string::npos) << a.results.texts[0];
+  EXPECT_NE(a.results.texts[1].find("note of a"), std::string::npos) << a.results.texts[1];
+  const long calls_of_a = count("call");
+  EXPECT_EQ(run(b), "done");
+  ASSERT_EQ(b.results.texts.size(), 2u);
+  EXPECT_EQ(b.results.texts[0], "note of b\n");
+  EXPECT_NE(b.results.texts[1].find("no reading in b"), std::string::npos) << b.results.texts[1];
+  EXPECT_EQ(count("created"), 1);
+  EXPECT_GT(calls_of_a, 0);
+  EXPECT_GT(count("call"), calls_of_a);
+}
+
+TEST_F(Projects, TurnsOfTwoAtTheSameTimeHaveTheirOwnFilesAndOnePlugin) {
+  put("home/hooks/counter.so", counter(1));
+  temp_.write("a/note", "note of a\n");
+  temp_.write("b/note", "note of b\n");
+  std::string script;
+  constexpr int kRounds = 3;
+  for (int i = 0; i < kRounds; ++i) {
+    // Each waits in its tool call until the other one is there.
+    const std::string here = "arrived" + std::to_string(i);
+    const std::string meet = call_of_bash("touch " + here + "; until test -e " + temp_.file("a/") + here +
+                                          " && test -e " + temp_.file("b/") + here + "; do sleep 0.01; done; cat note");
+    script += meet + meet + "- text: done\n- text: done\n";
+  }
+  begin(script);
+  Open &a = open("a"), &b = open("b");
+  for (int i = 0; i < kRounds; ++i) {
+    std::string of_a, of_b;
+    {
+      const std::jthread first([&] { of_a = run(a); });
+      const std::jthread second([&] { of_b = run(b); });
+    }
+    EXPECT_EQ(of_a, "done");
+    EXPECT_EQ(of_b, "done");
+  }
+  EXPECT_EQ(a.results.texts, std::vector<std::string>(kRounds, "note of a\n"));
+  EXPECT_EQ(b.results.texts, std::vector<std::string>(kRounds, "note of b\n"));
+  EXPECT_EQ(count("created"), 1);
+  EXPECT_EQ(count("1 call " + std::to_string(2 * kRounds)), 1);
+}
+
+TEST_F(Projects, ReloadedPluginOfTheUserActsInBothFromTheirNextTurn) {
+  put("home/hooks/counter.so", counter(1));
+  begin(turns(4, call_of_bash("true")));
+  Open &a = open("a"), &b = open("b");
+  run(a);
+  run(b);
+  put("home/hooks/counter.so", counter(2));
+  EXPECT_EQ(run(a), "done");
+  EXPECT_EQ(run(b), "done");
+  EXPECT_EQ(lines(), (std::vector<std::string>{"1 created 0", "1 call 1", "1 call 2", "2 created 0", "2 call 3",
+                                               "1 destroyed 2", "2 call 4"}));
+  EXPECT_TRUE(warns(a, "the hook counter was reloaded"));
+  EXPECT_TRUE(warns(b, "the hook counter was reloaded"));
+}
+
+TEST_F(Projects, ReloadedPluginOfOneProjectIsNotTheOthers) {
+  put_in_project("a", "counter.so", counter(1));
+  put_in_project("b", "counter.so", counter(1));
+  begin(turns(4, call_of_bash("true")));
+  Open &a = open("a"), &b = open("b");
+  run(a);
+  run(b);
+  EXPECT_EQ(count("1 created"), 2);
+  EXPECT_EQ(count("1 call 1"), 2);
+  put_in_project("a", "counter.so", counter(2));
+  EXPECT_EQ(run(a), "done");
+  EXPECT_EQ(run(b), "done");
+  EXPECT_EQ(count("2 created"), 1);
+  EXPECT_EQ(count("2 call 2"), 1);
+  EXPECT_EQ(count("1 call 2"), 1);
+  EXPECT_TRUE(warns(a, "the hook project/counter was reloaded"));
+  EXPECT_FALSE(warns(b, "was reloaded"));
+}
+
+TEST_F(Projects, OneIsClosedWhileTheOtherWorks) {
+  put_in_project("a", "guard.yaml", guard_of("bash", "no commands in a"));
+  put("home/hooks/counter.so", counter(1));
+  temp_.write("b/note", "note of b\n");
+  begin(call_of_bash("touch arrived; until test -e go; do sleep 0.01; done; cat note") + "- text: done\n" +
+        turns(1, call_of_bash("cat note")));
+  Open &a = open("a"), &b = open("b");
+  {
+    const std::jthread working([&] { EXPECT_EQ(run(b), "done"); });
+    while (!std::filesystem::exists(temp_.file("b/arrived"))) std::this_thread::sleep_for(Milliseconds(2));
+    close(a);
+    temp_.write("b/go", "");
+  }
+  EXPECT_EQ(run(b), "done");
+  EXPECT_EQ(b.results.texts, std::vector<std::string>(2, "note of b\n"));
+  EXPECT_EQ(count("destroyed"), 0);
+  close(b);
+  EXPECT_EQ(count("destroyed"), 0);
+  runtime_.reset();
+  EXPECT_EQ(count("destroyed"), 1);
+}
+
+TEST_F(Projects, NoNameToolOrWarningOfOneIsKnownInTheOther) {
+  put_in_project("a", "guard.yaml", guard_of("bash", "no commands in a"));
+  put_in_project("a", "counter.so", counter(1));
+  put_in_project("b", "guard.yaml", guard_of("bash", "no commands in b"), false);
+  begin(turns(2, call_of_bash("echo done")));
+  Open &a = open("a"), &b = open("b");
+  EXPECT_EQ(a.workplace->hooks().kind_of("project/guard"), "yaml");
+  EXPECT_EQ(a.workplace->hooks().kind_of("project/counter"), "native");
+  EXPECT_TRUE(has_tool(a, "wait"));
+  EXPECT_TRUE(has_tool(b, "bash"));
+  EXPECT_EQ(b.workplace->hooks().kind_of("project/guard"), "");
+  EXPECT_EQ(b.workplace->hooks().kind_of("project/counter"), "");
+  EXPECT_FALSE(has_tool(b, "wait"));
+  run(a);
+  run(b);
+  ASSERT_EQ(a.results.texts.size(), 1u);
+  EXPECT_NE(a.results.texts[0].find("no commands in a"), std::string::npos) << a.results.texts[0];
+  EXPECT_EQ(b.results.texts, std::vector<std::string>{"done\n"});
+  EXPECT_FALSE(warns(a, temp_.file("b/")));
+  EXPECT_TRUE(warns(b, temp_.file("b/.agent/hooks/guard.yaml")));
+  EXPECT_FALSE(warns(b, temp_.file("a/")));
+}
+
+// The user's plugin has the same id: the project's stands before it, in its project.
+TEST_F(Projects, PluginOfEachKeepsItsKeysApartAndSeesItsProjectsConversations) {
+  for (const char* const project : {"a", "b"}) put_in_project(project, "keeper.so", keeper());
+  put("home/hooks/keeper.so", keeper());
+  begin("- text: one\n- text: two\n- text: three\n- text: four\n- text: five\n- text: six\n",
+        "  project/keeper: {config: {log: '" + log() + "'}, grant: [store]}\n  keeper: {config: {log: '" + log() +
+            "'}}\n");
+  Open &a = open("a"), &b = open("b"), &c = open("c");
+  for (Open* const each : {&a, &b, &c}) run(*each);
+  for (Open* const each : {&a, &b, &c}) run(*each);
+  const auto all = lines();
+  ASSERT_EQ(all.size(), 6u);
+  for (const std::size_t first : {0u, 1u, 2u}) EXPECT_EQ(all[first].substr(0, 2), "1 ");
+  EXPECT_EQ(all[3], "2 1");
+  EXPECT_EQ(all[4], "2 1");
+  EXPECT_EQ(all[5], "2 3");
+  EXPECT_TRUE(warns(a, "has the same id"));
+  EXPECT_FALSE(warns(c, "has the same id"));
+}
+
+}  // namespace
+}  // namespace agentd
