@@ -49,6 +49,7 @@ Hooks::~Hooks() {
 Result<void, RunError> Hooks::load(const std::vector<std::string>& roots) {
   if (auto started = start(roots); !started) return started.error();
   if (auto checked = check_tools(); !checked) return checked.error();
+  const MutexLock lock(mutex_);
   publish();
   return {};
 }
@@ -97,25 +98,40 @@ void Hooks::tell_guards_off() const {
 
 void Hooks::record_new() {
   if (!host_) return;
-  const std::size_t told = host_->problems().size();
-  host_->record_new();
-  for (const std::string& note : host_->notes()) warn_(note);
-  for (std::size_t i = told; i < host_->problems().size(); ++i) warn_(host_->problems()[i].message);
+  std::vector<std::string> told;
+  {
+    const MutexLock lock(mutex_);
+    const std::size_t problems = host_->problems().size();
+    host_->record_new();
+    for (; notes_told_ < host_->notes().size(); ++notes_told_) told.push_back(host_->notes()[notes_told_]);
+    for (std::size_t i = problems; i < host_->problems().size(); ++i) told.push_back(host_->problems()[i].message);
+  }
+  for (const std::string& each : told) warn_(each);
 }
 
 void Hooks::refresh() {
   if (!host_) return;
-  const HookHost::Reloaded found = host_->reload_changed();
+  const auto before = dispatcher_.pin();  // its last plugins end outside of the mutex
+  HookHost::Reloaded found;
+  {
+    const MutexLock lock(mutex_);
+    found = host_->reload_changed();
+    notes_told_ = host_->notes().size();
+    if (found.changed) publish();
+  }
   for (const std::string& warning : found.warnings) warn_(warning);
   for (const std::string& note : found.notes) warn_(note);
-  if (found.changed) publish();
 }
 
 std::vector<Subscription> Hooks::subscriptions() const {
+  const MutexLock lock(mutex_);
   return wishes_.hooks && host_ ? host_->subscriptions() : std::vector<Subscription>();
 }
 
-void Hooks::publish() { dispatcher_.publish(subscriptions(), config_.list("hooks.order")); }
+void Hooks::publish() {
+  const bool any = wishes_.hooks && host_;
+  dispatcher_.publish(any ? host_->subscriptions() : std::vector<Subscription>(), config_.list("hooks.order"));
+}
 
 std::string Hooks::kind_of(std::string_view hook) const {
   return host_ ? std::string(host_->kind_of(hook)) : std::string();

@@ -7,13 +7,14 @@
 // of the system and the user among them are the runtime's, and shared with its other projects
 // (core/host/shared_plugins.h).
 //
-// Threading: load() and the destructor on one thread; kind_of(), tools() and refresh() on any.
+// Threading: load() and the destructor on one thread; the rest on any, after load().
 
 #include <memory>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "core/base/mutex.h"
 #include "core/host/hook_host.h"
 #include "core/runtime/runtime.h"
 #include "core/workplace/hook_setup.h"
@@ -39,9 +40,9 @@ class Hooks {
   // Finds, loads and publishes them; `roots` are those of the workspace. Once. kUsage: one that the user configured
   // cannot act as the settings say.
   Result<void, RunError> load(const std::vector<std::string>& roots);
-  // Records those that load() has seen for the first time.
+  // Records those that load() has seen for the first time; once is enough.
   void record_new();
-  // Takes up hooks whose files changed.
+  // Publishes hooks whose files changed: one caller at a time, and the others find the new snapshot.
   void refresh();
 
   // In no order; empty where hooks are switched off.
@@ -61,7 +62,7 @@ class Hooks {
   Result<void, RunError> check_tools();
   Result<void, RunError> check_definitions(const std::vector<Tool>& tools);
   void tell_guards_off() const;
-  void publish();
+  void publish() REQUIRES(mutex_);
 
   Runtime& runtime_;
   const Config& config_;
@@ -71,6 +72,8 @@ class Hooks {
   Dispatcher dispatcher_;
   std::unique_ptr<Services> own_services_;  // of the project's plugins
   std::unique_ptr<HookHost> host_;          // null = none are loaded
+  mutable Mutex mutex_;                     // held while the host's hooks change, and while they are listed
+  std::size_t notes_told_ GUARDED_BY(mutex_) = 0;
 };
 
 }  // namespace agentd

@@ -25,7 +25,10 @@ namespace {
 class Results final : public EventSink {
  public:
   void on_event(const RunEvent& event) override {
-    if (const auto* const ended = std::get_if<told::ToolEnded>(&event.body)) texts.emplace_back(ended->content);
+    const auto* const ended = std::get_if<told::ToolEnded>(&event.body);
+    if (ended == nullptr) return;
+    texts.emplace_back(ended->content);
+    while (texts.back().ends_with('\n')) texts.back().pop_back();
   }
   std::vector<std::string> texts;  // of the tool calls
 };
@@ -130,14 +133,17 @@ class Projects : public ::testing::Test {
         Workplace::find(*runtime_, root, {}, [&out](const std::string& text) { out.warnings.push_back(text); });
     EXPECT_TRUE(found) << (found ? "" : found.error().message);
     out.workplace = std::move(*found);
-    auto prepared = ClientSession::prepare(*out.workplace, OpenRequest{root, out.results});
-    EXPECT_TRUE(prepared) << (prepared ? "" : prepared.error().message);
-    out.client = std::move(*prepared);
     const auto loaded = out.workplace->hooks().load(out.workplace->roots_of(root));
     EXPECT_TRUE(loaded) << (loaded ? "" : loaded.error().message);
-    const auto opened = out.client->open({}, {});
-    EXPECT_TRUE(opened) << (opened ? "" : opened.error().message);
+    out.client = session_in(out, project, out.results);
     return out;
+  }
+  std::unique_ptr<ClientSession> session_in(const Open& project, const std::string& name, EventSink& events) const {
+    auto prepared = ClientSession::prepare(*project.workplace, OpenRequest{temp_.file(name), events});
+    EXPECT_TRUE(prepared) << (prepared ? "" : prepared.error().message);
+    const auto opened = (*prepared)->open({}, {});
+    EXPECT_TRUE(opened) << (opened ? "" : opened.error().message);
+    return std::move(*prepared);
   }
   static void close(Open& project) {
     if (project.client) project.client->end("exit");
@@ -145,10 +151,11 @@ class Projects : public ::testing::Test {
     project.workplace.reset();
   }
   // The answer of a run.
-  static std::string run(Open& project) {
-    const auto done = project.client->session()->run("go", {});
+  static std::string run(ClientSession& client) {
+    const auto done = client.session()->run("go", {});
     return done ? done->final_text : "error: " + done.error().message;
   }
+  static std::string run(Open& project) { return run(*project.client); }
   static bool has_tool(Open& project, const std::string& name) {
     const auto tools = project.workplace->hooks().tools()->tools();
     return std::any_of(tools.begin(), tools.end(), [&](const Tool& tool) { return tool.name == name; });
@@ -193,7 +200,7 @@ TEST_F(Projects, GuardOfEachActsThereAloneAndTheUsersPluginIsOneInstanceForBoth)
   const long calls_of_a = count("call");
   EXPECT_EQ(run(b), "done");
   ASSERT_EQ(b.results.texts.size(), 2u);
-  EXPECT_EQ(b.results.texts[0], "note of b\n");
+  EXPECT_EQ(b.results.texts[0], "note of b");
   EXPECT_NE(b.results.texts[1].find("no reading in b"), std::string::npos) << b.results.texts[1];
   EXPECT_EQ(count("created"), 1);
   EXPECT_GT(calls_of_a, 0);
@@ -224,8 +231,8 @@ TEST_F(Projects, TurnsOfTwoAtTheSameTimeHaveTheirOwnFilesAndOnePlugin) {
     EXPECT_EQ(of_a, "done");
     EXPECT_EQ(of_b, "done");
   }
-  EXPECT_EQ(a.results.texts, std::vector<std::string>(kRounds, "note of a\n"));
-  EXPECT_EQ(b.results.texts, std::vector<std::string>(kRounds, "note of b\n"));
+  EXPECT_EQ(a.results.texts, std::vector<std::string>(kRounds, "note of a"));
+  EXPECT_EQ(b.results.texts, std::vector<std::string>(kRounds, "note of b"));
   EXPECT_EQ(count("created"), 1);
   EXPECT_EQ(count("1 call " + std::to_string(2 * kRounds)), 1);
 }
@@ -264,6 +271,32 @@ TEST_F(Projects, ReloadedPluginOfOneProjectIsNotTheOthers) {
   EXPECT_FALSE(warns(b, "was reloaded"));
 }
 
+TEST_F(Projects, SessionsThatBeginTurnsWhileAPluginIsReplacedMakeEachVersionOnce) {
+  constexpr int kRuns = 20, kVersions = 10;
+  put("home/hooks/counter.so", counter(1));
+  std::string script;
+  for (int i = 0; i < 4 * kRuns; ++i) script += "- text: done\n";
+  begin(script);
+  Open &a = open("a"), &b = open("b");
+  Results others;
+  const auto second_of_a = session_in(a, "a", others), second_of_b = session_in(b, "b", others);
+  {
+    std::vector<std::jthread> threads;
+    for (ClientSession* const client : {a.client.get(), b.client.get(), second_of_a.get(), second_of_b.get()})
+      threads.emplace_back([client] {
+        for (int i = 0; i < kRuns; ++i) EXPECT_EQ(run(*client), "done");
+      });
+    for (int i = 0; i < kVersions; ++i) {
+      put("home/hooks/counter.so", counter(2 - i % 2));
+      std::this_thread::sleep_for(Milliseconds(2));
+    }
+  }
+  EXPECT_GE(count("created"), 1);
+  EXPECT_LE(count("created"), 1 + kVersions);
+  second_of_a->end("exit");
+  second_of_b->end("exit");
+}
+
 TEST_F(Projects, OneIsClosedWhileTheOtherWorks) {
   put_in_project("a", "guard.yaml", guard_of("bash", "no commands in a"));
   put("home/hooks/counter.so", counter(1));
@@ -278,7 +311,7 @@ TEST_F(Projects, OneIsClosedWhileTheOtherWorks) {
     temp_.write("b/go", "");
   }
   EXPECT_EQ(run(b), "done");
-  EXPECT_EQ(b.results.texts, std::vector<std::string>(2, "note of b\n"));
+  EXPECT_EQ(b.results.texts, std::vector<std::string>(2, "note of b"));
   EXPECT_EQ(count("destroyed"), 0);
   close(b);
   EXPECT_EQ(count("destroyed"), 0);
@@ -303,7 +336,7 @@ TEST_F(Projects, NoNameToolOrWarningOfOneIsKnownInTheOther) {
   run(b);
   ASSERT_EQ(a.results.texts.size(), 1u);
   EXPECT_NE(a.results.texts[0].find("no commands in a"), std::string::npos) << a.results.texts[0];
-  EXPECT_EQ(b.results.texts, std::vector<std::string>{"done\n"});
+  EXPECT_EQ(b.results.texts, std::vector<std::string>{"done"});
   EXPECT_FALSE(warns(a, temp_.file("b/")));
   EXPECT_TRUE(warns(b, temp_.file("b/.agent/hooks/guard.yaml")));
   EXPECT_FALSE(warns(b, temp_.file("a/")));
