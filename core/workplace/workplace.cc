@@ -53,10 +53,14 @@ std::string Workplace::instructions(const std::string& cwd) const {
 }
 
 std::vector<PathRules> Workplace::rules_for(const std::string& cwd, const std::string& path) {
-  std::vector<std::string> warnings;
+  std::vector<std::string> warnings, fresh;
   std::vector<PathRules> out = rules_near(places_of(cwd), path, warnings);
-  for (const std::string& warning : warnings)
-    if (told_.insert(warning).second) warn_(warning);
+  {
+    const MutexLock lock(mutex_);
+    for (std::string& warning : warnings)
+      if (told_.insert(warning).second) fresh.push_back(std::move(warning));
+  }
+  for (const std::string& warning : fresh) warn_(warning);
   return out;
 }
 
@@ -69,7 +73,7 @@ std::vector<std::string> Workplace::roots_of(const std::string& cwd) const {
 }
 
 Result<std::shared_ptr<Workspace>> Workplace::files(const std::vector<std::string>& roots) {
-  const MutexLock lock(files_mutex_);
+  const MutexLock lock(mutex_);
   std::erase_if(files_, [](const auto& each) { return each.second.expired(); });
   std::weak_ptr<Workspace>& known = files_[roots];
   if (auto open = known.lock()) return open;

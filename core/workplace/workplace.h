@@ -6,7 +6,7 @@
 // It is found without reading more than where the project begins; its hooks are loaded when it is known that somebody
 // will work there. Nothing here knows a session.
 //
-// Threading: find() and load() on one thread; refresh() and files() on any; the rest is read on any.
+// Threading: find() on one thread; the rest on any, the hooks as their header says.
 
 #include <map>
 #include <memory>
@@ -26,8 +26,8 @@ namespace agentd {
 
 class Workplace {
  public:
-  // The project around `cwd`; `warn` is told what is wrong with its files and hooks, now and later. The runtime
-  // outlives it. kUsage: a root of the workspace is not there.
+  // The project around `cwd`; `warn` is told what is wrong with its files and hooks, now, and later on the thread of
+  // the session that notices. The runtime outlives it. kUsage: a root of the workspace is not there.
   static Result<std::unique_ptr<Workplace>, RunError> find(Runtime& runtime, const std::string& cwd, HookWishes wishes,
                                                            Warn warn);
   Workplace(const Workplace&) = delete;
@@ -61,9 +61,9 @@ class Workplace {
   const Warn warn_;
   const Project project_;
   const RecipeBook recipes_;
-  std::set<std::string> told_;  // warnings about instructions near a path
-  Mutex files_mutex_;
-  std::map<std::vector<std::string>, std::weak_ptr<Workspace>> files_ GUARDED_BY(files_mutex_);  // by their roots
+  Mutex mutex_;
+  std::set<std::string> told_ GUARDED_BY(mutex_);  // warnings about instructions near a path
+  std::map<std::vector<std::string>, std::weak_ptr<Workspace>> files_ GUARDED_BY(mutex_);  // by their roots
   Hooks hooks_;
 };
 

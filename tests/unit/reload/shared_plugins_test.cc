@@ -202,7 +202,7 @@ TEST_F(SharedPluginsTest, ProjectsOwnModuleIsItsHostsAlone) {
   call(*b);
 }
 
-// As with one project: a directory of a project stands before the user's.
+// As with one project: the project's directory precedes the user's.
 TEST_F(SharedPluginsTest, ProjectsModuleHidesTheUsersOfItsIdInThatProjectAlone) {
   const std::string hooks = project("a");
   put("counter_1", hooks + "/counter.so");

@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "core/base/hash.h"
+#include "core/base/mutex.h"
 #include "core/session/client_session.h"
 #include "core/trust/trust_store.h"
 #include "tests/support/temp_dir.h"
@@ -37,7 +38,8 @@ class Projects : public ::testing::Test {
  protected:
   // A project that is open, with one session.
   struct Open {
-    std::vector<std::string> warnings;
+    Mutex mutex;
+    std::vector<std::string> warnings GUARDED_BY(mutex);
     Results results;
     std::unique_ptr<Workplace> workplace;
     std::unique_ptr<ClientSession> client;
@@ -129,8 +131,10 @@ class Projects : public ::testing::Test {
   Open& open(const std::string& project) {
     Open& out = *open_.emplace_back(std::make_unique<Open>());
     const std::string root = temp_.file(project);
-    auto found =
-        Workplace::find(*runtime_, root, {}, [&out](const std::string& text) { out.warnings.push_back(text); });
+    auto found = Workplace::find(*runtime_, root, {}, [&out](const std::string& text) {
+      const MutexLock lock(out.mutex);
+      out.warnings.push_back(text);
+    });
     EXPECT_TRUE(found) << (found ? "" : found.error().message);
     out.workplace = std::move(*found);
     const auto loaded = out.workplace->hooks().load(out.workplace->roots_of(root));
@@ -160,7 +164,8 @@ class Projects : public ::testing::Test {
     const auto tools = project.workplace->hooks().tools()->tools();
     return std::any_of(tools.begin(), tools.end(), [&](const Tool& tool) { return tool.name == name; });
   }
-  static bool warns(const Open& project, const std::string& what) {
+  static bool warns(Open& project, const std::string& what) {
+    const MutexLock lock(project.mutex);
     return std::any_of(project.warnings.begin(), project.warnings.end(),
                        [&](const std::string& text) { return text.find(what) != std::string::npos; });
   }
@@ -342,7 +347,7 @@ TEST_F(Projects, NoNameToolOrWarningOfOneIsKnownInTheOther) {
   EXPECT_FALSE(warns(b, temp_.file("a/")));
 }
 
-// The user's plugin has the same id: the project's stands before it, in its project.
+// The user's plugin has the same id: the project's precedes it, in that project.
 TEST_F(Projects, PluginOfEachKeepsItsKeysApartAndSeesItsProjectsConversations) {
   for (const char* const project : {"a", "b"}) put_in_project(project, "keeper.so", keeper());
   put("home/hooks/keeper.so", keeper());
