@@ -361,6 +361,8 @@ constexpr agentd_hook kRows[] = {{AGENTD_EVENT_BEFORE_TOOL_CALL, 0, 5, before_to
 #endif
 #if defined(MOODS_PROCESSES)
 #define MOODS_CAPABILITIES ",\"capabilities\":[\"processes\"]"
+#elif defined(MOODS_FILES)
+#define MOODS_CAPABILITIES ",\"capabilities\":[\"files:read\"]"
 #else
 #define MOODS_CAPABILITIES ""
 #endif
