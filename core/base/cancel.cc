@@ -17,8 +17,9 @@ struct Places {
 
   bool put(std::uint32_t* from, std::uint32_t* to) {
     for (auto& place : words) {
-      std::uint32_t* expected = from;
-      if (place.compare_exchange_strong(expected, to)) return true;
+      // A read first: a token of many links is walked past places that other threads use.
+      std::uint32_t* expected = place.load();
+      if (expected == from && place.compare_exchange_strong(expected, to)) return true;
     }
     return false;
   }

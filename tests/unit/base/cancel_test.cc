@@ -101,6 +101,24 @@ TEST(CancelToken, EveryLinkedWordGetsTheReasonHoweverManyThereAre) {
   for (const std::uint32_t word : words) EXPECT_EQ(word, 0u);
 }
 
+// As in a process with many sessions: each has a token of its own, and one cancels them all.
+TEST(CancelToken, OneCancelReachesThousandsOfChildren) {
+  constexpr std::size_t kSessions = 3'000;
+  const CancelToken process;
+  std::vector<CancelToken> sessions;
+  std::vector<std::uint32_t> words(kSessions, 9);
+  for (std::uint32_t& word : words) sessions.emplace_back(process.child()).link(&word);
+  for (std::size_t i = 0; i < kSessions; i += 3) sessions[i].unlink(&words[i]);
+  sessions[1].cancel(4);
+  EXPECT_EQ(words[1], 4u);
+  EXPECT_EQ(words[2], 0u) << "a session cancels itself alone";
+  process.cancel(2);
+  for (std::size_t i = 0; i < kSessions; ++i) ASSERT_EQ(words[i], i % 3 == 0 ? 0u : 2u) << i;
+  for (std::size_t i = 0; i < kSessions; ++i)
+    if (i % 3 != 0) sessions[i].unlink(&words[i]);
+  for (const std::uint32_t word : words) ASSERT_EQ(word, 0u);
+}
+
 // A second thread that does its part of every round at the same time.
 class Beside {
  public:
