@@ -12,7 +12,10 @@
 #include <cerrno>
 #include <cstring>
 #include <deque>
+#include <iterator>
 #include <list>
+#include <unordered_map>
+#include <utility>
 
 #include "core/base/mutex.h"
 #include "core/isolation/memory_file.h"
@@ -89,6 +92,8 @@ struct PayloadWindow::Space {
   }
   std::shared_ptr<Mirror> mirror_of(std::uint64_t lineage);
   void forget(const std::shared_ptr<Mirror>& mirror);
+  // Called after the mirror may have grown: drops others if all together are too large.
+  void count(const std::shared_ptr<Mirror>& mirror);
   void begin_frame() {
     const MutexLock lock(mutex);
     ++frames;
@@ -101,14 +106,23 @@ struct PayloadWindow::Space {
   Mutex mutex;                         // not held while copying
   // Offsets, by the binary logarithm of their size.
   std::array<std::vector<std::uint64_t>, 40> returned GUARDED_BY(mutex);
-  std::deque<std::uint32_t> live GUARDED_BY(mutex);              // free words, least recently used first
-  std::list<std::shared_ptr<Mirror>> mirrors GUARDED_BY(mutex);  // most recently used first
+  std::deque<std::uint32_t> live GUARDED_BY(mutex);  // free words, least recently used first
+  struct Kept {
+    std::shared_ptr<Mirror> mirror;  // shared with the calls that read it
+    std::uint64_t bytes = 0;         // its part of mirror_bytes
+  };
+  using MirrorList = std::list<Kept>;
+  MirrorList mirrors GUARDED_BY(mutex);  // most recently used first
+  std::unordered_map<std::uint64_t, MirrorList::iterator> by_lineage GUARDED_BY(mutex);
+  std::uint64_t mirror_bytes GUARDED_BY(mutex) = 0;
   std::uint32_t frames GUARDED_BY(mutex) = 0;
 
  private:
   bool is_too_long() const REQUIRES(mutex) {
     return frames == 0 && used.load(std::memory_order_relaxed) > kKeptBytesMax;
   }
+  // The caller destroys it after the lock is released, to return its extents.
+  std::shared_ptr<Mirror> drop(MirrorList::iterator kept) REQUIRES(mutex);
   Extent fresh(std::uint64_t bytes) REQUIRES(mutex) {
     const std::uint64_t offset = used.load(std::memory_order_relaxed);
     if (bytes > kBackedBytesMax - offset || !back_memory(fd, offset, bytes)) return {};
@@ -149,9 +163,13 @@ class PayloadWindow::Mirror {
   Mirror& operator=(const Mirror&) = delete;
 
   std::uint64_t lineage() const { return lineage_; }
+  // Of the window, whether rows are there yet or not.
+  std::uint64_t bytes() const { return bytes_.load(std::memory_order_relaxed); }
   void* allocate(std::size_t bytes, std::size_t align) {
     mutex_.assert_held();
+    const std::size_t extents = extents_.size();
     const std::uint64_t offset = bump(space_, extents_, at_, end_, bytes, align);
+    if (extents_.size() != extents) bytes_ += extents_.back().second;
     if (offset != 0) placed_ += bytes;
     return offset == 0 ? nullptr : reinterpret_cast<void*>(space_.base + offset);
   }
@@ -173,6 +191,7 @@ class PayloadWindow::Mirror {
 
   Space& space_;
   const std::uint64_t lineage_;
+  std::atomic<std::uint64_t> bytes_{0};  // of extents_
   Mutex mutex_;
   std::vector<std::pair<std::uint64_t, std::uint64_t>> extents_ GUARDED_BY(mutex_);
   std::uint64_t at_ GUARDED_BY(mutex_) = 0, end_ GUARDED_BY(mutex_) = 0;
@@ -357,36 +376,61 @@ Result<PayloadWindow::Mirror::Fit> PayloadWindow::Mirror::show(agentd_list list,
   return Fit::kShown;
 }
 
+std::shared_ptr<PayloadWindow::Mirror> PayloadWindow::Space::drop(MirrorList::iterator kept) {
+  std::shared_ptr<Mirror> out = std::move(kept->mirror);
+  mirror_bytes -= kept->bytes;
+  by_lineage.erase(out->lineage());
+  mirrors.erase(kept);
+  return out;
+}
+
 std::shared_ptr<PayloadWindow::Mirror> PayloadWindow::Space::mirror_of(std::uint64_t lineage) {
-  std::shared_ptr<Mirror> gone;  // destroyed after the lock is released, to return its extents
+  std::shared_ptr<Mirror> gone;
   const MutexLock lock(mutex);
-  const auto found =
-      std::find_if(mirrors.begin(), mirrors.end(), [&](const auto& each) { return each->lineage() == lineage; });
-  if (found != mirrors.end()) {
-    mirrors.splice(mirrors.begin(), mirrors, found);
-    return mirrors.front();
+  const auto found = by_lineage.find(lineage);
+  if (found != by_lineage.end()) {
+    mirrors.splice(mirrors.begin(), mirrors, found->second);
+    return mirrors.front().mirror;
   }
-  if (mirrors.size() == kMirrorsMax) {
-    gone = std::move(mirrors.back());
-    mirrors.pop_back();
-  }
-  return mirrors.emplace_front(std::make_shared<Mirror>(*this, lineage));
+  if (mirrors.size() == kMirrorsMax) gone = drop(std::prev(mirrors.end()));
+  MirrorList made;
+  made.push_front({std::make_shared<Mirror>(*this, lineage)});
+  by_lineage.emplace(lineage, made.begin());
+  mirrors.splice(mirrors.begin(), made);
+  return mirrors.front().mirror;
 }
 
 void PayloadWindow::Space::forget(const std::shared_ptr<Mirror>& mirror) {
+  std::shared_ptr<Mirror> gone;
   const MutexLock lock(mutex);
-  mirrors.remove(mirror);
+  const auto found = by_lineage.find(mirror->lineage());
+  if (found != by_lineage.end() && found->second->mirror == mirror) gone = drop(found->second);
+}
+
+void PayloadWindow::Space::count(const std::shared_ptr<Mirror>& mirror) {
+  std::vector<std::shared_ptr<Mirror>> gone;
+  const MutexLock lock(mutex);
+  const auto found = by_lineage.find(mirror->lineage());
+  if (found == by_lineage.end() || found->second->mirror != mirror) return;  // dropped by another call
+  Kept& kept = *found->second;
+  const std::uint64_t bytes = mirror->bytes();
+  mirror_bytes += bytes - kept.bytes;
+  kept.bytes = bytes;
+  mirrors.splice(mirrors.begin(), mirrors, found->second);
+  while (mirror_bytes > kMirrorBytesMax && mirrors.size() > 1) gone.push_back(drop(std::prev(mirrors.end())));
 }
 
 // The next call makes mirrors again: their contents are not worth so much memory. Only mirrors and frames hold extents,
 // so without both every extent is free.
 void PayloadWindow::Space::end_frame() {
-  std::list<std::shared_ptr<Mirror>> gone;
+  MirrorList gone;
   {
     const MutexLock lock(mutex);
     --frames;
     if (!is_too_long()) return;
     gone.swap(mirrors);
+    by_lineage.clear();
+    mirror_bytes = 0;
   }
   gone.clear();  // takes the lock to return extents
   const MutexLock lock(mutex);
@@ -436,16 +480,23 @@ class PayloadWindow::Placer final : public Copier<PayloadWindow::Frame> {
     if (lineage_ == 0 || &of != &message_shape() || list.stride < sizeof(agentd_message)) return false;
     agentd_list shown{};
     auto mirror = space_.mirror_of(lineage_);
-    AGENTD_TRY(Mirror::Fit fit, mirror->show(list, shown));
+    AGENTD_TRY(Mirror::Fit fit, show(mirror, list, shown));
     if (fit == Mirror::Fit::kWasteful) {
       space_.forget(mirror);
       mirror = space_.mirror_of(lineage_);
-      AGENTD_TRY(fit, mirror->show(list, shown));
+      AGENTD_TRY(fit, show(mirror, list, shown));
     }
     if (fit != Mirror::Fit::kShown) return false;
     frame_.pinned_.push_back(std::move(mirror));
     write_at(to, 0, shown);
     return true;
+  }
+
+  // Counts what the mirror has taken, also when its memory did not suffice.
+  Result<Mirror::Fit> show(const std::shared_ptr<Mirror>& mirror, const agentd_list& list, agentd_list& out) {
+    auto fit = mirror->show(list, out);
+    space_.count(mirror);
+    return fit;
   }
 
   Space& space_;

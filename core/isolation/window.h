@@ -37,8 +37,11 @@ class PayloadWindow {
   static constexpr std::uint64_t kBackedBytesMax = 4ull << 30;  // of memory, in total
   static constexpr std::uint64_t kKeptBytesMax = 256ull << 20;  // of memory, between calls
   static constexpr std::uintptr_t kFirstBase = 0x7e8000000000;
-  static constexpr std::uint32_t kLiveWords = 1024;  // calls, pending calls and scopes at once
-  static constexpr std::uint32_t kMirrorsMax = 16;   // conversations; the least recently used is dropped
+  static constexpr std::uint32_t kLiveWords = 4096;  // calls, pending calls and scopes at once
+  // Mirrors, and the memory of all of them. Beyond either, the least recently used ones are dropped, but never the one
+  // in use: a conversation without a mirror is copied again by its next call.
+  static constexpr std::uint32_t kMirrorsMax = 1024;
+  static constexpr std::uint64_t kMirrorBytesMax = 128ull << 20;
 
   // Maps a new window at the first free base at or below kFirstBase, `skip` places further down: a worker that cannot
   // map one base is started again with another. kUnavailable.

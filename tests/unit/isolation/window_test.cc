@@ -9,6 +9,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <atomic>
 #include <cerrno>
 #include <csignal>
@@ -478,13 +479,84 @@ TEST(Mirror, DoesNotMixConversations) {
 TEST(Mirror, OfTheConversationUsedLongestAgoGoes) {
   const auto window = make_window();
   std::uint64_t used = 0;
-  for (std::uint32_t i = 0; i < 20 * PayloadWindow::kMirrorsMax; ++i) {
-    const Rows rows = history(5, 10'000);
+  for (std::uint32_t i = 0; i < 3 * PayloadWindow::kMirrorsMax; ++i) {
+    const Rows rows = history(5, 1'000);
     Frame frame(*window);
     expect_shown(*window, rows.list(), placed(*window, frame, rows.list(), rows.lineage()));
     if (i == 2 * PayloadWindow::kMirrorsMax) used = bytes_backed(*window);
   }
   EXPECT_EQ(bytes_backed(*window), used) << "the memory of those that went is used again";
+}
+
+// As many conversations as a process runs at once, in turn: each is copied once.
+TEST(Mirror, OfAThousandConversationsStays) {
+  const auto window = make_window();
+  std::vector<Rows> all;
+  std::vector<const void*> shown;
+  for (int i = 0; i < 1'000; ++i) {
+    all.push_back(history(5, 1'000));
+    Frame frame(*window);
+    shown.push_back(placed(*window, frame, all.back().list(), all.back().lineage()).first);
+  }
+  const std::uint64_t backed = bytes_backed(*window);
+  for (std::size_t i = 0; i < all.size(); ++i) {
+    Frame frame(*window);
+    const agentd_list again = placed(*window, frame, all[i].list(), all[i].lineage());
+    ASSERT_EQ(again.first, shown[i]) << i;
+    expect_shown(*window, all[i].list(), again);
+  }
+  EXPECT_EQ(bytes_backed(*window), backed);
+}
+
+// The control of the test above: beyond the limit the oldest goes, and its conversation is copied again.
+TEST(Mirror, BeyondTheLimitIsMadeAgain) {
+  const auto window = make_window();
+  const Rows first = history(5, 1'000), kept = history(5, 1'000);
+  Frame running(*window);  // keeps the memory of both, so that other addresses mean other copies
+  const void* const before = placed(*window, running, first.list(), first.lineage()).first;
+  const void* const before_kept = placed(*window, running, kept.list(), kept.lineage()).first;
+  for (std::uint32_t i = 1; i < PayloadWindow::kMirrorsMax; ++i) {
+    const Rows other = history(1, 10);
+    Frame frame(*window);
+    placed(*window, frame, other.list(), other.lineage());
+  }
+  Frame second(*window);
+  EXPECT_EQ(placed(*window, second, kept.list(), kept.lineage()).first, before_kept);
+  const agentd_list again = placed(*window, second, first.list(), first.lineage());
+  EXPECT_NE(again.first, before);
+  expect_shown(*window, first.list(), again);
+}
+
+TEST(Mirror, AllTogetherTakeNoMoreMemoryThanTheyMay) {
+  constexpr std::size_t kRows = 32, kMany = 140, kNewest = 20;
+  static_assert(kMany * kRows * Rows::kElideBytes > 2 * PayloadWindow::kMirrorBytesMax);
+  const auto window = make_window();
+  std::vector<Rows> all;
+  std::vector<const void*> shown;
+  std::uint64_t backed = 0;
+  for (std::size_t i = 0; i < kMany; ++i) {
+    all.push_back(history(kRows, Rows::kElideBytes));
+    Frame frame(*window);
+    shown.push_back(placed(*window, frame, all.back().list(), all.back().lineage()).first);
+    backed = std::max(backed, bytes_backed(*window));
+    if (i >= kNewest) all[i - kNewest] = Rows();
+  }
+  EXPECT_LE(backed, PayloadWindow::kMirrorBytesMax + (8u << 20));
+  // The newest are there still.
+  for (std::size_t i = kMany - kNewest; i < kMany; ++i) {
+    Frame frame(*window);
+    const agentd_list again = placed(*window, frame, all[i].list(), all[i].lineage());
+    ASSERT_EQ(again.first, shown[i]) << i;
+    expect_shown(*window, all[i].list(), again);
+  }
+}
+
+TEST(Mirror, IsKeptHoweverLongItsConversationIs) {
+  const auto window = make_window();
+  const Rows rows = history(PayloadWindow::kMirrorBytesMax / Rows::kElideBytes + 100, Rows::kElideBytes);
+  Frame first(*window), second(*window);
+  const agentd_list shown = placed(*window, first, rows.list(), rows.lineage());
+  EXPECT_EQ(placed(*window, second, rows.list(), rows.lineage()).first, shown.first);
 }
 
 TEST(Mirror, ThatWentIsReadToTheEndOfItsCall) {
