@@ -28,7 +28,10 @@ struct WorkerOptions {
   // Pause before the second new worker within the window; each further pause is four times as long.
   Milliseconds first_pause{100};
   Milliseconds pause_max{10'000};
-  std::size_t conversations_max = 16;  // workers of a plugin with one worker per conversation
+  // Of a plugin with one worker per conversation: the workers that it keeps, the least recently used idle one ends
+  // beyond them; and those that run a call at the same time, a call of a further conversation waits for one of them.
+  std::size_t conversations_max = 16;
+  std::size_t conversations_busy_max = 128;
 };
 
 }  // namespace agentd

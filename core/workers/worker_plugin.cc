@@ -32,6 +32,8 @@ std::vector<std::string> interfaces_of(const Grants& grants, const PluginEnviron
   return offered;
 }
 
+constexpr Milliseconds kSlice{20};  // how often a cancel word is checked
+
 agentd_list list_of(const std::vector<agentd_str>& from) {
   return {from.data(), static_cast<std::uint32_t>(from.size()), sizeof(agentd_str)};
 }
@@ -61,7 +63,7 @@ WorkerPlugin::WorkerPlugin(const HookFile& file, SealedFile sealed, Manifest man
       log_(environment.log),
       quarantine_(environment.quarantine),
       crashes_(placing_.options, environment.clock),
-      evictions_(placing_.options.conversations_max) {}
+      evictions_(placing_.options.conversations_busy_max) {}
 
 WorkerPlugin::~WorkerPlugin() {
   if (auto ended = destroy(); !ended) log_.write(LogLevel::kWarning, name_, ended.error().message);
@@ -294,7 +296,15 @@ agentd_status WorkerPlugin::run(const agentd_call& call, std::uint32_t row, cons
     return error.code == Code::kNotFound ? AGENTD_E_NOT_FOUND : AGENTD_E_INTERNAL;
   };
   if (context_->stopped()->load() == kHookEnded) return failed({Code::kInternal, "the hook " + name_ + " has ended"});
-  const InstancePtr instance = instance_of(call.conversation);
+  const Use use = use_instance(call);
+  const InstancePtr& instance = use.instance;
+  if (!instance) {
+    if (is_cancelled(*call.live)) return AGENTD_E_CANCELLED;
+    slot->fail(call.token, AGENTD_E_DEADLINE,
+               "its workers of " + std::to_string(placing_.options.conversations_busy_max) +
+                   " other conversations, as many as may run calls at once, were busy until its deadline");
+    return AGENTD_E_DEADLINE;
+  }
   const auto process = process_of(instance, *call.live);
   if (!process) return failed(process.error());
   const Dispatch* const dispatch = slot->dispatch();
@@ -321,20 +331,51 @@ agentd_status WorkerPlugin::run(const agentd_call& call, std::uint32_t row, cons
 
 // ---- instances and their processes
 
-WorkerPlugin::InstancePtr WorkerPlugin::instance_of(agentd_conv conversation) {
-  const agentd_conv key = placing_.isolation == Isolation::kProcessPerConversation ? conversation : 0;
-  InstancePtr evicted;
-  InstancePtr out;
+WorkerPlugin::Use WorkerPlugin::use_instance(const agentd_call& call) {
+  const bool apart = placing_.isolation == Isolation::kProcessPerConversation;
+  std::vector<InstancePtr> surplus;
+  InstancePtr instance = wait_for_instance(apart ? call.conversation : 0, *call.live, surplus);
+  for (InstancePtr& each : surplus) evict(std::move(each));
+  return {*this, std::move(instance)};
+}
+
+// Null if there was no place for another conversation until the deadline or the cancel.
+WorkerPlugin::InstancePtr WorkerPlugin::wait_for_instance(agentd_conv key, const agentd_live& live,
+                                                          std::vector<InstancePtr>& surplus) {
+  const WorkerOptions& options = placing_.options;
+  const MutexLock lock(mutex_);
+  for (;;) {
+    auto found = instances_.find(key);
+    if (found == instances_.end()) {
+      // Room for it, as far as others are idle.
+      for (InstancePtr& each : take_idle(std::min(options.conversations_max - 1, options.conversations_busy_max)))
+        surplus.push_back(std::move(each));
+      if (key == 0 || ending_ || instances_.size() <= options.conversations_busy_max)
+        found = instances_.emplace(key, std::make_shared<Instance>(static_cast<InstanceTools&>(*this), key == 0)).first;
+    }
+    if (found != instances_.end()) {
+      found->second->last_use = ++uses_;
+      return found->second;
+    }
+    const Deadline deadline{deadline_of(live)};
+    if (deadline.passed(clock_) || cancel_of(live) != 0) return nullptr;
+    idle_.wait_for(mutex_, clock_, std::clamp(deadline.left(clock_), Milliseconds(1), kSlice));
+  }
+}
+
+WorkerPlugin::Use::~Use() { plugin.end_use(std::move(instance)); }
+
+// Calls of many conversations at once have made more workers than are kept.
+void WorkerPlugin::end_use(InstancePtr instance) {
+  instance.reset();
+  if (placing_.isolation != Isolation::kProcessPerConversation) return;
+  std::vector<InstancePtr> surplus;
   {
     const MutexLock lock(mutex_);
-    InstancePtr& place = instances_[key];
-    if (!place) place = std::make_shared<Instance>(static_cast<InstanceTools&>(*this), key == 0);
-    place->last_use = ++uses_;
-    out = place;
-    evicted = take_idle();
+    surplus = take_idle(placing_.options.conversations_max);
   }
-  if (evicted) evict(std::move(evicted));
-  return out;
+  idle_.notify_one();
+  for (InstancePtr& each : surplus) evict(std::move(each));
 }
 
 // The call that needs the room does not wait for this. If too many evictions run already, the worker ends without
@@ -351,17 +392,20 @@ void WorkerPlugin::evict(InstancePtr instance) {
   if (!on_its_way) tell("the worker ended without destroy(), since too many are ending");
 }
 
-// Removes the least recently used idle instance when there are too many.
-WorkerPlugin::InstancePtr WorkerPlugin::take_idle() {
-  if (instances_.size() <= placing_.options.conversations_max) return nullptr;
-  auto oldest = instances_.end();
-  for (auto it = instances_.begin(); it != instances_.end(); ++it) {
-    const bool idle = it->first != 0 && it->second.use_count() == 1;
-    if (idle && (oldest == instances_.end() || it->second->last_use < oldest->second->last_use)) oldest = it;
+// Removes the least recently used idle instances while there are more than `keep`.
+std::vector<WorkerPlugin::InstancePtr> WorkerPlugin::take_idle(std::size_t keep) {
+  std::vector<InstancePtr> out;
+  if (instances_.size() <= keep) return out;
+  std::vector<std::pair<std::uint64_t, agentd_conv>> idle;
+  for (const auto& [key, instance] : instances_)
+    if (key != 0 && instance.use_count() == 1) idle.emplace_back(instance->last_use, key);
+  std::sort(idle.begin(), idle.end());
+  for (const auto& [last_use, key] : idle) {
+    if (instances_.size() <= keep) break;
+    const auto found = instances_.find(key);
+    out.push_back(std::move(found->second));
+    instances_.erase(found);
   }
-  if (oldest == instances_.end()) return nullptr;
-  InstancePtr out = std::move(oldest->second);
-  instances_.erase(oldest);
   return out;
 }
 

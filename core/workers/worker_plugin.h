@@ -115,8 +115,16 @@ class WorkerPlugin final : public Plugin, private InstanceTools {
   static agentd_status AGENTD_CALL call_row(void* self, const agentd_call* call) noexcept;
   static agentd_status AGENTD_CALL call_tool_row(void* self, const agentd_call* call) noexcept;
   agentd_status run(const agentd_call& call, std::uint32_t row, const std::string* tool);
-  InstancePtr instance_of(agentd_conv conversation);
-  InstancePtr take_idle() REQUIRES(mutex_);
+  // Kept from being ended by others for its lifetime.
+  struct Use {
+    ~Use();
+    WorkerPlugin& plugin;
+    InstancePtr instance;  // null = no place was free in time
+  };
+  Use use_instance(const agentd_call& call);
+  InstancePtr wait_for_instance(agentd_conv key, const agentd_live& live, std::vector<InstancePtr>& surplus);
+  void end_use(InstancePtr instance);
+  std::vector<InstancePtr> take_idle(std::size_t keep) REQUIRES(mutex_);
   bool hears_of_its_end() const;
   // `hang`: how a destroy() that does not return in time is recorded.
   Result<void> end_instance(Instance& instance, Deadline deadline, EndKind hang);
@@ -175,6 +183,7 @@ class WorkerPlugin final : public Plugin, private InstanceTools {
 
   mutable Mutex mutex_;
   std::map<agentd_conv, InstancePtr> instances_ GUARDED_BY(mutex_);
+  Condition idle_;                             // an instance may have become idle
   std::uint64_t uses_ GUARDED_BY(mutex_) = 0;  // a counter for least recent use
   bool created_ GUARDED_BY(mutex_) = false;
   // Held while tools are moved to a new worker, so that no reader sees them missing.

@@ -272,6 +272,7 @@ void WorkerProcess::on_end(const Exit& exit) {
     desk->ledger().wake();
   }
   region_->wake_all();
+  lane_free_.notify_all();
   changed_.notify_all();
 }
 
@@ -286,6 +287,7 @@ void WorkerProcess::kill(std::string why, EndKind kind) {
     killed_.store(true);
     desk = desk_.get();
   }
+  lane_free_.notify_all();
   changed_.notify_all();
   supervisor_.kill(id_);
   if (desk != nullptr) desk->give_up();
@@ -383,7 +385,7 @@ std::optional<std::uint32_t> WorkerProcess::take_lane(Running& running) {
     }
     const Deadline deadline{deadline_of(*running.call.live)};
     if (deadline.passed(clock_) || cancel_of(*running.call.live) != 0) return std::nullopt;
-    changed_.wait_for(mutex_, clock_, std::min(kSlice, deadline.left(clock_)));
+    lane_free_.wait_for(mutex_, clock_, std::min(kSlice, deadline.left(clock_)));
   }
 }
 
@@ -392,7 +394,8 @@ void WorkerProcess::free_lane(std::uint32_t index) {
     const MutexLock lock(mutex_);
     busy_[index] = false;
   }
-  changed_.notify_all();
+  // One is enough: a call that gives up its wait has seen under the lock that no lane is free.
+  lane_free_.notify_one();
 }
 
 bool WorkerProcess::place(Running& running, const Target& target, LaneMessage& message) {
@@ -402,7 +405,8 @@ bool WorkerProcess::place(Running& running, const Target& target, LaneMessage& m
     return false;
   };
   running.mirror = window_->acquire_live();
-  if (running.mirror == nullptr) return out_of_memory("too many calls are pending");
+  if (running.mirror == nullptr)
+    return out_of_memory("it has " + std::to_string(PayloadWindow::kLiveWords) + " calls and scopes open already");
   set_deadline(*running.mirror, deadline_of(*call.live));
   set_cancel(*running.mirror, cancel_of(*call.live));
   auto envelope = window_->place(running.frame, envelope_shape(), call.envelope);

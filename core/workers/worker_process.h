@@ -154,7 +154,8 @@ class WorkerProcess final : private RingListener::Ear {
   std::atomic<bool> killed_{false};
 
   mutable Mutex mutex_;
-  Condition changed_;                          // a lane is free, a service lane rang, or the worker has ended
+  Condition lane_free_;                        // a call lane is free, or the worker has ended
+  Condition changed_;                          // a service lane rang, or the worker has ended
   std::vector<bool> busy_ GUARDED_BY(mutex_);  // call lanes
   std::uint32_t rang_ GUARDED_BY(mutex_) = 0;  // service lanes
   std::string why_ GUARDED_BY(mutex_);         // why the host killed it

@@ -7,6 +7,7 @@
 #include <thread>
 #include <vector>
 
+#include "core/isolation/window.h"
 #include "tests/unit/workers/worker_fixture.h"
 
 namespace agentd {
@@ -57,7 +58,112 @@ TEST(ConcurrentWorker, ThatIsEndedForOneCallTellsTheOthers) {
   other.join();
 }
 
+// Eight lanes serve as many calls as come.
+TEST(ConcurrentWorker, AnswersFarMoreCallsThanItHasLanes) {
+  WorkerFixture fixture;
+  fixture.install("moods_concurrent", "moods");
+  fixture.load();
+  std::vector<std::thread> threads;
+  for (int i = 0; i < 64; ++i) threads.emplace_back([&] { EXPECT_EQ(fixture.ask("meet").reason, "met"); });
+  for (std::thread& each : threads) each.join();
+}
+
+TEST(SerialWorker, AnswersOneCallAfterAnother) {
+  WorkerFixture fixture;
+  fixture.install("moods");
+  fixture.load();
+  std::vector<std::thread> threads;
+  for (agentd_conv i = 1; i <= 32; ++i)
+    threads.emplace_back([&, i] {
+      for (int round = 0; round < 10; ++round)
+        EXPECT_EQ(fixture.ask("bash", {Milliseconds(10'000), i, {}}).reason, "no shell here");
+    });
+  for (std::thread& each : threads) each.join();
+  EXPECT_EQ(fixture.ask("calls").reason, "321");
+}
+
+TEST(ConcurrentWorker, ThatHasAllCallsAndScopesOpenGetsNoFurtherCall) {
+  WorkerFixture fixture;
+  fixture.install("moods_concurrent", "moods");
+  fixture.load();
+  const CancelToken cancel;
+  std::thread hoarder([&] { (void)fixture.ask("hoard scopes", {Milliseconds(60'000), 0, cancel}); });
+  const std::string opened =
+      "opened " + std::to_string(PayloadWindow::kLiveWords - 1) + " scopes, then got " + std::to_string(AGENTD_E_NOMEM);
+  EXPECT_TRUE(eventually([&] { return fixture.log.has("scopes, then got"); }));
+  EXPECT_TRUE(fixture.log.has(opened));
+  const Said said = fixture.ask("bash");
+  EXPECT_EQ(said.status, AGENTD_E_NOMEM);
+  EXPECT_NE(said.failure.find(std::to_string(PayloadWindow::kLiveWords) + " calls and scopes open already"),
+            std::string::npos)
+      << said.failure;
+  cancel.cancel(AGENTD_CANCEL_USER);
+  hoarder.join();
+  // The call that ended leaves one place, whoever keeps its scopes.
+  EXPECT_EQ(fixture.ask("bash").reason, "no shell here");
+}
+
 // ---- one for each conversation
+
+// Calls that stay in their workers until they are cancelled, one for each conversation.
+class BusyConversations {
+ public:
+  BusyConversations(WorkerFixture& fixture, agentd_conv many) {
+    for (agentd_conv each = 1; each <= many; ++each) {
+      cancels_.emplace_back();
+      threads_.emplace_back([&fixture, each, cancel = cancels_.back()] {
+        EXPECT_EQ(fixture.ask("obey", {Milliseconds(60'000), each, cancel}).status, AGENTD_E_CANCELLED);
+      });
+    }
+    // With the one that belongs to no conversation.
+    EXPECT_TRUE(eventually([&] { return fixture.worker().pids().size() == many + 1; }));
+  }
+  ~BusyConversations() {
+    for (std::size_t i = 0; i < threads_.size(); ++i) end(i);
+  }
+  void end(std::size_t index) {
+    if (!threads_[index].joinable()) return;
+    cancels_[index].cancel(AGENTD_CANCEL_USER);
+    threads_[index].join();
+  }
+
+ private:
+  std::vector<CancelToken> cancels_;
+  std::vector<std::thread> threads_;
+};
+
+TEST(WorkerForEachConversation, KeepsAllThatAreBusyAndNoMoreThanItMayAfterwards) {
+  WorkerFixture fixture(Isolation::kProcessPerConversation);
+  fixture.install("moods");
+  fixture.options.worker.conversations_max = 3;
+  fixture.load();
+  {
+    const BusyConversations busy(fixture, 6);
+    EXPECT_EQ(fixture.worker().pids().size(), 7u);
+  }
+  EXPECT_EQ(fixture.worker().pids().size(), 3u);
+  EXPECT_TRUE(eventually([] { return workers().size() == 3; }));
+}
+
+TEST(WorkerForEachConversation, LetsAFurtherOneWaitForAPlace) {
+  WorkerFixture fixture(Isolation::kProcessPerConversation);
+  fixture.install("moods");
+  fixture.options.worker.conversations_busy_max = 2;
+  fixture.load();
+  BusyConversations busy(fixture, 2);
+  const Said late = fixture.ask("bash", {Milliseconds(100), 3, {}});
+  EXPECT_EQ(late.status, AGENTD_E_DEADLINE);
+  EXPECT_NE(late.failure.find("its workers of 2 other conversations"), std::string::npos) << late.failure;
+  const CancelToken cancel;
+  cancel.cancel(AGENTD_CANCEL_USER);
+  EXPECT_EQ(fixture.ask("bash", {Milliseconds(60'000), 3, cancel}).status, AGENTD_E_CANCELLED);
+  // The one of no conversation needs no place.
+  EXPECT_EQ(fixture.ask("bash").reason, "no shell here");
+  std::thread further([&] { EXPECT_EQ(fixture.ask("bash", {Milliseconds(60'000), 3, {}}).reason, "no shell here"); });
+  busy.end(0);
+  further.join();
+  EXPECT_EQ(fixture.worker().pids().size(), 3u) << "the idle one made room";
+}
 
 TEST(WorkerForEachConversation, KeepsThemApart) {
   WorkerFixture fixture(Isolation::kProcessPerConversation);

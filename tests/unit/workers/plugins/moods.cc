@@ -163,6 +163,20 @@ agentd_status from_a_scope(const agentd_call* call) {
   return block(call, said);
 }
 
+// Opens scopes until there are none, says how many there were, and keeps them while the call runs and afterwards.
+agentd_status hoard_scopes(const agentd_call* call) {
+  const agentd_core* const core = call->core;
+  agentd_token token = 0;
+  const agentd_live* live = nullptr;
+  agentd_status opened = AGENTD_OK;
+  int count = -1;
+  for (; opened == AGENTD_OK; ++count) opened = core->scope_open(core, 0, UINT64_MAX, &token, &live);
+  core->log(core, call->token, AGENTD_LEVEL_WARNING,
+            text("opened " + std::to_string(count) + " scopes, then got " + std::to_string(opened)));
+  while (cancel_of(call->live) == 0) nap(1);
+  return AGENTD_E_CANCELLED;
+}
+
 agentd_status ask(Instance& self, const agentd_call* call, std::string_view mood) {
   agentd_str out{};
   if (mood == "json") {
@@ -236,6 +250,7 @@ agentd_status AGENTD_CALL before_tool_call(void* raw, const agentd_call* call) n
   if (mood == "fail") return fail(call, AGENTD_E_IO, "the disk is full");
   if (mood.substr(0, 5) == "later") return answer_later(call, mood);
   if (mood == "scope") return from_a_scope(call);
+  if (mood == "hoard scopes") return hoard_scopes(call);
   if (mood == "no handlers") return ::signal(SIGTERM, SIG_DFL), AGENTD_OK;
   if (mood == "compact") return compact(call);
   if (mood == "compact apart") return compact_apart(call);
