@@ -270,8 +270,8 @@ Result<std::string> ExternalHook::spent(const Asked& asked) {
   const std::string conversation = once_key(asked);
   if (definition_.once == HookOnce::kRun) {
     const MutexLock lock(mutex_);
-    const auto found = spent_.find(conversation);
-    const bool this_run = found != spent_.end() && found->second == view_of(asked.call->envelope->run_id);
+    const std::string* const run = spent_.find(conversation);
+    const bool this_run = run != nullptr && *run == view_of(asked.call->envelope->run_id);
     return this_run ? std::string("it has run once in this run") : std::string();
   }
   const auto kept =
@@ -287,7 +287,7 @@ void ExternalHook::mark_spent(const Asked& asked) {
   const std::string conversation = once_key(asked);
   if (definition_.once == HookOnce::kRun) {
     const MutexLock lock(mutex_);
-    spent_[conversation] = std::string(view_of(asked.call->envelope->run_id));
+    spent_.put(conversation, std::string(view_of(asked.call->envelope->run_id)));
     return;
   }
   PluginKeyOp op;

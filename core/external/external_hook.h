@@ -5,12 +5,12 @@
 // Threading: ask() may run on any number of threads at once.
 
 #include <functional>
-#include <map>
 #include <memory>
 #include <string>
 #include <vector>
 
 #include "core/base/mutex.h"
+#include "core/base/recent_texts.h"
 #include "core/dialects/dialect.h"
 #include "core/external/external_environment.h"
 #include "core/external/kodelet_extension.h"
@@ -89,8 +89,11 @@ class ExternalHook {
   const HookBytes bytes_;
   const ExternalEnvironment& environment_;
   BackgroundRuns& background_;
+  // Conversations whose newest run it remembers. One of which it has not heard for so many others is forgotten: it
+  // would be called once more in that run.
+  static constexpr std::size_t kRunsKept = 16'384;
   Mutex mutex_;
-  std::map<std::string, std::string> spent_ GUARDED_BY(mutex_);  // conversation -> run
+  RecentTexts spent_ GUARDED_BY(mutex_){kRunsKept, SIZE_MAX};  // conversation -> run
   // kExtension: shared by the hooks of one long-lived process; null for the others.
   const std::shared_ptr<KodeletExtension> extension_;
   std::vector<ExternalHook*> earlier_;

@@ -3,10 +3,10 @@
 
 #include <algorithm>
 #include <deque>
-#include <map>
 #include <set>
 
 #include "core/base/mutex.h"
+#include "core/base/recent_texts.h"
 #include "core/dialects/translator.h"
 #include "core/external/rpc_connection.h"
 
@@ -16,7 +16,8 @@ namespace {
 using Reply = RpcConnection::Reply;
 
 constexpr Milliseconds kPoll{10};
-constexpr std::size_t kInitsMax = 64;
+// Runs whose agent.init is remembered, and its bytes; one that is forgotten is asked for again.
+constexpr std::size_t kInitsMax = 4'096, kInitBytesMax = 16u << 20;
 constexpr std::size_t kSubscriptionsMax = 64;
 
 constexpr std::uint64_t ns(Milliseconds time) { return static_cast<std::uint64_t>(time.count()) * 1'000'000; }
@@ -108,8 +109,9 @@ struct KodeletExtension::State {
   std::string last_end GUARDED_BY(mutex), off GUARDED_BY(mutex);
   Greeting greeting GUARDED_BY(mutex);
   std::set<std::uint32_t> warned GUARDED_BY(mutex);
-  std::set<std::string> told GUARDED_BY(mutex);                // problems of the greeting that were reported
-  std::map<std::string, std::string> inits GUARDED_BY(mutex);  // conversation and agent -> result of agent.init
+  std::set<std::string> told GUARDED_BY(mutex);  // problems of the greeting that were reported
+  // Conversation and agent -> result of agent.init.
+  RecentTexts inits GUARDED_BY(mutex){kInitsMax, kInitBytesMax};
 
   // The usable connection; null = none yet.
   std::shared_ptr<RpcConnection> usable() {
@@ -328,16 +330,15 @@ Verdict KodeletExtension::State::not_subscribed(std::uint32_t event) {
 std::string KodeletExtension::State::known_init(std::uint32_t event, JsonView payload) {
   if (event != AGENTD_EVENT_BEFORE_MODEL_CALL || payload["turn_number"].uint_or(0) <= 1) return {};
   const MutexLock lock(mutex);
-  const auto found = inits.find(init_key(payload));
-  return found == inits.end() ? std::string() : found->second;
+  const std::string* const found = inits.find(init_key(payload));
+  return found == nullptr ? std::string() : *found;
 }
 
 void KodeletExtension::State::note_answer(std::uint32_t event, JsonView payload, JsonView result) {
   const MutexLock lock(mutex);
   ends_in_a_row = 0;
   if (event != AGENTD_EVENT_BEFORE_MODEL_CALL) return;
-  if (inits.size() >= kInitsMax) inits.clear();
-  inits[init_key(payload)] = result.text();
+  inits.put(init_key(payload), std::string(result.text()));
 }
 
 Verdict KodeletExtension::State::ask(RpcConnection& on, std::uint32_t event, JsonView payload,

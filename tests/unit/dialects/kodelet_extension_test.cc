@@ -344,5 +344,17 @@ TEST_F(ExtensionTest, AgentInitIsAskedOncePerRunAndLasts) {
   EXPECT_EQ(times_heard("extension.event.handle"), 1);
 }
 
+TEST_F(ExtensionTest, AgentInitIsAskedOncePerRunOfEachOfManyConversations) {
+  constexpr int kConversations = 150;
+  KodeletExtension extension(request("ok"), clock_);
+  for (const char* turn : {"1", "2", "3"})
+    for (int i = 0; i < kConversations; ++i) {
+      const auto payload = parsed(R"({"conv_id":"c)" + std::to_string(i) + R"(","turn_number":)" + turn + "}");
+      const Verdict verdict = extension.call(AGENTD_EVENT_BEFORE_MODEL_CALL, payload.root(), CancelToken(), Deadline{});
+      ASSERT_EQ(only_action(verdict).text, "be brief") << turn << " of " << i;
+    }
+  EXPECT_EQ(times_heard("extension.event.handle"), kConversations);
+}
+
 }  // namespace
 }  // namespace agentd
