@@ -292,9 +292,12 @@ void WorkerSupervisor::State::end_what_it_started(const Worker& worker) {
 
 // Only this thread erases workers, so they stay valid while the mutex is unlocked.
 void WorkerSupervisor::State::look_at(const std::vector<pollfd>& ready) {
+  std::vector<int> fds;
+  for (const pollfd& each : ready)
+    if (each.revents != 0) fds.push_back(each.fd);
+  std::sort(fds.begin(), fds.end());
   const auto is_ready = [&](const UniqueFd& fd) {
-    return fd.valid() && std::any_of(ready.begin(), ready.end(),
-                                     [&](const pollfd& each) { return each.fd == fd.get() && each.revents != 0; });
+    return fd.valid() && std::binary_search(fds.begin(), fds.end(), fd.get());
   };
   std::vector<std::pair<Id, Worker*>> all;
   {

@@ -22,11 +22,13 @@ void TokenLedger::add(agentd_token token, const agentd_live& live, agentd_live* 
   const MutexLock lock(mutex_);
   if (given_up_) services.cancel(AGENTD_CANCEL_SHUTDOWN);
   Entry& entry = entries_[token];
-  spent_ -= entry.spent[0] + entry.spent[1];
-  entry = Entry();
+  for (std::uint64_t& spent : entry.spent) spent_ -= std::exchange(spent, 0);
   entry.live = &live;
   entry.mirror = mirror;
   entry.services = std::move(services);
+  entry.uses = 0;
+  entry.ending = false;
+  entry.completed.reset();
 }
 
 void TokenLedger::remove(agentd_token token) {
@@ -35,7 +37,7 @@ void TokenLedger::remove(agentd_token token) {
   if (found == entries_.end()) return;
   found->second.ending = true;
   found->second.services.cancel(AGENTD_CANCEL_SHUTDOWN);
-  while (found->second.uses != 0) changed_.wait(mutex_);
+  while (found->second.uses != 0) found->second.changed.wait(mutex_);
   spent_ -= found->second.spent[0] + found->second.spent[1];
   entries_.erase(found);
 }
@@ -47,26 +49,25 @@ void TokenLedger::cancel_all() {
 }
 
 void TokenLedger::set_completed(agentd_token token, agentd_status status) {
-  {
-    const MutexLock lock(mutex_);
-    const auto found = entries_.find(token);
-    if (found != entries_.end()) found->second.completed = status;
-  }
-  changed_.notify_all();
+  const MutexLock lock(mutex_);
+  const auto found = entries_.find(token);
+  if (found == entries_.end()) return;
+  found->second.completed = status;
+  found->second.changed.notify_all();
 }
 
 std::optional<agentd_status> TokenLedger::wait_completed(agentd_token token, const Clock& clock, Milliseconds at_most) {
   const MutexLock lock(mutex_);
   const auto found = entries_.find(token);
   if (found == entries_.end()) return std::nullopt;
-  if (!found->second.completed) changed_.wait_for(mutex_, clock, at_most);
+  if (!found->second.completed) found->second.changed.wait_for(mutex_, clock, at_most);
   return found->second.completed;
 }
 
 void TokenLedger::wake() {
-  // Taking the lock orders this after a waiter's check, so that the waiter does not miss it.
-  { const MutexLock lock(mutex_); }
-  changed_.notify_all();
+  // The lock orders this after a waiter's check, so that the waiter does not miss it.
+  const MutexLock lock(mutex_);
+  for (auto& [token, entry] : entries_) entry.changed.notify_all();
 }
 
 bool TokenLedger::spend(agentd_token token, Kept kind, std::uint64_t bytes) {
@@ -98,11 +99,10 @@ bool TokenLedger::take(agentd_token token) {
 }
 
 void TokenLedger::give_back(agentd_token token) {
-  {
-    const MutexLock lock(mutex_);
-    --entries_.find(token)->second.uses;
-  }
-  changed_.notify_all();
+  // With the lock: remove() erases the entry afterwards.
+  const MutexLock lock(mutex_);
+  Entry& entry = entries_.find(token)->second;
+  if (--entry.uses == 0) entry.changed.notify_all();
 }
 
 TokenLedger::Use::Use(TokenLedger& ledger, agentd_token token)

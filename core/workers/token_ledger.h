@@ -69,12 +69,13 @@ class TokenLedger {
     bool ending = false;
     std::optional<agentd_status> completed;
     std::uint64_t spent[2] = {0, 0};  // by Kept
+    Condition changed;                // its last user has gone, or the call was completed
   };
   bool take(agentd_token token);
   void give_back(agentd_token token);
 
   Mutex mutex_;
-  Condition changed_;  // a user has gone, or a call was completed
+  // Each has a condition of its own: one call of a thousand does not wake the others.
   std::map<agentd_token, Entry> entries_ GUARDED_BY(mutex_);
   std::uint64_t spent_ GUARDED_BY(mutex_) = 0;  // of all entries
   bool given_up_ GUARDED_BY(mutex_) = false;

@@ -10,8 +10,10 @@
 #include <atomic>
 #include <cstdlib>
 #include <new>
+#include <optional>
 #include <stdexcept>
 #include <thread>
+#include <vector>
 
 #include "core/external/external_hook.h"
 #include "core/process/family.h"
@@ -66,6 +68,50 @@ TEST(TokenLedger, KnowsTheTokensThatItWasGiven) {
   EXPECT_FALSE(TokenLedger::Use(ledger, 6));
   ledger.remove(5);
   EXPECT_FALSE(TokenLedger::Use(ledger, 5));
+}
+
+// Calls of many sessions that are pending in one worker: each hears of its own end.
+TEST(TokenLedger, TellsEachOfManyPendingCalls) {
+  constexpr agentd_token kCalls = 200;
+  const SystemClock clock;
+  TokenLedger ledger;
+  const agentd_live live{0, 0, UINT64_MAX};
+  agentd_live mirror{0, 0, 0};
+  for (agentd_token token = 1; token <= kCalls; ++token) ledger.add(token, live, &mirror, CancelToken());
+  std::vector<std::thread> threads;
+  for (agentd_token token = 1; token <= kCalls; ++token)
+    threads.emplace_back([&, token] {
+      std::optional<agentd_status> status;
+      while (!status) status = ledger.wait_completed(token, clock, Milliseconds(60'000));
+      EXPECT_EQ(*status, static_cast<agentd_status>(token));
+      ledger.remove(token);
+    });
+  for (agentd_token token = kCalls; token > 0; --token) {
+    const TokenLedger::Use use(ledger, token);
+    ledger.set_completed(token, static_cast<agentd_status>(token));
+  }
+  for (std::thread& each : threads) each.join();
+}
+
+TEST(TokenLedger, WakesAllThatWaitWhenTheWorkerHasEnded) {
+  constexpr agentd_token kCalls = 20;
+  const SystemClock clock;
+  TokenLedger ledger;
+  const agentd_live live{0, 0, UINT64_MAX};
+  agentd_live mirror{0, 0, 0};
+  std::atomic<agentd_token> waiting{kCalls};
+  for (agentd_token token = 1; token <= kCalls; ++token) ledger.add(token, live, &mirror, CancelToken());
+  std::vector<std::thread> threads;
+  for (agentd_token token = 1; token <= kCalls; ++token)
+    threads.emplace_back([&, token] {
+      EXPECT_FALSE(ledger.wait_completed(token, clock, Milliseconds(3'600'000)));
+      --waiting;
+    });
+  while (waiting.load() != 0) {
+    ledger.wake();
+    ::usleep(1'000);
+  }
+  for (std::thread& each : threads) each.join();
 }
 
 TEST(TokenLedger, DoesNotEndATokenThatIsInUse) {
