@@ -46,7 +46,7 @@ class TokenTable final : public SlotSource {
 
  private:
   struct Watchdog;
-  // Where the slot of an index is: block k has twice as many places as the one before, and none ever moves.
+  // The slots by index, in blocks: block k has twice as many places as the one before, and no place ever moves.
   using Place = std::atomic<CallSlot*>;
   static constexpr std::size_t kFirstBlockBits = 6;
   static constexpr std::size_t kBlocks = CallSlot::kIndexBits - kFirstBlockBits + 1;

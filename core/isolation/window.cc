@@ -163,7 +163,7 @@ class PayloadWindow::Mirror {
   Mirror& operator=(const Mirror&) = delete;
 
   std::uint64_t lineage() const { return lineage_; }
-  // Of the window, whether rows are there yet or not.
+  // The part of the window that it holds, also where no row is yet.
   std::uint64_t bytes() const { return bytes_.load(std::memory_order_relaxed); }
   void* allocate(std::size_t bytes, std::size_t align) {
     mutex_.assert_held();

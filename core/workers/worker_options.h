@@ -28,9 +28,10 @@ struct WorkerOptions {
   // Pause before the second new worker within the window; each further pause is four times as long.
   Milliseconds first_pause{100};
   Milliseconds pause_max{10'000};
-  // Of a plugin with one worker per conversation: the workers that it keeps, the least recently used idle one ends
-  // beyond them; and those that run a call at the same time, a call of a further conversation waits for one of them.
+  // For a plugin with one worker per conversation. Workers that it keeps: beyond them the least recently used idle one
+  // ends.
   std::size_t conversations_max = 16;
+  // Conversations that run calls at the same time: a call of a further one waits until its deadline.
   std::size_t conversations_busy_max = 128;
 };
 

@@ -115,7 +115,7 @@ class WorkerPlugin final : public Plugin, private InstanceTools {
   static agentd_status AGENTD_CALL call_row(void* self, const agentd_call* call) noexcept;
   static agentd_status AGENTD_CALL call_tool_row(void* self, const agentd_call* call) noexcept;
   agentd_status run(const agentd_call& call, std::uint32_t row, const std::string* tool);
-  // Kept from being ended by others for its lifetime.
+  // An instance that no other call ends during the object's lifetime.
   struct Use {
     ~Use();
     WorkerPlugin& plugin;

@@ -394,7 +394,7 @@ void WorkerProcess::free_lane(std::uint32_t index) {
     const MutexLock lock(mutex_);
     busy_[index] = false;
   }
-  // One is enough: a call that gives up its wait has seen under the lock that no lane is free.
+  // One notification is enough: a call that gives up its wait has seen under the lock that no lane is free.
   lane_free_.notify_one();
 }
 
