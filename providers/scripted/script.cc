@@ -68,15 +68,11 @@ class Reader {
     if (key == "error") return error(turn.error, value);
     if (key == "usage") return usage(turn.usage, value);
     if (key == "expect") return expect(turn.expect, value);
-    if (key == "delay_ms") {
-      std::uint64_t ms = 0;
-      AGENTD_TRY_VOID(number(ms, key, value));
-      turn.delay = Milliseconds(std::min<std::uint64_t>(ms, 3'600'000));
-      return {};
-    }
+    if (key == "delay_ms") return time(turn.delay, key, value);
+    if (key == "pace_ms") return time(turn.pace, key, value);
     return wrong(value, "'" + key +
                             "' is not a key of a turn; it has for, text, thinking, signature, calls, "
-                            "stop_reason, error, usage, expect and delay_ms");
+                            "stop_reason, error, usage, expect, delay_ms and pace_ms");
   }
 
   Result<void> text(std::string& out, const std::string& key, const YamlNode& value) const {
@@ -90,6 +86,13 @@ class Reader {
     const auto [at, failed] = std::from_chars(value.scalar.data(), end, out);
     if (value.kind == Kind::kScalar && failed == std::errc() && at == end) return {};
     return wrong(value, "'" + key + "' must be a whole number of at least 0");
+  }
+
+  Result<void> time(Milliseconds& out, const std::string& key, const YamlNode& value) const {
+    std::uint64_t ms = 0;
+    AGENTD_TRY_VOID(number(ms, key, value));
+    out = Milliseconds(std::min<std::uint64_t>(ms, 3'600'000));
+    return {};
   }
 
   Result<void> purpose(std::string& out, const YamlNode& value) const {

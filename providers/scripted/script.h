@@ -37,7 +37,7 @@ struct ScriptedTurn {
   std::optional<ScriptedError> error;
   std::optional<Usage> usage;
   ScriptedExpect expect;
-  Milliseconds delay{0};
+  Milliseconds delay{0}, pace{0};  // before the answer; before each piece of it
 };
 
 struct Script {

@@ -53,15 +53,6 @@ Result<void> append_line(const std::string& path, std::string line) {
   return write_all(fd.get(), line += '\n');
 }
 
-void stream(std::string_view text, ModelSink& sink, void (ModelSink::*to)(std::string_view)) {
-  while (!text.empty()) {
-    std::string_view piece = utf8_prefix(text, kDeltaBytes);
-    if (piece.empty()) piece = text.substr(0, kDeltaBytes);  // not UTF-8
-    (sink.*to)(piece);
-    text.remove_prefix(piece.size());
-  }
-}
-
 class Scripted final : public ModelProvider {
  public:
   Scripted(ScriptedOptions options, Script script, Positions played, const Clock& clock)
@@ -71,7 +62,7 @@ class Scripted final : public ModelProvider {
 
   ModelResult complete(const ModelRequest& request, ModelSink& sink, const CancelToken& cancel,
                        Deadline deadline) override {
-    (void)deadline;  // a turn waits only for its delay_ms
+    (void)deadline;  // a turn waits only for its delay_ms and pace_ms
     if (cancel.cancelled()) return failed(ModelErrorKind::kCancelled, "the request was cancelled");
     std::uint64_t number = 0;
     auto turn = take(request, number);
@@ -144,7 +135,8 @@ class Scripted final : public ModelProvider {
     ModelResponse response;
     response.message.role = Role::kAssistant;
     response.request_id = "scripted_" + turn.purpose + "_" + std::to_string(number);
-    say(turn, response.message, sink);
+    if (!say(turn, response.message, sink, cancel))
+      return interrupted(failed(ModelErrorKind::kCancelled, "the request was cancelled"), std::move(response.message));
     if (turn.error) return fail(turn, std::move(response.message));
     call(turn, number, response.message, sink);
     response.stop_reason = turn.stop_reason.value_or(turn.calls.empty() ? StopReason::kEndTurn : StopReason::kToolUse);
@@ -152,18 +144,25 @@ class Scripted final : public ModelProvider {
     return response;
   }
 
-  static void say(const ScriptedTurn& turn, Message& message, ModelSink& sink) {
-    if (!turn.thinking.empty()) {
-      Block block;
-      block.kind = BlockKind::kThinking;
-      block.text = turn.thinking;
-      block.opaque = turn.signature;
-      message.blocks.push_back(std::move(block));
-      stream(turn.thinking, sink, &ModelSink::on_thinking);
-    }
-    if (turn.text.empty()) return;
-    message.blocks.push_back(Block::of_text(turn.text));
-    stream(turn.text, sink, &ModelSink::on_text);
+  // False: it was cancelled, and the message has what was said before.
+  bool say(const ScriptedTurn& turn, Message& message, ModelSink& sink, const CancelToken& cancel) const {
+    const auto stream = [&](std::string_view text, Block block, void (ModelSink::*to)(std::string_view)) {
+      while (!text.empty()) {
+        if (turn.pace.count() != 0 && !clock_.sleep(turn.pace, cancel)) break;
+        std::string_view piece = utf8_prefix(text, kDeltaBytes);
+        if (piece.empty()) piece = text.substr(0, kDeltaBytes);  // not UTF-8
+        (sink.*to)(piece);
+        block.text += piece;
+        text.remove_prefix(piece.size());
+      }
+      if (!block.text.empty()) message.blocks.push_back(std::move(block));
+      return text.empty();
+    };
+    Block thinking;
+    thinking.kind = BlockKind::kThinking;
+    thinking.opaque = turn.signature;
+    return stream(turn.thinking, std::move(thinking), &ModelSink::on_thinking) &&
+           stream(turn.text, Block::of_text(""), &ModelSink::on_text);
   }
 
   static void call(const ScriptedTurn& turn, std::uint64_t number, Message& message, ModelSink& sink) {
@@ -183,6 +182,10 @@ class Scripted final : public ModelProvider {
     if (turn.error->message.empty() && !advice.empty()) said += "; " + std::string(advice);
     ModelError error = failed(turn.error->kind, std::move(said));
     error.http_status = turn.error->status;
+    return interrupted(std::move(error), std::move(partial));
+  }
+
+  static ModelError interrupted(ModelError error, Message partial) {
     error.partial = std::move(partial);
     error.partial.flags = AGENTD_MESSAGE_INTERRUPTED;
     return error;

@@ -183,6 +183,28 @@ TEST_F(ScriptedTest, FailsAsTheScriptSays) {
   EXPECT_EQ(text_of(*provider), "fine");
 }
 
+TEST_F(ScriptedTest, CancelledBetweenTwoPiecesItKeepsWhatWasSaid) {
+  struct Impatient final : ModelSink {
+    void on_text(std::string_view delta) override {
+      text += delta;
+      cancel.cancel(AGENTD_CANCEL_USER);
+    }
+    void on_thinking(std::string_view) override {}
+    void on_tool_call(std::string_view, std::string_view) override {}
+    void on_wait(Milliseconds, const ModelError&) override {}
+    CancelToken cancel;
+    std::string text;
+  } sink;
+  const auto provider = open("- text: " + std::string(60, 'a') + "\n  pace_ms: 1\n");
+  TestRequest request;
+  request.user("hello");
+  const auto result = provider->complete(request.value(), sink, sink.cancel, {});
+  ASSERT_FALSE(result);
+  EXPECT_EQ(result.error().kind, ModelErrorKind::kCancelled);
+  EXPECT_EQ(result.error().partial.text(), sink.text);
+  EXPECT_EQ(sink.text, std::string(24, 'a'));
+}
+
 TEST_F(ScriptedTest, SaysThatThereIsNoScript) {
   options_.script_path = dir_.file("none.yaml");
   const auto made = make_scripted_provider(options_, clock_);
@@ -219,6 +241,7 @@ TEST(Script, NamesThePlaceOfEveryMistake) {
       {"- text: a\n  expect: {has: x}\n", "s.yaml:2:12", "'has' is not a key of expect"},
       {"- text: a\n  expect: {contains: {x: 1}}\n", "s.yaml:2:12", "'contains' must be text or a list"},
       {"- text: a\n  delay_ms: soon\n", "s.yaml:2:3", "'delay_ms' must be a whole number"},
+      {"- text: a\n  pace_ms: -1\n", "s.yaml:2:3", "'pace_ms' must be a whole number"},
       {"- text: \"a", "s.yaml:1:", ""},
       {"- text: a\n  text: b\n", "s.yaml:2:3", "'text' is repeated"},
   };
