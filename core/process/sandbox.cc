@@ -194,12 +194,13 @@ bool SandboxGround::guard_files(const SandboxRules& rules) {
 }
 
 Result<std::string> SandboxGround::finish(const SandboxRules& rules) {
+  // Without a sandbox capabilities open nothing.
+  if (rules.off && rules_.off) return std::string("the sandbox is off: nothing is guarded");
   const auto open_of = [](const SandboxRules& of) {
     return std::array{of.off, of.network, of.processes, of.files_read, of.files_write, of.own_limits};
   };
   if (open_of(rules) != open_of(rules_) || rules.landlock_version_max != rules_.landlock_version_max)
     return Error{Code::kInternal, "the sandbox was begun for other capabilities"};
-  if (rules.off) return std::string("the sandbox is off: nothing is guarded");
   std::string missing = missing_;
   const bool files = guard_files(rules);
   if (!files) add(missing, "Landlock is not available: files are not guarded");
