@@ -95,7 +95,7 @@ Result<void> read(const agentd_act_set& from, Action& out) {
 Result<void> read(const agentd_act_permission& from, Action& out) {
   out.code = from.decision;
   out.remember = from.remember;
-  if (out.code < AGENTD_PERMISSION_ALLOW || out.code > AGENTD_PERMISSION_ASK)
+  if (out.code < AGENTD_PERMISSION_ALLOW || out.code > AGENTD_PERMISSION_DEFER)
     return bad("the permission " + std::to_string(out.code) + " does not exist");
   AGENTD_TRY(out.text, copy_text(from.reason));
   return {};

@@ -101,7 +101,8 @@ class AnswerReader {
   }
 
   Result<const ActionWord*> action_of(const YamlNode& node, std::string_view key) const {
-    const bool decides = node.scalar == "allow" || node.scalar == "deny" || node.scalar == "ask";
+    const bool decides =
+        node.scalar == "allow" || node.scalar == "deny" || node.scalar == "ask" || node.scalar == "defer";
     if (node.kind == YamlNode::Kind::kScalar && decides)
       return source_.at_value(
           node, "'" + node.scalar + "' is a permission: write 'permission: " + node.scalar + "' below 'do'");
@@ -230,7 +231,7 @@ class AnswerReader {
         return write_word(value, name, {AGENTD_STRATEGY_LIST(AGENTD_WORD)});
 #undef AGENTD_WORD
       case Shape::kPermission:
-        return write_word(value, name, {"allow", "deny", "ask"});
+        return write_word(value, name, {"allow", "deny", "ask", "defer"});
       case Shape::kThen:
         return write_word(value, name, {"stop", "continue"});
       case Shape::kMessages:

@@ -103,7 +103,7 @@ class Canonical {
     }
     const std::uint32_t decision = permission_of(word);
     if (decision == 0)
-      made_.fail("the key 'permission' must be allow, deny or ask, or an object with decision");
+      made_.fail("the key 'permission' must be allow, deny, ask or defer, or an object with decision");
     else
       made_.permission(decision, reason, remember, "permission");
   }

@@ -138,7 +138,7 @@ class ClaudeAnswer {
     const auto word = keys_.text("decision");
     if (!word) return;
     const std::uint32_t decision = permission_of(*word);
-    if (decision == 0)
+    if (decision == 0 || decision == AGENTD_PERMISSION_DEFER)
       made_.fail("the key 'decision' must be approve or block, not " + in_quotes(*word));
     else if (decision == AGENTD_PERMISSION_DENY && !ended)
       take_block(hook_, made_, reason_, "decision: " + *word);
@@ -153,13 +153,9 @@ class ClaudeAnswer {
     const std::string reason = inner_.text("permissionDecisionReason").value_or(reason_);
     if (!word) return;
     const std::string name = inner_.name("permissionDecision");
-    std::uint32_t decision = permission_of(*word);
-    if (*word == "defer") {
-      made_.warn(name + ": defer cannot pause the run; the user is asked instead");
-      decision = AGENTD_PERMISSION_ASK;
-    }
+    const std::uint32_t decision = permission_of(*word);
     if (decision == 0)
-      made_.fail("the key '" + name + "' must be allow, deny or ask, not " + in_quotes(*word));
+      made_.fail("the key '" + name + "' must be allow, deny, ask or defer, not " + in_quotes(*word));
     else if (decision == AGENTD_PERMISSION_DENY && can_block(made_.event()))
       made_.block(reason.empty() ? default_reason(hook_) : reason, name);
     else

@@ -108,7 +108,7 @@ class GeminiAnswer {
     const auto word = keys_.text("decision");
     if (!word) return;
     const std::uint32_t decision = permission_of(*word);
-    if (decision == 0)
+    if (decision == 0 || decision == AGENTD_PERMISSION_DEFER)
       made_.fail("the key 'decision' must be allow, approve, deny, block or ask, not " + in_quotes(*word));
     else if (decision == AGENTD_PERMISSION_DENY && !ended)
       take_deny(hook_, made_, reason_, "decision: " + *word);

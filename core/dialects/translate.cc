@@ -223,6 +223,7 @@ std::string_view type_name(JsonView value) {
 std::uint32_t permission_of(std::string_view word) {
   if (word == "allow" || word == "approve") return AGENTD_PERMISSION_ALLOW;
   if (word == "deny" || word == "block") return AGENTD_PERMISSION_DENY;
+  if (word == "defer") return AGENTD_PERMISSION_DEFER;
   return word == "ask" ? AGENTD_PERMISSION_ASK : 0;
 }
 

@@ -179,7 +179,7 @@ std::string one_of(const std::vector<std::string>& words);  // "a, b or c"
 std::string in_quotes(std::string_view name);               // 'name'
 // "an object", "a text"... for a JSON value.
 std::string_view type_name(JsonView value);
-// AGENTD_PERMISSION_ for allow, approve, deny, block, ask; 0 = unknown word.
+// AGENTD_PERMISSION_ for allow, approve, deny, block, ask, defer; 0 = unknown word.
 std::uint32_t permission_of(std::string_view word);
 // The hook's event as its dialect names it.
 std::string event_label(const HookDefinition& hook);

@@ -7,8 +7,7 @@ namespace agentd {
 
 std::string action_text(const Action& action) {
   std::string out(action_name(action.kind));
-  if (action.kind == AGENTD_ACT_PERMISSION)
-    out += action.code == AGENTD_PERMISSION_ALLOW ? " allow" : action.code == AGENTD_PERMISSION_DENY ? " deny" : " ask";
+  if (action.kind == AGENTD_ACT_PERMISSION) out += " " + std::string(permission_name(action.code));
   if (!action.model.empty()) out += " with " + action.model;
   if (action.number != 0) out += " " + std::to_string(action.number);
   if (!action.text.empty()) out += ": " + action.text;

@@ -120,7 +120,7 @@ std::string_view merge_in_words(ActionMerge merge) {
     case ActionMerge::kLastWins:
       return "the last hook that sets a key is used";
     case ActionMerge::kStrictest:
-      return "deny over ask over allow; the first deny ends the event, and a project's hook cannot allow";
+      return "deny over defer over ask over allow; the first deny ends the event, and a project's hook cannot allow";
     case ActionMerge::kEndsRun:
       return "it overrides deny, ask and allow; the first one is reported";
     case ActionMerge::kAnswers:

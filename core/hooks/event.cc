@@ -92,4 +92,19 @@ std::string_view action_name(std::uint32_t kind) {
   return action != nullptr ? action->name : kind == 0 ? "none" : "?";
 }
 
+std::string_view permission_name(std::uint32_t decision) {
+  switch (decision) {
+    case AGENTD_PERMISSION_ALLOW:
+      return "allow";
+    case AGENTD_PERMISSION_DENY:
+      return "deny";
+    case AGENTD_PERMISSION_ASK:
+      return "ask";
+    case AGENTD_PERMISSION_DEFER:
+      return "defer";
+    default:
+      return "?";
+  }
+}
+
 }  // namespace agentd

@@ -72,6 +72,8 @@ std::span<const KeyTraits> all_keys();
 bool is_legal_key(std::uint32_t event, std::uint32_t key);
 // "block", "replace", ...; "?" for an unknown kind.
 std::string_view action_name(std::uint32_t kind);
+// "allow", "deny", "ask" or "defer"; "?" for an unknown AGENTD_PERMISSION_.
+std::string_view permission_name(std::uint32_t decision);
 
 constexpr std::uint64_t event_bit(std::uint32_t id) { return id < 64 ? 1ull << id : 0; }
 

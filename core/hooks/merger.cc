@@ -152,7 +152,16 @@ AnswerEffect Merger::apply_exclusive(const Subscription& from, const Action& act
 
 AnswerEffect Merger::apply_permission(const Subscription& from, const Action& action) {
   const auto rank = [](std::uint32_t decision) {
-    return decision == AGENTD_PERMISSION_DENY ? 3 : decision == AGENTD_PERMISSION_ASK ? 2 : 1;
+    switch (decision) {
+      case AGENTD_PERMISSION_DENY:
+        return 4;
+      case AGENTD_PERMISSION_DEFER:
+        return 3;
+      case AGENTD_PERMISSION_ASK:
+        return 2;
+      default:
+        return 1;
+    }
   };
   // A project's hook may tighten permissions, never loosen them.
   if (action.code == AGENTD_PERMISSION_ALLOW && from.precedence == Precedence::kProject) return AnswerEffect::kIgnored;

@@ -42,7 +42,7 @@ struct Outcome {
   std::vector<Attributed> others;    // what else adds up: TOOLS_ENABLE, TOOLS_DISABLE
   std::vector<Attributed> rewrites;  // in order; already put into the payload
   bool withheld = false;             // one of them replaces text that a failed hook did not check
-  std::uint32_t permission = 0;      // AGENTD_PERMISSION_; deny over ask over allow
+  std::uint32_t permission = 0;      // AGENTD_PERMISSION_; deny over defer over ask over allow
   bool remember = false;
   By permission_by;
   std::string permission_reason;

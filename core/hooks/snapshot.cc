@@ -92,7 +92,7 @@ void Snapshot::add_entry(std::uint32_t index) {
               from.services,
               from.stopped.get(),
               index,
-              from.flags,
+              static_cast<std::uint16_t>(from.flags | (from.on_failure == FailurePolicy::kClosed ? kFailsClosed : 0)),
               static_cast<std::uint16_t>((from.wants & 0xff) | (from.timeout ? kOwnTime : 0) |
                                          (from.shadow ? kShadow : 0) | (from.waits ? kWaits : 0) |
                                          (from.waits && !from.together.empty() && !from.observes() ? kTogether : 0))};

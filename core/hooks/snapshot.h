@@ -35,6 +35,8 @@ inline constexpr std::uint16_t kHearsDenials = 0x8000;
 // The same for a module that targets ABI 1.0, of which no two tool calls of an answer overlap: the events of one come
 // before those of the next.
 inline constexpr std::uint16_t kSeesCallsApart = 0x4000;
+// A flag of an entry alone: its hook fails closed.
+inline constexpr std::uint16_t kFailsClosed = 0x2000;
 
 // One subscription, for publish().
 struct Subscription {

@@ -28,10 +28,12 @@ Result<void> read_action(JsonView value, const std::string& where, Rule& out) {
     out.action = Verdict::kDeny;
   } else if (name == "ask") {
     out.action = Verdict::kAsk;
+  } else if (name == "defer") {
+    out.action = Verdict::kDefer;
   } else if (name == "allow") {
     out.action = Verdict::kAllow;
   } else {
-    return wrong(where + ".action must be deny, ask or allow, not " + value.text());
+    return wrong(where + ".action must be deny, defer, ask or allow, not " + value.text());
   }
   return {};
 }
@@ -125,7 +127,7 @@ Result<Rule> read_rule(JsonView from, const std::string& where) {
   Rule out;
   out.name = where;
   for (std::size_t i = 0; i < from.size(); ++i) AGENTD_TRY_VOID(read_key(from.key_at(i), from.at(i), where, out));
-  if (!from["action"].exists()) return wrong(where + " has no action: deny, ask or allow");
+  if (!from["action"].exists()) return wrong(where + " has no action: deny, defer, ask or allow");
   if (!from["tool"].exists() && out.input.empty() && out.path.empty())
     return wrong(where + " names neither tool, input nor path: it would apply to every call");
   if (out.writes_only && out.path.empty()) return wrong(where + ".access needs a path");

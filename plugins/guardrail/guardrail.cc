@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// guardrail: rules that deny, ask or allow a tool call by its tool, its input and the paths in it.
+// guardrail: rules that deny, defer, ask or allow a tool call by its tool, its input and the paths in it.
 //
 // config:
 //   rules     [{name, tool, input, path, access, action, reason}]
@@ -7,7 +7,7 @@
 //     input   {KEY: RE2}: found anywhere in the text of that key ("a.b" below another, "*" in any)
 //     path    [globs]: "~/.ssh/**", "src/*" below the working directory, "*.pem" anywhere
 //     access  any, or write: only calls that change the path
-//     action  deny, ask, allow
+//     action  deny, defer, ask, allow
 //   defaults  false switches off the rules that come with it; default true
 // Its row is declared GATES: if it fails, the call is denied. The strongest matching rule is used. A command is checked
 // by its text: this protects from mistakes and plain attempts; it is not a sandbox.
@@ -58,6 +58,8 @@ class Guardrail {
         return c.allow(why);
       case Verdict::kAsk:
         return c.ask(why);
+      case Verdict::kDefer:
+        return c.wait_for_approval(why);
       case Verdict::kDeny:
         c.log_info("denied " + std::string(tool.name()) + " by rule " + got.rule);
         return c.deny(why);
@@ -82,5 +84,5 @@ AGENTD_HOOK_MANIFEST(
     R"("input":{"type":"object","minProperties":1,"propertyNames":{"format":"tool-input-keys",)"
     R"("examples":["cmd","file_path","filepath","filename"]},"additionalProperties":{"type":"string"}},)"
     R"("path":{"type":["array","string"],"items":{"type":"string"}},)"
-    R"("access":{"enum":["any","write"]},"action":{"enum":["deny","ask","allow"]},)"
+    R"("access":{"enum":["any","write"]},"action":{"enum":["deny","defer","ask","allow"]},)"
     R"("reason":{"type":"string"}}}}}})")

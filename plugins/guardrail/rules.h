@@ -2,9 +2,9 @@
 #pragma once
 // rules.h - guardrail's rules: read from the config, applied to one tool call.
 //
-// The strongest matching rule is used, in any order: deny, then ask, then allow. All conditions of a rule must hold. An
-// allow rule is stricter: its expressions must match complete texts, and it never allows a command that has more than
-// plain words.
+// The strongest matching rule is used, in any order: deny, then defer, then ask, then allow. All conditions of a rule
+// must hold. An allow rule is stricter: its expressions must match complete texts, and it never allows a command that
+// has more than plain words.
 //
 // Threading: immutable after make().
 
@@ -20,7 +20,8 @@
 
 namespace guardrail {
 
-enum class Verdict { kNone, kAllow, kAsk, kDeny };
+// From the weakest to the strongest.
+enum class Verdict { kNone, kAllow, kAsk, kDefer, kDeny };
 
 struct Rule {
   std::string name;  // "rules[0]", or the user's name

@@ -323,7 +323,7 @@ TEST_F(HookTraps, AConfigurationThatABundledHookDoesNotTakeStopsTheRun) {
       {"guardrail: {enabled: true, config: {ruels: []}}",
        "hooks.guardrail.config: unknown key ruels: the keys are rules, defaults"},
       {"guardrail: {enabled: true, config: {rules: [{tool: bash, action: dny}]}}",
-       "hooks.guardrail.config: rules[0].action must be deny, ask or allow, not \"dny\""},
+       "hooks.guardrail.config: rules[0].action must be deny, defer, ask or allow, not \"dny\""},
       {"guardrail: {enabled: true, config: {rules: [{input: {command: '('}, action: deny}]}}",
        "hooks.guardrail.config: rules[0].input.command: missing )"},
       {"guardrail: {enabled: true, isolation: process, config: {ruels: []}}",

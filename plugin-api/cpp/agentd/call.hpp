@@ -232,6 +232,10 @@ class actions : public context {
   agentd_status ask(std::string_view reason = {}) const noexcept {
     return permission(AGENTD_PERMISSION_ASK, reason, false);
   }
+  // The run waits until somebody has decided with `agentd approve`. Since minor 1.
+  agentd_status wait_for_approval(std::string_view reason = {}) const noexcept {
+    return permission(AGENTD_PERMISSION_DEFER, reason, false);
+  }
   agentd_status permission(std::uint32_t decision, std::string_view reason, bool for_session) const noexcept {
     agentd_act_permission act{};
     act.h = header(sizeof(act), AGENTD_ACT_PERMISSION);

@@ -7,7 +7,8 @@
  *
  * Merging: rewrites chain in order of priority. The first BLOCK stops the chain. Of the exclusive actions (COMPACT,
  * SUMMARY, REPLACE_MESSAGES, CALLBACK) the first is used and each later one is reported as a conflict. CONTINUE
- * messages add up in order. Precedence: STOP_RUN over deny over ask over allow. An observer's actions are ignored.
+ * messages add up in order. Precedence: STOP_RUN over deny over defer over ask over allow. An observer's actions are
+ * ignored.
  */
 #ifndef AGENTD_HOOK_ACTIONS_H
 #define AGENTD_HOOK_ACTIONS_H
@@ -122,6 +123,9 @@ typedef struct agentd_act_set {
 #define AGENTD_PERMISSION_ALLOW 1u
 #define AGENTD_PERMISSION_DENY 2u
 #define AGENTD_PERMISSION_ASK 3u
+/* The run waits: the call is kept, and a person decides with `agentd approve`, in a process of any later time. Since
+ * minor 1; an older host refuses the answer, and a gate that gives it blocks there. */
+#define AGENTD_PERMISSION_DEFER 4u
 
 typedef struct agentd_act_permission {
   agentd_action h;
@@ -149,8 +153,8 @@ typedef struct agentd_act_tool_result {
  *     record  agentd_X, which begins with the header above
  *     merge   how the actions of several hooks merge. Blocks: the first one ends the chain; AddsUp: all of them, in
  *             order; Exclusive: the first of all exclusive actions, the others are conflicts; Chains: each hook gets
- *             the text of the one before; LastWins: the last one; Strictest: deny over ask over allow; EndsRun: the
- *             first one, over all others; Answers: the answer to a control call
+ *             the text of the one before; LastWins: the last one; Strictest: deny over defer over ask over allow;
+ *             EndsRun: the first one, over all others; Answers: the answer to a control call
  *     answer  the keys of a program's answer, shown to users
  *     does    its effect, shown to users
  * The rows are in the order of their numbers. To add an action, add its number above and its row here, and name it in
@@ -182,7 +186,8 @@ typedef struct agentd_act_tool_result {
     "enables tools again that were disabled")                                                      \
   X(TOOLS_DISABLE, tools_disable, act_text, AddsUp, "tools{disable}",                              \
     "hides these tools from the model")                                                            \
-  X(PERMISSION, permission, act_permission, Strictest, "permission: allow, deny or ask, reason",   \
+  X(PERMISSION, permission, act_permission, Strictest,                                             \
+    "permission: allow, deny, ask or defer, reason",                                               \
     "decides instead of the user; allow skips the question, never a rule that denies")             \
   X(CALLBACK, callback, act_recipe, Exclusive, "action: callback, callback{recipe, args}",         \
     "runs a recipe outside of the conversation; its text becomes the next user message")           \

@@ -251,7 +251,9 @@ TEST(CopyAction, PermissionThatIsNoneIsRefused) {
   EXPECT_FALSE(copy_action(&act.h));
   act.decision = AGENTD_PERMISSION_DENY;
   EXPECT_TRUE(copy_action(&act.h));
-  act.decision = 4;
+  act.decision = AGENTD_PERMISSION_DEFER;
+  EXPECT_TRUE(copy_action(&act.h));
+  act.decision = 5;
   EXPECT_FALSE(copy_action(&act.h));
 }
 

@@ -343,7 +343,7 @@ TEST(Declarative, NamesWhatIsWrongInAnAnswer) {
   EXPECT_EQ(mistake("on: agent_stop\ndo: {acton: compact}"),
             "/h/x.yaml:2:6: unknown key 'acton' in 'do': did you mean 'action'?");
   EXPECT_EQ(mistake("on: before_tool_call\ndo: {permission: maybe}"),
-            "/h/x.yaml:2:18: 'do.permission' must be allow, deny or ask, not 'maybe'");
+            "/h/x.yaml:2:18: 'do.permission' must be allow, deny, ask or defer, not 'maybe'");
   EXPECT_EQ(mistake("on: before_tool_call\ndo: {input: ls}"), "/h/x.yaml:2:13: 'do.input' must be a mapping, not 'ls'");
   EXPECT_EQ(mistake("on: before_tool_call\ndo: {action: block, reason: [a]}"),
             "/h/x.yaml:2:29: 'do.reason' must be a text, not a list");
@@ -385,6 +385,7 @@ TEST(Declarative, AgreesWithTheReaderOfAnswersOnWhatAnEventTakes) {
       {"{additional_context: a}", R"({"additional_context":"a"})"},
       {"{system_message: a}", R"({"system_message":"a"})"},
       {"{permission: ask}", R"({"permission":"ask"})"},
+      {"{permission: defer}", R"({"permission":"defer"})"},
       {"{tools: {enable: [a]}}", R"({"tools":{"enable":["a"]}})"},
       {"{then: stop}", R"({"then":"stop"})"}};
   int loaded = 0;

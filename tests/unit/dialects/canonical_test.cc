@@ -141,6 +141,8 @@ TEST(Canonical, PermissionTakesAWordOrAnObject) {
   EXPECT_EQ(action.remember, 1u);
   EXPECT_EQ(only_action(answer_at(AGENTD_EVENT_BEFORE_TOOL_CALL, R"({"permission":"deny"})")).code,
             AGENTD_PERMISSION_DENY);
+  EXPECT_EQ(only_action(answer_at(AGENTD_EVENT_BEFORE_TOOL_CALL, R"({"permission":"defer"})")).code,
+            AGENTD_PERMISSION_DEFER);
 }
 
 // ---- replacements
@@ -216,8 +218,8 @@ TEST(Canonical, AWrongTypeOrWordIsAFailure) {
       {R"({"action":7})", "'action' must be a text, not a number"},
       {R"({"reason":["x"]})", "'reason' must be a text, not a list"},
       {R"({"blocked":"yes"})", "'blocked' must be true or false, not a text"},
-      {R"({"permission":"maybe"})", "'permission' must be allow, deny or ask"},
-      {R"({"permission":{"decision":"x"}})", "'permission' must be allow, deny or ask"},
+      {R"({"permission":"maybe"})", "'permission' must be allow, deny, ask or defer"},
+      {R"({"permission":{"decision":"x"}})", "'permission' must be allow, deny, ask or defer"},
       {R"({"input":[1]})", "'input' must be an object"},
       {R"({"input":"no object"})", "'input' must be an object"},
       {R"({"then":"sleep"})", "'then' must be stop or continue"},

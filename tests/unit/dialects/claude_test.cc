@@ -423,11 +423,11 @@ TEST(ClaudeOutput, ContinueFalseEndsTheRunWhereverThereIsOne) {
   }
 }
 
-TEST(ClaudeOutput, DeferAsksAndSaysSo) {
+TEST(ClaudeOutput, DeferLetsTheRunWait) {
   const Verdict verdict =
       answered(AGENTD_EVENT_BEFORE_TOOL_CALL, 0, R"({"hookSpecificOutput":{"permissionDecision":"defer"}})");
-  EXPECT_EQ(only_action(verdict).code, AGENTD_PERMISSION_ASK);
-  EXPECT_TRUE(any_contains(verdict.warnings, "defer"));
+  EXPECT_EQ(only_action(verdict).code, AGENTD_PERMISSION_DEFER);
+  EXPECT_TRUE(verdict.warnings.empty());
 }
 
 TEST(ClaudeOutput, AnAllowOfAnotherInputIsNoAllow) {
@@ -445,7 +445,7 @@ TEST(ClaudeOutput, AWrongWordOrTypeIsAFailure) {
       {R"({"continue":"no"})", "'continue' must be true or false"},
       {R"({"hookSpecificOutput":"deny"})", "'hookSpecificOutput' must be an object"},
       {R"({"hookSpecificOutput":{"permissionDecision":"denied"}})",
-       "'hookSpecificOutput.permissionDecision' must be allow, deny or ask, not 'denied'"},
+       "'hookSpecificOutput.permissionDecision' must be allow, deny, ask or defer, not 'denied'"},
       {R"({"hookSpecificOutput":{"updatedInput":"ls"}})", "must be an object, not a text"},
       {R"({"hookSpecificOutput":{"decision":{"behavior":"maybe"}}})", "must be allow or deny"},
   }};

@@ -111,7 +111,7 @@ TEST(Contract, TextTellsWhatAnEventPromises) {
   const std::string text = contract_text(AGENTD_EVENT_BEFORE_TOOL_CALL);
   for (const char* const part :
        {"before_tool_call\n", "  blocking  yes", "a guard (on_failure: closed)", "  rewrites  tool.input",
-        "in JSON: action: block, reason", "rewrites chain", "tool.call_id", "deny over ask over allow"})
+        "in JSON: action: block, reason", "rewrites chain", "tool.call_id", "deny over defer over ask over allow"})
     EXPECT_NE(text.find(part), std::string::npos) << part << "\n" << text;
   EXPECT_EQ(text.find("tool_output"), std::string::npos);
   EXPECT_NE(contract_text(AGENTD_EVENT_TURN_START).find("none: hooks only observe"), std::string::npos);

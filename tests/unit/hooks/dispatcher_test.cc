@@ -214,13 +214,17 @@ TEST_F(Dispatching, LastValueOfAKeyCounts) {
 
 std::uint32_t merged(const std::unique_ptr<Outcome>& outcome) { return outcome ? outcome->permission : 0; }
 
-TEST_F(Dispatching, DenyBeatsAskBeatsAllow) {
+TEST_F(Dispatching, DenyBeatsDeferBeatsAskBeatsAllow) {
   answers("a", permission_action(AGENTD_PERMISSION_ALLOW), AGENTD_EVENT_BEFORE_TOOL_CALL);
   answers("b", permission_action(AGENTD_PERMISSION_ASK), AGENTD_EVENT_BEFORE_TOOL_CALL);
   answers("c", permission_action(AGENTD_PERMISSION_ALLOW), AGENTD_EVENT_BEFORE_TOOL_CALL);
   publish();
   EXPECT_EQ(merged(fire(AGENTD_EVENT_BEFORE_TOOL_CALL)), AGENTD_PERMISSION_ASK);
-  answers("d", permission_action(AGENTD_PERMISSION_DENY, "no"), AGENTD_EVENT_BEFORE_TOOL_CALL);
+  answers("d", permission_action(AGENTD_PERMISSION_DEFER), AGENTD_EVENT_BEFORE_TOOL_CALL);
+  answers("e", permission_action(AGENTD_PERMISSION_ASK), AGENTD_EVENT_BEFORE_TOOL_CALL);
+  publish();
+  EXPECT_EQ(merged(fire(AGENTD_EVENT_BEFORE_TOOL_CALL)), AGENTD_PERMISSION_DEFER);
+  answers("f", permission_action(AGENTD_PERMISSION_DENY, "no"), AGENTD_EVENT_BEFORE_TOOL_CALL);
   publish();
   const auto outcome = fire(AGENTD_EVENT_BEFORE_TOOL_CALL);
   EXPECT_EQ(outcome->permission, AGENTD_PERMISSION_DENY);

@@ -32,16 +32,17 @@ class Guardrail : public ::testing::Test {
   }
   void rules(const std::string& list) { create(R"({"defaults":false,"rules":[)" + list + "]}"); }
 
-  // "deny", "ask", "allow", "none", or "failed".
+  // "deny", "defer", "ask", "allow", "none", or "failed".
   std::string verdict(const std::string& tool, const std::string& input) {
     const outcome got = host_.before_tool_call({.name = tool, .input_json = input});
     if (got.status < 0) return "failed";
     const recorded_action* const said = got.find(AGENTD_ACT_PERMISSION);
     if (said == nullptr) return "none";
     reason_ = said->text;
-    return said->decision == AGENTD_PERMISSION_DENY  ? "deny"
-           : said->decision == AGENTD_PERMISSION_ASK ? "ask"
-                                                     : "allow";
+    return said->decision == AGENTD_PERMISSION_DENY    ? "deny"
+           : said->decision == AGENTD_PERMISSION_DEFER ? "defer"
+           : said->decision == AGENTD_PERMISSION_ASK   ? "ask"
+                                                       : "allow";
   }
   std::string bash(const std::string& command) {
     JsonWriter input;
@@ -62,6 +63,16 @@ class Guardrail : public ::testing::Test {
 };
 
 // ---- rules
+
+TEST_F(Guardrail, TheStrongestRuleIsUsedWhateverTheOrder) {
+  rules(R"({"tool":"*","action":"allow"},{"tool":"bash","action":"ask"},{"input":{"command":"deploy"},"action":"defer"},
+           {"input":{"command":"deploy prod"},"action":"deny"})");
+  EXPECT_EQ(bash("ls"), "ask");
+  EXPECT_EQ(bash("deploy test"), "defer");
+  EXPECT_EQ(bash("deploy prod"), "deny");
+  rules(R"({"tool":"bash","action":"deny"},{"tool":"bash","action":"ask"},{"tool":"bash","action":"allow"})");
+  EXPECT_EQ(bash("ls"), "deny");
+}
 
 TEST_F(Guardrail, RowGatesSoThatItFailsClosed) {
   create();
@@ -86,14 +97,6 @@ TEST_F(Guardrail, ToolIsAGlobAmongSeveralInEitherCase) {
   EXPECT_EQ(bash("ls"), "ask");
   EXPECT_EQ(verdict("mcp__files__read", "{}"), "ask");
   EXPECT_EQ(verdict("read_file", "{}"), "none");
-}
-
-TEST_F(Guardrail, StrongestRuleWinsWhateverTheOrder) {
-  rules(R"({"tool":"bash","action":"allow"},{"tool":"bash","action":"deny"},)"
-        R"({"tool":"bash","action":"ask"})");
-  EXPECT_EQ(bash("ls"), "deny");
-  rules(R"({"tool":"bash","action":"ask"},{"tool":"bash","action":"allow"})");
-  EXPECT_EQ(bash("ls"), "ask");
 }
 
 TEST_F(Guardrail, AllThatARuleNamesMustHold) {
@@ -415,7 +418,8 @@ TEST_F(Guardrail, RefusesAConfigThatMakesNoSense) {
       {R"({"rules":[{"tool":"bash"}]})", "rules[0] has no action"},
       {R"({"rules":[{"tool":"bash","action":"ask"},{"action":"deny"}]})",
        "rules[1] names neither tool, input nor path"},
-      {R"({"rules":[{"tool":"bash","action":"block"}]})", "rules[0].action must be deny, ask or allow, not \"block\""},
+      {R"({"rules":[{"tool":"bash","action":"block"}]})",
+       "rules[0].action must be deny, defer, ask or allow, not \"block\""},
       {R"({"rules":[{"tool":7,"action":"ask"}]})", "rules[0].tool must be a text, not 7"},
       {R"({"rules":[{"tool":"bash, read_file","action":"ask"}]})",
        "rules[0].tool must separate names of tools with |, as in bash|read_file, not \"bash, read_file\""},
