@@ -105,6 +105,11 @@ struct Account::Bill {
 
 Account::~Account() { flush(); }
 
+void Account::begin_with(const Usage& spent) {
+  const MutexLock lock(mutex_);
+  spent_ += spent;
+}
+
 Usage Account::spent() const {
   const MutexLock lock(mutex_);
   return spent_;

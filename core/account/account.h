@@ -70,6 +70,8 @@ class Account final : public ModelProvider {
 
   // The retries that the run may still make; providers and turns take from them.
   RetryBudget& retries() { return retries_; }
+  // A run goes on that has spent this much already: it counts against the limits, and is booked.
+  void begin_with(const Usage& spent);
   // The usage of all requests so far.
   Usage spent() const;
   // Books all pending spending.

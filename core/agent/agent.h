@@ -33,6 +33,7 @@
 #include "core/base/log.h"
 #include "core/base/result.h"
 #include "core/compaction/compaction.h"
+#include "core/conversation/view.h"
 #include "core/hooks/dispatcher.h"
 #include "core/hooks/services.h"
 #include "core/hooks/slot.h"
@@ -137,6 +138,11 @@ struct ClientSettings {
   bool offer_tools = true;
   bool subagents = false;  // offers the tool `task`
   std::string recipe;
+  // A question that nobody is there to answer waits for `agentd approve`; false: it is denied.
+  bool waits = false;
+  bool saves = true;                          // false: the conversation ends with the process, so that nothing can wait
+  std::vector<std::string> client_options{};  // WaitRecord::options
+  Milliseconds wait_time{24 * 3'600'000};     // a question waits; then it counts as denied
 };
 
 struct ClientParts {
@@ -188,6 +194,21 @@ struct RunRequest {
   // A JSON Schema that the last answer is held to; empty = none. An answer that does not fit is asked for again,
   // twice; RunReport::final_text is the JSON value then.
   std::string output_schema{};
+  // JSON of the client's own that a wait of the run keeps (WaitRecord::recipe_state).
+  std::string recipe_state{};
+};
+
+// A tool call without a model.
+struct DirectCall {
+  std::string tool;
+  std::string input_json;  // one object; empty = {}
+};
+struct DirectReport {
+  std::string call_id;
+  ToolStatus status = ToolStatus::kOk;
+  std::string text;  // the result, or why there is none
+  std::vector<Block> parts{};
+  std::string waits_for{};  // the id of the wait that a person has to answer first; empty = none
 };
 
 // A message that a client sends while a run may be going on.
@@ -218,6 +239,7 @@ struct RunReport {
   Usage usage;                                   // of this run, with its subagents, summaries and hooks' threads
   Gauge gauge;                                   // after it
   std::optional<CompactionReport> compaction{};  // of a RunRequest::compaction_run
+  std::string waits_for{};                       // kWaiting: the id of the wait
 };
 
 struct UndoReport {
@@ -239,11 +261,25 @@ class Session {
   virtual const std::string& conversation_id() const = 0;
   virtual const std::string& session_id() const = 0;
 
-  // One run: from a user message to the stop.
+  // One run: from a user message to the stop, or until it waits for an answer (RunOutcome::kWaiting). A wait of an
+  // earlier run ends first: an answered one is carried on, any other is denied, since the user has gone on.
   virtual Result<RunReport, RunError> run(const RunRequest& request, const CancelToken& cancel) = 0;
   Result<RunReport, RunError> run(std::string_view user_text, const CancelToken& cancel) {
     return run(RunRequest{std::string(user_text)}, cancel);
   }
+
+  // A tool call without a model: the same hooks, rules and questions as for a call of the model. Its result is in the
+  // log, and in no request. kBlocked: the conversation waits for an answer. A tool that was denied or has failed is a
+  // report.
+  virtual Result<DirectReport, RunError> call_tool(const DirectCall& call, const CancelToken& cancel) = 0;
+
+  // The open wait of the conversation; null = none. For a subagent's question: the wait on it. Valid until the next
+  // call.
+  virtual const OpenWait* wait() const = 0;
+  // Continues the call that waits: after an answer, or once its time is over. `changed`: why the answer does not count,
+  // such as "the recipe x has changed", so that it is asked anew; empty = nothing that the client knows of. The report
+  // of a call without a model has its result as final_text. kUsage: nothing waits; kBlocked: there is no answer yet.
+  virtual Result<RunReport, RunError> carry_on(const std::string& changed, const CancelToken& cancel) = 0;
 
   // Queues a message for the run that goes on, or the next one; returns at once, on any thread. Each passes
   // user_message_send like the first; one that a hook blocks is reported, and the run goes on without it. Queued is not

@@ -84,6 +84,7 @@ const auto& field_of(const RunEvent& event) {
 
 std::string_view shown(std::string_view text) { return text; }
 std::uint64_t shown(std::uint64_t number) { return number; }
+std::int64_t shown(std::int64_t number) { return number; }
 std::string_view shown(MessageSource source) { return name_of(source); }
 std::string_view shown(ToolStatus status) { return name_of(status); }
 std::string_view shown(StopReason reason) { return name_of(reason); }
@@ -174,6 +175,16 @@ constexpr EventMember kToolResult[] = {
     {"duration_us", "integer", false, "microseconds; absent for a call that did not run",
      write_known<&told::ToolEnded::duration_us>},
 };
+constexpr EventMember kWaiting[] = {
+    {"wait_id", "string", true, "the wait: `agentd approve ID` answers it", write<&told::Waiting::wait_id>},
+    {"call_id", "string", true, "the call", write<&told::Waiting::call_id>},
+    {"name", "string", true, "the tool", write<&told::Waiting::name>},
+    {"hook", "string", false, "the hook that demands the answer; absent where the rules do",
+     write_known<&told::Waiting::hook>},
+    {"reason", "string", false, "the hook's reason", write_known<&told::Waiting::reason>},
+    {"until_ms", "integer", true, "milliseconds since 1970; from then on it counts as denied",
+     write<&told::Waiting::until_ms>},
+};
 constexpr EventMember kTurnEnded[] = {
     {"stop_reason", "string", true,
      "`end_turn`, `tool_use`, `max_tokens`, `stop_sequence`, `refusal`, `pause`, `context_length` or `interrupted`",
@@ -238,7 +249,8 @@ constexpr EventMember kRunEnded[] = {
     {"name", "string", false, "the hook that ended the run", write_known<&told::RunEnded::stopped_by>},
     {"outcome", "string", true,
      "`stop`: the model has answered; `compacted`: it has, and a summary has replaced the conversation; `max_turns`, "
-     "`refused`, `cut`, `empty`, `blocked`, `stopped`, `limit`, `cancelled` or `error`; the exit code says the same",
+     "`refused`, `cut`, `empty`, `waiting`, `blocked`, `stopped`, `limit`, `cancelled` or `error`; the exit code says "
+     "the same",
      write<&told::RunEnded::outcome>},
     {"text", "string", true, "the final answer; with `--output-schema` the JSON value. Empty if the run has none",
      write<&told::RunEnded::answer>},
@@ -263,6 +275,8 @@ constexpr EventShape kShapes[] = {
      kAnswerAgain},
     {Type::kToolCall, "tool_call", "The model calls a tool. The gates are called after this event.", kToolCall},
     {Type::kToolResult, "tool_result", "The tool call has ended.", kToolResult},
+    {Type::kWaiting, "waiting",
+     "The tool call waits for a person's answer, and the run ends. `agentd approve` continues both.", kWaiting},
     {Type::kTurnEnded, "turn_ended", "The model's answer of this turn is complete and saved.", kTurnEnded},
     {Type::kHookAnswer, "hook_answer", "A hook has answered (with `hooks.trace`, or `--json`).", kHookAnswer},
     {Type::kHookConflict, "hook_conflict", "Two hooks requested conflicting actions.", kHookConflict},

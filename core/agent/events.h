@@ -55,6 +55,12 @@ struct ToolEnded {
   std::uint64_t duration_us = 0;  // 0 = it did not run
   bool ok() const { return status == ToolStatus::kOk; }
 };
+// A tool call waits for a person's answer, in this process or, once the run has ended, in any other.
+struct Waiting {
+  std::string_view wait_id, call_id, name;
+  std::string_view hook, reason;  // the hook that demands the answer, and why; empty = the rules do
+  std::int64_t until_ms = 0;
+};
 struct TurnEnded {
   StopReason stop_reason = StopReason::kEndTurn;
   Usage usage;
@@ -122,6 +128,7 @@ struct RunEvent {
     kAnswerAgain,
     kToolCall,
     kToolResult,
+    kWaiting,
     kTurnEnded,
     kHookAnswer,
     kHookConflict,
@@ -135,11 +142,11 @@ struct RunEvent {
     kError,
     kRunEnded,
   };
-  using Body =
-      std::variant<told::RunStarted, told::UserMessage, told::TurnStarted, told::TextDelta, told::ThinkingDelta,
-                   told::AnswerAgain, told::ToolCalled, told::ToolEnded, told::TurnEnded, told::HookAnswered,
-                   told::HookConflict, told::HookFailed, told::Status, told::Compacted, told::CompactionEnded,
-                   told::CompactionUndone, told::Notice, told::Warning, told::Failed, told::RunEnded>;
+  using Body = std::variant<told::RunStarted, told::UserMessage, told::TurnStarted, told::TextDelta,
+                            told::ThinkingDelta, told::AnswerAgain, told::ToolCalled, told::ToolEnded, told::Waiting,
+                            told::TurnEnded, told::HookAnswered, told::HookConflict, told::HookFailed, told::Status,
+                            told::Compacted, told::CompactionEnded, told::CompactionUndone, told::Notice, told::Warning,
+                            told::Failed, told::RunEnded>;
   static_assert(std::variant_size_v<Body> == static_cast<std::size_t>(Type::kRunEnded) + 1);
 
   RunEvent() = default;
@@ -168,7 +175,7 @@ void write_usage_figures(JsonWriter& out, const Usage& usage);
 
 // Stands in every run_started. The minor number grows with each type, member or value that is added, the major one
 // when something changes or goes.
-inline constexpr std::string_view kEventsVersion = "1.1";
+inline constexpr std::string_view kEventsVersion = "1.2";
 
 // A member of the JSON form of a T.
 template <class T>

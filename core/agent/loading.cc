@@ -34,9 +34,11 @@ Result<std::unique_ptr<Conversation>> build(const Ulid& id, const std::vector<St
 
 Result<std::unique_ptr<Conversation>> load_conversation(const Store& store, const Ulid& id, const Rows::Count& count) {
   AGENTD_TRY(const ConversationInfo info, store.info(id));
+  std::uint64_t first = std::max<std::uint64_t>(info.view_first_seq, 1);
+  // A compaction leaves a wait of a call without a model behind.
+  if (info.wait.seq != 0) first = std::min(first, info.wait.seq);
   // No further than the index goes: what somebody else appends meanwhile would be missing in its totals.
-  AGENTD_TRY(const auto records,
-             read_records(store, id, std::max<std::uint64_t>(info.view_first_seq, 1), info.revision));
+  AGENTD_TRY(const auto records, read_records(store, id, first, info.revision));
   AGENTD_TRY(auto conversation, build(id, records, count));
   Usage totals = info.inherited;
   totals += info.usage;

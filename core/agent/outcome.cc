@@ -17,6 +17,8 @@ std::string_view name_of(RunOutcome outcome) {
       return "cut";
     case RunOutcome::kEmpty:
       return "empty";
+    case RunOutcome::kWaiting:
+      return "waiting";
     case RunOutcome::kBlocked:
       return "blocked";
     case RunOutcome::kStopped:

@@ -15,6 +15,7 @@ enum class RunOutcome {
   kRefused,    // the model declined to answer
   kCut,        // the last answer is not whole: its longest length, a full window, too many pauses
   kEmpty,      // the last answer has no text
+  kWaiting,    // a tool call waits for a person's answer; the run goes on once there is one
   // A run with one of these has no report, but a RunError.
   kBlocked,
   kStopped,

@@ -19,11 +19,6 @@ void write_text(JsonWriter& out, std::string_view key, std::string_view text) {
   if (shown.size() != text.size()) out.member("bytes", std::uint64_t{text.size()});
 }
 
-std::string_view decision_name(std::uint32_t decision) {
-  if (decision == AGENTD_PERMISSION_ALLOW) return "allow";
-  return decision == AGENTD_PERMISSION_DENY ? "deny" : "ask";
-}
-
 void write_members(JsonWriter& out, const Action& action) {
   switch (action.kind) {
     case AGENTD_ACT_SET:
@@ -32,7 +27,7 @@ void write_members(JsonWriter& out, const Action& action) {
       write_text(out, "text", action.text);
       break;
     case AGENTD_ACT_PERMISSION:
-      out.member("decision", decision_name(action.code));
+      out.member("decision", permission_name(action.code));
       if (action.remember != 0) out.member("remember", true);
       write_text(out, "text", action.text);
       break;

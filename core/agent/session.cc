@@ -4,7 +4,10 @@
 #include <algorithm>
 #include <utility>
 
+#include "core/agent/loading.h"
 #include "core/agent/session/undo.h"
+#include "core/agent/subagent_tool.h"
+#include "core/agent/waits.h"
 #include "core/base/bytes.h"
 
 namespace agentd {
@@ -203,10 +206,17 @@ Result<RunReport, RunError> SessionImpl::run(const RunRequest& request, const Ca
 }
 
 ChildSessions::Done SessionImpl::run_child(ChildTask task) {
-  SessionSeed seed{task.id, std::move(task.lease), std::make_unique<Conversation>(task.id.text(), agent_.row_count())};
+  const bool resumes = task.prompt.empty();
+  auto conversation = std::make_unique<Conversation>(task.id.text(), agent_.row_count());
+  if (resumes) {
+    auto loaded = load_conversation(agent_.parts().store, task.id, agent_.row_count());
+    if (!loaded) return {open_error(loaded.error()), {}};
+    conversation = std::move(*loaded);
+  }
+  SessionSeed seed{task.id, std::move(task.lease), std::move(conversation)};
   seed.agent = std::move(task.agent);
-  seed.parent = {position_.conversation_id, shared_.conversation().revision(), shared_.account(),
-                 shared_.hook_ledger()};
+  seed.parent = {position_.conversation_id, shared_.conversation().revision(), shared_.account(), shared_.hook_ledger(),
+                 parent_.can_wait && !shared_.compacts()};
   SessionImpl child(agent_, sessions_, services_, std::move(seed));
   // Permissions granted for this session apply to its subagents too.
   child.memory_.allowed = memory_.allowed;
@@ -215,11 +225,94 @@ ChildSessions::Done SessionImpl::run_child(ChildTask task) {
   auto report = [&] {
     const HookPoint::SlotUse slot(child.hooks_);
     const CancelBinding binding(*slot, cancel);
-    return Run(child.parts_, child.means(), cancel, std::nullopt, false).task(task.prompt, task.started);
+    Run run(child.parts_, child.means(), cancel, std::nullopt, false);
+    return resumes ? run.carry_on(task.changed) : run.task(task.prompt, task.started);
   }();
+  const Usage usage = resumes ? child.shared_.run_usage() : child.shared_.conversation().usage();
   child.end("exit");
   memory_.allowed = child.memory_.allowed;
-  return {std::move(report), child.shared_.conversation().usage()};
+  return {std::move(report), usage};
+}
+
+// ---- calls that wait, and calls without a model
+
+Result<void, RunError> SessionImpl::check_waiting() const {
+  const OpenWait* const open = wait();
+  if (open == nullptr || open->begun) return {};
+  const auto asked = asked_of(agent_.parts().store, *open);
+  if (!asked) return store_error(asked.error());
+  if (!*asked || (*asked)->answer || agent_.parts().clock.wall_ms() >= (*asked)->wait.until_ms) return {};
+  return RunError{RunError::Kind::kBlocked,
+                  "the tool call " + (*asked)->wait.tool + " waits for an answer: agentd approve " + (*asked)->wait.id};
+}
+
+Result<RunReport, RunError> SessionImpl::carry_on(const std::string& changed, const CancelToken& cancel) {
+  const AtWork work(*this, take_place(cancel));
+  if (!work.began()) return work.began().error();
+  if (wait() == nullptr) return RunError{RunError::Kind::kUsage, "nothing in this conversation waits for an answer"};
+  if (auto answered = check_waiting(); !answered) return answered.error();
+  const CancelBinding binding(work.slot(), cancel);
+  const WaitRecord& waits = wait()->wait;
+  position_.recipe = waits.recipe;
+  context_.offer_subagents(!waits.no_task);
+  if (waits.direct) {
+    shared_.follow(cancel);
+    return carry_on_direct(changed);
+  }
+  std::optional<AnswerSchema> schema;
+  if (!waits.output_schema.empty()) {
+    auto read = AnswerSchema::read(waits.output_schema);
+    if (!read) return RunError{RunError::Kind::kFailure, "the schema of the answer: " + read.error().message};
+    schema.emplace(std::move(*read));
+  }
+  Run run(parts_, means(), cancel, std::move(schema), false);
+  auto report = run.carry_on(changed);
+  outcome_ = run.outcome();
+  return report;
+}
+
+Result<RunReport, RunError> SessionImpl::carry_on_direct(const std::string& changed) {
+  hooks_.leave_run();
+  context_.refresh_tools();
+  const OpenWait open = *wait();
+  log_.recover_open_calls();
+  Result<DirectReport, RunError> called = DirectReport{};
+  if (!open.begun) called = ToolCalls(parts_, nullptr, memory_, *this).resume_direct(open, changed);
+  if (auto done = log_.commit(); !done) {
+    log_.drop();
+    return done.error();
+  }
+  if (!called) return called.error();
+  RunReport report;
+  report.final_text = called->text;
+  report.waits_for = called->waits_for;
+  if (!report.waits_for.empty()) report.outcome = RunOutcome::kWaiting;
+  return report;
+}
+
+Result<DirectReport, RunError> SessionImpl::call_tool(const DirectCall& call, const CancelToken& cancel) {
+  const AtWork work(*this, take_place(cancel));
+  if (!work.began()) return work.began().error();
+  shared_.follow(cancel);
+  const CancelBinding binding(work.slot(), cancel);
+  hooks_.leave_run();
+  context_.refresh_tools();
+  if (wait() != nullptr && !wait()->begun) {
+    if (auto answered = check_waiting(); !answered) return answered.error();
+    return RunError{RunError::Kind::kBlocked, "a tool call of the conversation was answered, and comes first"};
+  }
+  if (const Tool* const tool = context_.find_tool(call.tool); tool != nullptr && is_subagent_tool(*tool))
+    return RunError{RunError::Kind::kUsage, call.tool + " starts an agent for a model: start a run instead"};
+  add_genesis(parts_, parent_);
+  log_.recover_open_calls();
+  ToolCalls calls(parts_, nullptr, memory_, *this);
+  calls.offer(context_.tool_specs());
+  auto report = calls.run_direct(call);
+  if (auto done = log_.commit(); !done) {
+    log_.drop();
+    return done.error();
+  }
+  return report;
 }
 
 // ---- the standalone doors

@@ -38,6 +38,9 @@ class SessionImpl final : public Session, private ChildSessions {
   const std::string& session_id() const override { return position_.session_id; }
   using Session::run;
   Result<RunReport, RunError> run(const RunRequest& request, const CancelToken& cancel) override;
+  Result<DirectReport, RunError> call_tool(const DirectCall& call, const CancelToken& cancel) override;
+  const OpenWait* wait() const override { return shared_.conversation().wait(); }
+  Result<RunReport, RunError> carry_on(const std::string& changed, const CancelToken& cancel) override;
   Result<void, RunError> post(PostedMessage message) override { return shared_.post(std::move(message)); }
   std::vector<PostedMessage> take_posted() override { return shared_.take_posted(); }
   Result<CompactionReport, RunError> compact(const CompactOptions& options, bool dry_run,
@@ -62,6 +65,9 @@ class SessionImpl final : public Session, private ChildSessions {
   Result<void, RunError> take_lease();
   Result<void, RunError> catch_up();
   Result<void, RunError> commit_rest();
+  // kBlocked: a tool call waits for an answer.
+  Result<void, RunError> check_waiting() const;
+  Result<RunReport, RunError> carry_on_direct(const std::string& changed);
   Done run_child(ChildTask task) override;
   RunMeans means() { return {parent_, memory_, *this, services_}; }
 

@@ -13,6 +13,7 @@ constexpr std::string_view kMessageSource[] = {"user", "hook", "recipe", "agent"
 constexpr std::string_view kHookEffect[] = {"block", "rewrite", "stop_run"};
 constexpr std::string_view kUsagePurpose[] = {"turn", "summary", "thread", "subagent", "interrupted"};
 constexpr std::string_view kPermissionDecision[] = {"allow", "deny"};
+constexpr std::string_view kWaitDecision[] = {"allow", "deny", "expired", "superseded"};
 
 template <class State>
 constexpr bool ends_with(std::size_t size, State last) {
@@ -23,6 +24,7 @@ static_assert(ends_with(std::size(kMessageSource), MessageSource::kSchema));
 static_assert(ends_with(std::size(kHookEffect), HookEffect::kStopRun));
 static_assert(ends_with(std::size(kUsagePurpose), UsagePurpose::kInterrupted));
 static_assert(ends_with(std::size(kPermissionDecision), PermissionDecision::kDeny));
+static_assert(ends_with(std::size(kWaitDecision), WaitDecision::kSuperseded));
 
 }  // namespace
 
@@ -33,5 +35,6 @@ std::string_view name_of(UsagePurpose purpose) { return kUsagePurpose[static_cas
 std::string_view name_of(PermissionDecision decision) {
   return kPermissionDecision[static_cast<std::size_t>(decision)];
 }
+std::string_view name_of(WaitDecision decision) { return kWaitDecision[static_cast<std::size_t>(decision)]; }
 
 }  // namespace agentd

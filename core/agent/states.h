@@ -28,4 +28,8 @@ std::string_view name_of(UsagePurpose purpose);
 enum class PermissionDecision { kAllow, kDeny };
 std::string_view name_of(PermissionDecision decision);
 
+// The decision in an answer record: of a person, or by the clock or a newer message in a person's place.
+enum class WaitDecision { kAllow, kDeny, kExpired, kSuperseded };
+std::string_view name_of(WaitDecision decision);
+
 }  // namespace agentd

@@ -135,6 +135,17 @@ std::uint32_t newest_message(const Rows& rows) {
   return snap_split(rows, first);
 }
 
+// A call of the newest answer has no result yet: it waits for a person.
+bool ends_with_open_call(const Rows& rows) {
+  std::uint32_t calls = 0, results = 0;
+  for (std::uint32_t i = newest_message(rows); i < rows.size(); ++i)
+    for (std::uint32_t j = 0; j < rows[i].blocks.count; ++j) {
+      calls += blocks_of(rows[i])[j].kind == AGENTD_BLOCK_TOOL_USE;
+      results += blocks_of(rows[i])[j].kind == AGENTD_BLOCK_TOOL_RESULT;
+    }
+  return calls > results;
+}
+
 }  // namespace
 
 namespace {
@@ -175,7 +186,7 @@ CompactionPlan split_rows(const Rows& rows, std::span<const SeqRange> view, cons
     // Everything fits: an automatic compaction does nothing, a requested one compacts everything.
     if (plan.split == 0 && !request.must_succeed()) plan.split = rows.size();
   }
-  if (request.automatic()) plan.split = std::min(plan.split, newest_message(rows));
+  if (request.automatic() || ends_with_open_call(rows)) plan.split = std::min(plan.split, newest_message(rows));
   // Summarising only a summary would cost a call and save nothing.
   if (plan.split == 1 && rows[0].role == AGENTD_ROLE_SUMMARY) plan.split = 0;
   fill_plan(plan, rows, view, budget - std::min(budget, tail));

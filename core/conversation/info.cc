@@ -29,6 +29,16 @@ Result<void> fold_boundary(ConversationInfo& info, const StoredRecord& record) {
   return {};
 }
 
+Result<void> fold_wait(ConversationInfo& info, const StoredRecord& record) {
+  AGENTD_TRY(const WaitRecord wait, read_wait(record.record));
+  if (wait.conversation_id == info.id) info.wait = {wait.id, wait.call_id, record.seq};
+  return {};
+}
+
+void fold_result(ConversationInfo& info, const ToolResultRecord& result) {
+  if (result.call_id == info.wait.call_id) info.wait = {};
+}
+
 void write_totals(JsonWriter& out, std::string_view key, const Usage& usage) {
   out.key(key).begin_object();
   out.member("input", usage.input).member("output", usage.output);
@@ -77,7 +87,16 @@ Result<void> fold(ConversationInfo& info, const StoredRecord& record) {
   } else if (type == RecordType::kMeta) {
     AGENTD_TRY(const MetaRecord meta, read_meta(record.record));
     if (meta.title) info.title = *meta.title;
+  } else if (type == RecordType::kWait) {
+    return fold_wait(info, record);
+  } else if (type == RecordType::kDirectResult && !info.wait.id.empty()) {
+    AGENTD_TRY(const ToolResultRecord result, read_direct_result(record.record));
+    fold_result(info, result);
   } else if (carries_message(type)) {
+    if (type == RecordType::kToolResult && !info.wait.id.empty()) {
+      AGENTD_TRY(const ToolResultRecord result, read_tool_result(record.record));
+      fold_result(info, result);
+    }
     return fold_message(info, record);
   }
   return {};
@@ -101,6 +120,13 @@ std::string write_info(const ConversationInfo& info) {
   out.member("boundary_seq", info.boundary_seq).member("view_first_seq", info.view_first_seq);
   write_totals(out, "usage", info.usage);
   if (info.inherited != Usage{}) write_totals(out, "inherited_usage", info.inherited);
+  if (!info.wait.id.empty())
+    out.key("wait")
+        .begin_object()
+        .member("id", info.wait.id)
+        .member("call_id", info.wait.call_id)
+        .member("seq", info.wait.seq)
+        .end_object();
   out.end_object();
   return std::string(out.text());
 }
@@ -131,6 +157,9 @@ Result<ConversationInfo> read_info(std::string_view json) {
   info.view_first_seq = root["view_first_seq"].uint_or(0);
   info.usage = read_usage_json(root["usage"]);
   info.inherited = read_usage_json(root["inherited_usage"]);
+  const JsonView wait = root["wait"];
+  info.wait = {std::string(wait["id"].string_or("")), std::string(wait["call_id"].string_or("")),
+               wait["seq"].uint_or(0)};
   return info;
 }
 

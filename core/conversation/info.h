@@ -25,6 +25,12 @@ struct ConversationInfo {
   std::uint64_t boundary_seq = 0;  // of the last boundary in effect; 0 = none
   std::uint64_t view_first_seq = 0;
   std::uint32_t runs = 0;
+  // The wait whose call has no result yet; no id = none.
+  struct Wait {
+    std::string id, call_id;
+    std::uint64_t seq = 0;
+  };
+  Wait wait{};
 };
 
 // True for a fork without new records.

@@ -277,10 +277,24 @@ Record write_tool_intent(const ToolIntentRecord& from) {
   out.begin_object().member("call_id", from.call_id).member("name", from.name);
   out.member("input_digest", from.input_digest).member("effects", from.effects);
   out.member("attempt", static_cast<unsigned>(from.attempt));
+  if (from.direct) out.member("direct", true);
   return finish(RecordType::kToolIntent, out);
 }
 
-Record write_tool_result(const ToolResultRecord& from) {
+Result<ToolIntentRecord> read_tool_intent(const Record& from) {
+  AGENTD_TRY(const JsonDocument document, open(from, RecordType::kToolIntent));
+  const JsonView root = document.root();
+  return ToolIntentRecord{text(root, "call_id"),
+                          text(root, "name"),
+                          text(root, "input_digest"),
+                          text(root, "effects"),
+                          static_cast<std::uint32_t>(root["attempt"].uint_or(1)),
+                          root["direct"].bool_or(false)};
+}
+
+namespace {
+
+Record write_result(RecordType type, const ToolResultRecord& from) {
   JsonWriter out;
   out.begin_object().member("call_id", from.call_id).member("name", from.name);
   out.member("status", from.status).member("text", from.text);
@@ -290,11 +304,11 @@ Record write_tool_result(const ToolResultRecord& from) {
   }
   if (from.full_bytes > from.text.size()) out.member("full_bytes", from.full_bytes);
   out.member("duration_ms", from.duration_ms);
-  return finish(RecordType::kToolResult, out);
+  return finish(type, out);
 }
 
-Result<ToolResultRecord> read_tool_result(const Record& from) {
-  AGENTD_TRY(const JsonDocument document, open(from, RecordType::kToolResult));
+Result<ToolResultRecord> read_result(RecordType type, const Record& from) {
+  AGENTD_TRY(const JsonDocument document, open(from, type));
   const JsonView root = document.root();
   ToolResultRecord out;
   out.call_id = text(root, "call_id");
@@ -306,6 +320,13 @@ Result<ToolResultRecord> read_tool_result(const Record& from) {
   out.duration_ms = root["duration_ms"].int_or(0);
   return out;
 }
+
+}  // namespace
+
+Record write_tool_result(const ToolResultRecord& from) { return write_result(RecordType::kToolResult, from); }
+Result<ToolResultRecord> read_tool_result(const Record& from) { return read_result(RecordType::kToolResult, from); }
+Record write_direct_result(const ToolResultRecord& from) { return write_result(RecordType::kDirectResult, from); }
+Result<ToolResultRecord> read_direct_result(const Record& from) { return read_result(RecordType::kDirectResult, from); }
 
 Record write_boundary(const BoundaryRecord& from) {
   JsonWriter out;
@@ -422,6 +443,125 @@ Result<PermissionRecord> read_permission(const Record& from) {
   const JsonView root = document.root();
   return PermissionRecord{text(root, "call_id"), text(root, "tool"), text(root, "decision"), text(root, "by"),
                           text(root, "reason")};
+}
+
+namespace {
+
+// Nothing where there are none.
+void write_texts(JsonWriter& out, std::string_view key, const std::vector<std::string>& texts) {
+  if (texts.empty()) return;
+  out.key(key).begin_array();
+  for (const std::string& text : texts) out.string(text);
+  out.end_array();
+}
+
+std::vector<std::string> read_texts(JsonView list) {
+  std::vector<std::string> out;
+  for (std::size_t i = 0; i < list.size(); ++i) out.emplace_back(list.at(i).string_or(""));
+  return out;
+}
+
+}  // namespace
+
+Record write_wait(const WaitRecord& from) {
+  JsonWriter out;
+  out.begin_object().member("id", from.id).member("conversation_id", from.conversation_id);
+  out.member("call_id", from.call_id).member("tool", from.tool).optional("tool_digest", from.tool_digest);
+  out.member("input", from.input);
+  if (from.direct) out.member("direct", true);
+  out.optional("by", from.by).optional("reason", from.reason);
+  if (!from.hooks.empty()) {
+    out.key("hooks").begin_array();
+    for (const WaitRecord::AskedHook& hook : from.hooks)
+      out.begin_object().member("name", hook.name).optional("digest", hook.digest).end_object();
+    out.end_array();
+  }
+  out.member("until_ms", from.until_ms);
+  if (!from.child_wait.empty())
+    out.key("child")
+        .begin_object()
+        .member("conversation_id", from.child_conversation)
+        .member("wait", from.child_wait)
+        .end_object();
+  out.member("provider", from.provider).member("model", from.model).member("cwd", from.cwd);
+  write_texts(out, "roots", from.roots);
+  write_texts(out, "unreadable", from.unreadable);
+  write_texts(out, "options", from.options);
+  if (from.no_task) out.member("no_task", true);
+  out.optional("recipe", from.recipe).optional("recipe_state", from.recipe_state).member("turn", from.turn);
+  if (from.max_turns != 0) out.member("max_turns", from.max_turns);
+  if (from.continuation != 0) out.member("continuation", from.continuation);
+  if (!(from.spent == Usage{})) {
+    out.key("spent").begin_object();
+    write_usage_json(out, from.spent);
+    out.end_object();
+  }
+  out.optional("output_schema", from.output_schema);
+  if (!from.contexts.empty()) {
+    out.key("contexts").begin_array();
+    for (const WaitRecord::Context& context : from.contexts)
+      out.begin_object()
+          .optional("source", context.source)
+          .member("author", context.author)
+          .member("text", context.text)
+          .end_object();
+    out.end_array();
+  }
+  return finish(RecordType::kWait, out);
+}
+
+Result<WaitRecord> read_wait(const Record& from) {
+  AGENTD_TRY(const JsonDocument document, open(from, RecordType::kWait));
+  const JsonView root = document.root();
+  const auto small = [&](std::string_view key) { return static_cast<std::uint32_t>(root[key].uint_or(0)); };
+  WaitRecord out;
+  out.id = text(root, "id");
+  out.conversation_id = text(root, "conversation_id");
+  out.call_id = text(root, "call_id");
+  out.tool = text(root, "tool");
+  out.tool_digest = text(root, "tool_digest");
+  out.input = text(root, "input");
+  out.direct = root["direct"].bool_or(false);
+  out.by = text(root, "by");
+  out.reason = text(root, "reason");
+  const JsonView hooks = root["hooks"], contexts = root["contexts"];
+  for (std::size_t i = 0; i < hooks.size(); ++i)
+    out.hooks.push_back({text(hooks.at(i), "name"), text(hooks.at(i), "digest")});
+  out.until_ms = root["until_ms"].int_or(0);
+  out.child_conversation = text(root["child"], "conversation_id");
+  out.child_wait = text(root["child"], "wait");
+  out.provider = text(root, "provider");
+  out.model = text(root, "model");
+  out.cwd = text(root, "cwd");
+  out.roots = read_texts(root["roots"]);
+  out.unreadable = read_texts(root["unreadable"]);
+  out.options = read_texts(root["options"]);
+  out.no_task = root["no_task"].bool_or(false);
+  out.recipe = text(root, "recipe");
+  out.recipe_state = text(root, "recipe_state");
+  out.turn = small("turn");
+  out.max_turns = small("max_turns");
+  out.continuation = small("continuation");
+  out.spent = read_usage_json(root["spent"]);
+  out.output_schema = text(root, "output_schema");
+  for (std::size_t i = 0; i < contexts.size(); ++i)
+    out.contexts.push_back(
+        {text(contexts.at(i), "source"), text(contexts.at(i), "author"), text(contexts.at(i), "text")});
+  return out;
+}
+
+Record write_answer(const AnswerRecord& from) {
+  JsonWriter out;
+  out.begin_object().member("wait", from.wait).member("decision", from.decision);
+  out.member("by", from.by).member("door", from.door).optional("reason", from.reason);
+  return finish(RecordType::kAnswer, out);
+}
+
+Result<AnswerRecord> read_answer(const Record& from) {
+  AGENTD_TRY(const JsonDocument document, open(from, RecordType::kAnswer));
+  const JsonView root = document.root();
+  return AnswerRecord{text(root, "wait"), text(root, "decision"), text(root, "by"), text(root, "door"),
+                      text(root, "reason")};
 }
 
 Record write_child(const ChildRecord& from) {

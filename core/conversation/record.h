@@ -42,7 +42,7 @@ namespace agentd {
   X(7, Usage, usage, 0,                                                                                              \
     "input, output, cache_read?, cache_write?, reasoning?, cost_nano_usd?, for_seq, purpose, estimated?, "           \
     "hidden?")                                                                                                       \
-  X(8, ToolIntent, tool_intent, 0, "call_id, name, input_digest, effects, attempt")                                  \
+  X(8, ToolIntent, tool_intent, 0, "call_id, name, input_digest, effects, attempt, direct?")                         \
   X(9, ToolResult, tool_result, 1, "call_id, name, status, text, parts?, full_bytes?, duration_ms")                  \
   X(10, Permission, permission, 0, "call_id, tool, decision, by, reason?")                                           \
   X(11, HookEffect, hook_effect, 0, "event, plugin, plugin_digest?, effect, before_digest?, after_digest?, reason?") \
@@ -60,6 +60,13 @@ namespace agentd {
   X(19, Erase, erase, 0, "reserved number")                                                                          \
   X(20, RunEnd, run_end, 0,                                                                                          \
     "run_id, outcome (`core/agent/outcome.h`), error?, turns, hooks? (`core/conversation/hook_use.h`)")              \
+  X(21, Wait, wait, 0,                                                                                               \
+    "id, conversation_id, call_id, tool, tool_digest?, input, direct?, by?, reason?, hooks? [{name, digest?}], "     \
+    "until_ms, child? {conversation_id, wait}, provider, model, cwd, roots?, recipe?, recipe_state?, turn, "         \
+    "max_turns?, continuation?, spent?, output_schema?, options? [text], no_task?, "                                 \
+    "contexts? [{source?, author, text}], unreadable? [call_id]")                                                    \
+  X(22, Answer, answer, 0, "wait, decision (allow, deny, expired, superseded), by, door, reason?")                   \
+  X(23, DirectResult, direct_result, 0, "as tool_result")                                                            \
   /* the next kind goes here */
 // clang-format on
 
@@ -148,8 +155,10 @@ struct ToolIntentRecord {
   std::string call_id, name, input_digest;  // hex
   std::string effects;                      // read_only, idempotent, effects
   std::uint32_t attempt = 1;
+  bool direct = false;  // of a call without a model
 };
 Record write_tool_intent(const ToolIntentRecord& from);
+Result<ToolIntentRecord> read_tool_intent(const Record& from);
 
 struct ToolResultRecord {
   std::string call_id, name, text;
@@ -229,6 +238,59 @@ struct PermissionRecord {
 };
 Record write_permission(const PermissionRecord& from);
 Result<PermissionRecord> read_permission(const Record& from);
+
+// A question to a person about a tool call: which one, on which bytes, and what the run needs to go on. It counts in
+// the conversation that it names, until the call has a result; a fork's copy does not.
+struct WaitRecord {
+  std::string id;  // ULID
+  std::string conversation_id;
+  std::string call_id, tool;
+  std::string tool_digest;  // hex; of the tool's definition
+  std::string input;        // canonical JSON: these bytes run, or none
+  bool direct = false;      // a call without a model: its result is a direct_result
+  std::string by, reason;   // the hook that demands a person's decision, and why; empty = the rules do
+  // The hooks that were asked about the call.
+  struct AskedHook {
+    std::string name, digest;  // digest: hex, of its bytes; empty = unknown
+    bool operator==(const AskedHook&) const = default;
+  };
+  std::vector<AskedHook> hooks{};
+  std::int64_t until_ms = 0;  // wall clock; from then on it is denied
+  // The subagent that this one waits for, and the wait that somebody answers: its own, or of an agent below it.
+  std::string child_conversation, child_wait;
+
+  // ---- of the run
+  std::string provider, model, cwd;
+  std::vector<std::string> roots{};
+  std::string recipe, recipe_state;  // recipe_state: JSON of the client's own; empty = none
+  std::uint32_t turn = 0, max_turns = 0, continuation = 0;
+  Usage spent{};
+  std::string output_schema{};         // that the run's last answer is held to; empty = none
+  std::vector<std::string> options{};  // of the client's command line, for those who go on: "--set", "max_turns=3"
+  bool no_task = false;                // the tool that starts subagents is not offered
+  // Messages that the batch of calls has collected for the model.
+  struct Context {
+    std::string source, author, text;
+  };
+  std::vector<Context> contexts{};
+  std::vector<std::string> unreadable{};  // calls of the same answer whose input is no JSON object: their ids
+};
+Record write_wait(const WaitRecord& from);
+Result<WaitRecord> read_wait(const Record& from);
+
+// The first answer to a wait counts.
+struct AnswerRecord {
+  std::string wait;              // its id
+  std::string decision;          // allow, deny, expired, superseded
+  std::string by, door, reason;  // door: approve, terminal, ...; reason: for the model
+  bool allows() const { return decision == "allow"; }
+};
+Record write_answer(const AnswerRecord& from);
+Result<AnswerRecord> read_answer(const Record& from);
+
+// The result of a call without a model, which no view contains.
+Record write_direct_result(const ToolResultRecord& from);
+Result<ToolResultRecord> read_direct_result(const Record& from);
 
 // A conversation that this one's agent started; `relation` is its purpose.
 struct ChildRecord {

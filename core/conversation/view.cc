@@ -135,9 +135,36 @@ Result<void> Conversation::follow_run(const StoredRecord& record) {
   return {};
 }
 
+// The end of its call ends a wait; a later one takes its place.
+Result<void> Conversation::follow_calls(const StoredRecord& record) {
+  const RecordType type = record.record.type;
+  if (type == RecordType::kWait) {
+    AGENTD_TRY(WaitRecord wait, read_wait(record.record));
+    if (wait.conversation_id == id_) wait_ = OpenWait{std::move(wait), record.seq};
+  } else if (type == RecordType::kAnswer && wait_ && !wait_->answer) {
+    AGENTD_TRY(AnswerRecord answer, read_answer(record.record));
+    if (answer.wait != wait_->wait.id) return {};
+    wait_->answer = std::move(answer);
+    wait_->answered_ms = record.time_ms;
+  } else if (type == RecordType::kToolIntent) {
+    AGENTD_TRY(ToolIntentRecord intent, read_tool_intent(record.record));
+    if (wait_ && wait_->wait.child_wait.empty() && intent.call_id == wait_->wait.call_id) wait_->begun = true;
+    if (intent.direct) direct_calls_.emplace(std::move(intent.call_id), std::move(intent.name));
+  } else if (type == RecordType::kDirectResult) {
+    AGENTD_TRY(const ToolResultRecord result, read_direct_result(record.record));
+    direct_calls_.erase(result.call_id);
+    if (wait_ && result.call_id == wait_->wait.call_id) wait_.reset();
+  } else if (type == RecordType::kToolResult && wait_) {
+    AGENTD_TRY(const ToolResultRecord result, read_tool_result(record.record));
+    if (result.call_id == wait_->wait.call_id) wait_.reset();
+  }
+  return {};
+}
+
 Result<void> Conversation::apply_totals(const StoredRecord& record) {
   revision_ = std::max(revision_, record.seq);
   AGENTD_TRY_VOID(follow_run(record));
+  AGENTD_TRY_VOID(follow_calls(record));
   if (record.record.type == RecordType::kUsage) {
     AGENTD_TRY(const UsageRecord usage, read_usage(record.record));
     usage_ += usage.usage;

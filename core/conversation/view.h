@@ -76,6 +76,15 @@ struct CompactionHistory {
   std::optional<BoundaryRecord> unjudged{};  // the last one, until a report shows what it freed
 };
 
+// A question to a person that a conversation waits for, with its answer if it has one.
+struct OpenWait {
+  WaitRecord wait;
+  std::uint64_t seq = 0;
+  std::optional<AnswerRecord> answer{};
+  std::int64_t answered_ms = 0;
+  bool begun = false;  // the call itself, after its answer; a wait on a subagent's never is
+};
+
 // A conversation in a running process.
 class Conversation {
  public:
@@ -115,13 +124,18 @@ class Conversation {
   // True if hooks were notified that the view is above the checkpoint threshold.
   bool above_threshold() const { return above_threshold_; }
   const CompactionHistory& compaction_history() const { return history_; }
+  // The wait whose call has no result yet; null = none.
+  const OpenWait* wait() const { return wait_ ? &*wait_ : nullptr; }
   // Tool calls of the view without a result, in order: call id and tool name.
   std::vector<std::pair<std::string, std::string>> open_calls() const;
+  // The same of calls without a model that have begun.
+  const std::map<std::string, std::string>& open_direct_calls() const { return direct_calls_; }
 
  private:
   Result<void> apply_one(const StoredRecord& record);
   Result<void> apply_totals(const StoredRecord& record);
   Result<void> follow_run(const StoredRecord& record);
+  Result<void> follow_calls(const StoredRecord& record);
   void take_report(const UsageRecord& report);
   Result<void> add_row(Rows& rows, const StoredRecord& record);
   Result<void> rebuild();
@@ -139,6 +153,8 @@ class Conversation {
   std::string model_;  // of the last run, with its provider
   bool above_threshold_ = false;
   CompactionHistory history_;
+  std::optional<OpenWait> wait_;
+  std::map<std::string, std::string> direct_calls_;
   std::uint64_t revision_ = 0;
   std::uint32_t runs_ = 0;
   std::uint32_t compactions_before_ = 0;

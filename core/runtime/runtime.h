@@ -54,6 +54,8 @@ class Runtime {
   const Config& config() const { return config_; }
   const Clock& clock() const { return clock_; }
   const std::string& home() const { return home_; }
+  // False: conversations are kept in memory.
+  bool saves() const { return options_.save; }
   // The user's home, for "~"; empty = "~" is a name.
   std::string user_home() const { return surroundings_.environment("HOME").value_or(""); }
   Log& log() { return *log_; }

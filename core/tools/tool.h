@@ -81,6 +81,7 @@ struct PermissionAnswer {
   bool allowed = false;
   bool remember = false;  // for the rest of the session
   std::string reason;     // for the model, when the call was denied
+  bool given = true;      // false: nobody has answered, so it is denied
 };
 
 // The hook that demands the question, and why; an empty name = the rules demand it.
@@ -88,10 +89,12 @@ struct AskedBy {
   std::string hook, reason;
 };
 
-// Asks the user. A run without one denies.
+// Asks the user. A run without one denies, or waits (ClientSettings::waits).
 class Approver {
  public:
   virtual ~Approver() = default;
+  // False: nobody is there to answer, and ask() says no at once.
+  virtual bool is_present() const { return true; }
   virtual PermissionAnswer ask(const SessionContext& session, const Tool& tool, const ToolCall& call,
                                const AskedBy& by) = 0;
 };

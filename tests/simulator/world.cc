@@ -261,7 +261,7 @@ class PlayedTools final : public ToolSource {
     bool found = false;
     const auto id = Ulid::parse(session.conversation_id);
     (void)process_.disk.read(*id, 1, 0, [&](const StoredRecord& record) {
-      const auto intent = agentd::testing::read_tool_intent(record.record);
+      const auto intent = read_tool_intent(record.record);
       found = found || (intent && intent->call_id == call.call_id);
       return !found;
     });
@@ -598,8 +598,7 @@ class Play {
     std::vector<StoredRecord> log;
     (void)disk_->read(id, 1, 0, [&](const StoredRecord& record) {
       log.push_back(record);
-      if (const auto intent = agentd::testing::read_tool_intent(record.record); intent)
-        ++calls[intent->call_id].intents;
+      if (const auto intent = read_tool_intent(record.record); intent) ++calls[intent->call_id].intents;
       if (record.record.type == RecordType::kAssistantMessage)
         if (const auto message = read_message(record.record); message)
           for (const Block& block : message->message.blocks)

@@ -20,12 +20,6 @@ inline Result<JsonDocument> open_record(const Record& from, RecordType type) {
 
 inline std::string member(const JsonDocument& of, const char* key) { return std::string(of.root()[key].string_or("")); }
 
-inline Result<ToolIntentRecord> read_tool_intent(const Record& from) {
-  AGENTD_TRY(const JsonDocument json, open_record(from, RecordType::kToolIntent));
-  return ToolIntentRecord{member(json, "call_id"), member(json, "name"), member(json, "input_digest"),
-                          member(json, "effects"), static_cast<std::uint32_t>(json.root()["attempt"].uint_or(1))};
-}
-
 inline Result<HookEffectRecord> read_hook_effect(const Record& from) {
   AGENTD_TRY(const JsonDocument json, open_record(from, RecordType::kHookEffect));
   return HookEffectRecord{member(json, "event"),  member(json, "plugin"),        member(json, "plugin_digest"),

@@ -79,7 +79,7 @@ add(service core/agent/services/store.cc "}  // namespace agentd\n"
   if (found.empty()) return Error{Code::kNotFound, \"no key begins so\"};\n\
   return std::move(found.front());\n}\n\n")
 
-add(kind core/conversation/record.h "  /* the next kind goes here */\n" "  X(21, Test, test, 0, \"note\") \\\n")
+add(kind core/conversation/record.h "  /* the next kind goes here */\n" "  X(24, Test, test, 0, \"note\") \\\n")
 add(kind core/conversation/record.h "}  // namespace agentd\n"
   "Record write_test(const std::string& note);\nResult<std::string> read_test(const Record& from);\n\n")
 add(kind core/conversation/record.cc "Record write_meta("

@@ -189,7 +189,7 @@ TEST(NewKind, HasANameAndIsReadAsItWasWritten) {
   const Record record = write_test("noted");
   EXPECT_EQ(record.flags, 0);
   EXPECT_EQ(*read_test(record), "noted");
-  EXPECT_NE(record_types_table().find("| 21 | test | | note |\n"), std::string::npos);
+  EXPECT_NE(record_types_table().find("| 24 | test | | note |\n"), std::string::npos);
 }
 
 // ---- a setting

@@ -171,8 +171,10 @@ void Compaction::after(const BoundaryRecord& boundary, const CompactionReport& r
     payload.usage_spent = &spent;
     payload.boundary_id = to_abi(boundary.id);
     payload.summary = to_abi(summary);
-    if (const auto outcome = session_.hooks.fire(AGENTD_EVENT_AFTER_COMPACTION, &payload))
-      session_.messages.add_contexts(*outcome);
+    const auto outcome = session_.hooks.fire(AGENTD_EVENT_AFTER_COMPACTION, &payload);
+    // Nothing may stand between a call that waits and its result.
+    const OpenWait* const open = session_.conversation().wait();
+    if (outcome && (open == nullptr || open->wait.direct)) session_.messages.add_contexts(*outcome);
   }
   session_.messages.start_session(AGENTD_SOURCE_COMPACT);
 }

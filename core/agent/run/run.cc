@@ -6,6 +6,7 @@
 #include "core/agent/loading.h"
 #include "core/agent/run/run_end.h"
 #include "core/agent/run/stop.h"
+#include "core/agent/waits.h"
 #include "core/base/bytes.h"
 #include "core/codec/json.h"
 
@@ -26,6 +27,21 @@ Result<void, RunError> check_media(const AgentResources& agent, const std::strin
 
 // ---- the beginning
 
+void add_genesis(const SessionParts& session, const ParentRun& parent) {
+  if (session.log.has_genesis()) return;
+  const AgentOptions& options = session.options;
+  GenesisRecord genesis;
+  genesis.conversation_id = session.position.conversation_id;
+  genesis.project_id = options.project_id;
+  genesis.cwd = options.cwd;
+  genesis.provider = options.provider;
+  genesis.model = options.model;
+  genesis.parent = parent.conversation;
+  genesis.parent_seq = parent.seq;
+  if (session.position.agent.depth != 0) genesis.agent_type = session.position.agent.type;
+  session.log.add_genesis(write_genesis(genesis));
+}
+
 Run::Run(const SessionParts& session, RunMeans means, const CancelToken& cancel, std::optional<AnswerSchema> schema,
          bool compacts)
     : session_(session), means_(means) {
@@ -38,9 +54,11 @@ Run::Run(const SessionParts& session, RunMeans means, const CancelToken& cancel,
   open_account(compacts);
   state_.began_ns = base.clock.monotonic_ns();
   state_.schema = std::move(schema);
+  state_.max_turns = options.max_turns;
+  state_.can_wait = means_.parent.can_wait && !compacts;
   session_.position.asked = base.provider.origin_of(options.model);
   session_.context.refresh_tools();
-  add_genesis();
+  add_genesis(session_, means_.parent);
   session_.log.recover_open_calls();
   session_.log.add(write_run_begin({session_.position.session_id, session_.position.run_id, options.cwd,
                                     options.provider, options.model, session_.position.recipe}));
@@ -62,21 +80,6 @@ void Run::open_account(bool compacts) {
       std::make_shared<HookLedger>(session_.options.hook_limits, parent.ledger), compacts);
 }
 
-void Run::add_genesis() {
-  if (session_.log.has_genesis()) return;
-  const AgentOptions& options = session_.options;
-  GenesisRecord genesis;
-  genesis.conversation_id = session_.position.conversation_id;
-  genesis.project_id = options.project_id;
-  genesis.cwd = options.cwd;
-  genesis.provider = options.provider;
-  genesis.model = options.model;
-  genesis.parent = means_.parent.conversation;
-  genesis.parent_seq = means_.parent.seq;
-  if (session_.position.agent.depth != 0) genesis.agent_type = session_.position.agent.type;
-  session_.log.add_genesis(write_genesis(genesis));
-}
-
 // The settings of the run: digests in the log, the texts as blobs shared by runs.
 void Run::add_settings() {
   SettingsRecord settings{session_.context.system_text(), "[", session_.options.provider, session_.options.model};
@@ -96,6 +99,9 @@ void Run::add_settings() {
 // ---- the three kinds
 
 Result<RunReport, RunError> Run::message(const RunRequest& request) {
+  if (waiting() != nullptr)
+    if (auto ended = end_wait(); !ended) return fail(ended.error());
+  state_.recipe_state = request.recipe_state;
   const bool words = !request.words.empty();
   const std::vector<Block> none;
   auto sent = session_.messages.send(to_utf8(request.text),
@@ -114,7 +120,118 @@ Result<RunReport, RunError> Run::task(const std::string& prompt, const Outcome* 
   return turns();
 }
 
+namespace {
+
+// The newest text of the model, for the one that reads the result in its place.
+std::string last_words(const Rows& rows) {
+  for (std::uint32_t i = rows.size(); i > 0; --i)
+    if (rows[i - 1].role == AGENTD_ROLE_ASSISTANT)
+      if (const std::string text = to_message(rows[i - 1]).text(); !is_blank(text))
+        return "; its last message: " + text;
+  return {};
+}
+
+}  // namespace
+
+const OpenWait* Run::waiting() const {
+  const OpenWait* const open = session_.conversation().wait();
+  return open == nullptr || open->begun ? nullptr : open;
+}
+
+Result<RunReport, RunError> Run::carry_on(const std::string& changed) {
+  if (session_.conversation().wait() == nullptr)
+    return fail({RunError::Kind::kFailure, "the outcome is unknown, as agentd ended while the agent continued" +
+                                               last_words(session_.conversation().rows())});
+  const OpenWait open = *session_.conversation().wait();
+  take_over(open.wait);
+  if (!means_.parent.account) session_.shared.account()->begin_with(open.wait.spent);
+  // A call that has begun was interrupted, and the model is told so.
+  if (open.begun) {
+    for (const WaitRecord::Context& context : open.wait.contexts) session_.messages.add_context(context);
+    return turns();
+  }
+  const bool of_child = !open.wait.child_wait.empty();
+  if (!of_child && !open.answer && session_.base().clock.wall_ms() < open.wait.until_ms) {
+    state_.waits_for = open.wait.id;
+    return end(RunOutcome::kWaiting);
+  }
+  auto ended = resume(open, changed);
+  if (!ended) return fail(ended.error());
+  if (*ended != TurnEnd::kWaiting) return turns();
+  if (state_.schema) state_.final_text.clear();
+  return end(RunOutcome::kWaiting);
+}
+
+void Run::take_over(const WaitRecord& wait) {
+  state_.max_turns = wait.max_turns;
+  state_.recipe_state = wait.recipe_state;
+  state_.continuation = wait.continuation;
+  session_.position.turn = wait.turn;
+}
+
+Result<TurnEnd, RunError> Run::resume(const OpenWait& open, const std::string& changed) {
+  session_.position.turn = open.wait.turn == 0 ? 0 : open.wait.turn - 1;
+  session_.position.begin_turn(session_.base().ids.next().text());
+  return Turn(session_, state_, means_.memory, means_.children).resume(open, changed);
+}
+
+Result<void, RunError> Run::end_wait() {
+  const OpenWait open = *waiting();
+  const auto asked = asked_of(session_.base().store, open);
+  if (!asked) return store_error(asked.error());
+  if (*asked && !(*asked)->answer && session_.base().clock.wall_ms() < (*asked)->wait.until_ms)
+    return supersede(open, **asked);
+  // Its tools and handlers are not in force now.
+  if (open.wait.recipe != session_.position.recipe)
+    return RunError{RunError::Kind::kBlocked,
+                    "the message was not sent: a tool call" +
+                        (open.wait.recipe.empty() ? "" : " of the recipe " + open.wait.recipe) +
+                        " was answered, and comes first: agentd approve " +
+                        (*asked ? (*asked)->wait.id : open.wait.id)};
+  std::string waits;
+  if (open.wait.direct) {
+    auto report = ToolCalls(session_, nullptr, means_.memory, means_.children).resume_direct(open, {});
+    if (!report) return report.error();
+    waits = report->waits_for;
+  } else {
+    RunState own = std::exchange(state_, RunState{});
+    state_.can_wait = own.can_wait;
+    take_over(open.wait);
+    auto ended = resume(open, {});
+    waits = state_.waits_for;
+    state_ = std::move(own);
+    session_.position.turn = 0;
+    if (!ended) return ended.error();
+  }
+  if (!waits.empty())
+    return RunError{
+        RunError::Kind::kBlocked,
+        "the message was not sent: a tool call of the conversation waits for an answer: agentd approve " + waits};
+  // A message that is blocked takes back what is pending.
+  return session_.log.commit();
+}
+
+Result<void, RunError> Run::supersede(const OpenWait& open, const OpenWait& asked) {
+  if (asked.wait.conversation_id != open.wait.conversation_id) {
+    const auto child = Ulid::parse(asked.wait.conversation_id);
+    if (!child) return store_error(child.error());
+    auto ended =
+        answer_wait(session_.base().store, session_.base().clock, {*child, session_.position.conversation, asked},
+                    {WaitDecision::kSuperseded, "user", "run", "the user continued without an answer"});
+    if (!ended) return ended.error();
+  }
+  session_.log.supersede_wait();
+  for (const WaitRecord::Context& context : open.wait.contexts) session_.messages.add_context(context);
+  session_.surface.tell(
+      told::Notice{"the call of " + asked.wait.tool + " that waited for an answer counts as denied", {}});
+  return session_.log.commit();
+}
+
 Result<RunReport, RunError> Run::compaction(const RunRequest& request) {
+  if (waiting() != nullptr)
+    return fail({RunError::Kind::kBlocked,
+                 "a tool call of the conversation waits: answer it first, or send a message, "
+                 "which denies it; 'agentd approve --list' shows it"});
   CompactionRequest asked;
   asked.trigger = AGENTD_TRIGGER_MANUAL;
   asked.reason = AGENTD_REASON_MANUAL;
@@ -162,7 +279,7 @@ Result<RunReport, RunError> Run::end_compaction(const CompactionReport& report) 
 // ---- the turns
 
 Result<RunReport, RunError> Run::turns() {
-  const std::uint32_t most = session_.options.max_turns;
+  const std::uint32_t most = state_.max_turns;
   RunOutcome outcome = RunOutcome::kStop;
   for (bool go_on = true; go_on;) {
     if (most != 0 && session_.position.turn >= most) {
@@ -187,8 +304,10 @@ Result<bool, RunError> Run::turn(RunOutcome& outcome) {
   session_.hooks.renew();
   session_.context.refresh_tools();
   if (auto steered = send_posted(PostedMessage::Kind::kSteer); !steered) return steered.error();
-  auto more = Turn(session_, state_, means_.memory, means_.children).take();
-  if (!more || *more) return more;
+  auto ended = Turn(session_, state_, means_.memory, means_.children).take();
+  if (!ended) return ended.error();
+  if (*ended == TurnEnd::kWaiting) outcome = RunOutcome::kWaiting;
+  if (*ended != TurnEnd::kLast) return *ended == TurnEnd::kMore;
   auto again = asks_for_fitting_answer();
   if (!again || *again) return again;
   auto decided = Stop(session_, state_, means_.services).ask();
@@ -196,7 +315,7 @@ Result<bool, RunError> Run::turn(RunOutcome& outcome) {
   outcome = decided->outcome;
   if (decided->go_on) return true;
   // Without a further turn they would stay unanswered.
-  const std::uint32_t most = session_.options.max_turns;
+  const std::uint32_t most = state_.max_turns;
   if (most != 0 && session_.position.turn >= most) return false;
   auto continued = send_posted(std::nullopt);
   if (continued && *continued) state_.begin_again();
@@ -253,14 +372,15 @@ Result<RunReport, RunError> Run::end(RunOutcome outcome) {
   if (!short_stop.empty()) session_.hooks.warn(short_stop);
   outcome_ = abi_outcome_of(outcome);
   if (auto done = add_end(outcome, {}); !done) return fail(done.error());
-  if (!state_.compaction)
+  if (!state_.compaction && outcome != RunOutcome::kWaiting)
     if (auto queued = CompactionDoors(session_, state_).queued(AGENTD_PHASE_POST_TURN); !queued) return queued.error();
   // Context of the compaction's hooks must not wait for a run that may never come.
   if (auto done = session_.log.commit(); !done) return done.error();
   if (!means_.parent.account) session_.shared.account()->flush();
   RunReport report{state_.final_text,        outcome,
                    session_.position.turn,   session_.shared.run_usage(),
-                   session_.context.gauge(), state_.compaction_report};
+                   session_.context.gauge(), state_.compaction_report,
+                   state_.waits_for};
   session_.surface.tell(told::RunEnded{
       session_.position.run_id, {}, outcome, state_.final_text, short_stop, duration_us(), report.usage, report.gauge});
   return report;

@@ -26,6 +26,7 @@ struct ParentRun {
   std::uint64_t seq = 0;
   std::shared_ptr<Account> account{};    // null = each run has one of its own
   std::shared_ptr<HookLedger> ledger{};  // null = each run has its own
+  bool can_wait = true;                  // false: it writes a summary, of which nothing else is recorded
 };
 
 // The parts of a run besides those of its session; all outlive it.
@@ -39,6 +40,9 @@ struct RunMeans {
 // kFailure: the model cannot see one of them.
 Result<void, RunError> check_media(const AgentResources& agent, const std::string& model,
                                    const std::vector<Block>& media);
+
+// The first record of a log, unless it has one.
+void add_genesis(const SessionParts& session, const ParentRun& parent);
 
 class Run {
  public:
@@ -55,14 +59,23 @@ class Run {
   Result<RunReport, RunError> compaction(const RunRequest& request);
   // A subagent's run. subagent_start has seen the prompt already; null: no hook was called.
   Result<RunReport, RunError> task(const std::string& prompt, const Outcome* started);
+  // Goes on where a call has waited; Session::carry_on(). kFailure: nothing waits.
+  Result<RunReport, RunError> carry_on(const std::string& changed);
 
   // AGENTD_OUTCOME_, once it has ended.
   std::uint32_t outcome() const { return outcome_; }
 
  private:
   void open_account(bool compacts);
-  void add_genesis();
   void add_settings();
+  // The wait of an earlier run; null = none, or the call has begun.
+  const OpenWait* waiting() const;
+  Result<TurnEnd, RunError> resume(const OpenWait& open, const std::string& changed);
+  // The state of the run before it waited.
+  void take_over(const WaitRecord& wait);
+  // Before a new message: what waits is carried on or ended.
+  Result<void, RunError> end_wait();
+  Result<void, RunError> supersede(const OpenWait& open, const OpenWait& asked);
   Result<void, RunError> send_compaction_prompt(const RunRequest& request);
   Result<RunReport, RunError> end_compaction(const CompactionReport& report);
   Result<RunReport, RunError> turns();

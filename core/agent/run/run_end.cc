@@ -13,6 +13,7 @@ std::uint32_t abi_outcome_of(RunOutcome outcome) {
       return AGENTD_OUTCOME_SUCCESS;
     case RunOutcome::kMaxTurns:
     case RunOutcome::kCut:
+    case RunOutcome::kWaiting:
     case RunOutcome::kStopped:
     case RunOutcome::kLimit:
     case RunOutcome::kCancelled:

@@ -30,6 +30,10 @@ struct RunState {
   std::unique_ptr<Compaction> compaction{};             // the one whose summary this run writes; null in any other run
   std::optional<CompactionReport> compaction_report{};  // of the compaction at agent_stop
 
+  std::uint32_t max_turns = 0;     // 0 = no limit
+  bool can_wait = true;            // for a person's answer
+  std::string recipe_state{};      // WaitRecord::recipe_state
+  std::string waits_for{};         // the id of the wait that has ended it; empty = none has
   std::uint32_t continuation = 0;  // by hooks, in a row
   bool stop_hook_active = false;
   std::size_t fallback = 0;  // 0 = the model itself, else the nth of the fallbacks

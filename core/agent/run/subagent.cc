@@ -30,11 +30,21 @@ Result<ToolOutcome> outcome_of(const Result<RunReport, RunError>& report) {
   return failed_with("the agent failed: " + report.error().message);
 }
 
+Result<SubagentEnd> run_child(const SessionParts& session, ChildSessions& children, ChildTask child) {
+  const std::string conversation = child.id.text();
+  const ChildSessions::Done done = children.run_child(std::move(child));
+  session.shared.charge(done.usage, std::string(name_of(UsagePurpose::kSubagent)));
+  if (done.report && done.report->outcome == RunOutcome::kWaiting)
+    return SubagentEnd{{}, conversation, done.report->waits_for};
+  AGENTD_TRY(ToolOutcome outcome, outcome_of(done.report));
+  return SubagentEnd{std::move(outcome), conversation, {}};
+}
+
 }  // namespace
 
-Result<ToolOutcome> run_subagent(const SessionParts& session, ChildSessions& children, const ToolCall& call) {
+Result<SubagentEnd> run_subagent(const SessionParts& session, ChildSessions& children, const ToolCall& call) {
   auto task = read_subagent_task(call.input.text());
-  if (!task) return failed_with(task.error().message);
+  if (!task) return SubagentEnd{failed_with(task.error().message)};
   ChildTask child;
   child.id = session.base().ids.next();
   child.agent = {child.id.text(), task->agent_type, session.position.agent.depth + 1};
@@ -60,9 +70,21 @@ Result<ToolOutcome> run_subagent(const SessionParts& session, ChildSessions& chi
   child.description = std::move(task->description);
   child.prompt = std::move(task->prompt);
   child.started = started.get();
-  const ChildSessions::Done done = children.run_child(std::move(child));
-  session.shared.charge(done.usage, std::string(name_of(UsagePurpose::kSubagent)));
-  return outcome_of(done.report);
+  return run_child(session, children, std::move(child));
+}
+
+Result<SubagentEnd> resume_subagent(const SessionParts& session, ChildSessions& children,
+                                    const WaitingSubagent& waiting) {
+  ChildTask child;
+  child.changed = waiting.changed;
+  AGENTD_TRY(child.id, Ulid::parse(waiting.conversation));
+  AGENTD_TRY(const ConversationInfo info, session.base().store.info(child.id));
+  child.agent = {waiting.conversation, info.agent_type, session.position.agent.depth + 1};
+  auto lease = session.base().store.lease(child.id);
+  if (!lease && lease.error().code == Code::kBusy) return SubagentEnd{{}, waiting.conversation, waiting.wait};
+  if (!lease) return lease.error();
+  child.lease = std::move(*lease);
+  return run_child(session, children, std::move(child));
 }
 
 }  // namespace agentd

@@ -15,13 +15,14 @@
 
 namespace agentd {
 
-// The start parameters of a child.
+// The start parameters of a child. One without a prompt goes on where it waits.
 struct ChildTask {
   Ulid id;
   AgentIdentity agent;
   std::unique_ptr<Lease> lease;
   std::string description, prompt;
   const Outcome* started = nullptr;  // of subagent_start; null = no hook was called
+  std::string changed{};             // Session::carry_on()
 };
 
 // Runs children: each in its own session, made by the maker of sessions.
@@ -36,7 +37,20 @@ class ChildSessions {
   virtual Done run_child(ChildTask task) = 0;
 };
 
+struct SubagentEnd {
+  ToolOutcome outcome;
+  std::string conversation{};  // its own
+  std::string waits_for{};     // a wait of it, or of one below: then there is no outcome yet
+};
 // kDenied: a hook refused; kCancelled: the user has ended the run; any other failure is an outcome.
-Result<ToolOutcome> run_subagent(const SessionParts& session, ChildSessions& children, const ToolCall& call);
+Result<SubagentEnd> run_subagent(const SessionParts& session, ChildSessions& children, const ToolCall& call);
+// A subagent that waits.
+struct WaitingSubagent {
+  std::string conversation, wait;
+  std::string changed;  // Session::carry_on()
+};
+// Goes on with it; while another process works in its conversation it waits on.
+Result<SubagentEnd> resume_subagent(const SessionParts& session, ChildSessions& children,
+                                    const WaitingSubagent& waiting);
 
 }  // namespace agentd

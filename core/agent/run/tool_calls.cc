@@ -7,6 +7,7 @@
 
 #include "core/agent/subagent_tool.h"
 #include "core/base/bytes.h"
+#include "core/base/clock.h"
 #include "core/base/paths.h"
 #include "core/base/thread.h"
 #include "core/base/thrown.h"
@@ -70,6 +71,7 @@ void ToolCalls::part_calls(Message& answer) const {
 
 void ToolCalls::take(Message& answer) {
   inputs_.clear();
+  unreadable_.clear();
   if (!has_tool_calls(answer)) return;
   part_calls(answer);
   for (Block& block : answer.blocks) {
@@ -77,8 +79,26 @@ void ToolCalls::take(Message& answer) {
     const Tool* const tool = session_.context.find_tool(block.name);
     auto input = ToolInput::make(block.json, tool == nullptr ? InputPaths{} : paths_of(session_.options, *tool));
     block.json = input ? input->text() : ToolInput::stand_in(block.json);
+    if (!input) unreadable_.push_back(block.call_id);
     inputs_.push_back(std::move(input));
   }
+}
+
+// The bytes that the person has seen.
+PreparedCall ToolCalls::prepare(const WaitRecord& wait) {
+  PreparedCall out;
+  auto input = ToolInput::make(wait.input);
+  out.call = {wait.call_id, wait.tool, input ? std::move(*input) : ToolInput()};
+  const Tool* const tool = session_.context.find_tool(wait.tool);
+  out.tool.name = wait.tool;
+  if (tool != nullptr) out.tool = *tool;
+  if (tool == nullptr)
+    out.refuse(ToolStatus::kError, "there is no tool named " + wait.tool + " any more; nothing was run");
+  else if (!input)
+    out.refuse(ToolStatus::kInvalid, "the input of " + wait.tool + " " + input.error().message);
+  else
+    gate_.check_schema(out);
+  return out;
 }
 
 PreparedCall ToolCalls::prepare(const Wish& wish) {
@@ -115,48 +135,220 @@ bool ToolCalls::only_reads(const Wish& wish) const {
   return tool != nullptr && tool->read_only() && !is_subagent_tool(*tool);
 }
 
-Result<void, RunError> ToolCalls::run(const Message& answer) {
+std::vector<ToolCalls::Wish> ToolCalls::wishes_of(const Message& answer) const {
   std::vector<Wish> wishes;
   for (const Block& block : answer.blocks) {
     if (block.kind != BlockKind::kToolUse) continue;
     AGENTD_ASSERT(wishes.size() < inputs_.size());
     wishes.push_back({block, inputs_[wishes.size()]});
   }
+  return wishes;
+}
+
+Result<CallsEnd, RunError> ToolCalls::run(const Message& answer) {
+  const std::vector<Wish> wishes = wishes_of(answer);
+  auto ended = run_all(wishes);
+  if (ended && *ended == CallsEnd::kDone) add_late();
+  return ended;
+}
+
+Result<CallsEnd, RunError> ToolCalls::run_all(std::span<const Wish> wishes) {
   const std::size_t most = session_.hooks.sees_calls_apart() ? 1 : kToolsAtOnce;
-  for (std::span<const Wish> rest(wishes); !rest.empty();) {
+  for (std::span<const Wish> rest = wishes; !rest.empty();) {
     std::size_t group = 1;
     if (only_reads(rest.front()))
       while (group < std::min(rest.size(), most) && only_reads(rest[group])) ++group;
-    if (auto done = run_group(rest.first(group)); !done) return done.error();
+    auto ended = run_group(rest.first(group));
+    if (!ended || *ended == CallsEnd::kWaiting) return ended;
     rest = rest.subspan(group);
   }
-  for (const PathRules& rules : std::exchange(late_rules_, {})) {
-    Message message = Message::of_text(Role::kUser, rules.text);
-    message.flags = AGENTD_MESSAGE_CONTEXT;
-    session_.log.add(write_message({message, StopReason::kEndTurn, {}, rules.file}));
-  }
-  for (const Outcome& late : std::exchange(late_contexts_, {})) session_.messages.add_contexts(late);
-  return {};
+  return CallsEnd::kDone;
 }
 
-Result<void, RunError> ToolCalls::run_group(std::span<const Wish> group) {
+Result<CallsEnd, RunError> ToolCalls::run_group(std::span<const Wish> group) {
   std::vector<Step> steps;
   steps.reserve(group.size());
-  for (const Wish& wish : group) steps.push_back(pass_gate(wish));
+  for (const Wish& wish : group) {
+    Step step = pass_gate(wish);
+    if (step.prepared.question) {
+      // While somebody thinks, and perhaps for good, nothing is under way.
+      if (auto done = run_steps(steps); !done) return done.error();
+      steps.clear();
+      check_run(step);
+      if (step.passed) {
+        auto asked = ask(step);
+        if (!asked || *asked == CallsEnd::kWaiting) return asked;
+        if (step.passed) check_run(step);
+      }
+    }
+    steps.push_back(std::move(step));
+  }
+  return run_steps(steps);
+}
+
+// From the gate to the results.
+Result<CallsEnd, RunError> ToolCalls::run_steps(std::span<Step> steps) {
   std::vector<Step*> passed;
   for (Step& step : steps) {
     // Behind the gate of a later one the run may have ended.
     if (step.passed && steps.size() > 1) check_run(step);
     if (!step.passed) continue;
-    add_intent(step.prepared);
+    // A subagent that goes on has begun long ago.
+    if (step.child.empty()) add_intent(step);
     passed.push_back(&step);
   }
   if (!passed.empty())
     if (auto done = session_.log.commit(); !done) return done.error();
   call_tools(passed);
-  for (Step& step : steps) settle(step);
-  return {};
+  for (Step& step : steps) {
+    if (!step.child_wait.empty()) {
+      auto waits = question_.wait_for_child(step.prepared, step.child, step.child_wait, batch());
+      if (!waits) return waits.error();
+      waits_for_ = std::move(*waits);
+      return CallsEnd::kWaiting;  // a subagent's call is alone
+    }
+    settle(step);
+  }
+  return CallsEnd::kDone;
 }
+
+Result<CallsEnd, RunError> ToolCalls::ask(Step& step) {
+  auto waits = question_.ask(step.prepared, step.direct, batch());
+  if (!waits) return waits.error();
+  if (!*waits) {
+    leave_gate(step);
+    return CallsEnd::kDone;
+  }
+  waits_for_ = std::move(**waits);
+  return CallsEnd::kWaiting;
+}
+
+// ---- what is said behind the results
+
+std::vector<WaitRecord::Context> ToolCalls::contexts() const {
+  std::vector<WaitRecord::Context> out = resumed_contexts_;
+  for (const PathRules& rules : late_rules_) out.push_back({{}, rules.file, rules.text});
+  for (const Outcome& late : late_contexts_)
+    for (const Outcome::Attributed& context : late.contexts)
+      if (!is_blank(context.action.text))
+        out.push_back({std::string(name_of(MessageSource::kHook)), context.by.hook, context.action.text});
+  return out;
+}
+
+BatchSoFar ToolCalls::batch() const { return {contexts(), unreadable_}; }
+
+void ToolCalls::add_late() {
+  for (const WaitRecord::Context& context : contexts()) session_.messages.add_context(context);
+  resumed_contexts_.clear();
+  late_rules_.clear();
+  late_contexts_.clear();
+}
+
+// ---- a call that has waited
+
+Result<CallsEnd, RunError> ToolCalls::resume(const Message& answer, const OpenWait& open, const std::string& changed) {
+  inputs_.clear();
+  unreadable_ = open.wait.unreadable;
+  for (const Block& block : answer.blocks) {
+    if (block.kind != BlockKind::kToolUse) continue;
+    const bool unreadable = std::find(unreadable_.begin(), unreadable_.end(), block.call_id) != unreadable_.end();
+    inputs_.push_back(unreadable ? Error{Code::kInvalid, "is not a valid JSON object"} : ToolInput::make(block.json));
+  }
+  const std::vector<Wish> wishes = wishes_of(answer);
+  std::span<const Wish> behind(wishes);
+  while (behind.front().use.call_id != open.wait.call_id) behind = behind.subspan(1);
+  Step step{prepare(open.wait)};
+  auto ended = resume_step(step, open, changed);
+  if (ended && *ended == CallsEnd::kDone) ended = run_all(behind.subspan(1));
+  if (ended && *ended == CallsEnd::kDone) add_late();
+  return ended;
+}
+
+Result<CallsEnd, RunError> ToolCalls::resume_step(Step& step, const OpenWait& open, const std::string& changed) {
+  resumed_contexts_ = open.wait.contexts;
+  step.result.call_id = open.wait.call_id;
+  step.result.name = open.wait.tool;
+  step.child = open.wait.child_conversation;
+  step.child_wait = open.wait.child_wait;
+  step.changed = changed;
+  session_.surface.tell(told::ToolCalled{open.wait.call_id, open.wait.tool, open.wait.input});
+  step.passed = true;
+  check_run(step);
+  if (step.passed && step.child.empty()) judge_answer(step, open);
+  if (step.passed && step.prepared.question) {
+    auto asked = ask(step);
+    if (!asked || *asked == CallsEnd::kWaiting) return asked;
+  } else if (step.passed) {
+    leave_gate(step);
+  }
+  if (step.passed) check_run(step);
+  return run_steps({&step, 1});
+}
+
+// The person's answer is about these bytes, this tool and these hooks: with another one among them it is asked anew.
+void ToolCalls::judge_answer(Step& step, const OpenWait& open) {
+  PreparedCall& prepared = step.prepared;
+  // Its time is over: who goes on has made sure of that.
+  if (!open.answer) {
+    const std::string reason = "there was no answer until " + iso_time(open.wait.until_ms);
+    session_.log.add(
+        write_answer({open.wait.id, std::string(name_of(WaitDecision::kExpired)), "clock", "run", reason}));
+    return gate_.take_answer(prepared, {false, false, reason}, "clock");
+  }
+  if (!open.answer->allows()) return gate_.take_answer(prepared, {false, false, open.answer->reason}, open.answer->by);
+  if (prepared.refusal) return;
+  const std::string why = step.changed.empty() ? question_.changed_since(open.wait) : step.changed;
+  if (!why.empty())
+    session_.surface.tell(told::Notice{
+        "the answer to " + open.wait.id + " does not count, since " + why + ": the question is asked again", {}});
+  else
+    gate_.take_answer(prepared, {true, false, {}}, open.answer->by);
+  if (const auto outcome = why.empty() ? gate_.judge_again(prepared) : gate_.judge(prepared, true))
+    late_contexts_.push_back(*outcome);
+}
+
+// ---- a call without a model
+
+Result<DirectReport, RunError> ToolCalls::run_direct(const DirectCall& call) {
+  Block use;
+  use.kind = BlockKind::kToolUse;
+  use.call_id = session_.base().ids.next().text();
+  use.name = call.tool;
+  const Tool* const tool = session_.context.find_tool(call.tool);
+  const Result<ToolInput> input =
+      ToolInput::make(call.input_json, tool == nullptr ? InputPaths{} : paths_of(session_.options, *tool));
+  use.json = input ? input->text() : ToolInput::stand_in(call.input_json);
+  Step step = pass_gate({use, input});
+  step.direct = true;
+  if (!step.prepared.question) {
+    auto ended = run_steps({&step, 1});
+    if (!ended) return ended.error();
+  } else {
+    auto ended = ask(step);
+    if (ended && *ended == CallsEnd::kDone) ended = run_steps({&step, 1});
+    if (!ended) return ended.error();
+    if (*ended == CallsEnd::kWaiting) return report_of(step, *ended);
+  }
+  add_late();
+  return report_of(step, CallsEnd::kDone);
+}
+
+Result<DirectReport, RunError> ToolCalls::resume_direct(const OpenWait& open, const std::string& changed) {
+  Step step{prepare(open.wait)};
+  step.direct = true;
+  auto ended = resume_step(step, open, changed);
+  if (!ended) return ended.error();
+  if (*ended == CallsEnd::kDone) add_late();
+  return report_of(step, *ended);
+}
+
+DirectReport ToolCalls::report_of(const Step& step, CallsEnd end) const {
+  DirectReport out{step.prepared.call.call_id, step.status, step.result.text, step.result.parts, {}};
+  if (end == CallsEnd::kWaiting) out.waits_for = waits_for_;
+  return out;
+}
+
+// ---- the gate
 
 ToolCalls::Step ToolCalls::pass_gate(const Wish& wish) {
   Step step{prepare(wish)};
@@ -169,11 +361,16 @@ ToolCalls::Step ToolCalls::pass_gate(const Wish& wish) {
   if (!step.passed) return step;
   if (!prepared.refusal)
     if (const auto outcome = gate_.judge(prepared)) late_contexts_.push_back(*outcome);
-  if (!prepared.refusal) return step;
-  step.end(prepared.refusal->status, prepared.refusal->reason);
+  leave_gate(step);
+  return step;
+}
+
+void ToolCalls::leave_gate(Step& step) {
+  const auto& refusal = step.prepared.refusal;
+  if (!refusal) return;
+  step.end(refusal->status, refusal->reason);
   // Observers alone hear of a tool that did not run.
   step.heard = step.status == ToolStatus::kDenied;
-  return step;
 }
 
 void ToolCalls::check_run(Step& step) const {
@@ -183,12 +380,14 @@ void ToolCalls::check_run(Step& step) const {
     step.end(ToolStatus::kDenied, "not run: " + session_.hooks.stop_text());
 }
 
-void ToolCalls::add_intent(const PreparedCall& prepared) {
+void ToolCalls::add_intent(const Step& step) {
+  const PreparedCall& prepared = step.prepared;
   ToolIntentRecord intent;
   intent.call_id = prepared.call.call_id;
   intent.name = prepared.call.name;
   intent.input_digest = hex(sha256(prepared.call.input.text()));
   intent.effects = std::string(effects_of(prepared.tool));
+  intent.direct = step.direct;
   session_.log.add(write_tool_intent(intent));
 }
 
@@ -218,7 +417,7 @@ void ToolCalls::call_step(Step& step) {
   if (session_.shared.cancel().cancelled()) {
     step.status = ToolStatus::kCancelled;
     step.result.text = "the run was interrupted before this call";
-  } else if (std::string why = thrown_by([&] { step.status = call_tool(step.prepared, step.result); }); !why.empty()) {
+  } else if (std::string why = thrown_by([&] { step.status = call_tool(step); }); !why.empty()) {
     step.status = ToolStatus::kError;
     step.result.text = std::move(why);
   }
@@ -227,10 +426,12 @@ void ToolCalls::call_step(Step& step) {
   step.heard = true;
 }
 
-ToolStatus ToolCalls::call_tool(const PreparedCall& prepared, ToolResultRecord& result) {
+ToolStatus ToolCalls::call_tool(Step& step) {
+  const PreparedCall& prepared = step.prepared;
+  ToolResultRecord& result = step.result;
   const AgentParts& base = session_.base();
   auto outcome = is_subagent_tool(prepared.tool)
-                     ? run_subagent(session_, children_, prepared.call)
+                     ? call_subagent(step)
                      : base.tools.call(session_.context_of_calls(), prepared.call, session_.shared.cancel(),
                                        Deadline::after(base.clock, prepared.tool.timeout));
   if (!outcome) {
@@ -243,11 +444,23 @@ ToolStatus ToolCalls::call_tool(const PreparedCall& prepared, ToolResultRecord& 
   return outcome->success ? ToolStatus::kOk : ToolStatus::kError;
 }
 
+Result<ToolOutcome> ToolCalls::call_subagent(Step& step) {
+  auto ended = step.child.empty() ? run_subagent(session_, children_, step.prepared.call)
+                                  : resume_subagent(session_, children_, {step.child, step.child_wait, step.changed});
+  if (!ended) {
+    step.child_wait.clear();
+    return ended.error();
+  }
+  step.child = std::move(ended->conversation);
+  step.child_wait = std::move(ended->waits_for);
+  return std::move(ended->outcome);
+}
+
 void ToolCalls::settle(Step& step) {
   if (step.heard) after_tool(step);
   if (step.passed && step.status == ToolStatus::kOk) note_rules(step.prepared);
   step.result.status = std::string(name_of(step.status));
-  session_.log.add(write_tool_result(step.result));
+  session_.log.add(step.direct ? write_direct_result(step.result) : write_tool_result(step.result));
   session_.surface.tell(told::ToolEnded{step.result.call_id, step.result.name, step.status, step.result.text,
                                         (step.took_ns + 500) / 1000});
 }
@@ -302,6 +515,8 @@ void ToolCalls::note_rules(const PreparedCall& prepared) {
 bool ToolCalls::knows_rules(const PathRules& rules) const {
   for (const PathRules& late : late_rules_)
     if (late.file == rules.file) return true;
+  for (const WaitRecord::Context& context : resumed_contexts_)
+    if (context.source.empty() && context.author == rules.file) return true;
   const std::string first = rules.text.substr(0, rules.text.find('\n') + 1);
   for (const agentd_message& row : session_.conversation().rows())
     for (std::uint32_t i = 0; (row.flags & AGENTD_MESSAGE_CONTEXT) != 0 && i < row.blocks.count; ++i)

@@ -29,7 +29,7 @@ void ToolGate::check_schema(PreparedCall& prepared, const std::string& by) {
   session_.base().log.write(LogLevel::kWarning, "tools", prepared.refusal->reason);
 }
 
-std::unique_ptr<Outcome> ToolGate::judge(PreparedCall& prepared) {
+std::unique_ptr<Outcome> ToolGate::judge(PreparedCall& prepared, bool must_ask) {
   std::unique_ptr<Outcome> outcome;
   if (session_.hooks.wants(AGENTD_EVENT_BEFORE_TOOL_CALL)) {
     CallPayload payload(prepared.call, prepared.tool, paths_of(session_.options, prepared.tool));
@@ -42,8 +42,24 @@ std::unique_ptr<Outcome> ToolGate::judge(PreparedCall& prepared) {
     session_.hooks.record_effect(AGENTD_EVENT_BEFORE_TOOL_CALL, outcome->blocked_by, HookEffect::kBlock, {}, {},
                                  outcome->reason);
   } else if (!prepared.refusal) {
-    decide_permission(prepared, outcome.get());
+    decide_permission(prepared, outcome.get(), must_ask);
   }
+  return outcome;
+}
+
+std::unique_ptr<Outcome> ToolGate::judge_again(PreparedCall& prepared) {
+  if (rules_deny(prepared) || !session_.hooks.wants(AGENTD_EVENT_BEFORE_TOOL_CALL)) return nullptr;
+  CallPayload payload(prepared.call, prepared.tool);
+  Fired fired;
+  fired.event = AGENTD_EVENT_BEFORE_TOOL_CALL;
+  fired.payload = &payload.record;
+  fired.attempt = 2;
+  fired.only = AGENTD_HOOK_GATES | kFailsClosed;
+  auto outcome = session_.hooks.fire(fired);
+  if (!outcome || !outcome->blocked) return outcome;
+  deny(prepared, *outcome);
+  session_.hooks.record_effect(AGENTD_EVENT_BEFORE_TOOL_CALL, outcome->blocked_by, HookEffect::kBlock, {}, {},
+                               outcome->reason);
   return outcome;
 }
 
@@ -87,8 +103,9 @@ void ToolGate::ask_again(PreparedCall& prepared, const Outcome::By& by, Outcome&
     outcome.reason = again->reason;
     outcome.blocked_by = again->blocked_by;
     outcome.stop = again->stop;
-  } else if (again->permission == AGENTD_PERMISSION_ASK) {
-    outcome.permission = AGENTD_PERMISSION_ASK;
+  } else if ((again->permission == AGENTD_PERMISSION_ASK && outcome.permission != AGENTD_PERMISSION_DEFER) ||
+             again->permission == AGENTD_PERMISSION_DEFER) {
+    outcome.permission = again->permission;
     outcome.permission_by = again->permission_by;
     outcome.permission_reason = again->permission_reason;
   }
@@ -114,55 +131,60 @@ void ToolGate::record_decision(const PreparedCall& prepared, PermissionDecision 
       write_permission({prepared.call.call_id, prepared.tool.name, std::string(name_of(decision)), by, reason}));
 }
 
-void ToolGate::decide_permission(PreparedCall& prepared, const Outcome* outcome) {
+bool ToolGate::rules_deny(PreparedCall& prepared) {
+  if (session_.base().permissions.decide(prepared.tool) != Permission::kDeny) return false;
+  prepared.refuse(ToolStatus::kDenied, "the permission rules do not allow " + prepared.tool.name);
+  record_decision(prepared, PermissionDecision::kDeny, "rules", {});
+  return true;
+}
+
+void ToolGate::decide_permission(PreparedCall& prepared, const Outcome* outcome, bool must_ask) {
   const std::uint32_t hooks = outcome == nullptr ? 0 : outcome->permission;
-  Permission rules = session_.base().permissions.decide(prepared.tool);
-  // A subagent does nothing itself: its tools are asked about one by one.
-  if (rules == Permission::kAsk && is_subagent_tool(prepared.tool)) rules = Permission::kAllow;
-  if (rules == Permission::kDeny) {
-    prepared.refuse(ToolStatus::kDenied, "the permission rules do not allow " + prepared.tool.name);
-    record_decision(prepared, PermissionDecision::kDeny, "rules", {});
+  if (rules_deny(prepared)) {
     if (hooks == AGENTD_PERMISSION_ALLOW)
       session_.hooks.refute(outcome->permission_by.hook, AGENTD_EVENT_BEFORE_TOOL_CALL, prepared.refusal->reason);
     return;
   }
-  if (hooks == AGENTD_PERMISSION_ASK || (rules == Permission::kAsk && hooks != AGENTD_PERMISSION_ALLOW))
-    ask_permission(prepared, hooks == AGENTD_PERMISSION_ASK
-                                 ? AskedBy{outcome->permission_by.hook, outcome->permission_reason}
-                                 : AskedBy{});
+  // A subagent does nothing itself: its tools are asked about one by one.
+  const bool rules_ask =
+      session_.base().permissions.decide(prepared.tool) == Permission::kAsk && !is_subagent_tool(prepared.tool);
+  if (hooks == AGENTD_PERMISSION_ASK || hooks == AGENTD_PERMISSION_DEFER)
+    ask_permission(prepared,
+                   {{outcome->permission_by.hook, outcome->permission_reason}, hooks == AGENTD_PERMISSION_DEFER},
+                   must_ask);
+  else if (must_ask || (rules_ask && hooks != AGENTD_PERMISSION_ALLOW))
+    ask_permission(prepared, {}, must_ask);
 }
 
-bool ToolGate::hooks_decide(PreparedCall& prepared, PermissionAnswer& answer, std::string& by) {
+bool ToolGate::hooks_decide(PreparedCall& prepared, PreparedCall::Question& question, bool must_ask) {
   if (!session_.hooks.wants(AGENTD_EVENT_PERMISSION_REQUEST)) return false;
   CallPayload payload(prepared.call, prepared.tool);
   const std::string suggestions = "[\"" + prepared.tool.name + "\"]";
   payload.record.suggestions_json = to_abi(suggestions);
   const auto outcome = session_.hooks.fire(AGENTD_EVENT_PERMISSION_REQUEST, &payload.record);
-  if (outcome && outcome->blocked) {
+  if (!outcome) return false;
+  if (outcome->blocked) {
     deny(prepared, *outcome);
     record_decision(prepared, PermissionDecision::kDeny, outcome->blocked_by.hook, outcome->reason);
     return true;
   }
-  if (!outcome || outcome->permission != AGENTD_PERMISSION_ALLOW) return false;
-  answer = {true, outcome->remember, {}};
-  by = outcome->permission_by.hook;
+  if (outcome->permission == AGENTD_PERMISSION_DEFER)
+    question = {{outcome->permission_by.hook, outcome->permission_reason}, true};
+  if (outcome->permission != AGENTD_PERMISSION_ALLOW || must_ask || question.defers) return false;
+  take_answer(prepared, {true, outcome->remember, {}}, outcome->permission_by.hook);
   return true;
 }
 
-void ToolGate::ask_permission(PreparedCall& prepared, const AskedBy& by_hook) {
+void ToolGate::ask_permission(PreparedCall& prepared, PreparedCall::Question question, bool must_ask) {
   // A remembered permission answers agentd's own question; a hook's question is asked each time.
-  if (by_hook.hook.empty() && memory_.allowed.contains(prepared.tool.name)) return;
-  PermissionAnswer answer;
-  std::string by = "user";
-  if (!hooks_decide(prepared, answer, by)) {
-    if (session_.base().approver != nullptr) {
-      session_.hooks.notify(AGENTD_LEVEL_INFO, "agentd needs your permission to use " + prepared.tool.name);
-      answer = session_.base().approver->ask(session_.context_of_calls(), prepared.tool, prepared.call, by_hook);
-    } else {
-      answer.reason = by = "there is no way to ask the user";
-    }
-  }
-  if (prepared.refusal) return;
+  if (!must_ask && question.by.hook.empty() && memory_.allowed.contains(prepared.tool.name)) return;
+  if (hooks_decide(prepared, question, must_ask)) return;
+  question.anew = must_ask;
+  prepared.question = std::move(question);
+}
+
+void ToolGate::take_answer(PreparedCall& prepared, const PermissionAnswer& answer, const std::string& by) {
+  prepared.question.reset();
   if (answer.allowed && answer.remember) memory_.allowed.insert(prepared.tool.name);
   record_decision(prepared, answer.allowed ? PermissionDecision::kAllow : PermissionDecision::kDeny, by, answer.reason);
   if (!answer.allowed)

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 // tool_gate.h - whether a tool call may run: hooks gate and rewrite it, what they rewrote is held to the tool's schema
-// and shown to the gates once more, then rules and the user permit it. Private to this room.
+// and shown to the gates once more, then rules permit it, or demand a person's answer. Private to this room.
 //
 // Threading: the session's thread.
 
@@ -32,20 +32,26 @@ class ToolGate {
 
   // Refuses the call when its input does not fit the tool's schema. `by`: the hook that wrote the input.
   void check_schema(PreparedCall& prepared, const std::string& by = {});
-  // Asks hooks, rules and the user, and refuses the call when one of them does. The hooks' outcome, whose contexts
-  // are to be given to the model; null: no hook was called.
+  // Asks hooks and rules, and refuses the call when one of them does; or leaves a question for a person. `must_ask`:
+  // only a person permits it. The hooks' outcome, whose contexts are to be given to the model; null: no hook was
+  // called.
   // REQUIRES: the call is not refused.
-  std::unique_ptr<Outcome> judge(PreparedCall& prepared);
+  std::unique_ptr<Outcome> judge(PreparedCall& prepared, bool must_ask = false);
+  // A call that a person has permitted earlier: rules and gates of now see it once more, and may only refuse it.
+  std::unique_ptr<Outcome> judge_again(PreparedCall& prepared);
+  // The person's answer: permits or refuses the call, with a record of it.
+  void take_answer(PreparedCall& prepared, const PermissionAnswer& answer, const std::string& by);
 
  private:
   void take_rewritten_input(PreparedCall& prepared, const ToolInput& rewritten, Outcome& outcome);
   void ask_again(PreparedCall& prepared, const Outcome::By& by, Outcome& outcome);
   bool allowed_final_input(const Outcome& outcome) const;
   void deny(PreparedCall& prepared, const Outcome& outcome) const;
-  void decide_permission(PreparedCall& prepared, const Outcome* outcome);
-  void ask_permission(PreparedCall& prepared, const AskedBy& by_hook);
+  void decide_permission(PreparedCall& prepared, const Outcome* outcome, bool must_ask);
+  bool rules_deny(PreparedCall& prepared);
+  void ask_permission(PreparedCall& prepared, PreparedCall::Question question, bool must_ask);
   // Calls the hooks of permission_request; true if they have decided.
-  bool hooks_decide(PreparedCall& prepared, PermissionAnswer& answer, std::string& by);
+  bool hooks_decide(PreparedCall& prepared, PreparedCall::Question& question, bool must_ask);
   void record_decision(const PreparedCall& prepared, PermissionDecision decision, const std::string& by,
                        const std::string& reason);
 

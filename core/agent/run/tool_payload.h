@@ -24,6 +24,13 @@ struct PreparedCall {
     std::string reason;
   };
   std::optional<Refusal> refusal;
+  // A person has to decide; absent = nobody has to, or they have.
+  struct Question {
+    AskedBy by;
+    bool defers = false;  // a hook wants the run to wait, even if somebody is there
+    bool anew = false;    // after an answer that does not count: it waits if nobody is there
+  };
+  std::optional<Question> question;
   void refuse(ToolStatus status, std::string reason) { refusal = Refusal{status, std::move(reason)}; }
 };
 

@@ -6,7 +6,7 @@
 
 namespace agentd {
 
-Result<bool, RunError> Turn::take() {
+Result<TurnEnd, RunError> Turn::take() {
   if (auto done = session_.log.commit(); !done) return done.error();
   session_.surface.tell(told::TurnStarted{});
   if (session_.hooks.wants(AGENTD_EVENT_TURN_START)) {
@@ -61,7 +61,7 @@ void Turn::add_usage(const Usage& usage) {
   session_.log.add(write_usage(counted.record));
 }
 
-Result<bool, RunError> Turn::settle(ModelResponse response) {
+Result<TurnEnd, RunError> Turn::settle(ModelResponse response) {
   // No tool may be called in a summary, and its message is not recorded.
   if (session_.messages.prompt())
     std::erase_if(response.message.blocks, [](const Block& block) { return block.kind == BlockKind::kToolUse; });
@@ -69,13 +69,47 @@ Result<bool, RunError> Turn::settle(ModelResponse response) {
   const bool more = goes_on(response, calls);
   add_answer(response);
   if (response.usage) add_usage(*response.usage);
-  if (calls)
-    if (auto done = calls_.run(response.message); !done) return done.error();
+  CallsEnd ended = CallsEnd::kDone;
+  if (calls) {
+    auto ran = calls_.run(response.message);
+    if (!ran) return ran.error();
+    ended = *ran;
+  }
+  return finish(response, ended, more);
+}
+
+Result<TurnEnd, RunError> Turn::finish(const ModelResponse& response, CallsEnd calls, bool more) {
+  if (calls == CallsEnd::kWaiting) {
+    run_.waits_for = calls_.waits_for();
+    return TurnEnd::kWaiting;
+  }
   end(response, !more);
   if (more)
     if (auto done = session_.log.commit(); !done) return done.error();
   if (auto runs = session_.hooks.check_stopped(); !runs) return runs.error();
-  return more;
+  return more ? TurnEnd::kMore : TurnEnd::kLast;
+}
+
+Result<TurnEnd, RunError> Turn::resume(const OpenWait& open, const std::string& changed) {
+  const Rows& rows = session_.conversation().rows();
+  ModelResponse response;
+  for (std::uint32_t i = rows.size(); i > 0 && assistant_seq_ == 0; --i) {
+    const agentd_message& row = rows[i - 1];
+    for (std::uint32_t j = 0; j < row.blocks.count; ++j)
+      if (blocks_of(row)[j].kind == AGENTD_BLOCK_TOOL_USE && view_of(blocks_of(row)[j].call_id) == open.wait.call_id) {
+        assistant_seq_ = row.seq;
+        response.message = to_message(row);
+      }
+  }
+  if (assistant_seq_ == 0)
+    return RunError{RunError::Kind::kFailure, "the answer that asks for the call " + open.wait.call_id +
+                                                  " is not in the conversation's view: send a message to go on"};
+  response.stop_reason = StopReason::kToolUse;
+  goes_on(response, true);
+  calls_.offer(session_.context.tool_specs());
+  auto ran = calls_.resume(response.message, open, changed);
+  if (!ran) return ran.error();
+  return finish(response, *ran, true);
 }
 
 void Turn::end(const ModelResponse& response, bool final_turn) {

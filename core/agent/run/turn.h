@@ -9,6 +9,12 @@
 
 namespace agentd {
 
+enum class TurnEnd {
+  kMore,     // another turn follows
+  kLast,     // the model asks for nothing more
+  kWaiting,  // a call waits for an answer; RunState::waits_for
+};
+
 class Turn {
  public:
   // All outlive it.
@@ -16,14 +22,17 @@ class Turn {
       : session_(session),
         run_(run),
         doors_(session, run),
-        calls_(session, memory, children),
+        calls_(session, &run, memory, children),
         model_(session, run, doors_, calls_) {}
 
-  // True if the run continues with another turn.
-  Result<bool, RunError> take();
+  Result<TurnEnd, RunError> take();
+  // Goes on with the calls of an earlier answer, one of which has waited; see ToolCalls::resume(). kFailure: the answer
+  // is not in the view.
+  Result<TurnEnd, RunError> resume(const OpenWait& open, const std::string& changed);
 
  private:
-  Result<bool, RunError> settle(ModelResponse response);
+  Result<TurnEnd, RunError> settle(ModelResponse response);
+  Result<TurnEnd, RunError> finish(const ModelResponse& response, CallsEnd calls, bool more);
   bool goes_on(const ModelResponse& response, bool calls);
   void add_answer(ModelResponse& response);
   void add_usage(const Usage& usage);

@@ -33,6 +33,7 @@ class Context {
   void refresh_tools();
   // False: without the one that starts subagents, from the next refresh on.
   void offer_subagents(bool offer) { offers_subagents_ = offer; }
+  bool offers_subagents() const { return offers_subagents_; }
   const std::vector<Tool>& tools() const { return tools_; }
   // Null: there is none of that name.
   const Tool* find_tool(std::string_view name) const;

@@ -32,15 +32,39 @@ bool LogWriter::has_genesis() const {
   return shared_.conversation().revision() != 0 || (!pending_.empty() && pending_.front().type == RecordType::kGenesis);
 }
 
+namespace {
+
+ToolResultRecord result_of(const std::string& call_id, const std::string& name, ToolStatus status, std::string text) {
+  ToolResultRecord result;
+  result.call_id = call_id;
+  result.name = name;
+  result.status = name_of(status);
+  result.text = std::move(text);
+  return result;
+}
+
+}  // namespace
+
 void LogWriter::recover_open_calls() {
-  for (const auto& [call_id, name] : shared_.conversation().open_calls()) {
-    ToolResultRecord result;
-    result.call_id = call_id;
-    result.name = name;
-    result.status = name_of(ToolStatus::kUnknown);
-    result.text = "The call was interrupted and its outcome is unknown; it was not run again.";
-    add(write_tool_result(result));
-  }
+  constexpr std::string_view kUnknown = "The call was interrupted and its outcome is unknown; it was not run again.";
+  const Conversation& conversation = shared_.conversation();
+  for (const auto& [call_id, name] : conversation.open_direct_calls())
+    add(write_direct_result(result_of(call_id, name, ToolStatus::kUnknown, std::string(kUnknown))));
+  if (conversation.wait() != nullptr && !conversation.wait()->begun) return;
+  for (const auto& [call_id, name] : conversation.open_calls())
+    add(write_tool_result(result_of(call_id, name, ToolStatus::kUnknown, std::string(kUnknown))));
+}
+
+void LogWriter::supersede_wait() {
+  const WaitRecord& wait = shared_.conversation().wait()->wait;
+  const std::string denied = "not permitted: the user continued without answering the question; nothing was run";
+  add(write_answer({wait.id, std::string(name_of(WaitDecision::kSuperseded)), "user", "run", denied}));
+  if (wait.direct) add(write_direct_result(result_of(wait.call_id, wait.tool, ToolStatus::kDenied, denied)));
+  for (const auto& [call_id, name] : shared_.conversation().open_calls())
+    add(write_tool_result(call_id == wait.call_id
+                              ? result_of(call_id, name, ToolStatus::kDenied, denied)
+                              : result_of(call_id, name, ToolStatus::kCancelled,
+                                          "not run: the user continued while a call before it waited")));
 }
 
 bool LogWriter::refute(std::string_view hook, std::string_view event, std::string_view why) {

@@ -44,8 +44,11 @@ class LogWriter {
   bool has_genesis() const;
   void add_genesis(Record genesis) { pending_.insert(pending_.begin(), std::move(genesis)); }
   // A process that died between an intent and its result leaves a call without one: the model is told
-  // that nobody knows, and nothing is run again.
+  // that nobody knows, and nothing is run again. A call that waits for an answer stays open.
   void recover_open_calls();
+  // The user has gone on without answering: what waits is denied, and the calls behind it are not run.
+  // REQUIRES: a call waits.
+  void supersede_wait();
   void add_receipt(HookReceipt receipt) { receipts_.push_back(std::move(receipt)); }
   // The receipt of the hook's last answer at the event says that it was not carried out, and why. False: it is
   // stored already, or there is none.

@@ -87,17 +87,19 @@ void Messages::add(const std::string& text, MessageSource source, const std::vec
 }
 
 void Messages::add_contexts(const Outcome& outcome) {
-  for (const Outcome::Attributed& context : outcome.contexts) {
-    if (is_blank(context.action.text)) continue;
-    if (prompt_) {
-      *prompt_ += "\n\n" + context.action.text;
-      continue;
-    }
-    Message message = Message::of_text(Role::kUser, context.action.text);
-    message.flags = AGENTD_MESSAGE_CONTEXT;
-    log_.add(
-        write_message({message, StopReason::kEndTurn, std::string(name_of(MessageSource::kHook)), context.by.hook}));
+  for (const Outcome::Attributed& context : outcome.contexts)
+    if (!is_blank(context.action.text))
+      add_context({std::string(name_of(MessageSource::kHook)), context.by.hook, context.action.text});
+}
+
+void Messages::add_context(const WaitRecord::Context& context) {
+  if (prompt_) {
+    *prompt_ += "\n\n" + context.text;
+    return;
   }
+  Message message = Message::of_text(Role::kUser, context.text);
+  message.flags = AGENTD_MESSAGE_CONTEXT;
+  log_.add(write_message({message, StopReason::kEndTurn, context.source, context.author}));
 }
 
 void Messages::start_session(std::uint32_t source) {

@@ -24,6 +24,7 @@ class Messages {
   // Without asking anybody.
   void add(const std::string& text, MessageSource source, const std::vector<Block>& media = {});
   void add_contexts(const Outcome& outcome);
+  void add_context(const WaitRecord::Context& context);
   // Fires session_start; its contexts go with every request from here on. `source`: AGENTD_SOURCE_
   void start_session(std::uint32_t source);
 

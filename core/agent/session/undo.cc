@@ -26,6 +26,12 @@ struct Undo {
 Result<Undo, RunError> plan_undo(const SessionParts& session) {
   const std::string none = "no compaction to undo in conversation " + session.position.conversation_id;
   if (session.conversation().revision() == 0) return failure(none);
+  if (const OpenWait* const open = session.conversation().wait())
+    return RunError{RunError::Kind::kBlocked,
+                    "the compaction cannot be undone while the tool call " + open->wait.tool +
+                        " waits for an answer: agentd approve " +
+                        (open->wait.child_wait.empty() ? open->wait.id : open->wait.child_wait) +
+                        " comes first, or a message, which denies the call"};
   std::vector<StoredRecord> log;
   ViewState view;
   Result<void> folded;

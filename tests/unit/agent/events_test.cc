@@ -396,6 +396,7 @@ std::vector<RunEvent::Body> one_of_each(std::string_view t, std::uint64_t n) {
           told::AnswerAgain{t},
           told::ToolCalled{t, t, t},
           told::ToolEnded{t, t, ToolStatus::kOk, t, n},
+          told::Waiting{t, t, t, t, t, static_cast<std::int64_t>(n)},
           told::TurnEnded{StopReason::kEndTurn, usage, {}},
           told::HookAnswered{t, t, t, t, n},
           told::HookConflict{t, t, t, t},

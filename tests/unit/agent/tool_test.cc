@@ -14,7 +14,6 @@ using testing::action;
 using testing::AgentTest;
 using testing::FakeApprover;
 using testing::permission_action;
-using testing::read_tool_intent;
 using testing::TestCall;
 
 class ToolCalls : public AgentTest {

@@ -17,7 +17,6 @@ namespace {
 
 using testing::read_child;
 using testing::read_hook_effect;
-using testing::read_tool_intent;
 
 Message rich_message() {
   Message message = Message::of_text(Role::kAssistant, "line\n\"quoted\" \xE2\x82\xAC");
