@@ -36,17 +36,20 @@ PermissionAnswer TerminalApprover::answer(const SessionContext& session, const T
   const auto write = [&](std::string_view text) { return write_all(terminal, text).has_value(); };
   const QuestionPlace place{terminal, write, place_.pastes, place_.keep};
   std::string body = question_text(tool, call, by, view);
-  const std::string prompt = "Allow? [y]es, [n]o, n REASON, [a]lways (every " + neutral_line(tool.name, 100) +
-                             " call of this session" + (by.hook.empty() ? "" : " without a hook's question") + "): ";
-  for (;; body = "Please answer y, n, n and a reason for the model, or a.\n") {
+  const std::string always = ", [a]lways (every " + neutral_line(tool.name, 100) + " call of this session" +
+                             (by.hook.empty() ? "" : " without a hook's question") + ")";
+  const std::string prompt = "Allow? [y]es, [n]o, n REASON" + (place_.always ? always : "") + ": ";
+  for (;; body = place_.always ? "Please answer y, n, n and a reason for the model, or a.\n"
+                               : "Please answer y, n, or n and a reason for the model.\n") {
     const Result<std::string> line = ask_person(place, body, prompt);
-    if (!line) return denied(line.error().message);
+    if (!line) return {false, false, line.error().message, false};
     const Answer answer = parse_answer(*line);
     switch (answer.kind) {
       case Answer::Kind::kYes:
         return {true, false, {}};
       case Answer::Kind::kAlways:
-        return {true, true, {}};
+        if (place_.always) return {true, true, {}};
+        break;
       case Answer::Kind::kNo:
         return denied("the user said no" + (answer.reason.empty() ? "" : ": " + answer.reason));
       case Answer::Kind::kUnclear:

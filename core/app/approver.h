@@ -22,6 +22,7 @@ class TerminalApprover final : public Approver {
   struct Place {
     UniqueFd terminal;
     bool pastes = false;   // marks_pastes() of the terminal
+    bool always = true;    // offers to allow every call of the tool in this session
     std::string hidden{};  // a file that no question shows
     // Called before the question is shown, so that other output ends its line.
     std::function<void()> before;
@@ -43,6 +44,7 @@ class TerminalApprover final : public Approver {
 // Without a terminal: answers no to every question, with the way to change that.
 class AbsentApprover final : public Approver {
  public:
+  bool is_present() const override { return false; }
   PermissionAnswer ask(const SessionContext& session, const Tool& tool, const ToolCall& call,
                        const AskedBy& by) override;
 };

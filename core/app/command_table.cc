@@ -101,6 +101,32 @@ CommandSpec chat_spec() {
           chat_command};
 }
 
+CommandSpec approve_spec() {
+  return {
+      "approve",
+      "[ID]",
+      "answer a tool call that waits, and continue its run",
+      "A run waits when a hook defers a tool call, or when there is no terminal to ask on and permissions.unanswered "
+      "is\nwait. Shows the call, asks on this terminal, and continues the run in its directory. The first answer "
+      "counts, for\nthese bytes, this tool and these hooks: when one of them has changed, the question is asked again. "
+      "A "
+      "program cannot\nanswer: the process needs a terminal.",
+      {{"list", 'l', {}, "show what waits"},
+       {"deny", 0, {}, "say no, without being asked"},
+       {"reason", 0, "TEXT", "with --deny: the reason, for the model"},
+       {"no-run", 0, {}, "keep the answer; the same command continues the run later"},
+       kScript,
+       kNoHooks,
+       kJson,
+       kTrace,
+       kSet},
+      {"agentd approve --list", "agentd approve 01JZ8", "agentd approve 01JZ8 --deny --reason \"use a branch\""},
+      0,
+      1,
+      {},
+      approve_command};
+}
+
 CommandSpec compact_spec() {
   return {"compact",
           "[BOUNDARY]",
@@ -691,6 +717,7 @@ CommandSpec completion_spec() {
 const std::vector<CommandSpec>& all_commands() {
   static const std::vector<CommandSpec> commands{run_spec(),
                                                  chat_spec(),
+                                                 approve_spec(),
                                                  compact_spec(),
                                                  conversation_list_spec(),
                                                  conversation_show_spec(),

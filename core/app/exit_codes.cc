@@ -15,7 +15,9 @@ constexpr ExitCode kCodes[] = {
     {kExitUsage, "usage or configuration",
      "A mistake in the command line, an environment variable, or a configuration, hook, recipe or model file. Nothing "
      "was started."},
-    {kExitBlocked, "blocked by a hook", "A hook refused the message, the model call, the compaction or the clearing."},
+    {kExitBlocked, "blocked by a hook",
+     "A hook refused the message, the model call, the compaction or the clearing. Or a tool call that waits has an "
+     "answer already (`approve`), or comes first."},
     {kExitNotFound, "not found", "The conversation, recipe or hook does not exist."},
     {kExitProvider, "provider",
      "The model's provider refused the request, could not be reached, or interrupted the answer; or no summary could "
@@ -30,6 +32,9 @@ constexpr ExitCode kCodes[] = {
      "It reached the output limit (`max_output_tokens`, or the rest of a budget), the model's window was full, or the "
      "provider paused it too often. The part that arrived is printed and saved: continue with `--follow`."},
     {kExitEmpty, "the answer is empty", "The model ended its turn with no text."},
+    {kExitWaiting, "a tool call waits",
+     "A person has to answer first: `agentd approve ID` continues the run, `agentd approve --list` shows what "
+     "waits. The conversation is saved."},
     {kExitBusy, "another process is using the conversation",
      "The message names the process; try again when it has ended."},
     {128 + SIGHUP, "terminal gone", "SIGHUP: the terminal was closed."},
@@ -58,6 +63,8 @@ int run_exit(RunOutcome outcome) {
       return kExitCut;
     case RunOutcome::kEmpty:
       return kExitEmpty;
+    case RunOutcome::kWaiting:
+      return kExitWaiting;
     case RunOutcome::kBlocked:
       return kExitBlocked;
     case RunOutcome::kStopped:

@@ -25,6 +25,7 @@ enum Exit : int {
   kExitRefused = 9,        // the model declined to answer
   kExitCut = 10,           // the answer is incomplete
   kExitEmpty = 11,         // the answer has no text
+  kExitWaiting = 12,       // a tool call waits for a person's answer
   kExitBusy = 75,          // another process is using the conversation (EX_TEMPFAIL of sysexits.h)
   kExitInterrupted = 130,  // 128 + SIGINT, what a shell expects
 };

@@ -40,10 +40,19 @@ std::string failure_text(const told::HookFailed& event) {
   return "hook " + line_of(event.hook) + " failed at " + line_of(event.event) + ": " + line_of(event.why);
 }
 
+std::string waiting_text(const told::Waiting& event) {
+  return line_of(event.name) + " waits for your answer" +
+         (event.hook.empty() ? "" : ", as the hook " + line_of(event.hook) + " demands") +
+         (event.reason.empty() ? "" : ": " + line_of(event.reason)) + "; answer until " + iso_time(event.until_ms) +
+         " with: agentd approve " + line_of(event.wait_id);
+}
+
 // A subagent's tools, warnings and compactions are shown; its text goes to the calling agent, since standard
 // output has only the answer to the user.
 bool is_shown_of_subagents(RunEvent::Type type) {
   switch (type) {
+    case RunEvent::Type::kWaiting:
+      return true;
     case RunEvent::Type::kRunStarted:
     case RunEvent::Type::kUserMessage:
     case RunEvent::Type::kTextDelta:
@@ -203,6 +212,13 @@ void TerminalRenderer::show(const told::ToolEnded& event, std::uint32_t depth) {
   err_.flush();
 }
 
+void TerminalRenderer::show(const told::Waiting& event, std::uint32_t) {
+  progress_.stop();
+  running_.reset();
+  open_call_.clear();
+  note(kYellow, waiting_text(event));
+}
+
 void TerminalRenderer::show(const told::TurnEnded&, std::uint32_t) {
   running_.reset();
   finish_answer();
@@ -300,6 +316,10 @@ void ReaderWatch::on_event(const RunEvent& event) {
 
 void QuietRenderer::on_event(const RunEvent& event) {
   std::string text;
+  if (const auto* const waiting = std::get_if<told::Waiting>(&event.body)) {
+    err_.line(waiting_text(*waiting));
+    return err_.flush();
+  }
   if (const auto* const failure = std::get_if<told::HookFailed>(&event.body))
     text = failure_text(*failure);
   else if (const auto* const warning = std::get_if<told::Warning>(&event.body))

@@ -53,6 +53,7 @@ class TerminalRenderer final : public EventSink {
   void show(const told::AnswerAgain& event, std::uint32_t depth);
   void show(const told::ToolCalled& event, std::uint32_t depth);
   void show(const told::ToolEnded& event, std::uint32_t depth);
+  void show(const told::Waiting& event, std::uint32_t depth);
   void show(const told::TurnEnded& event, std::uint32_t depth);
   void show(const told::HookAnswered& event, std::uint32_t depth);
   void show(const told::HookConflict& event, std::uint32_t depth);

@@ -13,21 +13,22 @@
 
 namespace agentd::app {
 
-Talk::Talk(App& app, const Arguments& arguments, Config config)
-    : app_(app), arguments_(arguments), config_(std::move(config)) {
+Talk::Talk(App& app, const Arguments& arguments, Config config, const WaitRecord* resumes)
+    : app_(app), arguments_(arguments), config_(std::move(config)), resumes_(resumes) {
   if (arguments.has("json")) style_ = Style::kJson;
   // An answer with a schema is for a program: answers that do not fit are not shown.
-  else if (arguments.has("result-only") || arguments.has("output-schema"))
+  else if (arguments.has("result-only") || arguments.has("output-schema") ||
+           (resumes != nullptr && !resumes->output_schema.empty()))
     style_ = Style::kResultOnly;
 }
 
 Result<std::unique_ptr<Talk>, Failure> Talk::begin(App& app, const Arguments& arguments, bool needs_model,
-                                                   bool will_run) {
+                                                   bool will_run, const WaitRecord* resumes) {
   if (arguments.has("json") && arguments.has("result-only"))
     return Failure{kExitUsage, "--json and --result-only exclude each other"};
   Result<Config> config = app.config(arguments);
   if (!config) return Failure{kExitUsage, config.error().message};
-  auto talk = std::unique_ptr<Talk>(new Talk(app, arguments, std::move(*config)));
+  auto talk = std::unique_ptr<Talk>(new Talk(app, arguments, std::move(*config), resumes));
   if (auto started = talk->start(needs_model, will_run); !started) return started.error();
   return talk;
 }
@@ -52,6 +53,7 @@ Result<void, Failure> Talk::start(bool needs_model, bool will_run) {
       std::make_unique<ReaderWatch>(make_renderer(config_.flag("hooks.trace")), app_.out(), [] { end_for_reader(); });
   approver_ = make_approver(app_.err().tty(), {{},
                                                marks_pastes(app_.surroundings().environment("TERM").value_or("")),
+                                               true,
                                                Credentials::file(app_.home().value_or("")),
                                                [this] { settle(); },
                                                [this] {
@@ -67,6 +69,25 @@ Result<void, Failure> Talk::start(bool needs_model, bool will_run) {
   return {};
 }
 
+namespace {
+
+// The options that hold for the rest of a run, whoever goes on with it. The model is kept by itself; a script begins
+// anew, and the network is that of the process.
+std::vector<std::string> options_of_run(const Arguments& arguments) {
+  std::vector<std::string> out;
+  for (const ConfigSources::Flag& flag : arguments.flags()) {
+    const bool own = flag.key == "provider" || flag.key == "model" || flag.key.starts_with("scripted.") ||
+                     flag.key.starts_with("network.");
+    if (own) continue;
+    out.push_back("--set");
+    out.push_back(flag.key + "=" + flag.value);
+  }
+  if (arguments.has("no-hooks")) out.push_back("--no-hooks");
+  return out;
+}
+
+}  // namespace
+
 // A mistake in the recipe costs nothing: no provider and no store. The model's first texts are read before the hooks
 // are loaded, as what is wrong with them is told first.
 Result<void, RunError> Talk::open_levels(const RecipeValues& values, bool needs_model, bool will_run) {
@@ -80,21 +101,28 @@ Result<void, RunError> Talk::open_levels(const RecipeValues& values, bool needs_
   AGENTD_TRY(runtime_, Runtime::begin(app_.surroundings(), config_, app_.clock(), {saves(), needs_model}, tell));
   AGENTD_TRY(workplace_, Workplace::find(*runtime_, cwd, wishes, tell));
   std::optional<Recipe> recipe;
-  if (const std::string name = arguments_.value("recipe"); !name.empty()) {
+  if (const std::string name = arguments_.value("recipe"); resumes_ == nullptr && !name.empty()) {
     AGENTD_TRY(recipe, workplace_->find_recipe(name, values));
   }
   if (auto opened = runtime_->open(); !opened) return with_way_out(opened.error());
   OpenRequest request{cwd, *watch_, approver_.get()};
   request.offer_tools = wishes.tools;
   request.trace_hooks = config_.flag("hooks.trace") || style_ == Style::kJson;
+  request.options = options_of_run(arguments_);
+  if (resumes_ != nullptr) request.roots = resumes_->roots;
   AGENTD_TRY(client_, ClientSession::prepare(*workplace_, std::move(request)));
   AGENTD_TRY_VOID(workplace_->hooks().load(workplace_->roots_of(cwd)));
+  if (resumes_ != nullptr) {
+    AGENTD_TRY(changed_, client_->use_recipe_of(*resumes_));
+    return {};
+  }
   return recipe ? client_->use_recipe(std::move(*recipe), values) : Result<void, RunError>();
 }
 
 // The error with the ways around the store; a conversation that continues has none.
 RunError Talk::with_way_out(RunError error) const {
-  const bool continues = arguments_.has("resume") || arguments_.has("follow") || arguments_.has("conversation-id");
+  const bool continues =
+      arguments_.has("resume") || arguments_.has("follow") || arguments_.has("conversation-id") || resumes_ != nullptr;
   if (error.kind != RunError::Kind::kStore || continues) return error;
   error.message += std::string("; until that is fixed, ") + (saves() ? "use --no-save, or " : "") +
                    "set AGENTD_HOME to another directory";
@@ -129,6 +157,13 @@ Result<void, Failure> Talk::attach(const CancelToken& cancel) {
   return {};
 }
 
+Result<void, Failure> Talk::attach(const Ulid& conversation, const CancelToken& cancel) {
+  if (auto opened = client_->open(conversation, cancel); !opened) return failure_of(opened.error());
+  return {};
+}
+
+Result<RunReport, RunError> Talk::carry_on(const CancelToken& cancel) { return session().carry_on(changed_, cancel); }
+
 Result<void, Failure> Talk::clear(const CancelToken& cancel) {
   const auto cleared = client_->clear(cancel);
   settle();
@@ -156,6 +191,7 @@ void Talk::footer(const RunReport& report) {
   if (const std::string cost = cost_text(report.usage); !cost.empty()) line += " · " + cost;
   if (report.outcome == RunOutcome::kMaxTurns) line += " · stopped at the turn limit";
   app_.err().line(app_.err().styled("2", line));
+  if (!report.waits_for.empty()) app_.err().line("answer with: agentd approve " + report.waits_for);
   app_.err().flush();
 }
 

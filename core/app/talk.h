@@ -23,12 +23,17 @@ class Talk {
 
   // From --json, --result-only, --no-save, --no-hooks, --safe-mode, --no-tools and the
   // configuration. `will_run`: a message is sure to be sent.
+  // `resumes`: a wait that is to be carried on, with its recipe; it outlives this.
   static Result<std::unique_ptr<Talk>, Failure> begin(App& app, const Arguments& arguments, bool needs_model,
-                                                      bool will_run);
+                                                      bool will_run, const WaitRecord* resumes = nullptr);
 
   // Opens the conversation named by --resume, --follow or --conversation-id; otherwise a new one. REQUIRES: no
   // session.
   Result<void, Failure> attach(const CancelToken& cancel);
+  // Opens that conversation. REQUIRES: no session.
+  Result<void, Failure> attach(const Ulid& conversation, const CancelToken& cancel);
+  // Goes on with what waits in the conversation.
+  Result<RunReport, RunError> carry_on(const CancelToken& cancel);
   // Replaces the conversation with a new one. If a hook blocks (kExitBlocked) or `cancel` is set (kExitInterrupted),
   // the session continues; after any other failure there is none.
   Result<void, Failure> clear(const CancelToken& cancel);
@@ -50,7 +55,7 @@ class Talk {
   void end(std::string_view reason);
 
  private:
-  Talk(App& app, const Arguments& arguments, Config config);
+  Talk(App& app, const Arguments& arguments, Config config, const WaitRecord* resumes);
   Result<void, Failure> start(bool needs_model, bool will_run);
   EventSink& make_renderer(bool trace);
   Result<void, RunError> open_levels(const RecipeValues& values, bool needs_model, bool will_run);
@@ -61,6 +66,8 @@ class Talk {
   App& app_;
   const Arguments& arguments_;
   const Config config_;
+  const WaitRecord* const resumes_;
+  std::string changed_;  // Session::carry_on()
   Style style_ = Style::kTerminal;
   std::unique_ptr<TerminalRenderer> terminal_;
   std::unique_ptr<JsonRenderer> json_;

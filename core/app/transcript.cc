@@ -195,6 +195,8 @@ Result<std::string> as_text(const Transcript& transcript) {
              join_blocks(message.message, block_text) + "\n";
     }
   }
+  if (!transcript.info.wait.id.empty())
+    out += "\n── the last call waits for an answer: agentd approve " + transcript.info.id + " ──\n";
   return neutral(out);
 }
 

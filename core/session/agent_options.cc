@@ -42,6 +42,10 @@ Result<ClientSettings> client_settings(Workplace& workplace, const OpenRequest& 
   out.auto_compact = config.flag("compaction.auto");
   out.offer_tools = request.offer_tools;
   out.subagents = config.flag("agents.enabled");
+  out.saves = runtime.saves();
+  out.client_options = request.options;
+  out.waits = config.text("permissions.unanswered") == "wait";
+  out.wait_time = std::chrono::hours(config.whole("permissions.wait_hours"));
   return out;
 }
 

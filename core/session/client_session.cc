@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/session/client_session.h"
 
+#include "core/base/hash.h"
+#include "core/codec/json.h"
 #include "core/session/agent_options.h"
 
 namespace agentd {
@@ -112,6 +114,29 @@ Result<std::unique_ptr<RecipeHandlers>, RunError> ClientSession::make_handlers(c
   return std::move(*handlers);
 }
 
+// A recipe as a wait keeps it: the digest of its file, and the values of the run.
+std::string ClientSession::recipe_state() const {
+  const auto entry = workplace_.recipes().look(recipe_->name);
+  JsonWriter out;
+  out.begin_object().member("digest", entry ? hex(sha256(entry->path + '\n' + entry->text)) : std::string());
+  out.key("arguments").begin_object();
+  for (const auto& [name, value] : recipe_values_) out.member(name, value);
+  out.end_object().end_object();
+  return std::string(out.text());
+}
+
+Result<std::string, RunError> ClientSession::use_recipe_of(const WaitRecord& wait) {
+  if (wait.recipe.empty()) return std::string();
+  RecipeValues values;
+  if (const auto state = JsonDocument::parse(wait.recipe_state)) {
+    const JsonView arguments = state->root()["arguments"];
+    for (std::size_t i = 0; i < arguments.size(); ++i)
+      values.emplace(arguments.key_at(i), arguments.at(i).string_or(""));
+  }
+  if (auto used = use_recipe(wait.recipe, values); !used) return used.error();
+  return recipe_state() == wait.recipe_state ? std::string() : "the recipe " + wait.recipe + " has changed";
+}
+
 void ClientSession::drop_recipe() {
   recipe_.reset();
   active_ = nullptr;
@@ -129,6 +154,7 @@ Result<RunRequest> ClientSession::recipe_run(const std::string& words) const {
   (out.compaction_run ? out.compaction_instructions : out.words) = words;
   if (out.compaction_run && !words.empty()) out.text += "\n\nAdditional instructions: " + words;
   out.subagents = tools_.has("task");
+  out.recipe_state = recipe_state();
   return out;
 }
 

@@ -45,6 +45,9 @@ class ClientSession {
   Result<void, RunError> use_recipe(const std::string& name, const RecipeValues& values);
   // The same for one that Workplace::find_recipe() has given.
   Result<void, RunError> use_recipe(Recipe recipe, const RecipeValues& values);
+  // The recipe of a run that waits, if it has one: "the recipe x has changed", or empty when it is what it was.
+  // kNotFound, kUsage: it cannot be used any more.
+  Result<std::string, RunError> use_recipe_of(const WaitRecord& wait);
   // Takes it off again; fine when there is none.
   void drop_recipe();
   // The recipe in use; null = none.
@@ -59,6 +62,7 @@ class ClientSession {
   ClientSession(Workplace& workplace, OpenRequest request);
   AgentParts parts();
   Result<void, RunError> open_files();
+  std::string recipe_state() const;
   Result<std::unique_ptr<RecipeHandlers>, RunError> make_handlers(const Recipe& recipe);
   // The workplace's hooks, and the handlers of the recipe in use.
   void publish();

@@ -20,7 +20,8 @@ struct OpenRequest {
   std::vector<std::string> roots{};  // of its files, absolute; empty = the workplace's for that directory
   std::string model{};               // by a name as the settings have it; empty = the model in force
   bool offer_tools = true;
-  bool trace_hooks = false;  // every answer of a hook is an event
+  bool trace_hooks = false;            // every answer of a hook is an event
+  std::vector<std::string> options{};  // WaitRecord::options
 };
 
 }  // namespace agentd

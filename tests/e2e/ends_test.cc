@@ -309,6 +309,8 @@ TEST_P(ExitCodes, AreThoseOfThePage) {
   expect(3, code_of(command()));
   hook("on: before_model_call\ndo: {action: stop_run, reason: enough}\n");
   expect(7, code_of(command()));
+  hook("on: before_tool_call\ndo: {permission: defer}\n");
+  expect(12, code_of(command(), "- calls: [{name: bash, input: {command: 'true'}}]\n"));
   AGENTD_ASSERT(::unlink((program_.home() + "/hooks/hang.yaml").c_str()) == 0);
   expect(4, code_of(command({"--resume", "01ARZ3NDEKTSV4RRFFQ69G5FAV"})));
   expect(5, code_of(command(), "- error: {kind: auth}\n"));

@@ -84,7 +84,7 @@ TEST_F(JsonEvents, AreThoseOfThePage) {
 TEST_F(JsonEvents, TheEndHasTheAnswerItsTimeAndItsCost) {
   const auto lines = events("turns:\n  - {text: hello, usage: {input: 10, output: 5}}\n", {"hi"}, 0);
   ASSERT_FALSE(lines.empty());
-  EXPECT_EQ(lines.front().root()["events_version"].string_or(""), "1.1");
+  EXPECT_EQ(lines.front().root()["events_version"].string_or(""), "1.2");
   const JsonView end = end_of(lines);
   EXPECT_EQ(end["outcome"].string_or(""), "stop");
   EXPECT_EQ(end["text"].string_or(""), "hello");

@@ -229,7 +229,10 @@ class Chat {
     talk_.settle();
     if (!report) return failed(report.error());
     code_ = run_exit(report->outcome);
-    if (!app_.surroundings().input_tty) talk_.footer(*report);
+    if (!app_.surroundings().input_tty)
+      talk_.footer(*report);
+    else if (!report->waits_for.empty())
+      app_.err().line("(your next message denies the call; to allow it, answer in another terminal, then go on here)");
     if (request.compaction_run) tell_compaction(*report);
     if (const auto why = talk_.client().recipe_failure()) code_ = app_.fail(kExitFailure, *why);
   }

@@ -11,6 +11,7 @@ class Arguments;
 
 int run_command(App& app, const Arguments& arguments);
 int chat_command(App& app, const Arguments& arguments);
+int approve_command(App& app, const Arguments& arguments);
 int compact_command(App& app, const Arguments& arguments);
 int list_command(App& app, const Arguments& arguments);
 int show_command(App& app, const Arguments& arguments);

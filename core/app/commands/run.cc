@@ -137,7 +137,7 @@ int run_once(App& app, Talk& talk, const Wanted& wanted, SignalScope& signals, c
   const auto report = talk.session().run(*request, cancel);
   if (!report) return ended(app, talk, report.error(), signals.caught());
   // An answer without a schema check has no text.
-  const bool held = wanted.schema.empty() || !report->final_text.empty();
+  const bool held = report->outcome != RunOutcome::kWaiting && (wanted.schema.empty() || !report->final_text.empty());
   const bool as_json = !wanted.schema.empty() && !app.out().tty();
   if (talk.style() == Talk::Style::kResultOnly && held)
     app.out().line(as_json ? json_line(report->final_text) : neutral(report->final_text));
@@ -167,7 +167,8 @@ int run_stream(App& app, Talk& talk, const std::string& schema, SignalScope& sig
     const int ran = run_once(app, talk, {to_utf8(message->text), std::move(message->media), schema}, signals, cancel);
     if (ran != kExitOk) code = ran;
     app.out().flush();
-    if (cancel.cancelled()) return code;
+    // The next message would deny the call that waits.
+    if (cancel.cancelled() || ran == kExitWaiting) return code;
   }
 }
 

@@ -167,7 +167,7 @@ TEST_F(SharedPluginsTest, SuccessorThatDoesNotStartLeavesEveryHostTheOldOne) {
   call(*a);
   call(*b);
   EXPECT_EQ(count("1 call 2"), 1);
-  EXPECT_EQ(count("destroyed"), 0);
+  EXPECT_EQ(count("1 destroyed"), 0);
 }
 
 TEST_F(SharedPluginsTest, FileThatIsGoneEndsWithTheLastHostThatHasIt) {

@@ -1,0 +1,291 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <csignal>
+
+#include "core/agent/waits.h"
+#include "core/app/approver.h"
+#include "core/app/commands/commands.h"
+#include "core/app/conversations.h"
+#include "core/app/exit_codes.h"
+#include "core/app/keyboard.h"
+#include "core/app/render.h"
+#include "core/app/signals.h"
+#include "core/app/table.h"
+#include "core/app/talk.h"
+#include "core/app/transcript.h"
+#include "core/base/bytes.h"
+#include "core/codec/json.h"
+#include "core/runtime/credentials.h"
+
+namespace agentd::app {
+namespace {
+
+constexpr std::size_t kShownBytes = 200;
+
+// ---- --list
+
+std::string json_of(const WaitingCall& waiting) {
+  const WaitRecord& wait = waiting.open.wait;
+  JsonWriter out;
+  out.begin_object().member("wait_id", wait.id).member("conv_id", waiting.root.text());
+  if (waiting.root != waiting.conversation) out.member("agent_id", waiting.conversation.text());
+  out.member("call_id", wait.call_id).member("name", wait.tool).key("input").raw(wait.input);
+  out.optional("hook", wait.by).optional("reason", wait.reason);
+  out.member("cwd", wait.cwd).member("until_ms", wait.until_ms);
+  if (waiting.open.answer) out.member("answer", waiting.open.answer->decision);
+  out.end_object();
+  return std::string(out.text());
+}
+
+int list(App& app, const Arguments& arguments) {
+  auto store = existing_store(app);
+  if (!store) return app.fail(store.error().code, store.error().message);
+  std::vector<WaitingCall> waits;
+  if (*store) {
+    auto found = list_waits(**store, app.clock().wall_ms());
+    if (!found) return app.fail(store_exit(found.error()), found.error().message);
+    waits = std::move(*found);
+  }
+  if (arguments.has("json")) {
+    for (const WaitingCall& each : waits) app.out().line(json_of(each));
+    return kExitOk;
+  }
+  if (waits.empty()) {
+    app.out().line("nothing waits for an answer");
+    return kExitOk;
+  }
+  std::vector<std::vector<std::string>> rows;
+  for (const WaitingCall& each : waits) {
+    const WaitRecord& wait = each.open.wait;
+    rows.push_back({wait.id, time_text(wait.until_ms),
+                    each.open.answer                         ? "answered: " + each.open.answer->decision
+                    : app.clock().wall_ms() >= wait.until_ms ? "too late"
+                                                             : "waits",
+                    neutral_line(wait.tool + " " + call_summary(wait.input), kShownBytes),
+                    neutral_line(wait.cwd, kShownBytes)});
+  }
+  app.out().print(table_text({{"ID"}, {"UNTIL"}, {"STATE"}, {"CALL"}, {"DIRECTORY"}}, rows, app.out().columns()));
+  return kExitOk;
+}
+
+// ---- the answer
+
+int found_exit(const Error& error) {
+  if (error.code == Code::kInvalid) return kExitUsage;
+  return error.code == Code::kConflict ? static_cast<int>(kExitBlocked) : store_exit(error);
+}
+
+// Where the call would run, and for which conversation.
+std::string place_text(const WaitRecord& wait, const WaitRecord& run, const ConversationInfo& info) {
+  return "in " + neutral_line(wait.cwd, kShownBytes) + ", for the conversation " + info.id + " (" +
+         neutral_line(info.title, kShownBytes) + ")" +
+         (run.recipe.empty() ? "" : ", in the recipe " + neutral_line(run.recipe, kShownBytes)) + "; it waits until " +
+         iso_time(wait.until_ms) + "\n";
+}
+
+Result<UniqueFd, Failure> open_terminal() {
+  UniqueFd terminal(::open("/dev/tty", O_RDWR | O_CLOEXEC | O_NOCTTY));
+  if (terminal.valid()) return terminal;
+  return Failure{kExitUsage, "the call was not answered: a person answers on a terminal, and this process has none"};
+}
+
+Result<GivenAnswer, Failure> ask(App& app, const Arguments& arguments, const WaitRecord& wait,
+                                 const std::string& place_line) {
+  auto terminal = open_terminal();
+  if (!terminal) return terminal.error();
+  const std::string reason = arguments.value("reason");
+  GivenAnswer out{WaitDecision::kDeny, "user", "approve",
+                  "the user said no" + (reason.empty() ? "" : ": " + one_line(reason, 2000))};
+  if (arguments.has("deny")) return out;
+  auto input = ToolInput::make(wait.input);
+  if (!input) return Failure{kExitStore, "the input of the call " + input.error().message};
+  TerminalApprover::Place place;
+  place.before = [&place_line, fd = terminal->get()] { (void)write_all(fd, place_line); };
+  place.terminal = std::move(*terminal);
+  place.pastes = marks_pastes(app.surroundings().environment("TERM").value_or(""));
+  place.always = false;
+  place.hidden = Credentials::file(app.home().value_or(""));
+  TerminalApprover approver(std::move(place));
+  Tool tool;
+  tool.name = wait.tool;
+  PermissionAnswer answer;
+  int signal = 0;
+  {
+    const SignalScope signals;
+    answer = approver.ask({0, wait.conversation_id, wait.cwd, wait.roots}, tool, {wait.call_id, wait.tool, *input},
+                          {wait.by, wait.reason});
+    signal = signals.caught();
+  }
+  if (signal != 0) return Failure{signal_exit(signal), "interrupted: " + wait.id + " still waits"};
+  if (!answer.given) return Failure{kExitFailure, wait.id + " still waits: " + answer.reason};
+  if (answer.allowed) out.decision = WaitDecision::kAllow;
+  out.reason = answer.reason;
+  return out;
+}
+
+// ---- the run
+
+// The settings of the run, unless the options say otherwise.
+Result<Arguments> arguments_of(const Arguments& given, const WaitRecord& wait) {
+  std::vector<std::string> words = wait.options;
+  for (const std::string& setting : {"provider=" + wait.provider, "model=" + wait.model}) {
+    words.push_back("--set");
+    words.push_back(setting);
+  }
+  for (const OptionSpec& option : given.command().options) {
+    if (option.value.empty() && given.has(option.name)) words.push_back("--" + std::string(option.name));
+    for (const std::string& value : given.values(option.name)) {
+      if (option.value.empty()) continue;
+      words.push_back("--" + std::string(option.name));
+      words.push_back(value);
+    }
+  }
+  return parse_arguments(given.command(), words);
+}
+
+void show_result(Talk& talk, App& app, const WaitRecord& wait, const RunReport& report) {
+  const bool answered = report.outcome != RunOutcome::kWaiting;
+  if (wait.direct && answered && talk.style() == Talk::Style::kJson) {
+    JsonWriter out;
+    out.begin_object().member("type", "tool_result").member("call_id", wait.call_id).member("name", wait.tool);
+    out.member("content", report.final_text).end_object();
+    app.out().line(out.text());
+  } else if (answered && (wait.direct || talk.style() == Talk::Style::kResultOnly) && !report.final_text.empty()) {
+    const bool as_json = !wait.output_schema.empty() && !app.out().tty();
+    app.out().line(as_json ? json_line(report.final_text) : neutral(report.final_text));
+  }
+  talk.footer(report);
+}
+
+class Approval {
+ public:
+  // `run`: the wait of the conversation that goes on.
+  Approval(App& app, const Arguments& arguments, const WaitingCall& waiting, WaitRecord run, std::string place_line)
+      : app_(app), arguments_(arguments), waiting_(waiting), run_(std::move(run)), place_line_(std::move(place_line)) {}
+
+  // Keeps the answer alone.
+  int keep(Store& store) {
+    auto answer = answer_in(store);
+    if (!answer) return app_.fail(answer.error().code, answer.error().message);
+    const bool allowed = *answer == WaitDecision::kAllow;
+    if (arguments_.has("json")) {
+      JsonWriter out;
+      out.begin_object().member("wait_id", waiting_.open.wait.id).member("conv_id", waiting_.root.text());
+      out.member("answer", name_of(*answer)).end_object();
+      app_.out().line(out.text());
+    } else {
+      app_.out().line((allowed ? "allowed: " : "denied: ") + neutral_line(waiting_.open.wait.tool, kShownBytes) +
+                      "; 'agentd approve " + waiting_.open.wait.id + (allowed ? "" : " --deny") +
+                      "' continues the run");
+    }
+    return kExitOk;
+  }
+
+  // Answers, unless that is done, and goes on. Whatever keeps the run from going on is found before the question.
+  int go_on() {
+    if (::chdir(run_.cwd.c_str()) != 0)
+      return app_.fail(kExitNotFound, neutral_line(run_.cwd, kShownBytes) +
+                                          ", the directory of the run, is not there: nothing was answered");
+    Surroundings surroundings = app_.surroundings();
+    surroundings.cwd = run_.cwd;
+    App there(std::move(surroundings), app_.out(), app_.err());
+    const auto arguments = arguments_of(arguments_, run_);
+    if (!arguments) return app_.fail(kExitUsage, arguments.error().message);
+    auto talk = Talk::begin(there, *arguments, true, true, &run_);
+    if (!talk) return app_.fail(talk.error().code, talk.error().message);
+    if (!waiting_.open.answer) {
+      auto answer = answer_in((*talk)->client().workplace().runtime().store());
+      if (!answer) return app_.fail(answer.error().code, answer.error().message);
+    }
+    SignalScope signals;
+    const CancelToken cancel = signals.next();
+    if (auto attached = (*talk)->attach(waiting_.root, cancel); !attached)
+      return app_.fail(attached.error().code, attached.error().message + again());
+    const auto report = (*talk)->carry_on(cancel);
+    (*talk)->settle();
+    int code = kExitOk;
+    if (report) {
+      show_result(**talk, app_, run_, *report);
+      code = run_exit(report->outcome);
+      if (const auto failed = (*talk)->client().recipe_failure()) code = app_.fail(kExitFailure, *failed);
+    } else {
+      code = failed(report.error(), signals.caught());
+    }
+    (*talk)->end(code == kExitOk ? "exit" : "error");
+    return code;
+  }
+
+ private:
+  Result<WaitDecision, Failure> answer_in(Store& store) {
+    auto answer = ask(app_, arguments_, waiting_.open.wait, place_line_);
+    if (!answer) return answer.error();
+    if (auto kept = answer_wait(store, app_.clock(), waiting_, *answer); !kept) return failure_of(kept.error());
+    return answer->decision;
+  }
+  std::string again() const { return "; continue with: agentd run --resume " + waiting_.root.text() + " \"...\""; }
+  int failed(const RunError& error, int signal) {
+    const bool cancelled = error.kind == RunError::Kind::kCancelled;
+    const Failure failure = failure_of(error);
+    if (cancelled && signal == SIGPIPE) return app_.fail(signal_exit(signal), kReaderLeft);
+    return app_.fail(cancelled ? signal_exit(signal) : failure.code,
+                     (failure.message.empty() ? "the run was interrupted" : failure.message) + again());
+  }
+
+  App& app_;
+  const Arguments& arguments_;
+  const WaitingCall& waiting_;
+  const WaitRecord run_;
+  const std::string place_line_;
+};
+
+Result<void> check_words(const Arguments& arguments) {
+  const auto wrong = [](std::string why) { return Error{Code::kInvalid, std::move(why)}; };
+  if (!arguments.has("list") && arguments.words().empty())
+    return wrong("name the call to answer: 'agentd approve --list' shows what waits");
+  if (arguments.has("list") && (!arguments.words().empty() || arguments.has("deny") || arguments.has("no-run")))
+    return wrong("--list only shows what waits: omit the id, --deny and --no-run");
+  if (arguments.has("reason") && !arguments.has("deny"))
+    return wrong("--reason goes with --deny: a call that is allowed needs none");
+  return {};
+}
+
+}  // namespace
+
+int approve_command(App& app, const Arguments& arguments) {
+  if (auto checked = check_words(arguments); !checked) return app.fail(kExitUsage, checked.error().message);
+  if (arguments.has("list")) return list(app, arguments);
+  const std::string& id = arguments.words().front();
+  auto store = existing_store(app);
+  if (!store) return app.fail(store.error().code, store.error().message);
+  if (!*store)
+    return app.fail(kExitNotFound, "no wait has the id " + neutral_line(id, kShownBytes) + ": nothing waits");
+  auto found = find_wait(**store, id);
+  if (!found) return app.fail(found_exit(found.error()), found.error().message);
+  const WaitingCall waiting = std::move(*found);
+  // Before anybody is asked: an answer that is there, a time that is over, and somebody who works there.
+  const bool answered = waiting.open.answer.has_value();
+  const bool agrees = answered && waiting.open.answer->allows() != arguments.has("deny") && !arguments.has("no-run");
+  if (!agrees && (answered || app.clock().wall_ms() >= waiting.open.wait.until_ms)) {
+    const Failure failure = failure_of(answer_wait(**store, app.clock(), waiting, {}).error());
+    const bool denied = !answered || !waiting.open.answer->allows();
+    return app.fail(failure.code, failure.message + "; 'agentd approve " + waiting.open.wait.id +
+                                      (denied ? " --deny" : "") + "' continues the run");
+  }
+  if (!answered)
+    if (auto terminal = open_terminal(); !terminal) return app.fail(terminal.error().code, terminal.error().message);
+  for (const Ulid& conversation : {waiting.conversation, waiting.root})
+    if (const auto lease = (*store)->lease(conversation); !lease)
+      return app.fail(store_exit(lease.error()), lease.error().message);
+  const auto run = wait_of(**store, waiting.root);
+  const auto info = (*store)->info(waiting.root);
+  if (!run || !info) return app.fail(kExitStore, run ? info.error().message : run.error().message);
+  if (!*run) return app.fail(kExitNotFound, "the conversation " + waiting.root.text() + " waits no longer");
+  Approval approval(app, arguments, waiting, (*run)->wait, place_text(waiting.open.wait, (*run)->wait, *info));
+  if (arguments.has("no-run")) return approval.keep(**store);
+  store->reset();  // a process opens it once
+  return approval.go_on();
+}
+
+}  // namespace agentd::app

@@ -1,0 +1,205 @@
+// SPDX-License-Identifier: Apache-2.0
+// approve_test.cc - a tool call that waits: asked in one process, answered in another.
+#include <gtest/gtest.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "core/base/file.h"
+#include "tests/e2e/program.h"
+
+namespace agentd::testing {
+namespace {
+
+constexpr const char* kDefers =
+    "on: before_tool_call\nwhen: tool.input.command matches 'made'\ndo: {permission: defer, reason: ask the owner}\n";
+
+std::string bash_call(const std::string& command) {
+  return "- calls: [{name: bash, input: {command: '" + command + "'}}]\n";
+}
+
+class Approve : public ::testing::Test {
+ protected:
+  Approve() { program_.set("TERM=dumb"); }
+  bool made() const { return exists(program_.project() + "/made.txt"); }
+
+  void hook(const std::string& yaml) {
+    ASSERT_TRUE(make_directories(program_.home() + "/hooks"));
+    ASSERT_EQ(::chmod(program_.home().c_str(), 0700), 0);
+    ASSERT_TRUE(write_file_atomically(program_.home() + "/hooks/g.yaml", yaml, 0600));
+    program_.run({"hooks", "trust", "g", "-y"});
+  }
+  // The id of the only wait, after a run without a terminal.
+  std::string waiting_call() {
+    const Finished ran = program_.run({"run", "build it", "--script", program_.script(bash_call("touch made.txt"))});
+    EXPECT_EQ(ran.code, 12) << ran.err;
+    EXPECT_TRUE(has(ran.err, "bash waits for your answer")) << ran.err;
+    EXPECT_FALSE(made());
+    const std::string id = only_wait();
+    EXPECT_TRUE(has(ran.err, "agentd approve " + id)) << ran.err;
+    const Finished shown = program_.run({"conversation", "show", program_.newest()});
+    EXPECT_TRUE(has(shown.out, "the last call waits for an answer")) << shown.out;
+    return id;
+  }
+  std::string only_wait() {
+    const Finished list = program_.run({"approve", "--list", "--json"});
+    EXPECT_EQ(list.code, 0) << list.err;
+    const auto lines = json_lines(list.out);
+    if (lines.size() != 1) return "(" + std::to_string(lines.size()) + " waits)";
+    EXPECT_EQ(lines[0].root()["input"]["command"].string_or(""), "touch made.txt");
+    return std::string(lines[0].root()["wait_id"].string_or(""));
+  }
+  std::string done() { return program_.script("- text: it is done\n"); }
+
+  Program program_;
+};
+
+TEST_F(Approve, AYesInALaterProcessRunsTheCallAndGoesOn) {
+  hook(kDefers);
+  const std::string id = waiting_call();
+  const Finished yes =
+      program_.on_terminal({"approve", id, "--script", done()}, {{"Allow?", "y\n"}, {"it is done", ""}});
+  EXPECT_EQ(yes.code, 0) << yes.out;
+  EXPECT_TRUE(has(yes.out, "touch made.txt")) << yes.out;
+  EXPECT_FALSE(has(yes.out, "[a]lways")) << yes.out;
+  EXPECT_TRUE(made());
+  const std::string kinds = program_.record_types(program_.newest());
+  EXPECT_TRUE(has(kinds, "assistant_message wait run_end answer run_begin")) << kinds;
+  EXPECT_TRUE(has(kinds, "tool_intent tool_result assistant_message run_end")) << kinds;
+  const Finished again = program_.on_terminal({"approve", id}, {});
+  EXPECT_EQ(again.code, 3) << again.out;
+  EXPECT_TRUE(has(again.out, id + " was answered at ")) << again.out;
+  EXPECT_TRUE(has(program_.run({"approve", "--list"}).out, "nothing waits"));
+}
+
+TEST_F(Approve, ANoGivesItsReasonToTheModel) {
+  hook(kDefers);
+  const std::string id = waiting_call();
+  const Finished no = program_.on_terminal({"approve", id, "--deny", "--reason", "use a branch", "--script", done()},
+                                           {{"it is done", ""}});
+  EXPECT_EQ(no.code, 0) << no.out;
+  EXPECT_FALSE(made());
+  const Finished shown = program_.run({"conversation", "show", program_.newest(), "--format", "json"});
+  EXPECT_TRUE(has(shown.out, "not permitted: the user said no: use a branch")) << shown.out;
+}
+
+TEST_F(Approve, TheFirstAnswerCountsAndTheSecondIsTold) {
+  hook(kDefers);
+  const std::string id = waiting_call();
+  const Finished first = program_.on_terminal({"approve", id, "--no-run"}, {{"Allow?", "n not today\n"}});
+  EXPECT_EQ(first.code, 0) << first.out;
+  const Finished second = program_.on_terminal({"approve", id}, {});
+  EXPECT_EQ(second.code, 3) << second.out;
+  EXPECT_TRUE(has(second.out, id + " was answered at ")) << second.out;
+  EXPECT_TRUE(has(second.out, "not today")) << second.out;
+  // Who agrees goes on with it.
+  const Finished third = program_.on_terminal({"approve", id, "--deny", "--script", done()}, {{"it is done", ""}});
+  EXPECT_EQ(third.code, 0) << third.out;
+  EXPECT_FALSE(made());
+}
+
+TEST_F(Approve, AnAnswerOutlivesTheProcessThatGaveIt) {
+  hook(kDefers);
+  const std::string id = waiting_call();
+  ASSERT_EQ(program_.on_terminal({"approve", id, "--no-run"}, {{"Allow?", "y\n"}}).code, 0);
+  EXPECT_FALSE(made());
+  // The next message goes on with it.
+  const Finished next = program_.run({"run", "--follow", "and now?", "--script", done()});
+  EXPECT_EQ(next.code, 0) << next.err;
+  EXPECT_TRUE(made());
+}
+
+TEST_F(Approve, WhatKeepsTheRunFromGoingOnIsFoundBeforeTheQuestion) {
+  hook(kDefers);
+  const std::string id = waiting_call();
+  const Finished none = program_.on_terminal({"approve", id, "--script", "/nowhere.yaml"}, {});
+  EXPECT_NE(none.code, 0) << none.out;
+  EXPECT_FALSE(has(none.out, "Allow?")) << none.out;
+  EXPECT_EQ(only_wait(), id);
+  const Finished gone = program_.on_terminal({"approve", id, "--script", done()}, {{"Allow?", "\x04"}});
+  EXPECT_TRUE(has(gone.out, id + " still waits")) << gone.out;
+  EXPECT_EQ(only_wait(), id);
+}
+
+TEST_F(Approve, AProgramCannotAnswer) {
+  hook(kDefers);
+  const std::string id = waiting_call();
+  const Finished alone = program_.run({"approve", id});
+  EXPECT_EQ(alone.code, 2) << alone.err;
+  EXPECT_TRUE(has(alone.err, "this process has none")) << alone.err;
+  // Not even a command of a tool, in a run that has a terminal.
+  const std::string approve = "AGENTD_HOME=" + program_.home() + " " + AGENTD_BINARY + " approve " + id;
+  const std::string inside = approve + " --deny > said.txt 2>&1; " + approve + " >> said.txt 2>&1 < /dev/null; true";
+  const Finished ran = program_.on_terminal(
+      {"run", "x", "--allow", "bash", "--script", program_.script(bash_call(inside) + "- text: tried\n")},
+      {{"tried", ""}});
+  EXPECT_EQ(ran.code, 0) << ran.out;
+  const auto said = read_file(program_.project() + "/said.txt", 10'000);
+  ASSERT_TRUE(said);
+  EXPECT_TRUE(has(*said, "this process has none")) << *said;
+  EXPECT_EQ(only_wait(), id);
+  EXPECT_FALSE(made());
+}
+
+TEST_F(Approve, AHookThatHasChangedSinceIsAskedAnew) {
+  hook(kDefers);
+  const std::string id = waiting_call();
+  ASSERT_EQ(program_.on_terminal({"approve", id, "--no-run"}, {{"Allow?", "y\n"}}).code, 0);
+  hook(std::string(kDefers) + "# another version\n");
+  const Finished next = program_.run({"run", "--follow", "and now?", "--script", done()});
+  EXPECT_EQ(next.code, 3) << next.err;
+  EXPECT_TRUE(has(next.err, "does not count, since the hook g has changed")) << next.err;
+  EXPECT_FALSE(made());
+  const std::string anew = only_wait();
+  EXPECT_NE(anew, id);
+  const Finished yes =
+      program_.on_terminal({"approve", anew, "--script", done()}, {{"Allow?", "y\n"}, {"it is done", ""}});
+  EXPECT_EQ(yes.code, 0) << yes.out;
+  EXPECT_TRUE(made());
+}
+
+TEST_F(Approve, ANewMessageDeniesTheCall) {
+  hook(kDefers);
+  const std::string id = waiting_call();
+  const Finished next = program_.run({"run", "--follow", "never mind", "--script", done()});
+  EXPECT_EQ(next.code, 0) << next.err;
+  const Finished late = program_.on_terminal({"approve", id}, {});
+  EXPECT_EQ(late.code, 3) << late.out;
+  EXPECT_TRUE(has(late.out, "superseded")) << late.out;
+  EXPECT_FALSE(made());
+}
+
+TEST_F(Approve, WithoutAHookTheSettingsDecideWhetherAQuestionWaits) {
+  const std::string script = program_.script(bash_call("touch made.txt") + "- text: refused\n");
+  EXPECT_EQ(program_.run({"run", "x", "--script", script}).code, 0);
+  EXPECT_FALSE(made());
+  const Finished ran = program_.run({"run", "x", "--set", "permissions.unanswered=wait", "--script", script, "--json"});
+  EXPECT_EQ(ran.code, 12) << ran.err;
+  bool told = false;
+  for (const JsonDocument& line : json_lines(ran.out))
+    if (line.root()["type"].string_or("") == "waiting") {
+      told = true;
+      EXPECT_EQ(line.root()["name"].string_or(""), "bash");
+      EXPECT_FALSE(line.root()["hook"].exists());
+    }
+  EXPECT_TRUE(told) << ran.out;
+  // The answer goes on in the directory of the run, from wherever it is given.
+  const std::string id = only_wait(), project = program_.project();
+  ASSERT_TRUE(make_directories(program_.directory().file("elsewhere")));
+  program_.set_project(program_.directory().file("elsewhere"));
+  const Finished yes =
+      program_.on_terminal({"approve", id, "--script", done()}, {{"Allow?", "y\n"}, {"it is done", ""}});
+  EXPECT_EQ(yes.code, 0) << yes.out;
+  EXPECT_FALSE(made());
+  EXPECT_TRUE(exists(project + "/made.txt"));
+}
+
+TEST_F(Approve, WordsThatGoTogetherAreChecked) {
+  EXPECT_EQ(program_.run({"approve"}).code, 2);
+  EXPECT_EQ(program_.run({"approve", "--list", "01K"}).code, 2);
+  EXPECT_EQ(program_.run({"approve", "01K", "--reason", "x"}).code, 2);
+  EXPECT_EQ(program_.run({"approve", "01K"}).code, 4);
+  EXPECT_EQ(program_.run({"approve", "--list"}).out, "nothing waits for an answer\n");
+}
+
+}  // namespace
+}  // namespace agentd::testing
