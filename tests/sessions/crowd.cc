@@ -7,6 +7,7 @@
 #include <iterator>
 #include <utility>
 
+#include "core/agent/waits.h"
 #include "core/store/lmdb/lmdb_store.h"
 
 namespace agentd::sessions {
@@ -140,8 +141,11 @@ void Crowd::republish() {
   next->on(*this, AGENTD_EVENT_BEFORE_TOOL_CALL, "guard",
            [](const TestCall& call) {
              const std::string_view id = view_of(call.payload<agentd_tool_call>().call_id);
-             return std::hash<std::string_view>()(id) % 8 == 0 ? call.answer(action(AGENTD_ACT_BLOCK, "not this one"))
-                                                               : AGENTD_OK;
+             const std::size_t drawn = std::hash<std::string_view>()(id) % 16;
+             if (drawn < 2) return call.answer(action(AGENTD_ACT_BLOCK, "not this one"));
+             if (drawn == 2)
+               return call.answer(testing::permission_action(AGENTD_PERMISSION_DEFER, "somebody decides"));
+             return AGENTD_OK;
            })
       .what.flags |= AGENTD_HOOK_GATES;
   next->on(*this, AGENTD_EVENT_AFTER_TOOL_CALL, "marks", [](const TestCall& call) {
@@ -275,6 +279,8 @@ void Crowd::Client::on_event(const RunEvent& event) {
       crowd_.options_.witness({Fact::Kind::kMessage, conversation, message->seq, std::string(message->text)});
     if (const auto* const ended = std::get_if<told::RunEnded>(&event.body); ended != nullptr && ended->context)
       crowd_.options_.witness({Fact::Kind::kAnswer, conversation, 0, std::string(ended->answer)});
+    if (const auto* const waiting = std::get_if<told::Waiting>(&event.body))
+      crowd_.options_.witness({Fact::Kind::kWait, conversation, 0, std::string(waiting->wait_id)});
   }
   if (crowd_.options_.on_event) crowd_.options_.on_event(number_, event);
 }
@@ -297,12 +303,38 @@ void Crowd::Client::interrupt() {
 Result<RunReport, RunError> Crowd::Client::ask() {
   const CancelToken cancel = begin();
   auto report = session_->run(next_text("question"), cancel);
-  if (!report && !cancel.cancelled())
+  // An answered call is carried on first, and a call behind it may wait in its turn.
+  const bool waits = !report && report.error().kind == RunError::Kind::kBlocked && session_->wait() != nullptr;
+  if (!report && !cancel.cancelled() && !waits)
     crowd_.violated("a run of client " + std::to_string(number_) + " failed: " + report.error().message);
   return report;
 }
 
+void Crowd::Client::settle() {
+  for (int i = 0; i < 50 && session_->wait() != nullptr; ++i) (void)ask();
+}
+
+// As another process would, and goes on at once, or leaves that to the next question.
+void Crowd::Client::answer_wait(std::mt19937_64& random) {
+  const auto asked = asked_of(crowd_.store_, *session_->wait());
+  if (!asked || !*asked) return crowd_.violated("a wait has no question");
+  if (!(*asked)->answer) {
+    const auto found = find_wait(crowd_.store_, (*asked)->wait.id);
+    if (!found) return crowd_.violated("a wait is not found: " + found.error().message);
+    const GivenAnswer answer{random() % 3 == 0 ? WaitDecision::kDeny : WaitDecision::kAllow, "user", "approve", {}};
+    const auto done = agentd::answer_wait(crowd_.store_, crowd_.clock_, *found, answer);
+    // The session learns of its own answer when it works next.
+    const bool again = !done && done.error().kind == RunError::Kind::kBlocked;
+    if (!done && !again) return crowd_.violated("a wait was not answered: " + done.error().message);
+    if (!again && random() % 4 == 0) return;
+  }
+  const CancelToken cancel = begin();
+  if (auto report = session_->carry_on({}, cancel); !report && !cancel.cancelled())
+    crowd_.violated("a wait was not carried on: " + report.error().message);
+}
+
 void Crowd::Client::act(std::mt19937_64& random) {
+  if (session_->wait() != nullptr && random() % 3 != 0) return answer_wait(random);
   switch (random() % 10) {
     case 0:
       (void)session_->compact({}, false, begin());

@@ -108,13 +108,16 @@ class Crowd::Client final : private EventSink {
   Ulid conversation() const { return *Ulid::parse(session_->conversation_id()); }
   std::size_t number() const { return number_; }
 
-  // A question, a compaction or an undo; interrupt() of any thread may end it.
+  // A question, a compaction or an undo, or an answer to what waits; interrupt() of any thread may end it.
   void act(std::mt19937_64& random);
-  // Fails only when it is interrupted.
+  // Fails only when it is interrupted, or when a call behind an answered one waits.
   Result<RunReport, RunError> ask();
   void interrupt();
+  // Asks until nothing waits.
+  void settle();
 
  private:
+  void answer_wait(std::mt19937_64& random);
   void on_event(const RunEvent& event) override;
   CancelToken begin();
   std::string next_text(const char* what);

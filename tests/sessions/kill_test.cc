@@ -22,6 +22,7 @@
 #include <utility>
 #include <vector>
 
+#include "core/agent/waits.h"
 #include "core/base/thread.h"
 #include "core/store/store_care.h"
 #include "tests/sessions/crowd.h"
@@ -189,6 +190,12 @@ class Kill : public ::testing::Test {
     expect_none(check_calls(left, true), "left");
     const std::set<std::string> open = open_calls(left);
     open_calls_ += open.size();
+    const auto waits = list_waits(*store, clock_.wall_ms());
+    ASSERT_TRUE(waits) << waits.error().message;
+    std::set<std::string> listed;
+    for (const WaitingCall& each : *waits) listed.insert(each.open.wait.id);
+    expect_none(check_waits(left, facts_, listed), "left");
+    waits_ += listed.size();
     resume(*store);
     const Logs resumed = read_logs(*store);
     expect_none(resumed.broken, "resumed");
@@ -210,7 +217,10 @@ class Kill : public ::testing::Test {
       auto client = crowd.open(i, all[i]);
       EXPECT_TRUE(client) << client.error().message;
       if (client) {
+        (void)(*client)->ask();
+        (*client)->settle();
         EXPECT_TRUE((*client)->ask());
+        EXPECT_EQ((*client)->session().wait(), nullptr);
       }
     });
     expect_none(crowd.violations(), "resumed");
@@ -224,7 +234,7 @@ class Kill : public ::testing::Test {
   const testing::TempDir directory_;
   const SystemClock clock_{};
   std::vector<Fact> facts_;  // of all rounds
-  std::size_t open_calls_ = 0;
+  std::size_t open_calls_ = 0, waits_ = 0;
 };
 
 TEST_F(Kill, OfTwoHundredActiveSessionsLosesNothingThatWasAcknowledged) {
@@ -237,9 +247,10 @@ TEST_F(Kill, OfTwoHundredActiveSessionsLosesNothingThatWasAcknowledged) {
     check();
   }
   EXPECT_GT(open_calls_, 0u) << "no kill has left a call open";
-  std::printf("seed %llu: %llu kills, %zu facts kept, %zu calls were left open\n",
+  EXPECT_GT(waits_, 0u) << "no kill has left a call that waits";
+  std::printf("seed %llu: %llu kills, %zu facts kept, %zu calls were left open, %zu waited\n",
               static_cast<unsigned long long>(seed_), static_cast<unsigned long long>(rounds), facts_.size(),
-              open_calls_);
+              open_calls_, waits_);
 }
 
 // The control: a store that has lost what the last process acknowledged is found.

@@ -6,6 +6,7 @@
 
 #include "core/agent/states.h"
 #include "core/conversation/message.h"
+#include "core/conversation/view.h"
 #include "tests/support/log_records.h"
 
 namespace agentd::sessions {
@@ -24,7 +25,7 @@ using Calls = std::map<std::string, Call>;  // by "conversation/call"
 void take(const StoredRecord& stored, const std::string& conversation, Calls& calls) {
   const Record& record = stored.record;
   if (record.type == RecordType::kToolIntent) {
-    if (const auto intent = testing::read_tool_intent(record)) ++calls[conversation + "/" + intent->call_id].intents;
+    if (const auto intent = read_tool_intent(record)) ++calls[conversation + "/" + intent->call_id].intents;
   } else if (record.type == RecordType::kAssistantMessage) {
     if (const auto message = read_message(record))
       for (const Block& block : message->message.blocks)
@@ -53,10 +54,42 @@ std::multimap<std::string, std::uint64_t> texts_of(const Logs::Log& log, RecordT
   return out;
 }
 
+// The waits of a log, by their ids: true once there is an answer, another wait for the call, or its result.
+std::map<std::string, bool> waits_of(const Logs::Log& log) {
+  std::map<std::string, bool> out;
+  std::map<std::string, std::string> open;  // wait by call
+  const auto end = [&](const std::string& call_id) {
+    if (const auto wait = open.find(call_id); wait != open.end()) out[wait->second] = true;
+  };
+  for (const StoredRecord& stored : log.records) {
+    const Record& record = stored.record;
+    if (record.type == RecordType::kWait) {
+      const auto wait = read_wait(record);
+      if (!wait) continue;
+      end(wait->call_id);
+      out[wait->id] = false;
+      open[wait->call_id] = wait->id;
+    } else if (record.type == RecordType::kAnswer) {
+      const auto answer = read_answer(record);
+      if (const auto wait = answer ? out.find(answer->wait) : out.end(); wait != out.end()) wait->second = true;
+    } else if (record.type == RecordType::kToolResult) {
+      if (const auto result = read_tool_result(record)) end(result->call_id);
+    }
+  }
+  return out;
+}
+
+// A call of the conversation has not begun, since somebody has to answer first.
+bool is_waiting(const std::string& id, const Logs::Log& log) {
+  Conversation conversation(id, [](const agentd_message&) { return std::uint64_t{0}; });
+  return conversation.load(log.records) && conversation.wait() != nullptr && !conversation.wait()->begun;
+}
+
 // What is asked of one log again and again.
 struct Index {
   std::multimap<std::string, std::uint64_t> messages, answers;
   Calls calls;
+  std::map<std::string, bool> waits;
 };
 
 std::string why_missing(const Index& log, const Fact& fact) {
@@ -64,6 +97,7 @@ std::string why_missing(const Index& log, const Fact& fact) {
     const auto call = log.calls.find(fact.conversation + "/" + fact.text);
     return call != log.calls.end() && call->second.intents == 1 ? "" : "a tool began without an intent in the log";
   }
+  if (fact.kind == Fact::Kind::kWait) return log.waits.contains(fact.text) ? "" : "a wait is not in the log";
   const auto& texts = fact.kind == Fact::Kind::kMessage ? log.messages : log.answers;
   const auto [first, last] = texts.equal_range(fact.text);
   if (first == last) return "what was acknowledged is not in the log";
@@ -84,7 +118,7 @@ std::optional<Fact> read_fact(std::string_view line) {
   if (!line.empty() && line.back() == '\n') line.remove_suffix(1);
   Fact out;
   if (line.size() < 2 || line[1] != ' ') return std::nullopt;
-  if (line[0] != 'm' && line[0] != 'a' && line[0] != 't') return std::nullopt;
+  if (line[0] != 'm' && line[0] != 'a' && line[0] != 't' && line[0] != 'w') return std::nullopt;
   out.kind = static_cast<Fact::Kind>(line[0]);
   line.remove_prefix(2);
   const std::size_t end = line.find(' ');
@@ -131,7 +165,8 @@ Findings check_facts(const Logs& logs, const std::vector<Fact>& facts) {
     auto [index, fresh] = indexes.try_emplace(fact.conversation);
     if (fresh)
       index->second = {texts_of(log->second, RecordType::kUserMessage),
-                       texts_of(log->second, RecordType::kAssistantMessage), calls_of(fact.conversation, log->second)};
+                       texts_of(log->second, RecordType::kAssistantMessage), calls_of(fact.conversation, log->second),
+                       waits_of(log->second)};
     if (std::string why = why_missing(index->second, fact); !why.empty()) add(out, why + ": " + what);
     if (fact.kind == Fact::Kind::kTool && !begun.insert(fact.conversation + "/" + fact.text).second)
       add(out, "a tool ran twice: " + what);
@@ -152,11 +187,26 @@ Findings check_calls(const Logs& logs, bool may_be_open) {
   return out;
 }
 
+Findings check_waits(const Logs& logs, const std::vector<Fact>& facts, const std::set<std::string>& listed) {
+  Findings out;
+  for (const Fact& fact : facts) {
+    const auto log = logs.by_id.find(fact.conversation);
+    if (fact.kind != Fact::Kind::kWait || log == logs.by_id.end() || log->second.of_subagent) continue;
+    const auto waits = waits_of(log->second);
+    const auto wait = waits.find(fact.text);
+    if (wait != waits.end() && !wait->second && !listed.contains(fact.text))
+      add(out, "an open wait is not listed: " + fact.text);
+  }
+  return out;
+}
+
 std::set<std::string> open_calls(const Logs& logs) {
   std::set<std::string> out;
-  for (const auto& [id, log] : logs.by_id)
+  for (const auto& [id, log] : logs.by_id) {
+    if (log.of_subagent || is_waiting(id, log)) continue;
     for (const auto& [key, call] : calls_of(id, log))
-      if (!log.of_subagent && call.results == 0) out.insert(key);
+      if (call.results == 0) out.insert(key);
+  }
   return out;
 }
 

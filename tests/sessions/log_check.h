@@ -23,6 +23,7 @@ struct Fact {
     kMessage = 'm',  // a user's message was acknowledged: `text`, at `seq`
     kAnswer = 'a',   // a run has ended with the answer `text`
     kTool = 't',     // a tool has begun; `text` is the call's id
+    kWait = 'w',     // a call waits for a person; `text` is the wait's id
   };
   Kind kind = Kind::kMessage;
   std::string conversation;
@@ -53,7 +54,10 @@ Findings check_facts(const Logs& logs, const std::vector<Fact>& facts);
 // `may_be_open` says so.
 Findings check_calls(const Logs& logs, bool may_be_open);
 
-// "conversation/call" of the calls that have no result, but for those of subagents.
+// Every wait of the facts that has neither an answer nor a result is among `listed`, but for those of subagents.
+Findings check_waits(const Logs& logs, const std::vector<Fact>& facts, const std::set<std::string>& listed);
+
+// "conversation/call" of the calls that have no result, but for those of subagents and of conversations that wait.
 std::set<std::string> open_calls(const Logs& logs);
 // Each of the calls has one result by now, and it says that its outcome is unknown.
 Findings check_unknown(const Logs& logs, const std::set<std::string>& calls);

@@ -101,6 +101,26 @@ TEST_F(LogCheck, ASecondResultOrIntentIsFound) {
   EXPECT_EQ(check_calls(logs_, true).size(), 2u);
 }
 
+TEST_F(LogCheck, AWaitThatIsGoneOrNotListedIsFound) {
+  WaitRecord wait;
+  wait.id = "w1";
+  wait.conversation_id = kId;
+  wait.call_id = "c1";
+  wait.input = "{}";
+  drop(RecordType::kToolResult);
+  drop(RecordType::kToolIntent);
+  add(write_wait(wait));
+  const std::vector<Fact> facts{{Fact::Kind::kWait, kId, 0, "w1"}};
+  EXPECT_EQ(check_facts(logs_, facts), Findings{});
+  EXPECT_EQ(check_waits(logs_, facts, {"w1"}), Findings{});
+  EXPECT_EQ(check_waits(logs_, facts, {}).size(), 1u);
+  EXPECT_TRUE(open_calls(logs_).empty());
+  add(write_answer({"w1", "deny", "user", "approve", {}}));
+  EXPECT_EQ(check_waits(logs_, facts, {}), Findings{});
+  drop(RecordType::kWait);
+  EXPECT_EQ(check_facts(logs_, facts).size(), 1u);
+}
+
 TEST_F(LogCheck, AnOpenCallHasToBecomeUnknown) {
   const std::set<std::string> open{std::string(kId) + "/c1"};
   EXPECT_EQ(check_unknown(logs_, open).size(), 1u);  // it succeeded after all

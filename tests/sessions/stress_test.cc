@@ -154,7 +154,9 @@ TEST_F(Sessions, TwoHundredKeepTheirInvariants) {
   }
   // All is calm: each gets an answer, and hands back what it has not taken.
   call_together(kSessions, kThreads, [&](std::size_t i) {
+    clients[i]->settle();
     EXPECT_TRUE(clients[i]->ask());
+    clients[i]->settle();
     posts.hand_back(clients[i]->session());
   });
   expect_none(crowd_->violations(), "crowd");
@@ -212,6 +214,7 @@ TEST_F(Sessions, AClientThatDoesNotTakeItsEventsCostsItsOwnSession) {
   first.join();
   posts.hand_back(clients[0]->session());
   posts.check(facts());
+  for (const auto& client : clients) client->settle();
   clients.clear();
   expect_none(crowd_->violations(), "crowd");
   expect_sound_logs();
