@@ -84,7 +84,7 @@ bench-net: release ## a thousand event streams in one process, next to a loop th
 bench-store: release ## durable appends of many sessions, next to a bare sync; lists of many conversations
 	@build/release/bench/store/bench_store
 
-bench-sessions: release ## thousands of sessions in one process: idle ones, and turns of active ones
+bench-sessions: release ## thousands of sessions in one process: idle, parked, active, and next to as many processes
 	@build/release/bench/sessions/bench_sessions
 
 bench-tokens: release ## the exact token counter next to npm's tokenizers (needs npm)

@@ -74,6 +74,7 @@ Result<Child> Child::start(const Program& program, const std::string& errors) {
   ::posix_spawn_file_actions_addopen(&actions, 0, "/dev/null", O_RDONLY, 0);
   ::posix_spawn_file_actions_addopen(&actions, 1, "/dev/null", O_WRONLY, 0);
   ::posix_spawn_file_actions_addopen(&actions, 2, errors.c_str(), O_WRONLY | O_CREAT | O_TRUNC, 0600);
+  if (!program.directory.empty()) ::posix_spawn_file_actions_addchdir_np(&actions, program.directory.c_str());
   pid_t pid = -1;
   const int failed = ::posix_spawn(&pid, program.argv[0].c_str(), &actions, nullptr, pointers(program.argv).data(),
                                    pointers(program.environment).data());

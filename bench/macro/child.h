@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// child.h - a program started and timed from outside, and what memory its processes use.
+// child.h - a program started and timed from outside, and what memory its processes use; for `macro/` and `sessions/`.
 //
-// Threading: thread-compatible.
+// Threading: a Child is thread-compatible; the functions are thread-safe.
 
 #include <sys/types.h>
 
@@ -17,6 +17,7 @@ namespace agentd::bench {
 struct Program {
   std::vector<std::string> argv;         // argv[0] an absolute path
   std::vector<std::string> environment;  // NAME=value, nothing else is passed on
+  std::string directory{};               // in which it starts; empty = this process's own
 };
 
 // Started with standard input and output at /dev/null and standard error kept in `errors`.

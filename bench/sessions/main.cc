@@ -1,184 +1,104 @@
 // SPDX-License-Identifier: Apache-2.0
-// bench_sessions - many sessions in one process, on the store on disk: what an idle one takes, and the turns of 1, 64
-// and 1,000 that are active, with a model that streams at a pace.
+// bench_sessions - many sessions in one process, on the store on disk: one turn each next to the same number of
+// processes, what an idle and a parked one takes, and the turns of 1, 64 and 1,000 that stay active, with a model that
+// streams at a pace.
 //
-// bench_sessions [DIRECTORY]: where the stores are made and removed; the system's directory for temporary files unless
-// it is given.
-#include <dirent.h>
-#include <stdlib.h>
+// bench_sessions [--agentd FILE] [--processes N] [DIRECTORY]: the program of the processes, and the most of them at
+// once: 64 unless it is given, as not every machine takes 1,000. DIRECTORY: where the stores are made and removed; the
+// system's directory for temporary files unless it is given.
+#include <malloc.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include <algorithm>
-#include <atomic>
+#include <cerrno>
 #include <cstdio>
+#include <cstdlib>
 #include <filesystem>
-#include <fstream>
+#include <functional>
 #include <memory>
 #include <string>
+#include <string_view>
+#include <utility>
 #include <vector>
 
 #include "bench/cpu_time.h"
-#include "core/agent/agent.h"
+#include "bench/sessions/compare.h"
+#include "bench/sessions/one_process.h"
+#include "core/agent/waits.h"
 #include "core/base/thread.h"
-#include "core/bridge/token_table.h"
-#include "core/recipes/recipes.h"
-#include "core/store/lmdb/lmdb_store.h"
 
 namespace agentd::bench {
 namespace {
 
-constexpr int kPieces = 20;
-constexpr Milliseconds kBetweenPieces{10};
-constexpr double kAnswerMs = kPieces * 10.0;
-
-[[noreturn]] void stop(const std::string& why) {
-  std::fprintf(stderr, "bench_sessions: %s\n", why.c_str());
-  std::exit(1);
+// In a process of its own, so that no part begins with the memory of the one before.
+void apart(const std::function<void()>& part) {
+  std::fflush(stdout);
+  const pid_t pid = ::fork();
+  if (pid < 0) stop("no process can be made");
+  if (pid == 0) {
+    part();
+    std::fflush(stdout);
+    ::_exit(0);
+  }
+  int status = 0;
+  while (::waitpid(pid, &status, 0) < 0 && errno == EINTR) {
+  }
+  if (status != 0) std::exit(1);
 }
 
-// Streams 20 pieces of 20 bytes.
-class PacedModel final : public ModelProvider {
- public:
-  explicit PacedModel(const Clock& clock) : clock_(clock) {}
-  std::string_view name() const override { return "paced"; }
-  ModelResult complete(const ModelRequest&, ModelSink& sink, const CancelToken& cancel, Deadline) override {
-    std::string text;
-    for (int i = 0; i < kPieces; ++i) {
-      if (paced_) clock_.sleep(kBetweenPieces, cancel);
-      sink.on_text("twenty bytes of text");
-      text += "twenty bytes of text";
-    }
-    ModelResponse out;
-    out.message = Message::of_text(Role::kAssistant, text);
-    return out;
-  }
-  void set_paced(bool paced) { paced_ = paced; }
-
- private:
-  const Clock& clock_;
-  std::atomic<bool> paced_ = false;
-};
-
-class NoTools final : public ToolSource {
- public:
-  std::vector<Tool> tools() const override { return {}; }
-  Result<ToolOutcome> call(const SessionContext&, const ToolCall&, const CancelToken&, Deadline) override {
-    return Error{Code::kNotFound, "there are no tools"};
-  }
-};
-
-class NoEvents final : public EventSink {
- public:
-  void on_event(const RunEvent&) override {}
-};
-
-class NoLog final : public Log {
- public:
-  void write(LogLevel, std::string_view, std::string_view) override {}
-};
-
-class Process {
- public:
-  explicit Process(const std::string& parent) : path_(parent + "/agentd-bench-XXXXXX") {
-    if (::mkdtemp(path_.data()) == nullptr) stop("no directory can be made in " + parent);
-    auto store = open_lmdb_store({path_ + "/store"}, clock_);
-    if (!store) stop(store.error().message);
-    store_ = std::move(*store);
-    options_.provider = "paced";
-    options_.model = "m-1";
-    options_.cwd = "/work";
-    options_.project_id = "p";
-    RuntimeSettings settings;
-    static_cast<ModelSettings&>(settings) = options_;
-    services_ = make_services(parts(), std::move(settings));
-    agent_ = make_agent(*services_, {parts(), {prompts_, PermissionRules{}}, {dispatcher_, tools_, events_}}, options_);
-  }
-  ~Process() {
-    agent_.reset();
-    services_.reset();
-    store_.reset();
-    std::error_code ignored;
-    std::filesystem::remove_all(path_, ignored);
-  }
-  Process(const Process&) = delete;
-  Process& operator=(const Process&) = delete;
-
-  std::unique_ptr<Session> open() {
-    auto session = agent_->open(std::nullopt, {});
-    if (!session) stop(session.error().message);
-    return std::move(*session);
-  }
-  static void turn(Session& session) {
-    if (const auto report = session.run("a question of the user", {}); !report) stop(report.error().message);
-  }
-  PacedModel& model() { return model_; }
-  const Clock& clock() const { return clock_; }
-
- private:
-  RuntimeParts parts() {
-    return {*store_, model_, models_, estimator_, prompts_, tokens_, clock_, ids_, log_, nullptr, nullptr};
-  }
-
-  std::string path_;
-  const SystemClock clock_;
-  std::unique_ptr<Store> store_;
-  IdSource ids_{clock_};
-  NoLog log_;
-  PacedModel model_{clock_};
-  const ModelTable models_ = *ModelTable::parse(
-      R"({"models":[{"pattern":"m-","provider":"paced","window":200000,"max_output":2000,"summary_model":"m-1"}]})");
-  const SimpleEstimator estimator_;
-  RecipeBook prompts_{{}, log_};
-  TokenTable tokens_;
-  Dispatcher dispatcher_{clock_};
-  NoTools tools_;
-  NoEvents events_;
-  AgentOptions options_;
-  AgentServicesPtr services_;
-  std::unique_ptr<Agent> agent_;
-};
-
-double status_number(const std::string& name) {
-  std::ifstream status("/proc/self/status");
-  for (std::string line; std::getline(status, line);)
-    if (line.starts_with(name + ":")) return std::stod(line.substr(name.size() + 1));
-  return 0;
-}
-
-std::size_t descriptors() {
-  std::size_t count = 0;
-  for ([[maybe_unused]] const auto& each : std::filesystem::directory_iterator("/proc/self/fd")) ++count;
-  return count - 1;  // the one that reads them
-}
+double resident_kib() { return status_number("self", "VmRSS"); }
+double threads_now() { return status_number("self", "Threads"); }
 
 // In 64 threads, whose commits share syncs.
-void in_threads(std::size_t count, const std::function<void(std::size_t)>& work) { call_together(count, 63, work); }
+std::vector<std::unique_ptr<Session>> after_one_turn(OneProcess& process, std::size_t count) {
+  std::vector<std::unique_ptr<Session>> sessions(count);
+  call_together(count, 63, [&](std::size_t i) {
+    sessions[i] = process.open();
+    process.turn(*sessions[i]);
+  });
+  return sessions;
+}
 
 void print_idle(const std::string& parent, std::size_t count) {
-  Process process(parent);
-  Process::turn(*process.open());  // what is made once
-  const double before = status_number("VmRSS");
-  std::vector<std::unique_ptr<Session>> sessions(count);
-  in_threads(count, [&](std::size_t i) {
-    sessions[i] = process.open();
-    Process::turn(*sessions[i]);
-  });
-  const double kib = status_number("VmRSS") - before;
+  OneProcess process(parent);
+  process.turn(*process.open());  // what is made once
+  const double before = resident_kib();
+  const auto sessions = after_one_turn(process, count);
+  const double kib = resident_kib() - before;
   std::printf(
-      "%zu idle sessions of one turn: %.1f KiB each, with the pages of the store that are mapped; %.0f threads, "
-      "%zu descriptors\n\n",
-      count, kib / static_cast<double>(count), status_number("Threads"), descriptors());
+      "\n%zu idle sessions of one turn: %.1f KiB each, with the pages of the store that are mapped; %.0f threads, "
+      "%zu descriptors\n",
+      count, kib / static_cast<double>(count), threads_now(), descriptors("self"));
+}
+
+// A parked run needs no session: whoever has the answer opens the conversation.
+void print_parked(const std::string& parent, std::size_t count) {
+  OneProcess process(parent, OneProcess::Use::kPark);
+  process.turn(*process.open());
+  const double before = resident_kib(), threads = threads_now();
+  const auto open = static_cast<double>(descriptors("self"));
+  const auto print = [&](const char* when) {
+    std::printf("%zu parked sessions, %s: %.1f KiB each, %.0f more threads, %.0f more descriptors\n", count, when,
+                (resident_kib() - before) / static_cast<double>(count), threads_now() - threads,
+                static_cast<double>(descriptors("self")) - open);
+  };
+  auto sessions = after_one_turn(process, count);
+  print("still open");
+  sessions.clear();
+  ::malloc_trim(0);
+  print("closed, so that only pages of the store are mapped");
+  const auto waits = list_waits(process.store(), process.clock().wall_ms());
+  if (!waits) stop(waits.error().message);
+  if (waits->size() != count + 1) stop("of the parked sessions, only " + std::to_string(waits->size()) + " wait");
 }
 
 void print_active(const std::string& parent, std::size_t count) {
   constexpr std::uint64_t kTimeNs = 5'000'000'000;
-  Process process(parent);
-  std::vector<std::unique_ptr<Session>> sessions(count);
-  in_threads(count, [&](std::size_t i) {
-    sessions[i] = process.open();
-    Process::turn(*sessions[i]);
-  });
-  process.model().set_paced(true);
-  const double resident = status_number("VmRSS");
+  OneProcess process(parent);
+  const auto sessions = after_one_turn(process, count);
+  process.model().set(PacedModel::Answer::kPaced);
+  const double resident = resident_kib();
   std::vector<std::vector<double>> each(count);
   std::vector<Thread> threads;
   const double cpu = cpu_ms();
@@ -186,14 +106,14 @@ void print_active(const std::string& parent, std::size_t count) {
   for (std::size_t i = 0; i < count; ++i)
     threads.emplace_back([&, i] {
       for (std::uint64_t now = process.clock().monotonic_ns(); now < begin + kTimeNs;) {
-        Process::turn(*sessions[i]);
+        process.turn(*sessions[i]);
         const std::uint64_t then = std::exchange(now, process.clock().monotonic_ns());
         each[i].push_back(static_cast<double>(now - then) / 1e6 - kAnswerMs);
       }
     });
   process.clock().pause(Milliseconds(2'000));
-  const double more = status_number("VmRSS") - resident, running = status_number("Threads");
-  const std::size_t open = descriptors();
+  const double more = resident_kib() - resident, running = threads_now();
+  const std::size_t open = descriptors("self");
   for (Thread& thread : threads) thread.join();
   const double seconds = static_cast<double>(process.clock().monotonic_ns() - begin) / 1e9;
   std::vector<double> all;
@@ -205,15 +125,53 @@ void print_active(const std::string& parent, std::size_t count) {
               open);
 }
 
+struct Options {
+  std::string agentd = BENCH_AGENTD, parent = std::filesystem::temp_directory_path().string();
+  std::size_t processes = 64;
+};
+
+bool parse(int argc, char** argv, Options& options) {
+  for (int i = 1; i < argc; ++i) {
+    const std::string_view word = argv[i];
+    if (!word.starts_with("--"))
+      options.parent = word;
+    else if (++i == argc)
+      return false;
+    else if (word == "--agentd")
+      options.agentd = argv[i];
+    else if (word == "--processes")
+      options.processes = static_cast<std::size_t>(std::atoi(argv[i]));
+    else
+      return false;
+  }
+  return true;
+}
+
+void print_all(const Options& options) {
+  constexpr std::size_t kCounts[] = {1, 64, 1'000};
+  print_compared_head();
+  for (const std::size_t count : kCounts) {
+    if (count <= options.processes)
+      apart([&] { print_compared(options.agentd, options.parent, count); });
+    else
+      std::printf("%8zu not compared: --processes %zu does it\n", count, count);
+  }
+  apart([&] { print_idle(options.parent, 10'000); });
+  apart([&] { print_parked(options.parent, 1'000); });
+  std::printf("\nactive, an answer of %.0f ms\n%8s %10s %12s %10s %12s %12s %10s %12s\n", kAnswerMs, "sessions",
+              "turns/s", "added ms p50", "p99", "CPU us/turn", "KiB each", "threads", "descriptors");
+  for (const std::size_t count : kCounts) apart([&] { print_active(options.parent, count); });
+}
+
 }  // namespace
 }  // namespace agentd::bench
 
-int main(int count, char** arguments) {
-  using namespace agentd::bench;
-  const std::string parent = count > 1 ? arguments[1] : std::filesystem::temp_directory_path().string();
-  print_idle(parent, 10'000);
-  std::printf("active, an answer of %.0f ms\n%8s %10s %12s %10s %12s %12s %10s %12s\n", kAnswerMs, "sessions",
-              "turns/s", "added ms p50", "p99", "CPU us/turn", "KiB each", "threads", "descriptors");
-  for (const std::size_t sessions : {1u, 64u, 1'000u}) print_active(parent, sessions);
+int main(int argc, char** argv) {
+  agentd::bench::Options options;
+  if (!agentd::bench::parse(argc, argv, options)) {
+    std::fprintf(stderr, "usage: bench_sessions [--agentd FILE] [--processes N] [DIRECTORY]\n");
+    return 2;
+  }
+  agentd::bench::print_all(options);
   return 0;
 }
