@@ -97,7 +97,10 @@ Result<std::optional<OpenWait>> asked_of(const Store& store, const OpenWait& ope
   while (asked && !asked->wait.child_wait.empty()) {
     AGENTD_TRY(const Ulid child, Ulid::parse(asked->wait.child_conversation));
     const std::string wait = asked->wait.child_wait;
-    AGENTD_TRY(asked, wait_of(store, child));
+    auto below = wait_of(store, child);
+    if (!below && below.error().code == Code::kNotFound) return std::optional<OpenWait>();
+    if (!below) return below.error();
+    asked = std::move(*below);
     if (asked && asked->wait.id != wait && asked->wait.child_wait != wait) asked.reset();
   }
   return asked;
@@ -166,7 +169,10 @@ Result<void, RunError> answer_wait(Store& store, const Clock& clock, const Waiti
   const auto still_open = [&]() -> Result<void, RunError> {
     const auto now = wait_of(store, waiting.conversation);
     if (!now) return open_error(now.error());
-    if (!*now || (*now)->wait.id != id) return not_open(id);
+    if (!*now || (*now)->wait.id != id) {
+      const Error why = ended(store, {id, waiting.conversation.text(), 0});
+      return RunError{why.code == Code::kConflict ? RunError::Kind::kBlocked : RunError::Kind::kNotFound, why.message};
+    }
     if ((*now)->answer) return RunError{RunError::Kind::kBlocked, answered_text(*(*now)->answer, (*now)->answered_ms)};
     return {};
   };

@@ -213,9 +213,7 @@ void TerminalRenderer::show(const told::ToolEnded& event, std::uint32_t depth) {
 }
 
 void TerminalRenderer::show(const told::Waiting& event, std::uint32_t) {
-  progress_.stop();
   running_.reset();
-  open_call_.clear();
   note(kYellow, waiting_text(event));
 }
 

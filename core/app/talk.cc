@@ -71,14 +71,17 @@ Result<void, Failure> Talk::start(bool needs_model, bool will_run) {
 
 namespace {
 
-// The options that hold for the rest of a run, whoever goes on with it. The model is kept by itself; a script begins
+// The options that hold for the rest of a run, in any process. The model is kept by itself; a script begins
 // anew, and the network is that of the process.
 std::vector<std::string> options_of_run(const Arguments& arguments) {
   std::vector<std::string> out;
   for (const ConfigSources::Flag& flag : arguments.flags()) {
     const bool own = flag.key == "provider" || flag.key == "model" || flag.key.starts_with("scripted.") ||
                      flag.key.starts_with("network.");
-    if (own) continue;
+    // An address may have a password, which is stored nowhere.
+    const std::size_t address = flag.value.find("://");
+    const bool secret = address != std::string::npos && flag.value.find('@', address) != std::string::npos;
+    if (own || secret) continue;
     out.push_back("--set");
     out.push_back(flag.key + "=" + flag.value);
   }

@@ -196,7 +196,7 @@ Result<std::string> as_text(const Transcript& transcript) {
     }
   }
   if (!transcript.info.wait.id.empty())
-    out += "\n── the last call waits for an answer: agentd approve " + transcript.info.id + " ──\n";
+    out += "\n── a tool call waits for an answer: agentd approve " + transcript.info.id + " ──\n";
   return neutral(out);
 }
 

@@ -23,7 +23,7 @@ struct HookReceipt {
   std::string event;           // "before_tool_call"
   std::uint64_t revision = 0;  // of the conversation when the hook was called
   std::uint32_t run = 0, turn = 0;
-  std::uint32_t attempt = 1;  // 2 = gates that received a rewritten input
+  std::uint32_t attempt = 1;  // 2 = gates that see the final input: a rewritten one, or one that a person has allowed
   std::string hook, plugin;   // its name, the id of its plugin
   std::string kind;           // native, executable, claude, ...
   std::string bytes_digest;   // hex, of the code that ran; empty = unknown

@@ -484,6 +484,7 @@ Record write_wait(const WaitRecord& from) {
         .member("wait", from.child_wait)
         .end_object();
   out.member("provider", from.provider).member("model", from.model).member("cwd", from.cwd);
+  out.optional("cwd_identity", from.cwd_identity);
   write_texts(out, "roots", from.roots);
   write_texts(out, "unreadable", from.unreadable);
   write_texts(out, "options", from.options);
@@ -533,6 +534,7 @@ Result<WaitRecord> read_wait(const Record& from) {
   out.provider = text(root, "provider");
   out.model = text(root, "model");
   out.cwd = text(root, "cwd");
+  out.cwd_identity = text(root, "cwd_identity");
   out.roots = read_texts(root["roots"]);
   out.unreadable = read_texts(root["unreadable"]);
   out.options = read_texts(root["options"]);

@@ -62,8 +62,8 @@ namespace agentd {
     "run_id, outcome (`core/agent/outcome.h`), error?, turns, hooks? (`core/conversation/hook_use.h`)")              \
   X(21, Wait, wait, 0,                                                                                               \
     "id, conversation_id, call_id, tool, tool_digest?, input, direct?, by?, reason?, hooks? [{name, digest?}], "     \
-    "until_ms, child? {conversation_id, wait}, provider, model, cwd, roots?, recipe?, recipe_state?, turn, "         \
-    "max_turns?, continuation?, spent?, output_schema?, options? [text], no_task?, "                                 \
+    "until_ms, child? {conversation_id, wait}, provider, model, cwd, cwd_identity?, roots?, recipe?, recipe_state?, "\
+    "turn, max_turns?, continuation?, spent?, output_schema?, options? [text], no_task?, "                           \
     "contexts? [{source?, author, text}], unreadable? [call_id]")                                                    \
   X(22, Answer, answer, 0, "wait, decision (allow, deny, expired, superseded), by, door, reason?")                   \
   X(23, DirectResult, direct_result, 0, "as tool_result")                                                            \
@@ -251,7 +251,7 @@ struct WaitRecord {
   std::string by, reason;   // the hook that demands a person's decision, and why; empty = the rules do
   // The hooks that were asked about the call.
   struct AskedHook {
-    std::string name, digest;  // digest: hex, of its bytes; empty = unknown
+    std::string name, digest;  // digest: hex, of its bytes, and of its configuration if it has one
     bool operator==(const AskedHook&) const = default;
   };
   std::vector<AskedHook> hooks{};
@@ -261,6 +261,7 @@ struct WaitRecord {
 
   // ---- of the run
   std::string provider, model, cwd;
+  std::string cwd_identity;  // of the directory itself, as the system tells it; empty = it was not there
   std::vector<std::string> roots{};
   std::string recipe, recipe_state;  // recipe_state: JSON of the client's own; empty = none
   std::uint32_t turn = 0, max_turns = 0, continuation = 0;

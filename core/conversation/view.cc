@@ -140,7 +140,8 @@ Result<void> Conversation::follow_calls(const StoredRecord& record) {
   const RecordType type = record.record.type;
   if (type == RecordType::kWait) {
     AGENTD_TRY(WaitRecord wait, read_wait(record.record));
-    if (wait.conversation_id == id_) wait_ = OpenWait{std::move(wait), record.seq};
+    waits_elsewhere_ = wait.conversation_id != id_;
+    if (!waits_elsewhere_) wait_ = OpenWait{std::move(wait), record.seq};
   } else if (type == RecordType::kAnswer && wait_ && !wait_->answer) {
     AGENTD_TRY(AnswerRecord answer, read_answer(record.record));
     if (answer.wait != wait_->wait.id) return {};
@@ -148,6 +149,7 @@ Result<void> Conversation::follow_calls(const StoredRecord& record) {
     wait_->answered_ms = record.time_ms;
   } else if (type == RecordType::kToolIntent) {
     AGENTD_TRY(ToolIntentRecord intent, read_tool_intent(record.record));
+    waits_elsewhere_ = false;
     if (wait_ && wait_->wait.child_wait.empty() && intent.call_id == wait_->wait.call_id) wait_->begun = true;
     if (intent.direct) direct_calls_.emplace(std::move(intent.call_id), std::move(intent.name));
   } else if (type == RecordType::kDirectResult) {

@@ -126,6 +126,8 @@ class Conversation {
   const CompactionHistory& compaction_history() const { return history_; }
   // The wait whose call has no result yet; null = none.
   const OpenWait* wait() const { return wait_ ? &*wait_ : nullptr; }
+  // The newest call that waits in the log waits in another conversation, of which this one is a fork.
+  bool waits_elsewhere() const { return waits_elsewhere_; }
   // Tool calls of the view without a result, in order: call id and tool name.
   std::vector<std::pair<std::string, std::string>> open_calls() const;
   // The same of calls without a model that have begun.
@@ -154,6 +156,7 @@ class Conversation {
   bool above_threshold_ = false;
   CompactionHistory history_;
   std::optional<OpenWait> wait_;
+  bool waits_elsewhere_ = false;
   std::map<std::string, std::string> direct_calls_;
   std::uint64_t revision_ = 0;
   std::uint32_t runs_ = 0;

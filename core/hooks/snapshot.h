@@ -47,13 +47,14 @@ struct Subscription {
   Precedence precedence = Precedence::kUser;
   FailurePolicy on_failure = FailurePolicy::kOpen;
   std::uint32_t concurrency = AGENTD_SERIAL;
-  std::string name;          // qualified: "auto_compact"
-  std::string plugin;        // id
-  std::string file{};        // the name by which hooks.NAME addresses all hooks of its file; empty = its own name
-  std::string bytes_digest;  // hex; empty = unknown
-  bool waits = false;        // it waits for something outside of this process: a program, a server
-  bool shadow = false;       // shadow mode: its answer is traced and ignored
-  bool keeps_text = false;   // none of its answers rewrites the event's text
+  std::string name;             // qualified: "auto_compact"
+  std::string plugin;           // id
+  std::string file{};           // the name by which hooks.NAME addresses all hooks of its file; empty = its own name
+  std::string bytes_digest;     // hex; empty = unknown
+  std::string config_digest{};  // hex, of hooks.NAME.config; empty = the hook has no configuration
+  bool waits = false;           // it waits for something outside of this process: a program, a server
+  bool shadow = false;          // shadow mode: its answer is traced and ignored
+  bool keeps_text = false;      // none of its answers rewrites the event's text
   // The tool that it was written for calls it together with the others of this name. Only for hooks that wait.
   std::string together{};
   // The time of its calls, instead of the event's; at the end of a session never longer. Null = the event's.

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/native/native_plugin.h"
+#include "core/base/hash.h"
 
 #include "core/base/for_ever.h"
 #include "core/base/mutex.h"
@@ -94,6 +95,7 @@ std::vector<Subscription> NativePlugin::subscriptions() const {
     each.name = identity().name;
     each.plugin = identity().id;
     each.bytes_digest = identity().bytes_digest;
+    each.config_digest = hex(sha256(config_json_));
     each.fn = row.fn;
     each.self = self_;
     each.core = context_->core();

@@ -38,7 +38,7 @@ Result<ClientSettings> client_settings(Workplace& workplace, const OpenRequest& 
   out.tools_roots = request.roots.empty() ? workplace.roots_of(request.cwd) : request.roots;
   out.home = runtime.user_home();
   out.max_turns = static_cast<std::uint32_t>(config.whole("max_turns"));
-  out.run_limits = runtime.limits_of("run");
+  out.run_limits = request.budget.value_or(runtime.limits_of("run"));
   out.auto_compact = config.flag("compaction.auto");
   out.offer_tools = request.offer_tools;
   out.subagents = config.flag("agents.enabled");

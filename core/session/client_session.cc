@@ -34,7 +34,9 @@ Result<std::unique_ptr<ClientSession>, RunError> ClientSession::prepare(Workplac
 }
 
 AgentParts ClientSession::parts() {
-  WorkplaceParts project{workplace_.recipes(), workplace_.permissions(), [this](std::string_view hook) {
+  PermissionRules rules = workplace_.permissions();
+  rules.mode = request_.mode.value_or(rules.mode);
+  WorkplaceParts project{workplace_.recipes(), std::move(rules), [this](std::string_view hook) {
                            return hook.starts_with("recipe/") ? "recipe" : workplace_.hooks().kind_of(hook);
                          }};
   ClientParts client{dispatcher_,           tools_, request_.events, request_.approver, request_.trace_hooks,

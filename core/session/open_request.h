@@ -4,10 +4,11 @@
 //
 // Threading: a value.
 
+#include <optional>
 #include <string>
 #include <vector>
 
-#include "core/agent/events.h"
+#include "core/agent/agent.h"
 #include "core/tools/tool.h"
 
 namespace agentd {
@@ -19,6 +20,9 @@ struct OpenRequest {
   Approver* approver = nullptr;      // null: what must be asked is denied
   std::vector<std::string> roots{};  // of its files, absolute; empty = the workplace's for that directory
   std::string model{};               // by a name as the settings have it; empty = the model in force
+  // For tools without a rule; absent = the workplace's mode. Its rules apply in each mode.
+  std::optional<PermissionRules::Mode> mode{};
+  std::optional<Limits> budget{};  // of each run, instead of the settings'
   bool offer_tools = true;
   bool trace_hooks = false;            // every answer of a hook is an event
   std::vector<std::string> options{};  // WaitRecord::options

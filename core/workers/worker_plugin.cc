@@ -266,6 +266,7 @@ std::vector<Subscription> WorkerPlugin::subscriptions() const {
     each.name = identity().name;
     each.plugin = identity().id;
     each.bytes_digest = identity().bytes_digest;
+    each.config_digest = hex(sha256(config_.config_json));
     each.fn = call_row;
     each.self = row.get();
     each.core = context_->core();

@@ -37,7 +37,7 @@ class Approve : public ::testing::Test {
     const std::string id = only_wait();
     EXPECT_TRUE(has(ran.err, "agentd approve " + id)) << ran.err;
     const Finished shown = program_.run({"conversation", "show", program_.newest()});
-    EXPECT_TRUE(has(shown.out, "the last call waits for an answer")) << shown.out;
+    EXPECT_TRUE(has(shown.out, "a tool call waits for an answer")) << shown.out;
     return id;
   }
   std::string only_wait() {

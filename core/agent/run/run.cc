@@ -181,13 +181,12 @@ Result<void, RunError> Run::end_wait() {
   if (!asked) return store_error(asked.error());
   if (*asked && !(*asked)->answer && session_.base().clock.wall_ms() < (*asked)->wait.until_ms)
     return supersede(open, **asked);
-  // Its tools and handlers are not in force now.
-  if (open.wait.recipe != session_.position.recipe)
-    return RunError{RunError::Kind::kBlocked,
-                    "the message was not sent: a tool call" +
-                        (open.wait.recipe.empty() ? "" : " of the recipe " + open.wait.recipe) +
-                        " was answered, and comes first: agentd approve " +
-                        (*asked ? (*asked)->wait.id : open.wait.id)};
+  // Without the tools and handlers of its recipe it cannot be carried on.
+  if (open.wait.recipe != session_.position.recipe) {
+    session_.hooks.warn("the call of " + open.wait.tool + " that was answered in the recipe " + open.wait.recipe +
+                        " was not run, since a message without that recipe came first");
+    return close_wait(open);
+  }
   std::string waits;
   if (open.wait.direct) {
     auto report = ToolCalls(session_, nullptr, means_.memory, means_.children).resume_direct(open, {});
@@ -220,10 +219,14 @@ Result<void, RunError> Run::supersede(const OpenWait& open, const OpenWait& aske
                     {WaitDecision::kSuperseded, "user", "run", "the user continued without an answer"});
     if (!ended) return ended.error();
   }
-  session_.log.supersede_wait();
-  for (const WaitRecord::Context& context : open.wait.contexts) session_.messages.add_context(context);
   session_.surface.tell(
       told::Notice{"the call of " + asked.wait.tool + " that waited for an answer counts as denied", {}});
+  return close_wait(open);
+}
+
+Result<void, RunError> Run::close_wait(const OpenWait& open) {
+  session_.log.supersede_wait();
+  for (const WaitRecord::Context& context : open.wait.contexts) session_.messages.add_context(context);
   return session_.log.commit();
 }
 

@@ -76,6 +76,8 @@ class Run {
   // Before a new message: what waits is carried on or ended.
   Result<void, RunError> end_wait();
   Result<void, RunError> supersede(const OpenWait& open, const OpenWait& asked);
+  // Denied, with the calls behind it; committed, since a message that is blocked takes back what is pending.
+  Result<void, RunError> close_wait(const OpenWait& open);
   Result<void, RunError> send_compaction_prompt(const RunRequest& request);
   Result<RunReport, RunError> end_compaction(const CompactionReport& report);
   Result<RunReport, RunError> turns();

@@ -282,6 +282,7 @@ Result<CallsEnd, RunError> ToolCalls::resume_step(Step& step, const OpenWait& op
     leave_gate(step);
   }
   if (step.passed) check_run(step);
+  if (!step.passed) step.child_wait.clear();
   return run_steps({&step, 1});
 }
 

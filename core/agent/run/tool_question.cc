@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/agent/run/tool_question.h"
 
+#include <sys/stat.h>
+
 #include <algorithm>
 #include <utility>
 
@@ -10,6 +12,13 @@
 namespace agentd {
 namespace {
 
+// Device and number of a directory: another one under the same name has others.
+std::string identity_of(const std::string& directory) {
+  struct stat info {};
+  if (::stat(directory.c_str(), &info) != 0) return {};
+  return std::to_string(info.st_dev) + ":" + std::to_string(info.st_ino);
+}
+
 // The hooks that decide about tool calls, once each.
 std::vector<WaitRecord::AskedHook> deciding_hooks(const Snapshot& snapshot) {
   std::vector<WaitRecord::AskedHook> out;
@@ -17,7 +26,8 @@ std::vector<WaitRecord::AskedHook> deciding_hooks(const Snapshot& snapshot) {
     if (!snapshot.wants(event)) continue;
     for (const Snapshot::Entry& entry : snapshot.entries(event)) {
       const Subscription& hook = snapshot.subscription(entry);
-      WaitRecord::AskedHook asked{hook.name, hook.bytes_digest};
+      const std::string config = hook.config_digest.empty() ? "" : ":" + hook.config_digest;
+      WaitRecord::AskedHook asked{hook.name, hook.bytes_digest + config};
       const bool known = std::find(out.begin(), out.end(), asked) != out.end();
       if (!known && !hook.observes() && !hook.shadow) out.push_back(std::move(asked));
     }
@@ -57,7 +67,7 @@ Result<std::optional<std::string>, RunError> ToolQuestion::ask(PreparedCall& pre
   auto named = name_wait(session_.base().store, wait.id, wait.conversation_id);
   if (!named) return store_error(named.error());
   if (auto done = commit(wait); !done) return done.error();
-  if (present && !defers) {
+  if (present && (!defers || prepared.question->anew)) {
     answer_now(prepared, &wait);
     return std::optional<std::string>();
   }
@@ -122,6 +132,7 @@ WaitRecord ToolQuestion::wait_of(const PreparedCall& prepared, BatchSoFar batch)
   wait.provider = options.provider;
   wait.model = options.model;
   wait.cwd = options.cwd;
+  wait.cwd_identity = identity_of(options.cwd);
   wait.roots = options.tools_roots;
   wait.turn = session_.position.turn;
   wait.options = options.client_options;
@@ -147,6 +158,7 @@ Result<void, RunError> ToolQuestion::commit(const WaitRecord& wait) {
 std::string ToolQuestion::changed_since(const WaitRecord& wait) const {
   if (wait.cwd != session_.options.cwd || wait.roots != session_.options.tools_roots)
     return "it was about " + wait.cwd + ", and this session works elsewhere";
+  if (wait.cwd_identity != identity_of(wait.cwd)) return "another directory is at " + wait.cwd;
   const Tool* const tool = session_.context.find_tool(wait.tool);
   if (tool == nullptr || digest_of(*tool) != wait.tool_digest) return "the tool " + wait.tool + " has changed";
   const auto now = deciding_hooks(session_.hooks.snapshot());

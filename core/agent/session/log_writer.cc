@@ -51,8 +51,11 @@ void LogWriter::recover_open_calls() {
   for (const auto& [call_id, name] : conversation.open_direct_calls())
     add(write_direct_result(result_of(call_id, name, ToolStatus::kUnknown, std::string(kUnknown))));
   if (conversation.wait() != nullptr && !conversation.wait()->begun) return;
+  const bool not_begun = conversation.waits_elsewhere();
   for (const auto& [call_id, name] : conversation.open_calls())
-    add(write_tool_result(result_of(call_id, name, ToolStatus::kUnknown, std::string(kUnknown))));
+    add(write_tool_result(not_begun ? result_of(call_id, name, ToolStatus::kCancelled,
+                                                "not run: a call waited for an answer when the conversation was forked")
+                                    : result_of(call_id, name, ToolStatus::kUnknown, std::string(kUnknown))));
 }
 
 void LogWriter::supersede_wait() {

@@ -81,8 +81,8 @@ int found_exit(const Error& error) {
 std::string place_text(const WaitRecord& wait, const WaitRecord& run, const ConversationInfo& info) {
   return "in " + neutral_line(wait.cwd, kShownBytes) + ", for the conversation " + info.id + " (" +
          neutral_line(info.title, kShownBytes) + ")" +
-         (run.recipe.empty() ? "" : ", in the recipe " + neutral_line(run.recipe, kShownBytes)) + "; it waits until " +
-         iso_time(wait.until_ms) + "\n";
+         (run.recipe.empty() ? "" : ", in the recipe " + neutral_line(run.recipe, kShownBytes)) +
+         (wait.id == run.id ? "" : ", by a subagent") + "; it waits until " + iso_time(wait.until_ms) + "\n";
 }
 
 Result<UniqueFd, Failure> open_terminal() {
@@ -194,7 +194,9 @@ class Approval {
     const auto arguments = arguments_of(arguments_, run_);
     if (!arguments) return app_.fail(kExitUsage, arguments.error().message);
     auto talk = Talk::begin(there, *arguments, true, true, &run_);
-    if (!talk) return app_.fail(talk.error().code, talk.error().message);
+    if (!talk)
+      return app_.fail(talk.error().code, talk.error().message + "; to deny the call without its run: agentd approve " +
+                                              waiting_.open.wait.id + " --deny --no-run");
     if (!waiting_.open.answer) {
       auto answer = answer_in((*talk)->client().workplace().runtime().store());
       if (!answer) return app_.fail(answer.error().code, answer.error().message);
@@ -276,8 +278,12 @@ int approve_command(App& app, const Arguments& arguments) {
   if (!answered)
     if (auto terminal = open_terminal(); !terminal) return app.fail(terminal.error().code, terminal.error().message);
   for (const Ulid& conversation : {waiting.conversation, waiting.root})
-    if (const auto lease = (*store)->lease(conversation); !lease)
+    if (const auto lease = (*store)->lease(conversation); !lease) {
+      // It may have been answered a moment ago.
+      const auto now = find_wait(**store, waiting.open.wait.id);
+      if (!now && now.error().code == Code::kConflict) return app.fail(found_exit(now.error()), now.error().message);
       return app.fail(store_exit(lease.error()), lease.error().message);
+    }
   const auto run = wait_of(**store, waiting.root);
   const auto info = (*store)->info(waiting.root);
   if (!run || !info) return app.fail(kExitStore, run ? info.error().message : run.error().message);

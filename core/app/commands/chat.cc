@@ -360,6 +360,10 @@ int chat_command(App& app, const Arguments& arguments) {
     return app.fail(signal_exit(signals.caught()), "interrupted before the first message");
   }
   if (app.surroundings().input_tty) app.out().line("agentd chat; /help lists commands, Ctrl-D ends it");
+  if ((*talk)->session().wait() != nullptr)
+    app.err().line("a tool call waits for an answer, and your next message denies it: agentd approve " +
+                   (*talk)->session().conversation_id());
+  app.err().flush();
   const int code = Chat(app, arguments, **talk, signals).loop();
   (*talk)->end("exit");
   return code;

@@ -77,7 +77,8 @@ Format format_of(const Arguments& arguments) {
 bool confirmed(App& app, const ConversationInfo& info) {
   return says_yes(app,
                   "conversation " + info.id + " \"" + neutral_line(info.title, 80) + "\", " +
-                      counted(info.messages, "message") + "\n",
+                      counted(info.messages, "message") +
+                      (info.wait.id.empty() ? "" : "; a tool call waits for an answer in it") + "\n",
                   "Delete it permanently? [y/N] ");
 }
 

@@ -175,7 +175,7 @@ void print_decision(Output& out, const Store& store, const Ulid& id, const Decis
             std::to_string(first.run) + " turn " + std::to_string(first.turn) + "\n");
   for (const HookReceipt& each : decision.receipts) {
     std::string line = "  " + each.hook + " (" + (each.kind.empty() ? "hook" : each.kind) + ")";
-    if (each.attempt > 1) line += ", again for the rewritten input";
+    if (each.attempt > 1) line += ", again for the final input";
     if (each.effect == AnswerEffect::kSkipped)
       line += ": not called";
     else

@@ -3,12 +3,14 @@
 
 #include <gtest/gtest.h>
 
+#include <filesystem>
 #include <string>
 #include <thread>
 #include <tuple>
 
 #include "tests/support/agent_fixture.h"
 #include "tests/support/log_records.h"
+#include "tests/support/temp_dir.h"
 
 namespace agentd {
 namespace {
@@ -673,6 +675,89 @@ TEST_F(Waits, ADeletedParentHidesNoOtherWait) {
   ASSERT_TRUE(all) << all.error().message;
   ASSERT_EQ(all->size(), 1u);
   EXPECT_EQ(all->front().open.wait.id, other);
+}
+
+// The subagent's conversation was continued or deleted by itself, or the tool that starts them is gone.
+TEST_F(Waits, AParentIsNotStuckWhenItsSubagentWaitsNoLonger) {
+  for (const int what : {0, 1, 2}) {
+    SCOPED_TRACE(what);
+    const std::string wait = wait_in(Place::kSubagent);
+    const auto found = find_wait(store_, wait);
+    ASSERT_TRUE(found);
+    const std::size_t before = effects();
+    if (what == 0) {
+      open(found->conversation);
+      model_.say("by itself");
+      ASSERT_TRUE(run("never mind"));
+      session_.reset();
+    } else if (what == 1) {
+      ASSERT_TRUE(store_.remove(found->conversation));
+    } else {
+      ASSERT_TRUE(answer(wait, true));
+      agent_.reset();
+      options_.subagents = false;
+    }
+    open(found->root);
+    model_.say("on we go");
+    ASSERT_EQ(text_of(run("and now?")), "on we go");
+    EXPECT_EQ(session_->wait(), nullptr);
+    EXPECT_EQ(effects(), before);
+    session_.reset();
+  }
+}
+
+TEST_F(Waits, AForkIsToldThatTheCallWasNotRun) {
+  wait_in(Place::kMain);
+  GenesisRecord genesis;
+  genesis.conversation_id = ids_.next().text();
+  ASSERT_TRUE(store_.fork(conversation_, 0, genesis, "fork"));
+  open(Ulid::parse(genesis.conversation_id).value());
+  model_.say("fine");
+  ASSERT_TRUE(run("go on"));
+  EXPECT_NE(model_.requests.back().all_text().find("not run: a call waited"), std::string::npos);
+}
+
+TEST_F(Waits, AnAnsweredCallOfARecipeIsNotRunByAMessageWithoutIt) {
+  open();
+  conversation_ = id();
+  model_.ask_tools({{"bash", std::string(kInput)}});
+  RunRequest request{"deploy it"};
+  request.recipe = "deploy";
+  const auto report = session_->run(request, cancel_);
+  ASSERT_TRUE(report);
+  session_.reset();
+  ASSERT_TRUE(answer(report->waits_for, true));
+  open(conversation_);
+  model_.say("fine");
+  ASSERT_TRUE(run("something else"));
+  EXPECT_EQ(effects(), 0u);
+  EXPECT_EQ(session_->wait(), nullptr);
+}
+
+TEST_F(Waits, AnotherDirectoryUnderTheSameNameIsAnother) {
+  const testing::TempDir temp;
+  options_.cwd = temp.file("work");
+  std::filesystem::create_directory(options_.cwd);
+  const std::string wait = wait_in(Place::kMain);
+  ASSERT_TRUE(answer(wait, true));
+  std::filesystem::rename(options_.cwd, temp.file("old"));
+  std::filesystem::create_directory(options_.cwd);
+  const auto report = carry_on();
+  ASSERT_TRUE(report);
+  EXPECT_EQ(report->outcome, RunOutcome::kWaiting);
+  EXPECT_EQ(effects(), 0u);
+  EXPECT_NE(notices().find("another directory is at"), std::string::npos) << notices();
+}
+
+TEST_F(Waits, AnotherConfigurationOfAHookIsAChange) {
+  hooks_.front()->what.config_digest = "c1";
+  const std::string wait = wait_in(Place::kMain);
+  ASSERT_TRUE(answer(wait, true));
+  hooks_.front()->what.config_digest = "c2";
+  const auto report = carry_on();
+  ASSERT_TRUE(report);
+  EXPECT_EQ(report->outcome, RunOutcome::kWaiting);
+  EXPECT_EQ(effects(), 0u);
 }
 
 TEST_F(Waits, AConversationThatIsNotSavedDoesNotWait) {

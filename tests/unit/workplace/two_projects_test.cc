@@ -143,7 +143,10 @@ class Projects : public ::testing::Test {
     return out;
   }
   std::unique_ptr<ClientSession> session_in(const Open& project, const std::string& name, EventSink& events) const {
-    auto prepared = ClientSession::prepare(*project.workplace, OpenRequest{temp_.file(name), events});
+    return session_of(project, OpenRequest{temp_.file(name), events});
+  }
+  static std::unique_ptr<ClientSession> session_of(const Open& project, OpenRequest request) {
+    auto prepared = ClientSession::prepare(*project.workplace, std::move(request));
     EXPECT_TRUE(prepared) << (prepared ? "" : prepared.error().message);
     const auto opened = (*prepared)->open({}, {});
     EXPECT_TRUE(opened) << (opened ? "" : opened.error().message);
@@ -240,6 +243,32 @@ TEST_F(Projects, TurnsOfTwoAtTheSameTimeHaveTheirOwnFilesAndOnePlugin) {
   EXPECT_EQ(b.results.texts, std::vector<std::string>(kRounds, "note of b"));
   EXPECT_EQ(count("created"), 1);
   EXPECT_EQ(count("1 call " + std::to_string(2 * kRounds)), 1);
+}
+
+TEST_F(Projects, SessionsOfOneDifferInModeRootsAndBudget) {
+  make("a/inner");
+  temp_.write("a/note", "note of a\n");
+  temp_.write("a/inner/note", "note of the inner\n");
+  begin(turns(3, call_of_bash("cat note")) + "- text: too much\n");
+  Open& a = open("a");
+  EXPECT_EQ(run(a), "done");
+  Results of_denied, of_inner, of_poor;
+  OpenRequest denied{temp_.file("a"), of_denied};
+  denied.mode = PermissionRules::Mode::kDeny;
+  const auto strict = session_of(a, denied);
+  EXPECT_EQ(run(*strict), "done");
+  OpenRequest inner{temp_.file("a/inner"), of_inner};
+  inner.roots = {temp_.file("a/inner")};
+  const auto narrow = session_of(a, inner);
+  EXPECT_EQ(run(*narrow), "done");
+  OpenRequest poor{temp_.file("a"), of_poor};
+  poor.budget = Limits{.tokens = 1};
+  const auto broke = session_of(a, poor);
+  EXPECT_TRUE(run(*broke).starts_with("error: ")) << run(*broke);
+  EXPECT_EQ(a.results.texts, std::vector<std::string>{"note of a"});
+  ASSERT_EQ(of_denied.texts.size(), 1u);
+  EXPECT_NE(of_denied.texts[0].find("do not allow bash"), std::string::npos) << of_denied.texts[0];
+  EXPECT_EQ(of_inner.texts, std::vector<std::string>{"note of the inner"});
 }
 
 TEST_F(Projects, ReloadedPluginOfTheUserActsInBothFromTheirNextTurn) {
