@@ -82,10 +82,10 @@ std::vector<std::string> options_of_run(const Arguments& arguments) {
     const std::size_t address = flag.value.find("://");
     const bool secret = address != std::string::npos && flag.value.find('@', address) != std::string::npos;
     if (own || secret) continue;
-    out.push_back("--set");
+    out.emplace_back("--set");
     out.push_back(flag.key + "=" + flag.value);
   }
-  if (arguments.has("no-hooks")) out.push_back("--no-hooks");
+  if (arguments.has("no-hooks")) out.emplace_back("--no-hooks");
   return out;
 }
 

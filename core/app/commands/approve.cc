@@ -131,7 +131,7 @@ Result<GivenAnswer, Failure> ask(App& app, const Arguments& arguments, const Wai
 Result<Arguments> arguments_of(const Arguments& given, const WaitRecord& wait) {
   std::vector<std::string> words = wait.options;
   for (const std::string& setting : {"provider=" + wait.provider, "model=" + wait.model}) {
-    words.push_back("--set");
+    words.emplace_back("--set");
     words.push_back(setting);
   }
   for (const OptionSpec& option : given.command().options) {
