@@ -193,8 +193,8 @@ Result<CallsEnd, RunError> ToolCalls::run_steps(std::span<Step> steps) {
     // Behind the gate of a later one the run may have ended.
     if (step.passed && steps.size() > 1) check_run(step);
     if (!step.passed) continue;
-    // A subagent that goes on has begun long ago.
-    if (step.child.empty()) add_intent(step);
+    // A subagent that continues has its intent.
+    if (!step.resumes) add_intent(step);
     passed.push_back(&step);
   }
   if (!passed.empty())
@@ -268,13 +268,12 @@ Result<CallsEnd, RunError> ToolCalls::resume_step(Step& step, const OpenWait& op
   resumed_contexts_ = open.wait.contexts;
   step.result.call_id = open.wait.call_id;
   step.result.name = open.wait.tool;
-  step.child = open.wait.child_conversation;
-  step.child_wait = open.wait.child_wait;
-  step.changed = changed;
+  if (!open.wait.child_wait.empty())
+    step.resumes = WaitingSubagent{open.wait.child_conversation, open.wait.child_wait, changed};
   session_.surface.tell(told::ToolCalled{open.wait.call_id, open.wait.tool, open.wait.input});
   step.passed = true;
   check_run(step);
-  if (step.passed && step.child.empty()) judge_answer(step, open);
+  if (step.passed && !step.resumes) judge_answer(step, open, changed);
   if (step.passed && step.prepared.question) {
     auto asked = ask(step);
     if (!asked || *asked == CallsEnd::kWaiting) return asked;
@@ -282,12 +281,11 @@ Result<CallsEnd, RunError> ToolCalls::resume_step(Step& step, const OpenWait& op
     leave_gate(step);
   }
   if (step.passed) check_run(step);
-  if (!step.passed) step.child_wait.clear();
   return run_steps({&step, 1});
 }
 
 // The person's answer is about these bytes, this tool and these hooks: with another one among them it is asked anew.
-void ToolCalls::judge_answer(Step& step, const OpenWait& open) {
+void ToolCalls::judge_answer(Step& step, const OpenWait& open, const std::string& changed) {
   PreparedCall& prepared = step.prepared;
   // Its time is over: who goes on has made sure of that.
   if (!open.answer) {
@@ -298,7 +296,7 @@ void ToolCalls::judge_answer(Step& step, const OpenWait& open) {
   }
   if (!open.answer->allows()) return gate_.take_answer(prepared, {false, false, open.answer->reason}, open.answer->by);
   if (prepared.refusal) return;
-  const std::string why = step.changed.empty() ? question_.changed_since(open.wait) : step.changed;
+  const std::string why = changed.empty() ? question_.changed_since(open.wait) : changed;
   if (!why.empty())
     session_.surface.tell(told::Notice{
         "the answer to " + open.wait.id + " does not count, since " + why + ": the question is asked again", {}});
@@ -446,15 +444,11 @@ ToolStatus ToolCalls::call_tool(Step& step) {
 }
 
 Result<ToolOutcome> ToolCalls::call_subagent(Step& step) {
-  auto ended = step.child.empty() ? run_subagent(session_, children_, step.prepared.call)
-                                  : resume_subagent(session_, children_, {step.child, step.child_wait, step.changed});
-  if (!ended) {
-    step.child_wait.clear();
-    return ended.error();
-  }
-  step.child = std::move(ended->conversation);
-  step.child_wait = std::move(ended->waits_for);
-  return std::move(ended->outcome);
+  AGENTD_TRY(SubagentEnd ended, step.resumes ? resume_subagent(session_, children_, *step.resumes)
+                                             : run_subagent(session_, children_, step.prepared.call));
+  step.child = std::move(ended.conversation);
+  step.child_wait = std::move(ended.waits_for);
+  return std::move(ended.outcome);
 }
 
 void ToolCalls::settle(Step& step) {

@@ -13,6 +13,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <set>
 #include <span>
 #include <string>
@@ -75,9 +76,8 @@ class ToolCalls {
     bool heard = false;   // by hooks, behind the call
     bool direct = false;  // without a model
     std::uint64_t took_ns = 0;
-    std::string child{};       // the conversation of a subagent that goes on, or has begun to wait
-    std::string child_wait{};  // what it waits for now; empty = nothing
-    std::string changed{};     // of one that has waited: why the answer does not count; empty = nothing is known
+    std::optional<WaitingSubagent> resumes{};  // the subagent that continues in this call
+    std::string child{}, child_wait{};         // of a subagent that waits now: its conversation and the wait
     void end(ToolStatus as, std::string text);
   };
   std::vector<Wish> wishes_of(const Message& answer) const;
@@ -86,7 +86,7 @@ class ToolCalls {
   Result<CallsEnd, RunError> run_group(std::span<const Wish> group);
   Result<CallsEnd, RunError> run_steps(std::span<Step> steps);
   Result<CallsEnd, RunError> resume_step(Step& step, const OpenWait& open, const std::string& changed);
-  void judge_answer(Step& step, const OpenWait& open);
+  void judge_answer(Step& step, const OpenWait& open, const std::string& changed);
   Result<CallsEnd, RunError> ask(Step& step);
   std::vector<WaitRecord::Context> contexts() const;
   BatchSoFar batch() const;
