@@ -181,6 +181,12 @@ void SessionImpl::after_clear(std::string_view reason, std::string_view new_conv
   log_.flush_receipts();
 }
 
+void SessionImpl::begin_standalone(const CancelToken& cancel) {
+  shared_.follow(cancel);
+  hooks_.leave_run();
+  context_.refresh_tools();
+}
+
 // ---- runs
 
 Result<RunReport, RunError> SessionImpl::run(const RunRequest& request, const CancelToken& cancel) {
@@ -256,7 +262,7 @@ Result<RunReport, RunError> SessionImpl::carry_on(const std::string& changed, co
   position_.recipe = waits.recipe;
   context_.offer_subagents(!waits.no_task);
   if (waits.direct) {
-    shared_.follow(cancel);
+    begin_standalone(cancel);
     return carry_on_direct(changed);
   }
   std::optional<AnswerSchema> schema;
@@ -272,8 +278,6 @@ Result<RunReport, RunError> SessionImpl::carry_on(const std::string& changed, co
 }
 
 Result<RunReport, RunError> SessionImpl::carry_on_direct(const std::string& changed) {
-  hooks_.leave_run();
-  context_.refresh_tools();
   const OpenWait open = *wait();
   log_.recover_open_calls();
   Result<DirectReport, RunError> called = DirectReport{};
@@ -293,10 +297,8 @@ Result<RunReport, RunError> SessionImpl::carry_on_direct(const std::string& chan
 Result<DirectReport, RunError> SessionImpl::call_tool(const DirectCall& call, const CancelToken& cancel) {
   const AtWork work(*this, take_place(cancel));
   if (!work.began()) return work.began().error();
-  shared_.follow(cancel);
   const CancelBinding binding(work.slot(), cancel);
-  hooks_.leave_run();
-  context_.refresh_tools();
+  begin_standalone(cancel);
   if (wait() != nullptr && !wait()->begun) {
     if (auto answered = check_waiting(); !answered) return answered.error();
     return RunError{RunError::Kind::kBlocked, "a tool call of the conversation was answered, and comes first"};
@@ -321,10 +323,8 @@ Result<CompactionReport, RunError> SessionImpl::compact(const CompactOptions& op
                                                         const CancelToken& cancel) {
   const AtWork work(*this, take_place(cancel));
   if (!work.began()) return work.began().error();
-  shared_.follow(cancel);
   const CancelBinding binding(work.slot(), cancel);
-  hooks_.leave_run();
-  context_.refresh_tools();
+  begin_standalone(cancel);
   CompactionRequest request;
   request.trigger = AGENTD_TRIGGER_MANUAL;
   request.reason = AGENTD_REASON_MANUAL;
@@ -354,9 +354,7 @@ Result<CompactionReport, RunError> SessionImpl::compact(const CompactOptions& op
 Result<UndoReport, RunError> SessionImpl::undo(bool force, const CancelToken& cancel) {
   const AtWork work(*this, take_place(cancel));
   if (!work.began()) return work.began().error();
-  shared_.follow(cancel);
-  hooks_.leave_run();
-  context_.refresh_tools();
+  begin_standalone(cancel);
   return undo_compaction(parts_, force, cancel);
 }
 
