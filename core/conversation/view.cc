@@ -148,8 +148,10 @@ Result<void> Conversation::follow_calls(const StoredRecord& record) {
     wait_->answer = std::move(answer);
     wait_->answered_ms = record.time_ms;
   } else if (type == RecordType::kToolIntent) {
-    AGENTD_TRY(ToolIntentRecord intent, read_tool_intent(record.record));
     waits_elsewhere_ = false;
+    // A call without a model is outside of runs, or has waited.
+    if (!wait_ && record.record.run != 0) return {};
+    AGENTD_TRY(ToolIntentRecord intent, read_tool_intent(record.record));
     if (wait_ && wait_->wait.child_wait.empty() && intent.call_id == wait_->wait.call_id) wait_->begun = true;
     if (intent.direct) direct_calls_.emplace(std::move(intent.call_id), std::move(intent.name));
   } else if (type == RecordType::kDirectResult) {
