@@ -47,6 +47,16 @@ Result<std::optional<WaitingCall>> waiting_call(const Store& store, const Stored
   return std::optional<WaitingCall>(WaitingCall{conversation, *root, std::move(**open)});
 }
 
+// The question that a conversation waits for; nullopt: it does not wait, or does not exist.
+Result<std::optional<WaitingCall>> waiting_in(const Store& store, const Ulid& conversation) {
+  const auto open = wait_of(store, conversation);
+  if (!open && open.error().code != Code::kNotFound) return open.error();
+  if (!open || !*open) return std::optional<WaitingCall>();
+  AGENTD_TRY(const auto asked, asked_of(store, **open));
+  if (!asked) return std::optional<WaitingCall>();
+  return waiting_call(store, {asked->wait.id, asked->wait.conversation_id, 0});
+}
+
 std::string answered_text(const AnswerRecord& answer, std::int64_t at_ms) {
   return answer.wait + " was answered at " + iso_time(at_ms) + " by " + answer.by + ": " + answer.decision +
          (answer.reason.empty() ? "" : " (" + answer.reason + ")");
@@ -133,7 +143,7 @@ Result<std::vector<WaitingCall>> list_waits(Store& store, std::int64_t now_ms) {
   return out;
 }
 
-Result<WaitingCall> find_wait(Store& store, std::string_view id) {
+Result<WaitingCall> find_wait(const Store& store, std::string_view id) {
   std::string prefix(id);
   std::transform(prefix.begin(), prefix.end(), prefix.begin(),
                  [](unsigned char c) { return c >= 'a' && c <= 'z' ? static_cast<char>(c - 'a' + 'A') : char(c); });
@@ -155,9 +165,8 @@ Result<WaitingCall> find_wait(Store& store, std::string_view id) {
   if (!found.empty()) return std::move(found.front());
   if (known) return ended(store, *known);
   if (const auto conversation = Ulid::parse(prefix)) {
-    AGENTD_TRY(std::vector<WaitingCall> all, list_waits(store, 0));
-    for (WaitingCall& each : all)
-      if (each.root == *conversation || each.conversation == *conversation) return std::move(each);
+    AGENTD_TRY(auto waiting, waiting_in(store, *conversation));
+    if (waiting) return std::move(*waiting);
   }
   return Error{Code::kNotFound,
                "no wait has the id " + one_line(id, 40) + ": 'agentd approve --list' shows what waits"};
@@ -176,10 +185,9 @@ Result<void, RunError> answer_wait(Store& store, const Clock& clock, const Waiti
     if ((*now)->answer) return RunError{RunError::Kind::kBlocked, answered_text(*(*now)->answer, (*now)->answered_ms)};
     return {};
   };
-  // Whoever has answered may be going on with it, under the lease.
-  if (auto open = still_open(); !open) return open;
   auto lease = store.lease(waiting.conversation);
   if (!lease) {
+    // The process that has answered may hold it while it continues the run.
     if (auto open = still_open(); !open) return open;
     return open_error(lease.error());
   }

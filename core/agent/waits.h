@@ -35,7 +35,7 @@ Result<void> name_wait(Store& store, const std::string& wait, const std::string&
 Result<std::vector<WaitingCall>> list_waits(Store& store, std::int64_t now_ms);
 // By its id, a unique part that the id begins with, or the conversation. kConflict: it has ended, with the answer that
 // it got; kNotFound: there is none, or its conversation has gone on without it; kInvalid: several begin so.
-Result<WaitingCall> find_wait(Store& store, std::string_view id);
+Result<WaitingCall> find_wait(const Store& store, std::string_view id);
 // The wait of a conversation; nullopt = it has none.
 Result<std::optional<OpenWait>> wait_of(const Store& store, const Ulid& conversation);
 // The wait whose answer this one needs: a subagent's, or itself. nullopt: the subagent waits no longer.

@@ -270,7 +270,8 @@ int approve_command(App& app, const Arguments& arguments) {
   const bool answered = waiting.open.answer.has_value();
   const bool agrees = answered && waiting.open.answer->allows() != arguments.has("deny") && !arguments.has("no-run");
   if (!agrees && (answered || app.clock().wall_ms() >= waiting.open.wait.until_ms)) {
-    const Failure failure = failure_of(answer_wait(**store, app.clock(), waiting, {}).error());
+    const auto kept = answer_wait(**store, app.clock(), waiting, {WaitDecision::kExpired, "clock", "approve", {}});
+    const Failure failure = kept ? Failure{kExitBlocked, "its time is over"} : failure_of(kept.error());
     const bool denied = !answered || !waiting.open.answer->allows();
     return app.fail(failure.code, failure.message + "; 'agentd approve " + waiting.open.wait.id +
                                       (denied ? " --deny" : "") + "' continues the run");
