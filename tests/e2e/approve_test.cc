@@ -48,7 +48,7 @@ class Approve : public ::testing::Test {
     EXPECT_EQ(lines[0].root()["input"]["command"].string_or(""), "touch made.txt");
     return std::string(lines[0].root()["wait_id"].string_or(""));
   }
-  std::string done() { return program_.script("- text: it is done\n"); }
+  std::string done() { return program_.directory().write("done.yaml", "- text: it is done\n"); }
 
   Program program_;
 };
@@ -191,6 +191,86 @@ TEST_F(Approve, WithoutAHookTheSettingsDecideWhetherAQuestionWaits) {
   EXPECT_EQ(yes.code, 0) << yes.out;
   EXPECT_FALSE(made());
   EXPECT_TRUE(exists(project + "/made.txt"));
+}
+
+// The settings of the run's command line hold for the rest of it; the control is the same run without them.
+TEST_F(Approve, TheOptionsOfTheRunHoldForTheRestOfIt) {
+  const std::string first = program_.script(bash_call("touch made.txt"));
+  const std::string rest =
+      program_.directory().write("rest.yaml",
+                                 "- calls: [{name: write_file, input: {path: b.txt, content: b}}]\n"
+                                 "- text: it is done\n");
+  for (const bool denied : {true, false}) {
+    std::vector<std::string> words{"run", "x", "--script", first, "--set", "permissions.unanswered=wait"};
+    if (denied)
+      words.insert(words.end(), {"--set", "permissions.deny=write_file"});
+    else
+      words.insert(words.end(), {"--allow", "write_file"});
+    words.insert(words.end(), {"--set", "providers.openai.base_url=https://u:hush@host.example/v1"});
+    ASSERT_EQ(program_.run(words).code, 12);
+    const Finished log = program_.run({"conversation", "show", program_.newest(), "--log"});
+    EXPECT_TRUE(has(log.out, "permissions.unanswered=wait")) << log.out;
+    EXPECT_FALSE(has(log.out, "hush")) << log.out;
+    const Finished yes =
+        program_.on_terminal({"approve", only_wait(), "--script", rest}, {{"Allow?", "y\n"}, {"it is done", ""}});
+    EXPECT_EQ(yes.code, 0) << yes.out;
+    EXPECT_EQ(exists(program_.project() + "/b.txt"), !denied) << yes.out;
+  }
+}
+
+TEST_F(Approve, ARecipeHoldsForTheRestOfItsRunAndAChangedOneIsAskedAbout) {
+  ASSERT_TRUE(make_directories(program_.home() + "/recipes"));
+  ASSERT_EQ(::chmod(program_.home().c_str(), 0700), 0);
+  const auto recipe = [&](const std::string& text) {
+    ASSERT_TRUE(write_file_atomically(program_.home() + "/recipes/build.md",
+                                      "---\nallowed_tools: [bash]\n---\n" + text + "\n", 0600));
+  };
+  recipe("Build it.");
+  const std::string first = program_.script(bash_call("touch made.txt"));
+  const std::string rest =
+      program_.directory().write("rest.yaml",
+                                 "- calls: [{name: write_file, input: {path: b.txt, content: b}}]\n"
+                                 "- text: it is done\n");
+  const std::vector<std::string> run{
+      "run", "-r", "build", "--allow", "write_file", "--script", first, "--set", "permissions.unanswered=wait"};
+  ASSERT_EQ(program_.run(run).code, 12);
+  const Finished same =
+      program_.on_terminal({"approve", only_wait(), "--script", rest}, {{"Allow?", "y\n"}, {"it is done", ""}});
+  EXPECT_EQ(same.code, 0) << same.out;
+  EXPECT_TRUE(made());
+  EXPECT_FALSE(exists(program_.project() + "/b.txt")) << same.out;
+  ASSERT_EQ(::unlink((program_.project() + "/made.txt").c_str()), 0);
+  ASSERT_EQ(program_.run(run).code, 12);
+  const std::string id = only_wait();
+  ASSERT_EQ(program_.on_terminal({"approve", id, "--no-run"}, {{"Allow?", "y\n"}}).code, 0);
+  recipe("Build it well.");
+  const Finished changed =
+      program_.on_terminal({"approve", id, "--script", done()}, {{"Allow?", "n\n"}, {"it is done", ""}});
+  EXPECT_TRUE(has(changed.out, "the recipe build has changed")) << changed.out;
+  EXPECT_FALSE(made());
+}
+
+TEST_F(Approve, AnAnswerWithASchemaIsTheValueAlone) {
+  const std::string schema = program_.file("s.json", R"({"type":"object","required":["n"]})");
+  ASSERT_EQ(program_
+                .run({"run", "x", "--output-schema", schema, "--set", "permissions.unanswered=wait", "--script",
+                      program_.script(bash_call("touch made.txt"))})
+                .code,
+            12);
+  const Finished yes = program_.on_terminal(
+      {"approve", only_wait(), "--script", program_.script("- text: '{\"m\":1}'\n- text: '{\"n\":2}'\n")},
+      {{"Allow?", "y\n"}, {"{\"n\":2}", ""}});
+  EXPECT_EQ(yes.code, 0) << yes.out;
+  EXPECT_FALSE(has(yes.out, "{\"m\":1}")) << yes.out;
+}
+
+TEST_F(Approve, AChatSaysThatTheNextMessageDeniesTheCall) {
+  hook(kDefers);
+  waiting_call();
+  const Finished chat = program_.on_terminal({"chat", "--follow", "--script", done()}, {{"> ", "/exit\n"}});
+  EXPECT_TRUE(has(chat.out, "your next message denies it: agentd approve")) << chat.out;
+  const Finished kept = program_.on_terminal({"conversation", "delete", program_.newest()}, {{"[y/N]", "n\n"}});
+  EXPECT_TRUE(has(kept.out, "a tool call waits for an answer in it")) << kept.out;
 }
 
 TEST_F(Approve, WordsThatGoTogetherAreChecked) {

@@ -443,6 +443,51 @@ TEST_F(Waits, AGateOfNowMayStillRefuse) {
   EXPECT_NE(results().find("denied: blocked by the hook late: not on a Friday"), std::string::npos) << results();
 }
 
+TEST_F(Waits, ARuleOfNowMayStillRefuse) {
+  const std::string wait = wait_in(Place::kMain);
+  ASSERT_TRUE(answer(wait, true));
+  agent_.reset();
+  permissions_.deny = {"bash"};
+  model_.say("done");
+  ASSERT_TRUE(carry_on());
+  EXPECT_EQ(effects(), 0u);
+  EXPECT_NE(results().find("denied: the permission rules do not allow bash"), std::string::npos) << results();
+}
+
+// A hook without a gate's flag that guards by its policy.
+TEST_F(Waits, AHookThatFailsClosedSeesTheAllowedCallOnceMore) {
+  std::vector<std::uint32_t> attempts;
+  const auto counts = [&](const TestCall& call) {
+    attempts.push_back(call.raw.envelope->attempt);
+    return attempts.size() == 1 ? AGENTD_OK : call.answer(testing::action(AGENTD_ACT_BLOCK, "not now"));
+  };
+  on(AGENTD_EVENT_BEFORE_TOOL_CALL, "closed", counts).what.on_failure = FailurePolicy::kClosed;
+  const std::string wait = wait_in(Place::kMain);
+  ASSERT_TRUE(answer(wait, true));
+  model_.say("done");
+  ASSERT_TRUE(carry_on());
+  EXPECT_EQ(attempts, (std::vector<std::uint32_t>{1, 2}));
+  EXPECT_EQ(effects(), 0u);
+}
+
+TEST_F(Waits, TokensThatWereSpentCountAfterTheWait) {
+  options_.run_limits.tokens = 5'000;
+  open();
+  conversation_ = id();
+  Usage most;
+  most.input = 4'990;
+  model_.ask_tools({{"bash", std::string(kInput)}}, most);
+  const auto report = run("go");
+  ASSERT_TRUE(report) << report.error().message;
+  session_.reset();
+  ASSERT_TRUE(answer(report->waits_for, true));
+  model_.say("done");
+  const auto rest = carry_on();
+  ASSERT_FALSE(rest);
+  EXPECT_EQ(rest.error().kind, RunError::Kind::kLimit) << rest.error().message;
+  EXPECT_EQ(effects(), 1u);
+}
+
 TEST_F(Waits, AHookThatOnlyRewritesIsNotAskedAgain) {
   int asked = 0;
   on(AGENTD_EVENT_BEFORE_TOOL_CALL, "rewriter", [&](const TestCall& call) {
