@@ -9,6 +9,7 @@
 
 #include "core/agent/waits.h"
 #include "core/store/lmdb/lmdb_store.h"
+#include "tests/support/played_tools.h"
 
 namespace agentd::sessions {
 namespace {
@@ -84,15 +85,7 @@ class Crowd::Model final : public ModelProvider {
 
 class Crowd::Tools final : public ToolSource {
  public:
-  explicit Tools(const Crowd& crowd) : crowd_(crowd) {
-    for (const auto& [name, flags] : {std::pair("read", AGENTD_TOOL_READ_ONLY), std::pair("write", 0u)}) {
-      Tool tool;
-      tool.name = name;
-      tool.flags = flags;
-      tool.input_schema_json = R"({"type":"object"})";
-      tools_.push_back(std::move(tool));
-    }
-  }
+  explicit Tools(const Crowd& crowd) : crowd_(crowd) {}
   std::vector<Tool> tools() const override { return tools_; }
 
   Result<ToolOutcome> call(const SessionContext& session, const ToolCall& call, const CancelToken& cancel,
@@ -107,7 +100,7 @@ class Crowd::Tools final : public ToolSource {
 
  private:
   const Crowd& crowd_;
-  std::vector<Tool> tools_;
+  const std::vector<Tool> tools_ = testing::read_and_write();
   std::atomic<std::uint64_t> calls_{0};
 };
 

@@ -11,6 +11,7 @@
 #include "core/recipes/recipes.h"
 #include "tests/support/hook_fakes.h"
 #include "tests/support/log_records.h"
+#include "tests/support/played_tools.h"
 
 namespace agentd::simulator {
 namespace {
@@ -221,15 +222,7 @@ class PlayedModel final : public ModelProvider {
 
 class PlayedTools final : public ToolSource {
  public:
-  explicit PlayedTools(Process& process) : process_(process) {
-    for (const auto& [name, flags] : {std::pair("read", AGENTD_TOOL_READ_ONLY), std::pair("write", 0u)}) {
-      Tool tool;
-      tool.name = name;
-      tool.flags = flags;
-      tool.input_schema_json = R"({"type":"object"})";
-      tools_.push_back(std::move(tool));
-    }
-  }
+  explicit PlayedTools(Process& process) : process_(process) {}
   std::vector<Tool> tools() const override { return tools_; }
 
   Result<ToolOutcome> call(const SessionContext& session, const ToolCall& call, const CancelToken& cancel,
@@ -269,7 +262,7 @@ class PlayedTools final : public ToolSource {
   }
 
   Process& process_;
-  std::vector<Tool> tools_;
+  const std::vector<Tool> tools_ = testing::read_and_write();
 };
 
 // ---- the hooks
