@@ -18,7 +18,7 @@
 
 namespace agentd::bench {
 
-// What every answer consists of. The provider `scripted` sends pieces of the same size.
+// The pieces of every answer. The provider `scripted` sends pieces of the same size.
 inline constexpr std::string_view kPiece = "24 bytes of a long text ";
 inline constexpr int kPieces = 20;
 inline constexpr Milliseconds kBetweenPieces{10};

@@ -3,7 +3,7 @@
 // hooks.h - the hooks that act in a project: loaded once, checked against the settings that name them, published as
 // the snapshot that its sessions share, and reloaded when their files change.
 //
-// Which hooks those are, under which names and in which order, is decided here for hooks of every origin. The plugins
+// Names, order and guards are decided here for hooks of every origin. The plugins
 // of the system and the user among them are the runtime's, and shared with its other projects
 // (core/host/shared_plugins.h).
 //

@@ -91,7 +91,7 @@ TEST_F(Approve, TheFirstAnswerCountsAndTheSecondIsTold) {
   EXPECT_EQ(second.code, 3) << second.out;
   EXPECT_TRUE(has(second.out, id + " was answered at ")) << second.out;
   EXPECT_TRUE(has(second.out, "not today")) << second.out;
-  // Who agrees goes on with it.
+  // The same answer continues the run.
   const Finished third = program_.on_terminal({"approve", id, "--deny", "--script", done()}, {{"it is done", ""}});
   EXPECT_EQ(third.code, 0) << third.out;
   EXPECT_FALSE(made());

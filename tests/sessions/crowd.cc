@@ -106,7 +106,7 @@ class Crowd::Tools final : public ToolSource {
 
 // ---- the hooks
 
-// What is published at once. It is kept to the end, so that a call after the last pin is seen.
+// The hooks of one publication. It is kept to the end, so that a call after the last pin is seen.
 struct Crowd::Generation {
   std::vector<std::unique_ptr<TestHook>> hooks;
   std::weak_ptr<const Snapshot> snapshot;

@@ -65,7 +65,7 @@ class Crowd {
   RunQueue& runs() { return runs_; }
   std::size_t slots_in_use() { return slots_.in_use(); }
   const Clock& clock() const { return clock_; }
-  // What must not have happened: a run that failed without a cause, a hook that was called after its end.
+  // Violations: a run that failed without a cause, a hook that was called after its end.
   Findings violations();
 
  private:

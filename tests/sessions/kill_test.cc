@@ -136,7 +136,7 @@ class Child {
       unread_.append(bytes, static_cast<std::size_t>(got));
     }
   }
-  // What ended it: a signal's number, or 0 when it ended by itself.
+  // The number of the signal that ended it, or 0 when it ended by itself.
   int kill() {
     if (pid_ <= 0) return ended_by_;
     int status = 0;

@@ -85,7 +85,7 @@ bool is_waiting(const std::string& id, const Logs::Log& log) {
   return conversation.load(log.records) && conversation.wait() != nullptr && !conversation.wait()->begun;
 }
 
-// What is asked of one log again and again.
+// The parts of one log that are looked up repeatedly.
 struct Index {
   std::multimap<std::string, std::uint64_t> messages, answers;
   Calls calls;

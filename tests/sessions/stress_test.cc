@@ -203,11 +203,11 @@ TEST_F(Sessions, AClientThatDoesNotTakeItsEventsCostsItsOwnSession) {
   });
   EXPECT_TRUE(crowd_->newest_was_called());
   EXPECT_TRUE(store_->commit_keys("space", std::vector<KeyOp>{{KeyOp::Kind::kPut, "key", "value"}}));
-  // What it holds is its own: a place and the lease of its conversation.
+  // It holds only its own: a place and the lease of its conversation.
   EXPECT_EQ(crowd_->runs().counts().active, 1u);
   EXPECT_FALSE(store_->lease(clients[0]->conversation()));
   EXPECT_TRUE(store_->lease(clients[1]->conversation()));
-  // Whoever posts to it does not wait either.
+  // A post to it does not wait either.
   Posts posts;
   posts.post(clients[0]->session(), PostedMessage::Kind::kFollowUp, "and then that");
   release.set_value();

@@ -77,7 +77,7 @@ int found_exit(const Error& error) {
   return error.code == Code::kConflict ? static_cast<int>(kExitBlocked) : store_exit(error);
 }
 
-// Where the call would run, and for which conversation.
+// The directory, the conversation and the time of the call.
 std::string place_text(const WaitRecord& wait, const WaitRecord& run, const ConversationInfo& info) {
   return "in " + neutral_line(wait.cwd, kShownBytes) + ", for the conversation " + info.id + " (" +
          neutral_line(info.title, kShownBytes) + ")" +

@@ -131,7 +131,7 @@ Result<Store::Changes> changes_after(const Txn& txn, const Tables& tables, const
   if (removals) {
     AGENTD_TRY(const std::uint64_t lost, removals->lost(txn));
     out.removals_lost = cursor != 0 && cursor < lost;
-    // Behind the mark, which is no removal.
+    // The first removal follows the mark, which is not one.
     AGENTD_TRY(removal, removed.at_or_after(number(std::max(cursor, lost) + 1)));
   }
   while ((change || removal) && out.changed.size() + out.removed.size() < limit_or_default(limit)) {

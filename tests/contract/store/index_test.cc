@@ -369,7 +369,7 @@ TEST_P(StoreContract, AConversationThatIsMadeAgainIsToldAsRemovedFirst) {
   EXPECT_EQ(second->next, both->next);
 }
 
-// Whoever follows the feed page by page has, at its end, what the store has.
+// A follower that reads the feed page by page has, at its end, the state of the store.
 TEST_P(StoreContract, AFollowerOfTheFeedKnowsWhatIsThere) {
   std::set<std::string> known;
   std::uint64_t cursor = 0;

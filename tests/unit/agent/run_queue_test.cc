@@ -144,7 +144,7 @@ TEST_F(RunQueueTest, WhoFindsItFullIsToldTheLimitAndATime) {
   EXPECT_EQ(refused.error().code, Code::kBusy);
   EXPECT_EQ(refused.error().message,
             "2 runs are active and 1 waits, the limit of sessions.queued_runs: try again in about 12 s");
-  // What is active now takes longer than what has ended.
+  // The active runs take longer than the ended ones.
   clock.advance(std::chrono::minutes(10));
   refused = queue.enter("p", {});
   ASSERT_FALSE(refused);
@@ -186,7 +186,7 @@ TEST_F(RunQueueTest, ManyComeAndGo) {
 
 class SessionLimits : public AgentTest {
  protected:
-  // What open() and its like use.
+  // Used by open() and its like.
   RunQueue& limit(RunQueue::Limits limits) { return *(runs_ = &queue_.emplace(clock_, limits)); }
   ~SessionLimits() override { session_.reset(); }
 

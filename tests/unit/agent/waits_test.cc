@@ -236,7 +236,7 @@ class WaitTable : public Waits, public ::testing::WithParamInterface<std::tuple<
     EXPECT_EQ(effects(), 0u);
     EXPECT_EQ(late.error().kind, RunError::Kind::kBlocked);
     EXPECT_NE(late.error().message.find("superseded"), std::string::npos) << late.error().message;
-    // What a subagent was asked about has no result: its run is over, and so is the call that started it.
+    // The call of a subagent has no result: its run is over, and so is the call that started it.
     const bool own = place() == Place::kMain || place() == Place::kCallTool;
     EXPECT_EQ(results().find("denied: not permitted: the user continued") != std::string::npos, own) << results();
   }
@@ -530,7 +530,7 @@ TEST_F(Waits, CallsBeforeHaveEndedAndCallsBehindBeginAfterTheAnswer) {
   ASSERT_EQ(tools_.calls.size(), 3u);
   EXPECT_EQ(tools_.calls[1].name, "bash");
   EXPECT_EQ(tools_.calls[2].input.text(), R"({"b":1})");
-  // What nobody could read then is read by nobody now.
+  // An unreadable input stays unreadable.
   const Message& sent = model_.requests.back().messages.back();
   EXPECT_NE(sent.blocks.back().text.find("nothing was run"), std::string::npos) << sent.blocks.back().text;
 }

@@ -75,7 +75,7 @@ TEST_F(ProjectIndexTest, CatchesUpWithWhatAnOlderAgentdWrote) {
   EXPECT_EQ(damage_found(), std::vector<std::string>{});
   {
     const auto store = open();
-    // Behind an index that is not current nothing is added to it.
+    // Nothing is added to an index that is not current.
     ASSERT_OK(store->append(b_, 2, {{user_message("again")}}));
     EXPECT_EQ(listed(*store), (std::vector<std::string>{b_.text(), a_.text(), c_.text()}));
     ASSERT_OK(store->append(c_, 2, {{user_message("again")}}));
