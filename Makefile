@@ -6,8 +6,9 @@ PREFIX ?= /usr/local
 SHELL := /bin/bash
 SPACE := $(subst ,, )
 HOOK_TESTS := unit_hooks unit_bridge unit_native unit_workers unit_host unit_isolation unit_worker unit_reload
+SESSION_TESTS := unit_base unit_store unit_agent unit_workplace simulator sessions_stress sessions_kill
 .PHONY: help deps build test demo install package release asan tsan \
-  clang asan-hooks tsan-hooks fuzz torture lint bench bench-keep bench-macro bench-net bench-sessions bench-store bench-tokens interop tables ci clean
+  clang check asan-hooks tsan-hooks asan-sessions tsan-sessions fuzz torture lint bench bench-keep bench-macro bench-net bench-sessions bench-store bench-tokens interop tables ci clean
 
 help:       ## this list
 	@grep -E '^[a-z-]+: .*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /  \1\t/' | expand -t 16
@@ -50,9 +51,20 @@ asan tsan clang: deps ## the tests under that preset
 	@$(MAKE) --no-print-directory test PRESET=$@
 
 asan-hooks tsan-hooks: deps ## the same for what runs plugins alone: dispatcher, loader, worker
-	@cmake --preset $(@:-hooks=) > build-$@.log 2>&1 || { cat build-$@.log; exit 1; }; rm -f build-$@.log
-	@cmake --build --preset $(@:-hooks=) --target $(HOOK_TESTS)
-	@ctest --preset $(@:-hooks=) -R '^($(subst $(SPACE),|,$(HOOK_TESTS)))$$'
+	@$(MAKE) --no-print-directory some PRESET=$(@:-hooks=) SOME="$(HOOK_TESTS)"
+
+asan-sessions tsan-sessions: deps ## the same for sessions side by side: agent, store, simulator
+	@$(MAKE) --no-print-directory some PRESET=$(@:-sessions=) SOME="$(SESSION_TESTS)"
+
+some:
+	@cmake --preset $(PRESET) > build-some.log 2>&1 || { cat build-some.log; exit 1; }; rm -f build-some.log
+	@cmake --build --preset $(PRESET) --target $(SOME)
+	@ctest --preset $(PRESET) -R '^($(subst $(SPACE),|,$(SOME)))$$'
+.PHONY: some
+
+check: deps ## every source by clang's warnings, without a build
+	@cmake --preset clang > build-check.log 2>&1 || { cat build-check.log; exit 1; }; rm -f build-check.log
+	@bash cmake/check.sh build/clang
 
 fuzz: deps  ## every fuzz target for FUZZ_SECONDS (10), with clang's libFuzzer
 	@$(MAKE) --no-print-directory build PRESET=fuzz
@@ -65,7 +77,7 @@ torture: build ## the engine under 10,000 seeds (SEEDS=N), which replay exactly;
 	wait $$first && wait $$!
 	@AGENTD_KILL_ROUNDS=$${KILLS:-50} build/$(PRESET)/tests/sessions/sessions_kill
 
-lint: deps  ## clang-tidy over all sources, or with SINCE=COMMIT over those that differ from it
+lint: deps  ## clang-tidy over all sources; SINCE=COMMIT: those that differ from it; SINCE=2/4: the second of four parts
 	@cmake --preset clang > build-lint.log 2>&1 || { cat build-lint.log; exit 1; }; rm -f build-lint.log
 	@bash cmake/lint.sh build/clang $(SINCE)
 

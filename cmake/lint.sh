@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# lint.sh BUILD_DIR [COMMIT]: clang-tidy over the sources of core, plugins and providers, by the checks of .clang-tidy;
-# with COMMIT over the sources, not the headers, that differ from it. A finding fails it, and so does a source that
-# cannot be compiled.
+# lint.sh BUILD_DIR [COMMIT | K/N]: clang-tidy over the sources of core, plugins and providers, by the checks of
+# .clang-tidy; with COMMIT over the sources, not the headers, that differ from it; with K/N over each N-th of them, from
+# the K-th on. A finding fails it, and so does a source that cannot be compiled.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 build=$1 since=${2:-}
@@ -11,9 +11,20 @@ for tool in clang-tidy run-clang-tidy; do
 done
 folders='(core|plugins|providers)'
 place="^${PWD//./\\.}/"
+escape() {
+  files=("${files[@]//./\\.}")
+  files=("${files[@]/#/$place}")
+  files=("${files[@]/%/\$}")
+}
 if [ -z "$since" ]; then
   files=("$place$folders/.*\\.cc\$")
   shown="all sources"
+elif [[ $since =~ ^([0-9]+)/([0-9]+)$ ]]; then
+  mapfile -t files < <(git ls-files core plugins providers | grep '\.cc$' |
+    awk -v k="${BASH_REMATCH[1]}" -v n="${BASH_REMATCH[2]}" '(NR - 1) % n == k - 1')
+  shown="part $since of the sources"
+  [ ${#files[@]} -gt 0 ] || { echo "lint: there is no part $since: K of K/N is from 1 to N" >&2; exit 1; }
+  escape
 else
   mapfile -t files < <(git diff --name-only --diff-filter=d "$since" -- | grep -E "^$folders/.*\.cc$" || true)
   shown="${#files[@]} sources that differ from $since"
@@ -21,9 +32,7 @@ else
     echo "lint: no source differs from $since"
     exit 0
   fi
-  files=("${files[@]//./\\.}")
-  files=("${files[@]/#/$place}")
-  files=("${files[@]/%/\$}")
+  escape
 fi
 began=$SECONDS
 out=$(mktemp)
