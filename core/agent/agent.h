@@ -170,8 +170,21 @@ struct AgentParts : RuntimeParts, WorkplaceParts, ClientParts {};
 
 // Why a run, a compaction or a session ended without success, with the exit code's class.
 struct RunError {
-  // kUsage: what was asked for, or a setting, is wrong.
-  enum class Kind { kFailure, kUsage, kBlocked, kStopped, kNotFound, kProvider, kLimit, kStore, kBusy, kCancelled };
+  // kUsage: what was asked for, or a setting, is wrong. kRepeated: a message with the key of the request is in the log
+  // already, and nothing was run.
+  enum class Kind {
+    kFailure,
+    kUsage,
+    kBlocked,
+    kRepeated,
+    kStopped,
+    kNotFound,
+    kProvider,
+    kLimit,
+    kStore,
+    kBusy,
+    kCancelled
+  };
   Kind kind = Kind::kFailure;
   std::string message;
 };
@@ -196,6 +209,11 @@ struct RunRequest {
   std::string output_schema{};
   // JSON of the client's own that a wait of the run keeps (WaitRecord::recipe_state).
   std::string recipe_state{};
+  // The client's name for the message, at most kMessageKeyBytesMax of UTF-8 without control characters
+  // (message_keys.h); empty = none. The message's record keeps it: a client that does not know what has become of a
+  // request sends it again with the same key, and nothing runs twice. A key counts in its conversation and not in forks
+  // of it; of the older ones, the newest 1,000 are known. Not for a compaction_run.
+  std::string key{};
 };
 
 // A tool call without a model.
@@ -220,6 +238,7 @@ struct PostedMessage {
   Kind kind = Kind::kSteer;
   std::string text;
   std::vector<Block> media{};
+  std::string key{};  // as in RunRequest
 };
 
 struct CompactionReport {
@@ -263,6 +282,10 @@ class Session {
 
   // One run: from a user message to the stop, or until it waits for an answer (RunOutcome::kWaiting). A wait of an
   // earlier run ends first: an answered one is carried on, any other is denied, since the user has gone on.
+  // kRepeated: the log has a message with the request's key, and nothing else was done. told::UserMessage, outside of a
+  // run, has the message's sequence, and the error says how its run has ended, or that it was interrupted, which is not
+  // repeated. A message without a record, such as one that a hook has blocked, is sent like any other.
+  // kUsage: the key cannot be one.
   virtual Result<RunReport, RunError> run(const RunRequest& request, const CancelToken& cancel) = 0;
   Result<RunReport, RunError> run(std::string_view user_text, const CancelToken& cancel) {
     return run(RunRequest{std::string(user_text)}, cancel);
@@ -284,7 +307,10 @@ class Session {
   // Queues a message for the run that goes on, or the next one; returns at once, on any thread. Each passes
   // user_message_send like the first; one that a hook blocks is reported, and the run goes on without it. Queued is not
   // stored: told::UserMessage is the acknowledgement. A steering message that comes too late for a request is a
-  // follow-up. kBusy: RuntimeSettings::posted_messages of them wait already, and this one was not queued.
+  // follow-up. One whose key waits here already, or is about to be stored, is acknowledged with that message; the first
+  // text counts. One whose key is in the log is not sent: told::UserMessage has the first one's sequence, once a run
+  // takes it. kUsage: the key cannot be one; kBusy: RuntimeSettings::posted_messages of them wait already; neither was
+  // queued.
   virtual Result<void, RunError> post(PostedMessage message) = 0;
   // Takes back what no run has stored, in order: after one that was interrupted or has failed. Thread-safe.
   virtual std::vector<PostedMessage> take_posted() = 0;

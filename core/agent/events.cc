@@ -152,6 +152,11 @@ constexpr EventMember kUserMessage[] = {
     {"source", "string", true, "`user`, `hook`, `recipe`, `agent` or `schema`", write<&told::UserMessage::source>},
     {"text", "string", true, "the message as sent", write<&told::UserMessage::text>},
     {"seq", "integer", true, "the sequence of its record in the log", write<&told::UserMessage::seq>},
+    {"key", "string", false, "the client's key for it (`--key`)", write_known<&told::UserMessage::key>},
+    {"repeated", "boolean", false,
+     "true: a message with this key was in the log already; `seq` and `text` are that one's, and nothing was sent. "
+     "Without a run going on, no `run_started` and no `run_ended` come with it",
+     write_known<&told::UserMessage::repeated>},
 };
 template <class Delta>
 constexpr EventMember kDelta[] = {

@@ -32,7 +32,9 @@ struct RunStarted {
 struct UserMessage {
   MessageSource source = MessageSource::kUser;
   std::string_view text;
-  std::uint64_t seq = 0;  // of its record
+  std::uint64_t seq = 0;   // of its record
+  std::string_view key{};  // the client's; empty = none
+  bool repeated = false;   // the client has sent it again: it was stored before, and nothing was sent or run
 };
 struct TurnStarted {};
 struct TextDelta {
@@ -175,7 +177,7 @@ void write_usage_figures(JsonWriter& out, const Usage& usage);
 
 // Stands in every run_started. The minor number grows with each type, member or value that is added, the major one
 // when something changes or goes.
-inline constexpr std::string_view kEventsVersion = "1.2";
+inline constexpr std::string_view kEventsVersion = "1.3";
 
 // A member of the JSON form of a T.
 template <class T>

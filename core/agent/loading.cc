@@ -22,6 +22,12 @@ Result<std::vector<StoredRecord>> read_records(const Store& store, const Ulid& i
   return records;
 }
 
+Result<std::optional<StoredRecord>> read_one(const Store& store, const Ulid& id, std::uint64_t seq) {
+  AGENTD_TRY(auto records, read_records(store, id, seq, seq));
+  if (records.empty()) return std::optional<StoredRecord>();
+  return std::optional<StoredRecord>(std::move(records[0]));
+}
+
 // Reverts bring back rows that only a fold from the start has: ranges are folded first, rows made after.
 Result<std::unique_ptr<Conversation>> build(const Ulid& id, const std::vector<StoredRecord>& records,
                                             const Rows::Count& count) {
@@ -80,6 +86,44 @@ Result<std::vector<ToolSpec>> load_last_tools(const Store& store, const Ulid& id
   return tools;
 }
 
+Result<MessageKeys> load_message_keys(const Store& store, const Ulid& id, std::uint64_t revision) {
+  MessageKeys keys;
+  if (revision == 0) return keys;
+  AGENTD_TRY(const StoredRecord first, load_record(store, id, 1));
+  AGENTD_TRY(const GenesisRecord genesis, read_genesis(first.record));
+  // A subagent's genesis names where its parent was, but has no records of it.
+  const bool forked = !genesis.parent.empty() && genesis.agent_type.empty();
+  const std::uint64_t own = (forked ? genesis.parent_seq : 1) + 1;
+  if (own > revision) return keys;
+  Result<void> noted;
+  AGENTD_TRY_VOID(store.read(id, own, revision, [&](const StoredRecord& record) {
+    noted = keys.note(record);
+    return noted.has_value();
+  }));
+  if (!noted) return noted.error();
+  return keys;
+}
+
+Result<StoredRecord> load_record(const Store& store, const Ulid& id, std::uint64_t seq) {
+  AGENTD_TRY(auto record, read_one(store, id, seq));
+  if (!record)
+    return Error{Code::kCorrupt, "conversation " + id.text() + " has no record " + std::to_string(seq) +
+                                     ": 'agentd store check' examines it"};
+  return std::move(*record);
+}
+
+Result<std::optional<RunEndRecord>> load_run_end(const Store& store, const Ulid& id, const StoredRecord& record) {
+  const std::uint32_t run = record.record.run;
+  std::optional<StoredRecord> end;
+  AGENTD_TRY_VOID(store.read(id, record.seq, 0, [&](const StoredRecord& each) {
+    if (each.record.type == RecordType::kRunEnd && each.record.run == run) end = each;
+    return !end && each.record.run <= run;  // 0 = outside of runs
+  }));
+  if (!end) return std::optional<RunEndRecord>();
+  AGENTD_TRY(RunEndRecord out, read_run_end(end->record));
+  return std::optional<RunEndRecord>(std::move(out));
+}
+
 Result<Rows> load_log_messages(const Store& store, const Ulid& id, std::uint64_t revision, std::uint64_t from,
                                std::uint32_t limit) {
   Rows rows;
@@ -125,12 +169,6 @@ Result<Rows> load_originals(const Store& store, const Ulid& id, const Rows& rows
 }
 
 namespace {
-
-Result<std::optional<StoredRecord>> read_one(const Store& store, const Ulid& id, std::uint64_t seq) {
-  AGENTD_TRY(auto records, read_records(store, id, seq, seq));
-  if (records.empty()) return std::optional<StoredRecord>();
-  return std::optional<StoredRecord>(std::move(records[0]));
-}
 
 // The view before a cut whose mark is the summary at `seq`; nothing when it is no such mark.
 Result<std::unique_ptr<Conversation>> view_before_cut(const Store& store, const Ulid& id, std::uint64_t seq,

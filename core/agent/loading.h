@@ -5,10 +5,12 @@
 // Threading: pure functions over a thread-safe store.
 
 #include <memory>
+#include <optional>
 #include <span>
 #include <string_view>
 
 #include "core/base/ids.h"
+#include "core/conversation/message_keys.h"
 #include "core/conversation/view.h"
 #include "core/model/provider.h"
 #include "core/store/store.h"
@@ -23,6 +25,13 @@ Result<std::unique_ptr<Conversation>> load_conversation_at(const Store& store, c
 // The tools that the last run which had any offered its model: what a request about its calls names.
 // Empty when there was none, or when the text of them is gone.
 Result<std::vector<ToolSpec>> load_last_tools(const Store& store, const Ulid& id);
+// The keys of the messages up to `revision`, which reads the log from its start. A fork has its own, behind the records
+// that it was made of.
+Result<MessageKeys> load_message_keys(const Store& store, const Ulid& id, std::uint64_t revision);
+// The record at `seq`. kCorrupt: there is none.
+Result<StoredRecord> load_record(const Store& store, const Ulid& id, std::uint64_t seq);
+// The end of the run to which `record` belongs. nullopt: it has none, since its process ended.
+Result<std::optional<RunEndRecord>> load_run_end(const Store& store, const Ulid& id, const StoredRecord& record);
 // Every message of the log from sequence `from`, at most `limit`, up to `revision` (0 = head).
 Result<Rows> load_log_messages(const Store& store, const Ulid& id, std::uint64_t revision, std::uint64_t from,
                                std::uint32_t limit);

@@ -71,6 +71,7 @@ class AgentImpl final : public Agent {
 RunOutcome outcome_of(const RunError& error) {
   switch (error.kind) {
     case RunError::Kind::kBlocked:
+    case RunError::Kind::kRepeated:
       return RunOutcome::kBlocked;
     case RunError::Kind::kStopped:
       return RunOutcome::kStopped;

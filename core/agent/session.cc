@@ -9,6 +9,7 @@
 #include "core/agent/subagent_tool.h"
 #include "core/agent/waits.h"
 #include "core/base/bytes.h"
+#include "core/conversation/message_keys.h"
 
 namespace agentd {
 namespace {
@@ -22,6 +23,14 @@ SharedSession shared_of(const AgentResources& agent, SessionSeed& seed, const Pa
           std::move(account),
           std::make_shared<HookLedger>(options.hook_limits, parent.ledger),
           agent.runtime_settings().posted_messages};
+}
+
+// kUsage: it cannot be a key, or the run records no message.
+Result<void, RunError> check_key(const RunRequest& request) {
+  if (auto named = check_message_key(request.key); !named)
+    return RunError{RunError::Kind::kUsage, named.error().message};
+  if (request.key.empty() || !request.compaction_run) return {};
+  return RunError{RunError::Kind::kUsage, "a run whose answer replaces the history records no message: omit its key"};
 }
 
 }  // namespace
@@ -189,10 +198,34 @@ void SessionImpl::begin_standalone(const CancelToken& cancel) {
 
 // ---- runs
 
+Result<void, RunError> SessionImpl::check_new(const std::string& key) {
+  if (key.empty()) return {};
+  const auto seq = log_.seq_of(key);
+  if (!seq) return seq.error();
+  if (*seq == 0) return {};
+  const auto record = log_.tell_again(*seq);
+  if (!record) return record.error();
+  const auto end = load_run_end(agent_.parts().store, position_.conversation, *record);
+  if (!end) return store_error(end.error());
+  const std::string& id = position_.conversation_id;
+  const bool newest = record->record.run == shared_.conversation().runs();
+  std::string text = "the message with the key '" + key + "' is record " + std::to_string(*seq) + " of conversation " +
+                     id + " already, and nothing was run again: its run ";
+  if (newest && wait() != nullptr && !wait()->begun)
+    text += "waits for an answer; 'agentd approve " + id + "' gives it";
+  else if (!*end)
+    text += "was interrupted; send another message to continue";
+  else
+    text += "has ended (" + (*end)->outcome + "); 'agentd conversation show " + id + "' shows it";
+  return RunError{RunError::Kind::kRepeated, std::move(text)};
+}
+
 Result<RunReport, RunError> SessionImpl::run(const RunRequest& request, const CancelToken& cancel) {
+  if (auto named = check_key(request); !named) return named.error();
   const AtWork work(*this, take_place(cancel));
   if (!work.began()) return work.began().error();
   const CancelBinding binding(work.slot(), cancel);
+  if (auto fresh = check_new(request.key); !fresh) return fresh.error();
   position_.recipe = request.recipe.empty() ? options_.recipe : request.recipe;
   // Refused before anything of it is stored: the model's API takes no such text.
   if (!request.compaction_run && is_blank(request.text) && request.media.empty())

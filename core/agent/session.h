@@ -65,6 +65,8 @@ class SessionImpl final : public Session, private ChildSessions {
   Result<void, RunError> take_lease();
   Result<void, RunError> catch_up();
   Result<void, RunError> commit_rest();
+  // kRepeated: a message with that key is in the log.
+  Result<void, RunError> check_new(const std::string& key);
   // The work that follows is outside of runs.
   void begin_standalone(const CancelToken& cancel);
   // kBlocked: a tool call waits for an answer.

@@ -60,6 +60,7 @@ CommandSpec run_spec() {
            {"result-only", 0, {}, "print the final answer and nothing else"},
            {"image", 0, "FILE", "attach an image: PNG, JPEG, GIF or WebP (repeats)", {}, {}, {}, true},
            {"output-schema", 0, "FILE", "require a final answer that fits the JSON Schema in FILE; print only that"},
+           {"key", 0, "KEY", "name the message: sent again with the same KEY, it runs nothing twice (needs --resume)"},
            {"input-format", 0, "FORMAT", "text, or stream-json: one message per line of standard input"},
            kNoSave,
            kNoHooks,

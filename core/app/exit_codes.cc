@@ -17,7 +17,8 @@ constexpr ExitCode kCodes[] = {
      "was started."},
     {kExitBlocked, "blocked by a hook",
      "A hook refused the message, the model call, the compaction or the clearing. Or a tool call that waits has an "
-     "answer already (`approve`), or comes first."},
+     "answer already (`approve`), or comes first. Or the conversation has a message with this `--key`: nothing was run "
+     "again, and the sentence says how its run has ended."},
     {kExitNotFound, "not found", "The conversation, recipe or hook does not exist."},
     {kExitProvider, "provider",
      "The model's provider refused the request, could not be reached, or interrupted the answer; or no summary could "

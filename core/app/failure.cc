@@ -13,6 +13,7 @@ int exit_code_of(RunError::Kind kind) {
     case RunError::Kind::kUsage:
       return kExitUsage;
     case RunError::Kind::kBlocked:
+    case RunError::Kind::kRepeated:
       return kExitBlocked;
     case RunError::Kind::kStopped:
       return kExitStopped;

@@ -210,6 +210,7 @@ Record write_message(const MessageRecord& from) {
   if (type == RecordType::kAssistantMessage) out.member("stop_reason", name_of(from.stop_reason));
   if (from.message.role == Role::kAssistant && type != RecordType::kAssistantMessage) out.member("role", "assistant");
   out.optional("source", from.source).optional("author", from.author);
+  if (type == RecordType::kUserMessage) out.optional("key", from.key);
   if (from.origin.known()) {
     out.key("origin").begin_object().optional("provider", from.origin.provider);
     out.optional("api", from.origin.api).member("model", from.origin.model).end_object();
@@ -252,6 +253,7 @@ Result<MessageRecord> read_message(const Record& from) {
   out.author = text(root, "author");
   const JsonView origin = root["origin"];
   out.origin = {text(origin, "provider"), text(origin, "api"), text(origin, "model")};
+  out.key = text(root, "key");
   return out;
 }
 

@@ -34,7 +34,8 @@ namespace agentd {
     "with parent), agent_type? (of a subagent's conversation)")                                                      \
   X(2, Settings, settings, 0, "provider, model, system_digest, tools_digest")                                        \
   X(3, RunBegin, run_begin, 0, "session_id, run_id, cwd, provider, model, recipe?")                                  \
-  X(4, UserMessage, user_message, 1, "blocks, flags?, source?, author?")                                             \
+  X(4, UserMessage, user_message, 1,                                                                                 \
+    "blocks, flags?, source?, author?, key? (by which the client names it; of no other kind)")                       \
   X(5, Context, context, 1, "as user_message")                                                                       \
   X(6, AssistantMessage, assistant_message, 1,                                                                       \
     "as user_message, and stop_reason; origin{provider, api, model}: the model that answered, absent in older "      \
@@ -128,6 +129,7 @@ struct MessageRecord {
   std::string source;                             // user_message: user, hook, recipe, client, agent
   std::string author;                             // context, summary: its author
   Origin origin{};                                // assistant_message; unknown in older records
+  std::string key{};                              // user_message: the client's name for it (message_keys.h)
 };
 // Role and flags decide the type. kAssistant: assistant_message; kSummary: summary; kUser with AGENTD_MESSAGE_CONTEXT:
 // context; otherwise user_message.

@@ -147,6 +147,65 @@ TEST_F(RunTest, ResumeTakesABeginningOfTheIdInEitherCase) {
   EXPECT_EQ(program_.run(words).code, 0);
 }
 
+TEST_F(RunTest, AMessageSentAgainWithItsKeyRunsNothing) {
+  ASSERT_EQ(program_.run(scripted({"run", "one"}, "- text: a\n")).code, 0);
+  const std::string id = program_.newest();
+  const auto send = [&](const std::string& key, std::vector<std::string> more = {}) {
+    std::vector<std::string> words{"run", "two", "--resume", id, "--key", key};
+    words.insert(words.end(), more.begin(), more.end());
+    return program_.run(scripted(std::move(words), "- text: b\n"));
+  };
+  ASSERT_EQ(send("job-7").out, "b\n");
+  const std::string records = program_.record_types(id);
+  const Finished again = send("job-7");
+  EXPECT_EQ(again.code, 3);
+  EXPECT_EQ(again.out, "");
+  EXPECT_TRUE(has(again.err, "the message with the key 'job-7' is record ")) << again.err;
+  EXPECT_TRUE(has(again.err, " of conversation " + id + " already, and nothing was run again")) << again.err;
+  EXPECT_TRUE(has(again.err, "its run has ended (stop)")) << again.err;
+  const Finished json = send("job-7", {"--json"});
+  EXPECT_EQ(json.code, 3);
+  const auto lines = json_lines(json.out);
+  ASSERT_EQ(lines.size(), 1u) << json.out;
+  EXPECT_EQ(lines[0].root()["type"].string_or(""), "user_message");
+  EXPECT_EQ(lines[0].root()["key"].string_or(""), "job-7");
+  EXPECT_TRUE(lines[0].root()["repeated"].bool_or(false));
+  EXPECT_EQ(program_.record_types(id), records);
+  // A control: another key.
+  EXPECT_EQ(send("job-8").code, 0);
+  EXPECT_NE(program_.record_types(id), records);
+}
+
+TEST_F(RunTest, AMessageWhoseRunWasKilledIsNotRunAgain) {
+  ASSERT_EQ(program_.run(scripted({"run", "one"}, "- text: a\n")).code, 0);
+  const std::string id = program_.newest();
+  const std::vector<std::string> words{"run", "two", "--resume", id, "--key", "job-7", "--json"};
+  Running running = program_.start(scripted(words, "- text: b\n  delay_ms: 60000\n"));
+  // The message is stored.
+  ASSERT_TRUE(running.wait_for_out("\"type\":\"turn_started\""));
+  running.signal(SIGKILL);
+  EXPECT_EQ(running.wait().code, 128 + SIGKILL);
+  const Finished again = program_.run(scripted(words, "- text: b\n"));
+  EXPECT_EQ(again.code, 3);
+  EXPECT_TRUE(has(again.err, "its run was interrupted; send another message to continue")) << again.err;
+  EXPECT_TRUE(has(again.out, "\"repeated\":true")) << again.out;
+  EXPECT_EQ(program_.run(scripted({"run", "go on", "--resume", id, "--key", "job-8"}, "- text: c\n")).code, 0);
+}
+
+TEST_F(RunTest, AKeyNeedsAConversationAndIsShortText) {
+  const auto refused = [&](std::vector<std::string> words) {
+    const Finished ran = program_.run(scripted(std::move(words), "- text: no\n"));
+    EXPECT_EQ(ran.code, 2) << ran.err;
+    return ran.err;
+  };
+  EXPECT_TRUE(has(refused({"run", "x", "--key", "k"}), "name that with --resume ID"));
+  EXPECT_TRUE(has(refused({"run", "x", "--key", "k", "--follow"}), "name that with --resume ID"));
+  EXPECT_TRUE(has(refused({"run", "x", "--resume", "01ARZ", "--key", ""}), "--key is empty"));
+  EXPECT_TRUE(has(refused({"run", "x", "--resume", "01ARZ", "--key", std::string(129, 'k')}), "use at most 128"));
+  EXPECT_TRUE(has(refused({"run", "x", "--resume", "01ARZ", "--key", "a\nb"}), "without control characters"));
+  EXPECT_TRUE(has(refused({"run", "--input-format", "stream-json", "--resume", "01ARZ", "--key", "k"}), "omit QUERY"));
+}
+
 TEST_F(RunTest, ResumeOfWhatIsNotThereExitsFour) {
   for (const char* id : {"01ARZ3NDEKTSV4RRFFQ69G5FAV", "01ARZ", "x"}) {
     const Finished ran = program_.run(scripted({"run", "--resume", id, "x"}, "- text: no\n"));

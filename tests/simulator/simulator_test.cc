@@ -90,6 +90,7 @@ TEST(Simulator, NoSeedBreaksAnInvariant) {
     all.children += one.children;
     all.together += one.together;
     all.posts += one.posts;
+    all.repeated += one.repeated;
     all.switches += one.switches;
     for (const std::string& what : one.violations) ADD_FAILURE() << "AGENTD_SEED=" << seed << ": " << what;
     if (!one.violations.empty()) ++failed;
@@ -104,6 +105,7 @@ TEST(Simulator, NoSeedBreaksAnInvariant) {
                                                                                        {"compactions", all.compactions},
                                                                                        {"undos", all.undos},
                                                                                        {"posts", all.posts},
+                                                                                       {"repeated", all.repeated},
                                                                                        {"kills", all.kills},
                                                                                        {"switches", all.switches}}) {
     seen += std::string(", ") + what + " " + std::to_string(times);

@@ -489,11 +489,18 @@ class Play {
     if (chance(baton_, 3))
       poster = Thread([&] {
         clock_.pause(Milliseconds(baton_.draw(900)));
-        facts_.posted[text];
+        facts_.posted[text].conversation = session.conversation_id();
         ++facts_.counted().posts;
-        const auto kind = baton_.draw(2) == 0 ? PostedMessage::Kind::kSteer : PostedMessage::Kind::kFollowUp;
-        if (!session.post({kind, text})) facts_.violated(text + " was refused");
+        post(session, text);
+        if (!chance(baton_, 3)) return;
+        facts_.posted[text].again = true;
+        clock_.pause(Milliseconds(baton_.draw(300)));
+        post(session, text);
       });
+    else if (const auto lost = lost_post(session)) {
+      facts_.posted[*lost].again = true;
+      post(session, *lost);
+    }
     if (chance(baton_, 6))
       interrupter = Thread([&] {
         clock_.pause(Milliseconds(baton_.draw(800)));
@@ -508,7 +515,10 @@ class Play {
         if (session.undo(baton_.draw(2) == 0, cancel)) ++facts_.counted().undos;
         break;
       default:
-        ask(process, session, cancel);
+        if (const auto before = asked_before(session))
+          send(process, session, *before, cancel);
+        else
+          ask(process, session, cancel);
     }
     if (poster.joinable()) poster.join();
     if (process.dead) {  // nobody hears of what it hands back
@@ -517,17 +527,67 @@ class Play {
       return;
     }
     for (const PostedMessage& back : session.take_posted()) {
-      if (facts_.posted[back.text].handed_back) facts_.violated(back.text + " was handed back twice");
-      facts_.posted[back.text].handed_back = true;
+      Facts::Posted& posted = facts_.posted[back.text];
+      if (posted.handed_back && !posted.again) facts_.violated(back.text + " was handed back twice");
+      posted.handed_back = true;
     }
   }
 
+  void post(Session& session, const std::string& text) {
+    const auto kind = baton_.draw(2) == 0 ? PostedMessage::Kind::kSteer : PostedMessage::Kind::kFollowUp;
+    if (!session.post({kind, text, {}, text})) facts_.violated(text + " was refused");
+  }
+
+  // A message of this conversation that its client has to post again, since it may be gone.
+  std::optional<std::string> lost_post(const Session& session) {
+    for (const auto& [text, posted] : facts_.posted)
+      if (posted.may_be_gone && posted.conversation == session.conversation_id() && chance(baton_, 4)) return text;
+    return std::nullopt;
+  }
+
   bool ask(Process& process, Session& session, const CancelToken& cancel) {
-    const std::string question = "question-" + std::to_string(++facts_.questions) + std::string(baton_.draw(800), '?');
-    const auto report = session.run(question, cancel);
+    const std::string number = std::to_string(++facts_.questions);
+    const std::string question = "question-" + number + std::string(baton_.draw(800), '?');
+    RunRequest request{question};
+    if (chance(baton_, 2)) {
+      request.key = "key-" + number;
+      facts_.keyed[request.key] = {session.conversation_id(), question};
+    }
+    return send(process, session, request, cancel);
+  }
+
+  // A question of this conversation that has a key, whatever became of it.
+  std::optional<RunRequest> asked_before(const Session& session) {
+    if (!chance(baton_, 4)) return std::nullopt;
+    const std::vector<RunRequest> all = keyed_in(session);
+    if (all.empty()) return std::nullopt;
+    return all[baton_.draw(all.size())];
+  }
+  std::vector<RunRequest> keyed_in(const Session& session) const {
+    std::vector<RunRequest> out;
+    for (const auto& [key, keyed] : facts_.keyed)
+      if (keyed.conversation == session.conversation_id()) {
+        out.push_back(RunRequest{keyed.question});
+        out.back().key = key;
+      }
+    return out;
+  }
+
+  // True when it was answered, or is known by its key.
+  bool send(Process& process, Session& session, const RunRequest& request, const CancelToken& cancel) {
+    Facts::Keyed* const keyed = request.key.empty() ? nullptr : &facts_.keyed[request.key];
+    const bool answered = keyed != nullptr && keyed->answered;
+    const auto report = session.run(request, cancel);
     ++facts_.counted().runs;
-    if (!report || process.dead) return false;
-    facts_.said.push_back({*Ulid::parse(session.conversation_id()), question, report->final_text});
+    if (process.dead) return false;
+    const bool repeated = !report && report.error().kind == RunError::Kind::kRepeated;
+    if (repeated) ++facts_.counted().repeated;
+    if (!report && !repeated) return false;
+    if (keyed != nullptr) keyed->known = true;
+    if (repeated) return true;
+    if (answered) facts_.violated("the message with the key " + request.key + " ran twice");
+    if (keyed != nullptr) keyed->answered = true;
+    facts_.said.push_back({*Ulid::parse(session.conversation_id()), request.text, report->final_text});
     return true;
   }
 
@@ -555,6 +615,9 @@ class Play {
         facts_.violated("conversation " + id.text() + " cannot be opened");
         continue;
       }
+      for (const RunRequest& before : keyed_in(*session))
+        if (!send(process, *session, before, {}))
+          facts_.violated("the message with the key " + before.key + " is refused although nothing is wrong");
       if (!ask(process, *session, {})) facts_.violated("a run in " + id.text() + " fails although nothing is wrong");
       const Gauge here = session->gauge();
       session = nullptr;
@@ -574,6 +637,10 @@ class Play {
   void check_logs() {
     const auto all = disk_->list({{}, {}, {}, 0, 0, UINT32_MAX});
     for (const ConversationInfo& info : *all) check_log(info);
+    for (const auto& [key, keyed] : facts_.keyed)
+      if (keyed.known && keyed.stored != 1)
+        facts_.violated("the message with the key " + key + " is " + std::to_string(keyed.stored) +
+                        " times in the logs");
     for (const Facts::Said& said : facts_.said) check_said(said);
     for (const auto& [text, posted] : facts_.posted) check_posted(text, posted);
     for (const auto& [key, times] : facts_.effects)
@@ -588,6 +655,7 @@ class Play {
     if (auto verified = disk_->verify(id); !verified)
       facts_.violated("the chain of " + id.text() + " is broken: " + verified.error().message);
     std::map<std::string, Call> calls;
+    std::map<std::string, int> keys;
     std::vector<StoredRecord> log;
     (void)disk_->read(id, 1, 0, [&](const StoredRecord& record) {
       log.push_back(record);
@@ -597,9 +665,11 @@ class Play {
           for (const Block& block : message->message.blocks)
             if (block.kind == BlockKind::kToolUse) ++calls[block.call_id].asked;
       if (record.record.type == RecordType::kUserMessage)
-        if (const auto message = read_message(record.record); message)
+        if (const auto message = read_message(record.record); message) {
           if (const auto posted = facts_.posted.find(message->message.text()); posted != facts_.posted.end())
             ++posted->second.stored;
+          if (!message->key.empty()) ++keys[message->key];
+        }
       if (record.record.type != RecordType::kToolResult) return true;
       const auto result = read_tool_result(record.record);
       Call& call = calls[result->call_id];
@@ -608,6 +678,10 @@ class Play {
       call.text = result->text;
       return true;
     });
+    for (const auto& [key, times] : keys) {
+      if (times > 1) facts_.violated("the key " + key + " is " + std::to_string(times) + " times in one log");
+      if (const auto keyed = facts_.keyed.find(key); keyed != facts_.keyed.end()) keyed->second.stored += times;
+    }
     Conversation view(id.text(), {});
     if (auto loaded = view.load(log); !loaded) facts_.violated(id.text() + ": " + loaded.error().message);
     for (const auto& [call_id, call] : calls) check_call(id.text() + "/" + call_id, call, is_child);
@@ -630,7 +704,7 @@ class Play {
 
   void check_posted(const std::string& text, const Facts::Posted& posted) {
     const int times = posted.stored + (posted.handed_back ? 1 : 0);
-    if (times > 1) facts_.violated(text + " was taken twice");
+    if (posted.stored > 1 || (times > 1 && !posted.again)) facts_.violated(text + " was taken twice");
     if (posted.acknowledged && posted.stored != 1) facts_.violated(text + " was acknowledged, and no log has it");
     if (times == 0 && !posted.may_be_gone) facts_.violated(text + " is lost");
   }

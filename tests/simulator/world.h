@@ -27,7 +27,7 @@ struct Report {
   std::uint64_t switches = 0, digest = 0;
   // What the seed has seen. `together`: tools that ran beside others of their session.
   std::uint64_t runs = 0, effects = 0, kills = 0, compactions = 0, refused = 0, undos = 0, children = 0, together = 0,
-                posts = 0;
+                posts = 0, repeated = 0;
 };
 
 // Things that were acknowledged, done or decided, for the checks at the end.
@@ -43,12 +43,21 @@ class Facts {
     std::string question, answer;
   };
   std::vector<Said> said;  // of runs that ended well
-  // Posted messages. One of a process that died, or that a hook has blocked, may be gone.
+  // Posted messages, each with its text as its key. One of a process that died, or that a hook has blocked, may be
+  // gone. One that was posted again may be handed back as well as stored.
   struct Posted {
-    bool handed_back = false, acknowledged = false, may_be_gone = false;
+    std::string conversation{};
+    bool handed_back = false, acknowledged = false, may_be_gone = false, again = false;
     int stored = 0;  // how often a log has it
   };
   std::map<std::string, Posted> posted;
+  // Questions with a key. `answered`: its run ended well; `known`: that, or the key was known when it came again.
+  struct Keyed {
+    std::string conversation, question;
+    bool answered = false, known = false;
+    int stored = 0;
+  };
+  std::map<std::string, Keyed> keyed;
   std::map<std::string, int> effects;                   // conversation/call: how often its tool ran
   std::set<std::string> blocked;                        // calls that the guard has refused
   std::map<std::string, int> owners;                    // conversation: leases

@@ -177,6 +177,9 @@ std::string RecordingEvents::outcomes() const {
 void RecordingEvents::fill(Told& to, const told::UserMessage& from) {
   to.text = from.text;
   to.detail = name_of(from.source);
+  to.key = from.key;
+  to.seq = from.seq;
+  to.repeated = from.repeated;
 }
 
 void RecordingEvents::fill(Told& to, const told::ToolCalled& from) {

@@ -117,6 +117,10 @@ class RecordingEvents final : public EventSink {
   struct Told {
     RunEvent::Type type;
     std::string text, detail, name, effect, reason;
+    // Of a user_message.
+    std::string key{};
+    std::uint64_t seq = 0;
+    bool repeated = false;
   };
   void on_event(const RunEvent& event) override;
   std::vector<Told> of(RunEvent::Type type) const;

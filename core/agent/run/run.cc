@@ -106,7 +106,7 @@ Result<RunReport, RunError> Run::message(const RunRequest& request) {
   const std::vector<Block> none;
   auto sent = session_.messages.send(to_utf8(request.text),
                                      request.recipe.empty() ? MessageSource::kUser : MessageSource::kRecipe,
-                                     words ? none : request.media);
+                                     words ? none : request.media, request.key);
   if (sent && words) sent = session_.messages.send(to_utf8(request.words), MessageSource::kUser, request.media);
   if (sent) return turns();
   // A blocked message leaves nothing behind but the fact.
@@ -325,15 +325,37 @@ Result<bool, RunError> Run::turn(RunOutcome& outcome) {
   return continued;
 }
 
+Result<Run::Known, RunError> Run::knows(const std::string& key) {
+  if (key.empty()) return Known::kNot;
+  if (session_.log.has_pending(key)) return Known::kPending;
+  const auto seq = session_.log.seq_of(key);
+  if (!seq) return seq.error();
+  if (*seq == 0) return Known::kNot;
+  const auto told = session_.log.tell_again(*seq);
+  if (!told) return told.error();
+  return Known::kStored;
+}
+
+Result<void, RunError> Run::send(const PostedMessage& message) {
+  if (auto seen = check_media(session_.agent, session_.options.model, message.media); !seen) return seen;
+  return session_.messages.send(to_utf8(message.text), MessageSource::kUser, message.media, message.key);
+}
+
 Result<bool, RunError> Run::send_posted(std::optional<PostedMessage::Kind> kind) {
   bool sent = false;
   if (state_.compaction) return sent;  // it is about the summary alone
   while (auto posted = session_.shared.next_posted(kind)) {
     const PostedMessage& message = posted->message;
-    auto done = check_media(session_.agent, session_.options.model, message.media);
-    if (done) done = session_.messages.send(to_utf8(message.text), MessageSource::kUser, message.media);
+    auto known = knows(message.key);
+    if (!known) {
+      session_.shared.put_back(std::move(*posted));
+      return known.error();
+    }
+    if (*known == Known::kStored) continue;
+    const bool pending = *known == Known::kPending;
+    auto done = pending ? Result<void, RunError>() : send(message);
     if (done) {
-      sent = true;
+      sent = sent || !pending;
       const std::uint64_t batch = session_.log.batch();
       std::erase_if(sent_, [batch](const auto& each) { return each.first != batch; });  // those are stored
       sent_.emplace_back(batch, std::move(*posted));

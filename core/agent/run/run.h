@@ -85,6 +85,11 @@ class Run {
   Result<bool, RunError> turn(RunOutcome& outcome);
   // True when the answer does not fit the schema, and another one was asked for.
   Result<bool, RunError> asks_for_fitting_answer();
+  // The message with that key: there is none, the next commit stores it, or it is stored and the surface was notified
+  // again.
+  enum class Known { kNot, kPending, kStored };
+  Result<Known, RunError> knows(const std::string& key);
+  Result<void, RunError> send(const PostedMessage& message);
   // Sends what the client has posted, of one kind or of any; true if there was something.
   Result<bool, RunError> send_posted(std::optional<PostedMessage::Kind> kind);
 

@@ -5,6 +5,8 @@
 #include <span>
 #include <utility>
 
+#include "core/agent/loading.h"
+
 namespace agentd {
 
 RunError store_error(const Error& error) { return {RunError::Kind::kStore, error.message}; }
@@ -23,9 +25,9 @@ void LogWriter::add(Record record) {
   pending_.push_back(std::move(record));
 }
 
-void LogWriter::add_user_message(Record message, std::string text, MessageSource source) {
+void LogWriter::add_user_message(Record message, std::string text, MessageSource source, std::string key) {
   add(std::move(message));
-  messages_.push_back({std::move(text), source});
+  messages_.push_back({std::move(text), source, std::move(key)});
 }
 
 bool LogWriter::has_genesis() const {
@@ -130,6 +132,7 @@ Result<void> LogWriter::try_commit() {
   blobs_.clear();
   receipts_.clear();
   ++batch_;
+  note_keys(*stored);
   auto applied = shared_.apply(*stored, agent_.row_count());
   tell_messages(*stored);
   return applied;
@@ -141,7 +144,7 @@ void LogWriter::tell_messages(const std::vector<StoredRecord>& stored) {
   for (const ToldMessage& message : std::exchange(messages_, {})) {
     while (record != stored.end() && record->record.type != RecordType::kUserMessage) ++record;
     if (record == stored.end()) return;
-    surface_.tell(told::UserMessage{message.source, message.text, (record++)->seq});
+    surface_.tell(told::UserMessage{message.source, message.text, (record++)->seq, message.key});
   }
 }
 
@@ -178,6 +181,7 @@ Result<std::vector<StoredRecord>, RunError> LogWriter::catch_up() {
                                           return true;
                                         });
   if (!read) return open_error(read.error());
+  note_keys(fresh);
   if (auto applied = shared_.apply(fresh, agent_.row_count()); !applied) return store_error(applied.error());
   return fresh;
 }
@@ -188,6 +192,39 @@ void LogWriter::flush_receipts() {
   if (auto done = agent_.parts().store.append_receipts(position_.conversation, receipts); !done)
     agent_.parts().log.write(LogLevel::kError, "agent",
                              "the receipts of hooks could not be saved: " + done.error().message);
+}
+
+// ---- messages that a client sends again
+
+bool LogWriter::has_pending(std::string_view key) const {
+  return std::any_of(messages_.begin(), messages_.end(), [&](const ToldMessage& each) { return each.key == key; });
+}
+
+Result<std::uint64_t, RunError> LogWriter::seq_of(std::string_view key) {
+  if (!keys_) {
+    auto read = load_message_keys(agent_.parts().store, position_.conversation, shared_.conversation().revision());
+    if (!read) return open_error(read.error());
+    keys_ = std::move(*read);
+  }
+  return keys_->seq_of(key);
+}
+
+// A record that cannot be read is an error of the next who asks.
+void LogWriter::note_keys(const std::vector<StoredRecord>& stored) {
+  for (const StoredRecord& record : stored)
+    if (keys_ && !keys_->note(record)) keys_.reset();
+}
+
+Result<StoredRecord, RunError> LogWriter::tell_again(std::uint64_t seq) {
+  auto record = load_record(agent_.parts().store, position_.conversation, seq);
+  if (!record) return open_error(record.error());
+  const auto message = read_message(record->record);
+  if (!message) return store_error(message.error());
+  const std::string text = message->message.text();
+  const bool of_recipe = message->source == name_of(MessageSource::kRecipe);
+  surface_.tell(
+      told::UserMessage{of_recipe ? MessageSource::kRecipe : MessageSource::kUser, text, seq, message->key, true});
+  return std::move(*record);
 }
 
 }  // namespace agentd

@@ -10,6 +10,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -18,6 +19,7 @@
 #include "core/agent/session/position.h"
 #include "core/agent/session/shared.h"
 #include "core/agent/session/surface.h"
+#include "core/conversation/message_keys.h"
 #include "core/conversation/receipt.h"
 #include "core/conversation/record.h"
 
@@ -38,8 +40,8 @@ class LogWriter {
   // Adds a record with the number of the current run and turn.
   void add(Record record);
   void add_blob(std::string text) { blobs_.push_back(std::move(text)); }
-  // The surface is notified of the message when it is stored.
-  void add_user_message(Record message, std::string text, MessageSource source);
+  // The surface is notified of the message when it is stored. `key`: the client's; empty = none.
+  void add_user_message(Record message, std::string text, MessageSource source, std::string key);
   // A log starts with its genesis, before what session_start left.
   bool has_genesis() const;
   void add_genesis(Record genesis) { pending_.insert(pending_.begin(), std::move(genesis)); }
@@ -80,6 +82,15 @@ class LogWriter {
   // Receipts since the last commit. A conversation without messages drops its receipts.
   void flush_receipts();
 
+  // ---- messages that a client sends again
+
+  // A message with that key is pending.
+  bool has_pending(std::string_view key) const;
+  // The sequence of the stored message with that key; 0 = there is none. The first call reads the whole log.
+  Result<std::uint64_t, RunError> seq_of(std::string_view key);
+  // Notifies the surface of a stored message once more; its record.
+  Result<StoredRecord, RunError> tell_again(std::uint64_t seq);
+
  private:
   static constexpr int kCommitTriesMax = 1'000;
   static constexpr std::size_t kReceiptsMax = 1'000;  // the newest, while no commit succeeds
@@ -88,6 +99,7 @@ class LogWriter {
   Result<std::vector<StoredRecord>> append();
   void drop_receipts(const Error& why);
   void tell_messages(const std::vector<StoredRecord>& stored);
+  void note_keys(const std::vector<StoredRecord>& stored);
 
   const AgentResources& agent_;
   const Position& position_;
@@ -98,8 +110,10 @@ class LogWriter {
   struct ToldMessage {
     std::string text;
     MessageSource source;
+    std::string key;
   };
   std::vector<ToldMessage> messages_;  // told when they are stored
+  std::optional<MessageKeys> keys_;    // of what is stored; nullopt = no client has named a message yet
   std::vector<HookReceipt> receipts_;  // since the last commit
   bool told_receipts_ = false;
   std::uint64_t batch_ = 0;

@@ -51,7 +51,8 @@ std::unique_ptr<Outcome> Messages::ask(std::string& text, MessageSource source, 
   return hooks_.fire(fired);
 }
 
-Result<void, RunError> Messages::send(std::string text, MessageSource source, const std::vector<Block>& media) {
+Result<void, RunError> Messages::send(std::string text, MessageSource source, const std::vector<Block>& media,
+                                      const std::string& key) {
   const std::string original = text;
   const std::unique_ptr<Outcome> outcome = ask(text, source, media);
   if (hooks_.stopped()) return hooks_.check_stopped().error();
@@ -63,7 +64,7 @@ Result<void, RunError> Messages::send(std::string text, MessageSource source, co
         "the message was not sent: " + std::string(outcome && !outcome->rewrites.empty()
                                                        ? outcome->rewrites.back().by.hook + " left only white space"
                                                        : "it is only white space")};
-  add(text, source, media);
+  add(text, source, media, key);
   if (!outcome) return {};
   // The digests are of what was not kept as well: the original itself is stored nowhere.
   if (!outcome->rewrites.empty())
@@ -73,7 +74,8 @@ Result<void, RunError> Messages::send(std::string text, MessageSource source, co
   return {};
 }
 
-void Messages::add(const std::string& text, MessageSource source, const std::vector<Block>& media) {
+void Messages::add(const std::string& text, MessageSource source, const std::vector<Block>& media,
+                   const std::string& key) {
   if (prompt_) {
     *prompt_ += (prompt_->empty() ? "" : "\n\n") + text;
     return;
@@ -82,8 +84,9 @@ void Messages::add(const std::string& text, MessageSource source, const std::vec
   // The media come before the text about them.
   Message message{Role::kUser, 0, media};
   if (!text.empty() || media.empty()) message.blocks.push_back(Block::of_text(text));
-  log_.add_user_message(write_message({std::move(message), StopReason::kEndTurn, std::string(name_of(source)), {}}),
-                        text, source);
+  log_.add_user_message(
+      write_message({std::move(message), StopReason::kEndTurn, std::string(name_of(source)), {}, {}, key}), text,
+      source, key);
 }
 
 void Messages::add_contexts(const Outcome& outcome) {

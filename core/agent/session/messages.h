@@ -19,10 +19,12 @@ class Messages {
   Messages(LogWriter& log, Context& context, HookPoint& hooks) : log_(log), context_(context), hooks_(hooks) {}
 
   // Asks user_message_send and adds what hooks leave. kBlocked: it was refused, or nothing is left of it; kStopped,
-  // kCancelled. It is not added then.
-  Result<void, RunError> send(std::string text, MessageSource source, const std::vector<Block>& media = {});
+  // kCancelled. It is not added then. `key`: the client's name for the message; empty = none.
+  Result<void, RunError> send(std::string text, MessageSource source, const std::vector<Block>& media = {},
+                              const std::string& key = {});
   // Without asking anybody.
-  void add(const std::string& text, MessageSource source, const std::vector<Block>& media = {});
+  void add(const std::string& text, MessageSource source, const std::vector<Block>& media = {},
+           const std::string& key = {});
   void add_contexts(const Outcome& outcome);
   void add_context(const WaitRecord::Context& context);
   // Fires session_start; its contexts go with every request from here on. `source`: AGENTD_SOURCE_

@@ -6,6 +6,7 @@
 
 #include "core/agent/loading.h"
 #include "core/base/bytes.h"
+#include "core/conversation/message_keys.h"
 
 namespace agentd {
 
@@ -63,7 +64,10 @@ bool SharedSession::queue_compaction(const CompactOptions& options) {
 }
 
 Result<void, RunError> SharedSession::post(PostedMessage message) {
+  if (auto named = check_message_key(message.key); !named)
+    return RunError{RunError::Kind::kUsage, named.error().message};
   const MutexLock lock(mutex_);
+  if (posted_with(message.key) != posted_.end()) return {};
   if (posted_.size() >= posted_max_)
     return RunError{RunError::Kind::kBusy, counted(posted_.size(), "posted message") +
                                                (posted_.size() == 1 ? " waits" : " wait") +
@@ -71,6 +75,11 @@ Result<void, RunError> SharedSession::post(PostedMessage message) {
                                                "after the next request of its run"};
   posted_.emplace(++posts_, std::move(message));
   return {};
+}
+
+SharedSession::PostedMessages::iterator SharedSession::posted_with(std::string_view key) {
+  if (key.empty()) return posted_.end();
+  return std::find_if(posted_.begin(), posted_.end(), [&](const auto& each) { return each.second.key == key; });
 }
 
 std::vector<PostedMessage> SharedSession::take_posted() {
@@ -153,6 +162,10 @@ std::optional<SharedSession::Posted> SharedSession::next_posted(std::optional<Po
 
 void SharedSession::put_back(Posted posted) {
   const MutexLock lock(mutex_);
+  if (const auto other = posted_with(posted.message.key); other != posted_.end()) {
+    if (other->first < posted.number) return;
+    posted_.erase(other);
+  }
   posted_.emplace(posted.number, std::move(posted.message));
 }
 

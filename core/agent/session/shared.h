@@ -11,6 +11,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "core/account/account.h"
@@ -57,7 +58,8 @@ class SharedSession {
   bool is_running() const;
   // True when a run takes it up; otherwise it waits for the next one.
   bool queue_compaction(const CompactOptions& options);
-  // kBusy: posted_max wait, and this one is not among them.
+  // A message whose key waits already is not queued. kUsage: its key cannot be one; kBusy: posted_max wait, and this
+  // one is not among them.
   Result<void, RunError> post(PostedMessage message);
   std::vector<PostedMessage> take_posted();
 
@@ -84,10 +86,14 @@ class SharedSession {
   };
   // The oldest message of that kind, or of any.
   std::optional<Posted> next_posted(std::optional<PostedMessage::Kind> kind);
-  // It was not stored after all: it goes back to its place.
+  // It was not stored after all: it goes back to its place, unless an older one with its key waits.
   void put_back(Posted posted);
 
  private:
+  using PostedMessages = std::map<std::uint64_t, PostedMessage>;
+  // The message that waits with that key; end() for an empty one.
+  PostedMessages::iterator posted_with(std::string_view key);
+
   const Store& store_;
   const Ulid id_;
   const std::string id_text_;
@@ -102,7 +108,7 @@ class SharedSession {
   Usage run_usage_{};
   std::vector<CompactOptions> queued_;
   const std::uint64_t posted_max_;
-  std::map<std::uint64_t, PostedMessage> posted_;  // by number
+  PostedMessages posted_;  // by number
   std::uint64_t posts_ = 0;
 };
 

@@ -12,6 +12,7 @@
 #include "core/base/bytes.h"
 #include "core/base/file.h"
 #include "core/codec/json.h"
+#include "core/conversation/message_keys.h"
 
 namespace agentd::app {
 namespace {
@@ -23,7 +24,7 @@ constexpr std::string_view kStreamJson = "stream-json";
 struct Wanted {
   std::string text;
   std::vector<Block> media;
-  std::string schema;
+  std::string schema, key;
 };
 
 // The user's message: the words, the files that they name, and piped text.
@@ -75,11 +76,12 @@ Result<RunRequest> request_of(Talk& talk, const Wanted& wanted) {
   if (talk.client().recipe() != nullptr) {
     AGENTD_TRY(out, talk.client().recipe_run(wanted.text));
   }
-  if (out.compaction_run && (!wanted.media.empty() || !wanted.schema.empty()))
+  if (out.compaction_run && (!wanted.media.empty() || !wanted.schema.empty() || !wanted.key.empty()))
     return Error{Code::kInvalid,
-                 "a recipe that replaces the conversation with a summary takes no images, documents or schema"};
+                 "a recipe that replaces the conversation with a summary takes no images, documents, schema or key"};
   out.media = wanted.media;
   out.output_schema = wanted.schema;
+  out.key = wanted.key;
   return out;
 }
 
@@ -164,7 +166,8 @@ int run_stream(App& app, Talk& talk, const std::string& schema, SignalScope& sig
                                       " of standard input was skipped: " + message.error().message);
       continue;
     }
-    const int ran = run_once(app, talk, {to_utf8(message->text), std::move(message->media), schema}, signals, cancel);
+    const int ran =
+        run_once(app, talk, {to_utf8(message->text), std::move(message->media), schema, {}}, signals, cancel);
     if (ran != kExitOk) code = ran;
     app.out().flush();
     // The next message would deny the call that waits.
@@ -176,14 +179,22 @@ int run_stream(App& app, Talk& talk, const std::string& schema, SignalScope& sig
 Result<void> check_options(const Arguments& arguments) {
   if (arguments.has("arg") && !arguments.has("recipe"))
     return Error{Code::kInvalid, "--arg needs a recipe: name one with --recipe NAME"};
+  if (arguments.has("key")) {
+    if (arguments.value("key").empty()) return Error{Code::kInvalid, "--key is empty: give the message a name"};
+    AGENTD_TRY_VOID(check_message_key(arguments.value("key")));
+    if (!arguments.has("resume"))
+      return Error{Code::kInvalid, "--key names a message within one conversation: name that with --resume ID"};
+  }
   if (!arguments.has("input-format")) return {};
   const std::string format = arguments.value("input-format");
   if (format != "text" && format != kStreamJson)
     return Error{Code::kInvalid, "--input-format takes text or stream-json, not '" + one_line(format, 60) + "'"};
-  if (format == kStreamJson && (!arguments.words().empty() || arguments.has("image") || arguments.has("recipe")))
-    return Error{
-        Code::kInvalid,
-        "with --input-format stream-json all messages come from standard input; omit QUERY, --image and --recipe"};
+  const bool other =
+      !arguments.words().empty() || arguments.has("image") || arguments.has("recipe") || arguments.has("key");
+  if (format == kStreamJson && other)
+    return Error{Code::kInvalid,
+                 "with --input-format stream-json all messages come from standard input; omit QUERY, --image, --recipe "
+                 "and --key"};
   return {};
 }
 
@@ -210,7 +221,9 @@ int run_command(App& app, const Arguments& arguments) {
     return app.fail(kExitUsage, "the conversation is empty: there is nothing to compact");
   const int code =
       streams ? run_stream(app, **talk, *schema, signals, cancel)
-              : run_once(app, **talk, {std::move(message->text), std::move(message->media), *schema}, signals, cancel);
+              : run_once(app, **talk,
+                         {std::move(message->text), std::move(message->media), *schema, arguments.value("key")},
+                         signals, cancel);
   (*talk)->end(code == kExitOk ? "exit" : "error");
   return code;
 }

@@ -389,7 +389,7 @@ std::vector<RunEvent::Body> one_of_each(std::string_view t, std::uint64_t n) {
   const Usage usage{.input = n, .cost_nano_usd = n, .unpriced = n};
   const std::optional<Gauge> last = n == 0 ? std::nullopt : std::optional<Gauge>(Gauge{});
   return {told::RunStarted{t, t, t},
-          told::UserMessage{MessageSource::kUser, t},
+          told::UserMessage{MessageSource::kUser, t, n, t, n != 0},
           told::TurnStarted{},
           told::TextDelta{t},
           told::ThinkingDelta{t},

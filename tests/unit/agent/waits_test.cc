@@ -564,6 +564,42 @@ TEST_F(Waits, AnAnsweredCallIsCarriedOnBeforeANewMessage) {
   EXPECT_LT(all.find("output of bash"), all.find("and then?"));
 }
 
+TEST_F(Waits, AMessageSentAgainWithItsKeyDeniesNothing) {
+  RunRequest request{"go"};
+  request.key = "k1";
+  open();
+  conversation_ = id();
+  model_.ask_tools({{"bash", std::string(kInput)}});
+  const auto waiting = session_->run(request, cancel_);
+  ASSERT_TRUE(waiting) << waiting.error().message;
+  ASSERT_EQ(waiting->outcome, RunOutcome::kWaiting);
+  for (int i = 0; i < 2; ++i) {
+    const auto again = session_->run(request, cancel_);
+    ASSERT_FALSE(again);
+    EXPECT_EQ(again.error().kind, RunError::Kind::kRepeated);
+    EXPECT_NE(again.error().message.find("its run waits for an answer; 'agentd approve " + conversation_.text()),
+              std::string::npos)
+        << again.error().message;
+    ASSERT_NE(session_->wait(), nullptr);
+    EXPECT_EQ(session_->wait()->wait.id, waiting->waits_for);
+    open(conversation_);
+  }
+  ASSERT_TRUE(answer(waiting->waits_for, true));
+  model_.say("done");
+  EXPECT_EQ(text_of(carry_on()), "done");
+  EXPECT_EQ(effects(), 1u);
+  const auto later = session_->run(request, cancel_);
+  ASSERT_FALSE(later);
+  EXPECT_NE(later.error().message.find("its run has ended (waiting)"), std::string::npos) << later.error().message;
+  // A control: a message with another key denies the next call that waits.
+  model_.ask_tools({{"bash", std::string(kInput)}}).say("never mind, then");
+  ASSERT_EQ(run("once more")->outcome, RunOutcome::kWaiting);
+  request.key = "k2";
+  EXPECT_EQ(text_of(session_->run(request, cancel_)), "never mind, then");
+  EXPECT_EQ(session_->wait(), nullptr);
+  EXPECT_EQ(effects(), 1u);
+}
+
 TEST_F(Waits, ACallToolResultIsInTheLogAndInNoRequest) {
   hooks_.clear();
   open();

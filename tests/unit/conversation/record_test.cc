@@ -108,6 +108,27 @@ TEST(Record, AnAnswerKeepsTheModelThatItCameFrom) {
   EXPECT_FALSE(read_message(old)->origin.known());
 }
 
+TEST(Record, AUserMessageKeepsTheKeyOfItsClient) {
+  const std::string key = "k-\"1\"\xC3\xA4";
+  const auto written = [&](Role role, std::uint16_t flags, const std::string& named) {
+    Message message = Message::of_text(role, "x");
+    message.flags = flags;
+    return write_message({message, StopReason::kEndTurn, "user", {}, {}, named});
+  };
+  const auto back = read_message(written(Role::kUser, 0, key));
+  ASSERT_TRUE(back);
+  EXPECT_EQ(back->key, key);
+  EXPECT_EQ(back->source, "user");
+  // No other kind has one, and a message without one is written as before there were any.
+  for (const Role role : {Role::kAssistant, Role::kSummary})
+    EXPECT_EQ(written(role, 0, key).payload, written(role, 0, {}).payload);
+  EXPECT_EQ(written(Role::kUser, AGENTD_MESSAGE_CONTEXT, key).payload,
+            written(Role::kUser, AGENTD_MESSAGE_CONTEXT, {}).payload);
+  const Record bare = written(Role::kUser, 0, {});
+  EXPECT_EQ(bare.payload.find("\"key\""), std::string::npos);
+  EXPECT_EQ(read_message(bare)->key, "");
+}
+
 TEST(Record, RoleAndFlagsGiveTheTypeOfAMessage) {
   const auto type = [](Role role, std::uint16_t flags) {
     Message message = Message::of_text(role, "x");
