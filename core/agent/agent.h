@@ -44,7 +44,8 @@
 
 namespace agentd {
 
-class RunQueue;  // run_queue.h
+class Recollections;  // recollections.h
+class RunQueue;       // run_queue.h
 class Workspace;
 
 // The most of each that one hook may use in one run; 0 = no limit.
@@ -117,6 +118,7 @@ struct WorkplaceParts {
   PermissionRules permissions;
   // "native", "claude", ...: what kind the hook with that name is, for receipts. Empty = a guess.
   std::function<std::string(std::string_view hook)> hook_kind{};
+  Recollections* recollections = nullptr;  // null: there are no memories
 };
 
 // ---- what belongs to the client
@@ -137,6 +139,9 @@ struct ClientSettings {
   bool auto_compact = true;
   bool offer_tools = true;
   bool subagents = false;  // offers the tool `task`
+  // Checkpoints at the threshold and by hand; a session that is killed is ended by the next start in its project.
+  bool lifecycle = false;
+  bool checkpoint_on_clear = true;  // with lifecycle
   std::string recipe;
   // A question that nobody is there to answer waits for `agentd approve`; false: it is denied.
   bool waits = false;
@@ -191,6 +196,13 @@ struct RunError {
 
 // The outcome of a run that ended with this error.
 RunOutcome outcome_of(const RunError& error);
+
+// Remarks on a session that ends, for session_end; empty or absent ones say nothing.
+struct EndNotes {
+  std::string task{}, approach{}, notes{};
+  std::vector<std::string> tags{};
+  std::optional<std::uint32_t> outcome{};  // AGENTD_OUTCOME_; absent: that of the last run
+};
 
 // The request that starts a run.
 struct RunRequest {
@@ -325,9 +337,16 @@ class Session {
   // takes and `force` is not set.
   virtual Result<UndoReport, RunError> undo(bool force, const CancelToken& cancel) = 0;
 
+  // A checkpoint of the conversation as it is now: its id (checkpoints.h). `name`: for people; may be empty. kUsage:
+  // nothing was said yet; kBusy, kNotFound, kStore.
+  virtual Result<std::string, RunError> checkpoint(const std::string& name) = 0;
+
   virtual Gauge gauge() const = 0;
 
-  // Fires session_end; also done by the destructor, with reason "exit".
+  // For session_end; what says something replaces what was said before. Thread-safe.
+  virtual void note(EndNotes notes) = 0;
+  // Fires session_end, once; also done by the destructor, with reason "exit". `reason`: exit, clear, interrupted,
+  // error, crash.
   virtual void end(std::string_view reason) = 0;
 };
 
@@ -336,9 +355,14 @@ class Agent {
   virtual ~Agent() = default;
   // A new conversation, or an existing one: its source is AGENTD_SOURCE_FORK in a fork to which nothing was
   // added yet, else AGENTD_SOURCE_RESUME. kBusy: it is in use, or too many sessions are open; kNotFound. `cancel` ends
-  // the hooks of session_start that still run; the session is opened all the same.
-  virtual Result<std::unique_ptr<Session>, RunError> open(std::optional<Ulid> conversation,
-                                                          const CancelToken& cancel) = 0;
+  // the hooks of session_start that still run; the session is opened all the same. `first_text`: the user's, when the
+  // surface knows it; its memories are primed then, else with the first message. With ClientSettings::lifecycle the
+  // project's sessions that were killed are ended before.
+  virtual Result<std::unique_ptr<Session>, RunError> open(std::optional<Ulid> conversation, const CancelToken& cancel,
+                                                          const std::string& first_text) = 0;
+  Result<std::unique_ptr<Session>, RunError> open(std::optional<Ulid> conversation, const CancelToken& cancel) {
+    return open(conversation, cancel, {});
+  }
   // A new conversation in place of `session`'s: asks before_clear, ends `session` with reason "clear",
   // opens the new one (source AGENTD_SOURCE_CLEAR), tells after_clear. kBlocked, kCancelled: a hook
   // refused, or `cancel` ended its asking, and `session` goes on; after any other error it has ended.
@@ -360,6 +384,8 @@ Services& as_services(AgentServices& services);
 std::unique_ptr<Services> services_of_project(AgentServices& services, std::string project_id);
 // ClientParts::files of the open session with that handle; null when there is none. Thread-safe.
 std::shared_ptr<Workspace> files_of(const AgentServices& services, agentd_conv conversation);
+// Session::note() of the open session with that handle. kNotFound: there is none. Thread-safe.
+Result<void> note_session(const AgentServices& services, agentd_conv conversation, EndNotes notes);
 
 // The agent of one client. The services were made with the same runtime's parts, and outlive it.
 std::unique_ptr<Agent> make_agent(AgentServices& services, AgentParts parts, AgentOptions options);

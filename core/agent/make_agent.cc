@@ -15,15 +15,18 @@ class AgentImpl final : public Agent {
   AgentImpl(AgentServices& services, AgentParts parts, AgentOptions options)
       : services_(services), agent_(services.runtime(), std::move(parts), std::move(options)) {}
 
-  Result<std::unique_ptr<Session>, RunError> open(std::optional<Ulid> wanted, const CancelToken& cancel) override {
-    return open_as(wanted, AGENTD_SOURCE_STARTUP, cancel);
+  using Agent::open;
+  Result<std::unique_ptr<Session>, RunError> open(std::optional<Ulid> wanted, const CancelToken& cancel,
+                                                  const std::string& first_text) override {
+    if (agent_.options().lifecycle && agent_.options().saves) end_gone();
+    return open_as(wanted, AGENTD_SOURCE_STARTUP, cancel, first_text);
   }
 
   Result<std::unique_ptr<Session>, RunError> clear(Session& session, const CancelToken& cancel) override {
     auto& old = static_cast<SessionImpl&>(session);  // an agent makes no other kind
     if (auto asked = old.before_clear(kClearReason, cancel); !asked) return asked.error();
     old.end("clear");
-    auto opened = open_as(std::nullopt, AGENTD_SOURCE_CLEAR, cancel);
+    auto opened = open_as(std::nullopt, AGENTD_SOURCE_CLEAR, cancel, {});
     if (opened) old.after_clear(kClearReason, (*opened)->conversation_id(), cancel);
     return opened;
   }
@@ -32,7 +35,7 @@ class AgentImpl final : public Agent {
   static constexpr std::string_view kClearReason = "user";
 
   Result<std::unique_ptr<Session>, RunError> open_as(std::optional<Ulid> wanted, std::uint32_t source,
-                                                     const CancelToken& cancel) {
+                                                     const CancelToken& cancel, const std::string& first_text) {
     const AgentParts& parts = agent_.parts();
     RunQueue::SessionPlace place;
     if (parts.runs != nullptr) {
@@ -57,9 +60,36 @@ class AgentImpl final : public Agent {
     SessionSeed seed{id, std::move(*lease), std::move(conversation)};
     seed.source = source;
     seed.place = std::move(place);
-    auto session = std::make_unique<SessionImpl>(agent_, services_.sessions(), services_, std::move(seed));
-    session->start(cancel);
+    auto session = make_session(std::move(seed));
+    session->start(first_text, cancel);
     return std::unique_ptr<Session>(std::move(session));
+  }
+
+  std::unique_ptr<SessionImpl> make_session(SessionSeed seed) {
+    return std::make_unique<SessionImpl>(agent_, services_.sessions(), services_, services_.attendance(),
+                                         std::move(seed));
+  }
+
+  // Sessions of the project whose process was killed. Their rows go last: one that is killed on the way leaves them.
+  void end_gone() {
+    const AgentParts& parts = agent_.parts();
+    for (const Attendance::Gone& gone : services_.attendance().find_gone(agent_.options().project_id)) {
+      const auto id = Ulid::parse(gone.session.conversation);
+      auto conversation = id ? load_conversation(parts.store, *id, agent_.row_count()) : id.error();
+      if (!conversation) {
+        parts.log.write(LogLevel::kWarning, "agent",
+                        "a session that was killed could not be ended: " + conversation.error().message);
+        continue;
+      }
+      SessionSeed seed{*id, nullptr, std::move(*conversation)};
+      seed.session_id = gone.session.session;
+      const auto session = make_session(std::move(seed));
+      EndNotes notes;
+      notes.task = task_of_session(parts.store, *id, gone.session.session);
+      session->note(std::move(notes));
+      session->end("crash");
+      services_.attendance().leave(gone.session);
+    }
   }
 
   AgentServices& services_;
@@ -100,6 +130,10 @@ Services& as_services(AgentServices& services) { return services; }
 
 std::shared_ptr<Workspace> files_of(const AgentServices& services, agentd_conv conversation) {
   return services.sessions().files_of(conversation);
+}
+
+Result<void> note_session(const AgentServices& services, agentd_conv conversation, EndNotes notes) {
+  return services.sessions().note(conversation, std::move(notes));
 }
 
 std::unique_ptr<Agent> make_agent(AgentServices& services, AgentParts parts, AgentOptions options) {

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "core/agent/checkpoints.h"
 #include "core/agent/loading.h"
 #include "core/agent/session/undo.h"
 #include "core/agent/subagent_tool.h"
@@ -35,10 +36,12 @@ Result<void, RunError> check_key(const RunRequest& request) {
 
 }  // namespace
 
-SessionImpl::SessionImpl(const AgentResources& agent, SessionRegistry& sessions, Services& services, SessionSeed seed)
+SessionImpl::SessionImpl(const AgentResources& agent, SessionRegistry& sessions, Services& services,
+                         Attendance& attendance, SessionSeed seed)
     : agent_(agent),
       sessions_(sessions),
       services_(services),
+      attendance_(attendance),
       options_(agent.options_at(seed.agent.depth)),
       source_(seed.source),
       parent_(std::move(seed.parent)),
@@ -47,7 +50,7 @@ SessionImpl::SessionImpl(const AgentResources& agent, SessionRegistry& sessions,
       shared_(shared_of(agent, seed, parent_)),
       position_{seed.id,
                 seed.id.text(),
-                agent.parts().ids.next().text(),
+                seed.session_id.empty() ? agent.parts().ids.next().text() : seed.session_id,
                 std::move(seed.agent),
                 sessions.add(shared_, agent),
                 options_.recipe,
@@ -56,10 +59,22 @@ SessionImpl::SessionImpl(const AgentResources& agent, SessionRegistry& sessions,
       log_(agent, position_, shared_, surface_),
       context_(agent, options_, position_, shared_, log_),
       hooks_(agent, options_, position_, shared_, surface_, log_, context_),
-      messages_(log_, context_, hooks_),
-      threshold_(options_, shared_, log_, context_, hooks_, messages_),
+      priming_(agent, options_, position_, shared_),
+      messages_(log_, context_, hooks_, priming_, shared_),
+      saving_(agent, options_, position_, shared_, log_, context_),
+      threshold_(options_, shared_, log_, context_, hooks_, messages_, saving_),
       memory_(agent.parts().log),
-      parts_{agent, options_, position_, shared_, surface_, log_, context_, hooks_, messages_, threshold_, notes_} {}
+      parts_{agent, options_, position_, shared_, surface_, log_, context_, hooks_, messages_, threshold_, notes_} {
+  if (seed.session_id.empty()) attend();
+}
+
+void SessionImpl::attend() {
+  if (!options_.lifecycle || !options_.saves || position_.agent.depth != 0) return;
+  auto row = attendance_.row_of(attended());
+  if (row) return log_.add_first_key(std::move(*row));
+  agent_.parts().log.write(LogLevel::kWarning, "agent",
+                           "the session would not be ended if it were killed: " + row.error().message);
+}
 
 SessionImpl::~SessionImpl() {
   end("exit");
@@ -125,12 +140,14 @@ Result<void, RunError> SessionImpl::catch_up() {
 
 // ---- its beginning and its end
 
-void SessionImpl::start(const CancelToken& cancel) {
+void SessionImpl::start(const std::string& first_text, const CancelToken& cancel) {
   const AtWork work(*this, RunQueue::RunPlace());
   context_.refresh_tools();  // a part of what the gauge counts, also before the first run
-  if (!hooks_.wants(AGENTD_EVENT_SESSION_START)) return;
+  const bool wanted = hooks_.wants(AGENTD_EVENT_SESSION_START);
+  const Priming::Start& start = priming_.begin(first_text, wanted, cancel);
+  if (!wanted) return;
   const CancelBinding binding(work.slot(), cancel);
-  messages_.start_session(source_);
+  messages_.start_session(source_, &start);
 }
 
 void SessionImpl::end(std::string_view reason) {
@@ -141,18 +158,28 @@ void SessionImpl::end(std::string_view reason) {
   if (shared_.conversation().revision() != 0)
     if (auto done = commit_rest(); !done) agent_.parts().log.write(LogLevel::kError, "agent", done.error().message);
   // A subagent ends with subagent_stop.
-  if (position_.agent.depth == 0 && hooks_.wants(AGENTD_EVENT_SESSION_END)) {
-    agentd_session_end payload{};
-    payload.size = sizeof payload;
-    payload.outcome = outcome_;
-    payload.reason = to_abi(reason);
-    payload.task = to_abi(messages_.task());
-    hooks_.fire(AGENTD_EVENT_SESSION_END, &payload);
-  }
+  if (position_.agent.depth == 0 && hooks_.wants(AGENTD_EVENT_SESSION_END)) fire_end(reason);
   log_.flush_receipts();
+  // Last, so that one that is killed on the way is ended again.
+  if (log_.has_first_key_written()) attendance_.leave(attended());
   if (position_.agent.depth == 0) agent_.factors().save();
   lease_.reset();
   place_.reset();
+}
+
+void SessionImpl::fire_end(std::string_view reason) {
+  const EndNotes notes = shared_.notes();
+  std::vector<agentd_str> tags;
+  for (const std::string& tag : notes.tags) tags.push_back(to_abi(tag));
+  agentd_session_end payload{};
+  payload.size = sizeof payload;
+  payload.outcome = notes.outcome.value_or(outcome_);
+  payload.reason = to_abi(reason);
+  payload.task = to_abi(notes.task.empty() ? messages_.task() : notes.task);
+  payload.approach = to_abi(notes.approach);
+  payload.notes = to_abi(notes.notes);
+  payload.tags = {tags.data(), static_cast<std::uint32_t>(tags.size()), sizeof(agentd_str)};
+  hooks_.fire(AGENTD_EVENT_SESSION_END, &payload);
 }
 
 // An idle session appends nothing while another one works in the conversation.
@@ -162,14 +189,44 @@ Result<void, RunError> SessionImpl::commit_rest() {
   return log_.commit();
 }
 
+Result<std::string, RunError> SessionImpl::save(std::string_view why, std::string name) {
+  if (auto taken = take_lease(); !taken) return taken.error();
+  std::string id = saving_.add(why, std::move(name));
+  if (auto done = log_.commit(); !done) {
+    log_.drop();
+    return done.error();
+  }
+  return id;
+}
+
+Result<std::string, RunError> SessionImpl::checkpoint(const std::string& name) {
+  const AtWork work(*this, RunQueue::RunPlace());
+  if (!work.began()) return work.began().error();
+  hooks_.leave_run();
+  context_.refresh_tools();
+  auto saved = save(kManualCheckpoint, one_line(name, 80));
+  if (saved && saved->empty())
+    return RunError{RunError::Kind::kUsage, "the conversation is empty: there is nothing to save"};
+  return saved;
+}
+
 Result<void, RunError> SessionImpl::before_clear(std::string_view reason, const CancelToken& cancel) {
   hooks_.leave_run();
+  std::string checkpoint;
+  if (saving_.saves() && options_.checkpoint_on_clear) {
+    const AtWork work(*this, RunQueue::RunPlace());
+    auto saved = work.began() ? save(kClearCheckpoint, {}) : Result<std::string, RunError>(work.began().error());
+    // The log keeps all of the conversation in any case.
+    if (!saved) hooks_.warn("no checkpoint was made before the clear: " + saved.error().message);
+    if (saved) checkpoint = std::move(*saved);
+  }
   if (!hooks_.wants(AGENTD_EVENT_BEFORE_CLEAR)) return {};
   const HookPoint::SlotUse slot(hooks_);
   const CancelBinding binding(*slot, cancel);
   agentd_clear payload{};
   payload.size = sizeof payload;
   payload.reason = to_abi(reason);
+  payload.checkpoint_id = to_abi(checkpoint);
   const auto outcome = hooks_.fire(AGENTD_EVENT_BEFORE_CLEAR, &payload);
   if (cancel.cancelled()) return RunError{RunError::Kind::kCancelled, "interrupted: the conversation was not cleared"};
   if (!outcome || !outcome->blocked) return {};
@@ -256,7 +313,7 @@ ChildSessions::Done SessionImpl::run_child(ChildTask task) {
   seed.agent = std::move(task.agent);
   seed.parent = {position_.conversation_id, shared_.conversation().revision(), shared_.account(), shared_.hook_ledger(),
                  parent_.can_wait && !shared_.compacts()};
-  SessionImpl child(agent_, sessions_, services_, std::move(seed));
+  SessionImpl child(agent_, sessions_, services_, attendance_, std::move(seed));
   // Permissions granted for this session apply to its subagents too.
   child.memory_.allowed = memory_.allowed;
   if (!is_blank(task.description)) child.log_.add(write_meta({one_line(task.description, 80)}));

@@ -11,6 +11,7 @@
 #include <string>
 #include <string_view>
 
+#include "core/agent/attendance.h"
 #include "core/agent/run/run.h"
 #include "core/agent/run_queue.h"
 #include "core/agent/services/registry.h"
@@ -26,12 +27,14 @@ struct SessionSeed {
   AgentIdentity agent{};
   ParentRun parent{};
   RunQueue::SessionPlace place{};  // until the session ends; a subagent has none
+  std::string session_id{};        // of one that was killed, to be ended; empty = a new one
 };
 
 class SessionImpl final : public Session, private ChildSessions {
  public:
   // All outlive it; `services` are those of hooks.
-  SessionImpl(const AgentResources& agent, SessionRegistry& sessions, Services& services, SessionSeed seed);
+  SessionImpl(const AgentResources& agent, SessionRegistry& sessions, Services& services, Attendance& attendance,
+              SessionSeed seed);
   ~SessionImpl() override;
 
   const std::string& conversation_id() const override { return position_.conversation_id; }
@@ -46,12 +49,14 @@ class SessionImpl final : public Session, private ChildSessions {
   Result<CompactionReport, RunError> compact(const CompactOptions& options, bool dry_run,
                                              const CancelToken& cancel) override;
   Result<UndoReport, RunError> undo(bool force, const CancelToken& cancel) override;
+  Result<std::string, RunError> checkpoint(const std::string& name) override;
   Gauge gauge() const override { return context_.gauge(); }
+  void note(EndNotes notes) override { shared_.note(std::move(notes)); }
   void end(std::string_view reason) override;
 
   // Fires session_start; its context goes with every request from here on. `cancel` ends the hooks, not the
   // session.
-  void start(const CancelToken& cancel);
+  void start(const std::string& first_text, const CancelToken& cancel);
   // The two sides of clearing; kBlocked when a hook refuses, kCancelled when the user ended the asking.
   Result<void, RunError> before_clear(std::string_view reason, const CancelToken& cancel);
   void after_clear(std::string_view reason, std::string_view new_conversation_id, const CancelToken& cancel);
@@ -67,17 +72,27 @@ class SessionImpl final : public Session, private ChildSessions {
   Result<void, RunError> commit_rest();
   // kRepeated: a message with that key is in the log.
   Result<void, RunError> check_new(const std::string& key);
+  // A checkpoint of the conversation as it is: its id; empty where nothing was said.
+  Result<std::string, RunError> save(std::string_view why, std::string name);
   // The work that follows is outside of runs.
   void begin_standalone(const CancelToken& cancel);
   // kBlocked: a tool call waits for an answer.
   Result<void, RunError> check_waiting() const;
   Result<RunReport, RunError> carry_on_direct(const std::string& changed);
+  void fire_end(std::string_view reason);
+  // As the rows of attached sessions name it.
+  Attendance::Session attended() const {
+    return {options_.project_id, position_.session_id, position_.conversation_id};
+  }
+  // The first records come with its row.
+  void attend();
   Done run_child(ChildTask task) override;
   RunMeans means() { return {parent_, memory_, *this, services_}; }
 
   const AgentResources& agent_;
   SessionRegistry& sessions_;
   Services& services_;
+  Attendance& attendance_;
   const AgentOptions& options_;
   const std::uint32_t source_;  // AGENTD_SOURCE_
   const ParentRun parent_;
@@ -90,7 +105,9 @@ class SessionImpl final : public Session, private ChildSessions {
   LogWriter log_;
   Context context_;
   HookPoint hooks_;
+  Priming priming_;
   Messages messages_;
+  Saving saving_;
   Threshold threshold_;
   CompactionNotes notes_;
   ToolMemory memory_;

@@ -251,6 +251,71 @@ CommandSpec conversation_delete_spec() {
           delete_command};
 }
 
+CommandSpec checkpoint_list_spec() {
+  return {
+      "checkpoint list",
+      "",
+      "list the checkpoints of this project, newest first",
+      "A checkpoint is a place in a conversation to which it can be resumed. One is made when the context passes the"
+      "\nthreshold, before a clear, and by 'checkpoint save'.",
+      {{"limit", 'n', "N", "show at most N (default 20)"}, {"all", 'a', {}, "checkpoints of all projects"}, kJson},
+      {"agentd checkpoint list", "agentd checkpoint list --json | jq -r .id"},
+      0,
+      0,
+      {},
+      checkpoint_list_command};
+}
+
+CommandSpec checkpoint_save_spec() {
+  return {
+      "checkpoint save",
+      "[NAME]",
+      "make a checkpoint of a conversation as it is now",
+      "No model is asked. Without -c the newest conversation of this project is saved. A conversation in use is busy:"
+      "\nexit code 75.",
+      {{"conversation", 'c', "ID", "the conversation (a unique prefix is enough)"}, kJson},
+      {"agentd checkpoint save \"before the refactoring\"", "agentd checkpoint save -c 01JZ8"},
+      0,
+      1,
+      {},
+      checkpoint_save_command};
+}
+
+CommandSpec checkpoint_show_spec() {
+  return {"checkpoint show",
+          "ID",
+          "show a checkpoint: its conversation, its place, and the texts that were made for it",
+          "A unique prefix of the id is enough. 'conversation show --at' shows the messages.",
+          {kJson},
+          {"agentd checkpoint show 01JZ8"},
+          1,
+          1,
+          {},
+          checkpoint_show_command};
+}
+
+CommandSpec checkpoint_resume_spec() {
+  return {"checkpoint resume",
+          "ID",
+          "start a new conversation from a checkpoint",
+          "full: with all messages of the model's view at that place; context: a summary and the newest messages; "
+          "summary:\na summary alone. The summary is written when it is first needed, by the model of compactions, and "
+          "kept; if no model\ncan be asked, an extract of the messages takes its place. A level that would not be "
+          "smaller than the next larger\none is that one. The old conversation is not changed.",
+          {{"level", 'l', "LEVEL", "how much of it (default: lifecycle.resume_level)", "full|context|summary"},
+           kProvider,
+           kModel,
+           kScript,
+           kJson,
+           kSet},
+          {"agentd checkpoint resume 01JZ8 --level summary",
+           "agentd run --resume \"$(agentd checkpoint resume 01JZ8 --json | jq -r .conversation_id)\" \"go on\""},
+          1,
+          1,
+          {},
+          checkpoint_resume_command};
+}
+
 CommandSpec store_check_spec() {
   return {"store check",
           "[DIR]",
@@ -726,6 +791,10 @@ const std::vector<CommandSpec>& all_commands() {
                                                  conversation_boundaries_spec(),
                                                  conversation_fork_spec(),
                                                  conversation_delete_spec(),
+                                                 checkpoint_list_spec(),
+                                                 checkpoint_save_spec(),
+                                                 checkpoint_show_spec(),
+                                                 checkpoint_resume_spec(),
                                                  config_show_spec(),
                                                  config_explain_spec(),
                                                  config_path_spec(),

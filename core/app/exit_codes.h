@@ -41,6 +41,12 @@ std::span<const ExitCode> exit_codes();
 // The exit code after a signal; 0 = cancelled without a signal.
 constexpr int signal_exit(int signal) { return signal == 0 ? static_cast<int>(kExitInterrupted) : 128 + signal; }
 
+// Why a session ends, for session_end: `signal` as above, and the exit code.
+constexpr std::string_view end_reason(int code, int signal) {
+  if (signal != 0) return "interrupted";
+  return code == kExitOk ? "exit" : "error";
+}
+
 // The exit code of a run with that outcome.
 int run_exit(RunOutcome outcome);
 

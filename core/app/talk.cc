@@ -153,10 +153,10 @@ Result<std::optional<Ulid>, Failure> Talk::wanted() {
   return std::optional<Ulid>(*found);
 }
 
-Result<void, Failure> Talk::attach(const CancelToken& cancel) {
+Result<void, Failure> Talk::attach(const CancelToken& cancel, const std::string& first_text) {
   auto id = wanted();
   if (!id) return id.error();
-  if (auto opened = client_->open(*id, cancel); !opened) return failure_of(opened.error());
+  if (auto opened = client_->open(*id, cancel, first_text); !opened) return failure_of(opened.error());
   return {};
 }
 

@@ -28,8 +28,8 @@ class Talk {
                                                       bool will_run, const WaitRecord* resumes = nullptr);
 
   // Opens the conversation named by --resume, --follow or --conversation-id; otherwise a new one. REQUIRES: no
-  // session.
-  Result<void, Failure> attach(const CancelToken& cancel);
+  // session. `first_text`: the user's, when it is known.
+  Result<void, Failure> attach(const CancelToken& cancel, const std::string& first_text = {});
   // Opens that conversation. REQUIRES: no session.
   Result<void, Failure> attach(const Ulid& conversation, const CancelToken& cancel);
   // Goes on with what waits in the conversation.

@@ -334,6 +334,26 @@ constexpr KeySpec kKeys[] = {
      1,
      1e6},
 
+    {"lifecycle.checkpoint_threshold_percent",
+     ValueType::kWhole,
+     "0",
+     "The fill, in percent, at which a checkpoint is made and hooks receive context_threshold; 0 means "
+     "compaction.checkpoint_at.",
+     {},
+     0,
+     99},
+    {"lifecycle.auto_checkpoint_on_clear", ValueType::kBool, "true",
+     "Makes a checkpoint before a conversation is cleared."},
+    {"lifecycle.auto_resume_on_start", ValueType::kBool, "false",
+     "Begins a new conversation as the project's newest checkpoint, at lifecycle.resume_level and without asking a "
+     "model; otherwise chat only tells that there is one."},
+    {"lifecycle.resume_level", ValueType::kChoice, "context",
+     "The part of a checkpoint with which a conversation resumes: all messages, a summary and the newest messages, or "
+     "a summary.",
+     "full|context|summary"},
+    {"lifecycle.verify_before_clear", ValueType::kBool, "false",
+     "Asks before /clear starts a new conversation; where there is no terminal to ask on, /clear is refused."},
+
     {"permissions.mode", ValueType::kChoice, "ask",
      "The decision about a tool call that changes something and matches no rule.", "ask|allow|deny"},
     {"permissions.unanswered", ValueType::kChoice, "deny",

@@ -35,6 +35,13 @@ Result<void> fold_wait(ConversationInfo& info, const StoredRecord& record) {
   return {};
 }
 
+Result<void> fold_checkpoint(ConversationInfo& info, const StoredRecord& record) {
+  AGENTD_TRY(const CheckpointRecord checkpoint, read_checkpoint(record.record));
+  // One that only adds texts is no newer place.
+  if (checkpoint.conversation_id == info.id && !checkpoint.why.empty()) info.checkpoint = {checkpoint.id, record.seq};
+  return {};
+}
+
 void fold_result(ConversationInfo& info, const ToolResultRecord& result) {
   if (result.call_id == info.wait.call_id) info.wait = {};
 }
@@ -87,6 +94,8 @@ Result<void> fold(ConversationInfo& info, const StoredRecord& record) {
   } else if (type == RecordType::kMeta) {
     AGENTD_TRY(const MetaRecord meta, read_meta(record.record));
     if (meta.title) info.title = *meta.title;
+  } else if (type == RecordType::kCheckpoint) {
+    return fold_checkpoint(info, record);
   } else if (type == RecordType::kWait) {
     return fold_wait(info, record);
   } else if (type == RecordType::kDirectResult && !info.wait.id.empty()) {
@@ -127,6 +136,12 @@ std::string write_info(const ConversationInfo& info) {
         .member("call_id", info.wait.call_id)
         .member("seq", info.wait.seq)
         .end_object();
+  if (!info.checkpoint.id.empty())
+    out.key("checkpoint")
+        .begin_object()
+        .member("id", info.checkpoint.id)
+        .member("seq", info.checkpoint.seq)
+        .end_object();
   out.end_object();
   return std::string(out.text());
 }
@@ -160,6 +175,8 @@ Result<ConversationInfo> read_info(std::string_view json) {
   const JsonView wait = root["wait"];
   info.wait = {std::string(wait["id"].string_or("")), std::string(wait["call_id"].string_or("")),
                wait["seq"].uint_or(0)};
+  const JsonView checkpoint = root["checkpoint"];
+  info.checkpoint = {std::string(checkpoint["id"].string_or("")), checkpoint["seq"].uint_or(0)};
   return info;
 }
 

@@ -31,6 +31,12 @@ struct ConversationInfo {
     std::uint64_t seq = 0;
   };
   Wait wait{};
+  // The newest checkpoint of its own; no id = none.
+  struct Checkpoint {
+    std::string id;
+    std::uint64_t seq = 0;  // of its record
+  };
+  Checkpoint checkpoint{};
 };
 
 // True for a fork without new records.

@@ -568,6 +568,44 @@ Result<AnswerRecord> read_answer(const Record& from) {
                       text(root, "reason")};
 }
 
+Record write_checkpoint(const CheckpointRecord& from) {
+  JsonWriter out;
+  out.begin_object().member("id", from.id).member("conversation_id", from.conversation_id);
+  out.optional("name", from.name).optional("why", from.why);
+  if (from.revision != 0) out.member("revision", from.revision);
+  if (from.percent != 0) out.member("percent", static_cast<unsigned>(from.percent));
+  if (from.tokens != 0) out.member("tokens", from.tokens);
+  if (!from.texts.empty()) {
+    out.key("texts").begin_array();
+    for (const CheckpointRecord::Text& each : from.texts)
+      out.begin_object()
+          .member("level", each.level)
+          .member("text", each.text)
+          .optional("author", each.author)
+          .end_object();
+    out.end_array();
+  }
+  return finish(RecordType::kCheckpoint, out);
+}
+
+Result<CheckpointRecord> read_checkpoint(const Record& from) {
+  AGENTD_TRY(const JsonDocument document, open(from, RecordType::kCheckpoint));
+  const JsonView root = document.root();
+  CheckpointRecord out;
+  out.id = text(root, "id");
+  out.conversation_id = text(root, "conversation_id");
+  out.name = text(root, "name");
+  out.why = text(root, "why");
+  out.revision = root["revision"].uint_or(0);
+  out.percent = static_cast<std::uint32_t>(root["percent"].uint_or(0));
+  out.tokens = root["tokens"].uint_or(0);
+  for (std::size_t i = 0; i < root["texts"].size(); ++i) {
+    const JsonView each = root["texts"].at(i);
+    out.texts.push_back({text(each, "level"), text(each, "text"), text(each, "author")});
+  }
+  return out;
+}
+
 Record write_child(const ChildRecord& from) {
   JsonWriter out;
   out.begin_object().member("conversation_id", from.conversation_id);

@@ -56,7 +56,9 @@ namespace agentd {
     "trigger, reason, phase, outcome, method? (floor, stuck, put_off), error?, tokens")                              \
   X(15, Revert, revert, 1, "to_seq, boundary_seq, first_seq (the last two may be missing)")                          \
   X(16, Child, child, 0, "conversation_id, relation (subagent), agent_type?, call_id?")                              \
-  X(17, Checkpoint, checkpoint, 0, "reserved number")                                                                \
+  X(17, Checkpoint, checkpoint, 0,                                                                                   \
+    "id, conversation_id, name?, why? (threshold, clear, manual, foreign), revision?, percent?, tokens?, "           \
+    "texts? [{level (context, summary), text, author?}]")                                                            \
   X(18, Meta, meta, 0, "title?, above_threshold?")                                                                   \
   X(19, Erase, erase, 0, "reserved number")                                                                          \
   X(20, RunEnd, run_end, 0,                                                                                          \
@@ -240,6 +242,26 @@ struct PermissionRecord {
 };
 Record write_permission(const PermissionRecord& from);
 Result<PermissionRecord> read_permission(const Record& from);
+
+// A place in the log to which a session can be resumed: the view at `revision`. It counts in the conversation that it
+// names; a fork's copy does not. A later record with the same id, and no `why`, adds texts to it.
+struct CheckpointRecord {
+  std::string id;  // ULID
+  std::string conversation_id;
+  std::string name;            // for people; empty = none
+  std::string why;             // threshold, clear, manual, foreign
+  std::uint64_t revision = 0;  // a sequence before the record
+  std::uint32_t percent = 0;   // of the limit that the view filled; 0 = unknown
+  std::uint64_t tokens = 0;    // of the view, as the gauge counted; 0 = unknown
+  // Takes the history's place when it is resumed at that level: in `context` of all but the newest messages.
+  struct Text {
+    std::string level, text, author;  // author: the model; empty = the messages' own words
+  };
+  std::vector<Text> texts{};
+};
+inline constexpr std::string_view kThresholdCheckpoint = "threshold";
+Record write_checkpoint(const CheckpointRecord& from);
+Result<CheckpointRecord> read_checkpoint(const Record& from);
 
 // A question to a person about a tool call: which one, on which bytes, and what the run needs to go on. It counts in
 // the conversation that it names, until the call has a result; a fork's copy does not.

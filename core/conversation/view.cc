@@ -185,6 +185,10 @@ Result<void> Conversation::apply_totals(const StoredRecord& record) {
   } else if (record.record.type == RecordType::kMeta) {
     AGENTD_TRY(const MetaRecord meta, read_meta(record.record));
     above_threshold_ = meta.above_threshold.value_or(above_threshold_);
+  } else if (record.record.type == RecordType::kCheckpoint) {
+    AGENTD_TRY(const CheckpointRecord checkpoint, read_checkpoint(record.record));
+    // A fork's copy as well: the view is the same.
+    if (checkpoint.why == kThresholdCheckpoint) above_threshold_ = true;
   } else if (record.record.type == RecordType::kCompactionAttempt) {
     AGENTD_TRY(const CompactionAttemptRecord attempt, read_compaction_attempt(record.record));
     if (attempt.trigger == "auto") {

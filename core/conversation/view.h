@@ -121,7 +121,7 @@ class Conversation {
   std::uint32_t runs() const { return runs_; }
   // Tokens of every request that its content does not explain, by the last report.
   std::uint64_t hidden_tokens() const { return hidden_; }
-  // True if hooks were notified that the view is above the checkpoint threshold.
+  // True if the view has passed the checkpoint threshold, and that was told or became a checkpoint.
   bool above_threshold() const { return above_threshold_; }
   const CompactionHistory& compaction_history() const { return history_; }
   // The wait whose call has no result yet; null = none.

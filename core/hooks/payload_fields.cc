@@ -614,6 +614,9 @@ constexpr PayloadField kFields[] = {
     except(events({AGENTD_EVENT_BEFORE_CLEAR}),
            optional(text("new_conv_id", AT(new_conversation_id), "the empty conversation",
                          R"("01JZ8QC0000000000000000000")"))),
+    except(events({AGENTD_EVENT_AFTER_CLEAR}),
+           optional(text("checkpoint_id", AT(checkpoint_id), "the checkpoint that was made before it",
+                         R"("01JZ8QB0000000000000000000")"))),
 };
 constexpr PayloadTable kTable = plain(sizeof(Record), kFields);
 }  // namespace clear

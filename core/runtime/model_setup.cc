@@ -101,12 +101,16 @@ Result<ModelTable> load_model_table(const std::string& home, const Config& confi
 Result<BudgetPolicy> budget_of(const Config& config, const ModelInfo& model) {
   BudgetPolicy all;
   all.checkpoint_at = config.fraction("compaction.checkpoint_at");
+  const std::uint64_t percent = config.whole("lifecycle.checkpoint_threshold_percent");
+  if (percent != 0) all.checkpoint_at = static_cast<double>(percent) / 100;
   all.compact_at = config.fraction("compaction.compact_at");
   all.force_at = config.fraction("compaction.force_at");
   all.keep_percent = static_cast<std::uint32_t>(config.whole("compaction.keep_percent"));
   all.output_reserve = config.whole("compaction.output_reserve");
   ModelInfo own = model;
-  if (said_for_this_run(config, "compaction.checkpoint_at")) own.checkpoint_at.reset();
+  if (said_for_this_run(config, "compaction.checkpoint_at") ||
+      said_for_this_run(config, "lifecycle.checkpoint_threshold_percent"))
+    own.checkpoint_at.reset();
   if (said_for_this_run(config, "compaction.compact_at")) own.compact_at.reset();
   if (said_for_this_run(config, "compaction.force_at")) own.force_at.reset();
   if (said_for_this_run(config, "compaction.output_reserve")) own.output_reserve.reset();

@@ -40,6 +40,8 @@ Result<ClientSettings> client_settings(Workplace& workplace, const OpenRequest& 
   out.max_turns = static_cast<std::uint32_t>(config.whole("max_turns"));
   out.run_limits = request.budget.value_or(runtime.limits_of("run"));
   out.auto_compact = config.flag("compaction.auto");
+  out.lifecycle = true;
+  out.checkpoint_on_clear = config.flag("lifecycle.auto_checkpoint_on_clear");
   out.offer_tools = request.offer_tools;
   out.subagents = config.flag("agents.enabled");
   out.saves = runtime.saves();

@@ -53,10 +53,45 @@ Result<void, RunError> ClientSession::open_files() {
 
 // ---- the conversation
 
-Result<void, RunError> ClientSession::open(std::optional<Ulid> conversation, const CancelToken& cancel) {
+Checkpoints ClientSession::checkpoints() const {
+  const RuntimeParts parts = runtime_.agent_parts();
+  return Checkpoints(
+      {parts.store, parts.clock, parts.ids, parts.estimator, parts.models, runtime_.model_settings().budget});
+}
+
+std::optional<Checkpoint> ClientSession::offer() const {
+  auto found = checkpoints().offer(workplace_.project().id);
+  return found ? std::move(*found) : std::nullopt;
+}
+
+// No model is asked: a start does not wait for one.
+std::optional<Ulid> ClientSession::resume_newest(const CancelToken& cancel) const {
+  const std::optional<Checkpoint> newest = offer();
+  if (!newest) return std::nullopt;
+  const auto tell = [this](const std::string& text) { request_.events.on_event(RunEvent(told::Warning{text})); };
+  const auto level = parse_resume_level(runtime_.config().text("lifecycle.resume_level"));
+  const auto whole = checkpoints().find(newest->record.id);
+  auto resumed = whole && level ? checkpoints().resume(*whole, *level, cancel)
+                                : Result<Checkpoints::Resumed>(whole ? level.error() : whole.error());
+  if (!resumed) {
+    tell("the newest checkpoint was not resumed: " + resumed.error().message);
+    return std::nullopt;
+  }
+  request_.events.on_event(RunEvent(told::Notice{"resumed checkpoint " + newest->record.id + " at the level " +
+                                                     std::string(name_of(resumed->level)) +
+                                                     (resumed->note.empty() ? "" : "; " + resumed->note),
+                                                 {}}));
+  const auto id = Ulid::parse(resumed->conversation.id);
+  return id ? std::optional<Ulid>(*id) : std::nullopt;
+}
+
+Result<void, RunError> ClientSession::open(std::optional<Ulid> conversation, const CancelToken& cancel,
+                                           const std::string& first_text) {
   workplace_.hooks().record_new();
   if (active_ == nullptr) publish();
-  auto session = agent_->open(conversation, cancel);
+  if (!conversation && runtime_.saves() && runtime_.config().flag("lifecycle.auto_resume_on_start"))
+    conversation = resume_newest(cancel);
+  auto session = agent_->open(conversation, cancel, first_text);
   if (!session) return session.error();
   session_ = std::move(*session);
   return {};

@@ -12,6 +12,7 @@
 #include <string>
 #include <vector>
 
+#include "core/agent/checkpoints.h"
 #include "core/recipes/handlers.h"
 #include "core/session/open_request.h"
 #include "core/session/recipe_tools.h"
@@ -30,8 +31,13 @@ class ClientSession {
 
   Workplace& workplace() const { return workplace_; }
 
-  // Opens an existing conversation, or a new one; agent.h. REQUIRES: the workplace's hooks are loaded; no session.
-  Result<void, RunError> open(std::optional<Ulid> conversation, const CancelToken& cancel);
+  // Opens an existing conversation, or a new one; agent.h. With lifecycle.auto_resume_on_start a new one begins as the
+  // project's newest checkpoint. `first_text`: the user's, when it is known. REQUIRES: the workplace's hooks are
+  // loaded; no session.
+  Result<void, RunError> open(std::optional<Ulid> conversation, const CancelToken& cancel,
+                              const std::string& first_text = {});
+  // The checkpoint that a new conversation could begin as; nullopt: there is none, or it cannot be read.
+  std::optional<Checkpoint> offer() const;
   // A new conversation in place of the one before; Agent::clear(). There is a session afterwards unless the error is of
   // another kind than kBlocked and kCancelled.
   Result<void, RunError> clear(const CancelToken& cancel);
@@ -62,6 +68,9 @@ class ClientSession {
   ClientSession(Workplace& workplace, OpenRequest request);
   AgentParts parts();
   Result<void, RunError> open_files();
+  Checkpoints checkpoints() const;
+  // The newest checkpoint as a new conversation; nullopt: there is none, or why not was told.
+  std::optional<Ulid> resume_newest(const CancelToken& cancel) const;
   std::string recipe_state() const;
   Result<std::unique_ptr<RecipeHandlers>, RunError> make_handlers(const Recipe& recipe);
   // The workplace's hooks, and the handlers of the recipe in use.

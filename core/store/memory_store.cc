@@ -58,7 +58,8 @@ class MemoryStore final : public Store {
 
   Result<std::vector<StoredRecord>> append(const Ulid& conversation, std::uint64_t expected_revision,
                                            std::span<const Record> records, std::span<const std::string> blobs,
-                                           std::span<const HookReceipt> receipts) override;
+                                           std::span<const HookReceipt> receipts,
+                                           std::span<const KeyPut> keys) override;
   Result<void> append_receipts(const Ulid& conversation, std::span<const HookReceipt> receipts) override;
   Result<void> receipts(const Ulid& conversation, const std::function<bool(const HookReceipt&)>& visit) const override;
   Result<std::uint64_t> prune_receipts(std::int64_t before_ms, std::uint32_t limit) override;
@@ -89,6 +90,7 @@ class MemoryStore final : public Store {
   void keep_receipts(Log& log, std::vector<PreparedReceipt> receipts) REQUIRES(mutex_);
   void commit(const Ulid& conversation, Log& log, const PreparedAppend& append) REQUIRES(mutex_);
   void keep_removal(const Ulid& conversation) REQUIRES(mutex_);
+  Result<std::uint64_t> change_keys(std::string_view space, std::span<const KeyOp> ops) REQUIRES(mutex_);
   // The cursor of the conversation that ended the page before; the end without one.
   Result<std::uint64_t> page_start(const std::string& after) const REQUIRES(mutex_);
 
@@ -154,7 +156,8 @@ void MemoryStore::commit(const Ulid& conversation, Log& log, const PreparedAppen
 Result<std::vector<StoredRecord>> MemoryStore::append(const Ulid& conversation, std::uint64_t expected_revision,
                                                       std::span<const Record> records,
                                                       std::span<const std::string> blobs,
-                                                      std::span<const HookReceipt> receipts) {
+                                                      std::span<const HookReceipt> receipts,
+                                                      std::span<const KeyPut> keys) {
   AGENTD_TRY(PreparedAppend append, prepare_append(conversation, expected_revision, records, blobs, clock_.wall_ms()));
   AGENTD_TRY(std::vector<PreparedReceipt> answers, prepare_receipts(receipts));
   const MutexLock lock(mutex_);
@@ -163,6 +166,10 @@ Result<std::vector<StoredRecord>> MemoryStore::append(const Ulid& conversation, 
   if (revision != expected_revision) return stale_revision(conversation, revision, expected_revision);
   ConversationInfo info = found == logs_.end() ? ConversationInfo{} : found->second.info;
   AGENTD_TRY_VOID(fold_all(info, append.stored));
+  for (const KeyPut& put : keys) {
+    const KeyOp op{KeyOp::Kind::kPut, put.key, put.value};
+    AGENTD_TRY([[maybe_unused]] const std::uint64_t version, change_keys(put.space, {&op, 1}));
+  }
   Log& log = logs_[conversation];
   append.batch.previous = log.head.chain;
   log.info = std::move(info);
@@ -359,8 +366,12 @@ Result<std::vector<StoredKey>> MemoryStore::scan_keys(std::string_view space, st
 }
 
 Result<std::uint64_t> MemoryStore::commit_keys(std::string_view space, std::span<const KeyOp> ops) {
-  AGENTD_TRY_VOID(check_key(space, "k"));
   const MutexLock lock(mutex_);
+  return change_keys(space, ops);
+}
+
+Result<std::uint64_t> MemoryStore::change_keys(std::string_view space, std::span<const KeyOp> ops) {
+  AGENTD_TRY_VOID(check_key(space, "k"));
   const auto in = spaces_.find(space);
   const bool is_new = in == spaces_.end();
   const auto version_of = [&](std::string_view key) -> Result<std::uint64_t> {

@@ -51,6 +51,11 @@ struct KeyOp {
   std::uint64_t expect = kAny;
 };
 
+// A key that an append puts in the same commit, whatever it was before.
+struct KeyPut {
+  std::string space, key, value;
+};
+
 struct StoreStats {
   std::string path;  // empty for a store in memory
   std::uint64_t conversations = 0, bytes = 0, map_bytes = 0;
@@ -75,11 +80,13 @@ class Store {
   // Adds `records` after `expected_revision` (0 = the conversation is new, and the first record is a genesis) as one
   // commit batch, all or none. Returns them with their sequences, times and digests. kConflict: the revision differs;
   // nothing was written. kUnavailable: the disk is full or failing; nothing was written. `blobs` are stored by their
-  // SHA-256 in the same commit, and `receipts` as by append_receipts().
+  // SHA-256 in the same commit, `receipts` as by append_receipts(), and `keys` as by commit_keys(): kDenied for a
+  // space that is full.
   virtual Result<std::vector<StoredRecord>> append(const Ulid& conversation, std::uint64_t expected_revision,
                                                    std::span<const Record> records,
                                                    std::span<const std::string> blobs = {},
-                                                   std::span<const HookReceipt> receipts = {}) = 0;
+                                                   std::span<const HookReceipt> receipts = {},
+                                                   std::span<const KeyPut> keys = {}) = 0;
 
   // Adds receipts, all or none; a passed payload is kept as a blob. Revision, index and chain do not change, and no
   // lease is needed. kNotFound: the conversation has no log. kInvalid: a payload does not match its digest.

@@ -67,12 +67,12 @@ class ProcessStore final : public Store {
   explicit ProcessStore(Process& process) : process_(process) {}
 
   Result<std::vector<StoredRecord>> append(const Ulid& id, std::uint64_t revision, std::span<const Record> records,
-                                           std::span<const std::string> blobs,
-                                           std::span<const HookReceipt> receipts) override {
+                                           std::span<const std::string> blobs, std::span<const HookReceipt> receipts,
+                                           std::span<const KeyPut> keys) override {
     const bool of_a_run = std::any_of(records.begin(), records.end(), [](const Record& each) { return each.run != 0; });
     if (of_a_run && process_.facts.owners[id.text()] == 0)
       process_.facts.violated("a run appends to " + id.text() + " without its lease");
-    return writing([&] { return process_.disk.append(id, revision, records, blobs, receipts); });
+    return writing([&] { return process_.disk.append(id, revision, records, blobs, receipts, keys); });
   }
   Result<void> append_receipts(const Ulid& id, std::span<const HookReceipt> receipts) override {
     return writing([&] { return process_.disk.append_receipts(id, receipts); });

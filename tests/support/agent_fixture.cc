@@ -101,10 +101,11 @@ void FakeTools::offer(std::string name, std::uint32_t flags) {
 Result<std::vector<StoredRecord>> WatchedStore::append(const Ulid& id, std::uint64_t revision,
                                                        std::span<const Record> records,
                                                        std::span<const std::string> blobs,
-                                                       std::span<const HookReceipt> receipts) {
+                                                       std::span<const HookReceipt> receipts,
+                                                       std::span<const KeyPut> keys) {
   if (refuses && refuses(records)) return Error{Code::kUnavailable, "the disk is full"};
   ++appends;
-  return behind_->append(id, revision, records, blobs, receipts);
+  return behind_->append(id, revision, records, blobs, receipts, keys);
 }
 
 Result<void> WatchedStore::append_receipts(const Ulid& id, std::span<const HookReceipt> receipts) {

@@ -72,7 +72,8 @@ class WatchedStore final : public Store {
   explicit WatchedStore(std::unique_ptr<Store> behind) : behind_(std::move(behind)) {}
   Result<std::vector<StoredRecord>> append(const Ulid& id, std::uint64_t revision, std::span<const Record> records,
                                            std::span<const std::string> blobs = {},
-                                           std::span<const HookReceipt> receipts = {}) override;
+                                           std::span<const HookReceipt> receipts = {},
+                                           std::span<const KeyPut> keys = {}) override;
   Result<void> append_receipts(const Ulid& id, std::span<const HookReceipt> receipts) override;
   Result<void> receipts(const Ulid& id, const std::function<bool(const HookReceipt&)>& visit) const override;
   Result<std::uint64_t> prune_receipts(std::int64_t before_ms, std::uint32_t limit) override {

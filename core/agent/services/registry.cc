@@ -102,4 +102,12 @@ Result<void> SessionRegistry::request_compaction(agentd_conv caller, std::string
                                        " is not open in this process: use agentd compact -c ID"};
 }
 
+Result<void> SessionRegistry::note(agentd_conv handle, EndNotes notes) const {
+  const MutexLock lock(mutex_);
+  const auto found = sessions_.find(handle);
+  if (found == sessions_.end()) return Error{Code::kNotFound, "no open conversation has that handle"};
+  found->second.session->note(std::move(notes));
+  return {};
+}
+
 }  // namespace agentd

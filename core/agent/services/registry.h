@@ -52,6 +52,8 @@ class SessionRegistry {
   std::string project_of(agentd_conv handle) const;
   // ClientParts::files of a conversation's session; null when it is not open, or has none.
   std::shared_ptr<Workspace> files_of(agentd_conv handle) const;
+  // kNotFound: no open session has the handle.
+  Result<void> note(agentd_conv handle, EndNotes notes) const;
   void count_thread(agentd_conv handle, std::string_view plugin) const;
 
   // Asks for a compaction of the conversation with that ID; "" = of `caller`'s. kUnavailable: it is not open.

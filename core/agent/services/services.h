@@ -7,6 +7,7 @@
 #include <span>
 #include <utility>
 
+#include "core/agent/attendance.h"
 #include "core/agent/hook_budget.h"
 #include "core/agent/resources.h"
 #include "core/agent/services/hook_threads.h"
@@ -20,11 +21,13 @@ class AgentServices final : public Services {
       : runtime_(parts, std::move(settings)),
         sessions_(runtime_),
         hook_budget_({runtime_.settings().hook_call_tokens, runtime_.settings().hook_run_tokens}),
-        threads_(runtime_, sessions_, hook_budget_) {}
+        threads_(runtime_, sessions_, hook_budget_),
+        attendance_(parts.store, parts.ids, parts.log) {}
 
   const RuntimeResources& runtime() const { return runtime_; }
   SessionRegistry& sessions() { return sessions_; }
   const SessionRegistry& sessions() const { return sessions_; }
+  Attendance& attendance() { return attendance_; }
 
   // Compactor and thread factory: services.cc; store: store.cc.
   AGENTD_SERVICE_METHODS(AGENTD_SERVICE_OVERRIDE)
@@ -37,6 +40,7 @@ class AgentServices final : public Services {
   SessionRegistry sessions_;
   HookBudget hook_budget_;
   HookThreads threads_;
+  Attendance attendance_;
 };
 
 }  // namespace agentd

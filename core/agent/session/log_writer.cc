@@ -95,6 +95,7 @@ void LogWriter::take_back_messages() {
 void LogWriter::drop() {
   pending_.clear();
   blobs_.clear();
+  puts_.clear();
   messages_.clear();
   ++batch_;
 }
@@ -108,9 +109,11 @@ void LogWriter::take_charges() {
 
 // Receipts are not part of the log: if they cannot be stored, the records are stored without them.
 Result<std::vector<StoredRecord>> LogWriter::append() {
-  const auto with = [this](std::span<const HookReceipt> receipts) {
+  std::vector<KeyPut> keys = puts_;
+  if (first_key_) keys.push_back(*first_key_);
+  const auto with = [&](std::span<const HookReceipt> receipts) {
     return agent_.parts().store.append(position_.conversation, shared_.conversation().revision(), pending_, blobs_,
-                                       receipts);
+                                       receipts, keys);
   };
   auto stored = with(receipts_);
   if (stored || stored.error().code == Code::kConflict || receipts_.empty()) return stored;
@@ -130,7 +133,10 @@ Result<void> LogWriter::try_commit() {
   if (!stored) return stored.error();
   pending_.clear();
   blobs_.clear();
+  puts_.clear();
   receipts_.clear();
+  if (first_key_) first_written_ = true;
+  first_key_.reset();
   ++batch_;
   note_keys(*stored);
   auto applied = shared_.apply(*stored, agent_.row_count());

@@ -40,6 +40,11 @@ class LogWriter {
   // Adds a record with the number of the current run and turn.
   void add(Record record);
   void add_blob(std::string text) { blobs_.push_back(std::move(text)); }
+  // A key of the store's that the next commit puts.
+  void add_key(KeyPut key) { puts_.push_back(std::move(key)); }
+  // The same for the first commit that succeeds, whatever is dropped before.
+  void add_first_key(KeyPut key) { first_key_ = std::move(key); }
+  bool has_first_key_written() const { return first_written_; }
   // The surface is notified of the message when it is stored. `key`: the client's; empty = none.
   void add_user_message(Record message, std::string text, MessageSource source, std::string key);
   // A log starts with its genesis, before what session_start left.
@@ -107,6 +112,9 @@ class LogWriter {
   const Surface& surface_;
   std::vector<Record> pending_;
   std::vector<std::string> blobs_;
+  std::vector<KeyPut> puts_;
+  std::optional<KeyPut> first_key_;
+  bool first_written_ = false;
   struct ToldMessage {
     std::string text;
     MessageSource source;

@@ -22,6 +22,19 @@ std::uint32_t abi_source_of(MessageSource source) {
   return AGENTD_MESSAGE_SOURCE_HOOK;
 }
 
+constexpr std::string_view kMemorySource = "memory";
+
+agentd_recollection to_abi_record(const Recollection& from) {
+  agentd_recollection out{};
+  out.size = sizeof out;
+  out.confidence_permille = from.confidence_permille;
+  out.id = to_abi(from.id);
+  out.title = to_abi(from.title);
+  out.text = to_abi(from.text);
+  out.created_ms = from.created_ms;
+  return out;
+}
+
 }  // namespace
 
 // Null: no hook was called. `text` is the text after rewrites by hooks.
@@ -65,6 +78,7 @@ Result<void, RunError> Messages::send(std::string text, MessageSource source, co
                                                        ? outcome->rewrites.back().by.hook + " left only white space"
                                                        : "it is only white space")};
   add(text, source, media, key);
+  prime(text, source);
   if (!outcome) return {};
   // The digests are of what was not kept as well: the original itself is stored nowhere.
   if (!outcome->rewrites.empty())
@@ -72,6 +86,13 @@ Result<void, RunError> Messages::send(std::string text, MessageSource source, co
                          text, {});
   add_contexts(*outcome);
   return {};
+}
+
+// By the text that hooks have left, and behind the event.
+void Messages::prime(const std::string& message, MessageSource source) {
+  if (source != MessageSource::kUser || prompt_) return;
+  const std::string memories = priming_.take(message, shared_.cancel());
+  if (!memories.empty()) add_context({std::string(kMemorySource), std::string(kMemorySource), memories});
 }
 
 void Messages::add(const std::string& text, MessageSource source, const std::vector<Block>& media,
@@ -105,11 +126,22 @@ void Messages::add_context(const WaitRecord::Context& context) {
   log_.add(write_message({message, StopReason::kEndTurn, context.source, context.author}));
 }
 
-void Messages::start_session(std::uint32_t source) {
+void Messages::start_session(std::uint32_t source, const Priming::Start* start) {
   if (!hooks_.wants(AGENTD_EVENT_SESSION_START)) return;
   agentd_session_start payload{};
   payload.size = sizeof payload;
   payload.source = source;
+  std::vector<agentd_recollection> memories;
+  agentd_recollection checkpoint{};
+  if (start != nullptr) {
+    payload.task = to_abi(start->task);
+    for (const Recollection& each : start->memories) memories.push_back(to_abi_record(each));
+    payload.memories = {memories.data(), static_cast<std::uint32_t>(memories.size()), sizeof(agentd_recollection)};
+    if (start->checkpoint) {
+      checkpoint = to_abi_record(*start->checkpoint);
+      payload.checkpoint = &checkpoint;
+    }
+  }
   const auto outcome = hooks_.fire(AGENTD_EVENT_SESSION_START, &payload);
   if (!outcome) return;
   context_.set_session_contexts(*outcome);

@@ -10,13 +10,15 @@
 #include <vector>
 
 #include "core/agent/session/hook_point.h"
+#include "core/agent/session/priming.h"
 
 namespace agentd {
 
 class Messages {
  public:
   // All outlive it.
-  Messages(LogWriter& log, Context& context, HookPoint& hooks) : log_(log), context_(context), hooks_(hooks) {}
+  Messages(LogWriter& log, Context& context, HookPoint& hooks, Priming& priming, const SharedSession& shared)
+      : log_(log), context_(context), hooks_(hooks), priming_(priming), shared_(shared) {}
 
   // Asks user_message_send and adds what hooks leave. kBlocked: it was refused, or nothing is left of it; kStopped,
   // kCancelled. It is not added then. `key`: the client's name for the message; empty = none.
@@ -27,8 +29,9 @@ class Messages {
            const std::string& key = {});
   void add_contexts(const Outcome& outcome);
   void add_context(const WaitRecord::Context& context);
-  // Fires session_start; its contexts go with every request from here on. `source`: AGENTD_SOURCE_
-  void start_session(std::uint32_t source);
+  // Fires session_start; its contexts go with every request from here on. `source`: AGENTD_SOURCE_. `start`: what the
+  // session begins with; null for a compaction's, which begins nothing.
+  void start_session(std::uint32_t source, const Priming::Start* start = nullptr);
 
   // From here to end_prompt() nothing of it is recorded.
   void begin_prompt() { prompt_.emplace(); }
@@ -39,11 +42,14 @@ class Messages {
   const std::string& task() const { return task_; }
 
  private:
+  void prime(const std::string& message, MessageSource source);
   std::unique_ptr<Outcome> ask(std::string& text, MessageSource source, const std::vector<Block>& media);
 
   LogWriter& log_;
   Context& context_;
   HookPoint& hooks_;
+  Priming& priming_;
+  const SharedSession& shared_;
   std::optional<std::string> prompt_;
   std::string task_;
 };

@@ -169,4 +169,21 @@ void SharedSession::put_back(Posted posted) {
   posted_.emplace(posted.number, std::move(posted.message));
 }
 
+void SharedSession::note(EndNotes notes) {
+  const MutexLock lock(mutex_);
+  const auto take = [](std::string& to, std::string& from) {
+    if (!from.empty()) to = std::move(from);
+  };
+  take(notes_.task, notes.task);
+  take(notes_.approach, notes.approach);
+  take(notes_.notes, notes.notes);
+  if (!notes.tags.empty()) notes_.tags = std::move(notes.tags);
+  if (notes.outcome) notes_.outcome = notes.outcome;
+}
+
+EndNotes SharedSession::notes() const {
+  const MutexLock lock(mutex_);
+  return notes_;
+}
+
 }  // namespace agentd

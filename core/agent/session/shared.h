@@ -62,6 +62,9 @@ class SharedSession {
   // one is not among them.
   Result<void, RunError> post(PostedMessage message);
   std::vector<PostedMessage> take_posted();
+  // As Session::note().
+  void note(EndNotes notes);
+  EndNotes notes() const;
 
   // ---- the session's thread
 
@@ -107,6 +110,7 @@ class SharedSession {
   std::vector<UsageRecord> charges_;  // since the last commit
   Usage run_usage_{};
   std::vector<CompactOptions> queued_;
+  EndNotes notes_;
   const std::uint64_t posted_max_;
   PostedMessages posted_;  // by number
   std::uint64_t posts_ = 0;

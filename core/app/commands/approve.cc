@@ -215,7 +215,7 @@ class Approval {
     } else {
       code = failed(report.error(), signals.caught());
     }
-    (*talk)->end(code == kExitOk ? "exit" : "error");
+    (*talk)->end(end_reason(code, signals.caught()));
     return code;
   }
 

@@ -10,6 +10,7 @@
 #include "core/app/line_editor.h"
 #include "core/app/signals.h"
 #include "core/app/talk.h"
+#include "core/app/transcript.h"
 #include "core/base/bytes.h"
 #include "core/base/nearest.h"
 
@@ -18,14 +19,15 @@ namespace {
 
 constexpr std::string_view kHelp =
     "/help             this help\n/compact [text]   replace the history with a summary; text: instructions\n/undo      "
-    "       undo the last compaction\n/recipes          list the recipes\n/NAME [k=v] text  run the recipe, followed "
+    "       undo the last compaction\n/checkpoint [name] save a place to resume from\n/recipes          list the "
+    "recipes\n/NAME [k=v] text  run the recipe, followed "
     "by the text\n/status           conversation, model and context\n/clear            start a new conversation\n/exit "
     "            end the chat (so does Ctrl-D)\nA line that ends with a backslash continues in the next one; pasted "
     "lines are one message.\nCtrl-C stops an answer, Ctrl-R searches your earlier messages.\n";
 
 constexpr int kBurstMs = 20;  // between two lines of a paste
 
-constexpr std::string_view kCommands[] = {"/help",   "/compact", "/undo", "/recipes",
+constexpr std::string_view kCommands[] = {"/help",   "/compact", "/undo", "/checkpoint", "/recipes",
                                           "/status", "/clear",   "/exit", "/quit"};
 
 // Commands that take no words.
@@ -194,6 +196,8 @@ class Chat {
       compact(rest);
     } else if (name == "/undo") {
       undo();
+    } else if (name == "/checkpoint") {
+      checkpoint(rest);
     } else if (name == "/recipes") {
       recipes();
     } else if (name == "/status") {
@@ -288,6 +292,28 @@ class Chat {
                     counted(report->messages_after, "message"));
   }
 
+  void checkpoint(const std::string& name) {
+    const auto saved = talk_.session().checkpoint(to_utf8(name));
+    talk_.settle();
+    if (!saved) return failed(saved.error());
+    code_ = kExitOk;
+    app_.out().line("Saved checkpoint " + *saved + "; resume it with: agentd checkpoint resume " + *saved);
+  }
+
+  // A person says so where the settings want one to.
+  bool may_clear() {
+    if (!talk_.config().flag("lifecycle.verify_before_clear")) return true;
+    if (!app_.surroundings().input_tty) {
+      code_ = app_.fail(kExitBlocked,
+                        "not cleared: lifecycle.verify_before_clear asks a person first, and there is no terminal");
+      return false;
+    }
+    const std::optional<std::string> answer = read_part("Start a new conversation? [y/N] ");
+    if (answer && (answer->starts_with('y') || answer->starts_with('Y'))) return true;
+    app_.out().line("Nothing was cleared");
+    return false;
+  }
+
   void compact(const std::string& instructions) {
     CompactOptions options;
     options.instructions = instructions;
@@ -313,6 +339,7 @@ class Chat {
   }
 
   void clear() {
+    if (!may_clear()) return;
     if (const auto cleared = talk_.clear(signals_.next()); !cleared) {
       if (cleared.error().code == kExitInterrupted) return interrupted(cleared.error().message);
       code_ = app_.fail(cleared.error().code, cleared.error().message);
@@ -356,16 +383,21 @@ int chat_command(App& app, const Arguments& arguments) {
   if (auto attached = (*talk)->attach(start); !attached)
     return app.fail(attached.error().code, attached.error().message);
   if (signals.caught() != 0) {
-    (*talk)->end("error");
+    (*talk)->end("interrupted");
     return app.fail(signal_exit(signals.caught()), "interrupted before the first message");
   }
   if (app.surroundings().input_tty) app.out().line("agentd chat; /help lists commands, Ctrl-D ends it");
+  if (app.surroundings().input_tty && !(*talk)->has_messages())
+    if (const auto offer = (*talk)->client().offer())
+      app.out().line("a checkpoint of " + time_text(offer->created_ms) + " can be resumed (" +
+                     neutral_line(offer->record.name.empty() ? offer->title : offer->record.name, 80) +
+                     "): agentd checkpoint resume " + offer->record.id);
   if ((*talk)->session().wait() != nullptr)
     app.err().line("a tool call waits for an answer, and your next message denies it: agentd approve " +
                    (*talk)->session().conversation_id());
   app.err().flush();
   const int code = Chat(app, arguments, **talk, signals).loop();
-  (*talk)->end("exit");
+  (*talk)->end(signals.caught() != 0 ? end_reason(code, signals.caught()) : "exit");
   return code;
 }
 

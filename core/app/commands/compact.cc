@@ -141,7 +141,7 @@ int compact_command(App& app, const Arguments& arguments) {
     return app.fail(attached.error().code, attached.error().message);
   const int code = arguments.has("undo") ? undo(app, arguments, **talk, signals, cancel)
                                          : compact(app, arguments, *options, **talk, signals, cancel);
-  (*talk)->end(code == kExitOk ? "exit" : "error");
+  (*talk)->end(end_reason(code, signals.caught()));
   return code;
 }
 

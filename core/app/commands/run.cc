@@ -215,7 +215,7 @@ int run_command(App& app, const Arguments& arguments) {
   if (!talk) return app.fail(talk.error().code, talk.error().message);
   if (auto checked = check_replaceable(**talk, arguments); !checked)
     return app.fail(checked.error().code, checked.error().message);
-  if (auto attached = (*talk)->attach(cancel); !attached)
+  if (auto attached = (*talk)->attach(cancel, message->text); !attached)
     return app.fail(attached.error().code, attached.error().message);
   if ((*talk)->client().recipe() != nullptr && (*talk)->client().recipe()->swaps_context() && !(*talk)->has_messages())
     return app.fail(kExitUsage, "the conversation is empty: there is nothing to compact");
@@ -224,7 +224,7 @@ int run_command(App& app, const Arguments& arguments) {
               : run_once(app, **talk,
                          {std::move(message->text), std::move(message->media), *schema, arguments.value("key")},
                          signals, cancel);
-  (*talk)->end(code == kExitOk ? "exit" : "error");
+  (*talk)->end(end_reason(code, signals.caught()));
   return code;
 }
 

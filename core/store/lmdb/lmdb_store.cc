@@ -80,7 +80,8 @@ class LmdbStore final : public Store {
 
   Result<std::vector<StoredRecord>> append(const Ulid& conversation, std::uint64_t expected_revision,
                                            std::span<const Record> records, std::span<const std::string> blobs,
-                                           std::span<const HookReceipt> receipts) override;
+                                           std::span<const HookReceipt> receipts,
+                                           std::span<const KeyPut> keys) override;
   Result<void> append_receipts(const Ulid& conversation, std::span<const HookReceipt> receipts) override;
   Result<void> receipts(const Ulid& conversation, const std::function<bool(const HookReceipt&)>& visit) const override;
   Result<std::uint64_t> prune_receipts(std::int64_t before_ms, std::uint32_t limit) override;
@@ -134,6 +135,8 @@ class LmdbStore final : public Store {
                          std::optional<ProjectIndex> index, const Removals& removals) const;
   Result<void> remove_batches(Txn& txn, const Ulid& conversation) const;
   Result<void> remove_receipts(Txn& txn, MDB_dbi table, const Ulid& conversation) const;
+  // The new version of the space.
+  Result<std::uint64_t> commit_keys_in(Txn& txn, std::string_view space, std::span<const KeyOp> ops) const;
   Result<void> put_keys(Txn& txn, std::string_view space, const KeyChanges& changes, std::uint64_t version) const;
   Result<std::uint64_t> bytes_held(const Txn& txn, std::string_view space, std::uint64_t version) const;
   Result<void> put_bytes_held(Txn& txn, std::string_view space, std::uint64_t version, std::uint64_t bytes) const;
@@ -246,14 +249,18 @@ Result<void> LmdbStore::append_in(Txn& txn, const Ulid& conversation, const Prep
 // Everything that needs no transaction comes before it: what is left is to compare the head and to put the rows.
 Result<std::vector<StoredRecord>> LmdbStore::append(const Ulid& conversation, std::uint64_t expected_revision,
                                                     std::span<const Record> records, std::span<const std::string> blobs,
-                                                    std::span<const HookReceipt> receipts) {
+                                                    std::span<const HookReceipt> receipts,
+                                                    std::span<const KeyPut> keys) {
   if (read_only_) return is_read_only();
+  for (const KeyPut& put : keys) AGENTD_TRY_VOID(check_key(put.space, put.key));
   AGENTD_TRY(PreparedAppend append, prepare_append(conversation, expected_revision, records, blobs, clock_.wall_ms()));
   AGENTD_TRY(const std::vector<PreparedReceipt> answers, prepare_receipts(receipts));
   std::optional<MDB_dbi> table;
   if (!answers.empty()) {
     AGENTD_TRY(table, receipts_table(true));
   }
+  std::size_t bytes_of_keys = 0;
+  for (const KeyPut& put : keys) bytes_of_keys += put.key.size() + put.value.size();
   const std::optional<ProjectIndex> index = project_index();
   std::optional<KnownHead> follows = heads_->take(conversation);
   for (;;) {
@@ -271,9 +278,13 @@ Result<std::vector<StoredRecord>> LmdbStore::append(const Ulid& conversation, st
       if (other_chain || row.head.revision != expected_revision)
         return stale_revision(conversation, row.head.revision, expected_revision);
       AGENTD_TRY_VOID(append_in(txn, conversation, append, encoded, row, index));
+      for (const KeyPut& put : keys) {
+        const KeyOp op{KeyOp::Kind::kPut, put.key, put.value};
+        AGENTD_TRY_VOID(commit_keys_in(txn, put.space, {&op, 1}));
+      }
       return table ? append_receipts_in(txn, *table, conversation, answers) : Result<void>();
     };
-    const Result<void> written = commits_.write(bytes_of(append, encoded, answers), change);
+    const Result<void> written = commits_.write(bytes_of(append, encoded, answers) + bytes_of_keys, change);
     if (written) {
       heads_->keep(conversation, std::move(encoded.after));
       return std::move(append.stored);
@@ -656,27 +667,33 @@ Result<void> LmdbStore::put_bytes_held(Txn& txn, std::string_view space, std::ui
   return txn.put(tables_.keys, kBytesSpace, number(kBytesVersion));
 }
 
+Result<std::uint64_t> LmdbStore::commit_keys_in(Txn& txn, std::string_view space, std::span<const KeyOp> ops) const {
+  const auto version_of = [&](std::string_view key) -> Result<std::uint64_t> {
+    AGENTD_TRY(const auto value, txn.get(tables_.keys, space_key(space, key)));
+    if (!value) return KeyOp::kAbsent;
+    return read_number(value->substr(0, 8));
+  };
+  AGENTD_TRY(const KeyChanges changes, plan_keys(space, ops, version_of));
+  AGENTD_TRY(std::uint64_t version, number_at(txn, tables_.keys, space));
+  if (changes.empty()) return version;
+  const auto bytes_of = [&](std::string_view key) -> Result<std::uint64_t> {
+    AGENTD_TRY(const auto value, txn.get(tables_.keys, space_key(space, key)));
+    return value ? key.size() + value->size() - kNumberBytes : 0;
+  };
+  AGENTD_TRY(const std::uint64_t held, bytes_held(txn, space, version));
+  AGENTD_TRY(const std::uint64_t bytes, plan_bytes(space, changes, held, bytes_of));
+  ++version;
+  AGENTD_TRY_VOID(put_bytes_held(txn, space, version, bytes));
+  AGENTD_TRY_VOID(put_keys(txn, space, changes, version));
+  return version;
+}
+
 Result<std::uint64_t> LmdbStore::commit_keys(std::string_view space, std::span<const KeyOp> ops) {
   AGENTD_TRY_VOID(check_key(space, "k"));
   std::uint64_t version = 0;
   const auto change = [&](Txn& txn) -> Result<void> {
-    const auto version_of = [&](std::string_view key) -> Result<std::uint64_t> {
-      AGENTD_TRY(const auto value, txn.get(tables_.keys, space_key(space, key)));
-      if (!value) return KeyOp::kAbsent;
-      return read_number(value->substr(0, 8));
-    };
-    AGENTD_TRY(const KeyChanges changes, plan_keys(space, ops, version_of));
-    AGENTD_TRY(version, number_at(txn, tables_.keys, space));
-    if (changes.empty()) return {};
-    const auto bytes_of = [&](std::string_view key) -> Result<std::uint64_t> {
-      AGENTD_TRY(const auto value, txn.get(tables_.keys, space_key(space, key)));
-      return value ? key.size() + value->size() - kNumberBytes : 0;
-    };
-    AGENTD_TRY(const std::uint64_t held, bytes_held(txn, space, version));
-    AGENTD_TRY(const std::uint64_t bytes, plan_bytes(space, changes, held, bytes_of));
-    ++version;
-    AGENTD_TRY_VOID(put_bytes_held(txn, space, version, bytes));
-    return put_keys(txn, space, changes, version);
+    AGENTD_TRY(version, commit_keys_in(txn, space, ops));
+    return {};
   };
   std::size_t bytes = 0;
   for (const KeyOp& op : ops) bytes += op.key.size() + op.value.size();

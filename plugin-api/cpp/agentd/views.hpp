@@ -471,6 +471,7 @@ AGENTD_VIEW_TEXT(error)
 AGENTD_VIEW_BEGIN(clear_view, agentd_clear)
 AGENTD_VIEW_TEXT(reason)
 AGENTD_VIEW_TEXT(new_conversation_id)
+AGENTD_VIEW_TEXT(checkpoint_id)
 }
 ;
 

@@ -111,7 +111,7 @@ extern "C" {
   ROW(X, BEFORE_CLEAR, before_clear, 17, agentd_clear, 1, 0,                                       \
       AGENTD_MAY(BLOCK) | AGENTD_MAY(SYSTEM_MESSAGE) | AGENTD_MAY(STOP_RUN), 0,                    \
       "the conversation is about to be replaced by an empty one",                                  \
-      "reason")                                                                                    \
+      "reason, checkpoint_id")                                                                     \
   ROW(X, AFTER_CLEAR, after_clear, 18, agentd_clear, 0, 0,                                         \
       AGENTD_MAY(SYSTEM_MESSAGE), 0,                                                               \
       "an empty conversation has replaced the old one",                                            \
@@ -461,6 +461,7 @@ typedef struct agentd_clear {
   uint32_t reserved0;
   agentd_str reason;
   agentd_str new_conversation_id; /* after_clear */
+  agentd_str checkpoint_id;       /* before_clear, since 1.1; empty = none was made */
 } agentd_clear;
 
 typedef struct agentd_subagent {
@@ -527,7 +528,7 @@ typedef struct agentd_notification {
   X(after_compaction, AGENTD_POINTER(request, before_compaction),                                  \
     AGENTD_POINTER(usage_before, usage), AGENTD_POINTER(usage_spent, usage),                       \
     AGENTD_TEXT(boundary_id), AGENTD_TEXT(summary), AGENTD_TEXT(error))                            \
-  X(clear, AGENTD_TEXT(reason), AGENTD_TEXT(new_conversation_id))                                  \
+  X(clear, AGENTD_TEXT(reason), AGENTD_TEXT(new_conversation_id), AGENTD_TEXT(checkpoint_id))      \
   X(subagent, AGENTD_TEXT(agent_id), AGENTD_TEXT(agent_type), AGENTD_TEXT(prompt))                 \
   X(agent_error, AGENTD_TEXT(code), AGENTD_TEXT(message), AGENTD_TEXT(phase))                      \
   X(notification, AGENTD_TEXT(text))

@@ -399,11 +399,13 @@ struct after_compaction_event {
 struct clear_event {
   std::string reason = "user";
   std::string new_conversation_id{};
+  std::string checkpoint_id{};
 
   agentd_clear make(keeper& to, const fake_conversation&) const {
     auto made = sized<agentd_clear>();
     made.reason = to.text(reason);
     made.new_conversation_id = to.text(new_conversation_id);
+    made.checkpoint_id = to.text(checkpoint_id);
     return made;
   }
   [[nodiscard]] named_values values(const fake_conversation&) const { return {{"reason", reason}}; }

@@ -301,6 +301,7 @@ class RandomPayload {
   void fill(agentd_clear& to, std::uint32_t event) {
     to.reason = text();
     if (event != AGENTD_EVENT_BEFORE_CLEAR) to.new_conversation_id = text();
+    if (event != AGENTD_EVENT_AFTER_CLEAR) to.checkpoint_id = text();
   }
   void fill(agentd_subagent& to, std::uint32_t) {
     to.depth = number32();

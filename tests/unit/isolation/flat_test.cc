@@ -82,7 +82,7 @@ TEST(Flat, IsAppendedToWhatIsThere) {
 }
 
 TEST(Flat, TellsAnEmptyTextFromNone) {
-  agentd_clear record{sizeof(record), 0, {"", 0}, {nullptr, 0}};
+  agentd_clear record{sizeof(record), 0, {"", 0}, {nullptr, 0}, {nullptr, 0}};
   const Shape& shape = *payload_shape(AGENTD_EVENT_AFTER_CLEAR);
   FlatBytes bytes(flat_of(shape, &record));
   const auto back = relocate(shape, {bytes.data(), bytes.size()});

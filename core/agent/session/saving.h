@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+// saving.h - a session's own checkpoints: of all that it has recorded so far. Private to this room.
+//
+// Threading: the session's thread.
+
+#include <string>
+#include <string_view>
+
+#include "core/agent/session/context.h"
+#include "core/agent/session/log_writer.h"
+
+namespace agentd {
+
+class Saving {
+ public:
+  // All outlive it.
+  Saving(const AgentResources& agent, const AgentOptions& options, const Position& position,
+         const SharedSession& shared, LogWriter& log, const Context& context)
+      : agent_(agent), options_(options), position_(position), shared_(shared), log_(log), context_(context) {}
+
+  // True where checkpoints are made at all: in the user's own conversation.
+  bool saves() const { return options_.lifecycle && position_.agent.depth == 0; }
+  // Adds a checkpoint, which is pending: its id. Empty: the conversation has no messages.
+  std::string add(std::string_view why, std::string name = {});
+
+ private:
+  const AgentResources& agent_;
+  const AgentOptions& options_;
+  const Position& position_;
+  const SharedSession& shared_;
+  LogWriter& log_;
+  const Context& context_;
+};
+
+}  // namespace agentd

@@ -1,0 +1,243 @@
+// SPDX-License-Identifier: Apache-2.0
+// checkpoint.cc - lists, saves and shows checkpoints, and resumes them as new conversations.
+#include "core/agent/checkpoint_texts.h"
+#include "core/agent/checkpoints.h"
+#include "core/app/commands/commands.h"
+#include "core/app/conversations.h"
+#include "core/app/exit_codes.h"
+#include "core/app/signals.h"
+#include "core/app/table.h"
+#include "core/app/transcript.h"
+#include "core/base/bytes.h"
+#include "core/codec/json.h"
+#include "core/runtime/lookup.h"
+#include "core/runtime/runtime.h"
+#include "core/workplace/project.h"
+
+namespace agentd::app {
+namespace {
+
+constexpr std::uint32_t kListStandard = 20;
+
+int exit_of(const Error& error) { return error.code == Code::kInvalid ? kExitUsage : store_exit(error); }
+
+// Needs no provider: for lists and names.
+struct Offline {
+  explicit Offline(const App& app, Store& store)
+      : ids(app.clock()), models(ModelTable::embedded()), checkpoints({store, app.clock(), ids, estimator, models}) {}
+  IdSource ids;
+  const SimpleEstimator estimator;
+  const ModelTable models;
+  Checkpoints checkpoints;
+};
+
+std::string shown_name(const Checkpoint& each) {
+  return neutral_line(each.record.name.empty() ? "(no name)" : each.record.name, 80);
+}
+
+void print_list(Output& out, const std::vector<Checkpoint>& list) {
+  std::vector<std::vector<std::string>> rows;
+  rows.reserve(list.size());
+  for (const Checkpoint& each : list)
+    rows.push_back({each.record.id, time_text(each.created_ms), each.record.why,
+                    each.record.percent == 0 ? "" : std::to_string(each.record.percent) + " %", shown_name(each),
+                    neutral_line(each.title.empty() ? "(no title)" : each.title, 80)});
+  out.print(
+      table_text({{"ID"}, {"CREATED"}, {"WHY"}, {"CONTEXT", true}, {"NAME"}, {"CONVERSATION"}}, rows, out.columns()));
+}
+
+// The same as JSON with the texts that are there.
+std::string whole_json(const Checkpoint& each) {
+  std::string out = write_checkpoint_json(each);
+  JsonWriter texts;
+  texts.begin_array();
+  for (const CheckpointRecord::Text& text : each.record.texts)
+    texts.begin_object()
+        .member("level", text.level)
+        .member("text", text.text)
+        .optional("author", text.author)
+        .end_object();
+  texts.end_array();
+  out.pop_back();
+  return out + ",\"texts\":" + std::string(texts.text()) + "}";
+}
+
+void print_whole(Output& out, const Checkpoint& each) {
+  const CheckpointRecord& record = each.record;
+  std::string text = "checkpoint " + record.id + "\nname " + shown_name(each) + "\nconversation " +
+                     record.conversation_id + " \"" + neutral_line(each.title, 80) + "\"\nsequence " +
+                     std::to_string(record.revision) + "\ncreated " + time_text(each.created_ms) + "\nwhy " +
+                     neutral_line(record.why, 40) + "\n";
+  if (record.tokens != 0)
+    text += "context " + with_commas(record.tokens) + " tokens" +
+            (record.percent == 0 ? "" : ", " + std::to_string(record.percent) + " %") + "\n";
+  for (const CheckpointRecord::Text& each_text : record.texts)
+    text += "\n" + neutral_line(each_text.level, 40) +
+            (each_text.author.empty() ? "" : " by " + neutral_line(each_text.author, 80)) + ":\n" +
+            neutral(each_text.text) + "\n";
+  out.print(text);
+}
+
+struct Found {
+  std::unique_ptr<Store> store;
+  Checkpoint checkpoint;
+};
+Result<Found, Failure> found_checkpoint(const App& app, const std::string& id) {
+  auto store = existing_store(app);
+  if (!store) return store.error();
+  if (*store == nullptr)
+    return Failure{kExitNotFound, "no checkpoint " + one_line(id, 40) + ": nothing has been saved yet"};
+  auto checkpoint = Offline(app, **store).checkpoints.find(id);
+  if (!checkpoint) return Failure{exit_of(checkpoint.error()), checkpoint.error().message};
+  return Found{std::move(*store), std::move(*checkpoint)};
+}
+
+// With a model that writes the text of that level, unless it is there already or none can be asked.
+class Resuming {
+ public:
+  Resuming(App& app, Config config) : app_(app), config_(std::move(config)) {}
+
+  Result<void, Failure> begin(bool needs_model) {
+    auto opened = open(needs_model);
+    if (!opened && needs_model) {
+      no_model_ = opened.error().message;
+      needs_model = false;
+      opened = open(false);
+    }
+    if (!opened) return failure_of(opened.error());
+    if (needs_model) texts_ = model_checkpoint_texts(runtime_->services(), runtime_->model_settings());
+    return {};
+  }
+
+  Result<Checkpoints::Resumed> resume(const Checkpoint& found, ResumeLevel level, const CancelToken& cancel) {
+    const RuntimeParts parts = runtime_->agent_parts();
+    return Checkpoints({parts.store, parts.clock, parts.ids, parts.estimator, parts.models,
+                        runtime_->model_settings().budget, texts_.get()})
+        .resume(found, level, cancel);
+  }
+  // Why no model can be asked; empty = one can, or none is needed.
+  const std::string& no_model() const { return no_model_; }
+
+ private:
+  Result<void, RunError> open(bool needs_model) {
+    runtime_.reset();
+    AGENTD_TRY(runtime_, Runtime::begin(app_.surroundings(), config_, app_.clock(), {true, needs_model},
+                                        [](const std::string&) {}));
+    return runtime_->open();
+  }
+
+  App& app_;
+  const Config config_;
+  std::unique_ptr<Runtime> runtime_;
+  std::unique_ptr<CheckpointTexts> texts_;
+  std::string no_model_;
+};
+
+std::string resumed_json(const Checkpoint& from, const Checkpoints::Resumed& done) {
+  JsonWriter out;
+  out.begin_object().member("checkpoint_id", from.record.id).member("conversation_id", done.conversation.id);
+  out.member("asked", name_of(done.asked)).member("level", name_of(done.level));
+  out.member("tokens", done.tokens).member("full_tokens", done.full_tokens).optional("note", done.note);
+  out.end_object();
+  return std::string(out.text());
+}
+
+bool has_text(const Checkpoint& checkpoint, ResumeLevel level) {
+  for (const CheckpointRecord::Text& each : checkpoint.record.texts)
+    if (each.level == name_of(level)) return true;
+  return level == ResumeLevel::kFull;
+}
+
+}  // namespace
+
+int checkpoint_list_command(App& app, const Arguments& arguments) {
+  std::uint32_t limit = kListStandard;
+  if (arguments.has("limit")) {
+    const auto count = parse_count("limit", arguments.value("limit"));
+    if (!count) return app.fail(kExitUsage, count.error().message);
+    limit = static_cast<std::uint32_t>(std::min<std::uint64_t>(*count, UINT32_MAX));
+  }
+  if (const auto cwd = app.directory(); !cwd && !arguments.has("all"))
+    return app.fail(kExitFailure, cwd.error().message + ", or list all projects with --all");
+  const auto store = existing_store(app);
+  if (!store) return app.fail(store.error().code, store.error().message);
+  Result<std::vector<Checkpoint>> list = std::vector<Checkpoint>{};
+  const std::string project = arguments.has("all") ? std::string() : find_project(app.surroundings().cwd).id;
+  if (*store != nullptr) list = Offline(app, **store).checkpoints.list(project, limit);
+  if (!list) return app.fail(exit_of(list.error()), list.error().message);
+  if (arguments.has("json")) {
+    for (const Checkpoint& each : *list) app.out().line(write_checkpoint_json(each));
+  } else if (!list->empty()) {
+    print_list(app.out(), *list);
+  } else {
+    app.out().line(arguments.has("all") ? "no checkpoints"
+                                        : "no checkpoints in this project; --all lists all projects");
+  }
+  return kExitOk;
+}
+
+int checkpoint_save_command(App& app, const Arguments& arguments) {
+  auto store = existing_store(app);
+  if (!store) return app.fail(store.error().code, store.error().message);
+  const Result<std::string> cwd = app.directory();
+  if (!cwd) return app.fail(kExitFailure, cwd.error().message);
+  if (*store == nullptr) return app.fail(kExitNotFound, "there is no conversation to save: nothing has been saved yet");
+  const auto id = arguments.has("conversation") ? find_conversation(**store, arguments.value("conversation"))
+                                                : newest_conversation(**store, find_project(*cwd).id);
+  if (!id) return app.fail(failure_of(id.error()).code, id.error().message);
+  const auto name = arguments.words().empty() ? std::string() : to_utf8(arguments.words().front());
+  const auto saved = Offline(app, **store).checkpoints.save({*id, name});
+  if (!saved) return app.fail(exit_of(saved.error()), saved.error().message);
+  if (arguments.has("json"))
+    app.out().line(write_checkpoint_json(*saved));
+  else
+    app.out().confirm("Saved checkpoint " + saved->record.id + " of conversation " + saved->record.conversation_id +
+                      " at sequence " + std::to_string(saved->record.revision) + "\n");
+  return kExitOk;
+}
+
+int checkpoint_show_command(App& app, const Arguments& arguments) {
+  const auto found = found_checkpoint(app, arguments.words().front());
+  if (!found) return app.fail(found.error().code, found.error().message);
+  if (arguments.has("json"))
+    app.out().line(whole_json(found->checkpoint));
+  else
+    print_whole(app.out(), found->checkpoint);
+  return kExitOk;
+}
+
+int checkpoint_resume_command(App& app, const Arguments& arguments) {
+  Result<Config> config = app.config(arguments);
+  if (!config) return app.fail(kExitUsage, config.error().message);
+  const auto level =
+      parse_resume_level(arguments.has("level") ? arguments.value("level") : config->text("lifecycle.resume_level"));
+  if (!level) return app.fail(kExitUsage, level.error().message);
+  auto found = found_checkpoint(app, arguments.words().front());
+  if (!found) return app.fail(found.error().code, found.error().message);
+  const Checkpoint checkpoint = std::move(found->checkpoint);
+  found->store.reset();  // a process opens it once
+  SignalScope signals;
+  const CancelToken cancel = signals.next();
+  Resuming resuming(app, std::move(*config));
+  if (auto begun = resuming.begin(!has_text(checkpoint, *level)); !begun)
+    return app.fail(begun.error().code, begun.error().message);
+  auto done = resuming.resume(checkpoint, *level, cancel);
+  if (!done) {
+    const bool cancelled = done.error().code == Code::kCancelled;
+    return app.fail(cancelled ? signal_exit(signals.caught()) : exit_of(done.error()), done.error().message);
+  }
+  if (!done->note.empty() && !resuming.no_model().empty()) done->note += " (" + resuming.no_model() + ")";
+  if (arguments.has("json")) {
+    app.out().line(resumed_json(checkpoint, *done));
+    return kExitOk;
+  }
+  if (!done->note.empty()) app.err().line("note: " + neutral_line(done->note, 2000));
+  app.err().flush();
+  const std::string& id = done->conversation.id;
+  app.out().print("Resumed checkpoint " + checkpoint.record.id + " at the level " + std::string(name_of(done->level)) +
+                  ": about " + with_commas(done->tokens) + " of " + with_commas(done->full_tokens) +
+                  " tokens\nNew conversation " + id + "\nContinue with: agentd run --resume " + id + " \"...\"\n");
+  return kExitOk;
+}
+
+}  // namespace agentd::app
