@@ -40,7 +40,7 @@ install(FILES README.md ARCHITECTURE.md CHANGELOG.md CONTRIBUTING.md SECURITY.md
 # Below docs, as the pages and messages name each other.
 install(DIRECTORY docs/guide docs/reference docs/internals docs/adr DESTINATION ${CMAKE_INSTALL_DOCDIR}/docs)
 
-# `make package`: a .deb, and a tarball for everything else. libcurl, RE2 and libedit are loaded when they
+# `make package`: a .deb, and a tarball for everything else. libcurl, RE2, SQLite and libedit are loaded when they
 # are needed: no tool sees them in the program.
 set(CPACK_GENERATOR DEB TGZ)
 set(CPACK_PACKAGE_VENDOR agentd)
@@ -54,6 +54,6 @@ set(CPACK_DEBIAN_PACKAGE_SECTION utils)
 set(CPACK_DEBIAN_PACKAGE_SHLIBDEPS ON)
 get_property(re2 GLOBAL PROPERTY AGENTD_RE2_SONAME)
 string(REGEX REPLACE "^lib(.*)\\.so\\.(.*)$" "lib\\1-\\2" re2 ${re2})
-set(CPACK_DEBIAN_PACKAGE_DEPENDS "libcurl4 | libcurl4t64, libedit2, ${re2}")
+set(CPACK_DEBIAN_PACKAGE_DEPENDS "libcurl4 | libcurl4t64, libedit2, libsqlite3-0, ${re2}")
 set(CPACK_PROJECT_CONFIG_FILE ${PROJECT_SOURCE_DIR}/cmake/AgentdPackage.cmake)
 include(CPack)

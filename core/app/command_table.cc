@@ -177,6 +177,31 @@ CommandSpec conversation_list_spec() {
           list_command};
 }
 
+CommandSpec conversation_search_spec() {
+  return {
+      "conversation search",
+      "TEXT...",
+      "find messages of this project's conversations, the best first",
+      "Every word of TEXT must occur in one message: of yours, an answer, a summary, the result of a tool (its first "
+      "64\nKiB), or in a title. Words in double quotes, which the shell must keep, are a phrase; nothing else has a "
+      "meaning.\nCase and accents are ignored; Chinese, Japanese and Korean are found in any part of a text. The "
+      "complete history is\nsearched, including messages that a compaction removed from the model's view. "
+      "'conversation show ID' prints the\nconversation of a hit.\nThe index search.db in the home directory is "
+      "brought up to date by each search, and rebuilt when it is missing or\ndamaged.",
+      {{"project", 0, "DIR", "search the project of DIR instead of this one"},
+       {"all", 'a', {}, "search all projects"},
+       {"since", 0, "DATE", "only messages of DATE (YYYY-MM-DD) and later"},
+       {"until", 0, "DATE", "only messages of DATE and earlier"},
+       {"limit", 'n', "N", "show at most N conversations (default 10)"},
+       kJson},
+      {"agentd conversation search deploy timeout", "agentd conversation search --all '\"connection refused\" nginx'",
+       "agentd conversation search --since 2026-01-01 --json 全文检索 | jq -r .snippet"},
+      1,
+      kManyWords,
+      {},
+      search_command};
+}
+
 CommandSpec conversation_show_spec() {
   return {"conversation show",
           "ID",
@@ -786,6 +811,7 @@ const std::vector<CommandSpec>& all_commands() {
                                                  approve_spec(),
                                                  compact_spec(),
                                                  conversation_list_spec(),
+                                                 conversation_search_spec(),
                                                  conversation_show_spec(),
                                                  conversation_dump_spec(),
                                                  conversation_boundaries_spec(),

@@ -31,6 +31,14 @@ std::string log_file(const Config& config, const std::string& home) {
   return file.empty() ? home + "/agentd.log" : file;
 }
 
+std::unique_ptr<Log> open_log(const Config& config, const std::string& home, const Warn& warn) {
+  const std::string file = log_file(config, home);
+  const auto checked = file.empty() ? Result<void>() : check_log_file(file);
+  if (!checked) warn(checked.error().message);
+  if (file.empty() || !checked) return std::make_unique<NullLog>();
+  return make_file_log(file, log_level(config));
+}
+
 Runtime::Runtime(const ProcessSurroundings& surroundings, const Config& config, const Clock& clock,
                  RuntimeOptions options, std::string home, Warn warn)
     : surroundings_(surroundings),
@@ -56,7 +64,7 @@ Result<std::unique_ptr<Runtime>, RunError> Runtime::begin(const ProcessSurroundi
   std::unique_ptr<Runtime> out(new Runtime(surroundings, config, clock, options, std::move(*home), std::move(warn)));
   if (auto known = out->load_models(); !known) return known.error();
   if (opens_at_once(out->home_)) out->warm_up();
-  out->open_log();
+  out->log_ = open_log(out->config_, out->home_, out->warn_);
   return out;
 }
 
@@ -80,16 +88,6 @@ Result<void, RunError> Runtime::load_models() {
   if (auto readable = check_network_files(config_); !readable) return usage(readable.error());
   for (const std::string& warning : model_warnings(models_, config_, route_, home_, clock_.wall_ms())) warn_(warning);
   return {};
-}
-
-void Runtime::open_log() {
-  const std::string file = log_file(config_, home_);
-  const auto checked = file.empty() ? Result<void>() : check_log_file(file);
-  if (!checked) warn_(checked.error().message);
-  if (file.empty() || !checked)
-    log_ = std::make_unique<NullLog>();
-  else
-    log_ = make_file_log(file, log_level(config_));
 }
 
 Result<void, RunError> Runtime::open() {

@@ -85,7 +85,6 @@ class Runtime {
   Runtime(const ProcessSurroundings& surroundings, const Config& config, const Clock& clock, RuntimeOptions options,
           std::string home, Warn warn);
   Result<void, RunError> load_models();
-  void open_log();
   void warm_up();
   Result<void, RunError> make_providers();
   Result<void, RunError> make_scripted();
@@ -127,6 +126,9 @@ class Runtime {
   std::optional<SharedPlugins> plugins_;
 };
 
+// The diagnostic log of the settings. It drops everything if it is off, or cannot be written, of which `warn` is
+// notified.
+std::unique_ptr<Log> open_log(const Config& config, const std::string& home, const Warn& warn);
 // The diagnostic log's file; empty: log.level is off.
 std::string log_file(const Config& config, const std::string& home);
 

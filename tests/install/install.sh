@@ -131,6 +131,6 @@ if have dpkg-deb && have dpkg-shlibdeps; then
   try "it lies under /usr" sh -c "dpkg-deb -x packages/agentd_*.deb deb && test -x deb/usr/bin/agentd"
   try "and works there" says_done deb/usr
   try "it is linked with the C library alone" linked
-  try "it names what it loads" depends_on libc6 libcurl4 libedit2 "$(sed -n 's/.*, \(libre2-[0-9]*\).*/\1/p' "$build/CPackConfig.cmake" | head -1)"
+  try "it names what it loads" depends_on libc6 libcurl4 libedit2 libsqlite3-0 "$(sed -n 's/.*, \(libre2-[0-9]*\).*/\1/p' "$build/CPackConfig.cmake" | head -1)"
 fi
 exit $failed

@@ -14,7 +14,7 @@ namespace {
 namespace fs = std::filesystem;
 
 // Where a library is wrapped; its headers are included nowhere else.
-constexpr std::array<std::pair<std::string_view, std::string_view>, 10> kWrapped{{
+constexpr std::array<std::pair<std::string_view, std::string_view>, 11> kWrapped{{
     {"rapidjson/", "core/codec/"},
     {"yaml-cpp/", "core/codec/"},
     {"curl/", "core/net/"},
@@ -25,6 +25,7 @@ constexpr std::array<std::pair<std::string_view, std::string_view>, 10> kWrapped
     {"boost/program_options", "core/app/"},
     {"re2/", "core/codec/"},
     {"histedit.h", "core/app/line_editor"},
+    {"sqlite3.h", "core/search/"},
 }};
 
 // "core/base/x.h" has the room base, "providers/scripted/x.h" the room providers_scripted.

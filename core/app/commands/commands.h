@@ -14,6 +14,7 @@ int chat_command(App& app, const Arguments& arguments);
 int approve_command(App& app, const Arguments& arguments);
 int compact_command(App& app, const Arguments& arguments);
 int list_command(App& app, const Arguments& arguments);
+int search_command(App& app, const Arguments& arguments);
 int show_command(App& app, const Arguments& arguments);
 int boundaries_command(App& app, const Arguments& arguments);
 int dump_command(App& app, const Arguments& arguments);

@@ -12,6 +12,7 @@
 #include "core/base/bytes.h"
 #include "core/codec/json.h"
 #include "core/conversation/view.h"
+#include "core/search/search.h"
 #include "core/workplace/project.h"
 
 namespace agentd::app {
@@ -154,6 +155,12 @@ int delete_command(App& app, const Arguments& arguments) {
   if (!removed) return app.fail(store_exit(removed.error()), removed.error().message);
   if (auto forgotten = Ledger(*found->store, {}, kConversations).forget(found->id.text()); !forgotten)
     return app.fail(store_exit(forgotten.error()), forgotten.error().message);
+  // Its texts are in the bytes of the search index as well.
+  if (auto forgotten = forget_search_index(*app.home(), app.clock()); !forgotten)
+    return app.fail(store_exit(forgotten.error()), "conversation " + info->id +
+                                                       " was deleted, but its text stays in the search index until the "
+                                                       "next search: " +
+                                                       forgotten.error().message);
   app.out().confirm("deleted " + info->id + "\n");
   return kExitOk;
 }

@@ -1,0 +1,84 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+// search.h - full-text search in the conversations of a store.
+//
+// The index is a file next to the store that is derived from it alone (docs/adr/0028). It is brought up to date before
+// each search, never by an append, and built again when it is missing, damaged or does not fit the store. It only
+// proposes: each hit is compared with the store's own text before it is shown, and the snippet is cut from that text.
+//
+// Threading: SearchIndex is thread-compatible; several processes may search at the same time.
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/base/clock.h"
+#include "core/base/log.h"
+#include "core/base/result.h"
+#include "core/search/index_files.h"
+#include "core/search/snippet.h"
+#include "core/store/store.h"
+
+namespace agentd {
+
+struct SqliteLibrary;
+
+struct SearchQuery {
+  std::string text;                         // words that must all occur in one message, and "phrases"
+  std::string project_id;                   // empty = all
+  std::int64_t since_ms = 0, until_ms = 0;  // of messages, [since, until); 0 = open
+  std::uint32_t limit = 10;                 // conversations
+  std::uint32_t hits_each = 3;              // at most, of one conversation
+  std::size_t columns = 160;                // of a snippet
+};
+
+struct SearchHit {
+  std::uint64_t seq = 0;  // 0 = the title
+  std::int64_t time_ms = 0;
+  std::string role;  // user, assistant, summary, tool, title
+  Snippet snippet;
+};
+struct SearchedConversation {
+  ConversationInfo info;
+  std::vector<SearchHit> hits;  // best first; the title alone if nothing else was found
+  std::uint64_t more_hits = 0;  // of the index
+};
+struct SearchAnswer {
+  std::vector<SearchedConversation> found;  // by their best hits (BM25); of equal ones the newer first
+  bool more = false;                        // there are more conversations than the limit
+  std::vector<std::string> notes;           // for the person: why something may be missing
+};
+
+class SearchIndex {
+ public:
+  // `directory` gets the index. `wait`: how long another process's turn is waited for, at each step. Store, clock and
+  // log must outlive it.
+  SearchIndex(const std::string& directory, const Store& store, const Clock& clock, Log& log,
+              Milliseconds wait = Milliseconds(5'000));
+
+  // kInvalid: the text has no words, or too many. kBusy: another process is building the index. kUnavailable: no
+  // SQLite, the disk is full, or the store cannot be read.
+  Result<SearchAnswer> search(const SearchQuery& query) const;
+
+ private:
+  struct Opened;
+  Result<Opened> open(const SqliteLibrary& library, std::vector<std::string>& notes, std::string rebuild_because) const;
+  Result<Opened> open_to_read(const SqliteLibrary& library, IndexLock lock, std::vector<std::string>& notes,
+                              std::string why) const;
+  Result<std::string> update(const SqliteLibrary& library, const IndexLock& lock,
+                             std::vector<std::string>& notes) const;
+  Result<void> build(const SqliteLibrary& library, const IndexLock& lock, std::vector<std::string>& notes) const;
+
+  const IndexFiles files_;
+  const Store& store_;
+  const Clock& clock_;
+  Log& log_;
+  const Milliseconds wait_;
+};
+
+// Removes the index of the directory, if there is one, so that no text of a removed conversation stays in its bytes;
+// the next search builds it again. kBusy: another process is using it.
+Result<void> forget_search_index(const std::string& directory, const Clock& clock);
+
+}  // namespace agentd
