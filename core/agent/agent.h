@@ -382,6 +382,8 @@ Services& as_services(AgentServices& services);
 // The services for a project's own plugins: each has a key space of its own in the project, and all see the project's
 // conversations alone. `services` outlives the result.
 std::unique_ptr<Services> services_of_project(AgentServices& services, std::string project_id);
+// The project of the open session with that handle; empty when there is none. Thread-safe.
+std::string project_of(const AgentServices& services, agentd_conv conversation);
 // ClientParts::files of the open session with that handle; null when there is none. Thread-safe.
 std::shared_ptr<Workspace> files_of(const AgentServices& services, agentd_conv conversation);
 // Session::note() of the open session with that handle. kNotFound: there is none. Thread-safe.

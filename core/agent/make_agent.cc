@@ -128,6 +128,10 @@ AgentServicesPtr make_services(RuntimeParts parts, RuntimeSettings settings) {
 
 Services& as_services(AgentServices& services) { return services; }
 
+std::string project_of(const AgentServices& services, agentd_conv conversation) {
+  return services.sessions().project_of(conversation);
+}
+
 std::shared_ptr<Workspace> files_of(const AgentServices& services, agentd_conv conversation) {
   return services.sessions().files_of(conversation);
 }

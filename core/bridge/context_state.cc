@@ -53,6 +53,7 @@ uint32_t AGENTD_CALL core_event_id(const agentd_core*, agentd_str name) noexcept
 // The actions of control calls, which are not in the table of events.
 bool legal_in_control(std::uint32_t event, std::uint32_t kind) {
   if (event == AGENTD_EVENT_SAVE_STATE) return kind == AGENTD_ACT_STATE;
+  if (event == AGENTD_EVENT_SERVICE_CALL) return kind == AGENTD_ACT_SERVICE_RESULT;
   return event == AGENTD_EVENT_TOOL_INVOKE && (kind == AGENTD_ACT_TOOL_OUTPUT || kind == AGENTD_ACT_TOOL_RESULT);
 }
 
@@ -236,13 +237,14 @@ agentd_status AGENTD_CALL tools_remove(const agentd_tools* table, agentd_token, 
 
 // ---- agentd.json/1 and agentd.field/1
 
-// The payload's JSON, made once for all hooks of a dispatch and alive until the call returns; for a tool's call its
-// input. Null if there is no event.
+// The payload's JSON, made once for all hooks of a dispatch and alive until the call returns; for a tool's or a
+// service's call its input. Null if there is no event.
 const std::string* json_of(State& state, agentd_token token) {
   CallSlot* const slot = state.find(token);
   if (slot == nullptr || slot->dispatch() == nullptr) return nullptr;
   const std::uint32_t event = slot->dispatch()->event;
-  if (event != AGENTD_EVENT_TOOL_INVOKE && find_event(event) == nullptr) return nullptr;
+  const bool has_input = event == AGENTD_EVENT_TOOL_INVOKE || event == AGENTD_EVENT_SERVICE_CALL;
+  if (!has_input && find_event(event) == nullptr) return nullptr;
   return slot->payload_text(true).get();
 }
 
@@ -334,6 +336,8 @@ PluginContext::State::State(PluginIdentity who, Grants granted, TokenTable& toke
       tools_table{{sizeof(agentd_tools), 0, tools_add, tools_remove}, this},
       json_table{{sizeof(agentd_json), 0, json_payload}, this},
       field_table{{sizeof(agentd_field), 0, field_key, field_get}, this},
+      provide_table{agentd::provide_table(), this},
+      registry_table{agentd::registry_table(), this},
       stopped(std::make_shared<std::atomic<std::uint32_t>>(0)) {
   fill_service_tables(*this);
 }
@@ -345,6 +349,7 @@ PluginContext::PluginContext(PluginIdentity identity, Grants grants, TokenTable&
   offer(AGENTD_JSON_ID, &state_->json_table);
   offer(AGENTD_FIELD_ID, &state_->field_table);
   offer(AGENTD_TASKS_ID, state_->tasks.table());
+  offer(AGENTD_PROVIDE_ID, &state_->provide_table);
 }
 
 PluginContext::~PluginContext() = default;
@@ -384,9 +389,6 @@ std::vector<PluginTool> PluginContext::tools() const {
   return state_->tools;
 }
 
-namespace {
-
-// Runs a function as a call of `event` in a slot of its own.
 agentd_status run_call(State& state, CallSlot& slot, const Dispatch& dispatch,
                        const std::function<agentd_status(const agentd_call*)>& fn) {
   slot.set_deadline(dispatch.deadline_ns);
@@ -402,6 +404,8 @@ agentd_status run_call(State& state, CallSlot& slot, const Dispatch& dispatch,
   slot.end_call(state.clock);
   return status;
 }
+
+namespace {
 
 Error call_error(agentd_status status, std::string failure, const std::string& name) {
   if (status == AGENTD_E_DEADLINE && failure.empty()) failure = "it did not answer before its deadline";

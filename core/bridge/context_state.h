@@ -4,6 +4,10 @@
 //
 // Each C table is the first member of a record that leads back to the state, so the plugin's table pointer is enough.
 
+#include <agentd/ext/draft/provide.h>
+#include <agentd/ext/draft/services.h>
+
+#include <functional>
 #include <map>
 #include <string>
 #include <unordered_map>
@@ -29,6 +33,14 @@ struct JsonTable {
 };
 struct FieldTable {
   agentd_field table;
+  PluginContext::State* state;
+};
+struct ProvideTable {
+  agentd_provide table;
+  PluginContext::State* state;
+};
+struct RegistryTable {
+  agentd_registry table;
   PluginContext::State* state;
 };
 struct CompactorTable {
@@ -70,6 +82,8 @@ struct PluginContext::State {
   ToolsTable tools_table;
   JsonTable json_table;
   FieldTable field_table;
+  ProvideTable provide_table;
+  RegistryTable registry_table;
   CompactorTable compactor{};
   ThreadsTable thread_factory{};
   StoreTable store{};
@@ -77,13 +91,15 @@ struct PluginContext::State {
   // Shared with the entries of published snapshots.
   const std::shared_ptr<std::atomic<std::uint32_t>> stopped;
   TaskPool tasks;
-  std::atomic<bool> gave_up{false};  // on a call of the plugin that never ends
+  ServiceRegistry* registry = nullptr;  // set once, before the first call
+  std::atomic<bool> gave_up{false};     // on a call of the plugin that never ends
   // A thread of the plugin never ends: objects lent by the host may be gone.
   std::atomic<bool> abandoned{false};
 
   mutable Mutex mutex;
   std::map<std::string, const void*> interfaces GUARDED_BY(mutex);
   std::vector<PluginTool> tools GUARDED_BY(mutex);
+  std::vector<OfferedService> provided GUARDED_BY(mutex);
   std::vector<std::string> fields GUARDED_BY(mutex);
   // Index in fields, plus 1; guarded by mutex.
   std::unordered_map<std::string, std::uint32_t> field_keys;
@@ -93,5 +109,11 @@ struct PluginContext::State {
 
 // Sets the tables of the granted services.
 void fill_service_tables(PluginContext::State& state);
+agentd_provide provide_table();
+agentd_registry registry_table();
+
+// Runs a function as a call of `dispatch` in a slot of its own, and waits for its end.
+agentd_status run_call(PluginContext::State& state, CallSlot& slot, const Dispatch& dispatch,
+                       const std::function<agentd_status(const agentd_call*)>& fn);
 
 }  // namespace agentd

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// plugin_context.h - the C tables of one plugin instance: core, services, tools, json, field, tasks.
+// plugin_context.h - the C tables of one plugin instance: core, services, tools, json, field, tasks, provide, registry.
 //
 // The pointer to the core table identifies the instance: there is no global table, so one process can have two hosts.
 // Everything that a plugin emits is copied here; everything that it gets is in the memory of its token.
@@ -24,6 +24,7 @@
 #include "core/bridge/token_table.h"
 #include "core/hooks/dispatcher.h"
 #include "core/hooks/services.h"
+#include "core/services/registry.h"
 #include "core/tools/tool.h"
 
 namespace agentd {
@@ -56,12 +57,17 @@ class PluginContext {
 
   // Offers one of the host's own interfaces under `id`, if granted. `table` begins with its size.
   void offer(std::string id, const void* table);
+  // Offers agentd.services/1, if granted; null = it is not offered. The registry outlives the context. Called before
+  // the first call.
+  void call_services_of(ServiceRegistry* registry);
 
   const PluginIdentity& identity() const;
   const Grants& grants() const;
   const agentd_core* core() const;
   const agentd_services* services() const;
   std::vector<PluginTool> tools() const;
+  // The operations that the plugin has added with agentd.provide/1.
+  std::vector<OfferedService> provided() const;
   // Set to skip every entry of the plugin from now on.
   const std::shared_ptr<std::atomic<std::uint32_t>>& stopped() const;
 
@@ -81,6 +87,8 @@ class PluginContext {
   // Runs one of the plugin's tools and waits for its result.
   Result<ToolOutcome> call_tool(const PluginTool& tool, void* self, const ToolCall& call, agentd_conv conversation,
                                 const CancelToken& cancel, Deadline deadline);
+  // Runs one of the plugin's services and waits for its result, which is not checked here.
+  ServiceAnswer call_service(const OfferedService& service, void* self, const ServiceRequest& request);
 
   struct State;
 

@@ -260,8 +260,8 @@ constexpr KeySpec kKeys[] = {
     {"hooks.*.config", ValueType::kAny, "", "The hook's own configuration."},
     {"hooks.*.grant", ValueType::kList, "",
      "Services from its manifest that the hook gets: compactor, thread_factory, store (granted to hooks in your own "
-     "directories unless this is set), agentd.workspace/1, agentd.process/1; for a project's hook also its "
-     "capabilities."},
+     "directories unless this is set), agentd.workspace/1, agentd.process/1, agentd.provide/1, agentd.services/1; for "
+     "a project's hook also its capabilities."},
     {"hooks.*.on_failure", ValueType::kChoice, "", "The effect of the hook's failure: open continues, closed blocks.",
      "open|closed"},
     {"hooks.*.authority", ValueType::kChoice, "",
@@ -298,6 +298,11 @@ constexpr KeySpec kKeys[] = {
      0,
      1e9},
     {"hooks.*.timeout_ms", ValueType::kWhole, "", "The hook's time limit; overrides the event's.", {}, 1, 3.6e6},
+
+    {"services.*", ValueType::kText, "",
+     "The plugin that provides a service, by its id or name: services.memory for agentd.memory/1. If unset, the first "
+     "that offers it is used, agentd itself before plugins (core); a project's plugin offers only what it is named "
+     "for."},
 
     {"agents.enabled", ValueType::kBool, "false", "Offers the model the tool task, which runs a subagent."},
     {"agents.model", ValueType::kText, "",

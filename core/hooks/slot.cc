@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/hooks/slot.h"
 
+#include <agentd/ext/draft/provide.h>
+
 #include <utility>
 
 #include "core/base/for_ever.h"
@@ -170,6 +172,8 @@ std::shared_ptr<const std::string> CallSlot::payload_text(bool messages) {
   auto text = std::make_shared<const std::string>(
       about->event == AGENTD_EVENT_TOOL_INVOKE
           ? std::string(view_of(static_cast<const agentd_tool_call*>(payload)->input_json))
+      : about->event == AGENTD_EVENT_SERVICE_CALL
+          ? std::string(view_of(static_cast<const agentd_service_call*>(payload)->input_json))
           : payload_json(about->event, about->envelope, payload));
   const MutexLock lock(mutex_);
   touched_.store(true, std::memory_order_relaxed);

@@ -152,8 +152,9 @@ class CallSlot {
     return service_cancel_ ? *service_cancel_ : cancel_.value_or(CancelToken());
   }
 
-  // The payload of the running call as JSON (payload_json.h), with or without the history; for a tool's call its input.
-  // Made on first use and kept for the calls of the same dispatch until a rewrite changes it. Null outside a dispatch.
+  // The payload of the running call as JSON (payload_json.h), with or without the history; for a tool's or
+  // a service's call its input. Made on first use and kept for the calls of the same dispatch until a rewrite changes
+  // it. Null outside a dispatch.
   std::shared_ptr<const std::string> payload_text(bool messages);
   void forget_payload_text();
   // Shares the text that another slot of the same dispatch has made.

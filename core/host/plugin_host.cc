@@ -32,7 +32,7 @@ constexpr std::uint64_t kModuleBytesMax = 256u << 20;
 const HostOffer& host_offer() {
   static const HostOffer offer{{"agentd.compactor", "agentd.threads", "agentd.store", AGENTD_TOOLS_ID, AGENTD_JSON_ID,
                                 AGENTD_FIELD_ID, AGENTD_TASKS_ID},
-                               {AGENTD_WORKSPACE_ID, AGENTD_PROCESS_ID}};
+                               {AGENTD_WORKSPACE_ID, AGENTD_PROCESS_ID, AGENTD_PROVIDE_ID, AGENTD_SERVICES_ID}};
   return offer;
 }
 
@@ -169,7 +169,7 @@ std::vector<HookDescription> describe_hooks(const PluginHostOptions& options) {
 
 PluginHost::PluginHost(PluginHostOptions options, TokenTable& tokens, Services& services, const Clock& clock, Log& log)
     : options_(std::move(options)),
-      environment_{tokens, services, clock, log, options_.private_copy_directory, {}},
+      environment_{tokens, services, clock, log, options_.private_copy_directory, {}, nullptr, options_.registry},
       tools_([this] { return plugins(); }, clock) {
   if (!options_.record_directory.empty()) records_ = std::make_shared<WorkerRecords>(options_.record_directory);
 }
@@ -371,7 +371,8 @@ PluginEnvironment PluginHost::environment_of(Precedence precedence, bool shared)
                         environment_.log,
                         environment_.private_copy_directory,
                         environment_.interfaces,
-                        environment_.quarantine};
+                        environment_.quarantine,
+                        environment_.registry};
   if (shared && ext_tables_) out.interfaces = options_.shared->interfaces();
   return out;
 }
@@ -385,8 +386,11 @@ Result<PluginHost::Made> PluginHost::load_one(Ready ready, const std::vector<std
     return of_file(file, "has the same id " + ready.manifest.id + " as " + other->path() +
                              ", which is loaded: disable one of the two");
   }
-  if (!is_shared(file.precedence, ready.manifest, isolation_of(options_, file, ready.manifest)))
-    return start(std::move(ready), old);
+  if (!is_shared(file.precedence, ready.manifest, isolation_of(options_, file, ready.manifest))) {
+    AGENTD_TRY(Made own, start(std::move(ready), old));
+    offer(own.plugin, old);
+    return own;
+  }
   // A host that sees the change later finds the new version, which has the state.
   Made out;
   bool made_here = false;
@@ -400,6 +404,16 @@ Result<PluginHost::Made> PluginHost::load_one(Ready ready, const std::vector<std
   if (!plugin) return plugin.error();
   out.plugin = std::move(*plugin);
   return out;
+}
+
+void PluginHost::offer(const std::shared_ptr<Plugin>& plugin, const Plugin* old) const {
+  if (options_.registry == nullptr) return;
+  const std::string project = options_.shared == nullptr ? std::string() : options_.project_id;
+  options_.registry->add(plugin, service_place(*plugin, project), old);
+}
+
+void PluginHost::withdraw(const Plugin& plugin) const {
+  if (options_.registry != nullptr) options_.registry->remove(plugin);
 }
 
 Result<PluginHost::Made> PluginHost::start(Ready ready, Plugin* old) {
@@ -458,7 +472,7 @@ Result<Grants> PluginHost::grants_for(const HookFile& file, const Manifest& mani
     if (!granted(id)) missing += (missing.empty() ? "" : ", ") + grant_name(id);
   if (!missing.empty()) return of_file(file, "requires more than hooks." + file.name + ".grant grants: add " + missing);
   for (const std::string& id : manifest.required) {
-    if (host_offer().drafts.contains(id) && !ext_tables_)
+    if ((id == AGENTD_WORKSPACE_ID || id == AGENTD_PROCESS_ID) && !ext_tables_)
       return of_file(file, "requires " + id + ", which needs a workspace: start agentd in a directory");
   }
   return out;
@@ -474,6 +488,7 @@ std::vector<Subscription> PluginHost::subscriptions() const {
 void PluginHost::shutdown() {
   std::vector<std::shared_ptr<Plugin>> own = plugins();
   std::erase_if(own, [this](const auto& plugin) { return is_shared(*plugin); });
+  for (const auto& each : own) withdraw(*each);
   end_plugins(own, options_.shared == nullptr ? supervisor_.get() : nullptr, environment_.log);
 }
 

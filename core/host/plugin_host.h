@@ -48,6 +48,8 @@ struct PluginHostOptions {
   FilesOfSession files{};                       // files of sessions that bring their own roots; empty = none does
   SharedPlugins* shared = nullptr;              // has the instances that are no project's; null = they are this host's
   Services* of_project = nullptr;               // for the project's own plugins; null = those of all others
+  ServiceRegistry* registry = nullptr;          // of the services that plugins offer and call; null = there are none
+  std::string project_id{};                     // with `shared`: the project that the host's own instances serve
   std::string private_copy_directory;           // for kernels that do not run memory files; empty = refuse
   uid_t user = ::geteuid();                     // files of this user and of root are trusted
   Isolation isolation = Isolation::kProcess;    // for hooks that are neither bundled nor configured by name
@@ -159,6 +161,9 @@ class PluginHost {
   PluginEnvironment environment_of(Precedence precedence, bool shared) const;
   bool is_shared(Precedence precedence, const Manifest& manifest, Isolation isolation) const;
   bool is_shared(const Plugin& plugin) const;
+  // Adds the services of an instance of this host's own, instead of those of `old`, if that is not null.
+  void offer(const std::shared_ptr<Plugin>& plugin, const Plugin* old) const;
+  void withdraw(const Plugin& plugin) const;
   Result<Grants> grants_for(const HookFile& file, const Manifest& manifest) const;
   void problem(const HookFile& file, std::string message);
   const PluginConfig& config_of(const std::string& name) const;

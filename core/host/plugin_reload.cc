@@ -87,7 +87,10 @@ void PluginHost::put_in_order(Plugins& plugins, const HookScan& found) {
 }
 
 void PluginHost::forget(const Plugin& plugin, Reloaded& out) {
-  if (is_shared(plugin)) options_.shared->forget(plugin);
+  if (is_shared(plugin))
+    options_.shared->forget(plugin);
+  else
+    withdraw(plugin);
   seen_.erase(plugin.path());
   told_.erase(plugin.path());
   out.gone.push_back(plugin.identity().name);

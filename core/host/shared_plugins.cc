@@ -8,10 +8,12 @@
 
 namespace agentd {
 
-SharedPlugins::SharedPlugins(TokenTable& tokens, const Clock& clock, Log& log, FilesOfSession files)
+SharedPlugins::SharedPlugins(TokenTable& tokens, const Clock& clock, Log& log, FilesOfSession files,
+                             ServiceRegistry* registry)
     : clock_(clock),
       log_(log),
       files_(std::move(files)),
+      registry_(registry),
       tables_(tokens, clock, [this](agentd_conv conversation) { return files_of(conversation); }) {}
 
 SharedPlugins::~SharedPlugins() { shutdown(); }
@@ -28,6 +30,7 @@ Result<std::shared_ptr<Plugin>> SharedPlugins::get(const std::string& path, cons
   }
   if (earlier && earlier->identity().bytes_digest == digest) return earlier;
   AGENTD_TRY(std::shared_ptr<Plugin> made, make(earlier.get()));
+  if (registry_ != nullptr) registry_->add(made, service_place(*made, {}), earlier.get());
   const MutexLock lock(mutex_);
   std::erase(plugins_, earlier);
   plugins_.push_back(made);
@@ -40,6 +43,7 @@ bool SharedPlugins::is_current(const Plugin& plugin) const {
 }
 
 void SharedPlugins::forget(const Plugin& plugin) {
+  if (registry_ != nullptr && is_current(plugin)) registry_->remove(plugin);
   std::shared_ptr<Plugin> gone;  // outlives the lock
   const MutexLock lock(mutex_);
   const auto found =
@@ -90,7 +94,20 @@ void SharedPlugins::shutdown() {
     all.swap(plugins_);
     supervisor = supervisor_;
   }
+  // Calls that still run in one end before it does.
+  for (const auto& each : all)
+    if (registry_ != nullptr) registry_->remove(*each);
   end_plugins(all, supervisor.get(), log_);
+}
+
+ServicePlace service_place(const Plugin& plugin, const std::string& project_id) {
+  ServicePlace out;
+  out.id = plugin.identity().id;
+  out.name = plugin.identity().name;
+  out.rank = static_cast<std::uint32_t>(plugin.precedence());
+  out.project_id = project_id;
+  out.must_be_named = plugin.precedence() == Precedence::kProject;
+  return out;
 }
 
 // The workers end in parallel: they share nothing.

@@ -17,14 +17,17 @@
 #include "core/base/mutex.h"
 #include "core/native/ext_tables.h"
 #include "core/native/plugin.h"
+#include "core/services/registry.h"
 #include "core/workers/supervisor.h"
 
 namespace agentd {
 
 class SharedPlugins {
  public:
-  // The first three outlive it. `files` gives the files of an open session.
-  SharedPlugins(TokenTable& tokens, const Clock& clock, Log& log, FilesOfSession files);
+  // The first three outlive it. `files` gives the files of an open session. `registry` gets what the plugins offer, and
+  // outlives it; null = they offer nothing.
+  SharedPlugins(TokenTable& tokens, const Clock& clock, Log& log, FilesOfSession files,
+                ServiceRegistry* registry = nullptr);
   ~SharedPlugins();
   SharedPlugins(const SharedPlugins&) = delete;
   SharedPlugins& operator=(const SharedPlugins&) = delete;
@@ -59,6 +62,7 @@ class SharedPlugins {
   const Clock& clock_;
   Log& log_;
   const FilesOfSession files_;
+  ServiceRegistry* const registry_;
   const ExtTables tables_;
 
   Mutex loading_;  // held while an instance is made
@@ -73,6 +77,10 @@ class SharedPlugins {
   std::shared_ptr<WorkerSupervisor> supervisor_
       GUARDED_BY(mutex_);  // from the first worker on; shared with the plugins
 };
+
+// Where the plugin's offers stand; `project_id` is the only project that it serves, empty = all. A project's own plugin
+// offers only what the user's settings name it for.
+ServicePlace service_place(const Plugin& plugin, const std::string& project_id);
 
 // Ends the instances in reverse order, those in workers at the same time, and the supervisor's zygotes; null = it has
 // none. REQUIRES: no call is running.

@@ -108,7 +108,8 @@ constexpr std::array<Op, kOpsEnd> all_ops() {
   const auto set = [&made](ServiceOp op, const Op& shapes) { made[static_cast<std::size_t>(op)] = shapes; };
   for (const ServiceOp op :
        {ServiceOp::kEmit, ServiceOp::kFail, ServiceOp::kLog, ServiceOp::kComplete, ServiceOp::kScopeOpen,
-        ServiceOp::kScopeClose, ServiceOp::kToolsRemove, ServiceOp::kJsonPayload, ServiceOp::kFieldGet})
+        ServiceOp::kScopeClose, ServiceOp::kToolsRemove, ServiceOp::kJsonPayload, ServiceOp::kFieldGet,
+        ServiceOp::kProvideAdd, ServiceOp::kProvideRemove})
     set(op, {&Args<>::kShape, &Reply<>::kShape});
   set(ServiceOp::kToolsAdd, {&Args<&shapes::text>::kShape, &Reply<>::kShape});
 #define AGENTD_OP(table, function, Name, in, out, ...) \

@@ -3,7 +3,7 @@
 // messages.h - the bodies of the lanes' messages: start of a worker, and service calls.
 //
 // Every request of a plugin crosses as one ServiceArgs and returns as one ServiceReply: the op determines the members
-// that are used and the records in them. No pointer to code crosses: a tool is a number.
+// that are used and the records in them. No pointer to code crosses: a tool or a service's row is a number.
 //
 // Threading: values.
 
@@ -29,7 +29,9 @@ template <>
 inline constexpr std::uint32_t kFirstOp<agentd_workspace> = 50;
 template <>
 inline constexpr std::uint32_t kFirstOp<agentd_process> = 60;
-constexpr std::uint32_t kOpsEnd = 70;
+template <>
+inline constexpr std::uint32_t kFirstOp<agentd_registry> = 70;
+constexpr std::uint32_t kOpsEnd = 80;
 
 enum class ServiceOp : std::uint32_t {
   kNone = 0,
@@ -47,6 +49,9 @@ enum class ServiceOp : std::uint32_t {
   // agentd.json/1 and agentd.field/1
   kJsonPayload = 12,  // reply text
   kFieldGet = 13,     // text[0] path; reply text
+  // agentd.provide/1: number[0] flags, [1] timeout_ms, [2] the worker's number of the row; text: interface, operation
+  kProvideAdd = 14,
+  kProvideRemove = 15,  // text: interface, operation
 // The functions of the service tables: kStoreGet, ... in the order of the slots. The members of the two records below
 // that an op uses follow from the function's parameters (service_call.h).
 #define AGENTD_SERVICE_OP(table, function, Name, ...) \

@@ -82,6 +82,7 @@ const Shape* payload_shape(std::uint32_t event) {
   if (event < kEvents.size()) return kEvents[event];
   if (event == AGENTD_EVENT_CREATE || event == AGENTD_EVENT_LOAD_STATE) return &shapes::create_info;
   if (event == AGENTD_EVENT_TOOL_INVOKE) return &shapes::tool_call;
+  if (event == AGENTD_EVENT_SERVICE_CALL) return &shapes::service_call;
   return nullptr;
 }
 

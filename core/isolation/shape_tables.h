@@ -5,6 +5,7 @@
 // Threading: immutable data.
 
 #include <agentd/ext/draft/process.h>
+#include <agentd/ext/draft/provide.h>
 #include <agentd/ext/draft/workspace.h>
 
 #include "core/isolation/shape.h"
@@ -19,7 +20,8 @@ namespace agentd::shapes {
   AGENTD_ACTION_RECORDS(X)    \
   AGENTD_SERVICE_RECORDS(X)   \
   AGENTD_WORKSPACE_RECORDS(X) \
-  AGENTD_PROCESS_RECORDS(X)
+  AGENTD_PROCESS_RECORDS(X)   \
+  AGENTD_PROVIDE_RECORDS(X)
 
 extern const Shape text;  // agentd_str
 #define AGENTD_SHAPE_DECLARE(name, ...) extern const Shape name;

@@ -56,6 +56,7 @@ Result<std::shared_ptr<NativePlugin>> NativePlugin::load(const HookFile& file, S
       PluginIdentity{plugin->record_.id, plugin->record_.version, file.name, digest}, std::move(grants),
       environment.tokens, environment.services, environment.clock, environment.log);
   for (const auto& [id, table] : environment.interfaces) plugin->context_->offer(id, table);
+  plugin->context_->call_services_of(environment.registry);
   environment.tokens.watch(environment.clock);
   auto created = plugin->create(config);
   if (!created) return Error{created.error().code, file.path + " could not start: " + created.error().message};
@@ -122,6 +123,23 @@ Result<ToolOutcome> NativePlugin::call_tool(const PluginTool& tool, const ToolCa
   return context_->call_tool(tool, self_, call, conversation, cancel, deadline);
 }
 
+ServiceAnswer NativePlugin::call_service(const OfferedService& service, const ServiceRequest& request) {
+  const ServiceGate::Use inside(gate_);
+  if (!inside || context_->stopped()->load() != kHookInUse)
+    return ServiceError{AGENTD_E_UNSUPPORTED, "the plugin " + identity().id + " has ended"};
+  if (!turn_) return context_->call_service(service, self_, request);
+  // Waits in slices, so that a cancelled call leaves the queue.
+  constexpr Milliseconds kSlice{20};
+  while (!turn_->lock_for(clock_, std::min(kSlice, request.deadline.left(clock_)))) {
+    if (request.cancel.cancelled())
+      return ServiceError{AGENTD_E_CANCELLED, identity().id + ": cancelled while it waited for another call"};
+    if (request.deadline.passed(clock_))
+      return ServiceError{AGENTD_E_DEADLINE, identity().id + " was busy with another call until the deadline"};
+  }
+  const MutexLock lock(*turn_, kAdopt);
+  return context_->call_service(service, self_, request);
+}
+
 Result<std::optional<std::string>> NativePlugin::save_state() {
   if (!created_ || record_.plugin.save_state == nullptr) return std::optional<std::string>();
   if (!turn_) return ask_for_state();
@@ -177,7 +195,8 @@ Result<void> NativePlugin::end_tasks(const std::string& stage) {
 Result<void> NativePlugin::destroy() {
   if (!created_) return {};
   created_ = false;
-  const bool stuck = context_->gave_up();
+  const bool still_called = !gate_.close(clock_, kControlTime);
+  const bool stuck = still_called || context_->gave_up();
   context_->stopped()->store(stuck ? kHookStuck : kHookEnded);
   AGENTD_TRY_VOID(end_tasks("destroy()"));
   if (stuck) {

@@ -46,6 +46,9 @@ class NativePlugin final : public Plugin {
   bool concurrent() const override { return turn_ == nullptr; }
   Result<ToolOutcome> call_tool(const PluginTool& tool, const ToolCall& call, agentd_conv conversation,
                                 const CancelToken& cancel, Deadline deadline) override;
+  const void* service_instance() const override { return context_->core(); }
+  std::vector<OfferedService> services() const override { return context_->provided(); }
+  ServiceAnswer call_service(const OfferedService& service, const ServiceRequest& request) override;
   Result<std::optional<std::string>> save_state() override;
   Result<void> load_state(std::string_view state, std::string_view previous_version) override;
   Result<void> destroy() override;
@@ -70,6 +73,7 @@ class NativePlugin final : public Plugin {
   PluginRecord record_;
   std::unique_ptr<PluginContext> context_;
   void* self_ = nullptr;
+  ServiceGate gate_;
   bool created_ = false;
   bool leaks_ = false;  // a task still runs: nothing that it may use is freed
   // Shared with the subscriptions of published snapshots; null for a concurrent plugin.

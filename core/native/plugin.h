@@ -18,6 +18,7 @@
 #include "core/base/result.h"
 #include "core/bridge/plugin_context.h"
 #include "core/native/manifest.h"
+#include "core/services/registry.h"
 
 namespace agentd {
 
@@ -40,6 +41,8 @@ struct PluginEnvironment {
   std::vector<std::pair<std::string, const void*>> interfaces;
   // Modules that crashed agentd and are not loaded again; null = no quarantine.
   std::shared_ptr<Quarantine> quarantine = nullptr;
+  // For agentd.services/1; null = plugins call no services.
+  ServiceRegistry* registry = nullptr;
 };
 
 // The user's config of one plugin.
@@ -68,9 +71,9 @@ FailurePolicy failure_policy(const Manifest& manifest, std::uint16_t flags,
 // For create(), destroy() and similar calls.
 constexpr Milliseconds kControlTime{5'000};
 
-class Plugin : public std::enable_shared_from_this<Plugin> {
+class Plugin : public std::enable_shared_from_this<Plugin>, public ServiceProvider {
  public:
-  virtual ~Plugin() = default;
+  ~Plugin() override = default;
 
   virtual const std::string& path() const = 0;
   virtual Precedence precedence() const = 0;

@@ -15,6 +15,15 @@ namespace {
 
 RunError usage(const Error& error) { return {RunError::Kind::kUsage, error.message}; }
 
+// services.NAME: the plugin that provides agentd.NAME/1, by the key of the registry.
+ServiceRegistryOptions registry_options(const Config& config) {
+  constexpr std::string_view kSection = "services.";
+  ServiceRegistryOptions out;
+  for (const std::string& key : config.free_keys())
+    if (key.starts_with(kSection)) out.chosen[key.substr(kSection.size())] = config.text(key);
+  return out;
+}
+
 LogLevel log_level(const Config& config) {
   const std::string level = config.text("log.level");
   return level == "debug"     ? LogLevel::kDebug
@@ -259,8 +268,12 @@ void Runtime::make_agent_services() {
   settings.retries_per_run = static_cast<std::uint32_t>(config_.whole("network.retries_per_run"));
   recipes_.emplace(std::vector<RecipeDirectory>{user_recipes(home_)}, *log_);
   services_ = make_services(agent_parts(), std::move(settings));
-  plugins_.emplace(tokens_, clock_, *log_,
-                   [this](agentd_conv conversation) { return files_of(*services_, conversation); });
+  ServiceRegistryOptions chosen = registry_options(config_);
+  chosen.project_of = [this](agentd_conv conversation) { return project_of(*services_, conversation); };
+  registry_.emplace(clock_, *log_, std::move(chosen));
+  plugins_.emplace(
+      tokens_, clock_, *log_, [this](agentd_conv conversation) { return files_of(*services_, conversation); },
+      &*registry_);
 }
 
 }  // namespace agentd

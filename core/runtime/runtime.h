@@ -25,6 +25,7 @@
 #include "core/runtime/provider_setup.h"
 #include "core/runtime/receipt_retention.h"
 #include "core/runtime/surroundings.h"
+#include "core/services/registry.h"
 
 namespace agentd {
 
@@ -68,6 +69,8 @@ class Runtime {
   // To be run when a session has ended.
   ReceiptRetention& receipt_retention() { return *retention_; }
   AgentServices& services() { return *services_; }
+  // The services that plugins and agentd offer, by interface.
+  ServiceRegistry& registry() { return *registry_; }
   // The plugins that all projects share.
   SharedPlugins& plugins() { return *plugins_; }
   RuntimeParts agent_parts();
@@ -123,6 +126,7 @@ class Runtime {
   IdSource ids_;
   RunQueue runs_;
   AgentServicesPtr services_;
+  std::optional<ServiceRegistry> registry_;
   std::optional<SharedPlugins> plugins_;
 };
 

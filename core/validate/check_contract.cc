@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/base/bytes.h"
 #include "core/base/thread.h"
+#include "core/codec/json.h"
 #include "core/validate/checks.h"
 
 namespace agentd::validation {
@@ -154,6 +155,33 @@ void check_deaf(const Subject& subject, Reporter& out) {
   if (made.instance != nullptr) fire_all(made, out, 413, Variant::kPlain, nothing);
 }
 
+// The mistake in the answer of a service; empty = none.
+std::string wrong_answer(const ServiceAnswer& answer) {
+  if (!answer) {
+    const agentd_status status = answer.error().status;
+    if (status == AGENTD_E_DEADLINE) return "it did not answer before its deadline";
+    return status >= AGENTD_E_IO ? "" : "it returned " + std::to_string(status) + ", which is not an agentd_status";
+  }
+  if (answer->size() > kServiceJsonMax) return "its result has " + std::to_string(answer->size()) + " bytes";
+  const auto json = JsonDocument::parse(*answer);
+  return json ? "" : "its result is not JSON: " + json.error().message;
+}
+
+void check_services(const Subject& subject, Reporter& out) {
+  const Made made = make(subject, out, 414);
+  if (made.instance == nullptr) return;
+  const std::vector<OfferedService> services = made.instance->provided();
+  const std::vector<std::string> inputs = service_inputs();
+  for (const OfferedService& service : services)
+    for (const std::string& input : inputs) {
+      const std::string what = service.interface_id + " " + service.operation + " with " + one_line(input, 40);
+      out.begin(414, what);
+      if (const std::string wrong = wrong_answer(made.instance->serve(service, input)); !wrong.empty())
+        return out.broken(414, what + ": " + wrong);
+    }
+  out.ok(414, services.empty() ? "it offers none" : counted(services.size(), "operation"));
+}
+
 Check variant(std::uint16_t number, Variant variant) {
   return {{number}, true, [=](const Subject& subject, Reporter& out) { check_variant(subject, out, number, variant); }};
 }
@@ -176,7 +204,8 @@ std::vector<Check> contract_checks() {
           giving_up(410),
           giving_up(411),
           {{412}, true, check_bare},
-          {{413}, true, check_deaf}};
+          {{413}, true, check_deaf},
+          {{414}, true, check_services}};
 }
 
 }  // namespace agentd::validation

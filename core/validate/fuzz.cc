@@ -62,6 +62,21 @@ std::string state_text(const Result<std::optional<std::string>>& saved) {
 
 std::string text_of(const Result<void>& done) { return done ? "ok" : "refused: " + done.error().message; }
 
+std::string text_of(const ServiceAnswer& answer) {
+  return answer ? "result " + *answer
+                : "status " + std::to_string(answer.error().status) + ": " + answer.error().message;
+}
+
+// Calls every service of the module with inputs by the seed: the end of each plan.
+template <typename Place, typename T>
+void serve_all(std::uint64_t seed, Place& place, T& tape) {
+  for (const OfferedService& service : place.provided())
+    for (const std::string& input : service_inputs(seed | 1)) {
+      tape.doing("serve " + service.interface_id + " " + service.operation);
+      tape.answer(text_of(place.serve(service, input, kFireTime)));
+    }
+}
+
 // Plays one plan on a stage. Returns false if it cannot continue, after reporting why.
 template <typename T>
 bool play_plan(const FuzzPlan& plan, Stage& stage, T& tape, std::string& illegal) {
@@ -101,6 +116,7 @@ bool play_plan(const FuzzPlan& plan, Stage& stage, T& tape, std::string& illegal
                   ", which is not an agentd_status";
     }
   }
+  serve_all(plan.seed, *instance, tape);
   tape.doing("destroy");
   tape.answer(text_of(instance->destroy()));
   return true;
@@ -139,6 +155,10 @@ class InCage {
     return instance_->create();
   }
   Answer fire(const SampleEvent& sample) { return instance_->fire(sample, CancelToken(), kFireTime); }
+  std::vector<OfferedService> provided() const { return instance_->provided(); }
+  ServiceAnswer serve(const OfferedService& service, std::string_view input, Milliseconds deadline) {
+    return instance_->serve(service, input, deadline);
+  }
   Result<std::optional<std::string>> save() { return instance_->save(); }
   Result<void> load(std::string_view state) { return instance_->load(state); }
 
@@ -158,6 +178,10 @@ class InWorker {
   }
   Answer fire(const SampleEvent& sample) {
     return run_->fire(sample.event(), sample.envelope(), sample.payload(), kFireTime);
+  }
+  std::vector<OfferedService> provided() const { return run_->provided(); }
+  ServiceAnswer serve(const OfferedService& service, std::string_view input, Milliseconds deadline) {
+    return run_->serve(service, input, deadline);
   }
   Result<std::optional<std::string>> save() { return run_->save(); }
   Result<void> load(std::string_view state) { return run_->load(state); }
@@ -191,6 +215,7 @@ Result<void> play_both(const FuzzPlan& plan, Place& place, Tape& tape) {
     }
     tape.answer(said);
   }
+  serve_all(plan.seed, place, tape);
   return {};
 }
 

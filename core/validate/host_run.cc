@@ -59,6 +59,7 @@ Result<void> HostRun::begin(const Subject& subject) {
   options.private_copy_directory = subject.directory + "/private";
   options.roots = {subject.directory};
   options.worker.program = subject.worker;
+  options.registry = &registry_;
   PluginConfig& config = options.plugins[subject.name];
   config.config_json = subject.config_json;
   config.isolation = Isolation::kProcess;
@@ -94,6 +95,19 @@ Answer HostRun::fire(std::uint32_t event, const agentd_envelope* envelope, const
   Heard heard(out);
   (void)dispatch(*snapshot_, *slot, dispatched, &heard);
   return out;
+}
+
+std::vector<OfferedService> HostRun::provided() const { return host_->plugins()[0]->services(); }
+
+// Not by the registry, which would judge the answer.
+ServiceAnswer HostRun::serve(const OfferedService& service, std::string_view input_json, Milliseconds deadline) {
+  ServiceRequest request;
+  request.interface_id = service.interface_id;
+  request.operation = service.operation;
+  request.input_json = input_json;
+  request.project_id = "project";
+  request.deadline = Deadline::after(clock_, deadline);
+  return host_->plugins()[0]->call_service(service, request);
 }
 
 Result<std::optional<std::string>> HostRun::save() { return host_->plugins()[0]->save_state(); }

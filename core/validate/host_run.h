@@ -23,6 +23,8 @@ class HostRun {
 
   std::vector<std::uint32_t> events() const;
   Answer fire(std::uint32_t event, const agentd_envelope* envelope, const void* payload, Milliseconds deadline);
+  std::vector<OfferedService> provided() const;
+  ServiceAnswer serve(const OfferedService& service, std::string_view input_json, Milliseconds deadline);
   Result<std::optional<std::string>> save();
   Result<void> load(std::string_view state);
 
@@ -33,6 +35,7 @@ class HostRun {
   SystemClock clock_;
   NullLog log_;
   TokenTable tokens_;
+  ServiceRegistry registry_{clock_, log_};
   std::unique_ptr<Services> services_;
   std::unique_ptr<PluginHost> host_;
   std::unique_ptr<Snapshot> snapshot_;

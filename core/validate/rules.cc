@@ -124,6 +124,10 @@ constexpr RuleSpec kRules[] = {
      "check for NULL, or list the service under \"requires\""},
     {413, "it accepts refusals of the host", "emit() may fail, memory may be short.",
      "check what core's functions return"},
+    {414, "its services take any JSON, and answer with JSON or an error",
+     "A caller may be another plugin of any version; a result that is not valid JSON is an error for the caller.",
+     "check the type of what you read; emit SERVICE_RESULT with one JSON value of at most 1 MiB, or call core->fail() "
+     "and return an error"},
 
     {501, "it needs no more memory with every call", "A long session would use up all memory.",
      "free what a call has allocated; bound caches"},

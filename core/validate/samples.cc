@@ -1,11 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/validate/samples.h"
 
+#include <agentd/ext/draft/provide.h>
+
 #include <algorithm>
 #include <cstring>
+#include <iterator>
 
 #include "core/hooks/contract.h"
 #include "core/hooks/payload_fields.h"
+#include "core/validate/fuzz_plan.h"
 
 namespace agentd::validation {
 namespace {
@@ -179,6 +183,66 @@ Result<std::unique_ptr<SampleEvent>> SampleEvent::make(std::uint32_t event, Vari
   out->payload_ = payload;
   out->arena_.freeze();
   return out;
+}
+
+namespace {
+
+constexpr std::size_t kInputDepth = 900;  // the host reads a thousand levels
+constexpr std::size_t kRandomInputs = 3;
+
+std::string nested(std::size_t depth) { return std::string(depth, '[') + std::string(depth, ']'); }
+
+// A JSON value of a few levels.
+std::string random_json(std::uint64_t& state, int depth) {
+  const std::uint64_t roll = next_of(state) % (depth == 0 ? 5 : 7);
+  std::string out;
+  switch (roll) {
+    case 0:
+      return "null";
+    case 1:
+      return next_of(state) % 2 == 0 ? "true" : "false";
+    case 2:
+      return std::to_string(static_cast<std::int64_t>(next_of(state)));
+    case 3:
+      return "\"" + std::string(next_of(state) % 2000, 'x') + "\"";
+    case 4:
+      return "-1.5e300";
+    case 5:
+      for (std::uint64_t i = next_of(state) % 5; i > 0; --i) out += random_json(state, depth - 1) + (i > 1 ? "," : "");
+      return "[" + out + "]";
+    default:
+      // Names that services are likely to read, and some twice.
+      constexpr const char* kNames[] = {"id", "text", "query", "limit", "tags", ""};
+      for (std::uint64_t i = next_of(state) % 6; i > 0; --i)
+        out += std::string("\"") + kNames[next_of(state) % std::size(kNames)] + "\":" + random_json(state, depth - 1) +
+               (i > 1 ? "," : "");
+      return "{" + out + "}";
+  }
+}
+
+}  // namespace
+
+std::vector<std::string> service_inputs(std::uint64_t seed) {
+  std::vector<std::string> out;
+  if (seed != 0) {
+    while (out.size() < kRandomInputs) out.push_back(random_json(seed, 4));
+    return out;
+  }
+  const std::string huge(AGENTD_SERVICE_JSON_MAX - 2, 'x');
+  std::string many = "{";
+  for (int i = 0; i < 50'000; ++i) many += (i == 0 ? "\"" : ",\"") + std::to_string(i) + "\":[]";
+  return {"{}",
+          "[]",
+          "null",
+          "true",
+          "0",
+          "-1e300",
+          "\"\"",
+          R"("\u0000\ud83d\ude00")",
+          R"({"":null})",
+          nested(kInputDepth),
+          "\"" + huge + "\"",
+          many + "}"};
 }
 
 }  // namespace agentd::validation

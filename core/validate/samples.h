@@ -8,6 +8,8 @@
 
 #include <cstdint>
 #include <memory>
+#include <string>
+#include <vector>
 
 #include "core/base/result.h"
 #include "core/hooks/payload_record.h"
@@ -24,6 +26,10 @@ enum class Variant : std::uint8_t {
   kHuge,     // texts of a megabyte
   kBytes,    // texts that are not UTF-8, with NULs
 };
+
+// Inputs for a service, all of them JSON: of every type, empty, deep, and of AGENTD_SERVICE_JSON_MAX bytes; with a
+// non-zero `seed` a few random ones.
+std::vector<std::string> service_inputs(std::uint64_t seed = 0);
 
 // One event in a frozen GuardArena.
 class SampleEvent {

@@ -144,6 +144,7 @@ Instance::Instance(Stage& stage, Options options)
     context_->offer(AGENTD_WORKSPACE_ID, stage.tables->workspace());
     context_->offer(AGENTD_PROCESS_ID, stage.tables->process());
   }
+  context_->call_services_of(&stage.registry);
   spy_ = std::make_unique<Spy>(Spy{kSpyTable, context_->core(), seen_.get(), options.deaf});
   if (record.plugin.concurrency != AGENTD_CONCURRENT) turn_ = std::make_shared<Mutex>();
 }
@@ -215,6 +216,30 @@ Answer Instance::fire(const SampleEvent& sample, const CancelToken& cancel, Mill
   Heard heard(out);
   (void)dispatch(snapshot, *slot, event, &heard);
   return out;
+}
+
+struct Instance::Served {
+  Instance* instance;
+  agentd_fn fn;
+};
+
+agentd_status AGENTD_CALL Instance::run_served(void* self, const agentd_call* call) noexcept {
+  const auto& served = *static_cast<const Served*>(self);
+  const agentd_call own = served.instance->through_spy(call);
+  return served.fn(served.instance->self_, &own);
+}
+
+ServiceAnswer Instance::serve(const OfferedService& service, std::string_view input_json, Milliseconds deadline) {
+  ServiceRequest request;
+  request.interface_id = service.interface_id;
+  request.operation = service.operation;
+  request.input_json = input_json;
+  request.project_id = "project";
+  request.deadline = Deadline::after(stage_.clock, deadline);
+  Served served{this, service.fn};
+  OfferedService watched_row = service;
+  watched_row.fn = run_served;
+  return context_->call_service(watched_row, &served, request);
 }
 
 Result<std::optional<std::string>> Instance::save() {

@@ -18,6 +18,7 @@
 #include "core/native/ext_tables.h"
 #include "core/native/manifest.h"
 #include "core/native/plugin.h"
+#include "core/services/registry.h"
 #include "core/trust/sealed_file.h"
 #include "core/validate/samples.h"
 
@@ -76,6 +77,7 @@ class Stage {
   std::unique_ptr<Services> services;
   std::unique_ptr<Workspace> workspace;
   std::unique_ptr<ExtTables> tables;
+  ServiceRegistry registry{clock, log};  // empty: no other plugin is here
 
  private:
   PluginRecord record_;
@@ -96,6 +98,10 @@ class Instance {
   Answer fire(const SampleEvent& sample, const CancelToken& cancel = CancelToken(),
               Milliseconds deadline = Milliseconds(3'000));
   // nullopt = the module is stateless.
+  // The services that it offers, and one call of one.
+  std::vector<OfferedService> provided() const { return context_->provided(); }
+  ServiceAnswer serve(const OfferedService& service, std::string_view input_json,
+                      Milliseconds deadline = Milliseconds(3'000));
   Result<std::optional<std::string>> save();
   Result<void> load(std::string_view state);
   Result<void> destroy();
@@ -117,6 +123,8 @@ class Instance {
 
  private:
   agentd_call through_spy(const agentd_call* call) const;
+  struct Served;
+  static agentd_status AGENTD_CALL run_served(void* self, const agentd_call* call) noexcept;
   agentd_create_info create_info() const;
   Stage& stage_;
   const bool in_process_;

@@ -162,9 +162,11 @@ agentd_status PluginRunner::handle(Lane& lane, const LaneMessage& message) {
   const OpenCallPtr memory = calls_.open(message.token, false);
   const HostLine::InCall inside(lane, message.token);
   const bool is_control = message.event >= AGENTD_EVENT_CREATE && message.event <= AGENTD_EVENT_LOAD_STATE;
-  const agentd_status status = is_control                                  ? control(call)
-                               : message.event == AGENTD_EVENT_TOOL_INVOKE ? invoke_tool(call, *memory)
-                                                                           : run_hook(message.row, call);
+  const agentd_status status =
+      is_control                                   ? control(call)
+      : message.event == AGENTD_EVENT_TOOL_INVOKE  ? invoke(call, *memory, &agentd_tool_call::tool)
+      : message.event == AGENTD_EVENT_SERVICE_CALL ? invoke(call, *memory, &agentd_service_call::tag)
+                                                   : run_hook(message.row, call);
   // Before the host is told: complete() may come from another thread at any time.
   calls_.returned(message.token, status == AGENTD_PENDING);
   return status;
@@ -194,16 +196,17 @@ agentd_status PluginRunner::destroy(const agentd_call& call) {
 }
 
 // The window is read-only: the plugin's own tag goes into a copy that lives as long as the call.
-agentd_status PluginRunner::invoke_tool(agentd_call call, OpenCall& memory) {
-  const auto* const from = static_cast<const agentd_tool_call*>(call.payload);
-  const std::optional<Tables::Tool> tool = tables_->tool(from->tool);
-  if (!tool) return AGENTD_E_NOT_FOUND;
-  void* const place = memory.allocate(sizeof *from, alignof(agentd_tool_call));
+template <typename Record>
+agentd_status PluginRunner::invoke(agentd_call call, OpenCall& memory, std::uint64_t Record::*tag) {
+  const auto* const from = static_cast<const Record*>(call.payload);
+  const std::optional<Tables::Function> function = tables_->function(from->*tag);
+  if (!function) return AGENTD_E_NOT_FOUND;
+  void* const place = memory.allocate(sizeof *from, alignof(Record));
   if (place == nullptr) return AGENTD_E_NOMEM;
-  auto* const payload = static_cast<agentd_tool_call*>(std::memcpy(place, from, sizeof *from));
-  payload->tool = tool->tag;
+  auto* const payload = static_cast<Record*>(std::memcpy(place, from, sizeof *from));
+  payload->*tag = function->tag;
   call.payload = payload;
-  return call_plugin<Function>(tool->fn, self_.load(), &call);
+  return call_plugin<Function>(function->fn, self_.load(), &call);
 }
 
 agentd_status PluginRunner::run_hook(std::uint32_t row, const agentd_call& call) {

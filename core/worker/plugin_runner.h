@@ -50,7 +50,9 @@ class PluginRunner {
   agentd_status control(const agentd_call& call);
   agentd_status create(const agentd_call& call);
   agentd_status destroy(const agentd_call& call);
-  agentd_status invoke_tool(agentd_call call, OpenCall& memory);
+  // Calls a tool or a service, whose number is in the member `tag` of the record.
+  template <typename Record>
+  agentd_status invoke(agentd_call call, OpenCall& memory, std::uint64_t Record::*tag);
   agentd_status run_hook(std::uint32_t row, const agentd_call& call);
 
   HostLine line_;

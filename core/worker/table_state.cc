@@ -176,7 +176,9 @@ State::State(HostLine& host_line, CallTable& open_calls)
       threads{thread_factory_table(), this},
       store{store_table(), this},
       workspace{workspace_table(), this},
-      process{process_table(), this} {}
+      process{process_table(), this},
+      provide{provide_table(), this},
+      registry{registry_table(), this} {}
 
 Tables::Tables(const BootArgs& args, HostLine& line, CallTable& calls, const TaskPool& tasks)
     : state_(std::make_unique<State>(line, calls)) {
@@ -187,7 +189,8 @@ Tables::Tables(const BootArgs& args, HostLine& line, CallTable& calls, const Tas
   const std::map<std::string, const void*, std::less<>> known{
       {AGENTD_TOOLS_ID, &state.tools_table.table},   {AGENTD_JSON_ID, &state.json.table},
       {AGENTD_FIELD_ID, &state.field.table},         {AGENTD_TASKS_ID, tasks.table()},
-      {AGENTD_WORKSPACE_ID, &state.workspace.table}, {AGENTD_PROCESS_ID, &state.process.table}};
+      {AGENTD_WORKSPACE_ID, &state.workspace.table}, {AGENTD_PROCESS_ID, &state.process.table},
+      {AGENTD_PROVIDE_ID, &state.provide.table},     {AGENTD_SERVICES_ID, &state.registry.table}};
   const auto* const ids = static_cast<const agentd_str*>(args.interfaces.first);
   for (std::uint32_t i = 0; i < args.interfaces.count; ++i)
     if (const auto found = known.find(text_of(ids[i])); found != known.end()) state.interfaces.insert(*found);
@@ -198,10 +201,10 @@ Tables::~Tables() = default;
 const agentd_core* Tables::core() const { return &state_->core.table; }
 const agentd_services* Tables::services() const { return &state_->services; }
 
-std::optional<Tables::Tool> Tables::tool(std::uint64_t number) const {
+std::optional<Tables::Function> Tables::function(std::uint64_t number) const {
   const MutexLock lock(state_->mutex);
-  const auto found = state_->tools.find(number);
-  if (found == state_->tools.end()) return std::nullopt;
+  const auto found = state_->functions.find(number);
+  if (found == state_->functions.end()) return std::nullopt;
   return found->second;
 }
 

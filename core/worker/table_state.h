@@ -3,6 +3,8 @@
 // table_state.h - the state behind the worker's tables, and one request. Private to this room.
 
 #include <agentd/ext/draft/process.h>
+#include <agentd/ext/draft/provide.h>
+#include <agentd/ext/draft/services.h>
 #include <agentd/ext/draft/workspace.h>
 #include <agentd/ext/field.h>
 #include <agentd/ext/json.h>
@@ -47,12 +49,15 @@ struct Tables::State {
   Behind<agentd_store> store;
   Behind<agentd_workspace> workspace;
   Behind<agentd_process> process;
+  Behind<agentd_provide> provide;
+  Behind<agentd_registry> registry;
   agentd_services services{sizeof(agentd_services), 0, nullptr, nullptr, nullptr};
   std::map<std::string, const void*, std::less<>> interfaces;
 
   Mutex mutex;
-  std::map<std::uint64_t, Tool> tools GUARDED_BY(mutex);  // by number, including removed ones
-  std::uint64_t last_tool GUARDED_BY(mutex) = 0;
+  // Tools and services by number, including removed ones.
+  std::map<std::uint64_t, Function> functions GUARDED_BY(mutex);
+  std::uint64_t last_function GUARDED_BY(mutex) = 0;
   std::vector<std::string> fields GUARDED_BY(mutex);
   std::map<std::string, std::uint32_t> field_keys GUARDED_BY(mutex);  // index in fields, plus 1
 };
@@ -61,6 +66,7 @@ agentd_core core_table();
 agentd_tools tools_table();
 agentd_json json_table();
 agentd_field field_table();
+agentd_provide provide_table();
 // compactor_table(), store_table(), ...
 #define AGENTD_TABLE(table, LIST) agentd_##table table##_table();
 AGENTD_SERVICE_TABLES(AGENTD_TABLE)

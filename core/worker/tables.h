@@ -23,8 +23,8 @@ namespace agentd::worker {
 
 class Tables {
  public:
-  // A tool that the plugin added; the host knows it by a number.
-  struct Tool {
+  // A tool or a service that the plugin added; the host knows it by a number.
+  struct Function {
     agentd_fn fn = nullptr;
     std::uint64_t tag = 0;
   };
@@ -37,7 +37,7 @@ class Tables {
 
   const agentd_core* core() const;
   const agentd_services* services() const;
-  std::optional<Tool> tool(std::uint64_t number) const;
+  std::optional<Function> function(std::uint64_t number) const;
 
   struct State;
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// tables_ext.cc - tools, json and field for the plugin of a worker: interfaces with state on this side.
+// tables_ext.cc - tools, provide, json and field for the plugin of a worker: interfaces with state on this side.
 #include "core/bridge/actions.h"
 #include "core/bridge/limits.h"
 #include "core/worker/table_state.h"
@@ -9,19 +9,19 @@ namespace {
 
 using State = Tables::State;
 
-// ---- agentd.tools/1
-
-// Registered under its number before the request: the host may call the tool before it has answered.
-std::uint64_t remember(State& state, const agentd_tool& tool) {
+// Registered under its number before the request: the host may call the function before it has answered.
+std::uint64_t remember(State& state, agentd_fn fn, std::uint64_t tag) {
   const MutexLock lock(state.mutex);
-  state.tools[++state.last_tool] = {tool.fn, tool.tag};
-  return state.last_tool;
+  state.functions[++state.last_function] = {fn, tag};
+  return state.last_function;
 }
 
 void forget(State& state, std::uint64_t number) {
   const MutexLock lock(state.mutex);
-  state.tools.erase(number);
+  state.functions.erase(number);
 }
+
+// ---- agentd.tools/1
 
 agentd_status AGENTD_CALL tools_add(const agentd_tools* table, agentd_token token, const agentd_tool* tool) noexcept {
   Request request(state_of(table), token);
@@ -33,7 +33,7 @@ agentd_status AGENTD_CALL tools_add(const agentd_tools* table, agentd_token toke
   ServiceArgs args = args_for(ServiceOp::kToolsAdd);
   args.number[0] = from.flags;
   args.number[1] = from.timeout_ms;
-  args.number[2] = remember(request.state(), from);
+  args.number[2] = remember(request.state(), from.fn, from.tag);
   args.text[0] = from.name;
   args.text[1] = from.title;
   args.text[2] = from.description;
@@ -48,6 +48,37 @@ agentd_status AGENTD_CALL tools_remove(const agentd_tools* table, agentd_token t
   Request request(state_of(table), token);
   ServiceArgs args = args_for(ServiceOp::kToolsRemove);
   args.text[0] = name;
+  return request.run(args);
+}
+
+// ---- agentd.provide/1
+
+agentd_status AGENTD_CALL provide_add(const agentd_provide* table, agentd_token token,
+                                      const agentd_service_row* row) noexcept {
+  Request request(state_of(table), token);
+  if (row == nullptr || row->size < sizeof(agentd_service_row))
+    return request.fail(AGENTD_E_ARG, "a service's row has an impossible size");
+  const agentd_service_row from = normalised(row);
+  if (from.fn == nullptr)
+    return request.fail(AGENTD_E_ARG, "a service's row needs an interface, an operation and a function");
+  ServiceArgs args = args_for(ServiceOp::kProvideAdd);
+  args.number[0] = from.flags;
+  args.number[1] = from.timeout_ms;
+  args.number[2] = remember(request.state(), from.fn, from.tag);
+  args.text[0] = from.interface_id;
+  args.text[1] = from.operation;
+  const agentd_status status = request.run(args);
+  if (status != AGENTD_OK) forget(request.state(), args.number[2]);
+  return status;
+}
+
+// Calls that run, or are about to, still find their function.
+agentd_status AGENTD_CALL provide_remove(const agentd_provide* table, agentd_token token, agentd_str interface_id,
+                                         agentd_str operation) noexcept {
+  Request request(state_of(table), token);
+  ServiceArgs args = args_for(ServiceOp::kProvideRemove);
+  args.text[0] = interface_id;
+  args.text[1] = operation;
   return request.run(args);
 }
 
@@ -102,6 +133,7 @@ agentd_status AGENTD_CALL field_get(const agentd_field* table, agentd_token toke
 
 }  // namespace
 
+agentd_provide provide_table() { return {sizeof(agentd_provide), 0, provide_add, provide_remove}; }
 agentd_tools tools_table() { return {sizeof(agentd_tools), 0, tools_add, tools_remove}; }
 agentd_json json_table() { return {sizeof(agentd_json), 0, json_payload}; }
 agentd_field field_table() { return {sizeof(agentd_field), 0, field_key, field_get}; }

@@ -2,6 +2,7 @@
 #include "core/workers/service_desk.h"
 
 #include <agentd/ext/draft/process.h>
+#include <agentd/ext/draft/services.h>
 #include <agentd/ext/draft/workspace.h>
 
 #include "core/isolation/flat.h"
@@ -49,6 +50,7 @@ const Table* ServiceDesk::service() const {
   if constexpr (std::is_same_v<Table, agentd_store>) return context_.services()->store;
   if constexpr (std::is_same_v<Table, agentd_workspace>) return table<agentd_workspace>(AGENTD_WORKSPACE_ID);
   if constexpr (std::is_same_v<Table, agentd_process>) return table<agentd_process>(AGENTD_PROCESS_ID);
+  if constexpr (std::is_same_v<Table, agentd_registry>) return table<agentd_registry>(AGENTD_SERVICES_ID);
 }
 
 Result<void> ServiceDesk::serve(agentd_token token, std::string_view body, Answer& answer) {
@@ -96,6 +98,8 @@ agentd_status ServiceDesk::run_free(ServiceOp op, agentd_token token, const Serv
     return AGENTD_OK;
   }
   if (op == ServiceOp::kToolsRemove) return tools_.remove(token, view_of(args.text[0]));
+  if (op == ServiceOp::kProvideRemove)
+    return tools_.remove_service(token, view_of(args.text[0]), view_of(args.text[1]));
   if (op == ServiceOp::kThreadClose) return close_thread(args.number[0]);
   done = false;
   return AGENTD_OK;
@@ -169,6 +173,17 @@ agentd_status ServiceDesk::add_tool(agentd_token token, const ServiceArgs& args)
   tool.timeout_ms = u32(args.number[1]);
   tool.tag = args.number[2];
   return tools_.add(token, tool);
+}
+
+agentd_status ServiceDesk::add_service(agentd_token token, const ServiceArgs& args) {
+  agentd_service_row row{};
+  row.size = sizeof row;
+  row.flags = u32(args.number[0]);
+  row.interface_id = args.text[0];
+  row.operation = args.text[1];
+  row.timeout_ms = u32(args.number[1]);
+  row.tag = args.number[2];
+  return tools_.add_service(token, row);
 }
 
 agentd_status ServiceDesk::json_field(ServiceOp op, agentd_token token, const ServiceArgs& args, ServiceReply& reply) {
@@ -250,6 +265,8 @@ agentd_status ServiceDesk::run(agentd_token token, const ServiceArgs& args, Serv
       return complete(token, i32(args.number[0]));
     case ServiceOp::kToolsAdd:
       return add_tool(token, args);
+    case ServiceOp::kProvideAdd:
+      return add_service(token, args);
     case ServiceOp::kJsonPayload:
     case ServiceOp::kFieldGet:
       return json_field(op, token, args, reply);
@@ -264,6 +281,7 @@ agentd_status ServiceDesk::run(agentd_token token, const ServiceArgs& args, Serv
     case ServiceOp::kScopeOpen:
     case ServiceOp::kScopeClose:
     case ServiceOp::kToolsRemove:
+    case ServiceOp::kProvideRemove:
       break;  // run_free() answers them
   }
   return AGENTD_E_INTERNAL;

@@ -7,6 +7,8 @@
 //
 // Threading: thread-safe; one call for each lane at a time.
 
+#include <agentd/ext/draft/provide.h>
+
 #include <map>
 #include <set>
 #include <string>
@@ -22,12 +24,15 @@
 
 namespace agentd {
 
-// Registers the tools of a worker; `tool.tag` is the worker's number for it, `tool.fn` is not set.
+// Registers the tools and services of a worker; a `tag` is the worker's number for it, `fn` is not set.
 class WorkerToolBook {
  public:
   virtual ~WorkerToolBook() = default;
   virtual agentd_status add(agentd_token token, agentd_tool tool) = 0;
   virtual agentd_status remove(agentd_token token, std::string_view name) = 0;
+  virtual agentd_status add_service(agentd_token token, agentd_service_row row) = 0;
+  virtual agentd_status remove_service(agentd_token token, std::string_view interface_id,
+                                       std::string_view operation) = 0;
 };
 
 class ServiceDesk {
@@ -64,6 +69,7 @@ class ServiceDesk {
   agentd_status open_scope(const ServiceArgs& args, ServiceReply& reply);
   void close_scope(agentd_token token);
   agentd_status add_tool(agentd_token token, const ServiceArgs& args);
+  agentd_status add_service(agentd_token token, const ServiceArgs& args);
   agentd_status json_field(ServiceOp op, agentd_token token, const ServiceArgs& args, ServiceReply& reply);
   agentd_status close_thread(agentd_thread thread);
   // Calls the plugin's own function of a service table.

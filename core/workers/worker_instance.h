@@ -11,6 +11,7 @@
 #include <set>
 #include <string>
 #include <string_view>
+#include <utility>
 
 #include "core/base/mutex.h"
 #include "core/base/result.h"
@@ -38,11 +39,14 @@ struct PendingStart {
 
 class WorkerInstance;
 
-// The owner of the tools of all instances: the plugin.
+// The owner of the tools and services of all instances: the plugin.
 class InstanceTools {
  public:
   virtual agentd_status add_tool(WorkerInstance& instance, agentd_token token, agentd_tool tool) = 0;
   virtual agentd_status remove_tool(WorkerInstance& instance, agentd_token token, std::string_view name) = 0;
+  virtual agentd_status add_service(WorkerInstance& instance, agentd_token token, agentd_service_row row) = 0;
+  virtual agentd_status remove_service(WorkerInstance& instance, agentd_token token, std::string_view interface_id,
+                                       std::string_view operation) = 0;
 
  protected:
   ~InstanceTools() = default;
@@ -56,6 +60,12 @@ class WorkerInstance final : public WorkerToolBook {
   agentd_status remove(agentd_token token, std::string_view name) override {
     return plugin_.remove_tool(*this, token, name);
   }
+  agentd_status add_service(agentd_token token, agentd_service_row row) override {
+    return plugin_.add_service(*this, token, row);
+  }
+  agentd_status remove_service(agentd_token token, std::string_view interface_id, std::string_view operation) override {
+    return plugin_.remove_service(*this, token, interface_id, operation);
+  }
 
   // True for the instance whose tools are the plugin's.
   bool primary() const { return primary_; }
@@ -68,6 +78,10 @@ class WorkerInstance final : public WorkerToolBook {
   std::map<std::string, std::uint64_t> tools;  // the worker's numbers; guarded by the plugin's tools_mutex_
   // Tools of the ended process that its successor has not yet registered again; guarded as above.
   std::set<std::string> old_tools;
+  // The same for services, by interface and operation.
+  using ServiceName = std::pair<std::string, std::string>;
+  std::map<ServiceName, std::uint64_t> services;
+  std::set<ServiceName> old_services;
 
  private:
   InstanceTools& plugin_;

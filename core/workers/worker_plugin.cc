@@ -26,7 +26,9 @@ std::vector<agentd_str> texts(const std::vector<std::string>& from) {
 
 // The granted interfaces that the host offers.
 std::vector<std::string> interfaces_of(const Grants& grants, const PluginEnvironment& environment) {
-  std::vector<std::string> offered{AGENTD_TOOLS_ID, AGENTD_JSON_ID, AGENTD_FIELD_ID, AGENTD_TASKS_ID};
+  std::vector<std::string> offered{AGENTD_TOOLS_ID, AGENTD_JSON_ID, AGENTD_FIELD_ID, AGENTD_TASKS_ID,
+                                   AGENTD_PROVIDE_ID};
+  if (environment.registry != nullptr) offered.emplace_back(AGENTD_SERVICES_ID);
   for (const auto& [id, table] : environment.interfaces) offered.push_back(id);
   std::erase_if(offered, [&](const std::string& id) { return !grants.interfaces.contains(id); });
   return offered;
@@ -144,14 +146,16 @@ void WorkerPlugin::set_up(const HookFile& file, Grants grants, const PluginEnvir
                                              std::move(grants), environment.tokens, environment.services,
                                              environment.clock, environment.log);
   for (const auto& [id, table] : environment.interfaces) context_->offer(id, table);
+  context_->call_services_of(environment.registry);
   for (std::uint32_t i = 0; i < booted_.rows.size(); ++i)
     rows_.push_back(std::make_unique<Row>(Row{this, i, booted_.rows[i]}));
 }
 
-// Tools and tasks must be available before the first event.
+// Tools, services and tasks must be available before the first event.
 bool WorkerPlugin::may_wait() const {
-  return std::none_of(interface_ids_.begin(), interface_ids_.end(),
-                      [](const std::string& id) { return id == AGENTD_TOOLS_ID || id == AGENTD_TASKS_ID; });
+  return std::none_of(interface_ids_.begin(), interface_ids_.end(), [](const std::string& id) {
+    return id == AGENTD_TOOLS_ID || id == AGENTD_TASKS_ID || id == AGENTD_PROVIDE_ID;
+  });
 }
 
 std::string WorkerPlugin::record_key() const {
@@ -280,21 +284,26 @@ std::vector<Subscription> WorkerPlugin::subscriptions() const {
 
 agentd_status AGENTD_CALL WorkerPlugin::call_row(void* self, const agentd_call* call) noexcept {
   const Row& row = *static_cast<const Row*>(self);
-  return row.plugin->run(*call, row.index, nullptr);
+  return row.plugin->run(*call, {row.index});
 }
 
 agentd_status AGENTD_CALL WorkerPlugin::call_tool_row(void* self, const agentd_call* call) noexcept {
   const ToolSelf& tool = *static_cast<const ToolSelf*>(self);
-  return tool.plugin->run(*call, 0, &tool.name);
+  return tool.plugin->run(*call, {0, &tool.name});
 }
 
-agentd_status WorkerPlugin::run(const agentd_call& call, std::uint32_t row, const std::string* tool) {
+agentd_status AGENTD_CALL WorkerPlugin::call_service_row(void* self, const agentd_call* call) noexcept {
+  const ServiceSelf& service = *static_cast<const ServiceSelf*>(self);
+  return service.plugin->run(*call, {0, nullptr, &service.name});
+}
+
+agentd_status WorkerPlugin::run(const agentd_call& call, const Wanted& wanted) {
   CallSlot* const slot = tokens_.find(call.token);
   if (slot == nullptr) return AGENTD_E_NOT_FOUND;
   const auto failed = [&](const Error& error) {
     if (!error.message.empty()) slot->fail(call.token, AGENTD_E_INTERNAL, error.message);
     if (error.message.empty()) return is_cancelled(*call.live) ? AGENTD_E_CANCELLED : AGENTD_E_DEADLINE;
-    return error.code == Code::kNotFound ? AGENTD_E_NOT_FOUND : AGENTD_E_INTERNAL;
+    return AGENTD_E_INTERNAL;
   };
   if (context_->stopped()->load() == kHookEnded) return failed({Code::kInternal, "the hook " + name_ + " has ended"});
   const Use use = use_instance(call);
@@ -308,26 +317,41 @@ agentd_status WorkerPlugin::run(const agentd_call& call, std::uint32_t row, cons
   }
   const auto process = process_of(instance, *call.live);
   if (!process) return failed(process.error());
-  const Dispatch* const dispatch = slot->dispatch();
-  WorkerProcess::Target target{row, dispatch == nullptr ? 0 : dispatch->lineage};
-  if (tool == nullptr) {
-    const agentd_status status = (*process)->call(call, target);
-    if (!(*process)->usable()) note_end(*instance);
-    return status;
-  }
-  agentd_tool_call payload = *static_cast<const agentd_tool_call*>(call.payload);
-  {
-    const MutexLock lock(tools_mutex_);
-    const auto found = instance->tools.find(*tool);
-    if (found == instance->tools.end())
-      return failed({Code::kNotFound, "the worker of " + name_ + " no longer has a tool " + *tool});
-    payload.tool = found->second;
-  }
-  agentd_call mine = call;
-  mine.payload = &payload;
-  const agentd_status status = (*process)->call(mine, target);
+  const agentd_status status = run_in(*instance, **process, call, wanted);
   if (!(*process)->usable()) note_end(*instance);
   return status;
+}
+
+// The record of a tool's or a service's call gets the number by which this worker knows it.
+agentd_status WorkerPlugin::run_in(Instance& instance, WorkerProcess& process, const agentd_call& call,
+                                   const Wanted& wanted) {
+  CallSlot* const slot = tokens_.find(call.token);
+  if (slot == nullptr) return AGENTD_E_NOT_FOUND;
+  const Dispatch* const dispatch = slot->dispatch();
+  const WorkerProcess::Target target{wanted.row, dispatch == nullptr ? 0 : dispatch->lineage};
+  const auto with_number = [&](auto payload, const auto& numbers, const auto& name, auto member,
+                               const std::string& what) {
+    {
+      const MutexLock lock(tools_mutex_);
+      const auto found = numbers.find(name);
+      if (found == numbers.end()) {
+        slot->fail(call.token, AGENTD_E_NOT_FOUND, "the worker of " + name_ + " no longer has " + what);
+        return agentd_status{AGENTD_E_NOT_FOUND};
+      }
+      payload.*member = found->second;
+    }
+    agentd_call mine = call;
+    mine.payload = &payload;
+    return process.call(mine, target);
+  };
+  if (wanted.tool != nullptr)
+    return with_number(*static_cast<const agentd_tool_call*>(call.payload), instance.tools, *wanted.tool,
+                       &agentd_tool_call::tool, "a tool " + *wanted.tool);
+  if (wanted.service != nullptr)
+    return with_number(*static_cast<const agentd_service_call*>(call.payload), instance.services, *wanted.service,
+                       &agentd_service_call::tag,
+                       "the operation " + wanted.service->second + " of " + wanted.service->first);
+  return process.call(call, target);
 }
 
 // ---- instances and their processes
@@ -487,14 +511,27 @@ Result<ToolOutcome> WorkerPlugin::call_tool(const PluginTool& tool, const ToolCa
   return context_->call_tool(tool, &self, call, conversation, cancel, deadline);
 }
 
-const agentd_tools* WorkerPlugin::tools_table() const {
+std::vector<OfferedService> WorkerPlugin::services() const {
+  const MutexLock lock(tools_mutex_);
+  return context_->provided();
+}
+
+ServiceAnswer WorkerPlugin::call_service(const OfferedService& service, const ServiceRequest& request) {
+  const ServiceGate::Use inside(gate_);
+  if (!inside) return ServiceError{AGENTD_E_UNSUPPORTED, "the plugin " + identity().id + " has ended"};
+  ServiceSelf self{this, {service.interface_id, service.operation}};
+  return context_->call_service(service, &self, request);
+}
+
+template <typename Table>
+const Table* WorkerPlugin::own_table(std::string_view id) const {
   const agentd_core* const core = context_->core();
-  return static_cast<const agentd_tools*>(core->query(core, to_abi(AGENTD_TOOLS_ID), sizeof(agentd_tools)));
+  return static_cast<const Table*>(core->query(core, to_abi(id), sizeof(Table)));
 }
 
 // The primary instance's tools are the plugin's; the other instances have the same tools under their own numbers.
 agentd_status WorkerPlugin::add_tool(Instance& instance, agentd_token token, agentd_tool tool) {
-  const agentd_tools* const table = tools_table();
+  const auto* const table = own_table<agentd_tools>(AGENTD_TOOLS_ID);
   if (table == nullptr) return AGENTD_E_DENIED;
   const std::string name(view_of(tool.name));
   tool.fn = call_tool_row;
@@ -510,19 +547,49 @@ agentd_status WorkerPlugin::add_tool(Instance& instance, agentd_token token, age
 }
 
 agentd_status WorkerPlugin::remove_tool(Instance& instance, agentd_token token, std::string_view name) {
-  const agentd_tools* const table = tools_table();
+  const auto* const table = own_table<agentd_tools>(AGENTD_TOOLS_ID);
   if (table == nullptr) return AGENTD_E_DENIED;
   const MutexLock lock(tools_mutex_);
   if (instance.tools.erase(std::string(name)) == 0) return AGENTD_E_NOT_FOUND;
   return instance.primary() ? table->remove(table, token, to_abi(name)) : AGENTD_OK;
 }
 
-// Removes tools that the new process did not register again.
+agentd_status WorkerPlugin::add_service(Instance& instance, agentd_token token, agentd_service_row row) {
+  const auto* const table = own_table<agentd_provide>(AGENTD_PROVIDE_ID);
+  if (table == nullptr) return AGENTD_E_DENIED;
+  const Instance::ServiceName name{view_of(row.interface_id), view_of(row.operation)};
+  row.fn = call_service_row;
+  const MutexLock lock(tools_mutex_);
+  if (instance.services.contains(name)) return AGENTD_E_CONFLICT;
+  if (instance.services.size() >= AGENTD_SERVICE_ROWS_MAX && !instance.primary()) return AGENTD_E_TOO_BIG;
+  if (instance.old_services.erase(name) != 0 && instance.primary())
+    (void)table->remove(table, token, row.interface_id, row.operation);
+  const agentd_status status = table->add(table, token, &row);
+  const bool known = status == AGENTD_OK || (status == AGENTD_E_CONFLICT && !instance.primary());
+  if (!known) return status;
+  instance.services[name] = row.tag;
+  return AGENTD_OK;
+}
+
+agentd_status WorkerPlugin::remove_service(Instance& instance, agentd_token token, std::string_view interface_id,
+                                           std::string_view operation) {
+  const auto* const table = own_table<agentd_provide>(AGENTD_PROVIDE_ID);
+  if (table == nullptr) return AGENTD_E_DENIED;
+  const MutexLock lock(tools_mutex_);
+  if (instance.services.erase({std::string(interface_id), std::string(operation)}) == 0) return AGENTD_E_NOT_FOUND;
+  return instance.primary() ? table->remove(table, token, to_abi(interface_id), to_abi(operation)) : AGENTD_OK;
+}
+
+// Removes tools and services that the new process did not register again.
 void WorkerPlugin::forget_old_tools(Instance& instance) {
-  const agentd_tools* const table = tools_table();
+  const auto* const tools = own_table<agentd_tools>(AGENTD_TOOLS_ID);
+  const auto* const provide = own_table<agentd_provide>(AGENTD_PROVIDE_ID);
   const MutexLock lock(tools_mutex_);
   for (const std::string& name : std::exchange(instance.old_tools, {}))
-    if (table != nullptr && instance.primary()) (void)table->remove(table, 0, to_abi(name));
+    if (tools != nullptr && instance.primary()) (void)tools->remove(tools, 0, to_abi(name));
+  for (const auto& [interface_id, operation] : std::exchange(instance.old_services, {}))
+    if (provide != nullptr && instance.primary())
+      (void)provide->remove(provide, 0, to_abi(interface_id), to_abi(operation));
 }
 
 // ---- state and end
@@ -587,6 +654,8 @@ Result<void> WorkerPlugin::destroy() {
     created = std::exchange(created_, false);
   }
   ending_ = true;
+  // A call that still runs then ends with its worker.
+  (void)gate_.close(clock_, placing_.options.control_time);
   starts_.wait();
   if (context_) context_->stopped()->store(kHookEnded);
   Result<void> out = created ? end_all(instances) : Result<void>();

@@ -25,6 +25,7 @@
 #include "core/base/mutex.h"
 #include "core/native/manifest.h"
 #include "core/native/plugin.h"
+#include "core/services/service.h"
 #include "core/trust/hook_directories.h"
 #include "core/trust/sealed_file.h"
 #include "core/workers/aside.h"
@@ -74,6 +75,9 @@ class WorkerPlugin final : public Plugin, private InstanceTools {
   bool concurrent() const override { return booted_.concurrency == AGENTD_CONCURRENT; }
   Result<ToolOutcome> call_tool(const PluginTool& tool, const ToolCall& call, agentd_conv conversation,
                                 const CancelToken& cancel, Deadline deadline) override;
+  const void* service_instance() const override { return context_->core(); }
+  std::vector<OfferedService> services() const override;
+  ServiceAnswer call_service(const OfferedService& service, const ServiceRequest& request) override;
   // With a worker per conversation, the state of the one that belongs to no conversation.
   Result<std::optional<std::string>> save_state() override;
   Result<void> load_state(std::string_view state, std::string_view previous_version) override;
@@ -98,6 +102,10 @@ class WorkerPlugin final : public Plugin, private InstanceTools {
     WorkerPlugin* plugin = nullptr;
     std::string name;
   };
+  struct ServiceSelf {
+    WorkerPlugin* plugin = nullptr;
+    Instance::ServiceName name;
+  };
 
   WorkerPlugin(const HookFile& file, SealedFile sealed, Manifest manifest, const PluginConfig& config,
                const PluginEnvironment& environment, WorkerPlacing placing);
@@ -114,7 +122,15 @@ class WorkerPlugin final : public Plugin, private InstanceTools {
 
   static agentd_status AGENTD_CALL call_row(void* self, const agentd_call* call) noexcept;
   static agentd_status AGENTD_CALL call_tool_row(void* self, const agentd_call* call) noexcept;
-  agentd_status run(const agentd_call& call, std::uint32_t row, const std::string* tool);
+  static agentd_status AGENTD_CALL call_service_row(void* self, const agentd_call* call) noexcept;
+  // Where a call goes in the worker: a row, or the tool or service with that name; one of the two is null.
+  struct Wanted {
+    std::uint32_t row = 0;
+    const std::string* tool = nullptr;
+    const Instance::ServiceName* service = nullptr;
+  };
+  agentd_status run(const agentd_call& call, const Wanted& wanted);
+  agentd_status run_in(Instance& instance, WorkerProcess& process, const agentd_call& call, const Wanted& wanted);
   // An instance that no other call ends during the object's lifetime.
   struct Use {
     ~Use();
@@ -158,8 +174,12 @@ class WorkerPlugin final : public Plugin, private InstanceTools {
 
   agentd_status add_tool(Instance& instance, agentd_token token, agentd_tool tool) override;
   agentd_status remove_tool(Instance& instance, agentd_token token, std::string_view name) override;
+  agentd_status add_service(Instance& instance, agentd_token token, agentd_service_row row) override;
+  agentd_status remove_service(Instance& instance, agentd_token token, std::string_view interface_id,
+                               std::string_view operation) override;
   void forget_old_tools(Instance& instance);
-  const agentd_tools* tools_table() const;
+  template <typename Table>
+  const Table* own_table(std::string_view id) const;
 
   const std::string path_, name_;
   const Precedence precedence_;
@@ -180,6 +200,7 @@ class WorkerPlugin final : public Plugin, private InstanceTools {
   std::vector<agentd_str> interfaces_, capabilities_, roots_;
   std::vector<std::unique_ptr<Row>> rows_;
   CrashBook crashes_;
+  ServiceGate gate_;
 
   mutable Mutex mutex_;
   std::map<agentd_conv, InstancePtr> instances_ GUARDED_BY(mutex_);

@@ -145,6 +145,8 @@ Result<WorkerPlugin::ProcessPtr> WorkerPlugin::make(Instance& instance, NoStart&
     const MutexLock lock(tools_mutex_);
     for (const auto& [name, number] : instance.tools) instance.old_tools.insert(name);
     instance.tools.clear();
+    for (const auto& [name, number] : instance.services) instance.old_services.insert(name);
+    instance.services.clear();
   }
   process->attach(*context_, instance);
   if (auto created = create(*process, placing_.options.control_time); !created) {

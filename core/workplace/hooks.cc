@@ -66,6 +66,8 @@ Result<void, RunError> Hooks::start(const std::vector<std::string>& roots) {
   setup.options.native.roots = roots;
   setup.options.native.files = [this](agentd_conv conversation) { return files_of(runtime_.services(), conversation); };
   setup.options.native.shared = &runtime_.plugins();
+  setup.options.native.registry = &runtime_.registry();
+  setup.options.native.project_id = project_.id;
   own_services_ = services_of_project(runtime_.services(), project_.id);
   setup.options.native.of_project = own_services_.get();
   setup.options.native.record_directory = runtime_.home() + "/records";
@@ -75,6 +77,7 @@ Result<void, RunError> Hooks::start(const std::vector<std::string>& roots) {
   host_ = std::make_unique<HookHost>(setup.options, environment());
   host_->load_all();
   if (!refused->empty() && wishes_.hooks) return usage(*refused);
+  for (const std::string& conflict : runtime_.registry().take_conflicts()) warn_(conflict);
   // A directory that others may write is found by everyone who opens a file in it, and told once.
   std::vector<HookProblem> told;
   for (const HookProblem& problem : host_->problems()) {
@@ -121,6 +124,8 @@ void Hooks::refresh() {
   }
   for (const std::string& warning : found.warnings) warn_(warning);
   for (const std::string& note : found.notes) warn_(note);
+  if (found.changed)
+    for (const std::string& conflict : runtime_.registry().take_conflicts()) warn_(conflict);
 }
 
 std::vector<Subscription> Hooks::subscriptions() const {

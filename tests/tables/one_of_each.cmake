@@ -51,7 +51,7 @@ add(field core/hooks/payload_fields.cc
 used_in(field "core/agent: where it is known")
 
 add(action ${api}/hook_actions.h "/* clang-format on */\n\n/* FROZEN header"
-  "#define AGENTD_ACT_TEST 18 /* agentd_act_text */\n")
+  "#define AGENTD_ACT_TEST 19 /* agentd_act_text */\n")
 add(action ${api}/hook_actions.h "  /* the next action goes here */\n"
   "  X(TEST, test, act_text, AddsUp, \"action: test\", \"a test adds an action\") \\\n")
 used_in(action "${api}/hook_events.h")

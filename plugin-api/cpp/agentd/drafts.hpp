@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// drafts.hpp - the draft interfaces as C++ objects: workspace files and commands.
+// drafts.hpp - the draft interfaces as C++ objects: workspace files, commands, services offered and called.
 //
 // A draft may still change, so it is not part of hook.hpp. The manifest must list its id:
 //   static constexpr std::string_view hook_drafts[] = {agentd::id::workspace, agentd::id::process};
@@ -15,12 +15,15 @@
 #else
 
 #include <agentd/ext/draft/process.h>
+#include <agentd/ext/draft/provide.h>
+#include <agentd/ext/draft/services.h>
 #include <agentd/ext/draft/workspace.h>
 #include <agentd/hook.hpp>
 
 #include <cstdint>
 #include <span>
 #include <string_view>
+#include <type_traits>
 #include <vector>
 
 namespace agentd {
@@ -145,6 +148,112 @@ class process {
 
  private:
   const agentd_process* table_ = nullptr;
+};
+
+// ---- services that the plugin offers
+
+// One call of an operation. The texts are the call's.
+class service_view : public record_view<agentd_service_call> {
+  using self = agentd_service_call;
+
+ public:
+  using record_view<agentd_service_call>::record_view;
+  [[nodiscard]] std::string_view interface_id() const noexcept { return text_of(&self::interface_id); }
+  [[nodiscard]] std::string_view operation() const noexcept { return text_of(&self::operation); }
+  // One JSON value, and the same as an object that reads it.
+  [[nodiscard]] std::string_view input_json() const noexcept { return text_of(&self::input_json); }
+  [[nodiscard]] json_view input() const noexcept { return json_view(input_json()); }
+  // The caller's project; empty = none.
+  [[nodiscard]] std::string_view project_id() const noexcept { return text_of(&self::project_id); }
+  // The calling plugin's id, or "core".
+  [[nodiscard]] std::string_view caller() const noexcept { return text_of(&self::caller); }
+  [[nodiscard]] std::uint64_t tag() const noexcept { return member(&self::tag); }
+};
+
+// An operation that the plugin offers; the texts are borrowed until provide() returns.
+struct service_spec {
+  std::string_view interface_id{};  // "agentd.memory/1"
+  std::string_view operation{};     // "search"
+  std::uint32_t flags = 0;          // AGENTD_SERVICE_
+  std::uint32_t timeout_ms = 0;
+  std::uint64_t tag = 0;
+};
+
+// Ends a service's call with one JSON value.
+inline agentd_status service_result(const actions& c, std::string_view json) noexcept {
+  return c.emit_text(AGENTD_ACT_SERVICE_RESULT, json);
+}
+
+namespace detail {
+
+template <auto Method, typename T>
+agentd_status AGENTD_CALL run_service(void* self, const agentd_call* raw) noexcept {
+  auto* made = static_cast<instance<T>*>(self);
+  call c(*raw, &made->extra);
+  const service_view asked(static_cast<const agentd_service_call*>(raw->payload));
+  const agentd_status status = guarded(c, [&]() -> agentd_status {
+    using answer_type = decltype((made->object.*Method)(c, asked));
+    if constexpr (std::is_convertible_v<answer_type, std::string_view>) {
+      const auto json = (made->object.*Method)(c, asked);
+      // After fail() the text is not an answer.
+      return c.answer(AGENTD_OK) == AGENTD_OK ? service_result(c, json) : AGENTD_OK;
+    } else {
+      return status_of([&] { return (made->object.*Method)(c, asked); });
+    }
+  });
+  return c.answer(status);
+}
+
+}  // namespace detail
+
+// Offers an operation, in the constructor X(agentd::init& from):
+//   agentd::provide<&X::search>(from, {.interface_id = "agentd.memory/1", .operation = "search"});
+// `Method` is X::name(agentd::call&, agentd::service_view) and returns the result's JSON as a text, or void or
+// agentd_status after service_result() or call::fail(). If it is inherited, pass the plugin's class as the second
+// argument. A failure refuses the plugin, so most callers ignore the result.
+template <auto Method, typename T = typename detail::member_class<decltype(Method)>::type>
+agentd_status provide(init& from, const service_spec& spec) noexcept {
+  if (!from.makes<T>()) {
+    return from.refuse(AGENTD_E_ARG, "provide: name the plugin's class as second template argument");
+  }
+  const auto* const table = from.query<agentd_provide>(AGENTD_PROVIDE_ID);
+  if (table == nullptr) {
+    return from.refuse(AGENTD_E_DENIED, "this plugin needs agentd.provide/1: list it in hook_drafts and grant it");
+  }
+  auto row = sized<agentd_service_row>();
+  row.flags = spec.flags;
+  row.interface_id = as_str(spec.interface_id);
+  row.operation = as_str(spec.operation);
+  row.timeout_ms = spec.timeout_ms;
+  row.fn = &detail::run_service<Method, T>;
+  row.tag = spec.tag;
+  const agentd_status status = table->add(table, from.token(), &row);
+  return status == AGENTD_OK ? status : from.refuse(status, status_text(status));
+}
+
+// ---- services that the plugin calls
+
+class registry {
+ public:
+  registry() noexcept = default;
+  explicit registry(const agentd_registry* table) noexcept : table_(table) {}
+  explicit registry(const init& from) noexcept : table_(from.query<agentd_registry>(AGENTD_SERVICES_ID)) {}
+  explicit operator bool() const noexcept { return table_ != nullptr; }
+
+  // Calls an operation and waits for its result, one JSON value that lives as long as the token.
+  // AGENTD_E_UNSUPPORTED: no plugin offers it; AGENTD_E_BUSY: the call would wait for itself.
+  [[nodiscard]] result<std::string_view> call(const context& c, std::string_view interface_id,
+                                              std::string_view operation,
+                                              std::string_view input_json = "{}") const noexcept {
+    if (table_ == nullptr) return AGENTD_E_DENIED;
+    agentd_str made{};
+    const agentd_status status =
+        table_->call(table_, c.token(), as_str(interface_id), as_str(operation), as_str(input_json), &made);
+    return {status, as_view(made)};
+  }
+
+ private:
+  const agentd_registry* table_ = nullptr;
 };
 
 }  // namespace agentd

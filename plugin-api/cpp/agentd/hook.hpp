@@ -68,6 +68,8 @@ inline constexpr std::string_view field = AGENTD_FIELD_ID;
 inline constexpr std::string_view tasks = "agentd.tasks/1";  // tasks.hpp
 inline constexpr std::string_view workspace = "agentd.workspace/1";
 inline constexpr std::string_view process = "agentd.process/1";
+inline constexpr std::string_view provide = "agentd.provide/1";    // drafts.hpp
+inline constexpr std::string_view services = "agentd.services/1";  // drafts.hpp
 }  // namespace id
 
 // The options of a subscription.
@@ -214,6 +216,12 @@ class init : public context {
     row.tag = spec.tag;
     const agentd_status status = table->add(table, token(), &row);
     return status == AGENTD_OK ? status : refuse(status, status_text(status));
+  }
+
+  // True if the instance that is being made is of this class.
+  template <typename T>
+  [[nodiscard]] bool makes() const noexcept {
+    return instance_->type == &detail::kTypeTag<T>;
   }
 
   // Refuses to start; the text is for the user. Returns `status`. The first refusal is kept.

@@ -8,6 +8,7 @@
 // Threading: immutable data.
 
 #include <agentd/ext/draft/process.h>
+#include <agentd/ext/draft/services.h>
 #include <agentd/ext/draft/workspace.h>
 #include <agentd/hook_abi.h>
 
@@ -23,14 +24,16 @@
   X(thread_factory, AGENTD_THREAD_FACTORY_FUNCTIONS) \
   X(store, AGENTD_STORE_FUNCTIONS)                   \
   X(workspace, AGENTD_WORKSPACE_FUNCTIONS)           \
-  X(process, AGENTD_PROCESS_FUNCTIONS)
+  X(process, AGENTD_PROCESS_FUNCTIONS)               \
+  X(registry, AGENTD_REGISTRY_FUNCTIONS)
 
 #define AGENTD_SERVICE_LIST(X)       \
   AGENTD_COMPACTOR_FUNCTIONS(X)      \
   AGENTD_THREAD_FACTORY_FUNCTIONS(X) \
   AGENTD_STORE_FUNCTIONS(X)          \
   AGENTD_WORKSPACE_FUNCTIONS(X)      \
-  AGENTD_PROCESS_FUNCTIONS(X)
+  AGENTD_PROCESS_FUNCTIONS(X)        \
+  AGENTD_REGISTRY_FUNCTIONS(X)
 
 namespace agentd {
 

@@ -41,6 +41,7 @@ extern "C" {
                                          and the tool calls that are left do not run, and the model is not
                                          asked again. In a subagent it ends the subagent's run; outside of a
                                          run it is a BLOCK                                                   */
+#define AGENTD_ACT_SERVICE_RESULT 18  /* agentd_act_text: ends a SERVICE_CALL with one JSON value             */
 /* clang-format on */
 
 /* FROZEN header of every action. */
@@ -200,6 +201,8 @@ typedef struct agentd_act_tool_result {
   X(STOP_RUN, stop_run, act_text, EndsRun, "action: stop_run, reason",                             \
     "ends the run: the rest of it does not run, the model is not called again; outside of a run "  \
     "it blocks")                                                                                   \
+  X(SERVICE_RESULT, service_result, act_text, Answers, "",                                         \
+    "ends a SERVICE_CALL")                                                                         \
   /* the next action goes here */
 /* clang-format on */
 

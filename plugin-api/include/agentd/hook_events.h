@@ -151,11 +151,12 @@ extern "C" {
 enum {
   AGENTD_EVENT_LIST(AGENTD_EVENT_ENUM)
   /* Control calls: the shape of an event, but never subscribed to. */
-  AGENTD_EVENT_CREATE = 0x1000,      /* payload agentd_create_info                            */
-  AGENTD_EVENT_DESTROY = 0x1001,     /* payload NULL                                          */
-  AGENTD_EVENT_SAVE_STATE = 0x1002,  /* payload NULL; answer with emit(STATE)                 */
-  AGENTD_EVENT_LOAD_STATE = 0x1003,  /* payload agentd_create_info, state set                 */
-  AGENTD_EVENT_TOOL_INVOKE = 0x1004, /* payload agentd_tool_call; see ext/tools.h             */
+  AGENTD_EVENT_CREATE = 0x1000,       /* payload agentd_create_info                            */
+  AGENTD_EVENT_DESTROY = 0x1001,      /* payload NULL                                          */
+  AGENTD_EVENT_SAVE_STATE = 0x1002,   /* payload NULL; answer with emit(STATE)                 */
+  AGENTD_EVENT_LOAD_STATE = 0x1003,   /* payload agentd_create_info, state set                 */
+  AGENTD_EVENT_TOOL_INVOKE = 0x1004,  /* payload agentd_tool_call; see ext/tools.h             */
+  AGENTD_EVENT_SERVICE_CALL = 0x1005, /* payload agentd_service_call; see ext/draft/provide.h  */
   AGENTD_EVENT_THIRD_PARTY = 0x10000
 };
 #undef AGENTD_EVENT_ENUM

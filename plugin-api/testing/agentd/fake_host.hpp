@@ -9,17 +9,20 @@
 //   EXPECT_TRUE(got.has(AGENTD_ACT_COMPACT));
 //   EXPECT_TRUE(host.breaches().empty());
 //
-// It works with any entry, also of a plugin in C. Compactor, threads and store are scripted members; agentd.tools/1,
-// json/1, field/1 and tasks/1 are available, the last with the test's own threads; others are added with offer(). The
-// clock stands still until advance(). Violations of the contract are collected in breaches().
+// It works with any entry, also of a plugin in C. Compactor, threads, store and registry (agentd.services/1) are
+// scripted members; agentd.tools/1, json/1, field/1, tasks/1 and the draft provide/1 are available, tasks with the
+// test's own threads; others are added with offer(). The clock stands still until advance(). Violations of the contract
+// are collected in breaches().
 //
 // Threading: the tables may be called from any thread; the members belong to the test's thread.
 
+#include <agentd/ext/draft/provide.h>
 #include <agentd/ext/field.h>
 #include <agentd/ext/json.h>
 #include <agentd/ext/tasks.h>
 #include <agentd/ext/tools.h>
 #include <agentd/hook_abi.h>
+#include <agentd/fake_registry.hpp>
 #include <agentd/fake_services.hpp>
 #include <agentd/fake_tasks.hpp>
 #include <agentd/json.hpp>
@@ -70,6 +73,11 @@ struct outcome {
     }
     return joined;
   }
+  // The JSON that a service returned; "null" if it returned none.
+  [[nodiscard]] std::string service_result() const {
+    const recorded_action* found = find(AGENTD_ACT_SERVICE_RESULT);
+    return found == nullptr ? "null" : found->text;
+  }
   [[nodiscard]] bool tool_failed() const {
     const recorded_action* end = find(AGENTD_ACT_TOOL_RESULT);
     return status < 0 || (end != nullptr && end->is_error);
@@ -88,12 +96,19 @@ struct contributed_tool {
   agentd_fn fn = nullptr;
 };
 
+struct provided_service {
+  std::string interface_id, operation;
+  std::uint32_t flags = 0, timeout_ms = 0;
+  std::uint64_t tag = 0;
+  agentd_fn fn = nullptr;
+};
+
 class fake_host {
   token_book book_;  // first: the services below keep a pointer to it
 
  public:
   explicit fake_host(agentd_entry entry = &agentd_hook_entry_v1)
-      : compactor(book_, conversation), threads(book_), store(book_), tasks(book_), entry_(entry) {
+      : compactor(book_, conversation), threads(book_), store(book_), tasks(book_), registry(book_), entry_(entry) {
     fill_tables();
   }
   fake_host(const fake_host&) = delete;
@@ -106,9 +121,11 @@ class fake_host {
   fake_threads threads;
   fake_store store;
   fake_tasks tasks;
+  fake_registry registry;  // the services that the plugin calls
   // Ids that the manifest asked for and the user granted; remove ids before create().
-  std::set<std::string, std::less<>> granted{"compactor",    "thread_factory", "store",        AGENTD_TOOLS_ID,
-                                             AGENTD_JSON_ID, AGENTD_FIELD_ID,  AGENTD_TASKS_ID};
+  std::set<std::string, std::less<>> granted{"compactor",     "thread_factory",  "store",
+                                             AGENTD_TOOLS_ID, AGENTD_JSON_ID,    AGENTD_FIELD_ID,
+                                             AGENTD_TASKS_ID, AGENTD_PROVIDE_ID, AGENTD_SERVICES_ID};
   std::uint32_t isolation = AGENTD_ISOLATION_IN_PROCESS;
   std::uint64_t timeout_ns = 30'000'000'000;  // per call
   std::uint32_t cancel_reason = 0;            // != 0: calls begin cancelled
@@ -180,6 +197,7 @@ class fake_host {
       book_.close(token->id);
     }
     tools_.clear();
+    provided_.clear();
     return got;
   }
   // The state in got.text(AGENTD_ACT_STATE); AGENTD_E_UNSUPPORTED from a stateless plugin.
@@ -242,6 +260,30 @@ class fake_host {
     agentd_tool_call record = from.make(token->memory, conversation);
     record.tool = row->tag;
     return run(row->fn, token, token->memory.keep(record), true);
+  }
+
+  // ---- services that the plugin offers
+  [[nodiscard]] const std::vector<provided_service>& provided() const { return provided_; }
+  // Calls an operation as agentd does; AGENTD_E_UNSUPPORTED if the plugin does not offer it. `caller` is the calling
+  // plugin's id. With `outside`, the call comes from no conversation.
+  outcome call_service(std::string_view interface_id, std::string_view operation, std::string_view input_json = "{}",
+                       std::string_view caller = "core", bool outside = false) {
+    const auto row = std::find_if(provided_.begin(), provided_.end(), [&](const provided_service& each) {
+      return each.interface_id == interface_id && each.operation == operation;
+    });
+    if (!alive_ || row == provided_.end()) return unsupported();
+    const auto token = book_.open(AGENTD_EVENT_SERVICE_CALL, deadline());
+    token->tool_input = input_json;
+    auto record = sized<agentd_service_call>();
+    record.interface_id = token->memory.text(interface_id);
+    record.operation = token->memory.text(operation);
+    record.input_json = token->memory.text(input_json);
+    record.project_id = token->memory.text(conversation.project_id);
+    record.caller = token->memory.text(caller);
+    record.tag = row->tag;
+    outcome got = run(row->fn, token, token->memory.keep(record), false, outside ? 0 : kConversation);
+    if (got.status == AGENTD_OK) check_result(got.service_result());
+    return got;
   }
 
   // ---- observations
@@ -362,9 +404,15 @@ class fake_host {
     init_thread_ = std::thread::id();
     return got;
   }
-  outcome run(agentd_fn fn, const std::shared_ptr<live_token>& token, const void* payload, bool with_envelope) {
+  void check_result(std::string_view json) {
+    if (json.size() > AGENTD_SERVICE_JSON_MAX) book_.breach("a service's result of more than 1 MiB");
+    if (json_view(json).type() == json_type::absent) book_.breach("a service's result that is not JSON");
+  }
+  outcome run(agentd_fn fn, const std::shared_ptr<live_token>& token, const void* payload, bool with_envelope,
+              agentd_conv in = kConversation) {
     token->live.cancel = cancel_reason;
-    const agentd_call call = call_of(*token, payload, with_envelope);
+    agentd_call call = call_of(*token, payload, with_envelope);
+    call.conversation = in;
     return finish(token, fn(self_, token->memory.keep(call)));
   }
   agentd_call call_of(live_token& token, const void* payload, bool with_envelope) {
@@ -453,6 +501,12 @@ class fake_host {
     field_table_.owner = this;
     field_table_.key = &on_key;
     field_table_.get = &on_get;
+    provide_table_.size = sizeof(agentd_provide);
+    provide_table_.owner = this;
+    provide_table_.add = &on_provide;
+    provide_table_.remove = &on_unprovide;
+    offered_[AGENTD_PROVIDE_ID] = {static_cast<agentd_provide*>(&provide_table_), sizeof(agentd_provide)};
+    offered_[AGENTD_SERVICES_ID] = {registry.table(), sizeof(agentd_registry)};
     offered_[AGENTD_TOOLS_ID] = {static_cast<agentd_tools*>(&tools_table_), sizeof(agentd_tools)};
     offered_[AGENTD_JSON_ID] = {static_cast<agentd_json*>(&json_table_), sizeof(agentd_json)};
     offered_[AGENTD_TASKS_ID] = {tasks.table(), sizeof(agentd_tasks)};
@@ -521,11 +575,11 @@ class fake_host {
       return AGENTD_E_TOO_BIG;
     }
     if (token.ended_by_tool_result) {
-      book_.breach("an action after TOOL_RESULT");
+      book_.breach("an action after the result of the call");
       return AGENTD_E_ARG;
     }
     const std::lock_guard lock(book_.mutex());
-    token.ended_by_tool_result = made->kind == AGENTD_ACT_TOOL_RESULT;
+    token.ended_by_tool_result = made->kind == AGENTD_ACT_TOOL_RESULT || made->kind == AGENTD_ACT_SERVICE_RESULT;
     token.actions.push_back(std::move(*made));
     return AGENTD_OK;
   }
@@ -613,6 +667,36 @@ class fake_host {
     return gone == 0 ? AGENTD_E_NOT_FOUND : AGENTD_OK;
   }
 
+  // ---- agentd.provide/1
+  static agentd_status AGENTD_CALL on_provide(const agentd_provide* table, agentd_token id,
+                                              const agentd_service_row* row) noexcept {
+    fake_host& self = of(table);
+    if (self.book_.find(id, "provide->add") == nullptr) return AGENTD_E_NOT_FOUND;
+    if (row == nullptr || row->size < sizeof(agentd_service_row) || row->fn == nullptr || row->operation.len == 0 ||
+        as_view(row->interface_id).find('/') == std::string_view::npos) {
+      self.book_.breach(
+          "provide->add of a row without a size, an interface with its version, an operation or a function");
+      return AGENTD_E_ARG;
+    }
+    for (const provided_service& each : self.provided_) {
+      if (each.interface_id == as_view(row->interface_id) && each.operation == as_view(row->operation)) {
+        return AGENTD_E_CONFLICT;
+      }
+    }
+    self.provided_.push_back({std::string(as_view(row->interface_id)), std::string(as_view(row->operation)), row->flags,
+                              row->timeout_ms, row->tag, row->fn});
+    return AGENTD_OK;
+  }
+  static agentd_status AGENTD_CALL on_unprovide(const agentd_provide* table, agentd_token id, agentd_str interface_id,
+                                                agentd_str operation) noexcept {
+    fake_host& self = of(table);
+    if (self.book_.find(id, "provide->remove") == nullptr) return AGENTD_E_NOT_FOUND;
+    const std::size_t gone = std::erase_if(self.provided_, [&](const provided_service& each) {
+      return each.interface_id == as_view(interface_id) && each.operation == as_view(operation);
+    });
+    return gone == 0 ? AGENTD_E_NOT_FOUND : AGENTD_OK;
+  }
+
   // ---- agentd.json/1 and agentd.field/1
   static std::string quoted(std::string_view text) {
     constexpr std::string_view digits = "0123456789abcdef";
@@ -674,10 +758,14 @@ class fake_host {
     fake_host& self = of(table);
     const auto token = self.book_.find(id, "json->payload");
     if (token == nullptr) return AGENTD_E_NOT_FOUND;
-    const bool in_tool = token->event == AGENTD_EVENT_TOOL_INVOKE;
+    const bool in_tool = has_input(token->event);
     if (!in_tool && name_of(static_cast<event>(token->event)).empty()) return AGENTD_E_UNSUPPORTED;
     *out = token->memory.text(in_tool ? token->tool_input : object_of(self.all_values(*token)));
     return AGENTD_OK;
+  }
+  // Calls whose JSON is their input.
+  static bool has_input(std::uint32_t event) {
+    return event == AGENTD_EVENT_TOOL_INVOKE || event == AGENTD_EVENT_SERVICE_CALL;
   }
   static std::uint32_t AGENTD_CALL on_key(const agentd_field* table, agentd_str path) noexcept {
     fake_host& self = of(table);
@@ -695,7 +783,7 @@ class fake_host {
     const auto token = self.book_.find(id, "field->get");
     if (token == nullptr) return AGENTD_E_NOT_FOUND;
     if (key == 0 || key > self.keys_.size()) return AGENTD_E_ARG;
-    if (token->event == AGENTD_EVENT_TOOL_INVOKE) {
+    if (has_input(token->event)) {
       const json_view found = json_view(token->tool_input).at_path(self.keys_[key - 1]);
       if (found.type() == json_type::absent) return AGENTD_E_NOT_FOUND;
       *out = token->memory.text(found.type() == json_type::text ? found.text() : std::string(found.raw()));
@@ -721,10 +809,12 @@ class fake_host {
   agentd_services services_{};
   owned<agentd_core> core_{};
   owned<agentd_tools> tools_table_{};
+  owned<agentd_provide> provide_table_{};
   owned<agentd_json> json_table_{};
   owned<agentd_field> field_table_{};
   std::map<std::string, interface_row, std::less<>> offered_;
   std::vector<contributed_tool> tools_;
+  std::vector<provided_service> provided_;
   std::vector<std::string> keys_;
 };
 

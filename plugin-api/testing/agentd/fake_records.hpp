@@ -631,6 +631,8 @@ class action_copier {
       return AGENTD_MAY(STATE);
     case AGENTD_EVENT_TOOL_INVOKE:
       return AGENTD_MAY(TOOL_OUTPUT) | AGENTD_MAY(TOOL_RESULT);
+    case AGENTD_EVENT_SERVICE_CALL:
+      return AGENTD_MAY(SERVICE_RESULT);
     default:
       return 0;
   }

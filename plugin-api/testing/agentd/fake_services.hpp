@@ -29,11 +29,11 @@ struct live_token {
   agentd_live live{0, 0, UINT64_MAX};
   keeper memory;
   named_values values;
-  std::string tool_input;  // for a tool's call
+  std::string tool_input;  // for a tool's call, or a service's
   std::vector<recorded_action> actions;
   std::string error;  // the last fail()
   bool observer = false;
-  bool ended_by_tool_result = false;
+  bool ended_by_tool_result = false;  // or by SERVICE_RESULT
   bool completed = false;
   agentd_status completion = AGENTD_OK;
 };

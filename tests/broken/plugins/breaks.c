@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* breaks.c - a module that breaks one rule of `agentd hooks validate`: that of the number BREAKS. */
 #define _GNU_SOURCE 1
+#include <agentd/ext/draft/provide.h>
 #include <agentd/hook_abi.h>
 #include <fcntl.h>
 #include <locale.h>
@@ -32,7 +33,9 @@
 #else
 #define VERSION "1.0.0"
 #endif
-#if BREAKS == 114
+#if BREAKS == 414
+#define CAPABILITIES ",\"drafts\":[\"agentd.provide/1\"]"
+#elif BREAKS == 114
 #define CAPABILITIES ",\"capabilities\":[\"files:read\",\"netwrok\"]"
 #else
 #define CAPABILITIES ""
@@ -123,6 +126,15 @@ static agentd_status AGENTD_CALL hook(void* self, const agentd_call* call) {
   return AGENTD_OK;
 }
 
+/* Some JSON gets an answer that is none. */
+static UNUSED agentd_status AGENTD_CALL serve(void* self, const agentd_call* call) {
+  const agentd_service_call* asked = (const agentd_service_call*)call->payload;
+  agentd_act_text action = {{sizeof action, AGENTD_ACT_SERVICE_RESULT, 0}, 0, 0, TEXT("{}")};
+  (void)self;
+  if (asked->input_json.ptr[0] == '[') action.text.len = 1;
+  return call->core->emit(call->core, call->token, &action.h);
+}
+
 static agentd_status AGENTD_CALL create(const agentd_call* call, void** self) {
   (void)call;
   *self = NULL;
@@ -144,6 +156,15 @@ static agentd_status AGENTD_CALL create(const agentd_call* call, void** self) {
   fputs("hello\n", stderr);
 #elif BREAKS == 310
   (void)atexit(at_end);
+#elif BREAKS == 414
+  {
+    static const char id[] = "agentd.provide/1";
+    const agentd_str wanted = {id, sizeof id - 1};
+    const agentd_provide* provide =
+        (const agentd_provide*)call->core->query(call->core, wanted, (uint32_t)sizeof(agentd_provide));
+    agentd_service_row row = {sizeof row, 0, TEXT("org.agentd.test.breaks/1"), TEXT("serve"), 0, 0, serve, 0};
+    if (provide != NULL && provide->add(provide, call->token, &row) != AGENTD_OK) return AGENTD_E_INTERNAL;
+  }
 #elif BREAKS == 502
   leak = (char*)malloc(4000);
   if (leak != NULL) leak[0] = '\1';

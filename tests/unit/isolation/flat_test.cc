@@ -16,7 +16,7 @@ namespace {
 std::vector<const Shape*> every_shape() {
   std::vector<const Shape*> out = all_shapes();
   for (std::uint32_t op = 0; op < 100; ++op)
-    for (std::uint32_t kind = 0; kind <= AGENTD_ACT_STOP_RUN; ++kind)
+    for (std::uint32_t kind = 0; kind <= AGENTD_ACT_SERVICE_RESULT; ++kind)
       if (args_shape(op, kind) != nullptr && (kind == 0 || op == 1)) out.push_back(args_shape(op, kind));
   for (std::uint32_t op = 0; op < 100; ++op)
     if (reply_shape(op) != nullptr) out.push_back(reply_shape(op));

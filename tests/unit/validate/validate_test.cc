@@ -1,12 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 // validate_test.cc - the parts of `hooks validate` and `hooks fuzz` that need no module.
+#include <agentd/ext/draft/provide.h>
 #include <gtest/gtest.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <set>
+#include <string>
+#include <vector>
 
 #include "core/base/file.h"
+#include "core/codec/json.h"
 #include "core/hooks/event.h"
 #include "core/validate/fuzz_plan.h"
 #include "core/validate/guard_arena.h"
@@ -125,6 +130,20 @@ TEST(SampleEvents, VariantsAreWhatTheyAreCalled) {
   EXPECT_EQ(call_of(*make(Variant::kEmpty))->name.ptr, nullptr);
   EXPECT_EQ(call_of(*make(Variant::kHuge))->name.len, std::size_t{1} << 20);
   EXPECT_NE(call_of(*make(Variant::kPlain))->name.len, 0u);
+}
+
+TEST(ServiceInputs, AreJsonThatAServiceMayGet) {
+  std::size_t longest = 0;
+  for (std::uint64_t seed = 0; seed < 200; ++seed) {
+    const std::vector<std::string> inputs = service_inputs(seed);
+    EXPECT_EQ(inputs, service_inputs(seed));
+    for (const std::string& input : inputs) {
+      const auto json = JsonDocument::parse(input);
+      EXPECT_TRUE(json) << input.substr(0, 80) << ": " << json.error().message;
+      longest = std::max(longest, input.size());
+    }
+  }
+  EXPECT_EQ(longest, AGENTD_SERVICE_JSON_MAX);
 }
 
 TEST(FuzzPlan, OneSeedIsOnePlanAndOthersAreOthers) {
