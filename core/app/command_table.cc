@@ -262,6 +262,31 @@ CommandSpec conversation_fork_spec() {
           fork_command};
 }
 
+CommandSpec conversation_erase_spec() {
+  return {"conversation erase",
+          "ID [SEQ|SEQ-SEQ...]",
+          "take a text out of a conversation and of what was made of it",
+          "For a secret that got in. By SEQ the messages lose all of their text; --match takes one text out wherever it "
+          "stands;\n--scrub does so with everything that looks like a secret. The messages keep their place, role and "
+          "calls, so that\nthe conversation continues. It goes through forks, parents and subagents, summaries, titles, "
+          "open questions\n(their calls do not run), receipts of hooks, prompts, transcripts, the history of lines "
+          "and the diagnostic log, and\noverwrites what the store has freed. Everything is listed first, and a person "
+          "confirms it on a terminal: a program\ncannot. Other agentd processes should have ended.\nIt does not reach "
+          "exports, backups, and the providers that the text was sent to. The digests of erased records\nstay: they "
+          "confirm a guess. So change a secret that was sent.",
+          {{"match", 'm', "TEXT", "the text that goes; \"-\" reads it from standard input, out of the shell's history"},
+           {"scrub", 0, {}, "whatever the rules for secrets find"},
+           {"keys", 0, {}, "erase the keys of plugins that hold the text, too"},
+           {"dry-run", 'n', {}, "show what would go; change nothing"},
+           kJson},
+          {"agentd conversation erase 01JZ8 12", "agentd conversation erase 01JZ8 3-7 --dry-run",
+           "agentd conversation erase 01JZ8 --match - < secret.txt", "agentd conversation erase 01JZ8 --scrub"},
+          1,
+          kManyWords,
+          {},
+          erase_command};
+}
+
 CommandSpec conversation_delete_spec() {
   return {"conversation delete",
           "ID",
@@ -816,6 +841,7 @@ const std::vector<CommandSpec>& all_commands() {
                                                  conversation_dump_spec(),
                                                  conversation_boundaries_spec(),
                                                  conversation_fork_spec(),
+                                                 conversation_erase_spec(),
                                                  conversation_delete_spec(),
                                                  checkpoint_list_spec(),
                                                  checkpoint_save_spec(),

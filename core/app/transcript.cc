@@ -31,6 +31,11 @@ std::string speaker(const StoredRecord& record) {
   }
 }
 
+// The headline of a message that people read.
+std::string headline(const StoredRecord& record) {
+  return speaker(record) + (record.erased_by != 0 ? " (erased)" : "");
+}
+
 std::string boundary_text(const BoundaryRecord& boundary) {
   return "compacted (" + boundary.trigger + ", " + boundary.method + "): " + with_commas(boundary.pre_tokens) + " → " +
          with_commas(boundary.post_tokens) + " tokens" + (boundary.id.empty() ? "" : " · " + boundary.id);
@@ -113,6 +118,7 @@ std::string join_blocks(const Message& message, BlockWriter write) {
 
 void write_json_message(JsonWriter& out, const StoredRecord& record, const MessageRecord& message) {
   out.begin_object().member("seq", record.seq).member("role", speaker(record));
+  if (record.erased_by != 0) out.member("erased", true);
   out.member("time_ms", record.time_ms).key("blocks").begin_array();
   for (const Block& block : message.message.blocks) {
     out.begin_object();
@@ -191,7 +197,7 @@ Result<std::string> as_text(const Transcript& transcript) {
       out += "\n── " + text + " ──\n";
     } else if (carries_message(record.record.type)) {
       AGENTD_TRY(const MessageRecord message, shown_message(transcript, record));
-      out += "\n[" + std::to_string(record.seq) + "] " + speaker(record) + "\n" +
+      out += "\n[" + std::to_string(record.seq) + "] " + headline(record) + "\n" +
              join_blocks(message.message, block_text) + "\n";
     }
   }
@@ -213,7 +219,7 @@ Result<std::string> as_markdown(const Transcript& transcript) {
       out += "\n---\n\n*" + text + "*\n";
     } else if (carries_message(record.record.type)) {
       AGENTD_TRY(const MessageRecord message, shown_message(transcript, record));
-      out += "\n## " + speaker(record) + "\n\n" + join_blocks(message.message, block_markdown) + "\n";
+      out += "\n## " + headline(record) + "\n\n" + join_blocks(message.message, block_markdown) + "\n";
     }
   }
   return out;
@@ -240,6 +246,7 @@ std::string record_line(const StoredRecord& record) {
   out.member("type", name.empty() ? std::to_string(static_cast<unsigned>(record.record.type)) : std::string(name));
   if (record.record.run != 0) out.member("run", record.record.run);
   if (record.record.turn != 0) out.member("turn", record.record.turn);
+  if (record.erased_by != 0) out.member("erased_by", record.erased_by);
   const auto payload = JsonDocument::parse(record.record.payload);
   if (payload) out.key("payload").value(payload->root());
   out.end_object();

@@ -96,6 +96,9 @@ Result<void> fold(ConversationInfo& info, const StoredRecord& record) {
     if (meta.title) info.title = *meta.title;
   } else if (type == RecordType::kCheckpoint) {
     return fold_checkpoint(info, record);
+  } else if (type == RecordType::kErase) {
+    const bool forked = !info.parent.empty() && info.agent_type.empty();
+    if (forked && record.seq == info.parent_seq + info.brought + 1) ++info.brought;
   } else if (type == RecordType::kWait) {
     return fold_wait(info, record);
   } else if (type == RecordType::kDirectResult && !info.wait.id.empty()) {
@@ -111,9 +114,9 @@ Result<void> fold(ConversationInfo& info, const StoredRecord& record) {
   return {};
 }
 
-// Store::fork copies the parent's records and adds one, which sets the title.
+// Store::fork copies the parent's records, and adds the erase records that concern them and one that sets the title.
 bool is_fresh_fork(const ConversationInfo& info) {
-  return !info.parent.empty() && info.agent_type.empty() && info.revision == info.parent_seq + 1;
+  return !info.parent.empty() && info.agent_type.empty() && info.revision == info.parent_seq + info.brought + 1;
 }
 
 std::string write_info(const ConversationInfo& info) {
@@ -126,6 +129,7 @@ std::string write_info(const ConversationInfo& info) {
   out.member("created_ms", info.created_ms).member("updated_ms", info.updated_ms);
   out.member("revision", info.revision).member("messages", info.messages);
   out.member("compactions", info.compactions).member("runs", static_cast<unsigned>(info.runs));
+  if (info.brought != 0) out.member("brought", info.brought);
   out.member("boundary_seq", info.boundary_seq).member("view_first_seq", info.view_first_seq);
   write_totals(out, "usage", info.usage);
   if (info.inherited != Usage{}) write_totals(out, "inherited_usage", info.inherited);
@@ -168,6 +172,7 @@ Result<ConversationInfo> read_info(std::string_view json) {
   info.messages = root["messages"].uint_or(0);
   info.compactions = root["compactions"].uint_or(0);
   info.runs = static_cast<std::uint32_t>(root["runs"].uint_or(0));
+  info.brought = root["brought"].uint_or(0);
   info.boundary_seq = root["boundary_seq"].uint_or(0);
   info.view_first_seq = root["view_first_seq"].uint_or(0);
   info.usage = read_usage_json(root["usage"]);

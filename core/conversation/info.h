@@ -25,6 +25,7 @@ struct ConversationInfo {
   std::uint64_t boundary_seq = 0;  // of the last boundary in effect; 0 = none
   std::uint64_t view_first_seq = 0;
   std::uint32_t runs = 0;
+  std::uint64_t brought = 0;  // of a fork: erase records that it brought along, behind its copies
   // The wait whose call has no result yet; no id = none.
   struct Wait {
     std::string id, call_id;

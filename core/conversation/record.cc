@@ -614,6 +614,18 @@ Record write_child(const ChildRecord& from) {
   return finish(RecordType::kChild, out);
 }
 
+Record write_erase(const EraseRecord& from) {
+  JsonWriter out;
+  out.begin_object().member("seq", from.seq).member("digest", from.digest).member("payload", from.payload);
+  return finish(RecordType::kErase, out);
+}
+
+Result<EraseRecord> read_erase(const Record& from) {
+  AGENTD_TRY(const JsonDocument document, open(from, RecordType::kErase));
+  const JsonView root = document.root();
+  return EraseRecord{root["seq"].uint_or(0), text(root, "digest"), text(root, "payload")};
+}
+
 Record write_run_begin(const RunBeginRecord& from) {
   JsonWriter out;
   out.begin_object().member("session_id", from.session_id).member("run_id", from.run_id);

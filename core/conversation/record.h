@@ -60,7 +60,7 @@ namespace agentd {
     "id, conversation_id, name?, why? (threshold, clear, manual, foreign), revision?, percent?, tokens?, "           \
     "texts? [{level (context, summary), text, author?}]")                                                            \
   X(18, Meta, meta, 0, "title?, above_threshold?")                                                                   \
-  X(19, Erase, erase, 0, "reserved number")                                                                          \
+  X(19, Erase, erase, 1, "seq, digest, payload (the erased record's new payload)")                                   \
   X(20, RunEnd, run_end, 0,                                                                                          \
     "run_id, outcome (`core/agent/outcome.h`), error?, turns, hooks? (`core/conversation/hook_use.h`)")              \
   X(21, Wait, wait, 0,                                                                                               \
@@ -85,6 +85,7 @@ std::string_view name_of(RecordType type);
 struct Record {
   static constexpr std::uint8_t kCritical = 1;  // a reader that does not know the type must stop
   static constexpr std::uint8_t kBlob = 2;      // the payload is in a blob; set by stores alone
+  static constexpr std::uint8_t kErased = 4;    // the payload was erased; set by stores alone
   RecordType type = RecordType::kMeta;
   std::uint8_t version = 1;
   std::uint8_t flags = 0;
@@ -97,8 +98,11 @@ struct Record {
 struct StoredRecord {
   std::uint64_t seq = 0;
   std::int64_t time_ms = 0;
-  Digest digest{};  // SHA-256 of the payload
+  Digest digest{};  // SHA-256 of the payload as it was appended
   Record record;
+  // The sequence of the erase record whose text is the payload now, instead of the erased one; 0 = as it was appended.
+  std::uint64_t erased_by = 0;
+  std::uint64_t bytes = 0;  // of the payload as it was appended; set by stores
 };
 // The table of kinds in docs/internals/log.md.
 std::string record_types_table();
@@ -323,6 +327,16 @@ struct ChildRecord {
   std::string agent_type, call_id;
 };
 Record write_child(const ChildRecord& from);
+
+// The payload of the record `seq`, which is gone, and what takes its place at every revision. The record keeps its
+// kind, its digest and its place in the chain.
+struct EraseRecord {
+  std::uint64_t seq = 0;
+  std::string digest;   // hex; of the erased payload
+  std::string payload;  // one JSON object of the same kind
+};
+Record write_erase(const EraseRecord& from);
+Result<EraseRecord> read_erase(const Record& from);
 
 struct RunBeginRecord {
   std::string session_id, run_id, cwd, provider, model, recipe;

@@ -239,6 +239,8 @@ Result<void> Conversation::apply_one(const StoredRecord& record) {
   const RecordType type = record.record.type;
   if (type == RecordType::kRevert)
     return Error{Code::kConflict, "conversation " + id_ + " was reverted and must be reloaded"};
+  if (type == RecordType::kErase)
+    return Error{Code::kConflict, "something was erased from conversation " + id_ + ", which must be reloaded"};
   if (type == RecordType::kBoundary) return rebuild();
   if (carries_message(type) && type != RecordType::kSummary) return add_row(rows_, record);
   return {};

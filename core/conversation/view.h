@@ -97,7 +97,7 @@ class Conversation {
 
   // Applies newly committed records, in order. A boundary replaces the rows; pinned rows stay unchanged. kConflict
   // after a revert, or when a boundary weakens a prune: the restored texts are not in memory, so load the conversation
-  // again.
+  // again. The same after an erasure: texts in memory must go.
   Result<void> apply(const std::vector<StoredRecord>& records);
 
   // Totals of the complete log, when only its end was read: call it after the first apply().

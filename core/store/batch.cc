@@ -9,7 +9,16 @@
 namespace agentd {
 namespace {
 
-constexpr std::uint8_t kPlain = 0;  // the only codec so far
+constexpr std::uint8_t kPlain = 0;
+constexpr std::uint8_t kWithErased = 1;  // some payloads were erased
+constexpr std::size_t kErasedBytes = 8;  // in place of such a payload
+// Of the place of a payload, not of the record.
+constexpr std::uint8_t kOfTheStore = Record::kBlob | Record::kErased;
+
+bool is_erased_from(const Batch& batch) {
+  return std::any_of(batch.records.begin(), batch.records.end(),
+                     [](const BatchRecord& each) { return each.is_erased(); });
+}
 constexpr std::size_t kCrcAt = 64;
 
 void put_be16(std::string& out, std::uint16_t value) {
@@ -56,7 +65,7 @@ BatchRecord get_record(const char* at) {
 std::size_t encoded_bytes(const Batch& batch) {
   std::size_t size =
       kBatchHeaderBytes + batch.records.size() * kRecordHeaderBytes + batch.attached.size() * sizeof(Digest);
-  for (const BatchRecord& record : batch.records) size += record.payload.size();
+  for (const BatchRecord& record : batch.records) size += record.is_erased() ? kErasedBytes : record.payload.size();
   return size;
 }
 
@@ -77,7 +86,7 @@ Result<void> check_header(std::string_view bytes) {
     return corrupt("has format " + std::to_string(version) + ": it was written by a newer agentd");
   if (get_be32(bytes.data() + kCrcAt) != checksum(bytes)) return corrupt("does not match its checksum");
   if (version == 0) return corrupt("has format 0, which does not exist");
-  if (byte_at(bytes.data() + 2) != kPlain || byte_at(bytes.data() + 3) != 0)
+  if (byte_at(bytes.data() + 2) > kWithErased || byte_at(bytes.data() + 3) != 0)
     return corrupt("uses a codec of a newer agentd");
   return {};
 }
@@ -94,6 +103,12 @@ Result<void> read_body(std::string_view body, std::size_t records, std::size_t a
   for (std::size_t i = 0; i < attached; ++i) out.attached.push_back(get_digest(body.data() + i * sizeof(Digest)));
   body.remove_prefix(attached * sizeof(Digest));
   for (BatchRecord& record : out.records) {
+    if ((record.flags & Record::kErased) != 0) {
+      if (body.size() < kErasedBytes) return corrupt("is shorter than its payloads");
+      record.erased_by = get_be64(body.data());
+      body.remove_prefix(kErasedBytes);
+      continue;
+    }
     if (record.in_blob()) continue;
     if (record.length > body.size()) return corrupt("is shorter than its payloads");
     record.payload = body.substr(0, record.length);
@@ -103,13 +118,27 @@ Result<void> read_body(std::string_view body, std::size_t records, std::size_t a
   return {};
 }
 
+// The erase record stands behind the record: a search from one to the next ends.
+Result<void> check_erased(const Batch& batch, std::uint8_t codec) {
+  bool any = false;
+  for (std::size_t i = 0; i < batch.records.size(); ++i) {
+    const BatchRecord& record = batch.records[i];
+    const bool erased = (record.flags & Record::kErased) != 0;
+    any = any || erased;
+    if (erased && (record.in_blob() || record.erased_by <= batch.first_seq + i))
+      return corrupt("has an erased record without a place for what replaces it");
+  }
+  if (any != (codec == kWithErased)) return corrupt("has a codec that does not fit its records");
+  return {};
+}
+
 }  // namespace
 
 std::string encode_batch(const Batch& batch) {
   std::string out;
   out.reserve(encoded_bytes(batch));
   put_be16(out, kBatchVersion);
-  out.push_back(static_cast<char>(kPlain));
+  out.push_back(static_cast<char>(is_erased_from(batch) ? kWithErased : kPlain));
   out.push_back(0);
   put_be32(out, static_cast<std::uint32_t>(batch.records.size()));
   put_be64(out, batch.first_seq);
@@ -118,10 +147,17 @@ std::string encode_batch(const Batch& batch) {
   put_be32(out, 0);
   put_digest(out, batch.previous);
   put_be32(out, 0);
-  for (const BatchRecord& record : batch.records) put_record(out, record, record.flags);
+  for (const BatchRecord& record : batch.records) {
+    const auto place = static_cast<std::uint8_t>(record.flags & ~Record::kErased);
+    put_record(out, record, static_cast<std::uint8_t>(record.is_erased() ? place | Record::kErased : place));
+  }
   for (const Digest& digest : batch.attached) put_digest(out, digest);
-  for (const BatchRecord& record : batch.records)
-    if (!record.in_blob()) out.append(record.payload);
+  for (const BatchRecord& record : batch.records) {
+    if (record.is_erased())
+      put_be64(out, record.erased_by);
+    else if (!record.in_blob())
+      out.append(record.payload);
+  }
   std::string sum;
   put_be32(sum, checksum(out));
   out.replace(kCrcAt, sum.size(), sum);
@@ -141,6 +177,7 @@ Result<Batch> decode_batch(std::string_view bytes) {
     return corrupt("starts at sequence " + std::to_string(out.first_seq) + ", which is impossible");
   if (get_be32(at + 28) != 0) return corrupt("has a non-zero reserved field");
   AGENTD_TRY_VOID(read_body(bytes.substr(kBatchHeaderBytes), records, get_be32(at + 24), out));
+  AGENTD_TRY_VOID(check_erased(out, byte_at(at + 2)));
   return out;
 }
 
@@ -153,7 +190,7 @@ Digest chain_of(const Batch& batch) {
   put_be64(text, batch.first_seq);
   put_be64(text, static_cast<std::uint64_t>(batch.time_ms));
   for (const BatchRecord& record : batch.records)
-    put_record(text, record, static_cast<std::uint8_t>(record.flags & ~Record::kBlob));
+    put_record(text, record, static_cast<std::uint8_t>(record.flags & ~kOfTheStore));
   return sha256(text);
 }
 

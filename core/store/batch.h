@@ -4,7 +4,8 @@
 //
 // A batch is what one append wrote: a header, the headers of its records, the digests of the attached blobs, then the
 // payloads that are not in blobs. All numbers are big-endian. docs/internals/log.md has the table; encode and decode
-// are its only other copy.
+// are its only other copy. A batch with an erased payload has a codec of its own, which an older agentd refuses as
+// newer: in place of the payload stands the sequence of the erase record.
 //
 // Threading: values and pure functions.
 
@@ -36,9 +37,12 @@ struct BatchRecord {
   std::uint32_t run = 0;
   std::uint32_t turn = 0;
   Digest digest{};           // of the payload
-  std::string_view payload;  // borrowed; empty when it is in a blob
+  std::string_view payload;  // borrowed; empty when it is in a blob or was erased
+  // The sequence of the erase record that has what takes the payload's place; 0 = it was not erased.
+  std::uint64_t erased_by = 0;
 
   bool in_blob() const { return (flags & Record::kBlob) != 0; }
+  bool is_erased() const { return erased_by != 0; }
 };
 
 struct Batch {

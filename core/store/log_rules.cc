@@ -8,6 +8,9 @@
 namespace agentd {
 namespace {
 
+// Flags of the place of a payload.
+constexpr std::uint8_t kOfTheStore = Record::kBlob | Record::kErased;
+
 Error invalid(std::string message) { return {Code::kInvalid, std::move(message)}; }
 
 Result<void> check_genesis(const Ulid& conversation, const Record& record) {
@@ -112,9 +115,10 @@ Result<void> verify_blobs(const BatchSource& source, const Batch& batch) {
   return {};
 }
 
-Result<void> verify_batch(const BatchSource& source, const Batch& batch, const Digest& previous) {
+Result<void> verify_batch(const BatchSource& source, const Batch& batch, const Digest& previous,
+                          Replacements& replaced) {
   if (batch.previous != previous) return Error{Code::kCorrupt, "its link to the batch before is broken"};
-  for (const BatchRecord& record : batch.records) AGENTD_TRY_VOID(payload_of(source, record));
+  for (std::size_t i = 0; i < batch.records.size(); ++i) AGENTD_TRY_VOID(unpack_record(source, batch, i, replaced));
   return verify_blobs(source, batch);
 }
 
@@ -155,8 +159,9 @@ Result<PreparedAppend> prepare_append(const Ulid& conversation, std::uint64_t ex
     stored.seq = expected_revision + out.stored.size();
     stored.time_ms = time_ms;
     stored.digest = sha256(record.payload);
+    stored.bytes = record.payload.size();
     stored.record = record;
-    stored.record.flags = static_cast<std::uint8_t>(record.flags & ~Record::kBlob);
+    stored.record.flags = static_cast<std::uint8_t>(record.flags & ~kOfTheStore);
     const BatchRecord& header = out.batch.records.emplace_back(header_of(stored));
     if (header.in_blob()) out.blobs.emplace_back(stored.digest, stored.record.payload);
   }
@@ -233,7 +238,58 @@ Error no_such_key(std::string_view space, std::string_view key) {
   return {Code::kNotFound, "no key " + one_line(key, 100) + " of " + one_line(space, 100)};
 }
 
-Result<StoredRecord> unpack_record(const BatchSource& source, const Batch& batch, std::size_t index) {
+Result<BatchRecord> Replacements::record_at(std::uint64_t seq) {
+  if (batch_.records.empty() || seq < batch_.first_seq || seq > batch_.last_seq()) {
+    AGENTD_TRY(std::vector<std::string> chunk, source_.batches(seq));
+    if (chunk.empty()) return Error{Code::kCorrupt, "the log has no sequence " + std::to_string(seq)};
+    batch_ = {};
+    bytes_ = std::move(chunk.front());
+    AGENTD_TRY(batch_, decode_batch(bytes_));
+    if (seq < batch_.first_seq || seq > batch_.last_seq())
+      return Error{Code::kCorrupt, "the log has no sequence " + std::to_string(seq)};
+  }
+  return batch_.records[static_cast<std::size_t>(seq - batch_.first_seq)];
+}
+
+// An eraser stands behind what it erases, so that the search ends.
+Result<std::string> Replacements::find(std::uint64_t seq, const Digest& digest, std::uint64_t erased_by) {
+  struct Wanted {
+    std::uint64_t seq = 0;
+    Digest digest{};
+    std::uint64_t erased_by = 0;
+  };
+  std::vector<Wanted> wanted{{seq, digest, erased_by}};
+  for (;;) {
+    const std::uint64_t eraser = wanted.back().erased_by;
+    AGENTD_TRY(const BatchRecord record, record_at(eraser));
+    Record erase;
+    erase.type = record.type;
+    if (record.is_erased()) {
+      wanted.push_back({eraser, record.digest, record.erased_by});
+      continue;
+    }
+    AGENTD_TRY(erase.payload, payload_of(source_, record));
+    // What was erased last is known: it says what the one before it says.
+    for (; !wanted.empty(); wanted.pop_back()) {
+      auto said = read_erase(erase);
+      if (!said) return said.error();
+      if (said->seq != wanted.back().seq || said->digest != hex(wanted.back().digest))
+        return Error{Code::kCorrupt, "record " + std::to_string(wanted.back().erased_by) + " does not replace record " +
+                                         std::to_string(wanted.back().seq)};
+      erase.payload = std::move(said->payload);
+    }
+    return std::move(erase.payload);
+  }
+}
+
+Result<std::uint64_t> Replacements::eraser_of(std::uint64_t seq) {
+  batch_ = {};
+  AGENTD_TRY(const BatchRecord record, record_at(seq));
+  return record.erased_by;
+}
+
+Result<StoredRecord> unpack_record(const BatchSource& source, const Batch& batch, std::size_t index,
+                                   Replacements& replaced) {
   const BatchRecord& from = batch.records[index];
   StoredRecord out;
   out.seq = batch.first_seq + index;
@@ -241,10 +297,22 @@ Result<StoredRecord> unpack_record(const BatchSource& source, const Batch& batch
   out.digest = from.digest;
   out.record.type = from.type;
   out.record.version = from.version;
-  out.record.flags = static_cast<std::uint8_t>(from.flags & ~Record::kBlob);
+  out.record.flags = static_cast<std::uint8_t>(from.flags & ~kOfTheStore);
   out.record.run = from.run;
   out.record.turn = from.turn;
-  AGENTD_TRY(out.record.payload, payload_of(source, from));
+  out.erased_by = from.erased_by;
+  out.bytes = from.length;
+  if (!from.is_erased()) {
+    auto payload = payload_of(source, from);
+    // The blob may have been erased since the batch was read.
+    const auto eraser = !payload && from.in_blob() ? replaced.eraser_of(out.seq) : Result<std::uint64_t>(0);
+    out.erased_by = eraser.value_or(0);
+    if (out.erased_by == 0) {
+      AGENTD_TRY(out.record.payload, std::move(payload));
+      return out;
+    }
+  }
+  AGENTD_TRY(out.record.payload, replaced.find(out.seq, out.digest, out.erased_by));
   return out;
 }
 
@@ -252,9 +320,10 @@ Result<void> read_log(const BatchSource& source, const Ulid& conversation, const
                       std::uint64_t last, const std::function<bool(const StoredRecord&)>& visit) {
   first = std::max<std::uint64_t>(first, 1);
   last = last == 0 ? head.revision : std::min(last, head.revision);
+  Replacements replaced(source);
   const auto visit_batch = [&](const Batch& batch) -> Result<bool> {
     for (std::size_t i = 0; i < batch.records.size(); ++i) {
-      auto record = unpack_record(source, batch, i);
+      auto record = unpack_record(source, batch, i, replaced);
       if (!record) return record.error().with_context(batch_name(conversation, batch.first_seq));
       if (record->seq >= first && record->seq <= last && !visit(*record)) return false;
     }
@@ -267,15 +336,16 @@ Result<void> verify_log(const BatchSource& source, const Ulid& conversation, con
                         const std::function<void(const VerifiedBatch&)>& visit) {
   Digest chain{};
   std::uint64_t revision = 0;
+  Replacements replaced(source);
   const auto visit_batch = [&](const Batch& batch) -> Result<bool> {
-    auto verified = verify_batch(source, batch, chain);
+    auto verified = verify_batch(source, batch, chain, replaced);
     if (!verified) return verified.error().with_context(batch_name(conversation, batch.first_seq));
     chain = chain_of(batch);
     revision = batch.last_seq();
     if (!visit) return true;
     VerifiedBatch whole{batch.time_ms, batch.previous, {}, batch.attached, chain};
     for (std::size_t i = 0; i < batch.records.size(); ++i) {
-      AGENTD_TRY(StoredRecord record, unpack_record(source, batch, i));
+      AGENTD_TRY(StoredRecord record, unpack_record(source, batch, i, replaced));
       whole.records.push_back(std::move(record));
     }
     visit(whole);
@@ -319,28 +389,55 @@ Result<void> outside_a_compaction(const Batch& batch, std::uint64_t at) {
   return {};
 }
 
-// Chains batches one after the other.
+// Chains batches one after the other. An erase record that stands behind `at` is not among the copies: what it says
+// follows them, and the copies name its new place.
 class ForkWriter {
  public:
-  Result<void> add(const BatchSource& source, Batch batch) {
+  ForkWriter(const BatchSource& source, const LogHead& parent, std::uint64_t at)
+      : source_(source), replaced_(source), at_(at) {
+    out_.parent = parent;
+  }
+
+  Result<void> add(Batch batch) {
     batch.previous = out_.head.chain;
     for (std::size_t i = 0; i < batch.records.size(); ++i) {
-      AGENTD_TRY(const StoredRecord record, unpack_record(source, batch, i));
+      BatchRecord& each = batch.records[i];
+      AGENTD_TRY(const StoredRecord record, unpack_record(source_, batch, i, replaced_));
       AGENTD_TRY_VOID(fold(out_.info, record));
-      if (batch.records[i].in_blob()) ++out_.mentions[batch.records[i].digest];
+      if (record.erased_by > at_) {
+        brought_.push_back(write_erase({record.seq, hex(record.digest), record.record.payload}));
+        each.erased_by = at_ + brought_.size();
+      }
+      // It may have been erased since the batch was read.
+      if (record.erased_by != 0) each.flags = static_cast<std::uint8_t>(each.flags & ~Record::kBlob);
+      if (each.in_blob()) ++out_.mentions[each.digest];
     }
     for (const Digest& digest : batch.attached) ++out_.mentions[digest];
-    out_.head = {batch.last_seq(), chain_of(batch)};
-    out_.batches.emplace_back(batch.first_seq, encode_batch(batch));
+    finish(batch);
     return {};
   }
-  Result<void> add_own(const BatchSource& source, const Ulid& id, const Record& record, std::int64_t time_ms) {
-    AGENTD_TRY(const PreparedAppend append, prepare_append(id, out_.head.revision, {&record, 1}, {}, time_ms));
-    return add(source, append.batch);
+  // Records of the fork's own: the first one, or those behind the copies.
+  Result<void> add_own(const Ulid& id, std::vector<Record> records, std::int64_t time_ms) {
+    AGENTD_TRY(PreparedAppend append, prepare_append(id, out_.head.revision, records, {}, time_ms));
+    append.batch.previous = out_.head.chain;
+    for (const StoredRecord& record : append.stored) AGENTD_TRY_VOID(fold(out_.info, record));
+    for (const auto& [digest, bytes] : append.blobs) out_.blobs.emplace_back(digest, bytes);
+    finish(append.batch);
+    return {};
   }
+  std::vector<Record> take_brought() { return std::exchange(brought_, {}); }
   PreparedFork take() { return std::move(out_); }
 
  private:
+  void finish(const Batch& batch) {
+    out_.head = {batch.last_seq(), chain_of(batch)};
+    out_.batches.emplace_back(batch.first_seq, encode_batch(batch));
+  }
+
+  const BatchSource& source_;
+  Replacements replaced_;
+  const std::uint64_t at_;
+  std::vector<Record> brought_;
   PreparedFork out_;
 };
 
@@ -366,8 +463,8 @@ Result<PreparedFork> prepare_fork(const BatchSource& source, const Ulid& from, c
   genesis.parent = from.text();
   genesis.parent_seq = at;
   genesis.parent_chain = hex(parent_chain);
-  ForkWriter writer;
-  AGENTD_TRY_VOID(writer.add_own(source, id, write_genesis(genesis), time_ms));
+  ForkWriter writer(source, head, at);
+  AGENTD_TRY_VOID(writer.add_own(id, {write_genesis(genesis)}, time_ms));
   Digest chain{};
   const auto visit = [&](const Batch& whole) -> Result<bool> {
     if (whole.previous != chain) return broken(from, whole.first_seq, "its link to the batch before is broken");
@@ -380,13 +477,20 @@ Result<PreparedFork> prepare_fork(const BatchSource& source, const Ulid& from, c
       batch.first_seq = 2;
       if (batch.records.empty()) return true;
     }
-    auto added = writer.add(source, std::move(batch));
+    auto added = writer.add(std::move(batch));
     if (!added) return added.error().with_context(batch_name(from, whole.first_seq));
     return true;
   };
   AGENTD_TRY_VOID(walk(source, from, 1, at, visit));
-  AGENTD_TRY_VOID(writer.add_own(source, id, write_meta({std::string(title)}), time_ms));
+  std::vector<Record> own = writer.take_brought();
+  own.push_back(write_meta({std::string(title)}));
+  AGENTD_TRY_VOID(writer.add_own(id, std::move(own), time_ms));
   return writer.take();
+}
+
+bool erases(const Batch& batch) {
+  return std::any_of(batch.records.begin(), batch.records.end(),
+                     [](const BatchRecord& each) { return each.type == RecordType::kErase; });
 }
 
 Error lost_blob(const Ulid& from) {

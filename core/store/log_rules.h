@@ -85,8 +85,32 @@ class BatchSource {
   virtual Result<std::string> blob(const Digest& digest) const = 0;
 };
 
-// A record of a batch with its payload, wherever that is stored, checked against its digest. kCorrupt.
-Result<StoredRecord> unpack_record(const BatchSource& source, const Batch& batch, std::size_t index);
+// Finds the texts that take the place of erased payloads. Keeps the batch that it has read last.
+class Replacements {
+ public:
+  // `source` outlives it.
+  explicit Replacements(const BatchSource& source) : source_(source) {}
+  Replacements(const Replacements&) = delete;
+  Replacements& operator=(const Replacements&) = delete;
+
+  // What stands in place of the payload with that digest, by the erase record `erased_by`; the payload of that record
+  // may itself be erased. kCorrupt: there is no such record, or it names another payload.
+  Result<std::string> find(std::uint64_t seq, const Digest& digest, std::uint64_t erased_by);
+  // The sequence of the record that has erased `seq` by now; 0 = none has.
+  Result<std::uint64_t> eraser_of(std::uint64_t seq);
+
+ private:
+  Result<BatchRecord> record_at(std::uint64_t seq);
+
+  const BatchSource& source_;
+  std::string bytes_;
+  Batch batch_;  // borrows from bytes_; without records until one was read
+};
+
+// A record of a batch with its payload, wherever that is stored, checked against its digest; of an erased one what
+// stands in its place. kCorrupt.
+Result<StoredRecord> unpack_record(const BatchSource& source, const Batch& batch, std::size_t index,
+                                   Replacements& replaced);
 
 // Records first..last (0 = the head), each batch checked. `last` beyond the head means the head.
 Result<void> read_log(const BatchSource& source, const Ulid& conversation, const LogHead& head, std::uint64_t first,
@@ -105,6 +129,9 @@ Result<Digest> chain_at(const BatchSource& source, const Ulid& conversation, con
 struct PreparedFork {
   std::vector<std::pair<std::uint64_t, std::string>> batches;  // first sequence, encoded
   std::map<Digest, std::uint64_t> mentions;  // blobs that they name, and how often; the store has them
+  // Those that the fork brings along: payloads of erase records that stand behind `at` in the parent.
+  std::vector<std::pair<Digest, std::string>> blobs;
+  LogHead parent;  // at which the parent was read
   LogHead head;
   ConversationInfo info;
 };
@@ -113,6 +140,8 @@ Result<PreparedFork> prepare_fork(const BatchSource& source, const Ulid& from, c
                                   GenesisRecord genesis, std::string_view title, std::int64_t time_ms);
 // A blob that a fork shares was removed with its parent in the meantime.
 Error lost_blob(const Ulid& from);
+// True if the batch has an erase record: a fork that was read before it is read again.
+bool erases(const Batch& batch);
 
 // ---- lists and the feed of changes
 

@@ -7,6 +7,7 @@
 
 #include "core/base/clock.h"
 #include "core/base/mutex.h"
+#include "core/store/erase_rules.h"
 #include "core/store/log_rules.h"
 #include "core/store/store.h"
 
@@ -73,8 +74,12 @@ class MemoryStore final : public Store {
   Result<std::vector<ConversationInfo>> list(const ConversationQuery& query) const override;
   Result<std::vector<Ulid>> find_ids(std::string_view prefix, std::uint32_t limit) const override;
   Result<void> remove(const Ulid& conversation) override;
+  Result<EraseReport> erase(const Ulid& conversation, std::uint64_t expected_revision,
+                            const EraseRequest& request) override;
+  Result<WipeReport> wipe() override { return WipeReport{}; }
   Result<std::string> blob(const Digest& digest) const override;
   Result<std::unique_ptr<Lease>> lease(const Ulid& conversation) override;
+  Result<std::vector<std::string>> key_spaces() const override;
   Result<StoredKey> get_key(std::string_view space, std::string_view key) const override;
   Result<std::vector<StoredKey>> scan_keys(std::string_view space, std::string_view prefix, std::string_view after,
                                            std::uint32_t limit) const override;
@@ -229,23 +234,34 @@ Result<void> MemoryStore::read(const Ulid& conversation, std::uint64_t first, st
 Result<ConversationInfo> MemoryStore::fork(const Ulid& from, std::uint64_t at, GenesisRecord genesis,
                                            std::string_view title) {
   AGENTD_TRY(const Ulid to, Ulid::parse(genesis.conversation_id));
-  AGENTD_TRY(const LogHead parent, head(from));
-  AGENTD_TRY(PreparedFork fork,
-             prepare_fork(Source(*this, from), from, parent, at, std::move(genesis), title, clock_.wall_ms()));
-  const MutexLock lock(mutex_);
-  if (!logs_.contains(from)) return no_such_conversation(from);
-  if (const auto there = logs_.find(to); there != logs_.end())
-    return stale_revision(to, there->second.head.revision, 0);
-  for (const auto& [digest, count] : fork.mentions)
-    if (!blobs_.contains(digest)) return lost_blob(from);
-  for (const auto& [digest, count] : fork.mentions) blobs_[digest].mentions += count;
-  Log& log = logs_[to];
-  for (auto& [first, bytes] : fork.batches) log.batches[first] = std::move(bytes);
-  log.head = fork.head;
-  log.info = fork.info;
-  log.cursor = ++cursor_;
-  changes_[log.cursor] = to;
-  return std::move(fork.info);
+  for (;;) {
+    AGENTD_TRY(const LogHead parent, head(from));
+    AGENTD_TRY(PreparedFork fork,
+               prepare_fork(Source(*this, from), from, parent, at, genesis, title, clock_.wall_ms()));
+    const MutexLock lock(mutex_);
+    const auto still = logs_.find(from);
+    if (still == logs_.end()) return no_such_conversation(from);
+    bool erased = false;
+    const auto& batches = still->second.batches;
+    for (auto batch = batches.upper_bound(parent.revision); batch != batches.end(); ++batch) {
+      AGENTD_TRY(const Batch later, decode_batch(batch->second));
+      erased = erased || erases(later);
+    }
+    if (erased) continue;
+    if (const auto there = logs_.find(to); there != logs_.end())
+      return stale_revision(to, there->second.head.revision, 0);
+    for (const auto& [digest, count] : fork.mentions)
+      if (!blobs_.contains(digest)) return lost_blob(from);
+    for (const auto& [digest, count] : fork.mentions) blobs_[digest].mentions += count;
+    for (const auto& [digest, bytes] : fork.blobs) keep(digest, bytes);
+    Log& log = logs_[to];
+    for (auto& [first, bytes] : fork.batches) log.batches[first] = std::move(bytes);
+    log.head = fork.head;
+    log.info = fork.info;
+    log.cursor = ++cursor_;
+    changes_[log.cursor] = to;
+    return std::move(fork.info);
+  }
 }
 
 Result<Digest> MemoryStore::chain(const Ulid& conversation, std::uint64_t at) const {
@@ -326,6 +342,60 @@ Result<void> MemoryStore::remove(const Ulid& conversation) {
   logs_.erase(log);
   keep_removal(conversation);
   return {};
+}
+
+Result<EraseReport> MemoryStore::erase(const Ulid& conversation, std::uint64_t expected_revision,
+                                       const EraseRequest& request) {
+  AGENTD_TRY(const LogHead at, head(conversation));
+  if (at.revision != expected_revision) return stale_revision(conversation, at.revision, expected_revision);
+  AGENTD_TRY(PreparedErase erased,
+             prepare_erase(Source(*this, conversation), conversation, at, request, clock_.wall_ms()));
+  // The caller's function runs without the lock.
+  std::vector<std::string> receipts;
+  {
+    const MutexLock lock(mutex_);
+    if (const auto log = logs_.find(conversation); log != logs_.end()) receipts = log->second.receipts;
+  }
+  std::map<std::string, ErasedReceipt> replaced;
+  const auto payload_of = [this](const Digest& digest) -> std::optional<std::string> {
+    auto bytes = blob(digest);
+    return bytes ? std::optional(std::move(*bytes)) : std::nullopt;
+  };
+  for (const std::string& receipt : receipts)
+    if (auto without = erase_receipt(receipt, request, payload_of)) replaced.emplace(receipt, std::move(*without));
+  const MutexLock lock(mutex_);
+  const auto found = logs_.find(conversation);
+  if (found == logs_.end()) return no_such_conversation(conversation);
+  Log& log = found->second;
+  if (log.head.revision != at.revision || log.head.chain != at.chain)
+    return stale_revision(conversation, log.head.revision, expected_revision);
+  for (auto& [first, bytes] : erased.batches) log.batches[first] = std::move(bytes);
+  for (const auto& [digest, count] : erased.dropped)
+    for (std::uint64_t i = 0; i < count; ++i) forget(digest);
+  for (std::string& receipt : log.receipts) {
+    const auto without = replaced.find(receipt);
+    if (without == replaced.end()) continue;
+    if (without->second.payload) forget(*without->second.payload);
+    receipt = without->second.json;
+    ++erased.report.receipts;
+  }
+  keep_removal(conversation);
+  log.info = std::move(erased.info);
+  if (erased.append.stored.empty()) {
+    changes_.erase(log.cursor);
+    log.cursor = ++cursor_;
+    changes_[log.cursor] = conversation;
+  } else {
+    commit(conversation, log, erased.append);
+  }
+  return erased.report;
+}
+
+Result<std::vector<std::string>> MemoryStore::key_spaces() const {
+  const MutexLock lock(mutex_);
+  std::vector<std::string> out;
+  for (const auto& [name, space] : spaces_) out.push_back(name);
+  return out;
 }
 
 Result<std::string> MemoryStore::blob(const Digest& digest) const {

@@ -73,6 +73,31 @@ struct VerifiedBatch {
   Digest chain{};                     // up to its end
 };
 
+// Erases parts of one conversation's log.
+struct Erasure {
+  std::uint64_t seq = 0;
+  std::string payload;  // what takes the place of the record's, a JSON object of the same kind
+};
+struct EraseRequest {
+  std::vector<Erasure> records;
+  std::vector<Digest> attached;  // blobs that appends added besides their records
+  std::vector<Record> append;    // appended behind the erase records, in the same commit
+  // True for a receipt whose answer, note and payload go; `payload` is empty when none is kept. Not called inside of a
+  // transaction. Empty = receipts stay as they are.
+  std::function<bool(const HookReceipt& receipt, std::string_view payload)> receipt;
+};
+struct EraseReport {
+  std::uint64_t records = 0, texts = 0, receipts = 0;  // texts: mentions of attached blobs
+  std::uint64_t revision = 0;                          // of the conversation afterwards
+};
+
+// What is left of removed and erased bytes in the store's files.
+struct WipeReport {
+  std::uint64_t bytes = 0;  // overwritten with zeros
+  // Pages that another process may still read, in a state of before: they are overwritten by a later wipe().
+  std::uint64_t pages_left = 0;
+};
+
 class Store {
  public:
   virtual ~Store() = default;
@@ -133,6 +158,18 @@ class Store {
   // while another process or run holds the lease.
   virtual Result<void> remove(const Ulid& conversation) = 0;
 
+  // Takes payloads out of the log, all or none: from then on a read of any revision, and a fork at any sequence, has
+  // what takes their place. Each record keeps its kind, its digest and its place in the chain, and an erase record is
+  // appended for it. The index is made again from the log, and changes() tells the conversation as removed and made
+  // again. The bytes may still be in the file until wipe(). REQUIRES: the caller holds the lease. kConflict: the
+  // revision differs; kInvalid: no such sequence, the genesis, or a payload that does not fit the record; nothing was
+  // written then. kNotFound, kCorrupt.
+  virtual Result<EraseReport> erase(const Ulid& conversation, std::uint64_t expected_revision,
+                                    const EraseRequest& request) = 0;
+  // Overwrites what the files hold besides the content of the store. Takes time linear in its size; others may read
+  // meanwhile, and wait to write. A crash in it loses nothing.
+  virtual Result<WipeReport> wipe() = 0;
+
   virtual Result<std::string> blob(const Digest& digest) const = 0;  // kNotFound
 
   // kBusy: the message names the process that holds it.
@@ -140,6 +177,8 @@ class Store {
 
   // ---- key spaces, one per plugin id
 
+  // The names of all spaces, in byte order.
+  virtual Result<std::vector<std::string>> key_spaces() const = 0;
   virtual Result<StoredKey> get_key(std::string_view space, std::string_view key) const = 0;
   // Keys with the prefix after `after`, in byte order, from one snapshot.
   virtual Result<std::vector<StoredKey>> scan_keys(std::string_view space, std::string_view prefix,
@@ -149,8 +188,8 @@ class Store {
   virtual Result<std::uint64_t> commit_keys(std::string_view space, std::span<const KeyOp> ops) = 0;
 
   // The feed of changes after `cursor`, oldest first: conversations by their newest change, and those that were
-  // removed. A follower takes up `removed` first: a conversation in both was removed and then made again. Both are
-  // empty at the end of the feed alone.
+  // removed. A follower takes up `removed` first: a conversation in both was removed and then made again, or something
+  // was erased from it, so that a follower drops what it has made of it. Both are empty at the end of the feed alone.
   struct Changes {
     std::vector<ConversationInfo> changed;
     std::vector<Ulid> removed;

@@ -107,6 +107,13 @@ class ProcessStore final : public Store {
   Result<void> remove(const Ulid& id) override {
     return writing([&] { return process_.disk.remove(id); });
   }
+  Result<EraseReport> erase(const Ulid& id, std::uint64_t revision, const EraseRequest& request) override {
+    return writing([&] { return process_.disk.erase(id, revision, request); });
+  }
+  Result<WipeReport> wipe() override {
+    return writing([&] { return process_.disk.wipe(); });
+  }
+  Result<std::vector<std::string>> key_spaces() const override { return process_.disk.key_spaces(); }
   Result<std::string> blob(const Digest& digest) const override { return process_.disk.blob(digest); }
   Result<std::unique_ptr<Lease>> lease(const Ulid& id) override {
     pass_time(process_.baton, process_.clock, 2);

@@ -91,6 +91,11 @@ class WatchedStore final : public Store {
     return behind_->find_ids(prefix, limit);
   }
   Result<void> remove(const Ulid& id) override { return behind_->remove(id); }
+  Result<EraseReport> erase(const Ulid& id, std::uint64_t revision, const EraseRequest& request) override {
+    return behind_->erase(id, revision, request);
+  }
+  Result<WipeReport> wipe() override { return behind_->wipe(); }
+  Result<std::vector<std::string>> key_spaces() const override { return behind_->key_spaces(); }
   Result<std::string> blob(const Digest& digest) const override { return behind_->blob(digest); }
   Result<std::unique_ptr<Lease>> lease(const Ulid& id) override { return behind_->lease(id); }
   Result<StoredKey> get_key(std::string_view space, std::string_view key) const override;

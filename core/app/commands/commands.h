@@ -19,6 +19,7 @@ int show_command(App& app, const Arguments& arguments);
 int boundaries_command(App& app, const Arguments& arguments);
 int dump_command(App& app, const Arguments& arguments);
 int fork_command(App& app, const Arguments& arguments);
+int erase_command(App& app, const Arguments& arguments);
 int delete_command(App& app, const Arguments& arguments);
 int checkpoint_list_command(App& app, const Arguments& arguments);
 int checkpoint_save_command(App& app, const Arguments& arguments);

@@ -22,7 +22,9 @@ std::string batch_line(const VerifiedBatch& batch) {
     out.begin_object().member("seq", stored.seq).member("kind", static_cast<unsigned>(record.type));
     out.member("name", name_of(record.type)).member("version", static_cast<unsigned>(record.version));
     out.member("flags", static_cast<unsigned>(record.flags)).member("run", record.run).member("turn", record.turn);
-    out.member("sha256", hex(stored.digest)).member("payload", record.payload).end_object();
+    out.member("sha256", hex(stored.digest));
+    if (stored.erased_by != 0) out.member("erased_by", stored.erased_by).member("bytes", stored.bytes);
+    out.member("payload", record.payload).end_object();
   }
   out.end_array().key("attached").begin_array();
   for (const Digest& digest : batch.attached) out.string(hex(digest));

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <optional>
 #include <set>
+#include <span>
 
 #include "core/base/bytes.h"
 #include "core/store/lmdb/home.h"
@@ -85,8 +86,14 @@ class Surveyor final : public BatchSource {
     return std::move(out_);
   }
 
-  // As a source the inventory has only blobs.
-  Result<std::vector<std::string>> batches(std::uint64_t) const override { return std::vector<std::string>{}; }
+  // As a source the inventory has blobs, and of the conversation that is being read one batch at a time.
+  Result<std::vector<std::string>> batches(std::uint64_t seq) const override {
+    const auto behind = std::find_if(reading_.begin(), reading_.end(),
+                                     [&](const Pages::Row& row) { return number_in(row.key) > seq; });
+    if (behind == reading_.begin()) return std::vector<std::string>{};
+    AGENTD_TRY(std::string value, pages_.value(*(behind - 1)));
+    return std::vector<std::string>{std::move(value)};
+  }
   Result<std::string> blob(const Digest& digest) const override {
     const auto found = out_.blobs.find(digest);
     if (found == out_.blobs.end()) return no_such_blob(digest);
@@ -160,8 +167,9 @@ class Surveyor final : public BatchSource {
     if (batch.first_seq != head.revision + 1) return "the batches before it are missing";
     if (batch.previous != head.chain) return "its link to the batch before is broken";
     ConversationInfo with = info;
+    Replacements replaced(*this);
     for (std::size_t i = 0; i < batch.records.size(); ++i) {
-      const auto record = unpack_record(*this, batch, i);
+      const auto record = unpack_record(*this, batch, i, replaced);
       if (!record) return record.error().message;
       if (auto folded = fold(with, *record); !folded) return folded.error().message;
     }
@@ -181,6 +189,7 @@ class Surveyor final : public BatchSource {
       add(report_, "table log has a key that is not a conversation's");
       return;
     }
+    reading_ = rows;
     StoreInventory::Conversation out;
     out.id = *id;
     bool whole = true;
@@ -212,6 +221,7 @@ class Surveyor final : public BatchSource {
       out.head = at;
       out.info = info;
     }
+    reading_ = {};
     out_.conversations.push_back(std::move(out));
   }
 
@@ -436,6 +446,7 @@ class Surveyor final : public BatchSource {
 
   Pages& pages_;
   const bool sweep_;
+  std::span<const Pages::Row> reading_;
   StoreReport& report_;
   std::string kept_value_;
   StoreInventory out_;

@@ -9,6 +9,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <charconv>
 
 #include "core/store/lmdb/clean_mark.h"
 #include "core/store/lmdb/home.h"
@@ -404,6 +405,36 @@ Result<void> Env::write(Room room, const std::function<Result<void>(Txn&)>& chan
   written = write_within(room, change);
   keep_reserve();  // if deleting freed space; otherwise at the next opening with free space
   return written;
+}
+
+namespace {
+
+// A line of mdb_reader_list: process, thread, and the number of its transaction, or "-" for none.
+int note_reader(const char* line, void* oldest) {
+  std::string_view text(line);
+  while (!text.empty() && (text.back() == '\n' || text.back() == ' ')) text.remove_suffix(1);
+  const std::string_view last = text.substr(text.find_last_of(' ') + 1);
+  std::uint64_t number = 0;
+  const auto read = std::from_chars(last.data(), last.data() + last.size(), number);
+  auto& out = *static_cast<std::uint64_t*>(oldest);
+  if (read.ec == std::errc() && read.ptr == last.data() + last.size()) out = std::min(out, number);
+  return 0;
+}
+
+}  // namespace
+
+Result<void> Env::alone(const std::function<Result<void>(const Quiet&)>& work) {
+  if (options_.read_only) return Error{Code::kDenied, doing(true) + ": it was opened read-only"};
+  clear_dead_readers();
+  AGENTD_TRY(const Txn txn, begin(0));
+  Quiet quiet;
+  mdb_env_get_fd(env_, &quiet.fd);
+  quiet.newest = mdb_txn_id(txn.txn_.get()) - 1;
+  quiet.oldest = quiet.newest - std::min<std::uint64_t>(quiet.newest, 1);
+  if (const int status = mdb_reader_list(env_, note_reader, &quiet.oldest); status < 0)
+    return lmdb_error(doing(true), status);
+  wrote_ = true;
+  return work(quiet);
 }
 
 Result<void> Env::write_within(Room room, const std::function<Result<void>(Txn&)>& change) {

@@ -123,6 +123,15 @@ class Env {
   // each in a new transaction. When it fails, nothing is written.
   Result<void> write(Room room, const std::function<Result<void>(Txn&)>& change);
 
+  // The file while nobody writes to it.
+  struct Quiet {
+    int fd = -1;
+    std::uint64_t newest = 0;  // the number of the newest commit
+    std::uint64_t oldest = 0;  // the oldest state that a reader uses, or that the older meta page leads to
+  };
+  // Runs `work` while no process can write; readers continue.
+  Result<void> alone(const std::function<Result<void>(const Quiet&)>& work);
+
   const std::string& directory() const { return options_.directory; }
   std::uint64_t map_bytes() const;
   std::uint64_t used_bytes() const;

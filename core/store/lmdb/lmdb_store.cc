@@ -12,6 +12,7 @@
 #include <utility>
 
 #include "core/base/mutex.h"
+#include "core/store/erase_rules.h"
 #include "core/store/lmdb/check.h"
 #include "core/store/lmdb/clean_mark.h"
 #include "core/store/lmdb/commits.h"
@@ -24,6 +25,7 @@
 #include "core/store/lmdb/receipt_age.h"
 #include "core/store/lmdb/removals.h"
 #include "core/store/lmdb/tables.h"
+#include "core/store/lmdb/wipe.h"
 #include "core/store/log_rules.h"
 
 namespace agentd {
@@ -95,8 +97,12 @@ class LmdbStore final : public Store {
   Result<std::vector<ConversationInfo>> list(const ConversationQuery& query) const override;
   Result<std::vector<Ulid>> find_ids(std::string_view prefix, std::uint32_t limit) const override;
   Result<void> remove(const Ulid& conversation) override;
+  Result<EraseReport> erase(const Ulid& conversation, std::uint64_t expected_revision,
+                            const EraseRequest& request) override;
+  Result<WipeReport> wipe() override;
   Result<std::string> blob(const Digest& digest) const override;
   Result<std::unique_ptr<Lease>> lease(const Ulid& conversation) override;
+  Result<std::vector<std::string>> key_spaces() const override;
   Result<StoredKey> get_key(std::string_view space, std::string_view key) const override;
   Result<std::vector<StoredKey>> scan_keys(std::string_view space, std::string_view prefix, std::string_view after,
                                            std::uint32_t limit) const override;
@@ -122,6 +128,7 @@ class LmdbStore final : public Store {
   // Gives the conversation the newest place in the feed of changes and in its project's list; its cursor.
   Result<std::uint64_t> push_in(Txn& txn, const Ulid& conversation, std::string_view project_id,
                                 std::uint64_t old_cursor, std::optional<ProjectIndex> index) const;
+  Result<bool> is_erased_after(const Txn& txn, const Ulid& conversation, std::uint64_t revision) const;
   Result<void> fork_in(Txn& txn, const Ulid& from, const Ulid& to, const PreparedFork& fork,
                        std::optional<ProjectIndex> index) const;
   Result<std::optional<MDB_dbi>> receipts_table(bool create) const {
@@ -134,6 +141,16 @@ class LmdbStore final : public Store {
   Result<void> remove_in(Txn& txn, const Ulid& conversation, std::optional<MDB_dbi> receipts,
                          std::optional<ProjectIndex> index, const Removals& removals) const;
   Result<void> remove_batches(Txn& txn, const Ulid& conversation) const;
+  // Receipts that the request erases, by their keys, as they are now.
+  struct OldReceipt {
+    std::string was;
+    ErasedReceipt now;
+  };
+  Result<std::map<std::string, OldReceipt>> receipts_to_erase(std::optional<MDB_dbi> table, const Ulid& conversation,
+                                                              const EraseRequest& request) const;
+  Result<void> erase_in(Txn& txn, const Ulid& conversation, PreparedErase& erased, const LogHead& before,
+                        const std::map<std::string, OldReceipt>& receipts, std::optional<MDB_dbi> table,
+                        std::optional<ProjectIndex> index, const Removals& removals) const;
   Result<void> remove_receipts(Txn& txn, MDB_dbi table, const Ulid& conversation) const;
   // The new version of the space.
   Result<std::uint64_t> commit_keys_in(Txn& txn, std::string_view space, std::span<const KeyOp> ops) const;
@@ -298,21 +315,42 @@ Result<std::vector<StoredRecord>> LmdbStore::append(const Ulid& conversation, st
 // ---- forks
 
 // Reading and hashing come before the transaction: a log does not change up to a sequence unless the conversation is
-// removed.
+// removed, or something is erased from it.
 Result<ConversationInfo> LmdbStore::fork(const Ulid& from, std::uint64_t at, GenesisRecord genesis,
                                          std::string_view title) {
   AGENTD_TRY(const Ulid to, Ulid::parse(genesis.conversation_id));
-  AGENTD_TRY(const LogHead parent, head(from));
-  auto fork = prepare_fork(Source(*this, from), from, parent, at, std::move(genesis), title, clock_.wall_ms());
-  if (!fork) {
-    AGENTD_TRY_VOID(unless_removed(from, fork.error()));
-    return fork.error();
+  for (;;) {
+    AGENTD_TRY(const LogHead parent, head(from));
+    auto fork = prepare_fork(Source(*this, from), from, parent, at, genesis, title, clock_.wall_ms());
+    if (!fork) {
+      AGENTD_TRY_VOID(unless_removed(from, fork.error()));
+      return fork.error();
+    }
+    std::size_t bytes = 0;
+    for (const auto& [first, batch] : fork->batches) bytes += batch.size();
+    for (const auto& [digest, blob] : fork->blobs) bytes += blob.size();
+    const std::optional<ProjectIndex> index = project_index();
+    bool erased = false;
+    const Result<void> written = commits_.write(bytes, [&](Txn& txn) -> Result<void> {
+      AGENTD_TRY(erased, is_erased_after(txn, from, parent.revision));
+      if (erased) return lost_blob(from);
+      return fork_in(txn, from, to, *fork, index);
+    });
+    if (written) return std::move(fork->info);
+    if (!erased) return written.error();
   }
-  std::size_t bytes = 0;
-  for (const auto& [first, batch] : fork->batches) bytes += batch.size();
-  const std::optional<ProjectIndex> index = project_index();
-  AGENTD_TRY_VOID(commits_.write(bytes, [&](Txn& txn) { return fork_in(txn, from, to, *fork, index); }));
-  return std::move(fork->info);
+}
+
+// True if something was erased from the conversation since it had that revision.
+Result<bool> LmdbStore::is_erased_after(const Txn& txn, const Ulid& conversation, std::uint64_t revision) const {
+  AGENTD_TRY(Cursor cursor, Cursor::open(txn, tables_.log));
+  AGENTD_TRY(std::optional<Row> row, cursor.at_or_after(log_key(conversation, revision + 1)));
+  while (row && row->key.starts_with(key_of(conversation))) {
+    AGENTD_TRY(const Batch batch, decode_batch(row->value));
+    if (erases(batch)) return true;
+    AGENTD_TRY(row, cursor.next());
+  }
+  return false;
 }
 
 Result<void> LmdbStore::fork_in(Txn& txn, const Ulid& from, const Ulid& to, const PreparedFork& fork,
@@ -326,6 +364,7 @@ Result<void> LmdbStore::fork_in(Txn& txn, const Ulid& from, const Ulid& to, cons
     if (mentions == 0) return lost_blob(from);
   }
   for (const auto& [digest, count] : fork.mentions) AGENTD_TRY_VOID(share_blob(txn, tables_, digest, count));
+  for (const auto& [digest, bytes] : fork.blobs) AGENTD_TRY_VOID(add_blob(txn, tables_, digest, bytes));
   for (const auto& [first, bytes] : fork.batches) AGENTD_TRY_VOID(txn.put(tables_.log, log_key(to, first), bytes));
   HeadRow row;
   row.head = fork.head;
@@ -487,6 +526,95 @@ Result<void> LmdbStore::remove(const Ulid& conversation) {
                      [&](Txn& txn) { return remove_in(txn, conversation, receipts, index, *removals); });
 }
 
+// ---- erasing
+
+Result<std::map<std::string, LmdbStore::OldReceipt>> LmdbStore::receipts_to_erase(std::optional<MDB_dbi> table,
+                                                                                  const Ulid& conversation,
+                                                                                  const EraseRequest& request) const {
+  std::map<std::string, OldReceipt> out;
+  if (!table || !request.receipt) return out;
+  const auto payload_of = [this](const Digest& digest) -> std::optional<std::string> {
+    auto bytes = blob(digest);
+    return bytes ? std::optional(std::move(*bytes)) : std::nullopt;
+  };
+  std::string from(key_of(conversation));
+  for (;;) {
+    std::vector<std::pair<std::string, std::string>> rows;
+    {
+      AGENTD_TRY(const Txn txn, env_->begin_read());
+      AGENTD_TRY(Cursor cursor, Cursor::open(txn, *table));
+      AGENTD_TRY(std::optional<Row> row, cursor.at_or_after(from));
+      for (std::size_t bytes = 0; row && row->key.starts_with(key_of(conversation)) && bytes < kCopyBytes;) {
+        bytes += rows.emplace_back(row->key, row->value).second.size();
+        AGENTD_TRY(row, cursor.next());
+      }
+    }
+    if (rows.empty()) return out;
+    from = rows.back().first + '\0';
+    for (auto& [key, json] : rows)
+      if (auto without = erase_receipt(json, request, payload_of))
+        out.emplace(std::move(key), OldReceipt{std::move(json), std::move(*without)});
+  }
+}
+
+// As an append to the end of the log, but the rows before it change as well.
+Result<void> LmdbStore::erase_in(Txn& txn, const Ulid& conversation, PreparedErase& erased, const LogHead& before,
+                                 const std::map<std::string, OldReceipt>& receipts, std::optional<MDB_dbi> table,
+                                 std::optional<ProjectIndex> index, const Removals& removals) const {
+  AGENTD_TRY(const std::optional<HeadRow> row, head_of(txn, tables_, conversation));
+  if (!row) return no_such_conversation(conversation);
+  if (row->head.revision != before.revision || row->head.chain != before.chain)
+    return stale_revision(conversation, row->head.revision, before.revision);
+  for (const auto& [first, bytes] : erased.batches)
+    AGENTD_TRY_VOID(txn.put(tables_.log, log_key(conversation, first), bytes));
+  if (!erased.appended.empty()) {
+    for (const auto& [digest, bytes] : erased.append.blobs) AGENTD_TRY_VOID(add_blob(txn, tables_, digest, bytes));
+    AGENTD_TRY_VOID(txn.put(tables_.log, log_key(conversation, erased.append.batch.first_seq), erased.appended));
+  }
+  for (const auto& [digest, count] : erased.dropped)
+    for (std::uint64_t i = 0; i < count; ++i) AGENTD_TRY_VOID(drop_blob(txn, tables_, digest));
+  erased.report.receipts = 0;
+  for (const auto& [key, receipt] : receipts) {
+    AGENTD_TRY(const std::optional<std::string_view> now, txn.get(*table, key));
+    if (!now || *now != receipt.was) continue;  // removed for its age
+    if (receipt.now.payload) AGENTD_TRY_VOID(drop_blob(txn, tables_, *receipt.now.payload));
+    AGENTD_TRY_VOID(txn.put(*table, key, sealed(receipt.now.json)));
+    ++erased.report.receipts;
+  }
+  AGENTD_TRY(const std::uint64_t removal, removals.add(txn, tables_, conversation));
+  if (index) AGENTD_TRY_VOID(index->pass(txn, removal));
+  HeadRow next{erased.head};
+  AGENTD_TRY(next.cursor, push_in(txn, conversation, erased.info.project_id, row->cursor, index));
+  AGENTD_TRY_VOID(txn.put(tables_.head, key_of(conversation), write_head(next)));
+  return txn.put(tables_.info, key_of(conversation), sealed(write_info(erased.info)));
+}
+
+Result<EraseReport> LmdbStore::erase(const Ulid& conversation, std::uint64_t expected_revision,
+                                     const EraseRequest& request) {
+  if (read_only_) return is_read_only();
+  AGENTD_TRY(const LogHead before, head(conversation));
+  if (before.revision != expected_revision) return stale_revision(conversation, before.revision, expected_revision);
+  auto erased = prepare_erase(Source(*this, conversation), conversation, before, request, clock_.wall_ms());
+  if (!erased) {
+    AGENTD_TRY_VOID(unless_removed(conversation, erased.error()));
+    return erased.error();
+  }
+  AGENTD_TRY(const std::optional<MDB_dbi> table, receipts_table(false));
+  AGENTD_TRY(const auto receipts, receipts_to_erase(table, conversation, request));
+  const std::optional<ProjectIndex> index = project_index();
+  AGENTD_TRY(const std::optional<Removals> removals, this->removals(true));
+  (void)heads_->take(conversation);  // what is known of the end has the old title
+  AGENTD_TRY_VOID(env_->write(Env::Room::kReserve, [&](Txn& txn) {
+    return erase_in(txn, conversation, *erased, before, receipts, table, index, *removals);
+  }));
+  return erased->report;
+}
+
+Result<WipeReport> LmdbStore::wipe() {
+  if (read_only_) return is_read_only();
+  return wipe_unused(*env_, tables_, clock_);
+}
+
 Result<std::unique_ptr<Lease>> LmdbStore::lease(const Ulid& conversation) {
   if (read_only_) return is_read_only();
   AGENTD_TRY(std::unique_ptr<Lease> lease, take_lease(env_->directory(), conversation));
@@ -588,6 +716,19 @@ Result<StoredKey> read_key(std::string_view key, std::string_view value) {
   if (value.size() < 8) return Error{Code::kCorrupt, "a plugin's key has no version"};
   AGENTD_TRY(const std::uint64_t version, read_number(value.substr(0, 8)));
   return StoredKey{std::string(key), std::string(value.substr(8)), version};
+}
+
+// The counter of a space stands before its keys, under its name.
+Result<std::vector<std::string>> LmdbStore::key_spaces() const {
+  std::vector<std::string> out;
+  AGENTD_TRY(const Txn txn, env_->begin_read());
+  AGENTD_TRY(Cursor cursor, Cursor::open(txn, tables_.keys));
+  AGENTD_TRY(std::optional<Row> row, cursor.at_or_after(std::string(1, '\0')));
+  while (row) {
+    out.emplace_back(row->key.substr(0, row->key.find('\0')));
+    AGENTD_TRY(row, cursor.at_or_after(out.back() + '\1'));
+  }
+  return out;
 }
 
 Result<StoredKey> LmdbStore::get_key(std::string_view space, std::string_view key) const {

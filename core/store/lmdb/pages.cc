@@ -165,6 +165,10 @@ bool Pages::take(std::uint64_t page) {
   return true;
 }
 
+void Pages::note_leftover(std::uint64_t at, std::string_view bytes) {
+  if (bytes.find_first_not_of('\0') != std::string_view::npos) leftovers_.push_back({at, bytes.size()});
+}
+
 // ---- a tree
 
 // Walks depth first, in the order of the keys.
@@ -209,6 +213,9 @@ class Pages::Walk {
     if (branch == (depth == tree_.depth)) return note(number, "is at the wrong depth", from, until);
     // LMDB itself leaves such a page only in the tree of free pages.
     if (branch && nodes_of(*page) < 2 && !numbers_) return note(number, "has one entry", from, until);
+    if (pages_.notes_leftovers_)
+      pages_.note_leftover(number * pages_.meta_.page_bytes + lower_of(*page),
+                           std::string_view(*page).substr(lower_of(*page), upper_of(*page) - lower_of(*page)));
     ++(branch ? branches_ : leaves_);
     if (branch)
       visit_branch(number, *page, depth, from, until);
@@ -286,7 +293,17 @@ class Pages::Walk {
         note(node.overflow + i, "is used twice", key, key + '\0');
         return false;
       }
+    if (pages_.notes_leftovers_) note_end_of(node, count);
     return true;
+  }
+
+  // What follows a value in its last page.
+  void note_end_of(const Node& node, std::uint64_t count) {
+    const std::uint64_t page_bytes = pages_.meta_.page_bytes;
+    const std::uint64_t used = (kHeaderBytes + node.bytes) % page_bytes, last = node.overflow + count - 1;
+    if (used == 0) return;
+    if (const auto page = pages_.read(last, page_bytes); page)
+      pages_.note_leftover(last * page_bytes + used, std::string_view(*page).substr(used));
   }
 
   Pages& pages_;
@@ -403,6 +420,8 @@ void Pages::check_free() {
       add_damage("", "a list of free pages cannot be read");
       continue;
     }
+    FreePages& freed = free_pages_.emplace_back();
+    freed.transaction = number<std::uint64_t>(row.key.data());
     for (std::uint64_t i = 1; i <= count; ++i) {
       const auto page = number<std::uint64_t>(list->data() + 8 * i);
       if (page < 2 || page > meta_.last_page || used_[page] || free_[page]) {
@@ -410,6 +429,7 @@ void Pages::check_free() {
         break;
       }
       free_[page] = true;
+      freed.pages.push_back(page);
     }
   }
   free_known_ = damage_.size() == before && !may_be_older_;

@@ -66,6 +66,21 @@ class Pages {
 
   bool free_known() const { return free_known_; }
 
+  // A stretch of the file.
+  struct Stretch {
+    std::uint64_t at = 0, bytes = 0;
+    bool operator==(const Stretch&) const = default;
+  };
+  // Notes from here on what the pages of a walk hold besides entries: bytes between them that are not zero.
+  void note_leftovers() { notes_leftovers_ = true; }
+  const std::vector<Stretch>& leftovers() const { return leftovers_; }
+  // The pages that a transaction let go, as check_free() found them.
+  struct FreePages {
+    std::uint64_t transaction = 0;
+    std::vector<std::uint64_t> pages;
+  };
+  const std::vector<FreePages>& free_pages() const { return free_pages_; }
+
   const std::vector<Damage>& damage() const { return damage_; }
   void add_damage(std::string table, std::string what);
 
@@ -103,12 +118,16 @@ class Pages {
   Result<void> check_overflow(const Node& node) const;
   // False when the page was taken before or is outside the file.
   bool take(std::uint64_t page);
+  // Notes the bytes, which are those of the file at `at`, unless they are zero.
+  void note_leftover(std::uint64_t at, std::string_view bytes);
 
   UniqueFd file_;
   Meta meta_;
   bool may_be_older_ = false;  // the damaged meta page may be the one of the newest transaction
   std::vector<bool> used_, free_;
-  bool free_known_ = false;
+  bool free_known_ = false, notes_leftovers_ = false;
+  std::vector<Stretch> leftovers_;
+  std::vector<FreePages> free_pages_;
   bool main_walked_ = false;
   std::vector<NamedTree> trees_;
   std::vector<std::string> names_;

@@ -147,8 +147,44 @@ TEST(Batch, NewerFormatSaysWhoWroteIt) {
 
 TEST(Batch, UnknownCodecIsRefused) {
   std::string bytes = encode_batch(Sample().batch);
-  bytes[2] = 1;
+  bytes[2] = 2;
   EXPECT_EQ(message_of(with_checksum(bytes)), "the batch uses a codec of a newer agentd");
+}
+
+// The first record names the record that has what takes its place; the second has its payload.
+Sample erased_sample() {
+  Sample out;
+  out.batch.records[0].erased_by = 99;
+  return out;
+}
+
+TEST(Batch, AnErasedPayloadIsNotAmongTheBytes) {
+  const Sample sample = erased_sample();
+  const std::string bytes = encode_batch(sample.batch);
+  EXPECT_EQ(bytes[2], 1);
+  EXPECT_EQ(bytes.find("{\"a\":1}"), std::string::npos);
+  EXPECT_NE(encode_batch(Sample().batch).find("{\"a\":1}"), std::string::npos);
+  const auto batch = decode_batch(bytes);
+  ASSERT_OK(batch);
+  EXPECT_EQ(batch->records[0].erased_by, 99u);
+  EXPECT_EQ(batch->records[0].length, sample.batch.records[0].length);
+  EXPECT_EQ(batch->records[0].digest, sample.batch.records[0].digest);
+  EXPECT_EQ(batch->records[2].payload, sample.batch.records[2].payload);
+  EXPECT_EQ(batch->records[2].erased_by, 0u);
+  EXPECT_EQ(encode_batch(*batch), bytes);
+}
+
+TEST(Batch, ACodecThatDoesNotFitItsRecordsIsRefused) {
+  std::string none = encode_batch(Sample().batch), any = encode_batch(erased_sample().batch);
+  none[2] = 1;
+  any[2] = 0;
+  for (const std::string& bad : {none, any})
+    EXPECT_EQ(message_of(with_checksum(bad)), "the batch has a codec that does not fit its records");
+  // An eraser before what it erases would be a search without an end.
+  Sample circle;
+  circle.batch.records[1].erased_by = 42;
+  EXPECT_EQ(message_of(encode_batch(circle.batch)),
+            "the batch has an erased record without a place for what replaces it");
 }
 
 TEST(Batch, CountsThatCannotBeAreRefusedWithoutAllocating) {
@@ -173,10 +209,10 @@ TEST(Batch, RandomDamageNeverCrashes) {
   const unsigned seed = std::random_device{}();
   SCOPED_TRACE(seed);
   std::mt19937 random(seed);
-  const std::string good = encode_batch(Sample().batch);
+  const std::string plain = encode_batch(Sample().batch), erased = encode_batch(erased_sample().batch);
   int decoded = 0;
-  for (int round = 0; round < 20'000; ++round) {
-    std::string bad = good;
+  for (int round = 0; round < 40'000; ++round) {
+    std::string bad = round % 2 == 0 ? plain : erased;
     for (unsigned changes = random() % 4 + 1; changes > 0; --changes)
       bad[random() % bad.size()] = static_cast<char>(random());
     if (random() % 4 == 0) bad.resize(random() % (bad.size() + 1));
@@ -212,6 +248,8 @@ TEST(Chain, DependsOnEverythingThatWasSaid) {
   EXPECT_TRUE(changed([](Batch& b) { b.records[1].flags = 0; }));
   EXPECT_TRUE(changed([](Batch& b) { ++b.records[1].turn; }));
 }
+
+TEST(Chain, StaysWhenAPayloadIsErased) { EXPECT_EQ(chain_of(erased_sample().batch), chain_of(Sample().batch)); }
 
 TEST(Chain, StaysWhenAPayloadMovesToABlob) {
   Sample sample;

@@ -1,0 +1,484 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/agent/erasing.h"
+
+#include <algorithm>
+#include <map>
+#include <optional>
+#include <set>
+
+#include "core/agent/loading.h"
+#include "core/agent/states.h"
+#include "core/base/bytes.h"
+#include "core/codec/json.h"
+#include "core/conversation/erasure.h"
+#include "core/conversation/view.h"
+
+namespace agentd {
+namespace {
+
+constexpr std::uint32_t kPage = 250;
+constexpr std::string_view kForkMark = " (fork)";
+// A title is cut there (info.cc).
+constexpr std::size_t kTitleMin = 8;
+
+// ---- the conversation and its relatives
+
+struct Relative {
+  Ulid id;
+  ConversationInfo info;
+  std::string relation;
+  // The last sequence that is a copy of the same records as in the conversation of the query; 0 = none is.
+  std::uint64_t shared = 0;
+};
+
+Result<std::vector<ConversationInfo>> all_conversations(const Store& store) {
+  std::vector<ConversationInfo> out;
+  ConversationQuery query;
+  query.limit = kPage;
+  for (;;) {
+    AGENTD_TRY(std::vector<ConversationInfo> page, store.list(query));
+    out.insert(out.end(), page.begin(), page.end());
+    if (page.size() < kPage) return out;
+    query.after = out.back().id;
+  }
+}
+
+// Along the links of forks and subagents, in both directions.
+Result<std::vector<Relative>> relatives_of(const Store& store, const Ulid& id) {
+  AGENTD_TRY(const ConversationInfo own, store.info(id));
+  AGENTD_TRY(const std::vector<ConversationInfo> all, all_conversations(store));
+  std::multimap<std::string, const ConversationInfo*> children;
+  std::map<std::string, const ConversationInfo*> by_id;
+  for (const ConversationInfo& info : all) {
+    by_id.emplace(info.id, &info);
+    if (!info.parent.empty()) children.emplace(info.parent, &info);
+  }
+  std::vector<Relative> out{{id, own, "", own.revision}};
+  std::set<std::string> seen{own.id};
+  const auto add = [&](const ConversationInfo& info, std::string relation, std::uint64_t shared) -> Result<void> {
+    if (!seen.insert(info.id).second) return {};
+    AGENTD_TRY(const Ulid other, Ulid::parse(info.id));
+    out.push_back({other, info, std::move(relation), shared});
+    return {};
+  };
+  for (std::size_t i = 0; i < out.size(); ++i) {
+    const ConversationInfo info = out[i].info;
+    const std::uint64_t shared = out[i].shared;
+    if (const auto parent = by_id.find(info.parent); parent != by_id.end())
+      AGENTD_TRY_VOID(add(*parent->second, "parent", info.agent_type.empty() ? std::min(shared, info.parent_seq) : 0));
+    const auto [first, last] = children.equal_range(info.id);
+    for (auto child = first; child != last; ++child) {
+      const bool fork = child->second->agent_type.empty();
+      AGENTD_TRY_VOID(
+          add(*child->second, fork ? "fork" : "subagent", fork ? std::min(shared, child->second->parent_seq) : 0));
+    }
+  }
+  return out;
+}
+
+// ---- reading
+
+struct ReadLog {
+  std::vector<StoredRecord> records;  // dense from sequence 1
+  std::set<Digest> attached;
+};
+
+// Verified on the way: an erasure of a damaged log would hide the damage.
+Result<ReadLog> read_log_of(const Store& store, const Ulid& id) {
+  ReadLog out;
+  AGENTD_TRY_VOID(store.verify(id, [&](const VerifiedBatch& batch) {
+    out.records.insert(out.records.end(), batch.records.begin(), batch.records.end());
+    out.attached.insert(batch.attached.begin(), batch.attached.end());
+  }));
+  return out;
+}
+
+std::optional<std::string> without(std::string_view text, std::span<const ErasedText> texts) {
+  std::optional<std::string> out;
+  for (const ErasedText& each : texts)
+    if (auto now = replaced_in(out ? std::string_view(*out) : text, each.text, each.instead)) out = std::move(now);
+  return out;
+}
+
+// In any form in which a file or a JSON text has it.
+class AnyOf {
+ public:
+  explicit AnyOf(std::span<const ErasedText> texts) {
+    for (const ErasedText& each : texts)
+      for (std::string& form : written_forms(each.text)) forms_.push_back(std::move(form));
+  }
+  bool in(std::string_view text) const {
+    return std::any_of(forms_.begin(), forms_.end(),
+                       [&](const std::string& form) { return text.find(form) != std::string_view::npos; });
+  }
+
+ private:
+  std::vector<std::string> forms_;
+};
+
+// The longest first, so that one that contains another is found.
+void put_in_order(std::vector<ErasedText>& texts) {
+  std::stable_sort(texts.begin(), texts.end(),
+                   [](const ErasedText& a, const ErasedText& b) { return a.text.size() > b.text.size(); });
+  std::set<std::string> seen;
+  std::erase_if(texts, [&](const ErasedText& each) { return !seen.insert(each.text).second; });
+}
+
+// ---- one conversation
+
+class PartPlan {
+ public:
+  PartPlan(const Relative& relative, const ReadLog& log) : log_(log) {
+    out_.conversation = relative.id;
+    out_.relation = relative.relation;
+    out_.revision = log.records.size();
+  }
+
+  bool has(std::uint64_t seq) const { return planned_.contains(seq); }
+
+  // nullopt payload: the record has nothing of it.
+  void add(const StoredRecord& record, std::optional<std::string> payload, std::string why) {
+    if (!payload || planned_.contains(record.seq)) return;
+    planned_.emplace(record.seq, PlannedRecord{record.seq, std::string(name_of(record.record.type)), std::move(why),
+                                               std::move(*payload)});
+  }
+  Result<bool> add_whole(std::uint64_t seq, const std::string& why) {
+    const StoredRecord& record = log_.records[static_cast<std::size_t>(seq - 1)];
+    AGENTD_TRY(auto payload, without_texts(record.record));
+    const bool any = payload.has_value();
+    add(record, std::move(payload), why);
+    return any;
+  }
+
+  // A summary that was made of an erased message, or of such a summary.
+  Result<void> add_summaries() {
+    for (const StoredRecord& record : log_.records) {
+      if (record.record.type != RecordType::kBoundary) continue;
+      AGENTD_TRY(const BoundaryRecord boundary, read_boundary(record.record));
+      const std::uint64_t seq = boundary.summary_seq;
+      if (seq == 0 || seq > log_.records.size() || has(seq)) continue;
+      const bool concerned = std::any_of(planned_.begin(), planned_.end(), [&](const auto& each) {
+        const bool kept = std::any_of(boundary.kept.begin(), boundary.kept.end(), [&](const SeqRange& range) {
+          return range.first <= each.first && each.first <= range.last;
+        });
+        return each.first <= boundary.base_seq && !kept &&
+               carries_message(log_.records[static_cast<std::size_t>(each.first - 1)].record.type);
+      });
+      if (!concerned) continue;
+      AGENTD_TRY(const MessageRecord summary, read_message(log_.records[static_cast<std::size_t>(seq - 1)].record));
+      if (summary.author != kCutAuthor) AGENTD_TRY_VOID(add_whole(seq, "summary"));
+    }
+    return {};
+  }
+
+  // Questions and permissions about a call whose input is erased.
+  Result<void> add_questions() {
+    std::set<std::string> calls;
+    for (const auto& [seq, planned] : planned_) {
+      const Record& record = log_.records[static_cast<std::size_t>(seq - 1)].record;
+      if (record.type != RecordType::kAssistantMessage) continue;
+      AGENTD_TRY(const MessageRecord message, read_message(record));
+      for (const Block& block : message.message.blocks)
+        if (block.kind == BlockKind::kToolUse) calls.insert(block.call_id);
+    }
+    for (const StoredRecord& record : log_.records) {
+      if (record.record.type == RecordType::kWait) {
+        AGENTD_TRY(const WaitRecord wait, read_wait(record.record));
+        if (calls.contains(wait.call_id)) AGENTD_TRY_VOID(add_whole(record.seq, "question"));
+      } else if (record.record.type == RecordType::kPermission) {
+        AGENTD_TRY(const PermissionRecord permission, read_permission(record.record));
+        if (calls.contains(permission.call_id)) AGENTD_TRY_VOID(add_whole(record.seq, "question"));
+      }
+    }
+    return {};
+  }
+
+  // A title is the beginning of the first message; a fork's says so behind it.
+  Result<void> add_titles(std::span<const std::string> texts) {
+    for (const StoredRecord& record : log_.records) {
+      if (record.record.type != RecordType::kMeta) continue;
+      AGENTD_TRY(const MetaRecord meta, read_meta(record.record));
+      std::string title = meta.title.value_or("");
+      if (title.ends_with(kForkMark)) title.resize(title.size() - kForkMark.size());
+      while (title.ends_with("…")) title.resize(title.size() - std::string_view("…").size());
+      if (title.size() < kTitleMin) continue;
+      const bool concerned = std::any_of(texts.begin(), texts.end(), [&](const std::string& text) {
+        return one_line(text, text.size() + 1).starts_with(title);
+      });
+      if (concerned) AGENTD_TRY_VOID(add_whole(record.seq, "title"));
+    }
+    return {};
+  }
+
+  Result<void> add_copies(std::span<const ErasedText> texts, const std::string& why) {
+    const ReplaceText replace = [&](std::string_view text) { return without(text, texts); };
+    for (const StoredRecord& record : log_.records) {
+      AGENTD_TRY(auto payload, replace_texts(record.record, replace));
+      add(record, std::move(payload), why);
+    }
+    return {};
+  }
+
+  // What earlier erasures have put in the place of these records goes with them.
+  Result<void> add_erasures() {
+    for (const StoredRecord& record : log_.records) {
+      if (record.record.type != RecordType::kErase) continue;
+      AGENTD_TRY(EraseRecord erase, read_erase(record.record));
+      const auto planned = planned_.find(erase.seq);
+      if (planned == planned_.end()) continue;
+      erase.payload = planned->second.payload;
+      add(record, write_erase(erase).payload, "erasure");
+    }
+    return {};
+  }
+
+  Result<void> add_attached(const Store& store, const AnyOf& any) {
+    for (const Digest& digest : log_.attached) {
+      AGENTD_TRY(const std::string text, store.blob(digest));
+      if (any.in(text)) out_.attached.push_back(digest);
+    }
+    return {};
+  }
+
+  // The call of an erased question does not run: it has a result, as one that was denied.
+  Result<void> end_question(const Store& store) {
+    if (planned_.empty()) return {};
+    AGENTD_TRY(const auto conversation,
+               load_conversation(store, out_.conversation, [](const agentd_message&) { return std::uint64_t{0}; }));
+    const OpenWait* const open = conversation->wait();
+    if (open == nullptr || open->begun) return {};
+    if (!has(open->seq) && !has_call(open->wait.call_id)) return {};
+    const std::string denied = "not permitted: the input of the call was erased; nothing was run";
+    if (!open->answer)
+      out_.append.push_back(
+          write_answer({open->wait.id, std::string(name_of(WaitDecision::kSuperseded)), "user", "erase", denied}));
+    const auto result = [](std::string call_id, std::string name, ToolStatus status, std::string text) {
+      ToolResultRecord out;
+      out.call_id = std::move(call_id);
+      out.name = std::move(name);
+      out.status = name_of(status);
+      out.text = std::move(text);
+      return out;
+    };
+    if (open->wait.direct)
+      out_.append.push_back(
+          write_direct_result(result(open->wait.call_id, open->wait.tool, ToolStatus::kDenied, denied)));
+    for (const auto& [call_id, name] : conversation->open_calls())
+      out_.append.push_back(write_tool_result(
+          call_id == open->wait.call_id
+              ? result(call_id, name, ToolStatus::kDenied, denied)
+              : result(call_id, name, ToolStatus::kCancelled, "not run: the input of a call before it was erased")));
+    return {};
+  }
+
+  Result<void> note_texts(std::vector<std::string>& out) const {
+    for (const auto& [seq, planned] : planned_) {
+      AGENTD_TRY(std::vector<std::string> texts, texts_of(log_.records[static_cast<std::size_t>(seq - 1)].record));
+      std::move(texts.begin(), texts.end(), std::back_inserter(out));
+    }
+    return {};
+  }
+
+  PlannedPart take() {
+    std::set<std::uint32_t> runs;
+    for (auto& [seq, planned] : planned_) {
+      runs.insert(log_.records[static_cast<std::size_t>(seq - 1)].record.run);
+      out_.records.push_back(std::move(planned));
+    }
+    runs.erase(0);
+    out_.runs.assign(runs.begin(), runs.end());
+    return std::move(out_);
+  }
+  bool empty() const { return planned_.empty() && out_.attached.empty(); }
+
+ private:
+  // True if an erased message has the call.
+  bool has_call(const std::string& call_id) const {
+    return std::any_of(planned_.begin(), planned_.end(), [&](const auto& each) {
+      const Record& record = log_.records[static_cast<std::size_t>(each.first - 1)].record;
+      if (record.type != RecordType::kAssistantMessage) return false;
+      const auto message = read_message(record);
+      return message && std::any_of(message->message.blocks.begin(), message->message.blocks.end(),
+                                    [&](const Block& block) { return block.call_id == call_id; });
+    });
+  }
+
+  const ReadLog& log_;
+  std::map<std::uint64_t, PlannedRecord> planned_;
+  PlannedPart out_;
+};
+
+// ---- the plan
+
+class Planner {
+ public:
+  Planner(const Store& store, const EraseQuery& query) : store_(store), query_(query) {}
+
+  Result<ErasePlan> run() {
+    AGENTD_TRY(relatives_, relatives_of(store_, query_.conversation));
+    for (const Relative& each : relatives_) {
+      auto log = read_log_of(store_, each.id);
+      if (!log) return log.error().with_context("conversation " + each.id.text());
+      logs_.push_back(std::move(*log));
+    }
+    for (std::size_t i = 0; i < relatives_.size(); ++i) parts_.emplace_back(relatives_[i], logs_[i]);
+    out_.whole = !query_.ranges.empty();
+    AGENTD_TRY_VOID(out_.whole ? by_sequence() : by_text());
+    for (std::size_t i = 0; i < parts_.size(); ++i) {
+      AGENTD_TRY_VOID(parts_[i].add_erasures());
+      AGENTD_TRY_VOID(parts_[i].end_question(store_));
+      if (!parts_[i].empty()) out_.parts.push_back(parts_[i].take());
+    }
+    return std::move(out_);
+  }
+
+ private:
+  // The texts of the records go as a whole, with those of every copy.
+  Result<void> by_sequence() {
+    for (const SeqRange& range : query_.ranges) AGENTD_TRY_VOID(add_range(range));
+    std::vector<std::string> texts;
+    AGENTD_TRY_VOID(parts_[0].note_texts(texts));
+    for (const std::string& text : texts)
+      if (text.size() >= kErasedCopyMin) out_.texts.push_back({text, std::string(kErasedText)});
+    put_in_order(out_.texts);
+    const AnyOf any(out_.texts);
+    for (PartPlan& part : parts_) {
+      AGENTD_TRY_VOID(part.add_copies(out_.texts, "copy"));
+      AGENTD_TRY_VOID(part.add_titles(texts));
+      AGENTD_TRY_VOID(part.add_questions());
+      AGENTD_TRY_VOID(part.add_summaries());
+      AGENTD_TRY_VOID(part.add_attached(store_, any));
+    }
+    out_.said = std::move(texts);
+    return {};
+  }
+
+  Result<void> add_range(const SeqRange& range) {
+    const std::uint64_t end = logs_[0].records.size();
+    if (range.first == 0 || range.last < range.first || range.last > end)
+      return Error{Code::kInvalid, "conversation " + query_.conversation.text() + " has no sequences " +
+                                       std::to_string(range.first) + " to " + std::to_string(range.last) +
+                                       ": its last one is " + std::to_string(end)};
+    bool any = false;
+    for (std::uint64_t seq = range.first; seq <= range.last; ++seq) {
+      AGENTD_TRY(const bool had, parts_[0].add_whole(seq, "named"));
+      any = any || had;
+      for (std::size_t i = 1; had && i < parts_.size(); ++i)
+        if (seq <= relatives_[i].shared) AGENTD_TRY_VOID(parts_[i].add_whole(seq, "copy"));
+    }
+    if (any) return {};
+    return Error{Code::kInvalid, (range.first == range.last ? "sequence " + std::to_string(range.first) + " has"
+                                                            : "sequences " + std::to_string(range.first) + " to " +
+                                                                  std::to_string(range.last) + " have") +
+                                     " no text to erase: 'agentd conversation show " + query_.conversation.text() +
+                                     "' has the numbers of the messages"};
+  }
+
+  Result<void> by_text() {
+    out_.texts = query_.texts;
+    if (query_.find) AGENTD_TRY_VOID(find_texts());
+    put_in_order(out_.texts);
+    const AnyOf any(out_.texts);
+    for (PartPlan& part : parts_) {
+      AGENTD_TRY_VOID(part.add_copies(out_.texts, "named"));
+      AGENTD_TRY_VOID(part.add_attached(store_, any));
+    }
+    return {};
+  }
+
+  // In every text of every record, and in the attached ones.
+  Result<void> find_texts() {
+    const auto find_in = [&](std::string_view text) -> Result<void> {
+      AGENTD_TRY(const std::vector<ErasedText> found, query_.find(text));
+      for (const ErasedText& each : found) {
+        if (each.text.size() >= kErasedTextMin)
+          out_.texts.push_back(each);
+        else
+          ++out_.too_short;
+      }
+      return {};
+    };
+    std::set<Digest> looked;
+    for (const ReadLog& log : logs_) {
+      for (const StoredRecord& record : log.records) {
+        AGENTD_TRY(const std::vector<std::string> texts, texts_of(record.record));
+        for (const std::string& text : texts) AGENTD_TRY_VOID(find_in(text));
+      }
+      for (const Digest& digest : log.attached) {
+        if (!looked.insert(digest).second) continue;
+        AGENTD_TRY(const std::string text, store_.blob(digest));
+        AGENTD_TRY_VOID(find_in(text));
+      }
+    }
+    return {};
+  }
+
+  const Store& store_;
+  const EraseQuery& query_;
+  std::vector<Relative> relatives_;
+  std::vector<ReadLog> logs_;    // of each
+  std::vector<PartPlan> parts_;  // of each
+  ErasePlan out_;
+};
+
+}  // namespace
+
+Result<ErasePlan> plan_erase(const Store& store, const EraseQuery& query) { return Planner(store, query).run(); }
+
+Result<std::vector<std::unique_ptr<Lease>>> lease_all(Store& store, const ErasePlan& plan) {
+  std::vector<std::unique_ptr<Lease>> out;
+  for (const PlannedPart& part : plan.parts) {
+    AGENTD_TRY(std::unique_ptr<Lease> lease, store.lease(part.conversation));
+    out.push_back(std::move(lease));
+  }
+  return out;
+}
+
+Result<void> carry_out(Store& store, const ErasePlan& plan, std::span<const EraseListener> listeners, ErasedAll& done) {
+  const AnyOf any(plan.texts);
+  for (const PlannedPart& part : plan.parts) {
+    EraseRequest request;
+    for (const PlannedRecord& record : part.records) request.records.push_back({record.seq, record.payload});
+    request.attached = part.attached;
+    request.append = part.append;
+    // By sequence the hooks of the same run have seen it, maybe in pieces or in other words.
+    request.receipt = [&](const HookReceipt& receipt, std::string_view payload) {
+      const bool of_the_run =
+          plan.whole && std::find(part.runs.begin(), part.runs.end(), receipt.run) != part.runs.end();
+      return of_the_run || any.in(payload) || any.in(receipt.answer) || any.in(receipt.note);
+    };
+    AGENTD_TRY(const EraseReport report, store.erase(part.conversation, part.revision, request));
+    done.parts.push_back({part.conversation, report});
+  }
+  for (const EraseListener& listener : listeners) {
+    std::uint64_t forgotten = 0;
+    for (const PlannedPart& part : plan.parts) {
+      std::vector<std::uint64_t> seqs;
+      for (const PlannedRecord& record : part.records) seqs.push_back(record.seq);
+      const auto gone = listener.forget(part.conversation, seqs);
+      if (gone) forgotten += *gone;
+      if (!gone) done.failed.push_back(listener.name + ": " + gone.error().message);
+    }
+    done.forgotten.emplace_back(listener.name, forgotten);
+  }
+  return {};
+}
+
+Result<std::vector<KeyWithText>> keys_with(const Store& store, std::span<const ErasedText> texts) {
+  std::vector<KeyWithText> out;
+  const AnyOf any(texts);
+  AGENTD_TRY(const std::vector<std::string> spaces, store.key_spaces());
+  for (const std::string& space : spaces) {
+    std::string after;
+    for (;;) {
+      AGENTD_TRY(const std::vector<StoredKey> keys, store.scan_keys(space, {}, after, kPage));
+      if (keys.empty()) break;
+      after = keys.back().key;
+      for (const StoredKey& key : keys)
+        if (any.in(key.value) || any.in(key.key)) out.push_back({space, key.key});
+    }
+  }
+  return out;
+}
+
+}  // namespace agentd

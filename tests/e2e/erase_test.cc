@@ -1,0 +1,191 @@
+// SPDX-License-Identifier: Apache-2.0
+// erase_test.cc - a secret that got in is taken out of everything below AGENTD_HOME.
+#include <gtest/gtest.h>
+#include <signal.h>
+
+#include <filesystem>
+
+#include "core/base/file.h"
+#include "tests/e2e/program.h"
+
+namespace agentd::testing {
+namespace {
+
+constexpr const char* kSecret = "hunter2-is-the-word-of-the-day";
+constexpr const char* kQuestion = "Erase it permanently?";
+
+class Erase : public ::testing::Test {
+ protected:
+  Erase() { program_.set("TERM=dumb"); }
+
+  // The files below the home that have the text.
+  std::vector<std::string> files(const std::string& text = kSecret) const {
+    std::vector<std::string> out;
+    for (const auto& entry : std::filesystem::recursive_directory_iterator(program_.home())) {
+      if (!entry.is_regular_file()) continue;
+      const auto bytes = read_file(entry.path().string(), 1u << 30);
+      if (bytes && has(*bytes, text)) out.push_back(entry.path().string());
+    }
+    return out;
+  }
+  static std::string listed(const std::vector<std::string>& names) {
+    std::string out;
+    for (const std::string& name : names) out += name + "\n";
+    return out;
+  }
+  // A conversation with it in a message, a call, a result, an answer and a subagent; compacted.
+  std::string talk() {
+    program_.config("agents: {enabled: true}\nhooks: {trace: true}\n");
+    const std::string word(kSecret);
+    // In order: the two calls, the subagent's answer, the answer, the summary.
+    const std::string script = program_.script("- calls: [{name: bash, input: {command: 'echo " + word + "'}}]\n" +
+                                               "- calls: [{name: task, input: {prompt: 'use " + word + "'}}]\n" +
+                                               "- text: 'I used " + word + "'\n" + "- text: 'it is " + word + "'\n" +
+                                               "- {for: summary, text: 'The word is " + word + "'}\n");
+    const Finished ran =
+        program_.run({"run", "my word is " + word, "--allow", "bash", "--allow", "task", "--script", script});
+    EXPECT_EQ(ran.code, 0) << ran.err;
+    const std::string id = newest_of_the_user();
+    EXPECT_EQ(program_.run({"compact", "-c", id, "--script", script}).code, 0);
+    return id;
+  }
+  std::string newest_of_the_user() {
+    for (const JsonDocument& line : json_lines(program_.run({"conversation", "list", "--all", "--json"}).out))
+      if (!line.root()["agent_type"].exists()) return std::string(line.root()["id"].string_or(""));
+    return {};
+  }
+  Finished erase(std::vector<std::string> words, const std::string& answer = "y\n") {
+    words.insert(words.begin(), {"conversation", "erase"});
+    return program_.on_terminal(words, {{kQuestion, answer}});
+  }
+  void expect_whole() {
+    const Finished check = program_.run({"store", "check"});
+    EXPECT_EQ(check.code, 0) << check.out << check.err;
+  }
+
+  Program program_;
+};
+
+TEST_F(Erase, NothingBelowTheHomeHasItAfterwards) {
+  const std::string id = talk();
+  ASSERT_EQ(program_.run({"conversation", "fork", id}).code, 0);
+  ASSERT_TRUE(
+      write_file_atomically(program_.home() + "/chat_history", std::string("one\nmy ") + kSecret + "\ntwo\n", 0600));
+  ASSERT_TRUE(make_directories(program_.home() + "/transcripts"));
+  ASSERT_TRUE(write_file_atomically(program_.home() + "/transcripts/" + id + ".jsonl", kSecret, 0600));
+  ASSERT_TRUE(write_file_atomically(program_.home() + "/agentd.log", std::string("a ") + kSecret + " b\n", 0600));
+  // The control: it is in the store and in the files.
+  ASSERT_GE(files().size(), 4u) << listed(files());
+
+  const Finished listed_only = program_.run({"conversation", "erase", id, "--match", kSecret, "--dry-run", "--json"});
+  EXPECT_EQ(listed_only.code, 0) << listed_only.err;
+  std::string kinds;
+  for (const JsonDocument& line : json_lines(listed_only.out))
+    kinds += std::string(line.root()["kind"].string_or("?")) + " " +
+             std::string(line.root()["relation"].string_or("own")) + "\n";
+  for (const char* each : {"user_message own", "assistant_message own", "tool_result own", "summary own",
+                           "user_message fork", "user_message subagent", "assistant_message subagent"})
+    EXPECT_TRUE(has(kinds, each)) << each << " is not in\n" << kinds;
+  EXPECT_GE(files().size(), 4u);
+
+  const Finished erased = erase({id, "--match", kSecret});
+  EXPECT_EQ(erased.code, 0) << erased.out;
+  EXPECT_EQ(files(), std::vector<std::string>{}) << listed(files()) << erased.out;
+  EXPECT_FALSE(has(erased.out, "still there")) << erased.out;
+  EXPECT_TRUE(has(erased.out, "confirm a guess")) << erased.out;
+  EXPECT_EQ(read_file(program_.home() + "/chat_history", 1000).value_or(""), "one\ntwo\n");
+  EXPECT_EQ(read_file(program_.home() + "/agentd.log", 1000).value_or("").substr(0, 3), "a *");
+  expect_whole();
+
+  const Finished shown = program_.run({"conversation", "show", id});
+  EXPECT_TRUE(has(shown.out, "my word is [erased]")) << shown.out;
+  EXPECT_TRUE(has(shown.out, "user (erased)")) << shown.out;
+  // It continues, and sends what is left.
+  const Finished next = program_.run(
+      {"run", "--resume", id, "go on", "--script", program_.directory().write("next.yaml", "- text: gone\n")});
+  EXPECT_EQ(next.code, 0) << next.err;
+  const Finished again = program_.on_terminal({"conversation", "erase", id, "--match", kSecret}, {});
+  EXPECT_EQ(again.code, 4) << again.out;
+}
+
+TEST_F(Erase, WithoutAYesNothingChanges) {
+  const std::string id = talk();
+  const std::string before = program_.run({"conversation", "show", id, "--log"}).out;
+  const Finished no = erase({id, "--match", kSecret}, "n\n");
+  EXPECT_EQ(no.code, 1) << no.out;
+  EXPECT_TRUE(has(no.out, "nothing was erased")) << no.out;
+  EXPECT_EQ(program_.run({"conversation", "show", id, "--log"}).out, before);
+}
+
+TEST_F(Erase, AProgramCannotErase) {
+  const std::string id = talk();
+  const std::string before = program_.run({"conversation", "show", id, "--log"}).out;
+  const Finished alone = program_.run({"conversation", "erase", id, "--match", kSecret}, "y\n");
+  EXPECT_EQ(alone.code, 2) << alone.err;
+  EXPECT_TRUE(has(alone.err, "a person confirms on a terminal")) << alone.err;
+  // Not even a command of a tool, in a run that has a terminal.
+  const std::string command = "AGENTD_HOME=" + program_.home() + " " + AGENTD_BINARY + " conversation erase " + id +
+                              " --match hunter2 > said.txt 2>&1; true";
+  const Finished ran = program_.on_terminal(
+      {"run", "x", "--allow", "bash", "--script",
+       program_.script("- calls: [{name: bash, input: {command: '" + command + "'}}]\n- text: tried\n")},
+      {{"tried", ""}});
+  EXPECT_EQ(ran.code, 0) << ran.out;
+  EXPECT_TRUE(has(read_file(program_.project() + "/said.txt", 10'000).value_or(""), "this process has none"));
+  EXPECT_EQ(program_.run({"conversation", "show", id, "--log"}).out, before);
+}
+
+TEST_F(Erase, ASequenceLosesAllOfItsText) {
+  const Finished ran = program_.run({"run", "the first question", "--script", program_.script("- text: an answer\n")});
+  ASSERT_EQ(ran.code, 0) << ran.err;
+  const std::string id = program_.newest();
+  std::string seq;
+  for (const JsonDocument& line : json_lines(program_.run({"conversation", "show", id, "--log"}).out))
+    if (line.root()["type"].string_or("") == "user_message") seq = std::to_string(line.root()["seq"].uint_or(0));
+  ASSERT_FALSE(files("the first question").empty());
+  const Finished erased = erase({id, seq});
+  EXPECT_EQ(erased.code, 0) << erased.out;
+  EXPECT_EQ(files("the first question"), std::vector<std::string>{}) << erased.out;
+  EXPECT_TRUE(has(program_.run({"conversation", "list"}).out, "[erased]"));
+  EXPECT_TRUE(has(program_.run({"conversation", "show", id}).out, "an answer"));
+  expect_whole();
+}
+
+TEST_F(Erase, SecretsAreFoundByTheRules) {
+  const std::string key = std::string("AKIA") + "Q3EGRIXM4T7ZPLWK";
+  const Finished ran = program_.run({"run", "use " + key + " for it", "--script", program_.script("- text: ok\n")});
+  ASSERT_EQ(ran.code, 0) << ran.err;
+  const std::string id = program_.newest();
+  ASSERT_FALSE(files(key).empty());
+  const Finished erased = erase({id, "--scrub"});
+  EXPECT_EQ(erased.code, 0) << erased.out;
+  EXPECT_EQ(files(key), std::vector<std::string>{}) << erased.out;
+  EXPECT_TRUE(has(program_.run({"conversation", "show", id}).out, "[redacted:")) << erased.out;
+}
+
+TEST_F(Erase, WhatDoesNotFitIsSaidBeforeAnything) {
+  const std::string id = talk();
+  for (const auto& [words, said] :
+       std::vector<std::pair<std::vector<std::string>, std::string>>{{{id}, "say what goes"},
+                                                                     {{id, "3", "--scrub"}, "exclude each other"},
+                                                                     {{id, "x"}, "'x' is no sequence"},
+                                                                     {{id, "--match", "abc"}, "at least 4 bytes"},
+                                                                     {{id, "9999"}, "has no sequences 9999"}}) {
+    std::vector<std::string> all{"conversation", "erase", "--dry-run"};
+    all.insert(all.end(), words.begin(), words.end());
+    const Finished refused = program_.run(all);
+    EXPECT_EQ(refused.code, 2) << refused.err;
+    EXPECT_TRUE(has(refused.err, said)) << refused.err;
+  }
+}
+
+TEST_F(Erase, TheTextCanComeFromStandardInput) {
+  const std::string id = talk();
+  const Finished found =
+      program_.run({"conversation", "erase", id, "--match", "-", "--dry-run"}, std::string(kSecret) + "\n");
+  EXPECT_EQ(found.code, 0) << found.err;
+  EXPECT_TRUE(has(found.out, "user_message")) << found.out;
+}
+
+}  // namespace
+}  // namespace agentd::testing
