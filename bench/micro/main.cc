@@ -70,6 +70,7 @@ int main(int argc, char** argv) {
   if (benchmark::ReportUnrecognizedArguments(count, arguments.data())) return 2;
   (void)agentd::adopt_orphans();  // as agentd does: what a command leaves behind is not sought in all of /proc
   agentd::bench::add_token_benches();
+  agentd::bench::add_scrub_benches();
   agentd::bench::Summary summary;
   benchmark::RunSpecifiedBenchmarks(&summary);
   summary.print();

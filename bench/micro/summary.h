@@ -72,5 +72,6 @@ class Summary final : public benchmark::BenchmarkReporter {
 
 // Registers the benches of token_bench.cc, which are named by their texts.
 void add_token_benches();
+void add_scrub_benches();
 
 }  // namespace agentd::bench

@@ -46,6 +46,7 @@ namespace agentd {
 
 class Recollections;  // recollections.h
 class RunQueue;       // run_queue.h
+class Secrets;
 class Workspace;
 
 // The most of each that one hook may use in one run; 0 = no limit.
@@ -87,6 +88,7 @@ struct RuntimeSettings : ModelSettings {
   std::uint64_t hook_call_tokens = 1'000'000, hook_run_tokens = 5'000'000;
   std::uint32_t retries_per_run = RetryBudget::kUsual;
   std::uint64_t posted_messages = 1'000;  // that one session may hold until a run takes them
+  bool scrub_input = false;               // of messages too, where RuntimeParts::secrets are looked for
 };
 
 struct RuntimeParts {
@@ -99,9 +101,10 @@ struct RuntimeParts {
   const Clock& clock;
   IdSource& ids;
   Log& log;
-  Ledger* ledger = nullptr;         // of the days; null: spending is not recorded
-  Ledger* conversations = nullptr;  // with the limits of each; null: they have none
-  RunQueue* runs = nullptr;         // null: any number of runs and sessions
+  Ledger* ledger = nullptr;          // of the days; null: spending is not recorded
+  Ledger* conversations = nullptr;   // with the limits of each; null: they have none
+  RunQueue* runs = nullptr;          // null: any number of runs and sessions
+  const Secrets* secrets = nullptr;  // that tools put out and no hook, model or log gets; null: none are looked for
 };
 
 // ---- what belongs to the project

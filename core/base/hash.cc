@@ -36,6 +36,18 @@ Digest Sha256::finish() {
 
 Digest sha256(std::string_view bytes) { return Sha256().add(bytes).finish(); }
 
+Digest hmac_sha256(std::string_view key, std::string_view bytes) {
+  constexpr std::size_t kBlock = 64;
+  std::string inner(kBlock, '\x36'), outer(kBlock, '\x5c');
+  const Digest long_key = key.size() > kBlock ? sha256(key) : Digest{};
+  if (key.size() > kBlock) key = {reinterpret_cast<const char*>(long_key.data()), long_key.size()};
+  for (std::size_t i = 0; i < key.size(); ++i) {
+    inner[i] = static_cast<char>(inner[i] ^ key[i]);
+    outer[i] = static_cast<char>(outer[i] ^ key[i]);
+  }
+  return Sha256().add(outer).add(Sha256().add(inner).add(bytes).finish()).finish();
+}
+
 std::string hex(const Digest& digest) { return hex(std::span<const std::uint8_t>(digest)); }
 
 std::uint32_t crc32c(std::string_view bytes) {

@@ -29,6 +29,8 @@ class Sha256 {
 };
 
 Digest sha256(std::string_view bytes);
+// The keyed sum of RFC 2104 over SHA-256.
+Digest hmac_sha256(std::string_view key, std::string_view bytes);
 // 64 lower-case digits.
 std::string hex(const Digest& digest);
 // The Castagnoli polynomial, as in RFC 3720.

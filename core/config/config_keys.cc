@@ -408,6 +408,22 @@ constexpr KeySpec kKeys[] = {
      0,
      1000},
 
+    {"secrets.scrub", ValueType::kBool, "true",
+     "Replaces secrets in what tools put out by placeholders, before a hook, the model or the log sees them "
+     "(docs/guide/secrets.md)."},
+    {"secrets.scrub_input", ValueType::kBool, "false", "Does the same with your messages."},
+    {"secrets.disable",
+     ValueType::kList,
+     "",
+     "Kinds of secrets that are not looked for, as they are named in placeholders.",
+     {},
+     0,
+     0,
+     true},
+    {"secrets.rules", ValueType::kAny, "",
+     "Secrets of your own: a list of {id, pattern}. The pattern is an RE2 expression; its first group, if it has one, "
+     "is the secret."},
+
     {"receipts.keep_days",
      ValueType::kWhole,
      "90",

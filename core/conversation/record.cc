@@ -305,6 +305,11 @@ Record write_result(RecordType type, const ToolResultRecord& from) {
     write_blocks(out, from.parts);
   }
   if (from.full_bytes > from.text.size()) out.member("full_bytes", from.full_bytes);
+  if (!from.scrubbed.empty()) {
+    out.key("scrubbed").begin_object();
+    for (const auto& [rule, count] : from.scrubbed) out.member(rule, std::uint64_t{count});
+    out.end_object();
+  }
   out.member("duration_ms", from.duration_ms);
   return finish(type, out);
 }
@@ -319,6 +324,8 @@ Result<ToolResultRecord> read_result(RecordType type, const Record& from) {
   out.status = text(root, "status");
   out.parts = read_blocks(root["parts"]);
   out.full_bytes = root["full_bytes"].uint_or(out.text.size());
+  for (std::size_t i = 0; i < root["scrubbed"].size(); ++i)
+    out.scrubbed[std::string(root["scrubbed"].key_at(i))] = root["scrubbed"].at(i).uint_or(0);
   out.duration_ms = root["duration_ms"].int_or(0);
   return out;
 }

@@ -8,7 +8,9 @@
 //
 // Threading: values and pure functions.
 
+#include <cstddef>
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -44,7 +46,7 @@ namespace agentd {
     "input, output, cache_read?, cache_write?, reasoning?, cost_nano_usd?, for_seq, purpose, estimated?, "           \
     "hidden?")                                                                                                       \
   X(8, ToolIntent, tool_intent, 0, "call_id, name, input_digest, effects, attempt, direct?")                         \
-  X(9, ToolResult, tool_result, 1, "call_id, name, status, text, parts?, full_bytes?, duration_ms")                  \
+  X(9, ToolResult, tool_result, 1, "call_id, name, status, text, parts?, full_bytes?, scrubbed?, duration_ms")       \
   X(10, Permission, permission, 0, "call_id, tool, decision, by, reason?")                                           \
   X(11, HookEffect, hook_effect, 0, "event, plugin, plugin_digest?, effect, before_digest?, after_digest?, reason?") \
   X(12, Summary, summary, 1, "as user_message")                                                                      \
@@ -174,6 +176,7 @@ struct ToolResultRecord {
   std::vector<Block> parts;
   std::uint64_t full_bytes = 0;
   std::int64_t duration_ms = 0;
+  std::map<std::string, std::size_t> scrubbed{};  // how many secrets were replaced, by rule
 };
 Record write_tool_result(const ToolResultRecord& from);
 Result<ToolResultRecord> read_tool_result(const Record& from);

@@ -9,12 +9,13 @@
 namespace agentd {
 
 SharedPlugins::SharedPlugins(TokenTable& tokens, const Clock& clock, Log& log, FilesOfSession files,
-                             ServiceRegistry* registry)
+                             const Secrets* secrets, ServiceRegistry* registry)
     : clock_(clock),
       log_(log),
       files_(std::move(files)),
       registry_(registry),
-      tables_(tokens, clock, [this](agentd_conv conversation) { return files_of(conversation); }) {}
+      tables_(
+          tokens, clock, [this](agentd_conv conversation) { return files_of(conversation); }, secrets) {}
 
 SharedPlugins::~SharedPlugins() { shutdown(); }
 

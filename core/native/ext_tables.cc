@@ -164,6 +164,59 @@ agentd_status AGENTD_CALL workspace_list(const agentd_workspace* table, agentd_t
   return AGENTD_OK;
 }
 
+// ---- the text of a file that a model may see
+
+Result<std::string> view_of_bytes(const ExtTables::Shared& shared, std::string bytes) {
+  if (shared.secrets == nullptr) return bytes;
+  AGENTD_TRY(Scrubbed seen, shared.secrets->scrub(bytes));
+  return std::move(seen.text);
+}
+
+agentd_status AGENTD_CALL workspace_view(const agentd_workspace* table, agentd_token token, agentd_str path,
+                                         uint64_t limit, agentd_str* out, uint64_t* total) noexcept {
+  ExtTables::Shared& shared = shared_of(table);
+  const Ask ask(shared, token);
+  if (const agentd_status refused = ask.refusal(); refused != AGENTD_OK) return refused;
+  if (out == nullptr || !is_text(path)) return ask.incomplete(service_facts_of<&agentd_workspace::view>);
+  const std::uint64_t most = limit == 0 ? kReadDefault : std::min(limit, kReadMax);
+  std::uint64_t size = 0;
+  auto bytes = ask.files().read(ask.absolute(view_of(path)), 0, most, &size);
+  if (!bytes) return ask.fail(bytes.error());
+  if (size > most) bytes->clear();
+  auto text = view_of_bytes(shared, std::move(*bytes));
+  if (!text) {
+    (void)ask.fail(text.error());
+    return AGENTD_E_UNSUPPORTED;
+  }
+  *out = ask.copy(*text);
+  if (out->ptr == nullptr) return AGENTD_E_NOT_FOUND;
+  if (total != nullptr) *total = size;
+  return AGENTD_OK;
+}
+
+// The secrets of the file are in this process alone, on their way from the file to the file.
+Result<void> edit_view(const ExtTables::Shared& shared, Workspace& files, const std::string& path,
+                       std::string_view expected, std::string_view text) {
+  if (shared.secrets == nullptr) return files.replace(path, expected, text);
+  std::uint64_t size = 0;
+  AGENTD_TRY(const std::string bytes, files.read(path, 0, kReadMax, &size));
+  AGENTD_TRY(const std::string seen, view_of_bytes(shared, bytes));
+  if (size > bytes.size() || seen != expected) return Error{Code::kConflict, path + " has changed since it was read"};
+  AGENTD_TRY(const std::string whole, shared.secrets->restored(bytes, text));
+  return files.replace(path, bytes, whole);
+}
+
+agentd_status AGENTD_CALL workspace_edit(const agentd_workspace* table, agentd_token token, agentd_str path,
+                                         agentd_str expected, agentd_str text) noexcept {
+  ExtTables::Shared& shared = shared_of(table);
+  const Ask ask(shared, token);
+  if (const agentd_status refused = ask.refusal(); refused != AGENTD_OK) return refused;
+  if (!is_text(path) || !is_text(expected) || !is_text(text))
+    return ask.incomplete(service_facts_of<&agentd_workspace::edit>);
+  auto edited = edit_view(shared, ask.files(), ask.absolute(view_of(path)), view_of(expected), view_of(text));
+  return edited ? AGENTD_OK : ask.fail(edited.error());
+}
+
 // ---- agentd.process/1
 
 Result<ProcessRequest> request_of(const agentd_process_options& options, const Ask& ask) {
@@ -225,19 +278,22 @@ agentd_status AGENTD_CALL process_run(const agentd_process* table, agentd_token 
   return AGENTD_OK;
 }
 
-constexpr agentd_workspace kWorkspace{
-    sizeof(agentd_workspace), 0, workspace_read, workspace_write, workspace_replace, workspace_list};
+constexpr agentd_workspace kWorkspace{sizeof(agentd_workspace), 0,
+                                      workspace_read,           workspace_write,
+                                      workspace_replace,        workspace_list,
+                                      workspace_view,           workspace_edit};
 constexpr agentd_process kProcess{sizeof(agentd_process), 0, process_run};
 
 }  // namespace
 
-ExtTables::ExtTables(TokenTable& tokens, Workspace& workspace, const Clock& clock, FilesOfSession files)
-    : shared_{tokens, &workspace, clock, std::move(files)},
+ExtTables::ExtTables(TokenTable& tokens, Workspace& workspace, const Clock& clock, FilesOfSession files,
+                     const Secrets* secrets)
+    : shared_{tokens, &workspace, clock, std::move(files), secrets},
       workspace_{kWorkspace, &shared_},
       process_{kProcess, &shared_} {}
 
-ExtTables::ExtTables(TokenTable& tokens, const Clock& clock, FilesOfSession files)
-    : shared_{tokens, nullptr, clock, std::move(files)},
+ExtTables::ExtTables(TokenTable& tokens, const Clock& clock, FilesOfSession files, const Secrets* secrets)
+    : shared_{tokens, nullptr, clock, std::move(files), secrets},
       workspace_{kWorkspace, &shared_},
       process_{kProcess, &shared_} {}
 

@@ -18,6 +18,7 @@
 #include "core/base/clock.h"
 #include "core/bridge/token_table.h"
 #include "core/process/workspace.h"
+#include "core/scrub/secrets.h"
 
 namespace agentd {
 
@@ -27,10 +28,11 @@ using FilesOfSession = std::function<std::shared_ptr<Workspace>(agentd_conv conv
 class ExtTables {
  public:
   // The arguments must outlive the tables. `workspace` serves calls outside of sessions, and sessions without files of
-  // their own.
-  ExtTables(TokenTable& tokens, Workspace& workspace, const Clock& clock, FilesOfSession files = {});
+  // their own. `secrets`: what has placeholders in a file's view; null = nothing.
+  ExtTables(TokenTable& tokens, Workspace& workspace, const Clock& clock, FilesOfSession files = {},
+            const Secrets* secrets = nullptr);
   // Without a workspace: a call for which `files` has none is refused (UNAVAILABLE).
-  ExtTables(TokenTable& tokens, const Clock& clock, FilesOfSession files);
+  ExtTables(TokenTable& tokens, const Clock& clock, FilesOfSession files, const Secrets* secrets = nullptr);
   ExtTables(const ExtTables&) = delete;
   ExtTables& operator=(const ExtTables&) = delete;
 
@@ -42,6 +44,7 @@ class ExtTables {
     Workspace* workspace;  // null = none
     const Clock& clock;
     const FilesOfSession files;
+    const Secrets* const secrets;  // null = nothing is looked for
   };
   // `table` is the first member, so that the plugin's pointer leads to the rest.
   struct WorkspaceTable {

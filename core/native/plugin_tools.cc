@@ -6,6 +6,14 @@
 #include <utility>
 
 namespace agentd {
+namespace {
+
+// Not a flag of agentd.tools/1: a tool that says so and does otherwise writes placeholders over secrets.
+bool takes_placeholders(const Plugin& plugin, const Tool& tool) {
+  return plugin.identity().id == "agentd.workspace_tools" && tool.name == "edit_file";
+}
+
+}  // namespace
 
 PluginTools::PluginTools(Plugins plugins, const Clock& clock) : plugins_(std::move(plugins)), clock_(clock) {}
 
@@ -17,6 +25,7 @@ std::vector<Tool> PluginTools::tools() const {
           std::any_of(out.begin(), out.end(), [&](const Tool& other) { return other.name == each.tool.name; });
       if (taken) continue;
       if (!plugin->concurrent()) each.tool.serial_plugin = plugin->identity().id;
+      each.tool.takes_placeholders = takes_placeholders(*plugin, each.tool);
       out.push_back(std::move(each.tool));
     }
   return out;

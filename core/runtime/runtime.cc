@@ -6,8 +6,10 @@
 #include "core/base/bytes.h"
 #include "core/net/curl_client.h"
 #include "core/runtime/model_setup.h"
+#include "core/runtime/secrets_setup.h"
 #include "core/runtime/store_setup.h"
 #include "core/runtime/user_recipes.h"
+#include "core/scrub/scrubbed_log.h"
 #include "providers/scripted/scripted.h"
 
 namespace agentd {
@@ -72,8 +74,10 @@ Result<std::unique_ptr<Runtime>, RunError> Runtime::begin(const ProcessSurroundi
   if (!home) return usage(home.error());
   std::unique_ptr<Runtime> out(new Runtime(surroundings, config, clock, options, std::move(*home), std::move(warn)));
   if (auto known = out->load_models(); !known) return known.error();
+  if (auto known = out->load_secrets(); !known) return known.error();
   if (opens_at_once(out->home_)) out->warm_up();
   out->log_ = open_log(out->config_, out->home_, out->warn_);
+  if (out->secrets_ != nullptr) out->log_ = std::make_unique<ScrubbedLog>(std::move(out->log_), *out->secrets_);
   return out;
 }
 
@@ -96,6 +100,20 @@ Result<void, RunError> Runtime::load_models() {
   if (!options_.needs_model) return {};
   if (auto readable = check_network_files(config_); !readable) return usage(readable.error());
   for (const std::string& warning : model_warnings(models_, config_, route_, home_, clock_.wall_ms())) warn_(warning);
+  return {};
+}
+
+// The key is the store's: conversations that end with the process have one that does, too.
+Result<void, RunError> Runtime::load_secrets() {
+  if (!config_.flag("secrets.scrub")) return {};
+  auto rules = scrub_options(config_);
+  if (!rules) return usage(rules.error());
+  const std::string file = options_.save ? secrets_key_file(home_) : std::string();
+  auto made = Secrets::make(std::move(*rules), [file]() -> Result<std::string> {
+    return file.empty() ? new_secrets_key() : secrets_key(file);
+  });
+  if (!made) return RunError{RunError::Kind::kUsage, secrets_origin(config_) + ": " + made.error().message};
+  secrets_ = std::move(*made);
   return {};
 }
 
@@ -256,7 +274,8 @@ RuntimeParts Runtime::agent_parts() {
           *log_,
           ledger_ ? &*ledger_ : nullptr,
           conversations_ ? &*conversations_ : nullptr,
-          &runs_};
+          &runs_,
+          secrets_.get()};
 }
 
 void Runtime::make_agent_services() {
@@ -265,6 +284,7 @@ void Runtime::make_agent_services() {
   settings.hook_call_tokens = config_.whole("budget.hook_call_tokens");
   settings.hook_run_tokens = config_.whole("budget.hook_run_tokens");
   settings.posted_messages = config_.whole("sessions.posted_messages");
+  settings.scrub_input = config_.flag("secrets.scrub_input");
   settings.retries_per_run = static_cast<std::uint32_t>(config_.whole("network.retries_per_run"));
   recipes_.emplace(std::vector<RecipeDirectory>{user_recipes(home_)}, *log_);
   services_ = make_services(agent_parts(), std::move(settings));
@@ -273,7 +293,7 @@ void Runtime::make_agent_services() {
   registry_.emplace(clock_, *log_, std::move(chosen));
   plugins_.emplace(
       tokens_, clock_, *log_, [this](agentd_conv conversation) { return files_of(*services_, conversation); },
-      &*registry_);
+      secrets_.get(), &*registry_);
 }
 
 }  // namespace agentd

@@ -25,6 +25,7 @@
 #include "core/runtime/provider_setup.h"
 #include "core/runtime/receipt_retention.h"
 #include "core/runtime/surroundings.h"
+#include "core/scrub/secrets.h"
 #include "core/services/registry.h"
 
 namespace agentd {
@@ -60,6 +61,10 @@ class Runtime {
   // The user's home, for "~"; empty = "~" is a name.
   std::string user_home() const { return surroundings_.environment("HOME").value_or(""); }
   Log& log() { return *log_; }
+  // Null: secrets.scrub is off.
+  const Secrets* secrets() const { return secrets_.get(); }
+  // Where services of plugins that find more secrets are added; null as above.
+  Secrets* secrets() { return secrets_.get(); }
   // The client of providers and webhooks: one thread for all their requests, started by the first.
   HttpClient& http() { return *http_; }
   TokenTable& tokens() { return tokens_; }
@@ -88,6 +93,7 @@ class Runtime {
   Runtime(const ProcessSurroundings& surroundings, const Config& config, const Clock& clock, RuntimeOptions options,
           std::string home, Warn warn);
   Result<void, RunError> load_models();
+  Result<void, RunError> load_secrets();
   void warm_up();
   Result<void, RunError> make_providers();
   Result<void, RunError> make_scripted();
@@ -106,6 +112,7 @@ class Runtime {
   const std::string home_;
   const Warn warn_;
   const std::thread::id own_thread_ = std::this_thread::get_id();
+  std::unique_ptr<Secrets> secrets_;  // null: nothing is looked for
   std::unique_ptr<Log> log_;
   std::optional<KeyRing> keys_;
   std::unique_ptr<HttpClient> http_;

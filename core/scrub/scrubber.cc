@@ -15,7 +15,7 @@ namespace agentd {
 namespace {
 
 constexpr std::string_view kOpen = "[redacted:";
-constexpr std::size_t kIdBytesMax = 64;
+constexpr std::string_view kUnnamed = "plugin";
 // The bytes that an expression sees at first; more while a match fills them.
 constexpr std::size_t kWindowBytes = 1024, kLongWindowBytes = 256 * 1024;
 constexpr std::size_t kPassesMax = 16;
@@ -23,11 +23,6 @@ constexpr std::size_t kGroups = 5;
 
 bool is_word(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_'; }
 bool is_digit(char c) { return c >= '0' && c <= '9'; }
-
-bool is_id(std::string_view id) {
-  return !id.empty() && id.size() <= kIdBytesMax &&
-         std::all_of(id.begin(), id.end(), [](char c) { return is_word(c) || c == '-' || c == '.'; });
-}
 
 // Bytes of a text; `rule` is the index of the rule that found them, lower ones name better.
 struct Region {
@@ -141,9 +136,27 @@ std::size_t origin_of(const std::vector<Piece>& pieces, std::size_t at, bool end
   return pieces.empty() ? at : pieces.back().from + pieces.back().from_length;
 }
 
+// Behind the rules, in the order of `also`.
+std::vector<Region> regions_of(std::string_view text, std::span<const ScrubFinding> also, std::size_t rules) {
+  const auto inside = [&](std::size_t at) {
+    return at < text.size() && (static_cast<unsigned char>(text[at]) & 0xC0) == 0x80;
+  };
+  std::vector<Region> out;
+  for (std::size_t i = 0; i < also.size(); ++i) {
+    if (also[i].at >= text.size() || also[i].length == 0) continue;
+    Region region{also[i].at, also[i].at + std::min(also[i].length, text.size() - also[i].at), rules + i};
+    while (region.begin > 0 && inside(region.begin)) --region.begin;
+    while (inside(region.end)) ++region.end;
+    out.push_back(region);
+  }
+  return out;
+}
+
 }  // namespace
 
 struct Scrubber::State {
+  decltype(ScrubOptions::mark) mark;
+  decltype(ScrubOptions::is_own) is_own;
   std::vector<std::unique_ptr<Rule>> rules;  // the user's last
   std::size_t built_in = 0;
   std::set<std::string, std::less<>> ids;  // of all rules, including disabled ones
@@ -164,10 +177,13 @@ struct Scrubber::State {
     }
   }
 
-  // The length of "[redacted:ID]" of a known rule at `at`, or 0.
+  // The length of "[redacted:ID]" or of a placeholder, of a known rule, at `at`; or 0. The twelve digits of a
+  // placeholder are no secret, whoever wrote them.
   std::size_t mark_at(std::string_view text, std::size_t at) const {
+    if (const auto form = placeholder_form_at(text, at))
+      return ids.find(form->rule) != ids.end() || (is_own && is_own(*form)) ? form->text.size() : 0;
     if (!text.substr(at).starts_with(kOpen)) return 0;
-    const std::string_view rest = text.substr(at + kOpen.size(), kIdBytesMax + 1);
+    const std::string_view rest = text.substr(at + kOpen.size(), kRuleIdBytesMax + 1);
     const std::size_t close = rest.find(']');
     if (close == std::string_view::npos || ids.find(rest.substr(0, close)) == ids.end()) return 0;
     return kOpen.size() + close + 1;
@@ -175,9 +191,9 @@ struct Scrubber::State {
 
   // The rest of a region without the marks in it.
   void add_region(std::string_view text, Region region, std::vector<Region>& out) const {
-    for (std::size_t at = text.find(
-             kOpen, region.begin < kOpen.size() + kIdBytesMax ? 0 : region.begin - kOpen.size() - kIdBytesMax);
-         at != std::string_view::npos && at < region.end; at = text.find(kOpen, at + 1)) {
+    static_assert(kPlaceholderBytesMax > kOpen.size() + kRuleIdBytesMax + 1);
+    for (std::size_t at = text.find('[', region.begin - std::min(region.begin, kPlaceholderBytesMax));
+         at != std::string_view::npos && at < region.end; at = text.find('[', at + 1)) {
       const std::size_t length = mark_at(text, at);
       if (length == 0 || at + length <= region.begin) continue;
       if (at > region.begin) out.push_back({region.begin, at, region.rule});
@@ -268,8 +284,10 @@ Result<Scrubber> Scrubber::make(ScrubOptions options) {
   for (const ScrubRuleSpec& spec : scrub_rules())
     if (std::find(options.disable.begin(), options.disable.end(), spec.id) == options.disable.end()) state->add(spec);
   state->built_in = state->rules.size();
+  state->mark = std::move(options.mark);
+  state->is_own = std::move(options.is_own);
   for (ScrubOptions::Extra& extra : options.extra) {
-    if (!is_id(extra.id))
+    if (!is_rule_id(extra.id))
       return Error{Code::kInvalid,
                    "'" + extra.id + "' is not a valid id of a secret rule: use letters, digits, '-', '_' and '.'"};
     if (!state->ids.insert(extra.id).second)
@@ -288,12 +306,22 @@ Result<void> Scrubber::prepare() const {
   return {};
 }
 
-Result<Scrubbed> Scrubber::scrub(std::string_view text) const {
+Result<Scrubbed> Scrubber::scrub(std::string_view text, std::span<const ScrubFinding> also) const {
   Scrubbed out{std::string(text), {}};
+  const std::size_t rules = state_->rules.size();
+  const auto name_of = [&](const Region& region) {
+    if (region.rule < rules) return state_->rules[region.rule]->id;
+    const std::string& id = also[region.rule - rules].rule;
+    return is_rule_id(id) ? id : std::string(kUnnamed);
+  };
   std::vector<Piece> pieces{{0, text.size(), 0, text.size()}};
   // A secret next to another one may be recognised only after that one was replaced.
   for (std::size_t pass = 0; pass < kPassesMax; ++pass) {
-    AGENTD_TRY(const std::vector<Region> regions, state_->find(out.text));
+    AGENTD_TRY(std::vector<Region> regions, state_->find(out.text));
+    if (pass == 0 && !also.empty()) {
+      for (const Region& region : regions_of(text, also, rules)) state_->add_region(text, region, regions);
+      regions = united(std::move(regions));
+    }
     if (regions.empty()) break;
     std::string next;
     std::vector<Piece> made;
@@ -313,11 +341,15 @@ Result<Scrubbed> Scrubber::scrub(std::string_view text) const {
       keep(region.begin);
       const std::size_t from = origin_of(pieces, region.begin, false);
       const std::size_t to = origin_of(pieces, region.end, true);
-      const std::string& id = state_->rules[region.rule]->id;
-      const std::string mark = std::string(kOpen) + id + "]";
-      out.findings.push_back({id, from, to - from});
+      const std::string id = name_of(region);
+      std::string mark = std::string(kOpen) + id + "]";
+      if (state_->mark) {
+        const std::string_view secret = std::string_view(out.text).substr(region.begin, region.end - region.begin);
+        AGENTD_TRY(mark, state_->mark(id, secret));
+      }
       made.push_back({next.size(), mark.size(), from, to - from});
       next += mark;
+      out.findings.push_back({id, from, to - from, std::move(mark)});
       at = region.end;
     }
     keep(out.text.size());

@@ -25,6 +25,9 @@ struct Tool {
   std::vector<std::string> path_keys;  // members of the input that are paths
   Milliseconds timeout{600'000};
   std::string serial_plugin{};  // the id of a plugin that takes one call at a time; empty = calls may overlap
+  // It changes a file by its view, so that placeholders in its input keep what they stand for (agentd.workspace/1
+  // edit).
+  bool takes_placeholders = false;
 
   bool read_only() const { return (flags & AGENTD_TOOL_READ_ONLY) != 0; }
 };

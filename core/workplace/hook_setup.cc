@@ -10,6 +10,7 @@
 
 #include "core/base/bytes.h"
 #include "core/runtime/credentials.h"
+#include "core/runtime/secrets_setup.h"
 
 namespace agentd {
 namespace {
@@ -161,7 +162,7 @@ HookSetup hook_setup(const ProcessSurroundings& surroundings, const Config& conf
   options.quarantine_directory = home + "/quarantine";
   options.home = home;
   options.kept = kept_paths(surroundings, config, home, project);
-  options.hidden = {Credentials::file(home)};
+  options.hidden = {Credentials::file(home), secrets_key_file(home)};
   options.isolation = isolation_of(config.text("hooks.isolation")).value_or(Isolation::kProcess);
   options.worker.program = worker_program(surroundings.executable);
   options.worker.memory_bytes_max = config.whole("hooks.worker_memory_mb") << 20;

@@ -68,6 +68,7 @@ Result<void, RunError> Hooks::start(const std::vector<std::string>& roots) {
   setup.options.native.shared = &runtime_.plugins();
   setup.options.native.registry = &runtime_.registry();
   setup.options.native.project_id = project_.id;
+  setup.options.native.secrets = runtime_.secrets();
   own_services_ = services_of_project(runtime_.services(), project_.id);
   setup.options.native.of_project = own_services_.get();
   setup.options.native.record_directory = runtime_.home() + "/records";

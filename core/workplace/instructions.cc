@@ -15,6 +15,7 @@
 #include "core/process/kept_paths.h"
 #include "core/process/workspace.h"
 #include "core/runtime/credentials.h"
+#include "core/runtime/secrets_setup.h"
 
 namespace agentd {
 namespace {
@@ -110,7 +111,7 @@ void blank_spans(std::string& text) {
 class Reader {
  public:
   explicit Reader(const InstructionPlaces& places)
-      : places_(places), keys_(Credentials::file(places.home)), hidden_({keys_}) {}
+      : places_(places), keys_{Credentials::file(places.home), secrets_key_file(places.home)}, hidden_(keys_) {}
 
   // The first existing file of the two names, with its imports; empty = none, or an empty file.
   std::string read_directory(const std::string& directory, const std::string& root, std::string& file) {
@@ -171,7 +172,7 @@ class Reader {
   std::string read_below(const std::string& path, const std::string& root) {
     auto& workspace = workspaces_[root];
     if (workspace == nullptr) {
-      auto opened = open_workspace({root}, {}, {keys_});
+      auto opened = open_workspace({root}, {}, keys_);
       if (!opened) return left_out(path, opened.error().message);
       workspace = std::move(*opened);
     }
@@ -194,7 +195,7 @@ class Reader {
   }
 
   const InstructionPlaces& places_;
-  const std::string keys_;
+  const std::vector<std::string> keys_;
   const HiddenFiles hidden_;
   std::map<std::string, std::unique_ptr<Workspace>> workspaces_;
 };

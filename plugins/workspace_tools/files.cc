@@ -81,6 +81,12 @@ Edit fitted(std::string_view content, std::string_view from, std::string_view to
   return {std::string(from), std::string(to)};
 }
 
+std::string misplaced(std::string_view path) {
+  return "nothing was changed: each [secret:...] in new_string must be one that " + std::string(path) +
+         " shows, and what stands around it, such as the name and the quotation marks of a password, must still mark "
+         "it as a secret";
+}
+
 std::string not_found(std::string_view path, std::string_view content, std::string_view from) {
   std::string text = "old_string is not in " + std::string(path);
   const std::size_t first = from.find_first_not_of(" \t\r\n");
@@ -97,21 +103,21 @@ agentd_status WorkspaceTools::read_file(agentd::call& c, agentd::tool_view tool)
   const auto input = Input::parse(tool.input_json(), kReadKeys);
   if (!input) return refuse(c, input.error().message);
   const std::string path(input->text("path"));
-  const auto file = files_.read(c, path, 0, kFileBytesMax);
+  const auto file = files_.view(c, path, kFileBytesMax);
   if (file.status() == AGENTD_E_ARG)
     return refuse(c, path + " is a directory or not a regular file: list folders with glob or bash");
   if (!file) return refuse_access(c, file.status(), path);
   if (file->total > kFileBytesMax) return refuse(c, too_big(path, file->total));
-  if (is_binary(file->bytes))
+  if (is_binary(file->text))
     return refuse(c, path + " is a binary file of " + agentd::counted(file->total, "byte") +
                          ": inspect it with bash (file, strings, xxd)");
-  memory_.seen(c.conversation(), path, file->bytes);
+  memory_.seen(c.conversation(), path, file->text);
   const auto offset = static_cast<std::uint64_t>(input->integer("offset", 1));
-  const auto lines = static_cast<std::uint64_t>(lines_of(file->bytes).size());
-  if (file->bytes.empty()) return answer(c, "(the file is empty)");
+  const auto lines = static_cast<std::uint64_t>(lines_of(file->text).size());
+  if (file->text.empty()) return answer(c, "(the file is empty)");
   if (offset > lines)
     return refuse(c, "\"offset\" is beyond the end: " + path + " has " + agentd::counted(lines, "line"));
-  return answer(c, page_of(file->bytes, offset, static_cast<std::uint64_t>(input->integer("limit", kLines))));
+  return answer(c, page_of(file->text, offset, static_cast<std::uint64_t>(input->integer("limit", kLines))));
 }
 
 agentd_status WorkspaceTools::write_file(agentd::call& c, agentd::tool_view tool) {
@@ -134,10 +140,10 @@ agentd_status WorkspaceTools::edit_file(agentd::call& c, agentd::tool_view tool)
   const std::string path(input->text("path"));
   if (input->text("old_string") == input->text("new_string"))
     return refuse(c, "\"new_string\" is the same as \"old_string\": there is nothing to change");
-  const auto file = files_.read(c, path, 0, kFileBytesMax);
+  const auto file = files_.view(c, path, kFileBytesMax);
   if (!file) return refuse_access(c, file.status(), path);
   if (file->total > kFileBytesMax) return refuse(c, too_big(path, file->total));
-  switch (memory_.state(c.conversation(), path, file->bytes)) {
+  switch (memory_.state(c.conversation(), path, file->text)) {
     case Memory::State::kUnread:
       return refuse(c, "read the file first: " + path + " has not been read in this conversation");
     case Memory::State::kChanged:
@@ -145,19 +151,20 @@ agentd_status WorkspaceTools::edit_file(agentd::call& c, agentd::tool_view tool)
     case Memory::State::kSame:
       break;
   }
-  const Edit edit = fitted(file->bytes, input->text("old_string"), input->text("new_string"));
-  const std::size_t count = count_of(file->bytes, edit.from);
+  const Edit edit = fitted(file->text, input->text("old_string"), input->text("new_string"));
+  const std::size_t count = count_of(file->text, edit.from);
   const bool all = input->boolean("replace_all");
-  if (count == 0) return refuse(c, not_found(path, file->bytes, input->text("old_string")));
+  if (count == 0) return refuse(c, not_found(path, file->text, input->text("old_string")));
   if (count > 1 && !all)
     return refuse(c, "old_string is " + std::to_string(count) + " times in " + path +
                          ": include lines around it until it is unique, or set replace_all");
-  const std::string changed = replaced(file->bytes, edit.from, edit.to, all);
-  const agentd_status status = files_.replace(c, path, file->bytes, changed);
+  const std::string changed = replaced(file->text, edit.from, edit.to, all);
+  const agentd_status status = files_.edit(c, path, file->text, changed);
+  if (status == AGENTD_E_ARG) return refuse(c, misplaced(path));
   if (status != AGENTD_OK) return refuse_access(c, status, path, Access::kChange);
   memory_.seen(c.conversation(), path, changed);
   return answer(c, "replaced " + agentd::counted(count, "place") + " in " + path + "\n" +
-                       view_of_edit(changed, file->bytes.find(edit.from), edit.to));
+                       view_of_edit(changed, file->text.find(edit.from), edit.to));
 }
 
 }  // namespace workspace_tools

@@ -81,7 +81,10 @@ class Search {
     const auto content = files_.read(c_, found.path, 0, kFileBytesMax);
     if (!content || is_binary(content->bytes)) return true;
     searched_ += content->bytes.size();
-    search(found, content->bytes);
+    std::size_t start = 0, end = 0;
+    // The text that may be shown is made of those files alone that match.
+    if (next_line(content->bytes, 0, &start, &end))
+      if (const auto shown = files_.view(c_, found.path, kFileBytesMax)) search(found, shown->text);
     return mode_ == Mode::kFiles || !full();
   }
 

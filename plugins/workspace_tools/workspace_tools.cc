@@ -47,7 +47,8 @@ constexpr agentd::tool_spec kReadFile{
         "says how to "
         "go on when there are more. Lines are cut after 2,000 bytes.\n"
         "- Read a file before you change it with edit_file.\n"
-        "- It reads files only: list folders with glob or bash. Binary files are refused.",
+        "- It reads files only: list folders with glob or bash. Binary files are refused.\n"
+        "- [secret:...] stands in place of a key or password, which you cannot see.",
     .input_schema = R"({"type":"object","additionalProperties":false,"required":["path"],"properties":{)"
                     R"("path":{"type":"string","format":"path","description":"The file, absolute or relative )"
                     R"(to the workspace directory"},)"
@@ -82,7 +83,8 @@ constexpr agentd::tool_spec kEditFile{
         "the line "
         "numbers of read_file. It must be there once: take in lines around it until it is unique, "
         "or set "
-        "replace_all to replace every one, as for renaming.",
+        "replace_all to replace every one, as for renaming.\n"
+        "- A [secret:...] that stays keeps what it stands for in the file.",
     .input_schema = R"({"type":"object","additionalProperties":false,)"
                     R"("required":["path","old_string","new_string"],"properties":{)"
                     R"("path":{"type":"string","format":"path","description":"The file, absolute or relative )"
@@ -226,6 +228,10 @@ agentd_status refuse(agentd::call& c, agentd_status status, std::string_view pat
       return refuse(c, shown + " is too big");
     case AGENTD_E_BUSY:
       return refuse(c, shown + " is busy: try again");
+    case AGENTD_E_UNSUPPORTED:
+      return refuse(c, shown +
+                           " is not shown, since agentd cannot look for secrets in it: ask the user to install RE2 "
+                           "(libre2), or to set secrets.scrub to false");
     default:
       break;
   }

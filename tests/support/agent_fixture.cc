@@ -286,7 +286,7 @@ Session& AgentTest::open(std::optional<Ulid> id) {
 }
 
 RuntimeParts AgentTest::runtime_parts() {
-  return {store_, model_, models_, estimator_, prompts_, slots_, clock_, ids_, log_, nullptr, nullptr, runs_};
+  return {store_, model_, models_, estimator_, prompts_, slots_, clock_, ids_, log_, nullptr, nullptr, runs_, secrets_};
 }
 
 RuntimeSettings AgentTest::runtime_settings() const {

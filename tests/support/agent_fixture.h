@@ -214,6 +214,7 @@ class AgentTest : public ::testing::Test {
   RecipeBook prompts_{{}, log_};
   TestSlots slots_;
   RunQueue* runs_ = nullptr;
+  const Secrets* secrets_ = nullptr;
   RecordingEvents events_;
   AgentOptions options_;
   RuntimeSettings settings_;  // but for the models, which are those of the options

@@ -420,6 +420,7 @@ void ToolCalls::call_step(Step& step) {
     step.status = ToolStatus::kError;
     step.result.text = std::move(why);
   }
+  pass_border(step);
   step.took_ns = clock.monotonic_ns() - started;
   step.result.duration_ms = static_cast<std::int64_t>(step.took_ns / 1'000'000);
   step.heard = true;
@@ -438,9 +439,27 @@ ToolStatus ToolCalls::call_tool(Step& step) {
     return status_of_failed(outcome.error().code);
   }
   result.full_bytes = std::max<std::uint64_t>(outcome->full_bytes, outcome->content.size());
-  result.text = capped(to_utf8(outcome->content));
+  result.text = to_utf8(outcome->content);
   result.parts = std::move(outcome->parts);
   return outcome->success ? ToolStatus::kOk : ToolStatus::kError;
+}
+
+// Nothing behind it sees a secret that the tool has put out. It is looked at before a part is cut off: half
+// a secret is not known as one.
+void ToolCalls::pass_border(Step& step) const {
+  ToolResultRecord& result = step.result;
+  if (const Secrets* const secrets = session_.base().secrets; secrets != nullptr) {
+    const bool whole = result.full_bytes == result.text.size();
+    const auto clean = [&](std::string& text) {
+      auto passed = secrets->pass(std::move(text));
+      text = std::move(passed.text);
+      for (const auto& [rule, count] : passed.counts) result.scrubbed[rule] += count;
+    };
+    clean(result.text);
+    for (Block& part : result.parts) clean(part.text);
+    if (whole) result.full_bytes = result.text.size();
+  }
+  result.text = capped(std::move(result.text));
 }
 
 Result<ToolOutcome> ToolCalls::call_subagent(Step& step) {
@@ -455,6 +474,7 @@ void ToolCalls::settle(Step& step) {
   if (step.heard) after_tool(step);
   if (step.passed && step.status == ToolStatus::kOk) note_rules(step.prepared);
   step.result.status = std::string(name_of(step.status));
+  tell_scrubbed(step);
   session_.log.add(step.direct ? write_direct_result(step.result) : write_tool_result(step.result));
   session_.surface.tell(told::ToolEnded{step.result.call_id, step.result.name, step.status, step.result.text,
                                         (step.took_ns + 500) / 1000});
@@ -469,6 +489,7 @@ void ToolCalls::after_tool(Step& step) {
   if (!session_.hooks.wants(event)) return;
   CallPayload payload(prepared.call, prepared.tool);
   payload.text = result.text;
+  payload.secrets = session_.base().secrets;
   payload.result.size = sizeof payload.result;
   payload.result.success = ok ? 1 : 0;
   payload.result.content = to_abi(payload.text);
@@ -481,7 +502,11 @@ void ToolCalls::after_tool(Step& step) {
   if (denied) fired.only = kHearsDenials;
   const auto outcome = session_.hooks.fire(fired);
   if (!outcome) return;
+  if (payload.secrets != nullptr)
+    for (Outcome::Attributed& context : outcome->contexts)
+      context.action.text = payload.secrets->pass(std::move(context.action.text)).text;
   if (!outcome->rewrites.empty()) {
+    for (const auto& [rule, count] : payload.scrubbed) result.scrubbed[rule] += count;
     session_.hooks.record_effect(event, outcome->rewrites.back().by, HookEffect::kRewrite, result.text, payload.text,
                                  {});
     result.text = payload.text;
@@ -489,6 +514,12 @@ void ToolCalls::after_tool(Step& step) {
     if (outcome->withheld) result.parts.clear();
   }
   late_contexts_.push_back(*outcome);
+}
+
+// How many and of what kinds, and nothing of them.
+void ToolCalls::tell_scrubbed(const Step& step) const {
+  if (!step.result.scrubbed.empty())
+    session_.surface.tell(told::Notice{told_of(step.result.scrubbed) + " in the output of " + step.result.name, {}});
 }
 
 // ---- rules of what a call has touched

@@ -103,9 +103,11 @@ class ToolCalls {
   void call_tools(std::span<Step* const> passed);
   void call_step(Step& step);
   ToolStatus call_tool(Step& step);
+  void pass_border(Step& step) const;
   Result<ToolOutcome> call_subagent(Step& step);
   void settle(Step& step);
   void after_tool(Step& step);
+  void tell_scrubbed(const Step& step) const;
   void note_rules(const PreparedCall& prepared);
   bool knows_rules(const PathRules& rules) const;
 

@@ -4,12 +4,24 @@
 #include <utility>
 
 #include "core/agent/subagent_tool.h"
+#include "core/codec/json.h"
+#include "core/scrub/secrets.h"
 
 namespace agentd {
 namespace {
 
 std::string refusal_of(const Outcome& outcome) {
   return "blocked by the hook " + outcome.blocked_by.hook + (outcome.reason.empty() ? "" : ": " + outcome.reason);
+}
+
+// "the member content": the first one of the input with that text.
+std::string place_of(const ToolInput& input, std::string_view text) {
+  const auto document = JsonDocument::parse(input.text());
+  for (std::size_t i = 0; document && i < document->root().size(); ++i) {
+    const JsonView root = document->root();
+    if (root.at(i).text().find(text) != std::string::npos) return "the member " + std::string(root.key_at(i));
+  }
+  return "the input";
 }
 
 }  // namespace
@@ -42,13 +54,19 @@ std::unique_ptr<Outcome> ToolGate::judge(PreparedCall& prepared, bool must_ask) 
     session_.hooks.record_effect(AGENTD_EVENT_BEFORE_TOOL_CALL, outcome->blocked_by, HookEffect::kBlock, {}, {},
                                  outcome->reason);
   } else if (!prepared.refusal) {
-    decide_permission(prepared, outcome.get(), must_ask);
+    if (refuse_placeholder(prepared)) {
+      if (outcome && outcome->permission == AGENTD_PERMISSION_ALLOW)
+        session_.hooks.refute(outcome->permission_by.hook, AGENTD_EVENT_BEFORE_TOOL_CALL, prepared.refusal->reason);
+    } else {
+      decide_permission(prepared, outcome.get(), must_ask);
+    }
   }
   return outcome;
 }
 
 std::unique_ptr<Outcome> ToolGate::judge_again(PreparedCall& prepared) {
-  if (rules_deny(prepared) || !session_.hooks.wants(AGENTD_EVENT_BEFORE_TOOL_CALL)) return nullptr;
+  if (refuse_placeholder(prepared) || rules_deny(prepared) || !session_.hooks.wants(AGENTD_EVENT_BEFORE_TOOL_CALL))
+    return nullptr;
   CallPayload payload(prepared.call, prepared.tool);
   Fired fired;
   fired.event = AGENTD_EVENT_BEFORE_TOOL_CALL;
@@ -121,6 +139,26 @@ bool ToolGate::allowed_final_input(const Outcome& outcome) const {
     if (name == outcome.permission_by.hook) return rewritten || (entry.flags & AGENTD_HOOK_GATES) != 0;
   }
   return false;
+}
+
+// ---- placeholders
+
+// A placeholder that the model writes stands for bytes that it has never seen: a tool that takes it for text would put
+// it over them. A tool that only reads does no harm with it, a subagent's own calls come here themselves, and edit_file
+// leads it back to the file's own bytes.
+bool ToolGate::refuse_placeholder(PreparedCall& prepared) {
+  const Secrets* const secrets = session_.base().secrets;
+  const Tool& tool = prepared.tool;
+  if (secrets == nullptr || tool.read_only() || tool.takes_placeholders || is_subagent_tool(tool)) return false;
+  const auto found = secrets->own_in(prepared.call.input.text());
+  if (!found) return false;
+  prepared.refuse(ToolStatus::kDenied,
+                  place_of(prepared.call.input, *found) + " of " + tool.name + " has " + *found +
+                      ", which stands for a secret that was taken out of what you read; nothing was run, since the "
+                      "secret would be lost: change the text around it with edit_file, which keeps the secret, copy "
+                      "whole files with a command, or ask the user to do it");
+  record_decision(prepared, PermissionDecision::kDeny, "secrets", "the input has a placeholder of a secret");
+  return true;
 }
 
 // ---- permission

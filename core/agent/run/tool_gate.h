@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 // tool_gate.h - whether a tool call may run: hooks gate and rewrite it, what they rewrote is held to the tool's schema
-// and shown to the gates once more, then rules permit it, or demand a person's answer. Private to this room.
+// and shown to the gates once more, then rules permit it, or demand a person's answer. Before that a call which would
+// write a placeholder in the place of a secret is refused. Private to this room.
 //
 // Threading: the session's thread.
 
@@ -47,6 +48,7 @@ class ToolGate {
   void ask_again(PreparedCall& prepared, const Outcome::By& by, Outcome& outcome);
   bool allowed_final_input(const Outcome& outcome) const;
   void deny(PreparedCall& prepared, const Outcome& outcome) const;
+  bool refuse_placeholder(PreparedCall& prepared);
   void decide_permission(PreparedCall& prepared, const Outcome* outcome, bool must_ask);
   bool rules_deny(PreparedCall& prepared);
   void ask_permission(PreparedCall& prepared, PreparedCall::Question question, bool must_ask);

@@ -25,6 +25,11 @@ void rewrite_input(void* context, std::uint32_t, std::string_view text) {
 void rewrite_output(void* context, std::uint32_t, std::string_view text) {
   auto& payload = *static_cast<CallPayload*>(context);
   payload.text = std::string(text);
+  if (payload.secrets != nullptr) {
+    auto passed = payload.secrets->pass(std::move(payload.text));
+    payload.text = std::move(passed.text);
+    for (const auto& [rule, count] : passed.counts) payload.scrubbed[rule] += count;
+  }
   payload.result.content = to_abi(payload.text);
   if (payload.result.error.len != 0) payload.result.error = payload.result.content;
 }

@@ -4,12 +4,15 @@
 //
 // Threading: the session's thread.
 
+#include <cstddef>
+#include <map>
 #include <optional>
 #include <string>
 
 #include "core/agent/session/firing.h"
 #include "core/agent/states.h"
 #include "core/conversation/tool_input.h"
+#include "core/scrub/secrets.h"
 #include "core/tools/tool.h"
 
 namespace agentd {
@@ -41,6 +44,9 @@ struct CallPayload {
   std::string text;  // the output, which hooks may rewrite
   ToolInput input;   // and so they may this
   InputPaths paths;
+  // The border, which a hook's text in place of the output passes before the next hook sees it; null = there is none.
+  const Secrets* secrets = nullptr;
+  std::map<std::string, std::size_t> scrubbed;  // of the hooks' texts, by rule
 
   // `where`: how the paths of an input that hooks rewrite are resolved.
   CallPayload(const ToolCall& call, const Tool& tool, InputPaths where = {});

@@ -3,6 +3,7 @@
 
 #include "core/agent/receipts.h"
 #include "core/agent/states.h"
+#include "core/scrub/secrets.h"
 
 namespace agentd {
 
@@ -106,6 +107,15 @@ void Firing::on_hook(const HookTrace& trace) {
   before_rewrite_.reset();
 }
 
+// A hook's answer to a tool's output passes the border, too, before a receipt holds it.
+std::string Firing::answer_of(const HookTrace& trace) const {
+  std::vector<Action> actions(trace.actions.begin(), trace.actions.end());
+  const bool output = fired_.event == AGENTD_EVENT_AFTER_TOOL_CALL || fired_.event == AGENTD_EVENT_TOOL_CALL_FAILED;
+  if (output && frame_.secrets != nullptr)
+    for (Action& action : actions) action.text = frame_.secrets->pass(std::move(action.text)).text;
+  return answer_json(actions, fired_.event, redacts_messages(frame_.snapshot));
+}
+
 void Firing::keep(const HookTrace& trace) {
   Seen& seen = seen_.emplace_back();
   seen.payload = before_rewrite_ ? before_rewrite_ : slot_.payload_text(false);
@@ -118,7 +128,7 @@ void Firing::keep(const HookTrace& trace) {
   receipt.kind = kind_of(trace);
   receipt.bytes_digest = std::string(trace.bytes_digest);
   if (seen.payload) receipt.payload_digest = digest_of(seen.payload);
-  receipt.answer = answer_json(trace.actions, fired_.event, redacts_messages(frame_.snapshot));
+  receipt.answer = answer_of(trace);
   receipt.effect = trace.effect;
   receipt.note = joined(trace.failure, trace.note);
   receipt.duration_us = (trace.duration_ns + 500) / 1000;

@@ -43,6 +43,7 @@ class Firing final : public TraceSink {
     std::function<std::string(std::string_view hook)> kind_of{};  // empty = a guess
     std::function<void(const HookTrace&)> tell{};                 // each call, while it happens; may be empty
     std::shared_ptr<HookLedger> ledger{};                         // of the run; null outside of runs
+    const Secrets* secrets = nullptr;                             // that answers to a tool's output must not hold
   };
   struct Problem {
     std::string hook, text;
@@ -72,6 +73,7 @@ class Firing final : public TraceSink {
   std::string kind_of(const HookTrace& trace) const;
   void find_problems(const HookTrace& trace);
   void keep(const HookTrace& trace);
+  std::string answer_of(const HookTrace& trace) const;
   const Digest& digest_of(const std::shared_ptr<const std::string>& text);
 
   const Fired fired_;

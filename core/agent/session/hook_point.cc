@@ -87,6 +87,7 @@ Firing::Frame HookPoint::frame_of(std::uint32_t event, const std::string& event_
   frame.receipt = receipt_of(event, event_id);
   frame.kind_of = parts_.hook_kind;
   if (position_.run != 0) frame.ledger = shared_.hook_ledger();
+  frame.secrets = parts_.secrets;
   if (parts_.trace_hooks) frame.tell = [this](const HookTrace& trace) { tell_hook(trace); };
   return frame;
 }

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "core/base/bytes.h"
+#include "core/scrub/secrets.h"
 
 namespace agentd {
 namespace {
@@ -37,13 +38,18 @@ agentd_recollection to_abi_record(const Recollection& from) {
 
 }  // namespace
 
+std::string Messages::passed(std::string text) const {
+  return secrets_ == nullptr ? text : secrets_->pass(std::move(text)).text;
+}
+
 // Null: no hook was called. `text` is the text after rewrites by hooks.
 std::unique_ptr<Outcome> Messages::ask(std::string& text, MessageSource source, const std::vector<Block>& media) {
   if (!hooks_.wants(AGENTD_EVENT_USER_MESSAGE_SEND)) return nullptr;
   struct Payload {
     agentd_user_message record{};
     std::string& text;
-  } payload{{}, text};
+    const Messages& messages;
+  } payload{{}, text, *this};
   Rows shown;
   if (!media.empty()) {
     shown.append({Role::kUser, 0, media}, 0, 0);
@@ -58,7 +64,7 @@ std::unique_ptr<Outcome> Messages::ask(std::string& text, MessageSource source, 
   fired.context = &payload;
   fired.rewrite = [](void* context, std::uint32_t, std::string_view rewritten) {
     auto& mine = *static_cast<Payload*>(context);
-    mine.text = std::string(rewritten);
+    mine.text = mine.messages.passed(std::string(rewritten));
     mine.record.text = to_abi(mine.text);
   };
   return hooks_.fire(fired);
@@ -66,6 +72,7 @@ std::unique_ptr<Outcome> Messages::ask(std::string& text, MessageSource source, 
 
 Result<void, RunError> Messages::send(std::string text, MessageSource source, const std::vector<Block>& media,
                                       const std::string& key) {
+  text = passed(std::move(text));
   const std::string original = text;
   const std::unique_ptr<Outcome> outcome = ask(text, source, media);
   if (hooks_.stopped()) return hooks_.check_stopped().error();

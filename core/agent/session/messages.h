@@ -16,9 +16,10 @@ namespace agentd {
 
 class Messages {
  public:
-  // All outlive it.
-  Messages(LogWriter& log, Context& context, HookPoint& hooks, Priming& priming, const SharedSession& shared)
-      : log_(log), context_(context), hooks_(hooks), priming_(priming), shared_(shared) {}
+  // All outlive it. `secrets`: what no message may hold, whoever writes it; null = messages stay as they are.
+  Messages(LogWriter& log, Context& context, HookPoint& hooks, Priming& priming, const SharedSession& shared,
+           const Secrets* secrets)
+      : log_(log), context_(context), hooks_(hooks), priming_(priming), shared_(shared), secrets_(secrets) {}
 
   // Asks user_message_send and adds what hooks leave. kBlocked: it was refused, or nothing is left of it; kStopped,
   // kCancelled. It is not added then. `key`: the client's name for the message; empty = none.
@@ -43,6 +44,7 @@ class Messages {
 
  private:
   void prime(const std::string& message, MessageSource source);
+  std::string passed(std::string text) const;
   std::unique_ptr<Outcome> ask(std::string& text, MessageSource source, const std::vector<Block>& media);
 
   LogWriter& log_;
@@ -50,6 +52,7 @@ class Messages {
   HookPoint& hooks_;
   Priming& priming_;
   const SharedSession& shared_;
+  const Secrets* const secrets_;
   std::optional<std::string> prompt_;
   std::string task_;
 };

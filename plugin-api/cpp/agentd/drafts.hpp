@@ -47,6 +47,12 @@ struct file_part {
   std::uint64_t total = 0;
 };
 
+// The text of a file, and the size of the file.
+struct file_view {
+  std::string_view text;
+  std::uint64_t total = 0;
+};
+
 // Entries of a directory; `more` if the limit cut them off.
 struct file_listing {
   file_entry_list entries;
@@ -79,6 +85,21 @@ class workspace {
                                       std::string_view bytes) const {
     if (table_ == nullptr) return AGENTD_E_DENIED;
     return table_->replace(table_, c.token(), as_str(path), as_str(expected), as_str(bytes));
+  }
+  // The text of a file that a model may see, with placeholders in place of secrets; limit 0 = 16 MiB, a larger file has
+  // no text.
+  [[nodiscard]] result<file_view> view(const context& c, std::string_view path, std::uint64_t limit = 0) const {
+    if (table_ == nullptr) return AGENTD_E_DENIED;
+    agentd_str text{};
+    std::uint64_t total = 0;
+    const agentd_status status = table_->view(table_, c.token(), as_str(path), limit, &text, &total);
+    return {status, file_view{as_view(text), total}};
+  }
+  // Makes `text` of a file whose view is `expected`; the file's own bytes stay under the placeholders of `text`.
+  [[nodiscard]] agentd_status edit(const context& c, std::string_view path, std::string_view expected,
+                                   std::string_view text) const {
+    if (table_ == nullptr) return AGENTD_E_DENIED;
+    return table_->edit(table_, c.token(), as_str(path), as_str(expected), as_str(text));
   }
   // Entries below `path`, depth first, names in byte order; depth 0 = all, limit 0 = 10000.
   [[nodiscard]] result<file_listing> list(const context& c, std::string_view path, std::uint32_t depth = 0,

@@ -47,6 +47,8 @@ class fake_workspace {
     table_.write = &write;
     table_.replace = &replace;
     table_.list = &list;
+    table_.view = &view;
+    table_.edit = &edit;
     host.offer(AGENTD_WORKSPACE_ID, static_cast<agentd_workspace*>(&table_), sizeof(agentd_workspace));
     host.conversation.cwd = root_.string();
   }
@@ -110,6 +112,19 @@ class fake_workspace {
     const auto now = bytes_of(*full);
     if (!now) return AGENTD_E_NOT_FOUND;
     return *now == as_view(expected) ? put(*full, as_view(bytes)) : AGENTD_E_CONFLICT;
+  }
+  // It knows no secrets.
+  static agentd_status AGENTD_CALL view(const agentd_workspace* table, agentd_token token, agentd_str path,
+                                        std::uint64_t limit, agentd_str* out, std::uint64_t* total) noexcept {
+    std::uint64_t size = 0;
+    const agentd_status status = read(table, token, path, 0, limit, out, &size);
+    if (status == AGENTD_OK && size > (limit == 0 ? 16u << 20 : limit)) *out = {nullptr, 0};
+    if (status == AGENTD_OK && total != nullptr) *total = size;
+    return status;
+  }
+  static agentd_status AGENTD_CALL edit(const agentd_workspace* table, agentd_token token, agentd_str path,
+                                        agentd_str expected, agentd_str text) noexcept {
+    return replace(table, token, path, expected, text);
   }
   static agentd_status AGENTD_CALL list(const agentd_workspace* table, agentd_token, agentd_str path,
                                         std::uint32_t depth, std::uint32_t limit, agentd_list* out,

@@ -23,6 +23,16 @@ TEST(Sha256, PiecesAreTheWhole) {
   EXPECT_EQ(Sha256().add(inner).finish(), sha256(bytes));
 }
 
+TEST(HmacSha256, KnownAnswers) {
+  // RFC 4231, test cases 1, 2 and 6.
+  EXPECT_EQ(hex(hmac_sha256(std::string(20, '\x0b'), "Hi There")),
+            "b0344c61d8db38535ca8afceaf0bf12b881dc200c9833da726e9376c2e32cff7");
+  EXPECT_EQ(hex(hmac_sha256("Jefe", "what do ya want for nothing?")),
+            "5bdcc146bf60754e6a042426089575c75a003f089d2739839dec58b964ec3843");
+  EXPECT_EQ(hex(hmac_sha256(std::string(131, '\xaa'), "Test Using Larger Than Block-Size Key - Hash Key First")),
+            "60e431591ee0b67f0d8a26aacbf5b77f8e0bc6213728c5140546040f0ee37f54");
+}
+
 TEST(Crc32c, KnownAnswers) {
   // RFC 3720, B.4, and the check value of the polynomial.
   EXPECT_EQ(crc32c("123456789"), 0xE3069283u);

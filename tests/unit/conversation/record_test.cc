@@ -162,6 +162,7 @@ TEST(Record, ToolResultReadsAsAUserMessageWithOneResult) {
   image.name = "image/png";
   image.opaque = "AAAA";
   from.parts = {image};
+  from.scrubbed = {{"aws-access-key", 2}};
   const Record record = write_tool_result(from);
   EXPECT_EQ(record.flags, Record::kCritical);
   const auto back = read_tool_result(record);
@@ -169,6 +170,7 @@ TEST(Record, ToolResultReadsAsAUserMessageWithOneResult) {
   EXPECT_EQ(back->status, "denied");
   EXPECT_EQ(back->full_bytes, 10'000u);
   EXPECT_EQ(back->duration_ms, 12);
+  EXPECT_EQ(back->scrubbed, from.scrubbed);
   const auto message = read_message(record);
   ASSERT_TRUE(message);
   EXPECT_EQ(message->message.role, Role::kUser);

@@ -20,6 +20,7 @@
 #include "core/codec/json.h"
 #include "core/process/process.h"
 #include "core/process/workspace.h"
+#include "core/scrub/secrets.h"
 
 namespace agentd::testing {
 
@@ -71,7 +72,7 @@ class RealServices {
     auto opened = open_workspace({root});
     EXPECT_TRUE(opened) << opened.error().message;
     if (opened) workspace_ = std::move(*opened);
-    files_.table = {sizeof(agentd_workspace), 0, read, write, replace, list};
+    files_.table = {sizeof(agentd_workspace), 0, read, write, replace, list, view, edit};
     files_.owner = this;
     commands_.table = {sizeof(agentd_process), 0, run};
     commands_.owner = this;
@@ -81,6 +82,7 @@ class RealServices {
   }
   CancelToken cancel;
   int reads = 0;
+  const Secrets* secrets = nullptr;  // null = files are shown as they are
 
  private:
   template <typename Table>
@@ -130,6 +132,31 @@ class RealServices {
   static agentd_status replace(const agentd_workspace* table, agentd_token, agentd_str path, agentd_str expected,
                                agentd_str bytes) noexcept {
     const auto wrote = of(table).workspace_->replace(text(path), as_view(expected), as_view(bytes));
+    return wrote ? AGENTD_OK : status_of(wrote.error().code);
+  }
+  static agentd_status view(const agentd_workspace* table, agentd_token, agentd_str path, std::uint64_t limit,
+                            agentd_str* out, std::uint64_t* total) noexcept {
+    RealServices& self = of(table);
+    ++self.reads;
+    auto got = self.workspace_->read(text(path), 0, limit, total);
+    if (!got) return status_of(got.error().code);
+    if (*total > limit) got->clear();
+    const std::string shown = self.secrets == nullptr ? *got : self.secrets->pass(*got).text;
+    *out = self.memory_.text(shown);
+    return AGENTD_OK;
+  }
+  static agentd_status edit(const agentd_workspace* table, agentd_token, agentd_str path, agentd_str expected,
+                            agentd_str becomes) noexcept {
+    RealServices& self = of(table);
+    std::uint64_t total = 0;
+    const auto bytes = self.workspace_->read(text(path), 0, 64u << 20, &total);
+    if (!bytes) return status_of(bytes.error().code);
+    const std::string shown = self.secrets == nullptr ? *bytes : self.secrets->pass(*bytes).text;
+    if (shown != as_view(expected)) return AGENTD_E_CONFLICT;
+    const Result<std::string> whole =
+        self.secrets == nullptr ? text(becomes) : self.secrets->restored(*bytes, as_view(becomes));
+    if (!whole) return status_of(whole.error().code);
+    const auto wrote = self.workspace_->replace(text(path), *bytes, *whole);
     return wrote ? AGENTD_OK : status_of(wrote.error().code);
   }
   static agentd_status list(const agentd_workspace* table, agentd_token, agentd_str path, std::uint32_t depth,

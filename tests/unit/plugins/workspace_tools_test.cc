@@ -7,6 +7,7 @@
 #include <algorithm>
 
 #include "tests/unit/plugins/plugin_fixture.h"
+#include "tests/unit/scrub/canaries.h"
 
 namespace agentd::testing {
 namespace {
@@ -372,6 +373,79 @@ TEST_F(Tools, EditFileInsertsWhatLooksLikeAPatternAsItIs) {
   good("read_file", R"({"path":"a.txt"})");
   good("edit_file", edit("a.txt", "value", "$1 \\0 & value"));
   EXPECT_EQ(folder_.get("a.txt"), "$1 \\0 & value");
+}
+
+// ---- files with secrets
+
+// A key of many lines and a password, and what the tools show in their place.
+class SecretFiles : public Tools {
+ protected:
+  void SetUp() override {
+    Tools::SetUp();
+    auto made = Secrets::make({}, [] { return Result<std::string>(std::string(32, 'k')); });
+    ASSERT_TRUE(made);
+    secrets_ = std::move(*made);
+    services_.secrets = secrets_.get();
+    folder_.put("app.conf", file("8080"));
+  }
+  std::string file(const std::string& port) const {
+    return "port: " + port + "\nkey: |\n" + key_ + "\npassword: hunter2Zq9x\nlast: 1\n";
+  }
+  // The placeholder that the tools show for it.
+  std::string mark_of(const std::string& rule) {
+    const std::string text = good("read_file", R"({"path":"app.conf"})");
+    const std::size_t at = text.find("[secret:" + rule + ":");
+    EXPECT_NE(at, std::string::npos) << text;
+    return at == std::string::npos ? "" : text.substr(at, text.find(']', at) + 1 - at);
+  }
+
+  const std::string key_ = "-----BEGIN PRIVATE KEY-----\n" + Canaries(9).key_lines(12) + "-----END PRIVATE KEY-----";
+  std::unique_ptr<Secrets> secrets_;
+};
+
+TEST_F(SecretFiles, AreShownWithPlaceholdersWhateverPartIsRead) {
+  for (const char* const input : {R"({"path":"app.conf"})", R"({"path":"app.conf","offset":2,"limit":3})"}) {
+    const std::string text = good("read_file", input);
+    EXPECT_EQ(text.find(key_.substr(40, 20)), std::string::npos) << text;
+    EXPECT_EQ(text.find("hunter2"), std::string::npos) << text;
+    EXPECT_NE(text.find("[secret:private-key:"), std::string::npos) << text;
+  }
+}
+
+// A line from the middle of a key says nothing of itself.
+TEST_F(SecretFiles, ShowNoLineOfAKeyToGrep) {
+  const std::string middle = key_.substr(key_.find('\n', 200) + 1, 64);
+  const std::string input = R"({"output_mode":"content","context":2,"pattern":)";
+  EXPECT_EQ(good("grep", input + quoted("\\Q" + middle.substr(0, 20) + "\\E") + "}"), "(no match)\n");
+  const std::string around = good("grep", input + R"("password|port"})");
+  EXPECT_NE(around.find("port: 8080"), std::string::npos) << around;
+  EXPECT_NE(around.find("[secret:private-key:"), std::string::npos) << around;
+  EXPECT_EQ(around.find(middle), std::string::npos) << around;
+}
+
+TEST_F(SecretFiles, KeepTheirBytesUnderWhatAnEditLeaves) {
+  const std::string key = mark_of("private-key"), password = mark_of("generic-secret");
+  const std::string shown = good("edit_file", edit("app.conf", "port: 8080", "port: 9090"));
+  EXPECT_EQ(folder_.get("app.conf"), file("9090"));
+  EXPECT_EQ(shown.find("hunter2"), std::string::npos) << shown;
+  // Text that has placeholders itself, twice in a row.
+  good("edit_file", edit("app.conf", key + "\npassword: " + password, key + "\nuser: me\npassword: " + password));
+  good("edit_file", edit("app.conf", "user: me\n", ""));
+  EXPECT_EQ(folder_.get("app.conf"), file("9090"));
+  good("edit_file", edit("app.conf", "password: " + password + "\n", ""));
+  EXPECT_EQ(folder_.get("app.conf").find("hunter2"), std::string::npos);
+  EXPECT_NE(folder_.get("app.conf").find(key_), std::string::npos);
+}
+
+TEST_F(SecretFiles, AreNotChangedByAPlaceholderThatStandsForNothingInThem) {
+  (void)mark_of("private-key");
+  const std::string other = secrets_->pass(Canaries(10).make("ghp_{a36}").secret).text;
+  EXPECT_TRUE(bad("edit_file", edit("app.conf", "last: 1", "last: " + other))
+                  .starts_with("nothing was changed: each [secret:...] in new_string must be one that app.conf shows"));
+  // A password is known by its name: without that it would be shown.
+  const std::string password = mark_of("generic-secret");
+  bad("edit_file", edit("app.conf", "password: " + password, "note " + password));
+  EXPECT_EQ(folder_.get("app.conf"), file("8080"));
 }
 
 // ---- glob

@@ -55,7 +55,7 @@ TEST(Scrubber, EveryRuleHasACanaryAndThereAreManyFamilies) {
   for (const CanaryForm& form : kCanaryForms) tried.insert(form.rule);
   std::set<std::string_view> ids;
   for (const ScrubRuleSpec& rule : scrub_rules()) ids.insert(rule.id);
-  EXPECT_GE(ids.size(), 40u);
+  EXPECT_GE(ids.size(), 60u);
   for (const std::string_view id : ids) EXPECT_TRUE(tried.contains(id)) << id;
 }
 
@@ -261,10 +261,11 @@ TEST(Scrubber, SecretWithAPlaceholderInsideIsASecret) {
 
 TEST(Scrubber, HardlyALineOfThisSourceTreeIsTakenForASecret) {
   std::size_t lines = 0, findings = 0;
-  for (const char* folder : {"core", "plugins", "providers", "plugin-api", "docs"}) {
+  for (const char* folder : {"core", "plugins", "providers", "plugin-api", "docs", "bench", "cmake", "tests"}) {
     const std::filesystem::path root = std::filesystem::path(AGENTD_SOURCE_DIR) / folder;
     for (const auto& entry : std::filesystem::recursive_directory_iterator(root)) {
-      if (!entry.is_regular_file()) continue;
+      // The tests of this room have secrets on purpose.
+      if (!entry.is_regular_file() || entry.path().parent_path().filename() == "scrub") continue;
       const auto text = read_file(entry.path().string(), 16u << 20);
       ASSERT_TRUE(text) << text.error().message;
       lines += static_cast<std::size_t>(std::count(text->begin(), text->end(), '\n'));

@@ -260,6 +260,12 @@ agentd_status serve_all(const Asked& asked, ServiceReply& reply) {
       reply.list = {&entry, 1, sizeof entry};
       reply.number[0] = 1;
       break;
+    case ServiceOp::kWorkspaceView:
+      text("vw");
+      reply.number[0] = 7;
+      break;
+    case ServiceOp::kWorkspaceEdit:
+      return AGENTD_E_ARG;
     case ServiceOp::kProcessRun:
       reply.record = &ran;
       break;
@@ -279,7 +285,7 @@ TEST_F(Calls, ReachEveryService) {
             "0=9;0=answer;0=6;0=;"                                  // threads
             "0=value;0=1;0=11;0=;0=1;0=row;0=bl;0=9;"               // store
             "0={};0={};0=a.b0;-1=0;"                                // json, field
-            "0=yt5;0=;-8=;0=11;"                                    // workspace
+            "0=yt5;0=;-8=;0=11;0=vw7;-1=;"                          // workspace
             "0=output7;");                                          // process
   EXPECT_EQ(worker_.requests(ServiceOp::kJsonPayload, false), 1u);  // made once
 }
@@ -288,7 +294,7 @@ TEST_F(Calls, GetTheErrorsOfServices) {
   worker_.serve(
       [](const Asked& asked, ServiceReply&) { return asked.op == ServiceOp::kEmit ? AGENTD_OK : AGENTD_E_DENIED; });
   const std::string got = worker_.ask("services");
-  EXPECT_EQ(std::count(got.begin(), got.end(), ';'), 26);
+  EXPECT_EQ(std::count(got.begin(), got.end(), ';'), 28);
   EXPECT_EQ(got.find("0="), std::string::npos) << got;
 }
 

@@ -160,6 +160,8 @@ std::string all_services(const agentd_call* call) {
     add(me->replace(me, token, abi("f"), abi("old"), abi("new")), nothing);
     add(me->list(me, token, abi("."), 1, 2, &list, &more),
         [&] { return std::to_string(list.count) + std::to_string(more); });
+    add(me->view(me, token, abi("f"), 2, &text, &number), [&] { return str(text) + std::to_string(number); });
+    add(me->edit(me, token, abi("f"), abi("old"), abi("new")), nothing);
   }
   if (const auto* const me = find<agentd_process>(call, AGENTD_PROCESS_ID)) {
     const agentd_str argv[] = {abi("ls"), abi("-l")};
