@@ -5,7 +5,7 @@
 # libexec/agentd/agentd-hook-worker, lib/agentd/hooks. The prefix can be moved afterwards.
 include(GNUInstallDirs)
 include(CMakePackageConfigHelpers)
-set(bundled auto_compact audit_log guardrail redact workspace_tools)
+set(bundled auto_compact audit_log guardrail redact session_memory workspace_tools)
 set(api ${PROJECT_SOURCE_DIR}/plugin-api)
 
 # The program, its worker, the hooks that it brings.

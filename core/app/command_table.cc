@@ -415,6 +415,143 @@ CommandSpec store_salvage_spec() {
           store_salvage_command};
 }
 
+constexpr OptionSpec kGlobal{"global", 0, {}, "the memories of all projects instead of this project's"};
+
+CommandSpec memory_search_spec() {
+  return {"memory search",
+          "QUERY...",
+          "search the memories of earlier sessions",
+          "Finds what earlier sessions of this project learned, and sections of documents that were added. Memories of "
+          "all\nprojects are found too. Nothing is shown if nothing fits: exit code 4.",
+          {{"limit", 'n', "N", "show at most N (default 10)"}, kGlobal, kJson, kSet},
+          {"agentd memory search precompiled headers", "agentd memory search --json \"429 retry\""},
+          1,
+          kManyWords,
+          {},
+          memory_command};
+}
+
+CommandSpec memory_add_spec() {
+  return {"memory add",
+          "FILE|-",
+          "add a document, cut into sections by its headings",
+          "Adding a file of the same name again replaces its sections. 'agentd memory import' reads single memories.",
+          {kGlobal, kJson, kSet},
+          {"agentd memory add docs/design.md", "git log -20 | agentd memory add -"},
+          1,
+          1,
+          {},
+          memory_command};
+}
+
+CommandSpec memory_list_spec() {
+  return {"memory list",
+          "",
+          "list the memories of this project, newest first",
+          "",
+          {kGlobal, kJson, kSet},
+          {"agentd memory list", "agentd memory list --global --json"},
+          0,
+          0,
+          {},
+          memory_command};
+}
+
+CommandSpec memory_show_spec() {
+  return {"memory show",
+          "ID",
+          "print a memory, and the conversation that it comes from",
+          "A unique prefix of the id is enough.",
+          {kGlobal, kJson, kSet},
+          {"agentd memory show 01JZ8QF3"},
+          1,
+          1,
+          {},
+          memory_command};
+}
+
+CommandSpec memory_edit_spec() {
+  return {"memory edit",
+          "ID",
+          "change a memory",
+          "Fields that are not named stay. To edit many in an editor, export them, change the files and import them.",
+          {{"title", 0, "TEXT", "the lesson in one line"},
+           {"content", 0, "TEXT", "the lesson with its reason"},
+           {"subject", 0, "TEXT", "what it is about"},
+           {"polarity", 0, "KIND", "whether to do it or to avoid it", "do|avoid"},
+           {"outcome", 0, "OUTCOME", "how it ended", "success|failure|partial"},
+           {"tag", 0, "TAG", "its tags, instead of the present ones (repeats)", {}, {}, {}, true},
+           {"confidence", 0, "NUMBER", "from 0 to 1"},
+           {"superseded-by", 0, "ID", "hide it from search: that memory replaces it; empty undoes this"},
+           kGlobal,
+           kJson,
+           kSet},
+          {"agentd memory edit 01JZ8QF3 --title \"Build with ninja\" --confidence 0.9"},
+          1,
+          1,
+          {},
+          memory_command};
+}
+
+CommandSpec memory_delete_spec() {
+  return {"memory delete",
+          "ID",
+          "delete a memory permanently",
+          "",
+          {{"yes", 'y', {}, "do not ask for confirmation"}, kGlobal, kJson, kSet},
+          {"agentd memory delete 01JZ8QF3 --yes"},
+          1,
+          1,
+          {},
+          memory_command};
+}
+
+CommandSpec memory_jobs_spec() {
+  return {"memory jobs",
+          "",
+          "show the sessions whose memories wait to be refined by a model",
+          "A session's memories are there as soon as it ends; a cheap model of the conversation's own vendor improves "
+          "them\nlater. A job that failed three times rests, with its error.",
+          {{"run", 0, {}, "refine up to five of them now"},
+           {"retry", 0, {}, "the same, including those that rest"},
+           {"all", 'a', {}, "include those that are done"},
+           kScript,
+           kJson,
+           kSet},
+          {"agentd memory jobs", "agentd memory jobs --run"},
+          0,
+          0,
+          {},
+          memory_command};
+}
+
+CommandSpec memory_export_spec() {
+  return {"memory export",
+          "DIR",
+          "write the memories of this project to Markdown files",
+          "One file for each memory, with its fields as front matter. Edited files are read by 'agentd memory import'.",
+          {kGlobal, kJson, kSet},
+          {"agentd memory export ./memories", "agentd memory export --global ./memories"},
+          1,
+          1,
+          {},
+          memory_command};
+}
+
+CommandSpec memory_import_spec() {
+  return {"memory import",
+          "DIR",
+          "read memories from the Markdown files of a directory",
+          "A file with the id of a memory changes it; one without an id is a new memory. Files that cannot be read are "
+          "named:\nexit code 2; the others are imported.",
+          {kGlobal, kJson, kSet},
+          {"agentd memory import ./memories"},
+          1,
+          1,
+          {},
+          memory_command};
+}
+
 CommandSpec config_show_spec() {
   return {"config show",
           "",
@@ -865,6 +1002,15 @@ const std::vector<CommandSpec>& all_commands() {
                                                  hooks_replay_spec(),
                                                  hooks_import_spec(),
                                                  hooks_new_spec(),
+                                                 memory_search_spec(),
+                                                 memory_add_spec(),
+                                                 memory_list_spec(),
+                                                 memory_show_spec(),
+                                                 memory_edit_spec(),
+                                                 memory_delete_spec(),
+                                                 memory_jobs_spec(),
+                                                 memory_export_spec(),
+                                                 memory_import_spec(),
                                                  models_spec(),
                                                  usage_spec(),
                                                  auth_set_spec(),

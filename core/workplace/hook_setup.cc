@@ -15,7 +15,7 @@
 namespace agentd {
 namespace {
 
-constexpr const char* kOnByDefault[] = {"workspace_tools"};
+constexpr const char* kOnByDefault[] = {"workspace_tools", "session_memory"};
 
 bool is_directory(const std::string& path) {
   struct stat info {};

@@ -16,7 +16,7 @@ prefix=$work/prefix
 agentd=$prefix/bin/agentd
 
 for file in bin/agentd libexec/agentd/agentd-hook-worker lib/pkgconfig/agentd.pc \
-  lib/agentd/hooks/{auto_compact,audit_log,guardrail,redact,workspace_tools}.so \
+  lib/agentd/hooks/{auto_compact,audit_log,guardrail,redact,session_memory,workspace_tools}.so \
   lib/cmake/agentd/{agentdConfig,agentdConfigVersion,AgentdHook}.cmake \
   include/agentd/{hook_abi.h,hook.hpp,fake_host.hpp,ext/tools.h,detail/module.hpp} \
   share/man/man1/agentd.1 share/bash-completion/completions/agentd share/zsh/site-functions/_agentd \

@@ -2,6 +2,7 @@
 #include "core/app/commands/bundled_tools.h"
 
 #include <algorithm>
+#include <iterator>
 
 #include "core/hooks/dry_services.h"
 #include "core/host/plugin_host.h"
@@ -9,7 +10,8 @@
 namespace agentd::app {
 namespace {
 
-constexpr const char* kName = "workspace_tools";
+// Those that are on unless the user says otherwise.
+constexpr const char* kNames[] = {"workspace_tools", "session_memory"};
 
 bool is_bundled(const HooksHere& here, const HookSource& source) {
   return source.path.starts_with(here.setup.bundled + "/");
@@ -18,17 +20,19 @@ bool is_bundled(const HooksHere& here, const HookSource& source) {
 }  // namespace
 
 std::vector<Tool> bundled_tools(const App& app, const HooksHere& here, const Inventory& inventory) {
-  const bool is_on = std::any_of(inventory.sources.begin(), inventory.sources.end(), [&](const HookSource& source) {
-    return source.name == kName && source.state == HookState::kOn && is_bundled(here, source);
-  });
-  if (!is_on) return {};
+  std::vector<std::string> on;
+  for (const HookSource& source : inventory.sources) {
+    const bool known = std::find(std::begin(kNames), std::end(kNames), source.name) != std::end(kNames);
+    if (known && source.state == HookState::kOn && is_bundled(here, source)) on.push_back(source.name);
+  }
+  if (on.empty()) return {};
   PluginHostOptions options = here.setup.options.native;
   std::erase_if(options.directories, [](const HookDirectory& each) { return !each.bundled; });
-  options.allow = {kName};
+  options.allow = on;
   options.quarantine_directory.clear();
   options.roots = {here.project.cwd};
-  PluginConfig& config = options.plugins[kName];
-  config.isolation = Isolation::kInProcess;  // what it offers is the same anywhere
+  // What they offer is the same anywhere.
+  for (const std::string& name : on) options.plugins[name].isolation = Isolation::kInProcess;
   TokenTable tokens;
   DryServices services;
   NullLog log;

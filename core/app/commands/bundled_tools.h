@@ -11,9 +11,9 @@
 
 namespace agentd::app {
 
-// The tools of the bundled workspace_tools, which is loaded in this process during the call; no other plugin is
-// loaded, and no tool is called. Empty if a run does not have them: the plugin is disabled, replaced, or cannot be
-// loaded.
+// The tools of the bundled workspace_tools and session_memory, which are loaded in this process during the call; no
+// other plugin is loaded, and no tool is called. Empty if a run does not have them: the plugin is disabled, replaced,
+// or cannot be loaded.
 std::vector<Tool> bundled_tools(const App& app, const HooksHere& here, const Inventory& inventory);
 
 // True if other plugins may provide tools, which only a run knows.

@@ -49,6 +49,7 @@ int usage_command(App& app, const Arguments& arguments);
 int auth_set_command(App& app, const Arguments& arguments);
 int auth_list_command(App& app, const Arguments& arguments);
 int auth_remove_command(App& app, const Arguments& arguments);
+int memory_command(App& app, const Arguments& arguments);
 int recipe_list_command(App& app, const Arguments& arguments);
 int recipe_show_command(App& app, const Arguments& arguments);
 int store_check_command(App& app, const Arguments& arguments);

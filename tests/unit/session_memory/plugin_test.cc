@@ -1,0 +1,217 @@
+// SPDX-License-Identifier: Apache-2.0
+// The built plugin in the fake host, over the ABI alone.
+#include <dlfcn.h>
+#include <gtest/gtest.h>
+
+#include <agentd/fake_host.hpp>
+#include <cstdlib>
+#include <string>
+
+#include "core/codec/json.h"
+
+namespace session_memory {
+namespace {
+
+using agentd::JsonDocument;
+using agentd::testing::fake_host;
+using agentd::testing::outcome;
+using agentd::testing::stored_conversation;
+
+constexpr const char* kMemory = "agentd.memory/1";
+
+agentd_entry entry_of_plugin() {
+  static void* const module = ::dlopen((std::string(AGENTD_HOOKS_DIR) + "/session_memory.so").c_str(), RTLD_NOW);
+  if (module == nullptr) {
+    ADD_FAILURE() << ::dlerror();
+    std::abort();
+  }
+  return reinterpret_cast<agentd_entry>(::dlsym(module, AGENTD_ENTRY_SYMBOL));
+}
+
+class Plugin : public ::testing::Test {
+ protected:
+  Plugin() : host_(entry_of_plugin()) { EXPECT_EQ(host_.create().status, AGENTD_OK); }
+  ~Plugin() override { EXPECT_EQ(host_.breaches(), std::vector<std::string>{}); }
+
+  // The conversation of the events, with a log in the store.
+  void work(const std::string& output = "error: bad index in table") {
+    stored_conversation stored;
+    stored.id = host_.conversation.id;
+    stored.project_id = host_.conversation.project_id;
+    stored.provider = host_.conversation.provider;
+    stored.model = host_.conversation.model;
+    std::uint64_t seq = 0;
+    const auto add = [&](agentd::message_builder message) {
+      stored.history.add(std::move(message.seq(++seq).time_ms(1'767'225'600'000)));
+    };
+    using agentd::message_builder;
+    add(agentd::user_message("make the parser tests pass"));
+    add(std::move(message_builder(AGENTD_ROLE_ASSISTANT).tool_use("bash", "1", R"({"command":"make test"})")));
+    add(std::move(message_builder(AGENTD_ROLE_USER).tool_result("1", output, true)));
+    add(std::move(message_builder(AGENTD_ROLE_ASSISTANT)
+                      .text("The index was off by one.")
+                      .tool_use("edit_file", "2", R"({"path":"parser.cc","old_string":"a","new_string":"b"})")));
+    add(std::move(message_builder(AGENTD_ROLE_USER).tool_result("2", "done")));
+    add(std::move(message_builder(AGENTD_ROLE_ASSISTANT).tool_use("bash", "3", R"({"command":"make test"})")));
+    add(std::move(message_builder(AGENTD_ROLE_USER).tool_result("3", "all passed")));
+    add(std::move(agentd::user_message("A memory that was primed: never use parsers").flags(AGENTD_MESSAGE_CONTEXT)));
+    stored.revision = host_.conversation.revision = seq;
+    host_.store.conversations = {stored};
+  }
+  JsonDocument call(std::string_view operation, std::string_view input = "{}") {
+    const outcome got = host_.call_service(kMemory, operation, input);
+    EXPECT_EQ(got.status, AGENTD_OK) << operation << ": " << got.error;
+    auto parsed = JsonDocument::parse(got.service_result());
+    EXPECT_TRUE(parsed);
+    return std::move(*parsed);
+  }
+  std::size_t found(const std::string& query) {
+    return call("search", R"({"query":")" + query + R"("})").root()["memories"].size();
+  }
+
+  fake_host host_;
+};
+
+TEST_F(Plugin, OffersItsToolsAndServices) {
+  EXPECT_EQ(host_.tools().size(), 9u);
+  EXPECT_EQ(host_.provided().size(), 17u);
+  EXPECT_EQ(host_.tool("memory_search")->flags & AGENTD_TOOL_READ_ONLY, AGENTD_TOOL_READ_ONLY);
+  EXPECT_EQ(host_.tool("session_end")->flags & AGENTD_TOOL_READ_ONLY, 0u);
+}
+
+TEST_F(Plugin, WorksInAHostWithoutServices) {
+  host_.deny(AGENTD_PROVIDE_ID);
+  host_.deny(AGENTD_SERVICES_ID);
+  ASSERT_EQ(host_.create().status, AGENTD_OK);
+  EXPECT_TRUE(host_.provided().empty());
+  EXPECT_FALSE(host_.invoke("memory_record", R"({"title":"Build with ninja","content":"make is slow"})").tool_failed());
+  EXPECT_TRUE(host_.invoke("checkpoint_list").tool_failed());
+}
+
+TEST_F(Plugin, NeedsTheStore) {
+  host_.deny("store");
+  EXPECT_EQ(host_.create().status, AGENTD_E_DENIED);
+}
+
+TEST_F(Plugin, RefusesAConfigThatMakesNoSense) {
+  for (const auto& [config, sentence] : {std::pair{R"({"model":1})", "model must be a text"},
+                                         {R"({"scrub":"no"})", "scrub must be true or false"},
+                                         {R"({"models":"x"})", "unknown key models"},
+                                         {"[]", "must be an object"}})
+    EXPECT_NE(host_.create(config).error.find(sentence), std::string::npos) << config;
+  EXPECT_EQ(host_.create(R"({"model":"openai/gpt-x","scrub":false})").status, AGENTD_OK);
+}
+
+TEST_F(Plugin, ASessionsEndTeachesTheNextOne) {
+  work();
+  host_.session_start();
+  EXPECT_EQ(host_.session_end().status, AGENTD_OK);
+  host_.conversation.id = "01J00000000000000000000001";
+  const auto primed = call("prime", R"({"task":"the parser tests fail in make test"})");
+  ASSERT_GE(primed.root()["memories"].size(), 1u);
+  EXPECT_NE(std::string(primed.root()["context"].string_or("")).find("> `make test`"), std::string::npos);
+  EXPECT_EQ(found("primed memory parsers never"), 0u) << "what was primed is not learned again";
+  EXPECT_EQ(call("prime", R"({"task":"translate the poem"})").root()["memories"].size(), 0u);
+}
+
+TEST_F(Plugin, TypedFieldsAreDistilled) {
+  work();
+  host_.session_end({.outcome = AGENTD_OUTCOME_PARTIAL,
+                     .task = "Speed up the scanner",
+                     .approach = "A table",
+                     .notes = "It helps little",
+                     .tags = {"scanner"}});
+  EXPECT_EQ(found("scanner speed"), 2u);
+}
+
+TEST_F(Plugin, ASubagentsEndTeachesNothing) {
+  work();
+  host_.conversation.agent_depth = 1;
+  host_.session_end();
+  EXPECT_TRUE(host_.store.values.empty());
+}
+
+TEST_F(Plugin, AConversationThatWasNotSavedIsNoFailure) {
+  host_.conversation.revision = 5;
+  EXPECT_EQ(host_.session_end().status, AGENTD_OK);
+  EXPECT_TRUE(host_.log.empty());
+}
+
+TEST_F(Plugin, AFailureThatWasFixedBeforeGetsTheFixOnce) {
+  work();
+  host_.session_end();
+  const agentd::testing::tool_event failed{
+      .name = "bash", .result = agentd::testing::ran{.success = false, .content = "error: bad index in table"}};
+  const outcome first = host_.tool_call_failed(failed);
+  const std::string text = first.text(AGENTD_ACT_INJECT_CONTEXT);
+  EXPECT_NE(text.find("not an instruction"), std::string::npos) << text;
+  EXPECT_NE(text.find("> Changed before it passed: parser.cc."), std::string::npos) << text;
+  EXPECT_TRUE(host_.tool_call_failed(failed).actions.empty()) << "once a session";
+  const agentd::testing::tool_event other{.name = "bash",
+                                          .result = agentd::testing::ran{.success = false, .content = "no space left"}};
+  EXPECT_TRUE(host_.tool_call_failed(other).actions.empty());
+}
+
+TEST_F(Plugin, SecretsAreScrubbed) {
+  const std::string key = "ghp_" + std::string("16C7e42F292c6912E7710c838347Ae178B4a");
+  ASSERT_FALSE(host_.invoke("memory_record", R"({"title":"Token","content":"use )" + key + R"("})").tool_failed());
+  for (const auto& [name, value] : host_.store.values)
+    EXPECT_EQ(value.bytes.find(key), std::string::npos) << value.bytes;
+  ASSERT_EQ(host_.create(R"({"scrub":false})").status, AGENTD_OK);
+  ASSERT_FALSE(host_.invoke("memory_record", R"({"title":"Other","content":"use )" + key + R"("})").tool_failed());
+  bool kept = false;
+  for (const auto& [name, value] : host_.store.values) kept = kept || value.bytes.find(key) != std::string::npos;
+  EXPECT_TRUE(kept) << "the control: without scrubbing it is there";
+}
+
+TEST_F(Plugin, JobsAskAModelOfTheConversationsVendor) {
+  work();
+  host_.session_end();
+  host_.threads.replies.push_back(R"({"memories":[{"title":"Off by one","content":"The index began at 1."}]})");
+  EXPECT_EQ(call("run_jobs").root()["done"].uint_or(0), 1u);
+  ASSERT_EQ(host_.threads.threads.size(), 1u);
+  EXPECT_EQ(host_.threads.threads[0].model, "scripted/model-1");
+  EXPECT_EQ(host_.threads.open_count(), 0u);
+  EXPECT_EQ(host_.threads.threads[0].sent[0].find("all passed"), std::string::npos) << "no tool output leaves";
+  EXPECT_EQ(found("index off by one"), 2u);
+}
+
+TEST_F(Plugin, TheCheapModelIsAskedFor) {
+  host_.registry.script("agentd.distiller/1", "model", R"({"model":"scripted/small"})");
+  work();
+  host_.session_end();
+  call("run_jobs");
+  ASSERT_EQ(host_.threads.threads.size(), 1u);
+  EXPECT_EQ(host_.threads.threads[0].model, "scripted/small");
+  EXPECT_EQ(call("jobs").root()["jobs"].at(0)["state"].string_or(""), "waiting");
+  EXPECT_NE(std::string(call("jobs").root()["jobs"].at(0)["error"].string_or("")).find("asking scripted/small"),
+            std::string::npos);
+}
+
+TEST_F(Plugin, CheckpointsAreAskedOfTheHost) {
+  host_.registry.script("agentd.checkpoint/1", "save", R"({"message":"Saved as 01C."})");
+  host_.session_start();
+  EXPECT_EQ(host_.invoke("checkpoint_save", R"({"name":"before"})").output(), "Saved as 01C.");
+  ASSERT_FALSE(host_.registry.calls.empty());
+  EXPECT_NE(host_.registry.calls.back().input_json.find(host_.conversation.id), std::string::npos);
+  const outcome absent = host_.invoke("checkpoint_resume", R"({"id":"x"})");
+  EXPECT_TRUE(absent.tool_failed());
+  EXPECT_NE(absent.output().find("offers no checkpoints to tools"), std::string::npos);
+}
+
+TEST_F(Plugin, AServiceSaysWhatIsWrong) {
+  const outcome got = host_.call_service(kMemory, "search", "{}");
+  EXPECT_EQ(got.status, AGENTD_E_ARG);
+  EXPECT_EQ(got.error, "query must be a text that is not empty");
+  EXPECT_EQ(host_.call_service(kMemory, "show", R"({"id":"01"})").status, AGENTD_E_NOT_FOUND);
+}
+
+TEST_F(Plugin, ACallOutsideOfAConversationNamesItsProject) {
+  const std::string input = R"({"project_id":"other","title":"Build with ninja","content":"make is slow"})";
+  EXPECT_EQ(host_.call_service(kMemory, "add", input, "core", true).status, AGENTD_OK);
+  EXPECT_EQ(found("ninja build"), 0u);
+  EXPECT_EQ(call("search", R"({"project_id":"other","query":"ninja build"})").root()["memories"].size(), 1u);
+}
+
+}  // namespace
+}  // namespace session_memory
