@@ -18,7 +18,7 @@ namespace {
 
 constexpr std::uint32_t kPage = 250;
 constexpr std::string_view kForkMark = " (fork)";
-// A title is cut there (info.cc).
+// A shorter title is that of a text only when it is all of it; a longer one may have been cut (info.cc).
 constexpr std::size_t kTitleMin = 8;
 
 // ---- the conversation and its relatives
@@ -201,9 +201,9 @@ class PartPlan {
       std::string title = meta.title.value_or("");
       if (title.ends_with(kForkMark)) title.resize(title.size() - kForkMark.size());
       while (title.ends_with("…")) title.resize(title.size() - std::string_view("…").size());
-      if (title.size() < kTitleMin) continue;
       const bool concerned = std::any_of(texts.begin(), texts.end(), [&](const std::string& text) {
-        return one_line(text, text.size() + 1).starts_with(title);
+        const std::string line = one_line(text, text.size() + 1);
+        return line == title || (title.size() >= kTitleMin && line.starts_with(title));
       });
       if (concerned) AGENTD_TRY_VOID(add_whole(record.seq, "title"));
     }

@@ -26,7 +26,7 @@ class Erasing : public AgentTest {
   Erasing() { tools_.offer("bash"); }
 
   ErasePlan plan(EraseQuery query) {
-    query.conversation = id();
+    query.conversation = session_ ? id() : last_;
     auto planned = plan_erase(store_, query);
     EXPECT_TRUE(planned) << (planned ? "" : planned.error().message);
     return planned ? std::move(*planned) : ErasePlan{};
@@ -73,6 +73,9 @@ class Erasing : public AgentTest {
     ADD_FAILURE() << name_of(type) << " with " << text;
     return 0;
   }
+  // The conversation of a session that has ended.
+  Ulid last_;
+
   // Roles, and ids and names of calls, of the view at each revision.
   std::vector<std::string> shapes(const Ulid& of, std::uint64_t until) {
     std::vector<std::string> out;
@@ -154,9 +157,9 @@ TEST_F(Erasing, BySequenceTheCopiesInForksAndParentsGo) {
   EXPECT_EQ(everything(with).find("pw: x1"), std::string::npos);
   EXPECT_EQ(store_.info(without)->revision, before + 1);
   // From the fork, the parent is reached.
-  open(with);
-  model_.say("yes");
   const std::uint64_t first = seq_of(RecordType::kUserMessage, "first");
+  last_ = with;
+  session_.reset();
   const ErasePlan up = by_sequence(first);
   EXPECT_EQ(up.parts.size(), 3u);
   erase(up);
@@ -200,21 +203,23 @@ TEST_F(Erasing, ACallThatWaitsDoesNotRun) {
   const auto waits = run("do it");
   ASSERT_TRUE(waits);
   ASSERT_EQ(waits->outcome, RunOutcome::kWaiting);
-  const auto open_wait = wait_of(store_, id());
+  last_ = id();
+  session_.reset();
+  const auto open_wait = wait_of(store_, last_);
   ASSERT_TRUE(open_wait && *open_wait);
-  const WaitingCall waiting{id(), id(), **open_wait};
+  const WaitingCall waiting{last_, last_, **open_wait};
   // Allowed already, but not begun.
   ASSERT_TRUE(answer_wait(store_, clock_, waiting, {WaitDecision::kAllow, "user", "approve", {}}));
   const ErasePlan planned = by_text();
   ASSERT_EQ(planned.parts.size(), 1u);
   EXPECT_FALSE(planned.parts[0].append.empty());
   erase(planned);
-  EXPECT_FALSE(has_it(id()));
-  const auto now = wait_of(store_, id());
+  EXPECT_FALSE(has_it(last_));
+  const auto now = wait_of(store_, last_);
   ASSERT_TRUE(now);
   EXPECT_FALSE(*now);
   hooks_.clear();
-  publish();
+  open(last_);
   model_.say("never mind");
   ASSERT_TRUE(run("what happened?"));
   EXPECT_TRUE(tools_.calls.empty());
