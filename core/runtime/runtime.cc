@@ -64,6 +64,7 @@ Runtime::Runtime(const ProcessSurroundings& surroundings, const Config& config, 
                     config.whole("sessions.open")}) {}
 
 Runtime::~Runtime() {
+  if (secrets_ != nullptr) secrets_->set_extra({});
   if (plugins_) plugins_->shutdown();
   http_->end_soon();
 }
@@ -291,6 +292,8 @@ void Runtime::make_agent_services() {
   ServiceRegistryOptions chosen = registry_options(config_);
   chosen.project_of = [this](agentd_conv conversation) { return project_of(*services_, conversation); };
   registry_.emplace(clock_, *log_, std::move(chosen));
+  recollections_.emplace(*registry_);
+  if (secrets_ != nullptr) secrets_->set_extra({service_scrubber(*registry_, clock_)});
   plugins_.emplace(
       tokens_, clock_, *log_, [this](agentd_conv conversation) { return files_of(*services_, conversation); },
       secrets_.get(), &*registry_);

@@ -24,6 +24,7 @@
 #include "core/recipes/recipes.h"
 #include "core/runtime/provider_setup.h"
 #include "core/runtime/receipt_retention.h"
+#include "core/runtime/service_callers.h"
 #include "core/runtime/surroundings.h"
 #include "core/scrub/secrets.h"
 #include "core/services/registry.h"
@@ -76,6 +77,8 @@ class Runtime {
   AgentServices& services() { return *services_; }
   // The services that plugins and agentd offer, by interface.
   ServiceRegistry& registry() { return *registry_; }
+  // Memories of whoever offers them.
+  Recollections& recollections() { return *recollections_; }
   // The plugins that all projects share.
   SharedPlugins& plugins() { return *plugins_; }
   RuntimeParts agent_parts();
@@ -134,6 +137,7 @@ class Runtime {
   RunQueue runs_;
   AgentServicesPtr services_;
   std::optional<ServiceRegistry> registry_;
+  std::optional<ServiceRecollections> recollections_;
   std::optional<SharedPlugins> plugins_;
 };
 

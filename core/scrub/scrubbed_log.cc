@@ -6,7 +6,7 @@
 namespace agentd {
 
 void ScrubbedLog::write(LogLevel level, std::string_view area, std::string_view text) {
-  log_->write(level, area, secrets_.pass(std::string(text)).text);
+  log_->write(level, area, secrets_.pass_by_rules(std::string(text)).text);
 }
 
 }  // namespace agentd

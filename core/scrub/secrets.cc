@@ -123,14 +123,27 @@ Result<Scrubbed> Secrets::scrub(std::string_view text) const {
   return rules->scrub(text, also);
 }
 
-Secrets::Passed Secrets::pass(std::string text) const {
-  if (text.empty()) return {std::move(text), {}};
-  auto clean = scrub(text);
+namespace {
+
+Secrets::Passed passed(const Result<Scrubbed>& clean) {
   if (!clean)
     return {"[withheld, since agentd cannot look for secrets in it: " + clean.error().message +
                 "; mend that, or set secrets.scrub to false]",
             {}};
-  return {std::move(clean->text), clean->counts()};
+  return {clean->text, clean->counts()};
+}
+
+}  // namespace
+
+Secrets::Passed Secrets::pass(std::string text) const {
+  if (text.empty()) return {std::move(text), {}};
+  return passed(scrub(text));
+}
+
+Secrets::Passed Secrets::pass_by_rules(std::string text) const {
+  if (text.empty()) return {std::move(text), {}};
+  const auto rules = scrubber();
+  return passed(rules ? (*rules)->scrub(text) : Result<Scrubbed>(rules.error()));
 }
 
 std::optional<std::string> Secrets::own_in(std::string_view text) const {

@@ -36,9 +36,11 @@ Result<std::unique_ptr<ClientSession>, RunError> ClientSession::prepare(Workplac
 AgentParts ClientSession::parts() {
   PermissionRules rules = workplace_.permissions();
   rules.mode = request_.mode.value_or(rules.mode);
-  WorkplaceParts project{workplace_.recipes(), std::move(rules), [this](std::string_view hook) {
+  WorkplaceParts project{workplace_.recipes(), std::move(rules),
+                         [this](std::string_view hook) {
                            return hook.starts_with("recipe/") ? "recipe" : workplace_.hooks().kind_of(hook);
-                         }};
+                         },
+                         &runtime_.recollections()};
   ClientParts client{dispatcher_,           tools_, request_.events, request_.approver, request_.trace_hooks,
                      [this] { refresh(); }, files_};
   return {runtime_.agent_parts(), std::move(project), std::move(client)};

@@ -11,21 +11,24 @@
 #include "core/app/erased_files.h"
 #include "core/app/exit_codes.h"
 #include "core/app/keyboard.h"
+#include "core/app/plugin_services.h"
 #include "core/app/signals.h"
 #include "core/app/table.h"
 #include "core/base/bytes.h"
 #include "core/codec/json.h"
 #include "core/conversation/erasure.h"
 #include "core/runtime/runtime.h"
-#include "core/scrub/scrubber.h"
+#include "core/runtime/secrets_setup.h"
+#include "core/scrub/secrets.h"
 
 namespace agentd::app {
 namespace {
 
-constexpr std::size_t kShownBytes = 100;
+constexpr std::size_t kShownBytes = 100, kReasonBytes = 4096;
 constexpr std::string_view kNoTerminal =
     "nothing was erased: a person confirms on a terminal, and this process has none; --dry-run shows what would go";
 constexpr std::size_t kMatchBytesMax = 1u << 20;
+constexpr std::string_view kMemoryService = "agentd.memory/1";
 
 // ---- the command line
 
@@ -44,13 +47,26 @@ Result<SeqRange, Failure> range_of(const std::string& word) {
                "show ID' has them");
 }
 
-// Secrets by the rules, and what is left of them.
-Result<std::vector<ErasedText>> secrets_in(const Scrubber& scrubber, std::string_view text) {
-  AGENTD_TRY(const Scrubbed scrubbed, scrubber.scrub(text));
+// Secrets by the rules of the settings, and the placeholders that stay of them.
+Result<std::vector<ErasedText>> secrets_in(const Secrets& secrets, std::string_view text) {
+  AGENTD_TRY(const Scrubbed scrubbed, secrets.scrub(text));
   std::vector<ErasedText> out;
   for (const ScrubFinding& finding : scrubbed.findings)
-    out.push_back({std::string(text.substr(finding.at, finding.length)), "[redacted:" + finding.rule + "]"});
+    out.push_back({std::string(text.substr(finding.at, finding.length)), finding.mark});
   return out;
+}
+
+// Also where secrets.scrub is off: the user asks for it now.
+Result<std::shared_ptr<const Secrets>, Failure> make_secrets(const App& app, const Arguments& arguments) {
+  const auto config = app.config(arguments);
+  if (!config) return usage(config.error().message);
+  const auto home = app.home();
+  if (!home) return usage(home.error().message);
+  auto rules = scrub_options(*config);
+  if (!rules) return usage(rules.error().message);
+  auto made = Secrets::make(std::move(*rules), [file = secrets_key_file(*home)] { return secrets_key(file); });
+  if (!made) return Failure{kExitFailure, made.error().message};
+  return std::shared_ptr<const Secrets>(std::move(*made));
 }
 
 Result<std::string, Failure> match_of(const App& app, const Arguments& arguments) {
@@ -81,11 +97,8 @@ Result<EraseQuery, Failure> query_of(const App& app, const Arguments& arguments,
     query.texts.push_back({std::move(*text), std::string(kErasedText)});
   }
   if (arguments.has("scrub")) {
-    auto made = Scrubber::make();
-    if (!made) return Failure{kExitFailure, made.error().message};
-    query.find = [scrubber = std::make_shared<const Scrubber>(std::move(*made))](std::string_view text) {
-      return secrets_in(*scrubber, text);
-    };
+    AGENTD_TRY(const std::shared_ptr<const Secrets> secrets, make_secrets(app, arguments));
+    query.find = [secrets](std::string_view text) { return secrets_in(*secrets, text); };
   }
   return query;
 }
@@ -100,10 +113,31 @@ Result<void, Failure> check_words(const Arguments& arguments) {
 
 // ---- the work
 
+// What plugins remember of the erased records.
+Result<std::uint64_t> forget_memories(PluginServices& plugins, const Ulid& conversation,
+                                      std::span<const std::uint64_t> seqs) {
+  if (seqs.empty()) return std::uint64_t{0};
+  JsonWriter input;
+  input.begin_object().member("conversation_id", conversation.text()).key("seqs").begin_array();
+  for (const std::uint64_t seq : seqs) input.number(seq);
+  input.end_array().end_object();
+  AGENTD_TRY(const std::string answer, plugins.call(kMemoryService, "forget", input.text()));
+  AGENTD_TRY(const JsonDocument parsed, JsonDocument::parse(answer));
+  return parsed.root()["erased"].uint_or(0);
+}
+
+std::vector<EraseListener> listeners_of(PluginServices* plugins) {
+  if (plugins == nullptr || !plugins->offers(kMemoryService, "forget")) return {};
+  return {{"memories", [plugins](const Ulid& conversation, std::span<const std::uint64_t> seqs) {
+             return forget_memories(*plugins, conversation, seqs);
+           }}};
+}
+
 class Erasing {
  public:
-  Erasing(App& app, const Arguments& arguments, Store& store, std::string home)
-      : app_(app), arguments_(arguments), store_(store), home_(std::move(home)) {}
+  // `plugins` forget as well; null = they could not be asked.
+  Erasing(App& app, const Arguments& arguments, Store& store, std::string home, PluginServices* plugins)
+      : app_(app), arguments_(arguments), store_(store), home_(std::move(home)), listeners_(listeners_of(plugins)) {}
 
   int run(const EraseQuery& query) {
     if (auto found = look(query); !found) return app_.fail(found.error().code, found.error().message);
@@ -370,8 +404,7 @@ class Erasing {
   Store& store_;
   const std::string home_;
   std::string log_file_;
-  // Who has made something of a conversation; the services of plugins come here.
-  const std::vector<EraseListener> listeners_{};
+  const std::vector<EraseListener> listeners_;  // who has made something of a conversation
   ErasePlan plan_;
   std::vector<std::string> texts_;
   std::vector<KeyWithText> keys_;
@@ -391,12 +424,21 @@ int erase_command(App& app, const Arguments& arguments) {
   if (auto checked = check_words(arguments); !checked) return app.fail(checked.error().code, checked.error().message);
   const auto home = app.home();
   if (!home) return app.fail(kExitUsage, home.error().message);
-  const auto found = existing_conversation(app, arguments.words()[0]);
+  auto found = existing_conversation(app, arguments.words()[0]);
   if (!found) return app.fail(found.error().code, found.error().message);
   const auto query = query_of(app, arguments, found->id);
   if (!query) return app.fail(query.error().code, query.error().message);
   if (!arguments.has("dry-run") && !has_terminal()) return app.fail(kExitUsage, kNoTerminal);
-  return Erasing(app, arguments, *found->store, *home).run(*query);
+  if (arguments.has("dry-run")) return Erasing(app, arguments, *found->store, *home, nullptr).run(*query);
+  // A process opens a store once.
+  found->store.reset();
+  const auto plugins = PluginServices::open(app, arguments);
+  if (plugins) return Erasing(app, arguments, (*plugins)->store(), *home, plugins->get()).run(*query);
+  app.err().line("agentd: memories are not asked to forget: " + neutral_line(plugins.error().message, kReasonBytes));
+  const auto again = existing_conversation(app, arguments.words()[0]);
+  if (!again) return app.fail(again.error().code, again.error().message);
+  const int code = Erasing(app, arguments, *again->store, *home, nullptr).run(*query);
+  return code == kExitOk ? static_cast<int>(kExitFailure) : code;
 }
 
 }  // namespace agentd::app

@@ -27,7 +27,7 @@ struct OpenMemory {
   std::shared_ptr<void> keeps;  // what the calls need; shared with nobody, but its type is the opener's
 };
 // Starts what offers memories in this directory.
-Result<OpenMemory, Failure> open_memory(const App& app, const Arguments& arguments);
+Result<OpenMemory, Failure> open_memory(App& app, const Arguments& arguments);
 
 // Runs the `memory` command that the arguments name. Returns the exit code.
 int run_memory(App& app, const Arguments& arguments, const OpenMemory& memory);
