@@ -78,7 +78,8 @@ Result<std::unique_ptr<Runtime>, RunError> Runtime::begin(const ProcessSurroundi
   if (auto known = out->load_secrets(); !known) return known.error();
   if (opens_at_once(out->home_)) out->warm_up();
   out->log_ = open_log(out->config_, out->home_, out->warn_);
-  if (out->secrets_ != nullptr) out->log_ = std::make_unique<ScrubbedLog>(std::move(out->log_), *out->secrets_);
+  if (out->secrets_ != nullptr && !log_file(out->config_, out->home_).empty())
+    out->log_ = std::make_unique<ScrubbedLog>(std::move(out->log_), *out->secrets_);
   return out;
 }
 

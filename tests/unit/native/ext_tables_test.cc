@@ -5,6 +5,8 @@
 
 #include <chrono>
 #include <filesystem>
+#include <memory>
+#include <optional>
 #include <thread>
 
 #include "core/codec/json.h"
@@ -131,6 +133,100 @@ TEST_F(ExtTablesTest, OptionsThatCannotBeAreRefused) {
   const agentd_str missing{"agentd-no-such-program", 22};
   options.argv = {&missing, 1, sizeof(missing)};
   EXPECT_EQ(run(options), AGENTD_E_NOT_FOUND);
+}
+
+// ---- the text that a model may see
+
+class ViewsTest : public ExtTablesTest {
+ protected:
+  ViewsTest() {
+    auto opened = open_workspace({root()});
+    EXPECT_TRUE(opened);
+    workspace_ = std::move(*opened);
+  }
+  void use(const Secrets* secrets) {
+    tables_.emplace(tokens_, *workspace_, fixture_.clock, FilesOfSession(), secrets);
+    token_ = slot_->open(nullptr);
+  }
+  std::string view(const std::string& path, std::uint64_t limit = 0) {
+    agentd_str out{};
+    const agentd_status status =
+        tables_->workspace()->view(tables_->workspace(), token_, to_abi(path), limit, &out, &total_);
+    return status == AGENTD_OK ? std::string(view_of(out)) : std::to_string(status);
+  }
+  agentd_status edit(const std::string& path, const std::string& expected, const std::string& text) {
+    return tables_->workspace()->edit(tables_->workspace(), token_, to_abi(path), to_abi(expected), to_abi(text));
+  }
+  std::string bytes() { return fixture_.temp.read("work/a"); }
+  static std::unique_ptr<Secrets> secrets(Result<std::string> key) {
+    return std::move(*Secrets::make({}, [key] { return key; }));
+  }
+
+  TokenTable tokens_;
+  const SlotLease slot_{tokens_};
+  std::unique_ptr<Workspace> workspace_;
+  std::optional<ExtTables> tables_;
+  agentd_token token_ = 0;
+  std::uint64_t total_ = 0;
+  const std::string token_text_ = "ghp_" + std::string(30, 'a') + "1b2c3d",
+                    file_ = "key: " + token_text_ + "\nport: 1\n";
+};
+
+TEST_F(ViewsTest, SecretIsAPlaceholderThereAndStaysInTheFile) {
+  const auto known = secrets(std::string(32, 'k'));
+  use(known.get());
+  fixture_.temp.write("work/a", file_);
+  const std::string seen = view("a"), mark = seen.substr(5, seen.find(']') - 4);
+  EXPECT_EQ(seen, "key: " + mark + "\nport: 1\n");
+  EXPECT_TRUE(mark.starts_with("[secret:github-token:")) << mark;
+  EXPECT_EQ(total_, file_.size());
+  EXPECT_EQ(edit("a", seen, "port: 2\nkey: " + mark + "\n"), AGENTD_OK);
+  EXPECT_EQ(bytes(), "port: 2\nkey: " + token_text_ + "\n");
+}
+
+TEST_F(ViewsTest, EditOfAFileThatLooksOtherwiseIsAConflict) {
+  const auto known = secrets(std::string(32, 'k'));
+  use(known.get());
+  fixture_.temp.write("work/a", file_);
+  const std::string seen = view("a");
+  fixture_.temp.write("work/a", file_ + "more\n");
+  EXPECT_EQ(edit("a", seen, "x"), AGENTD_E_CONFLICT);
+  EXPECT_EQ(edit("a", file_ + "more\n", "x"), AGENTD_E_CONFLICT) << "the bytes are not the view";
+  EXPECT_EQ(bytes(), file_ + "more\n");
+}
+
+TEST_F(ViewsTest, PlaceholderOfAnotherFileIsRefused) {
+  const auto known = secrets(std::string(32, 'k'));
+  use(known.get());
+  fixture_.temp.write("work/a", "port: 1\n");
+  EXPECT_EQ(edit("a", "port: 1\n", "key: " + known->pass(token_text_).text + "\n"), AGENTD_E_ARG);
+  EXPECT_EQ(bytes(), "port: 1\n");
+}
+
+TEST_F(ViewsTest, FileThatCannotBeLookedThroughHasNone) {
+  const auto known = secrets(Error{Code::kUnavailable, "no key"});
+  use(known.get());
+  fixture_.temp.write("work/a", file_);
+  EXPECT_EQ(view("a"), std::to_string(AGENTD_E_UNSUPPORTED));
+  fixture_.temp.write("work/a", "nothing\n");
+  EXPECT_EQ(view("a"), "nothing\n");
+}
+
+TEST_F(ViewsTest, WithoutASearchTheyAreTheBytes) {
+  use(nullptr);
+  fixture_.temp.write("work/a", file_);
+  EXPECT_EQ(view("a"), file_);
+  EXPECT_EQ(edit("a", file_, "x\n"), AGENTD_OK);
+  EXPECT_EQ(bytes(), "x\n");
+}
+
+TEST_F(ViewsTest, LargerFileHasNoTextAndItsSize) {
+  use(nullptr);
+  fixture_.temp.write("work/a", file_);
+  EXPECT_EQ(view("a", 10), "");
+  EXPECT_EQ(total_, file_.size());
+  EXPECT_EQ(view("a", file_.size()), file_);
+  EXPECT_EQ(view("missing"), std::to_string(AGENTD_E_NOT_FOUND));
 }
 
 }  // namespace
