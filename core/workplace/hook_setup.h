@@ -3,8 +3,8 @@
 // hook_setup.h - builds the plugin host's options from the configuration: directories, switches, grants.
 //
 // Directories in order: /etc/agentd/hooks, the project's .agent/hooks, hooks in the home directory, hooks.dirs,
-// and last the bundled ones, of which workspace_tools and session_memory run unless hooks.NAME.enabled says otherwise. An
-// installed file replaces the bundled one of the same name.
+// and last the bundled ones, of which workspace_tools and session_memory run unless hooks.NAME.enabled says
+// otherwise. An installed file replaces the bundled one of the same name.
 //
 // Threading: pure functions on the file system.
 

@@ -191,7 +191,7 @@ void add_repairs(std::vector<Memory>& out, Maker& maker, const EndedSession& ses
     if (tools.is_borrowed(failed) || tools.is_borrowed(passed)) continue;
     std::uint64_t through = repair.failed->result_seq;
     if (repair.passed != nullptr) {
-      // One that passes again without a change says nothing.
+      // A command that passes again without a change says nothing.
       if (repair.is_same_command() && repair.files.empty()) continue;
       out.push_back(of_fixed(maker, log, tools, repair));
       through = repair.passed->result_seq;

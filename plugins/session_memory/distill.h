@@ -19,12 +19,12 @@
 
 namespace session_memory {
 
-// A session that ends, with the fields that somebody gave for it.
+// A session that ends, with the fields that were given for it.
 struct EndedSession {
   std::string conversation, project;
   std::uint64_t from = 0, revision = 0;  // log sequences, inclusive: what is distilled
   std::int64_t ended_ms = 0;
-  std::optional<Outcome> outcome;  // none = nobody said it: the log is read instead
+  std::optional<Outcome> outcome;  // none = unknown: the log is read instead
   std::string task, approach, notes;
   std::vector<std::string> tags;
 

@@ -523,7 +523,7 @@ Result<Imported> Engine::import(KeySpace& keys, const std::string& project,
   for (const auto& [name, text] : files) {
     auto made = memory_from_markdown(text, name);
     if (made && !made->id.empty() && !agentd::Ulid::parse(made->id))
-      made = Error{Code::kInvalid, name + ": id must be 26 letters and digits; leave it out for a new memory"};
+      made = Error{Code::kInvalid, name + ": id must be 26 letters and digits; omit it for a new memory"};
     if (made) {
       made->project = project;
       if (made->id.empty()) made->id = surroundings_.new_id();

@@ -143,7 +143,7 @@ Job extended(Job job, const EndedSession& session, const std::vector<Memory>& dr
   }
   job.project = session.project;
   job.revision = session.revision;
-  // Whoever works on it finds another version and leaves it.
+  // A process that works on it finds another version and stops.
   job.state = Job::State::kWaiting;
   job.attempts = 0;
   job.error.clear();

@@ -3,9 +3,9 @@
 // job.h - the second step of a distillation, waiting to be done.
 //
 // A job belongs to a conversation. It is written in the commit of step one, and its result in the commit that ends it,
-// so that at a kill it is either done or done again, with the same rows. Who works on it holds a lease: when the lease
-// has passed without a result, the worker is gone and the attempt counts. After three failures it rests, with its
-// error.
+// so that at a kill it is either done or done again, with the same rows. A process that works on it holds a lease: when
+// the lease has passed without a result, the worker is gone and the attempt counts. After three failures it rests, with
+// its error.
 //
 // Threading: values and pure functions.
 

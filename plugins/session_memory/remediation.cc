@@ -64,7 +64,7 @@ std::string settled(std::string_view word) {
   return out;
 }
 
-// "main.cc:12:5" and the like, which name a place.
+// A place in a file: "main.cc:12:5".
 bool is_place(std::string_view word) {
   const std::size_t colon = word.find(':');
   return colon != std::string_view::npos && colon + 1 < word.size() && is_digit(word[colon + 1]);
@@ -206,7 +206,7 @@ std::vector<Remediation> matching(const std::vector<Remediation>& all, std::stri
   std::vector<std::pair<double, const Remediation*>> found;
   for (const Remediation& each : all) {
     const double likeness = signature_likeness(signature, each.signature);
-    // What was rejected more often than it helped is not offered again.
+    // A fix that was rejected more often than it helped is not offered again.
     if (likeness < kLikenessLeast || each.unhelpful > each.helpful + each.seen) continue;
     found.emplace_back(likeness, &each);
   }

@@ -47,7 +47,7 @@ agentd::Result<Remediation> remediation_of(agentd::JsonView from);
 // out; so is a fix of which nothing remains.
 std::vector<Remediation> remediations_of(const SessionLog& log, const Borrowed& tools);
 
-// Those for the error, the best first; nothing below a likeness of 0.7.
+// The matches of the error, the best first; nothing below a likeness of 0.7.
 std::vector<Remediation> matching(const std::vector<Remediation>& all, std::string_view error, std::size_t limit);
 
 }  // namespace session_memory

@@ -23,7 +23,7 @@ struct Operation {
 };
 std::span<const Operation> operations();
 
-// What an operation may use, and where its call comes from.
+// The means of an operation, and the origin of its call.
 struct ServiceCall {
   KeySpace& keys;
   LogSource& logs;

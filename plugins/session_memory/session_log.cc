@@ -127,7 +127,7 @@ Borrowed::Borrowed(const SessionLog& log, std::span<const std::string_view> also
   }
   if (bytes > kToolBytesMax)
     for (auto& [hash, from] : runs_) from = From::kTool;
-  // The user's words are the user's, whoever printed them first.
+  // The user's words are the user's, also if a tool printed them first.
   for (const LoggedText& each : log.texts) {
     if (each.by != LoggedText::By::kUser) continue;
     each_run(words_of(each.text), [&](std::uint64_t hash) {

@@ -27,7 +27,7 @@ struct LoggedCall {
   std::string changed_file() const;
 };
 
-// What the user or the model said.
+// A text of the user or of the model.
 struct LoggedText {
   enum class By : std::uint8_t { kUser, kModel };
   By by = By::kUser;
@@ -47,8 +47,8 @@ struct SessionLog {
   SessionLog since(std::uint64_t seq) const;
 };
 
-// Tells whether a sentence or a command came from the output of a tool and from nowhere else. Output may be written by
-// anybody: a memory must not carry it into another session as if the user or the model had meant it.
+// Tells whether a sentence or a command came from the output of a tool and from nowhere else. Output may have any
+// author: a memory must not carry it into another session as if the user or the model had meant it.
 class Borrowed {
  public:
   // Compares all that the model said, the commands that it ran and `also`, which was said last, with the outputs before

@@ -164,7 +164,7 @@ class HostLogs : public LogSource {
 
  private:
   static void add(SessionLog& to, agentd::message_view message) {
-    // What hooks and the runtime added, memories among it, was said by neither.
+    // Context of hooks and the runtime, memories among it, was said by neither.
     if (message.is_context() || message.is_summary()) return;
     std::string text;
     for (const agentd::block_view block : message.blocks()) {

@@ -61,7 +61,7 @@ class KeySpace {
 // "global", or the digits of the project.
 std::string project_key(std::string_view project);
 
-// What a project knows at one moment, with its index. Immutable.
+// The memories of a project at one moment, with their index. Immutable.
 struct Shelf {
   std::uint64_t stamp = 0;  // version; 0 = the key is absent
   std::vector<Memory> memories;

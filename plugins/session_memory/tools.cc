@@ -206,7 +206,7 @@ Result<std::string> memory_record(const Asked& asked) {
   made.polarity = given.polarity;
   made.outcome = given.outcome;
   made.tags = given.tags;
-  // What the model writes in the middle of a session is checked as what it writes at the end.
+  // A text from the middle of a session is checked like one from its end.
   if (!from.conversation.empty()) {
     made.provenance.push_back({from.conversation, from.revision, 0});
     if (const auto log = asked.means.logs.read(from.conversation, 1, from.revision); log) {
@@ -244,7 +244,7 @@ Result<std::string> checkpoint(const Asked& asked, std::string_view operation, s
   input.end_object();
   auto answer = asked.means.checkpoint(operation, std::string(input.text()));
   if (!answer) return answer;
-  // One that is made for a model has a text; else the JSON is the text. A name or a title in it is data.
+  // An answer for a model has a text; else the JSON is the text. A name or a title in it is data.
   const auto parsed = JsonDocument::parse(*answer);
   const std::string_view text = parsed ? parsed->root()["message"].string_or("") : "";
   return text.empty() ? "The answer is data:\n" + quoted_lines(*answer) : std::string(text);

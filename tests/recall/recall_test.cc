@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// How well memories are found: session_memory's ranking beside plain BM25 and substring search, on the held corpus of
+// How well memories are found: session_memory's ranking next to plain BM25 and substring search, on the held corpus of
 // this folder. It prints a table, and requires that the ranking is at least as good as plain BM25 in both figures:
 //   recall@3     of the queries that memories answer, the part with one of those among the first three results
 //   abstention   of the queries that no memory answers, the part with no result

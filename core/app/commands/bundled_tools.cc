@@ -10,7 +10,7 @@
 namespace agentd::app {
 namespace {
 
-// Those that are on unless the user says otherwise.
+// On unless the user says otherwise.
 constexpr const char* kNames[] = {"workspace_tools", "session_memory"};
 
 bool is_bundled(const HooksHere& here, const HookSource& source) {
@@ -31,7 +31,7 @@ std::vector<Tool> bundled_tools(const App& app, const HooksHere& here, const Inv
   options.allow = on;
   options.quarantine_directory.clear();
   options.roots = {here.project.cwd};
-  // What they offer is the same anywhere.
+  // They offer the same anywhere.
   for (const std::string& name : on) options.plugins[name].isolation = Isolation::kInProcess;
   TokenTable tokens;
   DryServices services;

@@ -320,7 +320,7 @@ int Run::export_files() {
   std::uint64_t count = 0;
   const auto read = all("export", "files", [&](JsonView each) -> Result<void> {
     const std::string name(each["name"].string_or(""));
-    // The name is made by whoever offers the memories; it stays in the directory.
+    // The name comes from the plugin that offers the memories; it must stay in the directory.
     if (name.empty() || name.starts_with('.') || name.find('/') != std::string::npos || has_control_character(name))
       return Error{Code::kInvalid, "the memory service gave a file the name " + one_line(name, 100)};
     AGENTD_TRY_VOID(write_file_atomically(word() + "/" + name, each["text"].string_or(""), 0600));

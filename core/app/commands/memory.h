@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// memory.h - what `agentd memory` needs: the operations of "agentd.memory/1", whoever offers them.
+// memory.h - what `agentd memory` needs: the operations of "agentd.memory/1" by any plugin.
 //
 // docs/reference/memory.md describes the operations and their JSON.
 //
@@ -24,7 +24,7 @@ using MemoryCalls = std::function<Result<std::string>(std::string_view operation
 struct OpenMemory {
   MemoryCalls call;
   std::string project_id;
-  std::shared_ptr<void> keeps;  // what the calls need; shared with nobody, but its type is the opener's
+  std::shared_ptr<void> keeps;  // for the calls; not shared: the type belongs to the opener
 };
 // Starts what offers memories in this directory.
 Result<OpenMemory, Failure> open_memory(App& app, const Arguments& arguments);

@@ -13,7 +13,7 @@ using testing::lesson;
 
 constexpr std::int64_t kDay = 86'400'000;
 
-// What a project of some age knows.
+// The memories of a project of some age.
 std::vector<Memory> project() {
   std::vector<Memory> out{
       lesson("LMDB map size must grow before the commit", "MDB_MAP_FULL appears when the map is full; grow it first.",

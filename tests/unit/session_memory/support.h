@@ -16,7 +16,7 @@
 
 namespace session_memory::testing {
 
-// What a test throws where a process would die.
+// Thrown where a process would die.
 struct Killed {};
 
 class FakeKeys : public KeySpace {
