@@ -312,12 +312,11 @@ TEST(Record, MetaTellsAnAbsentTitleFromAnEmptyOne) {
   EXPECT_EQ(read_meta(write_meta({"t"}))->title, "t");
 }
 
-// What reads a kind whose reader has another name, and the one kind without a reader yet.
+// Kinds whose reader has another name.
 constexpr auto* read_user_message = read_message;
 constexpr auto* read_context = read_message;
 constexpr auto* read_assistant_message = read_message;
 constexpr auto* read_summary = read_message;
-Result<void> read_erase(const Record&) { return Error{Code::kCorrupt, "a reserved number"}; }
 
 // Reads any record by the function of its own type.
 Result<void> read_any(const Record& record) {
