@@ -1,27 +1,36 @@
 // SPDX-License-Identifier: Apache-2.0
 // bench_store - durable appends of 1, 8, 64 and 1,000 sessions in one process, next to a bare fdatasync of the same
-// bytes; an append to a long log; and lists, ids and openings of stores with many conversations.
+// bytes and to LMDB alone with the same rows; an append to a long log; and lists, ids and openings of stores with many
+// conversations.
 //
-// bench_store [DIRECTORY]: where the stores are made and removed; the system's directory for temporary files unless it
-// is given. A figure of syncs means little on a file system in memory.
+// bench_store [--appends] [DIRECTORY]: the first part alone; where the stores are made and removed; the system's
+// directory for temporary files unless it is given. A figure of syncs means little on a file system in memory.
 #include <fcntl.h>
 #include <stdlib.h>
 #include <unistd.h>
 
+#include <algorithm>
+#include <array>
 #include <atomic>
 #include <cstdio>
 #include <filesystem>
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "bench/cpu_time.h"
+#include "bench/store/bare_rows.h"
 #include "core/base/clock.h"
 #include "core/base/ids.h"
+#include "core/base/mutex.h"
 #include "core/base/thread.h"
 #include "core/conversation/record.h"
+#include "core/store/batch.h"
+#include "core/store/lmdb/commits.h"
 #include "core/store/lmdb/lmdb_store.h"
+#include "core/store/lmdb/tables.h"
 
 namespace agentd::bench {
 namespace {
@@ -62,11 +71,14 @@ class Place {
 
 class Stage {
  public:
-  explicit Stage(const std::string& parent) : place_(parent) { open(); }
+  explicit Stage(const std::string& parent, WriterUse* use = nullptr) : place_(parent), use_(use) { open(); }
 
   void open() {
     store_.reset();
-    store_ = expect(open_lmdb_store({place_.path() + "/store"}, clock_));
+    LmdbOptions options;
+    options.directory = place_.path() + "/store";
+    options.use = use_;
+    store_ = expect(open_lmdb_store(options, clock_));
   }
   Store& store() { return *store_; }
   const Clock& clock() const { return clock_; }
@@ -88,21 +100,18 @@ class Stage {
   const SystemClock clock_;
   IdSource ids_{clock_};
   const Place place_;
+  WriterUse* const use_;
   std::unique_ptr<Store> store_;
 };
 
 // ---- appends of many sessions
 
-struct Rate {
-  double per_second = 0, cpu_us = 0;
-};
-
 // One bare fdatasync after each 1 KiB at the end of a file, in microseconds.
-double sync_us(const std::string& parent, const Clock& clock) {
+double bare_sync_us(const std::string& parent, const Clock& clock) {
   const Place place(parent);
   const int fd = ::open((place.path() + "/file").c_str(), O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
   const std::string text(kMessageBytes, 'x');
-  constexpr int kTimes = 300;
+  constexpr int kTimes = 100;
   const std::uint64_t begin = clock.monotonic_ns();
   for (int i = 0; i < kTimes; ++i)
     if (::write(fd, text.data(), text.size()) < 0 || ::fdatasync(fd) != 0) stop("a bare file cannot be synced");
@@ -111,45 +120,158 @@ double sync_us(const std::string& parent, const Clock& clock) {
   return ns / kTimes / kNsPerUs;
 }
 
-// Each session is a thread with a conversation, its lease, and one append after another.
-Rate appends(const std::string& parent, std::size_t sessions) {
-  constexpr std::uint64_t kTimeNs = 2'000'000'000;
-  Stage stage(parent);
-  std::vector<Ulid> ids;
-  for (std::size_t i = 0; i < sessions; ++i) ids.push_back(stage.begin("p"));
-  std::atomic<std::uint64_t> count = 0;
-  std::atomic<bool> done = false;
-  std::vector<Thread> threads;
-  const double cpu = cpu_ms();
-  const std::uint64_t begin = stage.clock().monotonic_ns();
-  for (const Ulid& id : ids)
-    threads.emplace_back([&] {
-      const auto lease = expect(stage.store().lease(id));
-      const Record message = Stage::message();
-      for (std::uint64_t revision = 2; !done; ++revision) {
-        expect(stage.store().append(id, revision, {&message, 1}));
-        ++count;
-      }
-    });
-  stage.clock().pause(Milliseconds(kTimeNs / 1'000'000));
-  done = true;
-  for (Thread& thread : threads) thread.join();
-  const double seconds = static_cast<double>(stage.clock().monotonic_ns() - begin) / kNsPerSecond;
-  const auto all = static_cast<double>(count.load());
-  return {all / seconds, (cpu_ms() - cpu) / all * 1e3};
-}
-
-void print_rates(const std::string& parent) {
-  std::printf("durable appends of %zu bytes\n%10s %12s %8s %14s %14s\n", kMessageBytes, "sessions", "a second", "x one",
-              "x bare sync", "CPU us each");
-  double one = 0;
-  for (const std::size_t sessions : {1u, 8u, 64u, 1'000u}) {
-    const double sync = sync_us(parent, SystemClock());
-    const Rate rate = appends(parent, sessions);
-    if (sessions == 1) one = rate.per_second;
-    std::printf("%10zu %12.0f %8.1f %14.2f %14.1f   (a bare sync: %.0f us)\n", sessions, rate.per_second,
-                rate.per_second / one, rate.per_second * sync / 1e6, rate.cpu_us, sync);
+// Threads with a conversation and its lease each, which append one message after another while run() lasts.
+class Sessions {
+ public:
+  Sessions(const std::string& parent, std::size_t count) : stage_(parent, &use_) {
+    for (std::size_t i = 0; i < count; ++i) ids_.push_back(stage_.begin("p"));
+    for (const Ulid& id : ids_) threads_.emplace_back([this, &id] { work(id); });
   }
+  ~Sessions() {
+    {
+      const MutexLock lock(mutex_);
+      ended_ = true;
+      changed_.notify_all();
+    }
+    threads_.clear();
+  }
+  Sessions(const Sessions&) = delete;
+  Sessions& operator=(const Sessions&) = delete;
+
+  const std::vector<Ulid>& ids() const { return ids_; }
+  const WriterUse& use() const { return use_; }
+  RowBytes row_bytes() {
+    return {kBatchHeaderBytes + kRecordHeaderBytes + message_.payload.size(),
+            sealed(write_info(expect(stage_.store().info(ids_.front())))).size()};
+  }
+
+  // Returns the number of appends, when the last one has ended.
+  std::uint64_t run(Milliseconds time) {
+    const std::uint64_t before = count_;
+    {
+      const MutexLock lock(mutex_);
+      running_ = true;
+      changed_.notify_all();
+    }
+    stage_.clock().pause(time);
+    running_ = false;
+    const MutexLock lock(mutex_);
+    while (busy_ != 0) idle_.wait(mutex_);
+    return count_ - before;
+  }
+
+ private:
+  // False: there will be no more.
+  bool may_begin() {
+    const MutexLock lock(mutex_);
+    while (!running_ && !ended_) changed_.wait(mutex_);
+    if (!ended_) ++busy_;
+    return !ended_;
+  }
+  void work(const Ulid& id) {
+    const auto lease = expect(stage_.store().lease(id));
+    for (std::uint64_t revision = 2; may_begin();) {
+      while (running_) {
+        expect(stage_.store().append(id, revision++, {&message_, 1}));
+        ++count_;
+      }
+      const MutexLock lock(mutex_);
+      if (--busy_ == 0) idle_.notify_all();
+    }
+  }
+
+  WriterUse use_{&thread_cpu_ns};
+  Stage stage_;
+  const Record message_ = Stage::message();
+  std::vector<Ulid> ids_;
+  std::atomic<std::uint64_t> count_ = 0;
+  std::atomic<bool> running_ = false;
+  Mutex mutex_;
+  Condition changed_, idle_;
+  bool ended_ GUARDED_BY(mutex_) = false;
+  std::size_t busy_ GUARDED_BY(mutex_) = 0;
+  std::vector<Thread> threads_;
+};
+
+struct Rate {
+  double count = 0, seconds = 0, cpu_ms = 0;
+  double per_second() const { return count / seconds; }
+  double cpu_us_each() const { return cpu_ms / count * 1e3; }
+};
+
+// One count of sessions: the store, and LMDB alone with groups as large as theirs can be.
+class Measured {
+ public:
+  Measured(const std::string& parent, std::size_t count)
+      : group_(std::min(count, CommitLimits{}.changes)),
+        place_(parent),
+        sessions_(parent, count),
+        rows_(place_.path(), sessions_.ids(), sessions_.row_bytes()) {}
+
+  void round(const std::string& parent, const Clock& clock) {
+    sync_us += bare_sync_us(parent, clock);
+    add(store, clock, [&] { return sessions_.run(kSlice); });
+    add(bare, clock, [&] {
+      std::uint64_t count = 0;
+      for (const Deadline end = Deadline::after(clock, kSlice); !end.passed(clock); count += group_)
+        rows_.commit(group_);
+      return count;
+    });
+    ++rounds;
+  }
+
+  double appends_per_commit() const {
+    return static_cast<double>(sessions_.use().changes) / static_cast<double>(sessions_.use().commits);
+  }
+  double writer_us() const {
+    return static_cast<double>(sessions_.use().changes_ns) / static_cast<double>(sessions_.use().changes) / kNsPerUs;
+  }
+  double bare_puts_us() const { return static_cast<double>(rows_.puts_ns()) / bare.count / kNsPerUs; }
+
+  Rate store, bare;
+  double sync_us = 0;
+  int rounds = 0;
+
+ private:
+  static constexpr Milliseconds kSlice{500};
+  template <typename Work>
+  static void add(Rate& rate, const Clock& clock, const Work& work) {
+    const double cpu = cpu_ms();
+    const std::uint64_t begin = clock.monotonic_ns();
+    rate.count += static_cast<double>(work());
+    rate.seconds += static_cast<double>(clock.monotonic_ns() - begin) / kNsPerSecond;
+    rate.cpu_ms += cpu_ms() - cpu;
+  }
+
+  const std::size_t group_;
+  const Place place_;
+  Sessions sessions_;
+  BareRows rows_;
+};
+
+// Round by round, so that all are measured on the same disk.
+void print_rates(const std::string& parent) {
+  constexpr int kRounds = 6;
+  const SystemClock clock;
+  const std::array<std::size_t, 4> counts{1, 8, 64, 1'000};
+  std::vector<std::unique_ptr<Measured>> all;
+  for (const std::size_t count : counts) all.push_back(std::make_unique<Measured>(parent, count));
+  for (int i = 0; i < kRounds; ++i)
+    for (const auto& measured : all) measured->round(parent, clock);
+  std::printf("durable appends of %zu bytes; LMDB alone: the same rows, one transaction per group of all sessions\n",
+              kMessageBytes);
+  std::printf("%8s | %9s %6s %9s %7s %7s | %9s %6s %7s | %8s %8s %8s\n", "sessions", "a second", "x one", "x syncs",
+              "a group", "CPU us", "LMDB/s", "x one", "CPU us", "x LMDB's", "writer's", "LMDB's");
+  for (std::size_t i = 0; i < counts.size(); ++i) {
+    const Measured& m = *all[i];
+    std::printf(
+        "%8zu | %9.0f %6.1f %9.2f %7.1f %7.1f | %9.0f %6.1f %7.1f | %8.2f %8.2f %8.2f   (a bare sync: %.0f us)\n",
+        counts[i], m.store.per_second(), m.store.per_second() / all[0]->store.per_second(),
+        m.store.per_second() * m.sync_us / m.rounds / 1e6, m.appends_per_commit(), m.store.cpu_us_each(),
+        m.bare.per_second(), m.bare.per_second() / all[0]->bare.per_second(), m.bare.cpu_us_each(),
+        m.store.per_second() / m.bare.per_second(), m.writer_us(), m.bare_puts_us(), m.sync_us / m.rounds);
+  }
+  std::printf("writer's, LMDB's: processor time of the checks and puts of an append, of the puts of LMDB alone, us\n");
 }
 
 // ---- long logs and many conversations
@@ -223,8 +345,11 @@ void print_many(const std::string& parent) {
 
 int main(int count, char** arguments) {
   using namespace agentd::bench;
-  const std::string parent = count > 1 ? arguments[1] : std::filesystem::temp_directory_path().string();
+  const bool appends_alone = count > 1 && std::string_view(arguments[1]) == "--appends";
+  const int at = appends_alone ? 2 : 1;
+  const std::string parent = count > at ? arguments[at] : std::filesystem::temp_directory_path().string();
   print_rates(parent);
+  if (appends_alone) return 0;
   print_long_log(parent);
   print_many(parent);
   return 0;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// hash.h - SHA-256 (OpenSSL) for identity, CRC-32C (Boost) against accidents.
+// hash.h - SHA-256 (OpenSSL) for identity, CRC-32C (the processor's instruction, else Boost) against accidents.
 //
 // Threading: pure functions; Sha256 is thread-compatible.
 

@@ -64,6 +64,12 @@ class Txn {
   const std::string& directory() const;
   // The number of puts and erasures so far.
   std::uint64_t writes() const { return writes_; }
+  // Parts of the tables' state in this write transaction, so that its later changes need not read them again: kept up
+  // by who changes them.
+  struct Known {
+    std::optional<std::uint64_t> newest_change, index_upto;
+  };
+  Known& known() { return known_; }
   // True once LMDB has refused a call: a write transaction is not committed then.
   bool failed() const { return status_ != MDB_SUCCESS; }
 
@@ -82,6 +88,7 @@ class Txn {
   std::unique_ptr<MDB_txn, Abort> txn_;
   mutable int status_ = MDB_SUCCESS;  // of the failed call
   std::uint64_t writes_ = 0;
+  Known known_;
 };
 
 // A position in one table. Must end before its transaction.

@@ -39,17 +39,20 @@ constexpr std::size_t kCopyBytes = 256 * 1024;
 struct EncodedAppend {
   LogHead before;
   KnownHead after;
-  std::string batch, info;
+  std::string key, batch, info;
+  std::string project_keys;  // as of ProjectIndex::keys_of()
 };
 
-Result<EncodedAppend> encode_append(PreparedAppend& append, KnownHead follows) {
+Result<EncodedAppend> encode_append(const Ulid& conversation, PreparedAppend& append, KnownHead follows) {
   EncodedAppend out;
   out.before = follows.head;
   append.batch.previous = follows.head.chain;
   AGENTD_TRY_VOID(fold_all(follows.info, append.stored));
   out.after = {{append.batch.last_seq(), chain_of(append.batch)}, std::move(follows.info)};
+  out.key = log_key(conversation, append.batch.first_seq);
   out.batch = encode_batch(append.batch);
   out.info = sealed(write_info(out.after.info));
+  out.project_keys = ProjectIndex::keys_of(out.after.info.project_id);
   return out;
 }
 
@@ -71,8 +74,12 @@ Error advised(Error error) {
 
 class LmdbStore final : public Store {
  public:
-  LmdbStore(std::unique_ptr<Env> env, const Tables& tables, const Clock& clock, bool read_only)
-      : env_(std::move(env)), tables_(tables), clock_(clock), read_only_(read_only), commits_(*env_) {}
+  LmdbStore(std::unique_ptr<Env> env, const Tables& tables, const Clock& clock, const LmdbOptions& options)
+      : env_(std::move(env)),
+        tables_(tables),
+        clock_(clock),
+        read_only_(options.read_only),
+        commits_(*env_, options.use) {}
 
   // Opens the index of projects if the store has it.
   Result<void> find_project_index() {
@@ -126,7 +133,7 @@ class LmdbStore final : public Store {
   Result<void> append_in(Txn& txn, const Ulid& conversation, const PreparedAppend& append, const EncodedAppend& encoded,
                          const HeadRow& row, std::optional<ProjectIndex> index) const;
   // Gives the conversation the newest place in the feed of changes and in its project's list; its cursor.
-  Result<std::uint64_t> push_in(Txn& txn, const Ulid& conversation, std::string_view project_id,
+  Result<std::uint64_t> push_in(Txn& txn, const Ulid& conversation, std::string_view project_keys,
                                 std::uint64_t old_cursor, std::optional<ProjectIndex> index) const;
   Result<bool> is_erased_after(const Txn& txn, const Ulid& conversation, std::uint64_t revision) const;
   Result<void> fork_in(Txn& txn, const Ulid& from, const Ulid& to, const PreparedFork& fork,
@@ -242,13 +249,10 @@ Result<KnownHead> LmdbStore::read_end(const Ulid& conversation) const {
   return out;
 }
 
-Result<std::uint64_t> LmdbStore::push_in(Txn& txn, const Ulid& conversation, std::string_view project_id,
+Result<std::uint64_t> LmdbStore::push_in(Txn& txn, const Ulid& conversation, std::string_view project_keys,
                                          std::uint64_t old_cursor, std::optional<ProjectIndex> index) const {
   AGENTD_TRY(const std::uint64_t cursor, push_change(txn, tables_, conversation, old_cursor));
-  if (!index) return cursor;
-  AGENTD_TRY(const std::uint64_t upto, index->upto(txn));
-  const bool was_current = upto + 1 == cursor;
-  if (was_current) AGENTD_TRY_VOID(index->move(txn, project_id, conversation, old_cursor, cursor));
+  if (index) AGENTD_TRY_VOID(index->move(txn, project_keys, conversation, old_cursor, cursor));
   return cursor;
 }
 
@@ -256,9 +260,9 @@ Result<void> LmdbStore::append_in(Txn& txn, const Ulid& conversation, const Prep
                                   const EncodedAppend& encoded, const HeadRow& row,
                                   std::optional<ProjectIndex> index) const {
   for (const auto& [digest, bytes] : append.blobs) AGENTD_TRY_VOID(add_blob(txn, tables_, digest, bytes));
-  AGENTD_TRY_VOID(txn.put(tables_.log, log_key(conversation, append.batch.first_seq), encoded.batch));
+  AGENTD_TRY_VOID(txn.put(tables_.log, encoded.key, encoded.batch));
   HeadRow next{encoded.after.head};
-  AGENTD_TRY(next.cursor, push_in(txn, conversation, encoded.after.info.project_id, row.cursor, index));
+  AGENTD_TRY(next.cursor, push_in(txn, conversation, encoded.project_keys, row.cursor, index));
   AGENTD_TRY_VOID(txn.put(tables_.head, key_of(conversation), write_head(next)));
   return txn.put(tables_.info, key_of(conversation), encoded.info);
 }
@@ -286,7 +290,7 @@ Result<std::vector<StoredRecord>> LmdbStore::append(const Ulid& conversation, st
     }
     if (follows->head.revision != expected_revision)
       return stale_revision(conversation, follows->head.revision, expected_revision);
-    AGENTD_TRY(EncodedAppend encoded, encode_append(append, std::move(*follows)));
+    AGENTD_TRY(EncodedAppend encoded, encode_append(conversation, append, std::move(*follows)));
     bool other_chain = false;
     const auto change = [&](Txn& txn) -> Result<void> {
       AGENTD_TRY(const std::optional<HeadRow> found, head_of(txn, tables_, conversation));
@@ -368,7 +372,7 @@ Result<void> LmdbStore::fork_in(Txn& txn, const Ulid& from, const Ulid& to, cons
   for (const auto& [first, bytes] : fork.batches) AGENTD_TRY_VOID(txn.put(tables_.log, log_key(to, first), bytes));
   HeadRow row;
   row.head = fork.head;
-  AGENTD_TRY(row.cursor, push_in(txn, to, fork.info.project_id, 0, index));
+  AGENTD_TRY(row.cursor, push_in(txn, to, ProjectIndex::keys_of(fork.info.project_id), 0, index));
   AGENTD_TRY_VOID(txn.put(tables_.head, key_of(to), write_head(row)));
   return txn.put(tables_.info, key_of(to), sealed(write_info(fork.info)));
 }
@@ -948,7 +952,7 @@ Result<std::unique_ptr<Store>> open_lmdb_store(const LmdbOptions& options, const
     AGENTD_TRY_VOID(look_first(options));
   AGENTD_TRY(std::unique_ptr<Env> env, Env::open(options, clock, false));
   AGENTD_TRY(const Tables tables, existing_tables(*env));
-  auto store = std::make_unique<LmdbStore>(std::move(env), tables, clock, options.read_only);
+  auto store = std::make_unique<LmdbStore>(std::move(env), tables, clock, options);
   AGENTD_TRY_VOID(store->find_project_index());
   return std::unique_ptr<Store>(std::move(store));
 }

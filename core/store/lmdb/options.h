@@ -4,6 +4,7 @@
 //
 // Threading: a value.
 
+#include <atomic>
 #include <cstdint>
 #include <functional>
 #include <string>
@@ -11,6 +12,14 @@
 #include "core/base/result.h"
 
 namespace agentd {
+
+// The work of a store's writer in total, for benchmarks.
+struct WriterUse {
+  std::uint64_t (*now_ns)() = nullptr;  // read before and after the changes of a transaction; required
+  std::atomic<std::uint64_t> commits = 0, changes = 0;
+  std::atomic<std::uint64_t> changes_ns = 0;  // their checks and puts, without the beginning of the transaction and its
+                                              // commit
+};
 
 struct LmdbOptions {
   std::string directory;
@@ -21,6 +30,7 @@ struct LmdbOptions {
   // Runs the first check of a store that was not closed normally in a separate process, and returns its result:
   // kCorrupt when the check found damage or crashed. Empty: the check runs in this process.
   std::function<Result<void>(const std::function<Result<void>()>& look)> apart{};
+  WriterUse* use = nullptr;  // outlives the store; nullptr: nothing is counted
 };
 
 }  // namespace agentd

@@ -17,12 +17,27 @@ std::string ProjectIndex::keys_of(std::string_view project_id) {
 
 Result<std::uint64_t> ProjectIndex::upto(const Txn& txn) const { return number_at(txn, table, kUpTo); }
 
-Result<void> ProjectIndex::move(Txn& txn, std::string_view project_id, const Ulid& conversation,
-                                std::uint64_t old_cursor, std::uint64_t new_cursor) const {
-  const std::string keys = keys_of(project_id);
-  if (old_cursor != 0) AGENTD_TRY_VOID(txn.erase(table, keys + number(old_cursor)));
-  AGENTD_TRY_VOID(txn.put(table, keys + number(new_cursor), key_of(conversation)));
-  return txn.put(table, kUpTo, number(new_cursor));
+Result<bool> ProjectIndex::is_current_before(Txn& txn, std::uint64_t cursor) const {
+  std::optional<std::uint64_t>& holds = txn.known().index_upto;
+  if (!holds) {
+    AGENTD_TRY(holds, upto(txn));
+  }
+  return *holds + 1 == cursor;
+}
+
+Result<void> ProjectIndex::put_upto(Txn& txn, std::uint64_t cursor) const {
+  txn.known().index_upto = cursor;
+  return txn.put(table, kUpTo, number(cursor));
+}
+
+Result<void> ProjectIndex::move(Txn& txn, std::string_view keys, const Ulid& conversation, std::uint64_t old_cursor,
+                                std::uint64_t new_cursor) const {
+  AGENTD_TRY(const bool was_current, is_current_before(txn, new_cursor));
+  if (!was_current) return {};
+  const auto key = [&](std::uint64_t cursor) { return std::string(keys).append(number(cursor)); };
+  if (old_cursor != 0) AGENTD_TRY_VOID(txn.erase(table, key(old_cursor)));
+  AGENTD_TRY_VOID(txn.put(table, key(new_cursor), key_of(conversation)));
+  return put_upto(txn, new_cursor);
 }
 
 Result<void> ProjectIndex::remove(Txn& txn, std::string_view project_id, std::uint64_t cursor) const {
@@ -30,9 +45,8 @@ Result<void> ProjectIndex::remove(Txn& txn, std::string_view project_id, std::ui
 }
 
 Result<void> ProjectIndex::pass(Txn& txn, std::uint64_t cursor) const {
-  AGENTD_TRY(const std::uint64_t holds, upto(txn));
-  const bool was_current = holds + 1 == cursor;
-  return was_current ? txn.put(table, kUpTo, number(cursor)) : Result<void>();
+  AGENTD_TRY(const bool was_current, is_current_before(txn, cursor));
+  return was_current ? put_upto(txn, cursor) : Result<void>();
 }
 
 Result<void> ProjectIndex::catch_up(Txn& txn, const Tables& tables) const {
@@ -51,7 +65,7 @@ Result<void> ProjectIndex::catch_up(Txn& txn, const Tables& tables) const {
     }
   }
   for (const auto& [key, conversation] : rows) AGENTD_TRY_VOID(txn.put(table, key, conversation));
-  return txn.put(table, kUpTo, number(rows.size() == kChangesAtOnce ? last : newest));
+  return put_upto(txn, rows.size() == kChangesAtOnce ? last : newest);
 }
 
 Result<void> ProjectIndex::erase_stale(Txn& txn, const Tables& tables, const std::vector<std::string>& keys) const {

@@ -30,9 +30,9 @@ struct ProjectIndex {
 
   // The change up to which it holds.
   Result<std::uint64_t> upto(const Txn& txn) const;
-  // A conversation's newest change, made in this transaction; 0 = there was none before. REQUIRES: the index was
-  // current before it.
-  Result<void> move(Txn& txn, std::string_view project_id, const Ulid& conversation, std::uint64_t old_cursor,
+  // A conversation's newest change, made in this transaction; 0 = there was none before. `keys`: of its project, as of
+  // keys_of(). Nothing is done unless the index was current before it.
+  Result<void> move(Txn& txn, std::string_view keys, const Ulid& conversation, std::uint64_t old_cursor,
                     std::uint64_t new_cursor) const;
   Result<void> remove(Txn& txn, std::string_view project_id, std::uint64_t cursor) const;
   // The newest change, made in this transaction, is one that no list shows, such as a removal.
@@ -41,6 +41,11 @@ struct ProjectIndex {
   Result<void> catch_up(Txn& txn, const Tables& tables) const;
   // Erases those of the rows with these keys that are stale.
   Result<void> erase_stale(Txn& txn, const Tables& tables, const std::vector<std::string>& keys) const;
+
+ private:
+  // True if it holds up to the change before `cursor`; a transaction reads that once.
+  Result<bool> is_current_before(Txn& txn, std::uint64_t cursor) const;
+  Result<void> put_upto(Txn& txn, std::uint64_t cursor) const;
 };
 
 }  // namespace agentd

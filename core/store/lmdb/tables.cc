@@ -178,17 +178,30 @@ Result<std::uint64_t> newest_change(const Txn& txn, const Tables& tables) {
   return std::max(floor, last);
 }
 
+namespace {
+
+// To be written by the caller. The transaction reads the newest one once.
+Result<std::uint64_t> next_change(Txn& txn, const Tables& tables) {
+  std::optional<std::uint64_t>& newest = txn.known().newest_change;
+  if (!newest) {
+    AGENTD_TRY(newest, newest_change(txn, tables));
+  }
+  return ++*newest;
+}
+
+}  // namespace
+
 Result<std::uint64_t> push_change(Txn& txn, const Tables& tables, const Ulid& conversation, std::uint64_t old_cursor) {
-  AGENTD_TRY(const std::uint64_t newest, newest_change(txn, tables));
+  AGENTD_TRY(const std::uint64_t cursor, next_change(txn, tables));
   if (old_cursor != 0) AGENTD_TRY_VOID(txn.erase(tables.changes, number(old_cursor)));
-  AGENTD_TRY_VOID(txn.put(tables.changes, number(newest + 1), key_of(conversation)));
-  return newest + 1;
+  AGENTD_TRY_VOID(txn.put(tables.changes, number(cursor), key_of(conversation)));
+  return cursor;
 }
 
 Result<std::uint64_t> take_cursor(Txn& txn, const Tables& tables) {
-  AGENTD_TRY(const std::uint64_t newest, newest_change(txn, tables));
-  AGENTD_TRY_VOID(txn.put(tables.meta, kChangeFloor, number(newest + 1)));
-  return newest + 1;
+  AGENTD_TRY(const std::uint64_t cursor, next_change(txn, tables));
+  AGENTD_TRY_VOID(txn.put(tables.meta, kChangeFloor, number(cursor)));
+  return cursor;
 }
 
 Result<void> add_blob(Txn& txn, const Tables& tables, const Digest& digest, std::string_view bytes) {

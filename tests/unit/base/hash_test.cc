@@ -3,7 +3,9 @@
 
 #include <gtest/gtest.h>
 
+#include <cstdint>
 #include <string>
+#include <string_view>
 
 namespace agentd {
 namespace {
@@ -39,6 +41,26 @@ TEST(Crc32c, KnownAnswers) {
   EXPECT_EQ(crc32c(std::string(32, '\0')), 0x8A9136AAu);
   EXPECT_EQ(crc32c(std::string(32, '\xFF')), 0x62A8AB43u);
   EXPECT_EQ(crc32c(""), 0u);
+}
+
+// Bit by bit, as RFC 3720 defines it.
+std::uint32_t plain_crc32c(std::string_view bytes) {
+  std::uint32_t sum = 0xFFFFFFFF;
+  for (const char byte : bytes) {
+    sum ^= static_cast<std::uint8_t>(byte);
+    for (int i = 0; i < 8; ++i) sum = (sum >> 1) ^ ((sum & 1) != 0 ? 0x82F63B78u : 0u);
+  }
+  return ~sum;
+}
+
+TEST(Crc32c, EachLengthAtEachPlaceIsThatOfItsDefinition) {
+  std::string bytes;
+  for (int i = 0; i < 90; ++i) bytes.push_back(static_cast<char>(i * 37 + 200));
+  for (std::size_t from = 0; from < 9; ++from)
+    for (std::size_t length = 0; from + length <= bytes.size(); ++length) {
+      const std::string_view part = std::string_view(bytes).substr(from, length);
+      EXPECT_EQ(crc32c(part), plain_crc32c(part)) << from << " " << length;
+    }
 }
 
 TEST(Crc32c, OneBitMakesADifference) { EXPECT_NE(crc32c("abc"), crc32c("abb")); }

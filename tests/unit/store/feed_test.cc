@@ -4,6 +4,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <thread>
+
 #include "core/base/bytes.h"
 #include "core/store/lmdb/lists.h"
 #include "core/store/lmdb/removals.h"
@@ -49,6 +51,17 @@ class ProjectIndexTest : public LmdbStoreTest {
     const auto found = store.list(query);
     EXPECT_OK(found);
     for (const ConversationInfo& info : *found) out.push_back(info.id);
+    return out;
+  }
+  // The change up to which the index holds. The store must be closed.
+  std::uint64_t upto() const {
+    std::uint64_t out = 0;
+    raw("by_project", [&](MDB_txn* txn, MDB_dbi dbi) {
+      std::string name = "upto";
+      MDB_val key{name.size(), name.data()}, value{};
+      ASSERT_EQ(mdb_get(txn, dbi, &key, &value), 0);
+      out = get_be64(static_cast<char*>(value.mv_data));
+    });
     return out;
   }
   void drop_index() const {
@@ -137,22 +150,45 @@ TEST_F(ProjectIndexTest, CheckFindsARowThatIsMissing) {
 }
 
 TEST_F(ProjectIndexTest, ARemovalLeavesItCurrent) {
-  const auto upto = [&] {
-    std::uint64_t out = 0;
-    raw("by_project", [&](MDB_txn* txn, MDB_dbi dbi) {
-      std::string name = "upto";
-      MDB_val key{name.size(), name.data()}, value{};
-      ASSERT_EQ(mdb_get(txn, dbi, &key, &value), 0);
-      out = get_be64(static_cast<char*>(value.mv_data));
-    });
-    return out;
-  };
   const std::uint64_t before = upto();
   ASSERT_OK(open()->remove(b_));
   EXPECT_EQ(upto(), before + 1);
   ASSERT_OK(open()->append(a_, 2, {{user_message("again")}}));
   EXPECT_EQ(upto(), before + 2);
   EXPECT_EQ(listed(*open()), (std::vector<std::string>{a_.text(), c_.text()}));
+}
+
+// Many changes share a transaction, which reads the newest cursor and the index's place once.
+TEST_F(ProjectIndexTest, ChangesOfOneTransactionHaveEachTheirOwnPlace) {
+  constexpr std::uint8_t kThreads = 12, kEach = 20;
+  {
+    const auto store = open();
+    std::vector<std::thread> threads;
+    for (std::uint8_t t = 0; t < kThreads; ++t)
+      threads.emplace_back([&, t] {
+        const Ulid id = id_of(static_cast<std::uint8_t>(100 + t));
+        EXPECT_OK(store->append(id, 0, opening(id)));
+        for (unsigned i = 0; i < kEach; ++i) {
+          EXPECT_OK(store->append(id, 2 + i, {{user_message("again")}}));
+          // Refused, and in the same groups.
+          EXPECT_CODE(Code::kConflict, store->append(id, 1, {{user_message("stale")}}));
+        }
+        GenesisRecord copy;
+        copy.conversation_id = id_of(static_cast<std::uint8_t>(200 + t)).text();
+        copy.project_id = "p";
+        EXPECT_OK(store->fork(id, 0, copy, "copy"));
+      });
+    for (std::thread& thread : threads) thread.join();
+    const auto feed = store->changes(0, 1'000);
+    ASSERT_OK(feed);
+    EXPECT_EQ(feed->changed.size(), 4u + 2u * kThreads);
+    // Each of the four and of the others' appends, and each fork, has moved the end by one.
+    EXPECT_EQ(feed->next, 4u + kThreads * (1u + kEach + 1u));
+  }
+  // The index has followed them all, before a list would make it catch up.
+  EXPECT_EQ(upto(), 4u + kThreads * (1u + kEach + 1u));
+  EXPECT_EQ(damage_found(), std::vector<std::string>{});
+  EXPECT_EQ(listed(*open()).size(), 3u + 2u * kThreads);
 }
 
 // ---- removals
