@@ -205,6 +205,15 @@ struct EndNotes {
   std::string task{}, approach{}, notes{};
   std::vector<std::string> tags{};
   std::optional<std::uint32_t> outcome{};  // AGENTD_OUTCOME_; absent: that of the last run
+  bool whole = false;                      // nothing that was said before stays
+};
+
+// A checkpoint that somebody else than the session's client wants.
+struct CheckpointWish {
+  std::string name{};         // for people; may be empty
+  std::string text{};         // of the level summary; empty = it is made when it is needed
+  std::uint32_t percent = 0;  // 0 = what the gauge says
+  std::string id{};           // set by checkpoint_session()
 };
 
 // The request that starts a run.
@@ -391,6 +400,13 @@ std::string project_of(const AgentServices& services, agentd_conv conversation);
 std::shared_ptr<Workspace> files_of(const AgentServices& services, agentd_conv conversation);
 // Session::note() of the open session with that handle. kNotFound: there is none. Thread-safe.
 Result<void> note_session(const AgentServices& services, agentd_conv conversation, EndNotes notes);
+
+// A checkpoint of the open session with that handle: its id, which the store has at once, or, while the session works,
+// with its next commit, so before a model gets the result of the tool that asked for it. kNotFound: there is no such
+// session; kInvalid: it makes no checkpoints, or nothing was said in it yet; kBusy, kUnavailable. Thread-safe.
+Result<std::string> checkpoint_session(const AgentServices& services, agentd_conv conversation, CheckpointWish wish);
+// The id of that open conversation; empty when there is none. Thread-safe.
+std::string conversation_of(const AgentServices& services, agentd_conv conversation);
 
 // The agent of one client. The services were made with the same runtime's parts, and outlive it.
 std::unique_ptr<Agent> make_agent(AgentServices& services, AgentParts parts, AgentOptions options);

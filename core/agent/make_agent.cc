@@ -3,9 +3,11 @@
 #include <utility>
 
 #include "core/agent/agent.h"
+#include "core/agent/checkpoints.h"
 #include "core/agent/loading.h"
 #include "core/agent/services/services.h"
 #include "core/agent/session.h"
+#include "core/base/bytes.h"
 
 namespace agentd {
 namespace {
@@ -138,6 +140,23 @@ std::shared_ptr<Workspace> files_of(const AgentServices& services, agentd_conv c
 
 Result<void> note_session(const AgentServices& services, agentd_conv conversation, EndNotes notes) {
   return services.sessions().note(conversation, std::move(notes));
+}
+
+Result<std::string> checkpoint_session(const AgentServices& services, agentd_conv conversation, CheckpointWish wish) {
+  const RuntimeParts& parts = services.runtime().parts();
+  wish.name = one_line(wish.name, 80);
+  wish.id = parts.ids.next().text();
+  AGENTD_TRY(const bool queued, services.sessions().want_checkpoint(conversation, wish));
+  if (queued) return wish.id;
+  AGENTD_TRY(const Ulid id, Ulid::parse(services.sessions().conversation_of(conversation)));
+  Checkpoints::SaveRequest request{id, wish.name, kManualCheckpoint, wish.percent, wish.text};
+  AGENTD_TRY(const Checkpoint saved,
+             Checkpoints({parts.store, parts.clock, parts.ids, parts.estimator, parts.models}).save(request));
+  return saved.record.id;
+}
+
+std::string conversation_of(const AgentServices& services, agentd_conv conversation) {
+  return services.sessions().conversation_of(conversation);
 }
 
 std::unique_ptr<Agent> make_agent(AgentServices& services, AgentParts parts, AgentOptions options) {

@@ -92,8 +92,13 @@ class SessionImpl::AtWork {
       : session_(session),
         place_(std::move(place)),
         began_(place_ ? session.take_lease() : Result<void, RunError>(place_.error())),
-        slot_(session.hooks_) {}
-  ~AtWork() { session_.lease_.reset(); }
+        slot_(session.hooks_) {
+    if (began_) session_.shared_.begin_work();
+  }
+  ~AtWork() {
+    if (began_) session_.end_work();
+    session_.lease_.reset();
+  }
   AtWork(const AtWork&) = delete;
   AtWork& operator=(const AtWork&) = delete;
   const Result<void, RunError>& began() const { return began_; }
@@ -121,6 +126,18 @@ Result<void, RunError> SessionImpl::take_lease() {
   if (!lease) return open_error(lease.error());
   lease_ = std::move(*lease);
   return catch_up();
+}
+
+// Checkpoints that came too late for a commit have one of their own.
+void SessionImpl::end_work() {
+  while (!shared_.end_work()) {
+    const std::size_t wishes = shared_.wishes().size();
+    const auto done = log_.commit();
+    if (done) continue;
+    log_.drop();
+    shared_.drop_wishes(wishes);
+    agent_.parts().log.write(LogLevel::kError, "agent", "a checkpoint could not be saved: " + done.error().message);
+  }
 }
 
 Result<void, RunError> SessionImpl::catch_up() {
@@ -158,7 +175,8 @@ void SessionImpl::end(std::string_view reason) {
   // Records that hooks left after the last run, such as a title. A conversation without messages is not stored.
   if (shared_.conversation().revision() != 0)
     if (auto done = commit_rest(); !done) agent_.parts().log.write(LogLevel::kError, "agent", done.error().message);
-  // A subagent ends with subagent_stop.
+  // A subagent ends with subagent_stop. Who is told of the end may work in the conversation.
+  if (position_.agent.depth == 0) lease_.reset();
   if (position_.agent.depth == 0 && hooks_.wants(AGENTD_EVENT_SESSION_END)) fire_end(reason);
   log_.flush_receipts();
   // Last, so that one that is killed on the way is ended again.

@@ -69,6 +69,7 @@ class SessionImpl final : public Session, private ChildSessions {
   // kNotFound: it was deleted; kStore.
   Result<void, RunError> take_lease();
   Result<void, RunError> catch_up();
+  void end_work();
   Result<void, RunError> commit_rest();
   // kRepeated: a message with that key is in the log.
   Result<void, RunError> check_new(const std::string& key);

@@ -199,6 +199,7 @@ void Talk::footer(const RunReport& report) {
 }
 
 void Talk::end(std::string_view reason) {
+  memory_worker_.reset();
   if (client_->session() == nullptr) return;
   client_->end(reason);
   settle();

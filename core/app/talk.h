@@ -13,6 +13,7 @@
 #include "core/app/failure.h"
 #include "core/app/message_input.h"
 #include "core/app/render.h"
+#include "core/runtime/memory_worker.h"
 #include "core/session/client_session.h"
 
 namespace agentd::app {
@@ -51,6 +52,8 @@ class Talk {
   void footer(const RunReport& report);
   // Receives text typed before a question; dropped unless set.
   void keep_typed(std::function<void(std::string)> keep) { keep_typed_ = std::move(keep); }
+  // Lets a thread distil what an earlier session left, until the session's end.
+  void refine_memories() { memory_worker_ = MemoryWorker::start(*runtime_); }
   // Ends the session.
   void end(std::string_view reason);
 
@@ -78,6 +81,7 @@ class Talk {
   std::unique_ptr<Runtime> runtime_;
   std::unique_ptr<Workplace> workplace_;
   std::unique_ptr<ClientSession> client_;
+  std::unique_ptr<MemoryWorker> memory_worker_;  // null: nothing is distilled
 };
 
 // The text followed by the workspace files that it names (message_input.h); unknown names are a warning.

@@ -359,6 +359,11 @@ constexpr KeySpec kKeys[] = {
     {"lifecycle.verify_before_clear", ValueType::kBool, "false",
      "Asks before /clear starts a new conversation; where there is no terminal to ask on, /clear is refused."},
 
+    {"memory.refine", ValueType::kBool, "true",
+     "Lets a model refine what earlier sessions left, one at a time while agentd run or chat works: the model that "
+     "hooks.session_memory.config.model names, else a cheap one of the vendor that the conversation was with. The "
+     "provider scripted is asked only if a model is named."},
+
     {"permissions.mode", ValueType::kChoice, "ask",
      "The decision about a tool call that changes something and matches no rule.", "ask|allow|deny"},
     {"permissions.unanswered", ValueType::kChoice, "deny",

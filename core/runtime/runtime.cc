@@ -6,6 +6,7 @@
 #include "core/base/bytes.h"
 #include "core/net/curl_client.h"
 #include "core/runtime/model_setup.h"
+#include "core/runtime/own_services.h"
 #include "core/runtime/secrets_setup.h"
 #include "core/runtime/store_setup.h"
 #include "core/runtime/user_recipes.h"
@@ -293,6 +294,9 @@ void Runtime::make_agent_services() {
   ServiceRegistryOptions chosen = registry_options(config_);
   chosen.project_of = [this](agentd_conv conversation) { return project_of(*services_, conversation); };
   registry_.emplace(clock_, *log_, std::move(chosen));
+  offer_own_services(*registry_,
+                     {*services_, agent_parts(), settings_, config_.text("lifecycle.resume_level"),
+                      [this](std::string_view model) { return route_of(model, provider_names(config_)).provider; }});
   recollections_.emplace(*registry_);
   if (secrets_ != nullptr) secrets_->set_extra({service_scrubber(*registry_, clock_)});
   plugins_.emplace(

@@ -15,8 +15,9 @@
 namespace agentd {
 namespace {
 
-constexpr KnownService kKnown[] = {{"agentd.checkpoint/1"}, {"agentd.remediation/1"}, {"agentd.memory/1"},
-                                   {"agentd.hooks/1"},      {"agentd.distiller/1"},   {"agentd.scrubber/1", true}};
+constexpr KnownService kKnown[] = {{"agentd.checkpoint/1"},    {"agentd.remediation/1"}, {"agentd.memory/1"},
+                                   {"agentd.hooks/1"},         {"agentd.distiller/1"},   {"agentd.session/1"},
+                                   {"agentd.scrubber/1", true}};
 
 bool adds_up(std::string_view interface_id) {
   return std::any_of(std::begin(kKnown), std::end(kKnown),

@@ -208,6 +208,43 @@ Result<Engine::Learned> Engine::end_session(KeySpace& keys, LogSource* logs, End
   return out;
 }
 
+Result<void> Engine::defer_session(KeySpace& keys, const EndedSession& session, const std::string& provider,
+                                   const std::string& model) {
+  AGENTD_TRY(const std::optional<Library::FoundJob> known, Library::job(keys, session.conversation));
+  Job next = known ? known->job : Job();
+  if (std::max(next.revision, next.behind) >= session.revision) return {};
+  const std::int64_t now_ms = surroundings_.now_ms();
+  if (!known) next.created_ms = now_ms;
+  next.conversation = session.conversation;
+  next.project = session.project;
+  next.provider = provider;
+  next.model = model;
+  next.behind = session.revision;
+  next.attempts = 0;
+  next = released(std::move(next), now_ms);
+  const Change put = Library::put(next, known ? known->version : Change::kAbsent);
+  return keys.commit({&put, 1});
+}
+
+// Step one of a job that was deferred; the job as it is then, or nullopt when nothing is left to do.
+Result<std::optional<Library::FoundJob>> Engine::catch_up(KeySpace& keys, LogSource& logs,
+                                                          const Library::FoundJob& found) {
+  const std::string& id = found.job.conversation;
+  EndedSession session;
+  session.conversation = id;
+  session.project = found.job.project;
+  session.revision = found.job.behind;
+  AGENTD_TRY_VOID(end_session(keys, &logs, std::move(session), found.job.provider, found.job.model));
+  AGENTD_TRY(std::optional<Library::FoundJob> now, Library::job(keys, id));
+  if (!now || !now->job.waits_for_step_one()) return now;
+  // There was nothing to learn, and nothing to refine.
+  Job after = now->job;
+  after.revision = std::exchange(after.behind, 0);
+  const Change put = Library::put(done(std::move(after), surroundings_.now_ms()), now->version);
+  AGENTD_TRY_VOID(keys.commit({&put, 1}));
+  return std::optional<Library::FoundJob>();
+}
+
 // ---- step two
 
 Result<std::string> Engine::model_for(Talk& talk, const Job& job) const {
@@ -294,7 +331,17 @@ Result<void> Engine::run_job(KeySpace& keys, LogSource& logs, Talk& talk, const 
   return made.error();
 }
 
-Result<JobsRun> Engine::run_jobs(KeySpace& keys, LogSource& logs, Talk& talk, std::size_t max, bool retry) {
+// Counts an attempt that failed before step two.
+Result<void> Engine::fail(KeySpace& keys, const Library::FoundJob& found, const Error& why) {
+  Job after = found.job;
+  ++after.attempts;
+  const Change put = Library::put(failed(std::move(after), why.message, surroundings_.now_ms()), found.version);
+  const auto kept = keys.commit({&put, 1});
+  return kept || kept.error().code == Code::kConflict ? Result<void>() : kept;
+}
+
+Result<JobsRun> Engine::run_jobs(KeySpace& keys, LogSource& logs, Talk& talk, std::size_t max, bool retry,
+                                 bool refine) {
   AGENTD_TRY(std::vector<Library::FoundJob> all, Library::jobs(keys));
   JobsRun out;
   bool ends = false;
@@ -304,6 +351,21 @@ Result<JobsRun> Engine::run_jobs(KeySpace& keys, LogSource& logs, Talk& talk, st
       each.job.attempts = 0;
     }
     if (!each.job.is_due(surroundings_.now_ms())) continue;
+    if (each.job.waits_for_step_one() && !ends) {
+      const auto caught = catch_up(keys, logs, each);
+      if (!caught && caught.error().code == Code::kCancelled) {
+        ends = true;
+      } else if (!caught) {
+        AGENTD_TRY_VOID(fail(keys, each, caught.error()));
+        ++out.failed;
+        continue;
+      } else if (!*caught) {
+        continue;
+      } else {
+        each = **caught;
+      }
+    }
+    if (!refine) continue;
     if (ends || out.done + out.failed >= max) {
       ++out.left;
       continue;

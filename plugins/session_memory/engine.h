@@ -10,6 +10,7 @@
 #include <cstdint>
 #include <functional>
 #include <map>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -78,8 +79,14 @@ class Engine {
   // nothing. What was distilled before is left out. `logs` may be null: then only typed fields are distilled.
   agentd::Result<Learned> end_session(KeySpace& keys, LogSource* logs, EndedSession session,
                                       const std::string& provider, const std::string& model);
-  // Step two, for at most `max` jobs that are due. Failures are kept in their jobs. `retry`: jobs that rest, too.
-  agentd::Result<JobsRun> run_jobs(KeySpace& keys, LogSource& logs, Talk& talk, std::size_t max, bool retry);
+  // Step one later, by run_jobs(): for a session that was killed, whose end the next one must not wait for. One small
+  // commit.
+  agentd::Result<void> defer_session(KeySpace& keys, const EndedSession& session, const std::string& provider,
+                                     const std::string& model);
+  // Step one of all that were deferred, then step two, for at most `max` jobs that are due. Failures are kept in their
+  // jobs. `retry`: jobs that rest, too. Without `refine` no model is asked.
+  agentd::Result<JobsRun> run_jobs(KeySpace& keys, LogSource& logs, Talk& talk, std::size_t max, bool retry,
+                                   bool refine = true);
   agentd::Result<std::vector<Job>> jobs(KeySpace& keys);
 
   // ---- asking
@@ -136,6 +143,9 @@ class Engine {
   void add_uses(const Shelf& shelf, std::vector<Memory>& rows) const;
   void forget_uses(const std::vector<Memory>& rows);
 
+  agentd::Result<std::optional<Library::FoundJob>> catch_up(KeySpace& keys, LogSource& logs,
+                                                            const Library::FoundJob& found);
+  agentd::Result<void> fail(KeySpace& keys, const Library::FoundJob& found, const agentd::Error& why);
   agentd::Result<void> run_job(KeySpace& keys, LogSource& logs, Talk& talk, const Library::FoundJob& job);
   agentd::Result<std::vector<Memory>> refine(KeySpace& keys, LogSource& logs, Talk& talk, const Job& job);
   agentd::Result<void> keep_refined(KeySpace& keys, const Library::FoundJob& held, std::vector<Memory> made);

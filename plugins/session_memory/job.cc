@@ -62,6 +62,7 @@ std::string json_of(const Job& job) {
   out.begin_object().member("conversation", job.conversation).optional("project_id", job.project);
   out.optional("provider", job.provider).optional("model", job.model);
   out.member("refined", job.refined).member("revision", job.revision).member("state", name_of(job.state));
+  if (job.behind != 0) out.member("behind", job.behind);
   out.member("attempts", std::uint64_t{job.attempts}).optional("error", job.error);
   out.member("created_ms", job.created_ms).member("changed_ms", job.changed_ms);
   if (job.lease_until_ms != 0) out.member("lease_until_ms", job.lease_until_ms);
@@ -82,6 +83,7 @@ Result<Job> job_of(JsonView from) {
   out.model = from["model"].string_or("");
   out.refined = from["refined"].uint_or(0);
   out.revision = from["revision"].uint_or(0);
+  out.behind = from["behind"].uint_or(0);
   AGENTD_TRY(out.state, state_of(from["state"].string_or("")));
   out.attempts = static_cast<std::uint32_t>(from["attempts"].uint_or(0));
   out.error = from["error"].string_or("");
@@ -143,6 +145,7 @@ Job extended(Job job, const EndedSession& session, const std::vector<Memory>& dr
   }
   job.project = session.project;
   job.revision = session.revision;
+  if (!job.waits_for_step_one()) job.behind = 0;
   // A process that works on it finds another version and stops.
   job.state = Job::State::kWaiting;
   job.attempts = 0;

@@ -29,6 +29,7 @@ struct Job {
   std::string conversation, project, provider, model;
   std::uint64_t refined = 0;   // the log up to here has been through step two
   std::uint64_t revision = 0;  // and up to here through step one
+  std::uint64_t behind = 0;    // if larger: up to here step one waits, since nobody should wait for it
   State state = State::kWaiting;
   std::uint32_t attempts = 0;
   std::string error;
@@ -37,6 +38,7 @@ struct Job {
   EndedSession typed;               // the fields that were given at the session's end
   std::vector<std::string> drafts;  // ids of step one that step two may replace
 
+  bool waits_for_step_one() const { return behind > revision; }
   bool is_due(std::int64_t now_ms) const {
     return state == State::kWaiting || (state == State::kRunning && lease_until_ms <= now_ms);
   }

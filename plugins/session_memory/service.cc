@@ -209,8 +209,9 @@ Result<std::string> jobs(const Asked& asked) {
 
 Result<std::string> run_jobs(const Asked& asked) {
   AGENTD_TRY(const std::size_t most, limit(asked, kJobsAtOnce, "max"));
-  AGENTD_TRY(const JobsRun run, asked.engine.run_jobs(asked.call.keys, asked.call.logs, asked.call.talk, most,
-                                                      asked.input["retry"].bool_or(false)));
+  AGENTD_TRY(const JobsRun run,
+             asked.engine.run_jobs(asked.call.keys, asked.call.logs, asked.call.talk, most,
+                                   asked.input["retry"].bool_or(false), asked.input["refine"].bool_or(true)));
   JsonWriter out;
   out.begin_object().member("done", std::uint64_t{run.done}).member("failed", std::uint64_t{run.failed});
   out.member("left", std::uint64_t{run.left}).end_object();

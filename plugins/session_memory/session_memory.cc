@@ -299,13 +299,20 @@ class SessionMemory {
     session.project = where.project_id();
     session.revision = where.revision();
     session.ended_ms = now_ms();
-    session.outcome = outcome_of(end.outcome());
     session.task = end.task();
     session.approach = end.approach();
     session.notes = end.notes();
+    // The host knows a task and how the last run ended; a lesson is what somebody said.
+    if (!session.approach.empty() || !session.notes.empty()) session.outcome = outcome_of(end.outcome());
     for (const std::string_view tag : end.tags()) session.tags.emplace_back(tag);
     HostKeys keys(c);
     HostLogs logs(c);
+    if (end.reason() == "crash" && !session.is_typed()) {
+      const auto deferred =
+          engine_->defer_session(keys, session, std::string(where.provider()), std::string(where.model()));
+      if (!deferred) c.log_warning("the session will not be distilled: " + deferred.error().message);
+      return;
+    }
     const auto learned = engine_->end_session(keys, &logs, std::move(session), std::string(where.provider()),
                                               std::string(where.model()));
     // A conversation that was never saved has no log, and nothing to learn from.
@@ -328,9 +335,10 @@ class SessionMemory {
   agentd_status tool(agentd::call& c, agentd::tool_view asked) {
     HostKeys keys(c);
     HostLogs logs(c);
-    const ToolMeans means{keys, logs, session_of(c), [&](std::string_view operation, const std::string& input) {
-                            return checkpoint(c, operation, input);
-                          }};
+    const ToolMeans means{
+        keys, logs, session_of(c),
+        [&](std::string_view operation, const std::string& input) { return checkpoint(c, operation, input); },
+        [&](const std::string& input) { (void)services_.call(c, "agentd.session/1", "note", input); }};
     const auto text = call_tool(*engine_, means, asked.name(), asked.input_json());
     if (text) return c.output(agentd::to_utf8(*text));
     if (text.error().code == Code::kCancelled) return c.fail(AGENTD_E_CANCELLED, text.error().message);

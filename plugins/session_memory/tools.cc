@@ -175,6 +175,8 @@ Result<std::string> session_end(const Asked& asked) {
   session.approach = asked.text("approach");
   session.notes = asked.text("notes");
   session.tags = tags_of(asked.input["tags"]);
+  // Before it is distilled: if that fails, the session's end does it.
+  if (asked.means.note) asked.means.note(asked.input.text());
   AGENTD_TRY(const Engine::Learned learned, asked.engine.end_session(asked.means.keys, &asked.means.logs,
                                                                      std::move(session), from.provider, from.model));
   if (learned.memories == 0)

@@ -31,6 +31,8 @@ struct ToolMeans {
   CallingSession session;
   // An operation of "agentd.checkpoint/1": JSON in, JSON out. kUnavailable: this agentd offers none.
   std::function<agentd::Result<std::string>(std::string_view operation, const std::string& input_json)> checkpoint;
+  // Tells the host what session_end says, so that all hooks of the session's end hear it; empty = it is not told.
+  std::function<void(const std::string& input_json)> note{};
 };
 
 // The text for the model. An error is one sentence for the model.

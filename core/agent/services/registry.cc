@@ -102,10 +102,29 @@ Result<void> SessionRegistry::request_compaction(agentd_conv caller, std::string
                                        " is not open in this process: use agentd compact -c ID"};
 }
 
+namespace {
+
+Error not_open() { return {Code::kNotFound, "no open conversation has that handle"}; }
+
+}  // namespace
+
+Result<bool> SessionRegistry::want_checkpoint(agentd_conv handle, const CheckpointWish& wish) const {
+  const MutexLock lock(mutex_);
+  const auto found = sessions_.find(handle);
+  if (found == sessions_.end()) return not_open();
+  return found->second.session->want_checkpoint(wish);
+}
+
+std::string SessionRegistry::conversation_of(agentd_conv handle) const {
+  const MutexLock lock(mutex_);
+  const auto found = sessions_.find(handle);
+  return found == sessions_.end() ? std::string() : found->second.session->conversation_id();
+}
+
 Result<void> SessionRegistry::note(agentd_conv handle, EndNotes notes) const {
   const MutexLock lock(mutex_);
   const auto found = sessions_.find(handle);
-  if (found == sessions_.end()) return Error{Code::kNotFound, "no open conversation has that handle"};
+  if (found == sessions_.end()) return not_open();
   found->second.session->note(std::move(notes));
   return {};
 }

@@ -54,6 +54,10 @@ class SessionRegistry {
   std::shared_ptr<Workspace> files_of(agentd_conv handle) const;
   // kNotFound: no open session has the handle.
   Result<void> note(agentd_conv handle, EndNotes notes) const;
+  // SharedSession::want_checkpoint() of it. kNotFound: no open session has the handle.
+  Result<bool> want_checkpoint(agentd_conv handle, const CheckpointWish& wish) const;
+  // Empty: no open session has the handle.
+  std::string conversation_of(agentd_conv handle) const;
   void count_thread(agentd_conv handle, std::string_view plugin) const;
 
   // Asks for a compaction of the conversation with that ID; "" = of `caller`'s. kUnavailable: it is not open.

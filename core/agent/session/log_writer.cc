@@ -128,9 +128,16 @@ Result<std::vector<StoredRecord>> LogWriter::append() {
 
 Result<void> LogWriter::try_commit() {
   take_charges();
+  const std::size_t records = pending_.size(), keys = puts_.size();
+  if (last_ != nullptr) last_->add_last();
   if (pending_.empty()) return {};
   const auto stored = append();
-  if (!stored) return stored.error();
+  if (!stored) {
+    take_back(records, pending_.size());
+    puts_.erase(puts_.begin() + static_cast<std::ptrdiff_t>(keys), puts_.end());
+    return stored.error();
+  }
+  if (last_ != nullptr) last_->stored_last();
   pending_.clear();
   blobs_.clear();
   puts_.clear();

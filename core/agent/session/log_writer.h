@@ -29,6 +29,15 @@ RunError store_error(const Error& error);
 // The same of a conversation that is to be opened: kBusy, kNotFound, kStore.
 RunError open_error(const Error& error);
 
+// Adds records behind all others of a commit.
+class LastRecords {
+ public:
+  virtual ~LastRecords() = default;
+  // Called before each commit. What it adds is taken back if the commit fails.
+  virtual void add_last() = 0;
+  virtual void stored_last() = 0;
+};
+
 class LogWriter {
  public:
   // All outlive it.
@@ -39,6 +48,8 @@ class LogWriter {
 
   // Adds a record with the number of the current run and turn.
   void add(Record record);
+  // `last` outlives the writer's last commit.
+  void add_last_of(LastRecords& last) { last_ = &last; }
   void add_blob(std::string text) { blobs_.push_back(std::move(text)); }
   // A key of the store's that the next commit puts.
   void add_key(KeyPut key) { puts_.push_back(std::move(key)); }
@@ -113,6 +124,7 @@ class LogWriter {
   std::vector<Record> pending_;
   std::vector<std::string> blobs_;
   std::vector<KeyPut> puts_;
+  LastRecords* last_ = nullptr;
   std::optional<KeyPut> first_key_;
   bool first_written_ = false;
   struct ToldMessage {

@@ -4,33 +4,45 @@
 //
 // Threading: the session's thread.
 
+#include <cstddef>
 #include <string>
 #include <string_view>
+#include <utility>
 
 #include "core/agent/session/context.h"
 #include "core/agent/session/log_writer.h"
 
 namespace agentd {
 
-class Saving {
+class Saving final : private LastRecords {
  public:
   // All outlive it.
-  Saving(const AgentResources& agent, const AgentOptions& options, const Position& position,
-         const SharedSession& shared, LogWriter& log, const Context& context)
-      : agent_(agent), options_(options), position_(position), shared_(shared), log_(log), context_(context) {}
+  Saving(const AgentResources& agent, const AgentOptions& options, const Position& position, SharedSession& shared,
+         LogWriter& log, const Context& context)
+      : agent_(agent), options_(options), position_(position), shared_(shared), log_(log), context_(context) {
+    if (!saves() || !options_.saves) return;
+    shared_.take_wishes();
+    log_.add_last_of(*this);
+  }
 
   // True where checkpoints are made at all: in the user's own conversation.
   bool saves() const { return options_.lifecycle && position_.agent.depth == 0; }
   // Adds a checkpoint, which is pending: its id. Empty: the conversation has no messages.
-  std::string add(std::string_view why, std::string name = {});
+  std::string add(std::string_view why, std::string name = {}) { return add(why, {std::move(name)}); }
 
  private:
+  std::string add(std::string_view why, CheckpointWish wish);
+  // What others want comes with the next commit.
+  void add_last() override;
+  void stored_last() override;
+
   const AgentResources& agent_;
   const AgentOptions& options_;
   const Position& position_;
-  const SharedSession& shared_;
+  SharedSession& shared_;
   LogWriter& log_;
   const Context& context_;
+  std::size_t added_ = 0;  // of the wishes, to the commit that goes on
 };
 
 }  // namespace agentd

@@ -103,7 +103,7 @@ Result<void> SharedSession::apply(const std::vector<StoredRecord>& records, cons
 
 bool SharedSession::has_charges() const {
   const MutexLock lock(mutex_);
-  return !charges_.empty();
+  return !charges_.empty() || !wishes_.empty();
 }
 
 bool SharedSession::is_running() const {
@@ -171,6 +171,7 @@ void SharedSession::put_back(Posted posted) {
 
 void SharedSession::note(EndNotes notes) {
   const MutexLock lock(mutex_);
+  if (notes.whole) notes_ = {};
   const auto take = [](std::string& to, std::string& from) {
     if (!from.empty()) to = std::move(from);
   };
@@ -184,6 +185,44 @@ void SharedSession::note(EndNotes notes) {
 EndNotes SharedSession::notes() const {
   const MutexLock lock(mutex_);
   return notes_;
+}
+
+// ---- checkpoints that others want
+
+Result<bool> SharedSession::want_checkpoint(const CheckpointWish& wish) {
+  const MutexLock lock(mutex_);
+  if (!takes_wishes_)
+    return Error{Code::kInvalid, "no checkpoints are made of a subagent's conversation, or of one that is not saved"};
+  if (conversation_->revision() == 0)
+    return Error{Code::kInvalid, "nothing was said in the conversation yet: there is nothing to save"};
+  if (!works_) return false;
+  constexpr std::size_t kWishesMax = 100;
+  if (wishes_.size() >= kWishesMax)
+    return Error{Code::kBusy, "too many checkpoints wait for the session's next commit: try again after it"};
+  wishes_.push_back(wish);
+  return true;
+}
+
+void SharedSession::begin_work() {
+  const MutexLock lock(mutex_);
+  works_ = true;
+}
+
+bool SharedSession::end_work() {
+  const MutexLock lock(mutex_);
+  if (!wishes_.empty()) return false;
+  works_ = false;
+  return true;
+}
+
+std::vector<CheckpointWish> SharedSession::wishes() const {
+  const MutexLock lock(mutex_);
+  return wishes_;
+}
+
+void SharedSession::drop_wishes(std::size_t count) {
+  const MutexLock lock(mutex_);
+  wishes_.erase(wishes_.begin(), wishes_.begin() + static_cast<std::ptrdiff_t>(std::min(count, wishes_.size())));
 }
 
 }  // namespace agentd

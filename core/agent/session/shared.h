@@ -65,8 +65,20 @@ class SharedSession {
   // As Session::note().
   void note(EndNotes notes);
   EndNotes notes() const;
+  // Queues it for the next commit; false: the session is idle. kInvalid: it makes no checkpoints, or nothing was said
+  // in it yet.
+  Result<bool> want_checkpoint(const CheckpointWish& wish);
 
   // ---- the session's thread
+
+  // From here on it makes checkpoints that others want.
+  void take_wishes() { takes_wishes_ = true; }
+  // It commits before end_work(). False: wishes have come since, and the work goes on.
+  void begin_work();
+  bool end_work();
+  std::vector<CheckpointWish> wishes() const;
+  // The first ones are done with.
+  void drop_wishes(std::size_t count);
 
   const Conversation& conversation() const { return *conversation_; }
   // Takes what was stored. Messages restored by a revert or a boundary are not in memory: the conversation is loaded
@@ -80,6 +92,7 @@ class SharedSession {
   void count_usage(const Usage& usage);
   // Everything that the newest run is charged for.
   Usage run_usage() const;
+  // Something is to be recorded that nobody has added.
   bool has_charges() const;
   std::vector<UsageRecord> take_charges();
   std::vector<CompactOptions> take_queued();
@@ -111,6 +124,8 @@ class SharedSession {
   Usage run_usage_{};
   std::vector<CompactOptions> queued_;
   EndNotes notes_;
+  bool takes_wishes_ = false, works_ = false;
+  std::vector<CheckpointWish> wishes_;
   const std::uint64_t posted_max_;
   PostedMessages posted_;  // by number
   std::uint64_t posts_ = 0;

@@ -382,6 +382,7 @@ int chat_command(App& app, const Arguments& arguments) {
   if (!talk) return app.fail(talk.error().code, talk.error().message);
   if (auto attached = (*talk)->attach(start); !attached)
     return app.fail(attached.error().code, attached.error().message);
+  (*talk)->refine_memories();
   if (signals.caught() != 0) {
     (*talk)->end("interrupted");
     return app.fail(signal_exit(signals.caught()), "interrupted before the first message");

@@ -5,12 +5,15 @@
 #include "core/app/commands/commands.h"
 #include "core/app/conversations.h"
 #include "core/app/exit_codes.h"
+#include "core/app/failure.h"
+#include "core/app/message_input.h"
 #include "core/app/signals.h"
 #include "core/app/table.h"
 #include "core/app/transcript.h"
 #include "core/base/bytes.h"
 #include "core/codec/json.h"
 #include "core/runtime/lookup.h"
+#include "core/runtime/own_services.h"
 #include "core/runtime/runtime.h"
 #include "core/workplace/project.h"
 
@@ -176,7 +179,66 @@ int checkpoint_list_command(App& app, const Arguments& arguments) {
   return kExitOk;
 }
 
+namespace {
+
+constexpr std::size_t kTextBytesMax = 64u << 10;
+
+// Of another agent's session, by the service that such agents call.
+int save_foreign(App& app, const Arguments& arguments) {
+  if (arguments.has("conversation"))
+    return app.fail(kExitUsage, "--session names a session elsewhere, and --conversation one of agentd's: give one");
+  const Result<std::string> cwd = app.directory();
+  if (!cwd) return app.fail(kExitFailure, cwd.error().message);
+  std::string text = arguments.value("text");
+  if (text == "-") {
+    auto piped = piped_text(app.surroundings().input, [] {});
+    if (!piped) return app.fail(kExitUsage, piped.error().message);
+    text = std::string(utf8_prefix(to_utf8(*piped), kTextBytesMax));
+  }
+  JsonWriter input;
+  input.begin_object().member("session_id", to_utf8(arguments.value("session"))).member("cwd", to_utf8(*cwd));
+  input.optional("surface", to_utf8(arguments.value("surface"))).optional("summary", to_utf8(text));
+  if (!arguments.words().empty()) input.member("name", to_utf8(arguments.words().front()));
+  if (arguments.has("percent")) {
+    const auto percent = parse_count("percent", arguments.value("percent"));
+    if (!percent) return app.fail(kExitUsage, percent.error().message);
+    input.member("percent", *percent);
+  }
+  input.end_object();
+  Result<Config> config = app.config(arguments);
+  if (!config) return app.fail(kExitUsage, config.error().message);
+  const auto warn = [&](const std::string& sentence) { app.err().line("warning: " + neutral_line(sentence, 2000)); };
+  auto runtime = Runtime::begin(app.surroundings(), *config, app.clock(), {true, false}, warn);
+  if (!runtime) return app.fail(failure_of(runtime.error()).code, runtime.error().message);
+  if (auto opened = (*runtime)->open(); !opened)
+    return app.fail(failure_of(opened.error()).code, opened.error().message);
+  const std::string project = find_project(*cwd).id;
+  ServiceRequest request;
+  request.interface_id = kCheckpointService;
+  request.operation = "save";
+  request.input_json = input.text();
+  request.project_id = project;
+  const ServiceAnswer saved = (*runtime)->registry().call(request);
+  if (!saved) {
+    const agentd_status status = saved.error().status;
+    const int code = status == AGENTD_E_ARG ? kExitUsage : status == AGENTD_E_BUSY ? kExitBusy : kExitFailure;
+    return app.fail(code, saved.error().message);
+  }
+  if (arguments.has("json")) {
+    app.out().line(*saved);
+  } else if (const auto answer = JsonDocument::parse(*saved)) {
+    app.out().confirm(std::string(answer->root()["message"].string_or("")) + "\n");
+  }
+  return kExitOk;
+}
+
+}  // namespace
+
 int checkpoint_save_command(App& app, const Arguments& arguments) {
+  if (arguments.has("session")) return save_foreign(app, arguments);
+  for (const char* name : {"percent", "text", "surface"})
+    if (arguments.has(name))
+      return app.fail(kExitUsage, "--" + std::string(name) + " is for a session elsewhere: name it with --session ID");
   auto store = existing_store(app);
   if (!store) return app.fail(store.error().code, store.error().message);
   const Result<std::string> cwd = app.directory();

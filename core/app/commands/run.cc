@@ -217,6 +217,7 @@ int run_command(App& app, const Arguments& arguments) {
     return app.fail(checked.error().code, checked.error().message);
   if (auto attached = (*talk)->attach(cancel, message->text); !attached)
     return app.fail(attached.error().code, attached.error().message);
+  (*talk)->refine_memories();
   if ((*talk)->client().recipe() != nullptr && (*talk)->client().recipe()->swaps_context() && !(*talk)->has_messages())
     return app.fail(kExitUsage, "the conversation is empty: there is nothing to compact");
   const int code =

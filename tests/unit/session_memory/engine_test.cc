@@ -224,6 +224,52 @@ TEST_F(EngineTest, ACancelledJobWaitsAndHasLostNoAttempt) {
   EXPECT_EQ(engine_.jobs(world_.keys)->front().state, Job::State::kWaiting);
 }
 
+// ---- a session that was killed
+
+TEST_F(EngineTest, ADeferredSessionIsDistilledByRunJobsWithoutAModel) {
+  ASSERT_TRUE(engine_.defer_session(world_.keys, ended(), "scripted", "big"));
+  ASSERT_TRUE(engine_.defer_session(world_.keys, ended(), "scripted", "big")) << "twice is once";
+  EXPECT_EQ(world_.keys.commits, 1);
+  EXPECT_TRUE(engine_.list(world_.keys, "p")->empty()) << "the control: nothing yet";
+  ASSERT_TRUE(engine_.run_jobs(world_.keys, world_.logs, world_.talk, 5, false, false));
+  EXPECT_TRUE(world_.talk.models.empty());
+  const std::size_t made = engine_.list(world_.keys, "p")->size();
+  EXPECT_GT(made, 0u);
+  const Job job = engine_.jobs(world_.keys)->front();
+  EXPECT_FALSE(job.waits_for_step_one());
+  EXPECT_EQ(job.revision, 8u);
+  EXPECT_EQ(job.state, Job::State::kWaiting);
+  // Step two follows as for every other.
+  world_.talk.answers.emplace_back(std::string(kRefinement));
+  EXPECT_EQ(run().done, 1u);
+  EXPECT_EQ(end(ended()).memories, 0u) << "it was distilled";
+}
+
+TEST_F(EngineTest, ADeferredSessionHasTheMemoriesOfOneThatEnded) {
+  ASSERT_TRUE(engine_.defer_session(world_.keys, ended(), "scripted", "big"));
+  ASSERT_TRUE(engine_.run_jobs(world_.keys, world_.logs, world_.talk, 5, false, false));
+  World other;
+  other.logs.logs[kConversation] = working_log();
+  Engine ending(other.surroundings());
+  ASSERT_TRUE(ending.end_session(other.keys, &other.logs, ended(), "scripted", "big"));
+  EXPECT_EQ(world_.keys.rows("memory/"), other.keys.rows("memory/"));
+}
+
+TEST_F(EngineTest, ADeferredSessionWithNothingToLearnIsDone) {
+  world_.logs.logs[kConversation] = LogWriter().user("hello").model("hi").log();
+  ASSERT_TRUE(engine_.defer_session(world_.keys, ended(2), "scripted", "big"));
+  ASSERT_TRUE(engine_.run_jobs(world_.keys, world_.logs, world_.talk, 5, false, false));
+  EXPECT_EQ(engine_.jobs(world_.keys)->front().state, Job::State::kDone);
+}
+
+TEST_F(EngineTest, ADeferredSessionWhoseLogIsGoneRestsInTheEnd) {
+  world_.logs.logs.clear();
+  ASSERT_TRUE(engine_.defer_session(world_.keys, ended(), "scripted", "big"));
+  for (int i = 0; i < 3; ++i) EXPECT_EQ(run().failed, 1u) << i;
+  EXPECT_EQ(engine_.jobs(world_.keys)->front().state, Job::State::kResting);
+  EXPECT_EQ(run().failed, 0u);
+}
+
 TEST_F(EngineTest, ALeaseKeepsOthersOut) {
   end(typed());
   world_.talk.kill = true;

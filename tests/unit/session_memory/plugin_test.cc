@@ -124,6 +124,49 @@ TEST_F(Plugin, TypedFieldsAreDistilled) {
   EXPECT_EQ(found("scanner speed"), 2u);
 }
 
+TEST_F(Plugin, AnEndThatSaysOnlyTheTaskIsReadFromTheLog) {
+  work();
+  host_.session_end({.outcome = AGENTD_OUTCOME_SUCCESS, .task = "make the parser tests pass"});
+  const auto all = call("list", R"({"project_id":")" + host_.conversation.project_id + R"("})");
+  bool learned = false;
+  for (std::size_t i = 0; i < all.root()["memories"].size(); ++i) {
+    const std::string content(all.root()["memories"].at(i)["content"].string_or(""));
+    EXPECT_NE(content, "Task: make the parser tests pass") << "a task alone is no lesson";
+    learned = learned || content.find("`make test`") != std::string::npos;
+  }
+  EXPECT_TRUE(learned);
+}
+
+TEST_F(Plugin, TheToolTellsTheHostAndTheEndMakesNoMemoryTwice) {
+  host_.registry.script("agentd.session/1", "note", R"({"noted":true})");
+  work();
+  host_.session_start();
+  const std::string said =
+      R"({"task":"Speed up the scanner","approach":"A table","outcome":"partial","tags":["scanner"],"notes":"n"})";
+  ASSERT_FALSE(host_.invoke("session_end", said).tool_failed());
+  ASSERT_FALSE(host_.registry.calls.empty());
+  EXPECT_NE(host_.registry.calls.back().input_json.find("Speed up the scanner"), std::string::npos);
+  const std::string own = R"({"project_id":")" + host_.conversation.project_id + R"("})";
+  const auto kept = call("list", own).root()["memories"].text();
+  EXPECT_NE(kept, "[]");
+  host_.session_end({.outcome = AGENTD_OUTCOME_PARTIAL,
+                     .task = "Speed up the scanner",
+                     .approach = "A table",
+                     .notes = "n",
+                     .tags = {"scanner"}});
+  EXPECT_EQ(call("list", own).root()["memories"].text(), kept);
+}
+
+TEST_F(Plugin, AKilledSessionIsDistilledLater) {
+  work();
+  host_.session_end({.reason = "crash", .task = "make the parser tests pass"});
+  EXPECT_EQ(found("parser tests"), 0u) << "the start that ends it does not wait";
+  EXPECT_EQ(call("jobs").root()["jobs"].size(), 1u);
+  call("run_jobs", R"({"refine":false})");
+  EXPECT_GT(found("parser tests"), 0u);
+  EXPECT_TRUE(host_.threads.threads.empty()) << "no model was asked";
+}
+
 TEST_F(Plugin, ASubagentsEndTeachesNothing) {
   work();
   host_.conversation.agent_depth = 1;
