@@ -9,7 +9,7 @@
 
 namespace agentd {
 
-std::string Saving::add(std::string_view why, CheckpointWish wish) {
+std::string Saving::add_wished(std::string_view why, CheckpointWish wish) {
   if (!log_.has_genesis() || shared_.conversation().revision() == 0) return {};
   const Gauge gauge = context_.gauge();
   CheckpointRecord record;
@@ -30,7 +30,7 @@ std::string Saving::add(std::string_view why, CheckpointWish wish) {
 
 void Saving::add_last() {
   const std::vector<CheckpointWish> wishes = shared_.wishes();
-  for (const CheckpointWish& wish : wishes) (void)add(kManualCheckpoint, wish);
+  for (const CheckpointWish& wish : wishes) (void)add_wished(kManualCheckpoint, wish);
   added_ = wishes.size();
 }
 

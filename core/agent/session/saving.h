@@ -28,10 +28,14 @@ class Saving final : private LastRecords {
   // True where checkpoints are made at all: in the user's own conversation.
   bool saves() const { return options_.lifecycle && position_.agent.depth == 0; }
   // Adds a checkpoint, which is pending: its id. Empty: the conversation has no messages.
-  std::string add(std::string_view why, std::string name = {}) { return add(why, {std::move(name)}); }
+  std::string add(std::string_view why, std::string name = {}) {
+    CheckpointWish wish;
+    wish.name = std::move(name);
+    return add_wished(why, std::move(wish));
+  }
 
  private:
-  std::string add(std::string_view why, CheckpointWish wish);
+  std::string add_wished(std::string_view why, CheckpointWish wish);
   // What others want comes with the next commit.
   void add_last() override;
   void stored_last() override;

@@ -203,6 +203,11 @@ Result<bool> SharedSession::want_checkpoint(const CheckpointWish& wish) {
   return true;
 }
 
+void SharedSession::take_wishes() {
+  const MutexLock lock(mutex_);
+  takes_wishes_ = true;
+}
+
 void SharedSession::begin_work() {
   const MutexLock lock(mutex_);
   works_ = true;

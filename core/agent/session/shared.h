@@ -72,7 +72,7 @@ class SharedSession {
   // ---- the session's thread
 
   // From here on it makes checkpoints that others want.
-  void take_wishes() { takes_wishes_ = true; }
+  void take_wishes();
   // It commits before end_work(). False: wishes have come since, and the work goes on.
   void begin_work();
   bool end_work();
