@@ -134,6 +134,7 @@ TEST_F(OwnServices, NothingIsSavedOfASessionThatCannotBeResumed) {
   ASSERT_FALSE(early);
   EXPECT_NE(early.error().message.find("nothing was said"), std::string::npos) << early.error().message;
   session_.reset();
+  agent_.reset();
   options_.saves = false;
   talk();
   const ServiceAnswer unsaved = ask(kCheckpointService, "save", "{}", handle_);

@@ -189,6 +189,7 @@ TEST_P(TradedServices, EndWithTheHost) {
 TEST_P(TradedServices, OfAProjectAreOfferedOnlyIfTheSettingsNameIt) {
   fixture_.options.directories[0].precedence = Precedence::kProject;
   install("a");
+  grant("project/a");
   load();
   EXPECT_EQ(call(kA, "echo").error().status, AGENTD_E_UNSUPPORTED);
 }
