@@ -48,9 +48,6 @@ T expect(Result<T> result) {
   if (!result) stop(result.error().message);
   return std::move(*result);
 }
-void expect(const Result<void>& result) {
-  if (!result) stop(result.error().message);
-}
 
 class Place {
  public:
@@ -125,6 +122,7 @@ class Sessions {
  public:
   Sessions(const std::string& parent, std::size_t count) : stage_(parent, &use_) {
     for (std::size_t i = 0; i < count; ++i) ids_.push_back(stage_.begin("p"));
+    use_.commits = use_.changes = use_.changes_ns = 0;
     for (const Ulid& id : ids_) threads_.emplace_back([this, &id] { work(id); });
   }
   ~Sessions() {

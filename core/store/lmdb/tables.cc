@@ -98,6 +98,7 @@ Result<std::optional<MDB_dbi>> LaterTables::find(Env& env, Name name, bool creat
 
 std::string write_head(const HeadRow& row) {
   std::string out;
+  out.reserve(kHeadBytes);
   put_be64(out, row.head.revision);
   out.append(key_of(row.head.chain));
   put_be64(out, row.cursor);
