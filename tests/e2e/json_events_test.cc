@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // json_events_test.cc - what `--json` prints is what docs/reference/json-events.md says, and how a run has ended
 // stands in its last event and in the exit code.
+#include <algorithm>
 #include <gtest/gtest.h>
 
 #include <fstream>
@@ -84,7 +85,11 @@ TEST_F(JsonEvents, AreThoseOfThePage) {
 TEST_F(JsonEvents, TheEndHasTheAnswerItsTimeAndItsCost) {
   const auto lines = events("turns:\n  - {text: hello, usage: {input: 10, output: 5}}\n", {"hi"}, 0);
   ASSERT_FALSE(lines.empty());
-  EXPECT_EQ(lines.front().root()["events_version"].string_or(""), "1.2");
+  const auto begin = std::find_if(lines.begin(), lines.end(), [](const JsonDocument& line) {
+    return line.root()["type"].string_or("") == "run_started";
+  });
+  ASSERT_NE(begin, lines.end());
+  EXPECT_EQ(begin->root()["events_version"].string_or(""), "1.3");
   const JsonView end = end_of(lines);
   EXPECT_EQ(end["outcome"].string_or(""), "stop");
   EXPECT_EQ(end["text"].string_or(""), "hello");

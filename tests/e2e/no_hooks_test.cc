@@ -89,7 +89,9 @@ std::string transcript(const char* binary) {
   ::setenv("AGENTD_E2E_BINARY", binary, 1);
   Program program;
   program.file("notes.txt", "remember the milk\n");
-  program.config("scripted:\n  record: " + program.directory().file("requests") + "\n");
+  // The bundled hook that is on by default brings tools.
+  program.config("scripted:\n  record: " + program.directory().file("requests") +
+                 "\nhooks:\n  session_memory:\n    enabled: false\n");
   Normalised normalised;
   std::string out;
   const auto run = [&](std::vector<std::string> words, const std::string& script) {

@@ -134,7 +134,9 @@ void Program::drop_hook(const std::string& module) const {
 std::vector<std::string> Program::full_environment() const {
   std::vector<std::string> out = environment_;  // of two entries with one name the first counts
   for (const std::string& usual : {std::string("PATH=/usr/bin:/bin"), "HOME=" + directory_.path(),
-                                   "AGENTD_HOME=" + home_, std::string("LC_ALL=C.UTF-8"), std::string("TERM=dumb")})
+                                   "AGENTD_HOME=" + home_, std::string("LC_ALL=C.UTF-8"), std::string("TERM=dumb"),
+                                   // A test counts the requests that it causes.
+                                   std::string("AGENTD_MEMORY_REFINE=false")})
     out.push_back(usual);
   // Sanitizers of the test's own build; nothing of the user's.
   for (const char* name : {"ASAN_OPTIONS", "UBSAN_OPTIONS", "TSAN_OPTIONS", "LSAN_OPTIONS"})

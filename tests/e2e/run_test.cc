@@ -165,7 +165,8 @@ TEST_F(RunTest, AMessageSentAgainWithItsKeyRunsNothing) {
   EXPECT_TRUE(has(again.err, "its run has ended (stop)")) << again.err;
   const Finished json = send("job-7", {"--json"});
   EXPECT_EQ(json.code, 3);
-  const auto lines = json_lines(json.out);
+  auto lines = json_lines(json.out);
+  std::erase_if(lines, [](const JsonDocument& line) { return line.root()["type"].string_or("") == "hook_answer"; });
   ASSERT_EQ(lines.size(), 1u) << json.out;
   EXPECT_EQ(lines[0].root()["type"].string_or(""), "user_message");
   EXPECT_EQ(lines[0].root()["key"].string_or(""), "job-7");

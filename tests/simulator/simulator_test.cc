@@ -29,9 +29,13 @@ std::filesystem::path fast_place() {
   return std::filesystem::exists("/dev/shm") ? "/dev/shm" : std::filesystem::temp_directory_path();
 }
 
-// Every eighth seed has the store on disk, the others one in memory.
+#ifndef AGENTD_ON_DISK
+#define AGENTD_ON_DISK 8
+#endif
+
+// Every AGENTD_ON_DISK-th seed has the store on disk, the others one in memory.
 Report play_seed(std::uint64_t seed, const std::function<void(const std::string&)>& stuck) {
-  if (seed % 8 != 0)
+  if (seed % AGENTD_ON_DISK != 0)
     return play(
         seed, [](const Clock& clock) { return make_memory_store(clock); }, stuck);
   const agentd::testing::TempDir directory(fast_place());

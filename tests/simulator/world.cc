@@ -22,7 +22,7 @@ using agentd::testing::TestCall;
 using agentd::testing::TestHook;
 using agentd::testing::TestSlots;
 
-constexpr std::size_t kClientsMax = 4, kOperationsMax = 5;
+constexpr std::size_t kClientsMax = 6, kOperationsMax = 4;
 constexpr const char* kMark = " [seen]";
 
 // One in `of`.
@@ -402,8 +402,8 @@ class Agentd {
 
   // Some processes have few places, so that runs wait and are refused.
   static RunQueue::Limits limits_of(Process& process) {
-    if (!process.faults || !chance(process.baton, 4)) return {};
-    return {1 + process.baton.draw(2), process.baton.draw(3), 1 + process.baton.draw(4)};
+    if (!process.faults || !chance(process.baton, 3)) return {};
+    return {1 + process.baton.draw(2), process.baton.draw(4), 1 + process.baton.draw(6)};
   }
 
   Process& process_;
