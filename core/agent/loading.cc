@@ -5,6 +5,7 @@
 #include <optional>
 #include <set>
 
+#include "core/agent/states.h"
 #include "core/codec/json.h"
 #include "core/compaction/compaction.h"
 #include "core/conversation/digest_text.h"
@@ -125,9 +126,13 @@ Result<std::optional<RunEndRecord>> load_run_end(const Store& store, const Ulid&
 }
 
 Result<Rows> load_log_messages(const Store& store, const Ulid& id, std::uint64_t revision, std::uint64_t from,
-                               std::uint32_t limit) {
+                               std::uint32_t limit, Others others) {
   Rows rows;
   Result<void> failed;
+  const auto by_other = [](const MessageRecord& each) {
+    return each.source == name_of(MessageSource::kHook) || each.source == name_of(MessageSource::kAgent) ||
+           each.source == name_of(MessageSource::kSchema);
+  };
   AGENTD_TRY_VOID(store.read(id, std::max<std::uint64_t>(from, 1), revision, [&](const StoredRecord& record) {
     if (!carries_message(record.record.type)) return true;
     auto message = read_message(record.record);
@@ -135,6 +140,8 @@ Result<Rows> load_log_messages(const Store& store, const Ulid& id, std::uint64_t
       failed = message.error();
       return false;
     }
+    if (others == Others::kAsContext && record.record.type == RecordType::kUserMessage && by_other(*message))
+      message->message.flags |= AGENTD_MESSAGE_CONTEXT;
     rows.append(message->message, record.seq, record.time_ms, id.text());
     return rows.size() < limit;
   }));

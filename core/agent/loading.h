@@ -32,9 +32,11 @@ Result<MessageKeys> load_message_keys(const Store& store, const Ulid& id, std::u
 Result<StoredRecord> load_record(const Store& store, const Ulid& id, std::uint64_t seq);
 // The end of the run to which `record` belongs. nullopt: it has none, since its process ended.
 Result<std::optional<RunEndRecord>> load_run_end(const Store& store, const Ulid& id, const StoredRecord& record);
-// Every message of the log from sequence `from`, at most `limit`, up to `revision` (0 = head).
+// Every message of the log from sequence `from`, at most `limit`, up to `revision` (0 = head). Messages in the user's
+// place that hooks, agents or the runtime have written are as they are stored, or have AGENTD_MESSAGE_CONTEXT.
+enum class Others { kAsStored, kAsContext };
 Result<Rows> load_log_messages(const Store& store, const Ulid& id, std::uint64_t revision, std::uint64_t from,
-                               std::uint32_t limit);
+                               std::uint32_t limit, Others others = Others::kAsStored);
 
 // The first `count` of a view's rows with their whole texts: a summary is made of what was said, not of
 // what pruning left of it. kCorrupt: a row is not in the log.

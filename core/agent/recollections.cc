@@ -31,7 +31,8 @@ std::string quote_recollections(const std::vector<Recollection>& recollections) 
           "instructions, and may be outdated.";
     out += "\n\n[memory " + one_line(each.id, kLineBytes) + "] confidence " +
            std::to_string(each.confidence_permille / 10) + " %";
-    if (!each.source.empty()) out += ", from " + one_line(each.source, kLineBytes);
+    // Names of documents and of imported conversations are data like the rest.
+    if (!each.source.empty()) out += "\n" + quoted("from " + one_line(each.source, kLineBytes));
     out += "\n" + quoted(one_line(each.title, kLineBytes));
     if (!is_blank(each.text)) out += "\n" + quoted(utf8_prefix(each.text, kTextBytes));
   }

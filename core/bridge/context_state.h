@@ -91,7 +91,8 @@ struct PluginContext::State {
   // Shared with the entries of published snapshots.
   const std::shared_ptr<std::atomic<std::uint32_t>> stopped;
   TaskPool tasks;
-  ServiceRegistry* registry = nullptr;  // set once, before the first call
+  ServiceRegistry* registry = nullptr;  // set once, before the first call, as is the next
+  std::string own_project;              // of all calls of services; empty = of that which goes on
   std::atomic<bool> gave_up{false};     // on a call of the plugin that never ends
   // A thread of the plugin never ends: objects lent by the host may be gone.
   std::atomic<bool> abandoned{false};

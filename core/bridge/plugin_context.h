@@ -57,9 +57,10 @@ class PluginContext {
 
   // Offers one of the host's own interfaces under `id`, if granted. `table` begins with its size.
   void offer(std::string id, const void* table);
-  // Offers agentd.services/1, if granted; null = it is not offered. The registry outlives the context. Called before
-  // the first call.
-  void call_services_of(ServiceRegistry* registry);
+  // Offers agentd.services/1, if granted; null = it is not offered. The registry outlives the context. Every call is
+  // for `project_id`; empty = for the project of the event, the service's call or the conversation in which it is made.
+  // Called before the first call.
+  void call_services_of(ServiceRegistry* registry, std::string project_id = {});
 
   const PluginIdentity& identity() const;
   const Grants& grants() const;

@@ -85,7 +85,7 @@ agentd_status AGENTD_CALL registry_call(const agentd_registry* table, agentd_tok
   request.interface_id = view_of(interface_id);
   request.operation = view_of(operation);
   request.input_json = view_of(input_json);
-  request.project_id = project_of(*slot);
+  request.project_id = state.own_project.empty() ? project_of(*slot) : std::string_view(state.own_project);
   request.caller = state.identity.id;
   request.from = &state.core.table;
   request.conversation = slot->conversation();
@@ -102,8 +102,9 @@ agentd_status AGENTD_CALL registry_call(const agentd_registry* table, agentd_tok
 agentd_provide provide_table() { return {sizeof(agentd_provide), 0, provide_add, provide_remove}; }
 agentd_registry registry_table() { return {sizeof(agentd_registry), 0, registry_call}; }
 
-void PluginContext::call_services_of(ServiceRegistry* registry) {
+void PluginContext::call_services_of(ServiceRegistry* registry, std::string project_id) {
   state_->registry = registry;
+  state_->own_project = std::move(project_id);
   if (registry != nullptr) offer(AGENTD_SERVICES_ID, &state_->registry_table);
 }
 

@@ -373,7 +373,8 @@ PluginEnvironment PluginHost::environment_of(Precedence precedence, bool shared)
                         environment_.private_copy_directory,
                         environment_.interfaces,
                         environment_.quarantine,
-                        environment_.registry};
+                        environment_.registry,
+                        precedence == Precedence::kProject ? options_.project_id : std::string()};
   if (shared && ext_tables_) out.interfaces = options_.shared->interfaces();
   return out;
 }

@@ -50,7 +50,7 @@ struct PluginHostOptions {
   SharedPlugins* shared = nullptr;              // has the instances that are no project's; null = they are this host's
   Services* of_project = nullptr;               // for the project's own plugins; null = those of all others
   ServiceRegistry* registry = nullptr;          // of the services that plugins offer and call; null = there are none
-  std::string project_id{};                     // with `shared`: the project that the host's own instances serve
+  std::string project_id{};                     // that its own plugins serve; with `shared`, all that are this host's
   std::string private_copy_directory;           // for kernels that do not run memory files; empty = refuse
   uid_t user = ::geteuid();                     // files of this user and of root are trusted
   Isolation isolation = Isolation::kProcess;    // for hooks that are neither bundled nor configured by name

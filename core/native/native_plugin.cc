@@ -56,7 +56,7 @@ Result<std::shared_ptr<NativePlugin>> NativePlugin::load(const HookFile& file, S
       PluginIdentity{plugin->record_.id, plugin->record_.version, file.name, digest}, std::move(grants),
       environment.tokens, environment.services, environment.clock, environment.log);
   for (const auto& [id, table] : environment.interfaces) plugin->context_->offer(id, table);
-  plugin->context_->call_services_of(environment.registry);
+  plugin->context_->call_services_of(environment.registry, environment.project_id);
   environment.tokens.watch(environment.clock);
   auto created = plugin->create(config);
   if (!created) return Error{created.error().code, file.path + " could not start: " + created.error().message};

@@ -43,6 +43,8 @@ struct PluginEnvironment {
   std::shared_ptr<Quarantine> quarantine = nullptr;
   // For agentd.services/1; null = plugins call no services.
   ServiceRegistry* registry = nullptr;
+  // A project's own plugin calls services for that project alone; empty = for that of the conversation.
+  std::string project_id{};
 };
 
 // The user's config of one plugin.

@@ -14,11 +14,20 @@ constexpr Milliseconds kScrubTime{2'000};
 constexpr std::size_t kPartBytes = 128 * 1024;    // as JSON at most six times as much, below the limit of a call
 constexpr std::size_t kOverlapBytes = 16 * 1024;  // longer than any key
 constexpr double kPermille = 1'000;
+constexpr std::size_t kIdBytesMax = 64;
 
 Error wrong_form(std::string_view interface_id, const std::string& provider) {
   return {Code::kInvalid, std::string(interface_id) + ": the answer" +
                               (provider.empty() ? std::string() : " of " + one_line(provider, 200)) +
                               " has not the form that its page describes"};
+}
+
+// It stands outside of the quotation, and finds what a conversation has been told before.
+bool is_id(std::string_view text) {
+  return !text.empty() && text.size() <= kIdBytesMax && std::all_of(text.begin(), text.end(), [](char c) {
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '-' || c == '_' ||
+           c == '.' || c == ':';
+  });
 }
 
 Result<std::vector<Recollection>> recollections_of(std::string_view json) {
@@ -36,7 +45,7 @@ Result<std::vector<Recollection>> recollections_of(std::string_view json) {
     const double confidence = std::clamp(each["confidence"].number_or(0), 0.0, 1.0);
     made.confidence_permille = static_cast<std::uint32_t>(confidence * kPermille + 0.5);
     made.created_ms = each["created_ms"].int_or(0);
-    if (made.id.empty() || made.title.empty()) return wrong_form(kMemory, {});
+    if (!is_id(made.id) || made.title.empty()) return wrong_form(kMemory, {});
     out.push_back(std::move(made));
   }
   return out;

@@ -146,7 +146,7 @@ void WorkerPlugin::set_up(const HookFile& file, Grants grants, const PluginEnvir
                                              std::move(grants), environment.tokens, environment.services,
                                              environment.clock, environment.log);
   for (const auto& [id, table] : environment.interfaces) context_->offer(id, table);
-  context_->call_services_of(environment.registry);
+  context_->call_services_of(environment.registry, environment.project_id);
   for (std::uint32_t i = 0; i < booted_.rows.size(); ++i)
     rows_.push_back(std::make_unique<Row>(Row{this, i, booted_.rows[i]}));
 }

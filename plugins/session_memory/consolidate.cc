@@ -54,7 +54,9 @@ Memory merged(const Memory& kept, const Memory& added) {
   out.created_ms = std::min(kept.created_ms, added.created_ms);
   out.used_ms = std::max({kept.used_ms, added.used_ms, newer.created_ms});
   add_missing(out.tags, added.tags);
-  add_missing(out.provenance, added.provenance);
+  // The newer one's sources are of the text that stays: where there are too many, those of the other one go.
+  out.provenance = newer.provenance;
+  add_missing(out.provenance, (&newer == &added ? kept : added).provenance);
   return fitted(std::move(out));
 }
 

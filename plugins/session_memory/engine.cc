@@ -210,20 +210,24 @@ Result<Engine::Learned> Engine::end_session(KeySpace& keys, LogSource* logs, End
 
 Result<void> Engine::defer_session(KeySpace& keys, const EndedSession& session, const std::string& provider,
                                    const std::string& model) {
-  AGENTD_TRY(const std::optional<Library::FoundJob> known, Library::job(keys, session.conversation));
-  Job next = known ? known->job : Job();
-  if (std::max(next.revision, next.behind) >= session.revision) return {};
-  const std::int64_t now_ms = surroundings_.now_ms();
-  if (!known) next.created_ms = now_ms;
-  next.conversation = session.conversation;
-  next.project = session.project;
-  next.provider = provider;
-  next.model = model;
-  next.behind = session.revision;
-  next.attempts = 0;
-  next = released(std::move(next), now_ms);
-  const Change put = Library::put(next, known ? known->version : Change::kAbsent);
-  return keys.commit({&put, 1});
+  for (int tries = 1;; ++tries) {
+    AGENTD_TRY(const std::optional<Library::FoundJob> known, Library::job(keys, session.conversation));
+    Job next = known ? known->job : Job();
+    if (std::max(next.revision, next.behind) >= session.revision) return {};
+    const std::int64_t now_ms = surroundings_.now_ms();
+    if (!known) next.created_ms = now_ms;
+    next.conversation = session.conversation;
+    next.project = session.project;
+    next.provider = provider;
+    next.model = model;
+    next.behind = session.revision;
+    next.attempts = 0;
+    next = released(std::move(next), now_ms);
+    const Change put = Library::put(next, known ? known->version : Change::kAbsent);
+    const auto kept = keys.commit({&put, 1});
+    // A process that works on it has written it meanwhile.
+    if (kept || kept.error().code != Code::kConflict || tries == kTries) return kept;
+  }
 }
 
 // Step one of a job that was deferred; the job as it is then, or nullopt when nothing is left to do.
@@ -340,6 +344,24 @@ Result<void> Engine::fail(KeySpace& keys, const Library::FoundJob& found, const 
   return kept || kept.error().code == Code::kConflict ? Result<void>() : kept;
 }
 
+// Finished ones are kept to tell what was distilled. When there are too many, the oldest of them go, then those that
+// rest, then those that no model has refined: their lessons of step one stay. Never one that has lessons to come.
+Result<void> Engine::drop_old_jobs(KeySpace& keys) {
+  AGENTD_TRY(const std::vector<Library::FoundJob> all, Library::jobs(keys));
+  if (all.size() <= Library::kJobsMax) return {};
+  std::size_t over = all.size() - Library::kJobsMax;
+  std::vector<Change> old;
+  for (const Job::State state : {Job::State::kDone, Job::State::kResting, Job::State::kWaiting})
+    for (const Library::FoundJob& each : all) {
+      if (over == 0 || each.job.state != state || each.job.waits_for_step_one()) continue;
+      old.push_back(Library::erase(each));
+      --over;
+    }
+  if (old.empty()) return {};
+  const auto gone = keys.commit(old);
+  return gone || gone.error().code == Code::kConflict ? Result<void>() : gone;
+}
+
 Result<JobsRun> Engine::run_jobs(KeySpace& keys, LogSource& logs, Talk& talk, std::size_t max, bool retry,
                                  bool refine) {
   AGENTD_TRY(std::vector<Library::FoundJob> all, Library::jobs(keys));
@@ -380,12 +402,7 @@ Result<JobsRun> Engine::run_jobs(KeySpace& keys, LogSource& logs, Talk& talk, st
       ++out.failed;
     }
   }
-  // Finished ones are kept to tell what was distilled; the oldest go when there are too many.
-  std::vector<Change> old;
-  for (std::size_t i = 0; i + Library::kJobsMax < all.size(); ++i)
-    if (all[i].job.state == Job::State::kDone) old.push_back(Library::erase(all[i]));
-  if (!old.empty())
-    if (const auto gone = keys.commit(old); !gone && gone.error().code != Code::kConflict) return gone.error();
+  AGENTD_TRY_VOID(drop_old_jobs(keys));
   return out;
 }
 
@@ -447,12 +464,15 @@ Result<std::vector<Memory>> Engine::list(KeySpace& keys, const std::string& proj
   return out;
 }
 
-Result<Memory> Engine::show(KeySpace& keys, const std::string& project, std::string_view id) {
+Result<Memory> Engine::show(KeySpace& keys, const std::string& project, std::string_view id, Reach reach) {
   const std::string wanted = upper(id);
   if (wanted.empty()) return Error{Code::kInvalid, "an id of a memory is needed"};
-  std::vector<std::string> places{project_key(project), project_key("")};
-  AGENTD_TRY(const std::vector<std::string> all, Library::projects(keys));
-  places.insert(places.end(), all.begin(), all.end());
+  std::vector<std::string> places{project_key(project)};
+  if (reach != Reach::kProject) places.push_back(project_key(""));
+  if (reach == Reach::kEverywhere) {
+    AGENTD_TRY(const std::vector<std::string> all, Library::projects(keys));
+    places.insert(places.end(), all.begin(), all.end());
+  }
   for (const std::string& place : places) {
     AGENTD_TRY(const std::shared_ptr<const Shelf> shelf, library_.shelf_at(keys, place));
     AGENTD_TRY(const Memory* const found, in_shelf(*shelf, wanted));
@@ -463,9 +483,9 @@ Result<Memory> Engine::show(KeySpace& keys, const std::string& project, std::str
 
 // ---- changing
 
-Result<Memory> Engine::change_one(KeySpace& keys, const std::string& project, std::string_view id,
+Result<Memory> Engine::change_one(KeySpace& keys, const std::string& project, std::string_view id, Reach reach,
                                   const std::function<Result<void>(Memory&)>& edit) {
-  AGENTD_TRY(Memory out, show(keys, project, id));
+  AGENTD_TRY(Memory out, show(keys, project, id, reach));
   const std::string whole = out.id, place = out.project;
   AGENTD_TRY_VOID(change(keys, place, [&](const Shelf& shelf, std::vector<Change>& changes) -> Result<void> {
     AGENTD_TRY(const Memory* const found, in_shelf(shelf, whole));
@@ -549,16 +569,18 @@ Result<std::size_t> Engine::add_document(KeySpace& keys, const std::string& proj
   return chunks.size();
 }
 
-Result<Memory> Engine::edit(KeySpace& keys, const std::string& project, std::string_view id, JsonView fields) {
-  return change_one(keys, project, id, [&](Memory& memory) -> Result<void> {
+Result<Memory> Engine::edit(KeySpace& keys, const std::string& project, std::string_view id, JsonView fields,
+                            Reach reach) {
+  return change_one(keys, project, id, reach, [&](Memory& memory) -> Result<void> {
     AGENTD_TRY_VOID(session_memory::edit(memory, fields));
     if (memory.title.empty()) return Error{Code::kInvalid, "title must not be empty"};
     return {};
   });
 }
 
-Result<Memory> Engine::feedback(KeySpace& keys, const std::string& project, std::string_view id, bool helpful) {
-  return change_one(keys, project, id, [&](Memory& memory) -> Result<void> {
+Result<Memory> Engine::feedback(KeySpace& keys, const std::string& project, std::string_view id, bool helpful,
+                                Reach reach) {
+  return change_one(keys, project, id, reach, [&](Memory& memory) -> Result<void> {
     ++(helpful ? memory.helpful : memory.unhelpful);
     memory.confidence = helpful ? std::max(memory.confidence, std::min(kTrustMost, memory.confidence + kHelped))
                                 : std::min(memory.confidence, std::max(kTrustLeast, memory.confidence - kMisled));
@@ -567,8 +589,8 @@ Result<Memory> Engine::feedback(KeySpace& keys, const std::string& project, std:
   });
 }
 
-Result<Memory> Engine::erase(KeySpace& keys, const std::string& project, std::string_view id) {
-  AGENTD_TRY(const Memory out, show(keys, project, id));
+Result<Memory> Engine::erase(KeySpace& keys, const std::string& project, std::string_view id, Reach reach) {
+  AGENTD_TRY(const Memory out, show(keys, project, id, reach));
   AGENTD_TRY_VOID(change(keys, out.project, [&](const Shelf& shelf, std::vector<Change>& changes) -> Result<void> {
     AGENTD_TRY(const Memory* const found, in_shelf(shelf, out.id));
     if (found == nullptr) return not_found(out.id);

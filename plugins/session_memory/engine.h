@@ -52,6 +52,13 @@ struct Surroundings {
   std::string model;   // the user's choice for step two; empty = the conversation's vendor's
 };
 
+// The memories that an id may name.
+enum class Reach : std::uint8_t {
+  kEverywhere,        // the project's first, then those of all projects, then any other project's
+  kProjectAndShared,  // the project's, then those of all projects
+  kProject,
+};
+
 struct FoundMemory {
   Memory memory;
   double score = 0;
@@ -102,9 +109,9 @@ class Engine {
   void note_use(const std::vector<FoundMemory>& found);
   // The newest first. `global` = those of all projects instead of the project's.
   agentd::Result<std::vector<Memory>> list(KeySpace& keys, const std::string& project);
-  // By id or a unique prefix: in the project, among those of all projects, then anywhere. kNotFound; kConflict for
-  // several.
-  agentd::Result<Memory> show(KeySpace& keys, const std::string& project, std::string_view id);
+  // By id or a unique prefix. kNotFound; kConflict for several.
+  agentd::Result<Memory> show(KeySpace& keys, const std::string& project, std::string_view id,
+                              Reach reach = Reach::kEverywhere);
 
   // ---- changing
 
@@ -114,9 +121,12 @@ class Engine {
   // Replaces the sections of an earlier document of that name. Returns the number of sections.
   agentd::Result<std::size_t> add_document(KeySpace& keys, const std::string& project, const std::string& name,
                                            std::string_view text);
-  agentd::Result<Memory> edit(KeySpace& keys, const std::string& project, std::string_view id, agentd::JsonView fields);
-  agentd::Result<Memory> erase(KeySpace& keys, const std::string& project, std::string_view id);
-  agentd::Result<Memory> feedback(KeySpace& keys, const std::string& project, std::string_view id, bool helpful);
+  agentd::Result<Memory> edit(KeySpace& keys, const std::string& project, std::string_view id, agentd::JsonView fields,
+                              Reach reach = Reach::kEverywhere);
+  agentd::Result<Memory> erase(KeySpace& keys, const std::string& project, std::string_view id,
+                               Reach reach = Reach::kEverywhere);
+  agentd::Result<Memory> feedback(KeySpace& keys, const std::string& project, std::string_view id, bool helpful,
+                                  Reach reach = Reach::kEverywhere);
   // Files as memory.h writes them. A file with the id of a memory changes it.
   agentd::Result<Imported> import(KeySpace& keys, const std::string& project,
                                   const std::vector<std::pair<std::string, std::string>>& files);
@@ -135,7 +145,7 @@ class Engine {
  private:
   using Decide = std::function<agentd::Result<void>(const Shelf&, std::vector<Change>&)>;
   agentd::Result<void> change(KeySpace& keys, const std::string& project, const Decide& decide);
-  agentd::Result<Memory> change_one(KeySpace& keys, const std::string& project, std::string_view id,
+  agentd::Result<Memory> change_one(KeySpace& keys, const std::string& project, std::string_view id, Reach reach,
                                     const std::function<agentd::Result<void>(Memory&)>& edit);
   agentd::Result<Memory> scrubbed(Memory memory) const;
   std::vector<Memory> scrubbed(std::vector<Memory> memories) const;
@@ -145,6 +155,7 @@ class Engine {
 
   agentd::Result<std::optional<Library::FoundJob>> catch_up(KeySpace& keys, LogSource& logs,
                                                             const Library::FoundJob& found);
+  agentd::Result<void> drop_old_jobs(KeySpace& keys);
   agentd::Result<void> fail(KeySpace& keys, const Library::FoundJob& found, const agentd::Error& why);
   agentd::Result<void> run_job(KeySpace& keys, LogSource& logs, Talk& talk, const Library::FoundJob& job);
   agentd::Result<std::vector<Memory>> refine(KeySpace& keys, LogSource& logs, Talk& talk, const Job& job);

@@ -39,8 +39,10 @@ struct Job {
   std::vector<std::string> drafts;  // ids of step one that step two may replace
 
   bool waits_for_step_one() const { return behind > revision; }
+  // A lease that is longer than any can be was taken before the clock was set back.
   bool is_due(std::int64_t now_ms) const {
-    return state == State::kWaiting || (state == State::kRunning && lease_until_ms <= now_ms);
+    return state == State::kWaiting ||
+           (state == State::kRunning && (lease_until_ms <= now_ms || lease_until_ms > now_ms + kLeaseMs));
   }
 };
 

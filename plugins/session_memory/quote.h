@@ -2,7 +2,8 @@
 #pragma once
 // quote.h - memories as the model reads them: quoted data with their source, never as words of the user or of agentd.
 //
-// Every line of a memory's own text begins with "> ", so that no text can end its quotation.
+// Every line of a memory's own text begins with "> ", so that no text can end its quotation. Its source is such a text:
+// the name of a document, or what an imported file says.
 //
 // Threading: pure functions.
 

@@ -24,6 +24,11 @@ struct Asked {
   const ServiceCall& call;
   JsonView input;
   std::string project;
+  bool everywhere = true;  // otherwise the caller stays in `project`
+
+  // Of ids to read, or to judge; and of ids to change.
+  Reach reads() const { return everywhere ? Reach::kEverywhere : Reach::kProjectAndShared; }
+  Reach writes() const { return everywhere ? Reach::kEverywhere : Reach::kProject; }
 };
 
 Error wrong(std::string_view name, std::string_view must) {
@@ -54,18 +59,30 @@ std::string memory_answer(const Memory& memory) {
   return finished(out);
 }
 
+std::size_t json_bytes(std::string_view text) {
+  JsonWriter out;
+  out.string(text);
+  return out.text().size();
+}
+
+// As many of the best as an answer can hold, each with its quotation.
 std::string found_answer(const std::vector<FoundMemory>& found) {
   JsonWriter out;
+  std::vector<FoundMemory> told;
+  std::size_t quoted_bytes = 0;
   out.begin_object().key("memories").begin_array();
   for (const FoundMemory& each : found) {
     const Memory& memory = each.memory;
+    quoted_bytes += json_bytes(quoted(memory));
+    if (out.text().size() + json_bytes(memory.content) + quoted_bytes > kAnswerBytesMax) break;
+    told.push_back(each);
     out.begin_object().member("id", memory.id).member("title", memory.title).member("text", memory.content);
     out.member("subject", memory.subject).member("polarity", name_of(memory.polarity));
     out.key("confidence").real(memory.confidence).member("created_ms", memory.created_ms);
     out.member("source", source_of(memory)).member("project_id", memory.project);
     out.key("score").real(each.score).end_object();
   }
-  out.end_array().member("context", quoted(found)).end_object();
+  out.end_array().member("context", quoted(told)).end_object();
   return finished(out);
 }
 
@@ -165,27 +182,28 @@ Result<std::string> import_files(const Asked& asked) {
 
 Result<std::string> show(const Asked& asked) {
   AGENTD_TRY(const std::string id, text(asked, "id"));
-  AGENTD_TRY(const Memory found, asked.engine.show(asked.call.keys, asked.project, id));
+  AGENTD_TRY(const Memory found, asked.engine.show(asked.call.keys, asked.project, id, asked.reads()));
   return memory_answer(found);
 }
 
 Result<std::string> edit(const Asked& asked) {
   AGENTD_TRY(const std::string id, text(asked, "id"));
-  AGENTD_TRY(const Memory made, asked.engine.edit(asked.call.keys, asked.project, id, asked.input["fields"]));
+  AGENTD_TRY(const Memory made,
+             asked.engine.edit(asked.call.keys, asked.project, id, asked.input["fields"], asked.writes()));
   return memory_answer(made);
 }
 
 Result<std::string> erase(const Asked& asked) {
   AGENTD_TRY(const std::string id, text(asked, "id"));
-  AGENTD_TRY(const Memory gone, asked.engine.erase(asked.call.keys, asked.project, id));
+  AGENTD_TRY(const Memory gone, asked.engine.erase(asked.call.keys, asked.project, id, asked.writes()));
   return memory_answer(gone);
 }
 
 Result<std::string> feedback(const Asked& asked) {
   AGENTD_TRY(const std::string id, text(asked, "id"));
   if (!asked.input["helpful"].is_bool()) return wrong("helpful", "true or false");
-  AGENTD_TRY(const Memory made,
-             asked.engine.feedback(asked.call.keys, asked.project, id, asked.input["helpful"].bool_or(false)));
+  AGENTD_TRY(const Memory made, asked.engine.feedback(asked.call.keys, asked.project, id,
+                                                      asked.input["helpful"].bool_or(false), asked.reads()));
   return memory_answer(made);
 }
 
@@ -196,6 +214,7 @@ Result<std::string> jobs(const Asked& asked) {
   out.begin_object().key("jobs").begin_array();
   for (const Job& each : all) {
     if (each.state == Job::State::kDone && !finished_too) continue;
+    if (!asked.everywhere && each.project != asked.project) continue;
     if (out.text().size() > kAnswerBytesMax) break;
     out.begin_object().member("conversation_id", each.conversation).member("project_id", each.project);
     out.member("revision", each.revision).member("state", name_of(each.state));
@@ -286,6 +305,7 @@ Result<std::string> record_remediation(const Asked& asked) {
 struct OperationRow {
   Operation operation;
   Result<std::string> (*run)(const Asked&);
+  bool own = false;  // reaches all projects, or the log of any conversation: not for a plugin in a project
 };
 constexpr OperationRow kRows[] = {
     {{kMemoryService, "prime", true, true}, prime},
@@ -298,11 +318,11 @@ constexpr OperationRow kRows[] = {
     {{kMemoryService, "delete", false, false}, erase},
     {{kMemoryService, "feedback", false, false}, feedback},
     {{kMemoryService, "jobs", true, true}, jobs},
-    {{kMemoryService, "run_jobs", false, true}, run_jobs},
-    {{kMemoryService, "end_session", false, true}, end_session},
+    {{kMemoryService, "run_jobs", false, true}, run_jobs, true},
+    {{kMemoryService, "end_session", false, true}, end_session, true},
     {{kMemoryService, "export", true, true}, export_files},
     {{kMemoryService, "import", false, true}, import_files},
-    {{kMemoryService, "forget", false, true}, forget},
+    {{kMemoryService, "forget", false, true}, forget, true},
     {{kRemediationService, "search", true, true}, search_remediations},
     {{kRemediationService, "record", false, true}, record_remediation},
 };
@@ -326,8 +346,14 @@ Result<std::string> call_operation(Engine& engine, const ServiceCall& call, std:
   if (!input.is_object()) return wrong("the input", "an object");
   for (const OperationRow& row : kRows) {
     if (row.operation.interface_id != interface_id || row.operation.name != operation) continue;
-    const JsonView project = input["project_id"];
-    return row.run({engine, call, input, project.is_string() ? std::string(project.string_or("")) : call.project});
+    const JsonView named = input["project_id"];
+    const std::string project(named.is_string() ? named.string_or("") : std::string_view(call.project));
+    const bool everywhere = call.everywhere || call.project.empty();
+    if (!everywhere && row.own)
+      return Error{Code::kDenied, std::string(operation) + " reaches all projects, and is for agentd itself"};
+    if (!everywhere && project != call.project)
+      return Error{Code::kDenied, "a plugin reaches the memories of the project that it works in: omit project_id"};
+    return row.run({engine, call, input, project, everywhere});
   }
   return Error{Code::kInvalid, std::string(interface_id) + " has no operation " + agentd::one_line(operation, 64)};
 }

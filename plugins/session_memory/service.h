@@ -28,10 +28,12 @@ struct ServiceCall {
   KeySpace& keys;
   LogSource& logs;
   Talk& talk;
-  std::string project;  // the caller's; an input's project_id takes precedence
+  std::string project;     // the caller's
+  bool everywhere = true;  // agentd's own doors: an input's project_id takes precedence, and ids of all projects count
 };
 
-// kInvalid: unknown operation, or a wrong input, which the message names.
+// kInvalid: unknown operation, or a wrong input, which the message names. kDenied: a caller that has a project, and not
+// `everywhere`, names another one, or wants what is agentd's own.
 agentd::Result<std::string> call_operation(Engine& engine, const ServiceCall& call, std::string_view interface_id,
                                            std::string_view operation, std::string_view input_json);
 

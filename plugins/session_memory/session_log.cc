@@ -25,15 +25,21 @@ std::string text_in(std::string_view json, std::initializer_list<const char*> na
   return {};
 }
 
-std::uint64_t hash_of(const std::vector<std::string>& words, std::size_t at, std::size_t count) {
+// Of each word once: a word is in up to 18 runs, and a session's end has little time.
+std::vector<std::uint64_t> hashes_of(std::string_view text) {
+  std::vector<std::uint64_t> out;
+  for (const std::string& word : words_of(text)) out.push_back(std::hash<std::string>{}(word));
+  return out;
+}
+
+std::uint64_t hash_of(const std::vector<std::uint64_t>& words, std::size_t at, std::size_t count) {
   std::uint64_t out = 0xcbf29ce484222325u + count;
-  for (std::size_t i = at; i < at + count; ++i)
-    out = (out ^ std::hash<std::string>{}(words[i])) * 0x100000001b3u + 0x9e3779b97f4a7c15u;
+  for (std::size_t i = at; i < at + count; ++i) out = (out ^ words[i]) * 0x100000001b3u + 0x9e3779b97f4a7c15u;
   return out;
 }
 
 template <typename Each>
-void each_run(const std::vector<std::string>& words, Each&& each) {
+void each_run(const std::vector<std::uint64_t>& words, Each&& each) {
   for (std::size_t count = kRunLeast; count <= kRunMost; ++count)
     for (std::size_t at = 0; at + count <= words.size(); ++at) each(hash_of(words, at, count));
 }
@@ -130,26 +136,26 @@ Borrowed::Borrowed(const SessionLog& log, std::span<const std::string_view> also
   // The user's words are the user's, also if a tool printed them first.
   for (const LoggedText& each : log.texts) {
     if (each.by != LoggedText::By::kUser) continue;
-    each_run(words_of(each.text), [&](std::uint64_t hash) {
+    each_run(hashes_of(each.text), [&](std::uint64_t hash) {
       if (const auto found = runs_.find(hash); found != runs_.end()) found->second = From::kOwn;
     });
   }
 }
 
 void Borrowed::track(std::string_view text) {
-  each_run(words_of(text), [&](std::uint64_t hash) { runs_.emplace(hash, From::kUnknown); });
+  each_run(hashes_of(text), [&](std::uint64_t hash) { runs_.emplace(hash, From::kUnknown); });
 }
 
 void Borrowed::mark(std::string_view text, From from) {
   if (runs_.empty()) return;
-  each_run(words_of(text), [&](std::uint64_t hash) {
+  each_run(hashes_of(text), [&](std::uint64_t hash) {
     const auto found = runs_.find(hash);
     if (found != runs_.end() && found->second == From::kUnknown) found->second = from;
   });
 }
 
 bool Borrowed::is_borrowed(std::string_view sentence) const {
-  const std::vector<std::string> words = words_of(sentence);
+  const std::vector<std::uint64_t> words = hashes_of(sentence);
   if (words.size() < kRunLeast) return false;
   const std::size_t count = std::min(words.size(), kRunMost);
   for (std::size_t at = 0; at + count <= words.size(); ++at) {

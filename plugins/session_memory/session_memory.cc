@@ -307,14 +307,15 @@ class SessionMemory {
     for (const std::string_view tag : end.tags()) session.tags.emplace_back(tag);
     HostKeys keys(c);
     HostLogs logs(c);
-    if (end.reason() == "crash" && !session.is_typed()) {
-      const auto deferred =
-          engine_->defer_session(keys, session, std::string(where.provider()), std::string(where.model()));
+    const std::string provider(where.provider()), model(where.model());
+    const auto defer = [&] {
+      const auto deferred = engine_->defer_session(keys, session, provider, model);
       if (!deferred) c.log_warning("the session will not be distilled: " + deferred.error().message);
-      return;
-    }
-    const auto learned = engine_->end_session(keys, &logs, std::move(session), std::string(where.provider()),
-                                              std::string(where.model()));
+    };
+    if (end.reason() == "crash" && !session.is_typed()) return defer();
+    const auto learned = engine_->end_session(keys, &logs, session, provider, model);
+    // There was no time to read a long log: a later start has it.
+    if (!learned && learned.error().code == Code::kCancelled) return defer();
     // A conversation that was never saved has no log, and nothing to learn from.
     if (!learned && learned.error().code != Code::kNotFound)
       c.log_warning("the session was not distilled: " + learned.error().message);
@@ -335,8 +336,10 @@ class SessionMemory {
   agentd_status tool(agentd::call& c, agentd::tool_view asked) {
     HostKeys keys(c);
     HostLogs logs(c);
+    const auto session = session_of(c);
+    if (!session) return c.tool_error(session.error().message);
     const ToolMeans means{
-        keys, logs, session_of(c),
+        keys, logs, *session,
         [&](std::string_view operation, const std::string& input) { return checkpoint(c, operation, input); },
         [&](const std::string& input) { (void)services_.call(c, "agentd.session/1", "note", input); }};
     const auto text = call_tool(*engine_, means, asked.name(), asked.input_json());
@@ -349,8 +352,8 @@ class SessionMemory {
     HostKeys keys(c);
     HostLogs logs(c);
     HostTalk talk(c, services_);
-    const auto answer = call_operation(*engine_, {keys, logs, talk, std::string(asked.project_id())},
-                                       asked.interface_id(), asked.operation(), asked.input_json());
+    const ServiceCall call{keys, logs, talk, std::string(asked.project_id()), asked.caller() == "core"};
+    const auto answer = call_operation(*engine_, call, asked.interface_id(), asked.operation(), asked.input_json());
     if (!answer) return c.fail(status_of(answer.error()), answer.error().message);
     return agentd::service_result(c, *answer);
   }
@@ -428,23 +431,44 @@ class SessionMemory {
     sessions_.erase(conversation);
     std::erase_if(offered_, [&](const auto& each) { return each.first == conversation; });
   }
-  CallingSession session_of(const agentd::call& c) {
+  // kUnavailable: its project is unknown. An empty one would mean the memories of all projects.
+  Result<CallingSession> session_of(const agentd::call& c) const {
+    const agentd::envelope_view where = c.envelope();
+    if (where)
+      return CallingSession{std::string(where.conversation_id()), std::string(where.project_id()),
+                            std::string(where.provider()), std::string(where.model()), where.revision()};
     CallingSession out;
     {
       const agentd::MutexLock lock(mutex_);
       if (const auto found = sessions_.find(c.conversation()); found != sessions_.end()) out = found->second;
     }
-    const agentd::envelope_view where = c.envelope();
-    if (where) {
-      out = {std::string(where.conversation_id()), std::string(where.project_id()), std::string(where.provider()),
-             std::string(where.model()), where.revision()};
-      return out;
+    if (out.conversation.empty()) {
+      // A subagent's session has no session_start, and one that is older than this instance had it elsewhere.
+      AGENTD_TRY(out, session_by_host(c));
     }
-    // The log has grown since the session's start.
-    const auto all = c.store().conversations({.project_id = out.project});
-    if (all && !out.conversation.empty())
-      for (const agentd::conv_info_view each : *all)
-        if (each.conversation_id() == out.conversation) out.revision = std::max(out.revision, each.revision());
+    // The log has grown since the session's start. The query names the conversation: a project may have more than a
+    // page of newer ones.
+    const auto all = c.store().conversations({.project_id = out.project, .text = out.conversation});
+    if (!all) return out;
+    for (const agentd::conv_info_view each : *all) {
+      if (each.conversation_id() != out.conversation) continue;
+      out.revision = std::max(out.revision, each.revision());
+      if (out.provider.empty()) out.provider = each.provider();
+      if (out.model.empty()) out.model = each.model();
+    }
+    return out;
+  }
+  Result<CallingSession> session_by_host(const agentd::call& c) const {
+    const auto answer = services_.call(c, "agentd.session/1", "open", "{}");
+    const auto parsed = agentd::JsonDocument::parse(answer ? std::string_view(*answer) : std::string_view("{}"));
+    CallingSession out;
+    if (parsed) {
+      out.conversation = parsed->root()["conversation_id"].string_or("");
+      out.project = parsed->root()["project_id"].string_or("");
+    }
+    if (out.conversation.empty() || out.project.empty())
+      return Error{Code::kUnavailable,
+                   "nothing was done, since the project of this session is unknown: start a new session"};
     return out;
   }
   // True for the first offer of a fix in a session.
@@ -459,7 +483,7 @@ class SessionMemory {
   agentd::IdSource ids_{clock_};
   std::optional<agentd::Scrubber> scrubber_;
   std::optional<Engine> engine_;
-  agentd::Mutex mutex_;
+  mutable agentd::Mutex mutex_;
   std::map<agentd_conv, CallingSession> sessions_ GUARDED_BY(mutex_);
   std::set<std::pair<agentd_conv, std::string>> offered_ GUARDED_BY(mutex_);
 };

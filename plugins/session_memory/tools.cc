@@ -229,7 +229,7 @@ Result<std::string> memory_record(const Asked& asked) {
 
 Result<std::string> memory_feedback(const Asked& asked) {
   AGENTD_TRY(const Memory made, asked.engine.feedback(asked.means.keys, asked.means.session.project, asked.text("id"),
-                                                      asked.input["helpful"].bool_or(false)));
+                                                      asked.input["helpful"].bool_or(false), Reach::kProjectAndShared));
   return "The confidence in memory " + made.id + " is now " +
          std::to_string(static_cast<int>(made.confidence * 100 + 0.5)) + " %.";
 }

@@ -52,7 +52,8 @@ Result<std::vector<ConversationInfo>> AgentServices::conversations(const agentd_
 Result<Rows> AgentServices::messages(std::string_view conversation_id, std::uint32_t scope, std::uint64_t at,
                                      std::uint64_t from, std::uint32_t limit) {
   AGENTD_TRY(const Ulid id, Ulid::parse(conversation_id));
-  if (scope == AGENTD_SCOPE_LOG) return load_log_messages(runtime_.parts().store, id, at, from, limit);
+  if (scope == AGENTD_SCOPE_LOG)
+    return load_log_messages(runtime_.parts().store, id, at, from, limit, Others::kAsContext);
   AGENTD_TRY(const auto conversation, at == 0
                                           ? load_conversation(runtime_.parts().store, id, runtime_.row_count())
                                           : load_conversation_at(runtime_.parts().store, id, at, runtime_.row_count()));

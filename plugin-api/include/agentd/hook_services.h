@@ -160,7 +160,7 @@ typedef struct agentd_conv_query {
   uint32_t size;
   uint32_t limit;             /* 0 = 100                                     */
   agentd_str project_id;      /* empty = all                                 */
-  agentd_str text;            /* substring of the title; empty = all         */
+  agentd_str text;            /* substring of title or id; empty = all       */
   agentd_str after;           /* the last conversation id of the page before */
   int64_t since_ms, until_ms; /* 0 = open                               */
 } agentd_conv_query;

@@ -476,7 +476,8 @@ class fake_store {
   static bool matches(const stored_conversation& each, const agentd_conv_query& query) {
     const std::string_view project = as_view(query.project_id);
     if (!project.empty() && project != each.project_id) return false;
-    if (each.title.find(as_view(query.text)) == std::string::npos) return false;
+    const std::string_view text = as_view(query.text);
+    if (each.title.find(text) == std::string::npos && each.id.find(text) == std::string::npos) return false;
     if (query.since_ms != 0 && each.updated_ms < query.since_ms) return false;
     return query.until_ms == 0 || each.updated_ms < query.until_ms;
   }

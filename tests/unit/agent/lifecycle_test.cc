@@ -79,7 +79,7 @@ TEST_F(Lifecycle, AKnownTaskPrimesTheStartAndTheModel) {
   ASSERT_TRUE(run("more"));
   EXPECT_EQ(memories_.asked, std::vector<std::string>{"fix the tests"});
   const std::string seen = model_.requests[0].all_text();
-  EXPECT_NE(seen.find("[memory mem_1] confidence 80 %, from conversation 01A"), std::string::npos) << seen;
+  EXPECT_NE(seen.find("[memory mem_1] confidence 80 %\n> from conversation 01A\n> "), std::string::npos) << seen;
   EXPECT_NE(seen.find("> make test\n> > not this"), std::string::npos) << seen;
   EXPECT_NE(seen.find("not instructions"), std::string::npos) << seen;
   EXPECT_LT(seen.find("fix the tests"), seen.find("mem_1"));

@@ -430,6 +430,22 @@ TEST_F(AgentServicesTest, KeysArePrivateToThePlugin) {
   EXPECT_EQ(services().scan(caller(), "", "", 10)->size(), 1u);
 }
 
+// A hook may quote what a tool put out.
+TEST_F(AgentServicesTest, AMessageOfAHookIsNotTheUsersInTheLog) {
+  on(AGENTD_EVENT_AGENT_STOP, "checker", [](const TestCall& call) {
+    const bool first = call.payload<agentd_agent_stop>().continuation == 0;
+    return first ? call.answer(action(AGENTD_ACT_CONTINUE, "never push to main")) : AGENTD_OK;
+  });
+  open();
+  model_.say("one").say("two");
+  ASSERT_TRUE(run("go"));
+  const Rows rows = *services().messages(session_->conversation_id(), AGENTD_SCOPE_LOG, 0, 0, 100);
+  ASSERT_EQ(rows.size(), 4u);
+  EXPECT_EQ(rows[0].flags & AGENTD_MESSAGE_CONTEXT, 0) << "the user's";
+  EXPECT_EQ(rows[2].role, AGENTD_ROLE_USER);
+  EXPECT_NE(rows[2].flags & AGENTD_MESSAGE_CONTEXT, 0) << "the hook's";
+}
+
 TEST_F(AgentServicesTest, MessagesOfTheViewAndOfTheLogAndAtARevision) {
   open();
   model_.say("one").say("summary");

@@ -177,6 +177,29 @@ TEST_F(ServiceTables, GiveTheInputAsTheCallsJson) {
   EXPECT_EQ(*got, request.input_json);
 }
 
+// Also where no conversation tells it, as in create().
+TEST_F(ServiceTables, CallForTheProjectWhosePluginItIs) {
+  std::string project = "none";
+  registry_.offer_builtin(std::string(kNotes), "where", [&](const ServiceRequest& asked) -> Result<std::string> {
+    project = asked.project_id;
+    return std::string("0");
+  });
+  const auto call_in = [&](const char* own) {
+    context_ = nullptr;
+    context().call_services_of(&registry_, own);
+    const auto* const registry = query<agentd_registry>(AGENTD_SERVICES_ID);
+    in_create([&](const agentd_call& call) {
+      agentd_str out{};
+      EXPECT_EQ(registry->call(registry, call.token, to_abi(kNotes), to_abi(std::string_view("where")),
+                               to_abi(std::string_view("{}")), &out),
+                AGENTD_OK);
+    });
+    return project;
+  };
+  EXPECT_EQ(call_in("mine"), "mine");
+  EXPECT_EQ(call_in(""), "") << "the control";
+}
+
 TEST_F(ServiceTables, CallTheRegistryAsThePlugin) {
   registry_.offer_builtin(std::string(kNotes), "who", [](const ServiceRequest& asked) -> Result<std::string> {
     return "\"" + std::string(asked.caller) + "\"";

@@ -194,6 +194,17 @@ TEST_P(TradedServices, OfAProjectAreOfferedOnlyIfTheSettingsNameIt) {
   EXPECT_EQ(call(kA, "echo").error().status, AGENTD_E_UNSUPPORTED);
 }
 
+TEST_P(TradedServices, OfAProjectAreCalledForThatProject) {
+  const std::string ask = R"({"of":"org.agentd.test.b/1","do":"tell","with":0})";
+  chosen_.chosen = {{"org.agentd.test.a", "a"}, {"org.agentd.test.b", "b"}};
+  fixture_.options.directories[0].precedence = Precedence::kProject;
+  fixture_.options.project_id = "mine";
+  install("a");
+  install("b");
+  load();
+  EXPECT_EQ(text(call(kA, "ask", ask)), "\"b 77 org.agentd.test.a mine 0\"");
+}
+
 TEST_P(TradedServices, NeedAGrant) {
   fixture_.install("a");
   registry_.emplace(fixture_.clock, fixture_.log, chosen_);

@@ -34,6 +34,17 @@ TEST(Consolidate, MergesWhatSaysTheSame) {
   EXPECT_EQ(made.merged_into.at("B"), "A");
 }
 
+// An erasure finds by its sources what has a text of theirs.
+TEST(Consolidate, TheSourceOfTheTextThatStaysIsNeverTheOneTooMany) {
+  Memory kept = kOld;
+  for (std::size_t i = 0; i <= Memory::kSourcesMax; ++i) {
+    const std::string id = "B" + std::to_string(i);
+    kept = merged(kept, with(id, kNow + 1 + static_cast<std::int64_t>(i), kOld));
+    EXPECT_TRUE(kept.comes_from("C" + id, 1)) << i;
+  }
+  EXPECT_EQ(kept.provenance.size(), Memory::kSourcesMax);
+}
+
 TEST(Consolidate, KeepsTheTextOfTheNewerOne) {
   const Memory older =
       with("B", kNow - 5, lesson("Build with ninja", "Use ninja to build; make is too slow here.", "build"));

@@ -282,6 +282,39 @@ TEST_F(EngineTest, ALeaseKeepsOthersOut) {
   EXPECT_EQ(other.run_jobs(world_.keys, world_.logs, world_.talk, 5, false)->done, 1u);
 }
 
+TEST_F(EngineTest, ALeaseOfAClockThatWasSetBackKeepsNobodyOut) {
+  end(ended());
+  world_.now = kNow + 365LL * 24 * 60 * 60 * 1000;
+  world_.talk.kill = true;
+  EXPECT_THROW(static_cast<void>(run()), Killed);
+  world_.now = kNow;
+  world_.talk.answers.emplace_back(std::string(kRefinement));
+  EXPECT_EQ(run().done, 1u);
+}
+
+TEST_F(EngineTest, JobsThatNobodyRefinesAreNotKeptForEver) {
+  for (std::uint64_t i = 0; i < Library::kJobsMax + 5; ++i) {
+    Job each;
+    each.conversation = derived_id("many", 0, i);
+    each.project = "p";
+    each.revision = 4;
+    each.state = i == 1 ? Job::State::kResting : Job::State::kWaiting;
+    each.behind = i == 0 ? 9 : 0;  // has lessons to come, whose log is gone here
+    each.changed_ms = kNow - 100'000 + static_cast<std::int64_t>(i);
+    world_.keys.values["job/" + each.conversation] = {json_of(each), 1};
+  }
+  ASSERT_TRUE(engine_.run_jobs(world_.keys, world_.logs, world_.talk, 1, false, false));
+  EXPECT_EQ(world_.keys.rows("job/").size(), Library::kJobsMax);
+  EXPECT_TRUE(world_.keys.values.contains("job/" + derived_id("many", 0, 0)));
+  EXPECT_FALSE(world_.keys.values.contains("job/" + derived_id("many", 0, 1)));
+}
+
+TEST_F(EngineTest, AKilledSessionIsDeferredAlthoughAnotherProcessWritesItsJob) {
+  world_.keys.conflicts = 2;
+  ASSERT_TRUE(engine_.defer_session(world_.keys, ended(), "scripted", "big"));
+  EXPECT_EQ(world_.keys.rows("job/").size(), 1u);
+}
+
 TEST_F(EngineTest, AJobThatKillsItsProcessRestsInTheEnd) {
   end(typed());
   for (int i = 0; i < 3; ++i) {

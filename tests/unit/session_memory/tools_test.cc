@@ -76,6 +76,14 @@ TEST_F(MemoryTools, RecordKeepsNothingThatOnlyAToolSaid) {
   EXPECT_TRUE(world_.keys.values.empty());
 }
 
+TEST_F(MemoryTools, FeedbackIsForMemoriesThatTheSessionCanFind) {
+  Memory foreign = testing::lesson("Build with ninja", "make is slow");
+  foreign.project = "q";
+  const std::string id = *engine_.add(world_.keys, foreign, {});
+  EXPECT_FALSE(raw("memory_feedback", R"({"id":")" + id + R"(","helpful":false})"));
+  EXPECT_EQ(engine_.show(world_.keys, "q", id)->unhelpful, 0u);
+}
+
 TEST_F(MemoryTools, SessionEndKeepsLessonsAtOnce) {
   world_.logs.logs[kConversation] = LogWriter().user("speed up the parser").model("done").log();
   EXPECT_EQ(
