@@ -160,7 +160,7 @@ TEST_F(Erase, SecretsAreFoundByTheRules) {
   const Finished erased = erase({id, "--scrub"});
   EXPECT_EQ(erased.code, 0) << erased.out;
   EXPECT_EQ(files(key), std::vector<std::string>{}) << erased.out;
-  EXPECT_TRUE(has(program_.run({"conversation", "show", id}).out, "[redacted:")) << erased.out;
+  EXPECT_TRUE(has(program_.run({"conversation", "show", id}).out, "[secret:")) << erased.out;
 }
 
 TEST_F(Erase, WhatDoesNotFitIsSaidBeforeAnything) {
