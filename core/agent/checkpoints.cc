@@ -2,6 +2,7 @@
 #include "core/agent/checkpoints.h"
 
 #include <algorithm>
+#include <set>
 #include <utility>
 
 #include "core/agent/loading.h"
@@ -10,6 +11,7 @@
 #include "core/base/hash.h"
 #include "core/codec/json.h"
 #include "core/compaction/compaction.h"
+#include "core/conversation/erasure.h"
 
 namespace agentd {
 namespace {
@@ -19,6 +21,7 @@ constexpr std::string_view kById = "id/", kByProject = "project/", kNewest = "ne
 constexpr std::size_t kProjectDigits = 32;  // a project's id may be a path, which is too long for a key
 constexpr std::size_t kPrefixMin = 4;
 constexpr std::uint32_t kPage = 1'000;
+constexpr int kTries = 5;
 constexpr std::uint64_t kTailShare = 4;            // the tail of `context` is a quarter of the view
 constexpr std::size_t kExtractBytes = 6'000;       // of the user's texts
 constexpr std::size_t kExtractMessageBytes = 400;  // of one of them
@@ -127,6 +130,80 @@ std::vector<KeyPut> rows_of_checkpoint(const CheckpointRecord& record, const std
           {space, project_key(kNewest, project_id), json}};
 }
 
+Result<void> rename_checkpoint(Store& store, const std::string& id, const std::string& name) {
+  std::string key = std::string(kById) + id;
+  for (int tries = 0; tries < kTries;) {
+    const auto stored = store.get_key(kSpace, key);
+    if (!stored && stored.error().code == Code::kNotFound) return {};
+    if (!stored) return stored.error();
+    AGENTD_TRY(Checkpoint row, read_row(stored->value));
+    Result<std::uint64_t> done = stored->version;
+    if (row.record.id == id && row.record.name != name) {
+      row.record.name = name;
+      const KeyOp put{KeyOp::Kind::kPut, key, row_json(row.record, row.project_id, row.seq, row.created_ms),
+                      stored->version};
+      done = store.commit_keys(kSpace, {&put, 1});
+    }
+    if (!done && done.error().code != Code::kConflict) return done.error();
+    if (!done) {
+      ++tries;
+      continue;
+    }
+    const std::string newest = project_key(kNewest, row.project_id);
+    if (key == newest) return {};
+    key = newest;
+  }
+  return Error{Code::kConflict, "checkpoint " + id + " is being changed by others: try again"};
+}
+
+namespace {
+
+// Puts the newest row that is left in the place of one of a conversation that is gone.
+Result<void> move_newest(Store& store, const std::string& project_id, const std::string& conversation) {
+  const std::string key = project_key(kNewest, project_id), prefix = project_key(kByProject, project_id) + "/";
+  const auto stored = store.get_key(kSpace, key);
+  if (!stored) return stored.error().code == Code::kNotFound ? Result<void>() : stored.error();
+  AGENTD_TRY(const Checkpoint newest, read_row(stored->value));
+  if (newest.record.conversation_id != conversation) return {};
+  std::string last;
+  for (std::string after;;) {
+    AGENTD_TRY(const std::vector<StoredKey> page, store.scan_keys(kSpace, prefix, after, kPage));
+    if (!page.empty()) last = page.back().key.substr(prefix.size());
+    if (page.size() < kPage) break;
+    after = page.back().key;
+  }
+  const auto next = last.empty() ? Error{Code::kNotFound, ""} : store.get_key(kSpace, std::string(kById) + last);
+  if (!next && next.error().code != Code::kNotFound) return next.error();
+  const KeyOp op = next ? KeyOp{KeyOp::Kind::kPut, key, next->value, stored->version}
+                        : KeyOp{KeyOp::Kind::kErase, key, {}, stored->version};
+  const auto done = store.commit_keys(kSpace, {&op, 1});
+  // In a conflict somebody has saved a newer one.
+  return done || done.error().code == Code::kConflict ? Result<void>() : done.error();
+}
+
+}  // namespace
+
+Result<void> forget_checkpoints(Store& store, const std::string& conversation) {
+  std::vector<KeyOp> gone;
+  std::set<std::string> projects;
+  for (std::string after;;) {
+    AGENTD_TRY(const std::vector<StoredKey> page, store.scan_keys(kSpace, kById, after, kPage));
+    for (const StoredKey& each : page) {
+      const auto row = read_row(each.value);
+      if (!row || row->record.conversation_id != conversation) continue;
+      gone.push_back({KeyOp::Kind::kErase, each.key, {}});
+      gone.push_back({KeyOp::Kind::kErase, project_key(kByProject, row->project_id) + "/" + row->record.id, {}});
+      projects.insert(row->project_id);
+    }
+    if (page.size() < kPage) break;
+    after = page.back().key;
+  }
+  if (gone.empty()) return {};
+  AGENTD_TRY([[maybe_unused]] const std::uint64_t version, store.commit_keys(kSpace, gone));
+  for (const std::string& project : projects) AGENTD_TRY_VOID(move_newest(store, project, conversation));
+  return {};
+}
+
 Result<Checkpoint> Checkpoints::row(const std::string& key) const {
   AGENTD_TRY(const StoredKey stored, parts_.store.get_key(kSpace, key));
   return read_row(stored.value);
@@ -225,7 +302,11 @@ Result<Checkpoint> Checkpoints::find(std::string_view id) const {
     auto record = read_checkpoint(each.record);
     if (!record) failed = record.error();
     if (record && record->id == out.record.id)
-      for (CheckpointRecord::Text& text : record->texts) out.record.texts.push_back(std::move(text));
+      for (CheckpointRecord::Text& text : record->texts) {
+        // It is made again, of what is left; one of a session elsewhere cannot be.
+        if (text.text == kErasedText && out.record.why != kForeignCheckpoint) continue;
+        out.record.texts.push_back(std::move(text));
+      }
     return record.has_value();
   }));
   if (!failed) return failed.error();
@@ -273,19 +354,31 @@ Result<Checkpoints::Source> Checkpoints::source_of(const Checkpoint& found) cons
   return out;
 }
 
-void Checkpoints::keep(const Ulid& conversation, const Checkpoint& found, ResumeLevel level,
+Result<void> Checkpoints::check_not_erased(const Source& source) const {
+  bool erased = false;
+  AGENTD_TRY_VOID(parts_.store.read(source.id, source.info.revision + 1, 0, [&](const StoredRecord& each) {
+    erased = each.record.type == RecordType::kErase;
+    return !erased;
+  }));
+  if (!erased) return {};
+  return Error{Code::kConflict, "something was erased from conversation " + source.id.text() +
+                                    " while its checkpoint was being resumed: resume it again"};
+}
+
+void Checkpoints::keep(const Source& source, const Checkpoint& found, ResumeLevel level,
                        const CheckpointTexts::Written& text) {
   CheckpointRecord added;
   added.id = found.record.id;
   added.conversation_id = found.record.conversation_id;
   added.texts.push_back({std::string(name_of(level)), text.text, text.model});
   // Somebody who works there now is not kept from it: the text is made again the next time.
-  const auto lease = parts_.store.lease(conversation);
-  const auto info = lease ? parts_.store.info(conversation) : lease.error();
-  if (!info) return;
+  const auto lease = parts_.store.lease(source.id);
+  const auto info = lease ? parts_.store.info(source.id) : lease.error();
+  // A text made of what is erased now is not kept.
+  if (!info || !check_not_erased(source)) return;
   const std::vector<Record> records{write_checkpoint(added),
                                     write_usage({text.usage, 0, std::string(name_of(UsagePurpose::kSummary))})};
-  (void)parts_.store.append(conversation, info->revision, records);
+  (void)parts_.store.append(source.id, info->revision, records);
 }
 
 Result<Checkpoints::Candidate> Checkpoints::candidate(const Source& source, const Checkpoint& found, ResumeLevel level,
@@ -308,7 +401,7 @@ Result<Checkpoints::Candidate> Checkpoints::candidate(const Source& source, cons
       written = parts_.texts->write({source.id, source.info, rows, source.view->origins(), count}, cancel);
     if (!written && written.error().code == Code::kCancelled) return written.error();
     if (written) {
-      keep(source.id, found, level, *written);
+      keep(source, found, level, *written);
       out.text = std::move(written->text);
       out.author = std::move(written->model);
     } else {
@@ -394,6 +487,7 @@ Result<Checkpoints::Resumed> Checkpoints::resume(const Checkpoint& found, Resume
   AGENTD_TRY(const Source source, source_of(found));
   AGENTD_TRY(const Candidate chosen, choose(source, found, level, cancel));
   if (cancel.cancelled()) return Error{Code::kCancelled, "interrupted: nothing was resumed"};
+  AGENTD_TRY_VOID(check_not_erased(source));
   Resumed out;
   AGENTD_TRY(out.conversation, fork(source, found, chosen));
   out.asked = level;

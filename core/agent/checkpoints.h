@@ -55,6 +55,13 @@ std::string write_checkpoint_json(const Checkpoint& from);
 std::vector<KeyPut> rows_of_checkpoint(const CheckpointRecord& record, const std::string& project_id, std::uint64_t seq,
                                        std::int64_t now_ms);
 
+// Gives the checkpoint another name in its rows; its record says the same, or will. Succeeds when there are none.
+Result<void> rename_checkpoint(Store& store, const std::string& id, const std::string& name);
+
+// Removes the rows of the checkpoints of a conversation that was deleted, with their names. The project's newest one is
+// then the newest that is left.
+Result<void> forget_checkpoints(Store& store, const std::string& conversation);
+
 // Writes what stands for messages; a model does.
 class CheckpointTexts {
  public:
@@ -118,8 +125,8 @@ class Checkpoints {
     std::uint64_t tokens = 0, full_tokens = 0;  // of the view, estimated; and of the one at level full
     std::string note{};                         // why the level is another one, or no model wrote the text; or empty
   };
-  // `found` is from find(). kNotFound: its conversation is gone; kInvalid: the level does not exist for it; kCancelled:
-  // nothing was forked.
+  // `found` is from find(). kNotFound: its conversation is gone; kInvalid: the level does not exist for it; kConflict:
+  // something was erased from the conversation while the text was made; kCancelled: nothing was forked.
   Result<Resumed> resume(const Checkpoint& found, ResumeLevel level, const CancelToken& cancel);
 
  private:
@@ -130,7 +137,9 @@ class Checkpoints {
   Result<Candidate> candidate(const Source& source, const Checkpoint& found, ResumeLevel level,
                               const CancelToken& cancel);
   Result<Candidate> choose(const Source& source, const Checkpoint& found, ResumeLevel level, const CancelToken& cancel);
-  void keep(const Ulid& conversation, const Checkpoint& found, ResumeLevel level, const CheckpointTexts::Written& text);
+  // kConflict: something was erased from the conversation since the source was read.
+  Result<void> check_not_erased(const Source& source) const;
+  void keep(const Source& source, const Checkpoint& found, ResumeLevel level, const CheckpointTexts::Written& text);
   Result<ConversationInfo> fork(const Source& source, const Checkpoint& found, const Candidate& chosen);
   Result<Checkpoint> row(const std::string& key) const;
 

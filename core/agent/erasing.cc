@@ -6,6 +6,7 @@
 #include <optional>
 #include <set>
 
+#include "core/agent/checkpoints.h"
 #include "core/agent/loading.h"
 #include "core/agent/states.h"
 #include "core/base/bytes.h"
@@ -17,9 +18,28 @@ namespace agentd {
 namespace {
 
 constexpr std::uint32_t kPage = 250;
-constexpr std::string_view kForkMark = " (fork)";
+// Marks behind the words that a title is made of: of one that was cut, and of forks.
+constexpr std::string_view kTitleMarks[] = {" (fork)", " (resumed)", "...", "…"};
 // A shorter title is that of a text only when it is all of it; a longer one may have been cut (info.cc).
 constexpr std::size_t kTitleMin = 8;
+
+// Rows of core's own, which follow the log or name nothing that a person has written: a plugin could not say what they
+// mean, and without them sessions and checkpoints are lost.
+constexpr std::string_view kOwnSpaces[] = {"agentd.attached", "agentd.calibration", "agentd.checkpoints",
+                                           "agentd.foreign",  "agentd.hooks",       "agentd.key_bytes",
+                                           "agentd.waits",    "agentd spending",    "agentd spending of conversations"};
+
+std::string without_marks(std::string title) {
+  for (bool cut = true; cut;) {
+    cut = false;
+    for (const std::string_view mark : kTitleMarks)
+      if (title.ends_with(mark)) {
+        title.resize(title.size() - mark.size());
+        cut = true;
+      }
+  }
+  return title;
+}
 
 // ---- the conversation and its relatives
 
@@ -66,6 +86,15 @@ Result<std::vector<Relative>> relatives_of(const Store& store, const Ulid& id) {
     const std::uint64_t shared = out[i].shared;
     if (const auto parent = by_id.find(info.parent); parent != by_id.end())
       AGENTD_TRY_VOID(add(*parent->second, "parent", info.agent_type.empty() ? std::min(shared, info.parent_seq) : 0));
+    // Other forks of a parent that was deleted share its records still.
+    if (!info.parent.empty() && !by_id.contains(info.parent)) {
+      const auto [sibling, end] = children.equal_range(info.parent);
+      for (auto other = sibling; other != end; ++other) {
+        const bool forks = info.agent_type.empty() && other->second->agent_type.empty();
+        AGENTD_TRY_VOID(add(*other->second, other->second->agent_type.empty() ? "fork" : "subagent",
+                            forks ? std::min({shared, info.parent_seq, other->second->parent_seq}) : 0));
+      }
+    }
     const auto [first, last] = children.equal_range(info.id);
     for (auto child = first; child != last; ++child) {
       const bool fork = child->second->agent_type.empty();
@@ -171,6 +200,28 @@ class PartPlan {
     return {};
   }
 
+  // The texts of checkpoints that were made of an erased message; their places stay.
+  Result<void> add_checkpoints() {
+    std::map<std::string, std::uint64_t> places;
+    for (const StoredRecord& record : log_.records) {
+      if (record.record.type != RecordType::kCheckpoint) continue;
+      AGENTD_TRY(CheckpointRecord checkpoint, read_checkpoint(record.record));
+      if (!checkpoint.why.empty()) places.emplace(checkpoint.id, checkpoint.revision);
+      const auto place = places.find(checkpoint.id);
+      if (checkpoint.texts.empty() || has(record.seq) || place == places.end()) continue;
+      const bool concerned = std::any_of(planned_.begin(), planned_.end(), [&](const auto& each) {
+        return each.first <= place->second &&
+               carries_message(log_.records[static_cast<std::size_t>(each.first - 1)].record.type);
+      });
+      if (!concerned) continue;
+      if (checkpoint.why.empty()) checkpoint.texts.clear();
+      for (CheckpointRecord::Text& each : checkpoint.texts) each.text = kErasedText;
+      std::string payload = write_checkpoint(checkpoint).payload;
+      if (payload != record.record.payload) add(record, std::move(payload), "checkpoint");
+    }
+    return {};
+  }
+
   // Questions and permissions about a call whose input is erased.
   Result<void> add_questions() {
     std::set<std::string> calls;
@@ -193,14 +244,12 @@ class PartPlan {
     return {};
   }
 
-  // A title is the beginning of the first message; a fork's says so behind it.
+  // A title is the beginning of the first message; a fork's says behind it that it is one.
   Result<void> add_titles(std::span<const std::string> texts) {
     for (const StoredRecord& record : log_.records) {
       if (record.record.type != RecordType::kMeta) continue;
       AGENTD_TRY(const MetaRecord meta, read_meta(record.record));
-      std::string title = meta.title.value_or("");
-      if (title.ends_with(kForkMark)) title.resize(title.size() - kForkMark.size());
-      while (title.ends_with("…")) title.resize(title.size() - std::string_view("…").size());
+      const std::string title = without_marks(meta.title.value_or(""));
       const bool concerned = std::any_of(texts.begin(), texts.end(), [&](const std::string& text) {
         const std::string line = one_line(text, text.size() + 1);
         return line == title || (title.size() >= kTitleMin && line.starts_with(title));
@@ -273,7 +322,13 @@ class PartPlan {
 
   Result<void> note_texts(std::vector<std::string>& out) const {
     for (const auto& [seq, planned] : planned_) {
-      AGENTD_TRY(std::vector<std::string> texts, texts_of(log_.records[static_cast<std::size_t>(seq - 1)].record));
+      const Record& record = log_.records[static_cast<std::size_t>(seq - 1)].record;
+      AGENTD_TRY(std::vector<std::string> texts, texts_of(record));
+      // A client's name for the message is no text of it.
+      if (record.type == RecordType::kUserMessage) {
+        AGENTD_TRY(const MessageRecord message, read_message(record));
+        if (!message.key.empty() && !texts.empty() && texts.back() == message.key) texts.pop_back();
+      }
       std::move(texts.begin(), texts.end(), std::back_inserter(out));
     }
     return {};
@@ -327,6 +382,7 @@ class Planner {
     for (std::size_t i = 0; i < parts_.size(); ++i) {
       AGENTD_TRY_VOID(parts_[i].add_erasures());
       AGENTD_TRY_VOID(parts_[i].end_question(store_));
+      out_.looked_at.push_back(relatives_[i].id);
       if (!parts_[i].empty()) out_.parts.push_back(parts_[i].take());
     }
     return std::move(out_);
@@ -337,7 +393,7 @@ class Planner {
   Result<void> by_sequence() {
     for (const SeqRange& range : query_.ranges) AGENTD_TRY_VOID(add_range(range));
     std::vector<std::string> texts;
-    AGENTD_TRY_VOID(parts_[0].note_texts(texts));
+    for (const PartPlan& part : parts_) AGENTD_TRY_VOID(part.note_texts(texts));
     for (const std::string& text : texts)
       if (text.size() >= kErasedCopyMin) out_.texts.push_back({text, std::string(kErasedText)});
     put_in_order(out_.texts);
@@ -347,6 +403,7 @@ class Planner {
       AGENTD_TRY_VOID(part.add_titles(texts));
       AGENTD_TRY_VOID(part.add_questions());
       AGENTD_TRY_VOID(part.add_summaries());
+      AGENTD_TRY_VOID(part.add_checkpoints());
       AGENTD_TRY_VOID(part.add_attached(store_, any));
     }
     out_.said = std::move(texts);
@@ -361,7 +418,9 @@ class Planner {
                                        ": its last one is " + std::to_string(end)};
     bool any = false;
     for (std::uint64_t seq = range.first; seq <= range.last; ++seq) {
-      AGENTD_TRY(const bool had, parts_[0].add_whole(seq, "named"));
+      AGENTD_TRY(bool had, parts_[0].add_whole(seq, "named"));
+      // One that an earlier command has erased may still be in a fork, and in files.
+      had = had || logs_[0].records[static_cast<std::size_t>(seq - 1)].erased_by != 0;
       any = any || had;
       for (std::size_t i = 1; had && i < parts_.size(); ++i)
         if (seq <= relatives_[i].shared) AGENTD_TRY_VOID(parts_[i].add_whole(seq, "copy"));
@@ -434,32 +493,50 @@ Result<std::vector<std::unique_ptr<Lease>>> lease_all(Store& store, const EraseP
   return out;
 }
 
+namespace {
+
+// Listeners and the rows of checkpoints forget the records.
+Result<void> forget_part(Store& store, const PlannedPart& part, std::span<const EraseListener> listeners,
+                         ErasedAll& done) {
+  std::vector<std::uint64_t> seqs;
+  for (const PlannedRecord& planned : part.records) {
+    seqs.push_back(planned.seq);
+    if (planned.kind != name_of(RecordType::kCheckpoint)) continue;
+    Record record;
+    record.type = RecordType::kCheckpoint;
+    record.payload = planned.payload;
+    AGENTD_TRY(const CheckpointRecord checkpoint, read_checkpoint(record));
+    if (!checkpoint.why.empty()) AGENTD_TRY_VOID(rename_checkpoint(store, checkpoint.id, checkpoint.name));
+  }
+  for (std::size_t i = 0; i < listeners.size(); ++i) {
+    const auto gone = listeners[i].forget(part.conversation, seqs);
+    if (gone) done.forgotten[i].second += *gone;
+    if (!gone) done.failed.push_back(listeners[i].name + ": " + gone.error().message);
+  }
+  return {};
+}
+
+}  // namespace
+
+// In an order in which a command that is killed can be given again: what was made of a record goes before it, and the
+// named conversation, by which the others are found, is the last one.
 Result<void> carry_out(Store& store, const ErasePlan& plan, std::span<const EraseListener> listeners, ErasedAll& done) {
   const AnyOf any(plan.texts);
-  for (const PlannedPart& part : plan.parts) {
+  for (const EraseListener& listener : listeners) done.forgotten.emplace_back(listener.name, 0);
+  for (auto part = plan.parts.rbegin(); part != plan.parts.rend(); ++part) {
+    AGENTD_TRY_VOID(forget_part(store, *part, listeners, done));
     EraseRequest request;
-    for (const PlannedRecord& record : part.records) request.records.push_back({record.seq, record.payload});
-    request.attached = part.attached;
-    request.append = part.append;
+    for (const PlannedRecord& record : part->records) request.records.push_back({record.seq, record.payload});
+    request.attached = part->attached;
+    request.append = part->append;
     // By sequence the hooks of the same run have seen it, maybe in pieces or in other words.
     request.receipt = [&](const HookReceipt& receipt, std::string_view payload) {
       const bool of_the_run =
-          plan.whole && std::find(part.runs.begin(), part.runs.end(), receipt.run) != part.runs.end();
+          plan.whole && std::find(part->runs.begin(), part->runs.end(), receipt.run) != part->runs.end();
       return of_the_run || any.in(payload) || any.in(receipt.answer) || any.in(receipt.note);
     };
-    AGENTD_TRY(const EraseReport report, store.erase(part.conversation, part.revision, request));
-    done.parts.push_back({part.conversation, report});
-  }
-  for (const EraseListener& listener : listeners) {
-    std::uint64_t forgotten = 0;
-    for (const PlannedPart& part : plan.parts) {
-      std::vector<std::uint64_t> seqs;
-      for (const PlannedRecord& record : part.records) seqs.push_back(record.seq);
-      const auto gone = listener.forget(part.conversation, seqs);
-      if (gone) forgotten += *gone;
-      if (!gone) done.failed.push_back(listener.name + ": " + gone.error().message);
-    }
-    done.forgotten.emplace_back(listener.name, forgotten);
+    AGENTD_TRY(const EraseReport report, store.erase(part->conversation, part->revision, request));
+    done.parts.insert(done.parts.begin(), {part->conversation, report});
   }
   return {};
 }
@@ -469,6 +546,7 @@ Result<std::vector<KeyWithText>> keys_with(const Store& store, std::span<const E
   const AnyOf any(texts);
   AGENTD_TRY(const std::vector<std::string> spaces, store.key_spaces());
   for (const std::string& space : spaces) {
+    if (std::find(std::begin(kOwnSpaces), std::end(kOwnSpaces), space) != std::end(kOwnSpaces)) continue;
     std::string after;
     for (;;) {
       AGENTD_TRY(const std::vector<StoredKey> keys, store.scan_keys(space, {}, after, kPage));

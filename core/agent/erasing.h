@@ -47,7 +47,7 @@ inline constexpr std::size_t kErasedCopyMin = 32;
 struct PlannedRecord {
   std::uint64_t seq = 0;
   std::string kind;     // "tool_result"
-  std::string why;      // "named", "copy", "summary", "title", "question", "erasure"
+  std::string why;      // "named", "copy", "summary", "checkpoint", "title", "question", "erasure"
   std::string payload;  // what takes its place
 };
 struct PlannedPart {
@@ -60,7 +60,8 @@ struct PlannedPart {
   std::vector<std::uint32_t> runs;  // of the erased records
 };
 struct ErasePlan {
-  std::vector<PlannedPart> parts;  // only those with something to erase
+  std::vector<PlannedPart> parts;  // only those with something to erase; the named conversation is the first
+  std::vector<Ulid> looked_at;     // the conversation and all of its relatives
   std::vector<ErasedText> texts;   // that go, as far as they are known: for files and keys
   std::vector<std::string> said;   // by sequence: the texts of the named records, of any length
   bool whole = false;              // by sequence
@@ -68,11 +69,12 @@ struct ErasePlan {
   bool empty() const { return parts.empty(); }
 };
 
-// kNotFound: no such conversation; kInvalid: a sequence that the log does not have, or without a text; kCorrupt.
+// kNotFound: no such conversation; kInvalid: a sequence that the log does not have, or without a text; kCorrupt. The
+// plan is empty where sequences were erased before, and nothing else has their texts.
 Result<ErasePlan> plan_erase(const Store& store, const EraseQuery& query);
 
-// Told of what was erased, before the files are overwritten: whoever has made something of a conversation forgets it,
-// and returns how much that was.
+// Told of what is erased, before the log changes, so that a command that is killed can be given again: whoever has made
+// something of these records forgets it, and returns how much that was.
 struct EraseListener {
   std::string name;  // "memories"
   std::function<Result<std::uint64_t>(const Ulid& conversation, std::span<const std::uint64_t> seqs)> forget;
@@ -93,7 +95,7 @@ Result<std::vector<std::unique_ptr<Lease>>> lease_all(Store& store, const EraseP
 // REQUIRES: the leases are held. An error leaves each conversation as it was or erased; `done` has those that are.
 Result<void> carry_out(Store& store, const ErasePlan& plan, std::span<const EraseListener> listeners, ErasedAll& done);
 
-// A key of a plugin that holds one of the texts, or whose name does.
+// A key of a plugin that holds one of the texts, or whose name does. Core's own rows are not among them.
 struct KeyWithText {
   std::string space, key;
 };

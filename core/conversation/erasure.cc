@@ -30,6 +30,9 @@ class Replacer {
   Result<std::optional<std::string>> run(const Record& record) {
     if (record.type == RecordType::kToolResult || record.type == RecordType::kDirectResult) return result(record);
     if (carries_message(record.type)) return message(record);
+    if (record.type == RecordType::kCheckpoint) return checkpoint(record);
+    // Why a compaction was begun is one of a few words.
+    reason_is_text_ = record.type != RecordType::kBoundary && record.type != RecordType::kCompactionAttempt;
     if (is_one_of(name_of(record.type), {"genesis", "settings", "run_begin", "usage", "tool_intent", "child", "erase"}))
       return std::optional<std::string>();
     const auto document = JsonDocument::parse(record.payload);
@@ -112,7 +115,7 @@ class Replacer {
       out.end_array();
     } else if (from.is_string()) {
       std::string value(from.string_or({}));
-      if (is_one_of(key, {"text", "reason", "instructions", "error", "title", "note"}))
+      if (is_one_of(key, {"text", "instructions", "error", "title", "note"}) || (reason_is_text_ && key == "reason"))
         text(value);
       else if (key == "input" || (!whole_ && is_one_of(key, {"recipe_state", "output_schema"})))
         json(value);
@@ -155,6 +158,8 @@ class Replacer {
       return block.kind == BlockKind::kThinking && (!block.opaque.empty() || !block.text.empty());
     });
     blocks(all);
+    // A client's name for the message stays with its place, unless it has the text itself.
+    if (!whole_) text(from.key);
     if (whole_ && has_signed) changed_ = true;
     if (!changed_) return std::optional<std::string>();
     std::erase_if(all, [&](const Block& block) {
@@ -182,8 +187,22 @@ class Replacer {
     return std::optional(std::move(out.payload));
   }
 
+  // A record that names no place holds texts that were made of the messages: they are made again, of what is left.
+  Result<std::optional<std::string>> checkpoint(const Record& record) {
+    AGENTD_TRY(CheckpointRecord from, read_checkpoint(record));
+    text(from.name);
+    for (CheckpointRecord::Text& each : from.texts) text(each.text);
+    if (whole_ && from.why.empty() && !from.texts.empty()) {
+      from.texts.clear();
+      changed_ = true;
+    }
+    if (!changed_) return std::optional<std::string>();
+    return std::optional(write_checkpoint(from).payload);
+  }
+
   const ReplaceText& replace_;
   const bool whole_;
+  bool reason_is_text_ = true;
   bool changed_ = false;
 };
 

@@ -24,12 +24,13 @@ inline constexpr std::string_view kErasedText = "[erased]";
 // The text without what must go; nullopt: it may stay as it is.
 using ReplaceText = std::function<std::optional<std::string>(std::string_view text)>;
 
-// The payload with each text replaced that `replace` wants to: of messages, tool inputs and results, reasons, errors,
-// titles and questions. nullopt: none is. Directories, ids, names and digests are never changed, and neither is an
-// erase record: the caller knows what its record says now. kCorrupt: the payload is unreadable.
+// The payload with each text replaced that `replace` wants to: of messages and the keys by which clients name them,
+// tool inputs and results, reasons, errors, titles, questions, and checkpoints with their names. nullopt: none is.
+// Directories, ids, other names and digests are never changed, and neither is an erase record: the caller knows what
+// its record says now. kCorrupt: the payload is unreadable.
 Result<std::optional<std::string>> replace_texts(const Record& record, const ReplaceText& replace);
 
-// The payload without any text, image or document. nullopt: it has none.
+// The payload without any text, image or document; the key of a message stays. nullopt: it has none.
 Result<std::optional<std::string>> without_texts(const Record& record);
 
 // All texts of the record that replace_texts() would pass.

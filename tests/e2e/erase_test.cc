@@ -151,6 +151,54 @@ TEST_F(Erase, ASequenceLosesAllOfItsText) {
   expect_whole();
 }
 
+TEST_F(Erase, TheSearchIndexForgetsIt) {
+  const Finished ran =
+      program_.run({"run", "--no-hooks", "the xylophone plays", "--script", program_.script("- text: an answer\n")});
+  ASSERT_EQ(ran.code, 0) << ran.err;
+  const std::string id = program_.newest();
+  ASSERT_TRUE(has(program_.run({"conversation", "search", "xylophone"}).out, id));
+  const auto index = [&] { return has(listed(files("xylophone")), "search.db"); };
+  ASSERT_TRUE(index());
+  const Finished erased = erase({id, "--match", "xylophone"});
+  EXPECT_EQ(erased.code, 0) << erased.out;
+  EXPECT_TRUE(has(erased.out, "the next search builds it again")) << erased.out;
+  EXPECT_FALSE(has(erased.out, "still there")) << erased.out;
+  EXPECT_EQ(files("xylophone"), std::vector<std::string>{}) << erased.out;
+  EXPECT_FALSE(has(program_.run({"conversation", "search", "xylophone"}).out, id));
+  EXPECT_TRUE(has(program_.run({"conversation", "search", "plays"}).out, id));
+  EXPECT_EQ(files("xylophone"), std::vector<std::string>{});
+}
+
+// The index has another form of a text in Chinese, which looking for the text does not find.
+TEST_F(Erase, TheSearchIndexGoesWhateverItsFormIs) {
+  const Finished ran =
+      program_.run({"run", "--no-hooks", "密碼是秘密的", "--script", program_.script("- text: an answer\n")});
+  ASSERT_EQ(ran.code, 0) << ran.err;
+  const std::string id = program_.newest();
+  ASSERT_TRUE(has(program_.run({"conversation", "search", "秘密"}).out, id));
+  ASSERT_TRUE(std::filesystem::exists(program_.home() + "/search.db"));
+  const Finished erased = erase({id, "--match", "秘密的"});
+  EXPECT_EQ(erased.code, 0) << erased.out;
+  EXPECT_FALSE(std::filesystem::exists(program_.home() + "/search.db"));
+}
+
+TEST_F(Erase, ASequenceThatWasErasedIsNoMistake) {
+  const Finished ran = program_.run({"run", "the first question", "--script", program_.script("- text: an answer\n")});
+  ASSERT_EQ(ran.code, 0) << ran.err;
+  const std::string id = program_.newest();
+  std::string seq;
+  for (const JsonDocument& line : json_lines(program_.run({"conversation", "show", id, "--log"}).out))
+    if (line.root()["type"].string_or("") == "user_message") seq = std::to_string(line.root()["seq"].uint_or(0));
+  ASSERT_EQ(erase({id, seq}).code, 0);
+  // As after a command that was killed before its last steps: those are done, and nothing is asked.
+  ASSERT_TRUE(make_directories(program_.home() + "/transcripts"));
+  const std::string transcript = program_.home() + "/transcripts/" + id + ".jsonl";
+  ASSERT_TRUE(write_file_atomically(transcript, "the first question", 0600));
+  const Finished again = program_.on_terminal({"conversation", "erase", id, seq}, {});
+  EXPECT_EQ(again.code, 0) << again.out;
+  EXPECT_FALSE(std::filesystem::exists(transcript));
+}
+
 TEST_F(Erase, SecretsAreFoundByTheRules) {
   const std::string key = std::string("AKIA") + "Q3EGRIXM4T7ZPLWK";
   const Finished ran = program_.run({"run", "use " + key + " for it", "--script", program_.script("- text: ok\n")});

@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "core/account/ledger.h"
+#include "core/agent/checkpoints.h"
 #include "core/app/commands/commands.h"
 #include "core/app/commands/hooks_shared.h"
 #include "core/app/conversations.h"
@@ -155,6 +156,10 @@ int delete_command(App& app, const Arguments& arguments) {
   if (!removed) return app.fail(store_exit(removed.error()), removed.error().message);
   if (auto forgotten = Ledger(*found->store, {}, kConversations).forget(found->id.text()); !forgotten)
     return app.fail(store_exit(forgotten.error()), forgotten.error().message);
+  if (auto forgotten = forget_checkpoints(*found->store, found->id.text()); !forgotten)
+    return app.fail(store_exit(forgotten.error()),
+                    "conversation " + info->id +
+                        " was deleted, but the names of its checkpoints stay: " + forgotten.error().message);
   // Its texts are in the bytes of the search index as well.
   if (auto forgotten = forget_search_index(*app.home(), app.clock()); !forgotten)
     return app.fail(store_exit(forgotten.error()), "conversation " + info->id +

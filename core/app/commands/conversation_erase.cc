@@ -2,6 +2,7 @@
 // conversation_erase.cc - agentd conversation erase: lists where a text is, asks, and takes it out.
 #include <fcntl.h>
 
+#include <algorithm>
 #include <charconv>
 #include <csignal>
 
@@ -20,6 +21,7 @@
 #include "core/runtime/runtime.h"
 #include "core/runtime/secrets_setup.h"
 #include "core/scrub/secrets.h"
+#include "core/search/search.h"
 
 namespace agentd::app {
 namespace {
@@ -155,7 +157,8 @@ class Erasing {
       if (!yes) return app_.fail(yes.error().code, yes.error().message);
       if (!*yes) return app_.fail(kExitFailure, "nothing was erased: you said no");
     }
-    return erase(any, query.find != nullptr);
+    // By sequence the plan is empty only where all of it was erased before.
+    return erase(query, any, query.find != nullptr || plan_.whole);
   }
 
  private:
@@ -210,10 +213,11 @@ class Erasing {
     return "plugin " + neutral_line(key.space, kShownBytes) + ", key " + neutral_line(key.key, kShownBytes);
   }
 
-  enum class Action { kStars, kLines, kRemove, kStays };
+  enum class Action { kStars, kLines, kRemove, kIndex, kStays };
   Action action_of(const std::string& path) const {
     if (path == home_ + "/chat_history") return Action::kLines;
     if (path.starts_with(home_ + "/transcripts/")) return Action::kRemove;
+    if (path.starts_with(home_ + "/search.db")) return Action::kIndex;
     return path == log_file_ || path.starts_with(home_ + "/agentd.log") ? Action::kStars : Action::kStays;
   }
   std::string action_text(const std::string& path) const {
@@ -224,6 +228,8 @@ class Erasing {
         return ", its lines go";
       case Action::kRemove:
         return ", removed";
+      case Action::kIndex:
+        return ", removed; the next search builds it again";
       case Action::kStays:
         return ", stays: not a file that agentd may change";
     }
@@ -278,7 +284,8 @@ class Erasing {
 
   // ---- during
 
-  int erase(bool any, bool by_rules) {
+  // `may_be_none`: having found nothing is no failure.
+  int erase(const EraseQuery& query, bool any, bool may_be_none) {
     const Result<void> erased = carry_out(store_, plan_, listeners_, done_);
     if (!erased) {
       const std::string before = done_.parts.empty()
@@ -288,15 +295,19 @@ class Erasing {
       show_parts();
       return app_.fail(store_exit(erased.error()), before + erased.error().message);
     }
+    // Some are gone with what was forgotten.
+    if (auto keys = keys_with(store_, plan_.texts)) keys_ = std::move(*keys);
     erase_keys();
     clean_files();
+    forget_index();
     // Also when nothing has it: an earlier erasure may have ended before this.
     const auto wiped = store_.wipe();
     if (!wiped) problems_.push_back("the freed pages of the store were not overwritten: " + wiped.error().message);
     if (wiped) wiped_ = *wiped;
     leases_.clear();
+    if (any) look_again(query);
     show_parts();
-    return show_end(any, by_rules);
+    return show_end(any, may_be_none);
   }
 
   void erase_keys() {
@@ -324,14 +335,41 @@ class Erasing {
       const auto lines = remove_lines(history, texts_, plan_.said);
       if (!lines || *lines != 0) note(lines);
     }
-    // Written again at the next event that wants one.
-    for (const PlannedPart& part : plan_.parts) {
-      const std::string transcript = home_ + "/transcripts/" + part.conversation.text() + ".jsonl";
+    // Written again at the next event that wants one. By sequence those of all relatives: short texts are not looked
+    // for, and an earlier command may have ended before this.
+    std::vector<Ulid> changed = plan_.looked_at;
+    if (!plan_.whole) changed.clear();
+    for (const PlannedPart& part : plan_.parts) changed.push_back(part.conversation);
+    for (const Ulid& each : changed) {
+      const std::string transcript = home_ + "/transcripts/" + each.text() + ".jsonl";
       if (::access(transcript.c_str(), F_OK) == 0) note(overwrite_and_remove(transcript));
     }
     for (const FileWithText& file : files_)
       if (action_of(file.path) == Action::kRemove && ::access(file.path.c_str(), F_OK) == 0)
         note(overwrite_and_remove(file.path));
+  }
+
+  // A fork needs no lease: one that was made while the person was asked is not in the plan, and neither is what another
+  // process has appended elsewhere.
+  void look_again(const EraseQuery& query) {
+    const bool is_in_its_place = std::any_of(texts_.begin(), texts_.end(), [](const std::string& text) {
+      return kErasedText.find(text) != std::string_view::npos;
+    });
+    const auto now = is_in_its_place ? Error{Code::kInvalid, ""} : plan_erase(store_, query);
+    if (!now) return;
+    for (const PlannedPart& part : now->parts)
+      problems_.push_back(
+          "conversation " + part.conversation.text() +
+          " has the text, because it was forked or continued after the list was made: give the command again");
+  }
+
+  // It has its own form of the texts, so that looking for them says nothing.
+  void forget_index() {
+    const bool there = ::access((home_ + "/search.db").c_str(), F_OK) == 0;
+    if (const auto gone = forget_search_index(home_, app_.clock()); !gone)
+      problems_.push_back("the erased text stays in the search index until the next search: " + gone.error().message);
+    else if (there)
+      ++files_changed_;
   }
 
   // ---- after
@@ -352,7 +390,7 @@ class Erasing {
     }
   }
 
-  int show_end(bool any, bool by_rules) {
+  int show_end(bool any, bool may_be_none) {
     const std::vector<FileWithText> left = files_with(home_, texts_);
     for (const std::string& failed : done_.failed) problems_.push_back(failed);
     if (wiped_.pages_left != 0)
@@ -391,7 +429,7 @@ class Erasing {
     for (const std::string& problem : problems_) app_.err().line("agentd: " + neutral_line(problem, 4096));
     app_.err().flush();
     if (!problems_.empty()) return kExitFailure;
-    if (any || by_rules) return kExitOk;
+    if (any || may_be_none) return kExitOk;
     return app_.fail(kExitNotFound, "no record, file or key has that text");
   }
   std::string left_in_store() const {

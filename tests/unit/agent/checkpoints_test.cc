@@ -197,6 +197,37 @@ TEST_P(CheckpointsTest, TheNewestIsOfferedUntilItIsOldOrGone) {
   EXPECT_FALSE(*all().newest("u/p"));
 }
 
+TEST_P(CheckpointsTest, RowsGoWithTheirConversation) {
+  open();
+  model_.say("one").say("two");
+  ASSERT_TRUE(run("first"));
+  ASSERT_TRUE(session_->checkpoint("a"));
+  const Ulid first = id();
+  session_.reset();
+  open();
+  ASSERT_TRUE(run("second"));
+  ASSERT_TRUE(session_->checkpoint("b"));
+  ASSERT_TRUE(session_->checkpoint("c"));
+  const Ulid second = id();
+  session_.reset();
+  const auto rows = [&] {
+    std::string out;
+    for (const StoredKey& row : *store_.scan_keys("agentd.checkpoints", {}, {}, 100)) out += row.value;
+    return out;
+  };
+  ASSERT_NE(rows().find("\"c\""), std::string::npos);
+  ASSERT_TRUE(store_.remove(second));
+  ASSERT_TRUE(forget_checkpoints(store_, second.text()));
+  EXPECT_EQ(rows().find(second.text()), std::string::npos) << rows();
+  EXPECT_EQ(rows().find("\"c\""), std::string::npos) << rows();
+  EXPECT_EQ((*all().newest("u/p"))->record.name, "a");
+  EXPECT_EQ(all().list("u/p", 0)->size(), 1u);
+  ASSERT_TRUE(store_.remove(first));
+  ASSERT_TRUE(forget_checkpoints(store_, first.text()));
+  EXPECT_TRUE(store_.scan_keys("agentd.checkpoints", {}, {}, 100)->empty());
+  EXPECT_FALSE(*all().newest("u/p"));
+}
+
 TEST_P(CheckpointsTest, AreFoundByTheBeginningOfTheirId) {
   open();
   model_.say("one");

@@ -3,9 +3,12 @@
 
 #include <gtest/gtest.h>
 
+#include <functional>
 #include <set>
 #include <string>
+#include <utility>
 
+#include "core/agent/checkpoints.h"
 #include "core/agent/loading.h"
 #include "core/agent/waits.h"
 #include "core/conversation/erasure.h"
@@ -191,6 +194,191 @@ TEST_F(Erasing, BySequenceTheSummariesMadeOfItGo) {
   erase(planned);
   EXPECT_EQ(everything(id()).find("paraphrase"), std::string::npos);
   EXPECT_TRUE(store_.verify(id()));
+}
+
+// Writes the same text each time.
+class Paraphrase final : public CheckpointTexts {
+ public:
+  Result<Written> write(const Wanted&, const CancelToken&) override {
+    ++asked;
+    if (during) during();
+    return Written{"A paraphrase of the first message.", "m"};
+  }
+  int asked = 0;
+  std::function<void()> during;
+};
+
+TEST_F(Erasing, BySequenceTheTextsOfCheckpointsMadeOfItGoAndAreMadeAgain) {
+  open();
+  fill(5);
+  const std::uint64_t first = seq_of(RecordType::kUserMessage, "\"");
+  session_.reset();
+  Paraphrase texts;
+  Checkpoints checkpoints({store_, clock_, ids_, estimator_, models_, {}, &texts});
+  last_ = *Ulid::parse(store_.list({})->front().id);
+  const auto saved = checkpoints.save({last_, "a place"});
+  ASSERT_TRUE(saved) << saved.error().message;
+  const auto resumed = checkpoints.resume(*checkpoints.find(saved->record.id), ResumeLevel::kSummary, cancel_);
+  ASSERT_TRUE(resumed) << resumed.error().message;
+  const Ulid copy = *Ulid::parse(resumed->conversation.id);
+  const auto has_paraphrase = [&](const Ulid& of) { return everything(of).find("paraphrase") != std::string::npos; };
+  ASSERT_TRUE(has_paraphrase(last_));
+  ASSERT_TRUE(has_paraphrase(copy));
+  const auto of_checkpoints = [](const ErasePlan& planned) {
+    int out = 0;
+    for (const PlannedPart& part : planned.parts)
+      for (const PlannedRecord& record : part.records) out += record.why == "checkpoint" ? 1 : 0;
+    return out;
+  };
+  // The control: a message behind the checkpoint is in no text of it.
+  open(last_);
+  model_.say("yes");
+  ASSERT_TRUE(run("something later"));
+  EXPECT_EQ(of_checkpoints(by_sequence(seq_of(RecordType::kUserMessage, "something later"))), 0);
+  session_.reset();
+
+  const ErasePlan planned = by_sequence(first);
+  EXPECT_GT(of_checkpoints(planned), 0);
+  erase(planned);
+  EXPECT_FALSE(has_paraphrase(last_)) << everything(last_);
+  EXPECT_FALSE(has_paraphrase(copy)) << everything(copy);
+  const auto found = checkpoints.find(saved->record.id);
+  ASSERT_TRUE(found) << found.error().message;
+  EXPECT_TRUE(found->record.texts.empty());
+  EXPECT_EQ(found->record.name, "a place");
+  const int asked = texts.asked;
+  ASSERT_TRUE(checkpoints.resume(*found, ResumeLevel::kSummary, cancel_));
+  EXPECT_GT(texts.asked, asked);
+  EXPECT_TRUE(store_.verify(last_));
+  EXPECT_TRUE(store_.verify(copy));
+}
+
+TEST_F(Erasing, ATextThatWasBeingMadeOfItIsNeitherKeptNorResumed) {
+  open();
+  fill(5);
+  model_.say("yes");
+  ASSERT_TRUE(run(std::string("my word is ") + kSecret));
+  last_ = id();
+  session_.reset();
+  Paraphrase texts;
+  Checkpoints checkpoints({store_, clock_, ids_, estimator_, models_, {}, &texts});
+  const auto saved = checkpoints.save({last_, "a place"});
+  ASSERT_TRUE(saved) << saved.error().message;
+  bool erased = false;
+  texts.during = [&] {
+    if (!std::exchange(erased, true)) erase(by_text());
+  };
+  const std::size_t before = store_.list({})->size();
+  const auto resumed = checkpoints.resume(*checkpoints.find(saved->record.id), ResumeLevel::kSummary, cancel_);
+  ASSERT_FALSE(resumed);
+  EXPECT_EQ(resumed.error().code, Code::kConflict) << resumed.error().message;
+  EXPECT_EQ(store_.list({})->size(), before);
+  EXPECT_EQ(everything(last_).find("paraphrase"), std::string::npos);
+  // The control: the next one is.
+  EXPECT_TRUE(checkpoints.resume(*checkpoints.find(saved->record.id), ResumeLevel::kSummary, cancel_));
+  EXPECT_NE(everything(last_).find("paraphrase"), std::string::npos);
+}
+
+TEST_F(Erasing, TheNameOfACheckpointLosesItInItsRowsToo) {
+  open();
+  model_.say("yes");
+  ASSERT_TRUE(run("hello"));
+  last_ = id();
+  session_.reset();
+  Checkpoints checkpoints({store_, clock_, ids_, estimator_, models_});
+  const auto saved = checkpoints.save({last_, std::string("with ") + kSecret});
+  ASSERT_TRUE(saved) << saved.error().message;
+  const auto rows_with_it = [&] {
+    int out = 0;
+    for (const StoredKey& row : *store_.scan_keys("agentd.checkpoints", {}, {}, 100))
+      out += row.value.find(kSecret) != std::string::npos ? 1 : 0;
+    return out;
+  };
+  EXPECT_EQ(rows_with_it(), 2) << "the control: by its id, and as the newest one";
+  const std::vector<ErasedText> texts{{kSecret, ""}};
+  EXPECT_TRUE(keys_with(store_, texts)->empty()) << "they are no plugin's";
+  erase(by_text());
+  EXPECT_FALSE(has_it(last_)) << everything(last_);
+  EXPECT_EQ(rows_with_it(), 0);
+  EXPECT_EQ(checkpoints.find(saved->record.id)->record.name, "with [erased]");
+  EXPECT_EQ((*checkpoints.newest(saved->project_id))->record.name, "with [erased]");
+  EXPECT_EQ((*checkpoints.newest(saved->project_id))->seq, saved->seq);
+}
+
+TEST_F(Erasing, TitlesThatWereCutGoInForksAndInResumedConversations) {
+  const std::string words =
+      "the pass phrase of the old vault has a great many words: correct horse battery staple, and";
+  open();
+  model_.say("yes");
+  ASSERT_TRUE(run(words));
+  const std::string title = store_.info(id())->title;
+  ASSERT_TRUE(title.ends_with("...")) << title;
+  const Ulid copy = fork();
+  GenesisRecord genesis;
+  genesis.conversation_id = ids_.next().text();
+  ASSERT_TRUE(store_.fork(copy, 0, genesis, title + " (fork) (resumed)"));
+  const Ulid resumed = *Ulid::parse(genesis.conversation_id);
+  erase(by_sequence(seq_of(RecordType::kUserMessage, words)));
+  for (const Ulid& each : {id(), copy, resumed})
+    EXPECT_EQ(everything(each).find("pass phrase"), std::string::npos) << everything(each);
+}
+
+TEST_F(Erasing, ForksOfADeletedConversationFindEachOther) {
+  open();
+  model_.say("yes");
+  ASSERT_TRUE(run("pw: x1"));
+  const std::uint64_t seq = seq_of(RecordType::kUserMessage, "pw: x1");
+  const Ulid one = fork(), other = fork();
+  const Ulid parent = id();
+  session_.reset();
+  ASSERT_TRUE(store_.remove(parent));
+  last_ = one;
+  const ErasePlan planned = by_sequence(seq);
+  ASSERT_EQ(planned.parts.size(), 2u);
+  erase(planned);
+  EXPECT_EQ(everything(one).find("pw: x1"), std::string::npos);
+  EXPECT_EQ(everything(other).find("pw: x1"), std::string::npos) << everything(other);
+}
+
+// As a command that is killed leaves it.
+TEST_F(Erasing, SequencesThatAreErasedAlreadyLeadToTheirCopies) {
+  open();
+  model_.say("yes");
+  ASSERT_TRUE(run("pw: x1"));
+  const std::uint64_t seq = seq_of(RecordType::kUserMessage, "pw: x1");
+  const Ulid copy = fork();
+  ErasePlan half = by_sequence(seq);
+  ASSERT_EQ(half.parts.size(), 2u);
+  half.parts.pop_back();
+  erase(half);
+  ASSERT_NE(everything(copy).find("pw: x1"), std::string::npos);
+  const ErasePlan rest = by_sequence(seq);
+  ASSERT_EQ(rest.parts.size(), 1u);
+  EXPECT_EQ(rest.parts[0].conversation, copy);
+  erase(rest);
+  EXPECT_EQ(everything(copy).find("pw: x1"), std::string::npos);
+  const ErasePlan none = by_sequence(seq);
+  EXPECT_TRUE(none.empty());
+  EXPECT_EQ(none.looked_at.size(), 2u);
+}
+
+TEST_F(Erasing, WhatLeadsToTheRestGoesLast) {
+  open();
+  model_.say("yes");
+  ASSERT_TRUE(run(std::string("my word is ") + kSecret));
+  const Ulid copy = fork();
+  bool named = false;
+  const EraseListener listener{"memories", [&](const Ulid& of, std::span<const std::uint64_t>) {
+                                 EXPECT_TRUE(has_it(of)) << "what was made of it goes before it";
+                                 named = named || of == id();
+                                 EXPECT_EQ(has_it(copy), of == copy);
+                                 return Result<std::uint64_t>(1);
+                               }};
+  const ErasedAll done = erase(by_text(), {listener});
+  EXPECT_TRUE(named);
+  ASSERT_EQ(done.parts.size(), 2u);
+  EXPECT_EQ(done.parts[0].conversation, id());
+  EXPECT_EQ(done.forgotten.at(0).second, 2u);
 }
 
 TEST_F(Erasing, ACallThatWaitsDoesNotRun) {

@@ -166,6 +166,70 @@ TEST(Erasure, TheOtherKindsHaveTextsToo) {
   EXPECT_EQ(without_secret(write_erase({1, "", said()})), "");
 }
 
+TEST(Erasure, WhyACompactionWasBegunIsNoText) {
+  BoundaryRecord boundary;
+  boundary.reason = "manual";
+  boundary.instructions = said();
+  CompactionAttemptRecord attempt;
+  attempt.reason = "manual";
+  attempt.error = said();
+  for (Record record : {write_boundary(boundary), write_compaction_attempt(attempt)}) {
+    const auto none = replace_texts(record, [](std::string_view text) { return replaced_in(text, "manual", "x"); });
+    ASSERT_TRUE(none);
+    EXPECT_FALSE(*none);
+    const auto whole = without_texts(record);
+    ASSERT_TRUE(whole && *whole);
+    EXPECT_NE((*whole)->find("\"manual\""), std::string::npos) << **whole;
+    EXPECT_EQ((*whole)->find(kSecret), std::string::npos) << **whole;
+  }
+}
+
+TEST(Erasure, AClientsNameForAMessageGoesOnlyIfItHasTheText) {
+  MessageRecord from;
+  from.message = Message::of_text(Role::kUser, "hello");
+  from.source = "user";
+  from.key = said("", "-1");
+  const Record record = write_message(from);
+  EXPECT_EQ(read(record, without_secret(record)).key, "[erased]-1");
+  const auto whole = without_texts(record);
+  ASSERT_TRUE(whole && *whole);
+  EXPECT_EQ(read(record, **whole).key, from.key);
+  EXPECT_EQ(read(record, **whole).message.text(), "[erased]");
+}
+
+TEST(Erasure, CheckpointsLoseItInTheirNamesAndTexts) {
+  CheckpointRecord from;
+  from.id = from.conversation_id = std::string(kSecret);  // ids stay
+  from.name = said();
+  from.why = "manual";
+  from.revision = 7;
+  from.texts = {{"summary", said(), "m"}};
+  Record record = write_checkpoint(from);
+  record.payload = without_secret(record);
+  auto now = read_checkpoint(record);
+  ASSERT_TRUE(now);
+  EXPECT_EQ(now->id, kSecret);
+  EXPECT_EQ(now->name, "a [erased] b");
+  EXPECT_EQ(now->why, "manual");
+  EXPECT_EQ(now->revision, 7u);
+  ASSERT_EQ(now->texts.size(), 1u);
+  EXPECT_EQ(now->texts[0].text, "a [erased] b");
+  EXPECT_EQ(now->texts[0].level, "summary");
+  // As a whole: a text that was made of messages is made again, one that was given is not.
+  record.payload = *without_texts(record).value_or(std::nullopt);
+  now = read_checkpoint(record);
+  ASSERT_TRUE(now && now->texts.size() == 1);
+  EXPECT_EQ(now->texts[0].text, kErasedText);
+  EXPECT_EQ(now->name, kErasedText);
+  from.name.clear();
+  from.why.clear();
+  record = write_checkpoint(from);
+  record.payload = *without_texts(record).value_or(std::nullopt);
+  now = read_checkpoint(record);
+  ASSERT_TRUE(now);
+  EXPECT_TRUE(now->texts.empty());
+}
+
 TEST(Erasure, AsAWholeNothingIsLeftButItsPlace) {
   MessageRecord from = answer();
   Block image;
