@@ -42,9 +42,11 @@ class Messages {
   // The first text of the user or another agent, as hooks left it; empty = none yet.
   const std::string& task() const { return task_; }
 
+  // The text as it may be kept: without secrets where the settings say so for messages.
+  std::string passed(std::string text) const;
+
  private:
   void prime(const std::string& message, MessageSource source);
-  std::string passed(std::string text) const;
   std::unique_ptr<Outcome> ask(std::string& text, MessageSource source, const std::vector<Block>& media);
 
   LogWriter& log_;
