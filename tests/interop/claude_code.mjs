@@ -20,8 +20,8 @@ const quiet = (stage) => ({ CLAUDE_CODE_TMPDIR: stage.temporary, DISABLE_AUTOUPD
   DISABLE_ERROR_REPORTING: '1', CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC: '1' });
 
 // Variables that the test gives to one side or that every shell sets: they say nothing about hooks.
-const passed = new Set(['PATH', 'HOME', 'TMPDIR', 'NO_PROXY', 'ANTHROPIC_API_KEY', 'ANTHROPIC_BASE_URL', 'AGENTD_HOME',
-  'PWD', 'OLDPWD', 'SHLVL', '_', ...Object.keys(quiet({}))]);
+const passed = new Set(['PATH', 'HOME', 'TMPDIR', 'NO_PROXY', 'ANTHROPIC_API_KEY', 'ANTHROPIC_BASE_URL',
+  'AGENTD_HOME', 'AGENTD_MEMORY_REFINE', 'PWD', 'OLDPWD', 'SHLVL', '_', ...Object.keys(quiet({}))]);
 
 function settingsOf(scenario) {
   const settings = { ...scenario.settings };
@@ -125,7 +125,8 @@ const agentd = {
   play: (stage, run, model) => runProgram(program, run.compact === undefined
     ? ['run', '--json', '--model', kModel, ...(run.again ? ['--follow'] : []), run.prompt]
     : ['compact', '--json', '--follow', '--instructions', run.compact],
-    { cwd: stage.project, env: { ...base(stage, model), AGENTD_HOME: join(stage.home, '.agent') } }),
+    { cwd: stage.project,
+      env: { ...base(stage, model), AGENTD_HOME: join(stage.home, '.agent'), AGENTD_MEMORY_REFINE: 'false' } }),
   shown: ({ out, err }) => lines(out).filter(({ type }) => type !== 'tool_result' && type !== 'user_message')
     .map((line) => JSON.stringify(line)).join('\n') + err,
   outcome: ({ code }) => (code === 0 ? 'ended well' : `ended with ${code}`),

@@ -19,8 +19,8 @@ const base = (stage, model) => ({ PATH: process.env.PATH, HOME: stage.home, TMPD
 const quiet = { GEMINI_CLI_NO_RELAUNCH: 'true', NO_COLOR: '1' };
 
 // Variables that the test gives to one side or that every shell sets: they say nothing about hooks.
-const passed = new Set(['PATH', 'HOME', 'TMPDIR', 'NO_PROXY', 'GEMINI_API_KEY', 'GOOGLE_GEMINI_BASE_URL', 'AGENTD_HOME',
-  'PWD', 'OLDPWD', 'SHLVL', '_', ...Object.keys(quiet)]);
+const passed = new Set(['PATH', 'HOME', 'TMPDIR', 'NO_PROXY', 'GEMINI_API_KEY', 'GOOGLE_GEMINI_BASE_URL',
+  'AGENTD_HOME', 'AGENTD_MEMORY_REFINE', 'PWD', 'OLDPWD', 'SHLVL', '_', ...Object.keys(quiet)]);
 
 function writeSettings(stage, scenario) {
   const directory = join(stage.home, '.gemini');
@@ -94,7 +94,8 @@ const agentd = {
       `hooks: {adapt: ["gemini:${path}"]}\n`);
   },
   play: (stage, run, model) => runProgram(program, ['run', '--json', '--model', `google/${kModel}`, run.prompt],
-    { cwd: stage.project, env: { ...base(stage, model), AGENTD_HOME: join(stage.home, '.agent') } }),
+    { cwd: stage.project,
+      env: { ...base(stage, model), AGENTD_HOME: join(stage.home, '.agent'), AGENTD_MEMORY_REFINE: 'false' } }),
   shown: ({ out, err }) => lines(out).filter(({ type }) => type !== 'tool_result' && type !== 'user_message')
     .map((line) => JSON.stringify(line)).join('\n') + err,
 };

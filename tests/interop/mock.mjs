@@ -35,6 +35,7 @@ writeFileSync(join(home, 'config.yaml'), 'permissions: {allow: [glob]}\n');
 
 async function run(wire, words) {
   const env = { PATH: process.env.PATH, HOME: home, AGENTD_HOME: home, NO_PROXY: '127.0.0.1',
+                AGENTD_MEMORY_REFINE: 'false',
                 ANTHROPIC_API_KEY: 'test', OPENAI_API_KEY: 'test', GEMINI_API_KEY: 'test',
                 ANTHROPIC_BASE_URL: mock.url, GOOGLE_GEMINI_BASE_URL: mock.url, OPENAI_BASE_URL: `${mock.url}/v1` };
   const child = spawn(program, ['run', '--json', '--model', wire.model, ...wire.more, words],
