@@ -62,9 +62,9 @@ some:
 	@ctest --preset $(PRESET) -R '^($(subst $(SPACE),|,$(SOME)))$$'
 .PHONY: some
 
-check: deps ## every source by clang's warnings, without a build
+check: deps ## every source by clang's warnings, without a build; FOLDERS="core plugins": those of these folders
 	@cmake --preset clang > build-check.log 2>&1 || { cat build-check.log; exit 1; }; rm -f build-check.log
-	@bash cmake/check.sh build/clang
+	@bash cmake/check.sh build/clang $(FOLDERS)
 
 fuzz: deps  ## every fuzz target for FUZZ_SECONDS (10), with clang's libFuzzer
 	@$(MAKE) --no-print-directory build PRESET=fuzz
