@@ -51,6 +51,19 @@ Result<std::vector<Recollection>> recollections_of(std::string_view json) {
   return out;
 }
 
+// Bytes that are no UTF-8 cannot go into JSON: a "?" for each, so that a place in the result is a place in the text.
+std::string as_utf8_of_that_size(std::string_view text) {
+  std::string out;
+  out.reserve(text.size());
+  while (out.size() < text.size()) {
+    const std::string_view rest = text.substr(out.size());
+    const std::size_t good = utf8_bytes(rest);
+    out += rest.substr(0, good);
+    if (good < rest.size()) out += '?';
+  }
+  return out;
+}
+
 class ServiceScrubber final : public ExtraScrubber {
  public:
   ServiceScrubber(ServiceRegistry& registry, const Clock& clock) : registry_(registry), clock_(clock) {}
@@ -58,10 +71,12 @@ class ServiceScrubber final : public ExtraScrubber {
   Result<std::vector<ScrubFinding>> find(std::string_view text) const override {
     std::vector<ScrubFinding> out;
     if (text.empty() || !registry_.offers(kScrubber, "find")) return out;
+    std::string copy;
+    if (!is_utf8(text)) text = copy = as_utf8_of_that_size(text);
     for (std::size_t at = 0;;) {
       const std::string_view part = utf8_prefix(text.substr(at), kPartBytes);
       AGENTD_TRY_VOID(find_in(part, at, out));
-      if (part.empty() || at + part.size() >= text.size()) return out;
+      if (at + part.size() >= text.size()) return out;
       std::size_t next = at + part.size() - std::min(kOverlapBytes, part.size() / 2);
       while (next > at + 1 && (static_cast<unsigned char>(text[next]) & 0xC0u) == 0x80u) --next;
       at = next;

@@ -28,8 +28,8 @@ class ServiceRecollections final : public Recollections {
 
 // Asks every offer of "agentd.scrubber/1", operation find: {text} -> {findings: [{at, length, rule}]}, in bytes of the
 // text. An offer that fails, takes longer than two seconds or answers in another form is an error, since nothing is
-// known of the text then; a text of more than 1 MiB is given in parts that overlap. The registry and the clock outlive
-// it.
+// known of the text then. A text of more than 128 KiB is given in parts that overlap by 16 KiB, and bytes that are no
+// UTF-8 as "?". The registry and the clock outlive it.
 std::shared_ptr<const ExtraScrubber> service_scrubber(ServiceRegistry& registry, const Clock& clock);
 
 }  // namespace agentd

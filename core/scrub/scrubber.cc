@@ -127,14 +127,38 @@ struct Piece {
   std::size_t from = 0, from_length = 0;
 };
 
-std::size_t origin_of(const std::vector<Piece>& pieces, std::size_t at, bool end) {
-  for (const Piece& piece : pieces) {
-    if (at > piece.at + piece.length || (!end && at == piece.at + piece.length)) continue;
+// Reads the pieces from left to right, so that all places of a text together cost one look at each piece.
+class Origins {
+ public:
+  explicit Origins(const std::vector<Piece>& pieces) : pieces_(pieces) {}
+
+  // The origin of a byte, or of an end. REQUIRES: `at` is not less than in the call before.
+  std::size_t of(std::size_t at, bool end) {
+    while (next_ < pieces_.size() && (at > end_of(next_) || (!end && at == end_of(next_)))) ++next_;
+    if (next_ == pieces_.size()) return pieces_.empty() ? at : pieces_.back().from + pieces_.back().from_length;
+    const Piece& piece = pieces_[next_];
     const std::size_t inside = at - piece.at;
     return piece.length == piece.from_length ? piece.from + inside : piece.from + (inside == 0 ? 0 : piece.from_length);
   }
-  return pieces.empty() ? at : pieces.back().from + pieces.back().from_length;
-}
+  // Adds what the pieces have from `at` to `end`, which stands at `to` in the next text. REQUIRES: as above.
+  void keep(std::size_t at, std::size_t end, std::size_t to, std::vector<Piece>& out) {
+    while (kept_ < pieces_.size() && end_of(kept_) <= at) ++kept_;
+    for (std::size_t i = kept_; i < pieces_.size() && pieces_[i].at < end; ++i) {
+      const Piece& piece = pieces_[i];
+      const std::size_t first = std::max(piece.at, at), last = std::min(end_of(i), end);
+      if (first >= last) continue;
+      const bool straight = piece.length == piece.from_length;
+      out.push_back({to + (first - at), last - first, straight ? piece.from + (first - piece.at) : piece.from,
+                     straight ? last - first : piece.from_length});
+    }
+  }
+
+ private:
+  std::size_t end_of(std::size_t i) const { return pieces_[i].at + pieces_[i].length; }
+
+  const std::vector<Piece>& pieces_;
+  std::size_t next_ = 0, kept_ = 0;
+};
 
 // Behind the rules, in the order of `also`.
 std::vector<Region> regions_of(std::string_view text, std::span<const ScrubFinding> also, std::size_t rules) {
@@ -326,21 +350,15 @@ Result<Scrubbed> Scrubber::scrub(std::string_view text, std::span<const ScrubFin
     std::string next;
     std::vector<Piece> made;
     std::size_t at = 0;
+    Origins origins(pieces);
     const auto keep = [&](std::size_t end) {
-      for (const Piece& piece : pieces) {
-        const std::size_t first = std::max(piece.at, at), last = std::min(piece.at + piece.length, end);
-        if (first >= last) continue;
-        const bool straight = piece.length == piece.from_length;
-        made.push_back({next.size() + (first - at), last - first,
-                        straight ? piece.from + (first - piece.at) : piece.from,
-                        straight ? last - first : piece.from_length});
-      }
+      origins.keep(at, end, next.size(), made);
       next.append(out.text, at, end - at);
     };
     for (const Region& region : regions) {
       keep(region.begin);
-      const std::size_t from = origin_of(pieces, region.begin, false);
-      const std::size_t to = origin_of(pieces, region.end, true);
+      const std::size_t from = origins.of(region.begin, false);
+      const std::size_t to = origins.of(region.end, true);
       const std::string id = name_of(region);
       std::string mark = std::string(kOpen) + id + "]";
       if (state_->mark) {

@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <set>
 #include <utility>
 
 #include "core/base/bytes.h"
@@ -17,10 +18,13 @@ namespace {
 
 constexpr std::size_t kKeyBytes = 32;
 
-std::size_t count_of(std::string_view text, std::string_view what) {
-  std::size_t count = 0;
-  for (std::size_t at = text.find(what); at != std::string_view::npos; at = text.find(what, at + what.size())) ++count;
-  return count;
+// All texts in the form of a placeholder, whoever wrote them.
+std::set<std::string_view> forms_in(std::string_view text) {
+  std::set<std::string_view> out;
+  for (std::size_t at = text.find(kPlaceholderOpen); at != std::string_view::npos;
+       at = text.find(kPlaceholderOpen, at + 1))
+    if (const auto form = placeholder_form_at(text, at)) out.insert(form->text);
+  return out;
 }
 
 // Written beside its place, then linked there: a process that comes second finds the first one's.
@@ -123,17 +127,16 @@ Result<Scrubbed> Secrets::scrub(std::string_view text) const {
   return rules->scrub(text, also);
 }
 
-namespace {
-
-Secrets::Passed passed(const Result<Scrubbed>& clean) {
-  if (!clean)
-    return {"[withheld, since agentd cannot look for secrets in it: " + clean.error().message +
-                "; mend that, or set secrets.scrub to false]",
-            {}};
-  return {clean->text, clean->counts()};
+// The reason may be a plugin's sentence, which may quote the text.
+Secrets::Passed Secrets::passed(const Result<Scrubbed>& clean) const {
+  if (clean) return {clean->text, clean->counts()};
+  const auto rules = scrubber();
+  const auto reason = rules ? (*rules)->scrub(clean.error().message) : Result<Scrubbed>(rules.error());
+  return {"[withheld, since agentd cannot look for secrets in it: " +
+              (reason ? reason->text : std::string("not in the reason, either")) +
+              "; mend that, or set secrets.scrub to false]",
+          {}};
 }
-
-}  // namespace
 
 Secrets::Passed Secrets::pass(std::string text) const {
   if (text.empty()) return {std::move(text), {}};
@@ -161,41 +164,70 @@ std::optional<std::string> Secrets::own_in(std::string_view text) const {
 // By placeholder. One that stands for two secrets has an empty one.
 Result<std::map<std::string, std::string, std::less<>>> Secrets::secrets_of(std::string_view bytes) const {
   AGENTD_TRY(const Scrubbed seen, scrub(bytes));
+  const std::set<std::string_view> texts = forms_in(bytes);
   std::map<std::string, std::string, std::less<>> out;
   for (const ScrubFinding& finding : seen.findings) {
     const std::string_view secret = bytes.substr(finding.at, finding.length);
     const auto [place, fresh] = out.try_emplace(finding.mark, secret);
     // The file may also hold the placeholder itself, as text.
-    if ((!fresh && place->second != secret) || bytes.find(finding.mark) != std::string_view::npos)
-      place->second.clear();
+    if ((!fresh && place->second != secret) || texts.contains(finding.mark)) place->second.clear();
   }
   return out;
 }
 
+namespace {
+
+// A secret that was led back: its bytes in the new text, and its placeholder.
+struct Placed {
+  std::size_t at = 0, length = 0;
+  std::string_view mark;
+};
+
+// The first that is not found as a whole, so that the next reader would see a part of it; null = there is none. Both
+// are in order of place.
+const Placed* first_open(const std::vector<Placed>& placed, const std::vector<ScrubFinding>& findings) {
+  std::size_t next = 0;
+  for (const Placed& each : placed) {
+    std::size_t hidden = each.at;  // up to here
+    const std::size_t end = each.at + each.length;
+    while (hidden < end && next < findings.size() && findings[next].at <= hidden) {
+      hidden = std::max(hidden, findings[next].at + findings[next].length);
+      if (hidden <= end) ++next;  // otherwise it may hide the next one, too
+    }
+    if (hidden < end) return &each;
+  }
+  return nullptr;
+}
+
+}  // namespace
+
 Result<std::string> Secrets::restored(std::string_view bytes, std::string_view edited) const {
   if (!own_in(edited)) return std::string(edited);
   AGENTD_TRY(const auto secrets, secrets_of(bytes));
+  const std::set<std::string_view> texts = forms_in(bytes);
   std::string out;
+  std::vector<Placed> placed;
   std::size_t from = 0;
   for (std::size_t at = edited.find(kPlaceholderOpen); at != std::string_view::npos;
        at = edited.find(kPlaceholderOpen, at + 1)) {
     const auto form = placeholder_form_at(edited, at);
     if (!form || !is_own(*form)) continue;
     const auto known = secrets.find(form->text);
-    if (known == secrets.end() && bytes.find(form->text) != std::string_view::npos) continue;  // text of the file
+    if (known == secrets.end() && texts.contains(form->text)) continue;  // text of the file
     if (known == secrets.end())
       return Error{Code::kInvalid, std::string(form->text) + " stands for no secret of this file"};
     if (known->second.empty())
       return Error{Code::kInvalid, std::string(form->text) + " stands for two different texts of this file"};
-    out.append(edited, from, at - from).append(known->second);
+    out.append(edited, from, at - from);
+    placed.push_back({out.size(), known->second.size(), form->text});
+    out += known->second;
     from = at + form->text.size();
   }
   out.append(edited, from);
-  // A secret that is known by what stands around it must not come into the open.
+  // A secret that is known by what stands around it must not come into the open, nor must a part of it.
   AGENTD_TRY(const Scrubbed next, scrub(out));
-  for (const auto& [mark, secret] : secrets)
-    if (!secret.empty() && count_of(next.text, secret) > count_of(edited, secret))
-      return Error{Code::kInvalid, mark + " would no longer be known as a secret where it stands now"};
+  if (const Placed* const open = first_open(placed, next.findings); open != nullptr)
+    return Error{Code::kInvalid, std::string(open->mark) + " would no longer be known as a secret where it stands now"};
   return out;
 }
 

@@ -58,6 +58,7 @@ class Secrets {
   Result<const Scrubber*> scrubber() const;
   Result<const Placeholders*> placeholders() const;
   bool is_own(const PlaceholderForm& form) const;
+  Passed passed(const Result<Scrubbed>& clean) const;
   Result<std::map<std::string, std::string, std::less<>>> secrets_of(std::string_view bytes) const;
 
   ScrubOptions rules_;

@@ -176,7 +176,7 @@ bool ServiceRegistry::offers(std::string_view interface_id, std::string_view ope
   request.interface_id = interface_id;
   request.operation = operation;
   request.project_id = project_id;
-  return !find(request, false).targets.empty();
+  return !find(request, adds_up(interface_id)).targets.empty();
 }
 
 // ---- conflicts

@@ -101,6 +101,26 @@ std::vector<Memory> Engine::scrubbed(std::vector<Memory> memories) const {
   return out;
 }
 
+void Engine::clean(std::string& text) const {
+  auto made = surroundings_.scrub(text);
+  text = made ? std::move(*made) : std::string();
+}
+
+EndedSession Engine::scrubbed(EndedSession session) const {
+  for (std::string* const text : {&session.task, &session.approach, &session.notes}) clean(*text);
+  for (std::string& tag : session.tags) clean(tag);
+  return session;
+}
+
+SessionLog Engine::scrubbed(SessionLog log) const {
+  for (LoggedText& each : log.texts) clean(each.text);
+  for (LoggedCall& each : log.calls) {
+    clean(each.input_json);
+    clean(each.output);
+  }
+  return log;
+}
+
 // ---- learning
 
 // The rows for what was learned: those that are known already are seen once more.
@@ -155,6 +175,7 @@ Result<Engine::Learned> Engine::end_session(KeySpace& keys, LogSource* logs, End
   if (session.ended_ms == 0) session.ended_ms = surroundings_.now_ms();
   const bool own = !session.conversation.empty();
   if (!own) session.conversation = surroundings_.new_id();
+  session = scrubbed(std::move(session));
   Learned out;
   std::vector<Memory> rows;
   const auto decide = [&](const Shelf& shelf, std::vector<Change>& changes) -> Result<void> {
@@ -173,7 +194,7 @@ Result<Engine::Learned> Engine::end_session(KeySpace& keys, LogSource* logs, End
     if (own && logs != nullptr) {
       auto read = logs->read(now.conversation, 1, now.revision);
       if (!read && !now.is_typed()) return read.error();
-      if (read) whole = std::move(*read);
+      if (read) whole = scrubbed(std::move(*read));
     }
     const SessionLog log = whole.since(now.from);
     // The same time whenever it is distilled.
@@ -263,7 +284,8 @@ Result<std::string> Engine::model_for(Talk& talk, const Job& job) const {
 
 Result<std::vector<Memory>> Engine::refine(KeySpace& keys, LogSource& logs, Talk& talk, const Job& job) {
   AGENTD_TRY(const std::string model, model_for(talk, job));
-  AGENTD_TRY(const SessionLog log, logs.read(job.conversation, 1, job.revision));
+  AGENTD_TRY(SessionLog read, logs.read(job.conversation, 1, job.revision));
+  const SessionLog log = scrubbed(std::move(read));
   AGENTD_TRY(const std::shared_ptr<const Shelf> shelf, library_.shelf(keys, job.project));
   EndedSession session;
   if (job.typed.revision > job.refined) session = job.typed;
@@ -533,7 +555,8 @@ Result<std::string> Engine::add(KeySpace& keys, Memory memory, const std::string
 Result<std::size_t> Engine::add_document(KeySpace& keys, const std::string& project, const std::string& name,
                                          std::string_view text) {
   if (name.empty()) return Error{Code::kInvalid, "a document needs a name"};
-  const std::vector<Chunk> chunks = chunks_of(name, text);
+  AGENTD_TRY(const std::string whole, surroundings_.scrub(text));
+  const std::vector<Chunk> chunks = chunks_of(name, whole);
   if (chunks.empty()) return Error{Code::kInvalid, "the document " + agentd::one_line(name, 200) + " has no text"};
   std::vector<Memory> made;
   for (std::size_t i = 0; i < chunks.size(); ++i) {
@@ -605,7 +628,8 @@ Result<Imported> Engine::import(KeySpace& keys, const std::string& project,
   Imported out;
   std::vector<Memory> read;
   for (const auto& [name, text] : files) {
-    auto made = memory_from_markdown(text, name);
+    const auto whole = surroundings_.scrub(text);
+    auto made = whole ? memory_from_markdown(*whole, name) : Result<Memory>(whole.error());
     if (made && !made->id.empty() && !agentd::Ulid::parse(made->id))
       made = Error{Code::kInvalid, name + ": id must be 26 letters and digits; omit it for a new memory"};
     if (made) {

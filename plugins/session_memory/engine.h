@@ -149,6 +149,10 @@ class Engine {
                                     const std::function<agentd::Result<void>(Memory&)>& edit);
   agentd::Result<Memory> scrubbed(Memory memory) const;
   std::vector<Memory> scrubbed(std::vector<Memory> memories) const;
+  // Before anything of it is cut: half a secret is not known as one. A text that cannot be checked is left out.
+  EndedSession scrubbed(EndedSession session) const;
+  SessionLog scrubbed(SessionLog log) const;
+  void clean(std::string& text) const;
   std::vector<Remediation> counted(const Shelf& shelf, std::vector<Remediation> learned) const;
   void add_uses(const Shelf& shelf, std::vector<Memory>& rows) const;
   void forget_uses(const std::vector<Memory>& rows);

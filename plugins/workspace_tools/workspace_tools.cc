@@ -229,9 +229,11 @@ agentd_status refuse(agentd::call& c, agentd_status status, std::string_view pat
     case AGENTD_E_BUSY:
       return refuse(c, shown + " is busy: try again");
     case AGENTD_E_UNSUPPORTED:
-      return refuse(c, shown +
-                           " is not shown, since agentd cannot look for secrets in it: ask the user to install RE2 "
-                           "(libre2), or to set secrets.scrub to false");
+      return refuse(c,
+                    shown +
+                        " is not shown, since agentd cannot look for secrets in it: ask the user to see whether RE2 "
+                        "(libre2) is installed, secrets.key of agentd's home can be read and every plugin that looks "
+                        "for secrets answers, or to set secrets.scrub to false");
     default:
       break;
   }

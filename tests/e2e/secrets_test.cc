@@ -111,10 +111,37 @@ class SecretsEverywhere : public ::testing::Test {
                                                {"store", "check"},
                                                {"store", "backup", program_.directory().file("backup")}})
       EXPECT_EQ(program_.run(words).code, 0) << words[0] << " " << words[1];
+    fails_ = false;
+    keep_and_take_up();
     // The server has seen the requests.
     std::string bodies;
     for (const RecordedRequest& got : server.requests()) bodies += got.body + "\n";
     program_.directory().write("requests", bodies);
+  }
+
+  // Checkpoints with the texts of their levels, memories, the index of the search, and exports.
+  void keep_and_take_up() {
+    const Finished saved = program_.run({"checkpoint", "save", "a place", "--json"});
+    ASSERT_EQ(saved.code, 0) << saved.err;
+    const auto lines = json_lines(saved.out);
+    ASSERT_EQ(lines.size(), 1u) << saved.out;
+    const std::string checkpoint(lines[0].root()["id"].string_or(""));
+    const std::string id = program_.newest();
+    for (const std::vector<std::string>& words :
+         std::vector<std::vector<std::string>>{{"conversation", "search", "look"},
+                                               {"conversation", "dump", id},
+                                               {"memory", "add", "c3.txt"},
+                                               {"memory", "list"},
+                                               {"memory", "search", "last line"},
+                                               {"memory", "export", program_.directory().file("memories")},
+                                               {"checkpoint", "resume", checkpoint, "--level", "context"},
+                                               {"checkpoint", "resume", checkpoint, "--level", "summary"},
+                                               {"checkpoint", "show", checkpoint}}) {
+      const Finished ran = program_.run(words);
+      EXPECT_EQ(ran.code, 0) << words[0] << " " << words[1] << ": " << ran.err;
+    }
+    EXPECT_TRUE(exists(program_.home() + "/search.db"));
+    EXPECT_FALSE(fs::is_empty(program_.directory().file("memories")));
   }
 
   // What stands in all files but those of the project, and that one.
@@ -144,7 +171,8 @@ class SecretsEverywhere : public ::testing::Test {
   std::atomic<bool> fails_ = false;
 };
 
-// Requests, log, events, hooks, receipts, summary, errors, diagnostics, backup, and the raw bytes of the store.
+// Requests, log, events, hooks, receipts, summary, errors, diagnostics, backup, checkpoints, memories, search.db,
+// exports and the raw bytes of the store.
 TEST_F(SecretsEverywhere, OfNoCanaryAnythingIsFoundBehindTheTools) {
   ASSERT_GE(secrets_.size(), 200u);
   ASSERT_GE(rules_.size(), 60u);

@@ -502,9 +502,6 @@ void ToolCalls::after_tool(Step& step) {
   if (denied) fired.only = kHearsDenials;
   const auto outcome = session_.hooks.fire(fired);
   if (!outcome) return;
-  if (payload.secrets != nullptr)
-    for (Outcome::Attributed& context : outcome->contexts)
-      context.action.text = payload.secrets->pass(std::move(context.action.text)).text;
   if (!outcome->rewrites.empty()) {
     for (const auto& [rule, count] : payload.scrubbed) result.scrubbed[rule] += count;
     session_.hooks.record_effect(event, outcome->rewrites.back().by, HookEffect::kRewrite, result.text, payload.text,

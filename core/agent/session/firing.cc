@@ -107,12 +107,18 @@ void Firing::on_hook(const HookTrace& trace) {
   before_rewrite_.reset();
 }
 
-// A hook's answer to a tool's output passes the border, too, before a receipt holds it.
+std::string Firing::clean(std::string text) const {
+  return frame_.secrets == nullptr ? text : frame_.secrets->pass(std::move(text)).text;
+}
+
+// A hook's answer passes the border, too, before a receipt holds it. What takes the place of the user's or the model's
+// own words stays, as these do.
 std::string Firing::answer_of(const HookTrace& trace) const {
   std::vector<Action> actions(trace.actions.begin(), trace.actions.end());
   const bool output = fired_.event == AGENTD_EVENT_AFTER_TOOL_CALL || fired_.event == AGENTD_EVENT_TOOL_CALL_FAILED;
-  if (output && frame_.secrets != nullptr)
-    for (Action& action : actions) action.text = frame_.secrets->pass(std::move(action.text)).text;
+  const bool words = !output && !(frame_.scrubs_messages && fired_.event == AGENTD_EVENT_USER_MESSAGE_SEND);
+  for (Action& action : actions)
+    if (!words || action.kind != AGENTD_ACT_REPLACE_TEXT) action.text = clean(std::move(action.text));
   return answer_json(actions, fired_.event, redacts_messages(frame_.snapshot));
 }
 
@@ -130,7 +136,7 @@ void Firing::keep(const HookTrace& trace) {
   if (seen.payload) receipt.payload_digest = digest_of(seen.payload);
   receipt.answer = answer_of(trace);
   receipt.effect = trace.effect;
-  receipt.note = joined(trace.failure, trace.note);
+  receipt.note = clean(joined(trace.failure, trace.note));
   receipt.duration_us = (trace.duration_ns + 500) / 1000;
 }
 

@@ -43,7 +43,8 @@ class Firing final : public TraceSink {
     std::function<std::string(std::string_view hook)> kind_of{};  // empty = a guess
     std::function<void(const HookTrace&)> tell{};                 // each call, while it happens; may be empty
     std::shared_ptr<HookLedger> ledger{};                         // of the run; null outside of runs
-    const Secrets* secrets = nullptr;                             // that answers to a tool's output must not hold
+    const Secrets* secrets = nullptr;                             // that answers must not hold
+    bool scrubs_messages = false;                                 // nor what takes the place of a user's message
   };
   struct Problem {
     std::string hook, text;
@@ -71,6 +72,7 @@ class Firing final : public TraceSink {
   };
   const Snapshot::Entry* entry_of(const HookTrace& trace) const;
   std::string kind_of(const HookTrace& trace) const;
+  std::string clean(std::string text) const;
   void find_problems(const HookTrace& trace);
   void keep(const HookTrace& trace);
   std::string answer_of(const HookTrace& trace) const;

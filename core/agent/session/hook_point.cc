@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "core/base/bytes.h"
+#include "core/scrub/secrets.h"
 
 namespace agentd {
 namespace {
@@ -17,6 +18,7 @@ RunError interrupted() { return {RunError::Kind::kCancelled, "the run was interr
 HookPoint::HookPoint(const AgentResources& agent, const AgentOptions& options, const Position& position,
                      const SharedSession& shared, const Surface& surface, LogWriter& log, const Context& context)
     : parts_(agent.parts()),
+      scrubs_messages_(agent.runtime_settings().scrub_input),
       options_(options),
       position_(position),
       shared_(shared),
@@ -88,6 +90,7 @@ Firing::Frame HookPoint::frame_of(std::uint32_t event, const std::string& event_
   frame.kind_of = parts_.hook_kind;
   if (position_.run != 0) frame.ledger = shared_.hook_ledger();
   frame.secrets = parts_.secrets;
+  frame.scrubs_messages = scrubs_messages_;
   if (parts_.trace_hooks) frame.tell = [this](const HookTrace& trace) { tell_hook(trace); };
   return frame;
 }
@@ -134,10 +137,24 @@ void HookPoint::take(const Fired& fired, Firing& firing, Outcome* outcome) {
   for (HookReceipt& receipt : firing.take_receipts(outcome)) log_.add_receipt(std::move(receipt));
   for (const Firing::Problem& problem : firing.problems()) report_problem(fired.event, problem);
   if (outcome == nullptr) return;
+  pass_border(*outcome);
   report(*outcome, fired.event);
   if (!outcome->stop || position_.run == 0 || stopped_) return;
   stopped_ = outcome->stop;
   record_effect(fired.event, stopped_->by, HookEffect::kStopRun, {}, {}, stopped_->action.text);
+}
+
+// What a hook says comes from anywhere: a file that it has read, a command that it has run. What it writes in the place
+// of another text is a matter of the event.
+void HookPoint::pass_border(Outcome& outcome) const {
+  if (parts_.secrets == nullptr) return;
+  const auto clean = [this](std::string& text) { text = parts_.secrets->pass(std::move(text)).text; };
+  for (auto* const list : {&outcome.contexts, &outcome.continues, &outcome.notices})
+    for (Outcome::Attributed& each : *list) clean(each.action.text);
+  for (Outcome::Failure& each : outcome.failures) clean(each.text);
+  if (outcome.stop) clean(outcome.stop->action.text);
+  clean(outcome.reason);
+  clean(outcome.permission_reason);
 }
 
 std::unique_ptr<Outcome> HookPoint::fire(std::uint32_t event, const void* payload, const void* bare) {

@@ -61,7 +61,8 @@ class HookPoint {
 
   // ---- asking
 
-  // Null: no hook was called. Actions that the event does not allow were removed from the outcome and reported.
+  // Null: no hook was called. Actions that the event does not allow were removed from the outcome and reported, and its
+  // texts for the model, the user and the log hold no secrets.
   std::unique_ptr<Outcome> fire(const Fired& fired);
   std::unique_ptr<Outcome> fire(std::uint32_t event, const void* payload, const void* bare = nullptr);
   // A warning of the runtime: to the surface, and as a notification to the hooks.
@@ -99,11 +100,13 @@ class HookPoint {
   Firing::Frame frame_of(std::uint32_t event, const std::string& event_id) const;
   Dispatch dispatch_of(const Fired& fired) const;
   void take(const Fired& fired, Firing& firing, Outcome* outcome);
+  void pass_border(Outcome& outcome) const;
   void tell_hook(const HookTrace& trace) const;
   void report(const Outcome& outcome, std::uint32_t event) const;
   void report_problem(std::uint32_t event, const Firing::Problem& problem);
 
   const AgentParts& parts_;
+  const bool scrubs_messages_;
   const AgentOptions& options_;
   const Position& position_;
   const SharedSession& shared_;

@@ -162,6 +162,51 @@ TEST_F(SecretsInRuns, WhatAHookMakesOfAnOutputPassesOnceMore) {
   EXPECT_FALSE(has(everything(), token_)) << everything();
 }
 
+// At every event: a hook may have read a file, or run a command.
+TEST_F(SecretsInRuns, WhatHooksAddForTheModelIsClean) {
+  output_ = "nothing\n";
+  const auto adds = [this](std::uint32_t event, const std::string& name) {
+    on(event, name, [this, name](const TestCall& call) {
+      call.emit(action(AGENTD_ACT_SYSTEM_MESSAGE, name + " noted " + token_));
+      return call.answer(action(AGENTD_ACT_INJECT_CONTEXT, name + " adds " + token_));
+    });
+  };
+  adds(AGENTD_EVENT_SESSION_START, "at_start");
+  adds(AGENTD_EVENT_USER_MESSAGE_SEND, "at_message");
+  adds(AGENTD_EVENT_BEFORE_MODEL_CALL, "at_request");
+  adds(AGENTD_EVENT_BEFORE_TOOL_CALL, "at_call");
+  int stops = 0;
+  on(AGENTD_EVENT_AGENT_STOP, "at_stop", [this, &stops](const TestCall& call) {
+    return ++stops == 1 ? call.answer(action(AGENTD_ACT_CONTINUE, "the check says " + token_)) : AGENTD_OK;
+  });
+  open();
+  model_.ask_tools({{"bash", "{}"}}).say("first").say("second");
+  EXPECT_EQ(text_of(run("go")), "second");
+  const std::string last = model_.requests.back().all_text();
+  for (const std::string& name : {std::string("at_message"), std::string("at_request"), std::string("at_call")})
+    EXPECT_TRUE(has(last, name + " adds " + placeholder_)) << name << "\n" << last;
+  EXPECT_TRUE(has(last, "the check says " + placeholder_)) << last;
+  EXPECT_TRUE(has(model_.requests.back().system, "at_start adds " + placeholder_));
+  EXPECT_FALSE(has(everything(), token_)) << everything();
+}
+
+TEST_F(SecretsInRuns, WhyAHookRefusesOrFailsIsClean) {
+  bool fails = false;
+  on(AGENTD_EVENT_BEFORE_TOOL_CALL, "strict", [this, &fails](const TestCall& call) -> agentd_status {
+    if (fails) {
+      call.slot.fail(call.raw.token, AGENTD_E_INTERNAL, "no idea what to do with " + token_);
+      return AGENTD_E_INTERNAL;
+    }
+    return call.answer(action(AGENTD_ACT_BLOCK, "the file has " + token_));
+  });
+  one_call();
+  EXPECT_EQ(result().text, "blocked by the hook strict: the file has " + placeholder_);
+  fails = true;
+  one_call();
+  EXPECT_FALSE(has(everything(), token_)) << everything();
+  EXPECT_TRUE(has(everything(), "no idea what to do with " + placeholder_));
+}
+
 TEST_F(SecretsInRuns, ACallWithoutAModelIsCleanToo) {
   open();
   const auto report = session_->call_tool({"bash", "{}"}, cancel_);

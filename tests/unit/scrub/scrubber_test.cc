@@ -322,6 +322,21 @@ TEST(Scrubber, ManyAnchorsOnOneLineCostLinearTime) {
   EXPECT_TRUE(scrubber().scrub(jwt));
 }
 
+// Each token hides the next one, so that every pass finds as many as the one before.
+TEST(Scrubber, ManySecretsBehindEachOtherCostLinearTime) {
+  Canaries canaries(19);
+  std::string row;
+  for (int i = 0; i < 8; ++i) row += canaries.make("lin_api_{a40}").secret;
+  std::string text;
+  for (int i = 0; i < 20'000; ++i) text += row + "\n";
+  const Scrubbed got = scrubbed(text);
+  ASSERT_EQ(got.findings.size(), 160'000u);
+  for (std::size_t i = 0; i < got.findings.size(); ++i) {
+    ASSERT_EQ(got.findings[i].at, i / 8 * (row.size() + 1) + i % 8 * 48);
+    ASSERT_EQ(got.findings[i].length, 48u);
+  }
+}
+
 // ---- options
 
 TEST(ScrubOptions, DisabledRuleFindsNothing) {

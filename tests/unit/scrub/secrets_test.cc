@@ -230,6 +230,26 @@ TEST_F(SecretsTest, AnEditThatWouldBringASecretIntoTheOpenIsRefused) {
             "db_password = \"hunter2Zq9x\"\n");
 }
 
+// Nor a part of one: without its quotation marks a password is found up to the first "&" only.
+TEST_F(SecretsTest, AnEditThatWouldShowAPartOfASecretIsRefused) {
+  const std::string file = "password = \"abcDEF123&tailTail9\"\n";
+  const std::string view = scrub(file).text;
+  const std::string mark = view.substr(view.find('['), view.find(']') + 1 - view.find('['));
+  ASSERT_EQ(view, "password = \"" + mark + "\"\n");
+  EXPECT_EQ(wrong(file, "password=" + mark + "\n"), mark + " would no longer be known as a secret where it stands now");
+  EXPECT_EQ(secrets_->restored(file, "password=\"" + mark + "\"\n").value_or("failed"),
+            "password=\"abcDEF123&tailTail9\"\n");
+}
+
+// A look through the file for each of them would not end.
+TEST_F(SecretsTest, AFileOfManySecretsIsEditedInLinearTime) {
+  std::string file;
+  for (int i = 0; i < 40'000; ++i) file += canaries_.make("ghp_{a36}").secret + " of somebody\n";
+  const Scrubbed view = scrub(file);
+  ASSERT_EQ(view.findings.size(), 40'000u);
+  EXPECT_TRUE(secrets_->restored(file, view.text + "more\n").value_or("failed") == file + "more\n");
+}
+
 // ---- findings of others
 
 class Fixed final : public ExtraScrubber {
@@ -260,6 +280,9 @@ TEST_F(SecretsTest, WhatAnotherCouldNotLookThroughIsWithheld) {
   secrets_->set_extra({std::make_shared<Fixed>(Error{Code::kUnavailable, "the plugin is away"})});
   EXPECT_NE(secrets_->pass("harmless").text.find("the plugin is away"), std::string::npos);
   EXPECT_EQ(secrets_->pass("harmless").text.find("harmless"), std::string::npos);
+  const std::string token = canaries_.make("ghp_{a36}").secret;
+  secrets_->set_extra({std::make_shared<Fixed>(Error{Code::kUnavailable, "cannot read " + token})});
+  EXPECT_EQ(secrets_->pass("x " + token).text.find(token), std::string::npos) << "the reason quotes it";
 }
 
 TEST_F(SecretsTest, CountsAreToldWithoutTheSecrets) {

@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include "plugins/session_memory/document.h"
 #include "tests/unit/session_memory/support.h"
 
 namespace session_memory {
@@ -136,6 +137,46 @@ TEST_F(EngineTest, SecretsDoNotBecomeMemories) {
   for (const auto& [key, value] : world_.keys.rows("memory/")) {
     EXPECT_EQ(value.find("SECRET"), std::string::npos) << value;
     EXPECT_NE(value.find("[redacted]"), std::string::npos) << value;
+  }
+}
+
+// Half a secret is not known as one: texts are cut for titles, quotes and chunks only after they were looked through.
+TEST_F(EngineTest, NoPartOfASecretAtACutBecomesAMemory) {
+  const auto holds_a_part = [this] {
+    for (const auto& [key, value] : world_.keys.values)
+      for (const char* const part : {"SECRE", "ECRET"})
+        if (value.text.find(part) != std::string::npos) return true;
+    return false;
+  };
+  std::size_t learned = 0;
+  for (std::size_t before = 60; before < 130; ++before) {
+    LogWriter writer;
+    writer.user("Make the parser faster.").edit("src/parser.cc");
+    writer.user("No, that is wrong: use " + std::string(before, 'x') + " SECRET instead, always.").edit("src/a.cc");
+    EndedSession session;
+    session.conversation = "01JZ8QF3V00000000000000" + std::to_string(100 + before);
+    session.project = "p";
+    session.revision = writer.seq();
+    world_.logs.logs[session.conversation] = writer.log();
+    learned += end(session).memories;
+    ASSERT_FALSE(holds_a_part()) << before;
+  }
+  EXPECT_GT(learned, 0u) << "the control: something is learned of it";
+  EndedSession session = typed();
+  for (std::size_t before = 90; before < 130; ++before) {
+    session.task = std::string(before, 'y') + "SECRET and more of it";
+    session.revision += 1;
+    end(session);
+    ASSERT_FALSE(holds_a_part()) << before;
+  }
+}
+
+TEST_F(EngineTest, NoPartOfASecretOfADocumentIsInAChunk) {
+  for (std::size_t before = kChunkBytesMax / 2 - 8; before < kChunkBytesMax / 2 + 2; ++before) {
+    ASSERT_TRUE(
+        engine_.add_document(world_.keys, "p", "guide.md", "# A\n" + std::string(before, 'x') + "SECRET is it\n"));
+    for (const auto& [key, value] : world_.keys.rows("memory/"))
+      for (const char* const part : {"SECRE", "ECRET"}) EXPECT_EQ(value.find(part), std::string::npos) << before;
   }
 }
 
