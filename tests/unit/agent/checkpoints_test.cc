@@ -212,7 +212,8 @@ TEST_P(CheckpointsTest, RowsGoWithTheirConversation) {
   session_.reset();
   const auto rows = [&] {
     std::string out;
-    for (const StoredKey& row : *store_.scan_keys("agentd.checkpoints", {}, {}, 100)) out += row.value;
+    const auto found = store_.scan_keys("agentd.checkpoints", {}, {}, 100);
+    for (const StoredKey& row : *found) out += row.value;
     return out;
   };
   ASSERT_NE(rows().find("\"c\""), std::string::npos);

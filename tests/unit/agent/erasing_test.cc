@@ -290,7 +290,8 @@ TEST_F(Erasing, TheNameOfACheckpointLosesItInItsRowsToo) {
   ASSERT_TRUE(saved) << saved.error().message;
   const auto rows_with_it = [&] {
     int out = 0;
-    for (const StoredKey& row : *store_.scan_keys("agentd.checkpoints", {}, {}, 100))
+    const auto found = store_.scan_keys("agentd.checkpoints", {}, {}, 100);
+    for (const StoredKey& row : *found)
       out += row.value.find(kSecret) != std::string::npos ? 1 : 0;
     return out;
   };
