@@ -38,7 +38,8 @@ install(FILES ${pages}/fish DESTINATION share/fish/vendor_completions.d RENAME a
 install(FILES README.md ARCHITECTURE.md CHANGELOG.md CONTRIBUTING.md SECURITY.md LICENSE
   DESTINATION ${CMAKE_INSTALL_DOCDIR})
 # Below docs, as the pages and messages name each other.
-install(DIRECTORY docs/guide docs/skills docs/reference docs/internals docs/adr DESTINATION ${CMAKE_INSTALL_DOCDIR}/docs)
+install(DIRECTORY docs/guide docs/skills docs/reference docs/internals docs/adr
+  DESTINATION ${CMAKE_INSTALL_DOCDIR}/docs)
 
 # `make package`: a .deb, and a tarball for everything else. libcurl, RE2, SQLite and libedit are loaded when they
 # are needed: no tool sees them in the program.

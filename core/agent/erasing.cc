@@ -268,7 +268,7 @@ class PartPlan {
     return {};
   }
 
-  // What earlier erasures have put in the place of these records goes with them.
+  // The replacements that earlier erasures have put instead of these records go with them.
   Result<void> add_erasures() {
     for (const StoredRecord& record : log_.records) {
       if (record.record.type != RecordType::kErase) continue;

@@ -37,7 +37,8 @@ class Recollections {
                                                   Deadline deadline) = 0;
 };
 
-// The text that gives them to the model: quoted, with where they come from, and that they are no instructions. Empty for none.
+// The text that gives them to the model: quoted, with where they come from, and that they are no instructions. Empty
+// for none.
 std::string quote_recollections(const std::vector<Recollection>& recollections);
 
 }  // namespace agentd

@@ -1,23 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <set>
+#include "core/app/command_table.h"
 
-#include "core/app/cli.h"
+#include <utility>
+
 #include "core/app/commands/commands.h"
 #include "core/base/bytes.h"
-#include "core/config/config_keys.h"
-#include "core/dialects/dialect.h"
 
 namespace agentd::app {
 namespace {
 
-constexpr std::size_t kManyWords = 100'000;
-
-constexpr OptionSpec kProvider{
-    "provider", 'p', "NAME", "the provider: anthropic, openai, groq, ollama ... or scripted", {}, "provider"};
-constexpr OptionSpec kModel{
-    "model", 'm', "MODEL", "the model's name, alone or with its provider: openai/gpt-6.1-sol", {}, "model"};
-constexpr OptionSpec kScript{"script",       0, "FILE", "replay the answers of FILE (provider scripted)", {},
-                             "scripted.file"};
 constexpr OptionSpec kResume{"resume", 0, "ID", "continue conversation ID (a unique prefix is enough)"};
 constexpr OptionSpec kFollow{"follow", 'f', {}, "continue the newest conversation of this project"};
 constexpr OptionSpec kNoSave{"no-save", 0, {}, "save nothing: the conversation is kept in memory only"};
@@ -36,8 +27,6 @@ constexpr OptionSpec kNoAuto{"disable-auto-compact", 0,      {}, "do not compact
 constexpr OptionSpec kAllow{
     "allow", 0, "TOOL", "run TOOL without asking (a name or glob; repeats)", {}, "permissions.allow", {}, true};
 constexpr OptionSpec kTrace{"trace-hooks", 0, {}, "show every hook's answer and how long it took", {}, "hooks.trace"};
-constexpr OptionSpec kSet{"set", 0, "KEY=VALUE", "set a configuration key for this call (repeats)", {}, {}, {}, true};
-constexpr OptionSpec kJson{"json", 0, {}, "print JSON, one object a line"};
 
 CommandSpec run_spec() {
   return {"run",
@@ -263,28 +252,29 @@ CommandSpec conversation_fork_spec() {
 }
 
 CommandSpec conversation_erase_spec() {
-  return {"conversation erase",
-          "ID [SEQ|SEQ-SEQ...]",
-          "take a text out of a conversation and of what was made of it",
-          "For a secret that got in. By SEQ the messages lose all of their text; --match takes one text out wherever it "
-          "stands;\n--scrub does so with everything that looks like a secret. The messages keep their place, role and "
-          "calls, so that\nthe conversation continues. It goes through forks, parents and subagents, summaries, titles, "
-          "open questions\n(their calls do not run), receipts of hooks, prompts, transcripts, the history of lines "
-          "and the diagnostic log, and\noverwrites what the store has freed. Everything is listed first, and a person "
-          "confirms it on a terminal: a program\ncannot. Other agentd processes should have ended.\nIt does not reach "
-          "exports, backups, and the providers that the text was sent to. The digests of erased records\nstay: they "
-          "confirm a guess. So change a secret that was sent.",
-          {{"match", 'm', "TEXT", "the text that goes; \"-\" reads it from standard input, out of the shell's history"},
-           {"scrub", 0, {}, "whatever the rules for secrets find"},
-           {"keys", 0, {}, "erase the keys of plugins that hold the text, too"},
-           {"dry-run", 'n', {}, "show what would go; change nothing"},
-           kJson},
-          {"agentd conversation erase 01JZ8 12", "agentd conversation erase 01JZ8 3-7 --dry-run",
-           "agentd conversation erase 01JZ8 --match - < secret.txt", "agentd conversation erase 01JZ8 --scrub"},
-          1,
-          kManyWords,
-          {},
-          erase_command};
+  return {
+      "conversation erase",
+      "ID [SEQ|SEQ-SEQ...]",
+      "take a text out of a conversation and of what was made of it",
+      "For a secret that got in. By SEQ the messages lose all of their text; --match takes one text out wherever it "
+      "stands;\n--scrub does so with everything that looks like a secret. The messages keep their place, role and "
+      "calls, so that\nthe conversation continues. It goes through forks, parents and subagents, summaries, titles, "
+      "open questions\n(their calls do not run), receipts of hooks, prompts, transcripts, the history of lines "
+      "and the diagnostic log, and\noverwrites what the store has freed. Everything is listed first, and a person "
+      "confirms it on a terminal: a program\ncannot. Other agentd processes should have ended.\nIt does not reach "
+      "exports, backups, and the providers that the text was sent to. The digests of erased records\nstay: they "
+      "confirm a guess. So change a secret that was sent.",
+      {{"match", 'm', "TEXT", "the text that goes; \"-\" reads it from standard input, out of the shell's history"},
+       {"scrub", 0, {}, "whatever the rules for secrets find"},
+       {"keys", 0, {}, "erase the keys of plugins that hold the text, too"},
+       {"dry-run", 'n', {}, "show what would go; change nothing"},
+       kJson},
+      {"agentd conversation erase 01JZ8 12", "agentd conversation erase 01JZ8 3-7 --dry-run",
+       "agentd conversation erase 01JZ8 --match - < secret.txt", "agentd conversation erase 01JZ8 --scrub"},
+      1,
+      kManyWords,
+      {},
+      erase_command};
 }
 
 CommandSpec conversation_delete_spec() {
@@ -485,7 +475,7 @@ CommandSpec memory_edit_spec() {
           "Fields that are not named stay. To edit many in an editor, export them, change the files and import them.",
           {{"title", 0, "TEXT", "the lesson in one line"},
            {"content", 0, "TEXT", "the lesson with its reason"},
-           {"subject", 0, "TEXT", "what it is about"},
+           {"subject", 0, "TEXT", "the topic"},
            {"polarity", 0, "KIND", "whether to do it or to avoid it", "do|avoid"},
            {"outcome", 0, "OUTCOME", "how it ended", "success|failure|partial"},
            {"tag", 0, "TAG", "its tags, instead of the present ones (repeats)", {}, {}, {}, true},
@@ -595,250 +585,6 @@ CommandSpec config_reference_spec() {
   return {
       "config reference",      "", "print all keys as a Markdown table", "", {}, {"agentd config reference"}, 0, 0, {},
       config_reference_command};
-}
-
-constexpr OptionSpec kConversation{"conversation", 'c', "ID",
-                                   "the conversation (a unique prefix is enough; default: the newest of this project)"};
-constexpr OptionSpec kEvent{"event", 'e', "EVENT", "an event name ('agentd hooks contract' lists them)"};
-constexpr OptionSpec kPayload{"payload", 0, "FILE", "the event's JSON, \"-\" for standard input (default: a sample)"};
-
-CommandSpec hooks_list_spec() {
-  return {
-      "hooks list",
-      "",
-      "list all hooks: their events, whether they may run, and if not, why",
-      "Nothing is run or recorded. A hook needs to be trusted if it comes with a project or its bytes have changed.",
-      {kJson, kSet},
-      {"agentd hooks list", "agentd hooks list --json | jq 'select(.state != \"on\")'"},
-      0,
-      0,
-      {},
-      hooks_list_command};
-}
-
-CommandSpec hooks_trust_spec() {
-  return {"hooks trust",
-          "[NAME|PATH...]",
-          "allow hooks to run with their present bytes",
-          "Shows the file, its hash, its events and what it runs, and asks for confirmation. The bytes are recorded: "
-          "a\nchanged file needs to be trusted again. A project's hook is trusted for that project at that path only.",
-          {{"all", 'a', {}, "every hook that is not trusted yet"},
-           {"yes", 'y', {}, "do not ask for confirmation"},
-           kJson,
-           kSet},
-          {"agentd hooks trust project/lint", "agentd hooks trust --all"},
-          0,
-          kManyWords,
-          {},
-          hooks_trust_command};
-}
-
-CommandSpec hooks_untrust_spec() {
-  return {"hooks untrust",
-          "NAME|PATH",
-          "revoke the trust in a hook",
-          "This also removes a deleted guard from the list of guards, so that it stops blocking.",
-          {kJson, kSet},
-          {"agentd hooks untrust project/lint"},
-          1,
-          1,
-          {},
-          hooks_untrust_command};
-}
-
-CommandSpec hooks_release_spec() {
-  return {"hooks release",
-          "NAME|PATH",
-          "re-enable a quarantined hook",
-          "A module that crashed agentd while being loaded, or crashed or hung its worker three times within a minute, "
-          "is\nquarantined until its bytes change or it is released.",
-          {kJson},
-          {"agentd hooks release lint"},
-          1,
-          1,
-          {},
-          hooks_release_command};
-}
-
-constexpr OptionSpec kModuleConfig{"config", 0, "JSON", "the module's configuration (default {})"};
-
-CommandSpec hooks_validate_spec() {
-  return {
-      "hooks validate",
-      "FILE",
-      "check a hook: a native one by the rules of the ABI, any other by loading it",
-      "A YAML hook, a recipe (.md), another tool's settings (.json) and an executable are read as a run reads "
-      "them,\nincluding names of events, tools and keys; an executable is started as FILE hook to report its "
-      "events.\n\nA native hook is checked rule by rule, each check in its own process: a module that crashes, hangs "
-      "or leaks\nbreaks only that rule. The output has one line per rule, and one for rules that cannot be checked "
-      "because\nanother is broken; docs/reference/abi-rules.md explains the numbers. A hook that runs in a worker "
-      "process is\nchecked for that; --isolation in-process checks it for agentd's own process. All options except "
-      "--json and --set\nare for native hooks.\nExit code 1 if a rule is broken or a run would refuse the file.",
-      {{"rule", 0, "ID", "only rule (A401) or group (A4) ID (repeats)", {}, {}, {}, true},
-       {"timeout", 0, "MS", "time limit of one step of a check, such as a call (default 20000)"},
-       {"isolation", 0, "WHERE", "check it as a hook that runs there (default: where agentd would run it)",
-        "process|in-process"},
-       kModuleConfig,
-       kJson,
-       kSet},
-      {"agentd hooks validate ./hello.so", "agentd hooks validate ~/.agent/hooks/careful.yaml",
-       "agentd hooks validate ./guard.so --rule A4 --rule A701",
-       "agentd hooks validate ./audit.so --config '{\"path\":\"audit.jsonl\"}' --json"},
-      1,
-      1,
-      {},
-      hooks_validate_command};
-}
-
-CommandSpec hooks_fuzz_spec() {
-  return {"hooks fuzz",
-          "FILE.so",
-          "call a native hook with random events to find failures",
-          "Sends events with random payloads, and creates, saves, restores and destroys instances in any order, both "
-          "in a\nprocess of its own and in a worker. A finding is a crash, a hang, an illegal answer, leaked memory, "
-          "or a\ndifference between the two. It is reported with its seed; --replay SEED repeats it. Exit code 1 if "
-          "there is one.",
-          {{"seed", 0, "N", "the first seed (default: from the clock)"},
-           {"runs", 0, "N", "how many seeds to try (default 200)"},
-           {"time", 0, "SECONDS", "stop after SECONDS, even before --runs are done"},
-           {"replay", 0, "SEED", "run only this seed and print its steps"},
-           kModuleConfig,
-           kJson,
-           kSet},
-          {"agentd hooks fuzz ./hello.so --time 60", "agentd hooks fuzz ./hello.so --seed 1 --runs 1000",
-           "agentd hooks fuzz ./hello.so --replay 4711"},
-          1,
-          1,
-          {},
-          hooks_fuzz_command};
-}
-
-CommandSpec hooks_contract_spec() {
-  return {"hooks contract",
-          "[EVENT]",
-          "show what an event carries and which answers it allows",
-          "Without EVENT, lists all events.",
-          {{"json", 0, {}, "print JSON"}},
-          {"agentd hooks contract", "agentd hooks contract before_tool_call"},
-          0,
-          1,
-          {},
-          hooks_contract_command};
-}
-
-CommandSpec hooks_test_spec() {
-  return {"hooks test",
-          "NAME|PATH",
-          "call one hook with an event and ignore its answer",
-          "Shows whether the hook is called and if not, why; its input, its output, and how the output is interpreted. "
-          "The\nhook really runs, but gets no services, and nothing is recorded. A file outside the hooks directories "
-          "may be\nnamed by its path.",
-          {kEvent, kPayload, kJson, kSet},
-          {"agentd hooks test ./guard --event before_tool_call", "agentd hooks test guard --payload call.json --json"},
-          1,
-          1,
-          {},
-          hooks_test_command};
-}
-
-CommandSpec hooks_run_spec() {
-  return {"hooks run",
-          "NAME|PATH",
-          "call one hook with an event, with services and its own state",
-          "Like 'hooks test', but the hook may use the model and the store, and its state is saved. Exit code 3 if "
-          "it\nblocks, for use in scripts.",
-          {kEvent, kPayload, kProvider, kModel, kScript, kJson, kSet},
-          {"agentd hooks run guard --event before_tool_call --payload call.json || echo refused"},
-          1,
-          1,
-          {},
-          hooks_run_command};
-}
-
-CommandSpec hooks_trace_spec() {
-  return {"hooks trace",
-          "",
-          "show which hooks were called in a conversation, and their answers",
-          "One line per hook that answered, failed or was skipped, in order: time, event, hook, microseconds, "
-          "answer,\neffect. Runs with --trace-hooks also record calls without an answer. For each finished run, the "
-          "calls, seconds,\ntokens and child processes of each hook follow.",
-          {kConversation, {"event", 'e', "EVENT", "only this event"}, {"hook", 0, "NAME", "only this hook"}, kJson},
-          {"agentd hooks trace", "agentd hooks trace -c 01JZ8 --event before_tool_call --json"},
-          0,
-          0,
-          {},
-          hooks_trace_command};
-}
-
-CommandSpec hooks_why_spec() {
-  return {"hooks why",
-          "ID",
-          "explain a decision: which hooks were called or skipped, and their answers",
-          "ID is the id of an event or of a tool call. The newest conversation of the project is searched first, then "
-          "the\nothers.",
-          {kConversation, kJson},
-          {"agentd hooks why call_1_1", "agentd hooks why 01JZ8Q4T6Y -c 01JZ8"},
-          1,
-          1,
-          {},
-          hooks_why_command};
-}
-
-CommandSpec hooks_replay_spec() {
-  return {"hooks replay",
-          "[ID]",
-          "call today's hooks with a recorded conversation and ignore their answers",
-          "Replays the messages, tool calls and stops of the log and reports what would have been blocked or "
-          "changed.\nDeciding hooks really run, without services; observers are not called. Without ID: the newest "
-          "conversation of\nthe project.",
-          {{"hook", 0, "NAME", "only this hook (repeats)", {}, {}, {}, true},
-           {"event", 'e', "EVENT", "only this event"},
-           kJson,
-           kSet},
-          {"agentd hooks replay", "agentd hooks replay 01JZ8 --hook guard --json"},
-          0,
-          1,
-          {},
-          hooks_replay_command};
-}
-
-CommandSpec hooks_import_spec() {
-  static const std::string dialects = join(settings_dialects(), "|");
-  return {"hooks import",
-          "FILE",
-          "import hooks from another tool's settings",
-          "Writes them as agentd's own YAML, lists what could not be converted, and records their trust. Settings of "
-          "a\nproject become hooks of that project. To use such a file in place instead, name it in hooks.adapt.",
-          {{"dialect", 'd', "NAME", "the tool the settings are for (default: detected from the file)", dialects},
-           {"output", 'o', "FILE",
-            "the file to write (default: hooks/DIALECT.yaml in ~/.agent, or in the project's .agent)"},
-           {"force", 0, {}, "replace an existing file"},
-           {"dry-run", 'n', {}, "print the YAML; write nothing"},
-           kJson,
-           kSet},
-          {"agentd hooks import ~/.claude/settings.json --dry-run",
-           "agentd hooks import agent.yaml --dialect docker --output hooks.yaml"},
-          1,
-          1,
-          {},
-          hooks_import_command};
-}
-
-CommandSpec hooks_new_spec() {
-  return {
-      "hooks new",
-      "NAME",
-      "create a working hook to start from",
-      "Writes the files and prints the next steps. A native hook gets a copy of the headers.",
-      {{"lang", 'l', "LANGUAGE", "the language", "c++|c|bash|python|yaml"},
-       kEvent,
-       {"dir", 0, "DIR", "the directory to write to (default: the current one)"},
-       kJson},
-      {"agentd hooks new no-root --lang bash", "agentd hooks new trimmer --lang c++ --event agent_stop --dir ~/src"},
-      1,
-      1,
-      {},
-      hooks_new_command};
 }
 
 CommandSpec models_spec() {
@@ -973,65 +719,42 @@ CommandSpec completion_spec() {
       completion_command};
 }
 
+std::vector<CommandSpec> joined(const std::vector<std::vector<CommandSpec>>& parts) {
+  std::vector<CommandSpec> out;
+  for (const std::vector<CommandSpec>& part : parts) out.insert(out.end(), part.begin(), part.end());
+  return out;
+}
+
 }  // namespace
 
 const std::vector<CommandSpec>& all_commands() {
-  static const std::vector<CommandSpec> commands{run_spec(),
-                                                 chat_spec(),
-                                                 approve_spec(),
-                                                 compact_spec(),
-                                                 conversation_list_spec(),
-                                                 conversation_search_spec(),
-                                                 conversation_show_spec(),
-                                                 conversation_dump_spec(),
-                                                 conversation_boundaries_spec(),
-                                                 conversation_fork_spec(),
-                                                 conversation_erase_spec(),
-                                                 conversation_delete_spec(),
-                                                 checkpoint_list_spec(),
-                                                 checkpoint_save_spec(),
-                                                 checkpoint_show_spec(),
-                                                 checkpoint_resume_spec(),
-                                                 config_show_spec(),
-                                                 config_explain_spec(),
-                                                 config_path_spec(),
-                                                 config_reference_spec(),
-                                                 hooks_list_spec(),
-                                                 hooks_trust_spec(),
-                                                 hooks_untrust_spec(),
-                                                 hooks_release_spec(),
-                                                 hooks_validate_spec(),
-                                                 hooks_fuzz_spec(),
-                                                 hooks_contract_spec(),
-                                                 hooks_test_spec(),
-                                                 hooks_run_spec(),
-                                                 hooks_trace_spec(),
-                                                 hooks_why_spec(),
-                                                 hooks_replay_spec(),
-                                                 hooks_import_spec(),
-                                                 hooks_new_spec(),
-                                                 memory_search_spec(),
-                                                 memory_add_spec(),
-                                                 memory_list_spec(),
-                                                 memory_show_spec(),
-                                                 memory_edit_spec(),
-                                                 memory_delete_spec(),
-                                                 memory_jobs_spec(),
-                                                 memory_export_spec(),
-                                                 memory_import_spec(),
-                                                 models_spec(),
-                                                 usage_spec(),
-                                                 auth_set_spec(),
-                                                 auth_list_spec(),
-                                                 auth_remove_spec(),
-                                                 recipe_list_spec(),
-                                                 recipe_show_spec(),
-                                                 store_check_spec(),
-                                                 store_stats_spec(),
-                                                 store_backup_spec(),
-                                                 store_salvage_spec(),
-                                                 doctor_spec(),
-                                                 completion_spec()};
+  static const std::vector<CommandSpec> commands = joined(
+      {{run_spec(),
+        chat_spec(),
+        approve_spec(),
+        compact_spec(),
+        conversation_list_spec(),
+        conversation_search_spec(),
+        conversation_show_spec(),
+        conversation_dump_spec(),
+        conversation_boundaries_spec(),
+        conversation_fork_spec(),
+        conversation_erase_spec(),
+        conversation_delete_spec(),
+        checkpoint_list_spec(),
+        checkpoint_save_spec(),
+        checkpoint_show_spec(),
+        checkpoint_resume_spec(),
+        config_show_spec(),
+        config_explain_spec(),
+        config_path_spec(),
+        config_reference_spec()},
+       hooks_commands(),
+       {memory_search_spec(), memory_add_spec(),  memory_list_spec(),   memory_show_spec(),   memory_edit_spec(),
+        memory_delete_spec(), memory_jobs_spec(), memory_export_spec(), memory_import_spec(), models_spec(),
+        usage_spec(),         auth_set_spec(),    auth_list_spec(),     auth_remove_spec(),   recipe_list_spec(),
+        recipe_show_spec(),   store_check_spec(), store_stats_spec(),   store_backup_spec(),  store_salvage_spec(),
+        doctor_spec(),        completion_spec()}});
   return commands;
 }
 

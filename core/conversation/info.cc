@@ -37,7 +37,7 @@ Result<void> fold_wait(ConversationInfo& info, const StoredRecord& record) {
 
 Result<void> fold_checkpoint(ConversationInfo& info, const StoredRecord& record) {
   AGENTD_TRY(const CheckpointRecord checkpoint, read_checkpoint(record.record));
-  // One that only adds texts is no newer place.
+  // A record that only adds texts is no newer place.
   if (checkpoint.conversation_id == info.id && !checkpoint.why.empty()) info.checkpoint = {checkpoint.id, record.seq};
   return {};
 }

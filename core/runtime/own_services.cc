@@ -283,7 +283,8 @@ void offer_own_services(ServiceRegistry& registry, OwnServiceParts parts) {
     registry.offer_builtin(std::string(row.interface_id), std::string(row.operation),
                            [own, run = row.run](const ServiceRequest& request) -> Result<std::string> {
                              AGENTD_TRY(const JsonDocument input, JsonDocument::parse(request.input_json));
-                             if (!input.root().is_object()) return Error{Code::kInvalid, "the input is no JSON object"};
+                             if (!input.root().is_object())
+                               return Error{Code::kInvalid, "the input is not a JSON object"};
                              return run({*own, request, input.root()});
                            });
 }

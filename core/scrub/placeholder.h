@@ -18,13 +18,13 @@ namespace agentd {
 
 inline constexpr std::string_view kPlaceholderOpen = "[secret:";
 inline constexpr std::size_t kRuleIdBytesMax = 64;
-// Of the longest placeholder.
+// The size of the longest placeholder.
 inline constexpr std::size_t kPlaceholderBytesMax = kPlaceholderOpen.size() + kRuleIdBytesMax + 15;
 
 // Letters, digits, "-", "_" and ".", at most kRuleIdBytesMax of them.
 bool is_rule_id(std::string_view id);
 
-// A text in the form of a placeholder, whoever wrote it.
+// A text in the form of a placeholder, made by this store or not.
 struct PlaceholderForm {
   std::string_view text;  // all of it
   std::string_view rule, number, check;

@@ -134,7 +134,7 @@ Secrets::Passed Secrets::passed(const Result<Scrubbed>& clean) const {
   const auto reason = rules ? (*rules)->scrub(clean.error().message) : Result<Scrubbed>(rules.error());
   return {"[withheld, since agentd cannot look for secrets in it: " +
               (reason ? reason->text : std::string("not in the reason, either")) +
-              "; mend that, or set secrets.scrub to false]",
+              "; fix that, or set secrets.scrub to false]",
           {}};
 }
 

@@ -4,11 +4,12 @@
 //
 // Threading: thread-compatible.
 
+#include <cstdint>
 #include <string>
 
 #include "core/base/result.h"
 #include "core/search/database.h"
-#include "core/search/search.h"
+#include "core/search/query.h"
 #include "core/store/store.h"
 
 namespace agentd {

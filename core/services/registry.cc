@@ -15,14 +15,8 @@
 namespace agentd {
 namespace {
 
-constexpr KnownService kKnown[] = {{"agentd.checkpoint/1"},    {"agentd.remediation/1"}, {"agentd.memory/1"},
-                                   {"agentd.hooks/1"},         {"agentd.distiller/1"},   {"agentd.session/1"},
-                                   {"agentd.scrubber/1", true}};
-
-bool adds_up(std::string_view interface_id) {
-  return std::any_of(std::begin(kKnown), std::end(kKnown),
-                     [&](const KnownService& each) { return each.adds_up && each.interface_id == interface_id; });
-}
+// All offers of this interface are used.
+bool adds_up(std::string_view interface_id) { return interface_id == "agentd.scrubber/1"; }
 
 ServiceError no_such(std::string message) { return {AGENTD_E_UNSUPPORTED, std::move(message)}; }
 
@@ -51,8 +45,6 @@ std::optional<ServiceError> out_of_time(const ServiceRequest& request, const Clo
 }
 
 }  // namespace
-
-std::span<const KnownService> known_services() { return kKnown; }
 
 std::string service_key(std::string_view interface_id) {
   constexpr std::string_view kOurs = "agentd.";

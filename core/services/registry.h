@@ -16,7 +16,6 @@
 #include <map>
 #include <memory>
 #include <set>
-#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -27,12 +26,6 @@
 
 namespace agentd {
 
-// The interfaces that agentd itself asks for.
-struct KnownService {
-  std::string_view interface_id;  // "agentd.memory/1"
-  bool adds_up = false;           // all offers are used
-};
-std::span<const KnownService> known_services();
 // The key below `services.` in the settings: "memory" for "agentd.memory/1", "org.example.time" for
 // "org.example.time/2".
 std::string service_key(std::string_view interface_id);
@@ -104,7 +97,7 @@ class ServiceRegistry {
     std::string interface_id, operation;
     Builtin call;
   };
-  // Who would answer a call.
+  // The provider that would answer a call.
   struct Target {
     std::string id;                             // the plugin's, or "core"
     std::shared_ptr<ServiceProvider> provider;  // null = `builtin` answers

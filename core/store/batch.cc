@@ -12,7 +12,7 @@ namespace {
 constexpr std::uint8_t kPlain = 0;
 constexpr std::uint8_t kWithErased = 1;  // some payloads were erased
 constexpr std::size_t kErasedBytes = 8;  // in place of such a payload
-// Of the place of a payload, not of the record.
+// Flags of the place of a payload, not of the record.
 constexpr std::uint8_t kOfTheStore = Record::kBlob | Record::kErased;
 
 bool is_erased_from(const Batch& batch) {

@@ -15,7 +15,7 @@ Error invalid(const Ulid& conversation, std::uint64_t seq, std::string_view why)
           "record " + std::to_string(seq) + " of conversation " + conversation.text() + " " + std::string(why)};
 }
 
-// What takes the place of a payload must be read as what it was.
+// The replacement of a payload must be readable as a record of the same type.
 Result<void> check_replacement(const Ulid& conversation, const StoredRecord& record) {
   const auto refused = [&](const Error& why) { return invalid(conversation, record.seq, "cannot be: " + why.message); };
   if (record.record.type == RecordType::kGenesis)

@@ -269,7 +269,7 @@ Result<std::string> Replacements::find(std::uint64_t seq, const Digest& digest, 
       continue;
     }
     AGENTD_TRY(erase.payload, payload_of(source_, record));
-    // What was erased last is known: it says what the one before it says.
+    // The payload that was erased last is known: it holds the payload of the one before it.
     for (; !wanted.empty(); wanted.pop_back()) {
       auto said = read_erase(erase);
       if (!said) return said.error();

@@ -93,7 +93,7 @@ class Replacements {
   Replacements(const Replacements&) = delete;
   Replacements& operator=(const Replacements&) = delete;
 
-  // What stands in place of the payload with that digest, by the erase record `erased_by`; the payload of that record
+  // The replacement of the payload with that digest, by the erase record `erased_by`; the payload of that record
   // may itself be erased. kCorrupt: there is no such record, or it names another payload.
   Result<std::string> find(std::uint64_t seq, const Digest& digest, std::uint64_t erased_by);
   // The sequence of the record that has erased `seq` by now; 0 = none has.
@@ -129,7 +129,7 @@ Result<Digest> chain_at(const BatchSource& source, const Ulid& conversation, con
 struct PreparedFork {
   std::vector<std::pair<std::uint64_t, std::string>> batches;  // first sequence, encoded
   std::map<Digest, std::uint64_t> mentions;  // blobs that they name, and how often; the store has them
-  // Those that the fork brings along: payloads of erase records that stand behind `at` in the parent.
+  // Blobs that the fork brings along: payloads of erase records that follow `at` in the parent.
   std::vector<std::pair<Digest, std::string>> blobs;
   LogHead parent;  // at which the parent was read
   LogHead head;

@@ -91,7 +91,7 @@ struct EraseReport {
   std::uint64_t revision = 0;                          // of the conversation afterwards
 };
 
-// What is left of removed and erased bytes in the store's files.
+// The remains of removed and erased bytes in the store's files.
 struct WipeReport {
   std::uint64_t bytes = 0;  // overwritten with zeros
   // Pages that another process may still read, in a state of before: they are overwritten by a later wipe().

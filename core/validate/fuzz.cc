@@ -12,6 +12,7 @@
 #include "core/validate/checks.h"
 #include "core/validate/host_run.h"
 #include "core/validate/process_state.h"
+#include "core/validate/sequence.h"
 
 namespace agentd::validation {
 namespace {

@@ -2,6 +2,7 @@
 #include "core/validate/fuzz_plan.h"
 
 #include "core/validate/checks.h"
+#include "core/validate/sequence.h"
 
 namespace agentd::validation {
 namespace {
@@ -38,14 +39,6 @@ std::string_view name_of(FuzzStep::Kind kind) {
 }
 
 }  // namespace
-
-// splitmix64: neighbouring seeds give unrelated plans.
-std::uint64_t next_of(std::uint64_t& state) {
-  std::uint64_t out = (state += 0x9e3779b97f4a7c15u);
-  out = (out ^ (out >> 30)) * 0xbf58476d1ce4e5b9u;
-  out = (out ^ (out >> 27)) * 0x94d049bb133111ebu;
-  return out ^ (out >> 31);
-}
 
 FuzzPlan plan_of(std::uint64_t seed, const std::vector<std::uint32_t>& events) {
   FuzzPlan out;

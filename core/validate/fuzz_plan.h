@@ -36,7 +36,5 @@ struct FuzzPlan {
 FuzzPlan plan_of(std::uint64_t seed, const std::vector<std::uint32_t>& events);
 // "fire before_tool_call (17)".
 std::string text_of(const FuzzStep& step);
-// The next number of a sequence that is the same on every machine.
-std::uint64_t next_of(std::uint64_t& state);
 
 }  // namespace agentd::validation

@@ -9,7 +9,7 @@
 
 #include "core/hooks/contract.h"
 #include "core/hooks/payload_fields.h"
-#include "core/validate/fuzz_plan.h"
+#include "core/validate/sequence.h"
 
 namespace agentd::validation {
 namespace {

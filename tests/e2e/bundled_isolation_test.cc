@@ -26,7 +26,8 @@ Traces run_with(const std::string& hook, const std::string& isolation, const std
   for (std::size_t at = settings.find("FILE"); at != std::string::npos; at = settings.find("FILE"))
     settings.replace(at, 4, file);
   // The hook redact has something to do, and placeholders of two homes differ.
-  program.config("secrets: {scrub: false}\nhooks:\n  " + hook + ": {enabled: true, isolation: " + isolation + settings + "}\n");
+  program.config("secrets: {scrub: false}\nhooks:\n  " + hook + ": {enabled: true, isolation: " + isolation + settings +
+                 "}\n");
   const Finished ran =
       program.run({"run", "the key is sk-ant-api03-" + std::string(95, 'a') + "AA", "--allow", "*",
                    // Full enough at the end for a hook, and for nobody else.

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // json_events_test.cc - what `--json` prints is what docs/reference/json-events.md says, and how a run has ended
 // stands in its last event and in the exit code.
-#include <algorithm>
 #include <gtest/gtest.h>
+#include <algorithm>
 
 #include <fstream>
 #include <map>

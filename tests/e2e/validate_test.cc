@@ -165,7 +165,8 @@ TEST(Validate, ModuleWithARuntimeOfItsOwnWorksInAWorker) {
 }
 
 TEST(Validate, BundledPluginsPass) {
-  for (const std::string name : {"workspace_tools", "auto_compact", "audit_log", "guardrail", "redact", "session_memory"}) {
+  for (const std::string name :
+       {"workspace_tools", "auto_compact", "audit_log", "guardrail", "redact", "session_memory"}) {
     Program program;
     const std::string path = program.directory().file("audit.jsonl");
     const std::string config = name == "audit_log" ? "{\"path\":\"" + path + "\"}" : "{}";

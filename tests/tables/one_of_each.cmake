@@ -98,7 +98,7 @@ add(command core/app/commands/commands.h "int completion_command("
 add(command core/app/command_table.cc "CommandSpec completion_spec() {"
   "CommandSpec test_spec() {\n\
   return {\"test\", \"\", \"a test adds a command\", \"\", {}, {}, 0, 0, {}, test_command};\n}\n\n")
-edit(command core/app/command_table.cc "completion_spec()};" "completion_spec(), test_spec()};")
+edit(command core/app/command_table.cc "completion_spec()}" "completion_spec(), test_spec()}")
 file(WRITE ${TO}/core/app/commands/test.cc "#include \"core/app/commands/commands.h\"\n\nnamespace agentd::app {\n\n\
 int test_command(App&, const Arguments&) { return 7; }\n\n}  // namespace agentd::app\n")
 used_in(command core/app/commands/test.cc)
@@ -122,7 +122,8 @@ add(rung ${api}/hook_events.h "\ntypedef struct agentd_after_compaction {" "#def
 edit(rung ${api}/hook_events.h "X(METHOD_TRUNCATE, truncate)" "X(METHOD_TRUNCATE, truncate) X(METHOD_TEST, test)")
 add(rung core/agent/compaction/compact.h "  Result<CompactionReport, RunError> replace_by_summary();"
   "  Result<std::optional<CompactionReport>, RunError> test_rung();\n")
-edit(rung core/agent/compaction/rungs.cc "&Compaction::shorten_view}" "&Compaction::shorten_view, &Compaction::test_rung}")
+edit(rung core/agent/compaction/rungs.cc "&Compaction::shorten_view}"
+  "&Compaction::shorten_view, &Compaction::test_rung}")
 add(rung core/agent/compaction/rungs.cc "Result<CompactionReport, RunError> Compaction::replace_by_summary() {"
   "Result<Over, RunError> Compaction::test_rung() {\n  Draft draft = draft_of(AGENTD_METHOD_TEST);\n\
   return over(commit(std::move(draft)));\n}\n\n")

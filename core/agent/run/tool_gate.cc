@@ -154,7 +154,7 @@ bool ToolGate::refuse_placeholder(PreparedCall& prepared) {
   if (!found) return false;
   prepared.refuse(ToolStatus::kDenied,
                   place_of(prepared.call.input, *found) + " of " + tool.name + " has " + *found +
-                      ", which stands for a secret that was taken out of what you read; nothing was run, since the "
+                      ", which stands for a secret that was removed from what you read; nothing was run, since the "
                       "secret would be lost: change the text around it with edit_file, which keeps the secret, copy "
                       "whole files with a command, or ask the user to do it");
   record_decision(prepared, PermissionDecision::kDeny, "secrets", "the input has a placeholder of a secret");

@@ -36,7 +36,7 @@ class Saving final : private LastRecords {
 
  private:
   std::string add_wished(std::string_view why, CheckpointWish wish);
-  // What others want comes with the next commit.
+  // Checkpoints that others want come with the next commit.
   void add_last() override;
   void stored_last() override;
 

@@ -183,7 +183,7 @@ namespace {
 
 constexpr std::size_t kTextBytesMax = 64u << 10;
 
-// Of another agent's session, by the service that such agents call.
+// Saves a checkpoint of another agent's session, by the service that such agents call.
 int save_foreign(App& app, const Arguments& arguments) {
   if (arguments.has("conversation"))
     return app.fail(kExitUsage, "--session names a session elsewhere, and --conversation one of agentd's: give one");

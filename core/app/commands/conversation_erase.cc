@@ -115,7 +115,7 @@ Result<void, Failure> check_words(const Arguments& arguments) {
 
 // ---- the work
 
-// What plugins remember of the erased records.
+// Makes plugins forget the erased records; returns how many of their memories are gone.
 Result<std::uint64_t> forget_memories(PluginServices& plugins, const Ulid& conversation,
                                       std::span<const std::uint64_t> seqs) {
   if (seqs.empty()) return std::uint64_t{0};

@@ -88,8 +88,8 @@ class Surveyor final : public BatchSource {
 
   // As a source the inventory has blobs, and of the conversation that is being read one batch at a time.
   Result<std::vector<std::string>> batches(std::uint64_t seq) const override {
-    const auto behind = std::find_if(reading_.begin(), reading_.end(),
-                                     [&](const Pages::Row& row) { return number_in(row.key) > seq; });
+    const auto behind =
+        std::find_if(reading_.begin(), reading_.end(), [&](const Pages::Row& row) { return number_in(row.key) > seq; });
     if (behind == reading_.begin()) return std::vector<std::string>{};
     AGENTD_TRY(std::string value, pages_.value(*(behind - 1)));
     return std::vector<std::string>{std::move(value)};

@@ -588,7 +588,8 @@ Result<void> LmdbStore::erase_in(Txn& txn, const Ulid& conversation, PreparedEra
   AGENTD_TRY(const std::uint64_t removal, removals.add(txn, tables_, conversation));
   if (index) AGENTD_TRY_VOID(index->pass(txn, removal));
   HeadRow next{erased.head};
-  AGENTD_TRY(next.cursor, push_in(txn, conversation, ProjectIndex::keys_of(erased.info.project_id), row->cursor, index));
+  AGENTD_TRY(next.cursor,
+             push_in(txn, conversation, ProjectIndex::keys_of(erased.info.project_id), row->cursor, index));
   AGENTD_TRY_VOID(txn.put(tables_.head, key_of(conversation), write_head(next)));
   return txn.put(tables_.info, key_of(conversation), sealed(write_info(erased.info)));
 }

@@ -297,7 +297,7 @@ class Pages::Walk {
     return true;
   }
 
-  // What follows a value in its last page.
+  // Notes the bytes that follow a value in its last page.
   void note_end_of(const Node& node, std::uint64_t count) {
     const std::uint64_t page_bytes = pages_.meta_.page_bytes;
     const std::uint64_t used = (kHeaderBytes + node.bytes) % page_bytes, last = node.overflow + count - 1;

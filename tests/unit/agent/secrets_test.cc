@@ -260,7 +260,7 @@ TEST_F(SecretsInRuns, ACallThatWouldWriteAPlaceholderIsRefusedBeforeAnybodyIsAsk
   EXPECT_TRUE(approver.asked.empty());
   EXPECT_EQ(result().status, "denied");
   EXPECT_TRUE(result().text.starts_with("the member command of bash has " + placeholder_ +
-                                        ", which stands for a secret that was taken out of what you read; nothing"))
+                                        ", which stands for a secret that was removed from what you read; nothing"))
       << result().text;
   // Control: without one it is asked about, and runs.
   one_call(R"({"command":"echo [secret:github-token:1a2b3c4d-5e6f] >f"})");

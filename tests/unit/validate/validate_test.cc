@@ -19,6 +19,7 @@
 #include "core/validate/report.h"
 #include "core/validate/rules.h"
 #include "core/validate/samples.h"
+#include "core/validate/sequence.h"
 
 namespace agentd::validation {
 namespace {
