@@ -5,6 +5,7 @@
 
 #include "core/app/commands/commands.h"
 #include "core/base/bytes.h"
+#include "core/config/config_keys.h"
 
 namespace agentd::app {
 namespace {
@@ -45,7 +46,7 @@ CommandSpec run_spec() {
            kProvider,
            kModel,
            kScript,
-           kJson,
+           kAsJson,
            {"result-only", 0, {}, "print the final answer and nothing else"},
            {"image", 0, "FILE", "attach an image: PNG, JPEG, GIF or WebP (repeats)", {}, {}, {}, true},
            {"output-schema", 0, "FILE", "require a final answer that fits the JSON Schema in FILE; print only that"},
@@ -107,7 +108,7 @@ CommandSpec approve_spec() {
        {"no-run", 0, {}, "keep the answer; the same command continues the run later"},
        kScript,
        kNoHooks,
-       kJson,
+       kAsJson,
        kTrace,
        kSet},
       {"agentd approve --list", "agentd approve 01JZ8", "agentd approve 01JZ8 --deny --reason \"use a branch\""},
@@ -139,7 +140,7 @@ CommandSpec compact_spec() {
            kNoHooks,
            kSafeMode,
            kTrace,
-           kJson,
+           kAsJson,
            kSet},
           {"agentd compact --follow", "agentd compact -c 01JZ8 --instructions \"keep the list of open bugs\"",
            "agentd compact --follow --strategy tail --dry-run", "agentd compact --follow --undo",
@@ -158,7 +159,7 @@ CommandSpec conversation_list_spec() {
           {{"search", 's', "TEXT", "only conversations with TEXT in their title or id"},
            {"limit", 'n', "N", "show at most N (default 20)"},
            {"all", 'a', {}, "conversations of all projects"},
-           kJson},
+           kAsJson},
           {"agentd conversation list --all", "agentd conversation list --search deploy --limit 5"},
           0,
           0,
@@ -182,7 +183,7 @@ CommandSpec conversation_search_spec() {
        {"since", 0, "DATE", "only messages of DATE (YYYY-MM-DD) and later"},
        {"until", 0, "DATE", "only messages of DATE and earlier"},
        {"limit", 'n', "N", "show at most N conversations (default 10)"},
-       kJson},
+       kAsJson},
       {"agentd conversation search deploy timeout", "agentd conversation search --all '\"connection refused\" nginx'",
        "agentd conversation search --since 2026-01-01 --json 全文检索 | jq -r .snippet"},
       1,
@@ -228,7 +229,7 @@ CommandSpec conversation_boundaries_spec() {
           "list the compactions of a conversation: when, why, how, and tokens saved",
           "'compact --diff', 'conversation show --at' and 'conversation fork --at' take a boundary's id or a unique "
           "prefix\nof it.",
-          {kJson},
+          {kAsJson},
           {"agentd conversation boundaries 01JZ8"},
           1,
           1,
@@ -242,7 +243,7 @@ CommandSpec conversation_fork_spec() {
           "start a new conversation with the history of another",
           "Without --at the full history is copied. The two are independent: either may be deleted. A conversation in "
           "use\ncan be forked. At a boundary, the fork has what the model saw before that compaction.",
-          {{"at", 0, "BOUNDARY|SEQ", "the state just before a compaction, or at a log sequence number"}, kJson},
+          {{"at", 0, "BOUNDARY|SEQ", "the state just before a compaction, or at a log sequence number"}, kAsJson},
           {"agentd conversation fork 01JZ8",
            "agentd run --resume \"$(agentd conversation fork 01JZ8 --json | jq -r .id)\" \"another way\""},
           1,
@@ -268,7 +269,7 @@ CommandSpec conversation_erase_spec() {
        {"scrub", 0, {}, "whatever the rules for secrets find"},
        {"keys", 0, {}, "erase the keys of plugins that hold the text, too"},
        {"dry-run", 'n', {}, "show what would go; change nothing"},
-       kJson},
+       kAsJson},
       {"agentd conversation erase 01JZ8 12", "agentd conversation erase 01JZ8 3-7 --dry-run",
        "agentd conversation erase 01JZ8 --match - < secret.txt", "agentd conversation erase 01JZ8 --scrub"},
       1,
@@ -298,7 +299,7 @@ CommandSpec checkpoint_list_spec() {
       "list the checkpoints of this project, newest first",
       "A checkpoint is a place in a conversation to which it can be resumed. One is made when the context passes the"
       "\nthreshold, before a clear, and by 'checkpoint save'.",
-      {{"limit", 'n', "N", "show at most N (default 20)"}, {"all", 'a', {}, "checkpoints of all projects"}, kJson},
+      {{"limit", 'n', "N", "show at most N (default 20)"}, {"all", 'a', {}, "checkpoints of all projects"}, kAsJson},
       {"agentd checkpoint list", "agentd checkpoint list --json | jq -r .id"},
       0,
       0,
@@ -319,7 +320,7 @@ CommandSpec checkpoint_save_spec() {
        {"surface", 0, "NAME", "that agent, such as claude-code"},
        {"percent", 0, "N", "how full its context is"},
        {"text", 0, "TEXT", "the state of its work; - reads standard input"},
-       kJson,
+       kAsJson,
        kSet},
       {"agentd checkpoint save \"before the refactoring\"", "agentd checkpoint save -c 01JZ8",
        "agentd checkpoint save --session 5f3c --surface claude-code --percent 90"},
@@ -334,7 +335,7 @@ CommandSpec checkpoint_show_spec() {
           "ID",
           "show a checkpoint: its conversation, its place, and the texts that were made for it",
           "A unique prefix of the id is enough. 'conversation show --at' shows the messages.",
-          {kJson},
+          {kAsJson},
           {"agentd checkpoint show 01JZ8"},
           1,
           1,
@@ -354,7 +355,7 @@ CommandSpec checkpoint_resume_spec() {
            kProvider,
            kModel,
            kScript,
-           kJson,
+           kAsJson,
            kSet},
           {"agentd checkpoint resume 01JZ8 --level summary",
            "agentd run --resume \"$(agentd checkpoint resume 01JZ8 --json | jq -r .conversation_id)\" \"go on\""},
@@ -371,7 +372,7 @@ CommandSpec store_check_spec() {
           "Every page, checksum, digest and chain link is verified, and every index is compared with the logs. "
           "Other\nprocesses may keep working. Without DIR, the store of this home is checked. Exit code 6 if something "
           "is damaged.",
-          {kJson},
+          {kAsJson},
           {"agentd store check", "agentd store check /backup/agentd"},
           0,
           1,
@@ -380,8 +381,9 @@ CommandSpec store_check_spec() {
 }
 
 CommandSpec store_stats_spec() {
-  return {"store stats",      "", "print the store's location and size", "", {kJson}, {"agentd store stats"}, 0, 0, {},
-          store_stats_command};
+  return {
+      "store stats",      "", "print the store's location and size", "", {kAsJson}, {"agentd store stats"}, 0, 0, {},
+      store_stats_command};
 }
 
 CommandSpec store_backup_spec() {
@@ -390,7 +392,7 @@ CommandSpec store_backup_spec() {
           "copy the store to a new directory while it is in use",
           "The copy is a consistent snapshot without free pages; it is synced and then verified. DIR must not exist. "
           "To\nrestore it, replace the store with DIR.",
-          {kJson},
+          {kAsJson},
           {"agentd store backup /backup/agentd-monday"},
           1,
           1,
@@ -405,7 +407,7 @@ CommandSpec store_salvage_spec() {
           "Everything that can be verified is kept: intact conversations, and of a damaged one everything before "
           "the\ndamage. Indexes are rebuilt from the logs. Losses are listed. The old store is not changed; DIR must "
           "not exist.",
-          {kJson},
+          {kAsJson},
           {"agentd store salvage ~/.agent/store.new"},
           1,
           1,
@@ -421,7 +423,7 @@ CommandSpec memory_search_spec() {
           "search the memories of earlier sessions",
           "Finds what earlier sessions of this project learned, and sections of documents that were added. Memories of "
           "all\nprojects are found too. Nothing is shown if nothing fits: exit code 4.",
-          {{"limit", 'n', "N", "show at most N (default 10)"}, kGlobal, kJson, kSet},
+          {{"limit", 'n', "N", "show at most N (default 10)"}, kGlobal, kAsJson, kSet},
           {"agentd memory search precompiled headers", "agentd memory search --json \"429 retry\""},
           1,
           kManyWords,
@@ -434,7 +436,7 @@ CommandSpec memory_add_spec() {
           "FILE|-",
           "add a document, cut into sections by its headings",
           "Adding a file of the same name again replaces its sections. 'agentd memory import' reads single memories.",
-          {kGlobal, kJson, kSet},
+          {kGlobal, kAsJson, kSet},
           {"agentd memory add docs/design.md", "git log -20 | agentd memory add -"},
           1,
           1,
@@ -447,7 +449,7 @@ CommandSpec memory_list_spec() {
           "",
           "list the memories of this project, newest first",
           "",
-          {kGlobal, kJson, kSet},
+          {kGlobal, kAsJson, kSet},
           {"agentd memory list", "agentd memory list --global --json"},
           0,
           0,
@@ -460,7 +462,7 @@ CommandSpec memory_show_spec() {
           "ID",
           "print a memory, and the conversation that it comes from",
           "A unique prefix of the id is enough.",
-          {kGlobal, kJson, kSet},
+          {kGlobal, kAsJson, kSet},
           {"agentd memory show 01JZ8QF3"},
           1,
           1,
@@ -482,7 +484,7 @@ CommandSpec memory_edit_spec() {
            {"confidence", 0, "NUMBER", "from 0 to 1"},
            {"superseded-by", 0, "ID", "hide it from search: that memory replaces it; empty undoes this"},
            kGlobal,
-           kJson,
+           kAsJson,
            kSet},
           {"agentd memory edit 01JZ8QF3 --title \"Build with ninja\" --confidence 0.9"},
           1,
@@ -496,7 +498,7 @@ CommandSpec memory_delete_spec() {
           "ID",
           "delete a memory permanently",
           "",
-          {{"yes", 'y', {}, "do not ask for confirmation"}, kGlobal, kJson, kSet},
+          {{"yes", 'y', {}, "do not ask for confirmation"}, kGlobal, kAsJson, kSet},
           {"agentd memory delete 01JZ8QF3 --yes"},
           1,
           1,
@@ -514,7 +516,7 @@ CommandSpec memory_jobs_spec() {
            {"retry", 0, {}, "the same, including those that rest"},
            {"all", 'a', {}, "include those that are done"},
            kScript,
-           kJson,
+           kAsJson,
            kSet},
           {"agentd memory jobs", "agentd memory jobs --run"},
           0,
@@ -528,7 +530,7 @@ CommandSpec memory_export_spec() {
           "DIR",
           "write the memories of this project to Markdown files",
           "One file for each memory, with its fields as front matter. Edited files are read by 'agentd memory import'.",
-          {kGlobal, kJson, kSet},
+          {kGlobal, kAsJson, kSet},
           {"agentd memory export ./memories", "agentd memory export --global ./memories"},
           1,
           1,
@@ -542,7 +544,7 @@ CommandSpec memory_import_spec() {
           "read memories from the Markdown files of a directory",
           "A file with the id of a memory changes it; one without an id is a new memory. Files that cannot be read are "
           "named:\nexit code 2; the others are imported.",
-          {kGlobal, kJson, kSet},
+          {kGlobal, kAsJson, kSet},
           {"agentd memory import ./memories"},
           1,
           1,
@@ -594,7 +596,7 @@ CommandSpec models_spec() {
           "With NAME: what is known about that model, and which table entry it comes from. The limit is the part of "
           "the\nwindow that a conversation may fill: the window, with the configured betas, less the room reserved for "
           "the\nanswer. models.yaml in the home directory adds and changes entries.",
-          {kJson, kSet},
+          {kAsJson, kSet},
           {"agentd models", "agentd models us.anthropic.claude-sonnet-4-5-20250929-v1:0",
            "agentd models claude-sonnet-4-5 --set providers.anthropic.betas=context-1m-2025-08-07"},
           0,
@@ -611,7 +613,7 @@ CommandSpec usage_spec() {
           "the\nscripted provider are not counted.",
           {{"days", 0, "N", "the last N days (default 30)"},
            {"by", 0, "WHAT", "one line per day or per model: day, model"},
-           kJson,
+           kAsJson,
            kSet},
           {"agentd usage", "agentd usage --by day --days 7", "agentd usage --json | jq -s 'map(.cost_usd) | add'"},
           0,
@@ -640,7 +642,7 @@ CommandSpec auth_list_spec() {
           "",
           "list the providers that have a key: its source and last four characters",
           "",
-          {kJson, kSet},
+          {kAsJson, kSet},
           {"agentd auth list", "agentd auth list --json | jq -r .provider"},
           0,
           0,
@@ -667,7 +669,7 @@ CommandSpec recipe_list_spec() {
           "list all recipes: source, arguments and purpose",
           "A star marks a required argument. A project's recipe can be used after 'agentd hooks trust' has recorded "
           "its\nbytes.",
-          {kJson, kSet},
+          {kAsJson, kSet},
           {"agentd recipe list", "agentd recipe list --json | jq -r .name"},
           0,
           0,
@@ -681,7 +683,7 @@ CommandSpec recipe_show_spec() {
           "print a recipe: its permissions, and its text as it would be sent",
           "Placeholders of missing required arguments are left as written. If the recipe cannot be used, for "
           "example\nbecause it is not trusted, the file is printed and the exit code is 2.",
-          {{"arg", 0, "NAME=VALUE", "set a variable of the recipe (repeats)", {}, {}, {}, true}, kJson, kSet},
+          {{"arg", 0, "NAME=VALUE", "set a variable of the recipe (repeats)", {}, {}, {}, true}, kAsJson, kSet},
           {"agentd recipe show compact", "agentd recipe show init --arg focus=tests"},
           1,
           1,

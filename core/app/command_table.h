@@ -22,7 +22,7 @@ inline constexpr OptionSpec kScript{"script",       0, "FILE", "replay the answe
                                     "scripted.file"};
 inline constexpr OptionSpec kSet{"set", 0,  "KEY=VALUE", "set a configuration key for this call (repeats)",
                                  {},    {}, {},          true};
-inline constexpr OptionSpec kJson{"json", 0, {}, "print JSON, one object a line"};
+inline constexpr OptionSpec kAsJson{"json", 0, {}, "print JSON, one object a line"};
 
 // The rows of `agentd hooks`, in the order of the help.
 std::vector<CommandSpec> hooks_commands();
