@@ -216,8 +216,9 @@ struct Scrubber::State {
   // The rest of a region without the marks in it.
   void add_region(std::string_view text, Region region, std::vector<Region>& out) const {
     static_assert(kPlaceholderBytesMax > kOpen.size() + kRuleIdBytesMax + 1);
-    for (std::size_t at = text.find('[', region.begin - std::min(region.begin, kPlaceholderBytesMax));
-         at != std::string_view::npos && at < region.end; at = text.find('[', at + 1)) {
+    const std::string_view whole = text.substr(0, region.end);
+    for (std::size_t at = whole.find('[', region.begin - std::min(region.begin, kPlaceholderBytesMax));
+         at != std::string_view::npos; at = whole.find('[', at + 1)) {
       const std::size_t length = mark_at(text, at);
       if (length == 0 || at + length <= region.begin) continue;
       if (at > region.begin) out.push_back({region.begin, at, region.rule});
