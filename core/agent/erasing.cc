@@ -419,7 +419,7 @@ class Planner {
     bool any = false;
     for (std::uint64_t seq = range.first; seq <= range.last; ++seq) {
       AGENTD_TRY(bool had, parts_[0].add_whole(seq, "named"));
-      // One that an earlier command has erased may still be in a fork, and in files.
+      // A record that an earlier command has erased may still be in a fork, and in files.
       had = had || logs_[0].records[static_cast<std::size_t>(seq - 1)].erased_by != 0;
       any = any || had;
       for (std::size_t i = 1; had && i < parts_.size(); ++i)

@@ -26,7 +26,7 @@ struct Asked {
   std::string project;
   bool everywhere = true;  // otherwise the caller stays in `project`
 
-  // Of ids to read, or to judge; and of ids to change.
+  // The reach of ids to read or to judge, and of ids to change.
   Reach reads() const { return everywhere ? Reach::kEverywhere : Reach::kProjectAndShared; }
   Reach writes() const { return everywhere ? Reach::kEverywhere : Reach::kProject; }
 };

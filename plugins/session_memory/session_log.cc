@@ -25,7 +25,7 @@ std::string text_in(std::string_view json, std::initializer_list<const char*> na
   return {};
 }
 
-// Of each word once: a word is in up to 18 runs, and a session's end has little time.
+// The hash of each word, made once: a word is in up to 18 runs, and a session's end has little time.
 std::vector<std::uint64_t> hashes_of(std::string_view text) {
   std::vector<std::uint64_t> out;
   for (const std::string& word : words_of(text)) out.push_back(std::hash<std::string>{}(word));

@@ -293,7 +293,8 @@ TEST_F(Verdicts, ObserversHearOfRefusedCalls) {
   for (const char* const minor : {"0", "1"})
     program_.drop_hook(std::string(AGENTD_WATCH_HOOKS) + "/e2e_watch_" + minor + ".so");
   const std::string audit = program_.directory().file("audit.jsonl");
-  const std::string audited = "hooks: {audit_log: {enabled: true, config: {path: " + audit + ", bodies: true}}, "
+  const std::string audited = "hooks: {audit_log: {enabled: true, config: {path: " + audit +
+                              ", bodies: true}}, "
                               "session_memory: {enabled: false}}\n";
   const std::set<std::string> observers{"seen", "aside", "e2e_watch_1", "audit_log"};
   std::set<std::string> all = observers;

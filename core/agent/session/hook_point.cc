@@ -144,8 +144,8 @@ void HookPoint::take(const Fired& fired, Firing& firing, Outcome* outcome) {
   record_effect(fired.event, stopped_->by, HookEffect::kStopRun, {}, {}, stopped_->action.text);
 }
 
-// What a hook says comes from anywhere: a file that it has read, a command that it has run. What it writes in the place
-// of another text is a matter of the event.
+// A hook's texts come from anywhere: a file that it has read, a command that it has run. A text that it writes instead
+// of another is a matter of the event.
 void HookPoint::pass_border(Outcome& outcome) const {
   if (parts_.secrets == nullptr) return;
   const auto clean = [this](std::string& text) { text = parts_.secrets->pass(std::move(text)).text; };

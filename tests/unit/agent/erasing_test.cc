@@ -291,8 +291,7 @@ TEST_F(Erasing, TheNameOfACheckpointLosesItInItsRowsToo) {
   const auto rows_with_it = [&] {
     int out = 0;
     const auto found = store_.scan_keys("agentd.checkpoints", {}, {}, 100);
-    for (const StoredKey& row : *found)
-      out += row.value.find(kSecret) != std::string::npos ? 1 : 0;
+    for (const StoredKey& row : *found) out += row.value.find(kSecret) != std::string::npos ? 1 : 0;
     return out;
   };
   EXPECT_EQ(rows_with_it(), 2) << "the control: by its id, and as the newest one";
