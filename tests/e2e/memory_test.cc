@@ -260,6 +260,7 @@ TEST_F(MemoryAcrossProcesses, AJobIsRefinedOnRequest) {
 }
 
 TEST_F(MemoryAcrossProcesses, ALaterRunRefinesInTheBackgroundIfAModelMayBeAsked) {
+  program_.set("AGENTD_MEMORY_REFINE=true");  // off in tests
   learn();
   const std::string turn = "- text: Hello.\n";
   // The answers of a script are not for it.

@@ -38,6 +38,9 @@ std::string call(const std::string& id, const char* name = "glob", const char* i
       .bytes();
 }
 
+// Its tools are a part of each request, and the budgets below are small.
+const std::string kNoMemory = "{session_memory: {enabled: false}}";
+
 class Money : public ::testing::Test {
  protected:
   void use(const LoopbackServer& server) {
@@ -102,7 +105,7 @@ TEST_F(Money, ARunEndsBeforeItCostsMoreThanItMay) {
 TEST_F(Money, AConversationThatGoesOnHasWhatIsLeftOfItsBudget) {
   LoopbackServer server([](const RecordedRequest&) { return Reply::chunked({answer("Hi.")}); });
   use(server);
-  program_.config("budget: {conversation_usd: 0.02}\nmax_output_tokens: 1100\n");
+  program_.config("budget: {conversation_usd: 0.02}\nmax_output_tokens: 1100\nhooks: " + kNoMemory + "\n");
   ASSERT_EQ(program_.run({"run", "hello"}).code, 0);
   int more = 0;
   Finished last;
@@ -165,7 +168,7 @@ TEST_F(Money, ASubagentDrawsFromTheRunAndCountsOnce) {
     return Reply::chunked({requests++ == 0 ? call("t1", "task", kTask) : answer("Seven, I hear.")});
   });
   use(server);
-  program_.config("agents: {enabled: true}\n");
+  program_.config("agents: {enabled: true}\nhooks: " + kNoMemory + "\n");
   const Finished ran = program_.run({"run", "--json", "--allow", "task", "ask somebody"});
   ASSERT_EQ(ran.code, 0) << ran.err;
   EXPECT_EQ(server.requests().size(), 3u);

@@ -259,7 +259,7 @@ class fake_host {
     from.input_json = input_json;
     agentd_tool_call record = from.make(token->memory, conversation);
     record.tool = row->tag;
-    return run(row->fn, token, token->memory.keep(record), true);
+    return run(row->fn, token, token->memory.keep(record), false);  // a tool's call has no envelope
   }
 
   // ---- services that the plugin offers

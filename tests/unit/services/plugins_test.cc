@@ -196,13 +196,15 @@ TEST_P(TradedServices, OfAProjectAreOfferedOnlyIfTheSettingsNameIt) {
 
 TEST_P(TradedServices, OfAProjectAreCalledForThatProject) {
   const std::string ask = R"({"of":"org.agentd.test.b/1","do":"tell","with":0})";
-  chosen_.chosen = {{"org.agentd.test.a", "a"}, {"org.agentd.test.b", "b"}};
+  chosen_.chosen = {{"org.agentd.test.a", "project/a"}, {"org.agentd.test.b", "project/b"}};
   fixture_.options.directories[0].precedence = Precedence::kProject;
-  fixture_.options.project_id = "mine";
+  fixture_.options.project_id = "here";
   install("a");
   install("b");
+  grant("project/a");
+  grant("project/b");
   load();
-  EXPECT_EQ(text(call(kA, "ask", ask)), "\"b 77 org.agentd.test.a mine 0\"");
+  EXPECT_EQ(text(call(kA, "ask", ask)), "\"b 77 org.agentd.test.a here 0\"");
 }
 
 TEST_P(TradedServices, NeedAGrant) {
