@@ -210,6 +210,9 @@ Reply PlayedAnthropic::failed_summary(Fault fault, const std::string& body) {
 
 // ---- the stage
 
+// The window is small, and its tools would be a part of each request.
+const std::vector<std::string> kNoMemory{"--set", "hooks.session_memory.enabled=false"};
+
 CompactionStage::CompactionStage(const std::string& more_config) {
   program_.set("ANTHROPIC_API_KEY=sk-test-123");
   program_.set("NO_PROXY=127.0.0.1");
@@ -222,11 +225,13 @@ CompactionStage::CompactionStage(const std::string& more_config) {
 
 Finished CompactionStage::run(std::vector<std::string> words) {
   words.insert(words.begin(), {"run", "--json"});
+  words.insert(words.end(), kNoMemory.begin(), kNoMemory.end());
   return program_.run(words);
 }
 
 Finished CompactionStage::compact(std::vector<std::string> words) {
   words.insert(words.begin(), {"compact", "--json"});
+  words.insert(words.end(), kNoMemory.begin(), kNoMemory.end());
   return program_.run(words);
 }
 
