@@ -4,8 +4,9 @@
 //
 // The index's tokenizer (unicode61 of SQLite's FTS5) takes everything between blanks and signs for one word. Chinese,
 // Japanese and Korean write without blanks, or join endings to their words, so a run of their characters is indexed as
-// its pairs and its last character: "全文检索" as "全文 文检 检索 索". A query's run is the phrase of its pairs, and a
-// single character is the beginning of a pair. Full-width letters and digits are indexed as the ASCII ones.
+// its pairs and its last character: "全文检索" as "全文 文检 检索 索". A query's run is the phrase of its
+// pairs, and a single character is the beginning of a pair. Full-width letters and digits are indexed as the
+// ASCII ones.
 //
 // Threading: pure functions.
 

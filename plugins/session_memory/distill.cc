@@ -119,8 +119,11 @@ std::vector<Memory> typed(const EndedSession& session, const SessionLog& log) {
 
 // ---- from the log
 
+// A row of Chinese has more bytes than columns.
+// clang-format off
 constexpr std::string_view kForbids[] = {"don't", "do not", "never", "stop ", "avoid", "not what", "wrong", "no,",
-                                         "不要",  "别用",   "别再",  "请别",  "不对",  "错了",     "禁止"};
+                                         "不要", "别用", "别再", "请别", "不对", "错了", "禁止"};
+// clang-format on
 constexpr std::string_view kCorrects[] = {"instead", "actually", "should be", "rather", "i meant", "please use",
                                           "always",  "must ",    "prefer",    "应该",   "而不是",  "改成",
                                           "改用",    "总是",     "必须",      "请用"};

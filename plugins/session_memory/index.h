@@ -2,9 +2,9 @@
 #pragma once
 // index.h - which memories answer a query: full-text ranking over the memories of a project, in memory.
 //
-// Score = BM25 × confidence × decay. BM25 is the fielded form (BM25F, Robertson and Zaragoza 2009): a term counts most
-// in the title, then in tags and subject, then in the content. The decay halves the part of the score above one half
-// for each half-life without use; a memory that is used more has a longer one.
+// Score = BM25 × confidence × decay. BM25 is the fielded form (BM25F, Robertson and Zaragoza 2009): a term counts
+// most in the title, then in tags and subject, then in the content. The decay halves the part of the score above one
+// half for each half-life without use; a memory that is used more has a longer one.
 //
 // A search may answer nothing: when the best memory shares only words with the query that say little (is_generic), or a
 // small part of what the query asks for. An unwanted memory costs the reader more than a missing one.

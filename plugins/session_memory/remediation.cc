@@ -28,9 +28,13 @@ std::string lower(std::string_view text) {
 }
 
 bool is_telling(std::string_view line) {
-  for (const std::string_view word : {"error",     "fail",      "exception", "fatal",  "cannot",  "can't",  "could not",
-                                      "not found", "no such",   "undefined", "denied", "refused", "unable", "invalid",
-                                      "panic",     "traceback", "错误",      "失败",   "异常",    "无法",   "找不到"})
+  // A row of Chinese has more bytes than columns.
+  // clang-format off
+  for (const std::string_view word : {"error", "fail", "exception", "fatal", "cannot", "can't", "could not",
+                                      "not found", "no such", "undefined", "denied", "refused", "unable",
+                                      "invalid", "panic", "traceback",
+                                      "错误", "失败", "异常", "无法", "找不到"})
+    // clang-format on
     if (line.find(word) != std::string_view::npos) return true;
   return false;
 }

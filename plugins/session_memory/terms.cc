@@ -32,9 +32,14 @@ constexpr std::string_view kGeneric[] = {
     "used",   "user",    "using",   "valu",        "want",    "way",     "work",    "wrong"};
 
 // Pairs that ask or connect.
+// A row of Chinese has more bytes than columns.
+// clang-format off
 constexpr std::string_view kStopPairs[] = {
-    "一下", "一个", "为什", "为何", "之前", "之后", "什么", "仍然", "使用", "出现", "可以", "可能", "如何", "如果",
-    "应该", "怎么", "怎样", "我们", "是否", "没有", "的时", "能否", "这个", "这样", "进行", "那个", "问题", "需要"};
+    "一下", "一个", "为什", "为何", "之前", "之后", "什么", "仍然",
+    "使用", "出现", "可以", "可能", "如何", "如果", "应该", "怎么",
+    "怎样", "我们", "是否", "没有", "的时", "能否", "这个", "这样",
+    "进行", "那个", "问题", "需要"};
+// clang-format on
 
 static_assert(std::is_sorted(std::begin(kStop), std::end(kStop)) &&
               std::is_sorted(std::begin(kGeneric), std::end(kGeneric)) &&

@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "core/base/file.h"
+#include "core/base/hash.h"
 #include "core/codec/json.h"
 #include "plugins/session_memory/index.h"
 
@@ -33,13 +34,18 @@ struct Query {
   std::set<std::string> relevant;
 };
 
+std::string contents(const std::string& name) {
+  auto text = agentd::read_file(std::string(AGENTD_RECALL_CORPUS) + "/" + name, kBytesMax);
+  EXPECT_TRUE(text) << text.error().message;
+  return text ? std::move(*text) : std::string();
+}
+
 template <typename Each>
 void each_line(const std::string& name, Each&& each) {
-  const auto text = agentd::read_file(std::string(AGENTD_RECALL_CORPUS) + "/" + name, kBytesMax);
-  ASSERT_TRUE(text) << text.error().message;
-  for (std::size_t at = 0; at < text->size();) {
-    const std::size_t end = std::min(text->find('\n', at), text->size());
-    const std::string line = text->substr(at, end - at);
+  const std::string text = contents(name);
+  for (std::size_t at = 0; at < text.size();) {
+    const std::size_t end = std::min(text.find('\n', at), text.size());
+    const std::string line = text.substr(at, end - at);
     at = end + 1;
     if (line.empty()) continue;
     const auto parsed = JsonDocument::parse(line);
@@ -197,6 +203,20 @@ Figures figures(const std::vector<Query>& queries, const Search& search, const s
   return out;
 }
 
+std::string three_digits(double value) {
+  char out[16];
+  std::snprintf(out, sizeof out, "%.3f", value);
+  return out;
+}
+
+TEST(Recall, IsMeasuredOnTheFilesOfTheChecksums) {
+  for (const std::string name : {"memories.jsonl", "queries.jsonl"}) {
+    const std::string digest = agentd::hex(agentd::sha256(contents(name)));
+    EXPECT_NE(contents("SHA256SUMS").find(digest + "  " + name + "\n"), std::string::npos) << digest;
+    EXPECT_NE(contents("README.md").find(digest), std::string::npos) << digest;
+  }
+}
+
 TEST(Recall, IsAtLeastThatOfPlainBm25) {
   const std::vector<Memory> all = memories();
   const std::vector<Query> asked = queries();
@@ -215,12 +235,19 @@ TEST(Recall, IsAtLeastThatOfPlainBm25) {
   for (const Query& each : asked) languages.insert(each.language);
   std::printf("%zu memories, %zu queries\n%-16s %-9s %9s %11s\n", all.size(), asked.size(), "search", "language",
               "recall@3", "abstention");
-  for (const auto& [name, search] : searches)
+  const std::string page = contents("README.md");
+  for (const auto& [name, search] : searches) {
+    std::string recalls, abstentions;  // as cells of the page's table
     for (const std::string& language : languages) {
       const Figures made = figures(asked, search, language);
       std::printf("%-16s %-9s %9.3f %11.3f\n", name, language.empty() ? "all" : language.c_str(), made.recall,
                   made.abstention);
+      recalls += " | " + three_digits(made.recall);
+      abstentions += " | " + three_digits(made.abstention);
     }
+    const std::string row = "| " + std::string(name) + recalls + abstentions + " |";
+    EXPECT_NE(page.find(row), std::string::npos) << "the README's table has not the row\n" << row;
+  }
   const Figures mine = figures(asked, ours, ""), theirs = figures(asked, plain, "");
   EXPECT_GE(mine.recall, theirs.recall);
   EXPECT_GE(mine.abstention, theirs.abstention);

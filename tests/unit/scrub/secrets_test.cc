@@ -11,7 +11,6 @@
 #include <vector>
 
 #include "core/base/file.h"
-#include "core/scrub/line_scrub.h"
 #include "core/scrub/scrubbed_log.h"
 #include "tests/support/temp_dir.h"
 #include "tests/unit/scrub/canaries.h"
@@ -303,76 +302,6 @@ TEST_F(SecretsTest, TheDiagnosticLogHasNone) {
   ASSERT_TRUE(text);
   EXPECT_EQ(text->find(token), std::string::npos) << *text;
   EXPECT_NE(text->find("it said [secret:github-token:"), std::string::npos) << *text;
-}
-
-// ---- pieces
-
-class LineScrubTest : public SecretsTest {
- protected:
-  // What goes out of a text in pieces of so many bytes.
-  std::string through(const std::string& text, std::size_t bytes, std::size_t held_max = 64 * 1024) {
-    LineScrub lines(*secrets_, held_max);
-    std::string out;
-    for (std::size_t at = 0; at < text.size(); at += bytes) out += lines.push(std::string_view(text).substr(at, bytes));
-    out += lines.finish();
-    counts_ = lines.counts();
-    return out;
-  }
-  std::map<std::string, std::size_t> counts_;
-};
-
-TEST_F(LineScrubTest, PiecesGiveWhatTheWholeTextGives) {
-  std::string text = "begin\n";
-  for (const CanaryForm& form : kCanaryForms) text += canaries_.make(form.form).text + "\n";
-  text +=
-      "-----BEGIN OPENSSH PRIVATE KEY-----\n" + canaries_.key_lines(30) + "-----END OPENSSH PRIVATE KEY-----\nend\n";
-  const Scrubbed whole = scrub(text);
-  for (const std::size_t bytes : {1u, 7u, 100u, 5'000u, 1'000'000u}) {
-    EXPECT_EQ(through(text, bytes), whole.text) << bytes;
-    EXPECT_EQ(counts_, whole.counts()) << bytes;
-  }
-}
-
-TEST_F(LineScrubTest, ALineGoesOutWhenItEnds) {
-  LineScrub lines(*secrets_);
-  EXPECT_EQ(lines.push("one\ntw"), "one\n");
-  EXPECT_EQ(lines.push("o"), "");
-  EXPECT_EQ(lines.push("\n"), "two\n");
-  EXPECT_EQ(lines.push("three"), "");
-  EXPECT_EQ(lines.finish(), "three");
-}
-
-TEST_F(LineScrubTest, NothingGoesOutFromTheBeginningOfAKeyToItsEnd) {
-  LineScrub lines(*secrets_);
-  EXPECT_EQ(lines.push("a\n-----BEGIN PRIVATE KEY-----\n"), "a\n");
-  EXPECT_EQ(lines.push(canaries_.key_lines(9)), "");
-  const std::string out = lines.push("-----END PRIVATE KEY-----\nb\n");
-  EXPECT_TRUE(out.starts_with("[secret:private-key:")) << out;
-  EXPECT_TRUE(out.ends_with("]\nb\n")) << out;
-}
-
-TEST_F(LineScrubTest, AKeyWithoutAnEndIsLeftOutUpToItsEnd) {
-  std::string text = "a\n-----BEGIN PRIVATE KEY-----\n", body;
-  for (int i = 0; i < 400; ++i) body += canaries_.key_lines(2).substr(0, 65);
-  text += body + "-----END PRIVATE KEY-----\nb\n";
-  const std::string out = through(text, 1'000, 8'192);
-  EXPECT_TRUE(out.starts_with("a\n[secret:private-key:")) << out;
-  EXPECT_TRUE(out.ends_with("[the rest of it is left out]\nb\n")) << out;
-  for (std::size_t at = 0; at + 64 < body.size(); at += 65) EXPECT_EQ(out.find(body.substr(at, 64)), std::string::npos);
-}
-
-TEST_F(LineScrubTest, ALineWithoutAnEndGoesOutInPartsThatCutNoSecret) {
-  std::string text;
-  std::vector<std::string> tokens;
-  for (int i = 0; i < 300; ++i) {
-    tokens.push_back(canaries_.make("ghp_{a36}").secret);
-    text += "some words " + tokens.back() + " äöü ";
-  }
-  const std::string out = through(text, 100, 8'192);
-  for (const std::string& token : tokens)
-    for (std::size_t at = 0; at + 12 <= token.size(); at += 12)
-      EXPECT_EQ(out.find(token.substr(at, 12)), std::string::npos);
-  EXPECT_EQ(out, scrub(text).text);
 }
 
 }  // namespace

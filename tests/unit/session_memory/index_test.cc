@@ -20,7 +20,7 @@ std::vector<Memory> project() {
              "lmdb"),
       lesson("Precompiled headers break with -g3", "The compiler refuses the header; use -g1 in tests.", "compiler"),
       lesson("Retry HTTP 429 as the Retry-After header says", "Do not retry at once: the server counts it.", "http"),
-      lesson("升级数据库之前先备份", "迁移脚本不能回滚，失败后只能恢复备份。", "数据库"),
+      lesson("升级数据库之前先备份", "迁移不能回滚，失败后只能恢复备份。", "数据库"),
       lesson("用户要求提交信息使用英文", "提交信息、注释和文档都用英文。", "提交"),
       lesson("Fix the failing test", "Run the test again after the change; the error is gone.", "tests"),
       lesson("maxTokens limits each answer", "The setting max_tokens is per answer, not per run.", "budget")};
