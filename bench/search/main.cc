@@ -16,6 +16,7 @@
 #include <vector>
 
 #include "bench/cpu_time.h"
+#include "bench/place.h"
 #include "core/base/clock.h"
 #include "core/base/ids.h"
 #include "core/base/log.h"
@@ -28,34 +29,6 @@ namespace {
 constexpr std::size_t kConversations = 2'000, kMessagesEach = 50;
 constexpr std::size_t kWordsEach = 70, kVocabulary = 30'000;
 constexpr double kNsPerMs = 1e6, kMiB = 1 << 20;
-
-[[noreturn]] void stop(const std::string& why) {
-  std::fprintf(stderr, "bench_search: %s\n", why.c_str());
-  std::exit(1);
-}
-
-template <typename T>
-T expect(Result<T> result) {
-  if (!result) stop(result.error().message);
-  return std::move(*result);
-}
-
-class Place {
- public:
-  explicit Place(const std::string& parent) : path_(parent + "/agentd-bench-XXXXXX") {
-    if (::mkdtemp(path_.data()) == nullptr) stop("no directory can be made in " + parent);
-  }
-  ~Place() {
-    std::error_code ignored;
-    std::filesystem::remove_all(path_, ignored);
-  }
-  Place(const Place&) = delete;
-  Place& operator=(const Place&) = delete;
-  const std::string& path() const { return path_; }
-
- private:
-  std::string path_;
-};
 
 // Words as frequent as in a language: the n-th has a share of 1/n.
 class Words {

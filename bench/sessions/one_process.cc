@@ -10,11 +10,6 @@
 
 namespace agentd::bench {
 
-void stop(const std::string& why) {
-  std::fprintf(stderr, "bench_sessions: %s\n", why.c_str());
-  std::exit(1);
-}
-
 double status_number(const std::string& pid, const std::string& name) {
   std::ifstream status("/proc/" + pid + "/status");
   for (std::string line; std::getline(status, line);)

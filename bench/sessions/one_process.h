@@ -11,6 +11,7 @@
 #include <string_view>
 #include <vector>
 
+#include "bench/place.h"
 #include "core/agent/agent.h"
 #include "core/bridge/token_table.h"
 #include "core/recipes/recipes.h"
@@ -23,9 +24,6 @@ inline constexpr std::string_view kPiece = "24 bytes of a long text ";
 inline constexpr int kPieces = 20;
 inline constexpr Milliseconds kBetweenPieces{10};
 inline constexpr double kAnswerMs = kPieces * 10.0;
-
-// Ends the program with exit code 1.
-[[noreturn]] void stop(const std::string& why);
 
 // From /proc/PID; 0 for a process that has ended.
 double status_number(const std::string& pid, const std::string& name);

@@ -21,6 +21,7 @@
 #include <vector>
 
 #include "bench/cpu_time.h"
+#include "bench/place.h"
 #include "bench/store/bare_rows.h"
 #include "core/base/clock.h"
 #include "core/base/ids.h"
@@ -37,34 +38,6 @@ namespace {
 
 constexpr std::size_t kMessageBytes = 1024;
 constexpr double kNsPerUs = 1e3, kNsPerSecond = 1e9;
-
-[[noreturn]] void stop(const std::string& why) {
-  std::fprintf(stderr, "bench_store: %s\n", why.c_str());
-  std::exit(1);
-}
-
-template <typename T>
-T expect(Result<T> result) {
-  if (!result) stop(result.error().message);
-  return std::move(*result);
-}
-
-class Place {
- public:
-  explicit Place(const std::string& parent) : path_(parent + "/agentd-bench-XXXXXX") {
-    if (::mkdtemp(path_.data()) == nullptr) stop("no directory can be made in " + parent);
-  }
-  ~Place() {
-    std::error_code ignored;
-    std::filesystem::remove_all(path_, ignored);
-  }
-  Place(const Place&) = delete;
-  Place& operator=(const Place&) = delete;
-  const std::string& path() const { return path_; }
-
- private:
-  std::string path_;
-};
 
 class Stage {
  public:
