@@ -50,8 +50,8 @@ constexpr std::string_view end_reason(int code, int signal) {
 // The exit code of a run with that outcome.
 int run_exit(RunOutcome outcome);
 
-// The exit code of a store error.
-inline int store_exit(const Error& error) {
+// The exit code of an error: `wrong` for what the caller asked for, `otherwise` where no other code says more.
+inline int error_exit(const Error& error, int wrong, int otherwise) {
   switch (error.code) {
     case Code::kNotFound:
       return kExitNotFound;
@@ -60,14 +60,17 @@ inline int store_exit(const Error& error) {
     case Code::kCancelled:
       return kExitInterrupted;
     case Code::kInvalid:
-    case Code::kUnavailable:
     case Code::kConflict:
+      return wrong;
+    case Code::kUnavailable:
     case Code::kDenied:
     case Code::kCorrupt:
     case Code::kInternal:
-      return kExitStore;
+      return otherwise;
   }
-  return kExitStore;
+  return otherwise;
 }
+// Of a store error.
+inline int store_exit(const Error& error) { return error_exit(error, kExitStore, kExitStore); }
 
 }  // namespace agentd::app

@@ -24,8 +24,6 @@ class PluginServices {
 
   Store& store() { return runtime_->store(); }
   const std::string& project_id() const { return workplace_->project().id; }
-  const Config& config() const { return config_; }
-  const Secrets* secrets() const { return runtime_->secrets(); }
   bool offers(std::string_view interface_id, std::string_view operation) const;
   // The result's JSON. kUnavailable: no plugin offers it, or it cannot do it now; kInvalid: the input.
   Result<std::string> call(std::string_view interface_id, std::string_view operation, std::string_view input_json);

@@ -64,8 +64,6 @@ class Runtime {
   Log& log() { return *log_; }
   // Null: secrets.scrub is off.
   const Secrets* secrets() const { return secrets_.get(); }
-  // Where services of plugins that find more secrets are added; null as above.
-  Secrets* secrets() { return secrets_.get(); }
   // The client of providers and webhooks: one thread for all their requests, started by the first.
   HttpClient& http() { return *http_; }
   TokenTable& tokens() { return tokens_; }

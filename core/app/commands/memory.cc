@@ -22,25 +22,7 @@ constexpr std::uint64_t kFileBytesMax = 900'000;  // with its escapes, an operat
 constexpr std::size_t kBatchBytesMax = 400'000;   // of files in one import
 constexpr std::size_t kLineBytes = 2000;
 
-int exit_of(const Error& error) {
-  switch (error.code) {
-    case Code::kInvalid:
-    case Code::kConflict:
-      return kExitUsage;
-    case Code::kNotFound:
-      return kExitNotFound;
-    case Code::kBusy:
-      return kExitBusy;
-    case Code::kCancelled:
-      return kExitInterrupted;
-    case Code::kUnavailable:
-    case Code::kDenied:
-    case Code::kCorrupt:
-    case Code::kInternal:
-      return kExitFailure;
-  }
-  return kExitFailure;
-}
+int exit_of(const Error& error) { return error_exit(error, kExitUsage, kExitFailure); }
 
 // One command's run.
 class Run {
