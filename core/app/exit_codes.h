@@ -70,7 +70,7 @@ inline int error_exit(const Error& error, int wrong, int otherwise) {
   }
   return otherwise;
 }
-// Of a store error.
+// The exit code of a store error.
 inline int store_exit(const Error& error) { return error_exit(error, kExitStore, kExitStore); }
 
 }  // namespace agentd::app

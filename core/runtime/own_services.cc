@@ -234,7 +234,12 @@ Result<std::string> open_session(const Asked& asked) {
     id = made.text();
   }
   JsonWriter out;
-  out.begin_object().member("conversation_id", id).member("project_id", project).end_object();
+  out.begin_object().member("conversation_id", id).member("project_id", project);
+  // Nothing of a conversation is stored before its first message.
+  if (const auto stored = Ulid::parse(id); stored)
+    if (const auto info = parts.store.info(*stored); info)
+      out.member("revision", info->revision).member("provider", info->provider).member("model", info->model);
+  out.end_object();
   return finished(out);
 }
 

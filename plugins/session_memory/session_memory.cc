@@ -442,12 +442,16 @@ class SessionMemory {
       const agentd::MutexLock lock(mutex_);
       if (const auto found = sessions_.find(c.conversation()); found != sessions_.end()) out = found->second;
     }
-    if (out.conversation.empty()) {
-      // A subagent's session has no session_start, and one that is older than this instance had it elsewhere.
-      AGENTD_TRY(out, session_by_host(c));
-    }
-    // The log has grown since the session's start. The query names the conversation: a project may have more than a
-    // page of newer ones.
+    // A subagent's session has no session_start, and one that is older than this instance had it elsewhere. The log of
+    // any has grown since.
+    CallingSession now = session_by_host(c);
+    if (now.revision != 0) return now;
+    if (out.conversation.empty()) out = std::move(now);
+    if (out.conversation.empty() || out.project.empty())
+      return Error{Code::kUnavailable,
+                   "nothing was done, since the project of this session is unknown: start a new session"};
+    // From a host that does not say it. The query names the conversation: a project may have more than a page of newer
+    // ones.
     const auto all = c.store().conversations({.project_id = out.project, .text = out.conversation});
     if (!all) return out;
     for (const agentd::conv_info_view each : *all) {
@@ -458,17 +462,18 @@ class SessionMemory {
     }
     return out;
   }
-  Result<CallingSession> session_by_host(const agentd::call& c) const {
+  // The session as the host knows it; empty where it does not answer.
+  CallingSession session_by_host(const agentd::call& c) const {
+    CallingSession out;
     const auto answer = services_.call(c, "agentd.session/1", "open", "{}");
     const auto parsed = agentd::JsonDocument::parse(answer ? std::string_view(*answer) : std::string_view("{}"));
-    CallingSession out;
-    if (parsed) {
-      out.conversation = parsed->root()["conversation_id"].string_or("");
-      out.project = parsed->root()["project_id"].string_or("");
-    }
-    if (out.conversation.empty() || out.project.empty())
-      return Error{Code::kUnavailable,
-                   "nothing was done, since the project of this session is unknown: start a new session"};
+    if (!parsed) return out;
+    const agentd::JsonView known = parsed->root();
+    out.conversation = known["conversation_id"].string_or("");
+    out.project = known["project_id"].string_or("");
+    out.provider = known["provider"].string_or("");
+    out.model = known["model"].string_or("");
+    if (!out.conversation.empty() && !out.project.empty()) out.revision = known["revision"].uint_or(0);
     return out;
   }
   // True for the first offer of a fix in a session.

@@ -193,6 +193,9 @@ TEST_F(OwnServices, ASessionElsewhereIsOneConversationThatHoldsItsCheckpointsAlo
   ASSERT_TRUE(info);
   EXPECT_EQ(info->messages, 0u);
   EXPECT_EQ(info->project_id, "u/p");
+  EXPECT_EQ(
+      member(ask(kSessionService, "open", R"({"session_id":"s1","surface":"claude-code"})", 0, "u/p"), "revision"),
+      std::to_string(info->revision));
   EXPECT_EQ(info->title, "claude-code session s1");
   const Checkpoint at = found(member(first, "id"));
   EXPECT_EQ(at.record.why, kForeignCheckpoint);
