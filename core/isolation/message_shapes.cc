@@ -86,17 +86,23 @@ struct Op {
   const Shape* reply = nullptr;
 };
 
+// False for no shape. An address that a sanitizer watches cannot be compared in a constant expression.
+template <const Shape* Named>
+constexpr bool kIsNamed = true;
+template <>
+constexpr bool kIsNamed<nullptr> = false;
+
 template <typename Record>
 constexpr const Shape* shape_of() {
   constexpr const Shape* kFound = shapes::kShapeOf<Record>;
-  static_assert(std::is_void_v<Record> || kFound != nullptr, "a record of the function is in no list of records");
+  static_assert(std::is_void_v<Record> || kIsNamed<kFound>, "a record of the function is in no list of records");
   return kFound;
 }
 
 template <auto Slot, const Shape* In, const Shape* Out>
 constexpr Op op_of() {
   using Signature = ServiceSignature<decltype(Slot)>;
-  static_assert((Signature::kArgs.lists == 0) == (In == nullptr) && (Signature::kReply.lists == 0) == (Out == nullptr),
+  static_assert((Signature::kArgs.lists != 0) == kIsNamed<In> && (Signature::kReply.lists != 0) == kIsNamed<Out>,
                 "the columns in and out of the function's row name the elements of its lists");
   constexpr const Shape* kFirst = shape_of<typename Signature::template Taken<0>>();
   constexpr const Shape* kSecond = shape_of<typename Signature::template Taken<1>>();
