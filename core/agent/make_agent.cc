@@ -81,6 +81,8 @@ class AgentImpl final : public Agent {
       if (!conversation) {
         parts.log.write(LogLevel::kWarning, "agent",
                         "a session that was killed could not be ended: " + conversation.error().message);
+        // It will never be read: told once, it must not keep others from being ended.
+        if (!id || conversation.error().code == Code::kCorrupt) services_.attendance().leave(gone.session);
         continue;
       }
       SessionSeed seed{*id, nullptr, std::move(*conversation)};

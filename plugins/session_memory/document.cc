@@ -125,7 +125,7 @@ std::vector<Chunk> chunks_of(std::string_view name, std::string_view text) {
   Pieces pieces;
   const auto end_section = [&] {
     for (std::string& piece : pieces.end()) {
-      if (out.size() == kChunksMax) return;
+      if (out.size() > kChunksMax) return;
       out.push_back({std::string(name) + (heading.empty() ? "" : " › " + heading), std::move(piece)});
     }
     pieces = Pieces();

@@ -558,6 +558,9 @@ Result<std::size_t> Engine::add_document(KeySpace& keys, const std::string& proj
   AGENTD_TRY(const std::string whole, surroundings_.scrub(text));
   const std::vector<Chunk> chunks = chunks_of(name, whole);
   if (chunks.empty()) return Error{Code::kInvalid, "the document " + agentd::one_line(name, 200) + " has no text"};
+  if (chunks.size() > kChunksMax)
+    return Error{Code::kInvalid, "the document " + agentd::one_line(name, 200) + " has more than " +
+                                     std::to_string(kChunksMax) + " sections: add it in several files"};
   std::vector<Memory> made;
   for (std::size_t i = 0; i < chunks.size(); ++i) {
     Memory each;

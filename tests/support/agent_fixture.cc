@@ -118,6 +118,7 @@ Result<void> WatchedStore::receipts(const Ulid& id, const std::function<bool(con
 
 Result<void> WatchedStore::read(const Ulid& id, std::uint64_t first, std::uint64_t last,
                                 const std::function<bool(const StoredRecord&)>& visit) const {
+  if (reads_fail) return *reads_fail;
   return behind_->read(id, first, last, visit);
 }
 

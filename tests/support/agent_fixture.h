@@ -111,6 +111,7 @@ class WatchedStore final : public Store {
   int appends = 0;
   int key_commits = 0;  // tried, of any key space
   std::function<std::optional<Error>(bool writes)> keys_fail;
+  std::optional<Error> reads_fail;  // of any log
   std::function<bool(std::span<const Record>)> refuses;
 
  private:

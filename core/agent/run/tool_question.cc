@@ -94,6 +94,7 @@ void ToolQuestion::answer_now(PreparedCall& prepared, const WaitRecord* wait) {
   } else {
     session_.hooks.notify(AGENTD_LEVEL_INFO, "agentd needs your permission to use " + prepared.tool.name);
     answer = approver->ask(session_.context_of_calls(), prepared.tool, prepared.call, question.by);
+    answer.reason = session_.messages.passed(std::move(answer.reason));
   }
   if (wait != nullptr) {
     const WaitDecision decision = answer.allowed ? WaitDecision::kAllow : WaitDecision::kDeny;

@@ -231,6 +231,22 @@ TEST_F(Killed, IsLeftToItsOwnProject) {
   EXPECT_EQ(rows().size(), 1u);
 }
 
+// One that cannot be read is told once, and does not use up what a start ends.
+TEST_F(Killed, WhoseConversationIsBrokenIsToldOnce) {
+  watch_end();
+  leave_behind();
+  store_.reads_fail = Error{Code::kUnavailable, "the disk is away"};
+  publish();
+  auto services = make_services(runtime_parts(), runtime_settings());
+  const auto agent = make_agent(*services, parts(), options_);
+  EXPECT_TRUE(agent->open(std::nullopt, {}));
+  EXPECT_EQ(rows().size(), 1u) << "it may be read later";
+  store_.reads_fail = Error{Code::kCorrupt, "record 2 is damaged"};
+  EXPECT_TRUE(agent->open(std::nullopt, {}));
+  EXPECT_TRUE(rows().empty());
+  EXPECT_EQ(ended_, "");
+}
+
 TEST_F(Lifecycle, ASessionOfALivingProcessIsLeftAlone) {
   watch_end();
   open();

@@ -248,6 +248,26 @@ TEST_F(SecretsInRuns, MessagesAreCleanWhereTheSettingSaysSo) {
   EXPECT_TRUE(has(heard_, placeholder_));
 }
 
+TEST_F(SecretsInRuns, TheReasonOfARefusalIsAMessageToo) {
+  testing::FakeApprover approver;
+  approver.answer.reason = "use " + token_;
+  approver_ = &approver;
+  permissions_.mode = PermissionRules::Mode::kAsk;
+  settings_.scrub_input = true;
+  one_call();
+  EXPECT_EQ(result().text, "not permitted: use " + placeholder_);
+  EXPECT_FALSE(has(everything(), token_)) << everything();
+}
+
+TEST_F(SecretsInRuns, TheReasonOfARefusalGoesThroughElsewhere) {
+  testing::FakeApprover approver;
+  approver.answer.reason = "use " + token_;
+  approver_ = &approver;
+  permissions_.mode = PermissionRules::Mode::kAsk;
+  one_call();
+  EXPECT_EQ(result().text, "not permitted: use " + token_);
+}
+
 // ---- the guard
 
 TEST_F(SecretsInRuns, ACallThatWouldWriteAPlaceholderIsRefusedBeforeAnybodyIsAsked) {

@@ -496,6 +496,17 @@ TEST_F(EngineTest, ADocumentIsReplacedAsAWhole) {
   EXPECT_FALSE(engine_.add_document(world_.keys, "p", "empty.md", "\n"));
 }
 
+TEST_F(EngineTest, ADocumentOfTooManySectionsIsRefusedAndLeavesTheOldOne) {
+  ASSERT_TRUE(engine_.add_document(world_.keys, "p", "guide.md", "# Install\nUse the tarball.\n"));
+  std::string text;
+  for (std::size_t i = 0; i <= kChunksMax; ++i) text += "# H" + std::to_string(i) + "\ntext\n";
+  const auto refused = engine_.add_document(world_.keys, "p", "guide.md", text);
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().message, "the document guide.md has more than 400 sections: add it in several files");
+  EXPECT_EQ(world_.keys.rows("memory/").size(), 1u);
+  EXPECT_FALSE(search("tarball").empty());
+}
+
 TEST_F(EngineTest, ExportedFilesAreImportedAsTheSame) {
   add(lesson("Build with ninja", "make is slow"));
   end(typed());
