@@ -6,6 +6,7 @@
 #include <poll.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstdlib>
 #include <string_view>
 
@@ -21,6 +22,7 @@ namespace {
 constexpr double kTurnRatio = 2.0, kTurnExtraMs = 2.5;
 constexpr double kPrivateDirtyMb = 4.0, kPssRatio = 2.0;
 constexpr double kToolExtraMs = 3.0;
+constexpr double kLearningTurnMs = 0.3;
 constexpr double kNoRequestRatio = 3.0;
 
 Result<void> bench_turn(Setting& setting, int rounds) {
@@ -47,6 +49,24 @@ Result<void> bench_turn(Setting& setting, int rounds) {
   if (!setting.has_before()) return {};
   print_before(programs[2], programs[5]);
   print_before(programs[4], programs[6]);
+  return {};
+}
+
+// What a turn and a session cost more where they are learned from: sessions of one turn and of many, whose difference
+// is turns alone.
+Result<void> bench_learning(Setting& setting, int rounds) {
+  constexpr int kTurns = 100;
+  setting.server().set_mode(ModelServer::Mode::kText);
+  std::vector<Timed> programs{{"1 turn, memory off", setting.chat(1, "unlearned")},
+                              {"1 turn, memory on", setting.chat(1, "home")},
+                              {"101 turns, memory off", setting.chat(1 + kTurns, "unlearned")},
+                              {"101 turns, memory on", setting.chat(1 + kTurns, "home")}};
+  AGENTD_TRY_VOID(warm(programs, setting.errors()));
+  AGENTD_TRY_VOID(interleave(programs, rounds, setting.errors()));
+  print_times("sessions with and without memory", programs);
+  const Samples off = differences(programs[2].ms, programs[0].ms), on = differences(programs[3].ms, programs[1].ms);
+  print_aim("a turn more with memory on, medians", differences(on, off).median() / kTurns, kLearningTurnMs, "ms");
+  print_samples("a session of one turn more", differences(programs[1].ms, programs[0].ms), "ms");
   return {};
 }
 
@@ -139,6 +159,7 @@ Result<void> bench_all(const Options& options) {
   std::printf("%d rounds, one of each program in turn\n", options.rounds);
   const auto wanted = [&](const char* name) { return options.only.empty() || options.only == name; };
   if (wanted("turn")) AGENTD_TRY_VOID(bench_turn(setting, options.rounds));
+  if (wanted("learning")) AGENTD_TRY_VOID(bench_learning(setting, std::max(options.rounds / 4, 3)));
   if (wanted("plugins")) AGENTD_TRY_VOID(bench_plugins(setting, options.rounds));
   if (wanted("memory")) AGENTD_TRY_VOID(bench_memory(setting));
   if (wanted("tool")) AGENTD_TRY_VOID(bench_tool(setting, options.rounds));

@@ -37,6 +37,7 @@ void Setting::make_homes(const std::string& prefix) const {
   make_home(prefix + "home", "");
   // The bundled hooks lie beside the binary; two of them run only when they are switched on.
   make_home(prefix + "all", "hooks:\n  auto_compact:\n    enabled: true\n  audit_log:\n    enabled: true\n");
+  make_home(prefix + "unlearned", "hooks:\n  session_memory:\n    enabled: false\n");
   const auto with_modules = [&](const std::string& name, const char* kind, int count) {
     make_home(prefix + name, "");
     for (int i = 0; i < count; ++i)
@@ -63,6 +64,15 @@ Program Setting::agentd(const std::vector<std::string>& words, const std::string
   Program program{{now ? options_.agentd : options_.before}, environment()};
   program.environment.push_back("AGENTD_HOME=" + dir_.file(now ? home : "before-" + home));
   program.argv.insert(program.argv.end(), words.begin(), words.end());
+  return program;
+}
+
+Program Setting::chat(int turns, const std::string& home) const {
+  std::string lines;
+  for (int i = 0; i < turns; ++i) lines += "hello " + std::to_string(i) + "\n";
+  const std::string file = dir_.write("chat" + std::to_string(turns), lines);
+  Program program = agentd({"chat"}, home);
+  program.argv = {"/bin/sh", "-c", "exec \"$1\" chat < \"$2\"", "sh", program.argv.front(), file};
   return program;
 }
 

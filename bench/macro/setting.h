@@ -19,7 +19,7 @@ namespace agentd::bench {
 struct Options {
   std::string agentd = BENCH_AGENTD, floor = BENCH_FLOOR, curl = "/usr/bin/curl";
   std::string before;        // another agentd, which takes turns with the first; empty = none
-  std::string only;          // one of the benches: turn, plugins, memory, tool, silent; empty = all of them
+  std::string only;          // one of the benches: turn, learning, plugins, memory, tool, silent; empty = all of them
   std::string home = "all";  // of the command that --serve shows
   int rounds = 40;
 };
@@ -34,14 +34,16 @@ class Setting {
 
   ModelServer& server() { return server_; }
   std::string errors() const { return dir_.file("stderr"); }
-  // `home`: "home" as it is installed, "all" with every bundled hook switched on, "plugins0", "plugins1"
-  // and "plugins10" with so many isolated plugins that are asked once in a run, "waiting10" with ten that
-  // are never asked, "shell10" with ten hooks in sh. Each build has homes of its own.
+  // `home`: "home" as it is installed, "unlearned" without session_memory, "all" with every bundled hook switched on,
+  // "plugins0", "plugins1" and "plugins10" with so many isolated plugins that are asked once in a run, "waiting10" with
+  // ten that are never asked, "shell10" with ten hooks in sh. Each build has homes of its own.
   Program agentd(const std::vector<std::string>& words, const std::string& home = "all",
                  Build build = Build::kNow) const;
   Program turn(const std::string& home = "all", Build build = Build::kNow) const {
     return agentd({"run", "hello"}, home, build);
   }
+  // One session of so many messages, from a file.
+  Program chat(int turns, const std::string& home) const;
   // `commits`: as many as the agentd makes that it is held against.
   Program floor(const char* commits = "2") const;
   Program curl() const;
