@@ -7,8 +7,10 @@
 //
 // Threading: thread-safe, as its store is.
 
+#include <optional>
 #include <string>
 
+#include "core/base/clock.h"
 #include "core/base/ids.h"
 #include "core/store/store.h"
 
@@ -26,17 +28,19 @@ struct ForeignSession {
 class ForeignSessions {
  public:
   // All outlive it.
-  ForeignSessions(Store& store, IdSource& ids) : store_(store), ids_(ids) {}
+  ForeignSessions(Store& store, IdSource& ids, const Clock& clock) : store_(store), ids_(ids), clock_(clock) {}
 
   // Its conversation, which is made if it has none, or if that was deleted. kInvalid: the session has no id, or one
-  // that is too long; kBusy, kUnavailable.
+  // that is too long; kBusy: another process has been opening it for a second; kUnavailable.
   Result<Ulid> open(const ForeignSession& session);
 
  private:
+  Result<std::optional<Ulid>> try_open(const ForeignSession& session);
   Result<void> make(const Ulid& id, const ForeignSession& session);
 
   Store& store_;
   IdSource& ids_;
+  const Clock& clock_;
 };
 
 }  // namespace agentd

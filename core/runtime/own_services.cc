@@ -93,7 +93,7 @@ Result<std::string> save_foreign(const Asked& asked, std::uint64_t percent) {
   if (session.project_id.empty())
     return Error{Code::kInvalid, "a checkpoint of a session elsewhere needs its project_id"};
   const RuntimeParts& parts = asked.own.runtime;
-  AGENTD_TRY(const Ulid id, ForeignSessions(parts.store, parts.ids).open(session));
+  AGENTD_TRY(const Ulid id, ForeignSessions(parts.store, parts.ids, parts.clock).open(session));
   Checkpoints::SaveRequest request{id, passed(asked, asked.text("name")), kForeignCheckpoint,
                                    static_cast<std::uint32_t>(percent), passed(asked, asked.text("summary"))};
   if (is_blank(request.text))
@@ -229,7 +229,7 @@ Result<std::string> open_session(const Asked& asked) {
   if (id.empty()) {
     if (project.empty()) return Error{Code::kInvalid, "a session elsewhere needs its project_id"};
     AGENTD_TRY(const Ulid made,
-               ForeignSessions(parts.store, parts.ids)
+               ForeignSessions(parts.store, parts.ids, parts.clock)
                    .open({asked.text("surface"), asked.text("session_id"), project, asked.text("cwd")}));
     id = made.text();
   }
