@@ -94,6 +94,10 @@ TEST_F(SearchOfProgram, NothingFoundIsNoFailure) {
   EXPECT_EQ(json.out, "");
 }
 
+TEST_F(SearchOfProgram, DoctorSaysWhetherItCanBe) {
+  EXPECT_TRUE(has(program_.run({"doctor"}).out, "ok      SQLite: conversations can be searched"));
+}
+
 TEST_F(SearchOfProgram, MistakesAreUsageErrors) {
   say("hello", "well");
   for (const std::vector<std::string>& words :

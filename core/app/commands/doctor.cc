@@ -26,6 +26,7 @@
 #include "core/runtime/runtime.h"
 #include "core/runtime/store_setup.h"
 #include "core/runtime/version.h"
+#include "core/search/sqlite_library.h"
 #include "core/workplace/hook_names.h"
 
 namespace agentd::app {
@@ -325,6 +326,12 @@ void check_model(Report& report, const App& app, const Config& config, const std
     report.say(Verdict::kNote, "model: " + route->model + " ('agentd models " + route->model + "' shows details)");
 }
 
+void check_search(Report& report) {
+  const auto library = SqliteLibrary::load();
+  report.say(library ? Verdict::kOk : Verdict::kWarn,
+             library ? std::string("SQLite: conversations can be searched") : library.error().message);
+}
+
 bool in_path(const App& app, const std::string& program) {
   for (const std::string& directory : split(app.surroundings().environment("PATH").value_or(""), ':'))
     if (!directory.empty() && ::access((directory + "/" + program).c_str(), X_OK) == 0) return true;
@@ -367,6 +374,7 @@ int doctor_command(App& app, const Arguments& arguments) {
   check_directory(report, *home, false);
   check_store(report, app, *home);
   check_log(report, *config, *home);
+  check_search(report);
   report.section("Hooks");
   const HooksHere here = hooks_here(app, *config, *home);
   check_hooks(report, app, here);
