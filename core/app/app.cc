@@ -13,6 +13,7 @@
 #include "core/base/bytes.h"
 #include "core/base/nearest.h"
 #include "core/runtime/credentials.h"
+#include "core/runtime/secrets_setup.h"
 #include "core/runtime/version.h"
 
 namespace agentd::app {
@@ -62,6 +63,13 @@ Result<Config> App::config(const Arguments& arguments) const {
     for (const std::string& text : config.warnings()) err_.line("warning: " + text);
   err_.flush();
   return config;
+}
+
+Result<std::string> App::pass_text(const Arguments& arguments, std::string text) const {
+  if (text.empty()) return text;
+  AGENTD_TRY(const Config settings, config(arguments));
+  AGENTD_TRY(const std::string place, home());
+  return pass_user_text(settings, place, std::move(text));
 }
 
 namespace {

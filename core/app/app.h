@@ -43,6 +43,8 @@ class App {
   Result<std::string> home() const;
   // The active configuration. The first call prints its warnings.
   Result<Config> config(const Arguments& arguments) const;
+  // A text of the user for the store, with placeholders of its secrets where secrets.scrub_input is on.
+  Result<std::string> pass_text(const Arguments& arguments, std::string text) const;
 
   // Prints "agentd: MESSAGE" and returns the code.
   int fail(int code, std::string_view message);

@@ -111,17 +111,17 @@ Error of_another_project(std::string_view what) {
 
 Result<std::string> save(const Asked& asked) {
   AGENTD_TRY(const std::uint64_t percent, whole(asked, "percent", 0, 100, 0));
-  const std::string summary = asked.text("summary");
+  const std::string name = passed(asked, asked.text("name")), summary = passed(asked, asked.text("summary"));
   if (summary.size() > kTextBytesMax)
     return Error{Code::kInvalid, "summary has " + std::to_string(summary.size()) + " bytes, more than " +
                                      std::to_string(kTextBytesMax) + ": shorten it"};
   const std::string open = conversation_of(asked.own.services, asked.request.conversation);
   const std::string wanted = asked.text("conversation_id");
   if (!open.empty() && (wanted.empty() || wanted == open)) {
-    CheckpointWish wish{asked.text("name"), summary, static_cast<std::uint32_t>(percent)};
+    CheckpointWish wish{name, summary, static_cast<std::uint32_t>(percent)};
     AGENTD_TRY(const std::string id,
                checkpoint_session(asked.own.services, asked.request.conversation, std::move(wish)));
-    return saved_json(id, open, one_line(asked.text("name"), 80), kManualCheckpoint, percent, "");
+    return saved_json(id, open, one_line(name, 80), kManualCheckpoint, percent, "");
   }
   if (wanted.empty()) {
     if (!asked.text("session_id").empty()) return save_foreign(asked, percent);
@@ -131,8 +131,8 @@ Result<std::string> save(const Asked& asked) {
   AGENTD_TRY(const ConversationInfo info, asked.own.runtime.store.info(id));
   if (const std::string project = asked.project(); !project.empty() && info.project_id != project)
     return of_another_project("conversation " + id.text());
-  AGENTD_TRY(const Checkpoint saved, asked.checkpoints().save({id, asked.text("name"), kManualCheckpoint,
-                                                               static_cast<std::uint32_t>(percent), summary}));
+  AGENTD_TRY(const Checkpoint saved,
+             asked.checkpoints().save({id, name, kManualCheckpoint, static_cast<std::uint32_t>(percent), summary}));
   return saved_json(saved.record.id, info.id, saved.record.name, saved.record.why, percent, "");
 }
 

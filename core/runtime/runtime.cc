@@ -109,13 +109,8 @@ Result<void, RunError> Runtime::load_models() {
 // The key is the store's: conversations that end with the process have one that does, too.
 Result<void, RunError> Runtime::load_secrets() {
   if (!config_.flag("secrets.scrub")) return {};
-  auto rules = scrub_options(config_);
-  if (!rules) return usage(rules.error());
-  const std::string file = options_.save ? secrets_key_file(home_) : std::string();
-  auto made = Secrets::make(std::move(*rules), [file]() -> Result<std::string> {
-    return file.empty() ? new_secrets_key() : secrets_key(file);
-  });
-  if (!made) return RunError{RunError::Kind::kUsage, secrets_origin(config_) + ": " + made.error().message};
+  auto made = make_secrets(config_, options_.save ? secrets_key_file(home_) : std::string());
+  if (!made) return usage(made.error());
   secrets_ = std::move(*made);
   return {};
 }

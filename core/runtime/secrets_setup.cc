@@ -48,4 +48,18 @@ std::string secrets_origin(const Config& config) {
 
 std::string secrets_key_file(const std::string& home) { return home + "/secrets.key"; }
 
+Result<std::unique_ptr<Secrets>> make_secrets(const Config& config, const std::string& key_file) {
+  AGENTD_TRY(ScrubOptions rules, scrub_options(config));
+  auto made = Secrets::make(std::move(rules),
+                            [key_file] { return key_file.empty() ? new_secrets_key() : secrets_key(key_file); });
+  if (!made) return made.error().with_context(secrets_origin(config));
+  return made;
+}
+
+Result<std::string> pass_user_text(const Config& config, const std::string& home, std::string text) {
+  if (!config.flag("secrets.scrub") || !config.flag("secrets.scrub_input")) return text;
+  AGENTD_TRY(const std::unique_ptr<Secrets> secrets, make_secrets(config, secrets_key_file(home)));
+  return secrets->pass(std::move(text)).text;
+}
+
 }  // namespace agentd

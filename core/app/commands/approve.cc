@@ -167,7 +167,7 @@ class Approval {
 
   // Keeps the answer alone.
   int keep(Store& store) {
-    auto answer = answer_in(store, nullptr);
+    auto answer = answer_in(store);
     if (!answer) return app_.fail(answer.error().code, answer.error().message);
     const bool allowed = *answer == WaitDecision::kAllow;
     if (arguments_.has("json")) {
@@ -198,9 +198,7 @@ class Approval {
       return app_.fail(talk.error().code, talk.error().message + "; to deny the call without its run: agentd approve " +
                                               waiting_.open.wait.id + " --deny --no-run");
     if (!waiting_.open.answer) {
-      Runtime& runtime = (*talk)->client().workplace().runtime();
-      auto answer =
-          answer_in(runtime.store(), runtime.config().flag("secrets.scrub_input") ? runtime.secrets() : nullptr);
+      auto answer = answer_in((*talk)->client().workplace().runtime().store());
       if (!answer) return app_.fail(answer.error().code, answer.error().message);
     }
     SignalScope signals;
@@ -222,11 +220,12 @@ class Approval {
   }
 
  private:
-  // `secrets`: what the reason of a no must pass; null = nothing.
-  Result<WaitDecision, Failure> answer_in(Store& store, const Secrets* secrets) {
+  Result<WaitDecision, Failure> answer_in(Store& store) {
     auto answer = ask(app_, arguments_, waiting_.open.wait, place_line_);
     if (!answer) return answer.error();
-    if (secrets != nullptr) answer->reason = secrets->pass(std::move(answer->reason)).text;
+    auto reason = app_.pass_text(arguments_, std::move(answer->reason));
+    if (!reason) return Failure{kExitUsage, reason.error().message};
+    answer->reason = std::move(*reason);
     if (auto kept = answer_wait(store, app_.clock(), waiting_, *answer); !kept) return failure_of(kept.error());
     return answer->decision;
   }

@@ -247,8 +247,10 @@ int checkpoint_save_command(App& app, const Arguments& arguments) {
   const auto id = arguments.has("conversation") ? find_conversation(**store, arguments.value("conversation"))
                                                 : newest_conversation(**store, find_project(*cwd).id);
   if (!id) return app.fail(failure_of(id.error()).code, id.error().message);
-  const auto name = arguments.words().empty() ? std::string() : to_utf8(arguments.words().front());
-  const auto saved = Offline(app, **store).checkpoints.save({*id, name});
+  const auto name =
+      app.pass_text(arguments, arguments.words().empty() ? std::string() : to_utf8(arguments.words().front()));
+  if (!name) return app.fail(exit_of(name.error()), name.error().message);
+  const auto saved = Offline(app, **store).checkpoints.save({*id, *name});
   if (!saved) return app.fail(exit_of(saved.error()), saved.error().message);
   if (arguments.has("json"))
     app.out().line(write_checkpoint_json(*saved));

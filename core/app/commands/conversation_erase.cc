@@ -64,10 +64,8 @@ Result<std::shared_ptr<const Secrets>, Failure> make_secrets(const App& app, con
   if (!config) return usage(config.error().message);
   const auto home = app.home();
   if (!home) return usage(home.error().message);
-  auto rules = scrub_options(*config);
-  if (!rules) return usage(rules.error().message);
-  auto made = Secrets::make(std::move(*rules), [file = secrets_key_file(*home)] { return secrets_key(file); });
-  if (!made) return Failure{kExitFailure, made.error().message};
+  auto made = agentd::make_secrets(*config, secrets_key_file(*home));
+  if (!made) return usage(made.error().message);
   return std::shared_ptr<const Secrets>(std::move(*made));
 }
 
