@@ -6,6 +6,7 @@
 
 #include "core/base/file.h"
 #include "tests/e2e/program.h"
+#include "tests/unit/scrub/canaries.h"
 
 namespace agentd::testing {
 namespace {
@@ -80,6 +81,17 @@ TEST_F(Approve, ANoGivesItsReasonToTheModel) {
   EXPECT_FALSE(made());
   const Finished shown = program_.run({"conversation", "show", program_.newest(), "--format", "json"});
   EXPECT_TRUE(has(shown.out, "not permitted: the user said no: use a branch")) << shown.out;
+}
+
+TEST_F(Approve, AReasonIsATextOfTheUser) {
+  program_.config("secrets: {scrub_input: true}\n");
+  hook(kDefers);
+  const std::string id = waiting_call(), token = Canaries(17).make("ghp_{a36}").secret;
+  const Finished no = program_.on_terminal({"approve", id, "--deny", "--no-run", "--reason", "use " + token}, {});
+  EXPECT_EQ(no.code, 0) << no.out;
+  const Finished dump = program_.run({"conversation", "show", program_.newest(), "--log"});
+  EXPECT_TRUE(has(dump.out, "use [secret:github-token:")) << dump.out;
+  EXPECT_FALSE(has(dump.out, token)) << dump.out;
 }
 
 TEST_F(Approve, TheFirstAnswerCountsAndTheSecondIsTold) {

@@ -274,6 +274,9 @@ TEST_F(GuideSecrets, WhatTheUserWritesStaysUnlessTheSettingSaysOtherwise) {
   EXPECT_FALSE(has(ran.out + ran.err, token_));
   EXPECT_TRUE(has(requests(), "my token is [secret:github-token:")) << requests();
   EXPECT_FALSE(has(requests(), token_));
+  const Finished saved = program_.run({"checkpoint", "save", "before " + token_});
+  ASSERT_EQ(saved.code, 0) << saved.err;
+  EXPECT_TRUE(has(program_.run({"checkpoint", "list", "--json"}).out, "before [secret:github-token:"));
   for (const auto& entry : fs::recursive_directory_iterator(program_.home())) {
     const std::string path = entry.path().string();
     EXPECT_FALSE(entry.is_regular_file() && has(read_file(path, 1u << 30).value_or(""), token_)) << path;
