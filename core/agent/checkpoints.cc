@@ -479,6 +479,10 @@ Result<ConversationInfo> Checkpoints::fork(const Source& source, const Checkpoin
   return parts_.store.info(id);
 }
 
+ResumeLevel usual_level(const Checkpoint& of, ResumeLevel set) {
+  return of.record.why == kForeignCheckpoint ? ResumeLevel::kSummary : set;
+}
+
 Result<Checkpoints::Resumed> Checkpoints::resume(const Checkpoint& found, ResumeLevel level,
                                                  const CancelToken& cancel) {
   if (found.record.why == kForeignCheckpoint && level != ResumeLevel::kSummary)

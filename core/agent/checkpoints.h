@@ -29,6 +29,9 @@
 
 namespace agentd {
 
+// Of a checkpoint's name; a longer one is cut.
+inline constexpr std::size_t kNameBytesMax = 80;
+
 // From the smallest to the largest.
 enum class ResumeLevel { kSummary, kContext, kFull };
 std::string_view name_of(ResumeLevel level);
@@ -47,6 +50,9 @@ struct Checkpoint {
   std::uint64_t seq = 0;  // of the record
   std::string title{};    // of its conversation; not from a row alone
 };
+// The level that a resume has where none is named: `set` by lifecycle.resume_level, or the only one that a session
+// elsewhere has.
+ResumeLevel usual_level(const Checkpoint& of, ResumeLevel set);
 // The checkpoint as one JSON object, without its texts: id, conversation_id, name?, why, revision, percent?, tokens?,
 // project_id, created_ms, title?.
 std::string write_checkpoint_json(const Checkpoint& from);

@@ -146,7 +146,7 @@ Result<void> note_session(const AgentServices& services, agentd_conv conversatio
 
 Result<std::string> checkpoint_session(const AgentServices& services, agentd_conv conversation, CheckpointWish wish) {
   const RuntimeParts& parts = services.runtime().parts();
-  wish.name = one_line(wish.name, 80);
+  wish.name = one_line(wish.name, kNameBytesMax);
   wish.id = parts.ids.next().text();
   AGENTD_TRY(const bool queued, services.sessions().want_checkpoint(conversation, wish));
   if (queued) return wish.id;

@@ -177,10 +177,8 @@ Result<std::string> show(const Asked& asked) {
 Result<std::string> resume(const Asked& asked) {
   const std::string wanted = asked.text("level");
   AGENTD_TRY(const Checkpoint found, found_checkpoint(asked));
-  // The only level of a session elsewhere.
-  const std::string_view usual = found.record.why == kForeignCheckpoint ? name_of(ResumeLevel::kSummary)
-                                                                        : std::string_view(asked.own.resume_level);
-  AGENTD_TRY(const ResumeLevel level, parse_resume_level(wanted.empty() ? usual : std::string_view(wanted)));
+  AGENTD_TRY(const ResumeLevel named, parse_resume_level(wanted.empty() ? asked.own.resume_level : wanted));
+  const ResumeLevel level = wanted.empty() ? usual_level(found, named) : named;
   const std::unique_ptr<CheckpointTexts> texts = model_checkpoint_texts(asked.own.services, asked.own.settings);
   AGENTD_TRY(const Checkpoints::Resumed done,
              asked.checkpoints(texts.get()).resume(found, level, asked.request.cancel));

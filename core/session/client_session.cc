@@ -73,7 +73,7 @@ std::optional<Ulid> ClientSession::resume_newest(const CancelToken& cancel) cons
   const auto tell = [this](const std::string& text) { request_.events.on_event(RunEvent(told::Warning{text})); };
   const auto level = parse_resume_level(runtime_.config().text("lifecycle.resume_level"));
   const auto whole = checkpoints().find(newest->record.id);
-  auto resumed = whole && level ? checkpoints().resume(*whole, *level, cancel)
+  auto resumed = whole && level ? checkpoints().resume(*whole, usual_level(*whole, *level), cancel)
                                 : Result<Checkpoints::Resumed>(whole ? level.error() : whole.error());
   if (!resumed) {
     tell("the newest checkpoint was not resumed: " + resumed.error().message);

@@ -600,7 +600,11 @@ Result<Memory> Engine::edit(KeySpace& keys, const std::string& project, std::str
   return change_one(keys, project, id, reach, [&](Memory& memory) -> Result<void> {
     AGENTD_TRY_VOID(session_memory::edit(memory, fields));
     if (memory.title.empty()) return Error{Code::kInvalid, "title must not be empty"};
-    return {};
+    if (fields["superseded_by"].is_null() || memory.superseded_by.empty()) return {};
+    AGENTD_TRY(const Memory other, show(keys, project, memory.superseded_by, reach));
+    memory.superseded_by = other.id;
+    if (other.id != memory.id) return {};
+    return Error{Code::kInvalid, "superseded_by must be the id of another memory: a memory cannot replace itself"};
   });
 }
 

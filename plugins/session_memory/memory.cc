@@ -58,6 +58,25 @@ std::vector<std::string> fitted_tags(const std::vector<std::string>& tags) {
   return out;
 }
 
+Result<void> check_sizes(const Memory& memory) {
+  const auto too_long = [](std::string_view name, std::size_t bytes, std::size_t most) {
+    return Error{Code::kInvalid, std::string(name) + " has " + std::to_string(bytes) + " bytes, more than " +
+                                     std::to_string(most) + ": shorten it"};
+  };
+  if (memory.title.size() > Memory::kTitleBytesMax)
+    return too_long("title", memory.title.size(), Memory::kTitleBytesMax);
+  if (memory.content.size() > Memory::kContentBytesMax)
+    return too_long("content", memory.content.size(), Memory::kContentBytesMax);
+  if (memory.subject.size() > Memory::kSubjectBytesMax)
+    return too_long("subject", memory.subject.size(), Memory::kSubjectBytesMax);
+  if (memory.tags.size() > Memory::kTagsMax)
+    return Error{Code::kInvalid, "there are " + std::to_string(memory.tags.size()) + " tags, more than " +
+                                     std::to_string(Memory::kTagsMax) + ": omit some"};
+  for (const std::string& tag : memory.tags)
+    if (tag.size() > Memory::kTagBytesMax) return too_long("a tag", tag.size(), Memory::kTagBytesMax);
+  return {};
+}
+
 Result<std::vector<std::string>> texts_of(JsonView from, std::string_view name) {
   std::vector<std::string> out;
   if (from.is_null()) return out;
@@ -345,6 +364,7 @@ Result<Memory> memory_of(JsonView from) {
   AGENTD_TRY(out.provenance, provenance_member(from));
   AGENTD_TRY(const std::string origin, text_member(from, "origin", name_of(out.origin)));
   AGENTD_TRY(out.origin, origin_of(origin));
+  AGENTD_TRY_VOID(check_sizes(out));
   return fitted(std::move(out));
 }
 
@@ -360,6 +380,7 @@ Result<void> edit(Memory& memory, JsonView fields) {
                                        "confidence and superseded_by can"};
   }
   AGENTD_TRY_VOID(read_edited(memory, fields));
+  AGENTD_TRY_VOID(check_sizes(memory));
   memory = fitted(std::move(memory));
   return {};
 }

@@ -283,6 +283,15 @@ TEST_F(GuideSecrets, WhatTheUserWritesStaysUnlessTheSettingSaysOtherwise) {
   }
 }
 
+TEST_F(GuideSecrets, DoctorSaysWhetherTheyAreLookedFor) {
+  EXPECT_TRUE(has(program_.run({"doctor"}).out, "ok      secrets in the output of tools get placeholders"));
+  program_.config("secrets: {rules: [{id: badge, pattern: '('}]}\n");
+  const Finished broken = program_.run({"doctor"});
+  EXPECT_EQ(broken.code, 1);
+  EXPECT_TRUE(has(broken.out, "BROKEN  ")) << broken.out;
+  EXPECT_TRUE(has(broken.out, "badge")) << broken.out;
+}
+
 TEST_F(GuideSecrets, ItsSettingsDoWhatTheySay) {
   program_.config(settings());
   const std::string jwt = Canaries(13).make("eyJhbGciOiJIUzI1NiJ9.eyJ{w60}.{w43}").secret;

@@ -250,6 +250,9 @@ int checkpoint_save_command(App& app, const Arguments& arguments) {
   const auto name =
       app.pass_text(arguments, arguments.words().empty() ? std::string() : to_utf8(arguments.words().front()));
   if (!name) return app.fail(exit_of(name.error()), name.error().message);
+  if (name->size() > kNameBytesMax)
+    return app.fail(kExitUsage, "the name has " + std::to_string(name->size()) + " bytes, more than " +
+                                    std::to_string(kNameBytesMax) + ": shorten it");
   const auto saved = Offline(app, **store).checkpoints.save({*id, *name});
   if (!saved) return app.fail(exit_of(saved.error()), saved.error().message);
   if (arguments.has("json"))
@@ -273,19 +276,20 @@ int checkpoint_show_command(App& app, const Arguments& arguments) {
 int checkpoint_resume_command(App& app, const Arguments& arguments) {
   Result<Config> config = app.config(arguments);
   if (!config) return app.fail(kExitUsage, config.error().message);
-  const auto level =
+  const auto named =
       parse_resume_level(arguments.has("level") ? arguments.value("level") : config->text("lifecycle.resume_level"));
-  if (!level) return app.fail(kExitUsage, level.error().message);
+  if (!named) return app.fail(kExitUsage, named.error().message);
   auto found = found_checkpoint(app, arguments.words().front());
   if (!found) return app.fail(found.error().code, found.error().message);
   const Checkpoint checkpoint = std::move(found->checkpoint);
+  const ResumeLevel level = arguments.has("level") ? *named : usual_level(checkpoint, *named);
   found->store.reset();  // a process opens it once
   SignalScope signals;
   const CancelToken cancel = signals.next();
   Resuming resuming(app, std::move(*config));
-  if (auto begun = resuming.begin(!has_text(checkpoint, *level)); !begun)
+  if (auto begun = resuming.begin(!has_text(checkpoint, level)); !begun)
     return app.fail(begun.error().code, begun.error().message);
-  auto done = resuming.resume(checkpoint, *level, cancel);
+  auto done = resuming.resume(checkpoint, level, cancel);
   if (!done) {
     const bool cancelled = done.error().code == Code::kCancelled;
     return app.fail(cancelled ? signal_exit(signals.caught()) : exit_of(done.error()), done.error().message);

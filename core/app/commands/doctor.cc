@@ -24,6 +24,7 @@
 #include "core/runtime/model_setup.h"
 #include "core/runtime/provider_setup.h"
 #include "core/runtime/runtime.h"
+#include "core/runtime/secrets_setup.h"
 #include "core/runtime/store_setup.h"
 #include "core/runtime/version.h"
 #include "core/search/sqlite_library.h"
@@ -326,6 +327,14 @@ void check_model(Report& report, const App& app, const Config& config, const std
     report.say(Verdict::kNote, "model: " + route->model + " ('agentd models " + route->model + "' shows details)");
 }
 
+void check_secrets(Report& report, const Config& config) {
+  if (!config.flag("secrets.scrub"))
+    return report.say(Verdict::kWarn, "secrets.scrub is off: no secrets are looked for");
+  const auto made = make_secrets(config, {});
+  report.say(made ? Verdict::kOk : Verdict::kBroken,
+             made ? std::string("secrets in the output of tools get placeholders") : made.error().message);
+}
+
 void check_search(Report& report) {
   const auto library = SqliteLibrary::load();
   report.say(library ? Verdict::kOk : Verdict::kWarn,
@@ -375,6 +384,7 @@ int doctor_command(App& app, const Arguments& arguments) {
   check_store(report, app, *home);
   check_log(report, *config, *home);
   check_search(report);
+  check_secrets(report, *config);
   report.section("Hooks");
   const HooksHere here = hooks_here(app, *config, *home);
   check_hooks(report, app, here);

@@ -483,6 +483,22 @@ TEST_F(EngineTest, EditAndEraseChangeOneMemory) {
   EXPECT_TRUE(world_.keys.rows("memory/").empty());
 }
 
+TEST_F(EngineTest, AMemoryIsReplacedByAnotherThatIsThere) {
+  const std::string id = add(lesson("Build with ninja", "make is slow"));
+  const std::string other = add(lesson("Deploy on Fridays", "never"));
+  const auto by = [&](const std::string& whom) {
+    const auto fields = agentd::JsonDocument::parse("{\"superseded_by\":\"" + whom + "\"}");
+    return engine_.edit(world_.keys, "p", id, fields->root());
+  };
+  EXPECT_EQ(by("zzz").error().code, Code::kNotFound);
+  EXPECT_EQ(by(id).error().message, "superseded_by must be the id of another memory: a memory cannot replace itself");
+  EXPECT_FALSE(engine_.show(world_.keys, "p", id)->is_superseded());
+  ASSERT_TRUE(by(other));
+  EXPECT_EQ(engine_.show(world_.keys, "p", id)->superseded_by, other);
+  ASSERT_TRUE(by(""));
+  EXPECT_FALSE(engine_.show(world_.keys, "p", id)->is_superseded());
+}
+
 TEST_F(EngineTest, ADocumentIsReplacedAsAWhole) {
   EXPECT_EQ(
       *engine_.add_document(world_.keys, "p", "guide.md", "# Install\nUse the tarball.\n# Usage\nStart the daemon.\n"),

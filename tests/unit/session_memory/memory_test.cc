@@ -149,5 +149,22 @@ TEST(Memory, FileNamesSayTheTitleAndAreDistinct) {
   EXPECT_EQ(file_name_of(memory), "memory-00000A.md");
 }
 
+TEST(Memory, WhatIsTooLongIsRefusedAndNotCut) {
+  const auto refused = [](const std::string& json) {
+    const auto read = JsonDocument::parse(json);
+    const auto made = memory_of(read->root());
+    return made ? std::string() : made.error().message;
+  };
+  const auto text = [](std::size_t bytes) { return "\"" + std::string(bytes, 'x') + "\""; };
+  EXPECT_EQ(refused("{\"title\":" + text(200) + ",\"content\":" + text(8192) + "}"), "");
+  EXPECT_EQ(refused("{\"title\":" + text(201) + "}"), "title has 201 bytes, more than 200: shorten it");
+  EXPECT_EQ(refused("{\"title\":\"t\",\"content\":" + text(8193) + "}"),
+            "content has 8193 bytes, more than 8192: shorten it");
+  EXPECT_EQ(refused("{\"title\":\"t\",\"tags\":[" + text(65) + "]}"), "a tag has 65 bytes, more than 64: shorten it");
+  std::string tags = "\"t0\"";
+  for (int i = 1; i <= 16; ++i) tags += ",\"t" + std::to_string(i) + "\"";
+  EXPECT_EQ(refused("{\"title\":\"t\",\"tags\":[" + tags + "]}"), "there are 17 tags, more than 16: omit some");
+}
+
 }  // namespace
 }  // namespace session_memory
