@@ -82,6 +82,8 @@ std::vector<FileWithText> files_with(const std::string& home, std::span<const st
   for (; !error && at != std::filesystem::recursive_directory_iterator(); at.increment(error)) {
     std::error_code ignored;
     if (!std::filesystem::is_regular_file(at->symlink_status(ignored))) continue;
+    // It has no texts, and reading it would end LMDB's locks of this process.
+    if (at->path().filename() == "lock.mdb") continue;
     const std::string path = at->path().string();
     if (const std::uint64_t times = times_in(path, forms, longest(forms)); times != 0) out.push_back({path, times});
   }

@@ -89,7 +89,7 @@ Result<void> HiddenFiles::check(int fd, const std::string& shown) const {
     // A file that is being replaced was removed, or still has its temporary name.
     const bool beside = own == name + " (deleted)" || own.starts_with(name + ".tmp.");
     if (is_at(each, file) || (placed && beside && is_at(path.parent_path().string(), folder)))
-      return Error{Code::kDenied, shown + " contains keys of agentd: tools may not read it"};
+      return Error{Code::kDenied, shown + " belongs to agentd itself: tools may not read it"};
   }
   return {};
 }

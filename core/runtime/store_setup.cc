@@ -39,6 +39,8 @@ Result<void> look_apart(const std::function<Result<void>()>& look, const Clock& 
 
 }  // namespace
 
+std::string store_lock_file(const std::string& home) { return directory_of(home) + "/lock.mdb"; }
+
 bool opens_at_once(const std::string& home) { return opens_unchecked(directory_of(home)); }
 
 Result<std::unique_ptr<Store>> open_store(const std::string& home, bool create, const Clock& clock,

@@ -20,6 +20,9 @@ namespace agentd {
 Result<std::unique_ptr<Store>> open_store(
     const std::string& home, bool create, const Clock& clock, const std::function<void()>& alone = [] {});
 
+// The file that processes with the store open find each other by. Reading it in one of them would end its locks.
+std::string store_lock_file(const std::string& home);
+
 // True if opening the store needs no look now.
 bool opens_at_once(const std::string& home);
 

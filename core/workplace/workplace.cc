@@ -5,6 +5,7 @@
 #include "core/config/permission_setup.h"
 #include "core/runtime/credentials.h"
 #include "core/runtime/secrets_setup.h"
+#include "core/runtime/store_setup.h"
 #include "core/workplace/recipe_setup.h"
 
 namespace agentd {
@@ -80,7 +81,8 @@ Result<std::shared_ptr<Workspace>> Workplace::files(const std::vector<std::strin
   if (auto open = known.lock()) return open;
   AGENTD_TRY(std::unique_ptr<Workspace> opened,
              open_workspace(roots, kept_paths(runtime_.surroundings(), runtime_.config(), runtime_.home(), project_),
-                            {Credentials::file(runtime_.home()), secrets_key_file(runtime_.home())}));
+                            {Credentials::file(runtime_.home()), secrets_key_file(runtime_.home()),
+                             store_lock_file(runtime_.home())}));
   std::shared_ptr<Workspace> out = std::move(opened);
   known = out;
   return out;

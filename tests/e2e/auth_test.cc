@@ -239,11 +239,11 @@ TEST_F(Auth, AKeyIsNotAttachedToAMessageByWhateverName) {
   for (const std::string& name : {std::string("symbolic"), std::string("hard"), keys()}) {
     const Finished ran = program_.run({"run", "look at @" + name});
     EXPECT_EQ(ran.code, 2) << name;
-    EXPECT_TRUE(has(ran.err, "contains keys of agentd")) << ran.err;
+    EXPECT_TRUE(has(ran.err, "belongs to agentd itself")) << ran.err;
   }
   const Finished prompt = program_.run({"run", "--set", "system_prompt_file=" + keys(), "hello"});
   EXPECT_EQ(prompt.code, 2) << prompt.out;
-  EXPECT_TRUE(has(prompt.err, "contains keys of agentd")) << prompt.err;
+  EXPECT_TRUE(has(prompt.err, "belongs to agentd itself")) << prompt.err;
   EXPECT_TRUE(has(prompt.err, "agentd: --set: system_prompt_file: ")) << prompt.err;
   EXPECT_TRUE(server.requests().empty());
   program_.file("notes.txt", "plain");

@@ -217,6 +217,7 @@ Result<void> Env::start(bool fresh) {
     mdb_env_set_mapsize(
         env_, round_up(std::clamp(options_.map_bytes, kMapBytesMin, std::max(kMapBytesMin, options_.map_bytes_max))));
   AGENTD_TRY_VOID(open_environment(env_, options_.directory, options_.read_only));
+  if (!options_.read_only || may_lock(options_.directory)) shared_lock_ = share_lock_file(options_.directory);
   int fd = -1;
   mdb_env_get_fd(env_, &fd);
   ::fcntl(fd, F_SETFD, FD_CLOEXEC);

@@ -167,7 +167,7 @@ class Env {
 
   const LmdbOptions options_;
   const Clock& clock_;
-  UniqueFd claim_;
+  UniqueFd claim_, shared_lock_;  // closed after env_
   MDB_env* env_ = nullptr;
   mutable MapGate map_gate_;
   mutable std::atomic<bool> unmapped_ = false;

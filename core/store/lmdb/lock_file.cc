@@ -36,6 +36,17 @@ Result<void> allocate_lock_file(const std::string& directory) {
   return no_space(opening);
 }
 
+UniqueFd share_lock_file(const std::string& directory) {
+  UniqueFd fd(::open((directory + "/lock.mdb").c_str(), O_RDWR | O_CLOEXEC | O_NOFOLLOW));
+  if (!fd.valid()) return fd;
+  struct flock lock {};
+  lock.l_type = F_RDLCK;
+  lock.l_whence = SEEK_SET;
+  lock.l_len = 1;  // the byte that LMDB 0.9 locks: mdb_env_excl_lock()
+  (void)::fcntl(fd.get(), F_OFD_SETLK, &lock);
+  return fd;  // in any case: closing it would end LMDB's own lock
+}
+
 Error no_space(std::string_view doing) {
   return {Code::kUnavailable,
           std::string(doing) + ": no space left on the disk that holds it: free some and try again"};

@@ -355,5 +355,65 @@ TEST_F(StoreProcesses, ManyProcessesMayMakeOneStoreAtTheSameMoment) {
   }
 }
 
+// ---- the lock file is an ordinary file to everything else in the process
+
+TEST_F(StoreProcesses, StayKnownToOthersWhenTheLockFileIsRead) {
+  // As LMDB asks whether it is the first one.
+  const auto takes_itself_for_the_first = [this] {
+    Child other([this](const Child::Say&) {
+      const int fd = ::open((dir_ / "store/lock.mdb").c_str(), O_RDWR | O_CLOEXEC);
+      struct flock lock {};
+      lock.l_type = F_WRLCK;
+      lock.l_whence = SEEK_SET;
+      lock.l_len = 1;
+      return ::fcntl(fd, F_SETLK, &lock) == 0 ? 1 : 0;
+    });
+    return WEXITSTATUS(other.wait()) == 1;
+  };
+  auto store = open();
+  ASSERT_TRUE(store);
+  EXPECT_FALSE(takes_itself_for_the_first());
+  ::close(::open((dir_ / "store/lock.mdb").c_str(), O_RDONLY | O_CLOEXEC));
+  EXPECT_FALSE(takes_itself_for_the_first());
+  store->reset();
+  EXPECT_TRUE(takes_itself_for_the_first()) << "the control: nobody has it open";
+}
+
+TEST_F(StoreProcesses, LoseNothingWhenTheyReadTheLockFileBetweenTheirWrites) {
+  constexpr int kAppends = 150, kOpenings = 40;
+  ASSERT_TRUE(open());
+  Child reader([&](const Child::Say& say) {
+    auto store = open();
+    if (!store || !(*store)->append(a_, 0, opening(a_))) return 1;
+    for (std::uint64_t i = 0; i < kAppends; ++i) {
+      ::close(::open((dir_ / "store/lock.mdb").c_str(), O_RDONLY | O_CLOEXEC));
+      const std::string text = "reader/" + std::to_string(i);
+      if (!(*store)->append(a_, i + 2, {{user_message(text)}})) return 2;
+      say(text);
+    }
+    return 0;
+  });
+  const Ulid b = id_of(2);
+  Child opener([&](const Child::Say& say) {
+    for (std::uint64_t i = 0; i < kOpenings; ++i) {
+      auto store = open();
+      if (!store || (i == 0 && !(*store)->append(b, 0, opening(b)))) return 1;
+      const std::string text = "opener/" + std::to_string(i);
+      if (!(*store)->append(b, i + 2, {{user_message(text)}})) return 2;
+      say(text);
+    }
+    return 0;
+  });
+  const std::vector<std::string> read = reader.lines(), opened = opener.lines();
+  EXPECT_EQ(reader.wait(), 0);
+  EXPECT_EQ(opener.wait(), 0);
+  EXPECT_EQ(read.size(), std::size_t{kAppends});
+  EXPECT_EQ(opened.size(), std::size_t{kOpenings});
+  auto store = open();
+  ASSERT_TRUE(store);
+  expect_exactly(**store, a_, read, 0);
+  expect_exactly(**store, b, opened, 0);
+}
+
 }  // namespace
 }  // namespace agentd

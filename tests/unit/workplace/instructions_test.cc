@@ -133,7 +133,7 @@ TEST_F(InstructionsTest, TheUsersOwnFileImportsFromAnywhereButNoKeysAndNothingOn
   EXPECT_EQ(all.text.find("a secret"), std::string::npos);
   ASSERT_EQ(all.warnings.size(), 2u);
   EXPECT_NE(all.warnings[0].find("@../secret.md is ignored: it is outside " + at("user")), std::string::npos);
-  EXPECT_NE(all.warnings[1].find("contains keys of agentd"), std::string::npos) << all.warnings[1];
+  EXPECT_NE(all.warnings[1].find("belongs to agentd itself"), std::string::npos) << all.warnings[1];
 }
 
 // ---- directories below
