@@ -279,7 +279,7 @@ constexpr EventShape kShapes[] = {
      "far.",
      kAnswerAgain},
     {Type::kToolCall, "tool_call", "The model calls a tool. The gates are called after this event.", kToolCall},
-    {Type::kToolResult, "tool_result", "The tool call has ended.", kToolResult},
+    {Type::kToolResult, "tool_result", "The tool call has ended. Its result is saved with the next request to the model.", kToolResult},
     {Type::kWaiting, "waiting",
      "The tool call waits for a person's answer, and the run ends. `agentd approve` continues both.", kWaiting},
     {Type::kTurnEnded, "turn_ended", "The model's answer of this turn is complete and saved.", kTurnEnded},

@@ -133,7 +133,7 @@ void Turn::end(const ModelResponse& response, bool final_turn) {
     if (const auto outcome = session_.hooks.fire(AGENTD_EVENT_TURN_END, &payload))
       session_.messages.add_contexts(*outcome);
   }
-  session_.surface.tell(told::TurnEnded{response.stop_reason, usage, session_.context.gauge()});
+  session_.log.tell_when_stored(told::TurnEnded{response.stop_reason, usage, session_.context.gauge()});
 }
 
 }  // namespace agentd

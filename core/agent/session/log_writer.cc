@@ -97,6 +97,7 @@ void LogWriter::drop() {
   blobs_.clear();
   puts_.clear();
   messages_.clear();
+  told_later_.clear();
   ++batch_;
 }
 
@@ -130,7 +131,10 @@ Result<void> LogWriter::try_commit() {
   take_charges();
   const std::size_t records = pending_.size(), keys = puts_.size();
   if (last_ != nullptr) last_->add_last();
-  if (pending_.empty()) return {};
+  if (pending_.empty()) {
+    tell_later();
+    return {};
+  }
   const auto stored = append();
   if (!stored) {
     take_back(records, pending_.size());
@@ -148,7 +152,12 @@ Result<void> LogWriter::try_commit() {
   note_keys(*stored);
   auto applied = shared_.apply(*stored, agent_.row_count());
   tell_messages(*stored);
+  tell_later();
   return applied;
+}
+
+void LogWriter::tell_later() {
+  for (const RunEvent::Body& each : std::exchange(told_later_, {})) surface_.tell(each);
 }
 
 // Each is one of the stored records, in order.

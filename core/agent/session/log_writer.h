@@ -58,6 +58,8 @@ class LogWriter {
   bool has_first_key_written() const { return first_written_; }
   // The surface is notified of the message when it is stored. `key`: the client's; empty = none.
   void add_user_message(Record message, std::string text, MessageSource source, std::string key);
+  // Tells the surface once all that is pending is stored, behind the messages in it.
+  void tell_when_stored(RunEvent::Body what) { told_later_.push_back(std::move(what)); }
   // A log starts with its genesis, before what session_start left.
   bool has_genesis() const;
   void add_genesis(Record genesis) { pending_.insert(pending_.begin(), std::move(genesis)); }
@@ -115,6 +117,7 @@ class LogWriter {
   Result<std::vector<StoredRecord>> append();
   void drop_receipts(const Error& why);
   void tell_messages(const std::vector<StoredRecord>& stored);
+  void tell_later();
   void note_keys(const std::vector<StoredRecord>& stored);
 
   const AgentResources& agent_;
@@ -132,7 +135,8 @@ class LogWriter {
     MessageSource source;
     std::string key;
   };
-  std::vector<ToldMessage> messages_;  // told when they are stored
+  std::vector<ToldMessage> messages_;
+  std::vector<RunEvent::Body> told_later_;  // told when they are stored
   std::optional<MessageKeys> keys_;    // of what is stored; nullopt = no client has named a message yet
   std::vector<HookReceipt> receipts_;  // since the last commit
   bool told_receipts_ = false;

@@ -188,6 +188,21 @@ TEST_F(Events, FailedStoreAndFailedCompactionAreErrorsForHooks) {
   EXPECT_EQ(phases, "compaction store ");
 }
 
+// ---- what is said is stored
+
+TEST_F(Events, ATurnHasEndedOnceItsAnswerIsStored) {
+  open();
+  model_.say("one").say("two");
+  ASSERT_TRUE(run("first"));
+  EXPECT_EQ(events_.of(RunEvent::Type::kTurnEnded).size(), 1u);
+  store_.refuses = [](std::span<const Record> records) {
+    return std::any_of(records.begin(), records.end(),
+                       [](const Record& each) { return each.type == RecordType::kAssistantMessage; });
+  };
+  EXPECT_FALSE(run("second"));
+  EXPECT_EQ(events_.of(RunEvent::Type::kTurnEnded).size(), 1u);
+}
+
 // ---- the end of a session
 
 TEST_F(Events, EndTellsTheTaskAndHowItWent) {
