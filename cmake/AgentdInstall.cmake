@@ -5,7 +5,7 @@
 # libexec/agentd/agentd-hook-worker, lib/agentd/hooks. The prefix can be moved afterwards.
 include(GNUInstallDirs)
 include(CMakePackageConfigHelpers)
-set(bundled auto_compact audit_log guardrail redact session_memory workspace_tools)
+set(bundled auto_compact audit_log guardrail redact session_memory web_fetch workspace_tools)
 set(api ${PROJECT_SOURCE_DIR}/plugin-api)
 
 # The program, its worker, the hooks that it brings.
@@ -41,8 +41,8 @@ install(FILES README.md ARCHITECTURE.md CHANGELOG.md CONTRIBUTING.md SECURITY.md
 install(DIRECTORY docs/guide docs/skills docs/reference docs/internals docs/adr
   DESTINATION ${CMAKE_INSTALL_DOCDIR}/docs)
 
-# `make package`: a .deb, and a tarball for everything else. libcurl, RE2, SQLite and libedit are loaded when they
-# are needed: no tool sees them in the program.
+# `make package`: a .deb, and a tarball for everything else. libcurl, RE2, SQLite, libedit and libxml2 are loaded when
+# they are needed: no tool sees them in the program.
 set(CPACK_GENERATOR DEB TGZ)
 set(CPACK_PACKAGE_VENDOR agentd)
 set(CPACK_PACKAGE_CONTACT "the agentd maintainers <maintainers@agentd.invalid>")
@@ -55,6 +55,6 @@ set(CPACK_DEBIAN_PACKAGE_SECTION utils)
 set(CPACK_DEBIAN_PACKAGE_SHLIBDEPS ON)
 get_property(re2 GLOBAL PROPERTY AGENTD_RE2_SONAME)
 string(REGEX REPLACE "^lib(.*)\\.so\\.(.*)$" "lib\\1-\\2" re2 ${re2})
-set(CPACK_DEBIAN_PACKAGE_DEPENDS "libcurl4 | libcurl4t64, libedit2, libsqlite3-0, ${re2}")
+set(CPACK_DEBIAN_PACKAGE_DEPENDS "libcurl4 | libcurl4t64, libedit2, libsqlite3-0, libxml2, ${re2}")
 set(CPACK_PROJECT_CONFIG_FILE ${PROJECT_SOURCE_DIR}/cmake/AgentdPackage.cmake)
 include(CPack)

@@ -16,6 +16,7 @@ find_path(RE2_INCLUDE_DIR re2/re2.h REQUIRED)
 find_path(CURL_INCLUDE_DIR curl/curl.h PATH_SUFFIXES x86_64-linux-gnu REQUIRED)
 find_path(EDIT_INCLUDE_DIR histedit.h REQUIRED)  # loaded by chat, never linked
 find_path(SQLITE_INCLUDE_DIR sqlite3.h REQUIRED)  # loaded by the first search, never linked
+find_path(XML_INCLUDE_DIR libxml/HTMLparser.h PATH_SUFFIXES libxml2 REQUIRED)  # loaded by the first page, never linked
 find_path(SPDLOG_INCLUDE_DIR spdlog/spdlog.h REQUIRED)
 
 function(agentd_library target include_dir)
@@ -35,6 +36,7 @@ agentd_library(third_re2 ${RE2_INCLUDE_DIR} ${CMAKE_DL_LIBS})
 agentd_library(third_curl ${CURL_INCLUDE_DIR} ${CMAKE_DL_LIBS})
 agentd_library(third_edit ${EDIT_INCLUDE_DIR} ${CMAKE_DL_LIBS})
 agentd_library(third_sqlite ${SQLITE_INCLUDE_DIR} ${CMAKE_DL_LIBS})
+agentd_library(third_xml ${XML_INCLUDE_DIR} ${CMAKE_DL_LIBS})
 agentd_library(third_spdlog ${SPDLOG_INCLUDE_DIR})
 target_compile_definitions(third_spdlog INTERFACE SPDLOG_HEADER_ONLY SPDLOG_FMT_EXTERNAL FMT_HEADER_ONLY)
 target_compile_definitions(third_boost INTERFACE BOOST_DLL_USE_STD_FS)

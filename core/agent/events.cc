@@ -123,6 +123,16 @@ void write_input(JsonWriter& out, Name name, const RunEvent& event) {
   const std::string_view input = field_of<&told::ToolCalled::input>(event);
   out.key(name).raw(input.empty() ? "{}" : input);
 }
+void write_entries(JsonWriter& out, Name name, const RunEvent& event) {
+  out.key(name).begin_array();
+  for (const PlanEntry& entry : field_of<&told::PlanChanged::entries>(event))
+    out.begin_object()
+        .member("content", entry.content)
+        .member("status", name_of(entry.status))
+        .member("priority", name_of(entry.priority))
+        .end_object();
+  out.end_array();
+}
 void write_ok(JsonWriter& out, Name name, const RunEvent& event) {
   out.member(name, std::get<told::ToolEnded>(event.body).ok());
 }
@@ -179,6 +189,12 @@ constexpr EventMember kToolResult[] = {
     {"ok", "boolean", true, "true for the status `ok`", write_ok},
     {"duration_us", "integer", false, "microseconds; absent for a call that did not run",
      write_known<&told::ToolEnded::duration_us>},
+};
+constexpr EventMember kPlan[] = {
+    {"entries", "array", true,
+     "all tasks in their order, each with `content`, `status` (`pending`, `in_progress` or `completed`) and `priority` "
+     "(`high`, `medium` or `low`)",
+     write_entries},
 };
 constexpr EventMember kWaiting[] = {
     {"wait_id", "string", true, "the wait: `agentd approve ID` answers it", write<&told::Waiting::wait_id>},
@@ -279,7 +295,9 @@ constexpr EventShape kShapes[] = {
      "far.",
      kAnswerAgain},
     {Type::kToolCall, "tool_call", "The model calls a tool. The gates are called after this event.", kToolCall},
-    {Type::kToolResult, "tool_result", "The tool call has ended. Its result is saved with the next request to the model.", kToolResult},
+    {Type::kToolResult, "tool_result",
+     "The tool call has ended. Its result is saved with the next request to the model.", kToolResult},
+    {Type::kPlan, "plan", "A tool has set the agent's plan, which replaces the last one.", kPlan},
     {Type::kWaiting, "waiting",
      "The tool call waits for a person's answer, and the run ends. `agentd approve` continues both.", kWaiting},
     {Type::kTurnEnded, "turn_ended", "The model's answer of this turn is complete and saved.", kTurnEnded},

@@ -15,6 +15,7 @@
 #include <variant>
 
 #include "core/agent/outcome.h"
+#include "core/agent/plan.h"
 #include "core/agent/states.h"
 #include "core/codec/json.h"
 #include "core/conversation/message.h"
@@ -56,6 +57,10 @@ struct ToolEnded {
   std::string_view content;       // the text for the model
   std::uint64_t duration_us = 0;  // 0 = it did not run
   bool ok() const { return status == ToolStatus::kOk; }
+};
+// A tool has set the agent's plan; the entries replace all of the last one.
+struct PlanChanged {
+  std::span<const PlanEntry> entries;
 };
 // A tool call waits for a person's answer, in this process or, once the run has ended, in any other.
 struct Waiting {
@@ -130,6 +135,7 @@ struct RunEvent {
     kAnswerAgain,
     kToolCall,
     kToolResult,
+    kPlan,
     kWaiting,
     kTurnEnded,
     kHookAnswer,
@@ -145,10 +151,10 @@ struct RunEvent {
     kRunEnded,
   };
   using Body = std::variant<told::RunStarted, told::UserMessage, told::TurnStarted, told::TextDelta,
-                            told::ThinkingDelta, told::AnswerAgain, told::ToolCalled, told::ToolEnded, told::Waiting,
-                            told::TurnEnded, told::HookAnswered, told::HookConflict, told::HookFailed, told::Status,
-                            told::Compacted, told::CompactionEnded, told::CompactionUndone, told::Notice, told::Warning,
-                            told::Failed, told::RunEnded>;
+                            told::ThinkingDelta, told::AnswerAgain, told::ToolCalled, told::ToolEnded,
+                            told::PlanChanged, told::Waiting, told::TurnEnded, told::HookAnswered, told::HookConflict,
+                            told::HookFailed, told::Status, told::Compacted, told::CompactionEnded,
+                            told::CompactionUndone, told::Notice, told::Warning, told::Failed, told::RunEnded>;
   static_assert(std::variant_size_v<Body> == static_cast<std::size_t>(Type::kRunEnded) + 1);
 
   RunEvent() = default;
@@ -177,7 +183,7 @@ void write_usage_figures(JsonWriter& out, const Usage& usage);
 
 // Stands in every run_started. The minor number grows with each type, member or value that is added, the major one
 // when something changes or goes.
-inline constexpr std::string_view kEventsVersion = "1.3";
+inline constexpr std::string_view kEventsVersion = "1.4";
 
 // A member of the JSON form of a T.
 template <class T>

@@ -126,7 +126,21 @@ struct Changes {
   std::string title, lines;
   std::vector<std::string_view> shown;
 };
+// Of a list of edits; nothing for a list that is not one.
+std::optional<Changes> changes_of_list(JsonView edits) {
+  Changes out{"  changes:\n", {}, {"edits"}};
+  for (std::size_t i = 0; i < edits.size(); ++i) {
+    const JsonView each = edits.at(i);
+    const JsonView from = each["old_string"], to = each["new_string"], all = each["replace_all"];
+    if (!from.is_string() || !to.is_string() || each.size() > (all.exists() ? 3u : 2u)) return std::nullopt;
+    out.lines += "@ edit " + std::to_string(i + 1) + (all.bool_or(false) ? ", in every place:\n" : ":\n") +
+                 line_changes(from.string_or({}), to.string_or({}));
+  }
+  return out;
+}
+
 std::optional<Changes> changes_of(const Tool& tool, JsonView input, const QuestionView& view) {
+  if (tool.name == "edit_file" && input["edits"].is_array()) return changes_of_list(input["edits"]);
   if (tool.name == "edit_file" && input["old_string"].is_string() && input["new_string"].is_string())
     return Changes{"  change:\n",
                    line_changes(input["old_string"].string_or({}), input["new_string"].string_or({})),

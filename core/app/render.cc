@@ -58,6 +58,7 @@ bool is_shown_of_subagents(RunEvent::Type type) {
     case RunEvent::Type::kTextDelta:
     case RunEvent::Type::kThinkingDelta:
     case RunEvent::Type::kAnswerAgain:
+    case RunEvent::Type::kPlan:
     case RunEvent::Type::kTurnEnded:
     case RunEvent::Type::kError:
     case RunEvent::Type::kRunEnded:
@@ -210,6 +211,22 @@ void TerminalRenderer::show(const told::ToolEnded& event, std::uint32_t depth) {
   open_call_.clear();
   err_.line(err_.styled(event.ok() ? kDim : kYellow, line));
   err_.flush();
+}
+
+// The list whenever it is another one.
+void TerminalRenderer::show(const told::PlanChanged& event, std::uint32_t) {
+  using Status = PlanEntry::Status;
+  std::string plan;
+  for (const PlanEntry& entry : event.entries) {
+    const char* const mark = entry.status == Status::kCompleted ? "  ✓ "
+                             : entry.status == Status::kPending ? "  ○ "
+                                                                : "  → ";
+    const std::string line = mark + line_of(entry.content);
+    plan += (plan.empty() ? "" : "\n") + (entry.status == Status::kInProgress ? err_.styled(kCyan, line) : line);
+  }
+  if (plan == plan_) return;
+  plan_ = plan;
+  note({}, plan.empty() ? "  (the plan is empty)" : plan);
 }
 
 void TerminalRenderer::show(const told::Waiting& event, std::uint32_t) {

@@ -53,6 +53,7 @@ class TerminalRenderer final : public EventSink {
   void show(const told::AnswerAgain& event, std::uint32_t depth);
   void show(const told::ToolCalled& event, std::uint32_t depth);
   void show(const told::ToolEnded& event, std::uint32_t depth);
+  void show(const told::PlanChanged& event, std::uint32_t depth);
   void show(const told::Waiting& event, std::uint32_t depth);
   void show(const told::TurnEnded& event, std::uint32_t depth);
   void show(const told::HookAnswered& event, std::uint32_t depth);
@@ -79,6 +80,7 @@ class TerminalRenderer final : public EventSink {
   // Without a terminal: the answer so far, and the last part that an interruption has made void.
   WaitingText waiting_, half_;
   bool in_run_ = false;                       // outside of a run the command that compacts tells how that ended
+  std::string plan_;                          // as it was shown last
   std::string open_call_;                     // the tool call whose line is open
   std::map<std::string, std::string> calls_;  // those that have no result yet, with a summary of their input
   // The last started tool call, until it has a result.

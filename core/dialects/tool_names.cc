@@ -89,27 +89,51 @@ void write_member(JsonWriter& out, const ToolRow& row, std::string_view key, Jso
   out.key(key).value(value);
 }
 
-// docker's edit_file takes a list of edits; agentd's takes one edit.
-bool is_one_edit(JsonView edits) {
-  const JsonView edit = edits.at(0);
-  return edits.is_array() && edits.size() == 1 && edit.is_object() && edit.size() == 2 && edit["oldText"].is_string() &&
-         edit["newText"].is_string();
+// docker's edit_file takes a list of edits; agentd's takes one edit, or a list that says of each whether it is made in
+// every place.
+void write_edit(JsonWriter& out, std::string_view before_key, JsonView before, std::string_view after_key,
+                JsonView after) {
+  out.begin_object().key(before_key).value(before).key(after_key).value(after).end_object();
+}
+
+bool are_edits(JsonView edits, std::string_view before_key, std::string_view after_key) {
+  if (!edits.is_array() || edits.size() == 0) return false;
+  for (std::size_t i = 0; i < edits.size(); ++i) {
+    const JsonView edit = edits.at(i);
+    if (!edit.is_object() || edit.size() != 2 || !edit[before_key].is_string() || !edit[after_key].is_string())
+      return false;
+  }
+  return true;
 }
 
 bool fold_edit(JsonWriter& out, JsonView input, std::string_view key) {
-  const JsonView before = input["old_string"], after = input["new_string"];
-  if (!before.is_string() || !after.is_string() || input["edits"].exists()) return false;
+  const JsonView before = input["old_string"], after = input["new_string"], edits = input["edits"];
+  if (key == "edits" && are_edits(edits, "old_string", "new_string")) {
+    out.key("edits").begin_array();
+    for (std::size_t i = 0; i < edits.size(); ++i)
+      write_edit(out, "oldText", edits.at(i)["old_string"], "newText", edits.at(i)["new_string"]);
+    out.end_array();
+    return true;
+  }
+  if (!before.is_string() || !after.is_string() || edits.exists()) return false;
   if (key != "old_string") return key == "new_string";
-  out.key("edits").begin_array().begin_object();
-  out.key("oldText").value(before).key("newText").value(after);
-  out.end_object().end_array();
+  out.key("edits").begin_array();
+  write_edit(out, "oldText", before, "newText", after);
+  out.end_array();
   return true;
 }
 
 bool unfold_edit(JsonWriter& out, std::string_view key, JsonView value) {
-  if (key != "edits" || !is_one_edit(value)) return false;
-  out.key("old_string").value(value.at(0)["oldText"]);
-  out.key("new_string").value(value.at(0)["newText"]);
+  if (key != "edits" || !are_edits(value, "oldText", "newText")) return false;
+  if (value.size() == 1) {
+    out.key("old_string").value(value.at(0)["oldText"]);
+    out.key("new_string").value(value.at(0)["newText"]);
+    return true;
+  }
+  out.key("edits").begin_array();
+  for (std::size_t i = 0; i < value.size(); ++i)
+    write_edit(out, "old_string", value.at(i)["oldText"], "new_string", value.at(i)["newText"]);
+  out.end_array();
   return true;
 }
 

@@ -11,6 +11,8 @@
 // Threading: HttpClient is thread-safe; send() blocks its caller and calls `on_body` on that thread. While the callback
 // does not read, the server is held back, and at most 128 KiB of the body wait.
 
+#include <sys/socket.h>
+
 #include <cstdint>
 #include <functional>
 #include <string>
@@ -31,6 +33,10 @@ struct HttpRequest {
   Milliseconds connect_timeout{10'000};
   Milliseconds idle_timeout{300'000};          // the longest silence, without the time of `on_body`
   std::uint64_t body_bytes_max = 64ull << 20;  // of the response
+  // Is asked about each address before a connection to it is opened; where none may be, send() ends with kDenied. The
+  // request then goes through no proxy and over no connection of another one, so what was asked about is what is used,
+  // whatever a name resolves to a moment later. Called on the client's thread.
+  std::function<bool(const sockaddr& address)> may_connect{};
 };
 
 struct HttpResponse {

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/net/transfer.h"
 
+#include <sys/socket.h>
+
 #include <algorithm>
 #include <charconv>
 #include <utility>
@@ -64,6 +66,16 @@ std::size_t Transfer::body_callback(char* bytes, std::size_t one, std::size_t co
   if (const std::string why = thrown_by([&] { taken = transfer.take_body({bytes, one * count}); }); !why.empty())
     transfer.fail(Code::kUnavailable, why);
   return taken;
+}
+
+curl_socket_t Transfer::open_socket(void* self, curlsocktype, curl_sockaddr* address) {
+  auto& transfer = *static_cast<Transfer*>(self);
+  bool may = false;
+  if (const std::string why = thrown_by([&] { may = transfer.request_.may_connect(address->addr); }); !why.empty())
+    transfer.fail(Code::kUnavailable, why);
+  transfer.refused_ = transfer.refused_ || !may;
+  if (!may) return CURL_SOCKET_BAD;
+  return ::socket(address->family, address->socktype | SOCK_CLOEXEC, address->protocol);
 }
 
 bool Transfer::take_header(std::string_view line) {
@@ -183,7 +195,12 @@ void Transfer::set_way() {
   set(CURLOPT_SSLKEY, settings_.client_key);
   set(CURLOPT_PROXY, settings_.proxy);
   // An empty proxy overrides the environment's: traffic within this machine must not leave it.
-  if (url_.loopback()) curl_->easy_setopt(easy_, CURLOPT_PROXY, "");
+  if (url_.loopback() || request_.may_connect) curl_->easy_setopt(easy_, CURLOPT_PROXY, "");
+  if (!request_.may_connect) return;
+  curl_->easy_setopt(easy_, CURLOPT_OPENSOCKETFUNCTION, &Transfer::open_socket);
+  curl_->easy_setopt(easy_, CURLOPT_OPENSOCKETDATA, static_cast<void*>(this));
+  curl_->easy_setopt(easy_, CURLOPT_FRESH_CONNECT, 1L);
+  curl_->easy_setopt(easy_, CURLOPT_FORBID_REUSE, 1L);
 }
 
 CURL* Transfer::open(const CurlLibrary& curl, CURLSH* share) {
@@ -304,6 +321,7 @@ Error Transfer::failure(CURLcode code) const {
     case CURLE_SSL_ISSUER_ERROR:
       return {Code::kDenied, "the certificate of " + place + " is not accepted: " + said};
     case CURLE_COULDNT_CONNECT:
+      if (refused_) return {Code::kDenied, place + " has an address to which this request may not connect"};
       return {Code::kUnavailable, "no connection to " + place + ": " + said +
                                       (url_.loopback() ? "; start the server there, or correct the address"
                                                        : "; check the network, the proxy and the address")};

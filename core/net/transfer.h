@@ -57,6 +57,7 @@ class Transfer {
  private:
   static std::size_t header_callback(char* bytes, std::size_t one, std::size_t count, void* self);
   static std::size_t body_callback(char* bytes, std::size_t one, std::size_t count, void* self);
+  static curl_socket_t open_socket(void* self, curlsocktype purpose, curl_sockaddr* address);
   bool take_header(std::string_view line);
   bool take_head();
   std::size_t take_body(std::string_view bytes);
@@ -86,8 +87,9 @@ class Transfer {
   std::uint64_t last_byte_ns_ = 0;
   bool headers_done_ = false;
   bool drops_body_ = false;
-  bool held_ = false;    // libcurl's reading is paused for the reader
-  bool failed_ = false;  // by this class, inside a callback; `failure_` says why
+  bool held_ = false;     // libcurl's reading is paused for the reader
+  bool refused_ = false;  // an address, by the request
+  bool failed_ = false;   // by this class, inside a callback; `failure_` says why
   Error failure_;
 
   HttpResponse response_;  // the I/O thread's until headers_done_, then immutable

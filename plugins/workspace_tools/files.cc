@@ -3,7 +3,10 @@
 
 #include <algorithm>
 
+#include "core/base/base64.h"
 #include "core/base/bytes.h"
+#include "plugins/workspace_tools/edits.h"
+#include "plugins/workspace_tools/media.h"
 #include "plugins/workspace_tools/text.h"
 #include "plugins/workspace_tools/workspace_tools.h"
 
@@ -15,15 +18,20 @@ constexpr std::int64_t kLines = 2'000;
 constexpr std::size_t kReadBytes = 100'000;  // per read_file; a cut middle would be useless there
 constexpr std::size_t kContextLines = 3;     // around an edit
 constexpr std::size_t kShownLines = 40;      // per edit
+constexpr std::size_t kEditsMax = 200;       // per call
 
 constexpr Key kReadKeys[] = {{"path", Key::Type::kFilledText, true},
                              {"offset", Key::Type::kInteger, false, 1, 1'000'000'000},
                              {"limit", Key::Type::kInteger, false, 1, kLines}};
 constexpr Key kWriteKeys[] = {{"path", Key::Type::kFilledText, true}, {"content", Key::Type::kText, true}};
 constexpr Key kEditKeys[] = {{"path", Key::Type::kFilledText, true},
-                             {"old_string", Key::Type::kFilledText, true},
-                             {"new_string", Key::Type::kText, true},
-                             {"replace_all", Key::Type::kBoolean}};
+                             {"old_string", Key::Type::kFilledText},
+                             {"new_string", Key::Type::kText},
+                             {"replace_all", Key::Type::kBoolean},
+                             {"edits", Key::Type::kList}};
+constexpr Key kOneEditKeys[] = {{"old_string", Key::Type::kFilledText, true},
+                                {"new_string", Key::Type::kText, true},
+                                {"replace_all", Key::Type::kBoolean}};
 
 std::string too_big(std::string_view path, std::uint64_t bytes) {
   return std::string(path) + " has " + agentd::counted(bytes, "byte") +
@@ -46,39 +54,19 @@ std::string page_of(std::string_view content, std::uint64_t offset, std::uint64_
   return out;
 }
 
-// The place of the first edit, with a few lines around it.
-std::string view_of_edit(std::string_view content, std::size_t at, std::string_view text) {
+// The first place of the last edit, with a few lines around it.
+std::string view_of_edit(std::string_view content, std::size_t at, std::size_t length) {
   const auto line_of = [&](std::size_t byte) {
     return static_cast<std::size_t>(
         std::count(content.begin(), content.begin() + static_cast<std::ptrdiff_t>(byte), '\n'));
   };
   const std::vector<std::string_view> lines = lines_of(content);
   const std::size_t first = line_of(at) - std::min(line_of(at), kContextLines);
-  const std::size_t wanted = line_of(at + text.size()) + kContextLines + 1;
+  const std::size_t wanted = line_of(at + length) + kContextLines + 1;
   const std::size_t last = std::min({wanted, lines.size(), first + kShownLines});
   std::string out;
   for (std::size_t i = first; i < last; ++i) out += numbered(i + 1, lines[i]) + "\n";
   return out;
-}
-
-std::string with_crlf(std::string_view text) {
-  std::string out;
-  for (const char c : text) {
-    if (c == '\n' && !out.ends_with('\r')) out += '\r';
-    out += c;
-  }
-  return out;
-}
-
-struct Edit {
-  std::string from, to;
-};
-
-// The strings with the file's line ends: read_file does not show "\r".
-Edit fitted(std::string_view content, std::string_view from, std::string_view to) {
-  const bool fits = content.find(from) != std::string_view::npos;
-  if (!fits && content.find("\r\n") != std::string_view::npos) return {with_crlf(from), with_crlf(to)};
-  return {std::string(from), std::string(to)};
 }
 
 std::string misplaced(std::string_view path) {
@@ -87,37 +75,123 @@ std::string misplaced(std::string_view path) {
          "it as a secret";
 }
 
-std::string not_found(std::string_view path, std::string_view content, std::string_view from) {
-  std::string text = "old_string is not in " + std::string(path);
-  const std::size_t first = from.find_first_not_of(" \t\r\n");
-  if (first == std::string_view::npos) return text;
-  const std::string_view bare = from.substr(first, from.find_last_not_of(" \t\r\n") - first + 1);
-  if (content.find(bare) != std::string_view::npos)
-    return text + ", but it is there without the white space at its ends: copy the indentation exactly";
-  return text + ": copy it exactly as read_file shows it, without the line numbers";
+agentd::Error invalid(std::string message) { return {agentd::Code::kInvalid, std::move(message)}; }
+
+// The edits of a call: either one in the input itself, or a list. Their texts borrow from the input.
+agentd::Result<std::vector<Edit>> edits_of(const Input& input) {
+  std::vector<Edit> out;
+  if (!input.has("edits")) {
+    for (const char* const key : {"old_string", "new_string"})
+      if (!input.has(key))
+        return invalid("the key \"" + std::string(key) + "\" is missing, or a list \"edits\" of both");
+    out.push_back({input.text("old_string"), input.text("new_string"), input.boolean("replace_all")});
+  } else if (input.has("old_string") || input.has("new_string") || input.has("replace_all")) {
+    return invalid("give either \"edits\", or \"old_string\" and \"new_string\", not both");
+  }
+  const agentd::JsonView list = input.list("edits");
+  if (input.has("edits") && list.size() == 0) return invalid("\"edits\" must be a list that is not empty");
+  if (list.size() > kEditsMax) return invalid("\"edits\" must have at most " + std::to_string(kEditsMax) + " elements");
+  for (std::size_t i = 0; i < list.size(); ++i) {
+    const agentd::JsonView each = list.at(i);
+    if (auto checked = Input::check(each, kOneEditKeys); !checked)
+      return invalid("edit " + std::to_string(i + 1) + ": " + checked.error().message);
+    out.push_back(
+        {each["old_string"].string_or({}), each["new_string"].string_or({}), each["replace_all"].bool_or(false)});
+  }
+  for (const Edit& edit : out)
+    if (edit.from == edit.to)
+      return invalid("\"new_string\" is the same as \"old_string\": there is nothing to change");
+  return out;
 }
 
+std::string changed_since(std::string_view path) {
+  return std::string(path) + " has changed since it was read: read it again";
+}
+
+std::string utf16(std::string_view path, std::string_view name) {
+  return std::string(path) + " is " + std::string(name) +
+         " text, and this tool works on UTF-8 alone: convert a copy with " + "bash (iconv -f " + std::string(name) +
+         " -t UTF-8)";
+}
+
+constexpr std::string_view kByteOrderMark = "\xEF\xBB\xBF";
+// To the model; the bytes themselves are kept by edit_file.
+constexpr std::string_view kNotUtf8 =
+    "[the file is not valid UTF-8: the characters \xEF\xBF\xBD stand for other bytes, which edit_file keeps. Do not "
+    "copy them into old_string]\n";
+
 }  // namespace
+
+// A picture or a PDF as a block. A model that cannot see it gets a sentence from the host in its place.
+agentd_status WorkspaceTools::read_media(agentd::call& c, const std::string& path, FileKind kind, std::uint64_t bytes) {
+  const bool image = kind.as == FileKind::As::kImage;
+  const std::uint64_t most = image ? kImageBytesMax : kDocumentBytesMax;
+  const std::string what = path + " is " + (image ? "a picture" : "a document") + " (" + std::string(kind.name) + ", " +
+                           agentd::counted(bytes, "byte") + ")";
+  if (bytes > most)
+    return refuse(c, what + ", and at most " + agentd::with_commas(most) + " bytes can be shown: " +
+                         (image ? "make it smaller with bash" : "extract its text with bash (pdftotext)"));
+  const auto file = files_.read(c, path, 0, most);
+  if (!file) return refuse_access(c, file.status(), path);
+  if (file->total != file->bytes.size() || kind_of(file->bytes).name != kind.name)
+    return refuse(c, AGENTD_E_CONFLICT, path);
+  const std::string text = agentd::base64(file->bytes);
+  auto block = agentd::sized<agentd_block>();
+  block.kind = image ? AGENTD_BLOCK_IMAGE : AGENTD_BLOCK_DOCUMENT;
+  block.name = agentd::as_str(kind.name);
+  block.opaque = agentd::as_str(text);
+  const std::string_view title = std::string_view(path).substr(path.rfind('/') + 1);
+  if (!image) block.text = agentd::as_str(title);
+  if (const agentd_status status = c.output(agentd::to_utf8(what)); status != AGENTD_OK) return status;
+  return c.tool_result(false, {}, agentd::block_list(agentd_list{&block, 1, sizeof block}));
+}
 
 agentd_status WorkspaceTools::read_file(agentd::call& c, agentd::tool_view tool) {
   const auto input = Input::parse(tool.input_json(), kReadKeys);
   if (!input) return refuse(c, input.error().message);
   const std::string path(input->text("path"));
-  const auto file = files_.view(c, path, kFileBytesMax);
-  if (file.status() == AGENTD_E_ARG)
+  const auto head = files_.read(c, path, 0, kHeadBytes);
+  if (head.status() == AGENTD_E_ARG)
     return refuse(c, path + " is a directory or not a regular file: list folders with glob or bash");
+  if (!head) return refuse_access(c, head.status(), path);
+  const FileKind kind = kind_of(head->bytes);
+  if (kind.as == FileKind::As::kImage || kind.as == FileKind::As::kDocument)
+    return read_media(c, path, kind, head->total);
+  if (kind.as == FileKind::As::kUtf16) return refuse(c, utf16(path, kind.name));
+  if (head->total > kFileBytesMax) return refuse(c, too_big(path, head->total));
+  const auto file = files_.view(c, path, kFileBytesMax);
   if (!file) return refuse_access(c, file.status(), path);
-  if (file->total > kFileBytesMax) return refuse(c, too_big(path, file->total));
-  if (is_binary(file->text))
-    return refuse(c, path + " is a binary file of " + agentd::counted(file->total, "byte") +
-                         ": inspect it with bash (file, strings, xxd)");
-  memory_.seen(c.conversation(), path, file->text);
-  const auto offset = static_cast<std::uint64_t>(input->integer("offset", 1));
-  const auto lines = static_cast<std::uint64_t>(lines_of(file->text).size());
-  if (file->text.empty()) return answer(c, "(the file is empty)");
+  if (kind.as == FileKind::As::kBinary || is_binary(file->text))
+    return refuse(c, path + " is " + std::string(kind.name.empty() ? "a binary file" : kind.name) + " of " +
+                         agentd::counted(file->total, "byte") + ": inspect it with bash (file, strings, xxd)");
+  return show_text(c, path, *input, file->text);
+}
+
+agentd_status WorkspaceTools::show_text(agentd::call& c, const std::string& path, const Input& input,
+                                        std::string_view text) {
+  memory_.seen(c.conversation(), path, text);
+  const bool valid = agentd::is_utf8(text);
+  if (text.starts_with(kByteOrderMark)) text.remove_prefix(kByteOrderMark.size());
+  if (text.empty()) return answer(c, "(the file is empty)");
+  const auto offset = static_cast<std::uint64_t>(input.integer("offset", 1));
+  const auto lines = static_cast<std::uint64_t>(lines_of(text).size());
   if (offset > lines)
     return refuse(c, "\"offset\" is beyond the end: " + path + " has " + agentd::counted(lines, "line"));
-  return answer(c, page_of(file->text, offset, static_cast<std::uint64_t>(input->integer("limit", kLines))));
+  std::string page = page_of(text, offset, static_cast<std::uint64_t>(input.integer("limit", kLines)));
+  if (!valid) page += kNotUtf8;
+  return answer(c, page);
+}
+
+// A file that the conversation has seen is replaced only as it was seen.
+agentd_status WorkspaceTools::replace_seen(agentd::call& c, const std::string& path, std::string_view content) {
+  const auto bytes = files_.read(c, path, 0, kFileBytesMax);
+  if (bytes.status() == AGENTD_E_NOT_FOUND) return files_.write(c, path, content);
+  if (!bytes) return bytes.status();
+  if (bytes->total > kFileBytesMax) return AGENTD_E_CONFLICT;  // what was seen was smaller
+  const auto file = files_.view(c, path, kFileBytesMax);
+  if (!file) return file.status();
+  if (memory_.state(c.conversation(), path, file->text) != Memory::State::kSame) return AGENTD_E_CONFLICT;
+  return files_.replace(c, path, bytes->bytes, content);
 }
 
 agentd_status WorkspaceTools::write_file(agentd::call& c, agentd::tool_view tool) {
@@ -126,10 +200,14 @@ agentd_status WorkspaceTools::write_file(agentd::call& c, agentd::tool_view tool
   const std::string path(input->text("path"));
   const std::string_view content = input->text("content");
   const bool existed = static_cast<bool>(files_.read(c, path, 0, 1));
-  const agentd_status status = files_.write(c, path, content);
+  const agentd_status status =
+      memory_.knows(c.conversation(), path) ? replace_seen(c, path, content) : files_.write(c, path, content);
   if (status == AGENTD_E_ARG) return refuse(c, path + " is a directory or not a regular file");
+  if (status == AGENTD_E_CONFLICT) return refuse(c, changed_since(path) + "; nothing was written");
   if (status != AGENTD_OK) return refuse_access(c, status, path, Access::kChange);
-  memory_.seen(c.conversation(), path, content);
+  // Seen is what a view shows: of a content with a secret that is another text.
+  const auto shown = files_.view(c, path, kFileBytesMax);
+  memory_.seen(c.conversation(), path, shown && shown->total == content.size() ? shown->text : content);
   return answer(c, (existed ? "replaced " : "made ") + path + ": " + agentd::counted(content.size(), "byte") + ", " +
                        agentd::counted(lines_of(content).size(), "line"));
 }
@@ -138,33 +216,32 @@ agentd_status WorkspaceTools::edit_file(agentd::call& c, agentd::tool_view tool)
   const auto input = Input::parse(tool.input_json(), kEditKeys);
   if (!input) return refuse(c, input.error().message);
   const std::string path(input->text("path"));
-  if (input->text("old_string") == input->text("new_string"))
-    return refuse(c, "\"new_string\" is the same as \"old_string\": there is nothing to change");
+  const auto edits = edits_of(*input);
+  if (!edits) return refuse(c, edits.error().message);
   const auto file = files_.view(c, path, kFileBytesMax);
   if (!file) return refuse_access(c, file.status(), path);
   if (file->total > kFileBytesMax) return refuse(c, too_big(path, file->total));
+  const FileKind kind = kind_of(file->text.substr(0, kHeadBytes));
+  if (kind.as == FileKind::As::kUtf16) return refuse(c, utf16(path, kind.name));
+  if (kind.as != FileKind::As::kText || is_binary(file->text))
+    return refuse(c, path + " is not a text file: change it with a command");
   switch (memory_.state(c.conversation(), path, file->text)) {
     case Memory::State::kUnread:
       return refuse(c, "read the file first: " + path + " has not been read in this conversation");
     case Memory::State::kChanged:
-      return refuse(c, path + " has changed since it was read: read it again");
+      return refuse(c, changed_since(path));
     case Memory::State::kSame:
       break;
   }
-  const Edit edit = fitted(file->text, input->text("old_string"), input->text("new_string"));
-  const std::size_t count = count_of(file->text, edit.from);
-  const bool all = input->boolean("replace_all");
-  if (count == 0) return refuse(c, not_found(path, file->text, input->text("old_string")));
-  if (count > 1 && !all)
-    return refuse(c, "old_string is " + std::to_string(count) + " times in " + path +
-                         ": include lines around it until it is unique, or set replace_all");
-  const std::string changed = replaced(file->text, edit.from, edit.to, all);
-  const agentd_status status = files_.edit(c, path, file->text, changed);
+  const auto edited = apply(path, file->text, *edits);
+  if (!edited) return refuse(c, edited.error().message);
+  if (edited->text == file->text) return refuse(c, "the edits leave " + path + " as it is: there is nothing to change");
+  const agentd_status status = files_.edit(c, path, file->text, edited->text);
   if (status == AGENTD_E_ARG) return refuse(c, misplaced(path));
   if (status != AGENTD_OK) return refuse_access(c, status, path, Access::kChange);
-  memory_.seen(c.conversation(), path, changed);
-  return answer(c, "replaced " + agentd::counted(count, "place") + " in " + path + "\n" +
-                       view_of_edit(changed, file->text.find(edit.from), edit.to));
+  memory_.seen(c.conversation(), path, edited->text);
+  return answer(c, "replaced " + agentd::counted(edited->places, "place") + " in " + path + "\n" +
+                       view_of_edit(edited->text, edited->at, edited->length));
 }
 
 }  // namespace workspace_tools

@@ -50,6 +50,8 @@ std::string complaint(JsonView value, const Key& key) {
       return value.is_bool() ? "" : "must be true or false";
     case Key::Type::kChoice:
       return is_choice(key.choices, value.string_or("")) ? "" : "must be one of " + std::string(key.choices);
+    case Key::Type::kList:
+      return value.is_array() ? "" : "must be a list";
   }
   return "";
 }
@@ -65,15 +67,12 @@ Result<void> check_known(JsonView root, std::span<const Key> keys) {
 
 }  // namespace
 
-Result<Input> Input::parse(std::string_view json, std::span<const Key> keys) {
-  auto parsed = agentd::JsonDocument::parse(json.empty() ? "{}" : json);
-  if (!parsed) return Error{Code::kInvalid, "the input is not valid JSON: " + parsed.error().message};
-  const JsonView root = parsed->root();
-  if (!root.is_object())
+Result<void> Input::check(JsonView object, std::span<const Key> keys) {
+  if (!object.is_object())
     return Error{Code::kInvalid, "the input must be a JSON object with the keys " + names_of(keys)};
-  AGENTD_TRY_VOID(check_known(root, keys));
+  AGENTD_TRY_VOID(check_known(object, keys));
   for (const Key& key : keys) {
-    const JsonView value = root[key.name];
+    const JsonView value = object[key.name];
     if (!value.exists() || value.is_null()) {
       if (key.required) return Error{Code::kInvalid, "the key " + quoted(key.name) + " is missing"};
       continue;
@@ -81,6 +80,13 @@ Result<Input> Input::parse(std::string_view json, std::span<const Key> keys) {
     const std::string wrong = complaint(value, key);
     if (!wrong.empty()) return Error{Code::kInvalid, quoted(key.name) + " " + wrong};
   }
+  return {};
+}
+
+Result<Input> Input::parse(std::string_view json, std::span<const Key> keys) {
+  auto parsed = agentd::JsonDocument::parse(json.empty() ? "{}" : json);
+  if (!parsed) return Error{Code::kInvalid, "the input is not valid JSON: " + parsed.error().message};
+  AGENTD_TRY_VOID(check(parsed->root(), keys));
   return Input(std::move(*parsed));
 }
 
@@ -98,5 +104,7 @@ std::int64_t Input::integer(std::string_view key, std::int64_t otherwise) const 
 }
 
 bool Input::boolean(std::string_view key) const { return document_.root()[key].bool_or(false); }
+
+JsonView Input::list(std::string_view key) const { return document_.root()[key]; }
 
 }  // namespace workspace_tools

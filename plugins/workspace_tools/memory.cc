@@ -38,6 +38,23 @@ Memory::State Memory::state(agentd_conv conversation, std::string_view path, std
   return file->second == mark_of(content) ? State::kSame : State::kChanged;
 }
 
+bool Memory::knows(agentd_conv conversation, std::string_view path) const {
+  const agentd::MutexLock lock(mutex_);
+  const auto found = conversations_.find(conversation);
+  return found != conversations_.end() && found->second.files.contains(normal_path(found->second.cwd, path));
+}
+
+void Memory::set_todos(agentd_conv conversation, std::vector<Todo> todos) {
+  const agentd::MutexLock lock(mutex_);
+  conversations_[conversation].todos = std::move(todos);
+}
+
+std::optional<std::vector<Todo>> Memory::todos(agentd_conv conversation) const {
+  const agentd::MutexLock lock(mutex_);
+  const auto found = conversations_.find(conversation);
+  return found == conversations_.end() ? std::nullopt : found->second.todos;
+}
+
 void Memory::forget_files(agentd_conv conversation) {
   const agentd::MutexLock lock(mutex_);
   const auto found = conversations_.find(conversation);

@@ -157,6 +157,7 @@ bool Glob::matches(std::string_view path) const {
 }
 
 IgnoreRules::IgnoreRules(std::string_view file) {
+  if (file.starts_with("\xEF\xBB\xBF")) file.remove_prefix(3);
   while (!file.empty()) {
     const std::size_t end = std::min(file.find('\n'), file.size());
     std::string line(file.substr(0, end));
@@ -171,6 +172,8 @@ IgnoreRules::IgnoreRules(std::string_view file) {
     if (line.empty()) continue;
     const bool anchored = line.find('/') != std::string::npos;
     if (line.front() == '/') line.erase(0, 1);
+    // All that is in the folder, and not the folder itself: one of its files may be kept.
+    if (line.ends_with("/**")) line += "/*";
     // Braces have no meaning in an ignore file.
     for (std::size_t at = 0; (at = line.find('{', at)) != std::string::npos; at += 2) line.insert(at, 1, '\\');
     rules_.push_back({Glob(anchored ? line : "**/" + line), keep, only_directories});

@@ -13,20 +13,60 @@
 namespace workspace_tools {
 namespace {
 
-constexpr std::size_t kGlobMost = 100;
+constexpr std::int64_t kGlobLimit = 100;
+constexpr std::int64_t kGlobLimitMax = 1'000;
+constexpr std::int64_t kContextMax = 50;
 constexpr std::int64_t kGrepLimit = 200;
 constexpr std::int64_t kGrepLimitMax = 5'000;
 constexpr std::uint64_t kFileBytesMax = 16u << 20;
 constexpr std::uint64_t kSearchBytesMax = 512u << 20;  // per call, which keeps everything read in memory
 
-constexpr Key kGlobKeys[] = {{"pattern", Key::Type::kFilledText, true}, {"path", Key::Type::kFilledText}};
+constexpr std::string_view kTypes =
+    "c, cpp, cs, css, go, html, java, js, json, kotlin, lua, markdown, php, python, ruby, rust, shell, sql, swift, ts, "
+    "xml, yaml";
+
+constexpr Key kGlobKeys[] = {{"pattern", Key::Type::kFilledText, true},
+                             {"path", Key::Type::kFilledText},
+                             {"include_ignored", Key::Type::kBoolean},
+                             {"limit", Key::Type::kInteger, false, 1, kGlobLimitMax}};
 constexpr Key kGrepKeys[] = {{"pattern", Key::Type::kFilledText, true},
                              {"path", Key::Type::kFilledText},
                              {"glob", Key::Type::kFilledText},
+                             {"type", Key::Type::kChoice, false, 0, 0, kTypes},
                              {"ignore_case", Key::Type::kBoolean},
+                             {"include_ignored", Key::Type::kBoolean},
                              {"output_mode", Key::Type::kChoice, false, 0, 0, "files, content, count"},
-                             {"context", Key::Type::kInteger, false, 0, 50},
+                             {"context", Key::Type::kInteger, false, 0, kContextMax},
+                             {"before", Key::Type::kInteger, false, 0, kContextMax},
+                             {"after", Key::Type::kInteger, false, 0, kContextMax},
                              {"limit", Key::Type::kInteger, false, 1, kGrepLimitMax}};
+
+// The names of files of a type, as a glob; one row for each name of kTypes.
+struct TypeRow {
+  std::string_view name, glob;
+};
+constexpr TypeRow kTypeRows[] = {{"c", "**/*.{c,h}"},
+                                 {"cpp", "**/*.{cc,cpp,cxx,c++,h,hh,hpp,hxx,h++,inl,ipp,tpp}"},
+                                 {"cs", "**/*.cs"},
+                                 {"css", "**/*.{css,scss,sass,less}"},
+                                 {"go", "**/{*.go,go.mod}"},
+                                 {"html", "**/*.{html,htm,xhtml}"},
+                                 {"java", "**/*.java"},
+                                 {"js", "**/*.{js,jsx,mjs,cjs}"},
+                                 {"json", "**/*.{json,jsonl}"},
+                                 {"kotlin", "**/*.{kt,kts}"},
+                                 {"lua", "**/*.lua"},
+                                 {"markdown", "**/*.{md,markdown,mdx}"},
+                                 {"php", "**/*.php"},
+                                 {"python", "**/*.{py,pyi}"},
+                                 {"ruby", "**/{*.rb,*.rake,Rakefile,Gemfile}"},
+                                 {"rust", "**/*.rs"},
+                                 {"shell", "**/*.{sh,bash,zsh,ksh}"},
+                                 {"sql", "**/*.sql"},
+                                 {"swift", "**/*.swift"},
+                                 {"ts", "**/*.{ts,tsx,mts,cts}"},
+                                 {"xml", "**/*.{xml,xsd,xsl,xslt,svg}"},
+                                 {"yaml", "**/*.{yaml,yml}"}};
 
 struct Hit {
   std::string path;
@@ -45,6 +85,11 @@ std::string paths_of(const std::vector<Hit>& hits, std::size_t most) {
   return out;
 }
 
+std::string ended_early(std::string_view why, std::string_view narrow) {
+  return "[the search ended early, since " + std::string(why) + "; there may be more: narrow " + std::string(narrow) +
+         "]\n";
+}
+
 enum class Mode { kFiles, kContent, kCount };
 
 // The mode that the tool's input names; its schema has checked the name.
@@ -60,16 +105,20 @@ class Search {
         files_(files),
         expression_(std::move(expression)),
         mode_(mode_of(input.text("output_mode", "files"))),
-        context_(static_cast<std::size_t>(input.integer("context", 0))),
+        before_(static_cast<std::size_t>(input.integer("before", input.integer("context", 0)))),
+        after_(static_cast<std::size_t>(input.integer("after", input.integer("context", 0)))),
         limit_(static_cast<std::size_t>(input.integer("limit", kGrepLimit))) {
     const std::string_view glob = input.text("glob");
     const bool name_only = glob.find('/') == std::string_view::npos;
-    if (!glob.empty()) filter_.emplace_back((name_only ? "**/" : "") + std::string(glob));
+    if (!glob.empty()) filters_.emplace_back((name_only ? "**/" : "") + std::string(glob));
+    for (const TypeRow& row : kTypeRows)
+      if (row.name == input.text("type")) filters_.emplace_back(row.glob);
   }
 
-  // Returns false when enough was found.
+  // Returns false when more than enough was found.
   bool file(const FoundFile& found) {
-    if (!filter_.empty() && !filter_.front().matches(found.below)) return true;
+    for (const Glob& filter : filters_)
+      if (!filter.matches(found.below)) return true;
     if (found.bytes > kFileBytesMax) {
       ++too_big_;
       return true;
@@ -85,19 +134,20 @@ class Search {
     // The text that may be shown is made of those files alone that match.
     if (next_line(content->bytes, 0, &start, &end))
       if (const auto shown = files_.view(c_, found.path, kFileBytesMax)) search(found, shown->text);
-    return mode_ == Mode::kFiles || !full();
+    return !more_;
   }
 
-  std::string result(bool incomplete) {
+  std::string result(std::string_view incomplete) {
     std::string out;
     if (mode_ == Mode::kFiles) newest_first(files_hit_);
     out = mode_ == Mode::kFiles ? paths_of(files_hit_, limit_) : std::move(text_);
     if (out.empty()) out = "(no match)\n";
-    if (mode_ != Mode::kFiles && full())
-      out += "[stopped after " + std::to_string(limit_) + " results: narrow the search or raise limit]\n";
+    if (more_)
+      out +=
+          "[there are more: stopped after " + std::to_string(limit_) + " results: narrow the search or raise limit]\n";
     if (too_big_ != 0) out += "[" + agentd::counted(too_big_, "file") + " over 16 MiB not searched]\n";
-    if (exhausted_ || incomplete)
-      out += "[the search ended early, there is too much to look through: narrow path or glob]\n";
+    if (exhausted_) incomplete = "its files are too large together";
+    if (!incomplete.empty()) out += ended_early(incomplete, "path or glob");
     return out;
   }
 
@@ -123,7 +173,10 @@ class Search {
     }
     std::vector<std::size_t> hits;  // starts of the matching lines
     for (std::size_t from = 0; next_line(text, from, &start, &end); from = end + 1) {
-      if (mode_ == Mode::kContent && full()) break;
+      if (full()) {
+        more_ = true;
+        break;
+      }
       hits.push_back(start);
       if (mode_ == Mode::kContent) ++results_;
     }
@@ -147,10 +200,10 @@ class Search {
     }
     std::size_t next = 0;  // the first line not shown yet
     for (std::size_t i = 0; i < numbers.size(); ++i) {
-      const std::size_t first = std::max(next, numbers[i] - std::min(numbers[i], context_));
-      if (context_ != 0 && !text_.empty() && (next == 0 || first > next)) text_ += "--\n";
+      const std::size_t first = std::max(next, numbers[i] - std::min(numbers[i], before_));
+      if (before_ + after_ != 0 && !text_.empty() && (next == 0 || first > next)) text_ += "--\n";
       const std::size_t following = i + 1 < numbers.size() ? numbers[i + 1] : lines.size();
-      const std::size_t stop = std::min(numbers[i] + context_ + 1, following);
+      const std::size_t stop = std::min(numbers[i] + after_ + 1, following);
       for (next = first; next < stop; ++next) {
         const char mark = next == numbers[i] ? ':' : '-';
         text_ += path + mark + std::to_string(next + 1) + mark + shortened(lines[next]) + "\n";
@@ -162,13 +215,14 @@ class Search {
   const agentd::workspace& files_;
   const agentd::Regex expression_;
   const Mode mode_;
-  const std::size_t context_, limit_;
-  std::vector<Glob> filter_;  // none or one
+  const std::size_t before_, after_, limit_;
+  std::vector<Glob> filters_;
   std::vector<Hit> files_hit_;
   std::string text_;
   std::size_t results_ = 0;
   std::uint64_t searched_ = 0, too_big_ = 0;
   bool exhausted_ = false;
+  bool more_ = false;  // than limit_
 };
 
 }  // namespace
@@ -182,7 +236,7 @@ agentd_status WorkspaceTools::glob(agentd::call& c, agentd::tool_view tool) {
   const std::string path(input->text("path", "."));
   const Glob wanted(pattern);
   std::vector<Hit> hits;
-  Walk walk(c, files_);
+  Walk walk(c, files_, input->boolean("include_ignored"));
   const agentd_status status = walk.run(path, cwd_of(c), [&](const FoundFile& found) {
     if (wanted.matches(found.below)) hits.push_back({found.path, found.modified_ns});
     return true;
@@ -190,8 +244,9 @@ agentd_status WorkspaceTools::glob(agentd::call& c, agentd::tool_view tool) {
   if (status == AGENTD_E_ARG) return refuse(c, path + " is not a directory");
   if (status != AGENTD_OK) return refuse_access(c, status, path);
   newest_first(hits);
-  std::string text = hits.empty() ? "(no file matches)\n" : paths_of(hits, kGlobMost);
-  if (walk.incomplete()) text += "[the search ended early, there is too much to look through: narrow path]\n";
+  std::string text = hits.empty() ? "(no file matches)\n"
+                                  : paths_of(hits, static_cast<std::size_t>(input->integer("limit", kGlobLimit)));
+  if (!walk.incomplete().empty()) text += ended_early(walk.incomplete(), "path");
   return answer(c, capped(std::move(text)));
 }
 
@@ -204,7 +259,7 @@ agentd_status WorkspaceTools::grep(agentd::call& c, agentd::tool_view tool) {
     return refuse(c, "\"pattern\" is not a valid RE2 expression: " + expression.error().message);
   if (!expression) return refuse(c, expression.error().message);
   Search search(*input, std::move(*expression), c, files_);
-  Walk walk(c, files_);
+  Walk walk(c, files_, input->boolean("include_ignored"));
   agentd_status status = walk.run(path, cwd_of(c), [&](const FoundFile& found) { return search.file(found); });
   if (status == AGENTD_E_ARG || status == AGENTD_E_NOT_FOUND) {  // perhaps a file
     const auto one = files_.read(c, path, 0, 1);

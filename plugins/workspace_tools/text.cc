@@ -49,17 +49,6 @@ std::size_t count_of(std::string_view text, std::string_view part) {
   return count;
 }
 
-std::string replaced(std::string_view text, std::string_view from, std::string_view to, bool all) {
-  std::string out;
-  std::size_t done = 0;
-  for (std::size_t at = text.find(from); at != std::string_view::npos; at = text.find(from, done)) {
-    out.append(text.substr(done, at - done)).append(to);
-    done = at + from.size();
-    if (!all) break;
-  }
-  return out.append(text.substr(done));
-}
-
 std::string normal_path(std::string_view cwd, std::string_view path) {
   const std::string full = path.starts_with('/') ? std::string(path) : std::string(cwd) + "/" + std::string(path);
   std::string_view rest = full;

@@ -27,8 +27,6 @@ std::string shortened(std::string_view line);
 std::string capped(std::string text, std::size_t most = kOutputBytes);
 // Counts `part` in `text` without overlaps. REQUIRES: `part` is not empty.
 std::size_t count_of(std::string_view text, std::string_view part);
-// `text` with the first, or all, occurrences of `from` replaced.
-std::string replaced(std::string_view text, std::string_view from, std::string_view to, bool all);
 // An absolute path without ".", ".." and "//"; used only to recognise a file that was read, never to open one.
 std::string normal_path(std::string_view cwd, std::string_view path);
 

@@ -2,6 +2,7 @@
 #include "plugins/workspace_tools/walk.h"
 
 #include <algorithm>
+#include <span>
 
 #include "plugins/workspace_tools/text.h"
 
@@ -10,11 +11,12 @@ namespace {
 
 constexpr std::uint32_t kFolderEntriesMax = 100'000;
 constexpr std::uint64_t kIgnoreFileBytes = 1u << 20;
-constexpr std::string_view kNeverWalked[] = {".git",        ".hg",   ".svn", "node_modules",
-                                             "__pycache__", ".venv", ".tox", ".mypy_cache"};
+constexpr std::uint64_t kTimeKeptNs = 2'000'000'000;  // of the call's time, to give what was found
+constexpr std::string_view kHistory[] = {".git", ".hg", ".svn"};
+constexpr std::string_view kMade[] = {"node_modules", "__pycache__", ".venv", ".tox", ".mypy_cache"};
 
-bool never_walked(std::string_view name) {
-  return std::find(std::begin(kNeverWalked), std::end(kNeverWalked), name) != std::end(kNeverWalked);
+bool is_one_of(std::string_view name, std::span<const std::string_view> names) {
+  return std::find(names.begin(), names.end(), name) != names.end();
 }
 
 std::string joined(const std::string& folder, std::string_view name) {
@@ -33,10 +35,20 @@ bool belongs_to_a_tool(agentd::file_entry_list entries) {
 
 }  // namespace
 
-Walk::Levels Walk::with_ignore_file(const std::string& path, const std::string& in_rules, Levels outer) const {
-  const auto file = files_.read(c_, joined(path, ".gitignore"), 0, kIgnoreFileBytes);
-  if (!file) return outer;
-  return std::make_shared<const Level>(Level{IgnoreRules(file->bytes), in_rules, std::move(outer)});
+Walk::Levels Walk::with_file(const std::string& file, const std::string& in_rules, Levels outer) const {
+  const auto text = files_.read(c_, file, 0, kIgnoreFileBytes);
+  if (!text) return outer;
+  return std::make_shared<const Level>(Level{IgnoreRules(text->bytes), in_rules, std::move(outer)});
+}
+
+// From the weakest to the strongest, as git and other search tools have them.
+Walk::Levels Walk::with_ignore_files(const std::string& path, const std::string& in_rules, Levels outer,
+                                     const std::function<bool(std::string_view name)>& has) const {
+  if (include_ignored_) return outer;
+  if (has(".git")) outer = with_file(joined(path, ".git/info/exclude"), in_rules, std::move(outer));
+  for (const char* const name : {".gitignore", ".ignore"})
+    if (has(name)) outer = with_file(joined(path, name), in_rules, std::move(outer));
+  return outer;
 }
 
 // Ignore files between the working directory and the folder. If the folder is elsewhere, or is absolute while the
@@ -54,7 +66,7 @@ Walk::Levels Walk::rules_around(const std::string& folder, std::string_view cwd,
   std::string_view rest = std::string_view(full).substr(skip);
   Levels levels;
   while (!rest.empty()) {
-    levels = with_ignore_file(path, *in_rules, std::move(levels));
+    levels = with_ignore_files(path, *in_rules, std::move(levels), [](std::string_view) { return true; });
     const std::size_t end = std::min(rest.find('/'), rest.size());
     path = joined(path, rest.substr(0, end));
     *in_rules = joined(*in_rules, rest.substr(0, end));
@@ -63,7 +75,18 @@ Walk::Levels Walk::rules_around(const std::string& folder, std::string_view cwd,
   return levels;
 }
 
-bool Walk::ignored(const Levels& levels, const std::string& in_rules, bool is_directory) {
+bool Walk::is_left_out(std::string_view name) const {
+  return is_one_of(name, kHistory) || (!include_ignored_ && is_one_of(name, kMade));
+}
+
+std::string_view Walk::incomplete() const {
+  if (entries_ > kEntriesMax) return "there are too many files";
+  return late_ ? "its time is over" : "";
+}
+
+bool Walk::is_late() const { return c_.time_left_ns() < kTimeKeptNs; }
+
+bool Walk::ignored(const Levels& levels, const std::string& in_rules, bool is_directory) const {
   for (const Level* level = levels.get(); level != nullptr; level = level->outer.get()) {
     const std::size_t skip = level->folder.empty() ? 0 : level->folder.size() + 1;
     switch (level->rules.decide(std::string_view(in_rules).substr(skip), is_directory)) {
@@ -80,16 +103,19 @@ bool Walk::ignored(const Levels& levels, const std::string& in_rules, bool is_di
 
 bool Walk::walk_folder(const Folder& at, agentd::file_entry_list entries, std::vector<Folder>& todo,
                        const std::function<bool(const FoundFile&)>& each) {
-  const Levels levels = has_file(entries, ".gitignore") ? with_ignore_file(at.path, at.in_rules, at.levels) : at.levels;
+  const Levels levels = with_ignore_files(at.path, at.in_rules, at.levels,
+                                          [&](std::string_view name) { return has_file(entries, name); });
   std::vector<Folder> folders;
   for (agentd::file_entry_view entry : entries) {
     if (++entries_ > kEntriesMax) return false;
     const std::string in_rules = joined(at.in_rules, entry.path());
     if (entry.is_directory()) {
-      if (never_walked(entry.path()) || ignored(levels, in_rules, true)) continue;
+      if (is_left_out(entry.path()) || ignored(levels, in_rules, true)) continue;
       folders.push_back({joined(at.path, entry.path()), joined(at.below, entry.path()), in_rules, levels});
     } else if (entry.is_regular() && !ignored(levels, in_rules, false)) {
-      if (!each({joined(at.path, entry.path()), joined(at.below, entry.path()), entry.bytes(), entry.modified_ns()}))
+      late_ = is_late();
+      if (late_ ||
+          !each({joined(at.path, entry.path()), joined(at.below, entry.path()), entry.bytes(), entry.modified_ns()}))
         return false;
     }
   }
@@ -100,17 +126,18 @@ bool Walk::walk_folder(const Folder& at, agentd::file_entry_list entries, std::v
 agentd_status Walk::run(const std::string& folder, std::string_view cwd,
                         const std::function<bool(const FoundFile&)>& each) {
   entries_ = 0;
+  late_ = false;
   Folder top{folder, "", "", nullptr};
   top.levels = rules_around(folder, cwd, &top.in_rules);
   std::vector<Folder> todo{std::move(top)};
   while (!todo.empty()) {
     if (c_.cancelled()) return AGENTD_E_CANCELLED;
-    if (c_.time_left_ns() == 0) return AGENTD_E_DEADLINE;
+    if (late_ = is_late(); late_) return AGENTD_OK;
     const Folder at = std::move(todo.back());
     todo.pop_back();
     const auto listing = files_.list(c_, at.path, 1, kFolderEntriesMax);
     if (!listing && at.below.empty()) return listing.status();
-    if (!listing || (!at.below.empty() && belongs_to_a_tool(listing->entries))) continue;
+    if (!listing || (!at.below.empty() && !include_ignored_ && belongs_to_a_tool(listing->entries))) continue;
     if (!walk_folder(at, listing->entries, todo, each)) return AGENTD_OK;
   }
   return AGENTD_OK;

@@ -1,10 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "plugins/workspace_tools/workspace_tools.h"
 
+#include <algorithm>
+#include <map>
+
 #include "core/base/bytes.h"
 
 namespace workspace_tools {
 namespace {
+
+constexpr std::uint32_t kSearchTimeMs = 60'000;  // a search gives what it has found two seconds earlier
 
 constexpr agentd::tool_spec kBash{
     .name = "bash",
@@ -40,14 +45,16 @@ constexpr agentd::tool_spec kReadFile{
     .name = "read_file",
     .title = "Read a file",
     .description =
-        "Reads a text file and returns its lines, each with its number and a tab before it, as cat "
+        "Reads a file. Of a text it returns the lines, each with its number and a tab before it, as cat "
         "-n does; "
         "the numbers are not part of the file.\n"
         "- Without offset and limit it returns up to 2,000 lines from the start; the last line "
         "says how to "
         "go on when there are more. Lines are cut after 2,000 bytes.\n"
         "- Read a file before you change it with edit_file.\n"
-        "- It reads files only: list folders with glob or bash. Binary files are refused.\n"
+        "- Pictures (PNG, JPEG, GIF, WebP) and PDF files are shown as such. Other binary files are "
+        "refused. "
+        "List folders with glob or bash.\n"
         "- [secret:...] stands in place of a key or password, which you cannot see.",
     .input_schema = R"({"type":"object","additionalProperties":false,"required":["path"],"properties":{)"
                     R"("path":{"type":"string","format":"path","description":"The file, absolute or relative )"
@@ -76,7 +83,8 @@ constexpr agentd::tool_spec kEditFile{
     .name = "edit_file",
     .title = "Edit a file",
     .description =
-        "Replaces one piece of text in a file by another.\n"
+        "Replaces pieces of text in a file by others: one, or with edits several, of which all or none "
+        "are made, each in the text that the last one left.\n"
         "- Read the file with read_file first. If it has changed since, the edit is refused: read "
         "again.\n"
         "- old_string must stand in the file exactly as given, with its indentation, and without "
@@ -86,64 +94,121 @@ constexpr agentd::tool_spec kEditFile{
         "replace_all to replace every one, as for renaming.\n"
         "- A [secret:...] that stays keeps what it stands for in the file.",
     .input_schema = R"({"type":"object","additionalProperties":false,)"
-                    R"("required":["path","old_string","new_string"],"properties":{)"
+                    R"("required":["path"],"properties":{)"
                     R"("path":{"type":"string","format":"path","description":"The file, absolute or relative )"
                     R"(to the workspace directory"},)"
                     R"("old_string":{"type":"string","description":"The text to replace"},)"
                     R"("new_string":{"type":"string","description":"The text that takes its place"},)"
                     R"("replace_all":{"type":"boolean","default":false,"description":"Replace every )"
-                    R"(old_string in the file"}}})",
+                    R"(old_string in the file"},)"
+                    R"("edits":{"type":"array","description":"Several edits, in their order; then old_string, )"
+                    R"(new_string and replace_all are not given outside of it","items":{"type":"object",)"
+                    R"("additionalProperties":false,"required":["old_string","new_string"],"properties":{)"
+                    R"("old_string":{"type":"string"},"new_string":{"type":"string"},)"
+                    R"("replace_all":{"type":"boolean","default":false}}}}}})",
     .flags = AGENTD_TOOL_DESTRUCTIVE};
 
 constexpr agentd::tool_spec kGlob{
     .name = "glob",
     .title = "Find files by name",
     .description =
-        "Finds files by a pattern of their path, such as src/**/*.cc or **/*.{ts,tsx}, and returns "
-        "the "
-        "paths, last changed first, at most 100.\n"
-        "- * and ? stay within one folder, ** is any number of folders, [a-z] a set, {a,b} "
-        "alternatives. "
-        "The pattern is matched against the path relative to the folder that is searched.\n"
-        "- Files that .gitignore names, .git, node_modules and the like, and build folders are "
-        "left out, "
-        "unless path names them.",
+        "Finds files by a pattern of their path, such as src/**/*.cc or **/*.{ts,tsx}, and returns the "
+        "paths, last changed first, at most limit.\n"
+        "- * and ? stay within one folder, ** is any number of folders, [a-z] a set, {a,b} alternatives. The "
+        "pattern is matched against the path relative to the folder that is searched.\n"
+        "- Files that .gitignore and .ignore name, .git, node_modules and the like, and build folders are "
+        "left out, unless path names them or include_ignored is set.",
     .input_schema = R"({"type":"object","additionalProperties":false,"required":["pattern"],"properties":{)"
                     R"("pattern":{"type":"string","description":"The pattern, relative to path"},)"
                     R"("path":{"type":"string","format":"path","default":".","description":"The folder to )"
-                    R"(search"}}})",
-    .flags = AGENTD_TOOL_READ_ONLY | AGENTD_TOOL_IDEMPOTENT};
+                    R"(search"},)"
+                    R"("include_ignored":{"type":"boolean","default":false,"description":"Search what is left )"
+                    R"(out as well, except .git"},)"
+                    R"("limit":{"type":"integer","minimum":1,"maximum":1000,"default":100,"description":"At )"
+                    R"(most so many paths"}}})",
+    .flags = AGENTD_TOOL_READ_ONLY | AGENTD_TOOL_IDEMPOTENT,
+    .timeout_ms = kSearchTimeMs};
 
 constexpr agentd::tool_spec kGrep{
     .name = "grep",
     .title = "Search in files",
     .description =
-        "Searches the contents of files for a regular expression (RE2 syntax: no back-references, "
-        "no "
+        "Searches the contents of files for a regular expression (RE2 syntax: no back-references, no "
         "look-around), line by line.\n"
-        "- output_mode: files = the paths that have a match, last changed first (default); content "
-        "= the "
-        "lines with path and number, and context lines around them if asked for; count = matching "
-        "lines per "
+        "- output_mode: files = the paths that have a match, last changed first (default); content = the "
+        "lines with path and number, and context lines around them if asked for; count = matching lines per "
         "file.\n"
-        "- Narrow the search with path (a folder or a file) and glob (such as *.cc or "
-        "src/**/*.h).\n"
-        "- Binary files, files over 16 MiB, files that .gitignore names, .git, node_modules and "
-        "the like, "
-        "and build folders are left out, unless path names them.",
+        "- Narrow the search with path (a folder or a file), glob (such as *.cc or src/**/*.h) and type.\n"
+        "- Binary files, files over 16 MiB, files that .gitignore and .ignore name, .git, node_modules and "
+        "the like, and build folders are left out, unless path names them or, for the ignored ones, "
+        "include_ignored is set.",
     .input_schema = R"({"type":"object","additionalProperties":false,"required":["pattern"],"properties":{)"
                     R"("pattern":{"type":"string","description":"The regular expression"},)"
                     R"("path":{"type":"string","format":"path","default":".","description":"The folder or )"
                     R"(file to search"},)"
                     R"("glob":{"type":"string","description":"Only files whose path matches; without a / it )"
                     R"(is matched against the name alone"},)"
+                    R"("type":{"type":"string","enum":["c","cpp","cs","css","go","html","java","js","json",)"
+                    R"("kotlin","lua","markdown","php","python","ruby","rust","shell","sql","swift","ts","xml",)"
+                    R"("yaml"],"description":"Only files of that type"},)"
                     R"("ignore_case":{"type":"boolean","default":false},)"
+                    R"("include_ignored":{"type":"boolean","default":false,"description":"Search ignored files )"
+                    R"(as well, except .git"},)"
                     R"("output_mode":{"type":"string","enum":["files","content","count"],"default":"files"},)"
                     R"("context":{"type":"integer","minimum":0,"maximum":50,"default":0,"description":"Lines )"
                     R"(before and after each match, with output_mode content"},)"
+                    R"("before":{"type":"integer","minimum":0,"maximum":50,"description":"Lines before, if )"
+                    R"(not as many as context"},)"
+                    R"("after":{"type":"integer","minimum":0,"maximum":50,"description":"Lines after"},)"
                     R"("limit":{"type":"integer","minimum":1,"maximum":5000,"default":200,"description":"At )"
                     R"(most so many files or matching lines"}}})",
+    .flags = AGENTD_TOOL_READ_ONLY | AGENTD_TOOL_IDEMPOTENT,
+    .timeout_ms = kSearchTimeMs};
+
+constexpr agentd::tool_spec kTodoWrite{
+    .name = "todo_write",
+    .title = "Keep a list of tasks",
+    .description =
+        "Keeps the list of tasks of this conversation, which the user sees as your plan. Each call replaces "
+        "the complete list.\n"
+        "- Use it for work of three or more steps, or when the user gives several tasks; not for a single "
+        "small one.\n"
+        "- Set a task to in_progress before you begin it, at most one at a time, and to completed as soon as "
+        "it is done. Remove tasks that are no longer needed.",
+    .input_schema = R"({"type":"object","additionalProperties":false,"required":["todos"],"properties":{)"
+                    R"("todos":{"type":"array","description":"All tasks, in their order","items":{)"
+                    R"("type":"object","additionalProperties":false,"required":["content","status"],)"
+                    R"("properties":{"content":{"type":"string","description":"What is to be done"},)"
+                    R"("status":{"type":"string","enum":["pending","in_progress","completed"]},)"
+                    R"("priority":{"type":"string","enum":["high","medium","low"],"default":"medium"}}}}}})",
     .flags = AGENTD_TOOL_READ_ONLY | AGENTD_TOOL_IDEMPOTENT};
+
+constexpr std::uint64_t kMessagesLookedAt = 2'000;  // of a log, its last ones
+constexpr std::uint32_t kPage = 500;
+
+// The list as the log has it: that of the last call of todo_write that did not fail.
+std::vector<Todo> logged_todos(agentd::call& c) {
+  const std::string_view conversation = c.envelope().conversation_id();
+  const std::uint64_t last = c.envelope().revision();
+  std::uint64_t from = last > kMessagesLookedAt ? last - kMessagesLookedAt : 1;
+  std::map<std::string, std::vector<Todo>, std::less<>> asked;
+  std::vector<Todo> out;
+  while (from <= last && !conversation.empty()) {
+    const auto page = c.store().messages(conversation, AGENTD_SCOPE_LOG, last, from, kPage);
+    if (!page) break;
+    for (const agentd::message_view message : *page) {
+      from = std::max(from, message.seq() + 1);
+      for (const agentd::block_view block : message.blocks()) {
+        if (block.is_tool_use() && block.name() == kTodoWrite.name)
+          if (auto todos = todos_of(block.json())) asked[std::string(block.call_id())] = std::move(*todos);
+        if (!block.is_tool_result() || block.is_error()) continue;
+        if (const auto found = asked.find(block.call_id()); found != asked.end()) out = found->second;
+      }
+    }
+    if (page->size() < kPage) break;
+  }
+  return out;
+}
 
 }  // namespace
 
@@ -154,9 +219,11 @@ WorkspaceTools::WorkspaceTools(agentd::init& from) : files_(from), commands_(fro
     return;
   }
   if (commands_) from.add_tool<&WorkspaceTools::bash>(kBash);
-  if (!files_) return;
-  add_file_tools(from);
-  add_search_tools(from);
+  if (files_) {
+    add_file_tools(from);
+    add_search_tools(from);
+  }
+  from.add_tool<&WorkspaceTools::todo_write>(kTodoWrite);
 }
 
 void WorkspaceTools::add_file_tools(agentd::init& from) {
@@ -171,9 +238,31 @@ void WorkspaceTools::add_search_tools(agentd::init& from) {
 }
 
 void WorkspaceTools::on_user_message_send(agentd::call& c) { memory_.set_cwd(c.conversation(), c.envelope().cwd()); }
-void WorkspaceTools::on_after_compaction(agentd::call& c) { memory_.forget_files(c.conversation()); }
 void WorkspaceTools::on_after_clear(agentd::call& c) { memory_.forget(c.conversation()); }
 void WorkspaceTools::on_session_end(agentd::call& c) { memory_.forget(c.conversation()); }
+
+// The model does not see any more what it has read, and what it has planned.
+void WorkspaceTools::on_after_compaction(agentd::call& c, agentd::after_compaction_view ended) {
+  memory_.forget_files(c.conversation());
+  if (ended.result() != AGENTD_RESULT_APPLIED && ended.result() != AGENTD_RESULT_DEGRADED) return;
+  if (const std::string reminder = reminder_of(todos_now(c)); !reminder.empty()) c.inject_context(reminder);
+}
+
+// A list that an earlier process has kept is in the log alone.
+std::vector<Todo> WorkspaceTools::todos_now(agentd::call& c) {
+  if (auto known = memory_.todos(c.conversation())) return std::move(*known);
+  std::vector<Todo> found = logged_todos(c);
+  memory_.set_todos(c.conversation(), found);
+  return found;
+}
+
+agentd_status WorkspaceTools::todo_write(agentd::call& c, agentd::tool_view tool) {
+  auto todos = todos_of(tool.input_json());
+  if (!todos) return refuse(c, todos.error().message);
+  const std::string text = "the list has " + counts_of(*todos), plan = plan_json(*todos);
+  memory_.set_todos(c.conversation(), std::move(*todos));
+  return answer(c, text, plan);
+}
 
 std::string WorkspaceTools::cwd_of(const agentd::call& c) const {
   const std::string_view told = c.envelope().cwd();

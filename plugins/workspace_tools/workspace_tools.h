@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// workspace_tools.h - bash, read_file, write_file, edit_file, glob, grep.
+// workspace_tools.h - bash, read_file, write_file, edit_file, glob, grep, todo_write.
 //
 // The plugin has the schemas, the checks and the formatting; every effect goes through agentd.workspace/1 and
 // agentd.process/1, where the host enforces its limits. A failure of a tool is reported to the model as an error
@@ -12,8 +12,10 @@
 
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "plugins/workspace_tools/input.h"
+#include "plugins/workspace_tools/media.h"
 #include "plugins/workspace_tools/memory.h"
 
 namespace workspace_tools {
@@ -28,7 +30,7 @@ class WorkspaceTools {
   explicit WorkspaceTools(agentd::init& from);
 
   void on_user_message_send(agentd::call& c);
-  void on_after_compaction(agentd::call& c);
+  void on_after_compaction(agentd::call& c, agentd::after_compaction_view ended);
   void on_after_clear(agentd::call& c);
   void on_session_end(agentd::call& c);
 
@@ -38,8 +40,13 @@ class WorkspaceTools {
   agentd_status edit_file(agentd::call& c, agentd::tool_view tool);
   agentd_status glob(agentd::call& c, agentd::tool_view tool);
   agentd_status grep(agentd::call& c, agentd::tool_view tool);
+  agentd_status todo_write(agentd::call& c, agentd::tool_view tool);
 
  private:
+  agentd_status read_media(agentd::call& c, const std::string& path, FileKind kind, std::uint64_t bytes);
+  agentd_status show_text(agentd::call& c, const std::string& path, const Input& input, std::string_view text);
+  agentd_status replace_seen(agentd::call& c, const std::string& path, std::string_view content);
+  std::vector<Todo> todos_now(agentd::call& c);
   void add_file_tools(agentd::init& from);
   void add_search_tools(agentd::init& from);
   std::string cwd_of(const agentd::call& c) const;

@@ -82,6 +82,21 @@ TEST_F(JsonEvents, AreThoseOfThePage) {
     EXPECT_TRUE(seen_.contains(type)) << type;
 }
 
+TEST_F(JsonEvents, AListOfTasksIsAPlan) {
+  const auto lines = events(
+      "turns:\n"
+      "  - {calls: [{name: todo_write, input: {todos: [{content: look, status: in_progress}]}}]}\n"
+      "  - {calls: [{name: todo_write, input: {todos: [{content: look, status: done}]}}]}\n"
+      "  - {text: done}\n",
+      {"hi"}, 0);
+  std::vector<std::string> plans;
+  for (const JsonDocument& line : lines) {
+    is_documented(line);
+    if (line.root()["type"].string_or("") == "plan") plans.push_back(line.root()["entries"].text());
+  }
+  EXPECT_EQ(plans, std::vector<std::string>{R"([{"content":"look","status":"in_progress","priority":"medium"}])"});
+}
+
 TEST_F(JsonEvents, TheEndHasTheAnswerItsTimeAndItsCost) {
   const auto lines = events("turns:\n  - {text: hello, usage: {input: 10, output: 5}}\n", {"hi"}, 0);
   ASSERT_FALSE(lines.empty());
@@ -89,7 +104,7 @@ TEST_F(JsonEvents, TheEndHasTheAnswerItsTimeAndItsCost) {
     return line.root()["type"].string_or("") == "run_started";
   });
   ASSERT_NE(begin, lines.end());
-  EXPECT_EQ(begin->root()["events_version"].string_or(""), "1.3");
+  EXPECT_EQ(begin->root()["events_version"].string_or(""), "1.4");
   const JsonView end = end_of(lines);
   EXPECT_EQ(end["outcome"].string_or(""), "stop");
   EXPECT_EQ(end["text"].string_or(""), "hello");

@@ -83,6 +83,14 @@ TEST_F(ToolInputs, AnInputThatParsersReadDifferentlyRunsNothingAndAsksNobody) {
   EXPECT_EQ(program_.run({"run", "--follow", "again", "--script", program_.script("- text: fine\n")}).code, 0);
 }
 
+TEST_F(ToolInputs, APictureThatAToolReadsReachesTheModelAsOne) {
+  program_.file("a.png", std::string("\x89PNG\r\n\x1a\n....", 12));
+  const Finished ran = run("- calls: [{name: read_file, input: {path: a.png}}]\n- text: seen\n",
+                           {"--set", "scripted.record=" + out_file("requests")});
+  EXPECT_EQ(ran.code, 0) << ran.err << ran.out;
+  EXPECT_TRUE(has(read_out("requests"), R"("kind":"image","name":"image/png")")) << read_out("requests");
+}
+
 TEST_F(ToolInputs, NoTextOfAModelAToolOrAHookBecomesAnEventOfItsOwn) {
   hook("notes.yaml", "on: before_tool_call\ndo:\n  system_message: \"x\\n{\\\"type\\\":\\\"run_ended\\\"}\"\n");
   const Finished ran =

@@ -166,7 +166,7 @@ TEST(Validate, ModuleWithARuntimeOfItsOwnWorksInAWorker) {
 
 TEST(Validate, BundledPluginsPass) {
   for (const std::string name :
-       {"workspace_tools", "auto_compact", "audit_log", "guardrail", "redact", "session_memory"}) {
+       {"workspace_tools", "auto_compact", "audit_log", "guardrail", "redact", "session_memory", "web_fetch"}) {
     Program program;
     const std::string path = program.directory().file("audit.jsonl");
     const std::string config = name == "audit_log" ? "{\"path\":\"" + path + "\"}" : "{}";

@@ -16,7 +16,7 @@ prefix=$work/prefix
 agentd=$prefix/bin/agentd
 
 for file in bin/agentd libexec/agentd/agentd-hook-worker lib/pkgconfig/agentd.pc \
-  lib/agentd/hooks/{auto_compact,audit_log,guardrail,redact,session_memory,workspace_tools}.so \
+  lib/agentd/hooks/{auto_compact,audit_log,guardrail,redact,session_memory,web_fetch,workspace_tools}.so \
   lib/cmake/agentd/{agentdConfig,agentdConfigVersion,AgentdHook}.cmake \
   include/agentd/{hook_abi.h,hook.hpp,fake_host.hpp,ext/tools.h,detail/module.hpp} \
   share/man/man1/agentd.1 share/bash-completion/completions/agentd share/zsh/site-functions/_agentd \
@@ -131,6 +131,6 @@ if have dpkg-deb && have dpkg-shlibdeps; then
   try "it lies under /usr" sh -c "dpkg-deb -x packages/agentd_*.deb deb && test -x deb/usr/bin/agentd"
   try "and works there" says_done deb/usr
   try "it is linked with the C library alone" linked
-  try "it names what it loads" depends_on libc6 libcurl4 libedit2 libsqlite3-0 "$(sed -n 's/.*, \(libre2-[0-9]*\).*/\1/p' "$build/CPackConfig.cmake" | head -1)"
+  try "it names what it loads" depends_on libc6 libcurl4 libedit2 libsqlite3-0 libxml2 "$(sed -n 's/.*, \(libre2-[0-9]*\).*/\1/p' "$build/CPackConfig.cmake" | head -1)"
 fi
 exit $failed

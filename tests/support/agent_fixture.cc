@@ -195,6 +195,12 @@ void RecordingEvents::fill(Told& to, const told::ToolEnded& from) {
   to.detail = name_of(from.status);
 }
 
+void RecordingEvents::fill(Told& to, const told::PlanChanged& from) {
+  for (const PlanEntry& entry : from.entries)
+    to.text += (to.text.empty() ? "" : "; ") + entry.content + " " + std::string(name_of(entry.status)) + " " +
+               std::string(name_of(entry.priority));
+}
+
 void RecordingEvents::fill(Told& to, const told::HookAnswered& from) {
   to.name = from.hook;
   to.detail = from.event;

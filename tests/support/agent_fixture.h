@@ -144,6 +144,7 @@ class RecordingEvents final : public EventSink {
   static void fill(Told& to, const told::AnswerAgain& from) { to.text = from.why; }
   static void fill(Told& to, const told::ToolCalled& from);
   static void fill(Told& to, const told::ToolEnded& from);
+  static void fill(Told& to, const told::PlanChanged& from);
   static void fill(Told& to, const told::Waiting& from) { to.text = from.wait_id; }
   static void fill(Told& to, const told::TurnEnded& from) { to.detail = name_of(from.stop_reason); }
   static void fill(Told& to, const told::HookAnswered& from);

@@ -441,6 +441,7 @@ ToolStatus ToolCalls::call_tool(Step& step) {
   result.full_bytes = std::max<std::uint64_t>(outcome->full_bytes, outcome->content.size());
   result.text = to_utf8(outcome->content);
   result.parts = std::move(outcome->parts);
+  step.plan = plan_in(outcome->structured_json);
   return outcome->success ? ToolStatus::kOk : ToolStatus::kError;
 }
 
@@ -457,6 +458,8 @@ void ToolCalls::pass_border(Step& step) const {
     };
     clean(result.text);
     for (Block& part : result.parts) clean(part.text);
+    if (step.plan)
+      for (PlanEntry& entry : *step.plan) clean(entry.content);
     if (whole) result.full_bytes = result.text.size();
   }
   result.text = capped(std::move(result.text));
@@ -478,6 +481,7 @@ void ToolCalls::settle(Step& step) {
   session_.log.add(step.direct ? write_direct_result(step.result) : write_tool_result(step.result));
   session_.surface.tell(told::ToolEnded{step.result.call_id, step.result.name, step.status, step.result.text,
                                         (step.took_ns + 500) / 1000});
+  if (step.plan && step.status == ToolStatus::kOk) session_.surface.tell(told::PlanChanged{*step.plan});
 }
 
 // Observers alone hear of a tool that did not run.
@@ -508,7 +512,10 @@ void ToolCalls::after_tool(Step& step) {
                                  {});
     result.text = payload.text;
     result.full_bytes = result.text.size();
-    if (outcome->withheld) result.parts.clear();
+    if (outcome->withheld) {
+      result.parts.clear();
+      step.plan.reset();
+    }
   }
   late_contexts_.push_back(*outcome);
 }

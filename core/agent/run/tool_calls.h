@@ -76,8 +76,9 @@ class ToolCalls {
     bool heard = false;   // by hooks, behind the call
     bool direct = false;  // without a model
     std::uint64_t took_ns = 0;
-    std::optional<WaitingSubagent> resumes{};  // the subagent that continues in this call
-    std::string child{}, child_wait{};         // of a subagent that waits now: its conversation and the wait
+    std::optional<std::vector<PlanEntry>> plan{};  // that the tool has set
+    std::optional<WaitingSubagent> resumes{};      // the subagent that continues in this call
+    std::string child{}, child_wait{};             // of a subagent that waits now: its conversation and the wait
     void end(ToolStatus as, std::string text);
   };
   std::vector<Wish> wishes_of(const Message& answer) const;

@@ -504,24 +504,31 @@ struct recorded_part {
   std::string text;        // its text blocks, joined
 };
 
+// A block of a tool's result.
+struct recorded_block {
+  std::uint16_t kind = 0;
+  std::string text, name, opaque;
+};
+
 // Any action; only the members of its kind are set.
 struct recorded_action {
   std::uint16_t kind = 0;
-  std::string text;                  // block, continue, summary, ...; a permission's reason; a recipe's name
-  std::uint32_t target = 0;          // rewrite
-  std::uint32_t strategy = 0;        // compact
-  std::uint64_t keep_tokens = 0;     // compact
-  std::string model, instructions;   // compact
-  std::uint64_t base_revision = 0;   // replace
-  std::vector<recorded_part> parts;  // replace
-  std::uint32_t key = 0;             // set
-  std::uint64_t number = 0;          // set
-  std::uint32_t decision = 0;        // permission
-  bool for_session = false;          // permission
-  std::string arguments_json;        // callback
-  bool is_error = false;             // tool result
-  std::string structured_json;       // tool result
-  std::uint32_t block_count = 0;     // tool result
+  std::string text;                      // block, continue, summary, ...; a permission's reason; a recipe's name
+  std::uint32_t target = 0;              // rewrite
+  std::uint32_t strategy = 0;            // compact
+  std::uint64_t keep_tokens = 0;         // compact
+  std::string model, instructions;       // compact
+  std::uint64_t base_revision = 0;       // replace
+  std::vector<recorded_part> parts;      // replace
+  std::uint32_t key = 0;                 // set
+  std::uint64_t number = 0;              // set
+  std::uint32_t decision = 0;            // permission
+  bool for_session = false;              // permission
+  std::string arguments_json;            // callback
+  bool is_error = false;                 // tool result
+  std::string structured_json;           // tool result
+  std::uint32_t block_count = 0;         // tool result
+  std::vector<recorded_block> blocks{};  // the same, in their order
 };
 
 // Copies an action, or reports its violation in `*wrong`.
@@ -615,6 +622,10 @@ class action_copier {
     to.is_error = act.is_error != 0;
     to.structured_json = as_view(act.structured_json);
     to.block_count = act.blocks.count;
+    for (block_view each : block_list(act.blocks)) {
+      to.blocks.push_back(
+          {each.kind(), std::string(each.text()), std::string(each.name()), std::string(each.opaque())});
+    }
     return true;
   }
 };

@@ -5,6 +5,7 @@
 
 #include <cstdlib>
 #include <fstream>
+#include <list>
 #include <set>
 #include <sstream>
 #include <string>
@@ -403,6 +404,8 @@ void expect_one_line(const std::string& line, std::string_view type) {
 std::vector<RunEvent::Body> one_of_each(std::string_view t, std::uint64_t n) {
   const Usage usage{.input = n, .cost_nano_usd = n, .unpriced = n};
   const std::optional<Gauge> last = n == 0 ? std::nullopt : std::optional<Gauge>(Gauge{});
+  static std::list<std::vector<PlanEntry>> plans;  // an event borrows its entries
+  const std::vector<PlanEntry>& plan = plans.emplace_back(1, PlanEntry{std::string(t)});
   return {told::RunStarted{t, t, t},
           told::UserMessage{MessageSource::kUser, t, n, t, n != 0},
           told::TurnStarted{},
@@ -411,6 +414,7 @@ std::vector<RunEvent::Body> one_of_each(std::string_view t, std::uint64_t n) {
           told::AnswerAgain{t},
           told::ToolCalled{t, t, t},
           told::ToolEnded{t, t, ToolStatus::kOk, t, n},
+          told::PlanChanged{plan},
           told::Waiting{t, t, t, t, t, static_cast<std::int64_t>(n)},
           told::TurnEnded{StopReason::kEndTurn, usage, {}},
           told::HookAnswered{t, t, t, t, n},

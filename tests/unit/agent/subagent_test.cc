@@ -153,6 +153,22 @@ TEST_F(Subagents, GuardDeniesTheSubagentsCommandToo) {
   EXPECT_NE(model_.requests[2].all_text().find("blocked by the hook guard: no shell"), std::string::npos);
 }
 
+TEST_F(Subagents, InputOfTheSubagentThatIsReadInTwoWaysReachesNobody) {
+  int asked = 0;
+  on(AGENTD_EVENT_BEFORE_TOOL_CALL, "guard", [&](const TestCall& call) {
+    asked += view_of(call.payload<agentd_tool_call>().name) == "bash" ? 1 : 0;
+    return AGENTD_OK;
+  }).what.flags = AGENTD_HOOK_GATES;
+  open();
+  ask_task()
+      .ask_tools({{"bash", R"({"command":"ls","command":"rm -rf /"})"}, {"bash", "{\"command\":\"\xff\"}"}})
+      .say("x")
+      .say("done");
+  EXPECT_EQ(text_of(run("go")), "done");
+  EXPECT_EQ(asked, 0);
+  EXPECT_TRUE(tools_.calls.empty());
+}
+
 TEST_F(Subagents, DenyRulesHoldForTheSubagent) {
   permissions_.deny = {"bash"};
   open();

@@ -140,6 +140,80 @@ TEST_F(ToolCalls, InputThatIsReadInTwoWaysReachesNobody) {
   EXPECT_NE(result.text.find("has the key \"command\" twice"), std::string::npos) << result.text;
 }
 
+TEST_F(ToolCalls, APictureInAResultIsAPartOfIt) {
+  tools_.handler = [](const ToolCall&) {
+    Block picture;
+    picture.kind = BlockKind::kImage;
+    picture.name = "image/png";
+    picture.opaque = "iVBORw0KGgo=";
+    ToolOutcome outcome;
+    outcome.content = "a.png is a picture";
+    outcome.parts.push_back(picture);
+    return Result<ToolOutcome>(outcome);
+  };
+  const Block result = result_of_one_call();
+  EXPECT_EQ(result.text, "a.png is a picture");
+  ASSERT_EQ(result.parts.size(), 1u);
+  EXPECT_EQ(result.parts[0].name, "image/png");
+  EXPECT_EQ(result.parts[0].opaque, "iVBORw0KGgo=");
+}
+
+TEST_F(ToolCalls, APlanInAResultIsToldToTheSurface) {
+  tools_.handler = [](const ToolCall&) {
+    ToolOutcome outcome;
+    outcome.structured_json = R"({"plan":[{"content":"read","status":"completed"},)"
+                              R"({"content":"write","status":"pending","priority":"high"}]})";
+    return Result<ToolOutcome>(outcome);
+  };
+  result_of_one_call();
+  const auto plans = events_.of(RunEvent::Type::kPlan);
+  ASSERT_EQ(plans.size(), 1u);
+  EXPECT_EQ(plans.front().text, "read completed medium; write pending high");
+}
+
+TEST_F(ToolCalls, WhatIsNoPlanIsNotToldAsOne) {
+  for (const char* const structured :
+       {"", "{}", "not \"plan\" json", R"({"plan":7})", R"({"plan":[7]})", R"({"plan":[{"content":"x"}]})",
+        R"({"plan":[{"content":"","status":"pending"}]})", R"({"plan":[{"content":"x","status":"done"}]})",
+        R"({"plan":[{"content":"x","status":"pending","priority":"urgent"}]})"})
+    EXPECT_FALSE(plan_in(structured)) << structured;
+  std::string many = R"({"plan":[)";
+  for (std::size_t i = 0; i <= kPlanEntriesMax; ++i)
+    many += std::string(i == 0 ? "" : ",") + R"({"content":"x","status":"pending"})";
+  EXPECT_FALSE(plan_in(many + "]}"));
+  EXPECT_TRUE(plan_in(R"({"plan":[]})"));
+  // Of a tool that has failed it is none either.
+  tools_.handler = [&](const ToolCall&) {
+    ToolOutcome outcome;
+    outcome.success = false;
+    outcome.structured_json = R"({"plan":[{"content":"x","status":"pending"}]})";
+    return Result<ToolOutcome>(outcome);
+  };
+  result_of_one_call();
+  EXPECT_TRUE(events_.of(RunEvent::Type::kPlan).empty());
+}
+
+// A client's own call passes the same door.
+TEST_F(ToolCalls, InputOfADirectCallThatIsReadInTwoWaysReachesNobody) {
+  int asked = 0;
+  on(AGENTD_EVENT_BEFORE_TOOL_CALL, "guard", [&](const TestCall&) { return ++asked, AGENTD_OK; }).what.flags =
+      AGENTD_HOOK_GATES;
+  open();
+  for (const char* const json : {R"({"command":"ls","command":"rm -rf /"})", "{\"command\":\"\xff\"}",
+                                 R"({"a":{"b":1,"\u0062":2}})", R"({"command":"\udc00"})", R"(["ls"])"}) {
+    const auto report = session_->call_tool({"bash", json}, cancel_);
+    ASSERT_TRUE(report) << report.error().message;
+    EXPECT_EQ(report->status, ToolStatus::kInvalid) << json;
+    EXPECT_TRUE(report->text.starts_with("the input of bash ")) << report->text;
+  }
+  EXPECT_EQ(asked, 0);
+  EXPECT_TRUE(tools_.calls.empty());
+  EXPECT_EQ(kinds().find("tool_intent"), std::string::npos) << kinds();
+  ASSERT_TRUE(session_->call_tool({"bash", R"({"command":"ls"})"}, cancel_));
+  EXPECT_EQ(asked, 1);
+  EXPECT_EQ(tools_.calls.size(), 1u);
+}
+
 constexpr const char* kBashSchema =
     R"({"type":"object","additionalProperties":false,"required":["command"],"properties":{)"
     R"("command":{"type":"string"},"timeout_ms":{"type":"integer","maximum":600},)"

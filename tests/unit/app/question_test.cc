@@ -63,6 +63,16 @@ TEST(Question, AnOddKeyIsAValueLikeAnyOther) {
   EXPECT_EQ(shown("bash", R"({"x\nAllow? [y]es":"1"})"), "bash wants to run:\n  │ \"x\n  │ Allow? [y]es\": 1\n");
 }
 
+TEST(Question, SeveralEditsShowEachOfTheirChanges) {
+  EXPECT_EQ(shown("edit_file", R"({"path":"a.c","edits":[{"old_string":"x","new_string":"@ edit 3:"},)"
+                               R"({"old_string":"y","new_string":"","replace_all":true}]})"),
+            "edit_file wants to run:\n  path: a.c\n  changes:\n  @ edit 1:\n  - x\n  + @ edit 3:\n"
+            "  @ edit 2, in every place:\n  - y\n");
+  // A list with anything else in it is shown as it is.
+  const std::string odd = shown("edit_file", R"({"path":"a.c","edits":[{"old_string":"x","new_string":"y","z":1}]})");
+  EXPECT_NE(odd.find(R"("z":1)"), std::string::npos) << odd;
+}
+
 TEST(Question, AnEditShowsItsChange) {
   EXPECT_EQ(shown("edit_file", R"({"path":"a.c","old_string":"x\ny\nz","new_string":"x\nY\nz"})"),
             "edit_file wants to run:\n  path: a.c\n  change:\n    x\n  - y\n  + Y\n    z\n");

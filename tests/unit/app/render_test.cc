@@ -36,6 +36,25 @@ TEST_F(RenderTest, ACallIsShownWithWhatATerminalHides) {
   EXPECT_NE(err().find("rm\\u{200b} a\\u{2028}b\\u{202e}c\\xa0d"), std::string::npos) << err();
 }
 
+TEST_F(RenderTest, APlanIsShownWhenItIsAnotherOne) {
+  using Status = PlanEntry::Status;
+  TerminalRenderer renderer(out_, err_, false);
+  const std::vector<PlanEntry> first{{"read", Status::kInProgress}, {"wri\x1b[2Jte\nx", Status::kPending}};
+  const std::vector<PlanEntry> second{{"read", Status::kCompleted}, {"write", Status::kInProgress}};
+  renderer.on_event(event(told::PlanChanged{first}));
+  renderer.on_event(event(told::PlanChanged{first}));
+  renderer.on_event(event(told::PlanChanged{second}, 1));  // a subagent's own
+  const std::string shown = err();
+  EXPECT_EQ(shown.find("  → read\n  ○ wri"), 0u) << shown;
+  EXPECT_EQ(std::count(shown.begin(), shown.end(), '\n'), 2) << shown;
+  EXPECT_EQ(shown.find('\x1b'), std::string::npos) << shown;
+  renderer.on_event(event(told::PlanChanged{second}));
+  EXPECT_TRUE(err().ends_with("  ✓ read\n  → write\n")) << err();
+  renderer.on_event(event(told::PlanChanged{}));
+  EXPECT_TRUE(err().ends_with("  (the plan is empty)\n")) << err();
+  EXPECT_EQ(out(), "");
+}
+
 TEST_F(RenderTest, TextGoesToStandardOutputAndEndsItsLine) {
   TerminalRenderer renderer(out_, err_, false);
   renderer.on_event(event(told::TextDelta{"Hel"}));

@@ -98,15 +98,19 @@ TEST(ToolNames, UnitsOfTimeAreTheDialects) {
             R"({"command":"x","timeout_ms":5000})");
 }
 
-TEST(ToolNames, OneEditOfDockersListIsOurEdit) {
+TEST(ToolNames, DockersListOfEditsIsOurs) {
   const char* const ours = R"({"path":"a","old_string":"x","new_string":"y"})";
   const char* const theirs = R"({"path":"a","edits":[{"oldText":"x","newText":"y"}]})";
   EXPECT_EQ(foreign_input(Dialect::kDocker, "edit_file", parsed(ours).root()), theirs);
   EXPECT_EQ(canonical_input(Dialect::kDocker, "edit_file", parsed(theirs).root()), ours);
-  const std::string two = R"({"path":"a","edits":[{"oldText":"x","newText":"y"},)"
-                          R"({"oldText":"p","newText":"q"}]})";
-  EXPECT_EQ(canonical_input(Dialect::kDocker, "edit_file", parsed(two).root()), two)
-      << "two edits are no input of ours; nothing is lost";
+  const std::string two = R"({"path":"a","edits":[{"oldText":"x","newText":"y"},{"oldText":"p","newText":"q"}]})";
+  const std::string our_two =
+      R"({"path":"a","edits":[{"old_string":"x","new_string":"y"},{"old_string":"p","new_string":"q"}]})";
+  EXPECT_EQ(canonical_input(Dialect::kDocker, "edit_file", parsed(two).root()), our_two);
+  EXPECT_EQ(foreign_input(Dialect::kDocker, "edit_file", parsed(our_two).root()), two);
+  // What theirs cannot say is left as it is, so that nothing is lost on the way.
+  const std::string all = R"({"path":"a","edits":[{"old_string":"x","new_string":"y","replace_all":true}]})";
+  EXPECT_EQ(foreign_input(Dialect::kDocker, "edit_file", parsed(all).root()), all);
 }
 
 TEST(ToolNames, AKeyThatIsTakenChangesPlaces) {

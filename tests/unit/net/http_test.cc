@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 #include <stdlib.h>
 
+#include <atomic>
 #include <condition_variable>
 #include <filesystem>
 #include <fstream>
@@ -44,6 +45,32 @@ class HttpTest : public ::testing::Test {
     return send(request);
   }
 };
+
+TEST_F(HttpTest, ConnectsToNoAddressThatTheRequestRefuses) {
+  LoopbackServer server([](const RecordedRequest&) { return Reply::http(200, {}, "answer"); });
+  ::setenv("http_proxy", "http://127.0.0.1:1", 1);
+  HttpRequest request;
+  request.method = "GET";
+  request.url = "http://localhost:" + std::to_string(server.port()) + "/";
+  std::atomic<int> asked{0};
+  request.may_connect = [&](const sockaddr&) { return ++asked, false; };
+  const auto refused = send(request);
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().code, Code::kDenied) << refused.error().message;
+  EXPECT_GT(asked.load(), 0);
+  EXPECT_EQ(server.connections(), 0u);
+  // Each connection is its own, and the one that was asked about.
+  asked = 0;
+  request.may_connect = [&](const sockaddr& address) { return ++asked, address.sa_family == AF_INET; };
+  for (int i = 0; i < 2; ++i) {
+    const auto allowed = send(request);
+    ASSERT_TRUE(allowed) << allowed.error().message;
+  }
+  ::unsetenv("http_proxy");
+  EXPECT_GE(asked.load(), 2);
+  EXPECT_EQ(server.connections(), 2u);
+  EXPECT_EQ(body_, "answeranswer");
+}
 
 TEST_F(HttpTest, SendsTheRequestAndGivesStatusHeadersAndBody) {
   LoopbackServer server({Reply::http(201, {{"X-Thing", " value "}}, "answer")});

@@ -68,8 +68,11 @@ class TempFolder {
 // the tools do here is what they do in agentd.
 class RealServices {
  public:
-  RealServices(fake_host& host, const std::string& root) : root_(root) {
-    auto opened = open_workspace({root});
+  // `kept` and `hidden` as open_workspace() has them.
+  RealServices(fake_host& host, const std::string& root, std::vector<std::string> kept = {},
+               std::vector<std::string> hidden = {})
+      : root_(root) {
+    auto opened = open_workspace({root}, std::move(kept), std::move(hidden));
     EXPECT_TRUE(opened) << opened.error().message;
     if (opened) workspace_ = std::move(*opened);
     files_.table = {sizeof(agentd_workspace), 0, read, write, replace, list, view, edit};

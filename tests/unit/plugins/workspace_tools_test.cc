@@ -6,55 +6,13 @@
 
 #include <algorithm>
 
-#include "tests/unit/plugins/plugin_fixture.h"
+#include "tests/unit/plugins/tools_fixture.h"
 #include "tests/unit/scrub/canaries.h"
 
 namespace agentd::testing {
 namespace {
 
 namespace fs = std::filesystem;
-
-class Tools : public ::testing::Test {
- protected:
-  Tools() : host_(load_plugin("workspace_tools")), services_(host_, folder_.path) {}
-  ~Tools() override { EXPECT_EQ(host_.breaches(), std::vector<std::string>{}); }
-  void SetUp() override {
-    const outcome got = host_.create("{}");
-    ASSERT_EQ(got.status, AGENTD_OK) << got.error;
-    host_.user_message_send();  // tells the working directory
-  }
-
-  // The text of a tool that did its work.
-  std::string good(std::string_view tool, const std::string& input) {
-    const outcome got = host_.invoke(tool, input);
-    EXPECT_EQ(got.status, AGENTD_OK) << got.error;
-    EXPECT_FALSE(got.tool_failed()) << tool << input << ": " << got.output();
-    return got.output();
-  }
-  // The sentence of a tool that refused.
-  std::string bad(std::string_view tool, const std::string& input) {
-    const outcome got = host_.invoke(tool, input);
-    EXPECT_EQ(got.status, AGENTD_OK) << got.error;
-    EXPECT_TRUE(got.tool_failed()) << tool << input << ": " << got.output();
-    return got.output();
-  }
-  static std::string quoted(std::string_view text) {
-    JsonWriter out;
-    return std::string(out.string(text).text());
-  }
-  std::string edit(const std::string& path, std::string_view from, std::string_view to, bool all = false) {
-    return R"({"path":")" + path + R"(","old_string":)" + quoted(from) + R"(,"new_string":)" + quoted(to) +
-           (all ? R"(,"replace_all":true})" : "}");
-  }
-  static void set_time(const std::string& path, long seconds) {
-    const timespec times[2] = {{seconds, 0}, {seconds, 0}};
-    ::utimensat(AT_FDCWD, path.c_str(), times, 0);
-  }
-
-  TempFolder folder_;
-  fake_host host_;
-  RealServices services_;
-};
 
 // ---- the plugin
 
@@ -70,12 +28,14 @@ TEST_F(Tools, AreContributedWithSchemasThatAreJson) {
       EXPECT_TRUE(schema->root()["properties"][schema->root()["required"].at(i).string_or("")].exists());
     EXPECT_GT(tool.description.size(), 100u);
   }
-  EXPECT_EQ(names, (std::vector<std::string>{"bash", "read_file", "write_file", "edit_file", "glob", "grep"}));
+  EXPECT_EQ(names,
+            (std::vector<std::string>{"bash", "read_file", "write_file", "edit_file", "glob", "grep", "todo_write"}));
 }
 
 TEST_F(Tools, ThatOnlyReadSaySo) {
   for (const contributed_tool& tool : host_.tools()) {
-    const bool reads = tool.name == "read_file" || tool.name == "glob" || tool.name == "grep";
+    const bool reads =
+        tool.name == "read_file" || tool.name == "glob" || tool.name == "grep" || tool.name == "todo_write";
     EXPECT_EQ((tool.flags & AGENTD_TOOL_READ_ONLY) != 0, reads) << tool.name;
     EXPECT_EQ((tool.flags & AGENTD_TOOL_DESTRUCTIVE) != 0, !reads) << tool.name;
   }
@@ -448,6 +408,17 @@ TEST_F(SecretFiles, AreNotChangedByAPlaceholderThatStandsForNothingInThem) {
   EXPECT_EQ(folder_.get("app.conf"), file("8080"));
 }
 
+TEST_F(SecretFiles, ThatTheModelHasWrittenItselfAreWrittenAgain) {
+  good("write_file", R"({"path":"own.conf","content":)" + quoted(file("1")) + "}");
+  good("write_file", R"({"path":"own.conf","content":)" + quoted(file("2")) + "}");
+  EXPECT_EQ(folder_.get("own.conf"), file("2"));
+  good("edit_file", edit("own.conf", "port: 2", "port: 3"));
+  EXPECT_EQ(folder_.get("own.conf"), file("3"));
+  folder_.put("own.conf", file("4"));
+  bad("write_file", R"({"path":"own.conf","content":"x"})");
+  EXPECT_EQ(folder_.get("own.conf"), file("4"));
+}
+
 // ---- glob
 
 TEST_F(Tools, GlobFindsFilesNewestFirst) {
@@ -561,8 +532,15 @@ TEST_F(Tools, GrepStopsAtItsLimit) {
   folder_.put("a.txt", text);
   const std::string got = good("grep", R"({"pattern":"needle","output_mode":"content","limit":3})");
   EXPECT_EQ(got,
-            "a.txt:1:needle\na.txt:2:needle\na.txt:3:needle\n[stopped after 3 results: narrow the "
+            "a.txt:1:needle\na.txt:2:needle\na.txt:3:needle\n[there are more: stopped after 3 results: narrow the "
             "search or raise limit]\n");
+  EXPECT_EQ(good("grep", R"({"pattern":"needle","output_mode":"count","limit":1})"), "a.txt:50\n")
+      << "all that there is";
+  folder_.put("b.txt", "needle\n");
+  EXPECT_TRUE(good("grep", R"({"pattern":"needle","output_mode":"count","limit":1})")
+                  .starts_with("a.txt:50\n[there are more: stopped after 1 results"));
+  EXPECT_EQ(good("grep", R"({"pattern":"needle","output_mode":"content","limit":51})").find("there are more"),
+            std::string::npos);
 }
 
 TEST_F(Tools, GrepPassesOverBinaryAndHugeFiles) {
