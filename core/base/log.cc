@@ -63,6 +63,9 @@ class FileLog final : public Log {
  private:
   void open() REQUIRES(mutex_) {
     try {
+      // It is made before spdlog opens it, which would let everybody read it.
+      spdlog::details::os::create_dir(spdlog::details::os::dir_name(path_));
+      const UniqueFd made(::open(path_.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_NONBLOCK | O_CLOEXEC, 0600));
       auto sink = std::make_shared<spdlog::sinks::basic_file_sink_st>(path_);
       logger_ = std::make_unique<spdlog::logger>("agentd", std::move(sink));
       logger_->set_level(level_of(at_least_));

@@ -585,7 +585,9 @@ std::string quote(const std::string& text) {
 }  // namespace
 
 std::string display(const KeySpec& key, const ConfigValue& value) {
-  if (key.type == ValueType::kAny) return "\"***\"";
+  // A hook's own configuration may have keys in it.
+  if (key.type == ValueType::kAny && key.name.starts_with("hooks.")) return "\"***\"";
+  if (key.type == ValueType::kAny) return value.json.empty() ? "\"\"" : mask_url(value.json);
   if (key.type != ValueType::kList) return quote(mask_url(value.text));
   std::string out = "[";
   for (std::size_t i = 0; i < value.items.size(); ++i) out += (i == 0 ? "" : ", ") + quote(mask_url(value.items[i]));

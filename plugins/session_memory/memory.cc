@@ -356,6 +356,9 @@ Result<Memory> memory_of(JsonView from) {
   AGENTD_TRY(out.id, text_member(from, "id", ""));
   AGENTD_TRY(out.project, text_member(from, "project_id", ""));
   AGENTD_TRY_VOID(read_edited(out, from));
+  for (const std::string_view name : {"uses", "helpful", "unhelpful", "created_ms", "used_ms"})
+    if (const JsonView found = from[name]; !found.is_null() && found.int_or(-1) < 0)
+      return wrong(name, "an integer that is not negative");
   out.uses = from["uses"].uint_or(0);
   out.helpful = from["helpful"].uint_or(0);
   out.unhelpful = from["unhelpful"].uint_or(0);
@@ -430,9 +433,17 @@ std::string markdown_of(const Memory& memory) {
 }
 
 Result<Memory> memory_from_markdown(std::string_view text, std::string_view name) {
+  if (text.find_first_not_of(" \t\r\n") == std::string_view::npos) return at_line(name, 1, "the file has no text");
+  if (text.find('\0') != std::string_view::npos || agentd::to_utf8(text) != text)
+    return at_line(name, 1, "the file is not text in UTF-8");
   if (text.size() > 4 * Memory::kContentBytesMax)
     return at_line(name, 1, "longer than a memory can be; add it with 'agentd memory add', as a document");
-  if (!text.starts_with("---\n") && !text.starts_with("---\r\n")) return fitted(plain_memory(text, name));
+  if (!text.starts_with("---\n") && !text.starts_with("---\r\n")) {
+    Memory plain = plain_memory(text, name);
+    if (plain.content.size() > Memory::kContentBytesMax)
+      return at_line(name, 1, "longer than a memory can be; add it with 'agentd memory add', as a document");
+    return fitted(std::move(plain));
+  }
   const std::string_view rest = text.substr(text.find('\n') + 1);
   std::size_t end = rest.starts_with("---") ? 0 : rest.find("\n---");
   if (end == std::string_view::npos) return at_line(name, 1, "the front matter has no closing line of ---");
@@ -447,6 +458,7 @@ Result<Memory> memory_from_markdown(std::string_view text, std::string_view name
   std::string_view body = line_end == std::string_view::npos ? std::string_view() : rest.substr(line_end + 1);
   if (body.ends_with('\n')) body.remove_suffix(1);
   out->content = std::string(body);
+  if (const auto fits = check_sizes(*out); !fits) return at_line(name, 1, fits.error().message);
   if (out->title.empty()) out->title = std::string(file_stem(name));
   return fitted(std::move(*out));
 }

@@ -303,7 +303,8 @@ int checkpoint_resume_command(App& app, const Arguments& arguments) {
   app.err().flush();
   const std::string& id = done->conversation.id;
   app.out().print("Resumed checkpoint " + checkpoint.record.id + " at the level " + std::string(name_of(done->level)) +
-                  ": about " + with_commas(done->tokens) + " of " + with_commas(done->full_tokens) +
+                  ": about " + with_commas(done->tokens) +
+                  (done->full_tokens == 0 ? "" : " of " + with_commas(done->full_tokens)) +
                   " tokens\nNew conversation " + id + "\nContinue with: agentd run --resume " + id + " \"...\"\n");
   return kExitOk;
 }

@@ -325,7 +325,8 @@ int Run::import_files() {
   std::error_code failed;
   std::vector<std::string> paths;
   for (const auto& entry : std::filesystem::directory_iterator(word(), failed))
-    if (entry.path().extension() == ".md") paths.push_back(entry.path().string());
+    if (entry.path().extension() == ".md" && entry.symlink_status(failed).type() == std::filesystem::file_type::regular)
+      paths.push_back(entry.path().string());
   if (failed) return app_.fail(kExitUsage, "reading " + one_line(word(), 200) + ": " + failed.message());
   if (paths.empty()) return app_.fail(kExitUsage, one_line(word(), 200) + " has no .md files");
   std::sort(paths.begin(), paths.end());

@@ -257,6 +257,8 @@ TEST_F(ConfigTest, SetTakesAnyKeyAndNamesTheNearest) {
 
 TEST(ConfigDisplay, HidesWhatMayBeASecret) {
   EXPECT_EQ(display(*find_key("base_url"), {"https://ann:pass@host/v1", {}, {}}), "\"https://***@host/v1\"");
+  EXPECT_EQ(display(*find_key("secrets.rules"), {{}, {}, R"([{"id":"pin","pattern":"x"}])"}),
+            R"([{"id":"pin","pattern":"x"}])");
   EXPECT_EQ(display(*find_key("hooks.x.config"), {{}, {}, R"({"token":"s3cret"})"}), "\"***\"");
 }
 

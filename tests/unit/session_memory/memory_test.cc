@@ -94,6 +94,10 @@ TEST(Memory, AWrongFileNamesItsLine) {
       {"---\ntitle: x\n", "f.md:1: the front matter has no closing line of ---"},
       {"---\npolarity: maybe\n---\n", "polarity must be do or avoid"},
       {"---\nconfidence: high\n---\n", "confidence must be a number from 0 to 1"},
+      {"---\nuses: -3\n---\n", "uses must be an integer that is not negative"},
+      {"", "f.md:1: the file has no text"},
+      {" \n\n", "f.md:1: the file has no text"},
+      {"\x89PNG\r\n\xff", "f.md:1: the file is not text in UTF-8"},
       {"---\nconfidence: 7\n---\n", "confidence must be a number from 0 to 1"}};
   for (const auto& [text, sentence] : cases) {
     const auto made = memory_from_markdown(text, "f.md");
