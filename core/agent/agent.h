@@ -47,6 +47,7 @@ namespace agentd {
 class Recollections;  // recollections.h
 class RunQueue;       // run_queue.h
 class Secrets;
+class ProcessHost;
 class Workspace;
 
 // The most of each that one hook may use in one run; 0 = no limit.
@@ -165,6 +166,9 @@ struct ClientParts {
   // The files that agentd.workspace shows to plugins called by this session; null = those of their loading, which a
   // process with several projects does not have.
   std::shared_ptr<Workspace> files{};
+  // The commands that agentd.process starts for plugins called by this session, its subagents included; null = it has
+  // none of its own.
+  std::shared_ptr<ProcessHost> commands{};
 };
 
 // ---- all that a session works with
@@ -398,6 +402,8 @@ std::unique_ptr<Services> services_of_project(AgentServices& services, std::stri
 std::string project_of(const AgentServices& services, agentd_conv conversation);
 // ClientParts::files of the open session with that handle; null when there is none. Thread-safe.
 std::shared_ptr<Workspace> files_of(const AgentServices& services, agentd_conv conversation);
+// ClientParts::commands of it; null when there is none. Thread-safe.
+std::shared_ptr<ProcessHost> commands_of(const AgentServices& services, agentd_conv conversation);
 // Session::note() of the open session with that handle. kNotFound: there is none. Thread-safe.
 Result<void> note_session(const AgentServices& services, agentd_conv conversation, EndNotes notes);
 

@@ -34,7 +34,8 @@ std::string run_events_reference() {
       "`type` and, except for `system`, these members:\n\n" +
       table_of(shared_members()) +
       "\nA run begins with `run_started` and ends with `run_ended`, however it ends; only events of hooks at the "
-      "session's end may follow, so look for it by its type, not for the last line. With `--input-format stream-json` "
+      "session's end and the `notice` of background commands that ended with it may follow, so look for it by its "
+      "type, not for the last line. With `--input-format stream-json` "
       "there is one run per message. A subagent's events "
       "come between `tool_call` and `tool_result` of its call, with `agent`.\n";
   for (const EventShape& shape : event_shapes())

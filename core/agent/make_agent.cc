@@ -140,6 +140,10 @@ std::shared_ptr<Workspace> files_of(const AgentServices& services, agentd_conv c
   return services.sessions().files_of(conversation);
 }
 
+std::shared_ptr<ProcessHost> commands_of(const AgentServices& services, agentd_conv conversation) {
+  return services.sessions().commands_of(conversation);
+}
+
 Result<void> note_session(const AgentServices& services, agentd_conv conversation, EndNotes notes) {
   return services.sessions().note(conversation, std::move(notes));
 }

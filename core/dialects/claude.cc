@@ -51,7 +51,9 @@ constexpr std::array<EventName, 33> kEvents{{
 
 using V = ToolValue;
 
-constexpr std::array<ToolKey, 1> kBashKeys{{{"timeout_ms", "timeout"}}};
+constexpr std::array<ToolKey, 2> kBashKeys{{{"timeout_ms", "timeout"}, {"background", "run_in_background"}}};
+constexpr std::array<ToolKey, 1> kOutputKeys{{{"id", "bash_id"}}};
+constexpr std::array<ToolKey, 1> kKillKeys{{{"id", "shell_id"}}};
 constexpr std::array<ToolKey, 1> kFileKeys{{{"path", "file_path", V::kPath}}};
 constexpr std::array<ToolKey, 1> kFolderKeys{{{"path", "path", V::kPath}}};
 constexpr std::array<ToolKey, 1> kNotebookKeys{{{"notebook_path", "notebook_path", V::kPath}}};
@@ -60,7 +62,10 @@ constexpr std::array<ToolKey, 5> kGrepKeys{{{"path", "path", V::kPath},
                                             {"context", "-C"},
                                             {"limit", "head_limit"},
                                             {"output_mode", "output_mode", V::kFilesMode}}};
-constexpr std::array<ToolRow, 15> kTools{{{"bash", "Bash", kBashKeys},
+constexpr std::array<ToolRow, 18> kTools{{{"bash", "Bash", kBashKeys},
+                                          {"bash_output", "BashOutput", kOutputKeys},
+                                          {"kill_shell", "KillShell", kKillKeys},
+                                          {"kill_shell", "KillBash", kKillKeys},
                                           {"read_file", "Read", kFileKeys},
                                           {"write_file", "Write", kFileKeys},
                                           {"edit_file", "Edit", kFileKeys},
@@ -77,11 +82,10 @@ constexpr std::array<ToolRow, 15> kTools{{{"bash", "Bash", kBashKeys},
                                           {"notebook_edit", "NotebookEdit", kNotebookKeys}}};
 
 // Tools of Claude Code that agentd has no counterpart of.
-constexpr std::array<std::string_view, 24> kOwnTools{
-    "AskUserQuestion", "BashOutput", "EnterPlanMode", "EnterWorktree", "ExitPlanMode", "ExitWorktree",
-    "KillBash",        "KillShell",  "LSP",           "Monitor",       "NotebookRead", "PowerShell",
-    "SendMessage",     "Skill",      "SlashCommand",  "TaskCreate",    "TaskGet",      "TaskList",
-    "TaskOutput",      "TaskStop",   "TaskUpdate",    "TeamCreate",    "TeamDelete",   "ToolSearch"};
+constexpr std::array<std::string_view, 21> kOwnTools{
+    "AskUserQuestion", "EnterPlanMode", "EnterWorktree", "ExitPlanMode", "ExitWorktree", "LSP",        "Monitor",
+    "NotebookRead",    "PowerShell",    "SendMessage",   "Skill",        "SlashCommand", "TaskCreate", "TaskGet",
+    "TaskList",        "TaskOutput",    "TaskStop",      "TaskUpdate",   "TeamCreate",   "TeamDelete", "ToolSearch"};
 
 std::string_view text_of(JsonView value) { return value.string_or(""); }
 

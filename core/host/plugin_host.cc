@@ -208,7 +208,7 @@ void PluginHost::open_workspace_of_roots() {
   }
   workspace_ = std::move(*workspace);
   ext_tables_ = std::make_unique<ExtTables>(environment_.tokens, *workspace_, environment_.clock, options_.files,
-                                            options_.secrets);
+                                            options_.secrets, options_.commands);
   environment_.interfaces.emplace_back(AGENTD_WORKSPACE_ID, ext_tables_->workspace());
   environment_.interfaces.emplace_back(AGENTD_PROCESS_ID, ext_tables_->process());
 }

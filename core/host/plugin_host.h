@@ -46,6 +46,7 @@ struct PluginHostOptions {
   std::vector<std::string> hidden{};            // files that it may not read
   std::vector<std::string> roots;               // roots of the workspace; empty = hooks get no files and no commands
   FilesOfSession files{};                       // files of sessions that bring their own roots; empty = none does
+  CommandsOfSession commands{};                 // of sessions; empty = all commands are the host's own
   const Secrets* secrets = nullptr;             // looked for in views of files; null = none are
   SharedPlugins* shared = nullptr;              // has the instances that are no project's; null = they are this host's
   Services* of_project = nullptr;               // for the project's own plugins; null = those of all others

@@ -9,13 +9,14 @@
 namespace agentd {
 
 SharedPlugins::SharedPlugins(TokenTable& tokens, const Clock& clock, Log& log, FilesOfSession files,
-                             const Secrets* secrets, ServiceRegistry* registry)
+                             const Secrets* secrets, ServiceRegistry* registry, CommandsOfSession commands)
     : clock_(clock),
       log_(log),
       files_(std::move(files)),
       registry_(registry),
       tables_(
-          tokens, clock, [this](agentd_conv conversation) { return files_of(conversation); }, secrets) {}
+          tokens, clock, [this](agentd_conv conversation) { return files_of(conversation); }, secrets,
+          std::move(commands)) {}
 
 SharedPlugins::~SharedPlugins() { shutdown(); }
 

@@ -25,9 +25,10 @@ namespace agentd {
 class SharedPlugins {
  public:
   // The first three outlive it, and so does `secrets` (null = none are looked for). `files` gives the files of an open
-  // session. `registry` gets what the plugins offer, and outlives it; null = they offer nothing.
+  // session, and `commands` its commands. `registry` gets what the plugins offer, and outlives it; null = they offer
+  // nothing.
   SharedPlugins(TokenTable& tokens, const Clock& clock, Log& log, FilesOfSession files,
-                const Secrets* secrets = nullptr, ServiceRegistry* registry = nullptr);
+                const Secrets* secrets = nullptr, ServiceRegistry* registry = nullptr, CommandsOfSession commands = {});
   ~SharedPlugins();
   SharedPlugins(const SharedPlugins&) = delete;
   SharedPlugins& operator=(const SharedPlugins&) = delete;

@@ -5,7 +5,6 @@
 #include <poll.h>
 #include <signal.h>
 #include <sys/wait.h>
-#include <time.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -15,6 +14,7 @@
 #include "core/base/mutex.h"
 #include "core/process/family.h"
 #include "core/process/output.h"
+#include "core/process/quiet_write.h"
 #include "core/process/spawn.h"
 
 namespace agentd {
@@ -28,30 +28,6 @@ constexpr std::size_t kReadBytes = 16 * 1024;
 constexpr int kErrorReads = 64;  // at a time, so that endless standard error does not delay the answer
 
 void set_non_blocking(const UniqueFd& fd) { ::fcntl(fd.get(), F_SETFL, O_NONBLOCK); }
-
-bool is_pending(int number) {
-  sigset_t pending;
-  ::sigpending(&pending);
-  return ::sigismember(&pending, number) == 1;
-}
-
-// write(2) without the SIGPIPE of a closed pipe: the signal is blocked in this thread and consumed. A SIGPIPE that was
-// pending before stays.
-ssize_t write_quietly(int fd, std::string_view bytes) {
-  sigset_t broken_pipe;
-  sigset_t before;
-  ::sigemptyset(&broken_pipe);
-  ::sigaddset(&broken_pipe, SIGPIPE);
-  ::pthread_sigmask(SIG_BLOCK, &broken_pipe, &before);
-  const bool was_pending = is_pending(SIGPIPE);
-  const ssize_t wrote = ::write(fd, bytes.data(), bytes.size());
-  const int why = errno;
-  const timespec at_once{};
-  if (wrote < 0 && why == EPIPE && !was_pending) ::sigtimedwait(&broken_pipe, nullptr, &at_once);
-  ::pthread_sigmask(SIG_SETMASK, &before, nullptr);
-  errno = why;
-  return wrote;
-}
 
 class Duplex final : public DuplexProcess {
  public:

@@ -68,4 +68,12 @@ std::string BoundedOutput::text() const {
   return head + "[... " + std::to_string(left_out) + " bytes left out ...]\n" + tail;
 }
 
+BoundedOutput::Part BoundedOutput::from(std::uint64_t position, std::size_t most) const {
+  if (position >= total_) return {total_, {}};
+  if (position < head_.size()) return {position, head_.substr(position, most)};
+  const std::uint64_t tail_first = total_ - tail_.size();
+  const std::uint64_t first = std::max(position, tail_first);
+  return {first, tail_in_order().substr(first - tail_first, most)};
+}
+
 }  // namespace agentd

@@ -24,6 +24,14 @@ class BoundedOutput {
   // inwards to the next UTF-8 character, so that none is split.
   std::string text() const;
 
+  struct Part {
+    std::uint64_t first = 0;  // position of the first byte
+    std::string bytes;
+  };
+  // At most `most` of the kept bytes from `position` on, without a marker; begins at a later position where the middle
+  // was left out.
+  Part from(std::uint64_t position, std::size_t most) const;
+
  private:
   std::string tail_in_order() const;
 

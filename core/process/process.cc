@@ -8,8 +8,8 @@
 #include <cerrno>
 #include <cstdlib>
 
+#include "core/process/births.h"
 #include "core/process/family.h"
-#include "core/process/output.h"
 #include "core/process/spawn.h"
 
 namespace agentd {
@@ -28,7 +28,7 @@ class Run {
         request_(request),
         clock_(clock),
         started_ns_(started_ns),
-        output_(request.output_bytes_max),
+        output_(request.output_bytes_max, request.spill),
         buffer_(kReadBytes, '\0') {}
 
   Result<ProcessResult> finish(const CancelToken& cancel, Deadline deadline) {
@@ -38,7 +38,10 @@ class Run {
       if (result_.timed_out || result_.cancelled) break;
       wait(slice(deadline));
     }
-    if (!ended_) stop();
+    if (ended_)
+      end_rest();
+    else
+      stop();
     drain();
     return answer();
   }
@@ -70,7 +73,13 @@ class Run {
     family.end(child_.pidfd, clock_, request_.grace, [this](Milliseconds at_most) { return wait(at_most); });
   }
 
-  // Reads to the end of the pipe. A descendant that holds it open gets only a moment.
+  // The command ended by itself.
+  void end_rest() {
+    if (adopts_orphans() && !has_orphans()) return;
+    stop();
+  }
+
+  // Reads to the end of the pipe. A descendant that holds it open and could not be ended gets only a moment.
   void drain() {
     Milliseconds quiet{0};
     for (int wakeups = 0; wakeups < kDrainWakeups && child_.output.valid(); ++wakeups) {
@@ -83,9 +92,15 @@ class Run {
     AGENTD_TRY(const Exit exit, reap(child_, request_.argv[0], ended_));
     result_.exit_code = exit.code;
     result_.signal = exit.signal;
+    result_.reason = result_.timed_out     ? EndReason::kTimedOut
+                     : result_.cancelled   ? EndReason::kCancelled
+                     : result_.signal != 0 ? EndReason::kSignalled
+                                           : EndReason::kExited;
     result_.truncated = output_.truncated();
     result_.output = output_.text();
     result_.output_bytes = output_.total();
+    result_.spill_path = output_.spill_path();
+    result_.spill_bytes = output_.spill_bytes();
     result_.duration =
         std::chrono::duration_cast<Milliseconds>(std::chrono::nanoseconds(clock_.monotonic_ns() - started_ns_));
     return std::move(result_);
@@ -95,7 +110,7 @@ class Run {
   const ProcessRequest& request_;
   const Clock& clock_;
   const std::uint64_t started_ns_;
-  BoundedOutput output_;
+  CommandOutput output_;
   std::string buffer_;
   bool ended_ = false;
   ProcessResult result_;
@@ -119,7 +134,35 @@ std::string absolute_parts(std::string_view path) {
   return out.empty() ? "/usr/local/bin:/usr/bin:/bin" : out;
 }
 
+bool is_variable_name(std::string_view name) {
+  const auto fits = [](char c) {
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_';
+  };
+  return !name.empty() && (name.front() < '0' || name.front() > '9') && std::all_of(name.begin(), name.end(), fits);
+}
+
+bool is_refused(std::string_view name) {
+  return name.starts_with("LD_") || name.starts_with("AGENTD_") || name.ends_with("_API_KEY") || name == "BASH_ENV" ||
+         name == "ENV";
+}
+
 }  // namespace
+
+Result<std::vector<std::string>> environment_with(std::vector<std::string> environment,
+                                                  const std::vector<std::string>& additions) {
+  for (const std::string& entry : additions) {
+    const std::size_t end = entry.find('=');
+    const std::string name = entry.substr(0, end);
+    if (end == std::string::npos || !is_variable_name(name))
+      return Error{Code::kInvalid, "an addition to a command's environment must be NAME=value"};
+    if (is_refused(name))
+      return Error{Code::kDenied, "a command's environment must not set " + name +
+                                      ": LD_*, BASH_ENV, ENV, AGENTD_* and *_API_KEY are not for commands"};
+    std::erase_if(environment, [&](const std::string& each) { return each.starts_with(name + "="); });
+    environment.push_back(entry);
+  }
+  return environment;
+}
 
 std::vector<std::string> clean_environment() {
   std::vector<std::string> out;
@@ -135,13 +178,18 @@ std::vector<std::string> clean_environment() {
   return out;
 }
 
+Result<std::vector<std::string>> environment_of(const ProcessRequest& request) {
+  return environment_with(request.environment.empty() ? clean_environment() : request.environment, request.additions);
+}
+
 Result<ProcessResult> run_process(const ProcessRequest& request, const Clock& clock, const CancelToken& cancel,
                                   Deadline deadline) {
-  AGENTD_TRY_VOID(check_command(request.argv, request.environment, request.cwd));
+  AGENTD_TRY(const std::vector<std::string> environment, environment_of(request));
+  AGENTD_TRY_VOID(check_command(request.argv, environment, request.cwd));
   if (cancel.cancelled()) return Error{Code::kCancelled, "the command was cancelled before it began"};
-  const std::vector<std::string> environment = request.environment.empty() ? clean_environment() : request.environment;
   const std::uint64_t started_ns = clock.monotonic_ns();
   SpawnRequest start{request.argv, environment, request.cwd, request.input};
+  start.pass = request.pass;
   start.offspring = Offspring::kBranded;
   AGENTD_TRY(Child child, spawn(start));
   return Run(std::move(child), request, clock, started_ns).finish(cancel, deadline);

@@ -49,7 +49,7 @@ class SpawnPlan {
   SpawnPlan& operator=(const SpawnPlan&) = delete;
 
   // Descriptors of `pass` are above all numbers that the child's get.
-  int prepare(const std::string& cwd, const int (&standard)[3], const std::vector<UniqueFd>& pass) {
+  int prepare(const SpawnRequest& request, const int (&standard)[3], const std::vector<UniqueFd>& pass) {
     sigset_t none;
     sigset_t all;
     ::sigemptyset(&none);
@@ -57,14 +57,15 @@ class SpawnPlan {
     ::posix_spawnattr_setsigmask(&attributes_, &none);
     ::posix_spawnattr_setsigdefault(&attributes_, &all);
     ::posix_spawnattr_setflags(&attributes_, POSIX_SPAWN_SETSID | POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF);
-    int failed = 0;
+    int failed = request.pipes == Pipes::kTerminal ? open_terminal(request.terminal) : 0;
     for (int to = 0; to < 3 && failed == 0; ++to)
-      failed = ::posix_spawn_file_actions_adddup2(&actions_, standard[to], to);
+      if (standard[to] >= 0) failed = ::posix_spawn_file_actions_adddup2(&actions_, standard[to], to);
     int next = 3;
     for (auto fd = pass.begin(); fd != pass.end() && failed == 0; ++fd)
       failed = ::posix_spawn_file_actions_adddup2(&actions_, fd->get(), next++);
     if (failed == 0) failed = ::posix_spawn_file_actions_addclosefrom_np(&actions_, next);
-    if (failed == 0 && !cwd.empty()) failed = ::posix_spawn_file_actions_addchdir_np(&actions_, cwd.c_str());
+    if (failed == 0 && !request.cwd.empty())
+      failed = ::posix_spawn_file_actions_addchdir_np(&actions_, request.cwd.c_str());
     return failed;
   }
 
@@ -73,6 +74,14 @@ class SpawnPlan {
   }
 
  private:
+  // The child leads a session without a terminal by then, so the first one that it opens becomes its controlling
+  // terminal.
+  int open_terminal(const std::string& path) {
+    int failed = ::posix_spawn_file_actions_addopen(&actions_, 0, path.c_str(), O_RDWR, 0);
+    for (int to = 1; to < 3 && failed == 0; ++to) failed = ::posix_spawn_file_actions_adddup2(&actions_, 0, to);
+    return failed;
+  }
+
   posix_spawnattr_t attributes_;
   posix_spawn_file_actions_t actions_;
 };
@@ -122,7 +131,8 @@ struct Standard {
   UniqueFd input, output, error;
 
   Result<void> open(const SpawnRequest& request, Child* child) {
-    if (request.pipes == Pipes::kDuplex) {
+    if (request.pipes == Pipes::kTerminal) return {};
+    if (request.pipes == Pipes::kDuplex || request.pipes == Pipes::kTalk) {
       AGENTD_TRY(Pipe in, make_pipe());
       child->input = std::move(in.write_end);
       input = std::move(in.read_end);
@@ -132,7 +142,7 @@ struct Standard {
     AGENTD_TRY(Pipe out, make_pipe());
     child->output = std::move(out.read_end);
     output = std::move(out.write_end);
-    if (request.pipes == Pipes::kTogether) return {};
+    if (request.pipes == Pipes::kTogether || request.pipes == Pipes::kTalk) return {};
     AGENTD_TRY(Pipe complaints, make_pipe());
     child->error = std::move(complaints.read_end);
     error = std::move(complaints.write_end);
@@ -183,7 +193,7 @@ Result<void> start(const SpawnRequest& request, const std::string& program, cons
   SpawnPlan plan;
   const int output = standard.output.get();
   const int error = standard.error.valid() ? standard.error.get() : output;
-  if (const int failed = plan.prepare(request.cwd, {standard.input.get(), output, error}, pass); failed != 0)
+  if (const int failed = plan.prepare(request, {standard.input.get(), output, error}, pass); failed != 0)
     return spawn_error(request, program, failed);
   std::vector<char*> argv = pointers(request.argv);
   std::vector<char*> environment = pointers(request.environment, request.mark);

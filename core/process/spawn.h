@@ -33,18 +33,21 @@ enum class Pipes : std::uint8_t {
   kTogether,  // one for standard output and standard error
   kApart,     // one each
   kDuplex,    // one each, and one for standard input
+  kTalk,      // one for standard output and standard error, and one for standard input
+  kTerminal,  // none: all three are `terminal`, which becomes the child's controlling terminal
 };
 
 struct SpawnRequest {
   const std::vector<std::string>& argv;
   const std::vector<std::string>& environment;
   const std::string& cwd;
-  std::string_view input = {};  // not with kDuplex
+  std::string_view input = {};  // not with kDuplex, kTalk and kTerminal
   Pipes pipes = Pipes::kTogether;
   std::string program = {};               // the file to execute; empty = argv[0], looked up
   std::string mark = {};                  // an additional environment variable; empty = none
   std::span<const int> pass = {};         // the child's descriptors 3, 4, ...; the caller keeps its own
   Offspring offspring = Offspring::kAny;  // kBranded: set before it runs
+  std::string terminal = {};              // with kTerminal: the path of its device (terminal.h)
 };
 
 struct Exit {

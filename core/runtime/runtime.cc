@@ -5,6 +5,7 @@
 
 #include "core/base/bytes.h"
 #include "core/net/curl_client.h"
+#include "core/process/spill.h"
 #include "core/runtime/model_setup.h"
 #include "core/runtime/own_services.h"
 #include "core/runtime/secrets_setup.h"
@@ -296,7 +297,21 @@ void Runtime::make_agent_services() {
   if (secrets_ != nullptr) secrets_->set_extra({service_scrubber(*registry_, clock_)});
   plugins_.emplace(
       tokens_, clock_, *log_, [this](agentd_conv conversation) { return files_of(*services_, conversation); },
-      secrets_.get(), &*registry_);
+      secrets_.get(), &*registry_, [this](agentd_conv conversation) { return commands_of(conversation); });
+}
+
+void Runtime::remove_old_spills() {
+  constexpr Milliseconds kPause{60 * 60 * 1000};
+  constexpr std::chrono::hours kAge{7 * 24};
+  if (clock_.monotonic_ns() < spills_due_ns_) return;
+  spills_due_ns_ = Deadline::after(clock_, kPause).at_ns;
+  remove_spilled_before(home_, clock_.wall_ms(), kAge);
+}
+
+SessionCommands Runtime::commands_of(agentd_conv conversation) const {
+  SessionCommands out{agentd::commands_of(*services_, conversation), {}};
+  if (out.host) out.spill_directory = spill_directory(home_, conversation_of(*services_, conversation));
+  return out;
 }
 
 }  // namespace agentd

@@ -9,6 +9,7 @@
 // Threading: begin() and open() on one thread; real_model() is thread-safe; what the accessors give is as its own
 // header says.
 
+#include <atomic>
 #include <functional>
 #include <memory>
 #include <optional>
@@ -21,6 +22,7 @@
 #include "core/base/mutex.h"
 #include "core/bridge/token_table.h"
 #include "core/host/shared_plugins.h"
+#include "core/process/command_reader.h"
 #include "core/recipes/recipes.h"
 #include "core/runtime/provider_setup.h"
 #include "core/runtime/receipt_retention.h"
@@ -67,6 +69,10 @@ class Runtime {
   // The client of providers and webhooks: one thread for all their requests, started by the first.
   HttpClient& http() { return *http_; }
   TokenTable& tokens() { return tokens_; }
+  // Of the commands of all sessions: one thread, started by the first.
+  const std::shared_ptr<CommandReader>& command_reader() const { return command_reader_; }
+  // To be run when a session has ended: removes outputs of commands that are older than a week. Looks once an hour.
+  void remove_old_spills();
 
   // REQUIRES of the following: open() has succeeded.
   Store& store() { return *store_; }
@@ -77,6 +83,8 @@ class Runtime {
   ServiceRegistry& registry() { return *registry_; }
   // Memories of whoever offers them.
   Recollections& recollections() { return *recollections_; }
+  // The commands of an open session, for the plugins that it calls.
+  SessionCommands commands_of(agentd_conv conversation) const;
   // The plugins that all projects share.
   SharedPlugins& plugins() { return *plugins_; }
   RuntimeParts agent_parts();
@@ -117,6 +125,7 @@ class Runtime {
   std::unique_ptr<Log> log_;
   std::optional<KeyRing> keys_;
   std::unique_ptr<HttpClient> http_;
+  const std::shared_ptr<CommandReader> command_reader_ = std::make_shared<CommandReader>(clock_);
   std::unique_ptr<ModelProvider> provider_;
   std::unique_ptr<Store> store_;
   std::unique_ptr<Store> spending_store_;  // null: spending is recorded in store_, if at all
@@ -124,6 +133,7 @@ class Runtime {
   std::optional<ReceiptRetention> retention_;
   ModelTable models_;
   ModelRoute route_;  // the provider and its model
+  std::atomic<std::uint64_t> spills_due_ns_{0};
   mutable Mutex told_mutex_;
   mutable std::set<std::string> told_ GUARDED_BY(told_mutex_);  // models whose provider was checked
   BudgetPolicy budget_;

@@ -1,20 +1,31 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/session/client_session.h"
 
+#include "core/base/bytes.h"
 #include "core/base/hash.h"
 #include "core/codec/json.h"
+#include "core/process/commands.h"
+#include "core/process/spill.h"
 #include "core/session/agent_options.h"
 
 namespace agentd {
+namespace {
+
+constexpr std::size_t kToldCommands = 5, kToldBytes = 80;
+
+}  // namespace
 
 ClientSession::ClientSession(Workplace& workplace, OpenRequest request)
     : workplace_(workplace),
       runtime_(workplace.runtime()),
       request_(std::move(request)),
       tools_(workplace.hooks()),
-      dispatcher_(runtime_.clock()) {}
+      dispatcher_(runtime_.clock()),
+      commands_(request_.commands ? request_.commands
+                                  : std::make_shared<CommandTable>(runtime_.command_reader(), CommandWrap())) {}
 
 ClientSession::~ClientSession() {
+  end_commands();
   session_.reset();
   agent_.reset();
   dispatcher_.publish({});  // before the handlers that it names go
@@ -42,7 +53,7 @@ AgentParts ClientSession::parts() {
                          },
                          &runtime_.recollections()};
   ClientParts client{dispatcher_,           tools_, request_.events, request_.approver, request_.trace_hooks,
-                     [this] { refresh(); }, files_};
+                     [this] { refresh(); }, files_, commands_};
   return {runtime_.agent_parts(), std::move(project), std::move(client)};
 }
 
@@ -104,15 +115,32 @@ Result<void, RunError> ClientSession::clear(const CancelToken& cancel) {
   if (!fresh && fresh.error().kind != RunError::Kind::kBlocked && fresh.error().kind != RunError::Kind::kCancelled)
     session_.reset();
   if (!fresh) return fresh.error();
+  end_commands();
   session_ = std::move(*fresh);
   return {};
 }
 
 void ClientSession::end(std::string_view reason) {
   if (!session_) return;
+  end_commands();
+  const std::string conversation = session_->conversation_id();
   session_->end(reason);
   session_.reset();
   runtime_.receipt_retention().run();
+  if (!runtime_.saves()) remove_spilled(runtime_.home(), conversation);
+  runtime_.remove_old_spills();
+}
+
+void ClientSession::end_commands() {
+  const std::vector<CommandState> ended = commands_->end_all();
+  if (ended.empty()) return;
+  std::string text = ended.size() == 1
+                         ? "ended a background command of the session: "
+                         : "ended " + std::to_string(ended.size()) + " background commands of the session: ";
+  for (std::size_t i = 0; i < ended.size() && i < kToldCommands; ++i)
+    text += (i == 0 ? "" : "; ") + one_line(ended[i].command, kToldBytes);
+  if (ended.size() > kToldCommands) text += "; ...";
+  request_.events.on_event(RunEvent(told::Notice{text, {}}));
 }
 
 // ---- the recipe of its runs

@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "core/agent/checkpoints.h"
+#include "core/process/process_host.h"
 #include "core/recipes/handlers.h"
 #include "core/session/open_request.h"
 #include "core/session/recipe_tools.h"
@@ -38,12 +39,14 @@ class ClientSession {
                               const std::string& first_text = {});
   // The checkpoint that a new conversation could begin as; nullopt: there is none, or it cannot be read.
   std::optional<Checkpoint> offer() const;
-  // A new conversation in place of the one before; Agent::clear(). There is a session afterwards unless the error is of
-  // another kind than kBlocked and kCancelled.
+  // A new conversation in place of the one before, whose commands end; Agent::clear(). There is a session afterwards
+  // unless the error is of another kind than kBlocked and kCancelled.
   Result<void, RunError> clear(const CancelToken& cancel);
   // Null before open().
   Session* session() const { return session_.get(); }
-  // Ends the session, if there is one; there is none afterwards.
+  // The commands that its tools have started. Never null.
+  ProcessHost& commands() const { return *commands_; }
+  // Ends the session with its commands, if there is one; there is none afterwards.
   void end(std::string_view reason);
 
   // The runs from here on are that recipe's: its tools alone are offered, its handlers and its allowed_commands act.
@@ -77,6 +80,8 @@ class ClientSession {
   void publish();
   // Before a turn.
   void refresh();
+  // Ends what the session has left running, and tells it.
+  void end_commands();
 
   Workplace& workplace_;
   Runtime& runtime_;
@@ -88,7 +93,8 @@ class ClientSession {
   // The workplace's, or its own. Shared with calls of plugins that are under way. Null = the workplace's cannot be
   // opened, and no recipe writes.
   std::shared_ptr<Workspace> files_;
-  std::optional<Recipe> recipe_;  // in use
+  const std::shared_ptr<ProcessHost> commands_;  // the client's, or agentd's own; shared in the same way
+  std::optional<Recipe> recipe_;                 // in use
   RecipeValues recipe_values_;
   // The hooks of every used recipe, since a turn may still hold a snapshot that names them.
   std::vector<std::unique_ptr<RecipeHandlers>> handlers_;

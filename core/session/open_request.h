@@ -4,11 +4,13 @@
 //
 // Threading: a value.
 
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
 
 #include "core/agent/agent.h"
+#include "core/process/process_host.h"
 #include "core/tools/tool.h"
 
 namespace agentd {
@@ -26,6 +28,9 @@ struct OpenRequest {
   bool offer_tools = true;
   bool trace_hooks = false;            // every answer of a hook is an event
   std::vector<std::string> options{};  // WaitRecord::options
+  // Runs the commands of the session instead of agentd itself, such as an editor with its terminals. Its running
+  // commands are ended when the session ends.
+  std::shared_ptr<ProcessHost> commands{};
 };
 
 }  // namespace agentd

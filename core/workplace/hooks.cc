@@ -65,6 +65,7 @@ Result<void, RunError> Hooks::start(const std::vector<std::string>& roots) {
   HookSetup setup = hook_setup(runtime_.surroundings(), config_, runtime_.home(), project_, wishes_.hooks);
   setup.options.native.roots = roots;
   setup.options.native.files = [this](agentd_conv conversation) { return files_of(runtime_.services(), conversation); };
+  setup.options.native.commands = [this](agentd_conv conversation) { return runtime_.commands_of(conversation); };
   setup.options.native.shared = &runtime_.plugins();
   setup.options.native.registry = &runtime_.registry();
   setup.options.native.project_id = project_.id;

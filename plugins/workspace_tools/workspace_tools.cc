@@ -11,36 +11,6 @@ namespace {
 
 constexpr std::uint32_t kSearchTimeMs = 60'000;  // a search gives what it has found two seconds earlier
 
-constexpr agentd::tool_spec kBash{
-    .name = "bash",
-    .title = "Run a command",
-    .description =
-        "Runs a command line in bash and returns its standard output and standard error, in the "
-        "order in "
-        "which they came, and its exit code when that is not 0.\n"
-        "- Every call starts in the workspace directory with a new shell: cd and variables do not "
-        "last. "
-        "Join steps with && or use absolute paths.\n"
-        "- There is no terminal and no input: programs that ask questions or page their output do "
-        "not work "
-        "here; pass flags such as -y or --no-pager.\n"
-        "- The command and all that it started are ended after timeout_ms. To leave a server "
-        "running, "
-        "start it with: setsid COMMAND >log 2>&1 &\n"
-        "- Output beyond 30,000 bytes loses its middle; redirect long output to a file and read "
-        "that.\n"
-        "- To read, search and change files prefer read_file, grep, glob, edit_file and write_file "
-        "over "
-        "cat, rg, find and sed.",
-    .input_schema = R"({"type":"object","additionalProperties":false,"required":["command"],"properties":{)"
-                    R"("command":{"type":"string","description":"The command line"},)"
-                    R"("timeout_ms":{"type":"integer","minimum":1,"maximum":600000,"default":120000,)"
-                    R"("description":"Milliseconds after which the command is ended"},)"
-                    R"("description":{"type":"string","description":"What the command does, in five to ten )"
-                    R"(words, for the user who is asked to allow it"}}})",
-    .flags = AGENTD_TOOL_DESTRUCTIVE | AGENTD_TOOL_OPEN_WORLD,
-    .timeout_ms = 630'000};
-
 constexpr agentd::tool_spec kReadFile{
     .name = "read_file",
     .title = "Read a file",
@@ -218,7 +188,7 @@ WorkspaceTools::WorkspaceTools(agentd::init& from) : files_(from), commands_(fro
                 "workspace_tools needs agentd.workspace/1 or agentd.process/1, and neither is granted");
     return;
   }
-  if (commands_) from.add_tool<&WorkspaceTools::bash>(kBash);
+  if (commands_) add_command_tools(from);
   if (files_) {
     add_file_tools(from);
     add_search_tools(from);

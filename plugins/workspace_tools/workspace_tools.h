@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// workspace_tools.h - bash, read_file, write_file, edit_file, glob, grep, todo_write.
+// workspace_tools.h - bash, bash_output, kill_shell, read_file, write_file, edit_file, glob, grep, todo_write.
 //
 // The plugin has the schemas, the checks and the formatting; every effect goes through agentd.workspace/1 and
 // agentd.process/1, where the host enforces its limits. A failure of a tool is reported to the model as an error
@@ -35,6 +35,8 @@ class WorkspaceTools {
   void on_session_end(agentd::call& c);
 
   agentd_status bash(agentd::call& c, agentd::tool_view tool);
+  agentd_status bash_output(agentd::call& c, agentd::tool_view tool);
+  agentd_status kill_shell(agentd::call& c, agentd::tool_view tool);
   agentd_status read_file(agentd::call& c, agentd::tool_view tool);
   agentd_status write_file(agentd::call& c, agentd::tool_view tool);
   agentd_status edit_file(agentd::call& c, agentd::tool_view tool);
@@ -47,9 +49,12 @@ class WorkspaceTools {
   agentd_status show_text(agentd::call& c, const std::string& path, const Input& input, std::string_view text);
   agentd_status replace_seen(agentd::call& c, const std::string& path, std::string_view content);
   std::vector<Todo> todos_now(agentd::call& c);
+  void add_command_tools(agentd::init& from);
   void add_file_tools(agentd::init& from);
   void add_search_tools(agentd::init& from);
   std::string cwd_of(const agentd::call& c) const;
+  agentd_status start_background(agentd::call& c, std::string_view command, const agentd::process_options& options);
+  agentd_status refuse_command(agentd::call& c, agentd_status status, const agentd::process_options& options);
   // The tool failed with that status of the workspace. kChange: it was to write.
   enum class Access { kRead, kChange };
   agentd_status refuse_access(agentd::call& c, agentd_status status, std::string_view path,

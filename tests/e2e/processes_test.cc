@@ -250,5 +250,77 @@ TEST_F(Processes, AParentThatIgnoresItsChildrenChangesNothing) {
   EXPECT_EQ(program_.run(scripted({"run", "a forbidden word"}, "- text: never\n")).code, 3);
 }
 
+// ---- commands of the session
+
+TEST_F(Processes, ABackgroundCommandEndsWithTheRun) {
+  const std::string call = "- calls: [{name: bash, input: {command: \"(setsid env -i sleep " + nap() +
+                           " >/dev/null 2>&1 &); sleep " + nap() + "\", background: true}}]\n";
+  const Finished ran = program_.run(scripted({"run", "--allow", "*", "serve"},
+                                             call + "- calls: [{name: bash_output, input: {id: 1}}]\n- text: done\n"));
+  EXPECT_EQ(ran.code, 0) << ran.err;
+  EXPECT_EQ(ran.out, "done\n");
+  EXPECT_TRUE(has(ran.err, "ended a background command of the session")) << ran.err;
+  EXPECT_EQ(processes_with(nap()), 0u);
+}
+
+TEST_F(Processes, AChatListsTheBackgroundCommandsOfItsSession) {
+  const Finished ran = program_.run(
+      scripted({"chat", "--allow", "*"},
+               "- calls: [{name: bash, input: {command: \"exec sleep " + nap() +
+                   "\", background: true}}, {name: bash, input: {command: \"exit 0\", background: true}}]\n"
+                   "- text: done\n- text: more\n"),
+      "go\n/status\ngo on\n/status\n/clear\n/status\n");
+  EXPECT_EQ(ran.code, 0) << ran.err;
+  const std::string line = "command 1 runs: bash -c exec sleep " + nap() + "\n";
+  const std::size_t first = ran.out.find(line);
+  ASSERT_NE(first, std::string::npos) << ran.out;
+  EXPECT_TRUE(has(ran.out, "command 2 has ended (exited): bash -c exit 0\n")) << ran.out;
+  const std::size_t second = ran.out.find(line, first + 1);
+  EXPECT_NE(second, std::string::npos) << "it continues between the messages";
+  EXPECT_EQ(ran.out.find(line, second + 1), std::string::npos) << "/clear has ended it";
+  EXPECT_EQ(processes_with(nap()), 0u);
+}
+
+// The control of the first test.
+TEST_F(Processes, ARunWithoutBackgroundCommandsTellsNothing) {
+  const Finished ran = program_.run(
+      scripted({"run", "--allow", "*", "look"}, "- calls: [{name: bash, input: {command: \"true\"}}]\n- text: done\n"));
+  EXPECT_EQ(ran.code, 0) << ran.err;
+  EXPECT_FALSE(has(ran.err, "background command")) << ran.err;
+}
+
+TEST_F(Processes, WhatACommandLeavesBehindEndsWithIt) {
+  const Finished ran = program_.run(
+      scripted({"run", "--allow", "*", "go"}, "- calls: [{name: bash, input: {command: \"(setsid env -i sleep " +
+                                                  nap() + " >/dev/null 2>&1 &); echo left\"}}]\n- text: done\n"));
+  EXPECT_EQ(ran.code, 0) << ran.err;
+  EXPECT_EQ(processes_with(nap()), 0u);
+}
+
+TEST_F(Processes, ALongOutputIsInAFileThatALaterRunReads) {
+  const Finished ran = program_.run(scripted({"run", "--json", "--allow", "*", "count"},
+                                             "- calls: [{name: bash, input: {command: \"seq 100000\"}}]\n"
+                                             "- text: done\n"));
+  EXPECT_EQ(ran.code, 0) << ran.err;
+  const std::string start = program_.home() + "/spill/" + program_.newest() + "/";
+  const std::size_t at = ran.out.find(start);
+  ASSERT_NE(at, std::string::npos) << ran.out;
+  const std::string path = ran.out.substr(at, ran.out.find(".out", at) + 4 - at);
+  ASSERT_TRUE(exists(path));
+  const Finished next = program_.run(
+      scripted({"run", "--json", "--follow", "read it"},
+               "- calls: [{name: read_file, input: {path: '" + path + "', offset: 50000, limit: 1}}]\n- text: ok\n"));
+  EXPECT_EQ(next.code, 0) << next.err;
+  EXPECT_TRUE(has(next.out, "50000\\t50000")) << next.out;
+  // Another conversation does not see it, and a deleted one has none.
+  const std::string conversation = program_.newest();
+  const Finished other =
+      program_.run(scripted({"run", "--json", "read it"}, "- calls: [{name: read_file, input: {path: '" + path +
+                                                              "', offset: 50000, limit: 1}}]\n- text: ok\n"));
+  EXPECT_TRUE(has(other.out, "outside of the workspace")) << other.out;
+  EXPECT_EQ(program_.run({"conversation", "delete", conversation, "--yes"}).code, 0);
+  EXPECT_FALSE(exists(path));
+}
+
 }  // namespace
 }  // namespace agentd::testing

@@ -74,6 +74,12 @@ std::shared_ptr<Workspace> SessionRegistry::files_of(agentd_conv handle) const {
   return found == sessions_.end() ? nullptr : found->second.agent->parts().files;
 }
 
+std::shared_ptr<ProcessHost> SessionRegistry::commands_of(agentd_conv handle) const {
+  const MutexLock lock(mutex_);
+  const auto found = sessions_.find(handle);
+  return found == sessions_.end() ? nullptr : found->second.agent->parts().commands;
+}
+
 void SessionRegistry::count_thread(agentd_conv handle, std::string_view plugin) const {
   const MutexLock lock(mutex_);
   if (const auto found = sessions_.find(handle); found != sessions_.end())

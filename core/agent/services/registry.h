@@ -52,6 +52,8 @@ class SessionRegistry {
   std::string project_of(agentd_conv handle) const;
   // ClientParts::files of a conversation's session; null when it is not open, or has none.
   std::shared_ptr<Workspace> files_of(agentd_conv handle) const;
+  // ClientParts::commands of it, likewise.
+  std::shared_ptr<ProcessHost> commands_of(agentd_conv handle) const;
   // kNotFound: no open session has the handle.
   Result<void> note(agentd_conv handle, EndNotes notes) const;
   // SharedSession::want_checkpoint() of it. kNotFound: no open session has the handle.

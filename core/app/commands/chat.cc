@@ -21,7 +21,8 @@ constexpr std::string_view kHelp =
     "/help             this help\n/compact [text]   replace the history with a summary; text: instructions\n/undo      "
     "       undo the last compaction\n/checkpoint [name] save a place to resume from\n/recipes          list the "
     "recipes\n/NAME [k=v] text  run the recipe, followed "
-    "by the text\n/status           conversation, model and context\n/clear            start a new conversation\n/exit "
+    "by the text\n/status           conversation, model, context, background commands\n/clear            start a new "
+    "conversation\n/exit "
     "            end the chat (so does Ctrl-D)\nA line that ends with a backslash continues in the next one; pasted "
     "lines are one message.\nCtrl-C stops an answer, Ctrl-R searches your earlier messages.\n";
 
@@ -336,6 +337,10 @@ class Chat {
     app_.out().line("model " + neutral_line(model.model, 200) + " of " + neutral_line(model.provider, 200));
     app_.out().line("context " + with_commas(gauge.used) + " of " + with_commas(gauge.limit) + " tokens (" +
                     std::to_string(gauge.percent()) + " %), " + counted(gauge.compactions, "compaction"));
+    for (const CommandState& each : talk_.client().commands().list())
+      app_.out().line("command " + std::to_string(each.handle) +
+                      (each.ended() ? " has ended (" + std::string(name_of(each.reason)) + "): " : " runs: ") +
+                      neutral_line(each.command, 200));
   }
 
   void clear() {

@@ -13,6 +13,7 @@
 #include "core/base/bytes.h"
 #include "core/codec/json.h"
 #include "core/conversation/view.h"
+#include "core/process/spill.h"
 #include "core/search/search.h"
 #include "core/workplace/project.h"
 
@@ -160,6 +161,7 @@ int delete_command(App& app, const Arguments& arguments) {
     return app.fail(store_exit(forgotten.error()),
                     "conversation " + info->id +
                         " was deleted, but the names of its checkpoints stay: " + forgotten.error().message);
+  remove_spilled(*app.home(), found->id.text());
   // Its texts are in the bytes of the search index as well.
   if (auto forgotten = forget_search_index(*app.home(), app.clock()); !forgotten)
     return app.fail(store_exit(forgotten.error()), "conversation " + info->id +

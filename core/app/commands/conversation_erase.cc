@@ -214,7 +214,7 @@ class Erasing {
   enum class Action { kStars, kLines, kRemove, kIndex, kStays };
   Action action_of(const std::string& path) const {
     if (path == home_ + "/chat_history") return Action::kLines;
-    if (path.starts_with(home_ + "/transcripts/")) return Action::kRemove;
+    if (path.starts_with(home_ + "/transcripts/") || path.starts_with(home_ + "/spill/")) return Action::kRemove;
     if (path.starts_with(home_ + "/search.db")) return Action::kIndex;
     return path == log_file_ || path.starts_with(home_ + "/agentd.log") ? Action::kStars : Action::kStays;
   }

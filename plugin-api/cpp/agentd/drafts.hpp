@@ -128,6 +128,50 @@ class process_result_view : public record_view<agentd_process_result> {
   [[nodiscard]] bool timed_out() const noexcept { return has_bit(&self::flags, AGENTD_PROCESS_TIMED_OUT); }
   [[nodiscard]] bool cancelled() const noexcept { return has_bit(&self::flags, AGENTD_PROCESS_CANCELLED); }
   [[nodiscard]] bool truncated() const noexcept { return has_bit(&self::flags, AGENTD_PROCESS_TRUNCATED); }
+  [[nodiscard]] std::uint32_t reason() const noexcept { return member(&self::reason); }
+  // The file with the complete output; empty = there is none.
+  [[nodiscard]] std::string_view spill_path() const noexcept { return text_of(&self::spill_path); }
+  [[nodiscard]] std::uint64_t spill_bytes() const noexcept { return member(&self::spill_bytes); }
+};
+
+// A command that was started, at one moment.
+class process_state_view : public record_view<agentd_process_state> {
+  using self = agentd_process_state;
+
+ public:
+  using record_view<agentd_process_state>::record_view;
+  [[nodiscard]] std::uint64_t handle() const noexcept { return member(&self::handle); }
+  [[nodiscard]] std::uint32_t state() const noexcept { return member(&self::state); }
+  [[nodiscard]] bool ended() const noexcept { return state() == AGENTD_PROCESS_STATE_ENDED; }
+  [[nodiscard]] std::uint32_t reason() const noexcept { return member(&self::reason); }
+  [[nodiscard]] std::int32_t exit_code() const noexcept { return member(&self::exit_code); }
+  [[nodiscard]] std::int32_t signal() const noexcept { return member(&self::signal); }
+  [[nodiscard]] std::uint64_t output_bytes() const noexcept { return member(&self::output_bytes); }
+  [[nodiscard]] std::uint64_t spill_bytes() const noexcept { return member(&self::spill_bytes); }
+  [[nodiscard]] std::uint64_t duration_ns() const noexcept { return member(&self::duration_ns); }
+  [[nodiscard]] std::string_view command() const noexcept { return text_of(&self::command); }
+  [[nodiscard]] std::string_view description() const noexcept { return text_of(&self::description); }
+  [[nodiscard]] std::string_view spill_path() const noexcept { return text_of(&self::spill_path); }
+  [[nodiscard]] bool takes_input() const noexcept {
+    return has_bit(&self::flags, AGENTD_PROCESS_TAKES_INPUT) || has_terminal();
+  }
+  [[nodiscard]] bool has_terminal() const noexcept { return has_bit(&self::flags, AGENTD_PROCESS_TERMINAL); }
+  [[nodiscard]] bool spill_full() const noexcept { return has_bit(&self::flags, AGENTD_PROCESS_SPILL_FULL); }
+};
+using process_state_list = list_view<process_state_view, agentd_process_state>;
+
+// Bytes [first, next) of a command's output.
+class process_piece_view : public record_view<agentd_process_piece> {
+  using self = agentd_process_piece;
+
+ public:
+  using record_view<agentd_process_piece>::record_view;
+  [[nodiscard]] std::uint64_t first() const noexcept { return member(&self::first); }
+  [[nodiscard]] std::uint64_t next() const noexcept { return member(&self::next); }
+  [[nodiscard]] std::string_view bytes() const noexcept { return text_of(&self::bytes); }
+  [[nodiscard]] process_state_view state() const noexcept { return process_state_view(member(&self::state)); }
+  // No more output will come.
+  [[nodiscard]] bool last() const noexcept { return state().ended() && next() >= state().output_bytes(); }
 };
 
 struct process_options {
@@ -135,6 +179,12 @@ struct process_options {
   std::string_view input{};
   std::uint32_t timeout_ms = 0;
   std::uint64_t output_bytes_max = 0;
+  std::span<const std::string_view> environment{};  // "NAME=value", in addition
+  std::string_view description{};
+  // Of start():
+  std::uint32_t flags = 0;  // AGENTD_PROCESS_TAKES_INPUT, AGENTD_PROCESS_TERMINAL
+  std::uint32_t rows = 0, columns = 0;
+  std::uint64_t output_bytes_limit = 0;
 };
 
 class process {
@@ -148,16 +198,9 @@ class process {
   [[nodiscard]] result<process_result_view> run(const context& c, std::span<const std::string_view> argv,
                                                 const process_options& options = {}) const {
     if (table_ == nullptr) return AGENTD_E_DENIED;
-    std::vector<agentd_str> words;
-    for (std::string_view each : argv) words.push_back(as_str(each));
-    auto record = sized<agentd_process_options>();
-    record.timeout_ms = options.timeout_ms;
-    record.argv = as_list(words);
-    record.cwd = as_str(options.cwd);
-    record.input = as_str(options.input);
-    record.output_bytes_max = options.output_bytes_max;
+    const options_record record(argv, options);
     const agentd_process_result* made = nullptr;
-    const agentd_status status = table_->run(table_, c.token(), &record, &made);
+    const agentd_status status = table_->run(table_, c.token(), &record.record, &made);
     return {status, process_result_view(made)};
   }
   // Runs one shell line: sh -c LINE.
@@ -166,8 +209,84 @@ class process {
     const std::string_view argv[] = {"sh", "-c", line};
     return run(c, argv, options);
   }
+  // Starts a command of the session and returns its handle.
+  [[nodiscard]] result<std::uint64_t> start(const context& c, std::span<const std::string_view> argv,
+                                            const process_options& options = {}) const {
+    if (table_ == nullptr) return AGENTD_E_DENIED;
+    const options_record record(argv, options);
+    std::uint64_t handle = 0;
+    const agentd_status status = table_->start(table_, c.token(), &record.record, &handle);
+    return {status, handle};
+  }
+  // Output from `position` on, AGENTD_PROCESS_UNREAD = what was not read this way before; limit 0 = 64 KiB. Waits up to
+  // `wait_ms` for the first byte.
+  [[nodiscard]] result<process_piece_view> read(const context& c, std::uint64_t handle,
+                                                std::uint64_t position = AGENTD_PROCESS_UNREAD,
+                                                std::uint32_t wait_ms = 0, std::uint64_t limit = 0) const {
+    if (table_ == nullptr) return AGENTD_E_DENIED;
+    const agentd_process_piece* made = nullptr;
+    const agentd_status status = table_->read(table_, c.token(), handle, position, limit, wait_ms, &made);
+    return {status, process_piece_view(made)};
+  }
+  // Writes to its input; `close` ends the input.
+  [[nodiscard]] agentd_status write(const context& c, std::uint64_t handle, std::string_view bytes,
+                                    bool close = false) const {
+    if (table_ == nullptr) return AGENTD_E_DENIED;
+    return table_->write(table_, c.token(), handle, as_str(bytes), close ? 1 : 0);
+  }
+  [[nodiscard]] agentd_status signal(const context& c, std::uint64_t handle, std::uint32_t number) const {
+    if (table_ == nullptr) return AGENTD_E_DENIED;
+    return table_->signal(table_, c.token(), handle, number);
+  }
+  // Its state after at most `wait_ms`, or at its end if that is earlier.
+  [[nodiscard]] result<process_state_view> wait(const context& c, std::uint64_t handle,
+                                                std::uint32_t wait_ms = 0) const {
+    if (table_ == nullptr) return AGENTD_E_DENIED;
+    const agentd_process_state* made = nullptr;
+    const agentd_status status = table_->wait(table_, c.token(), handle, wait_ms, &made);
+    return {status, process_state_view(made)};
+  }
+  // The session's commands.
+  [[nodiscard]] result<process_state_list> list(const context& c) const {
+    if (table_ == nullptr) return AGENTD_E_DENIED;
+    agentd_list made{};
+    const agentd_status status = table_->list(table_, c.token(), &made);
+    return {status, process_state_list(made)};
+  }
+  [[nodiscard]] agentd_status resize(const context& c, std::uint64_t handle, std::uint32_t rows,
+                                     std::uint32_t columns) const {
+    if (table_ == nullptr) return AGENTD_E_DENIED;
+    return table_->resize(table_, c.token(), handle, rows, columns);
+  }
+  // Ends it and all that it started.
+  [[nodiscard]] result<process_state_view> end(const context& c, std::uint64_t handle) const {
+    if (table_ == nullptr) return AGENTD_E_DENIED;
+    const agentd_process_state* made = nullptr;
+    const agentd_status status = table_->end(table_, c.token(), handle, &made);
+    return {status, process_state_view(made)};
+  }
 
  private:
+  struct options_record {
+    options_record(std::span<const std::string_view> argv, const process_options& options) {
+      for (std::string_view each : argv) words.push_back(as_str(each));
+      for (std::string_view each : options.environment) variables.push_back(as_str(each));
+      record.timeout_ms = options.timeout_ms;
+      record.argv = as_list(words);
+      record.cwd = as_str(options.cwd);
+      record.input = as_str(options.input);
+      record.output_bytes_max = options.output_bytes_max;
+      record.environment = as_list(variables);
+      record.flags = options.flags;
+      record.rows = options.rows;
+      record.columns = options.columns;
+      record.output_bytes_limit = options.output_bytes_limit;
+      record.description = as_str(options.description);
+    }
+    std::vector<agentd_str> words, variables;
+    agentd_process_options record = sized<agentd_process_options>();
+  };
+
   const agentd_process* table_ = nullptr;
 };
 

@@ -182,6 +182,21 @@ struct command_seen {
   std::vector<std::string> argv;
   std::string cwd, input;
   std::uint32_t timeout_ms = 0;
+  std::vector<std::string> environment{};
+  std::uint32_t flags = 0;
+};
+
+// A command that was started. It is not run: the test says what it writes and how it ends.
+struct command_started {
+  command_seen asked;
+  std::string output{};   // so far; the test may append
+  std::string written{};  // what the plugin wrote to its input
+  bool input_closed = false, ended = false;
+  std::int32_t exit_code = 0;
+  std::uint32_t reason = 0;              // AGENTD_PROCESS_REASON_, once it has ended
+  std::vector<std::uint32_t> signals{};  // that the plugin sent
+  std::uint32_t rows = 0, columns = 0;
+  std::uint64_t unread = 0;
 };
 
 class fake_process {
@@ -191,6 +206,14 @@ class fake_process {
     AGENTD_PROCESS_FUNCTIONS(AGENTD_FAKE_UNSUPPORTED)
     table_.owner = this;
     table_.run = &run;
+    table_.start = &start;
+    table_.read = &read;
+    table_.write = &write;
+    table_.signal = &signal;
+    table_.wait = &wait;
+    table_.list = &list;
+    table_.resize = &resize;
+    table_.end = &end;
     host.offer(AGENTD_PROCESS_ID, static_cast<agentd_process*>(&table_), sizeof(agentd_process));
   }
   fake_process(const fake_process&) = delete;
@@ -198,8 +221,11 @@ class fake_process {
 
   // Commands whose argv[0] is `program` are not run; they return `answer`.
   void script(std::string_view program, command_result answer) { scripted_[std::string(program)] = std::move(answer); }
-  // Every requested command, in order.
+  // Every command of run(), in order.
   std::vector<command_seen> commands;
+  // Every command of start(), by handle - 1. A program with a script ends at once, as that says; others run until the
+  // test or end() ends them.
+  std::vector<command_started> started;
 
  private:
   struct owned : agentd_process {
@@ -210,11 +236,8 @@ class fake_process {
                                        const agentd_process_result** out) noexcept {
     fake_process& self = *static_cast<const owned*>(table)->owner;
     if (options == nullptr || options->argv.count == 0) return AGENTD_E_ARG;
-    command_seen asked;
-    for (std::string_view word : text_list(options->argv)) asked.argv.emplace_back(word);
-    asked.cwd = options->cwd.len == 0 ? self.cwd_.string() : std::string(as_view(options->cwd));
-    asked.input = as_view(options->input);
-    asked.timeout_ms = options->timeout_ms == 0 ? 120000 : options->timeout_ms;
+    command_seen asked = self.seen(*options);
+    if (asked.timeout_ms == 0) asked.timeout_ms = 120000;
     self.commands.push_back(asked);
     const auto scripted = self.scripted_.find(asked.argv[0]);
     command_result result;
@@ -226,11 +249,143 @@ class fake_process {
     *out = self.record_of(result, options->output_bytes_max);
     return AGENTD_OK;
   }
+  command_seen seen(const agentd_process_options& options) const {
+    command_seen out;
+    for (std::string_view word : text_list(options.argv)) out.argv.emplace_back(word);
+    for (std::string_view entry : text_list(options.environment)) out.environment.emplace_back(entry);
+    out.cwd = options.cwd.len == 0 ? cwd_.string() : std::string(as_view(options.cwd));
+    out.input = as_view(options.input);
+    out.timeout_ms = options.timeout_ms;
+    out.flags = options.flags;
+    return out;
+  }
+
+  // ---- commands with handles
+
+  static fake_process& of(const agentd_process* table) { return *static_cast<const owned*>(table)->owner; }
+  command_started* find(std::uint64_t handle) {
+    return handle == 0 || handle > started.size() ? nullptr : &started[static_cast<std::size_t>(handle - 1)];
+  }
+  const agentd_process_state* state_of(std::uint64_t handle) {
+    const command_started& from = *find(handle);
+    auto made = sized<agentd_process_state>();
+    made.flags = from.asked.flags;
+    made.handle = handle;
+    made.state = from.ended ? AGENTD_PROCESS_STATE_ENDED : AGENTD_PROCESS_STATE_RUNNING;
+    made.reason = from.ended ? from.reason : 0;
+    made.exit_code = from.ended ? from.exit_code : -1;
+    made.output_bytes = from.output.size();
+    std::string line;
+    for (const std::string& word : from.asked.argv) line += (line.empty() ? "" : " ") + word;
+    made.command = memory_.text(line);
+    return memory_.keep(made);
+  }
+  static agentd_status AGENTD_CALL start(const agentd_process* table, agentd_token,
+                                         const agentd_process_options* options, std::uint64_t* handle) noexcept {
+    fake_process& self = of(table);
+    if (options == nullptr || handle == nullptr || options->argv.count == 0) return AGENTD_E_ARG;
+    command_started made{.asked = self.seen(*options)};
+    made.rows = options->rows;
+    made.columns = options->columns;
+    if (const auto scripted = self.scripted_.find(made.asked.argv[0]); scripted != self.scripted_.end()) {
+      made.output = scripted->second.output;
+      made.exit_code = scripted->second.exit_code;
+      made.ended = true;
+      made.reason = AGENTD_PROCESS_REASON_EXITED;
+    }
+    self.started.push_back(std::move(made));
+    *handle = self.started.size();
+    return AGENTD_OK;
+  }
+  static agentd_status AGENTD_CALL read(const agentd_process* table, agentd_token, std::uint64_t handle,
+                                        std::uint64_t position, std::uint64_t limit, std::uint32_t,
+                                        const agentd_process_piece** out) noexcept {
+    fake_process& self = of(table);
+    command_started* const from = self.find(handle);
+    if (out == nullptr) return AGENTD_E_ARG;
+    if (from == nullptr) return AGENTD_E_NOT_FOUND;
+    const bool unread = position == AGENTD_PROCESS_UNREAD;
+    auto made = sized<agentd_process_piece>();
+    made.first = std::min<std::uint64_t>(unread ? from->unread : position, from->output.size());
+    const std::string_view bytes =
+        std::string_view(from->output)
+            .substr(static_cast<std::size_t>(made.first), static_cast<std::size_t>(limit == 0 ? 65536 : limit));
+    made.next = made.first + bytes.size();
+    if (unread) from->unread = made.next;
+    made.bytes = self.memory_.text(bytes);
+    made.state = self.state_of(handle);
+    *out = self.memory_.keep(made);
+    return AGENTD_OK;
+  }
+  static agentd_status AGENTD_CALL write(const agentd_process* table, agentd_token, std::uint64_t handle,
+                                         agentd_str bytes, std::uint32_t close) noexcept {
+    command_started* const to = of(table).find(handle);
+    if (to == nullptr) return AGENTD_E_NOT_FOUND;
+    constexpr std::uint32_t kTakes = AGENTD_PROCESS_TAKES_INPUT | AGENTD_PROCESS_TERMINAL;
+    if ((to->asked.flags & kTakes) == 0 || to->input_closed) return AGENTD_E_ARG;
+    if (to->ended) return AGENTD_E_IO;
+    to->written += as_view(bytes);
+    to->input_closed = close != 0;
+    return AGENTD_OK;
+  }
+  static agentd_status AGENTD_CALL signal(const agentd_process* table, agentd_token, std::uint64_t handle,
+                                          std::uint32_t number) noexcept {
+    command_started* const to = of(table).find(handle);
+    if (to == nullptr) return AGENTD_E_NOT_FOUND;
+    if (to->ended) return AGENTD_E_IO;
+    to->signals.push_back(number);
+    return AGENTD_OK;
+  }
+  static agentd_status AGENTD_CALL wait(const agentd_process* table, agentd_token, std::uint64_t handle, std::uint32_t,
+                                        const agentd_process_state** out) noexcept {
+    fake_process& self = of(table);
+    if (out == nullptr) return AGENTD_E_ARG;
+    if (self.find(handle) == nullptr) return AGENTD_E_NOT_FOUND;
+    *out = self.state_of(handle);
+    return AGENTD_OK;
+  }
+  static agentd_status AGENTD_CALL list(const agentd_process* table, agentd_token, agentd_list* out) noexcept {
+    fake_process& self = of(table);
+    if (out == nullptr) return AGENTD_E_ARG;
+    std::vector<agentd_process_state> rows;
+    for (std::size_t i = 1; i <= self.started.size(); ++i) rows.push_back(*self.state_of(i));
+    *out = self.memory_.list(std::move(rows));
+    return AGENTD_OK;
+  }
+  static agentd_status AGENTD_CALL resize(const agentd_process* table, agentd_token, std::uint64_t handle,
+                                          std::uint32_t rows, std::uint32_t columns) noexcept {
+    command_started* const to = of(table).find(handle);
+    if (to == nullptr) return AGENTD_E_NOT_FOUND;
+    if ((to->asked.flags & AGENTD_PROCESS_TERMINAL) == 0) return AGENTD_E_ARG;
+    to->rows = rows;
+    to->columns = columns;
+    return AGENTD_OK;
+  }
+  static agentd_status AGENTD_CALL end(const agentd_process* table, agentd_token, std::uint64_t handle,
+                                       const agentd_process_state** out) noexcept {
+    fake_process& self = of(table);
+    command_started* const to = self.find(handle);
+    if (out == nullptr) return AGENTD_E_ARG;
+    if (to == nullptr) return AGENTD_E_NOT_FOUND;
+    if (!to->ended) {
+      to->ended = true;
+      to->exit_code = -1;
+      to->reason = AGENTD_PROCESS_REASON_ENDED;
+    }
+    *out = self.state_of(handle);
+    return AGENTD_OK;
+  }
+
+  // ---- run()
+
   const agentd_process_result* record_of(const command_result& from, std::uint64_t max) {
     const std::size_t kept = static_cast<std::size_t>(max == 0 ? 1u << 20 : max);
     auto made = sized<agentd_process_result>();
     made.flags = from.flags | (from.output.size() > kept ? AGENTD_PROCESS_TRUNCATED : 0);
     made.exit_code = from.exit_code;
+    made.reason = (from.flags & AGENTD_PROCESS_TIMED_OUT) != 0   ? AGENTD_PROCESS_REASON_TIMED_OUT
+                  : (from.flags & AGENTD_PROCESS_CANCELLED) != 0 ? AGENTD_PROCESS_REASON_CANCELLED
+                                                                 : AGENTD_PROCESS_REASON_EXITED;
     made.output = memory_.text(std::string_view(from.output).substr(0, kept));
     made.output_bytes = from.output.size();
     return memory_.keep(made);

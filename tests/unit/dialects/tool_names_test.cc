@@ -12,7 +12,8 @@
 namespace agentd {
 namespace {
 
-constexpr std::array<std::string_view, 6> kOurTools{"bash", "read_file", "write_file", "edit_file", "glob", "grep"};
+constexpr std::array<std::string_view, 8> kOurTools{"bash",       "bash_output", "kill_shell", "read_file",
+                                                    "write_file", "edit_file",   "glob",       "grep"};
 
 std::map<std::string, std::string> members_of(JsonView object) {
   std::map<std::string, std::string> members;
@@ -61,6 +62,7 @@ TEST(ToolNames, FurtherNamesOfAToolAreUnderstood) {
   EXPECT_EQ(canonical_tool(Dialect::kGemini, "search_file_content"), "grep");
   EXPECT_EQ(canonical_tool(Dialect::kGemini, "grep_search"), "grep");
   EXPECT_EQ(canonical_tool(Dialect::kClaude, "Agent"), "task");
+  EXPECT_EQ(canonical_tool(Dialect::kClaude, "KillBash"), "kill_shell");
 }
 
 TEST(ToolNames, McpNamesFollowTheDialectsForm) {
@@ -80,6 +82,9 @@ TEST(ToolNames, AGuardFindsTheCommandAndThePathUnderItsOwnKeys) {
   };
   EXPECT_EQ(input(Dialect::kDocker, "bash", R"({"command":"rm -rf /"})"), R"({"cmd":"rm -rf /"})");
   EXPECT_EQ(input(Dialect::kClaude, "read_file", R"({"path":"/a"})"), R"({"file_path":"/a"})");
+  EXPECT_EQ(input(Dialect::kClaude, "bash", R"({"command":"x","background":true})"),
+            R"({"command":"x","run_in_background":true})");
+  EXPECT_EQ(input(Dialect::kClaude, "kill_shell", R"({"id":3})"), R"({"shell_id":3})");
   EXPECT_EQ(input(Dialect::kGemini, "edit_file", R"({"path":"/a","replace_all":true})"),
             R"({"file_path":"/a","allow_multiple":true})");
   EXPECT_EQ(input(Dialect::kKodelet, "edit_file", R"({"path":"a","old_string":"x","new_string":"y"})"),

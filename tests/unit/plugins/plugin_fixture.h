@@ -18,7 +18,7 @@
 
 #include "core/base/clock.h"
 #include "core/codec/json.h"
-#include "core/process/process.h"
+#include "core/process/commands.h"
 #include "core/process/workspace.h"
 #include "core/scrub/secrets.h"
 
@@ -64,7 +64,7 @@ class TempFolder {
   std::string path;
 };
 
-// agentd.workspace/1 over core's own workspace, agentd.process/1 over core's own run_process: what
+// agentd.workspace/1 over core's own workspace, agentd.process/1 over core's own commands: what
 // the tools do here is what they do in agentd.
 class RealServices {
  public:
@@ -77,7 +77,8 @@ class RealServices {
     if (opened) workspace_ = std::move(*opened);
     files_.table = {sizeof(agentd_workspace), 0, read, write, replace, list, view, edit};
     files_.owner = this;
-    commands_.table = {sizeof(agentd_process), 0, run};
+    commands_.table = {sizeof(agentd_process), 0,      run, start, command_read, command_write, signal, wait,
+                       command_list,           resize, end};
     commands_.owner = this;
     host.offer(AGENTD_WORKSPACE_ID, &files_.table, sizeof files_.table);
     host.offer(AGENTD_PROCESS_ID, &commands_.table, sizeof commands_.table);
@@ -86,6 +87,7 @@ class RealServices {
   CancelToken cancel;
   int reads = 0;
   const Secrets* secrets = nullptr;  // null = files are shown as they are
+  std::string spill_directory{};     // of commands; empty = nothing is spilled
 
  private:
   template <typename Table>
@@ -181,14 +183,9 @@ class RealServices {
   }
   static agentd_status run(const agentd_process* table, agentd_token, const agentd_process_options* options,
                            const agentd_process_result** out) noexcept {
-    RealServices& self = *reinterpret_cast<const Owned<agentd_process>*>(table)->owner;
-    ProcessRequest request;
-    for (std::string_view word : text_list(options->argv)) request.argv.emplace_back(word);
-    request.cwd = self.root_;
-    request.output_bytes_max = options->output_bytes_max;
-    request.grace = Milliseconds(100);
-    const auto got =
-        run_process(request, self.clock_, self.cancel, Deadline::after(self.clock_, Milliseconds(options->timeout_ms)));
+    RealServices& self = of(table);
+    const auto got = self.host_.run(self.request_of(*options), self.cancel,
+                                    Deadline::after(self.clock_, Milliseconds(options->timeout_ms)));
     if (!got) return status_of(got.error().code);
     auto made = sized<agentd_process_result>();
     made.flags = (got->timed_out ? AGENTD_PROCESS_TIMED_OUT : 0u) | (got->cancelled ? AGENTD_PROCESS_CANCELLED : 0u) |
@@ -197,14 +194,106 @@ class RealServices {
     made.signal = got->signal;
     made.output = self.memory_.text(got->output);
     made.output_bytes = got->output_bytes;
+    made.spill_path = self.memory_.text(got->spill_path);
+    made.spill_bytes = got->spill_bytes;
     *out = self.memory_.keep(made);
     return AGENTD_OK;
+  }
+
+  // ---- commands with handles
+
+  static RealServices& of(const agentd_process* table) {
+    return *reinterpret_cast<const Owned<agentd_process>*>(table)->owner;
+  }
+  CommandRequest request_of(const agentd_process_options& options) const {
+    CommandRequest out;
+    for (std::string_view word : text_list(options.argv)) out.process.argv.emplace_back(word);
+    out.process.cwd = root_;
+    out.process.output_bytes_max = options.output_bytes_max;
+    out.process.grace = Milliseconds(100);
+    out.process.spill.directory = spill_directory;
+    out.description = text(options.description);
+    return out;
+  }
+  agentd_process_state record_of(const CommandState& from) {
+    auto made = sized<agentd_process_state>();
+    made.handle = from.handle;
+    made.state = static_cast<std::uint32_t>(from.phase) + 1;
+    made.reason = static_cast<std::uint32_t>(from.reason);
+    made.exit_code = from.exit_code;
+    made.signal = from.signal;
+    made.output_bytes = from.output_bytes;
+    made.spill_bytes = from.spill_bytes;
+    made.command = memory_.text(from.command);
+    made.spill_path = memory_.text(from.spill_path);
+    return made;
+  }
+  agentd_status give(const Result<CommandState>& state, const agentd_process_state** out) {
+    if (!state) return status_of(state.error().code);
+    *out = memory_.keep(record_of(*state));
+    return AGENTD_OK;
+  }
+  static agentd_status start(const agentd_process* table, agentd_token, const agentd_process_options* options,
+                             std::uint64_t* handle) noexcept {
+    CommandRequest request = of(table).request_of(*options);
+    request.time = Milliseconds(options->timeout_ms);
+    const auto got = of(table).host_.start(std::move(request));
+    if (!got) return status_of(got.error().code);
+    *handle = *got;
+    return AGENTD_OK;
+  }
+  static agentd_status command_read(const agentd_process* table, agentd_token, std::uint64_t handle,
+                                    std::uint64_t position, std::uint64_t limit, std::uint32_t wait_ms,
+                                    const agentd_process_piece** out) noexcept {
+    RealServices& self = of(table);
+    const auto got = self.host_.read(handle, position, static_cast<std::size_t>(limit), self.cancel,
+                                     Deadline::after(self.clock_, Milliseconds(wait_ms)));
+    if (!got) return status_of(got.error().code);
+    auto made = sized<agentd_process_piece>();
+    made.first = got->first;
+    made.next = got->next;
+    made.bytes = self.memory_.text(got->bytes);
+    made.state = self.memory_.keep(self.record_of(got->state));
+    *out = self.memory_.keep(made);
+    return AGENTD_OK;
+  }
+  static agentd_status command_write(const agentd_process* table, agentd_token, std::uint64_t handle, agentd_str bytes,
+                                     std::uint32_t close) noexcept {
+    const auto wrote = of(table).host_.write(handle, as_view(bytes), close != 0, of(table).cancel, Deadline{});
+    return wrote ? AGENTD_OK : status_of(wrote.error().code);
+  }
+  static agentd_status signal(const agentd_process* table, agentd_token, std::uint64_t handle,
+                              std::uint32_t number) noexcept {
+    const auto sent = of(table).host_.signal(handle, static_cast<int>(number));
+    return sent ? AGENTD_OK : status_of(sent.error().code);
+  }
+  static agentd_status wait(const agentd_process* table, agentd_token, std::uint64_t handle, std::uint32_t wait_ms,
+                            const agentd_process_state** out) noexcept {
+    RealServices& self = of(table);
+    return self.give(self.host_.wait(handle, self.cancel, Deadline::after(self.clock_, Milliseconds(wait_ms))), out);
+  }
+  static agentd_status command_list(const agentd_process* table, agentd_token, agentd_list* out) noexcept {
+    std::vector<agentd_process_state> rows;
+    for (const CommandState& state : of(table).host_.list()) rows.push_back(of(table).record_of(state));
+    *out = of(table).memory_.list(std::move(rows));
+    return AGENTD_OK;
+  }
+  static agentd_status resize(const agentd_process* table, agentd_token, std::uint64_t handle, std::uint32_t rows,
+                              std::uint32_t columns) noexcept {
+    const TerminalSize size{static_cast<std::uint16_t>(rows), static_cast<std::uint16_t>(columns)};
+    const auto done = of(table).host_.resize(handle, size);
+    return done ? AGENTD_OK : status_of(done.error().code);
+  }
+  static agentd_status end(const agentd_process* table, agentd_token, std::uint64_t handle,
+                           const agentd_process_state** out) noexcept {
+    return of(table).give(of(table).host_.end(handle), out);
   }
 
   const std::string root_;
   std::unique_ptr<Workspace> workspace_;
   SystemClock clock_;
   keeper memory_;
+  CommandTable host_{std::make_shared<CommandReader>(clock_)};
   Owned<agentd_workspace> files_;
   Owned<agentd_process> commands_;
 };

@@ -14,6 +14,14 @@ namespace {
 
 namespace fs = std::filesystem;
 
+bool is_alive(pid_t pid) {
+  std::ifstream stat("/proc/" + std::to_string(pid) + "/stat");
+  std::string line;
+  if (!std::getline(stat, line)) return false;
+  const char state = line[line.rfind(')') + 2];
+  return state != 'Z' && state != 'X';
+}
+
 // ---- the plugin
 
 TEST_F(Tools, AreContributedWithSchemasThatAreJson) {
@@ -28,14 +36,15 @@ TEST_F(Tools, AreContributedWithSchemasThatAreJson) {
       EXPECT_TRUE(schema->root()["properties"][schema->root()["required"].at(i).string_or("")].exists());
     EXPECT_GT(tool.description.size(), 100u);
   }
-  EXPECT_EQ(names,
-            (std::vector<std::string>{"bash", "read_file", "write_file", "edit_file", "glob", "grep", "todo_write"}));
+  EXPECT_EQ(names, (std::vector<std::string>{"bash", "bash_output", "kill_shell", "read_file", "write_file",
+                                             "edit_file", "glob", "grep", "todo_write"}));
 }
 
 TEST_F(Tools, ThatOnlyReadSaySo) {
   for (const contributed_tool& tool : host_.tools()) {
     const bool reads =
-        tool.name == "read_file" || tool.name == "glob" || tool.name == "grep" || tool.name == "todo_write";
+        tool.name == "read_file" || tool.name == "glob" || tool.name == "grep" || tool.name == "todo_write" ||
+        tool.name == "bash_output";
     EXPECT_EQ((tool.flags & AGENTD_TOOL_READ_ONLY) != 0, reads) << tool.name;
     EXPECT_EQ((tool.flags & AGENTD_TOOL_DESTRUCTIVE) != 0, !reads) << tool.name;
   }
@@ -111,7 +120,7 @@ TEST_F(Tools, RefuseInputThatIsWrongAndNameTheKey) {
       {"bash", R"({"command":"ls","timeout_ms":1.5})", "\"timeout_ms\" must be a whole number"},
       {"bash", R"({"command":"ls","timeout_ms":"9"})", "\"timeout_ms\" must be a whole number"},
       {"bash", R"({"command":"ls","timeout_ms":700000})", "\"timeout_ms\" must be a whole number"},
-      {"bash", R"({"cmd":"ls"})", "unknown key \"cmd\": the keys are command, timeout_ms, description"},
+      {"bash", R"({"cmd":"ls"})", "unknown key \"cmd\": the keys are command, timeout_ms, description, background"},
       {"bash", R"({"command":"ls\u0000"})", "must not contain a NUL"},
       {"bash", R"(["ls"])", "must be a JSON object"},
       {"bash", R"({"command":)", "not valid JSON"},
@@ -168,6 +177,74 @@ TEST_F(Tools, BashKeepsHeadAndTailOfALongOutput) {
   EXPECT_TRUE(text.starts_with("HEAD\n"));
   EXPECT_TRUE(text.ends_with("TAIL\n"));
   EXPECT_NE(text.find("bytes left out"), std::string::npos);
+}
+
+TEST_F(Tools, BashSaysWhereALongOutputIs) {
+  services_.spill_directory = folder_.path + "/spill";
+  const std::string text = good("bash", R"({"command":"echo HEAD; seq 100000; echo TAIL"})");
+  const std::string file = folder_.path + "/spill/1.out";
+  EXPECT_TRUE(text.ends_with("TAIL\n[588905 bytes in all; the complete output is in " + file +
+                             ", which read_file reads by offset and limit]"))
+      << text.substr(text.size() - 300);
+  EXPECT_EQ(good("read_file", R"({"path":")" + file + R"(","offset":50000,"limit":1})").substr(0, 12), " 50000\t49999");
+  EXPECT_EQ(good("bash", R"({"command":"echo short"})"), "short\n") << "nothing was left out";
+}
+
+// ---- background commands
+
+TEST_F(Tools, BashRunsACommandInTheBackground) {
+  const std::string text =
+      good("bash", R"({"command":"echo up; while ! test -e go; do sleep 0.01; done; echo went","background":true})");
+  EXPECT_EQ(text, "up\n[command 1 runs]\n[its id is 1: bash_output reads what it writes, kill_shell ends it]");
+  EXPECT_EQ(good("bash_output", R"({"id":1})"), "[command 1 runs, no new output]");
+  folder_.put("go", "");
+  std::string rest;
+  while (rest.find("has ended") == std::string::npos) rest += good("bash_output", R"({"id":1,"wait_ms":60000})") + "\n";
+  EXPECT_NE(rest.find("went\n"), std::string::npos) << rest;
+  EXPECT_NE(rest.find("[command 1 has ended: exit code 0"), std::string::npos) << rest;
+  EXPECT_EQ(good("bash_output", R"({"id":1,"from_start":true})"), "up\nwent\n[command 1 has ended: exit code 0]");
+}
+
+TEST_F(Tools, BashSaysThatABackgroundCommandEndedAtOnce) {
+  EXPECT_EQ(bad("bash", R"({"command":"echo no port >&2; exit 3","background":true})"),
+            "no port\n[command 1 has ended: exit code 3]");
+}
+
+TEST_F(Tools, KillShellEndsABackgroundCommandWithAllThatItStarted) {
+  good("bash", R"({"command":"sleep 600 & echo $! >pid; echo up; wait","background":true})");
+  const pid_t child = static_cast<pid_t>(std::stoi(folder_.get("pid")));
+  const std::string text = good("kill_shell", R"({"id":1})");
+  EXPECT_NE(text.find("[command 1 has ended: it was ended by request"), std::string::npos) << text;
+  EXPECT_FALSE(is_alive(child));
+  EXPECT_NE(good("kill_shell", R"({"id":1})").find("has ended"), std::string::npos) << "again is fine";
+  EXPECT_EQ(bad("kill_shell", R"({"id":2})"), "command 2 does not exist");
+}
+
+TEST_F(Tools, BashOutputListsTheCommandsOfTheSession) {
+  EXPECT_EQ(good("bash_output", "{}"), "the session has no background commands");
+  good("bash", R"({"command":"sleep 600","background":true})");
+  bad("bash", R"({"command":"exit 4","background":true})");
+  EXPECT_EQ(good("bash_output", "{}"),
+            "command 1 runs, 0 bytes written: bash -c sleep 600\n"
+            "command 2 has ended: exit code 4, 0 bytes written: bash -c exit 4\n");
+  EXPECT_EQ(bad("bash_output", R"({"id":7})"), "command 7 does not exist");
+}
+
+TEST_F(Tools, BashOutputSaysThatThereIsMore) {
+  bad("bash", R"({"command":"seq 20000; exit 1","background":true})");
+  const std::string text = good("bash_output", R"({"id":1,"from_start":true})");
+  EXPECT_NE(text.find("more bytes: call bash_output again]"), std::string::npos) << text.substr(text.size() - 200);
+  std::string all;
+  for (std::string piece; piece.find("no new output") == std::string::npos;)
+    all += piece = good("bash_output", R"({"id":1})");
+  EXPECT_NE(all.find("\n20000\n"), std::string::npos);
+}
+
+TEST_F(Tools, BashEndsABackgroundCommandAtItsTimeout) {
+  good("bash", R"({"command":"sleep 600","background":true,"timeout_ms":5000})");
+  std::string text;
+  while (text.find("has ended") == std::string::npos) text = good("bash_output", R"({"id":1,"wait_ms":60000})");
+  EXPECT_EQ(text, "[command 1 has ended: its timeout_ms was over, no new output]");
 }
 
 TEST_F(Tools, BashMakesItsOutputValidText) {

@@ -3,6 +3,7 @@
 #include <fcntl.h>
 #include <unistd.h>
 
+#include "core/process/commands.h"
 #include "core/process/filter.h"
 #include "tests/unit/process/children.h"
 
@@ -121,18 +122,18 @@ INSTANTIATE_TEST_SUITE_P(Ways, Staying, ::testing::ValuesIn(kStaying));
 
 TEST_F(FilterEnd, SparesProcessesOfAnotherCommand) {
   const Adopting adopting;
-  ProcessRequest other;
-  other.argv = {"sh", "-c",
-                "(setsid sh -c 'echo $$ >$F; exec sleep 600' </dev/null >/dev/null 2>&1 &);"
-                "while ! test -s $F; do sleep 0.01; done"};
-  other.environment = environment("server");
-  ASSERT_TRUE(run_process(other, clock_, cancel_, Deadline::after(clock_, Milliseconds(60'000))));
+  CommandTable table(std::make_shared<CommandReader>(clock_));
+  CommandRequest other;
+  other.process.argv = {"sh", "-c",
+                        "(setsid sh -c 'echo $$ >$F; exec sleep 600' </dev/null >/dev/null 2>&1 &); sleep 600"};
+  other.process.environment = environment("server");
+  ASSERT_TRUE(table.start(std::move(other)));
   const pid_t server = pid_in("server");
   const auto got = shell_past_deadline("echo $$ >$F; (setsid sleep 601 &); sleep 600");
   ASSERT_TRUE(got);
   EXPECT_TRUE(got->timed_out);
   EXPECT_TRUE(alive(server));
-  ::kill(server, SIGKILL);
+  (void)table.end_all();
   while (alive(server)) std::this_thread::sleep_for(std::chrono::milliseconds(2));
 }
 

@@ -190,7 +190,21 @@ agentd_status serve_all(const Asked& asked, ServiceReply& reply) {
   static agentd_block block{};
   static agentd_message message{};
   static const agentd_file_entry entry{sizeof entry, AGENTD_FILE_REGULAR, {"file", 4}, 1, 2};
-  static const agentd_process_result ran{sizeof ran, 0, 7, 0, {"output", 6}, 6, 1};
+  static agentd_process_result ran{};
+  ran.size = sizeof ran;
+  ran.exit_code = 7;
+  ran.output = {"output", 6};
+  static agentd_process_state state{};
+  state.size = sizeof state;
+  state.handle = 3;
+  state.exit_code = 4;
+  state.command = {"ls -l", 5};
+  state.spill_path = {"/s", 2};
+  static agentd_process_piece piece{};
+  piece.size = sizeof piece;
+  piece.next = 12;
+  piece.bytes = {"piece", 5};
+  piece.state = &state;
   const ServiceArgs& args = *asked.args;
   const auto text = [&](std::string_view value) { reply.text = {value.data(), value.size()}; };
   switch (asked.op) {
@@ -269,6 +283,33 @@ agentd_status serve_all(const Asked& asked, ServiceReply& reply) {
     case ServiceOp::kProcessRun:
       reply.record = &ran;
       break;
+    case ServiceOp::kProcessStart: {
+      const auto& options = *static_cast<const agentd_process_options*>(args.record[0]);
+      const auto* const variables = static_cast<const agentd_str*>(options.environment.first);
+      const bool whole = options.environment.count == 1 && std::string_view(variables->ptr, variables->len) == "A=b" &&
+                         std::string_view(options.description.ptr, options.description.len) == "lists";
+      reply.number[0] = whole ? 3 : 0;
+      break;
+    }
+    case ServiceOp::kProcessRead:
+      if (args.number[0] != 3 || args.number[1] != AGENTD_PROCESS_UNREAD || args.number[2] != 100 ||
+          args.number[3] != 7)
+        return AGENTD_E_ARG;
+      reply.record = &piece;
+      break;
+    case ServiceOp::kProcessWrite:
+      return args.number[1] == 1 && asked.text(0) == "in" ? AGENTD_OK : AGENTD_E_ARG;
+    case ServiceOp::kProcessSignal:
+      return args.number[1] == 15 ? AGENTD_E_IO : AGENTD_E_ARG;
+    case ServiceOp::kProcessList:
+      reply.list = {&state, 1, sizeof state};
+      break;
+    case ServiceOp::kProcessResize:
+      return args.number[1] == 30 && args.number[2] == 100 ? AGENTD_OK : AGENTD_E_IO;
+    case ServiceOp::kProcessWait:
+    case ServiceOp::kProcessEnd:
+      reply.record = &state;
+      break;
     case ServiceOp::kScopeOpen:
       reply.number[0] = 4096;
       break;
@@ -281,20 +322,20 @@ agentd_status serve_all(const Asked& asked, ServiceReply& reply) {
 TEST_F(Calls, ReachEveryService) {
   worker_.serve(serve_all);
   EXPECT_EQ(worker_.ask("services"),
-            "0=3;0=1;0=please;0=short5;0=;"                         // compactor
-            "0=9;0=answer;0=6;0=;"                                  // threads
-            "0=value;0=1;0=11;0=;0=1;0=row;0=bl;0=9;"               // store
-            "0={};0={};0=a.b0;-1=0;"                                // json, field
-            "0=yt5;0=;-8=;0=11;0=vw7;-1=;"                          // workspace
-            "0=output7;");                                          // process
-  EXPECT_EQ(worker_.requests(ServiceOp::kJsonPayload, false), 1u);  // made once
+            "0=3;0=1;0=please;0=short5;0=;"                             // compactor
+            "0=9;0=answer;0=6;0=;"                                      // threads
+            "0=value;0=1;0=11;0=;0=1;0=row;0=bl;0=9;"                   // store
+            "0={};0={};0=a.b0;-1=0;"                                    // json, field
+            "0=yt5;0=;-8=;0=11;0=vw7;-1=;"                              // workspace
+            "0=output7;0=3;0=piece12ls -l;0=;-13=;0=4/s;0=1;0=;0=3;");  // process
+  EXPECT_EQ(worker_.requests(ServiceOp::kJsonPayload, false), 1u);      // made once
 }
 
 TEST_F(Calls, GetTheErrorsOfServices) {
   worker_.serve(
       [](const Asked& asked, ServiceReply&) { return asked.op == ServiceOp::kEmit ? AGENTD_OK : AGENTD_E_DENIED; });
   const std::string got = worker_.ask("services");
-  EXPECT_EQ(std::count(got.begin(), got.end(), ';'), 28);
+  EXPECT_EQ(std::count(got.begin(), got.end(), ';'), 36);
   EXPECT_EQ(got.find("0="), std::string::npos) << got;
 }
 

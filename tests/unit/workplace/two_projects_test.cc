@@ -18,6 +18,7 @@
 #include "core/base/mutex.h"
 #include "core/session/client_session.h"
 #include "core/trust/trust_store.h"
+#include "tests/support/fake_process_host.h"
 #include "tests/support/temp_dir.h"
 
 namespace agentd {
@@ -26,12 +27,14 @@ namespace {
 class Results final : public EventSink {
  public:
   void on_event(const RunEvent& event) override {
+    if (const auto* const notice = std::get_if<told::Notice>(&event.body)) notices.emplace_back(notice->text);
     const auto* const ended = std::get_if<told::ToolEnded>(&event.body);
     if (ended == nullptr) return;
     texts.emplace_back(ended->content);
     while (texts.back().ends_with('\n')) texts.back().pop_back();
   }
   std::vector<std::string> texts;  // of the tool calls
+  std::vector<std::string> notices;
 };
 
 class Projects : public ::testing::Test {
@@ -394,6 +397,83 @@ TEST_F(Projects, PluginOfEachKeepsItsKeysApartAndSeesItsProjectsConversations) {
   EXPECT_EQ(all[5], "2 3");
   EXPECT_TRUE(warns(a, "has the same id"));
   EXPECT_FALSE(warns(c, "has the same id"));
+}
+
+// ---- the commands of a session
+
+std::string background_call(const std::string& command) {
+  return "- calls: [{name: bash, input: {command: '" + command + "', background: true}}]\n- text: done\n";
+}
+constexpr std::string_view kListCall = "- calls: [{name: bash_output, input: {}}]\n- text: done\n";
+
+bool is_alive(const std::string& pid) {
+  std::ifstream stat("/proc/" + pid + "/stat");
+  std::string line;
+  if (pid.empty() || !std::getline(stat, line)) return false;
+  const char state = line[line.rfind(')') + 2];
+  return state != 'Z' && state != 'X';
+}
+
+TEST_F(Projects, BackgroundCommandOfASessionEndsWithItAndNoOtherSessionSeesIt) {
+  begin(background_call("echo $$ >pid; exec sleep 600") + std::string(kListCall) + std::string(kListCall));
+  Open& a = open("a");
+  Results of_other;
+  const auto other = session_in(a, "a", of_other);
+  EXPECT_EQ(run(a), "done");
+  std::string pid;
+  std::ifstream(temp_.file("a/pid")) >> pid;
+  EXPECT_EQ(run(a), "done");
+  EXPECT_EQ(run(*other), "done");
+  ASSERT_EQ(a.results.texts.size(), 2u);
+  EXPECT_NE(a.results.texts[1].find("command 1 runs"), std::string::npos) << a.results.texts[1];
+  EXPECT_EQ(of_other.texts, std::vector<std::string>{"the session has no background commands"});
+  EXPECT_TRUE(is_alive(pid)) << "between runs it goes on";
+  other->end("exit");
+  EXPECT_TRUE(is_alive(pid)) << "another session's end is not its own";
+  EXPECT_TRUE(of_other.notices.empty());
+  a.client->end("exit");
+  EXPECT_FALSE(is_alive(pid));
+  ASSERT_EQ(a.results.notices.size(), 1u);
+  EXPECT_TRUE(a.results.notices[0].starts_with("ended a background command of the session: bash -c echo $$ >pid"))
+      << a.results.notices[0];
+}
+
+TEST_F(Projects, BackgroundCommandEndsWhenItsConversationIsCleared) {
+  begin(background_call("echo $$ >pid; exec sleep 600") + std::string(kListCall));
+  Open& a = open("a");
+  EXPECT_EQ(run(a), "done");
+  std::string pid;
+  std::ifstream(temp_.file("a/pid")) >> pid;
+  EXPECT_TRUE(is_alive(pid));
+  const auto cleared = a.client->clear({});
+  ASSERT_TRUE(cleared) << cleared.error().message;
+  EXPECT_FALSE(is_alive(pid));
+  EXPECT_EQ(a.results.notices.size(), 1u);
+}
+
+TEST_F(Projects, ClientMayRunTheCommandsOfItsSessionItself) {
+  begin(call_of_bash("never here") + "- text: done\n" + background_call("nor here") + call_of_bash("echo here") +
+        "- text: done\n");
+  Open& a = open("a");
+  const auto editor = std::make_shared<testing::FakeProcessHost>();
+  Results of_editor;
+  OpenRequest request{temp_.file("a"), of_editor};
+  request.commands = editor;
+  const auto session = session_of(a, request);
+  EXPECT_EQ(run(*session), "done");
+  EXPECT_EQ(run(*session), "done");
+  ASSERT_EQ(of_editor.texts.size(), 2u);
+  EXPECT_EQ(of_editor.texts[0], "from the editor");
+  EXPECT_TRUE(of_editor.texts[1].starts_with("from the editor")) << of_editor.texts[1];
+  ASSERT_EQ(editor->ran.size(), 1u);
+  EXPECT_EQ(editor->ran[0].process.argv.back(), "never here");
+  ASSERT_EQ(editor->started.size(), 1u);
+  EXPECT_FALSE(editor->started[0].ended);
+  EXPECT_EQ(run(a), "done");
+  EXPECT_EQ(a.results.texts, std::vector<std::string>{"here"}) << "other sessions run theirs as before";
+  session->end("exit");
+  EXPECT_TRUE(editor->started[0].ended);
+  EXPECT_EQ(of_editor.notices.size(), 1u);
 }
 
 }  // namespace

@@ -173,6 +173,26 @@ std::string all_services(const agentd_call* call) {
     add(status, [&] {
       return std::string(result == nullptr ? std::string() : str(result->output) + std::to_string(result->exit_code));
     });
+    const agentd_str variables[] = {abi("A=b")};
+    run.environment = {variables, 1, sizeof variables[0]};
+    run.description = abi("lists");
+    std::uint64_t handle = 0;
+    add(me->start(me, token, &run, &handle), [&] { return std::to_string(handle); });
+    const agentd_process_piece* piece = nullptr;
+    add(me->read(me, token, 3, AGENTD_PROCESS_UNREAD, 100, 7, &piece), [&] {
+      return std::string(piece == nullptr || piece->state == nullptr
+                             ? std::string()
+                             : str(piece->bytes) + std::to_string(piece->next) + str(piece->state->command));
+    });
+    add(me->write(me, token, 3, abi("in"), 1), nothing);
+    add(me->signal(me, token, 3, 15), nothing);
+    const agentd_process_state* state = nullptr;
+    add(me->wait(me, token, 3, 9, &state),
+        [&] { return state == nullptr ? std::string() : std::to_string(state->exit_code) + str(state->spill_path); });
+    add(me->list(me, token, &list), [&] { return std::to_string(list.count); });
+    add(me->resize(me, token, 3, 30, 100), nothing);
+    add(me->end(me, token, 3, &state),
+        [&] { return state == nullptr ? std::string() : std::to_string(state->handle); });
   }
   return out;
 }
