@@ -40,6 +40,7 @@
 #include "core/model/provider.h"
 #include "core/store/store.h"
 #include "core/tokens/tokens.h"
+#include "core/tools/permission.h"
 #include "core/tools/tool.h"
 
 namespace agentd {

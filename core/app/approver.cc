@@ -12,6 +12,13 @@ namespace {
 
 PermissionAnswer denied(std::string reason) { return {false, false, std::move(reason)}; }
 
+// What "always" would permit; the question has shown the rules that are kept.
+std::string always_text(const Tool& tool, const AskedBy& by) {
+  if (!by.keeps.empty()) return ", [a]lways in this project";
+  return ", [a]lways (every " + neutral_line(tool.name, 100) + " call of this session" +
+         (by.hook.empty() ? "" : " without a hook's question") + ")";
+}
+
 }  // namespace
 
 PermissionAnswer TerminalApprover::ask(const SessionContext& session, const Tool& tool, const ToolCall& call,
@@ -36,11 +43,11 @@ PermissionAnswer TerminalApprover::answer(const SessionContext& session, const T
   const auto write = [&](std::string_view text) { return write_all(terminal, text).has_value(); };
   const QuestionPlace place{terminal, write, place_.pastes, place_.keep};
   std::string body = question_text(tool, call, by, view);
-  const std::string always = ", [a]lways (every " + neutral_line(tool.name, 100) + " call of this session" +
-                             (by.hook.empty() ? "" : " without a hook's question") + ")";
-  const std::string prompt = "Allow? [y]es, [n]o, n REASON" + (place_.always ? always : "") + ": ";
-  for (;; body = place_.always ? "Please answer y, n, n and a reason for the model, or a.\n"
-                               : "Please answer y, n, or n and a reason for the model.\n") {
+  const bool offers = place_.always && !by.each_time;
+  const std::string always = offers ? always_text(tool, by) : std::string();
+  const std::string prompt = "Allow? [y]es, [n]o, n REASON" + always + ": ";
+  for (;; body = offers ? "Please answer y, n, n and a reason for the model, or a.\n"
+                        : "Please answer y, n, or n and a reason for the model.\n") {
     const Result<std::string> line = ask_person(place, body, prompt);
     if (!line) return {false, false, line.error().message, false};
     const Answer answer = parse_answer(*line);
@@ -48,7 +55,7 @@ PermissionAnswer TerminalApprover::answer(const SessionContext& session, const T
       case Answer::Kind::kYes:
         return {true, false, {}};
       case Answer::Kind::kAlways:
-        if (place_.always) return {true, true, {}};
+        if (offers) return {true, true, {}};
         break;
       case Answer::Kind::kNo:
         return denied("the user said no" + (answer.reason.empty() ? "" : ": " + answer.reason));
@@ -63,8 +70,11 @@ PermissionAnswer AbsentApprover::ask(const SessionContext&, const Tool& tool, co
     return denied("the hook " + by.hook + " requires a person's decision" +
                   (by.reason.empty() ? "" : " (" + by.reason + ")") +
                   ", but there is no terminal to ask on; run agentd on a terminal, or change the hook");
+  if (by.each_time)
+    return denied("a person must decide about this call (" + by.reason +
+                  "), but there is no terminal to ask on; run agentd on a terminal, or change the rule");
   return denied("there is no terminal to ask on; start agentd with --allow " + tool.name +
-                ", or add it to permissions.allow in config.yaml");
+                ", or add it to permissions.allow in config.yaml" + (by.reason.empty() ? "" : " (" + by.reason + ")"));
 }
 
 std::unique_ptr<Approver> make_approver(bool on_terminal, TerminalApprover::Place place) {

@@ -26,7 +26,7 @@ constexpr OptionSpec kMaxTokens{
 constexpr OptionSpec kNoAuto{"disable-auto-compact", 0,      {}, "do not compact a full context automatically", {},
                              "compaction.auto",      "false"};
 constexpr OptionSpec kAllow{
-    "allow", 0, "TOOL", "run TOOL without asking (a name or glob; repeats)", {}, "permissions.allow", {}, true};
+    "allow", 0, "TOOL", "run TOOL without asking (a name, glob or rule; repeats)", {}, "permissions.allow", {}, true};
 constexpr OptionSpec kTrace{"trace-hooks", 0, {}, "show every hook's answer and how long it took", {}, "hooks.trace"};
 
 CommandSpec run_spec() {
@@ -565,6 +565,46 @@ CommandSpec config_show_spec() {
           config_show_command};
 }
 
+CommandSpec permissions_list_spec() {
+  return {"permissions list",
+          "",
+          "list the rules about tool calls, and the answers that were kept for this project",
+          "Answers with 'always' are kept for the project in the home directory; a repository within it has its own.",
+          {kAsJson, kSet},
+          {"agentd permissions list", "agentd permissions list --json | jq -r .rule"},
+          0,
+          0,
+          {},
+          permissions_list_command};
+}
+
+CommandSpec permissions_explain_spec() {
+  return {"permissions explain",
+          "CALL | TOOL JSON",
+          "explain what the rules say about a tool call, and how a command is read",
+          "Nothing runs, and no hook is called: one may still refuse the call.",
+          {kAsJson, kSet},
+          {"agentd permissions explain 'bash(git push origin main)'",
+           "agentd permissions explain edit_file '{\"path\":\"src/a.c\"}'"},
+          1,
+          2,
+          {},
+          permissions_explain_command};
+}
+
+CommandSpec permissions_forget_spec() {
+  return {"permissions forget",
+          "[RULE]",
+          "forget answers that were kept for this project",
+          "Rules of config.yaml are not changed.",
+          {{"all", 'a', {}, "all answers of this project"}, kSet},
+          {"agentd permissions forget 'bash(make clean)'", "agentd permissions forget --all"},
+          0,
+          1,
+          {},
+          permissions_forget_command};
+}
+
 CommandSpec config_explain_spec() {
   return {"config explain",
           "KEY",
@@ -747,6 +787,9 @@ const std::vector<CommandSpec>& all_commands() {
         checkpoint_save_spec(),
         checkpoint_show_spec(),
         checkpoint_resume_spec(),
+        permissions_list_spec(),
+        permissions_explain_spec(),
+        permissions_forget_spec(),
         config_show_spec(),
         config_explain_spec(),
         config_path_spec(),

@@ -200,6 +200,14 @@ std::string question_text(const Tool& tool, const ToolCall& call, const AskedBy&
     out += "The hook " + neutral_line(by.hook, kNameBytesMax) + " asks for this" + (by.reason.empty() ? ".\n" : ":\n");
     append_block(out, by.reason, view.columns);
   }
+  if (by.hook.empty() && !by.reason.empty()) {
+    out += "Asked because:\n";
+    append_block(out, by.reason, view.columns);
+  }
+  if (!by.keeps.empty()) {
+    out += "The answer 'always' permits this in this project:\n";
+    for (const std::string& rule : by.keeps) append_block(out, rule, view.columns);
+  }
   const auto lines = static_cast<std::size_t>(std::count(out.begin(), out.end(), '\n'));
   if (lines + 2 > view.rows) out += "(" + with_commas(lines) + " lines: scroll up to read all of them)\n";
   return out;

@@ -175,6 +175,12 @@ bool is_blank(std::string_view text) {
   return true;
 }
 
+std::string_view without_blanks(std::string_view text) {
+  const std::size_t begin = text.find_first_not_of(" \t");
+  if (begin == std::string_view::npos) return {};
+  return text.substr(begin, text.find_last_not_of(" \t") + 1 - begin);
+}
+
 std::string join(std::span<const std::string> parts, std::string_view separator) {
   std::string out;
   for (const std::string& part : parts) {

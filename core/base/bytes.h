@@ -34,6 +34,8 @@ std::uint64_t get_be64(const char* at);
 
 // True for a text of white space only, of any script (Unicode White_Space, U+001C to U+001F, U+FEFF).
 bool is_blank(std::string_view text);
+// The text without spaces and tabs at its ends.
+std::string_view without_blanks(std::string_view text);
 // Joins the parts that are not empty, with the separator between them.
 std::string join(std::span<const std::string> parts, std::string_view separator);
 // "1,234,567".

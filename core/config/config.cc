@@ -71,9 +71,23 @@ Result<ConfigValue> parse_choice(const KeySpec& key, std::string_view name, std:
   return error;
 }
 
+// Splits at commas, but not within the parentheses of a rule: bash(git log --format=a,b).
+std::vector<std::string> split_list(std::string_view text) {
+  std::vector<std::string> out(1);
+  int open = 0;
+  for (const char c : text) {
+    open += c == '(' ? 1 : c == ')' && open > 0 ? -1 : 0;
+    if (c == ',' && open == 0)
+      out.emplace_back();
+    else
+      out.back() += c;
+  }
+  return open == 0 ? out : split(text, ',');
+}
+
 std::vector<std::string> parse_items(std::string_view text) {
   std::vector<std::string> items;
-  for (const std::string& part : split(text, ',')) {
+  for (const std::string& part : split_list(text)) {
     const std::size_t begin = part.find_first_not_of(" \t");
     if (begin == std::string::npos) continue;
     items.push_back(part.substr(begin, part.find_last_not_of(" \t") - begin + 1));
@@ -304,7 +318,7 @@ class ConfigReader {
   }
 
   Result<void> check_permissions() const {
-    for (const char* list : {"permissions.allow", "permissions.deny"})
+    for (const char* list : {"permissions.allow", "permissions.ask", "permissions.deny"})
       for (const Candidate& said : config_.candidates(list))
         for (const std::string& rule : said.value.items)
           if (const std::string wrong = wrong_rule(rule); !wrong.empty())

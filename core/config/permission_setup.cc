@@ -15,7 +15,7 @@ namespace agentd {
 namespace {
 
 constexpr std::size_t kShownBytes = 80;
-constexpr std::string_view kLists[] = {"permissions.allow", "permissions.deny"};
+constexpr std::string_view kLists[] = {"permissions.allow", "permissions.ask", "permissions.deny"};
 
 std::string lower(std::string_view text) {
   std::string out(text);
@@ -47,16 +47,16 @@ RuleProblem problem_of(const std::string& where, const std::string& rule, const 
 }  // namespace
 
 PermissionRules permission_rules(const Config& config) {
-  const std::string mode = config.text("permissions.mode");
-  PermissionRules rules;
-  rules.mode = mode == "allow"  ? PermissionRules::Mode::kAllow
-               : mode == "deny" ? PermissionRules::Mode::kDeny
-                                : PermissionRules::Mode::kAsk;
-  for (const std::string_view list : kLists)
-    for (const std::string& rule : config.list(list))
-      for (std::string& tool : tools_of_rule(rule))
-        (list == kLists[0] ? rules.allow : rules.deny).push_back(std::move(tool));
-  return rules;
+  PermissionRules out;
+  out.mode = find_permission_mode(config.text("permissions.mode")).value_or(PermissionRules::Mode::kAsk);
+  std::vector<PermissionRule>* const lists[] = {&out.allow, &out.ask, &out.deny};
+  for (std::size_t i = 0; i < std::size(lists); ++i)
+    for (const Candidate& said : config.candidates(kLists[i]))
+      for (const std::string& text : said.value.items)
+        // Config::load() has refused what is no rule.
+        if (auto rules = rules_of(text, said.origin))
+          for (PermissionRule& rule : *rules) lists[i]->push_back(std::move(rule));
+  return out;
 }
 
 std::vector<RuleProblem> rule_problems(const Config& config, const std::vector<std::string>& tools, bool complete) {
@@ -65,7 +65,9 @@ std::vector<RuleProblem> rule_problems(const Config& config, const std::vector<s
   std::vector<RuleProblem> out;
   for (const std::string_view list : kLists)
     for (const Candidate& said : config.candidates(list))
-      for (const std::string& rule : said.value.items) {
+      for (const std::string& text : said.value.items) {
+        const auto parts = rule_parts(text);
+        const std::string rule = parts ? parts->tool : text;
         const std::vector<std::string> meant = tools_of_rule(rule);
         if (std::any_of(meant.begin(), meant.end(), [&](const std::string& name) { return matches_one(name, names); }))
           continue;

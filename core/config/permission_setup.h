@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "core/config/config.h"
-#include "core/tools/tool.h"
+#include "core/tools/permission.h"
 
 namespace agentd {
 

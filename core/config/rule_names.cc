@@ -11,6 +11,9 @@ namespace agentd {
 namespace {
 
 constexpr std::size_t kShownBytes = 80;
+constexpr std::string_view kWebTool = "web_fetch";
+// Tools whose calls a rule over arguments cannot tell apart.
+constexpr std::string_view kNoArguments[] = {"task", "web_search", "todo_write", "todo_read"};
 
 std::string lower(std::string_view text) {
   std::string out(text);
@@ -28,17 +31,32 @@ std::set<std::string> known_tools() {
 }
 
 std::string wrong_rule(std::string_view rule) {
-  if (is_blank(rule)) return "a rule must be a tool's name or a glob; one here is blank";
-  if (const std::size_t class_begin = rule.rfind('[');
-      class_begin != std::string_view::npos && rule.find(']', class_begin + 2) == std::string_view::npos)
+  const auto parts = rule_parts(rule);
+  if (!parts) return parts.error().message;
+  const std::string& tool = parts->tool;
+  if (const std::size_t class_begin = tool.rfind('[');
+      class_begin != std::string::npos && tool.find(']', class_begin + 2) == std::string::npos)
     return "'" + one_line(rule, kShownBytes) + "' is not a glob: its '[' is not closed";
-  const std::size_t open = rule.find('(');
-  if (open == std::string_view::npos) return {};
-  const std::vector<std::string> tools = tools_of_rule(rule.substr(0, open));
-  return "'" + one_line(rule, kShownBytes) + "' is a rule about arguments, which agentd does not support yet. Write '" +
-         one_line(tools.front(), kShownBytes) +
-         "' for every call of that tool, or check its arguments in a hook at before_tool_call, such as the bundled "
-         "guardrail";
+  const auto made = rules_of(rule, {});
+  return made ? std::string() : made.error().message;
+}
+
+Result<std::vector<PermissionRule>> rules_of(std::string_view rule, const std::string& place) {
+  AGENTD_TRY(const RuleParts parts, rule_parts(rule));
+  std::vector<PermissionRule> out;
+  for (std::string& tool : tools_of_rule(parts.tool)) {
+    AGENTD_TRY(PermissionRule made, make_rule({tool, parts.argument}, std::string(rule), place));
+    const std::string shown = "'" + one_line(rule, kShownBytes) + "' ";
+    if (tool == kWebTool && std::holds_alternative<PathPattern>(made.argument))
+      return Error{Code::kInvalid, shown + "can match nothing: write " + tool + "(domain:HOST)"};
+    if (tool != kWebTool && known_tools().count(tool) != 0 && std::holds_alternative<DomainPattern>(made.argument))
+      return Error{Code::kInvalid, shown + "can match nothing, since " + tool + " has no URL"};
+    if (std::find(std::begin(kNoArguments), std::end(kNoArguments), tool) != std::end(kNoArguments) && !made.is_whole())
+      return Error{Code::kInvalid, shown + "can match nothing, since " + tool + " has no path and no command: write '" +
+                                       tool + "' for every call of it"};
+    out.push_back(std::move(made));
+  }
+  return out;
 }
 
 std::vector<std::string> tools_of_rule(std::string_view rule) {

@@ -9,15 +9,20 @@
 #include <string_view>
 #include <vector>
 
+#include "core/tools/permission_rule.h"
+
 namespace agentd {
 
 // The tools that agentd has a name for, also those that no plugin brings here.
 std::set<std::string> known_tools();
 
-// Why the text is not a rule: it is blank, or about arguments such as "Bash(rm *)". Empty if it is one.
+// Why the text is not a rule, or one that can match nothing whatever tools there are. Empty if it is one.
 std::string wrong_rule(std::string_view rule);
 
-// agentd's names for a rule: "Bash" is bash, "MultiEdit" is edit_file too. A glob, and an unknown name, are
+// The rules that a text means, one for each of its tools. `place`: PermissionRule::place. kInvalid as wrong_rule().
+Result<std::vector<PermissionRule>> rules_of(std::string_view rule, const std::string& place);
+
+// agentd's names for the tool of a rule: "Bash" is bash, "MultiEdit" is edit_file too. A glob, and an unknown name, are
 // unchanged.
 std::vector<std::string> tools_of_rule(std::string_view rule);
 

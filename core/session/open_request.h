@@ -11,6 +11,7 @@
 
 #include "core/agent/agent.h"
 #include "core/process/process_host.h"
+#include "core/tools/permission.h"
 #include "core/tools/tool.h"
 
 namespace agentd {

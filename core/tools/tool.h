@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// tool.h - the tools that a model may call, their source, and their approval.
+// tool.h - the tools that a model may call, their source, and the question about a call.
 //
 // Threading: a ToolSource is called on any thread, for one session by several at once; an Approver on the run's.
 
@@ -67,22 +67,9 @@ class ToolSource {
                                    Deadline deadline) = 0;
 };
 
-enum class Permission { kAllow, kDeny, kAsk };
-
-// Rules by tool name: deny overrides allow; tools without a rule follow the mode.
-struct PermissionRules {
-  enum class Mode { kAsk, kAllow, kDeny };
-  Mode mode = Mode::kAsk;
-  std::vector<std::string> allow;  // names or globs in any case; "*" = all
-  std::vector<std::string> deny;
-
-  // Read-only tools are allowed without a question unless a deny rule names them.
-  Permission decide(const Tool& tool) const;
-};
-
 struct PermissionAnswer {
   bool allowed = false;
-  bool remember = false;  // for the rest of the session
+  bool remember = false;  // AskedBy::keeps in this project; without one, the tool for the rest of the session
   std::string reason;     // for the model, when the call was denied
   bool given = true;      // false: nobody has answered, so it is denied
 };
@@ -90,6 +77,8 @@ struct PermissionAnswer {
 // The hook that demands the question, and why; an empty name = the rules demand it.
 struct AskedBy {
   std::string hook, reason;
+  bool each_time = false;            // no answer holds for a later call
+  std::vector<std::string> keeps{};  // the rules that "always" adds to the project's; empty = the tool in this session
 };
 
 // Asks the user. A run without one denies, or waits (ClientSettings::waits).

@@ -41,7 +41,20 @@ Result<Recipe, RunError> Workplace::find_recipe(const std::string& name, const R
   return std::move(*recipe);
 }
 
-PermissionRules Workplace::permissions() const { return permission_rules(runtime_.config()); }
+PermissionRules Workplace::permissions() {
+  PermissionRules out = permission_rules(runtime_.config());
+  const MutexLock lock(mutex_);
+  if (kept_ == nullptr && !kept_broken_) {
+    auto opened = KeptAnswers::open(runtime_.home(), project_.root);
+    kept_broken_ = !opened;
+    if (opened)
+      kept_ = std::move(*opened);
+    else
+      warn_(opened.error().message);
+  }
+  out.kept = kept_;
+  return out;
+}
 
 InstructionPlaces Workplace::places_of(const std::string& cwd) const {
   return {{cwd, project_.root, project_.id}, runtime_.home(), runtime_.user_home()};

@@ -38,7 +38,8 @@ class Workplace {
   const RecipeBook& recipes() const { return recipes_; }
   // REQUIRES of load(): Runtime::open() has succeeded.
   Hooks& hooks() { return hooks_; }
-  PermissionRules permissions() const;
+  // The rules of the settings, with the answers that were kept in this project.
+  PermissionRules permissions();
 
   // A recipe that can be used with these values. kNotFound, kUsage.
   Result<Recipe, RunError> find_recipe(const std::string& name, const RecipeValues& values) const;
@@ -64,6 +65,8 @@ class Workplace {
   Mutex mutex_;
   std::set<std::string> told_ GUARDED_BY(mutex_);  // warnings about instructions near a path
   std::map<std::vector<std::string>, std::weak_ptr<Workspace>> files_ GUARDED_BY(mutex_);  // by their roots
+  std::shared_ptr<KeptAnswers> kept_ GUARDED_BY(mutex_);
+  bool kept_broken_ GUARDED_BY(mutex_) = false;  // its file is not used, and a warning said so
   Hooks hooks_;
 };
 

@@ -3,6 +3,8 @@
 
 #include <algorithm>
 
+#include "core/base/shell_word.h"
+#include "core/shell/shell.h"
 #include "plugins/guardrail/braces.h"
 
 namespace guardrail {
@@ -314,6 +316,17 @@ class Reader {
   std::vector<bool> redirected_;  // true per word that is a redirection's target
 };
 
+// One command of a reading as text, with a variable for what is not known.
+std::string text_of(const agentd::ShellCommand& command) {
+  std::string out;
+  for (const agentd::ShellWord& word : command.words) {
+    std::string text;
+    for (const char c : word.text) text += c == agentd::kUnknownPart ? std::string("$_") : std::string(1, c);
+    out += (out.empty() ? "" : " ") + agentd::shell_word(text);
+  }
+  return out;
+}
+
 }  // namespace
 
 std::vector<std::string> spellings_of(std::string_view command) {
@@ -327,6 +340,7 @@ std::vector<std::string> spellings_of(std::string_view command) {
   std::string inner = braces.expanded(plain);
   add(std::move(plain));
   add(std::move(inner));
+  for (const agentd::ShellCommand& each : agentd::split_command(command).commands) add(unquoted(text_of(each)));
   return out;
 }
 
@@ -334,11 +348,18 @@ std::vector<Word> words_of(std::string_view command) {
   std::vector<Word> out;
   Braces braces;
   Reader(evened(command), out, braces, 0).read();
+  // What the shell's grammar finds and the tolerant reading above does not: in here-documents and deep within texts.
+  for (const agentd::ShellCommand& each : agentd::split_command(command).commands) {
+    Reader(text_of(each), out, braces, 0).read();
+    for (const agentd::ShellRedirection& redirection : each.redirections)
+      if (redirection.target.known()) out.push_back({.text = redirection.target.text, .written = redirection.writes});
+  }
   return out;
 }
 
 bool is_simple(std::string_view command) {
-  return command.find_first_of(";&|<>$`(){}\\\n\r'\"*?[#!") == std::string_view::npos;
+  return command.find_first_of(";&|<>$`(){}\\\n\r'\"*?[#!") == std::string_view::npos &&
+         agentd::split_command(command).sure;
 }
 
 }  // namespace guardrail

@@ -2,8 +2,10 @@
 #pragma once
 // command.h - analyses the text of a shell command without running it.
 //
-// It reads quotation, separators, redirections and common wrappers. It expands no variables but HOME and PWD, and
-// cannot see what a script, an alias or a decoder will do. It finds mistakes and plain attempts; it is not a sandbox.
+// core/shell reads it by the shell's grammar; here the same text is read tolerantly as well, since a rule that denies
+// should also find what no shell accepts: quotation, separators, redirections and common wrappers. It expands no
+// variables but HOME and PWD, and cannot see what a script, an alias or a decoder will do. It finds mistakes and plain
+// attempts; it is not a sandbox.
 //
 // Threading: pure functions.
 
@@ -32,7 +34,8 @@ struct Word {
 // `cd DIR` appears twice, once below DIR; the text after an option's letters or a "=" is included.
 std::vector<Word> words_of(std::string_view command);
 
-// True if the text is one simple command: no separator, substitution, redirection or quotation.
+// True if the text is one simple command: no separator, substitution, redirection or quotation, and the shell's grammar
+// is sure of it.
 bool is_simple(std::string_view command);
 
 }  // namespace guardrail

@@ -54,11 +54,35 @@ TEST_P(Questions, AlwaysAnswersNoQuestionOfAHook) {
                                               {{"Allow?", "a\n"}, {"without a hook's question", "n\n"}, {"done", ""}});
     EXPECT_FALSE(made("made.txt")) << hook << ran.out;
     // Its own yes is one, and holds for that call.
+    EXPECT_EQ(program_.run({"permissions", "forget", "--all"}).code, 0);
     const Finished yes = program_.on_terminal({"run", "x", "--no-save", "--script", script},
                                               {{"Allow?", "a\n"}, {"without a hook's question", "y\n"}, {"done", ""}});
     EXPECT_TRUE(made("made.txt")) << hook << yes.out;
+    EXPECT_EQ(program_.run({"permissions", "forget", "--all"}).code, 0);
     ::unlink((program_.project() + "/made.txt").c_str());
   }
+}
+
+// The answer is shown before it is given, holds for these words in later runs, and can be taken back.
+TEST_P(Questions, AlwaysKeepsExactlyTheCallForTheProject) {
+  const std::string script = program_.script(bash_call("touch made.txt") + "- text: done\n");
+  const Finished first =
+      program_.on_terminal({"run", "x", "--script", script}, {{"[a]lways in this project", "a\n"}, {"done", ""}});
+  EXPECT_LT(first.out.find("bash(touch made.txt)"), first.out.find("Allow?")) << first.out;
+  EXPECT_TRUE(made("made.txt")) << first.out;
+  ::unlink((program_.project() + "/made.txt").c_str());
+  const Finished later = program_.run({"run", "x", "--script", script});
+  EXPECT_TRUE(made("made.txt")) << later.err;
+  const Finished other =
+      program_.run({"run", "x", "--script", program_.script(bash_call("touch other.txt") + "- text: done\n")});
+  EXPECT_FALSE(made("other.txt")) << other.err;
+  const Finished listed = program_.run({"permissions", "list"});
+  EXPECT_NE(listed.out.find("bash(touch made.txt)"), std::string::npos) << listed.out;
+  EXPECT_EQ(program_.run({"permissions", "forget", "bash(touch other.txt)"}).code, 4);
+  EXPECT_EQ(program_.run({"permissions", "forget", "bash(touch made.txt)"}).code, 0);
+  ::unlink((program_.project() + "/made.txt").c_str());
+  program_.run({"run", "x", "--script", script});
+  EXPECT_FALSE(made("made.txt"));
 }
 
 TEST_P(Questions, LinesThatAreTypedWhileTheModelWorksAnswerNothing) {
@@ -183,13 +207,29 @@ TEST_F(Rules, ADenyRuleHoldsInAnyCaseAndUnderOtherToolsNames) {
   }
 }
 
-TEST_F(Rules, ARuleOverArgumentsIsRefusedWhereItIsRead) {
-  const Finished ran = run("permissions:\n  mode: allow\n  deny: [\"Bash(rm *)\"]\n");
+TEST_F(Rules, ARuleThatCanMatchNothingIsRefusedWhereItIsRead) {
+  const Finished ran = run("permissions:\n  mode: allow\n  deny: [\"Bash(rm x && rm y)\"]\n");
   EXPECT_EQ(ran.code, 2) << ran.err;
-  EXPECT_NE(ran.err.find("config.yaml:3: permissions.deny: 'Bash(rm *)' is a rule about arguments"), std::string::npos)
+  EXPECT_NE(ran.err.find("config.yaml:3: permissions.deny: 'rm x && rm y' is more than one simple command"),
+            std::string::npos)
       << ran.err;
   EXPECT_FALSE(made());
   EXPECT_EQ(doctor().code, 1);
+}
+
+TEST_F(Rules, ARuleOverArgumentsDecidesAboutTheCommand) {
+  const Finished allowed = run("permissions: {allow: [\"Bash(touch:*)\"]}\n");
+  EXPECT_EQ(allowed.code, 0) << allowed.err;
+  EXPECT_TRUE(made()) << allowed.err;
+  ::unlink((program_.project() + "/made.txt").c_str());
+  const Finished denied = run("permissions: {mode: allow, deny: [\"bash(touch:*)\"]}\n");
+  EXPECT_EQ(denied.code, 0) << denied.err;
+  EXPECT_FALSE(made());
+  // There is no terminal to ask on.
+  const Finished asked = run("permissions: {allow: [bash], ask: [\"bash(touch *)\"]}\n");
+  EXPECT_FALSE(made()) << asked.err;
+  const Finished planned = run("permissions: {mode: plan, allow: [bash]}\n");
+  EXPECT_FALSE(made()) << planned.err;
 }
 
 TEST_F(Rules, AMisspeltToolIsAnErrorWithTheNearest) {
@@ -498,6 +538,28 @@ TEST_F(Rules, WithoutATerminalTheHookThatAsksIsNamedAndNotARule) {
   EXPECT_EQ(ran.out.find("--allow bash"), std::string::npos) << ran.out;
 }
 
+TEST_F(Rules, ExplainSaysWhichRuleDecidesAndHowACommandIsRead) {
+  program_.config("permissions:\n  allow: [\"bash(git push:*)\"]\n  deny: [\"bash(rm:*)\"]\n");
+  const auto explain = [&](const std::string& call) { return program_.run({"permissions", "explain", call}); };
+  const Finished allowed = explain("bash(git push origin main)");
+  EXPECT_EQ(allowed.code, 0) << allowed.err;
+  EXPECT_EQ(allowed.out.find("allow: permissions.allow 'bash(git push:*)'"), 0u) << allowed.out;
+  EXPECT_NE(allowed.out.find("config.yaml:2"), std::string::npos) << allowed.out;
+  const Finished denied = explain("bash(git push; sudo rm x)");
+  EXPECT_EQ(denied.out.find("deny: permissions.deny 'bash(rm:*)'"), 0u) << denied.out;
+  EXPECT_NE(denied.out.find("\n  sudo rm x\n  rm x\n"), std::string::npos) << denied.out;
+  const Finished asked = explain("Bash($x push)");
+  EXPECT_EQ(asked.out.find("ask: not sure: "), 0u) << asked.out;
+  const Finished file = program_.run({"permissions", "explain", "edit_file", "{\"path\":\"a\"}"});
+  EXPECT_EQ(file.out.find("ask: no rule is about it"), 0u) << file.out << file.err;
+  EXPECT_EQ(program_.run({"permissions", "explain", "bash("}).code, 2);
+  EXPECT_EQ(program_.run({"permissions", "forget"}).code, 2);
+  const auto rules = json_lines(program_.run({"permissions", "list", "--json"}).out);
+  ASSERT_EQ(rules.size(), 2u);
+  EXPECT_EQ(rules[0].root()["list"].string_or({}), "deny");
+  EXPECT_EQ(rules[1].root()["rule"].string_or({}), "bash(git push:*)");
+}
+
 TEST_F(Rules, AnImportSaysWhichPermissionsItLeavesOut) {
   const std::string settings =
       program_.file("settings.json",
@@ -505,7 +567,9 @@ TEST_F(Rules, AnImportSaysWhichPermissionsItLeavesOut) {
           "hooks": {"PreToolUse": [{"hooks": [{"type": "command", "command": "true"}]}]}})json");
   const Finished ran = program_.run({"hooks", "import", settings});
   EXPECT_EQ(ran.code, 0) << ran.err;
-  EXPECT_NE(ran.err.find("permissions.deny 'Bash(rm *)'"), std::string::npos) << ran.err;
+  EXPECT_NE(ran.err.find("permissions.deny 'Bash(rm *)': write permissions.deny: ['bash(rm *)'] in config.yaml"),
+            std::string::npos)
+      << ran.err;
   EXPECT_NE(ran.err.find("permissions.deny: [write_file]"), std::string::npos) << ran.err;
   EXPECT_NE(ran.err.find("permissions.defaultMode"), std::string::npos) << ran.err;
 }

@@ -410,11 +410,11 @@ TEST(Terminal, ACallThatWasAllowedShowsItsTime) {
 
 TEST(Terminal, AlwaysAsksOnlyOnce) {
   Program program;
-  const Finished ran =
-      program.on_terminal({"run", "look", "--script",
-                           program.script("- calls: [{name: bash, input: {command: 'echo 1'}}]\n"
-                                          "- calls: [{name: bash, input: {command: 'echo 2'}}]\n- text: done\n")},
-                          {{"Allow?", "a\n"}, {"done", ""}});
+  const Finished ran = program.on_terminal(
+      {"run", "look", "--script",
+       program.script("- calls: [{name: bash, input: {command: 'echo 1'}}]\n"
+                      "- calls: [{name: bash, input: {command: 'timeout 5 echo 1'}}]\n- text: done\n")},
+      {{"Allow?", "a\n"}, {"done", ""}});
   EXPECT_EQ(ran.code, 0) << ran.out;
   EXPECT_EQ(ran.out.find("Allow?"), ran.out.rfind("Allow?"));
 }

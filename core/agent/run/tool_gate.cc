@@ -65,7 +65,8 @@ std::unique_ptr<Outcome> ToolGate::judge(PreparedCall& prepared, bool must_ask) 
 }
 
 std::unique_ptr<Outcome> ToolGate::judge_again(PreparedCall& prepared) {
-  if (refuse_placeholder(prepared) || rules_deny(prepared) || !session_.hooks.wants(AGENTD_EVENT_BEFORE_TOOL_CALL))
+  if (refuse_placeholder(prepared) || rules_deny(prepared, rules_decide(prepared)) ||
+      !session_.hooks.wants(AGENTD_EVENT_BEFORE_TOOL_CALL))
     return nullptr;
   CallPayload payload(prepared.call, prepared.tool);
   Fired fired;
@@ -169,29 +170,48 @@ void ToolGate::record_decision(const PreparedCall& prepared, PermissionDecision 
       write_permission({prepared.call.call_id, prepared.tool.name, std::string(name_of(decision)), by, reason}));
 }
 
-bool ToolGate::rules_deny(PreparedCall& prepared) {
-  if (session_.base().permissions.decide(prepared.tool) != Permission::kDeny) return false;
-  prepared.refuse(ToolStatus::kDenied, "the permission rules do not allow " + prepared.tool.name);
-  record_decision(prepared, PermissionDecision::kDeny, "rules", {});
+PathPlace ToolGate::path_place() const {
+  return {session_.context_of_calls().start(), session_.options.home, session_.options.tools_roots};
+}
+
+PermissionVerdict ToolGate::rules_decide(const PreparedCall& prepared) const {
+  PermissionVerdict out = session_.base().permissions.decide(prepared.tool, prepared.call.input, path_place());
+  // A subagent does nothing itself: its tools are asked about one by one.
+  if (is_subagent_tool(prepared.tool) && (out.by_plan || (out.permission == Permission::kAsk && !out.binding)))
+    out = {Permission::kAllow, {}, "a subagent's tools are asked about one by one"};
+  return out;
+}
+
+bool ToolGate::rules_deny(PreparedCall& prepared, const PermissionVerdict& verdict) {
+  if (verdict.permission != Permission::kDeny) return false;
+  prepared.refuse(ToolStatus::kDenied, "the permission rules do not allow " + prepared.tool.name +
+                                           (verdict.plain ? "" : ": " + verdict.reason));
+  record_decision(prepared, PermissionDecision::kDeny, "rules", verdict.plain ? verdict.rule : verdict.reason);
   return true;
 }
 
 void ToolGate::decide_permission(PreparedCall& prepared, const Outcome* outcome, bool must_ask) {
   const std::uint32_t hooks = outcome == nullptr ? 0 : outcome->permission;
-  if (rules_deny(prepared)) {
+  const PermissionVerdict verdict = rules_decide(prepared);
+  if (rules_deny(prepared, verdict)) {
     if (hooks == AGENTD_PERMISSION_ALLOW)
       session_.hooks.refute(outcome->permission_by.hook, AGENTD_EVENT_BEFORE_TOOL_CALL, prepared.refusal->reason);
     return;
   }
-  // A subagent does nothing itself: its tools are asked about one by one.
-  const bool rules_ask =
-      session_.base().permissions.decide(prepared.tool) == Permission::kAsk && !is_subagent_tool(prepared.tool);
-  if (hooks == AGENTD_PERMISSION_ASK || hooks == AGENTD_PERMISSION_DEFER)
-    ask_permission(prepared,
-                   {{outcome->permission_by.hook, outcome->permission_reason}, hooks == AGENTD_PERMISSION_DEFER},
-                   must_ask);
-  else if (must_ask || (rules_ask && hooks != AGENTD_PERMISSION_ALLOW))
-    ask_permission(prepared, {}, must_ask);
+  const bool rules_ask = verdict.permission == Permission::kAsk;
+  if (hooks == AGENTD_PERMISSION_ASK || hooks == AGENTD_PERMISSION_DEFER) {
+    PreparedCall::Question question{{outcome->permission_by.hook, outcome->permission_reason},
+                                    hooks == AGENTD_PERMISSION_DEFER};
+    question.by.each_time = verdict.binding;
+    ask_permission(prepared, std::move(question), must_ask);
+  } else if (must_ask || verdict.binding || (rules_ask && hooks != AGENTD_PERMISSION_ALLOW)) {
+    PreparedCall::Question question;
+    if (rules_ask && !verdict.plain) question.by.reason = verdict.reason;
+    question.by.each_time = verdict.binding;
+    if (!verdict.binding) question.by.keeps = exact_rules(prepared.tool, prepared.call.input, path_place());
+    if (session_.base().permissions.kept == nullptr) question.by.keeps.clear();
+    ask_permission(prepared, std::move(question), must_ask);
+  }
 }
 
 bool ToolGate::hooks_decide(PreparedCall& prepared, PreparedCall::Question& question, bool must_ask) {
@@ -208,22 +228,36 @@ bool ToolGate::hooks_decide(PreparedCall& prepared, PreparedCall::Question& ques
   }
   if (outcome->permission == AGENTD_PERMISSION_DEFER)
     question = {{outcome->permission_by.hook, outcome->permission_reason}, true};
-  if (outcome->permission != AGENTD_PERMISSION_ALLOW || must_ask || question.defers) return false;
-  take_answer(prepared, {true, outcome->remember, {}}, outcome->permission_by.hook);
+  if (outcome->permission != AGENTD_PERMISSION_ALLOW || must_ask || question.defers || question.by.each_time)
+    return false;
+  if (outcome->remember) memory_.allowed.insert(prepared.tool.name);
+  take_answer(prepared, {true, false, {}}, outcome->permission_by.hook);
   return true;
 }
 
 void ToolGate::ask_permission(PreparedCall& prepared, PreparedCall::Question question, bool must_ask) {
   // A remembered permission answers agentd's own question; a hook's question is asked each time.
-  if (!must_ask && question.by.hook.empty() && memory_.allowed.contains(prepared.tool.name)) return;
+  const bool own = question.by.hook.empty() && !question.by.each_time;
+  if (!must_ask && own && memory_.allowed.contains(prepared.tool.name)) return;
   if (hooks_decide(prepared, question, must_ask)) return;
   question.anew = must_ask;
   prepared.question = std::move(question);
 }
 
+void ToolGate::remember(const PreparedCall& prepared, const std::vector<std::string>& keeps) {
+  KeptAnswers* const kept = session_.base().permissions.kept.get();
+  if (keeps.empty() || kept == nullptr) {
+    memory_.allowed.insert(prepared.tool.name);
+    return;
+  }
+  const auto done = kept->keep(keeps, session_.base().clock.wall_ms(), session_.position.conversation_id);
+  if (!done) session_.base().log.write(LogLevel::kWarning, "tools", "the answer was not kept: " + done.error().message);
+}
+
 void ToolGate::take_answer(PreparedCall& prepared, const PermissionAnswer& answer, const std::string& by) {
+  const std::vector<std::string> keeps = prepared.question ? prepared.question->by.keeps : std::vector<std::string>();
   prepared.question.reset();
-  if (answer.allowed && answer.remember) memory_.allowed.insert(prepared.tool.name);
+  if (answer.allowed && answer.remember) remember(prepared, keeps);
   record_decision(prepared, answer.allowed ? PermissionDecision::kAllow : PermissionDecision::kDeny, by, answer.reason);
   if (!answer.allowed)
     prepared.refuse(ToolStatus::kDenied,

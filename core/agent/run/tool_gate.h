@@ -50,7 +50,11 @@ class ToolGate {
   void deny(PreparedCall& prepared, const Outcome& outcome) const;
   bool refuse_placeholder(PreparedCall& prepared);
   void decide_permission(PreparedCall& prepared, const Outcome* outcome, bool must_ask);
-  bool rules_deny(PreparedCall& prepared);
+  PathPlace path_place() const;
+  PermissionVerdict rules_decide(const PreparedCall& prepared) const;
+  bool rules_deny(PreparedCall& prepared, const PermissionVerdict& verdict);
+  // "Always": for the project, or for the session when nothing narrower than the tool can be kept.
+  void remember(const PreparedCall& prepared, const std::vector<std::string>& keeps);
   void ask_permission(PreparedCall& prepared, PreparedCall::Question question, bool must_ask);
   // Calls the hooks of permission_request; true if they have decided.
   bool hooks_decide(PreparedCall& prepared, PreparedCall::Question& question, bool must_ask);

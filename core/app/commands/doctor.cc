@@ -240,6 +240,7 @@ void check_permissions(Report& report, const App& app, const HooksHere& here) {
   if (problems.empty())
     report.say(Verdict::kOk, "mode " + here.config.text("permissions.mode") + ", " +
                                  std::to_string(here.config.list("permissions.allow").size()) + " rules that allow, " +
+                                 std::to_string(here.config.list("permissions.ask").size()) + " that ask, " +
                                  std::to_string(here.config.list("permissions.deny").size()) + " that deny");
   if (const auto roots = check_roots(here.config); !roots) report.say(Verdict::kBroken, roots.error().message);
 }

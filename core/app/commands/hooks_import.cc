@@ -22,10 +22,35 @@ namespace {
 constexpr std::uint64_t kSettingsBytesMax = 4u << 20;
 constexpr std::size_t kShownBytes = 2000;
 
+// A text as YAML takes it whatever is in it.
+std::string yaml_quoted(const std::string& text) {
+  std::string out = "'";
+  for (const char c : text) out += c == '\'' ? std::string("''") : std::string(1, c);
+  return out + "'";
+}
+
 std::string absolute(const App& app, const std::string& path) {
   const std::filesystem::path out(path);
   if (out.is_absolute()) return out.lexically_normal().string();
   return (std::filesystem::path(app.surroundings().cwd) / out).lexically_normal().string();
+}
+
+// The same rules in agentd's words, as items of YAML. kInvalid: why there are none.
+Result<std::vector<std::string>> converted_rules(const std::string& rule) {
+  AGENTD_TRY(RuleParts parts, rule_parts(rule));
+  if (parts.argument && !tools_of_rule(parts.tool).empty() && tools_of_rule(parts.tool).front() != kCommandTool) {
+    // There "//etc" is absolute and "/src" begins at the project.
+    if (parts.argument->starts_with("//"))
+      parts.argument->erase(0, 1);
+    else if (parts.argument->starts_with('/'))
+      parts.argument->insert(0, ".");
+  }
+  const std::string changed = parts.tool + (parts.argument ? "(" + *parts.argument + ")" : "");
+  AGENTD_TRY_VOID(rules_of(changed, {}));
+  std::vector<std::string> out;
+  for (const std::string& tool : tools_of_rule(parts.tool))
+    out.push_back(parts.argument ? yaml_quoted(tool + "(" + *parts.argument + ")") : tool);
+  return out;
 }
 
 // Permissions in the settings belong into config.yaml, which is not written here: each rule is reported with its
@@ -44,19 +69,15 @@ void report_permissions(const std::string& text, std::vector<std::string>& probl
     const std::string list = "permissions." + std::string(permissions.key_at(i));
     const JsonView rules = permissions.at(i);
     if (list != "permissions.allow" && list != "permissions.deny" && list != "permissions.ask") {
-      problems.push_back(list + ": agentd's own setting is permissions.mode (ask, allow or deny)");
+      problems.push_back(list + ": agentd's own setting is permissions.mode (ask, accept_edits, plan, allow or deny)");
       continue;
     }
     for (std::size_t k = 0; rules.is_array() && k < rules.size(); ++k) {
       const std::string rule(rules.at(k).string_or({}));
-      const std::string wrong = wrong_rule(rule);
       const std::string what = list + " '" + one_line(rule, kShownBytes) + "': ";
-      if (!wrong.empty())
-        problems.push_back(what + wrong);
-      else if (list == "permissions.ask")
-        problems.push_back(what + "agentd asks for tools without a rule while permissions.mode is ask");
-      else
-        problems.push_back(what + "write " + list + ": [" + join(tools_of_rule(rule), ", ") + "] in config.yaml");
+      const auto converted = converted_rules(rule);
+      problems.push_back(what + (converted ? "write " + list + ": [" + join(*converted, ", ") + "] in config.yaml"
+                                           : converted.error().message));
     }
   }
 }

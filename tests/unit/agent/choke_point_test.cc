@@ -221,7 +221,7 @@ TEST_P(ChokePoint, AGuardThatDeniesIsObeyed) {
 }
 
 TEST_P(ChokePoint, ARuleThatDeniesIsObeyed) {
-  permissions_.deny = {"touch"};
+  permissions_.deny = {{"touch", {}, "touch"}};
   go();
   EXPECT_EQ(touched(), 0u);
 }

@@ -71,7 +71,7 @@ TEST_F(Receipts, PayloadTextIsNotMadeForHooksWithoutAnOpinion) {
 TEST_F(Receipts, AllowAgainstARuleWasRefused) {
   on(AGENTD_EVENT_BEFORE_TOOL_CALL, "eager",
      [](const TestCall& call) { return call.answer(permission_action(AGENTD_PERMISSION_ALLOW)); });
-  permissions_.deny = {"bash"};
+  permissions_.deny = {{"bash", {}, "bash"}};
   tools_.offer("bash");
   open();
   model_.ask_tools({{"bash", R"({"command":"ls"})"}}).say("done");

@@ -289,7 +289,7 @@ TEST_F(SecretsInRuns, ACallThatWouldWriteAPlaceholderIsRefusedBeforeAnybodyIsAsk
 }
 
 TEST_F(SecretsInRuns, NoPermissionOfAHookOrARulePassesTheGuard) {
-  permissions_.allow = {"*"};
+  permissions_.allow = {{"*", {}, "*"}};
   on(AGENTD_EVENT_BEFORE_TOOL_CALL, "eager",
      [](const TestCall& call) { return call.answer(permission_action(AGENTD_PERMISSION_ALLOW)); });
   one_call(with_placeholder());

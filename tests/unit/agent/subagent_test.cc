@@ -170,7 +170,7 @@ TEST_F(Subagents, InputOfTheSubagentThatIsReadInTwoWaysReachesNobody) {
 }
 
 TEST_F(Subagents, DenyRulesHoldForTheSubagent) {
-  permissions_.deny = {"bash"};
+  permissions_.deny = {{"bash", {}, "bash"}};
   open();
   ask_task().ask_tools({{"bash", "{}"}}).say("could not").say("done");
   ASSERT_TRUE(run("go"));
@@ -190,7 +190,7 @@ TEST_F(Subagents, TaskIsNotAskedAboutButTheToolsOfItAre) {
 }
 
 TEST_F(Subagents, DenyRuleAgainstTaskHolds) {
-  permissions_.deny = {"task"};
+  permissions_.deny = {{"task", {}, "task"}};
   open();
   ask_task().say("done");
   ASSERT_TRUE(run("go"));

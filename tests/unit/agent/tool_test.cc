@@ -6,6 +6,7 @@
 #include "core/base/hash.h"
 #include "tests/support/agent_fixture.h"
 #include "tests/support/log_records.h"
+#include "tests/support/temp_dir.h"
 
 namespace agentd {
 namespace {
@@ -588,11 +589,52 @@ TEST_F(ToolCalls, AllowOfAProjectHookIsIgnored) {
 }
 
 TEST_F(ToolCalls, DenyRuleBeatsAHooksAllow) {
-  permissions_.deny = {"bash"};
+  permissions_.deny = {{"bash", {}, "bash"}};
   on(AGENTD_EVENT_BEFORE_TOOL_CALL, "allow",
      [](const TestCall& call) { return call.answer(permission_action(AGENTD_PERMISSION_ALLOW)); });
   EXPECT_EQ(result_of_one_call().text, "the permission rules do not allow bash");
   EXPECT_TRUE(tools_.calls.empty());
+}
+
+PermissionRule command_rule(const std::string& text) { return *make_rule(*rule_parts(text), text, {}); }
+
+TEST_F(ToolCalls, ADenyRuleAboutTheCommandNamesItself) {
+  permissions_.deny.push_back(command_rule("bash(ls:*)"));
+  EXPECT_EQ(result_of_one_call(R"({"command":"true && ls -l"})").text,
+            "the permission rules do not allow bash: permissions.deny 'bash(ls:*)'");
+  EXPECT_TRUE(tools_.calls.empty());
+}
+
+TEST_F(ToolCalls, AnAskRuleIsAnsweredByAPersonAlone) {
+  permissions_.ask.push_back(command_rule("bash(ls:*)"));
+  FakeApprover approver;
+  approver.answer = {false, false, "no"};
+  approver_ = &approver;
+  on(AGENTD_EVENT_BEFORE_TOOL_CALL, "allow",
+     [](const TestCall& call) { return call.answer(permission_action(AGENTD_PERMISSION_ALLOW)); });
+  on(AGENTD_EVENT_PERMISSION_REQUEST, "bot",
+     [](const TestCall& call) { return call.answer(permission_action(AGENTD_PERMISSION_ALLOW)); });
+  EXPECT_EQ(result_of_one_call().text, "not permitted: no");
+  ASSERT_EQ(approver.asked_by.size(), 1u);
+  EXPECT_EQ(approver.asked_by[0].reason, "permissions.ask 'bash(ls:*)'");
+  EXPECT_TRUE(approver.asked_by[0].each_time);
+  EXPECT_TRUE(approver.asked_by[0].keeps.empty());
+}
+
+TEST_F(ToolCalls, AlwaysKeepsTheRulesThatTheQuestionShowed) {
+  const testing::TempDir home;
+  permissions_.mode = PermissionRules::Mode::kAsk;
+  permissions_.kept = *KeptAnswers::open(home.path(), "/project");
+  FakeApprover approver;
+  approver.answer = {true, true, {}};
+  approver_ = &approver;
+  EXPECT_EQ(result_of_one_call(R"({"command":"ls -l; true"})").text, "output of bash");
+  ASSERT_EQ(approver.asked_by.size(), 1u);
+  EXPECT_EQ(approver.asked_by[0].keeps, (std::vector<std::string>{"bash(ls -l)", "bash(true)"}));
+  const auto kept = *KeptAnswers::open(home.path(), "/project");
+  ASSERT_EQ(kept->answers().size(), 2u);
+  EXPECT_EQ(kept->answers()[0].rule, "bash(ls -l)");
+  EXPECT_EQ(permissions_.kept->rules().size(), 2u);
 }
 
 TEST_F(ToolCalls, HookMayAskAboutWhatTheRulesAllow) {

@@ -447,7 +447,7 @@ TEST_F(Waits, ARuleOfNowMayStillRefuse) {
   const std::string wait = wait_in(Place::kMain);
   ASSERT_TRUE(answer(wait, true));
   agent_.reset();
-  permissions_.deny = {"bash"};
+  permissions_.deny = {{"bash", {}, "bash"}};
   model_.say("done");
   ASSERT_TRUE(carry_on());
   EXPECT_EQ(effects(), 0u);

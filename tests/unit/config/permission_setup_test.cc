@@ -17,7 +17,7 @@ Config config_of(const std::string& key, const std::string& rules) {
 bool allows(const PermissionRules& rules, const std::string& name) {
   Tool tool;
   tool.name = name;
-  return rules.decide(tool) == Permission::kAllow;
+  return rules.decide(tool, {}, {}).permission == Permission::kAllow;
 }
 
 TEST(PermissionSetup, OtherToolsNamesMeanOurs) {
@@ -50,10 +50,35 @@ TEST(PermissionSetup, AGlobThatBeginsAsAMisspeltToolIsAnError) {
   EXPECT_TRUE(problems[0].broken) << problems[0].text;
 }
 
-TEST(PermissionSetup, ABlankRuleAndARuleOverArgumentsAreNone) {
-  EXPECT_FALSE(wrong_rule(" ").empty());
-  EXPECT_NE(wrong_rule("Bash(git *)").find("Write 'bash'"), std::string::npos);
-  EXPECT_TRUE(wrong_rule("*").empty());
+TEST(PermissionSetup, ATextThatCanMatchNothingIsNoRule) {
+  for (const char* text :
+       {" ", "Bash(a && b)", "Bash(", "web_fetch(src/x)", "read_file(domain:x.org)", "task(x)", "[a", "Edit(../x)"})
+    EXPECT_FALSE(wrong_rule(text).empty()) << text;
+  for (const char* text : {"*", "Bash(git *)", "WebFetch(domain:example.org)", "Edit(src/**)", "mcp__a__*"})
+    EXPECT_TRUE(wrong_rule(text).empty()) << text << ": " << wrong_rule(text);
+}
+
+TEST(PermissionSetup, ARuleOverArgumentsHoldsForEachOfItsTools) {
+  const auto rules = rules_of("MultiEdit(src/**)", "config.yaml:2");
+  ASSERT_TRUE(rules);
+  ASSERT_EQ(rules->size(), 2u);
+  EXPECT_EQ((*rules)[0].tool, "multi_edit");
+  EXPECT_EQ((*rules)[1].tool, "edit_file");
+  EXPECT_EQ((*rules)[1].text, "MultiEdit(src/**)");
+  EXPECT_EQ((*rules)[1].place, "config.yaml:2");
+}
+
+TEST(PermissionSetup, ACommaInParenthesesIsAPartOfTheRule) {
+  const Config config = config_of("permissions.ask", "bash(git log --format=a,b), Edit");
+  EXPECT_EQ(config.list("permissions.ask"), (std::vector<std::string>{"bash(git log --format=a,b)", "Edit"}));
+  EXPECT_EQ(permission_rules(config).ask.size(), 2u);
+}
+
+TEST(PermissionSetup, AMisspeltToolOfARuleOverArgumentsIsAnError) {
+  const auto problems = rule_problems(config_of("permissions.ask", "Bsh(rm:*)"), {}, true);
+  ASSERT_EQ(problems.size(), 1u);
+  EXPECT_TRUE(problems[0].broken);
+  EXPECT_NE(problems[0].text.find("did you mean 'bash'"), std::string::npos) << problems[0].text;
 }
 
 }  // namespace

@@ -76,7 +76,7 @@ class OwnServices : public AgentTest {
 
 TEST_F(OwnServices, AToolSavesACheckpointOfTheSessionThatItWorksIn) {
   tools_.offer("save");
-  permissions_.allow = {"save"};
+  permissions_.allow = {{"save", {}, "save"}};
   std::string id;
   bool stored_when_answered = true;
   tools_.handler = [&](const ToolCall&) -> Result<ToolOutcome> {

@@ -1,0 +1,155 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/tools/command_pattern.h"
+
+#include <algorithm>
+#include <vector>
+
+#include "core/base/bytes.h"
+#include "core/base/shell_word.h"
+
+namespace agentd {
+namespace {
+
+constexpr std::size_t kShownBytes = 120, kPatternMax = 4096, kOptionsMax = 16;
+constexpr char kAny = '\x02', kOne = '\x03', kBlank = '\x1f';  // any text, one character, the end of a word
+constexpr std::string_view kOperators = ";|&<>()`$\n";
+
+// The words with their ends. A control character of a word counts as unknown, as the reading is not sure then.
+std::string joined(const std::vector<ShellWord>& words, std::size_t begin, std::string_view program) {
+  std::string out(program);
+  for (std::size_t i = begin; i < words.size(); ++i) {
+    out += kBlank;
+    for (const char c : words[i].text) out += c == kAny || c == kOne || c == kBlank ? kUnknownPart : c;
+  }
+  return out;
+}
+
+// Whether the tokens match the text. An unknown part of the text: `lenient` = may become any text, otherwise it fits
+// kAny only.
+bool matches(std::string_view tokens, std::string_view text, bool lenient) {
+  std::vector<char> now(text.size() + 1, 0), next(text.size() + 1, 0);
+  const auto skip_unknown = [&](std::vector<char>& row) {  // an unknown part may be empty
+    for (std::size_t i = 0; lenient && i < text.size(); ++i)
+      if (row[i] != 0 && text[i] == kUnknownPart) row[i + 1] = 1;
+  };
+  now[0] = 1;
+  skip_unknown(now);
+  for (const char token : tokens) {
+    std::fill(next.begin(), next.end(), 0);
+    bool alive = false;
+    for (std::size_t i = 0; i <= text.size(); ++i) {
+      if (token == kAny && i > 0 && next[i - 1] != 0) next[i] = 1;
+      if (now[i] == 0) {
+        alive = alive || next[i] != 0;
+        continue;
+      }
+      if (token == kAny) next[i] = 1;
+      if (i < text.size()) {
+        if (lenient && text[i] == kUnknownPart) next[i] = 1;  // which continues
+        if (token == text[i] && token != kUnknownPart) next[i + 1] = 1;
+        if (token == kOne && text[i] != kBlank && text[i] != kUnknownPart) next[i + 1] = 1;
+      }
+      alive = alive || next[i] != 0 || (i < text.size() && next[i + 1] != 0);
+    }
+    if (!alive) return false;
+    skip_unknown(next);
+    std::swap(now, next);
+  }
+  return now[text.size()] != 0;
+}
+
+Error wrong(std::string_view text, const std::string& why) {
+  return Error{Code::kInvalid, "'" + one_line(text, kShownBytes) + "' " + why};
+}
+
+}  // namespace
+
+Result<CommandPattern> CommandPattern::parse(std::string_view text) {
+  CommandPattern out;
+  if (is_blank(text)) return wrong(text, "has no command: write the tool's name alone for every call");
+  if (text.size() > kPatternMax) return wrong(text, "is too long for a rule");
+  std::string_view rest = without_blanks(text);
+  if (rest.ends_with(":*") || rest.ends_with(" *")) {
+    out.further_ = true;
+    rest = without_blanks(rest.substr(0, rest.size() - 2));
+  }
+  bool wild = false, in_word = false;
+  for (std::size_t i = 0; i < rest.size(); ++i) {
+    const char c = rest[i];
+    if (c == ' ' || c == '\t') {
+      if (in_word) out.tokens_ += kBlank;
+      in_word = false;
+      continue;
+    }
+    in_word = true;
+    if (c == '\'' || c == '"') {
+      const std::size_t end = rest.find(c, i + 1);
+      if (end == std::string_view::npos) return wrong(text, "has a quotation mark that is not closed");
+      out.tokens_ += rest.substr(i + 1, end - i - 1);
+      i = end;
+    } else if (c == '\\' && i + 1 < rest.size()) {
+      out.tokens_ += rest[++i];
+    } else if (kOperators.find(c) != std::string_view::npos) {
+      return wrong(text,
+                   "is more than one simple command, and a rule is compared with one at a time: write a rule for each "
+                   "command, or put the character in quotation marks");
+    } else if (c == '*' || c == '?') {
+      wild = true;
+      out.tokens_ += c == '*' ? kAny : kOne;
+    } else {
+      out.tokens_ += c;
+    }
+  }
+  if (out.tokens_.empty() && !out.further_) return wrong(text, "names the empty command, which no shell can start");
+  if (out.tokens_.empty()) out.tokens_ = kAny;
+  const std::size_t equals = out.tokens_.find('=');
+  if (equals != std::string::npos && equals < std::min(out.tokens_.find(kBlank), out.tokens_.size()) &&
+      out.tokens_.find('/') > equals)
+    return wrong(text, "begins with an assignment, which is not a part of a command here: begin with the program");
+  out.exact_ = !wild && !out.further_;
+  return out;
+}
+
+bool CommandPattern::covers(const ShellCommand& command) const {
+  if (command.words.empty() || !command.words.front().known()) return false;
+  if (exact_ && !command.assigned.empty()) return false;
+  const std::string text = joined(command.words, 1, command.words.front().text);
+  return matches(tokens_, text, false) || (further_ && matches(tokens_ + kBlank + kAny, text, false));
+}
+
+CommandPattern::Fit CommandPattern::touches(const ShellCommand& command) const {
+  if (command.words.empty()) return Fit::kNo;
+  const std::string& program = command.words.front().text;
+  const std::string base = program.substr(program.rfind('/') + 1);
+  Fit out = Fit::kNo;
+  const auto look = [&](std::size_t begin, std::string_view name) {
+    const std::string text = joined(command.words, begin, name);
+    for (const bool lenient : {false, true})
+      if (matches(tokens_, text, lenient) || (further_ && matches(tokens_ + kBlank + kAny, text, lenient))) {
+        out = lenient && out == Fit::kNo ? Fit::kMaybe : lenient ? out : Fit::kYes;
+        return;
+      }
+  };
+  for (std::size_t begin = 1; begin <= command.words.size() && begin <= kOptionsMax; ++begin) {
+    look(begin, program);
+    if (base != program) look(begin, base);
+    if (out == Fit::kYes || begin >= command.words.size()) break;
+    // An option, or the value of the one before it.
+    const bool option = command.words[begin].text.starts_with('-');
+    const bool value = begin > 1 && command.words[begin - 1].text.starts_with('-');
+    if (!option && !value) break;
+  }
+  return out;
+}
+
+std::string exact_pattern(const ShellCommand& command) {
+  std::string out;
+  for (const ShellWord& word : command.words) {
+    if (!word.known()) return {};
+    if (!out.empty()) out += ' ';
+    out += shell_word(word.text);
+  }
+  return command.assigned.empty() ? out : std::string();
+}
+
+}  // namespace agentd

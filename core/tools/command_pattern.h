@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+// command_pattern.h - the argument of a rule about commands: git push:*, git status, npm run *.
+//
+// A pattern is the words of one command: without wildcards it is that command exactly, ":*" or " *" at its end stands
+// for any further words, "*" for any text in between. Quotation as in a shell makes characters plain.
+//
+// Threading: values.
+
+#include <string>
+#include <string_view>
+
+#include "core/base/result.h"
+#include "core/shell/shell.h"
+
+namespace agentd {
+
+class CommandPattern {
+ public:
+  // kInvalid: it can match no command; the message says what to write instead.
+  static Result<CommandPattern> parse(std::string_view text);
+
+  enum class Fit {
+    kNo,
+    kMaybe,  // it depends on a value, or on which options the program takes in front of its words
+    kYes,
+  };
+  // For a rule that permits: kYes for the words as they are, whatever their unknown parts become.
+  bool covers(const ShellCommand& command) const;
+  // For a rule that forbids or asks: the program may be named by a path, and options may precede the pattern's words.
+  Fit touches(const ShellCommand& command) const;
+
+ private:
+  std::string tokens_;    // characters, and the signs of command_pattern.cc
+  bool further_ = false;  // any words may follow
+  bool exact_ = false;    // it has no wildcard: for a command without assignments
+};
+
+// The pattern that matches a command exactly; empty: there is none, since a part of it is not known.
+std::string exact_pattern(const ShellCommand& command);
+
+}  // namespace agentd
