@@ -29,7 +29,7 @@ std::string expanded(const std::string& path, const std::string& user_home) {
 }
 
 // Links and dots taken out, as far as the path is there.
-std::string real_path(const std::string& path) {
+std::string without_links(const std::string& path) {
   std::error_code failed;
   const auto out = std::filesystem::weakly_canonical(path, failed);
   return failed ? path : out.string();
@@ -86,7 +86,7 @@ HookLimitTable hook_limits(const Config& config) {
 
 Precedence precedence_of(const std::string& path, const Project& project, const std::string& home) {
   if (!path.starts_with('/')) return Precedence::kUser;  // a relative path is reported as an error
-  const std::string real = real_path(path), root = real_path(project.root), own = real_path(home);
+  const std::string real = without_links(path), root = without_links(project.root), own = without_links(home);
   const bool inside = is_within(real, root) && !is_within(real, own);
   const bool around = is_within(own, root);  // the project is around the home directory
   return inside && !around ? Precedence::kProject : Precedence::kUser;
