@@ -56,7 +56,7 @@ constexpr Fault kFaults[] = {
     {"throw", Fate::kEnds, "SIGABRT", Fate::kEnds},
     {"stack", Fate::kEnds, "SIGSEGV", Fate::kEnds},
 #if !defined(AGENTD_THREAD_SANITIZED_BUILD)  // whose allocator lets it pass
-    {"double_free", Fate::kEnds, kSanitized ? "ended" : "SIGABRT", Fate::kEnds},
+    {"double_free", Fate::kEnds, kSanitized ? "its worker" : "SIGABRT", Fate::kEnds},
 #endif
     {"spin", Fate::kHangs, "deadline", Fate::kHangs},
     {"deadlock", Fate::kHangs, "deadline", Fate::kHangs},
