@@ -2,7 +2,7 @@
 # What an installed agentd consists of, in one place, and the packages that hold the same.
 #
 # Folders below the prefix are fixed where the program looks for them from its own place: bin/agentd,
-# libexec/agentd/agentd-hook-worker, lib/agentd/hooks. The prefix can be moved afterwards.
+# libexec/agentd/agentd-hook-worker, libexec/agentd/agentd-cage, lib/agentd/hooks. The prefix can be moved afterwards.
 include(GNUInstallDirs)
 include(CMakePackageConfigHelpers)
 set(bundled auto_compact audit_log guardrail redact session_memory web_fetch workspace_tools)
@@ -10,7 +10,7 @@ set(api ${PROJECT_SOURCE_DIR}/plugin-api)
 
 # The program, its worker, the hooks that it brings.
 install(TARGETS agentd RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
-install(TARGETS agentd-hook-worker RUNTIME DESTINATION libexec/agentd)
+install(TARGETS agentd-hook-worker agentd-cage RUNTIME DESTINATION libexec/agentd)
 list(TRANSFORM bundled PREPEND plugin_ OUTPUT_VARIABLE bundled_targets)
 install(TARGETS ${bundled_targets} LIBRARY DESTINATION lib/agentd/hooks)
 

@@ -9,6 +9,7 @@ packages=(
   libboost1.81-dev libboost-program-options1.81-dev rapidjson-dev liblmdb-dev libyaml-cpp-dev
   libspdlog-dev libre2-dev libsqlite3-dev libssl-dev libcurl4-openssl-dev liblzma-dev libgtest-dev libbenchmark-dev
   libseccomp-dev libedit-dev libxml2-dev
+  bubblewrap  # the stronger layer of the sandbox
   python3 jq bc  # hooks of the tests are written in them
 )
 if [ -n "${CI:-}" ]; then

@@ -36,8 +36,9 @@ CommandSpec run_spec() {
           "The words of QUERY form one message; text from a pipe or a redirected file is appended. Without QUERY, or "
           "with\n\"-\" alone, that text is the message. agentd reads standard input to its end: add < /dev/null where "
           "a pipe stays\nopen. @PATH adds the text of a file in the workspace. The answer goes to standard output, "
-          "everything else to\nstandard error.\nCommands that the model runs have your rights and no sandbox; agentd "
-          "asks before each unless a rule allows it.\nThe first Ctrl-C ends the run and saves what has arrived; the "
+          "everything else to\nstandard error.\nCommands that the model runs are in a sandbox "
+          "(docs/guide/sandbox.md); agentd asks before each unless a rule\nallows it.\nThe first Ctrl-C ends the run "
+          "and saves what has arrived; the "
           "second ends the program.",
           {kResume,
            kFollow,
@@ -731,6 +732,39 @@ CommandSpec recipe_show_spec() {
           recipe_show_command};
 }
 
+CommandSpec sandbox_run_spec() {
+  return {
+      "sandbox run",
+      "COMMAND...",
+      "run a command as the model's commands run",
+      "In the current directory, with the workspace's roots, in the sandbox that the settings choose. Options of "
+      "COMMAND\nfollow \"--\". Standard input is empty; the output is shown when the command has ended. The exit "
+      "code is the\ncommand's; 125 if there is no sandbox.",
+      {{"layer", 0, "LAYER", "the sandbox instead of sandbox.layer", "auto|bubblewrap|landlock|off", "sandbox.layer"},
+       {"timeout", 0, "SECONDS", "end the command after that time (default 600)"},
+       kSet},
+      {"agentd sandbox run -- make -j4", "agentd sandbox run --layer landlock -- bash -c 'ls ~'"},
+      1,
+      kManyWords,
+      {},
+      sandbox_run_command};
+}
+
+CommandSpec sandbox_explain_spec() {
+  return {
+      "sandbox explain",
+      "PATH",
+      "show what commands may do with a file, and why",
+      "",
+      {{"layer", 0, "LAYER", "the sandbox instead of sandbox.layer", "auto|bubblewrap|landlock|off", "sandbox.layer"},
+       kSet},
+      {"agentd sandbox explain ~/.ssh", "agentd sandbox explain .git/hooks"},
+      1,
+      1,
+      {},
+      sandbox_explain_command};
+}
+
 CommandSpec doctor_spec() {
   return {"doctor",
           "",
@@ -795,11 +829,11 @@ const std::vector<CommandSpec>& all_commands() {
         config_path_spec(),
         config_reference_spec()},
        hooks_commands(),
-       {memory_search_spec(), memory_add_spec(),  memory_list_spec(),   memory_show_spec(),   memory_edit_spec(),
-        memory_delete_spec(), memory_jobs_spec(), memory_export_spec(), memory_import_spec(), models_spec(),
-        usage_spec(),         auth_set_spec(),    auth_list_spec(),     auth_remove_spec(),   recipe_list_spec(),
-        recipe_show_spec(),   store_check_spec(), store_stats_spec(),   store_backup_spec(),  store_salvage_spec(),
-        doctor_spec(),        completion_spec()}});
+       {memory_search_spec(), memory_add_spec(),      memory_list_spec(),   memory_show_spec(),   memory_edit_spec(),
+        memory_delete_spec(), memory_jobs_spec(),     memory_export_spec(), memory_import_spec(), models_spec(),
+        usage_spec(),         auth_set_spec(),        auth_list_spec(),     auth_remove_spec(),   recipe_list_spec(),
+        recipe_show_spec(),   store_check_spec(),     store_stats_spec(),   store_backup_spec(),  store_salvage_spec(),
+        sandbox_run_spec(),   sandbox_explain_spec(), doctor_spec(),        completion_spec()}});
   return commands;
 }
 

@@ -406,6 +406,25 @@ constexpr KeySpec kKeys[] = {
      "Directories that tools may use; they start in the first. Each must exist. Empty means the current directory and "
      "the project's root."},
 
+    {"sandbox.layer", ValueType::kChoice, "auto",
+     "The sandbox around commands of tools: auto takes the strongest that this machine can make, bubblewrap before "
+     "landlock; off runs them with all your rights. If it cannot be made, no command runs (docs/guide/sandbox.md).",
+     "auto|bubblewrap|landlock|off"},
+    {"sandbox.network",
+     ValueType::kList,
+     "",
+     "Hosts that commands may reach: example.org, *.example.org, example.org:8080; without a port 80 and 443. Empty "
+     "means no network; all, alone, means yours.",
+     {},
+     0,
+     0,
+     true},
+    {"sandbox.readable", ValueType::kList, "", "Further files and directories that commands may read.", {}, 0, 0, true},
+    {"sandbox.writable", ValueType::kList, "", "Further directories that commands may change.", {}, 0, 0, true},
+    {"sandbox.caches", ValueType::kList, "",
+     "Caches of the home directory that commands may read, instead of those of the known package managers. A command "
+     "writes to a cache of its own."},
+
     {"network.ca_file", ValueType::kText, "",
      "A file of CA certificates (PEM), used instead of the system's. A file of this section that cannot be read is an "
      "error at the start."},

@@ -47,6 +47,7 @@ Result<std::vector<std::string>> texts_of(const agentd_list& list, const std::st
 Result<CommandRequest> request_of(const agentd_process_options& options, const Ask& ask, const SessionCommands& own,
                                   const std::string& function, std::uint64_t kept) {
   CommandRequest out;
+  out.cage = ask.files().cage();
   ProcessRequest& process = out.process;
   AGENTD_TRY(process.argv, texts_of(options.argv, "argv of " + function));
   if (process.argv.empty())

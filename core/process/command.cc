@@ -72,8 +72,8 @@ std::string_view name_of(EndReason reason) {
   return "";
 }
 
-Command::Command(std::uint64_t handle, CommandRequest request, Child child, UniqueFd terminal, const Clock& clock,
-                 std::uint64_t started_ns)
+Command::Command(std::uint64_t handle, CommandRequest request, Child child, UniqueFd terminal,
+                 std::shared_ptr<CagedCommand> caged, const Clock& clock, std::uint64_t started_ns)
     : handle_(handle),
       request_(std::move(request)),
       line_(line_of(request_.process.argv)),
@@ -83,6 +83,7 @@ Command::Command(std::uint64_t handle, CommandRequest request, Child child, Uniq
       child_(std::move(child)),
       output_(terminal.valid() ? std::move(terminal) : std::move(child_.output)),
       buffer_(kReadBytes, '\0'),
+      caged_(std::move(caged)),
       input_(request_.terminal ? copy_of(output_) : std::move(child_.input)),
       text_(request_.process.output_bytes_max, request_.process.spill) {
   set_non_blocking(output_);
@@ -99,6 +100,7 @@ Command::~Command() {
     return false;
   });
   (void)reap(child_, request_.process.argv[0], true);
+  if (caged_) (void)caged_->finish();
 }
 
 // ---- for others
@@ -226,6 +228,7 @@ Result<void> Command::resize(TerminalSize size) {
 // ---- the reader's
 
 void Command::append(std::string_view bytes) {
+  if (!bytes.empty()) at_line_start_ = bytes.back() == '\n';
   const MutexLock lock(mutex_);
   text_.append(bytes);
   const std::uint64_t most = request_.output_bytes_limit;
@@ -311,8 +314,11 @@ void Command::finish() {
   auto exit = reap(child_, request_.process.argv[0], leader_ended_);
   family_.reset();
   output_.reset();
+  const CagedCommand::After after = caged_ ? caged_->finish() : CagedCommand::After{};
+  append(remarks_behind(after, at_line_start_));
   const MutexLock lock(mutex_);
   exit_ = exit ? *exit : Exit{};
+  if (after.undone && exit_.code == 0) exit_.code = 1;
   if (reason_ == EndReason::kNone) reason_ = exit_.signal != 0 ? EndReason::kSignalled : EndReason::kExited;
   ended_ns_ = clock_.monotonic_ns();
   ended_ = true;

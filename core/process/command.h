@@ -29,9 +29,9 @@ namespace agentd {
 class Command {
  public:
   // `child` was started at that time of `clock`, which outlives it; `terminal` is the host's side of its terminal, if
-  // it has one.
-  Command(std::uint64_t handle, CommandRequest request, Child child, UniqueFd terminal, const Clock& clock,
-          std::uint64_t started_ns);
+  // it has one; `caged`: its cage, null = none.
+  Command(std::uint64_t handle, CommandRequest request, Child child, UniqueFd terminal,
+          std::shared_ptr<CagedCommand> caged, const Clock& clock, std::uint64_t started_ns);
   // REQUIRES: it has ended, or no reader was told of it.
   ~Command();
   Command(const Command&) = delete;
@@ -92,6 +92,8 @@ class Command {
   // The reader's.
   UniqueFd output_;
   std::string buffer_;
+  bool at_line_start_ = true;  // of the output
+  const std::shared_ptr<CagedCommand> caged_;
   Phase phase_ = Phase::kRunning;
   bool leader_ended_ = false;
   std::optional<Family> family_;

@@ -38,31 +38,33 @@ Result<Child> start_child(const CommandRequest& request, const Terminal* termina
 
 }  // namespace
 
-CommandTable::CommandTable(std::shared_ptr<CommandReader> reader, CommandWrap wrap)
-    : reader_(std::move(reader)), wrap_(std::move(wrap)) {}
-
 CommandTable::~CommandTable() { (void)end_all(); }
 
-// The cage wraps here: every command of the session passes, run or started.
-Result<CommandTable::Planned> CommandTable::plan(ProcessRequest request) const {
+// Every command of the session passes, run or started.
+Result<CommandTable::Planned> CommandTable::plan(ProcessRequest request, CommandCage* cage) {
   AGENTD_TRY(request.environment, environment_of(request));
   request.additions.clear();
   AGENTD_TRY_VOID(check_command(request.argv, request.environment, request.cwd));
   Planned out{std::move(request), nullptr};
-  if (!wrap_) return out;
-  AGENTD_TRY(CommandPlan wrapped, wrap_({std::move(out.process.argv), std::move(out.process.cwd),
-                                         std::move(out.process.environment), std::move(out.process.pass), nullptr}));
-  out.process.argv = std::move(wrapped.argv);
-  out.process.cwd = std::move(wrapped.cwd);
-  out.process.environment = std::move(wrapped.environment);
-  out.process.pass = std::move(wrapped.pass);
-  out.holds = std::move(wrapped.holds);
+  if (cage == nullptr) return out;
+  ProcessRequest& process = out.process;
+  AGENTD_TRY(CagedCommand caged, cage->wrap(process.argv, process.cwd, process.environment));
+  process.argv = std::move(caged.argv);
+  process.environment = std::move(caged.environment);
+  for (const UniqueFd& each : caged.descriptors) process.pass.push_back(each.get());
+  out.caged = std::make_shared<CagedCommand>(std::move(caged));
   return out;
 }
 
 Result<ProcessResult> CommandTable::run(CommandRequest request, const CancelToken& cancel, Deadline deadline) {
-  AGENTD_TRY(const Planned planned, plan(std::move(request.process)));
-  return run_process(planned.process, reader_->clock(), cancel, deadline);
+  AGENTD_TRY(const Planned planned, plan(std::move(request.process), request.cage.get()));
+  Result<ProcessResult> out = run_process(planned.process, reader_->clock(), cancel, deadline);
+  if (!planned.caged) return out;
+  const CagedCommand::After after = planned.caged->finish();
+  if (!out) return out;
+  out->output += remarks_behind(after, out->output.empty() || out->output.ends_with('\n'));
+  if (after.undone && out->exit_code == 0) out->exit_code = 1;
+  return out;
 }
 
 // The oldest that have ended go.
@@ -82,7 +84,7 @@ Result<std::uint64_t> CommandTable::start(CommandRequest request) {
   const std::vector<std::string> argv = request.process.argv;
   if (request.terminal && (request.terminal->rows == 0 || request.terminal->columns == 0))
     return Error{Code::kInvalid, "a terminal has at least one row and one column"};
-  AGENTD_TRY(Planned planned, plan(std::move(request.process)));
+  AGENTD_TRY(Planned planned, plan(std::move(request.process), request.cage.get()));
   request.process = std::move(planned.process);
   if (request.terminal && !has_variable(request.process.environment, "TERM="))
     request.process.environment.emplace_back(kTerminalType);
@@ -105,9 +107,16 @@ Result<std::uint64_t> CommandTable::start(CommandRequest request) {
   {
     const MutexLock lock(mutex_);
     --starting_;
-    if (!child) return child.error();
+  }
+  if (planned.caged) planned.caged->descriptors.clear();
+  if (!child) {
+    if (planned.caged) (void)planned.caged->finish();
+    return child.error();
+  }
+  {
+    const MutexLock lock(mutex_);
     command = std::make_shared<Command>(++last_handle_, std::move(request), std::move(*child), std::move(terminal.host),
-                                        reader_->clock(), started_ns);
+                                        std::move(planned.caged), reader_->clock(), started_ns);
     commands_.emplace(command->handle(), command);
   }
   reader_->add(command);

@@ -5,10 +5,10 @@
 // Threading: thread-safe.
 
 #include <cstdint>
-#include <functional>
 #include <map>
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "core/base/mutex.h"
@@ -17,23 +17,12 @@
 
 namespace agentd {
 
-// What is executed in the end. A cage changes it: arguments in front, other variables, descriptors that it needs.
-struct CommandPlan {
-  std::vector<std::string> argv;
-  std::string cwd;
-  std::vector<std::string> environment;  // complete
-  std::vector<int> pass{};               // the child's descriptors 3, 4, ...; open until the start is over
-  std::shared_ptr<const void> holds{};   // kept until then
-};
-using CommandWrap = std::function<Result<CommandPlan>(CommandPlan plan)>;
-
 class CommandTable final : public ProcessHost {
  public:
   static constexpr std::size_t kRunningMax = 256;  // commands of one session at a time
   static constexpr std::size_t kEndedMax = 64;     // that have ended and can still be read
 
-  // `wrap`: applied to each command before it starts; empty = it starts as it is.
-  explicit CommandTable(std::shared_ptr<CommandReader> reader, CommandWrap wrap = {});
+  explicit CommandTable(std::shared_ptr<CommandReader> reader) : reader_(std::move(reader)) {}
   // Ends all commands.
   ~CommandTable() override;
 
@@ -52,16 +41,15 @@ class CommandTable final : public ProcessHost {
 
  private:
   struct Planned {
-    ProcessRequest process;
-    std::shared_ptr<const void> holds;
+    ProcessRequest process;               // as it is executed
+    std::shared_ptr<CagedCommand> caged;  // null: it has no cage
   };
-  Result<Planned> plan(ProcessRequest request) const;
+  static Result<Planned> plan(ProcessRequest request, CommandCage* cage);
   Result<std::shared_ptr<Command>> find(std::uint64_t handle) const;
   // Makes place for one more command.
   Result<void> admit() REQUIRES(mutex_);
 
   const std::shared_ptr<CommandReader> reader_;
-  const CommandWrap wrap_;
   mutable Mutex mutex_;
   std::map<std::uint64_t, std::shared_ptr<Command>> commands_ GUARDED_BY(mutex_);
   std::uint64_t last_handle_ GUARDED_BY(mutex_) = 0;

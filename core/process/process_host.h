@@ -9,6 +9,7 @@
 // Threading: thread-safe; run(), read(), write(), wait() and end() block their caller.
 
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -16,6 +17,7 @@
 
 #include "core/base/clock.h"
 #include "core/base/result.h"
+#include "core/process/command_cage.h"
 #include "core/process/process.h"
 #include "core/process/terminal.h"
 
@@ -23,6 +25,7 @@ namespace agentd {
 
 struct CommandRequest {
   ProcessRequest process;
+  std::shared_ptr<CommandCage> cage{};   // agentd's own host starts it inside; null = it has the user's rights
   std::string description;               // one line for people; empty = none
   Milliseconds time{0};                  // start(): after that it is ended; 0 = it has all time
   std::uint64_t output_bytes_limit = 0;  // start(): it is ended when it has written more; 0 = no limit

@@ -8,6 +8,7 @@
 #include <linux/netlink.h>
 #include <linux/sched.h>
 #include <linux/sockios.h>
+#include <netinet/in.h>
 #include <seccomp.h>
 #include <sys/ioctl.h>
 #include <sys/mman.h>
@@ -272,7 +273,115 @@ void refuse_rest(Filter& filter, const OpenedCalls& opened, long landlock) {
   if (!opened.files_write && landlock < kLandlockGuardsEmptying) refuse_emptying(filter);
 }
 
+// ---- caged commands
+
+constexpr const char* kNeverCaged[] = {
+    // other processes
+    "ptrace", "process_vm_readv", "process_vm_writev", "process_madvise", "kcmp", "pidfd_getfd", "process_mrelease",
+    // the kernel and the machine
+    "init_module", "finit_module", "delete_module", "create_module", "kexec_load", "kexec_file_load", "bpf",
+    "perf_event_open", "userfaultfd", "reboot", "swapon", "swapoff", "acct", "quotactl", "quotactl_fd", "syslog",
+    "settimeofday", "clock_settime", "adjtimex", "clock_adjtime", "stime", "sethostname", "setdomainname", "iopl",
+    "ioperm", "vhangup", "lookup_dcookie", "nfsservctl", "uselib", "_sysctl", "fanotify_init",
+    // keys of the session
+    "keyctl", "add_key", "request_key",
+    // other views of the file system, and ways to a file that no rule sees
+    "mount", "umount", "umount2", "pivot_root", "chroot", "move_mount", "open_tree", "open_tree_attr", "fsopen",
+    "fsconfig", "fsmount", "fspick", "mount_setattr", "open_by_handle_at", "name_to_handle_at", "unshare", "setns",
+    // calls that no filter sees
+    "io_uring_setup", "io_uring_enter", "io_uring_register"};
+
+// What leads from process to process without a file.
+constexpr const char* kSharedMemory[] = {"shmget", "shmat",  "semget", "semop",  "semtimedop", "semctl",   "msgget",
+                                         "msgsnd", "msgrcv", "msgctl", "shmctl", "mq_open",    "mq_unlink"};
+
+// Calls that change what a file's owner may change, which Landlock does not see: the keeper answers them.
+constexpr const char* kAsked[] = {"chmod",     "fchmod",    "fchmodat",    "chown",        "fchown",      "lchown",
+                                  "fchownat",  "utime",     "utimes",      "futimesat",    "utimensat",   "setxattr",
+                                  "lsetxattr", "fsetxattr", "removexattr", "lremovexattr", "fremovexattr"};
+constexpr int kFchmodat2 = 452, kSetxattrat = 463, kRemovexattrat = 466, kFileSetattr = 469;
+
+constexpr std::uint64_t kFamilies = 46;  // AF_MAX of this writing; further ones are refused together
+
+// Sockets of a family are refused, or but for streams of TCP: Landlock sees only those connect and bind.
+void refuse_all_but_tcp(Filter& filter, std::uint64_t family) {
+  constexpr std::uint64_t kType = 0xf;
+  for (std::uint64_t type = 0; type <= kType; ++type)
+    if (type != SOCK_STREAM) filter.answer(EACCES, "socket", {is(0, family), has_bits(1, kType, type)});
+  for (std::uint64_t protocol = 1; protocol < IPPROTO_TCP; ++protocol)
+    filter.answer(EACCES, "socket", {is(0, family), is(2, protocol)});
+  filter.answer(EACCES, "socket", {is(0, family), {2, SCMP_CMP_GT, IPPROTO_TCP, 0}});
+}
+
+void refuse_caged_sockets(Filter& filter, const CagedCalls& calls) {
+  using Sockets = CagedCalls::Sockets;
+  for (std::uint64_t family = 0; family < kFamilies; ++family) {
+    const bool inet = family == AF_INET || family == AF_INET6;
+    if (inet && calls.sockets == Sockets::kTcp) refuse_all_but_tcp(filter, family);
+    if (inet && calls.sockets != Sockets::kNone) continue;
+    if (calls.apart && (family == AF_UNIX || family == AF_NETLINK)) continue;
+    filter.answer(EACCES, "socket", {is(0, family)});
+  }
+  filter.answer(EACCES, "socket", {{0, SCMP_CMP_GE, kFamilies, 0}});
+  if (calls.apart) return;
+  // The keeper connects to its own port alone. Landlock would open that port of every host.
+  if (calls.sockets == Sockets::kTcp)
+    for (const char* const call : {"connect", "bind", "listen"}) filter.answer(kAskKeeper, call);
+  // A pair of datagram sockets reaches any other by name; a pair of streams leads nowhere else.
+  constexpr std::uint64_t kType = 0xf;
+  for (std::uint64_t type = 0; type <= kType; ++type)
+    if (type != SOCK_STREAM && type != SOCK_SEQPACKET) filter.answer(EACCES, "socketpair", {has_bits(1, kType, type)});
+  // Sending opens a connection that Landlock's rule for connect() does not see.
+  filter.answer(EACCES, "sendto", {has_bits(3, MSG_FASTOPEN, MSG_FASTOPEN)});
+  filter.answer(EACCES, "sendmsg", {has_bits(2, MSG_FASTOPEN, MSG_FASTOPEN)});
+  filter.answer(EACCES, "sendmmsg", {has_bits(3, MSG_FASTOPEN, MSG_FASTOPEN)});
+}
+
+void refuse_namespaces(Filter& filter) {
+  constexpr int kSpaces[] = {CLONE_NEWNS,   CLONE_NEWCGROUP, CLONE_NEWUTS, CLONE_NEWIPC,
+                             CLONE_NEWUSER, CLONE_NEWPID,    CLONE_NEWNET};
+  for (const int space : kSpaces) {
+    const auto bits = static_cast<unsigned>(space);
+    filter.refuse("clone", {has_bits(0, bits, bits)});
+  }
+  filter.answer(ENOSYS, "clone3");  // its flags are in memory; libraries fall back to clone()
+}
+
+// Text that a terminal takes for typed.
+void refuse_typing(Filter& filter) {
+  filter.refuse("ioctl", {is(1, TIOCSTI)});
+  filter.refuse("ioctl", {is(1, TIOCLINUX)});
+}
+
+void ask_keeper(Filter& filter) {
+  for (const char* const call : kAsked) filter.answer(kAskKeeper, call);
+  filter.answer(ENOSYS, kFchmodat2);
+  for (const int call : {kSetxattrat, kRemovexattrat, kFileSetattr}) filter.answer(ENOSYS, call);
+  for (const std::uint64_t command : {FS_IOC_SETFLAGS, FS_IOC_FSSETXATTR}) filter.refuse("ioctl", {is(1, command)});
+}
+
+// Opening may truncate a file that may be read; and truncate() needs no descriptor.
+void refuse_emptying_readable(Filter& filter) {
+  filter.refuse("truncate");
+  filter.refuse("open", {has_bits(1, O_TRUNC | O_ACCMODE, O_TRUNC)});
+  filter.refuse("openat", {has_bits(2, O_TRUNC | O_ACCMODE, O_TRUNC)});
+  filter.answer(ENOSYS, "openat2");
+}
+
 }  // namespace
+
+std::vector<FilterInstruction> make_caged_program(const CagedCalls& calls) {
+  Filter filter(Filter::Other::kOpen);
+  for (const char* const call : kNeverCaged) filter.refuse(call);
+  refuse_namespaces(filter);
+  refuse_typing(filter);
+  refuse_caged_sockets(filter, calls);
+  if (!calls.guards_emptying) refuse_emptying_readable(filter);
+  if (calls.apart) return filter.program();
+  for (const char* const call : kSharedMemory) filter.refuse(call);
+  ask_keeper(filter);
+  return filter.program();
+}
 
 std::vector<FilterInstruction> make_ground_program(const OpenedCalls& opened) {
   Filter filter(Filter::Other::kRefused);

@@ -16,6 +16,7 @@ namespace agentd {
 // Empty when memory was short.
 std::vector<FilterInstruction> make_ground_program(const OpenedCalls& opened);
 std::vector<FilterInstruction> make_rest_program(const OpenedCalls& opened, long landlock);
+std::vector<FilterInstruction> make_caged_program(const CagedCalls& calls);
 
 // The calls that both programs together allow with some arguments, or on some kernels.
 std::set<std::string> partly_open_calls(const OpenedCalls& opened);

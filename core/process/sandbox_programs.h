@@ -40,9 +40,25 @@ FilterProgram ground_program(const OpenedCalls& opened);
 // that guards its files, 0 = none.
 FilterProgram rest_program(const OpenedCalls& opened, long landlock);
 
+// What a caged command may call; core/cage/rules.h. Unlike a plugin's worker it may make every call but the listed
+// ones: nobody knows what a compiler or a package manager needs.
+struct CagedCalls {
+  enum class Sockets : std::uint8_t { kNone, kTcp, kAll };
+  // It is in namespaces of its own, in which local sockets, System V segments and the modes of files lead nowhere else.
+  bool apart = false;
+  Sockets sockets = Sockets::kNone;  // of the internet
+  bool guards_emptying = false;      // Landlock keeps files from being truncated
+};
+
+// The errno that stands in a program for a question to the keeper (SECCOMP_RET_USER_NOTIF), which libseccomp refuses to
+// write down where the kernel of the build has none.
+constexpr std::uint32_t kAskKeeper = 4000;
+
+FilterProgram caged_program(const CagedCalls& calls);
+
 // ---- the tables that sandbox_programs_main.cc writes, and their indices
 
-constexpr std::size_t kGroundPrograms = 16, kRestPrograms = 48;
+constexpr std::size_t kGroundPrograms = 16, kRestPrograms = 48, kCagedPrograms = 12;
 constexpr std::array<long, 3> kLandlockAges{0, kLandlockGuardsEmptying, kLandlockGuardsSignals};
 
 constexpr std::size_t ground_index(const OpenedCalls& opened) {
@@ -54,6 +70,11 @@ constexpr std::size_t rest_index(const OpenedCalls& opened, long landlock) {
   return (std::size_t{opened.network} | std::size_t{opened.processes} << 1 | std::size_t{opened.own_limits} << 2 |
           std::size_t{opened.files_write} << 3) +
          16 * age;
+}
+
+constexpr std::size_t caged_index(const CagedCalls& calls) {
+  return std::size_t{calls.apart} | std::size_t{calls.guards_emptying} << 1 |
+         static_cast<std::size_t>(calls.sockets) << 2;
 }
 
 }  // namespace agentd

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// sandbox_programs_main.cc - writes the source of ground_program() and rest_program() to standard output while agentd
+// sandbox_programs_main.cc - writes the source of ground_program(), rest_program() and
+// caged_program() to standard output while agentd
 // is built.
 #include <cstdio>
 #include <string>
@@ -46,12 +47,23 @@ bool write_rest(std::size_t index) {
          write_program("kRest" + std::to_string(index), make_rest_program(opened, landlock));
 }
 
+bool write_caged(std::size_t index) {
+  CagedCalls calls;
+  calls.apart = (index & 1) != 0;
+  calls.guards_emptying = (index & 2) != 0;
+  calls.sockets = static_cast<CagedCalls::Sockets>(index >> 2);
+  return caged_index(calls) == index && write_program("kCaged" + std::to_string(index), make_caged_program(calls));
+}
+
 bool write_all() {
   std::printf("#include \"core/process/sandbox_programs.h\"\n\nnamespace agentd {\nnamespace {\n\n");
   for (std::size_t i = 0; i < kGroundPrograms; ++i)
     if (!write_ground(i)) return false;
   for (std::size_t i = 0; i < kRestPrograms; ++i)
     if (!write_rest(i)) return false;
+  for (std::size_t i = 0; i < kCagedPrograms; ++i)
+    if (!write_caged(i)) return false;
+  write_table("kCaged", "kCaged", kCagedPrograms);
   write_table("kGround", "kGround", kGroundPrograms);
   write_table("kRest", "kRest", kRestPrograms);
   std::printf(
@@ -59,7 +71,9 @@ bool write_all() {
       "FilterProgram ground_program(const OpenedCalls& opened) {\n"
       "  return kGround[ground_index(opened)];\n}\n"
       "FilterProgram rest_program(const OpenedCalls& opened, long landlock) {\n"
-      "  return kRest[rest_index(opened, landlock)];\n}\n\n}  // namespace agentd\n");
+      "  return kRest[rest_index(opened, landlock)];\n}\n"
+      "FilterProgram caged_program(const CagedCalls& calls) {\n"
+      "  return kCaged[caged_index(calls)];\n}\n\n}  // namespace agentd\n");
   return std::fflush(stdout) == 0 && std::ferror(stdout) == 0;
 }
 

@@ -11,9 +11,11 @@
 #include <memory>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "core/base/result.h"
+#include "core/process/command_cage.h"
 
 namespace agentd {
 
@@ -45,6 +47,14 @@ class Workspace {
   virtual Result<void> replace(const std::string& path, std::string_view expected, std::string_view bytes) = 0;
   // Depth first, names in byte order, links reported but not followed; depth 0 = no limit.
   virtual Result<FileListing> list(const std::string& path, std::uint32_t depth, std::uint32_t limit) const = 0;
+
+  // Around the commands that work in these files; null = nothing: they run with the user's rights.
+  const std::shared_ptr<CommandCage>& cage() const { return cage_; }
+  // REQUIRES: nobody uses it yet.
+  void set_cage(std::shared_ptr<CommandCage> cage) { cage_ = std::move(cage); }
+
+ private:
+  std::shared_ptr<CommandCage> cage_;
 };
 
 // `roots`: absolute directories; relative paths start at the first. `kept`: absolute paths of files and directories

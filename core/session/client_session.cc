@@ -7,6 +7,7 @@
 #include "core/process/commands.h"
 #include "core/process/spill.h"
 #include "core/session/agent_options.h"
+#include "core/workplace/cage_setup.h"
 
 namespace agentd {
 namespace {
@@ -21,8 +22,7 @@ ClientSession::ClientSession(Workplace& workplace, OpenRequest request)
       request_(std::move(request)),
       tools_(workplace.hooks()),
       dispatcher_(runtime_.clock()),
-      commands_(request_.commands ? request_.commands
-                                  : std::make_shared<CommandTable>(runtime_.command_reader(), CommandWrap())) {}
+      commands_(request_.commands ? request_.commands : std::make_shared<CommandTable>(runtime_.command_reader())) {}
 
 ClientSession::~ClientSession() {
   end_commands();
@@ -100,6 +100,8 @@ std::optional<Ulid> ClientSession::resume_newest(const CancelToken& cancel) cons
 
 Result<void, RunError> ClientSession::open(std::optional<Ulid> conversation, const CancelToken& cancel,
                                            const std::string& first_text) {
+  if (request_.offer_tools && cage_is_off(runtime_.config()))
+    request_.events.on_event(RunEvent(told::Warning{std::string(kCageOffText)}));
   workplace_.hooks().record_new();
   if (active_ == nullptr) publish();
   if (!conversation && runtime_.saves() && runtime_.config().flag("lifecycle.auto_resume_on_start"))

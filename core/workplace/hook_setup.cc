@@ -74,6 +74,17 @@ HookLimits limits_at(const Config& config, const std::string& key, const HookLim
           limit("max_children", otherwise.children)};
 }
 
+// Next to the executable, or in ../libexec/agentd; empty if it does not exist.
+std::string program_beside(const std::string& executable, const std::string& name) {
+  if (executable.empty()) return {};
+  const std::filesystem::path directory = std::filesystem::path(executable).parent_path();
+  for (const char* const place : {"", "../libexec/agentd/"}) {
+    std::string path = (directory / (place + name)).lexically_normal().string();
+    if (::access(path.c_str(), X_OK) == 0) return path;
+  }
+  return {};
+}
+
 }  // namespace
 
 HookLimitTable hook_limits(const Config& config) {
@@ -123,15 +134,9 @@ std::string bundled_hooks(const std::string& executable) {
   return {};
 }
 
-std::string worker_program(const std::string& executable) {
-  if (executable.empty()) return {};
-  const std::filesystem::path directory = std::filesystem::path(executable).parent_path();
-  for (const char* place : {"agentd-hook-worker", "../libexec/agentd/agentd-hook-worker"}) {
-    std::string path = (directory / place).lexically_normal().string();
-    if (::access(path.c_str(), X_OK) == 0) return path;
-  }
-  return {};
-}
+std::string worker_program(const std::string& executable) { return program_beside(executable, "agentd-hook-worker"); }
+
+std::string cage_program(const std::string& executable) { return program_beside(executable, "agentd-cage"); }
 
 HookSetup hook_setup(const ProcessSurroundings& surroundings, const Config& config, const std::string& home,
                      const Project& project, bool dropped) {

@@ -30,6 +30,9 @@ std::string bundled_hooks(const std::string& executable);
 // exist.
 std::string worker_program(const std::string& executable);
 
+// The program that makes the sandbox of a command, in the same places.
+std::string cage_program(const std::string& executable);
+
 struct HookSetup {
   HookHostOptions options;
   std::string bundled;  // directory; empty = none

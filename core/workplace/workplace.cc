@@ -6,6 +6,7 @@
 #include "core/runtime/credentials.h"
 #include "core/runtime/secrets_setup.h"
 #include "core/runtime/store_setup.h"
+#include "core/workplace/cage_setup.h"
 #include "core/workplace/recipe_setup.h"
 
 namespace agentd {
@@ -92,10 +93,14 @@ Result<std::shared_ptr<Workspace>> Workplace::files(const std::vector<std::strin
   std::erase_if(files_, [](const auto& each) { return each.second.expired(); });
   std::weak_ptr<Workspace>& known = files_[roots];
   if (auto open = known.lock()) return open;
+  std::vector<std::string> kept = kept_paths(runtime_.surroundings(), runtime_.config(), runtime_.home(), project_);
   AGENTD_TRY(std::unique_ptr<Workspace> opened,
-             open_workspace(roots, kept_paths(runtime_.surroundings(), runtime_.config(), runtime_.home(), project_),
+             open_workspace(roots, kept,
                             {Credentials::file(runtime_.home()), secrets_key_file(runtime_.home()),
                              store_lock_file(runtime_.home())}));
+  opened->set_cage(
+      make_cage(cage_settings(runtime_.surroundings(), runtime_.config(), runtime_.home(), roots, std::move(kept)),
+                runtime_.config()));
   std::shared_ptr<Workspace> out = std::move(opened);
   known = out;
   return out;

@@ -32,6 +32,8 @@ int config_show_command(App& app, const Arguments& arguments);
 int config_explain_command(App& app, const Arguments& arguments);
 int config_path_command(App& app, const Arguments& arguments);
 int config_reference_command(App& app, const Arguments& arguments);
+int sandbox_run_command(App& app, const Arguments& arguments);
+int sandbox_explain_command(App& app, const Arguments& arguments);
 int doctor_command(App& app, const Arguments& arguments);
 int hooks_list_command(App& app, const Arguments& arguments);
 int hooks_trust_command(App& app, const Arguments& arguments);

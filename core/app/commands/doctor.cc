@@ -1,8 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <linux/landlock.h>
-#include <sys/prctl.h>
 #include <sys/stat.h>
-#include <sys/syscall.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -18,6 +15,7 @@
 #include "core/base/bytes.h"
 #include "core/base/log.h"
 #include "core/base/shell_word.h"
+#include "core/cage/layers.h"
 #include "core/config/permission_setup.h"
 #include "core/dialects/known_names.h"
 #include "core/net/curl_client.h"
@@ -28,6 +26,7 @@
 #include "core/runtime/store_setup.h"
 #include "core/runtime/version.h"
 #include "core/search/sqlite_library.h"
+#include "core/workplace/cage_setup.h"
 #include "core/workplace/hook_names.h"
 
 namespace agentd::app {
@@ -342,24 +341,43 @@ void check_search(Report& report) {
              library ? std::string("SQLite: conversations can be searched") : library.error().message);
 }
 
-bool in_path(const App& app, const std::string& program) {
-  for (const std::string& directory : split(app.surroundings().environment("PATH").value_or(""), ':'))
-    if (!directory.empty() && ::access((directory + "/" + program).c_str(), X_OK) == 0) return true;
-  return false;
+void check_layer(Report& report, cage::Layer layer, const cage::LayerState& state, bool used) {
+  const std::string name(cage::name_of(layer));
+  if (state.holds) return report.say(Verdict::kOk, name + ": " + state.facts + (used ? ", used for commands" : ""));
+  report.say(Verdict::kNote, name + ": " + state.why);
+  report.advise(state.cure);
 }
 
-void check_sandbox(Report& report, const App& app) {
-  report.say(
-      Verdict::kWarn,
-      "commands of tools run without a sandbox in this version: with your rights, after the permission question");
-  const bool bubblewrap = in_path(app, "bwrap");
-  report.say(Verdict::kNote, std::string("bubblewrap: ") + (bubblewrap ? "installed" : "not installed") + ", not used");
-  const long landlock = ::syscall(SYS_landlock_create_ruleset, nullptr, 0, LANDLOCK_CREATE_RULESET_VERSION);
-  report.say(Verdict::kNote, landlock > 0 ? "Landlock: available (ABI " + std::to_string(landlock) + "), not used"
-                                          : std::string("Landlock: not available in this kernel"));
-  const bool seccomp = ::prctl(PR_GET_SECCOMP, 0, 0, 0, 0) >= 0;
+void check_rights(Report& report, const Config& config) {
+  const std::vector<std::string> network = config.list("sandbox.network");
+  report.say(Verdict::kNote, "commands may write in the workspace roots, in a /tmp and a cache of their own" +
+                                 std::string(config.list("sandbox.writable").empty()
+                                                 ? ""
+                                                 : ", and in " + joined(config.list("sandbox.writable"))));
   report.say(Verdict::kNote,
-             std::string("seccomp: ") + (seccomp ? "available, not used" : "not available in this kernel"));
+             "commands may read the system, toolchains and caches of package managers; no keys, and "
+             "nothing else of your home ('agentd sandbox explain PATH')");
+  report.say(network == std::vector<std::string>{"all"} ? Verdict::kWarn : Verdict::kNote,
+             network.empty() ? "commands have no network (sandbox.network)" : "commands may reach " + joined(network));
+}
+
+void check_sandbox(Report& report, const App& app, const Config& config) {
+  const cage::Layers& layers = cage::probe(cage_program(app.surroundings().executable));
+  const bool off = cage_is_off(config);
+  const auto layer = off ? Result<cage::Layer>(Error{}) : cage_layer(config, layers);
+  if (off) {
+    report.say(Verdict::kWarn, std::string(kCageOffText) + " (" + config.origin("sandbox.layer") + ")");
+  } else if (!layer) {
+    report.say(Verdict::kBroken, "commands are not run: no sandbox that sandbox.layer (" +
+                                     config.text("sandbox.layer") + ") allows can be made");
+  }
+  for (const cage::Layer each : {cage::Layer::kBubblewrap, cage::Layer::kLandlock})
+    check_layer(report, each, layers.of(each), layer && *layer == each);
+  if (layer && *layer == cage::Layer::kLandlock)
+    report.say(Verdict::kNote,
+               "under Landlock alone a change of .git/hooks and its like is undone when the command has ended, not "
+               "prevented; commands have no sockets but for the proxy");
+  if (layer) check_rights(report, config);
   report.say(Verdict::kOk, "file tools cannot leave the workspace roots");
 }
 
@@ -395,7 +413,7 @@ int doctor_command(App& app, const Arguments& arguments) {
   report.section("Provider");
   check_model(report, app, *config, *home);
   report.section("Sandbox");
-  check_sandbox(report, app);
+  check_sandbox(report, app, *config);
   app.out().print(report.broken() ? "\nSomething required is broken; see above.\n" : "\nEverything required works.\n");
   return report.broken() ? kExitFailure : kExitOk;
 }

@@ -4,6 +4,7 @@
 #include <signal.h>
 
 #include <algorithm>
+#include <atomic>
 #include <filesystem>
 #include <memory>
 #include <string>
@@ -474,24 +475,46 @@ TEST_F(Commands, OpenNoDescriptorsForEver) {
 
 // ---- the cage
 
-TEST_F(Commands, PassTheWrapBeforeTheyStart) {
-  int calls = 0;
-  CommandTable table(reader_, [&](CommandPlan plan) -> Result<CommandPlan> {
-    ++calls;
-    if (plan.argv.back() == "forbidden") return Error{Code::kDenied, "the cage refuses it"};
-    plan.argv.insert(plan.argv.begin(), {"env", "CAGED=yes"});
-    return plan;
-  });
-  const auto ran = table.run(line("echo $CAGED"), cancel_, Deadline{});
+// Puts a variable around each command, and says what it has seen.
+class PaintedCage final : public CommandCage {
+ public:
+  Result<CagedCommand> wrap(const std::vector<std::string>& argv, const std::string&,
+                            const std::vector<std::string>& environment) override {
+    if (argv.back() == "forbidden") return Error{Code::kDenied, "the cage refuses it"};
+    CagedCommand out;
+    out.argv = {"env", "CAGED=yes"};
+    out.argv.insert(out.argv.end(), argv.begin(), argv.end());
+    out.environment = environment;
+    out.finish = [this] {
+      ++finished;
+      return CagedCommand::After{{"it was seen"}, undoes};
+    };
+    return out;
+  }
+  std::atomic<int> finished = 0;
+  bool undoes = false;
+};
+
+TEST_F(Commands, RunAndStartInTheirCage) {
+  const auto cage = std::make_shared<PaintedCage>();
+  CommandRequest request = line("printf %s $CAGED");
+  request.cage = cage;
+  const auto ran = table_->run(request, cancel_, Deadline{});
   ASSERT_TRUE(ran);
-  EXPECT_EQ(ran->output, "yes\n");
-  const auto handle = table.start(line("echo $CAGED"));
+  EXPECT_EQ(ran->output, "yes\nagentd: it was seen\n");
+  EXPECT_EQ(ran->exit_code, 0);
+  cage->undoes = true;
+  const auto handle = table_->start(request);
   ASSERT_TRUE(handle);
-  (void)table.wait(*handle, cancel_, Deadline{});
-  EXPECT_EQ(table.read(*handle, 0, 100, cancel_, Deadline{})->bytes, "yes\n");
-  EXPECT_EQ(table.list().front().command, "sh -c echo $CAGED") << "listed as it was asked for";
-  EXPECT_EQ(table.start(line("forbidden")).error().code, Code::kDenied);
-  EXPECT_EQ(calls, 3);
+  const auto end = table_->wait(*handle, cancel_, Deadline{});
+  EXPECT_EQ(end->exit_code, 1) << "what it did was undone";
+  EXPECT_EQ(table_->read(*handle, 0, 100, cancel_, Deadline{})->bytes, "yes\nagentd: it was seen\n");
+  EXPECT_EQ(table_->list().front().command, "sh -c printf %s $CAGED") << "listed as it was asked for";
+  EXPECT_EQ(cage->finished, 2);
+  CommandRequest forbidden = line("forbidden");
+  forbidden.cage = cage;
+  EXPECT_EQ(table_->start(forbidden).error().code, Code::kDenied);
+  EXPECT_EQ(cage->finished, 2);
 }
 
 }  // namespace

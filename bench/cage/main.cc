@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: Apache-2.0
+// bench_cage - a command that does nothing in each layer of the sandbox, next to the same one without.
+#include <algorithm>
+#include <cstdio>
+#include <cstdlib>
+#include <filesystem>
+#include <vector>
+
+#include "core/cage/cage.h"
+#include "core/process/process.h"
+
+namespace agentd::bench {
+namespace {
+
+constexpr int kRepeats = 101;
+
+// Milliseconds of one command, from its request to its answer; negative: it failed.
+double once(CommandCage* cage, const std::string& cwd, const Clock& clock) {
+  const std::uint64_t begin = clock.monotonic_ns();
+  ProcessRequest request;
+  request.argv = {"/bin/true"};
+  request.cwd = cwd;
+  CagedCommand caged;
+  if (cage != nullptr) {
+    auto wrapped = cage->wrap(request.argv, cwd, clean_environment());
+    if (!wrapped) return -1;
+    caged = std::move(*wrapped);
+    request.argv = caged.argv;
+    request.environment = caged.environment;
+    for (const UniqueFd& each : caged.descriptors) request.pass.push_back(each.get());
+  }
+  const auto ran = run_process(request, clock, CancelToken(), Deadline::after(clock, Milliseconds(60'000)));
+  if (caged.finish) (void)caged.finish();
+  if (!ran || ran->exit_code != 0) return -1;
+  return static_cast<double>(clock.monotonic_ns() - begin) / 1e6;
+}
+
+double median(CommandCage* cage, const std::string& cwd, const Clock& clock) {
+  std::vector<double> times;
+  for (int i = 0; i < kRepeats; ++i) times.push_back(once(cage, cwd, clock));
+  std::sort(times.begin(), times.end());
+  return times.front() < 0 ? -1 : times[kRepeats / 2];
+}
+
+int run() {
+  const SystemClock clock;
+  std::string cwd = "/var/tmp/agentd-bench-XXXXXX";
+  if (::mkdtemp(cwd.data()) == nullptr) return 1;
+  const char* const home = std::getenv("HOME");
+  const double bare = median(nullptr, cwd, clock);
+  std::printf("no cage      %7.2f ms\n", bare);
+  for (const cage::Layer layer : {cage::Layer::kLandlock, cage::Layer::kBubblewrap}) {
+    const std::string name(cage::name_of(layer));
+    const cage::LayerState& state = cage::probe(AGENTD_CAGE).of(layer);
+    if (!state.holds) {
+      std::printf("%-12s does not hold here: %s\n", name.c_str(), state.why.c_str());
+      continue;
+    }
+    cage::CageSettings settings;
+    settings.helper = AGENTD_CAGE;
+    settings.user_home = home == nullptr ? "" : home;
+    settings.agentd_home = cwd + "/none";
+    settings.path = "/usr/bin:/bin";
+    settings.roots = {cwd};
+    const auto cage = cage::Cage::make(settings, layer);
+    const double caged = cage ? median(cage->get(), cwd, clock) : -1;
+    std::printf("%-12s %7.2f ms, %.1f times\n", name.c_str(), caged, caged / bare);
+  }
+  std::error_code ignored;
+  std::filesystem::remove_all(cwd, ignored);
+  return 0;
+}
+
+}  // namespace
+}  // namespace agentd::bench
+
+int main() { return agentd::bench::run(); }

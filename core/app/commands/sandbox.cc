@@ -1,0 +1,101 @@
+// SPDX-License-Identifier: Apache-2.0
+// sandbox.cc - `agentd sandbox`: a command in the sandbox of tools, and what that sandbox allows.
+#include <algorithm>
+
+#include "core/app/commands/commands.h"
+#include "core/app/commands/hooks_shared.h"
+#include "core/app/exit_codes.h"
+#include "core/process/process.h"
+#include "core/workplace/cage_setup.h"
+
+namespace agentd::app {
+namespace {
+
+constexpr int kExitNoSandbox = 125;
+constexpr std::uint64_t kOutputMax = 64u << 20;
+constexpr std::uint64_t kSeconds = 600, kSecondsMax = 86'400;
+
+struct Here {
+  Config config;
+  cage::CageSettings settings;
+  std::string cwd;
+};
+
+// The roots of a session that works in the current directory.
+Result<Here> here(const App& app, const Arguments& arguments) {
+  AGENTD_TRY(const std::string cwd, app.directory());
+  AGENTD_TRY(const std::string home, app.home());
+  AGENTD_TRY(Config config, app.config(arguments));
+  const Project project = find_project(cwd);
+  std::vector<std::string> roots = config.list("workspace.roots");
+  if (roots.empty()) roots = project.root == cwd ? std::vector{cwd} : std::vector{cwd, project.root};
+  std::vector<std::string> kept = kept_paths(app.surroundings(), config, home, project);
+  cage::CageSettings settings = cage_settings(app.surroundings(), config, home, roots, std::move(kept));
+  return Here{std::move(config), std::move(settings), cwd};
+}
+
+Result<std::unique_ptr<cage::Cage>> open_cage(const Here& here) {
+  AGENTD_TRY(const cage::Layer layer, cage_layer(here.config, cage::probe(here.settings.helper)));
+  return cage::Cage::make(here.settings, layer);
+}
+
+int code_of(const ProcessResult& result) {
+  if (result.timed_out) return 124;
+  return result.exit_code >= 0 ? result.exit_code : 128 + result.signal;
+}
+
+}  // namespace
+
+int sandbox_run_command(App& app, const Arguments& arguments) {
+  const auto seconds =
+      arguments.has("timeout") ? parse_count("timeout", arguments.value("timeout")) : Result<std::uint64_t>(kSeconds);
+  if (!seconds) return app.fail(kExitUsage, seconds.error().message);
+  const auto at = here(app, arguments);
+  if (!at) return app.fail(kExitUsage, at.error().message);
+  ProcessRequest request;
+  request.argv = arguments.words();
+  request.cwd = at->cwd;
+  request.output_bytes_max = kOutputMax;
+  std::unique_ptr<cage::Cage> cage;
+  CagedCommand caged;
+  if (cage_is_off(at->config)) {
+    app.err().print("agentd: warning: " + std::string(kCageOffText) + "\n");
+  } else {
+    auto opened = open_cage(*at);
+    if (!opened) return app.fail(kExitNoSandbox, opened.error().message);
+    cage = std::move(*opened);
+    auto wrapped = cage->wrap(request.argv, request.cwd, clean_environment());
+    if (!wrapped) return app.fail(kExitNoSandbox, wrapped.error().message);
+    caged = std::move(*wrapped);
+    request.argv = caged.argv;
+    request.environment = caged.environment;
+    for (const UniqueFd& each : caged.descriptors) request.pass.push_back(each.get());
+  }
+  const auto ran = run_process(request, app.clock(), CancelToken(),
+                               Deadline::after(app.clock(), Milliseconds(std::min(*seconds, kSecondsMax) * 1000)));
+  const CagedCommand::After after = caged.finish ? caged.finish() : CagedCommand::After();
+  if (!ran) return app.fail(kExitFailure, ran.error().message);
+  app.out().print(ran->output);
+  for (const std::string& each : after.remarks) app.err().print("agentd: " + each + "\n");
+  const int code = code_of(*ran);
+  return after.undone && code == 0 ? 1 : code;
+}
+
+int sandbox_explain_command(App& app, const Arguments& arguments) {
+  const auto at = here(app, arguments);
+  if (!at) return app.fail(kExitUsage, at.error().message);
+  std::string path = arguments.words()[0];
+  if (!path.starts_with('/')) path = at->cwd + "/" + path;
+  if (cage_is_off(at->config)) {
+    app.out().print(path + ": all that you may: " + std::string(kCageOffText) + "\n");
+    return kExitOk;
+  }
+  const auto cage = open_cage(*at);
+  if (!cage) return app.fail(kExitNoSandbox, cage.error().message);
+  const cage::Verdict verdict = (*cage)->explain(path);
+  const char* const rights = verdict.writable ? "read and write" : verdict.readable ? "read only" : "nothing";
+  app.out().print(path + ": " + rights + ": " + verdict.reason + "\n");
+  return kExitOk;
+}
+
+}  // namespace agentd::app

@@ -1,0 +1,115 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/cage/bubblewrap.h"
+
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <map>
+
+#include "core/cage/places.h"
+
+namespace agentd::cage {
+namespace {
+
+// One mount: the option with its words, but for the place.
+struct Mount {
+  std::vector<std::string> words;
+};
+
+bool is_directory(const std::string& path) {
+  struct stat info {};
+  return ::stat(path.c_str(), &info) == 0 && S_ISDIR(info.st_mode);
+}
+
+class Mounts {
+ public:
+  void read_only(const std::string& path) { put(path, {"--ro-bind-try", path}); }
+  void writable(const std::string& path) { put(path, {"--bind", path}); }
+  void show(const std::string& source, const std::string& as) { put(as, {"--bind", source}); }
+  void empty(const std::string& path) { put(path, {"--tmpfs"}); }
+  void hide(const std::string& path) {
+    if (is_directory(path))
+      put(path, {"--perms", "0000", "--tmpfs"});
+    else
+      put(path, {"--ro-bind", "/dev/null"});
+  }
+  void link(const std::string& path) {
+    std::error_code failed;
+    const std::string target = std::filesystem::read_symlink(path, failed).string();
+    if (!failed) put(path, {"--symlink", target});
+  }
+  // A directory that something is mounted in becomes a mount itself: such a one cannot be moved away together with what
+  // is guarded in it.
+  void pin(const std::string& path, const std::string& root) {
+    std::filesystem::path above = std::filesystem::path(path).parent_path();
+    for (; is_below(above.string(), root) && above != root; above = above.parent_path())
+      if (!places_.contains(key(above.string()))) writable(above.string());
+  }
+  void append_to(std::vector<std::string>& words) const {
+    for (const auto& [place, mount] : places_) {
+      words.insert(words.end(), mount.words.begin(), mount.words.end());
+      words.push_back(place.substr(0, place.size() - 1));
+    }
+  }
+
+ private:
+  // With a slash at the end the order of texts has parents before what is in them.
+  static std::string key(const std::string& path) { return path + "/"; }
+  void put(const std::string& path, std::vector<std::string> words) { places_[key(path)] = {std::move(words)}; }
+
+  std::map<std::string, Mount> places_;
+};
+
+std::vector<std::string> first_words(const std::string& program, bool shares_network) {
+  std::vector<std::string> out{program, "--unshare-all"};
+  if (shares_network) out.emplace_back("--share-net");
+  for (const char* const word : {"--new-session", "--as-pid-1", "--cap-drop", "ALL"}) out.emplace_back(word);
+  return out;
+}
+
+// Where usr is one with the root, /bin and its like are links.
+void show_readable(Mounts& mounts, const std::string& path) {
+  struct stat info {};
+  if (::lstat(path.c_str(), &info) != 0) return;
+  const bool top = std::count(path.begin(), path.end(), '/') == 1;
+  if (S_ISLNK(info.st_mode) && top) return mounts.link(path);
+  mounts.read_only(path);
+}
+
+}  // namespace
+
+std::vector<std::string> bubblewrap_words(const std::string& program, const View& view, const std::string& cwd) {
+  std::vector<std::string> out = first_words(program, view.shares_network);
+  Mounts mounts;
+  const auto in_writable = [&](const std::string& path) {
+    return std::any_of(view.writable.begin(), view.writable.end(),
+                       [&](const std::string& root) { return is_below(path, root); });
+  };
+  if (!view.scratch.empty()) mounts.show(view.scratch, "/tmp");
+  if (!view.home.empty() && !in_writable(view.home)) mounts.empty(view.home);
+  for (const std::string& path : view.readable)
+    if (!in_writable(path)) show_readable(mounts, path);
+  for (const std::string& path : view.writable) mounts.writable(path);
+  for (const std::string& path : view.guarded) {
+    mounts.read_only(path);
+    for (const std::string& root : view.writable)
+      if (is_below(path, root)) mounts.pin(path, root);
+  }
+  for (const std::string& path : view.hidden) mounts.hide(path);
+  for (const char* const word : {"--proc", "/proc", "--dev", "/dev"}) out.emplace_back(word);
+  mounts.append_to(out);
+  out.insert(out.end(), {"--chdir", cwd, "--"});
+  return out;
+}
+
+std::vector<std::string> bubblewrap_probe(const std::string& program) {
+  std::vector<std::string> out = first_words(program, false);
+  for (const char* const word :
+       {"--ro-bind", "/", "/", "--proc", "/proc", "--dev", "/dev", "--tmpfs", "/tmp", "--", "/bin/true"})
+    out.emplace_back(word);
+  return out;
+}
+
+}  // namespace agentd::cage

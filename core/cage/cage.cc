@@ -1,0 +1,270 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/cage/cage.h"
+
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <atomic>
+#include <cerrno>
+#include <cstdlib>
+#include <filesystem>
+#include <set>
+
+#include "core/base/hash.h"
+#include "core/cage/bubblewrap.h"
+#include "core/cage/orders.h"
+#include "core/cage/places.h"
+#include "core/cage/proxy.h"
+#include "core/cage/watch.h"
+#include "core/process/landlock.h"
+#include "core/process/spawn.h"
+
+namespace agentd::cage {
+namespace {
+
+namespace fs = std::filesystem;
+
+using Sockets = CagedCalls::Sockets;
+
+// The descriptor at which the helper finds its orders: the first that is passed.
+constexpr int kOrdersFd = 3;
+
+// Without a slash at the end, links resolved as far as the path exists.
+std::string real(const std::string& path) {
+  std::error_code failed;
+  std::string out = fs::weakly_canonical(path, failed).string();
+  if (failed) out = fs::path(path).lexically_normal().string();
+  while (out.size() > 1 && out.ends_with('/')) out.pop_back();
+  return out;
+}
+
+bool is_in(const std::string& path, const std::vector<std::string>& places) {
+  return std::any_of(places.begin(), places.end(), [&](const std::string& each) { return is_below(path, each); });
+}
+
+void add(std::vector<std::string>& out, const std::vector<std::string>& more) {
+  for (const std::string& each : more)
+    if (std::find(out.begin(), out.end(), each) == out.end()) out.push_back(each);
+}
+
+Result<std::string> make_scratch() {
+  const char* const place = std::getenv("TMPDIR");
+  std::string path = real(place != nullptr && place[0] == '/' ? place : "/tmp") + "/agentd-XXXXXX";
+  if (::mkdtemp(path.data()) == nullptr) return errno_error("making the directory " + path, errno);
+  return path;
+}
+
+Result<UniqueFd> sealed(const std::string& text) {
+  UniqueFd out(::memfd_create("orders", MFD_CLOEXEC | MFD_ALLOW_SEALING));
+  if (!out.valid()) return errno_error("keeping the orders of the sandbox", errno);
+  AGENTD_TRY_VOID(write_all(out.get(), text));
+  ::fcntl(out.get(), F_ADD_SEALS, F_SEAL_WRITE | F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL);
+  return out;
+}
+
+bool is_set(const std::vector<std::string>& environment, std::string_view name) {
+  return std::any_of(environment.begin(), environment.end(), [&](const std::string& each) {
+    return each.starts_with(name) && each.size() > name.size() && each[name.size()] == '=';
+  });
+}
+
+// Each mount costs, and for root /etc is many readable parts. Landlock inside closes the others, where there is one.
+void add_views(std::vector<std::string>& out, const std::vector<std::string>& readable) {
+  const bool closed_inside = landlock_version() >= 1;
+  for (const std::string& path : readable)
+    add(out, {closed_inside && is_below(path, "/etc") ? std::string("/etc") : path});
+}
+
+// The directory of what was undone, one for each command that did something.
+std::string aside_place(const std::string& home) {
+  static std::atomic<std::uint64_t> next{0};
+  timespec now{};
+  ::clock_gettime(CLOCK_REALTIME, &now);
+  return home + "/undone/" + std::to_string(now.tv_sec) + "-" + std::to_string(::getpid()) + "-" +
+         std::to_string(next++);
+}
+
+}  // namespace
+
+Cage::Cage(CageSettings settings, Layer layer, NetworkRules network)
+    : settings_(std::move(settings)), layer_(layer), network_(std::move(network)) {}
+
+Result<std::unique_ptr<Cage>> Cage::make(CageSettings settings, Layer layer) {
+  AGENTD_TRY(NetworkRules network, NetworkRules::parse(settings.network));
+  std::unique_ptr<Cage> out(new Cage(std::move(settings), layer, std::move(network)));
+  AGENTD_TRY_VOID(out->prepare());
+  return out;
+}
+
+Cage::~Cage() {
+  std::error_code ignored;
+  if (!scratch_.empty()) fs::remove_all(scratch_, ignored);
+}
+
+Result<void> Cage::prepare() {
+  const std::string home = settings_.user_home.empty() ? std::string() : real(settings_.user_home);
+  for (const std::string& root : settings_.roots) {
+    roots_.push_back(real(root));
+    if (roots_.back() == "/")
+      return Error{Code::kUnavailable,
+                   "the workspace is the whole file system, around which there is no sandbox: work "
+                   "in a directory, or name one in workspace.roots"};
+  }
+  AGENTD_TRY(scratch_, make_scratch());
+  std::string key;
+  for (const std::string& root : roots_) key += root + '\n';
+  if (!home.empty()) cache_ = home + "/.cache/agentd/cage/" + hex(sha256(key)).substr(0, 16);
+  if (cache_.empty() || !make_directories(cache_)) cache_ = scratch_;
+  writable_ = roots_;
+  for (const std::string& root : roots_) add(writable_, git_places(root).writable);
+  for (const std::string& path : settings_.writable) add(writable_, {real(path)});
+  add(writable_, {scratch_, cache_});
+  readable_ = system_places();
+  add(readable_, tool_places(home, settings_.path));
+  add(readable_, settings_.caches ? *settings_.caches : cache_places(home));
+  add(readable_, settings_.readable);
+  add(readable_, {settings_.helper});
+  hidden_ = secret_places(home);
+  add(hidden_, {real(settings_.agentd_home)});
+  std::erase_if(hidden_, [&](const std::string& path) {
+    const bool own_root =
+        std::any_of(roots_.begin(), roots_.end(), [&](const auto& root) { return is_below(root, path); });
+    return own_root || !(is_in(path, writable_) || is_in(path, readable_)) || ::access(path.c_str(), F_OK) != 0;
+  });
+  return check_hidden();
+}
+
+// Landlock cannot close a part of what it opens.
+Result<void> Cage::check_hidden() const {
+  if (layer_ != Layer::kLandlock || hidden_.empty()) return {};
+  return Error{Code::kUnavailable,
+               "the directories that commands may use contain " + hidden_.front() +
+                   ", which Landlock alone cannot hide from them: work in a directory below, or install bubblewrap"};
+}
+
+// Looked up for each command: a repository may have got submodules meanwhile.
+Cage::Guarded Cage::guarded_now() const {
+  Guarded out;
+  const std::string home = settings_.user_home.empty() ? std::string() : real(settings_.user_home);
+  for (const std::string& root : roots_) {
+    const GitPlaces git = git_places(root);
+    add(out.paths, guarded_places(root, home));
+    add(out.paths, git.guarded);
+    add(out.pinned, git.pinned);
+  }
+  for (const std::string& path : settings_.kept)
+    if (is_in(real(path), roots_)) add(out.paths, {real(path)});
+  return out;
+}
+
+std::vector<std::string> Cage::environment_of(const std::vector<std::string>& given) const {
+  std::vector<std::string> out;
+  for (const std::string& each : given)
+    if (!each.starts_with("TMPDIR=")) out.push_back(each);
+  const std::string tmp = layer_ == Layer::kBubblewrap ? "/tmp" : scratch_;
+  out.push_back("TMPDIR=" + tmp);
+  const auto add_unless_set = [&](const std::string& name, const std::string& value) {
+    if (!is_set(given, name)) out.push_back(name + "=" + value);
+  };
+  add_unless_set("XDG_CACHE_HOME", cache_);
+  add_unless_set("CCACHE_DIR", cache_ + "/ccache");
+  add_unless_set("GOCACHE", cache_ + "/go-build");
+  add_unless_set("PIP_CACHE_DIR", cache_ + "/pip");
+  add_unless_set("npm_config_cache", cache_ + "/npm");
+  // Keys stay outside, and a commit that cannot be signed would fail.
+  if (!is_set(given, "GIT_CONFIG_COUNT"))
+    for (const char* const each : {"GIT_CONFIG_COUNT=2", "GIT_CONFIG_KEY_0=commit.gpgSign", "GIT_CONFIG_VALUE_0=false",
+                                   "GIT_CONFIG_KEY_1=tag.gpgSign", "GIT_CONFIG_VALUE_1=false"})
+      out.emplace_back(each);
+  out.push_back("AGENTD_SANDBOX=" + std::string(name_of(layer_)));
+  return out;
+}
+
+// What lives from the start of a command to its end.
+struct Cage::Command {
+  std::unique_ptr<Watch> watch;
+  std::unique_ptr<Proxy> proxy;
+};
+
+Result<CagedCommand> Cage::wrap(const std::vector<std::string>& argv, const std::string& cwd,
+                                const std::vector<std::string>& environment) {
+  AGENTD_TRY(const std::string program, find_program(argv.at(0), environment));
+  const auto command = std::make_shared<Command>();  // shared with finish(), which the caller keeps
+  const std::string directory = cwd.empty() ? roots_.at(0) : real(cwd);
+  const bool apart = layer_ == Layer::kBubblewrap;
+  View view{{}, {}, {}, hidden_, real(settings_.user_home), scratch_, settings_.all_network};
+  std::vector<std::string> watched;
+  Guarded guarded = guarded_now();
+  for (std::string& path : guarded.paths) {
+    // A link would be followed; what it leads to inside of a root is guarded in its own right.
+    std::error_code unknown;
+    const bool mounts = apart && fs::exists(fs::symlink_status(path, unknown)) && real(path) == path;
+    (mounts ? view.guarded : watched).push_back(std::move(path));
+  }
+  command->watch = std::make_unique<Watch>(std::move(watched), guarded.pinned, aside_place(settings_.agentd_home));
+  Orders orders;
+  orders.apart = apart;
+  orders.readable = readable_;
+  orders.writable = writable_;
+  add(orders.readable, {"/proc"});
+  if (apart) {
+    add(orders.writable, {"/tmp"});
+    if (!settings_.user_home.empty() && ::access(settings_.user_home.c_str(), F_OK) == 0)
+      add(orders.writable, {view.home});
+  }
+  orders.devices = apart
+                       ? std::vector<std::string>{"/dev"}
+                       : std::vector<std::string>{"/dev/null", "/dev/zero", "/dev/full", "/dev/random", "/dev/urandom"};
+  orders.sockets = apart || settings_.all_network ? Sockets::kAll : Sockets::kNone;
+  if (!settings_.all_network && !network_.empty()) {
+    AGENTD_TRY(command->proxy, Proxy::start(network_));
+    orders.proxy = command->proxy->socket();
+    if (!apart) orders.sockets = Sockets::kTcp;
+    view.readable.push_back(fs::path(orders.proxy).parent_path().string());
+  }
+  CagedCommand out;
+  if (apart) {
+    add_views(view.readable, readable_);
+    view.writable = writable_;
+    // It is shown as /tmp.
+    std::erase(view.writable, scratch_ == cache_ ? std::string() : scratch_);
+    out.argv = bubblewrap_words(bubblewrap_program(), view, directory);
+  }
+  out.argv.insert(out.argv.end(), {settings_.helper, std::to_string(kOrdersFd), program});
+  out.argv.insert(out.argv.end(), argv.begin() + 1, argv.end());
+  out.environment = environment_of(environment);
+  AGENTD_TRY(UniqueFd file, sealed(text_of(orders)));
+  out.descriptors.push_back(std::move(file));
+  out.finish = [command] {
+    CagedCommand::After after;
+    after.remarks = command->watch->undo();
+    after.undone = !after.remarks.empty();
+    if (command->proxy) add(after.remarks, command->proxy->refusals());
+    return after;
+  };
+  return out;
+}
+
+Verdict Cage::explain(const std::string& path) const {
+  const std::string at = real(path);
+  if (is_in(at, hidden_)) return {false, false, "it has keys or belongs to agentd"};
+  const std::vector<std::string> guarded = guarded_now().paths;
+  const bool is_guarded = is_in(at, guarded);
+  if (is_in(at, writable_) && is_guarded)
+    return {true, false, "what is in it is run later by itself, outside of the sandbox"};
+  if (is_in(at, writable_)) return {true, true, "it is in the workspace, or in sandbox.writable"};
+  if (is_in(at, readable_))
+    return {true, false, "it belongs to the system, a toolchain or a cache, or is in sandbox.readable"};
+  return {false, false, "nothing opens it; 'sandbox.readable: [" + at + "]' in your settings would"};
+}
+
+std::string no_layer_text(const Layers& layers) {
+  return "commands are not run, because no sandbox can be made. bubblewrap: " + layers.bubblewrap.why + " (" +
+         layers.bubblewrap.cure + "). Landlock: " + layers.landlock.why + " (" + layers.landlock.cure +
+         "). 'sandbox.layer: off' in your settings runs them with all your rights";
+}
+
+}  // namespace agentd::cage

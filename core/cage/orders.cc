@@ -1,0 +1,104 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/cage/orders.h"
+
+#include <charconv>
+
+namespace agentd::cage {
+namespace {
+
+// One letter and its value, then a NUL, which no path contains.
+enum Letter : char {
+  kApart = 'a',
+  kConfines = 'c',
+  kSockets = 's',
+  kReadable = 'r',
+  kWritable = 'w',
+  kDevice = 'd',
+  kProxy = 'p',
+  kProcesses = 'n',
+  kFileBytes = 'f',
+};
+
+void put(std::string& out, Letter letter, std::string_view value) {
+  out += letter;
+  out += value;
+  out += '\0';
+}
+
+void put(std::string& out, Letter letter, std::uint64_t value) { put(out, letter, std::to_string(value)); }
+
+bool parse(std::string_view text, std::uint64_t* out) {
+  const auto [end, failed] = std::from_chars(text.data(), text.data() + text.size(), *out);
+  return failed == std::errc() && end == text.data() + text.size();
+}
+
+bool take_number(Orders& out, char letter, std::uint64_t number) {
+  switch (letter) {
+    case kApart:
+      out.apart = number != 0;
+      return true;
+    case kConfines:
+      out.confines = number != 0;
+      return true;
+    case kSockets:
+      out.sockets = static_cast<CagedCalls::Sockets>(number);
+      return number <= static_cast<std::uint64_t>(CagedCalls::Sockets::kAll);
+    case kProcesses:
+      out.processes_max = number;
+      return true;
+    case kFileBytes:
+      out.file_bytes_max = number;
+      return true;
+    default:
+      return false;
+  }
+}
+
+bool take(Orders& out, char letter, std::string_view value) {
+  switch (letter) {
+    case kReadable:
+      out.readable.emplace_back(value);
+      return true;
+    case kWritable:
+      out.writable.emplace_back(value);
+      return true;
+    case kDevice:
+      out.devices.emplace_back(value);
+      return true;
+    case kProxy:
+      out.proxy = value;
+      return true;
+    default:
+      std::uint64_t number = 0;
+      return parse(value, &number) && take_number(out, letter, number);
+  }
+}
+
+}  // namespace
+
+std::string text_of(const Orders& orders) {
+  std::string out;
+  put(out, kApart, std::uint64_t{orders.apart});
+  put(out, kConfines, std::uint64_t{orders.confines});
+  put(out, kSockets, static_cast<std::uint64_t>(orders.sockets));
+  for (const std::string& path : orders.readable) put(out, kReadable, path);
+  for (const std::string& path : orders.writable) put(out, kWritable, path);
+  for (const std::string& path : orders.devices) put(out, kDevice, path);
+  if (!orders.proxy.empty()) put(out, kProxy, orders.proxy);
+  put(out, kProcesses, orders.processes_max);
+  put(out, kFileBytes, orders.file_bytes_max);
+  return out;
+}
+
+Result<Orders> parse_orders(std::string_view text) {
+  Orders out;
+  while (!text.empty()) {
+    const std::size_t end = text.find('\0');
+    if (end == std::string_view::npos || end == 0 || !take(out, text[0], text.substr(1, end - 1)))
+      return Error{Code::kInvalid, "the orders of the sandbox are of another build of agentd; install it again"};
+    text.remove_prefix(end + 1);
+  }
+  return out;
+}
+
+}  // namespace agentd::cage

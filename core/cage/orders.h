@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+// orders.h - what agentd tells the program agentd-cage to close before it starts a command.
+//
+// They travel as text in a sealed memory file, so that a command line shows no rules and no limit cuts them. Both
+// programs are of one build.
+//
+// Threading: a value.
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/base/result.h"
+#include "core/process/sandbox_programs.h"
+
+namespace agentd::cage {
+
+struct Orders {
+  bool apart = false;    // namespaces are around it: bubblewrap has made them
+  bool confines = true;  // Landlock and seccomp; false: only the keeper's services, where nothing is guarded
+  CagedCalls::Sockets sockets = CagedCalls::Sockets::kNone;
+  std::vector<std::string> readable;  // files and directories, to read and to execute
+  std::vector<std::string> writable;  // and to write
+  std::vector<std::string> devices;   // to read and to write
+  std::string proxy;                  // the unix socket of agentd's proxy; empty = none
+  std::uint64_t processes_max = 0;    // RLIMIT_NPROC; 0 = as it is
+  std::uint64_t file_bytes_max = 0;   // RLIMIT_FSIZE; 0 = as it is
+};
+
+std::string text_of(const Orders& orders);
+// kInvalid: not such a text.
+Result<Orders> parse_orders(std::string_view text);
+
+}  // namespace agentd::cage

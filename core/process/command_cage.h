@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+// command_cage.h - what stands between the commands of tools and the rest of the machine, as seen by those who start
+// them. core/cage has the one that holds.
+//
+// Threading: thread-safe.
+
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "core/base/file.h"
+#include "core/base/result.h"
+
+namespace agentd {
+
+// A command as it is to be started (SpawnRequest): in place of its own words and environment.
+struct CagedCommand {
+  std::vector<std::string> argv, environment;
+  std::vector<UniqueFd> descriptors;  // the child's 3, 4, ...; open until it has started
+
+  struct After {
+    std::vector<std::string> remarks;  // for whoever reads the output: sentences without a full stop
+    bool undone = false;               // the command changed what it may not, which was put back: it has failed
+  };
+  // To be called once, when the command and all of its processes have ended.
+  std::function<After()> finish;
+};
+
+// The remarks as the last lines of an output.
+std::string remarks_behind(const CagedCommand::After& after, bool at_line_start);
+
+class CommandCage {
+ public:
+  virtual ~CommandCage() = default;
+  // kUnavailable: no sandbox can be made, and nothing may be started; kNotFound, kDenied: find_program().
+  virtual Result<CagedCommand> wrap(const std::vector<std::string>& argv, const std::string& cwd,
+                                    const std::vector<std::string>& environment) = 0;
+};
+
+}  // namespace agentd
