@@ -41,7 +41,7 @@ install: build/install ## installs program, hooks, headers and documentation bel
 
 package: build/install ## a .deb and a tarball in build/install, with the oldest glibc that they run on
 	@cd build/install && cpack > build-package.log 2>&1 || { cat build-package.log; exit 1; }
-	@bash cmake/glibc.sh build/install/core/app/agentd build/install/core/app/agentd-hook-worker build/install/hooks/*.so
+	@bash cmake/glibc.sh build/install/core/app/agentd build/install/core/app/agentd-hook-worker build/install/core/app/agentd-cage build/install/hooks/*.so
 	@ls build/install/agentd*.deb build/install/agentd*.tar.gz
 
 release: deps ## builds the release preset

@@ -15,7 +15,7 @@ mv first prefix # what is installed holds no path of where it was installed
 prefix=$work/prefix
 agentd=$prefix/bin/agentd
 
-for file in bin/agentd libexec/agentd/agentd-hook-worker lib/pkgconfig/agentd.pc \
+for file in bin/agentd libexec/agentd/agentd-hook-worker libexec/agentd/agentd-cage lib/pkgconfig/agentd.pc \
   lib/agentd/hooks/{auto_compact,audit_log,guardrail,redact,session_memory,web_fetch,workspace_tools}.so \
   lib/cmake/agentd/{agentdConfig,agentdConfigVersion,AgentdHook}.cmake \
   include/agentd/{hook_abi.h,hook.hpp,fake_host.hpp,ext/tools.h,detail/module.hpp} \
