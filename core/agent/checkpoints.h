@@ -29,7 +29,7 @@
 
 namespace agentd {
 
-// Of a checkpoint's name; a longer one is cut.
+// Bytes of a checkpoint's name; a longer one is cut.
 inline constexpr std::size_t kNameBytesMax = 80;
 
 // From the smallest to the largest.

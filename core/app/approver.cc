@@ -12,7 +12,7 @@ namespace {
 
 PermissionAnswer denied(std::string reason) { return {false, false, std::move(reason)}; }
 
-// What "always" would permit; the question has shown the rules that are kept.
+// The calls that "always" would permit; the question has shown the rules that are kept.
 std::string always_text(const Tool& tool, const AskedBy& by) {
   if (!by.keeps.empty()) return ", [a]lways in this project";
   return ", [a]lways (every " + neutral_line(tool.name, 100) + " call of this session" +

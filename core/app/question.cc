@@ -126,7 +126,7 @@ struct Changes {
   std::string title, lines;
   std::vector<std::string_view> shown;
 };
-// Of a list of edits; nothing for a list that is not one.
+// A list of edits; nothing for a list that is not one.
 std::optional<Changes> changes_of_list(JsonView edits) {
   Changes out{"  changes:\n", {}, {"edits"}};
   for (std::size_t i = 0; i < edits.size(); ++i) {

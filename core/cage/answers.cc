@@ -55,8 +55,8 @@ class Asker {
     const UniqueFd process(static_cast<int>(::syscall(SYS_pidfd_open, pid_, 0)));
     return UniqueFd(static_cast<int>(::syscall(SYS_pidfd_getfd, process.get(), fd, 0)));
   }
-  // What the path means to that process. Its threads may have a directory of their own, which is not looked at: they
-  // are refused where the two differ.
+  // The file that the path means to that process. Its threads may have a directory of their own, which is not looked
+  // at: they are refused where the two differ.
   UniqueFd open(int directory, std::string path, bool follow) const {
     for (const char* const own : {"/proc/self/", "/proc/thread-self/"})
       if (path.starts_with(own)) path = proc_ + "/" + path.substr(std::strlen(own));

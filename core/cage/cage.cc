@@ -183,7 +183,7 @@ std::vector<std::string> Cage::environment_of(const std::vector<std::string>& gi
   return out;
 }
 
-// What lives from the start of a command to its end.
+// The parts that live from the start of a command to its end.
 struct Cage::Command {
   std::unique_ptr<Watch> watch;
   std::unique_ptr<Proxy> proxy;
@@ -254,7 +254,7 @@ Verdict Cage::explain(const std::string& path) const {
   const std::vector<std::string> guarded = guarded_now().paths;
   const bool is_guarded = is_in(at, guarded);
   if (is_in(at, writable_) && is_guarded)
-    return {true, false, "what is in it is run later by itself, outside of the sandbox"};
+    return {true, false, "its content is run later by itself, outside of the sandbox"};
   if (is_in(at, writable_)) return {true, true, "it is in the workspace, or in sandbox.writable"};
   if (is_in(at, readable_))
     return {true, false, "it belongs to the system, a toolchain or a cache, or is in sandbox.readable"};

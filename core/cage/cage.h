@@ -33,7 +33,7 @@ struct CageSettings {
   bool all_network = false;  // as it is outside
 };
 
-// What a command may do in a directory or a file, and why: for people.
+// The rights of a command in a directory or a file, and why: for people.
 struct Verdict {
   bool readable = false, writable = false;
   std::string reason;

@@ -57,7 +57,7 @@ std::string worktree_of(const std::string& git) {
   return real(at(git, trimmed(text->substr(begin, end - begin))));
 }
 
-// What Git reads its settings and its hooks from, and what leads it to another directory of them.
+// The files that Git reads its settings and its hooks from, and those that lead it to another directory of them.
 void guard(const std::string& git, std::vector<std::string>& out) {
   for (const char* const name : {"hooks", "config", "config.worktree", "commondir"}) out.push_back(git + "/" + name);
 }

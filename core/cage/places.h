@@ -24,8 +24,8 @@ std::vector<std::string> cache_places(const std::string& home);
 // Keys and tokens, which are hidden where a readable or writable directory contains them.
 std::vector<std::string> secret_places(const std::string& home);
 
-// What runs code of its own accord later on when it is changed: hooks and settings of Git, of agentd, of editors and of
-// other agents, and where the root is around `home`, start files of shells. They need not exist.
+// Files that run code of their own accord later on when they are changed: hooks and settings of Git, of agentd, of
+// editors and of other agents, and where the root is around `home`, start files of shells. They need not exist.
 std::vector<std::string> guarded_places(const std::string& root, const std::string& home);
 
 // The directories of Git behind a root. In a linked worktree and in a submodule `.git` is a file that names one

@@ -34,7 +34,7 @@ Result<std::optional<Opening>> parse_socks(std::string_view text);
 std::size_t socks_greeting_bytes(std::string_view text);
 inline constexpr std::string_view kSocksWelcome{"\x05\x00", 2};
 
-// What the client gets in answer. `reason` is one line.
+// The answer to the client. `reason` is one line.
 enum class Outcome : std::uint8_t { kConnected, kRefused, kUnreachable };
 std::string answer_to(Opening::Kind kind, Outcome outcome, const std::string& reason);
 

@@ -43,14 +43,15 @@ void Relay::wait_for(std::vector<pollfd>& list) const {
 
 bool Relay::move(Half& from, Half& to) {
   if (from.begin == from.end && !from.finished) {
-    const ssize_t got = ::recv(from.socket.get(), from.held.data(), from.held.size(), 0);
+    const ssize_t got = ::recv(from.socket.get(), from.held.data(), from.held.size(), MSG_DONTWAIT);
     if (got < 0 && errno != EAGAIN && errno != EINTR) return false;
     if (got == 0) from.finished = true;
     from.begin = 0;
     from.end = got > 0 ? static_cast<std::size_t>(got) : 0;
   }
   if (from.begin != from.end) {
-    const ssize_t put = ::send(to.socket.get(), from.held.data() + from.begin, from.end - from.begin, MSG_NOSIGNAL);
+    const ssize_t put =
+        ::send(to.socket.get(), from.held.data() + from.begin, from.end - from.begin, MSG_NOSIGNAL | MSG_DONTWAIT);
     if (put < 0 && errno != EAGAIN && errno != EINTR) return false;
     if (put > 0) from.begin += static_cast<std::size_t>(put);
   }

@@ -169,7 +169,7 @@ void Watch::undo_pin(const Pin& pin, std::vector<std::string>& out) const {
                 " by the command, which the sandbox does not allow, and " +
                 (!back   ? "could not be restored: check it now"
                  : moved ? "is in its place again"
-                         : "what it made is moved away") +
+                         : "the new file is moved away") +
                 (kept.empty() ? "" : "; what the command left is in " + kept));
 }
 
@@ -179,7 +179,7 @@ std::vector<std::string> Watch::undo() const {
   for (const auto& [path, before] : before_) {
     const Tree after = look(path, false);
     if (after == before) continue;
-    // What is gone together with what it was in does nothing any more.
+    // A path that is gone together with its directory does nothing any more.
     if (after.empty() && ::access(fs::path(path).parent_path().c_str(), F_OK) != 0) continue;
     const bool is_new_repository = before.empty() && fs::path(path).filename() == ".git";
     if (is_new_repository && is_plain_repository(path)) continue;

@@ -40,7 +40,7 @@ class Ask {
   SessionCommands commands() const { return shared_.commands_of(slot_->conversation()); }
   const Clock& clock() const { return shared_.clock; }
 
-  // What the session's commands have spilled may be read as its files are.
+  // The spilled output of the session's commands may be read as its files are.
   Result<std::string> read(const std::string& path, std::uint64_t offset, std::uint64_t most,
                            std::uint64_t* total) const {
     if (path.find("/spill/") != std::string::npos && is_spill_path(commands().spill_directory, path))

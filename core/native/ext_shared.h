@@ -31,7 +31,7 @@ struct SessionCommands {
 // Called on any thread.
 using CommandsOfSession = std::function<SessionCommands(agentd_conv conversation)>;
 
-// What the tables of one host have.
+// The parts that the tables of one host share.
 struct ExtShared {
   TokenTable& tokens;
   Workspace* workspace;  // null = none

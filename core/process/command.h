@@ -52,7 +52,7 @@ class Command {
 
   // ---- the reader's
 
-  // What it waits for: its end and its output; -1 = nothing.
+  // The events that it waits for: its end and its output; -1 = nothing.
   pollfd end_to_poll() const { return {leader_ended_ ? -1 : child_.pidfd.get(), POLLIN, 0}; }
   pollfd output_to_poll() const { return {output_.get(), POLLIN, 0}; }
   Deadline deadline() const { return deadline_; }

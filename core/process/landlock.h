@@ -15,7 +15,7 @@
 
 namespace agentd {
 
-// What a rule may open of a directory and of everything below it.
+// The rights that a rule may open of a directory and of everything below it.
 namespace landlock {
 inline constexpr std::uint64_t kExecute = 1u << 0, kWriteFile = 1u << 1, kReadFile = 1u << 2, kReadDirectory = 1u << 3,
                                kRemoveDirectory = 1u << 4, kRemoveFile = 1u << 5, kMakeDirectory = 1u << 7,

@@ -29,7 +29,7 @@ constexpr const char* kAlwaysReadable[] = {
     "/usr",         "/lib",     "/lib64", "/bin", "/etc/ld.so.cache", "/etc/localtime", "/etc/nsswitch.conf",
     "/dev/urandom", "/dev/zero"};
 
-// What names are resolved and certificates are checked by.
+// Files by which names are resolved and certificates are checked.
 constexpr const char* kReadableForNetwork[] = {"/etc/resolv.conf",     "/etc/hosts",    "/etc/host.conf",
                                                "/etc/gai.conf",        "/etc/services", "/etc/ssl",
                                                "/etc/ca-certificates", "/etc/pki"};

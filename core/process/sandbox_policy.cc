@@ -291,7 +291,7 @@ constexpr const char* kNeverCaged[] = {
     // calls that no filter sees
     "io_uring_setup", "io_uring_enter", "io_uring_register"};
 
-// What leads from process to process without a file.
+// Calls that lead from process to process without a file.
 constexpr const char* kSharedMemory[] = {"shmget", "shmat",  "semget", "semop",  "semtimedop", "semctl",   "msgget",
                                          "msgsnd", "msgrcv", "msgctl", "shmctl", "mq_open",    "mq_unlink"};
 

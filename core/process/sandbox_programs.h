@@ -40,7 +40,7 @@ FilterProgram ground_program(const OpenedCalls& opened);
 // that guards its files, 0 = none.
 FilterProgram rest_program(const OpenedCalls& opened, long landlock);
 
-// What a caged command may call; core/cage/rules.h. Unlike a plugin's worker it may make every call but the listed
+// The calls of a caged command (core/cage). Unlike a plugin's worker it may make every call but the listed
 // ones: nobody knows what a compiler or a package manager needs.
 struct CagedCalls {
   enum class Sockets : std::uint8_t { kNone, kTcp, kAll };

@@ -69,7 +69,7 @@ class Runtime {
   // The client of providers and webhooks: one thread for all their requests, started by the first.
   HttpClient& http() { return *http_; }
   TokenTable& tokens() { return tokens_; }
-  // Of the commands of all sessions: one thread, started by the first.
+  // The reader of the commands of all sessions: one thread, started by the first.
   const std::shared_ptr<CommandReader>& command_reader() const { return command_reader_; }
   // To be run when a session has ended: removes outputs of commands that are older than a week. Looks once an hour.
   void remove_old_spills();

@@ -27,7 +27,7 @@ std::vector<std::string> parts_of(std::string_view path) {
   return out;
 }
 
-// What follows a folder in a path; false: the path is not in it.
+// The rest behind a folder in a path; false: the path is not in it.
 bool below(const std::string& path, const std::string& folder, std::string& rest) {
   if (folder == "/") {
     rest = path.substr(1);

@@ -16,7 +16,7 @@
 
 namespace agentd {
 
-// What paths are relative to.
+// The directories that paths are relative to.
 struct PathPlace {
   std::string_view start;  // of relative paths in an input; absolute
   std::string_view home;   // "~"; empty = it is a name

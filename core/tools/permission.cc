@@ -224,7 +224,7 @@ class Decision {
     return covering(Path{spelt, real_path(spelt)}, std::string(kWriter)) != nullptr;
   }
 
-  // What it names relatively is not below the start then.
+  // A relative path is not below the start then.
   static bool changes_directory(const ShellCommand& command) {
     return std::any_of(command.words.begin(), command.words.end(), [&](const ShellWord& word) {
       const bool program = &word == &command.words.front();

@@ -21,13 +21,13 @@ cage::CageSettings cage_settings(const ProcessSurroundings& surroundings, const 
 // The layer that the settings want on this machine. kUnavailable: none holds, with the reasons and what to do.
 Result<cage::Layer> cage_layer(const Config& config, const cage::Layers& layers);
 
-// What stands around commands: null where the settings say off. It is made for the first command; where none can be,
+// The sandbox around commands: null where the settings say off. It is made for the first command; where none can be,
 // each is refused with the reason.
 std::unique_ptr<CommandCage> make_cage(cage::CageSettings settings, const Config& config);
 
 // True where the settings switch it off.
 bool cage_is_off(const Config& config);
-// What is told then at the start of each run.
+// The warning at the start of each run then.
 inline constexpr std::string_view kCageOffText =
     "commands of tools run without a sandbox, with all your rights: sandbox.layer is off";
 

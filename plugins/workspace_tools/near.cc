@@ -20,7 +20,7 @@ constexpr std::size_t kComparedLines = 200'000;  // of a file, when the most sim
 constexpr std::size_t kComparedBytes = 400;      // of each line
 constexpr double kSimilar = 0.6;                 // share of the pairs of characters that two lines have in common
 
-// What is taken away from lines before they are compared, each with all before it.
+// The differences that are taken away from lines before they are compared, each with all before it.
 enum class Fold { kEnds, kSpace, kMarks, kAccents };
 constexpr Fold kFolds[] = {Fold::kEnds, Fold::kSpace, Fold::kMarks, Fold::kAccents};
 

@@ -243,7 +243,6 @@ TEST(Message, AFileThatIsNamedAndNotThereIsToldInOneSentence) {
   Program program;
   program.file("notes.txt", "the answer is 42\n");
   ASSERT_TRUE(make_directories(program.project() + "/src"));
-  program.set("AGENTD_SANDBOX_LAYER=auto");  // off is told in each run
   const auto sent = [&](const std::string& message) {
     return program.run({"run", "--result-only", message, "--script",
                         program.script("- text: done\n  expect: {contains: \"see @\"}\n")});

@@ -105,15 +105,15 @@ TEST_F(Money, ARunEndsBeforeItCostsMoreThanItMay) {
 TEST_F(Money, AConversationThatGoesOnHasWhatIsLeftOfItsBudget) {
   LoopbackServer server([](const RecordedRequest&) { return Reply::chunked({answer("Hi.")}); });
   use(server);
-  program_.config("budget: {conversation_usd: 0.02}\nmax_output_tokens: 1100\nhooks: " + kNoMemory + "\n");
+  program_.config("budget: {conversation_usd: 0.03}\nmax_output_tokens: 1100\nhooks: " + kNoMemory + "\n");
   ASSERT_EQ(program_.run({"run", "hello"}).code, 0);
   int more = 0;
   Finished last;
   while (more < 20 && (last = program_.run({"run", "--follow", "hello"})).code == 0) ++more;
   EXPECT_EQ(last.code, 8) << last.err;
-  EXPECT_TRUE(has(last.err, "the conversation's budget of $0.02 does not cover the next request")) << last.err;
+  EXPECT_TRUE(has(last.err, "the conversation's budget of $0.03 does not cover the next request")) << last.err;
   EXPECT_GT(more, 0);
-  EXPECT_LE(booked(), 0.02);
+  EXPECT_LE(booked(), 0.03);
   EXPECT_EQ(program_.run({"run", "another one"}).code, 0) << "each has its own";
 }
 

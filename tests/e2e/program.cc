@@ -135,9 +135,6 @@ std::vector<std::string> Program::full_environment() const {
   std::vector<std::string> out = environment_;  // of two entries with one name the first counts
   for (const std::string& usual : {std::string("PATH=/usr/bin:/bin"), "HOME=" + directory_.path(),
                                    "AGENTD_HOME=" + home_, std::string("LC_ALL=C.UTF-8"), std::string("TERM=dumb"),
-                                   // Tests of commands look at what is outside of the project; those of the sandbox
-                                   // are in tests/cage and set it.
-                                   std::string("AGENTD_SANDBOX_LAYER=off"),
                                    // A test counts the requests that it causes.
                                    std::string("AGENTD_MEMORY_REFINE=false")})
     out.push_back(usual);

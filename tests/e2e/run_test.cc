@@ -29,7 +29,6 @@ TEST_F(RunTest, PrintsTheAnswerOnStandardOutputAndTheRestBeside) {
 }
 
 TEST_F(RunTest, ResultOnlyPrintsTheFinalAnswerAlone) {
-  program_.set("AGENTD_SANDBOX_LAYER=auto");  // off is told in each run
   program_.file("a.txt", "alpha\n");
   const Finished ran = program_.run(scripted({"run", "--result-only", "hello"},
                                              "- text: I look.\n  calls: [{name: read_file, input: {path: a.txt}}]\n"

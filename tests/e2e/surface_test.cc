@@ -66,7 +66,6 @@ TEST(Surface, AFileOfGarbageInTheHooksDirectoryGetsAVerdictAndTheRunGoesOn) {
 
 TEST(Surface, ADroppedHookReplacesTheBundledOneOfItsName) {
   Program program;
-  program.set("AGENTD_SANDBOX_LAYER=auto");  // off is told in each run
   program.config("hooks: {workspace_tools: {grant: [agentd.workspace/1, agentd.process/1]}}\n");
   program.drop_hook(AGENTD_BUNDLED_TOOLS);
   const Finished plugins = program.run({"--plugins"});

@@ -60,7 +60,6 @@ class Wire : public ::testing::Test {
   Wire() {
     program_.set("ANTHROPIC_API_KEY=sk-test-123");
     program_.set("NO_PROXY=127.0.0.1");
-    program_.set("AGENTD_SANDBOX_LAYER=auto");  // off is told in each run
   }
   static std::vector<std::string> words(const StrictServer& server, std::vector<std::string> more) {
     more.insert(more.end(),

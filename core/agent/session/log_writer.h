@@ -137,8 +137,8 @@ class LogWriter {
   };
   std::vector<ToldMessage> messages_;
   std::vector<RunEvent::Body> told_later_;  // told when they are stored
-  std::optional<MessageKeys> keys_;    // of what is stored; nullopt = no client has named a message yet
-  std::vector<HookReceipt> receipts_;  // since the last commit
+  std::optional<MessageKeys> keys_;         // of what is stored; nullopt = no client has named a message yet
+  std::vector<HookReceipt> receipts_;       // since the last commit
   bool told_receipts_ = false;
   std::uint64_t batch_ = 0;
 };

@@ -42,7 +42,7 @@ std::string json_of(const KeptAnswer& answer, const std::string& file) {
   return std::string(out.text());
 }
 
-// Of a rule for several tools only the first is shown.
+// A rule for several tools is shown with the first.
 std::vector<PermissionRule> without_repeats(const std::vector<PermissionRule>& rules) {
   std::vector<PermissionRule> out;
   for (const PermissionRule& rule : rules)

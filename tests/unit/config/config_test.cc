@@ -109,7 +109,8 @@ TEST_F(ConfigTest, AQuotedNumberIsText) {
 
 TEST_F(ConfigTest, AWrongChoiceNamesTheNearest) {
   EXPECT_EQ(error("permissions: {mode: alow}\n"),
-            "config.yaml:1:15: permissions.mode must be one of ask, allow, deny, not 'alow': did you mean 'allow'?");
+            "config.yaml:1:15: permissions.mode must be one of ask, accept_edits, plan, allow, deny, not 'alow': did "
+            "you mean 'allow'?");
 }
 
 TEST_F(ConfigTest, HooksRunInProcessesOfTheirOwnUnlessOneSaysOtherwise) {

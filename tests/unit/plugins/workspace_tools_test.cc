@@ -42,9 +42,8 @@ TEST_F(Tools, AreContributedWithSchemasThatAreJson) {
 
 TEST_F(Tools, ThatOnlyReadSaySo) {
   for (const contributed_tool& tool : host_.tools()) {
-    const bool reads =
-        tool.name == "read_file" || tool.name == "glob" || tool.name == "grep" || tool.name == "todo_write" ||
-        tool.name == "bash_output";
+    const bool reads = tool.name == "read_file" || tool.name == "glob" || tool.name == "grep" ||
+                       tool.name == "todo_write" || tool.name == "bash_output";
     EXPECT_EQ((tool.flags & AGENTD_TOOL_READ_ONLY) != 0, reads) << tool.name;
     EXPECT_EQ((tool.flags & AGENTD_TOOL_DESTRUCTIVE) != 0, !reads) << tool.name;
   }

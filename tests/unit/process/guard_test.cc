@@ -89,7 +89,7 @@ TEST_F(GuardTest, WithoutAGuardTheyContinue) {
   if (hidden > 0) ::kill(hidden, SIGKILL);
 }
 
-TEST_F(GuardTest, ANormalEndLeavesServersRunning) {
+TEST_F(GuardTest, ANormalEndLeavesNoServerRunning) {
   const pid_t host = start_host(
       "(setsid sh -c 'echo $$ >$F; exec sleep 600' </dev/null >/dev/null 2>&1 &); "
       "until test -s $F; do sleep 0.01; done",
@@ -98,7 +98,7 @@ TEST_F(GuardTest, ANormalEndLeavesServersRunning) {
   int status = 0;
   ASSERT_EQ(::waitpid(host, &status, 0), host);
   EXPECT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) == 0);
-  EXPECT_TRUE(alive(hidden));
+  EXPECT_FALSE(alive(hidden));
   if (hidden > 0) ::kill(hidden, SIGKILL);
 }
 

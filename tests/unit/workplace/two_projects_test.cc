@@ -112,8 +112,10 @@ class Projects : public ::testing::Test {
   // `hooks`: more lines of the section.
   void begin(const std::string& script, const std::string& hooks = {}) {
     const std::string file = temp_.write("script.yaml", script);
-    std::string config = "provider: scripted\nscripted: {file: '" + file +
-                         "'}\npermissions: {mode: allow}\nhooks:\n  isolation: in-process\n  dev: true\n" + hooks;
+    std::string config =
+        "provider: scripted\nscripted: {file: '" + file +
+        "'}\npermissions: {mode: allow}\nsandbox: {layer: 'off'}\nhooks:\n  isolation: in-process\n  dev: true\n" +
+        hooks;
     for (const char* const name : {"counter", "project/counter"})
       config += "  " + std::string(name) + ": {config: {log: '" + log() + "'}}\n";
     temp_.write("home/config.yaml", config);
