@@ -348,7 +348,8 @@ std::vector<Word> words_of(std::string_view command) {
   std::vector<Word> out;
   Braces braces;
   Reader(evened(command), out, braces, 0).read();
-  // Words that the shell's grammar finds and the tolerant reading above does not: in here-documents and deep within texts.
+  // Words that the shell's grammar finds and the tolerant reading above does not: in here-documents and deep within
+  // texts.
   for (const agentd::ShellCommand& each : agentd::split_command(command).commands) {
     Reader(text_of(each), out, braces, 0).read();
     for (const agentd::ShellRedirection& redirection : each.redirections)

@@ -138,7 +138,8 @@ TEST_F(Approve, AProgramCannotAnswer) {
   const Finished alone = program_.run({"approve", id});
   EXPECT_EQ(alone.code, 2) << alone.err;
   EXPECT_TRUE(has(alone.err, "this process has none")) << alone.err;
-  // Not even a command of a tool, in a run that has a terminal.
+  // Not even a command of a tool, in a run that has a terminal; and without a sandbox, in which there is no agentd.
+  program_.set("AGENTD_SANDBOX_LAYER=off");
   const std::string approve = "AGENTD_HOME=" + program_.home() + " " + AGENTD_BINARY + " approve " + id;
   const std::string inside = approve + " --deny > said.txt 2>&1; " + approve + " >> said.txt 2>&1 < /dev/null; true";
   const Finished ran = program_.on_terminal(

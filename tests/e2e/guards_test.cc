@@ -10,6 +10,9 @@ namespace {
 
 class NamedGuards : public HookFiles {
  protected:
+  // Commands leave their mark outside of the project.
+  NamedGuards() { program_.set("AGENTD_SANDBOX_LAYER=off"); }
+
   static constexpr const char* kGate = "#!/bin/sh\ncase $1 in hook) echo before_tool_call;; run) echo '{}';; esac\n";
 
   // Whether a tool call of the model runs, and what is said.

@@ -450,7 +450,7 @@ TEST_F(Models, WhatAModelReportedIsKnownToTheNextRun) {
   ASSERT_EQ(program_.run({"run", "--script", reported, question}).code, 0);
   const Finished after = program_.run({"run", "--json", "--script", program_.script("- text: a\n"), question});
   ASSERT_GT(used(before), 10'000u) << before.out;
-  EXPECT_GT(used(after), used(before) * 13 / 10);
+  EXPECT_GT(used(after), used(before) * 12 / 10);
   EXPECT_LT(used(after), used(before) * 19 / 10);
 }
 

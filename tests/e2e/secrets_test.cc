@@ -284,7 +284,7 @@ TEST_F(GuideSecrets, WhatTheUserWritesStaysUnlessTheSettingSaysOtherwise) {
 }
 
 TEST_F(GuideSecrets, DoctorSaysWhetherTheyAreLookedFor) {
-  EXPECT_TRUE(has(program_.run({"doctor"}).out, "ok      secrets in the output of tools get placeholders"));
+  EXPECT_TRUE(has(program_.run({"doctor"}).out, "ok      keys and passwords in the output of tools get placeholders"));
   program_.config("secrets: {rules: [{id: badge, pattern: '('}]}\n");
   const Finished broken = program_.run({"doctor"});
   EXPECT_EQ(broken.code, 1);

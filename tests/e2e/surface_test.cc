@@ -210,7 +210,7 @@ TEST(Surface, DoctorSaysWhatIsMissingAndNeverShowsTheKey) {
   EXPECT_EQ(with.code, 0) << with.out;
   EXPECT_NE(with.out.find("ANTHROPIC_API_KEY is set"), std::string::npos);
   EXPECT_EQ(with.out.find("sk-secret-456"), std::string::npos);
-  EXPECT_NE(with.out.find("without a sandbox"), std::string::npos);
+  EXPECT_NE(with.out.find("bubblewrap: "), std::string::npos);
 }
 
 TEST(Surface, ALogThatCannotBeWrittenIsToldOnceAndByDoctor) {

@@ -332,7 +332,7 @@ void check_secrets(Report& report, const Config& config) {
     return report.say(Verdict::kWarn, "secrets.scrub is off: no secrets are looked for");
   const auto made = make_secrets(config, {});
   report.say(made ? Verdict::kOk : Verdict::kBroken,
-             made ? std::string("secrets in the output of tools get placeholders") : made.error().message);
+             made ? std::string("keys and passwords in the output of tools get placeholders") : made.error().message);
 }
 
 void check_search(Report& report) {

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <cerrno>
 #include <csignal>
 
 #include "core/agent/answer_schema.h"
@@ -148,6 +149,8 @@ int run_once(App& app, Talk& talk, const Wanted& wanted, SignalScope& signals, c
   int code = tell_compaction(app, talk, *report, failed.has_value());
   if (code == kExitOk) code = run_exit(report->outcome);
   if (failed) code = app.fail(kExitFailure, *failed);
+  // The answer is saved, but a signal ended its way to a reader that does not read.
+  if (code == kExitOk && app.out().failure() == EINTR && signals.caught() != 0) code = signal_exit(signals.caught());
   return code;
 }
 

@@ -181,7 +181,7 @@ struct process_options {
   std::uint64_t output_bytes_max = 0;
   std::span<const std::string_view> environment{};  // "NAME=value", in addition
   std::string_view description{};
-  // Of start():
+  // For start():
   std::uint32_t flags = 0;  // AGENTD_PROCESS_TAKES_INPUT, AGENTD_PROCESS_TERMINAL
   std::uint32_t rows = 0, columns = 0;
   std::uint64_t output_bytes_limit = 0;
