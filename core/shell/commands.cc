@@ -14,14 +14,34 @@ constexpr std::string_view kDoubtful[] = {"source", ".",       "trap",    "alias
                                           "shopt",  "declare", "typeset", "local",    "readarray", "jobs",    "coproc"};
 constexpr std::string_view kShells[] = {"sh", "bash", "dash", "ash"};
 constexpr std::string_view kSetNames[] = {"pipefail", "errexit", "nounset", "xtrace", "noglob", "noclobber"};
-// The operators that keep the words of a test from being read as others.
-constexpr std::string_view kTestOperators[] = {"=",   "==",  "!=",  "<",   ">",  "-eq", "-ne", "-lt", "-le", "-gt",
-                                               "-ge", "-nt", "-ot", "-ef", "-n", "-z",  "-f",  "-d",  "-e",  "-r",
-                                               "-w",  "-x",  "-s",  "-L",  "-h", "-b",  "-c",  "-p",  "-S",  "-O"};
+// Operators of a test with one and with two operands; not -v and -R, which evaluate the index of NAME[INDEX].
+constexpr std::string_view kUnaryTests[] = {"-n", "-z", "-f", "-d", "-e", "-r", "-w", "-x", "-s", "-L", "-h", "-a",
+                                            "-b", "-c", "-p", "-S", "-O", "-G", "-u", "-g", "-k", "-t", "-N"};
+constexpr std::string_view kBinaryTests[] = {"=",   "==",  "!=",  "<",   ">",   "-eq", "-ne",
+                                             "-lt", "-le", "-gt", "-ge", "-nt", "-ot", "-ef"};
+constexpr std::string_view kFindRuns[] = {"-exec", "-execdir", "-ok", "-okdir"};
 
 template <std::size_t N>
 bool holds(const std::string_view (&names)[N], std::string_view name) {
   return std::find(std::begin(names), std::end(names), name) != std::end(names);
+}
+
+// It may begin with '-'.
+bool may_be_option(const ShellWord& word) {
+  return word.text.starts_with('-') || word.text.starts_with(kUnknownPart) || word.splits;
+}
+
+// A script there is what a descriptor leads to: /dev/stdin, /proc/self/fd/3, also from a directory above.
+bool is_device(std::string_view path) {
+  std::string_view before;
+  for (std::size_t at = 0, end = 0; at < path.size(); at = end + 1) {
+    end = std::min(path.find('/', at), path.size());
+    const std::string_view part = path.substr(at, end - at);
+    if (part.empty() || part == ".") continue;
+    if ((part == "dev" || part == "proc") && (before.empty() || before == "..")) return true;
+    before = part;
+  }
+  return false;
 }
 
 class CommandReader {
@@ -64,6 +84,8 @@ class CommandReader {
   // Adds the command that begins at a word; `more`: words follow that are not known.
   void inner(std::size_t begin, bool more, const std::string& replaced = {}) {
     ShellCommand made;
+    made.assigned = command_.assigned;
+    made.assigned.insert(made.assigned.end(), inherited_.begin(), inherited_.end());
     for (std::size_t i = begin; i < words_.size(); ++i) {
       ShellWord word = words_[i];
       if (!replaced.empty() && word.text.find(replaced) != std::string::npos) {
@@ -72,7 +94,7 @@ class CommandReader {
       }
       made.words.push_back(std::move(word));
     }
-    if (more) made.words.push_back({std::string(1, kUnknownPart), true});
+    if (more) made.words.push_back({std::string(1, kUnknownPart), true, true});
     add_command(std::move(made), reading_, depth_ + 1);
   }
 
@@ -86,7 +108,11 @@ class CommandReader {
   }
 
   void read_wrapper(const Wrapper& wrapper) {
-    const Unwrapped found = unwrap(wrapper, words_);
+    Unwrapped found = unwrap(wrapper, words_);
+    for (const Unwrapped::Variable& each : found.set) {
+      reading_.sets(each.name, true, &each.value);
+      if (each.stays) inherited_.push_back(each.name);
+    }
     const bool runs = found.begin < words_.size() && !found.looks_up;
     command_.wraps = is_usual() && wrapper.transparent && runs && found.doubt.empty();
     add();
@@ -96,7 +122,7 @@ class CommandReader {
       if (runs && found.replaced.empty()) return inner(found.begin, true);
       if (runs) return inner(found.begin, false, found.replaced);
       ShellCommand made;
-      made.words = {{"echo"}, {std::string(1, kUnknownPart), true}};
+      made.words = {{"echo"}, {std::string(1, kUnknownPart), true, true}};
       return add_command(std::move(made), reading_, depth_ + 1);
     }
     if (!runs) return;
@@ -132,6 +158,8 @@ class CommandReader {
         doubt = "a shell's arguments depend on a value";
         break;
       }
+      // After it shells differ about the word that is the text.
+      if (word.is("-") || word.is("+")) doubt = "a shell has the option '" + word.text + "'";
       if (word.is("--norc") || word.is("--noprofile") || word.is("--posix")) continue;
       if (word.is("--") || word.text.size() < 2 || (word.text[0] != '-' && word.text[0] != '+')) break;
       const std::string letters = word.text.substr(1);
@@ -154,6 +182,7 @@ class CommandReader {
     if (!doubt.empty()) return reading_.doubt(doubt);
     if (!runs_text) {
       if (!there || words_[at].is("-")) reading_.doubt("a shell reads its commands from its input");
+      if (there && is_device(words_[at].text)) reading_.doubt("a shell reads its commands from a descriptor");
       return;
     }
     if (!there) return;
@@ -164,15 +193,19 @@ class CommandReader {
   void read_find() {
     for (std::size_t at = 1; at < words_.size(); ++at) {
       const std::string& text = words_[at].text;
-      if (words_[at].splits || text.starts_with(kUnknownPart)) {
+      if (words_[at].splits || (!words_[at].known() && may_be_option(words_[at]))) {
         reading_.doubt("find depends on a value, which may be -exec");
         continue;
       }
-      if (text != "-exec" && text != "-execdir" && text != "-ok" && text != "-okdir") continue;
+      if (!holds(kFindRuns, text)) continue;
       ShellCommand made;
+      bool closed = false;  // perhaps, by an unknown word that is ";" or "+"
       for (++at; at < words_.size() && !words_[at].is(";"); ++at) {
         ShellWord word = words_[at];
         if (word.is("+") && words_[at - 1].is("{}")) break;
+        if (closed && (holds(kFindRuns, word.text) || (!word.known() && may_be_option(word))))
+          reading_.doubt("find depends on a value, which may end its command");
+        closed = closed || word.splits || word.text.starts_with(kUnknownPart);
         if (word.text.find("{}") != std::string::npos) word.text = std::string(1, kUnknownPart);
         made.words.push_back(std::move(word));
       }
@@ -191,10 +224,12 @@ class CommandReader {
       const bool sets = !values || equals != std::string::npos;
       std::string name = values ? text.substr(0, equals) : text;
       if (values && sets && name.ends_with('+')) name.pop_back();
-      if (!is_name(name) || words_[i].splits)
+      if (!is_name(name) || words_[i].splits) {
         reading_.doubt("'" + std::string(builtin) + "' sets what depends on a value");
-      else if (sets && decides_programs(name))
-        reading_.doubt("it sets " + name);
+        continue;
+      }
+      const ShellWord value{text.substr(std::min(equals, text.size() - 1) + 1)};
+      if (builtin == "export" || sets) reading_.sets(name, builtin == "export", values && sets ? &value : nullptr);
     }
   }
 
@@ -205,17 +240,19 @@ class CommandReader {
     } else if (name == "unset") {
       check_names(words_.size() > 1 && (words_[1].is("-v") || words_[1].is("-f")) ? 2 : 1, name, false);
     } else if (name == "getopts") {
+      if (words_.size() > 1 && words_[1].many) reading_.doubt("'getopts' sets what depends on a value");
       check_names(std::min<std::size_t>(2, words_.size()), name, false);
     } else if (name == "read") {
       check_read();
     } else if (name == "printf") {
-      if (words_.size() > 1 && (words_[1].text.starts_with("-v") || words_[1].text.starts_with(kUnknownPart)))
+      if (words_.size() > 1 && (words_[1].text.starts_with("-v") || (!words_[1].known() && may_be_option(words_[1]))))
         reading_.doubt("'printf' may set a variable");
     } else if (name == "set") {
       check_set();
     } else if (name == "wait") {
       for (const ShellWord& word : words_)
-        if (word.text.starts_with("-p") || word.splits) reading_.doubt("'wait' may set a variable");
+        if (may_be_option(word) && (!word.known() || word.text.find('p') != std::string::npos))
+          reading_.doubt("'wait' may set a variable");
     } else if (name == "test" || name == "[") {
       check_test();
     }
@@ -229,7 +266,7 @@ class CommandReader {
       if (text != "-p" && text != "-rp" && text != "-t" && text != "-n" && text != "-d")
         return reading_.doubt("'read' has an option that is not known");
       ++at;
-      if (at < words_.size() && words_[at].splits) return reading_.doubt("'read' sets what depends on a value");
+      if (at < words_.size() && words_[at].many) return reading_.doubt("'read' sets what depends on a value");
     }
     check_names(at, "read", false);
   }
@@ -246,22 +283,40 @@ class CommandReader {
     }
   }
 
-  // bash evaluates the index of `-v NAME[INDEX]`.
+  // bash evaluates the index of `-v NAME[INDEX]`. What is an operator depends on the number of operands.
   void check_test() {
-    bool bound = false, open = false;
+    bool known = true;
     for (std::size_t i = 1; i < words_.size(); ++i) {
       const ShellWord& word = words_[i];
-      if (word.is("-v") || word.is("-R") || word.splits) return reading_.doubt("'test' may evaluate a value");
-      bound = bound || holds(kTestOperators, word.text);
-      open = open || word.text.starts_with(kUnknownPart);
+      if (word.is("-v") || word.is("-R") || word.many) return reading_.doubt("'test' may evaluate a value");
+      known = known && word.known();
     }
-    if (open && !bound) reading_.doubt("'test' may evaluate a value");
+    const bool bracket = words_.front().text.ends_with('[');
+    const std::size_t end = words_.size() - (bracket && words_.back().is("]") ? 1 : 0);
+    if (!known && !is_bound_test(1, end)) reading_.doubt("'test' may evaluate a value");
+  }
+
+  // Whether the operators of a short test are known words at their places, so that no value is taken for one.
+  bool is_bound_test(std::size_t begin, std::size_t end) const {
+    switch (end - begin) {
+      case 0:
+      case 1:
+        return true;
+      case 2:
+        return words_[begin].is("!") || holds(kUnaryTests, words_[begin].text);
+      case 3:
+        return holds(kBinaryTests, words_[begin + 1].text) ||
+               (words_[begin].is("!") && holds(kUnaryTests, words_[begin + 1].text) && !words_[begin + 1].is("-a"));
+      default:
+        return false;
+    }
   }
 
   const std::vector<ShellWord> words_;
   Reading& reading_;
   const int depth_;
   ShellCommand command_;
+  std::vector<std::string> inherited_;  // names that it sets for the command that it runs
 };
 
 }  // namespace

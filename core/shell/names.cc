@@ -11,83 +11,34 @@ constexpr std::string_view kReserved[] = {"!",    "{",  "}",   "case",     "do",
                                           "esac", "fi", "for", "if",       "in",     "then",  "until", "while",
                                           "time", "[[", "]]",  "function", "select", "coproc"};
 
-// Variables that decide which program is found, or make a program run another one.
-constexpr std::string_view kDeciding[] = {"PATH",
-                                          "IFS",
-                                          "ENV",
-                                          "HOME",
-                                          "SHELL",
-                                          "SHELLOPTS",
-                                          "BASHOPTS",
-                                          "CDPATH",
-                                          "PAGER",
-                                          "MANPAGER",
-                                          "EDITOR",
-                                          "VISUAL",
-                                          "BROWSER",
-                                          "FCEDIT",
-                                          "PS0",
-                                          "PS1",
-                                          "PS2",
-                                          "PS4",
-                                          "GLOBIGNORE",
-                                          "EXECIGNORE",
-                                          "PROMPT_COMMAND",
-                                          "LESSOPEN",
-                                          "LESSCLOSE",
-                                          "LESS",
-                                          "LESSEDIT",
-                                          "MAKEFLAGS",
-                                          "MAKEFILES",
-                                          "GNUMAKEFLAGS",
-                                          "CLASSPATH",
-                                          "PERLLIB",
-                                          "PERL5LIB",
-                                          "PERL5OPT",
-                                          "PERL5DB",
-                                          "NODE_OPTIONS",
-                                          "NODE_PATH",
-                                          "CC",
-                                          "CXX",
-                                          "CPP",
-                                          "LD",
-                                          "AR",
-                                          "AS",
-                                          "FC",
-                                          "RSYNC_RSH",
-                                          "CVS_RSH",
-                                          "SSH_ASKPASS",
-                                          "SUDO_ASKPASS",
-                                          "TAR_OPTIONS",
-                                          "GCONV_PATH",
-                                          "LOCPATH",
-                                          "RUBYOPT",
-                                          "RUBYLIB",
-                                          "RUSTC",
-                                          "RUSTFLAGS",
-                                          "RUSTC_WRAPPER",
-                                          "DOCKER_HOST",
-                                          "KUBECONFIG",
-                                          "POSIXLY_CORRECT",
-                                          "OPTIND",
-                                          "MAIL",
-                                          "MAILPATH",
-                                          "HISTFILE",
-                                          "TERMINFO",
-                                          "TERMCAP",
-                                          "_JAVA_OPTIONS",
-                                          "JAVA_TOOL_OPTIONS",
-                                          "JDK_JAVA_OPTIONS",
-                                          "XDG_CONFIG_HOME",
-                                          "XDG_DATA_DIRS",
-                                          "EMACSLOADPATH",
-                                          "INPUTRC"};
-constexpr std::string_view kDecidingBegin[] = {"LD_",     "DYLD_",     "BASH_",   "GIT_", "PYTHON", "GO",
-                                               "CARGO_",  "npm_",      "NPM_",    "PIP_", "UV_",    "MAVEN_",
-                                               "GRADLE_", "COMPOSER_", "BUNDLE_", "GEM_", "LUA_",   "ZDOTDIR",
-                                               "MALLOC_", "GLIBC_",    "GTK_",    "QT_",  "AGENTD_"};
-constexpr std::string_view kHarmless[] = {
-    "PYTHONUNBUFFERED", "PYTHONDONTWRITEBYTECODE", "GIT_TERMINAL_PROMPT", "CARGO_TERM_COLOR", "GOOS", "GOARCH"};
+// Variables that programs know, and that neither name a program nor what one loads.
+constexpr std::string_view kHarmless[] = {"CARGO_TERM_COLOR",
+                                          "CI",
+                                          "CLICOLOR",
+                                          "CLICOLOR_FORCE",
+                                          "COLORTERM",
+                                          "DEBIAN_FRONTEND",
+                                          "DEBUG",
+                                          "FORCE_COLOR",
+                                          "GIT_TERMINAL_PROMPT",
+                                          "GOARCH",
+                                          "GOOS",
+                                          "NODE_ENV",
+                                          "NO_COLOR",
+                                          "PORT",
+                                          "PYTHONDONTWRITEBYTECODE",
+                                          "PYTHONHASHSEED",
+                                          "PYTHONUNBUFFERED",
+                                          "RUST_BACKTRACE",
+                                          "RUST_LOG",
+                                          "TERM",
+                                          "TZ",
+                                          "VERBOSE"};
+// Locales in which a byte of 0x80 or more is neither a blank nor an operator, nor is an ASCII byte a part of another
+// character.
+constexpr std::string_view kLocales[] = {"C", "POSIX", "C.UTF-8", "C.utf8", "en_US.UTF-8", "en_US.utf8"};
+// Variables in lower case that programs or interactive shells obey.
+constexpr std::string_view kKnownInLowerCase[] = {"_", "auto_resume", "histchars"};
 
 template <std::size_t N>
 bool holds(const std::string_view (&names)[N], std::string_view name) {
@@ -104,10 +55,21 @@ bool is_name(std::string_view text) {
 
 bool is_reserved(std::string_view word) { return holds(kReserved, word); }
 
-bool decides_programs(std::string_view name) {
-  if (holds(kHarmless, name)) return false;
-  return holds(kDeciding, name) || std::any_of(std::begin(kDecidingBegin), std::end(kDecidingBegin),
-                                               [&](std::string_view begin) { return name.starts_with(begin); });
+bool is_local(std::string_view name) {
+  if (holds(kKnownInLowerCase, name) || name.ends_with("_proxy") || name.starts_with("npm_")) return false;
+  const bool upper = std::any_of(name.begin(), name.end(), [](char c) { return c >= 'A' && c <= 'Z'; });
+  return !upper || name.size() == 1;
+}
+
+// Some names are integers to bash: it evaluates what they are set to, with the substitutions in it. Others name
+// programs, or what programs load. No list of them is complete, so this is the list of the others.
+void Reading::sets(std::string_view name, bool exported, const ShellWord* value) {
+  const bool is_locale = name == "LANG" || name == "LANGUAGE" || name.starts_with("LC_");
+  const bool usual_locale = is_locale && value != nullptr && holds(kLocales, value->text);
+  if (holds(kHarmless, name) || usual_locale)
+    out_.sets_environment = true;
+  else if (exported || !is_local(name))
+    doubt("it sets " + std::string(name) + ", which may decide what programs do");
 }
 
 }  // namespace agentd::shell

@@ -12,6 +12,24 @@ bool is_operator(char c) { return std::string_view(";&|()<>").find(c) != std::st
 
 bool is_digit(char c) { return c >= '0' && c <= '9'; }
 
+constexpr std::string_view kHosts[] = {"/dev/tcp/", "/dev/udp/"};
+
+// "1", "1-" or "-", after "<&" or ">&".
+bool is_descriptor(std::string_view text) {
+  if (text == "-") return true;
+  if (text.ends_with('-')) text.remove_suffix(1);
+  return !text.empty() && std::all_of(text.begin(), text.end(), is_digit);
+}
+
+// /dev/tcp/HOST/PORT, to which bash connects.
+bool may_be_host(std::string_view target) {
+  const std::string_view known = target.substr(0, target.find(kUnknownPart));
+  return std::any_of(std::begin(kHosts), std::end(kHosts), [&](std::string_view host) {
+    return known.size() < target.size() && known.size() < host.size() ? host.starts_with(known)
+                                                                      : target.starts_with(host);
+  });
+}
+
 // Where a list ends that is a part of something.
 constexpr std::string_view kEnds[] = {"then", "else", "elif", "fi", "do", "done", "esac", "}"};
 
@@ -129,17 +147,20 @@ void Parser::pipeline() {
   for (skip_blanks(); peek() == '|' && peek(1) != '|'; skip_blanks()) {
     at_ += peek(1) == '&' ? 2U : 1U;
     skip_lines();
+    const std::size_t begin = reading_.size();
     command();
+    reading_.feed(begin);
   }
 }
 
 void Parser::command() {
   if (!reading_.begins(0, depth_)) return stop("it is nested too deeply");
+  const std::size_t begin = reading_.size();
   if (peek() == '(') {
     if (peek(1) == '(') return stop("shells read '((' differently");
     ++at_;
     nested_list();
-    return ends_compound();
+    return ends_compound(begin);
   }
   const std::string_view word = peek_reserved();
   if (!word.empty() && compound(word)) return;
@@ -155,16 +176,18 @@ void Parser::nested_list() {
 }
 
 // The redirections of a compound command.
-void Parser::ends_compound() {
+void Parser::ends_compound(std::size_t begin) {
   ShellCommand out;
   for (skip_blanks(); redirection(out); skip_blanks()) {
   }
+  if (out.fed) reading_.feed(begin);
   if (!out.redirections.empty()) reading_.add(std::move(out));
 }
 
 // False: the word begins a simple command.
 bool Parser::compound(std::string_view word) {
   ++depth_;
+  const std::size_t begin = reading_.size();
   bool done = true;
   if (word == "{") {
     ++at_;
@@ -189,7 +212,7 @@ bool Parser::compound(std::string_view word) {
     stop("'" + std::string(word) + "' is not understood here");
   }
   --depth_;
-  if (done) ends_compound();
+  if (done) ends_compound(begin);
   return done;
 }
 
@@ -216,7 +239,7 @@ void Parser::for_loop() {
   skip_blanks();
   const Word name = word();
   if (name.quoted || !is_name(name.out.text)) return stop("the variable of a 'for' is not a name");
-  if (decides_programs(name.out.text)) doubt("it sets " + name.out.text);
+  reading_.sets(name.out.text, false);
   if (take_reserved("in")) {
     for (skip_blanks(); !at_end() && peek() != '\n' && peek() != ';'; skip_blanks())
       if (ends_word())
@@ -258,7 +281,8 @@ void Parser::cases() {
 
 void Parser::simple() {
   ShellCommand out;
-  const std::size_t begin = at_;
+  std::vector<ShellWord> values;  // of the assigned names
+  const std::size_t begin = at_, first = reading_.size();
   for (;;) {
     skip_blanks();
     const char c = peek();
@@ -274,8 +298,10 @@ void Parser::simple() {
     if (next.equals != std::string::npos && out.words.empty()) {
       std::string name = next.out.text.substr(0, next.equals);
       if (peek() == '(') return stop("it sets an array");
-      if (decides_programs(name)) doubt("it sets " + name);
+      if (next.out.text[next.equals] == '+') doubt("shells read '+=' differently");
       out.assigned.push_back(std::move(name));
+      next.out.text.erase(0, next.equals + 1);
+      values.push_back(std::move(next.out));
     } else if (next.any) {
       if (peek() == '<' || peek() == '>')
         if (next.out.text.starts_with(kUnknownPart) && text_[at_ - 1] == '}')
@@ -287,7 +313,12 @@ void Parser::simple() {
     if (!at_end() && peek() != '\n') ++at_;  // a lone operator, which no shell accepts
     return doubt("a command is missing");
   }
+  for (std::size_t i = 0; i < values.size(); ++i) reading_.sets(out.assigned[i], !out.words.empty(), &values[i]);
+  const bool fed = out.fed;
+  if (fed && std::any_of(out.words.begin(), out.words.end(), [](const ShellWord& word) { return word.is("exec"); }))
+    doubt("it may change what later commands read");
   add_command(std::move(out), reading_, depth_);
+  if (fed) reading_.feed(first);  // also what its redirections run, after the one that feeds it
 }
 
 // False: there is none here.
@@ -300,8 +331,11 @@ bool Parser::redirection(ShellCommand& out) {
     if (digits != 0) stop("shells read a number in front of '" + std::string(1, c) + "(' differently");
     return false;
   }
+  if (digits > 1) doubt("shells read a number of several digits in front of a redirection differently");
+  const bool of_input = c == '<' || (digits == 1 && peek() == '0');
   at_ += digits;
   if (sees("<<<")) {
+    out.fed = true;
     at_ += 3;
     skip_blanks();
     if (ends_word()) {
@@ -312,11 +346,13 @@ bool Parser::redirection(ShellCommand& out) {
     return true;
   }
   if (take("<<")) {
+    out.fed = true;
     document_operator();
     return true;
   }
   ShellRedirection made;
   made.writes = c == '>' || sees("<>");
+  made.reads = c == '<';
   const bool duplicates = sees("<&") || sees(">&");
   for (const std::string_view op : {">>", ">|", ">&", "<>", "<&", ">", "<"})
     if (take(op)) break;
@@ -327,7 +363,9 @@ bool Parser::redirection(ShellCommand& out) {
   }
   Word target = word();
   const std::string& text = target.out.text;
-  const bool descriptor = duplicates && !text.empty() && text.find_first_not_of("0123456789-") == std::string::npos;
+  const bool descriptor = duplicates && is_descriptor(text);
+  if (!descriptor && (made.reads || target.out.known()) && may_be_host(text)) doubt("a redirection may lead to a host");
+  out.fed = out.fed || (of_input && text != "/dev/null");
   made.target = std::move(target.out);
   made.writes = made.writes || duplicates;
   if (!descriptor) out.redirections.push_back(std::move(made));
@@ -365,7 +403,10 @@ void Parser::read_documents() {
       closed = line == document.delimiter;
       if (!closed) body.append(line).push_back('\n');
     }
-    if (!document.quoted && reading_.begins(body.size(), depth_ + 1)) Parser(body, reading_, depth_ + 1).read_body();
+    if (document.quoted || !reading_.begins(body.size(), depth_ + 1)) continue;
+    const std::size_t begin = reading_.size();
+    Parser(body, reading_, depth_ + 1).read_body();
+    reading_.feed(begin);  // another redirection may precede it
   }
 }
 

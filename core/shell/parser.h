@@ -62,7 +62,7 @@ class Parser {
   void loop();
   void for_loop();
   void cases();
-  void ends_compound();
+  void ends_compound(std::size_t begin);
   bool redirection(ShellCommand& out);
   void document_operator();
   void read_documents();

@@ -37,6 +37,13 @@ class Reading {
     doubt("it is too long or nested too deeply");
     return false;
   }
+  // A variable is set. `exported`: also for programs. `value`: null = it is not known.
+  void sets(std::string_view name, bool exported, const ShellWord* value = nullptr);
+  std::size_t size() const { return out_.commands.size(); }
+  // The commands from one on get their input from the text.
+  void feed(std::size_t begin) {
+    for (std::size_t i = begin; i < out_.commands.size(); ++i) out_.commands[i].fed = true;
+  }
   ShellReading take() { return std::move(out_); }
 
  private:
@@ -49,8 +56,8 @@ void read_text(std::string_view text, Reading& reading, int depth);
 // Adds a simple command and what it runs by its arguments.
 void add_command(ShellCommand command, Reading& reading, int depth);
 
-// A name whose value decides which programs run, or what they run.
-bool decides_programs(std::string_view name);
+// A variable that only a shell knows: in lower case, and no program is known to obey it.
+bool is_local(std::string_view name);
 bool is_name(std::string_view text);
 bool is_reserved(std::string_view word);
 

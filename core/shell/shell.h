@@ -19,7 +19,8 @@ inline constexpr char kUnknownPart = '\x01';
 
 struct ShellWord {
   std::string text;     // without quotation
-  bool splits = false;  // an unknown part may become several words with any beginning
+  bool splits = false;  // an unknown part may become several words with any beginning, or none
+  bool many = false;    // it may become several words: it splits, or has a glob or braces
 
   bool known() const { return text.find(kUnknownPart) == std::string::npos; }
   bool is(std::string_view other) const { return text == other; }
@@ -27,6 +28,7 @@ struct ShellWord {
 
 struct ShellRedirection {
   bool writes = false;
+  bool reads = false;
   ShellWord target;
 };
 
@@ -34,6 +36,8 @@ struct ShellCommand {
   std::vector<std::string> assigned;           // names set in front of it, or without it when there are no words
   std::vector<ShellWord> words;                // the program and its arguments; empty: it only assigns or redirects
   std::vector<ShellRedirection> redirections;  // of files; not those of descriptors
+  // Its input is chosen by the text: a here-document, a file, another descriptor, or the output of a command.
+  bool fed = false;
   // The program's only effect is to run the commands that follow it in the list: timeout, env, sh -c TEXT. sudo, xargs
   // and find are not of this kind.
   bool wraps = false;
@@ -41,6 +45,8 @@ struct ShellCommand {
 
 struct ShellReading {
   bool sure = true;
+  // It sets a variable that the programs of its environment know. What only a shell knows does not count.
+  bool sets_environment = false;
   std::string why_not_sure;            // "a variable names the program"; empty when it is sure
   std::vector<ShellCommand> commands;  // as far as they were read; a wrapper precedes what it runs
 };

@@ -1,4 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+#include <cstdlib>
+
 #include "core/shell/parser.h"
 
 namespace agentd {
@@ -23,11 +26,26 @@ std::string_view strange_character(std::string_view text) {
   return {};
 }
 
+// Whether shells that inherit this locale read a byte of 0x80 or more as a part of a word, and nothing else.
+bool has_plain_locale() {
+  for (const char* name : {"LC_ALL", "LC_CTYPE", "LANG"}) {
+    const char* const value = std::getenv(name);
+    if (value == nullptr || *value == '\0') continue;
+    const std::string_view locale(value);
+    const std::string_view set = locale.substr(std::min(locale.find('.'), locale.size()));
+    return locale == "C" || locale == "POSIX" || set.starts_with(".UTF-8") || set.starts_with(".utf8") ||
+           set.starts_with(".utf-8");
+  }
+  return true;
+}
+
 }  // namespace
 
 ShellReading split_command(std::string_view text) {
   shell::Reading reading;
   if (const std::string_view strange = strange_character(text); !strange.empty()) reading.doubt(strange);
+  const bool ascii = std::all_of(text.begin(), text.end(), [](char c) { return static_cast<unsigned char>(c) < 0x80; });
+  if (!ascii && !has_plain_locale()) reading.doubt("it has other than ASCII characters, and the locale is not UTF-8");
   shell::read_text(text, reading, 0);
   return reading.take();
 }

@@ -21,6 +21,7 @@ void Parser::unknown(Word& out, bool splits) {
   out.any = true;
   if (out.out.text.empty() || out.out.text.back() != kUnknownPart) out.out.text += kUnknownPart;
   out.out.splits = out.out.splits || splits;
+  out.out.many = out.out.many || splits;
 }
 
 bool Parser::ends_word() const {
@@ -46,6 +47,7 @@ Parser::Word Parser::word() {
 void Parser::unquoted(Word& out) {
   const char c = peek();
   const bool first = !out.any;
+  std::size_t begin = 0;
   switch (c) {
     case '\'': {
       const std::size_t end = text_.find('\'', at_ + 1);
@@ -79,7 +81,9 @@ void Parser::unquoted(Word& out) {
     case '>':  // process substitution
       at_ += 2;
       if (!documents_.empty()) doubt("a here-document begins in a line with a substitution");
+      begin = reading_.size();
       nested_list();
+      if (c == '>') reading_.feed(begin);
       return unknown(out, false);
     case '*':
     case '?':
@@ -96,6 +100,7 @@ void Parser::unquoted(Word& out) {
       }
       if (c == '[' && is_name(out.out.text)) doubt("a word may be an element of an array");
       unknown(out, c == '{' && first);
+      out.out.many = true;
       // {a,b} may become several words, all with what precedes it.
       if (c == '{' && out.braces == std::string::npos) out.braces = out.out.text.size() - 1;
       return;
@@ -257,7 +262,7 @@ void Parser::parameter(Word& out, bool in_quotes) {
   const char operation = peek();
   if (!is_one_of(operation, "-=?+#%/^,") || at_end() || (is_one_of(operation, "#%/^,") && text_[at_ - 1] == ':'))
     return stop("an expansion in braces is not understood");
-  if (operation == '=' && decides_programs(name)) doubt("it sets " + name);
+  if (operation == '=') reading_.sets(name, false);
   ++at_;
   parameter_word(in_quotes);
   unknown(out, !in_quotes || name == "@");

@@ -84,6 +84,65 @@ constexpr std::string_view kLaunchers[] = {"chroot",
                                            "proxychains",
                                            "faketime",
                                            "fakeroot",
+                                           "memusage",
+                                           "sotruss",
+                                           "coreutils",
+                                           "uclampset",
+                                           "sshpass",
+                                           "fakechroot",
+                                           "proot",
+                                           "schroot",
+                                           "systemd-inhibit",
+                                           "systemd-cat",
+                                           "systemd-nspawn",
+                                           "cgexec",
+                                           "hyperfine",
+                                           "rr",
+                                           "gdbserver",
+                                           "sem",
+                                           "dtach",
+                                           "abduco",
+                                           "nq",
+                                           "tsp",
+                                           "timelimit",
+                                           "watchexec",
+                                           "nodemon",
+                                           "logsave",
+                                           "dotenv",
+                                           "direnv",
+                                           "genv",
+                                           "gnice",
+                                           "gnohup",
+                                           "gstdbuf",
+                                           "gtime",
+                                           "gtimeout",
+                                           "gxargs",
+                                           "gfind",
+                                           "xterm",
+                                           "posh",
+                                           "yash",
+                                           "lksh",
+                                           "oksh",
+                                           "elvish",
+                                           "osh",
+                                           "hush",
+                                           "mpirun",
+                                           "mpiexec",
+                                           "srun",
+                                           "pasta",
+                                           "s6-setuidgid",
+                                           "s6-envdir",
+                                           "with-contenv",
+                                           "retry",
+                                           "tsocks",
+                                           "aa-exec",
+                                           "minijail0",
+                                           "sandbox-exec",
+                                           "jexec",
+                                           "lxc-attach",
+                                           "lxc-execute",
+                                           "pidproxy",
+                                           "catatonit",
                                            "chronic",
                                            "ifne",
                                            "entr",
@@ -222,8 +281,8 @@ class Options {
       given = words_[at_++].text;
     }
     if (wrapper_.name == "xargs" && option == "I") out_.replaced = given;
-    if (wrapper_.name == "env" && (option == "u" || option == "--unset") && decides_programs(given))
-      fail("removes " + given);
+    if (wrapper_.name == "env" && (option == "u" || option == "--unset") && !is_local(given))
+      out_.set.push_back({given, {}, false});
   }
 
   bool assignment(const std::string& text) {
@@ -234,8 +293,7 @@ class Options {
       return false;
     }
     if (equals == std::string::npos) return false;
-    const std::string name = text.substr(0, equals);
-    if (decides_programs(name)) fail("sets " + name);
+    out_.set.push_back({text.substr(0, equals), {text.substr(equals + 1)}});
     if (words_[at_].splits) fail("depends on a value in front of its command");
     return true;
   }

@@ -30,11 +30,17 @@ const Wrapper* find_wrapper(std::string_view program);
 bool is_launcher(std::string_view program);
 
 struct Unwrapped {
-  std::size_t begin = 0;  // of the command in the words; their number = there is none
-  std::string doubt;      // why it may be elsewhere; empty = it is there
-  std::string replaced;   // the value of xargs -I
-  bool looks_up = false;  // command -v
-  bool directly = false;  // watch -x
+  struct Variable {
+    std::string name;
+    ShellWord value{};  // unknown when it is removed
+    bool stays = true;  // false: it is removed
+  };
+  std::size_t begin = 0;        // of the command in the words; their number = there is none
+  std::string doubt;            // why it may be elsewhere; empty = it is there
+  std::string replaced;         // the value of xargs -I
+  bool looks_up = false;        // command -v
+  bool directly = false;        // watch -x
+  std::vector<Variable> set{};  // for the command: env NAME=value
 };
 Unwrapped unwrap(const Wrapper& wrapper, const std::vector<ShellWord>& words);
 

@@ -12,14 +12,19 @@ namespace {
 
 constexpr std::size_t kShownBytes = 120, kPatternMax = 4096, kOptionsMax = 16;
 constexpr char kAny = '\x02', kOne = '\x03', kBlank = '\x1f';  // any text, one character, the end of a word
+constexpr char kGapBlank = '\x1e';  // the end of a word in front of an unknown part, where both may be nothing
+constexpr std::string_view kSigns = "\x02\x03\x1e\x1f";
 constexpr std::string_view kOperators = ";|&<>()`$\n";
 
 // The words with their ends. A control character of a word counts as unknown, as the reading is not sure then.
 std::string joined(const std::vector<ShellWord>& words, std::size_t begin, std::string_view program) {
-  std::string out(program);
+  const auto plain = [](char c) { return kSigns.find(c) != std::string_view::npos ? kUnknownPart : c; };
+  std::string out;
+  for (const char c : program) out += plain(c);
   for (std::size_t i = begin; i < words.size(); ++i) {
-    out += kBlank;
-    for (const char c : words[i].text) out += c == kAny || c == kOne || c == kBlank ? kUnknownPart : c;
+    const bool may_vanish = words[i].splits && words[i].text.size() == 1 && words[i].text[0] == kUnknownPart;
+    out += may_vanish ? kGapBlank : kBlank;
+    for (const char c : words[i].text) out += plain(c);
   }
   return out;
 }
@@ -29,8 +34,10 @@ std::string joined(const std::vector<ShellWord>& words, std::size_t begin, std::
 bool matches(std::string_view tokens, std::string_view text, bool lenient) {
   std::vector<char> now(text.size() + 1, 0), next(text.size() + 1, 0);
   const auto skip_unknown = [&](std::vector<char>& row) {  // an unknown part may be empty
-    for (std::size_t i = 0; lenient && i < text.size(); ++i)
+    for (std::size_t i = 0; lenient && i < text.size(); ++i) {
       if (row[i] != 0 && text[i] == kUnknownPart) row[i + 1] = 1;
+      if (row[i] != 0 && text[i] == kGapBlank) row[i + 2] = 1;
+    }
   };
   now[0] = 1;
   skip_unknown(now);
@@ -47,7 +54,9 @@ bool matches(std::string_view tokens, std::string_view text, bool lenient) {
       if (i < text.size()) {
         if (lenient && text[i] == kUnknownPart) next[i] = 1;  // which continues
         if (token == text[i] && token != kUnknownPart) next[i + 1] = 1;
-        if (token == kOne && text[i] != kBlank && text[i] != kUnknownPart) next[i + 1] = 1;
+        const bool blank = text[i] == kBlank || text[i] == kGapBlank;
+        if (token == kBlank && blank) next[i + 1] = 1;
+        if (token == kOne && !blank && text[i] != kUnknownPart) next[i + 1] = 1;
       }
       alive = alive || next[i] != 0 || (i < text.size() && next[i + 1] != 0);
     }
@@ -112,7 +121,7 @@ Result<CommandPattern> CommandPattern::parse(std::string_view text) {
 
 bool CommandPattern::covers(const ShellCommand& command) const {
   if (command.words.empty() || !command.words.front().known()) return false;
-  if (exact_ && !command.assigned.empty()) return false;
+  if (exact_ && (command.fed || !command.assigned.empty())) return false;
   const std::string text = joined(command.words, 1, command.words.front().text);
   return matches(tokens_, text, false) || (further_ && matches(tokens_ + kBlank + kAny, text, false));
 }
@@ -130,16 +139,20 @@ CommandPattern::Fit CommandPattern::touches(const ShellCommand& command) const {
         return;
       }
   };
-  for (std::size_t begin = 1; begin <= command.words.size() && begin <= kOptionsMax; ++begin) {
+  bool certain = true;  // that what precedes the words are options
+  for (std::size_t begin = 1;; ++begin) {
     look(begin, program);
     if (base != program) look(begin, base);
-    if (out == Fit::kYes || begin >= command.words.size()) break;
+    if (!certain && out == Fit::kYes) return Fit::kMaybe;
+    if (out == Fit::kYes || begin >= command.words.size()) return out;
     // An option, or the value of the one before it.
-    const bool option = command.words[begin].text.starts_with('-');
+    const std::string& text = command.words[begin].text;
+    const bool option = text.starts_with('-');
     const bool value = begin > 1 && command.words[begin - 1].text.starts_with('-');
-    if (!option && !value) break;
+    if (!option && !value && !text.starts_with(kUnknownPart)) return out;
+    if (begin >= kOptionsMax) return Fit::kMaybe;
+    certain = certain && (option || value);
   }
-  return out;
 }
 
 std::string exact_pattern(const ShellCommand& command) {

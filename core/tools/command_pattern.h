@@ -25,15 +25,17 @@ class CommandPattern {
     kMaybe,  // it depends on a value, or on which options the program takes in front of its words
     kYes,
   };
-  // For a rule that permits: kYes for the words as they are, whatever their unknown parts become.
+  // For a rule that permits: the words as they are, whatever their unknown parts become. A pattern without wildcards
+  // covers no command with assignments, nor one whose input the text chooses: `python3 -` may be any program.
   bool covers(const ShellCommand& command) const;
   // For a rule that forbids or asks: the program may be named by a path, and options may precede the pattern's words.
   Fit touches(const ShellCommand& command) const;
+  bool is_exact() const { return exact_; }
 
  private:
   std::string tokens_;    // characters, and the signs of command_pattern.cc
   bool further_ = false;  // any words may follow
-  bool exact_ = false;    // it has no wildcard: for a command without assignments
+  bool exact_ = false;    // it has no wildcard
 };
 
 // The pattern that matches a command exactly; empty: there is none, since a part of it is not known.

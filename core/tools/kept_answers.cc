@@ -42,7 +42,10 @@ std::vector<PermissionRule> KeptAnswers::rules() const {
     if (!parts) continue;
     auto rule = make_rule(*parts, each.rule, file_);
     // An answer is about arguments: one that permits a whole tool was never given.
-    if (rule && !rule->is_whole()) out.push_back(std::move(*rule));
+    if (!rule || rule->is_whole()) continue;
+    rule->kept = true;
+    rule->directory = each.directory;
+    out.push_back(std::move(*rule));
   }
   return out;
 }
@@ -53,13 +56,14 @@ std::vector<KeptAnswer> KeptAnswers::answers() const {
 }
 
 Result<void> KeptAnswers::keep(const std::vector<std::string>& rules, std::int64_t when_ms,
-                               const std::string& conversation_id) {
+                               const std::string& conversation_id, const std::string& directory) {
   const MutexLock lock(mutex_);
   AGENTD_TRY_VOID(read());  // what another process has kept since
   for (const std::string& rule : rules) {
-    const bool known =
-        std::any_of(answers_.begin(), answers_.end(), [&](const KeptAnswer& each) { return each.rule == rule; });
-    if (!known) answers_.push_back({rule, when_ms, conversation_id});
+    const bool known = std::any_of(answers_.begin(), answers_.end(), [&](const KeptAnswer& each) {
+      return each.rule == rule && each.directory == directory;
+    });
+    if (!known) answers_.push_back({rule, when_ms, conversation_id, directory});
   }
   return write();
 }
@@ -86,7 +90,8 @@ Result<void> KeptAnswers::read() {
   const JsonView rules = document->root()["rules"];
   for (std::size_t i = 0; rules.is_array() && i < rules.size(); ++i)
     answers_.push_back({std::string(rules.at(i)["rule"].string_or({})), rules.at(i)["when_ms"].int_or(0),
-                        std::string(rules.at(i)["conv_id"].string_or({}))});
+                        std::string(rules.at(i)["conv_id"].string_or({})),
+                        std::string(rules.at(i)["directory"].string_or({}))});
   return {};
 }
 
@@ -99,6 +104,7 @@ Result<void> KeptAnswers::write() const {
         .member("rule", each.rule)
         .member("when_ms", each.when_ms)
         .member("conv_id", each.conversation_id)
+        .member("directory", each.directory)
         .end_object();
   out.end_array().end_object();
   return write_file_atomically(file_, std::string(out.text()) + "\n", kMode);

@@ -23,6 +23,7 @@ struct KeptAnswer {
   std::string rule;             // "bash(make clean)"
   std::int64_t when_ms = 0;     // Unix time
   std::string conversation_id;  // in which it was given
+  std::string directory;        // where its call started; a rule about commands holds there only
 };
 
 class KeptAnswers {
@@ -36,7 +37,8 @@ class KeptAnswers {
   std::vector<KeptAnswer> answers() const;
   const std::string& file() const { return file_; }
   // Adds rules, written before it returns. A known one is not repeated.
-  Result<void> keep(const std::vector<std::string>& rules, std::int64_t when_ms, const std::string& conversation_id);
+  Result<void> keep(const std::vector<std::string>& rules, std::int64_t when_ms, const std::string& conversation_id,
+                    const std::string& directory);
   // Removes the answers with that rule; an empty text = all. How many there were.
   Result<std::size_t> forget(const std::string& rule);
 

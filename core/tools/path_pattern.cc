@@ -16,6 +16,7 @@ namespace agentd {
 namespace {
 
 constexpr std::size_t kShownBytes = 120, kPatternMax = 4096;
+constexpr std::string_view kWild = "*?[]\\";
 
 std::vector<std::string> parts_of(std::string_view path) {
   std::vector<std::string> out;
@@ -106,6 +107,24 @@ bool PathPattern::matches(const std::string& path, const PathPlace& place, bool 
   return false;
 }
 
+bool PathPattern::leads_to(const std::string& path, const PathPlace& place) const {
+  const auto plain = std::find_if(parts_.begin(), parts_.end(), [](const std::string& part) {
+    return part.find_first_of(kWild) != std::string::npos;
+  });
+  if (plain == parts_.begin() || path.empty()) return false;
+  const auto from = [&](std::string folder) {
+    for (auto part = parts_.begin(); part != plain; ++part) folder += "/" + *part;
+    const std::string real = real_path(folder);
+    std::string rest;
+    return !real.empty() && below(path, real, rest) &&
+           fits(std::span(parts_).subspan(static_cast<std::size_t>(plain - parts_.begin())), parts_of(rest));
+  };
+  if (absolute_) return from("");
+  if (in_home_) return !place.home.empty() && from(std::string(place.home));
+  if (place.roots.empty()) return from(std::string(place.start));
+  return std::any_of(place.roots.begin(), place.roots.end(), from);
+}
+
 std::string real_path(const std::string& path) {
   std::string front = path, back;
   for (;;) {
@@ -132,19 +151,18 @@ bool is_in_roots(const std::string& path, const PathPlace& place) {
   return false;
 }
 
-std::string exact_path(const std::string& path, const PathPlace& place) {
-  std::string rest = path;
-  bool inside = false;
-  for (const std::string& root : place.roots)
-    if (!inside) inside = below(path, root, rest);
-  if (!inside) rest = path;
+bool is_below(const std::string& path, const std::string& folder) {
+  std::string rest;
+  return below(path, folder, rest);
+}
+
+std::string exact_path(const std::string& path) {
   std::string out;
-  for (const char c : rest) {
-    if (std::string_view("*?[]\\").find(c) != std::string_view::npos) out += '\\';
+  for (const char c : path) {
+    if (kWild.find(c) != std::string_view::npos) out += '\\';
     out += c;
   }
-  // Without a slash a pattern would fit at any depth.
-  return inside && out.find('/') == std::string::npos ? "./" + out : out;
+  return out;
 }
 
 }  // namespace agentd

@@ -30,6 +30,8 @@ class PathPattern {
 
   // Absolute, without "." and "..". `real`: the roots are taken without links.
   bool matches(const std::string& path, const PathPlace& place, bool real) const;
+  // For a rule that forbids or asks: whether links in the pattern itself lead to a path without links.
+  bool leads_to(const std::string& path, const PathPlace& place) const;
 
  private:
   std::vector<std::string> parts_;
@@ -40,7 +42,9 @@ class PathPattern {
 std::string real_path(const std::string& path);
 // Whether a path without links is in a root; not for an empty one.
 bool is_in_roots(const std::string& path, const PathPlace& place);
-// A pattern that matches this path alone: relative to its root, or absolute.
-std::string exact_path(const std::string& path, const PathPlace& place);
+// Whether an absolute path is the folder or below it, by their text.
+bool is_below(const std::string& path, const std::string& folder);
+// The absolute pattern that matches this path alone, with all below it.
+std::string exact_path(const std::string& path);
 
 }  // namespace agentd

@@ -5,79 +5,54 @@
 #include <optional>
 
 #include "core/base/bytes.h"
-#include "core/base/paths.h"
-#include "core/codec/json.h"
-#include "core/codec/url.h"
+#include "core/tools/permission_call.h"
 
 namespace agentd {
 namespace {
 
 constexpr std::size_t kShownBytes = 300, kRulesMax = 16, kKeptBytesMax = 2000;
-// Targets of redirections that change no file.
-constexpr std::string_view kNoFiles[] = {"/dev/null", "/dev/stdout", "/dev/stderr", "/dev/stdin", "/dev/tty"};
 constexpr std::string_view kModeNames[] = {"ask", "accept_edits", "plan", "allow", "deny"};
-constexpr std::string_view kWriter = "write_file";
+constexpr std::string_view kGit = ".git";
 
-struct Path {
-  std::string spelt, real;  // absolute; real: without links, empty = it leads to nothing
-};
-
-// A call, with what rules are compared with. Made as far as a rule needs it.
-class Call {
- public:
-  Call(const Tool& tool, const ToolInput& input, const PathPlace& place) : tool_(tool), input_(input), place_(place) {}
-
-  const Tool& tool() const { return tool_; }
-  const PathPlace& place() const { return place_; }
-  bool is_command() const { return tool_.name == kCommandTool; }
-
-  const ShellReading& reading() {
-    if (!reading_) reading_ = split_command(member("command"));
-    return *reading_;
-  }
-  const std::vector<Path>& paths() {
-    if (!paths_) {
-      paths_.emplace();
-      for (const std::string& key : tool_.path_keys) {
-        const std::string said = member(key);
-        const std::string spelt = lexical_path(with_home(said.empty() ? "." : said, place_.home), place_.start);
-        paths_->push_back({spelt, real_path(spelt)});
-      }
-    }
-    return *paths_;
-  }
-  // Empty: there is none.
-  std::string host() {
-    const auto url = parse_http_url(member("url"));
-    return url ? url->host : std::string();
-  }
-
- private:
-  std::string member(std::string_view key) const {
-    const auto document = JsonDocument::parse(input_.text());
-    return document ? std::string(document->root()[key].string_or({})) : std::string();
-  }
-
-  const Tool& tool_;
-  const ToolInput& input_;
-  const PathPlace& place_;
-  std::optional<ShellReading> reading_;
-  std::optional<std::vector<Path>> paths_;
-};
-
+using Call = PermissionCall;
 using Fit = CommandPattern::Fit;
 
-// How a rule that denies or asks fits: either spelling of a path counts.
+// A rule about the tools that change files is about redirections, too.
+bool is_about_writes(const PermissionRule& rule, const Call& call) {
+  return call.is_command() && (rule.names(std::string(kWriteTool)) || rule.names(std::string(kEditTool)));
+}
+
+// Either spelling of a path counts. What a link to nothing would make may be anywhere.
+Fit touches(const PathPattern& pattern, const CallPath& path, const PathPlace& place) {
+  if (pattern.matches(path.spelt, place, false)) return Fit::kYes;
+  if (path.real.empty()) return Fit::kMaybe;
+  return pattern.matches(path.real, place, true) || pattern.leads_to(path.real, place) ? Fit::kYes : Fit::kNo;
+}
+
+Fit touches_writes(const PermissionRule& rule, Call& call) {
+  const auto* const pattern = std::get_if<PathPattern>(&rule.argument);
+  if (pattern == nullptr && !rule.is_whole()) return Fit::kNo;
+  Fit out = Fit::kNo;
+  for (const WrittenFile& each : call.writes()) {
+    if (pattern == nullptr) return Fit::kYes;
+    if (!each.path.spelt.empty()) out = std::max(out, touches(*pattern, each.path, call.place()));
+    if (!each.certain) out = std::max(out, Fit::kMaybe);
+  }
+  return out;
+}
+
+// How a rule that denies or asks fits.
 Fit touches(const PermissionRule& rule, Call& call) {
-  if (!rule.names(call.tool().name)) return Fit::kNo;
+  if (!rule.names(call.tool().name)) return is_about_writes(rule, call) ? touches_writes(rule, call) : Fit::kNo;
   if (rule.is_whole()) return Fit::kYes;
   Fit out = Fit::kNo;
   if (const auto* const command = std::get_if<CommandPattern>(&rule.argument)) {
     for (const ShellCommand& each : call.reading().commands) out = std::max(out, command->touches(each));
   } else if (const auto* const path = std::get_if<PathPattern>(&rule.argument)) {
-    for (const Path& each : call.paths())
-      if (path->matches(each.spelt, call.place(), false) || path->matches(each.real, call.place(), true))
-        out = Fit::kYes;
+    for (const CallPath& each : call.paths()) {
+      out = std::max(out, touches(*path, each, call.place()));
+      if (!each.named && !call.tool().read_only()) out = std::max(out, Fit::kMaybe);
+    }
   } else if (const auto* const domain = std::get_if<DomainPattern>(&rule.argument)) {
     if (domain->matches(call.host())) out = Fit::kYes;
   }
@@ -121,9 +96,10 @@ class Decision {
       const Fit fit = touches(rule, call_);
       if (fit == Fit::kYes)
         return PermissionVerdict{permission, shown(rule, list), shown(rule, list),
-                                 permission == Permission::kDeny && rule.is_whole(), permission == Permission::kAsk};
+                                 permission == Permission::kDeny && rule.is_whole() && rule.names(call_.tool().name),
+                                 permission == Permission::kAsk};
       if (fit == Fit::kMaybe && maybe_.empty())
-        maybe_ = "not sure: " + shown(rule, list) + " may be about it, which depends on a value or an option";
+        maybe_ = "not sure: " + shown(rule, list) + " may be about it, which depends on a value, an option or a link";
     }
     return std::nullopt;
   }
@@ -134,12 +110,14 @@ class Decision {
     if (!call_.is_command()) return std::nullopt;
     for (const auto* const list : {&rules_.deny, &rules_.ask})
       for (const PermissionRule& rule : *list)
-        if (!rule.is_whole() && rule.names(call_.tool().name) && !call_.reading().sure)
-          return PermissionVerdict{Permission::kAsk,
-                                   {},
-                                   "not sure: " + call_.reading().why_not_sure + ", and there are rules about commands",
-                                   false,
-                                   true};
+        if (!rule.is_whole() && (rule.names(call_.tool().name) || is_about_writes(rule, call_)) &&
+            !call_.reading().sure)
+          return PermissionVerdict{
+              Permission::kAsk,
+              {},
+              "not sure: " + call_.reading().why_not_sure + ", and there are rules about commands or files",
+              false,
+              true};
     return std::nullopt;
   }
 
@@ -164,14 +142,15 @@ class Decision {
     }
     if (call_.paths().empty()) return std::nullopt;
     const PermissionRule* by = nullptr;
-    for (const Path& path : call_.paths()) {
+    for (const CallPath& path : call_.paths()) {
+      if (!path.named && !call_.tool().read_only()) return std::nullopt;
       by = covering(path, call_.tool().name);
       if (by == nullptr) return std::nullopt;
     }
     return allowed(*by);
   }
 
-  const PermissionRule* covering(const Path& path, const std::string& tool) const {
+  const PermissionRule* covering(const CallPath& path, const std::string& tool) const {
     for (const PermissionRule& rule : allow_) {
       const auto* const pattern = std::get_if<PathPattern>(&rule.argument);
       if (pattern == nullptr || !rule.names(tool) || path.real.empty()) continue;
@@ -187,14 +166,14 @@ class Decision {
       return std::nullopt;
     }
     std::vector<std::string> by;
-    const bool moves = std::any_of(reading.commands.begin(), reading.commands.end(), changes_directory);
+    for (const WrittenFile& file : call_.writes()) {
+      const bool own = call_.is_in(file.path, rules_.own_places);
+      if (!own && file.certain && covering(file.path, std::string(kWriteTool)) != nullptr) continue;
+      why_ = "it writes to " + file_text(*file.target) +
+             (own ? ", which is agentd's own" : ", which no rule about " + std::string(kWriteTool) + " allows");
+      return std::nullopt;
+    }
     for (const ShellCommand& command : reading.commands) {
-      for (const ShellRedirection& redirection : command.redirections)
-        if (redirection.writes && !may_write(redirection.target, moves)) {
-          why_ = "it writes to " + file_text(redirection.target) + ", which no rule about " + std::string(kWriter) +
-                 " allows";
-          return std::nullopt;
-        }
       if (command.words.empty() || command.wraps) continue;
       const PermissionRule* const rule = covering(command);
       if (rule == nullptr) {
@@ -209,27 +188,18 @@ class Decision {
   }
 
   const PermissionRule* covering(const ShellCommand& command) const {
+    const std::string& program = command.words.front().text;
+    const bool moves = call_.moves();
+    // Which program it is depends on the directory.
+    if (moves && program[0] != '/' && program.find('/') != std::string::npos) return nullptr;
     for (const PermissionRule& rule : allow_) {
       const auto* const pattern = std::get_if<CommandPattern>(&rule.argument);
-      if (pattern != nullptr && rule.names(call_.tool().name) && pattern->covers(command)) return &rule;
+      if (pattern == nullptr || !rule.names(call_.tool().name) || !pattern->covers(command)) continue;
+      if (pattern->is_exact() && call_.reading().sets_environment) continue;
+      if (rule.kept && (moves || rule.directory != call_.place().start)) continue;
+      return &rule;
     }
     return nullptr;
-  }
-
-  // A file is written as by write_file. A command that changes its directory first writes who knows where.
-  bool may_write(const ShellWord& target, bool moves) const {
-    if (std::find(std::begin(kNoFiles), std::end(kNoFiles), target.text) != std::end(kNoFiles)) return true;
-    if (!target.known() || target.text.empty() || (moves && target.text[0] != '/')) return false;
-    const std::string spelt = lexical_path(target.text, call_.place().start);
-    return covering(Path{spelt, real_path(spelt)}, std::string(kWriter)) != nullptr;
-  }
-
-  // A relative path is not below the start then.
-  static bool changes_directory(const ShellCommand& command) {
-    return std::any_of(command.words.begin(), command.words.end(), [&](const ShellWord& word) {
-      const bool program = &word == &command.words.front();
-      return program ? word.is("cd") || word.is("pushd") || word.is("popd") : word.is("-execdir") || word.is("-okdir");
-    });
   }
 
   static std::string file_text(const ShellWord& target) {
@@ -264,10 +234,18 @@ class Decision {
   }
 
   bool edits_in_roots() {
-    const std::vector<Path>& paths = call_.paths();
-    return !call_.is_command() && !paths.empty() && std::all_of(paths.begin(), paths.end(), [&](const Path& path) {
-      return !path.real.empty() && is_in_roots(path.real, call_.place());
-    });
+    const std::string& name = call_.tool().name;
+    const std::vector<CallPath>& paths = call_.paths();
+    return (name == kWriteTool || name == kEditTool) && !paths.empty() &&
+           std::all_of(paths.begin(), paths.end(), [&](const CallPath& path) {
+             return path.named && !path.real.empty() && is_in_roots(path.real, call_.place()) &&
+                    !call_.is_in(path, rules_.own_places) && !has_part(path.real, kGit);
+           });
+  }
+
+  // git runs programs that its own files name.
+  static bool has_part(const std::string& path, std::string_view part) {
+    return (path + "/").find("/" + std::string(part) + "/") != std::string::npos;
   }
 
   const PermissionRules& rules_;
@@ -300,12 +278,8 @@ std::vector<std::string> exact_rules(const Tool& tool, const ToolInput& input, c
     if (std::find(out.begin(), out.end(), rule) == out.end()) out.push_back(std::move(rule));
   };
   if (call.is_command()) {
-    if (!call.reading().sure) return {};
+    if (!call.reading().sure || call.reading().sets_environment || call.moves() || !call.writes().empty()) return {};
     for (const ShellCommand& command : call.reading().commands) {
-      for (const ShellRedirection& redirection : command.redirections)
-        if (redirection.writes &&
-            std::find(std::begin(kNoFiles), std::end(kNoFiles), redirection.target.text) == std::end(kNoFiles))
-          return {};
       if (command.words.empty() || command.wraps) continue;
       const std::string pattern = exact_pattern(command);
       const auto read = CommandPattern::parse(pattern);
@@ -313,9 +287,9 @@ std::vector<std::string> exact_rules(const Tool& tool, const ToolInput& input, c
       add(pattern);
     }
   } else if (!tool.path_keys.empty()) {
-    for (const Path& path : call.paths()) {
-      if (path.real.empty()) return {};
-      const std::string pattern = exact_path(path.real, place);
+    for (const CallPath& path : call.paths()) {
+      if (path.real.empty() || !path.named) return {};
+      const std::string pattern = exact_path(path.real);
       const auto read = PathPattern::parse(pattern);
       if (!read || !read->matches(path.real, place, true)) return {};
       add(pattern);

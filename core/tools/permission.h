@@ -34,7 +34,8 @@ struct PermissionRules {
   enum class Mode { kAsk, kAcceptEdits, kPlan, kAllow, kDeny };
   Mode mode = Mode::kAsk;
   std::vector<PermissionRule> allow, ask, deny;
-  std::shared_ptr<KeptAnswers> kept{};  // of the project; null = there are none
+  std::shared_ptr<KeptAnswers> kept{};    // of the project; null = there are none
+  std::vector<std::string> own_places{};  // agentd's settings and hooks, absolute: no rule with a path covers them
 
   // Read-only tools are allowed without a question unless a rule denies them or asks.
   PermissionVerdict decide(const Tool& tool, const ToolInput& input, const PathPlace& place) const;

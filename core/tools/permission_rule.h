@@ -19,6 +19,8 @@
 namespace agentd {
 
 inline constexpr std::string_view kCommandTool = "bash";
+// The tools that change files. Rules that forbid one of them, or ask, bind redirections of commands, too.
+inline constexpr std::string_view kWriteTool = "write_file", kEditTool = "edit_file";
 
 struct RuleParts {
   std::string tool;
@@ -37,6 +39,8 @@ struct PermissionRule {
   std::string place;  // "/home/ann/.agent/config.yaml:7", "--allow"; empty = not known
   std::string tool;   // a name or glob in any case
   std::variant<std::monostate, CommandPattern, PathPattern, DomainPattern> argument{};
+  bool kept = false;        // a person's answer
+  std::string directory{};  // in which it was given: a kept rule about commands holds for calls that start there
 
   bool is_whole() const { return std::holds_alternative<std::monostate>(argument); }
   bool names(const std::string& tool_name) const;

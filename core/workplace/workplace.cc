@@ -7,6 +7,7 @@
 #include "core/runtime/secrets_setup.h"
 #include "core/runtime/store_setup.h"
 #include "core/workplace/cage_setup.h"
+#include "core/workplace/hook_setup.h"
 #include "core/workplace/recipe_setup.h"
 
 namespace agentd {
@@ -44,6 +45,7 @@ Result<Recipe, RunError> Workplace::find_recipe(const std::string& name, const R
 
 PermissionRules Workplace::permissions() {
   PermissionRules out = permission_rules(runtime_.config());
+  out.own_places = kept_paths(runtime_.surroundings(), runtime_.config(), runtime_.home(), project_);
   const MutexLock lock(mutex_);
   if (kept_ == nullptr && !kept_broken_) {
     auto opened = KeptAnswers::open(runtime_.home(), project_.root);

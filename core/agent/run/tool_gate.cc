@@ -250,7 +250,8 @@ void ToolGate::remember(const PreparedCall& prepared, const std::vector<std::str
     memory_.allowed.insert(prepared.tool.name);
     return;
   }
-  const auto done = kept->keep(keeps, session_.base().clock.wall_ms(), session_.position.conversation_id);
+  const auto done = kept->keep(keeps, session_.base().clock.wall_ms(), session_.position.conversation_id,
+                               std::string(path_place().start));
   if (!done) session_.base().log.write(LogLevel::kWarning, "tools", "the answer was not kept: " + done.error().message);
 }
 

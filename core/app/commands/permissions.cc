@@ -14,6 +14,7 @@
 #include "core/config/permission_setup.h"
 #include "core/config/rule_names.h"
 #include "core/shell/shell.h"
+#include "core/workplace/hook_setup.h"
 
 namespace agentd::app {
 namespace {
@@ -123,6 +124,7 @@ Result<Explained, Failure> explain(const App& app, const Arguments& arguments) {
   const auto input = ToolInput::make(call->input, {tool.path_keys, roots.front(), here->project.cwd, home, roots});
   if (!input) return Failure{kExitUsage, "the input of " + call->tool + " " + input.error().message};
   PermissionRules rules = permission_rules(here->config);
+  rules.own_places = kept_paths(app.surroundings(), here->config, here->home, here->project);
   AGENTD_TRY(rules.kept, kept_here(*here));
   Explained out{rules.decide(tool, *input, {roots.front(), home, roots}), call->tool, {}};
   const auto document = JsonDocument::parse(input->text());
@@ -154,9 +156,10 @@ int permissions_list_command(App& app, const Arguments& arguments) {
     for (const PermissionRule& rule : each)
       rows.push_back({std::string(list), neutral_line(rule.text, kShownBytes), neutral_line(rule.place, kShownBytes)});
   for (const KeptAnswer& answer : answers)
-    rows.push_back(
-        {"allow", neutral_line(answer.rule, kShownBytes),
-         "your answer of " + time_text(answer.when_ms) + ", conversation " + neutral_line(answer.conversation_id, 40)});
+    rows.push_back({"allow", neutral_line(answer.rule, kShownBytes),
+                    "your answer of " + time_text(answer.when_ms) + ", conversation " +
+                        neutral_line(answer.conversation_id, 40) +
+                        (answer.directory.empty() ? "" : ", in " + neutral_line(answer.directory, kShownBytes))});
   if (rows.empty())
     app.out().line("no rules, and no kept answers");
   else

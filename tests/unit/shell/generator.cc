@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tests/unit/shell/generator.h"
 
+#include <iterator>
+
 namespace {
 
 constexpr std::string_view kPrograms[] = {"alpha", "beta", "gamma", "git", "rm"};
@@ -59,7 +61,7 @@ constexpr std::string_view kFixed[] = {"alias beta=delta\nbeta",
                                        "hash -p ./bin/alpha beta; beta",
                                        "let 1; alpha",
                                        "printf -v x y; alpha",
-                                       "export A=1; alpha",
+                                       "export CI=1; alpha",
                                        "umask 022; alpha",
                                        "{ alpha; }",
                                        "eval \"alpha; $V\"",
@@ -70,7 +72,41 @@ constexpr std::string_view kFixed[] = {"alias beta=delta\nbeta",
                                        "function f { delta; }; f",
                                        "read x <<< delta; $x",
                                        "> alpha",
-                                       "alpha 2>&1 >x"};
+                                       "alpha 2>&1 >x",
+                                       "x=';'; find . -maxdepth 0 -exec alpha \"$x\" -exec delta ';'",
+                                       "a=-v; b='x[$(delta)]'; test \"$a\" \"$b\" -o -n x",
+                                       "sh -c - delta",
+                                       "bash -c + delta",
+                                       "bash -c -e - delta",
+                                       "sh /dev/stdin < script",
+                                       "echo delta | bash /dev/fd/0",
+                                       "sh /proc/self/fd/0 < script",
+                                       "sh < script",
+                                       "exec < script; sh",
+                                       "taskset 1 delta",
+                                       "prlimit delta",
+                                       "setarch delta",
+                                       "uclampset -m 1 delta",
+                                       "flock x delta"};
+// Integers to bash, which evaluates what they are set to, and others.
+constexpr std::string_view kNames[] = {"RANDOM", "SRANDOM", "SECONDS", "HISTCMD", "LINENO", "BASHPID", "EPOCHSECONDS",
+                                       "OPTIND", "COLUMNS", "CI",      "x",       "TERM",   "LC_ALL",  "UID"};
+struct Disguised {
+  std::string_view before, option, after;
+};
+constexpr Disguised kDisguised[] = {{"find . -maxdepth 0 ", "-exec", " delta ';'"},
+                                    {"find . -maxdepth 0 ", "-ok", " alpha ';'"},
+                                    {"find . -maxdepth 0 ", "-name", " x"},
+                                    {"printf ", "-v", " 'a[$(delta)]' x"},
+                                    {"test ", "-v", " 'a[$(delta)]'"},
+                                    {"[ ", "-v", " 'a[$(delta)]' ]"},
+                                    {"test ", "-n", " 'a[$(delta)]'"},
+                                    {"wait ", "-np", " 'a[$(delta)]'"},
+                                    {"sh ", "-c", " delta"},
+                                    {"bash ", "-ec", " delta"},
+                                    {"env ", "-u", " x alpha"},
+                                    {"xargs ", "-I", " alpha delta"},
+                                    {"read ", "-r", " x"}};
 
 }  // namespace
 
@@ -106,6 +142,8 @@ std::string ShellGenerator::command(int depth) {
       return document(depth + 1);
     case 4:
       if (once_in(4)) return std::string(one_of(kFixed));
+      if (once_in(6)) return setting();
+      if (once_in(6)) return disguised();
       [[fallthrough]];
     default:
       return simple(depth);
@@ -135,7 +173,7 @@ std::string ShellGenerator::compound(int depth) {
 
 std::string ShellGenerator::simple(int depth) {
   std::string out;
-  if (once_in(8)) out += "A=" + word(depth) + " ";
+  if (once_in(8)) out += "CI=" + word(depth) + " ";
   if (once_in(10)) out += redirection(depth).substr(1) + " ";
   out += program();
   for (unsigned n = below(4); n > 0; --n) out += " " + word(depth);
@@ -147,7 +185,7 @@ std::string ShellGenerator::wrapped(int depth) {
   const std::string inner = simple(depth);
   switch (below(16)) {
     case 0:
-      return "env A=1 " + inner;
+      return "env CI=1 " + inner;
     case 1:
       return "env -u A -- " + inner;
     case 2:
@@ -178,6 +216,48 @@ std::string ShellGenerator::wrapped(int depth) {
       return "find . -maxdepth 0 -execdir " + program() + " {} +";
     default:
       return "sh -c 'alpha \"$1\"' sh " + word(depth);
+  }
+}
+
+// A variable is set to what an evaluation would run.
+std::string ShellGenerator::setting() {
+  const std::string name(one_of(kNames)), value = once_in(4) ? "1" : "'a[$(delta)]'";
+  switch (below(8)) {
+    case 0:
+      return name + "=" + value + " alpha";
+    case 1:
+      return name + "+=" + value + "; alpha";
+    case 2:
+      return "for " + name + " in " + value + "; do alpha; done";
+    case 3:
+      return "read -r " + name + " <<< " + value + "; alpha";
+    case 4:
+      return "export " + name + "=" + value + "; alpha";
+    case 5:
+      return "env " + name + "=" + value + " bash -c alpha";
+    case 6:
+      return "alpha ${" + name + ":=" + (once_in(2) ? "$(beta)" : "1") + "}";
+    default:
+      return name + "=" + value + "; alpha";
+  }
+}
+
+// An option whose word is made of a known and an unknown part.
+std::string ShellGenerator::disguised() {
+  const Disguised& chosen = kDisguised[below(std::size(kDisguised))];
+  const std::string option(chosen.option);
+  const std::size_t at = below(static_cast<unsigned>(option.size()));
+  const std::string before = option.substr(0, at), part = option.substr(at, 1), after = option.substr(at + 1);
+  const std::string rest(chosen.after);
+  switch (below(4)) {
+    case 0:
+      return std::string(chosen.before) + before + "{" + part + ".." + part + "}" + after + rest;
+    case 1:
+      return "x='" + part + "'; " + std::string(chosen.before) + before + "\"$x\"" + after + rest;
+    case 2:
+      return "x='" + part + "'; " + std::string(chosen.before) + before + "$x" + after + rest;
+    default:
+      return std::string(chosen.before) + before + "'" + part + "'" + after + rest;
   }
 }
 

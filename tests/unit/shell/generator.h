@@ -29,6 +29,8 @@ class ShellGenerator {
   std::string compound(int depth);
   std::string simple(int depth);
   std::string wrapped(int depth);
+  std::string setting();
+  std::string disguised();
   std::string word(int depth);
   std::string program();
   std::string in_quotes(const std::string& text);

@@ -23,7 +23,8 @@ class Ground {
       std::filesystem::create_symlink(SHELL_STUB, bin() + "/" + stub);
     for (const char* stub : {"alpha", "beta", "gamma", "git", "rm"})
       std::filesystem::create_symlink(SHELL_STUB, work() + "/bin/" + stub);
-    for (const char* real : {"env", "timeout", "nice", "xargs", "find", "stdbuf", "setsid", "sh", "bash"})
+    for (const char* real : {"env", "timeout", "nice", "xargs", "find", "stdbuf", "setsid", "sh", "bash", "taskset",
+                             "prlimit", "setarch", "uclampset", "flock"})
       for (const char* place : {"/usr/bin/", "/bin/"})
         if (std::filesystem::exists(std::string(place) + real) && !std::filesystem::exists(bin() + "/" + real))
           std::filesystem::create_symlink(std::string(place) + real, bin() + "/" + real);

@@ -42,7 +42,7 @@ TEST(SplitCommand, NamesEveryCommandOfASureReading) {
       {"for i in 1 $(seq 3); do echo \"$i\"; done", "seq 3; echo ..."},
       {"for i\ndo a; done", "a"},
       {"case $x in (a|b) c;; *) d;; esac", "c; d"},
-      {"x=$(a) y=`b` c", "a; b; x= y= c"},
+      {"x=$(a) y=`b`; CI=$(c) LC_ALL=C d", "a; b; x= y=; c; CI= LC_ALL= d"},
       {"echo \"$(a \"$(b)\")\" `c`", "b; a ...; c; echo ... ..."},
       {"diff <(a) >(b)", "a; b; diff ... ..."},
       {"cat <<E | c\n$(a) `b` 'it\nE\nd", "cat; c; a; b; d"},
@@ -58,6 +58,10 @@ TEST(SplitCommand, NamesEveryCommandOfASureReading) {
       {"rm *.c ~/x {a,b} $x", "rm ....c .../x ... ..."},
       {"[ -f \"$x\" ] && test a = \"$b\"", "[ -f ... ]; test a = ..."},
       {"A=1 B=2", "A= B="},
+      {"read -r line; for i in a; do unset x; done; b ${y:=z}", "read -r line; unset x; b ..."},
+      {"[ ! -f \"$x\" ] || [ \"$x\" -nt y ] || test -n \"$x\"", "[ ! -f ... ]; [ ... -nt y ]; test -n ..."},
+      {"find . -name \"*.$x\" -newer \"a$y\"", "find . -name *.... -newer a..."},
+      {"a 2>&- 3<&1- </dev/null", "a</dev/null"},
   };
   for (const Case& each : cases) {
     const ShellReading reading = split_command(each.text);
@@ -68,7 +72,7 @@ TEST(SplitCommand, NamesEveryCommandOfASureReading) {
 
 TEST(SplitCommand, UnwrapsWhatRunsItsArguments) {
   const Case cases[] = {
-      {"env -u B A=1 git push", "env -u B A=1 git push; git push"},
+      {"env -u B CI=1 git push", "env -u B CI=1 git push; CI= git push"},
       {"timeout -k 1 --signal=TERM 5 a b", "timeout -k 1 --signal=TERM 5 a b; a b"},
       {"nohup nice -n 5 a", "nohup nice -n 5 a; nice -n 5 a; a"},
       {"time -p a", "time -p a; a"},
@@ -187,6 +191,69 @@ TEST(SplitCommand, IsNotSureOfWhatDependsOnMoreThanTheText) {
       "hash -p x a",
       "mapfile -C a",
       "a \\",
+      "RANDOM='a[$(b)]'; ls",
+      "SRANDOM='a[$(b)]'; ls",
+      "HISTCMD='a[$(b)]' ls",
+      "SECONDS='a[$(b)]'; ls",
+      "BASHPID+='a[$(b)]'; ls",
+      "LINENO='a[$(b)]'; ls",
+      "for SECONDS in 'a[$(b)]'; do ls; done",
+      "read -r RANDOM",
+      "read -r line RANDOM",
+      "export RANDOM='a[$(b)]'",
+      "readonly SECONDS='a[$(b)]'",
+      "echo ${RANDOM:=1}",
+      "getopts a SECONDS",
+      "getopts {a,SECONDS} x",
+      "find . -exe{c..c} touch x ';'",
+      "x=xec; find . -e\"$x\" touch x ';'",
+      "find . \"-$x\"",
+      "find . -exec a \"$x\" -exec b ';'",
+      "find . -exec a \"$x\" \"-$y\" b ';'",
+      "printf -{v..v} PATH x",
+      "printf \"-$x\" PATH x",
+      "test -{v..v} 'a[$(b)]'",
+      "test \"-$x\" 'a[$(b)]'",
+      "test \"$a\" \"$b\" -o -n x",
+      "test \"$a\" \"$b\"",
+      "test *",
+      "[ -n * ]",
+      "xargs test -n",
+      "wait -np 'a[$(b)]'",
+      "wait \"-$x\"",
+      "LC_ALL=zh_CN.GBK ls",
+      "LC_CTYPE=zh_CN.GBK; ls",
+      "export LANG=\"$x\"",
+      "LANGUAGE=x ls",
+      "FOO=1 a",
+      "x=1 a",
+      "env x=1 a",
+      "export x; a",
+      "COMPILER_PATH=x gcc a.c",
+      "http_proxy=x; curl y",
+      "npm_config_x=y; npm z",
+      "A+=./x a",
+      "CI+=1 a",
+      "sh -c - a",
+      "bash -c + a",
+      "bash -c -e - a",
+      "bash /dev/stdin",
+      "bash /dev/fd/0",
+      "sh //proc/self/fd/0",
+      "sh ../../dev/stdin",
+      "a 10>x",
+      "a 10<x",
+      "a < /dev/tcp/h/9",
+      "a < \"$x\"",
+      "a < \"/dev/$x\"",
+      "a > /dev/udp/h/9",
+      "exec < x; a",
+      "exec <<E\nx\nE\na",
+      "memusage a",
+      "sotruss a",
+      "coreutils --coreutils-prog=env a",
+      "uclampset a",
+      "sshpass a",
   };
   for (const std::string_view text : texts) {
     const ShellReading reading = split_command(text);
@@ -199,6 +266,43 @@ TEST(SplitCommand, IsNotSureOfWhatDependsOnMoreThanTheText) {
 TEST(SplitCommand, AnUnsureReadingHasTheCommandsUpToThere) {
   EXPECT_EQ(commands_of("rm x; \"$y\" z; a 'b"), "rm x; ... z; a");
   EXPECT_EQ(commands_of("PATH=/x rm y"), "PATH= rm y");
+}
+
+// "a b c": the programs whose input the text chooses.
+std::string fed_of(std::string_view text) {
+  std::string out;
+  for (const ShellCommand& command : split_command(text).commands)
+    if (command.fed && !command.words.empty()) out += (out.empty() ? "" : " ") + command.words.front().text;
+  return out;
+}
+
+TEST(SplitCommand, SaysWhoseInputTheTextChooses) {
+  const Case cases[] = {
+      {"a <<E\nx\nE\nb", "a"},
+      {"a <<< x; b", "a"},
+      {"a < x; b 2>y", "a"},
+      {"a | b; c", "b"},
+      {"a | { b; sh -c 'c'; }; d", "b sh c"},
+      {"{ a; b; } < x; c", "a b"},
+      {"while a; do b; done <<E\nx\nE\nc", "a b"},
+      {"a >(b) | c <(d); e", "b d c"},
+      {"a <x >\"$(b)\"; c \"$(d)\"", "b a"},
+      {"a <x <<E\n$(b)\nE", "a b"},
+      {"env a <&3; b 0>&3; c 2>&1 </dev/null", "env a b"},
+  };
+  for (const Case& each : cases) EXPECT_EQ(fed_of(each.text), each.commands) << each.text;
+}
+
+TEST(SplitCommand, SaysWhetherItSetsWhatProgramsSee) {
+  for (const char* text : {"CI=1 a", "TERM=x; a", "env CI=1 a", "export CI=1", "for TZ in x; do a; done", "LC_ALL=C a"})
+    EXPECT_TRUE(split_command(text).sets_environment) << text;
+  for (const char* text : {"x=1; a", "a CI=1", "for i in x; do a; done"})
+    EXPECT_FALSE(split_command(text).sets_environment) << text;
+}
+
+TEST(SplitCommand, AFileIsNoDescriptor) {
+  EXPECT_EQ(commands_of("a >&1-2"), "a>1-2");
+  EXPECT_EQ(commands_of("a >&1- 2>&- 3>&22 >&--"), "a>--");
 }
 
 TEST(SplitCommand, OnlyWhatAddsNothingWraps) {

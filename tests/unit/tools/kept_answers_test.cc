@@ -27,12 +27,13 @@ class Kept : public ::testing::Test {
 };
 
 TEST_F(Kept, AnswersBelongToOneProjectByItsCanonicalRoot) {
-  ASSERT_TRUE(open(root_)->keep({"bash(make)", "bash(make)", "edit_file(src/a.c)"}, 7, "01A"));
+  ASSERT_TRUE(open(root_)->keep({"bash(make)", "bash(make)", "edit_file(src/a.c)"}, 7, "01A", "/d"));
   const std::vector<KeptAnswer> found = open(folder_.path() + "/alias")->answers();
   ASSERT_EQ(found.size(), 2u);
   EXPECT_EQ(found[0].rule, "bash(make)");
   EXPECT_EQ(found[0].when_ms, 7);
   EXPECT_EQ(found[0].conversation_id, "01A");
+  EXPECT_EQ(found[0].directory, "/d");
   EXPECT_EQ(open(root_)->rules().size(), 2u);
   EXPECT_TRUE(open(root_ + "/nested")->answers().empty());
   struct stat info {};
@@ -42,13 +43,23 @@ TEST_F(Kept, AnswersBelongToOneProjectByItsCanonicalRoot) {
 
 TEST_F(Kept, WhatTwoHaveKeptIsThere) {
   const auto one = open(root_), other = open(root_);
-  ASSERT_TRUE(one->keep({"bash(a)"}, 1, "x"));
-  ASSERT_TRUE(other->keep({"bash(b)"}, 2, "y"));
+  ASSERT_TRUE(one->keep({"bash(a)"}, 1, "x", "/d"));
+  ASSERT_TRUE(other->keep({"bash(b)"}, 2, "y", "/d"));
   EXPECT_EQ(open(root_)->answers().size(), 2u);
 }
 
+TEST_F(Kept, AnAnswerIsAboutTheDirectoryWhereItWasGiven) {
+  ASSERT_TRUE(open(root_)->keep({"bash(a)"}, 1, "x", "/d"));
+  ASSERT_TRUE(open(root_)->keep({"bash(a)"}, 2, "x", "/e"));
+  const std::vector<PermissionRule> rules = open(root_)->rules();
+  ASSERT_EQ(rules.size(), 2u);
+  EXPECT_TRUE(rules[0].kept);
+  EXPECT_EQ(rules[0].directory, "/d");
+  EXPECT_EQ(rules[1].directory, "/e");
+}
+
 TEST_F(Kept, AnswersAreForgotten) {
-  ASSERT_TRUE(open(root_)->keep({"bash(a)", "bash(b)", "bash(c)"}, 1, "x"));
+  ASSERT_TRUE(open(root_)->keep({"bash(a)", "bash(b)", "bash(c)"}, 1, "x", "/d"));
   EXPECT_EQ(*open(root_)->forget("bash(b)"), 1u);
   EXPECT_EQ(*open(root_)->forget("bash(b)"), 0u);
   EXPECT_EQ(open(root_)->answers().size(), 2u);
@@ -57,7 +68,7 @@ TEST_F(Kept, AnswersAreForgotten) {
 }
 
 TEST_F(Kept, AFileThatIsNotOursAloneIsNotUsed) {
-  ASSERT_TRUE(open(root_)->keep({"bash(a)"}, 1, "x"));
+  ASSERT_TRUE(open(root_)->keep({"bash(a)"}, 1, "x", "/d"));
   const std::string file = KeptAnswers::file_of(home_, root_);
   ASSERT_EQ(::chmod(file.c_str(), 0620), 0);
   EXPECT_FALSE(KeptAnswers::open(home_, root_));
@@ -70,7 +81,7 @@ TEST_F(Kept, AFileThatIsNotOursAloneIsNotUsed) {
 }
 
 TEST_F(Kept, AWholeToolIsNeverKept) {
-  ASSERT_TRUE(open(root_)->keep({"bash", "bash(*)", "bash("}, 1, "x"));
+  ASSERT_TRUE(open(root_)->keep({"bash", "bash(*)", "bash("}, 1, "x", "/d"));
   EXPECT_TRUE(open(root_)->rules().empty());
 }
 

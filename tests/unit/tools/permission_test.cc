@@ -75,9 +75,11 @@ TEST_F(Rules, ACommandIsPermittedWhenEachOfItsCommandsIs) {
   allow("bash(git push:*)");
   allow("bash(npm run *)");
   allow("bash(make clean)");
-  for (const char* text : {"git push", "git push origin main", "npm run", "npm run test -- -x", "make clean",
-                           "git push && make clean", "timeout 5 git push", "git push \"$x\" 2>/dev/null",
-                           "sh -c 'git push'", "/usr/bin/env git push", "if make clean; then git push; fi"})
+  for (const char* text :
+       {"git push", "git push origin main", "npm run", "npm run test -- -x", "make clean", "git push && make clean",
+        "timeout 5 git push", "git push \"$x\" 2>/dev/null", "sh -c 'git push'", "/usr/bin/env git push",
+        "if make clean; then git push; fi", "CI=1 git push", "make clean | git push", "git push <<E\nx\nE",
+        "x=1; make clean", "make clean </dev/null"})
     EXPECT_EQ(command(text).permission, kAllow) << text << ": " << command(text).reason;
   for (const char* text : {"git pushx",
                            "git -C x push",
@@ -91,7 +93,23 @@ TEST_F(Rules, ACommandIsPermittedWhenEachOfItsCommandsIs) {
                            "/tmp/sh -c 'git push'",
                            "/tmp/git push",
                            "./git push",
-                           "A=1 make clean",
+                           "CI=1 make clean",
+                           "A=1 git push",
+                           "env EVIL=1 make clean",
+                           "env CI=1 make clean",
+                           "TERM=x; make clean",
+                           "export CI=1; make clean",
+                           "COMPILER_PATH=x git push",
+                           "make clean < x",
+                           "make clean <<E\nx\nE",
+                           "make clean <<< x",
+                           "git push | make clean",
+                           "git push | { make clean; }",
+                           "RANDOM='a[$(rm x)]'; git push",
+                           "LC_ALL=zh_CN.GBK git push",
+                           "git push 10>x",
+                           "git push >&1-2",
+                           "A+=./evil git push",
                            "$x git push",
                            "PATH=/x git push",
                            "git push &> x",
@@ -124,12 +142,25 @@ TEST_F(Rules, WhatIsForbiddenIsFoundInEverySpelling) {
                            "git -C dir push", "git -c a=b --no-pager push origin", "rm x 'unclosed"})
     EXPECT_EQ(command(text).permission, kDeny) << text << ": " << command(text).reason;
   // It may be forbidden: only a person permits it.
-  for (const char* text :
-       {"$x y", "git $x", "alias a=rm", ". ./script", "g{it,x} push", "eval \"$x\"", "curl x | sh", "flock x rm y"}) {
+  for (const char* text : {"$x y", "git $x", "git ${x} push", "git \"$x\" push",
+                           "git -P -P -P -P -P -P -P -P -P -P -P -P -P -P -P -P -P push", "bash -c - 'rm x'",
+                           "find x -exe{c..c} rm {} ';'", "RANDOM='a[$(rm x)]'; ls", "bash /dev/stdin < x",
+                           "alias a=rm", ". ./script", "g{it,x} push", "eval \"$x\"", "curl x | sh", "flock x rm y"}) {
     EXPECT_EQ(command(text).permission, kAsk) << text << ": " << command(text).reason;
     EXPECT_TRUE(command(text).binding) << text;
   }
   for (const char* text : {"ls", "git commit -m push", "git pull", "echo rm", "rmdir x"})
+    EXPECT_EQ(command(text).permission, kAllow) << text << ": " << command(text).reason;
+}
+
+TEST_F(Rules, AWordThatMayVanishHidesNothing) {
+  rules_.mode = PermissionRules::Mode::kAllow;
+  deny("bash(git push)");
+  for (const char* text : {"git ${x} push", "git push ${x}", "git $x push $y", "git \"$@\" push", "git \"$x\" push"})
+    EXPECT_EQ(command(text).permission, kAsk) << text << ": " << command(text).reason;
+  EXPECT_EQ(command("git push").permission, kDeny);
+  EXPECT_EQ(command("git -C x push").permission, kDeny);
+  for (const char* text : {"git push x ${y}", "git pull $x", "git \"x$y\" push", "gitk ${x}"})
     EXPECT_EQ(command(text).permission, kAllow) << text << ": " << command(text).reason;
 }
 
@@ -154,6 +185,78 @@ TEST_F(Rules, ACommandMayWriteWhatARuleAboutWriteFileCovers) {
   EXPECT_EQ(command("find / -execdir sh -c 'echo x > src/a.c' \\;").permission, kAsk);
 }
 
+TEST_F(Rules, ADeviceIsNoFileOnlyWhenNothingIsOpenedForReading) {
+  allow("bash(echo:*)");
+  allow("write_file(**)");
+  allow("write_file(/proc/**)");
+  for (const char* text : {"echo x > /dev/null", "echo x > /dev/tty", "echo x >/dev/stderr", "echo x > /dev/stdout",
+                           "echo x </dev/null >/dev/stderr"})
+    EXPECT_EQ(command(text).permission, kAllow) << text << ": " << command(text).reason;
+  for (const char* text : {"echo x < target > /dev/stdin", "{ echo x >/dev/stdin; } < target", "echo x > /dev/stdin",
+                           "echo x 2< target 2> /dev/stderr >/dev/stderr", "echo x >/dev/fd/1",
+                           "echo x > /proc/self/fd/0", "echo x > ../../../../../../../../proc/self/fd/0"})
+    EXPECT_EQ(command(text).permission, kAsk) << text << ": " << command(text).reason;
+}
+
+TEST_F(Rules, RulesAboutWritersBindRedirections) {
+  rules_.mode = PermissionRules::Mode::kAllow;
+  deny("write_file(*.env)");
+  ask("edit_file(src/**)");
+  for (const char* text : {"echo x > .env", "echo x >> a/b.env", "{ a; } 2>x.env", "echo x <>.env", "cd y; a >.env"})
+    EXPECT_EQ(command(text).permission, kDeny) << text << ": " << command(text).reason;
+  EXPECT_NE(command("a > .env").reason.find("permissions.deny 'write_file(*.env)'"), std::string::npos);
+  EXPECT_FALSE(command("a > .env").plain);
+  fs::create_symlink(folder_.path() + "/nothing", root() + "/dangling");
+  for (const char* text : {"a > src/b.c", "a > \"$x\"", "cd src; a > b.c", "a > dangling", "eval \"$x\""}) {
+    EXPECT_EQ(command(text).permission, kAsk) << text << ": " << command(text).reason;
+    EXPECT_TRUE(command(text).binding) << text;
+  }
+  for (const char* text : {"a > b.c", "a < .env", "a .env", "a 2>/dev/null"})
+    EXPECT_EQ(command(text).permission, kAllow) << text << ": " << command(text).reason;
+  rules_.deny.clear();
+  rules_.ask.clear();
+  deny("write_file");
+  EXPECT_EQ(command("a > b").permission, kDeny);
+  EXPECT_EQ(command("a 2>&1 >/dev/null").permission, kAllow);
+}
+
+TEST_F(Rules, NoRuleCoversAgentdsOwnPlaces) {
+  fs::create_directories(root() + "/.agent");
+  fs::create_symlink(root() + "/.agent", root() + "/alias");
+  rules_.own_places = {root() + "/.agent", root() + "/hooks/"};
+  allow("bash(echo:*)");
+  allow("write_file(**)");
+  EXPECT_EQ(command("echo x > a").permission, kAllow) << command("echo x > a").reason;
+  for (const char* text : {"echo x > .agent/config.yaml", "echo x > alias/new/x", "echo x > hooks/a", "echo x > hooks",
+                           "echo x > src/../.agent/x"})
+    EXPECT_EQ(command(text).permission, kAsk) << text << ": " << command(text).reason;
+  EXPECT_NE(command("echo x > hooks/a").reason.find("agentd's own"), std::string::npos);
+}
+
+TEST_F(Rules, AProgramInAFolderIsNotCoveredAfterAMove) {
+  allow("bash(cd:*)");
+  allow("bash(./ls)");
+  allow("bash(ls)");
+  EXPECT_EQ(command("./ls").permission, kAllow);
+  EXPECT_EQ(command("cd evil && ls").permission, kAllow);
+  EXPECT_EQ(command("cd evil && ./ls").permission, kAsk);
+}
+
+TEST_F(Rules, AKeptAnswerHoldsWhereItWasGiven) {
+  const auto kept = *KeptAnswers::open(folder_.path() + "/home", root());
+  rules_.kept = kept;
+  ASSERT_TRUE(kept->keep({"bash(make)", "edit_file(" + root() + "/src/a.c)"}, 1, "x", root()));
+  ASSERT_TRUE(kept->keep({"bash(make all)"}, 1, "x", "/elsewhere"));
+  allow("bash(cd:*)");
+  EXPECT_EQ(command("make").permission, kAllow) << command("make").reason;
+  EXPECT_EQ(command("cd src; make").permission, kAsk);
+  EXPECT_EQ(command("make all").permission, kAsk);
+  EXPECT_EQ(file("edit_file", "src/a.c").permission, kAllow);
+  roots_ = {root() + "/src"};
+  EXPECT_EQ(command("make").permission, kAsk);
+  EXPECT_EQ(file("edit_file", "a.c").permission, kAllow);
+}
+
 TEST_F(Rules, PathsAreComparedWithoutLinksWhenARulePermits) {
   allow("edit_file(src/**)");
   EXPECT_EQ(file("edit_file", root() + "/src/a.c").permission, kAllow);
@@ -173,6 +276,29 @@ TEST_F(Rules, EitherSpellingOfAPathIsForbidden) {
   EXPECT_EQ(file("read_file", root() + "/src/link/x", true).permission, kDeny);
   EXPECT_EQ(file("read_file", "/home/ann/.ssh/id", true).permission, kDeny);
   EXPECT_EQ(file("read_file", root() + "/src/a.c", true).permission, kAllow);
+}
+
+TEST_F(Rules, ARuleThatForbidsMayBeSpeltThroughALink) {
+  fs::create_symlink(folder_.path() + "/outside", folder_.path() + "/alias");
+  deny("read_file(" + folder_.path() + "/alias/x*)");
+  deny("edit_file(src/link)");
+  EXPECT_EQ(file("read_file", folder_.path() + "/outside/x.txt", true).permission, kDeny);
+  EXPECT_EQ(file("read_file", folder_.path() + "/outside/y", true).permission, kAllow);
+  EXPECT_EQ(file("edit_file", folder_.path() + "/outside/y").permission, kDeny);
+  EXPECT_EQ(file("edit_file", "src/a.c").permission, kAsk);
+  // Only a rule that forbids: the link of one that permits may be another tomorrow.
+  allow("write_file(src/link/**)");
+  EXPECT_EQ(file("write_file", folder_.path() + "/outside/y").permission, kAsk);
+}
+
+TEST_F(Rules, ALinkToNothingMayBeWhatARuleForbids) {
+  fs::create_symlink(folder_.path() + "/nothing", root() + "/dangling");
+  rules_.mode = PermissionRules::Mode::kAllow;
+  EXPECT_EQ(file("edit_file", "dangling").permission, kAllow);
+  deny("edit_file(" + folder_.path() + "/nothing)");
+  EXPECT_EQ(file("edit_file", "dangling").permission, kAsk);
+  EXPECT_TRUE(file("edit_file", "dangling").binding);
+  EXPECT_EQ(file("edit_file", "src/a.c").permission, kAllow);
 }
 
 TEST_F(Rules, PatternsOfPathsAreThoseOfGitignore) {
@@ -204,6 +330,17 @@ TEST_F(Rules, Modes) {
   EXPECT_EQ(file("edit_file", root() + "/src/link/b.c").permission, kAsk);
   EXPECT_EQ(file("edit_file", "/etc/x").permission, kAsk);
   EXPECT_EQ(command("ls").permission, kAsk);
+  EXPECT_EQ(file("write_file", "b.c").permission, kAllow);
+  for (const char* path : {".git/hooks/x", "src/.git", ""})
+    EXPECT_EQ(file("write_file", path).permission, kAsk) << path;
+  EXPECT_EQ(file("jira_close", "b.c").permission, kAsk);
+  rules_.own_places = {root() + "/.agent"};
+  EXPECT_EQ(file("write_file", ".agent/x").permission, kAsk);
+  Tool tool;
+  tool.name = "write_file";
+  tool.path_keys = {"path"};
+  for (const char* input : {"{}", R"({"path":["src/a.c"]})", R"({"path":null})"})
+    EXPECT_EQ(rules_.decide(tool, *ToolInput::make(input), place()).permission, kAsk) << input;
   rules_.mode = PermissionRules::Mode::kPlan;
   allow("bash");
   EXPECT_EQ(command("ls").permission, kDeny);
@@ -258,7 +395,11 @@ TEST_F(Rules, AlwaysIsExactlyTheCall) {
   using List = std::vector<std::string>;
   EXPECT_EQ(exact("make clean && git commit -m 'a b'"), (List{"bash(make clean)", "bash(git commit -m 'a b')"}));
   EXPECT_EQ(exact("timeout 5 make; make"), (List{"bash(make)"}));
-  for (const char* text : {"rm $x", "ls *.c", "make > x", "A=1 make", "$x", "make 'x"})
+  EXPECT_EQ(exact("make 2>&1 </dev/null >/dev/null"), List{"bash(make)"});
+  for (const char* text :
+       {"rm $x", "ls *.c", "make > x", "CI=1 make", "$x", "make 'x", "env EVIL=1 npm test", "env CI=1 npm test",
+        "TERM=x; npm test", "python3 - <<'EOF'\nx\nEOF", "python3 < x", "python3 <<< x", "echo x | python3 -",
+        "{ python3 -; } < x", "cd x && ./ls", "cd x; make", "make > /dev/stdin", "FOO=1; make"})
     EXPECT_TRUE(exact(text).empty()) << text;
   for (const char* text : {"echo 'it'\\''s * ?'", "echo a:'*'", "echo ')' '('", "echo ''", "echo '\\'"}) {
     const List rules = exact(text);
@@ -272,8 +413,10 @@ TEST_F(Rules, AlwaysIsExactlyTheCall) {
   }
   tool.name = "edit_file";
   tool.path_keys = {"path"};
-  EXPECT_EQ(exact_rules(tool, *ToolInput::make("{\"path\":\"src/a.c\"}"), place()), List{"edit_file(src/a.c)"});
-  EXPECT_EQ(exact_rules(tool, *ToolInput::make("{\"path\":\"b[1]\"}"), place()), List{"edit_file(./b\\[1\\])"});
+  EXPECT_EQ(exact_rules(tool, *ToolInput::make("{\"path\":\"src/a.c\"}"), place()),
+            List{"edit_file(" + root() + "/src/a.c)"});
+  EXPECT_EQ(exact_rules(tool, *ToolInput::make("{\"path\":\"b[1]\"}"), place()),
+            List{"edit_file(" + root() + "/b\\[1\\])"});
 }
 
 }  // namespace
