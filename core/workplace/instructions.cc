@@ -33,7 +33,7 @@ std::string_view trimmed(std::string_view text) {
 }
 
 // True if `path` is the directory or below it.
-bool is_below(const std::string& path, const std::string& directory) {
+bool lies_below(const std::string& path, const std::string& directory) {
   return path == directory || directory == "/" || path.starts_with(directory + "/");
 }
 
@@ -141,7 +141,7 @@ class Reader {
   void import(std::string& out, const std::string& by, const std::string& name, const std::string& root, int depth) {
     const std::string path = lexical_path(with_home(name, places_.user_home), parent_of(by));
     struct stat info {};
-    if (!root.empty() && !is_below(path, root)) {
+    if (!root.empty() && !lies_below(path, root)) {
       // The file is not touched, not even to check whether it exists.
       if (looks_like_file(name)) refuse(by, name, "it is outside " + root);
       return;
@@ -154,7 +154,7 @@ class Reader {
     if (depth == kDepthMax) return refuse(by, name, "imports are limited to five levels");
     if (files.size() >= kFilesMax) return refuse(by, name, "more than " + std::to_string(kFilesMax) + " files");
     // A file imported from elsewhere must not import from anywhere.
-    const std::string below = !root.empty() || is_below(path, places_.home) ? root : find_project(parent_of(path)).root;
+    const std::string below = !root.empty() || lies_below(path, places_.home) ? root : find_project(parent_of(path)).root;
     const std::string text = root.empty() ? read_own(path) : read_below(path, root);
     if (!trimmed(text).empty()) add(out, path, text, below, depth + 1);
   }
@@ -248,11 +248,11 @@ std::vector<PathRules> rules_near(const InstructionPlaces& places, const std::st
                                   std::vector<std::string>& warnings) {
   const Project& project = places.project;
   std::vector<PathRules> out;
-  if (!is_below(path, project.root)) return out;
+  if (!lies_below(path, project.root)) return out;
   std::error_code failed;
   const bool directory = std::filesystem::is_directory(path, failed);
   for (const std::string& each : directories_of(project, directory ? path : parent_of(path))) {
-    if (is_below(project.cwd, each)) continue;  // sent from the start
+    if (lies_below(project.cwd, each)) continue;  // sent from the start
     Reader reader(places);
     PathRules rules;
     const std::string text = reader.read_directory(each, project.root, rules.file);
