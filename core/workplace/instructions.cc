@@ -154,7 +154,8 @@ class Reader {
     if (depth == kDepthMax) return refuse(by, name, "imports are limited to five levels");
     if (files.size() >= kFilesMax) return refuse(by, name, "more than " + std::to_string(kFilesMax) + " files");
     // A file imported from elsewhere must not import from anywhere.
-    const std::string below = !root.empty() || lies_below(path, places_.home) ? root : find_project(parent_of(path)).root;
+    const std::string below =
+        !root.empty() || lies_below(path, places_.home) ? root : find_project(parent_of(path)).root;
     const std::string text = root.empty() ? read_own(path) : read_below(path, root);
     if (!trimmed(text).empty()) add(out, path, text, below, depth + 1);
   }
