@@ -73,7 +73,7 @@ class Faults : public CompactionStage, public ::testing::WithParamInterface<std:
     if (door_ == Door::kPostTurn) yaml_hook("ask", "on: agent_stop\ndo: compact\n");
     // With it a run that has tools is between the threshold and the force line.
     std::string lines;
-    for (int i = 0; i < 45; ++i) lines += std::to_string(i) + std::string(80, 'f') + "\n";
+    for (int i = 0; i < 15; ++i) lines += std::to_string(i) + std::string(80, 'f') + "\n";
     program_.file("big.txt", lines);
     before_ = view();
     first_ = model_.calls().size();
