@@ -113,7 +113,7 @@ class ReaderOfOutput : public ::testing::Test {
     out.emplace_back("go");
     return out;
   }
-  std::string effects() const { return program_.directory().file("effects"); }
+  std::string effects() const { return program_.project() + "/effects"; }
   std::string record() const { return program_.directory().file("record"); }
   static std::size_t lines_of(const std::string& path) {
     const std::string text = read_file(path, 16u << 20).value_or("");

@@ -123,7 +123,8 @@ TEST_F(Erase, AProgramCannotErase) {
   const Finished alone = program_.run({"conversation", "erase", id, "--match", kSecret}, "y\n");
   EXPECT_EQ(alone.code, 2) << alone.err;
   EXPECT_TRUE(has(alone.err, "a person confirms on a terminal")) << alone.err;
-  // Not even a command of a tool, in a run that has a terminal.
+  // Not even a command of a tool, in a run that has a terminal; and without a sandbox, in which there is no agentd.
+  program_.set("AGENTD_SANDBOX_LAYER=off");
   const std::string command = "AGENTD_HOME=" + program_.home() + " " + AGENTD_BINARY + " conversation erase " + id +
                               " --match hunter2 > said.txt 2>&1; true";
   const Finished ran = program_.on_terminal(

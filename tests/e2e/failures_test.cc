@@ -119,6 +119,7 @@ TEST(Failures, TheVariablesOfCommandsAndHooksAreKnown) {
   const std::string binary = other == nullptr ? AGENTD_BINARY : other;
   const std::string look = "env | grep ^AGENTD_ | cut -d= -f1 >> " + program.project() + "/seen; " + binary +
                            " config show > /dev/null 2>> " + program.project() + "/told";
+  program.set("AGENTD_SANDBOX_LAYER=off");  // in which there is no agentd
   ASSERT_TRUE(make_directories(program.home() + "/hooks"));
   ASSERT_TRUE(write_file_atomically(program.home() + "/hooks/look.yaml",
                                     "on: before_model_call\ncommand: " + look + "\n", 0600));

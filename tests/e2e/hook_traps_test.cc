@@ -18,6 +18,7 @@ constexpr const char* kCall = "- calls: [{name: bash, input: {command: \"echo it
 class HookTraps : public ::testing::Test {
  protected:
   HookTraps() {
+    program_.set("AGENTD_SANDBOX_LAYER=off");  // processes and marks outside of the project
     make_directories(program_.home() + "/hooks").has_value();
     ::chmod(program_.home().c_str(), 0700);
   }

@@ -194,6 +194,7 @@ TEST_F(Processes, AServiceEndsWithTheWorkerThatAskedForIt) {
 TEST_F(Processes, ACommandFindsNoKeyInTheEnvironmentOfAgentd) {
   program_.set("ANTHROPIC_API_KEY=sk-of-the-user");
   program_.set("SOME_SERVICE_TOKEN=also-of-the-user");
+  program_.set("AGENTD_SANDBOX_LAYER=off");  // in which agentd's environment cannot be read at all
   const Finished ran =
       program_.run(scripted({"run", "x", "--json", "--allow", "bash"},
                             "- calls: [{name: bash, input: {command: \"tr '\\\\0' ',' </proc/$PPID/environ\"}}]\n"

@@ -275,7 +275,7 @@ std::string calls(const std::string& command) {
 
 TEST_F(RecipesTest, AllowedCommandsRunWithoutAQuestionAndOthersDoNot) {
   own("shell", kCommands);
-  const std::string mark = program_.directory().file("mark");
+  const std::string mark = program_.project() + "/mark";
   ASSERT_EQ(run({"run", "-r", "shell"}, calls("echo it ran")).code, 0);
   ASSERT_EQ(requests().size(), 2u);
   EXPECT_NE(all_of(requests()[1]).find("it ran\\n"), std::string::npos) << all_of(requests()[1]);
@@ -290,7 +290,7 @@ TEST_F(RecipesTest, AllowedCommandsRunWithoutAQuestionAndOthersDoNot) {
 
 TEST_F(RecipesTest, AllowedCommandsHoldWithoutHooksToo) {
   own("shell", kCommands);
-  const std::string mark = program_.directory().file("mark");
+  const std::string mark = program_.project() + "/mark";
   ASSERT_EQ(run({"run", "-r", "shell", "--allow", "bash", "--no-hooks"}, calls("touch " + mark)).code, 0);
   EXPECT_FALSE(std::filesystem::exists(mark));
 }
