@@ -28,14 +28,16 @@ bool is_at(const std::string& path, const Identity& identity) {
   return ::stat(path.c_str(), &info) == 0 && identity_of(info) == identity;
 }
 
-Error kept(const std::string& shown) {
-  return {Code::kDenied, shown + " belongs to agentd itself: tools may read it but not change it"};
-}
-
 // The kernel's path of an open file; " (deleted)" follows when it was removed.
 std::filesystem::path path_of(int fd) {
   std::error_code failed;
   return std::filesystem::read_symlink("/proc/self/fd/" + std::to_string(fd), failed);
+}
+
+Error kept(int folder, const std::string& name, const std::string& shown) {
+  const bool of_git = (path_of(folder) / name).string().find("/.git/") != std::string::npos;
+  return {Code::kDenied, shown + (of_git ? " decides which programs Git runs" : " belongs to agentd itself") +
+                             ": tools may read it but not change it"};
 }
 
 }  // namespace
@@ -55,15 +57,16 @@ Result<void> KeptPaths::check(int folder, const std::string& name, const std::st
   Identity at = identity_of(info);
   // A file that does not exist yet is known by its place. Some file systems ignore case.
   for (const Path& path : paths_)
-    if (::strcasecmp(path.name.c_str(), name.c_str()) == 0 && is_at(path.folder, at)) return kept(shown);
+    if (::strcasecmp(path.name.c_str(), name.c_str()) == 0 && is_at(path.folder, at)) return kept(folder, name, shown);
   std::vector<Identity> own;
   for (const Path& path : paths_)
     if (::stat(path.whole.c_str(), &info) == 0) own.push_back(identity_of(info));
   const auto is_own = [&](const Identity& each) { return std::find(own.begin(), own.end(), each) != own.end(); };
-  if (::fstatat(folder, name.c_str(), &info, AT_SYMLINK_NOFOLLOW) == 0 && is_own(identity_of(info))) return kept(shown);
+  if (::fstatat(folder, name.c_str(), &info, AT_SYMLINK_NOFOLLOW) == 0 && is_own(identity_of(info)))
+    return kept(folder, name, shown);
   UniqueFd here(::openat(folder, ".", O_PATH | O_DIRECTORY | O_CLOEXEC));
   for (;;) {
-    if (is_own(at)) return kept(shown);
+    if (is_own(at)) return kept(folder, name, shown);
     UniqueFd above(::openat(here.get(), "..", O_PATH | O_DIRECTORY | O_CLOEXEC));
     // A directory that cannot be searched: nothing above it can be reached through it either.
     if (!above.valid() && errno == EACCES) return {};

@@ -96,6 +96,8 @@ Result<std::shared_ptr<Workspace>> Workplace::files(const std::vector<std::strin
   std::weak_ptr<Workspace>& known = files_[roots];
   if (auto open = known.lock()) return open;
   std::vector<std::string> kept = kept_paths(runtime_.surroundings(), runtime_.config(), runtime_.home(), project_);
+  for (const std::string& root : roots)
+    for (const char* const of_git : {"/.git/hooks", "/.git/config"}) kept.push_back(root + of_git);
   AGENTD_TRY(std::unique_ptr<Workspace> opened,
              open_workspace(roots, kept,
                             {Credentials::file(runtime_.home()), secrets_key_file(runtime_.home()),

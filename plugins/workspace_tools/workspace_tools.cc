@@ -263,9 +263,11 @@ agentd_status refuse_without_workspace(agentd::call& c, std::string_view cwd) {
 
 agentd_status refuse_change(agentd::call& c, agentd_status status, std::string_view path) {
   if (status != AGENTD_E_DENIED) return refuse(c, status, path);
-  return refuse(c, std::string(path) +
-                       " must not be changed: it is outside of the workspace, belongs to agentd itself (its home "
-                       "directory, .agent of the project), or is closed to this user");
+  return refuse(
+      c, std::string(path) +
+             " must not be changed: it is outside of the workspace, belongs to agentd itself (its home "
+             "directory, .agent of the project), decides which programs Git runs (.git/hooks, .git/config), or is "
+             "closed to this user");
 }
 
 agentd_status refuse(agentd::call& c, agentd_status status, std::string_view path) {

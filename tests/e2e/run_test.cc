@@ -85,6 +85,22 @@ TEST_F(RunTest, FileToolsDoNotChangeTheProjectsOwnHooks) {
   EXPECT_FALSE(std::filesystem::exists(program_.project() + "/.agent"));
 }
 
+TEST_F(RunTest, FileToolsDoNotChangeWhatGitRuns) {
+  ASSERT_TRUE(make_directories(program_.project() + "/.git"));
+  program_.file(".git/config", "[core]\n");
+  const Finished ran =
+      program_.run(scripted({"run", "--allow", "write_file", "plant a hook"},
+                            "- calls:\n"
+                            "  - {name: write_file, input: {path: .git/hooks/pre-commit, content: 'x'}}\n"
+                            "  - {name: write_file, input: {path: .git/config, content: 'x'}}\n"
+                            "  - {name: write_file, input: {path: .git/info/exclude, content: 'made'}}\n"
+                            "- text: done\n  expect: {contains: [decides which programs Git runs]}\n"));
+  EXPECT_EQ(ran.code, 0) << ran.err;
+  EXPECT_FALSE(std::filesystem::exists(program_.project() + "/.git/hooks"));
+  EXPECT_EQ(*read_file(program_.project() + "/.git/config", 100), "[core]\n");
+  EXPECT_EQ(*read_file(program_.project() + "/.git/info/exclude", 100), "made");
+}
+
 TEST_F(RunTest, ToolsReallyRun) {
   program_.file("a.txt", "alpha beta\n");
   const std::string record = program_.directory().file("requests");
