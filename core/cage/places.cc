@@ -66,9 +66,10 @@ bool is_below(std::string_view path, std::string_view root) {
 
 std::vector<std::string> system_places() {
   std::vector<std::string> out;
-  for (const char* const path : {"/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32", "/opt", "/nix/store",
-                                 "/run/current-system", "/run/systemd/resolve", "/sys/devices/system", "/sys/fs/cgroup",
-                                 "/sys/kernel/mm/transparent_hugepage", "/var/lib/dpkg", "/var/cache/fontconfig"})
+  for (const char* const path :
+       {"/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32", "/opt", "/nix/store", "/run/current-system",
+        "/run/systemd/resolve/resolv.conf", "/run/systemd/resolve/stub-resolv.conf", "/sys/devices/system",
+        "/sys/fs/cgroup", "/sys/kernel/mm/transparent_hugepage", "/var/lib/dpkg", "/var/cache/fontconfig"})
     add_existing(out, path);
   if (::geteuid() == 0)
     (void)add_public("/etc", kDepthMax, out);

@@ -9,6 +9,7 @@
 #include <algorithm>
 #include <array>
 #include <cctype>
+#include <cerrno>
 #include <filesystem>
 #include <memory>
 #include <string_view>
@@ -121,28 +122,77 @@ bool Watch::put_back(const std::string& path, const Tree& before) {
   return done;
 }
 
-// The new place; empty = it could not be moved.
-std::string Watch::move_aside(const std::string& path) const {
-  if (!make_directories(aside_)) return {};
-  std::string place = aside_ + "/" + fs::path(path).filename().string();
-  struct stat info {};
-  for (int next = 2; ::lstat(place.c_str(), &info) == 0; ++next)
-    place = aside_ + "/" + fs::path(path).filename().string() + "." + std::to_string(next);
-  if (::rename(path.c_str(), place.c_str()) == 0) return place;
+// A command can take away the rights that moving and removing need: of a directory and of all below it.
+void Watch::open_up(const std::string& path) {
+  const auto open_one = [](const std::string& each) {
+    struct stat info {};
+    if (::lstat(each.c_str(), &info) == 0 && S_ISDIR(info.st_mode) && (info.st_mode & 0700) != 0700)
+      (void)::chmod(each.c_str(), (info.st_mode & 07777) | 0700);
+  };
+  open_one(path);
   std::error_code failed;
-  fs::copy(path, place, fs::copy_options::recursive | fs::copy_options::copy_symlinks, failed);
-  std::error_code kept;
-  fs::remove_all(path, kept);
-  return failed || kept ? std::string() : place;
+  fs::recursive_directory_iterator at(path, fs::directory_options::skip_permission_denied, failed);
+  for (; !failed && at != fs::recursive_directory_iterator(); at.increment(failed)) open_one(at->path().string());
+}
+
+// The directories above a path that were open when the command began, and are not now.
+void Watch::open_way(const std::string& path) {
+  struct stat info {};
+  if (::lstat(path.c_str(), &info) == 0 || errno != EACCES) return;
+  std::string above;
+  for (const fs::path& part : fs::path(path).parent_path()) {
+    above = above.empty() ? part.string() : (fs::path(above) / part).string();
+    if (::lstat(above.c_str(), &info) == 0 && info.st_uid == ::geteuid() && ::access(above.c_str(), R_OK | X_OK) != 0)
+      (void)::chmod(above.c_str(), (info.st_mode & 07777) | 0700);
+  }
+}
+
+// Files, directories and links; anything else in it is not kept.
+bool Watch::copy_aside(const std::string& path, const std::string& place) {
+  std::error_code failed;
+  const auto copy_one = [&failed](const fs::path& from, const fs::path& to) {
+    const fs::file_status status = fs::symlink_status(from, failed);
+    if (fs::is_symlink(status)) return fs::copy_symlink(from, to, failed);
+    if (fs::is_directory(status)) return (void)fs::create_directory(to, failed);
+    if (fs::is_regular_file(status)) (void)fs::copy_file(from, to, failed);
+  };
+  copy_one(path, place);
+  fs::recursive_directory_iterator at(path, failed);
+  for (; !failed && at != fs::recursive_directory_iterator(); at.increment(failed))
+    copy_one(at->path(), fs::path(place) / at->path().lexically_relative(path));
+  return !failed;
+}
+
+// It is gone afterwards if anything can bring that about, kept or not: a full disk must not keep it in its place.
+Watch::Aside Watch::move_aside(const std::string& path) const {
+  open_up(path);
+  const std::string folder = fs::path(path).parent_path().string();
+  struct stat info {};
+  if (::access(folder.c_str(), W_OK | X_OK) != 0 && ::lstat(folder.c_str(), &info) == 0)
+    (void)::chmod(folder.c_str(), (info.st_mode & 07777) | 0700);
+  Aside out;
+  if (make_directories(aside_)) {
+    out.place = aside_ + "/" + fs::path(path).filename().string();
+    for (int next = 2; ::lstat(out.place.c_str(), &info) == 0; ++next)
+      out.place = aside_ + "/" + fs::path(path).filename().string() + "." + std::to_string(next);
+    out.gone = ::rename(path.c_str(), out.place.c_str()) == 0;
+    if (!out.gone && !copy_aside(path, out.place)) out.place.clear();
+  }
+  if (!out.gone) {
+    std::error_code failed;
+    fs::remove_all(path, failed);
+    out.gone = ::lstat(path.c_str(), &info) != 0;
+  }
+  return out;
 }
 
 std::string Watch::undo_one(const std::string& path, const Tree& before, const Tree& after) const {
   const bool made = before.empty();
   const std::string what = path + (made ? " was made" : after.empty() ? " was removed" : " was changed");
-  std::string place;
-  if (!after.empty()) place = move_aside(path);
-  const std::string kept = place.empty() ? "" : "; what the command left is in " + place;
-  if (!after.empty() && place.empty())
+  Aside aside{true, {}};
+  if (!after.empty()) aside = move_aside(path);
+  const std::string kept = aside.place.empty() ? "" : "; what the command left is in " + aside.place;
+  if (!aside.gone)
     return what + " by the command, which the sandbox does not allow, and it could not be undone: check it now";
   if (made) return what + " by the command, which the sandbox does not allow, and is undone" + kept;
   const bool back = put_back(path, before);
@@ -162,9 +212,10 @@ void Watch::undo_pin(const Pin& pin, std::vector<std::string>& out) const {
   struct stat found {};
   const bool moved = ::lstat(place.c_str(), &found) == 0 && found.st_dev == own.st_dev && found.st_ino == own.st_ino;
   if (!moved && (!there || S_ISDIR(now.st_mode))) return;
-  std::string kept;
-  if (there) kept = move_aside(pin.path);
-  const bool back = (!there || !kept.empty()) && (!moved || ::rename(place.c_str(), pin.path.c_str()) == 0);
+  Aside aside{true, {}};
+  if (there) aside = move_aside(pin.path);
+  const std::string& kept = aside.place;
+  const bool back = aside.gone && (!moved || ::rename(place.c_str(), pin.path.c_str()) == 0);
   out.push_back(pin.path + " was " + (there ? "replaced" : "moved") +
                 " by the command, which the sandbox does not allow, and " +
                 (!back   ? "could not be restored: check it now"
@@ -177,6 +228,7 @@ std::vector<std::string> Watch::undo() const {
   std::vector<std::string> out;
   for (const Pin& pin : pins_) undo_pin(pin, out);
   for (const auto& [path, before] : before_) {
+    open_way(path);
     const Tree after = look(path, false);
     if (after == before) continue;
     // A path that is gone together with its directory does nothing any more.

@@ -52,7 +52,14 @@ class Watch {
   };
   void undo_pin(const Pin& pin, std::vector<std::string>& out) const;
   std::string undo_one(const std::string& path, const Tree& before, const Tree& after) const;
-  std::string move_aside(const std::string& path) const;
+  struct Aside {
+    bool gone = false;  // from its place
+    std::string place;  // where it is now; empty = nothing of it could be kept
+  };
+  Aside move_aside(const std::string& path) const;
+  static void open_up(const std::string& path);
+  static void open_way(const std::string& path);
+  static bool copy_aside(const std::string& path, const std::string& place);
 
   std::map<std::string, Tree> before_;
   std::vector<Pin> pins_;

@@ -353,6 +353,11 @@ void refuse_typing(Filter& filter) {
   filter.refuse("ioctl", {is(1, TIOCLINUX)});
 }
 
+// Without descriptors or space agentd and the keeper could not put back what a command has changed.
+void refuse_limits_of_others(Filter& filter) {
+  filter.refuse("prlimit64", {{0, SCMP_CMP_NE, 0, 0}, {2, SCMP_CMP_NE, 0, 0}});
+}
+
 void ask_keeper(Filter& filter) {
   for (const char* const call : kAsked) filter.answer(kAskKeeper, call);
   filter.answer(ENOSYS, kFchmodat2);
@@ -375,6 +380,7 @@ std::vector<FilterInstruction> make_caged_program(const CagedCalls& calls) {
   for (const char* const call : kNeverCaged) filter.refuse(call);
   refuse_namespaces(filter);
   refuse_typing(filter);
+  refuse_limits_of_others(filter);
   refuse_caged_sockets(filter, calls);
   if (!calls.guards_emptying) refuse_emptying_readable(filter);
   if (calls.apart) return filter.program();

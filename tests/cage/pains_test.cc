@@ -115,6 +115,26 @@ TEST_P(Cage, BuildsWithMakeInParallel) {
             "Makefile\na\nb\nc\nd\n");
 }
 
+TEST_P(Cage, ChangesItsOwnLimitsAlone) {
+  if (::access("/usr/bin/prlimit", X_OK) != 0) GTEST_SKIP() << "prlimit is not installed";
+  EXPECT_EQ(run("ulimit -Sn 50 && ulimit -Sn").output, "50\n");
+  EXPECT_NE(run("prlimit --pid $PPID --nofile=3:3").code, 0);
+  EXPECT_EQ(run("prlimit --pid $PPID --nofile --noheadings >/dev/null").code, 0) << "reading them is fine";
+}
+
+// A command takes away the rights that undoing needs; a device of the kernel's is no file to keep.
+TEST_P(Cage, UndoesWhatIsClosedBehindIt) {
+  for (const char* const script :
+       {"echo evil > .mcp.json; chmod 555 .", "echo evil > .mcp.json; chmod 000 .",
+        "mkdir -p .claude/a; echo evil > .claude/settings.json; mkfifo .claude/f; chmod 000 .claude/a .claude"}) {
+    const Ran ran = run(script);
+    EXPECT_EQ(ran.remarks.size(), 1u) << script;
+    ::chmod(stage_.project().c_str(), 0755);
+    EXPECT_FALSE(fs::exists(stage_.project() + "/.mcp.json")) << script;
+    EXPECT_FALSE(fs::exists(stage_.project() + "/.claude")) << script;
+  }
+}
+
 TEST_P(Cage, EndsWhatACommandLeavesBehind) {
   const Ran ran = run("setsid sleep 300 >/dev/null 2>&1 & echo $!");
   ASSERT_EQ(ran.code, 0);
