@@ -157,6 +157,14 @@ Cage::Guarded Cage::guarded_now() const {
   }
   for (const std::string& path : settings_.kept)
     if (is_in(real(path), roots_)) add(out.paths, {real(path)});
+  // Where the home is the workspace: places of keys that are not there yet, since some of them decide who may log in.
+  if (!home.empty())
+    for (const std::string& path : secret_places(home))
+      if (is_in(path, roots_) && ::access(path.c_str(), F_OK) != 0) add(out.paths, {path});
+  // A link is watched, and its target guarded in its own right.
+  std::error_code unknown;
+  for (const std::string& path : std::vector<std::string>(out.paths))
+    if (fs::is_symlink(fs::symlink_status(path, unknown)) && is_in(real(path), roots_)) add(out.paths, {real(path)});
   return out;
 }
 
@@ -199,7 +207,7 @@ Result<CagedCommand> Cage::wrap(const std::vector<std::string>& argv, const std:
   std::vector<std::string> watched;
   Guarded guarded = guarded_now();
   for (std::string& path : guarded.paths) {
-    // A link would be followed; what it leads to inside of a root is guarded in its own right.
+    // A link would be followed; guarded_now() has its target, too.
     std::error_code unknown;
     const bool mounts = apart && fs::exists(fs::symlink_status(path, unknown)) && real(path) == path;
     (mounts ? view.guarded : watched).push_back(std::move(path));

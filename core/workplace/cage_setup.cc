@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/workplace/cage_setup.h"
 
+#include <pwd.h>
+#include <unistd.h>
+
 #include <utility>
 
 #include "core/base/mutex.h"
@@ -8,6 +11,14 @@
 
 namespace agentd {
 namespace {
+
+// Without HOME: the keys there stay hidden all the same.
+std::string home_of_this_user() {
+  passwd row{}, *found = nullptr;
+  std::string text(16 * 1024, '\0');
+  if (::getpwuid_r(::geteuid(), &row, text.data(), text.size(), &found) != 0 || found == nullptr) return {};
+  return found->pw_dir;
+}
 
 std::string expanded(const std::string& path, const std::string& user_home) {
   return path == "~" || path.starts_with("~/") ? user_home + path.substr(1) : path;
@@ -26,6 +37,7 @@ cage::CageSettings cage_settings(const ProcessSurroundings& surroundings, const 
   cage::CageSettings out;
   out.helper = cage_program(surroundings.executable);
   out.user_home = surroundings.environment("HOME").value_or("");
+  if (out.user_home.empty()) out.user_home = home_of_this_user();
   out.agentd_home = home;
   out.path = surroundings.environment("PATH").value_or("");
   out.roots = roots;

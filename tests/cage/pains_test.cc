@@ -135,6 +135,17 @@ TEST_P(Cage, UndoesWhatIsClosedBehindIt) {
   }
 }
 
+TEST_P(Cage, GuardsTheTargetOfALink) {
+  fs::create_directories(stage_.project() + "/agents");
+  fs::create_directory_symlink("agents", stage_.project() + "/.claude");
+  for (const char* const script : {"echo evil > agents/settings.json", "echo evil > .claude/settings.json"}) {
+    const Ran ran = run(script);
+    EXPECT_TRUE(ran.code != 0 || ran.remarks.size() == 1) << script;
+  }
+  EXPECT_FALSE(fs::exists(stage_.project() + "/agents/settings.json"));
+  EXPECT_EQ(run("echo fine > other").code, 0);
+}
+
 TEST_P(Cage, EndsWhatACommandLeavesBehind) {
   const Ran ran = run("setsid sleep 300 >/dev/null 2>&1 & echo $!");
   ASSERT_EQ(ran.code, 0);
