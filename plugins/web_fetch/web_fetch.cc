@@ -60,9 +60,10 @@ bool is_picture(std::string_view type) {
   return type == "image/png" || type == "image/jpeg" || type == "image/gif" || type == "image/webp";
 }
 
+// Empty: the system gives no random number.
 std::string nonce() {
   std::uint64_t random = 0;
-  if (::getrandom(&random, sizeof random, 0) != sizeof random) random = 0;
+  if (::getrandom(&random, sizeof random, 0) != sizeof random) return {};
   return std::to_string(random);
 }
 
@@ -75,8 +76,8 @@ std::string structured(const Fetched& got, std::string_view title) {
 }
 
 // A part of the text between two lines that nothing in it can imitate.
-std::string enclosed(const Fetched& got, std::string_view title, std::string_view text, std::size_t offset) {
-  const std::string number = nonce();
+std::string enclosed(const std::string& number, const Fetched& got, std::string_view title, std::string_view text,
+                     std::size_t offset) {
   const std::string_view rest = text.substr(std::min(offset, text.size()));
   const std::string_view shown = agentd::utf8_prefix(rest, kShownBytes);
   std::string out =
@@ -150,7 +151,10 @@ class WebFetch {
     if (offset > page.text.size())
       return c.tool_error("\"offset\" is beyond the end: the text has " + agentd::counted(page.text.size(), "byte"));
     if (page.text.empty()) page.text = "(no text)";
-    return end(c, got, page.title, enclosed(got, page.title, page.text, offset));
+    const std::string number = nonce();
+    if (number.empty())
+      return c.tool_error("the system gives no random number, without which the content could imitate its own end");
+    return end(c, got, page.title, enclosed(number, got, page.title, page.text, offset));
   }
 
   static agentd_status end(agentd::call& c, const Fetched& got, std::string_view title, std::string text) {
