@@ -110,19 +110,17 @@ TEST_P(Cage, WorksBelowADirectoryThatCannotBeWritten) {
 }
 
 TEST_P(Cage, BuildsWithMakeInParallel) {
-  if (::access("/usr/bin/make", X_OK) != 0) GTEST_SKIP() << "make is not installed";
   EXPECT_EQ(run("printf 'all: b c d\\nb c d:\\n\\tcp a $@\\n' > Makefile && make -s -j3 && ls").output,
             "Makefile\na\nb\nc\nd\n");
 }
 
 TEST_P(Cage, ChangesItsOwnLimitsAlone) {
-  if (::access("/usr/bin/prlimit", X_OK) != 0) GTEST_SKIP() << "prlimit is not installed";
   EXPECT_EQ(run("ulimit -Sn 50 && ulimit -Sn").output, "50\n");
   EXPECT_NE(run("prlimit --pid $PPID --nofile=3:3").code, 0);
   EXPECT_EQ(run("prlimit --pid $PPID --nofile --noheadings >/dev/null").code, 0) << "reading them is fine";
 }
 
-// A command takes away the rights that undoing needs; a device of the kernel's is no file to keep.
+// A command takes away the rights that undoing needs, which bind no root; a pipe is no file to keep.
 TEST_P(Cage, UndoesWhatIsClosedBehindIt) {
   for (const char* const script :
        {"echo evil > .mcp.json; chmod 555 .", "echo evil > .mcp.json; chmod 000 .",
