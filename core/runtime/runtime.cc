@@ -197,9 +197,13 @@ Result<void, RunError> Runtime::open_stores() {
   if (!options_.save && !day.any()) return {};
   // Needed only where another process left the store open since begin().
   const auto alone = [this] { http_ = make_http_client(clock_, http_settings(config_)); };
-  auto store = open_store(home_, true, clock_, alone);
+  const auto appended = [this] {
+    if (feeder_) feeder_->committed();
+  };
+  auto store = open_store(home_, true, clock_, alone, appended);
   if (!store) return RunError{RunError::Kind::kStore, store.error().message};
   (options_.save ? store_ : spending_store_) = std::move(*store);
+  if (options_.save) feeder_ = std::make_unique<IndexFeeder>(home_, *store_, clock_, *log_);
   ledger_.emplace(options_.save ? *store_ : *spending_store_, day);
   if (!conversations_) conversations_.emplace(*store_, limits_of("conversation"), kConversations);
   return {};

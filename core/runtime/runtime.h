@@ -29,6 +29,7 @@
 #include "core/runtime/service_callers.h"
 #include "core/runtime/surroundings.h"
 #include "core/scrub/secrets.h"
+#include "core/search/feeder.h"
 #include "core/services/registry.h"
 
 namespace agentd {
@@ -128,6 +129,7 @@ class Runtime {
   const std::shared_ptr<CommandReader> command_reader_ = std::make_shared<CommandReader>(clock_);
   std::unique_ptr<ModelProvider> provider_;
   std::unique_ptr<Store> store_;
+  std::unique_ptr<IndexFeeder> feeder_;    // null: conversations are not saved
   std::unique_ptr<Store> spending_store_;  // null: spending is recorded in store_, if at all
   std::optional<Ledger> ledger_, conversations_;
   std::optional<ReceiptRetention> retention_;

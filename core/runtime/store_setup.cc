@@ -44,8 +44,9 @@ std::string store_lock_file(const std::string& home) { return directory_of(home)
 bool opens_at_once(const std::string& home) { return opens_unchecked(directory_of(home)); }
 
 Result<std::unique_ptr<Store>> open_store(const std::string& home, bool create, const Clock& clock,
-                                          const std::function<void()>& alone) {
+                                          const std::function<void()>& alone, std::function<void()> appended) {
   LmdbOptions options;
+  options.appended = std::move(appended);
   options.directory = directory_of(home);
   options.create = create;
   options.apart = [&](const std::function<Result<void>()>& look) {

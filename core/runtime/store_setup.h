@@ -16,9 +16,10 @@
 namespace agentd {
 
 // `create` false: kNotFound when there is none yet; what may not be written is opened to be read. `alone` ends the
-// process's other threads, and is called before the look forks.
+// process's other threads, and is called before the look forks. `appended`: LmdbOptions::appended.
 Result<std::unique_ptr<Store>> open_store(
-    const std::string& home, bool create, const Clock& clock, const std::function<void()>& alone = [] {});
+    const std::string& home, bool create, const Clock& clock, const std::function<void()>& alone = [] {},
+    std::function<void()> appended = {});
 
 // The file that processes with the store open find each other by. Reading it in one of them would end its locks.
 std::string store_lock_file(const std::string& home);

@@ -22,6 +22,8 @@ constexpr const char* kTables =
     "CREATE TABLE records(id INTEGER PRIMARY KEY, conversation INTEGER, seq INTEGER, time_ms INTEGER, role TEXT);"
     "CREATE VIRTUAL TABLE texts USING fts5(body, tokenize='unicode61 remove_diacritics 2');";
 
+Error cancelled() { return {Code::kCancelled, "the search index is left as it was, because agentd ends"}; }
+
 std::int64_t stored(std::uint64_t number) { return static_cast<std::int64_t>(number); }
 std::uint64_t number_of(const Statement& row, int column) { return static_cast<std::uint64_t>(row.number(column)); }
 
@@ -108,7 +110,8 @@ Result<Reason> compare(const Followed& at, const Store& store) {
 
 class Follower {
  public:
-  static Result<Follower> make(const Database& index, const Store& store, std::vector<std::string>& notes) {
+  static Result<Follower> make(const Database& index, const Store& store, std::vector<std::string>& notes,
+                               const CancelToken& cancel) {
     AGENTD_TRY(Statement find, index.prepare("SELECT id, revision, title, title_record FROM conversations "
                                              "WHERE name = ?1"));
     AGENTD_TRY(Statement add, index.prepare("INSERT INTO conversations(name, project, revision, title, title_record) "
@@ -121,7 +124,7 @@ class Follower {
     AGENTD_TRY(Statement move_record, index.prepare("UPDATE records SET time_ms = ?2 WHERE id = ?1"));
     AGENTD_TRY(Statement drop_record, index.prepare("DELETE FROM records WHERE id = ?1"));
     AGENTD_TRY(Statement drop_text, index.prepare("DELETE FROM texts WHERE rowid = ?1"));
-    return Follower(index, store, notes,
+    return Follower(index, store, notes, cancel,
                     {std::move(find), std::move(add), std::move(update), std::move(add_record), std::move(add_text),
                      std::move(move_record), std::move(drop_record), std::move(drop_text)});
   }
@@ -150,8 +153,9 @@ class Follower {
     std::int64_t title_record = 0;
   };
 
-  Follower(const Database& index, const Store& store, std::vector<std::string>& notes, Statements statements)
-      : index_(index), store_(store), notes_(notes), run_(std::move(statements)) {}
+  Follower(const Database& index, const Store& store, std::vector<std::string>& notes, const CancelToken& cancel,
+           Statements statements)
+      : index_(index), store_(store), notes_(notes), cancel_(cancel), run_(std::move(statements)) {}
 
   Result<Row> find(const std::string& name) {
     AGENTD_TRY(const bool there, run_.find.bind(1, name).step());
@@ -188,7 +192,8 @@ class Follower {
       // An index that begins after the erasure never has the text.
       erased = indexed && record.record.type == RecordType::kErase;
       if (erased) return false;
-      added = add_record(row.id, record);
+      if (cancel_.cancelled()) added = cancelled();
+      if (added) added = add_record(row.id, record);
       if (added) row.revision = record.seq;
       return added.has_value();
     });
@@ -238,6 +243,7 @@ class Follower {
   const Database& index_;
   const Store& store_;
   std::vector<std::string>& notes_;
+  const CancelToken& cancel_;
   Statements run_;
 };
 
@@ -257,8 +263,8 @@ Result<void> create_index(const Database& index, const Store& store) {
   return write_followed(index, none);
 }
 
-Result<std::optional<std::string>> catch_up(const Database& index, const Store& store,
-                                            std::vector<std::string>& notes) {
+Result<std::optional<std::string>> catch_up(const Database& index, const Store& store, std::vector<std::string>& notes,
+                                            const CancelToken& cancel) {
   {
     AGENTD_TRY(Statement version, index.prepare("PRAGMA user_version"));
     AGENTD_TRY(const bool there, version.step());
@@ -267,9 +273,10 @@ Result<std::optional<std::string>> catch_up(const Database& index, const Store& 
   AGENTD_TRY(Followed at, read_followed(index));
   AGENTD_TRY(Reason reason, compare(at, store));
   if (reason) return reason;
-  AGENTD_TRY(Follower follower, Follower::make(index, store, notes));
+  AGENTD_TRY(Follower follower, Follower::make(index, store, notes, cancel));
   bool began = false;
   for (;;) {
+    if (cancel.cancelled()) return cancelled();
     const auto page = store.changes(at.cursor, kChangesAtOnce);
     if (!page) return error_of_store(page.error());
     if (page->removals_lost) return Reason("the store has forgotten removals");

@@ -15,6 +15,7 @@
 #include <string>
 #include <vector>
 
+#include "core/base/cancel.h"
 #include "core/base/result.h"
 #include "core/search/database.h"
 #include "core/store/store.h"
@@ -30,7 +31,9 @@ Result<void> create_index(const Database& index, const Store& store);
 // Adds everything that the store has and the index lacks, as one transaction. A reason: the index cannot follow and
 // must be built again; it is unchanged. `notes` gets a sentence for each conversation that cannot be read to its end.
 // kCorrupt is the index's own; an error of the store is kUnavailable.
-Result<std::optional<std::string>> catch_up(const Database& index, const Store& store, std::vector<std::string>& notes);
+// kCancelled: `cancel` was set, and nothing was added.
+Result<std::optional<std::string>> catch_up(const Database& index, const Store& store, std::vector<std::string>& notes,
+                                            const CancelToken& cancel = {});
 
 // Makes the code of a store's error differ from those of the index.
 Error error_of_store(const Error& error);

@@ -38,6 +38,11 @@ bool IndexFiles::any() const {
   return false;
 }
 
+bool IndexFiles::are_in_use() const {
+  struct stat info {};
+  return ::lstat(lock.c_str(), &info) == 0;
+}
+
 Result<void> IndexFiles::begin_build() const {
   AGENTD_TRY_VOID(remove_file(being_built));
   AGENTD_TRY_VOID(remove_file(journal_of(being_built)));

@@ -27,6 +27,8 @@ struct IndexFiles {
   bool exist() const;
   // True if there is an index or a remainder of one.
   bool any() const;
+  // True if a search has been made here, whether there is an index now or not.
+  bool are_in_use() const;
   // Makes an empty file for search.db.new, 0600. Remains of a process that was killed are removed.
   Result<void> begin_build() const;
   // Removes it again, also to free the disk. Best effort.

@@ -80,22 +80,39 @@ Result<SearchIndex::Opened> SearchIndex::open(const SqliteLibrary& library, std:
   if (!ours)
     return open_to_read(library, std::move(*lock), notes, "another process is bringing the search index up to date");
   Result<std::string> reason = std::move(rebuild_because);
-  if (reason->empty()) reason = update(library, *lock, notes);
+  if (reason->empty()) reason = update(library, *lock, notes, CancelToken());
   if (!reason) {
     lock->release(Part::kUpdate);
     return open_to_read(library, std::move(*lock), notes, reason.error().message);
   }
-  if (!reason->empty()) {
-    log_.write(level_of(*reason), kArea, "the search index " + files_.index + " is built again: " + *reason);
-    notes.clear();
-    AGENTD_TRY_VOID(build(library, *lock, notes));
-  }
-  for (const std::string& note : notes) log_.write(LogLevel::kWarning, kArea, note);
+  AGENTD_TRY_VOID(complete(library, *lock, *reason, notes, CancelToken()));
   AGENTD_TRY(const bool free, lock->take(Part::kFile, Way::kShared, wait_, clock_));
   if (!free) return busy(files_);
   lock->release(Part::kUpdate);
   AGENTD_TRY(Database database, Database::open(library, files_.index, Database::Mode::kWrite));
   return Opened{std::move(*lock), std::move(database)};
+}
+
+Result<void> SearchIndex::follow(const CancelToken& cancel) const {
+  AGENTD_TRY(const SqliteLibrary library, SqliteLibrary::load());
+  AGENTD_TRY(const IndexLock lock, IndexLock::open(files_));
+  AGENTD_TRY(const bool ours, lock.take(Part::kUpdate, Way::kAlone, wait_, clock_));
+  if (!ours) return busy(files_);
+  std::vector<std::string> notes;
+  AGENTD_TRY(const std::string reason, update(library, lock, notes, cancel));
+  return complete(library, lock, reason, notes, cancel);
+}
+
+// After update(): builds the index again if there is a reason.
+Result<void> SearchIndex::complete(const SqliteLibrary& library, const IndexLock& lock, const std::string& reason,
+                                   std::vector<std::string>& notes, const CancelToken& cancel) const {
+  if (!reason.empty()) {
+    log_.write(level_of(reason), kArea, "the search index " + files_.index + " is built again: " + reason);
+    notes.clear();
+    AGENTD_TRY_VOID(build(library, lock, notes, cancel));
+  }
+  for (const std::string& note : notes) log_.write(LogLevel::kWarning, kArea, note);
+  return {};
 }
 
 // The index as it is.
@@ -110,13 +127,13 @@ Result<SearchIndex::Opened> SearchIndex::open_to_read(const SqliteLibrary& libra
 
 // Adds what is new. A reason: it must be built again. An error: it can be searched as it is.
 Result<std::string> SearchIndex::update(const SqliteLibrary& library, const IndexLock& lock,
-                                        std::vector<std::string>& notes) const {
+                                        std::vector<std::string>& notes, const CancelToken& cancel) const {
   if (!files_.exist()) return std::string(kMissing);
   AGENTD_TRY(const bool free, lock.take(Part::kFile, Way::kAlone, wait_, clock_));
   if (!free) return busy(files_);
   const auto caught_up = [&]() -> Result<std::optional<std::string>> {
     AGENTD_TRY(const Database database, Database::open(library, files_.index, Database::Mode::kWrite));
-    return catch_up(database, store_, notes);
+    return catch_up(database, store_, notes, cancel);
   }();
   lock.release(Part::kFile);
   if (!caught_up && caught_up.error().code == Code::kCorrupt) return std::string(kDamaged) + caught_up.error().message;
@@ -125,14 +142,14 @@ Result<std::string> SearchIndex::update(const SqliteLibrary& library, const Inde
 }
 
 // The old index stays searchable until the new one is complete.
-Result<void> SearchIndex::build(const SqliteLibrary& library, const IndexLock& lock,
-                                std::vector<std::string>& notes) const {
+Result<void> SearchIndex::build(const SqliteLibrary& library, const IndexLock& lock, std::vector<std::string>& notes,
+                                const CancelToken& cancel) const {
   for (int builds = 0; builds < kBuildsMax; ++builds) {
     AGENTD_TRY_VOID(files_.begin_build());
     const auto built = [&]() -> Result<std::optional<std::string>> {
       AGENTD_TRY(const Database database, Database::open(library, files_.being_built, Database::Mode::kWrite));
       AGENTD_TRY_VOID(create_index(database, store_));
-      return catch_up(database, store_, notes);
+      return catch_up(database, store_, notes, cancel);
     }();
     if (!built) files_.abandon_build();
     if (!built && built.error().code == Code::kCorrupt)

@@ -3,14 +3,16 @@
 // search.h - full-text search in the conversations of a store.
 //
 // The index is a file next to the store that is derived from it alone (docs/adr/0028). It is brought up to date before
-// each search, never by an append, and built again when it is missing, damaged or does not fit the store. It only
-// proposes: each hit is compared with the store's own text before it is shown, and the snippet is cut from that text.
+// each search, and after commits by an IndexFeeder (feeder.h), never by an append; it is built again when it is
+// missing, damaged or does not fit the store. It only proposes: each hit is compared with the store's own text before
+// it is shown, and the snippet is cut from that text.
 //
 // Threading: SearchIndex is thread-compatible; several processes may search at the same time.
 
 #include <string>
 #include <vector>
 
+#include "core/base/cancel.h"
 #include "core/base/clock.h"
 #include "core/base/log.h"
 #include "core/base/result.h"
@@ -33,14 +35,21 @@ class SearchIndex {
   // SQLite, the disk is full, or the store cannot be read.
   Result<SearchAnswer> search(const SearchQuery& query) const;
 
+  // Brings the index up to date, or builds it, without a search. kCancelled: `cancel` was set, and the index is as it
+  // was. kBusy, kUnavailable: as above.
+  Result<void> follow(const CancelToken& cancel) const;
+
  private:
   struct Opened;
+  Result<void> complete(const SqliteLibrary& library, const IndexLock& lock, const std::string& reason,
+                        std::vector<std::string>& notes, const CancelToken& cancel) const;
   Result<Opened> open(const SqliteLibrary& library, std::vector<std::string>& notes, std::string rebuild_because) const;
   Result<Opened> open_to_read(const SqliteLibrary& library, IndexLock lock, std::vector<std::string>& notes,
                               std::string why) const;
-  Result<std::string> update(const SqliteLibrary& library, const IndexLock& lock,
-                             std::vector<std::string>& notes) const;
-  Result<void> build(const SqliteLibrary& library, const IndexLock& lock, std::vector<std::string>& notes) const;
+  Result<std::string> update(const SqliteLibrary& library, const IndexLock& lock, std::vector<std::string>& notes,
+                             const CancelToken& cancel) const;
+  Result<void> build(const SqliteLibrary& library, const IndexLock& lock, std::vector<std::string>& notes,
+                     const CancelToken& cancel) const;
 
   const IndexFiles files_;
   const Store& store_;

@@ -2,6 +2,7 @@
 // search_test.cc - conversation search by the built program.
 #include <gtest/gtest.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include <ctime>
 #include <filesystem>
@@ -45,6 +46,27 @@ class SearchOfProgram : public ::testing::Test {
 
   Program program_;
 };
+
+TEST_F(SearchOfProgram, ARunningProgramFeedsTheIndexOfThoseWhoSearch) {
+  const auto working_with = [&](const std::string& message) {
+    return program_.start(
+        {"run", "--no-hooks", "--script", program_.script("- delay_ms: 600000\n  text: well\n"), message});
+  };
+  {
+    Running running = working_with("where is the needle");
+    ASSERT_TRUE(running.wait_for_err("")) << running.err();
+    for (int i = 0; i < 1'000 && program_.newest().empty(); ++i) ::usleep(10'000);
+    EXPECT_FALSE(exists(index())) << "nobody has searched";
+  }
+  EXPECT_EQ(search({"needle"}).code, 0);
+  const Running running = working_with("where is the thimble");
+  bool fed = false;
+  for (int i = 0; i < 3'000 && !fed; ++i) {
+    fed = has(read_file(index(), 1u << 30).value_or(""), "thimble");
+    ::usleep(10'000);
+  }
+  EXPECT_TRUE(fed);
+}
 
 TEST_F(SearchOfProgram, FindsWhatWasSaidAndAnswered) {
   say("where is the needle service", "it listens on 8080; 全文检索 is there too");

@@ -79,6 +79,7 @@ class LmdbStore final : public Store {
         tables_(tables),
         clock_(clock),
         read_only_(options.read_only),
+        appended_(options.appended),
         commits_(*env_, options.use) {}
 
   // Opens the index of projects if the store has it.
@@ -171,6 +172,7 @@ class LmdbStore final : public Store {
   const Tables tables_;
   const Clock& clock_;
   const bool read_only_;
+  const std::function<void()> appended_;
   Commits commits_;
   const std::shared_ptr<KnownHeads> heads_ = std::make_shared<KnownHeads>();
   mutable LaterTables later_;
@@ -308,6 +310,7 @@ Result<std::vector<StoredRecord>> LmdbStore::append(const Ulid& conversation, st
     const Result<void> written = commits_.write(bytes_of(append, encoded, answers) + bytes_of_keys, change);
     if (written) {
       heads_->keep(conversation, std::move(encoded.after));
+      if (appended_) appended_();
       return std::move(append.stored);
     }
     if (!other_chain) return written.error();

@@ -30,7 +30,8 @@ struct LmdbOptions {
   // Runs the first check of a store that was not closed normally in a separate process, and returns its result:
   // kCorrupt when the check found damage or crashed. Empty: the check runs in this process.
   std::function<Result<void>(const std::function<Result<void>()>& look)> apart{};
-  WriterUse* use = nullptr;  // outlives the store; nullptr: nothing is counted
+  std::function<void()> appended{};  // called after a durable append, on the thread of whoever made it; does not block
+  WriterUse* use = nullptr;          // outlives the store; nullptr: nothing is counted
 };
 
 }  // namespace agentd

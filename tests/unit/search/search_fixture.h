@@ -11,9 +11,11 @@
 #include <iterator>
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "core/base/log.h"
+#include "core/base/mutex.h"
 #include "core/search/search.h"
 #include "tests/unit/store/store_support.h"
 
@@ -22,9 +24,18 @@ namespace agentd::test {
 class LogLines final : public Log {
  public:
   void write(LogLevel level, std::string_view, std::string_view text) override {
-    lines.push_back((level == LogLevel::kWarning ? "warning: " : "") + std::string(text));
+    const MutexLock lock(mutex_);
+    lines_.push_back((level == LogLevel::kWarning ? "warning: " : "") + std::string(text));
   }
-  std::vector<std::string> lines;
+  // Those since the last call.
+  std::vector<std::string> take() {
+    const MutexLock lock(mutex_);
+    return std::exchange(lines_, {});
+  }
+
+ private:
+  Mutex mutex_;
+  std::vector<std::string> lines_ GUARDED_BY(mutex_);
 };
 
 class SearchTest : public testing::Test {
@@ -92,8 +103,7 @@ class SearchTest : public testing::Test {
   // The number of log lines with that text since the last call.
   std::size_t logged(const std::string& text) {
     std::size_t out = 0;
-    for (const std::string& line : log_.lines) out += line.find(text) != std::string::npos ? 1u : 0u;
-    log_.lines.clear();
+    for (const std::string& line : log_.take()) out += line.find(text) != std::string::npos ? 1u : 0u;
     return out;
   }
 
