@@ -2,13 +2,21 @@
 // memory_test.cc - sessions that learn, across processes: a lesson of one is given to the next one with such a task,
 // and to no other; checkpoints are offered; what was killed is distilled by a later start.
 #include <gtest/gtest.h>
+#include <lmdb.h>
+#include <unistd.h>
 
+#include <algorithm>
+#include <chrono>
 #include <csignal>
 #include <cstdlib>
+#include <filesystem>
 #include <string>
+#include <thread>
 #include <vector>
 
+#include "core/base/clock.h"
 #include "core/base/file.h"
+#include "core/store/lmdb/lmdb_store.h"
 #include "tests/e2e/program.h"
 
 namespace agentd::testing {
@@ -23,6 +31,9 @@ constexpr const char* kLearns =
     "- text: Done.\n";
 constexpr const char* kLesson = "Rows are read in batches of 500";
 constexpr const char* kSimilar = "the export of invoices must become faster";
+
+// Where the plugin keeps its jobs.
+constexpr std::string_view kSpace = "agentd.session_memory", kLease = "\"lease_until_ms\":";
 
 constexpr const char* kDocument =
     "# Priming\n\nA session that begins asks for the lessons of earlier ones. At most three are given, and none where "
@@ -66,6 +77,49 @@ class MemoryAcrossProcesses : public ::testing::Test {
     std::size_t out = 0;
     for (const JsonDocument& each : memories()) out += has(each.root().text(), text) ? 1u : 0u;
     return out;
+  }
+  // What the memories say, without their ids and times.
+  std::vector<std::string> texts() {
+    std::vector<std::string> out;
+    for (const JsonDocument& each : memories()) {
+      std::string line;
+      for (const char* const name : {"title", "content", "subject", "kind", "polarity"})
+        line += std::string(each.root()[name].string_or("")) + "\n";
+      out.push_back(line);
+    }
+    std::sort(out.begin(), out.end());
+    return out;
+  }
+  // Five minutes pass: whoever was killed no longer has a job. Returns how many were held.
+  std::size_t leases_pass() const {
+    std::size_t held = 0;
+    const SystemClock clock;
+    LmdbOptions options;
+    options.directory = program_.home() + "/store";
+    const auto store = open_lmdb_store(options, clock);
+    AGENTD_ASSERT(store);
+    const auto jobs = (*store)->scan_keys(kSpace, "job/", "", 10);
+    AGENTD_ASSERT(jobs);
+    for (const StoredKey& job : *jobs) {
+      const std::size_t at = job.value.find(kLease);
+      if (at == std::string::npos) continue;
+      const std::size_t digits = at + kLease.size();
+      KeyOp op{KeyOp::Kind::kPut, job.key, job.value, job.version};
+      op.value.replace(digits, op.value.find_first_not_of("0123456789", digits) - digits, "1");
+      AGENTD_ASSERT((*store)->commit_keys(kSpace, {&op, 1}));
+      ++held;
+    }
+    return held;
+  }
+  // The number of transactions that the store of the home has seen.
+  std::uint64_t commits() const {
+    MDB_env* env = nullptr;
+    MDB_envinfo info{};
+    EXPECT_EQ(mdb_env_create(&env), 0);
+    EXPECT_EQ(mdb_env_open(env, (program_.home() + "/store").c_str(), MDB_RDONLY, 0600), 0);
+    EXPECT_EQ(mdb_env_info(env, &info), 0);
+    mdb_env_close(env);
+    return info.me_last_txnid;
   }
   // What hooks of session_start get is written there.
   void record_starts() {
@@ -257,6 +311,80 @@ TEST_F(MemoryAcrossProcesses, AJobIsRefinedOnRequest) {
   EXPECT_TRUE(has(ran.out, "done 1")) << ran.out << ran.err;
   EXPECT_EQ(memories_with("Read invoices in batches"), 1u);
   EXPECT_TRUE(lines({"memory", "jobs"}).empty());
+}
+
+// The second step, killed somewhere and begun again by another process, leaves the same memories as one that was not.
+TEST_F(MemoryAcrossProcesses, AJobThatIsKilledAnywhereGivesTheSameMemories) {
+  learn();
+  const std::string learned = program_.home();
+  const std::string script = program_.script(kRefined);
+  const std::vector<std::string> refines{"memory", "jobs", "--run", "--script", script};
+  const auto begin = [&](int round) {
+    const std::string home = program_.directory().file("home." + std::to_string(round));
+    std::filesystem::copy(learned, home, std::filesystem::copy_options::recursive);
+    program_.set_home(home);
+  };
+  begin(0);
+  const auto started_at = std::chrono::steady_clock::now();
+  ASSERT_EQ(program_.run(refines).code, 0);
+  const auto whole = std::chrono::steady_clock::now() - started_at;
+  const std::vector<std::string> expected = texts();
+  std::size_t held = 0;
+  const auto runs_again = [&](const std::string& killed) {
+    held += leases_pass();
+    if (!lines({"memory", "jobs"}).empty()) {
+      EXPECT_EQ(program_.run(refines).code, 0);
+    }
+    EXPECT_EQ(texts(), expected) << "killed " << killed;
+    EXPECT_EQ(program_.run({"store", "check"}).code, 0);
+  };
+  // While the model is asked.
+  begin(1);
+  {
+    const std::string waits = program_.directory().write("waits.yaml", std::string(kRefined) + "  delay_ms: 600000\n");
+    const Running running = program_.start({"memory", "jobs", "--run", "--script", waits});
+    const auto is_running = [&] { return has(program_.run({"memory", "jobs", "--json"}).out, "\"running\""); };
+    for (int i = 0; i < 1'000 && !is_running(); ++i) ::usleep(10'000);
+    ASSERT_TRUE(is_running());
+  }
+  EXPECT_NE(texts(), expected);
+  runs_again("while it asks");
+  EXPECT_EQ(held, 1u);
+  // Anywhere else.
+  constexpr int kRounds = 40;
+  int unfinished = 0;
+  for (int round = 1; round <= kRounds; ++round) {
+    begin(round + 1);
+    Running running = program_.start(refines);
+    std::this_thread::sleep_for(whole * round / kRounds);
+    running.signal(SIGKILL);
+    if (running.wait().code == 128 + SIGKILL && !lines({"memory", "jobs"}).empty()) ++unfinished;
+    runs_again("in round " + std::to_string(round));
+  }
+  EXPECT_GT(unfinished, 0) << "no kill came before the end";
+}
+
+// The plugin writes at a session's end: what a turn more costs the store does not depend on it.
+TEST_F(MemoryAcrossProcesses, ATurnHasNoCommitMoreWithMemoryThanWithout) {
+  const auto commits_of = [&](int turns, bool memory) {
+    program_.set_home(program_.directory().file("home." + std::to_string(turns) + (memory ? "on" : "off")));
+    AGENTD_ASSERT(make_directories(program_.home()));
+    program_.config(std::string("hooks: {session_memory: {enabled: ") + (memory ? "true" : "false") + "}}\n");
+    std::string script, said;
+    for (int turn = 0; turn < turns; ++turn) {
+      script += "- calls: [{name: read_file, input: {path: settings.txt}}]\n- text: well\n";
+      said += "read the settings\n";
+    }
+    program_.file("settings.txt", "limit\n");
+    const Finished ran = program_.run({"chat", "--allow", "*", "--script", program_.script(script)}, said);
+    EXPECT_EQ(ran.code, 0) << ran.err;
+    return commits();
+  };
+  const std::uint64_t without = commits_of(12, false) - commits_of(2, false);
+  const std::uint64_t with = commits_of(12, true) - commits_of(2, true);
+  EXPECT_GE(without, 10u * 2) << "each turn and each step is committed";
+  EXPECT_EQ(with, without);
+  EXPECT_GT(commits_of(2, true), commits_of(2, false)) << "the plugin does write: at the session's end";
 }
 
 TEST_F(MemoryAcrossProcesses, ALaterRunRefinesInTheBackgroundIfAModelMayBeAsked) {
