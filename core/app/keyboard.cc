@@ -10,6 +10,7 @@
 #include <chrono>
 
 #include "core/app/signals.h"
+#include "core/base/bytes.h"
 
 namespace agentd::app {
 namespace {
@@ -195,8 +196,7 @@ Result<std::string> ask_secret(const QuestionPlace& place, std::string_view prom
 Answer parse_answer(std::string_view line) {
   const std::string text = trimmed(line);
   const std::size_t end = std::min(text.find_first_of(" \t,:;"), text.size());
-  std::string word = text.substr(0, end);
-  for (char& c : word) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+  const std::string word = ascii_lower(text.substr(0, end));
   std::string rest = trimmed(std::string_view(text).substr(end));
   if (word == "n" || word == "no") {
     const std::size_t begin = std::min(rest.find_first_not_of(",:; \t"), rest.size());

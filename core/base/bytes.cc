@@ -124,6 +124,13 @@ std::string one_line(std::string_view text, std::size_t bytes_max) {
   return std::string(utf8_prefix(out, bytes_max > 3 ? bytes_max - 3 : 0)) + "...";
 }
 
+std::string ascii_lower(std::string_view text) {
+  std::string out(text);
+  for (char& c : out)
+    if (c >= 'A' && c <= 'Z') c = static_cast<char>(c - 'A' + 'a');
+  return out;
+}
+
 std::string hex(std::span<const std::uint8_t> bytes) {
   constexpr std::string_view kDigits = "0123456789abcdef";
   std::string out;

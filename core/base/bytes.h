@@ -25,6 +25,9 @@ std::string_view utf8_suffix(std::string_view text, std::size_t bytes_max);
 // The text on one line for a person: control characters become spaces or \xNN, cut at `bytes_max`.
 std::string one_line(std::string_view text, std::size_t bytes_max);
 
+// The text with A to Z as a to z; other bytes are unchanged, whatever the locale.
+std::string ascii_lower(std::string_view text);
+
 std::string hex(std::span<const std::uint8_t> bytes);
 
 void put_be32(std::string& out, std::uint32_t value);

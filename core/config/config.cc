@@ -25,8 +25,7 @@ namespace {
 // Booleans in environment variables: converts 1 and 0, yes and no, on and off to "true" and "false"; other texts
 // are unchanged.
 std::string as_flag(const std::string& text) {
-  std::string low = text;
-  std::transform(low.begin(), low.end(), low.begin(), [](unsigned char c) { return std::tolower(c); });
+  const std::string low = ascii_lower(text);
   if (low == "1" || low == "yes" || low == "on") return "true";
   if (low == "0" || low == "no" || low == "off") return "false";
   return low == "true" || low == "false" ? low : text;

@@ -4,7 +4,6 @@
 #include <fnmatch.h>
 
 #include <algorithm>
-#include <cctype>
 #include <set>
 
 #include "core/base/bytes.h"
@@ -17,12 +16,6 @@ namespace {
 constexpr std::size_t kShownBytes = 80;
 constexpr std::string_view kLists[] = {"permissions.allow", "permissions.ask", "permissions.deny"};
 
-std::string lower(std::string_view text) {
-  std::string out(text);
-  for (char& c : out) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
-  return out;
-}
-
 bool is_glob(std::string_view rule) { return rule.find_first_of("*?[") != std::string_view::npos; }
 
 bool matches_one(const std::string& rule, const std::set<std::string>& names) {
@@ -33,7 +26,7 @@ bool matches_one(const std::string& rule, const std::set<std::string>& names) {
 RuleProblem problem_of(const std::string& where, const std::string& rule, const std::set<std::string>& names,
                        bool complete) {
   const std::vector<std::string> all(names.begin(), names.end());
-  const std::string head = lower(rule.substr(0, rule.find_first_of("*?[")));
+  const std::string head = ascii_lower(rule.substr(0, rule.find_first_of("*?[")));
   const std::string mean = did_you_mean(head, all);
   const std::string shown = "'" + one_line(rule, kShownBytes) + "'";
   if (is_glob(rule))

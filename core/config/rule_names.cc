@@ -2,7 +2,6 @@
 #include "core/config/rule_names.h"
 
 #include <algorithm>
-#include <cctype>
 
 #include "core/base/bytes.h"
 #include "core/dialects/tool_names.h"
@@ -14,12 +13,6 @@ constexpr std::size_t kShownBytes = 80;
 constexpr std::string_view kWebTool = "web_fetch";
 // Tools whose calls a rule over arguments cannot tell apart.
 constexpr std::string_view kNoArguments[] = {"task", "web_search", "todo_write", "todo_read"};
-
-std::string lower(std::string_view text) {
-  std::string out(text);
-  for (char& c : out) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
-  return out;
-}
 
 }  // namespace
 
@@ -60,7 +53,7 @@ Result<std::vector<PermissionRule>> rules_of(std::string_view rule, const std::s
 }
 
 std::vector<std::string> tools_of_rule(std::string_view rule) {
-  const std::string wanted = lower(rule);
+  const std::string wanted = ascii_lower(rule);
   std::vector<std::string> out;
   const auto add = [&](std::string_view name) {
     if (std::find(out.begin(), out.end(), name) == out.end()) out.emplace_back(name);
@@ -69,7 +62,7 @@ std::vector<std::string> tools_of_rule(std::string_view rule) {
   if (known.count(wanted) != 0) add(wanted);
   for (const Dialect dialect : all_dialects())
     for (const ToolRow& row : tools_of(dialect))
-      if (lower(row.foreign) == wanted) add(row.canonical);
+      if (ascii_lower(row.foreign) == wanted) add(row.canonical);
   // Here one tool does what others have two for.
   if (std::find(out.begin(), out.end(), "multi_edit") != out.end()) add("edit_file");
   if (out.empty()) add(rule);

@@ -117,12 +117,6 @@ void each_path(const ExprNode& node, const Take& take) {
 
 // ---- tools
 
-std::string lower(std::string_view text) {
-  std::string out(text);
-  for (char& c : out) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
-  return out;
-}
-
 // Every tool name that a matcher of the dialect may meet.
 std::vector<std::string> names_of_tools(Dialect dialect, std::span<const Tool> tools) {
   std::set<std::string> out;
@@ -153,11 +147,12 @@ std::vector<std::string> literal_names(std::string_view matcher) {
 // The dialect's name of the tool that was probably meant; empty = none is similar.
 std::string meant(Dialect dialect, const std::string& name, const std::vector<std::string>& known) {
   for (const std::string& each : known)
-    if (lower(each) == lower(name)) return each;
+    if (ascii_lower(each) == ascii_lower(name)) return each;
   // The name may be another dialect's.
   for (const Dialect other : all_dialects())
     for (const ToolRow& row : tools_of(other))
-      if (lower(row.foreign) == lower(name) || row.canonical == name) return foreign_tool(dialect, row.canonical);
+      if (ascii_lower(row.foreign) == ascii_lower(name) || row.canonical == name)
+        return foreign_tool(dialect, row.canonical);
   return nearest(name, known);
 }
 
@@ -206,7 +201,7 @@ class Check {
   }
 
   void check_tool(const std::string& key, const std::string& name, const Names& names) {
-    if (lower(name).starts_with("mcp")) return;
+    if (ascii_lower(name).starts_with("mcp")) return;
     for (const std::string& each : names.known)
       if (each == name || (names.found_anywhere && each.find(name) != std::string::npos)) return;
     const std::string near = meant(names.dialect, name, names.known);
@@ -222,7 +217,7 @@ class Check {
   // An expression that matches no tool's name is often written for another tool's names, or as a list.
   void check_expression(const std::vector<std::string>& known) {
     const std::string& text = hook_.matcher.text();
-    if (lower(text).find("mcp") != std::string::npos) return;
+    if (ascii_lower(text).find("mcp") != std::string::npos) return;
     if (std::any_of(known.begin(), known.end(), [&](const std::string& each) { return hook_.matcher.matches(each); }))
       return;
     const auto folded = Regex::compile(text, {.ignore_case = true});
@@ -417,9 +412,9 @@ class ConfigCheck {
       const std::string name(trimmed(names.substr(begin, end - begin)));
       begin = end + 1;
       const bool glob = name.find_first_of("*?[") != std::string::npos;
-      if (name.empty() || glob || lower(name).starts_with("mcp")) continue;
+      if (name.empty() || glob || ascii_lower(name).starts_with("mcp")) continue;
       if (std::any_of(known_.begin(), known_.end(),
-                      [&](const std::string& each) { return lower(each) == lower(name); }))
+                      [&](const std::string& each) { return ascii_lower(each) == ascii_lower(name); }))
         continue;
       const std::string near = meant(Dialect::kAgentd, name, known_);
       out_.push_back({!near.empty(), !near.empty(),

@@ -12,14 +12,6 @@
 namespace agentd {
 namespace {
 
-char lower(char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; }
-
-std::string lower_case(std::string_view text) {
-  std::string out(text);
-  std::transform(out.begin(), out.end(), out.begin(), lower);
-  return out;
-}
-
 bool is_name_byte(char c) {
   return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_';
 }
@@ -41,7 +33,7 @@ HostRule host_rule(std::string_view text) {
   const std::size_t close = bracket ? text.find(']') : std::string_view::npos;
   const std::size_t colon = text.find(':', close == std::string_view::npos ? 0 : close);
   const bool six = !bracket && colon != text.rfind(':');
-  HostRule out{lower_case(text), {}};
+  HostRule out{ascii_lower(text), {}};
   if (!six && colon != std::string_view::npos) {
     out.port = std::string(text.substr(colon + 1));
     out.host.resize(colon);
@@ -118,7 +110,7 @@ Result<void> check_webhook_header(std::string_view name, std::string_view value)
                                                      "upgrade", "expect",     "transfer-encoding"};
   const std::string shown = "the header '" + one_line(name, 60) + "' ";
   if (!is_token(name)) return Error{Code::kInvalid, shown + "has an invalid name"};
-  if (std::find(kFraming.begin(), kFraming.end(), lower_case(name)) != kFraming.end())
+  if (std::find(kFraming.begin(), kFraming.end(), ascii_lower(name)) != kFraming.end())
     return Error{Code::kInvalid, shown + "belongs to the connection and cannot be set"};
   if (value.find_first_of(std::string_view("\r\n\0", 3)) != std::string_view::npos)
     return Error{Code::kInvalid, shown + "has a line end or a zero byte"};

@@ -61,8 +61,7 @@ std::string meant_event(const std::string& name) {
   std::vector<std::string> names;
   for (const EventTraits& each : all_events()) names.emplace_back(each.name);
   // Finds a complete name in output such as "{events:[before_tool_call]}" or "BEFORE_TOOL_CALL".
-  std::string low(name);
-  for (char& c : low) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+  const std::string low = ascii_lower(name);
   for (const std::string& each : names)
     if (low.find(each) != std::string::npos) return ": did you mean '" + each + "'? Print only the names, one per line";
   return did_you_mean(name, names);

@@ -13,13 +13,6 @@
 namespace agentd {
 namespace {
 
-std::string lower(std::string_view text) {
-  std::string out(text);
-  for (char& c : out)
-    if (c >= 'A' && c <= 'Z') c = static_cast<char>(c - 'A' + 'a');
-  return out;
-}
-
 std::string_view trimmed(std::string_view text) {
   while (!text.empty() && (text.front() == ' ' || text.front() == '\t')) text.remove_prefix(1);
   while (!text.empty() && (text.back() == ' ' || text.back() == '\t')) text.remove_suffix(1);
@@ -32,7 +25,7 @@ std::string seconds(Milliseconds time) {
 }
 
 // True if a body is not encoded: agentd requests no encoding.
-bool is_plain(std::string_view encodings) { return encodings.empty() || lower(encodings) == "identity"; }
+bool is_plain(std::string_view encodings) { return encodings.empty() || ascii_lower(encodings) == "identity"; }
 
 }  // namespace
 
@@ -96,7 +89,8 @@ bool Transfer::take_header(std::string_view line) {
   if (line.empty()) return take_head();
   const std::size_t colon = line.find(':');
   if (colon == std::string_view::npos) return true;
-  response_.headers.emplace_back(lower(trimmed(line.substr(0, colon))), std::string(trimmed(line.substr(colon + 1))));
+  response_.headers.emplace_back(ascii_lower(trimmed(line.substr(0, colon))),
+                                 std::string(trimmed(line.substr(colon + 1))));
   return true;
 }
 
@@ -105,7 +99,7 @@ bool Transfer::take_head() {
   headers_done_ = response_.status >= 200;
   if (!headers_done_) return true;
   for (const auto& [name, value] : response_.headers) {
-    const bool way = name == "transfer-encoding", coded = !is_plain(value) && (!way || lower(value) != "chunked");
+    const bool way = name == "transfer-encoding", coded = !is_plain(value) && (!way || ascii_lower(value) != "chunked");
     if (!coded || (!way && name != "content-encoding")) continue;
     // The status of a failed request is enough without its body.
     if (!way && response_.status >= 300)

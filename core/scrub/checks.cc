@@ -9,6 +9,8 @@
 
 #include "core/scrub/rules.h"
 
+#include "core/base/bytes.h"
+
 namespace agentd {
 namespace {
 
@@ -18,13 +20,6 @@ constexpr double kValueBits = 2.8;
 bool is_digit(char c) { return c >= '0' && c <= '9'; }
 bool is_lower(char c) { return c >= 'a' && c <= 'z'; }
 bool is_upper(char c) { return c >= 'A' && c <= 'Z'; }
-
-std::string lowered(std::string_view text) {
-  std::string out(text);
-  for (char& c : out)
-    if (is_upper(c)) c = static_cast<char>(c - 'A' + 'a');
-  return out;
-}
 
 bool has_letter_and_digit(std::string_view text) {
   return std::any_of(text.begin(), text.end(), is_digit) &&
@@ -59,7 +54,7 @@ bool is_placeholder(std::string_view value) {
   }
   constexpr std::string_view kExpressions[] = {"process.env", "os.environ", "environ[", "environ.",
                                                "getenv(",     "os.getenv",  "secrets.", "%s"};
-  const std::string lower = lowered(value);
+  const std::string lower = ascii_lower(value);
   for (const std::string_view expression : kExpressions)
     if (lower.starts_with(expression)) return true;
   constexpr std::string_view kWords[] = {"your_",   "your-",      "changeme",    "change_me", "change-me",
@@ -73,7 +68,7 @@ bool is_placeholder(std::string_view value) {
 bool is_password(std::string_view value) {
   constexpr std::string_view kWords[] = {"password", "passwd", "pass",     "pwd", "pw",   "secret",
                                          "token",    "user",   "username", "key", "port", "p"};
-  const std::string lower = lowered(value);
+  const std::string lower = ascii_lower(value);
   if (std::find(std::begin(kWords), std::end(kWords), lower) != std::end(kWords)) return false;
   if (lower.find_first_not_of('x') == std::string::npos) return false;
   return !is_placeholder(value);

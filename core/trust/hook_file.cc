@@ -6,9 +6,9 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <cctype>
 #include <initializer_list>
 
+#include "core/base/bytes.h"
 #include "core/base/file.h"
 #include "core/base/shell_word.h"
 
@@ -27,12 +27,6 @@ bool ends_with_any(std::string_view name, std::initializer_list<std::string_view
                      [&](std::string_view suffix) { return name.size() > suffix.size() && name.ends_with(suffix); });
 }
 
-std::string lower(std::string_view text) {
-  std::string out(text);
-  for (char& c : out) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
-  return out;
-}
-
 // Backup and switched-off files, as editors and users leave them.
 bool is_backup(std::string_view file) {
   return file.starts_with('#') ||
@@ -42,8 +36,8 @@ bool is_backup(std::string_view file) {
 // The name that was meant: "x.yaml" for "x.YAML" and "x.yaml.txt"; empty if the file is something else.
 std::string meant_name(std::string_view file) {
   std::string_view rest = file;
-  if (lower(rest).ends_with(".txt")) rest.remove_suffix(4);
-  const std::string small = lower(rest);
+  if (ascii_lower(rest).ends_with(".txt")) rest.remove_suffix(4);
+  const std::string small = ascii_lower(rest);
   if (!kind_by_name(small)) return {};
   const std::size_t dot = small.rfind('.');
   const std::string name = std::string(rest.substr(0, dot)) + small.substr(dot);
@@ -90,7 +84,7 @@ std::string slip_of(int directory, const std::string& file, const std::string& p
     return not_executable(path, "begins with #!", "move it to a subdirectory if only other hooks read it");
   if (is_program(file, head))
     return not_executable(path, "is a program or a library", "rename it to end in .so if it is a module");
-  if (lower(file).ends_with(".json") && has_hooks_key(directory, file, path))
+  if (ascii_lower(file).ends_with(".json") && has_hooks_key(directory, file, path))
     return path + " does not run: settings of other tools are not read from a hooks directory: import them with " +
            shell_command("agentd hooks import", path) + ", or name the file in hooks.adapt";
   return {};

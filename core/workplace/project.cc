@@ -5,7 +5,6 @@
 #include <sys/stat.h>
 
 #include <algorithm>
-#include <cctype>
 #include <cerrno>
 #include <filesystem>
 #include <system_error>
@@ -41,12 +40,6 @@ std::string git_directory(const std::string& root) {
   const std::string directory = absolute(root, trimmed(std::string_view(text).substr(8)));
   const std::string common = trimmed(read_file(directory + "/commondir", 4096).value_or(""));
   return common.empty() ? directory : absolute(directory, common);
-}
-
-std::string lower(std::string text) {
-  std::transform(text.begin(), text.end(), text.begin(),
-                 [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
-  return text;
 }
 
 // The value of "url = x", without a comment and quotes.
@@ -90,8 +83,8 @@ std::string origin_url(std::string_view config) {
     const std::string line = trimmed(config.substr(0, end));
     config.remove_prefix(std::min(end + 1, config.size()));
     if (!line.empty() && line[0] == '[')
-      inside = lower(line.substr(0, 7)) == "[remote" && line.find("\"origin\"") != std::string::npos;
-    else if (inside && lower(line.substr(0, 3)) == "url" && line.find_first_not_of(" \t", 3) == line.find('='))
+      inside = ascii_lower(line.substr(0, 7)) == "[remote" && line.find("\"origin\"") != std::string::npos;
+    else if (inside && ascii_lower(line.substr(0, 3)) == "url" && line.find_first_not_of(" \t", 3) == line.find('='))
       return value_of(line);
   }
   return {};

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "core/base/bytes.h"
 #include "plugins/guardrail/command.h"
 #include "plugins/guardrail/glob.h"
 
@@ -18,23 +19,16 @@ constexpr std::string_view kWritingTools =
     "*write*|*edit*|*patch*|*create*|*delete*|*remove*|*move*|*rename*|*copy*|*append*|*replace*|"
     "*insert*|*upload*|*save*|*mkdir*|*touch*|*chmod*";
 
-std::string lowered(std::string_view text) {
-  std::string out(text);
-  for (char& c : out)
-    if (c >= 'A' && c <= 'Z') c = static_cast<char>(c - 'A' + 'a');
-  return out;
-}
-
 bool is_command_key(std::string_view key) {
   constexpr std::string_view kNames[] = {"command",       "cmd",  "commands",    "script",
                                          "shell_command", "argv", "commandline", "command_line"};
-  return std::find(std::begin(kNames), std::end(kNames), lowered(key)) != std::end(kNames);
+  return std::find(std::begin(kNames), std::end(kNames), agentd::ascii_lower(key)) != std::end(kNames);
 }
 
 bool is_path_key(std::string_view key) {
   constexpr std::string_view kParts[] = {"path", "file",   "dir",  "folder", "cwd",
                                          "root", "target", "dest", "source", "uri"};
-  const std::string name = lowered(key);
+  const std::string name = agentd::ascii_lower(key);
   return name == "src" || std::any_of(std::begin(kParts), std::end(kParts),
                                       [&](std::string_view part) { return name.find(part) != std::string::npos; });
 }

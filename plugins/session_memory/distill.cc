@@ -128,13 +128,6 @@ constexpr std::string_view kCorrects[] = {"instead", "actually", "should be", "r
                                           "always",  "must ",    "prefer",    "应该",   "而不是",  "改成",
                                           "改用",    "总是",     "必须",      "请用"};
 
-std::string lower(std::string_view text) {
-  std::string out(text);
-  for (char& each : out)
-    if (each >= 'A' && each <= 'Z') each = static_cast<char>(each + 32);
-  return out;
-}
-
 template <std::size_t kSize>
 bool has_any(std::string_view text, const std::string_view (&words)[kSize]) {
   return std::any_of(std::begin(words), std::end(words), [&](std::string_view each) {
@@ -148,7 +141,7 @@ bool has_any(std::string_view text, const std::string_view (&words)[kSize]) {
 // A later message of the user that says how to do it, by its first words: a long text with "use" in it is a task.
 std::optional<Polarity> correction_in(std::string_view text) {
   constexpr std::size_t kHeadBytes = 240;
-  const std::string head = lower(agentd::utf8_prefix(trimmed(text), kHeadBytes));
+  const std::string head = agentd::ascii_lower(agentd::utf8_prefix(trimmed(text), kHeadBytes));
   if (has_any(head, kForbids)) return Polarity::kAvoid;
   if (head.starts_with("use ") || has_any(head, kCorrects)) return Polarity::kDo;
   return std::nullopt;

@@ -20,13 +20,6 @@ using agentd::Result;
 constexpr double kLikenessLeast = 0.7;
 constexpr std::size_t kIdDigits = 26, kErrorBytesMax = 64u << 10, kFilesMax = 8, kHexLeast = 6;
 
-std::string lower(std::string_view text) {
-  std::string out(text);
-  for (char& each : out)
-    if (each >= 'A' && each <= 'Z') each = static_cast<char>(each + 32);
-  return out;
-}
-
 bool is_telling(std::string_view line) {
   // A row of Chinese has more bytes than columns.
   // clang-format off
@@ -126,7 +119,7 @@ bool Remediation::comes_from(std::string_view conversation, std::uint64_t at) co
 }
 
 std::string error_signature(std::string_view error) {
-  const std::string text = lower(agentd::to_utf8(error.substr(0, kErrorBytesMax)));
+  const std::string text = agentd::ascii_lower(agentd::to_utf8(error.substr(0, kErrorBytesMax)));
   const std::string line = without_quoted(telling_line(text));
   std::string out;
   for (std::size_t at = 0; at < line.size();) {

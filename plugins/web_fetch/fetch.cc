@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "core/base/bytes.h"
 #include "core/codec/url.h"
 #include "plugins/web_fetch/page.h"
 
@@ -22,13 +23,6 @@ constexpr std::uint64_t kImageBytesMax = (5u << 20) / 4 * 3;  // 5 MiB as base64
 constexpr std::uint64_t kDocumentBytesMax = 10u << 20;
 constexpr agentd::Milliseconds kSilence{15'000};
 
-std::string lower(std::string_view text) {
-  std::string out(text);
-  for (char& c : out)
-    if (c >= 'A' && c <= 'Z') c = static_cast<char>(c - 'A' + 'a');
-  return out;
-}
-
 std::string_view trimmed(std::string_view text) {
   while (!text.empty() && text.front() == ' ') text.remove_prefix(1);
   while (!text.empty() && text.back() == ' ') text.remove_suffix(1);
@@ -37,11 +31,11 @@ std::string_view trimmed(std::string_view text) {
 
 std::string type_of(const HttpResponse& response) {
   const std::string_view whole = response.header("content-type");
-  return lower(trimmed(whole.substr(0, whole.find(';'))));
+  return agentd::ascii_lower(trimmed(whole.substr(0, whole.find(';'))));
 }
 
 std::string charset_of(const HttpResponse& response) {
-  const std::string whole = lower(response.header("content-type"));
+  const std::string whole = agentd::ascii_lower(response.header("content-type"));
   const std::size_t at = whole.find("charset=");
   if (at == std::string::npos) return {};
   std::string out(trimmed(std::string_view(whole).substr(at + 8, whole.find(';', at) - at - 8)));

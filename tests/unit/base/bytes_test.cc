@@ -12,6 +12,12 @@ namespace {
 
 constexpr std::string_view kReplacement = "\xEF\xBF\xBD";
 
+TEST(AsciiLower, ChangesTheLettersOfAsciiAlone) {
+  EXPECT_EQ(ascii_lower("Content-TYPE @[`{ 09"), "content-type @[`{ 09");
+  EXPECT_EQ(ascii_lower("\xC3\x84\xC4\xB0K"), "\xC3\x84\xC4\xB0k");
+  EXPECT_EQ(ascii_lower(std::string_view("A\0B", 3)), std::string("a\0b", 3));
+}
+
 TEST(Utf8, WellFormedTextIsAccepted) {
   for (const std::string_view good : {"", "plain", "\xC3\xA9", "\xE2\x82\xAC", "\xF0\x9F\x98\x80", "\xED\x9F\xBF",
                                       "\xEE\x80\x80", "\xF4\x8F\xBF\xBF", "12345678\xC3\xA9"})
