@@ -270,7 +270,9 @@ void Crowd::Client::on_event(const RunEvent& event) {
     const std::string conversation(event.conversation_id);
     if (const auto* const message = std::get_if<told::UserMessage>(&event.body))
       crowd_.options_.witness({Fact::Kind::kMessage, conversation, message->seq, std::string(message->text)});
-    if (const auto* const ended = std::get_if<told::RunEnded>(&event.body); ended != nullptr && ended->context)
+    // A run that waits has no answer yet.
+    if (const auto* const ended = std::get_if<told::RunEnded>(&event.body);
+        ended != nullptr && ended->context && ended->outcome != RunOutcome::kWaiting)
       crowd_.options_.witness({Fact::Kind::kAnswer, conversation, 0, std::string(ended->answer)});
     if (const auto* const waiting = std::get_if<told::Waiting>(&event.body))
       crowd_.options_.witness({Fact::Kind::kWait, conversation, 0, std::string(waiting->wait_id)});
