@@ -30,7 +30,7 @@ double once(CommandCage* cage, const std::string& cwd, const Clock& clock) {
     for (const UniqueFd& each : caged.descriptors) request.pass.push_back(each.get());
   }
   const auto ran = run_process(request, clock, CancelToken(), Deadline::after(clock, Milliseconds(60'000)));
-  if (caged.finish) (void)caged.finish();
+  if (caged.finish) (void)caged.finish({}, 0);
   if (!ran || ran->exit_code != 0) return -1;
   return static_cast<double>(clock.monotonic_ns() - begin) / 1e6;
 }

@@ -186,7 +186,11 @@ class Change {
     }
   }
 
+  // A directory hands its set-group-ID bit down and runs nothing; a file with such a bit runs as its owner.
   int mode(std::uint64_t bits) {
+    struct stat info {};
+    if ((bits & (S_ISUID | S_ISGID)) != 0 && (::fstat(file_.get(), &info) != 0 || !S_ISDIR(info.st_mode)))
+      return -EPERM;
     return ::chmod(own_path(file_.get()).c_str(), static_cast<mode_t>(bits)) == 0 ? 0 : failed();
   }
   int owner(std::uint64_t user, std::uint64_t group) {

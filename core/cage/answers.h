@@ -8,6 +8,9 @@
 // the file or takes the socket, judges what it holds, and makes the call on that: nothing that the command changes
 // meanwhile can be judged as one thing and done to another.
 //
+// A mode with a set-user-ID or set-group-ID bit it makes for directories alone. In namespaces it is asked for such
+// modes only.
+//
 // Threading: one thread, outside of the cage. Its privileges are those of the command.
 
 #include <cstdint>

@@ -62,8 +62,8 @@ class Mounts {
   std::map<std::string, Mount> places_;
 };
 
-std::vector<std::string> first_words(const std::string& program, bool shares_network) {
-  std::vector<std::string> out{program, "--unshare-all"};
+std::vector<std::string> first_words(bool shares_network) {
+  std::vector<std::string> out{"--unshare-all"};
   if (shares_network) out.emplace_back("--share-net");
   for (const char* const word : {"--new-session", "--as-pid-1", "--cap-drop", "ALL"}) out.emplace_back(word);
   return out;
@@ -80,8 +80,8 @@ void show_readable(Mounts& mounts, const std::string& path) {
 
 }  // namespace
 
-std::vector<std::string> bubblewrap_words(const std::string& program, const View& view, const std::string& cwd) {
-  std::vector<std::string> out = first_words(program, view.shares_network);
+Invocation bubblewrap_words(const std::string& program, const View& view, const std::string& cwd, int words_fd) {
+  std::vector<std::string> out = first_words(view.shares_network);
   Mounts mounts;
   const auto in_writable = [&](const std::string& path) {
     return std::any_of(view.writable.begin(), view.writable.end(),
@@ -100,12 +100,26 @@ std::vector<std::string> bubblewrap_words(const std::string& program, const View
   for (const std::string& path : view.hidden) mounts.hide(path);
   for (const char* const word : {"--proc", "/proc", "--dev", "/dev"}) out.emplace_back(word);
   mounts.append_to(out);
-  out.insert(out.end(), {"--chdir", cwd, "--"});
-  return out;
+  out.insert(out.end(), {"--chdir", cwd});
+  Invocation invocation{{program, "--args", std::to_string(words_fd), "--"}, {}};
+  // A word ends at its NUL, as it would on a command line: what follows it is no word of its own.
+  for (const std::string& word : out) invocation.words.append(word, 0, word.find('\0')).push_back('\0');
+  return invocation;
+}
+
+std::vector<std::string> few_guarded(std::vector<std::string> paths, const std::vector<std::string>& git) {
+  if (paths.size() <= kGuardedMax) return paths;
+  for (const std::string& each : git) {
+    const std::string modules = each + "/modules";
+    const bool had = std::erase_if(paths, [&](const std::string& path) { return is_below(path, modules); }) != 0;
+    if (had) paths.push_back(modules);
+  }
+  return paths;
 }
 
 std::vector<std::string> bubblewrap_probe(const std::string& program) {
-  std::vector<std::string> out = first_words(program, false);
+  std::vector<std::string> out = first_words(false);
+  out.insert(out.begin(), program);
   for (const char* const word :
        {"--ro-bind", "/", "/", "--proc", "/proc", "--dev", "/dev", "--tmpfs", "/tmp", "--", "/bin/true"})
     out.emplace_back(word);

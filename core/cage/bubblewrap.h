@@ -21,8 +21,20 @@ struct View {
   bool shares_network = false;
 };
 
-// The words up to the command's own.
-std::vector<std::string> bubblewrap_words(const std::string& program, const View& view, const std::string& cwd);
+struct Invocation {
+  std::vector<std::string> argv;  // up to the command's own words
+  std::string words;              // each with a NUL behind it, to be read from a descriptor, so that no limit of a
+                                  // command line cuts them; bubblewrap closes it
+};
+// `words_fd`: the number that the descriptor has in the started process.
+Invocation bubblewrap_words(const std::string& program, const View& view, const std::string& cwd, int words_fd);
+
+// Paths to guard in at most kGuardedMax mounts: the time that bubblewrap takes grows with the square of their number
+// (300 mounts cost half a second), and it refuses more than 9,000 words. Beyond that the directory `modules` of a Git
+// directory takes the place of all paths in it: commands can commit in no submodule then. `git`: the Git directories.
+inline constexpr std::size_t kGuardedMax = 200;
+std::vector<std::string> few_guarded(std::vector<std::string> paths, const std::vector<std::string>& git);
+
 // A command that succeeds where bubblewrap works, with the options that a cage uses.
 std::vector<std::string> bubblewrap_probe(const std::string& program);
 

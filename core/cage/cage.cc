@@ -7,7 +7,6 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <atomic>
 #include <cerrno>
 #include <cstdlib>
 #include <filesystem>
@@ -15,6 +14,7 @@
 
 #include "core/base/hash.h"
 #include "core/cage/bubblewrap.h"
+#include "core/cage/hints.h"
 #include "core/cage/orders.h"
 #include "core/cage/places.h"
 #include "core/cage/proxy.h"
@@ -29,8 +29,8 @@ namespace fs = std::filesystem;
 
 using Sockets = CagedCalls::Sockets;
 
-// The descriptor at which the helper finds its orders: the first that is passed.
-constexpr int kOrdersFd = 3;
+// The descriptors at which the helper finds its orders and bubblewrap its words: in the order in which they are passed.
+constexpr int kOrdersFd = 3, kWordsFd = 4;
 
 // Without a slash at the end, links resolved as far as the path exists.
 std::string real(const std::string& path) {
@@ -50,17 +50,23 @@ void add(std::vector<std::string>& out, const std::vector<std::string>& more) {
     if (std::find(out.begin(), out.end(), each) == out.end()) out.push_back(each);
 }
 
-Result<std::string> make_scratch() {
-  const char* const place = std::getenv("TMPDIR");
-  std::string path = real(place != nullptr && place[0] == '/' ? place : "/tmp") + "/agentd-XXXXXX";
-  if (::mkdtemp(path.data()) == nullptr) return errno_error("making the directory " + path, errno);
-  return path;
+constexpr const char* kScratchPrefix = "agentd-cage-";
+
+// Directories of killed owners go first.
+Result<ScratchDirectory> make_scratch() {
+  const char* const wish = std::getenv("TMPDIR");
+  const std::string place = real(wish != nullptr && wish[0] == '/' ? wish : "/tmp");
+  (void)remove_ownerless(place, kScratchPrefix);
+  (void)remove_ownerless(Proxy::kPlace, Proxy::kPrefix);
+  return ScratchDirectory::make(place, kScratchPrefix);
 }
 
+// Its position is at the beginning.
 Result<UniqueFd> sealed(const std::string& text) {
-  UniqueFd out(::memfd_create("orders", MFD_CLOEXEC | MFD_ALLOW_SEALING));
+  UniqueFd out(::memfd_create("sandbox", MFD_CLOEXEC | MFD_ALLOW_SEALING));
   if (!out.valid()) return errno_error("keeping the orders of the sandbox", errno);
   AGENTD_TRY_VOID(write_all(out.get(), text));
+  ::lseek(out.get(), 0, SEEK_SET);
   ::fcntl(out.get(), F_ADD_SEALS, F_SEAL_WRITE | F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL);
   return out;
 }
@@ -78,15 +84,6 @@ void add_views(std::vector<std::string>& out, const std::vector<std::string>& re
     add(out, {closed_inside && is_below(path, "/etc") ? std::string("/etc") : path});
 }
 
-// The directory of what was undone, one for each command that did something.
-std::string aside_place(const std::string& home) {
-  static std::atomic<std::uint64_t> next{0};
-  timespec now{};
-  ::clock_gettime(CLOCK_REALTIME, &now);
-  return home + "/undone/" + std::to_string(now.tv_sec) + "-" + std::to_string(::getpid()) + "-" +
-         std::to_string(next++);
-}
-
 }  // namespace
 
 Cage::Cage(CageSettings settings, Layer layer, NetworkRules network)
@@ -99,10 +96,7 @@ Result<std::unique_ptr<Cage>> Cage::make(CageSettings settings, Layer layer) {
   return out;
 }
 
-Cage::~Cage() {
-  std::error_code ignored;
-  if (!scratch_.empty()) fs::remove_all(scratch_, ignored);
-}
+Cage::~Cage() = default;
 
 Result<void> Cage::prepare() {
   const std::string home = settings_.user_home.empty() ? std::string() : real(settings_.user_home);
@@ -113,7 +107,8 @@ Result<void> Cage::prepare() {
                    "the workspace is the whole file system, around which there is no sandbox: work "
                    "in a directory, or name one in workspace.roots"};
   }
-  AGENTD_TRY(scratch_, make_scratch());
+  AGENTD_TRY(scratch_directory_, make_scratch());
+  scratch_ = scratch_directory_.space();
   std::string key;
   for (const std::string& root : roots_) key += root + '\n';
   if (!home.empty()) cache_ = home + "/.cache/agentd/cage/" + hex(sha256(key)).substr(0, 16);
@@ -195,6 +190,21 @@ std::vector<std::string> Cage::environment_of(const std::vector<std::string>& gi
 struct Cage::Command {
   std::unique_ptr<Watch> watch;
   std::unique_ptr<Proxy> proxy;
+  CageFacts facts;
+  std::string agentd_home;
+
+  CagedCommand::After finish(std::string_view output, int code) const {
+    CagedCommand::After after;
+    after.remarks = watch->undo();
+    after.undone = !after.remarks.empty();
+    if (after.undone) forget_old_undone(agentd_home);
+    const std::vector<std::string> refusals = proxy ? proxy->refusals() : std::vector<std::string>();
+    add(after.remarks, refusals);
+    CageFacts known = facts;
+    known.by_proxy = proxy != nullptr && refusals.empty();
+    add(after.remarks, hints_for(known, output, code));
+    return after;
+  }
 };
 
 Result<CagedCommand> Cage::wrap(const std::vector<std::string>& argv, const std::string& cwd,
@@ -212,7 +222,9 @@ Result<CagedCommand> Cage::wrap(const std::vector<std::string>& argv, const std:
     const bool mounts = apart && fs::exists(fs::symlink_status(path, unknown)) && real(path) == path;
     (mounts ? view.guarded : watched).push_back(std::move(path));
   }
-  command->watch = std::make_unique<Watch>(std::move(watched), guarded.pinned, aside_place(settings_.agentd_home));
+  command->agentd_home = settings_.agentd_home;
+  command->facts.network_off = !settings_.all_network && network_.empty();
+  command->watch = std::make_unique<Watch>(std::move(watched), guarded.pinned, undone_place(settings_.agentd_home));
   Orders orders;
   orders.apart = apart;
   orders.readable = readable_;
@@ -234,25 +246,26 @@ Result<CagedCommand> Cage::wrap(const std::vector<std::string>& argv, const std:
     view.readable.push_back(fs::path(orders.proxy).parent_path().string());
   }
   CagedCommand out;
+  UniqueFd words;
   if (apart) {
     add_views(view.readable, readable_);
     view.writable = writable_;
     // It is shown as /tmp.
     std::erase(view.writable, scratch_ == cache_ ? std::string() : scratch_);
-    out.argv = bubblewrap_words(bubblewrap_program(), view, directory);
+    const std::size_t guarded_paths = view.guarded.size();
+    view.guarded = few_guarded(std::move(view.guarded), guarded.pinned);
+    command->facts.modules_closed = view.guarded.size() != guarded_paths;
+    Invocation invocation = bubblewrap_words(bubblewrap_program(), view, directory, kWordsFd);
+    out.argv = std::move(invocation.argv);
+    AGENTD_TRY(words, sealed(invocation.words));
   }
   out.argv.insert(out.argv.end(), {settings_.helper, std::to_string(kOrdersFd), program});
   out.argv.insert(out.argv.end(), argv.begin() + 1, argv.end());
   out.environment = environment_of(environment);
   AGENTD_TRY(UniqueFd file, sealed(text_of(orders)));
   out.descriptors.push_back(std::move(file));
-  out.finish = [command] {
-    CagedCommand::After after;
-    after.remarks = command->watch->undo();
-    after.undone = !after.remarks.empty();
-    if (command->proxy) add(after.remarks, command->proxy->refusals());
-    return after;
-  };
+  if (words.valid()) out.descriptors.push_back(std::move(words));
+  out.finish = [command](std::string_view output, int code) { return command->finish(output, code); };
   return out;
 }
 

@@ -15,6 +15,7 @@
 
 #include "core/cage/layers.h"
 #include "core/cage/network.h"
+#include "core/cage/scratch.h"
 #include "core/process/command_cage.h"
 
 namespace agentd::cage {
@@ -69,6 +70,7 @@ class Cage final : public CommandCage {
   const CageSettings settings_;
   const Layer layer_;
   const NetworkRules network_;
+  ScratchDirectory scratch_directory_;
   std::string scratch_, cache_;
   std::vector<std::string> roots_, readable_, writable_, hidden_;
 };

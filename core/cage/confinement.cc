@@ -56,7 +56,7 @@ Result<UniqueFd> confine(const Orders& orders) {
   if (version >= 1) AGENTD_TRY_VOID(guard_files(orders, version));
   const FilterProgram program = caged_program({orders.apart, orders.sockets, version >= kLandlockGuardsEmptying});
   UniqueFd questions;
-  const int refused = orders.apart ? load_filter(program) : load_asking_filter(program, &questions);
+  const int refused = load_asking_filter(program, &questions);
   if (refused == 0) return questions;
   return Error{Code::kUnavailable, "seccomp refuses the sandbox: " + std::string(std::strerror(refused))};
 }

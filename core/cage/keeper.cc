@@ -30,6 +30,7 @@ namespace {
 
 constexpr int kNotStarted = 126, kNotFound = 127;
 constexpr int kKillRounds = 1'000;
+constexpr Milliseconds kRelayPause{100};
 
 void say(const std::string& text) { (void)write_all(STDERR_FILENO, "agentd-cage: " + text + "\n"); }
 
@@ -144,7 +145,8 @@ class Keeper {
     while (!status_) {
       std::vector<pollfd> list{{signals_.get(), POLLIN, 0}, {answers_.fd(), POLLIN, 0}};
       if (relay_) relay_->wait_for(list);
-      if (clock_.poll(list, Deadline()) < 0) continue;
+      if (clock_.poll(list, relay_ && relay_->pauses() ? Deadline::after(clock_, kRelayPause) : Deadline()) < 0)
+        continue;
       if (list[0].revents != 0) reap();
       if ((list[1].revents & POLLIN) != 0) (void)answers_.answer_one();
       if (relay_) relay_->serve(list.data() + 2);

@@ -6,7 +6,7 @@
 namespace agentd::cage {
 namespace {
 
-// One letter and its value, then a NUL, which no path contains.
+// One letter and its value, then a NUL.
 enum Letter : char {
   kApart = 'a',
   kConfines = 'c',
@@ -19,7 +19,9 @@ enum Letter : char {
   kFileBytes = 'f',
 };
 
+// A path with a NUL names no file: it opens nothing, instead of what follows the NUL.
 void put(std::string& out, Letter letter, std::string_view value) {
+  if (value.find('\0') != std::string_view::npos) return;
   out += letter;
   out += value;
   out += '\0';

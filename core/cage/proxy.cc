@@ -17,49 +17,22 @@
 #include <cstdlib>
 #include <cstring>
 #include <optional>
+#include <system_error>
 
 #include "core/base/clock.h"
 #include "core/base/file.h"
 #include "core/base/mutex.h"
 #include "core/base/thread.h"
+#include "core/cage/connection_share.h"
 #include "core/cage/proxy_protocol.h"
+#include "core/cage/reach.h"
 
 namespace agentd::cage {
 namespace {
 
 constexpr Milliseconds kOpeningTime{30'000}, kConnectTime{20'000}, kIdleTime{600'000};
+constexpr Milliseconds kForever{1'000'000'000}, kPauseTime{100};
 constexpr std::size_t kRefusalsMax = 20;
-
-enum class Reach { kPublic, kPrivate, kOwn };
-
-Reach reach_of(const in_addr& address) {
-  const std::uint32_t at = ntohl(address.s_addr);
-  const auto is_in = [&](std::uint32_t net, int bits) { return at >> (32 - bits) == net >> (32 - bits); };
-  if (is_in(0x7f000000, 8) || is_in(0xa9fe0000, 16) || is_in(0, 8) || is_in(0xe0000000, 3)) return Reach::kOwn;
-  const bool closed = is_in(0x0a000000, 8) || is_in(0xac100000, 12) || is_in(0xc0a80000, 16) || is_in(0x64400000, 10) ||
-                      is_in(0xc6120000, 15);
-  return closed ? Reach::kPrivate : Reach::kPublic;
-}
-
-Reach reach_of(const in6_addr& address) {
-  const std::uint8_t* const bytes = address.s6_addr;
-  if (IN6_IS_ADDR_V4MAPPED(&address) || IN6_IS_ADDR_V4COMPAT(&address) ||
-      (bytes[0] == 0 && bytes[1] == 0x64 && bytes[2] == 0xff && bytes[3] == 0x9b)) {  // NAT64
-    in_addr inner{};
-    std::memcpy(&inner, bytes + 12, sizeof inner);
-    return reach_of(inner);
-  }
-  if (IN6_IS_ADDR_LOOPBACK(&address) || IN6_IS_ADDR_UNSPECIFIED(&address) || IN6_IS_ADDR_LINKLOCAL(&address) ||
-      IN6_IS_ADDR_MULTICAST(&address))
-    return Reach::kOwn;
-  return (bytes[0] & 0xfe) == 0xfc || IN6_IS_ADDR_SITELOCAL(&address) ? Reach::kPrivate : Reach::kPublic;
-}
-
-Reach reach_of(const addrinfo& at) {
-  if (at.ai_family == AF_INET) return reach_of(reinterpret_cast<const sockaddr_in*>(at.ai_addr)->sin_addr);
-  if (at.ai_family == AF_INET6) return reach_of(reinterpret_cast<const sockaddr_in6*>(at.ai_addr)->sin6_addr);
-  return Reach::kOwn;
-}
 
 bool is_address(const std::string& host) {
   std::array<unsigned char, sizeof(in6_addr)> out{};
@@ -74,11 +47,32 @@ struct Proxy::Shared {
   const NetworkRules rules;
   const NetworkGate gate;
   const SystemClock clock;
-  UniqueFd listener, stop;  // `stop` becomes readable at the end
+  UniqueFd listener, stop, freed;  // `stop` becomes readable at the end, `freed` when a connection has ended
   Mutex mutex;
   std::size_t open GUARDED_BY(mutex) = 0;
   std::vector<std::string> refusals GUARDED_BY(mutex);
 
+  // Counts one connection more, if there may be one.
+  bool take() {
+    const MutexLock lock(mutex);
+    if (open == kConnectionsMax || !take_connection(open == 0)) return false;
+    ++open;
+    return true;
+  }
+  void give() {
+    give_connection();
+    const MutexLock lock(mutex);
+    --open;
+  }
+  void tell_freed() const {
+    const std::uint64_t one = 1;
+    (void)!::write(freed.get(), &one, sizeof one);
+  }
+  // Until a connection of this proxy has ended, or for a moment: others may have freed something.
+  void pause() const {
+    std::uint64_t ended = 0;
+    if (wait_for(freed.get(), POLLIN, kPauseTime)) (void)!::read(freed.get(), &ended, sizeof ended);
+  }
   void refuse(const std::string& sentence) {
     const MutexLock lock(mutex);
     if (refusals.size() < kRefusalsMax && std::find(refusals.begin(), refusals.end(), sentence) == refusals.end())
@@ -167,11 +161,12 @@ class Connection {
   }
 
   bool may_reach(const NetworkRequest& to, const addrinfo& at) {
-    const Reach reach = reach_of(at);
+    const Reach reach = reach_of(at.ai_addr);
     if (reach == Reach::kPublic) return true;
     const bool named = shared_->rules.names(to);
     if (named && (reach == Reach::kPrivate || is_address(to.host) || to.host == "localhost")) return true;
-    why_ = to.host + (reach == Reach::kOwn ? " leads to this machine" : " leads into a private network") +
+    why_ = to.host +
+           (reach == Reach::kOwn ? " leads to this machine, its link or its cloud" : " leads into a private network") +
            ", which only a rule that names " + (reach == Reach::kOwn ? "the address" : "the host") + " opens";
     shared_->refuse("the connection to " + to.host + ":" + std::to_string(to.port) + " was refused: " + why_);
     return false;
@@ -190,6 +185,7 @@ class Connection {
     for (const addrinfo* at = found; at != nullptr; at = at->ai_next) {
       if (!may_reach(to, *at)) continue;
       UniqueFd socket(::socket(at->ai_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
+      if (!socket.valid() && is_shortage(errno)) why_ = "agentd has no descriptors left: raise 'ulimit -n'";
       if (!socket.valid()) continue;
       if (::connect(socket.get(), at->ai_addr, at->ai_addrlen) == 0) return socket;
       if (errno != EINPROGRESS || !shared_->wait_for(socket.get(), POLLOUT, kConnectTime)) continue;
@@ -229,49 +225,66 @@ class Connection {
   std::string why_;
 };
 
+// False when there is no connection, or no thread for it.
+template <typename Shared>
+bool accept_one(const std::shared_ptr<Shared>& shared) {
+  UniqueFd client(::accept4(shared->listener.get(), nullptr, nullptr, SOCK_CLOEXEC));
+  if (!client.valid()) return false;
+  const auto held = std::make_shared<UniqueFd>(std::move(client));
+  try {
+    Thread([shared, held] {
+      Connection<Shared>(shared, std::move(*held)).serve();
+      shared->give();
+      shared->tell_freed();
+    }).detach();
+  } catch (const std::system_error&) {
+    return false;
+  }
+  return true;
+}
+
+// Connections beyond the bounds wait at the listener. What is short now is short in the next moment, too.
+template <typename Shared>
+void accept_all(const std::shared_ptr<Shared>& shared) {
+  while (shared->wait_for(shared->listener.get(), POLLIN, kForever)) {
+    const bool may = shared->take();
+    if (may && accept_one(shared)) continue;
+    if (may) shared->give();
+    shared->pause();
+  }
+}
+
 }  // namespace
 
 Result<std::unique_ptr<Proxy>> Proxy::start(NetworkRules rules, NetworkGate gate) {
   auto shared = std::make_shared<Shared>(std::move(rules), std::move(gate));
   std::unique_ptr<Proxy> out(new Proxy(shared));
   // The path of a socket has 108 bytes, so TMPDIR is not asked.
-  std::string directory = "/tmp/agentd-net-XXXXXX";
-  if (::mkdtemp(directory.data()) == nullptr) return errno_error("making the directory " + directory, errno);
-  out->directory_ = directory;
-  out->socket_ = directory + "/proxy";
+  AGENTD_TRY(out->directory_, ScratchDirectory::make(kPlace, kPrefix));
+  out->socket_ = out->directory_.space() + "/proxy";
   sockaddr_un address{};
   address.sun_family = AF_UNIX;
   std::memcpy(address.sun_path, out->socket_.data(), out->socket_.size());
   shared->stop = UniqueFd(::eventfd(0, EFD_CLOEXEC));
-  shared->listener = UniqueFd(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0));
+  shared->freed = UniqueFd(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
+  shared->listener = UniqueFd(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
   const int listener = shared->listener.get();
+  if (listener < 0 || !shared->stop.valid() || !shared->freed.valid())
+    return Error{Code::kUnavailable, "no descriptors are left for the proxy of the sandbox: raise 'ulimit -n'"};
   if (::bind(listener, reinterpret_cast<const sockaddr*>(&address), sizeof address) != 0 ||
       ::listen(listener, static_cast<int>(kConnectionsMax)) != 0)
     return errno_error("listening at " + out->socket_, errno);
-  Thread([shared] {
-    while (shared->wait_for(shared->listener.get(), POLLIN, Milliseconds(1'000'000'000))) {
-      UniqueFd client(::accept4(shared->listener.get(), nullptr, nullptr, SOCK_CLOEXEC));
-      {
-        const MutexLock lock(shared->mutex);
-        if (!client.valid() || shared->open == kConnectionsMax) continue;
-        ++shared->open;
-      }
-      const int fd = client.release();
-      Thread([shared, fd] {
-        Connection<Shared>(shared, UniqueFd(fd)).serve();
-        const MutexLock lock(shared->mutex);
-        --shared->open;
-      }).detach();
-    }
-  }).detach();
+  try {
+    Thread([shared] { accept_all(shared); }).detach();
+  } catch (const std::system_error&) {
+    return Error{Code::kUnavailable, "the proxy of the sandbox got no thread"};
+  }
   return out;
 }
 
 Proxy::~Proxy() {
   const std::uint64_t one = 1;
   if (shared_->stop.valid()) (void)!::write(shared_->stop.get(), &one, sizeof one);
-  ::unlink(socket_.c_str());
-  ::rmdir(directory_.c_str());
 }
 
 std::vector<std::string> Proxy::refusals() const {

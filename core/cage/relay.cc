@@ -3,6 +3,7 @@
 
 #include <arpa/inet.h>
 #include <netinet/in.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/un.h>
 #include <unistd.h>
@@ -11,7 +12,17 @@
 #include <cerrno>
 #include <cstring>
 
+#include "core/cage/connection_share.h"
+
 namespace agentd::cage {
+
+// Each connection has two descriptors.
+Relay::Relay(UniqueFd listener, std::uint16_t port, std::string proxy)
+    : listener_(std::move(listener)), port_(port), proxy_(std::move(proxy)) {
+  rlimit descriptors{};
+  if (::getrlimit(RLIMIT_NOFILE, &descriptors) == 0)
+    most_ = static_cast<std::size_t>(std::clamp<rlim_t>(descriptors.rlim_cur / 4, 1, kConnectionsMax));
+}
 
 Result<Relay> Relay::listen(std::string proxy) {
   UniqueFd listener(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
@@ -33,7 +44,7 @@ short Relay::wanted(const Half& half, const Half& other) {
 }
 
 void Relay::wait_for(std::vector<pollfd>& list) const {
-  list.push_back({pairs_.size() < kConnectionsMax ? listener_.get() : -1, POLLIN, 0});
+  list.push_back({pairs_.size() < most_ && !pauses_ ? listener_.get() : -1, POLLIN, 0});
   for (const Pair& pair : pairs_)
     for (std::size_t side = 0; side < 2; ++side) {
       const short events = wanted(pair.half[side], pair.half[1 - side]);
@@ -62,17 +73,22 @@ bool Relay::move(Half& from, Half& to) {
   return !(from.told && to.told);
 }
 
-void Relay::accept_one() {
-  UniqueFd inside(::accept4(listener_.get(), nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK));
-  UniqueFd outside(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0));
+// The way out first: a client is not accepted before it can be served. An unreachable proxy ends it.
+bool Relay::accept_one() {
+  UniqueFd outside(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
   sockaddr_un address{};
   address.sun_family = AF_UNIX;
-  if (!inside.valid() || !outside.valid() || proxy_.size() >= sizeof address.sun_path) return;
-  std::memcpy(address.sun_path, proxy_.data(), proxy_.size());
-  if (::connect(outside.get(), reinterpret_cast<const sockaddr*>(&address), sizeof address) != 0) return;
+  if (!outside.valid()) return false;
+  std::memcpy(address.sun_path, proxy_.data(), std::min(proxy_.size(), sizeof address.sun_path - 1));
+  const bool reached = ::connect(outside.get(), reinterpret_cast<const sockaddr*>(&address), sizeof address) == 0;
+  if (!reached && errno == EAGAIN) return false;
+  UniqueFd inside(::accept4(listener_.get(), nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK));
+  if (!inside.valid()) return !is_shortage(errno);
+  if (!reached) return true;
   Pair& pair = pairs_.emplace_back();
   pair.half[0].socket = std::move(inside);
   pair.half[1].socket = std::move(outside);
+  return true;
 }
 
 void Relay::serve(const pollfd* ready) {
@@ -85,7 +101,7 @@ void Relay::serve(const pollfd* ready) {
   }
   std::size_t index = 0;
   std::erase_if(pairs_, [&](const Pair&) { return ended[index++]; });
-  if (ready->revents != 0) accept_one();
+  pauses_ = ready->revents != 0 && !accept_one();
 }
 
 }  // namespace agentd::cage

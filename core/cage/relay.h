@@ -3,7 +3,8 @@
 // relay.h - a port of this machine, inside of the cage, whose connections lead to agentd's proxy (proxy.h) over its
 // unix socket.
 //
-// It copies bytes and understands none. Beyond kConnectionsMax connections new ones wait.
+// It copies bytes and understands none. Beyond kConnectionsMax connections, or half of the descriptors that this
+// process may open, new ones wait.
 //
 // Threading: one thread, which polls.
 
@@ -27,6 +28,8 @@ class Relay {
   static Result<Relay> listen(std::string proxy);
   std::uint16_t port() const { return port_; }
 
+  // True when a new connection could not be served: ask again after a moment, or when something is ready.
+  bool pauses() const { return pauses_; }
   // Appends what it waits for; `ready` is the same list afterwards, from the first it has appended.
   void wait_for(std::vector<pollfd>& list) const;
   void serve(const pollfd* ready);
@@ -42,16 +45,18 @@ class Relay {
   struct Pair {
     std::array<Half, 2> half;
   };
-  Relay(UniqueFd listener, std::uint16_t port, std::string proxy)
-      : listener_(std::move(listener)), port_(port), proxy_(std::move(proxy)) {}
+  Relay(UniqueFd listener, std::uint16_t port, std::string proxy);
   static short wanted(const Half& half, const Half& other);
   // False when the connection has ended.
   static bool move(Half& from, Half& to);
-  void accept_one();
+  // False when it has to wait: descriptors are short, or the proxy has too many.
+  bool accept_one();
 
   UniqueFd listener_;
   std::uint16_t port_ = 0;
   std::string proxy_;
+  std::size_t most_ = kConnectionsMax;
+  bool pauses_ = false;
   std::vector<Pair> pairs_;
 };
 

@@ -100,7 +100,7 @@ Command::~Command() {
     return false;
   });
   (void)reap(child_, request_.process.argv[0], true);
-  if (caged_) (void)caged_->finish();
+  if (caged_) (void)caged_->finish({}, -1);
 }
 
 // ---- for others
@@ -237,6 +237,12 @@ void Command::append(std::string_view bytes) {
   changed_.notify_all();
 }
 
+std::string Command::output_end() const {
+  const MutexLock lock(mutex_);
+  const std::uint64_t bytes = std::min<std::uint64_t>(text_.total(), CagedCommand::kOutputTail);
+  return text_.from(text_.total() - bytes, bytes).bytes;
+}
+
 // True if there was something. The end of a terminal is EIO.
 bool Command::read_some() {
   bool any = false;
@@ -314,7 +320,8 @@ void Command::finish() {
   auto exit = reap(child_, request_.process.argv[0], leader_ended_);
   family_.reset();
   output_.reset();
-  const CagedCommand::After after = caged_ ? caged_->finish() : CagedCommand::After{};
+  const CagedCommand::After after =
+      caged_ ? caged_->finish(output_end(), exit ? exit->code : -1) : CagedCommand::After{};
   append(remarks_behind(after, at_line_start_));
   const MutexLock lock(mutex_);
   exit_ = exit ? *exit : Exit{};

@@ -70,6 +70,7 @@ class Command {
 
   bool read_some();
   void append(std::string_view bytes);
+  std::string output_end() const;
   std::optional<Wish> wish() const;
   void begin_end(Wish wish);
   void begin_rest();

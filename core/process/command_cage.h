@@ -7,6 +7,7 @@
 
 #include <functional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "core/base/file.h"
@@ -23,8 +24,11 @@ struct CagedCommand {
     std::vector<std::string> remarks;  // for whoever reads the output: sentences without a full stop
     bool undone = false;               // the command changed what it may not, which was put back: it has failed
   };
-  // To be called once, when the command and all of its processes have ended.
-  std::function<After()> finish;
+  // To be called once, when the command and all of its processes have ended. `output`: the end of what it wrote, at
+  // best kOutputTail bytes; `code`: its exit code, -1 when a signal ended it or it never started. Both only choose
+  // among remarks.
+  std::function<After(std::string_view output, int code)> finish;
+  static constexpr std::size_t kOutputTail = 8 * 1024;
 };
 
 // The remarks as the last lines of an output.

@@ -60,7 +60,8 @@ Result<ProcessResult> CommandTable::run(CommandRequest request, const CancelToke
   AGENTD_TRY(const Planned planned, plan(std::move(request.process), request.cage.get()));
   Result<ProcessResult> out = run_process(planned.process, reader_->clock(), cancel, deadline);
   if (!planned.caged) return out;
-  const CagedCommand::After after = planned.caged->finish();
+  const CagedCommand::After after =
+      out ? planned.caged->finish(out->output, out->exit_code) : planned.caged->finish({}, -1);
   if (!out) return out;
   out->output += remarks_behind(after, out->output.empty() || out->output.ends_with('\n'));
   if (after.undone && out->exit_code == 0) out->exit_code = 1;
@@ -110,7 +111,7 @@ Result<std::uint64_t> CommandTable::start(CommandRequest request) {
   }
   if (planned.caged) planned.caged->descriptors.clear();
   if (!child) {
-    if (planned.caged) (void)planned.caged->finish();
+    if (planned.caged) (void)planned.caged->finish({}, -1);
     return child.error();
   }
   {

@@ -36,7 +36,7 @@ int load_asking_filter(FilterProgram program, UniqueFd* questions) {
   };
   const long loaded = load(with_answer(SECCOMP_RET_USER_NOTIF), SECCOMP_FILTER_FLAG_NEW_LISTENER);
   if (loaded >= 0) *questions = UniqueFd(static_cast<int>(loaded));
-  if (loaded >= 0 || errno != EBUSY) return loaded >= 0 ? 0 : errno;
+  if (loaded >= 0 || (errno != EBUSY && errno != EINVAL)) return loaded >= 0 ? 0 : errno;
   return load(with_answer(SECCOMP_RET_ERRNO | EPERM), 0) == 0 ? 0 : errno;
 }
 

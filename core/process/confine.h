@@ -13,8 +13,8 @@ namespace agentd {
 int load_filter(FilterProgram program);
 
 // The same for this thread and what it starts. Calls with the answer kAskKeeper wait until the owner of `questions` has
-// answered (seccomp_unotify(2)); where a keeper is around this process already, they are refused and `questions` is not
-// valid. Returns 0 or an errno.
+// answered (seccomp_unotify(2)); where a keeper is around this process already, or the kernel is older than keepers,
+// they are refused and `questions` is not valid. Returns 0 or an errno.
 int load_asking_filter(FilterProgram program, UniqueFd* questions);
 
 // Drops root's capabilities for good. True when none is left.

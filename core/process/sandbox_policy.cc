@@ -15,6 +15,7 @@
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -66,7 +67,9 @@ class Filter {
     note(refused_, name, arguments);
     add(SCMP_ACT_ERRNO(error), ::seccomp_syscall_resolve_name(name), arguments);
   }
-  void answer(unsigned error, int call) { add(SCMP_ACT_ERRNO(error), call, {}); }
+  void answer(unsigned error, int call, std::initializer_list<scmp_arg_cmp> arguments = {}) {
+    add(SCMP_ACT_ERRNO(error), call, arguments);
+  }
 
   // The rules by name: true for a call with a rule for all arguments, false for one with rules for some.
   using Rules = std::map<std::string_view, bool>;
@@ -295,7 +298,8 @@ constexpr const char* kNeverCaged[] = {
 constexpr const char* kSharedMemory[] = {"shmget", "shmat",  "semget", "semop",  "semtimedop", "semctl",   "msgget",
                                          "msgsnd", "msgrcv", "msgctl", "shmctl", "mq_open",    "mq_unlink"};
 
-// Calls that change what a file's owner may change, which Landlock does not see: the keeper answers them.
+// Calls that change what a file's owner may change, which Landlock does not see: the keeper answers them. In namespaces
+// it answers only those that set the bits of refuse_identity_bits().
 constexpr const char* kAsked[] = {"chmod",     "fchmod",    "fchmodat",    "chown",        "fchown",      "lchown",
                                   "fchownat",  "utime",     "utimes",      "futimesat",    "utimensat",   "setxattr",
                                   "lsetxattr", "fsetxattr", "removexattr", "lremovexattr", "fremovexattr"};
@@ -365,12 +369,34 @@ void ask_keeper(Filter& filter) {
   for (const std::uint64_t command : {FS_IOC_SETFLAGS, FS_IOC_FSSETXATTR}) filter.refuse("ioctl", {is(1, command)});
 }
 
+// Files with the bits that let other users run them as this one. mkdir() ignores these bits, and a directory with them
+// runs nothing: chmod() of one is the keeper's to allow. The mode counts only where a file is made; elsewhere its
+// register holds anything.
+void refuse_identity_bits(Filter& filter, const CagedCalls& calls) {
+  constexpr std::uint64_t kNameless = O_TMPFILE & ~O_DIRECTORY;
+  for (const std::uint64_t bit : {std::uint64_t{S_ISUID}, std::uint64_t{S_ISGID}}) {
+    filter.refuse("creat", {has_bits(1, bit, bit)});
+    filter.refuse("mknod", {has_bits(1, bit, bit)});
+    filter.refuse("mknodat", {has_bits(2, bit, bit)});
+    for (const std::uint64_t makes : {std::uint64_t{O_CREAT}, kNameless}) {
+      filter.refuse("open", {has_bits(1, makes, makes), has_bits(2, bit, bit)});
+      filter.refuse("openat", {has_bits(2, makes, makes), has_bits(3, bit, bit)});
+    }
+    if (!calls.apart) continue;  // each change of a mode is asked about
+    filter.answer(kAskKeeper, "chmod", {has_bits(1, bit, bit)});
+    filter.answer(kAskKeeper, "fchmod", {has_bits(1, bit, bit)});
+    filter.answer(kAskKeeper, "fchmodat", {has_bits(2, bit, bit)});
+    filter.answer(ENOSYS, kFchmodat2, {has_bits(2, bit, bit)});
+  }
+  // Its mode is in memory, out of reach for a filter; programs fall back to openat().
+  filter.answer(ENOSYS, "openat2");
+}
+
 // Opening may truncate a file that may be read; and truncate() needs no descriptor.
 void refuse_emptying_readable(Filter& filter) {
   filter.refuse("truncate");
   filter.refuse("open", {has_bits(1, O_TRUNC | O_ACCMODE, O_TRUNC)});
   filter.refuse("openat", {has_bits(2, O_TRUNC | O_ACCMODE, O_TRUNC)});
-  filter.answer(ENOSYS, "openat2");
 }
 
 }  // namespace
@@ -382,6 +408,7 @@ std::vector<FilterInstruction> make_caged_program(const CagedCalls& calls) {
   refuse_typing(filter);
   refuse_limits_of_others(filter);
   refuse_caged_sockets(filter, calls);
+  refuse_identity_bits(filter, calls);
   if (!calls.guards_emptying) refuse_emptying_readable(filter);
   if (calls.apart) return filter.program();
   for (const char* const call : kSharedMemory) filter.refuse(call);

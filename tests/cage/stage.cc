@@ -152,7 +152,7 @@ Ran Stage::run(cage::Cage* cage, const std::string& script) const {
   const SystemClock clock;
   const auto ran = run_process(request, clock, CancelToken(), Deadline::after(clock, Milliseconds(60'000)));
   Ran out;
-  if (caged.finish) out.remarks = caged.finish().remarks;
+  if (caged.finish) out.remarks = caged.finish(ran ? ran->output : "", ran ? ran->exit_code : -1).remarks;
   if (!ran) return {-1, ran.error().message, out.remarks};
   out.code = ran->exit_code;
   out.output = ran->output;
@@ -205,11 +205,28 @@ Stage::Files Stage::guarded_now() const {
   return out;
 }
 
+namespace {
+
+// A file with a set-user-ID or set-group-ID bit; empty = there is none.
+std::string file_with_identity(const std::string& directory) {
+  std::error_code ignored;
+  for (const fs::directory_entry& each : fs::recursive_directory_iterator(directory, ignored)) {
+    struct stat info {};
+    const bool known = ::lstat(each.path().c_str(), &info) == 0;
+    if (known && !S_ISDIR(info.st_mode) && (info.st_mode & (S_ISUID | S_ISGID)) != 0) return each.path().string();
+  }
+  return {};
+}
+
+}  // namespace
+
 std::string Stage::harm(const Ran& ran) const {
   if (ran.output.find(kCanary) != std::string::npos) return "the canary is in the output: " + ran.output;
   if (sink_->arrived() != 0) return "something arrived at the sink";
   if (outside_now() != outside_before_) return "something changed outside of the project";
   if (guarded_now() != guarded_before_) return "a guarded path is other than before";
+  if (const std::string path = file_with_identity(project()); !path.empty())
+    return path + " runs as its owner or group";
   int status = 0;
   if (::waitpid(victim_, &status, WNOHANG) != 0) return "the victim has ended";
   return {};

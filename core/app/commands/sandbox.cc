@@ -73,7 +73,8 @@ int sandbox_run_command(App& app, const Arguments& arguments) {
   }
   const auto ran = run_process(request, app.clock(), CancelToken(),
                                Deadline::after(app.clock(), Milliseconds(std::min(*seconds, kSecondsMax) * 1000)));
-  const CagedCommand::After after = caged.finish ? caged.finish() : CagedCommand::After();
+  const CagedCommand::After after =
+      caged.finish ? caged.finish(ran ? ran->output : "", ran ? ran->exit_code : -1) : CagedCommand::After();
   if (!ran) return app.fail(kExitFailure, ran.error().message);
   app.out().print(ran->output);
   for (const std::string& each : after.remarks) app.err().print("agentd: " + each + "\n");

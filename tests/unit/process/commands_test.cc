@@ -485,14 +485,16 @@ class PaintedCage final : public CommandCage {
     out.argv = {"env", "CAGED=yes"};
     out.argv.insert(out.argv.end(), argv.begin(), argv.end());
     out.environment = environment;
-    out.finish = [this] {
+    out.finish = [this](std::string_view output, int code) {
       ++finished;
+      seen = std::string(output) + ":" + std::to_string(code);
       return CagedCommand::After{{"it was seen"}, undoes};
     };
     return out;
   }
   std::atomic<int> finished = 0;
   bool undoes = false;
+  std::string seen;
 };
 
 TEST_F(Commands, RunAndStartInTheirCage) {
@@ -503,11 +505,13 @@ TEST_F(Commands, RunAndStartInTheirCage) {
   ASSERT_TRUE(ran);
   EXPECT_EQ(ran->output, "yes\nagentd: it was seen\n");
   EXPECT_EQ(ran->exit_code, 0);
+  EXPECT_EQ(cage->seen, "yes:0");
   cage->undoes = true;
   const auto handle = table_->start(request);
   ASSERT_TRUE(handle);
   const auto end = table_->wait(*handle, cancel_, Deadline{});
   EXPECT_EQ(end->exit_code, 1) << "what it did was undone";
+  EXPECT_EQ(cage->seen, "yes:0");
   EXPECT_EQ(table_->read(*handle, 0, 100, cancel_, Deadline{})->bytes, "yes\nagentd: it was seen\n");
   EXPECT_EQ(table_->list().front().command, "sh -c printf %s $CAGED") << "listed as it was asked for";
   EXPECT_EQ(cage->finished, 2);

@@ -1,0 +1,90 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/cage/hints.h"
+
+#include <algorithm>
+
+#include "core/process/command_cage.h"
+
+namespace agentd::cage {
+namespace {
+
+enum class Topic : unsigned char { kNetwork, kGitSettings, kSigning, kModules };
+
+struct Sign {
+  std::string_view text;
+  Topic topic;
+};
+
+constexpr Sign kSigns[] = {
+    // Texts of resolvers and sockets: the C library, curl, git, Node, Python, Go, Rust, Java, wget.
+    {"ould not resolve host", Topic::kNetwork},
+    {"unable to resolve host", Topic::kNetwork},
+    {"Temporary failure in name resolution", Topic::kNetwork},
+    {"Name or service not known", Topic::kNetwork},
+    {"failed to lookup address information", Topic::kNetwork},
+    {"Network is unreachable", Topic::kNetwork},
+    {"network is unreachable", Topic::kNetwork},
+    {"ENETUNREACH", Topic::kNetwork},
+    {"EAI_AGAIN", Topic::kNetwork},
+    {"ENOTFOUND", Topic::kNetwork},
+    {"getaddrinfo", Topic::kNetwork},
+    {"dial tcp", Topic::kNetwork},
+    {"no such host", Topic::kNetwork},
+    {"UnknownHostException", Topic::kNetwork},
+    {"ould not connect to server", Topic::kNetwork},
+    {"ouldn't connect to server", Topic::kNetwork},
+    {"Failed to establish a new connection", Topic::kNetwork},
+    {"could not lock config file", Topic::kGitSettings},
+    {"could not write config file", Topic::kGitSettings},
+    {"failed to sign the data", Topic::kSigning},
+    {"failed to write commit object", Topic::kSigning},
+    {"unable to sign the tag", Topic::kSigning},
+    {"Read-only file system", Topic::kModules},
+};
+
+bool is_on(Topic topic, const CageFacts& facts) {
+  switch (topic) {
+    case Topic::kNetwork:
+      return facts.network_off || facts.by_proxy;
+    case Topic::kModules:
+      return facts.modules_closed;
+    default:
+      return true;
+  }
+}
+
+std::string remark_of(Topic topic, const CageFacts& facts) {
+  switch (topic) {
+    case Topic::kNetwork:
+      if (facts.network_off)
+        return "network is off for commands; 'sandbox.network: [HOST]' in your settings would allow a host";
+      return "commands have network through the proxy in HTTP_PROXY alone, and only to the hosts in sandbox.network; "
+             "programs that use no proxy have none";
+    case Topic::kGitSettings:
+      return "the settings of Git do not change in the sandbox, because they can name programs: run such a command "
+             "('git config', 'git remote add', 'git push -u') in your own terminal";
+    case Topic::kSigning:
+      return "nothing is signed in the sandbox, because keys stay outside: commit without -S, and sign in your own "
+             "terminal by 'git commit --amend -S --no-edit'";
+    case Topic::kModules:
+      return "this repository has more submodules than the sandbox can guard one by one, so the directory .git/modules "
+             "is read-only for commands: commit in submodules in your own terminal";
+  }
+  return {};
+}
+
+}  // namespace
+
+std::vector<std::string> hints_for(const CageFacts& facts, std::string_view output, int code) {
+  std::vector<std::string> out;
+  if (code == 0) return out;
+  output.remove_prefix(output.size() - std::min(output.size(), CagedCommand::kOutputTail));
+  for (const auto& [text, topic] : kSigns) {
+    if (!is_on(topic, facts) || output.find(text) == std::string_view::npos) continue;
+    std::string remark = remark_of(topic, facts);
+    if (std::find(out.begin(), out.end(), remark) == out.end()) out.push_back(std::move(remark));
+  }
+  return out;
+}
+
+}  // namespace agentd::cage

@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+// hints.h - what to do when a command has failed because of what the sandbox keeps closed.
+//
+// A text in its output starts a remark; the remark is true whatever that text has meant, since it speaks of the cage.
+//
+// Threading: pure functions.
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace agentd::cage {
+
+// How a cage is, as far as remarks speak of it.
+struct CageFacts {
+  bool network_off = false;     // no host may be reached
+  bool by_proxy = false;        // hosts are reached through the proxy alone
+  bool modules_closed = false;  // the repositories of submodules are read-only as a whole
+};
+
+// For the last CagedCommand::kOutputTail bytes of the output: each remark once, without a full stop; none for a command
+// that has succeeded (code 0).
+std::vector<std::string> hints_for(const CageFacts& facts, std::string_view output, int code);
+
+}  // namespace agentd::cage

@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: Apache-2.0
+// hints_test.cc - a failed command gets the remark that fits its output and its cage, once, and others get none.
+#include "core/cage/hints.h"
+
+#include <gtest/gtest.h>
+
+#include "core/process/command_cage.h"
+
+namespace agentd::cage {
+namespace {
+
+constexpr CageFacts kOff{true, false, false}, kProxy{false, true, false}, kOpen{}, kModules{false, false, true};
+
+std::string only(const CageFacts& facts, std::string_view output, int code = 1) {
+  const auto got = hints_for(facts, output, code);
+  EXPECT_LE(got.size(), 1u);
+  return got.empty() ? "" : got.front();
+}
+
+TEST(Hints, SayThatTheNetworkIsOff) {
+  const std::string remark =
+      "network is off for commands; 'sandbox.network: [HOST]' in your settings would allow a host";
+  for (const char* const output :
+       {"curl: (6) Could not resolve host: example.org", "ssh: Could not resolve hostname github.com",
+        "fatal: unable to access 'https://x/': Could not resolve host: x", "wget: unable to resolve host address 'x'",
+        "ping: x: Temporary failure in name resolution", "socket.gaierror: [Errno -2] Name or service not known",
+        "npm ERR! code EAI_AGAIN", "Error: getaddrinfo ENOTFOUND registry.npmjs.org",
+        "dial tcp: lookup proxy.golang.org: no such host", "failed to lookup address information: Name",
+        "connect: Network is unreachable", "java.net.UnknownHostException: repo.maven.apache.org"})
+    EXPECT_EQ(only(kOff, output), remark) << output;
+  EXPECT_EQ(only(kOff, "Could not resolve host: a\nCould not resolve host: b\nEAI_AGAIN"), remark) << "once";
+  EXPECT_EQ(only(kOff, "Could not resolve host: a", -1), remark) << "ended by a signal";
+}
+
+TEST(Hints, SayNothingWithoutAReason) {
+  EXPECT_EQ(only(kOff, "Could not resolve host: a", 0), "") << "it has succeeded";
+  EXPECT_EQ(only(kOff, "error: expected ';'"), "");
+  EXPECT_EQ(only(kOff, ""), "");
+  EXPECT_EQ(only(kOpen, "Could not resolve host: a"), "") << "it has the network";
+  EXPECT_EQ(only(kOff, "Read-only file system"), "");
+}
+
+TEST(Hints, NameTheProxyWhereThereIsOne) {
+  EXPECT_NE(only(kProxy, "ping: x: Temporary failure in name resolution").find("HTTP_PROXY"), std::string::npos);
+}
+
+TEST(Hints, SayWhatToDoForGit) {
+  EXPECT_NE(only(kOff, "error: could not lock config file .git/config: Read-only file system").find("terminal"),
+            std::string::npos);
+  EXPECT_NE(only(kOpen, "error: could not write config file .git/config: Device or resource busy").find("git config"),
+            std::string::npos);
+  EXPECT_NE(only(kOpen, "error: gpg failed to sign the data\nfatal: failed to write commit object").find("--amend -S"),
+            std::string::npos);
+  EXPECT_NE(only(kModules, "fatal: Unable to create 'x/index.lock': Read-only file system").find("submodules"),
+            std::string::npos);
+}
+
+TEST(Hints, SearchTheEndOfALongOutput) {
+  const std::string filler(CagedCommand::kOutputTail, 'x');
+  EXPECT_EQ(only(kOff, "EAI_AGAIN" + filler), "");
+  EXPECT_NE(only(kOff, filler + "EAI_AGAIN"), "");
+}
+
+}  // namespace
+}  // namespace agentd::cage
