@@ -113,9 +113,9 @@ Remediation of_repair(const SessionLog& log, const Borrowed& tools, const Repair
 
 }  // namespace
 
-bool Remediation::comes_from(std::string_view conversation, std::uint64_t at) const {
+bool Remediation::comes_from(std::string_view conversation, std::uint64_t seq) const {
   return std::any_of(provenance.begin(), provenance.end(),
-                     [&](const Provenance& each) { return each.covers(conversation, at); });
+                     [&](const Provenance& each) { return each.covers(conversation, seq); });
 }
 
 std::string error_signature(std::string_view error) {

@@ -40,7 +40,7 @@ double signature_likeness(std::string_view a, std::string_view b);
 
 std::string remediation_id(std::string_view signature, std::string_view fix);
 std::string json_of(const Remediation& remediation);
-void write(agentd::JsonWriter& out, const Remediation& remediation);
+void write(agentd::JsonWriter& out, const Remediation& from);
 agentd::Result<Remediation> remediation_of(agentd::JsonView from);
 
 // Commands that failed and then passed, with the changes between them. Texts that only tool output brought are left
