@@ -143,6 +143,7 @@ struct ClientSettings {
   Limits run_limits{};          // for a run and all who work for it
   bool auto_compact = true;
   bool offer_tools = true;
+  std::string sandbox{};   // RunBeginRecord::sandbox
   bool subagents = false;  // offers the tool `task`
   // Checkpoints at the threshold and by hand; a session that is killed is ended by the next start in its project.
   bool lifecycle = false;
@@ -170,6 +171,9 @@ struct ClientParts {
   // The commands that agentd.process starts for plugins called by this session, its subagents included; null = it has
   // none of its own.
   std::shared_ptr<ProcessHost> commands{};
+  // Returns the refusals and undone changes of the sandbox of the session's commands since the last call; sentences.
+  // Empty = nothing is known.
+  std::function<std::vector<std::string>()> take_sandbox_refusals{};
 };
 
 // ---- all that a session works with

@@ -102,7 +102,9 @@ CommandSpec approve_spec() {
       "is\nwait. Shows the call, asks on this terminal, and continues the run in its directory. The first answer "
       "counts, for\nthese bytes, this tool and these hooks: when one of them has changed, the question is asked again. "
       "A "
-      "program cannot\nanswer: the process needs a terminal.",
+      "program cannot\nanswer: the process needs a terminal. 'always' also keeps the rules that the question shows, "
+      "for "
+      "the project.",
       {{"list", 'l', {}, "show what waits"},
        {"deny", 0, {}, "say no, without being asked"},
        {"reason", 0, "TEXT", "with --deny: the reason, for the model"},

@@ -434,7 +434,8 @@ Result<std::vector<Action>> PluginContext::control(std::uint32_t event, const vo
 }
 
 Result<ToolOutcome> PluginContext::call_tool(const PluginTool& tool, void* self, const ToolCall& call,
-                                             agentd_conv conversation, const CancelToken& cancel, Deadline deadline) {
+                                             const SessionContext& session, const CancelToken& cancel,
+                                             Deadline deadline) {
   SlotLease slot(state_->tokens);
   const CancelBinding binding(*slot, cancel);
   agentd_tool_call payload{};
@@ -446,7 +447,8 @@ Result<ToolOutcome> PluginContext::call_tool(const PluginTool& tool, void* self,
   payload.tool = tool.tag;
   Dispatch dispatch;
   dispatch.event = AGENTD_EVENT_TOOL_INVOKE;
-  dispatch.conversation = conversation;
+  dispatch.conversation = session.handle;
+  dispatch.withheld = session.withheld;
   dispatch.payload = &payload;
   dispatch.deadline_ns = deadline.at_ns;
   const agentd_status status =

@@ -86,7 +86,7 @@ class PluginContext {
   static void abandon(std::unique_ptr<PluginContext> context);
 
   // Runs one of the plugin's tools and waits for its result.
-  Result<ToolOutcome> call_tool(const PluginTool& tool, void* self, const ToolCall& call, agentd_conv conversation,
+  Result<ToolOutcome> call_tool(const PluginTool& tool, void* self, const ToolCall& call, const SessionContext& session,
                                 const CancelToken& cancel, Deadline deadline);
   // Runs one of the plugin's services and waits for its result, which is not checked here.
   ServiceAnswer call_service(const OfferedService& service, void* self, const ServiceRequest& request);

@@ -253,6 +253,10 @@ constexpr KeySpec kKeys[] = {
      0,
      0,
      true},
+    {"hooks.sandbox", ValueType::kChoice, "asked",
+     "The hooks whose programs run in the sandbox of commands: those that ask for it by their key sandbox; project: "
+     "those of the project, too; all. Without a sandbox they do not run. Native hooks have their own.",
+     "asked|project|all"},
     {"hooks.dev", ValueType::kBool, "false",
      "Runs changed hooks in your own directories without 'agentd hooks trust'."},
     {"hooks.*.enabled", ValueType::kBool, "",
@@ -272,8 +276,10 @@ constexpr KeySpec kKeys[] = {
      "Where this hook runs; overrides hooks.isolation, also for bundled hooks.",
      "process|in-process|process-per-conversation"},
     {"hooks.*.sandbox", ValueType::kChoice, "",
-     "The rights of the hook's process: manifest (default) allows what its manifest asks for, off all that you may do.",
-     "manifest|off"},
+     "The rights of the hook's process. Native: manifest (default) and on allow what its manifest asks for. Others: on "
+     "runs its programs in the sandbox of commands, manifest (default) leaves that to its key sandbox and to "
+     "hooks.sandbox. off allows all that you may do.",
+     "manifest|on|off"},
     {"hooks.*.shadow", ValueType::kBool, "", "Shadow mode: the hook is called and traced, its answer is ignored."},
     {"hooks.*.priority",
      ValueType::kWhole,

@@ -637,15 +637,15 @@ Record write_run_begin(const RunBeginRecord& from) {
   JsonWriter out;
   out.begin_object().member("session_id", from.session_id).member("run_id", from.run_id);
   out.member("cwd", from.cwd).member("provider", from.provider).member("model", from.model);
-  out.optional("recipe", from.recipe);
+  out.optional("recipe", from.recipe).optional("sandbox", from.sandbox);
   return finish(RecordType::kRunBegin, out);
 }
 
 Result<RunBeginRecord> read_run_begin(const Record& from) {
   AGENTD_TRY(const JsonDocument document, open(from, RecordType::kRunBegin));
   const JsonView root = document.root();
-  return RunBeginRecord{text(root, "session_id"), text(root, "run_id"), text(root, "cwd"),
-                        text(root, "provider"),   text(root, "model"),  text(root, "recipe")};
+  return RunBeginRecord{text(root, "session_id"), text(root, "run_id"), text(root, "cwd"),    text(root, "provider"),
+                        text(root, "model"),      text(root, "recipe"), text(root, "sandbox")};
 }
 
 Record write_run_end(const RunEndRecord& from) {

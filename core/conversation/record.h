@@ -35,7 +35,7 @@ namespace agentd {
     "conversation_id, project_id?, cwd?, provider?, model?, parent?, parent_seq, parent_chain (the last two "        \
     "with parent), agent_type? (of a subagent's conversation)")                                                      \
   X(2, Settings, settings, 0, "provider, model, system_digest, tools_digest")                                        \
-  X(3, RunBegin, run_begin, 0, "session_id, run_id, cwd, provider, model, recipe?")                                  \
+  X(3, RunBegin, run_begin, 0, "session_id, run_id, cwd, provider, model, recipe?, sandbox? (off, client)")          \
   X(4, UserMessage, user_message, 1,                                                                                 \
     "blocks, flags?, source?, author?, key? (by which the client names it; of no other kind)")                       \
   X(5, Context, context, 1, "as user_message")                                                                       \
@@ -244,6 +244,8 @@ struct HookEffectRecord {
 };
 Record write_hook_effect(const HookEffectRecord& from);
 
+// A decision about a call; `by` is a person's door, a hook, "rules", "secrets" or "sandbox". The last one denies a part
+// of what a command did; its call_id and tool are empty where several calls ran, or none.
 struct PermissionRecord {
   std::string call_id, tool, decision, by, reason;
 };
@@ -343,6 +345,9 @@ Result<EraseRecord> read_erase(const Record& from);
 
 struct RunBeginRecord {
   std::string session_id, run_id, cwd, provider, model, recipe;
+  // Commands of its tools run without agentd's sandbox: "off", by the user's settings; "client", in the client's own
+  // terminals. Empty = they run in it, or the run has none.
+  std::string sandbox{};
 };
 Record write_run_begin(const RunBeginRecord& from);
 Result<RunBeginRecord> read_run_begin(const Record& from);

@@ -101,7 +101,7 @@ class HookReader {
     unsigned beside;  // which of do, command, url and extension it may accompany
     Result<void> (HookReader::*read)(const YamlNode& value);  // null = read elsewhere
   };
-  static const std::array<Key, 24> kKeys;
+  static const std::array<Key, 25> kKeys;
 
   static const Key* find_key(std::string_view name) {
     const auto found = std::find_if(kKeys.begin(), kKeys.end(), [&](const Key& key) { return key.name == name; });
@@ -377,6 +377,7 @@ class HookReader {
   Result<void> read_observe(const YamlNode& value) { return read_flag(value, "observe", hook_.observes); }
   Result<void> read_shadow(const YamlNode& value) { return read_flag(value, "shadow", hook_.shadow); }
   Result<void> read_strict(const YamlNode& value) { return read_flag(value, "strict_output", hook_.strict_output); }
+  Result<void> read_sandbox(const YamlNode& value) { return read_flag(value, "sandbox", hook_.sandbox); }
   Result<void> read_enabled(const YamlNode& value) { return read_flag(value, "enabled", enabled_); }
 
   // Refuses guards that cannot guard: their answer is ignored, or nothing can be blocked at their events.
@@ -455,7 +456,7 @@ class HookReader {
   bool enabled_ = true;
 };
 
-const std::array<HookReader::Key, 24> HookReader::kKeys{{
+const std::array<HookReader::Key, 25> HookReader::kKeys{{
     {"name", kAny, &HookReader::read_name},
     {"on", kAny, nullptr},
     {"matcher", kAny, &HookReader::read_matcher},
@@ -479,6 +480,7 @@ const std::array<HookReader::Key, 24> HookReader::kKeys{{
     {"strict_output", kCommand | kUrl, &HookReader::read_strict},
     {"environment", kProgram, &HookReader::read_environment},
     {"working_directory", kProgram, &HookReader::read_working_directory},
+    {"sandbox", kProgram, &HookReader::read_sandbox},
     {"enabled", kAny, &HookReader::read_enabled},
 }};
 

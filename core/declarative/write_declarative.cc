@@ -100,6 +100,7 @@ class Entry {
   void write_program(const HookDefinition& hook) {
     pairs("environment", hook.environment);
     if (!hook.working_directory.empty()) text("working_directory", hook.working_directory);
+    flag("sandbox", hook.sandbox);
   }
 
   void write_runs(const HookDefinition& hook) {

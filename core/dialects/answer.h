@@ -23,12 +23,14 @@ struct DialectContext {
 struct RawAnswer {
   enum class End { kExited, kSignalled, kTimedOut, kCancelled, kNotStarted };
   End end = End::kExited;
-  int code = 0;                // exit code, or the signal's number
-  std::string out, err;        // standard output and standard error; a webhook's body is `out`
-  bool out_over_cap = false;   // more than the cap was written; `out` is incomplete
-  std::string problem;         // kNotStarted: one sentence
-  int http_status = 0;         // webhooks; 0 = no answer
-  std::uint32_t children = 0;  // processes that had to be killed with the program
+  int code = 0;                        // exit code, or the signal's number
+  std::string out, err;                // standard output and standard error; a webhook's body is `out`
+  bool out_over_cap = false;           // more than the cap was written; `out` is incomplete
+  std::string problem;                 // kNotStarted: one sentence
+  int http_status = 0;                 // webhooks; 0 = no answer
+  std::uint32_t children = 0;          // processes that had to be killed with the program
+  std::vector<std::string> remarks{};  // of its sandbox
+  bool undone = false;                 // it changed what the sandbox guards, which was put back
 };
 
 struct Verdict {

@@ -9,6 +9,7 @@
 #include <optional>
 
 #include "core/base/paths.h"
+#include "core/dialects/edit_lists.h"
 
 namespace agentd {
 namespace {
@@ -87,6 +88,8 @@ constexpr std::array<std::string_view, 21> kOwnTools{
     "NotebookRead",    "PowerShell",    "SendMessage",   "Skill",        "SlashCommand", "TaskCreate", "TaskGet",
     "TaskList",        "TaskOutput",    "TaskStop",      "TaskUpdate",   "TeamCreate",   "TeamDelete", "ToolSearch"};
 
+constexpr std::string_view kMultiEdit = "MultiEdit";
+
 std::string_view text_of(JsonView value) { return value.string_or(""); }
 
 // Claude's reasons: clear, logout, prompt_input_exit, other.
@@ -98,10 +101,17 @@ std::string_view end_reason(JsonView payload) {
 
 // ---- the objects
 
-void write_tool(JsonWriter& out, JsonView payload) {
-  const std::string_view tool = tool_of(payload);
-  out.member("tool_name", foreign_tool(Dialect::kClaude, tool));
-  out.key("tool_input").raw(foreign_input(Dialect::kClaude, tool, tool_input_of(payload), text_of(payload["cwd"])));
+// A list of edits was MultiEdit's, and is for hooks that name it. All others know an Edit, as which they get it.
+std::string tool_name(const HookDefinition& hook, JsonView payload) {
+  const std::string usual = foreign_tool(Dialect::kClaude, tool_of(payload));
+  if (!has_edit_list(payload) || hook.matcher.matches_all() || !hook.matcher.matches(kMultiEdit)) return usual;
+  const bool named = hook.matcher.text().find(kMultiEdit) != std::string::npos || !hook.matcher.matches(usual);
+  return named ? std::string(kMultiEdit) : usual;
+}
+
+void write_tool(JsonWriter& out, const HookDefinition& hook, JsonView payload) {
+  out.member("tool_name", tool_name(hook, payload));
+  out.key("tool_input").raw(shown_input(Dialect::kClaude, payload, text_of(payload["cwd"])));
   out.member("tool_use_id", text_of(payload["tool"]["call_id"]));
 }
 
@@ -158,9 +168,15 @@ void write_written_file(JsonWriter& out, JsonView input, std::string_view path, 
   out.key("originalFile").null();
 }
 
-void write_edited_file(JsonWriter& out, JsonView input, std::string_view path, std::string_view content) {
-  out.member("filePath", path).member("oldString", text_of(input["old_string"]));
-  out.member("newString", text_of(input["new_string"])).member("userModified", false);
+void write_edited_file(JsonWriter& out, JsonView payload, std::string_view path, std::string_view content) {
+  const JsonView input = tool_input_of(payload);
+  const bool list = has_edit_list(payload);
+  const auto text = [&](std::string_view key) {
+    return list ? joined_edits(payload, key) : std::string(text_of(input[key]));
+  };
+  out.member("filePath", path).member("oldString", text("old_string"));
+  out.member("newString", text("new_string")).member("userModified", false);
+  if (list) out.key("edits").value(input["edits"]);
   out.member("replaceAll", input["replace_all"].bool_or(false)).member("success", true).member("content", content);
 }
 
@@ -247,7 +263,7 @@ void write_response(JsonWriter& out, JsonView payload) {
   } else if (tool == "write_file" && succeeded) {
     write_written_file(out, input, path, content);
   } else if (tool == "edit_file" && succeeded) {
-    write_edited_file(out, input, path, content);
+    write_edited_file(out, payload, path, content);
   } else if (tool == "glob" && succeeded) {
     write_glob(out, payload, search_answer(content));
   } else if (tool == "grep" && succeeded) {
@@ -259,8 +275,8 @@ void write_response(JsonWriter& out, JsonView payload) {
   out.end_object();
 }
 
-void write_after_tool(JsonWriter& out, JsonView payload) {
-  write_tool(out, payload);
+void write_after_tool(JsonWriter& out, const HookDefinition& hook, JsonView payload) {
+  write_tool(out, hook, payload);
   write_response(out, payload);
   out.member("duration_ms", payload["duration_ms"].uint_or(0));
 }
@@ -277,15 +293,15 @@ std::string failure_text(std::string_view text) {
   return said.empty() ? out : out.append("\n").append(said);
 }
 
-void write_failed_tool(JsonWriter& out, JsonView payload) {
-  write_tool(out, payload);
+void write_failed_tool(JsonWriter& out, const HookDefinition& hook, JsonView payload) {
+  write_tool(out, hook, payload);
   const std::string_view error = text_of(payload["output"]["error"]);
   out.member("error", failure_text(error.empty() ? text_of(payload["output"]["content"]) : error));
   out.member("is_interrupt", false).member("duration_ms", payload["duration_ms"].uint_or(0));
 }
 
-void write_permission(JsonWriter& out, JsonView payload) {
-  write_tool(out, payload);
+void write_permission(JsonWriter& out, const HookDefinition& hook, JsonView payload) {
+  write_tool(out, hook, payload);
   const JsonView suggestions = payload["suggestions"];
   if (!suggestions.is_array()) return;
   out.key("permission_suggestions").begin_array();
@@ -323,16 +339,16 @@ void write_before_compact(JsonWriter& out, JsonView payload) {
     out.string(instructions);
 }
 
-void write_event(JsonWriter& out, std::uint32_t event, JsonView payload, const DialectContext& context) {
-  switch (event) {
+void write_event(JsonWriter& out, const HookDefinition& hook, JsonView payload, const DialectContext& context) {
+  switch (hook.event) {
     case AGENTD_EVENT_BEFORE_TOOL_CALL:
-      return write_tool(out, payload);
+      return write_tool(out, hook, payload);
     case AGENTD_EVENT_PERMISSION_REQUEST:
-      return write_permission(out, payload);
+      return write_permission(out, hook, payload);
     case AGENTD_EVENT_AFTER_TOOL_CALL:
-      return write_after_tool(out, payload);
+      return write_after_tool(out, hook, payload);
     case AGENTD_EVENT_TOOL_CALL_FAILED:
-      return write_failed_tool(out, payload);
+      return write_failed_tool(out, hook, payload);
     case AGENTD_EVENT_USER_MESSAGE_SEND:
       out.member("prompt", text_of(payload["message"]));
       return;
@@ -374,7 +390,7 @@ std::string input(const HookDefinition& hook, JsonView payload, const DialectCon
   out.member("hook_event_name", foreign_event(Dialect::kClaude, hook.event));
   const bool about_agent = hook.event == AGENTD_EVENT_SUBAGENT_START || hook.event == AGENTD_EVENT_SUBAGENT_STOP;
   if (about_agent || text_of(payload["invoked_by"]) == "subagent") write_agent(out, payload);
-  write_event(out, hook.event, payload, context);
+  write_event(out, hook, payload, context);
   out.end_object();
   return std::string(out.text());
 }
@@ -382,7 +398,7 @@ std::string input(const HookDefinition& hook, JsonView payload, const DialectCon
 // ---- matchers and environment
 
 std::string subject(const HookDefinition& hook, JsonView payload) {
-  if (is_tool_event(hook.event)) return foreign_tool(Dialect::kClaude, tool_of(payload));
+  if (is_tool_event(hook.event)) return tool_name(hook, payload);
   std::string_view text;
   switch (hook.event) {
     case AGENTD_EVENT_SESSION_START:

@@ -189,7 +189,7 @@ class ClaudeAnswer {
     const JsonView input = inner_.object("updatedInput");
     if (input.exists()) {
       if (made_.event() == AGENTD_EVENT_BEFORE_TOOL_CALL)
-        made_.rewrite(rewritten_input(Dialect::kClaude, payload_, input, false), inner_.name("updatedInput"));
+        made_.rewrite_input(rewritten_input(Dialect::kClaude, payload_, input, false), inner_.name("updatedInput"));
       else
         made_.warn("hookSpecificOutput.updatedInput has no effect at " + event_label(hook_) + " and was ignored");
     }

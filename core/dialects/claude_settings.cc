@@ -125,7 +125,7 @@ class ClaudeSettings : public SettingsGroups {
   bool fill_command(HookDefinition& hook, JsonView handler, const std::string& at) {
     blame_unknown(handler,
                   {"type", "command", "args", "shell", "async", "asyncRewake", "rewakeMessage", "rewakeSummary",
-                   "onFailure", "if", "timeout", "statusMessage", "once", "description"},
+                   "onFailure", "if", "timeout", "statusMessage", "once", "description", "sandbox"},
                   at, &hook);
     const auto command = text(handler, "command", at);
     if (!command || trimmed(*command).empty()) {
@@ -135,6 +135,7 @@ class ClaudeSettings : public SettingsGroups {
     hook.runs = HookRuns::kShell;
     hook.command = *command;
     hook.environment = environment_;
+    hook.sandbox = wants_sandbox(handler, at);
     if (handler["args"].exists()) fill_arguments(hook, handler, at);
     fill_background(hook, handler, at);
     fill_plugin(hook, at);

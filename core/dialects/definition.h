@@ -78,6 +78,8 @@ struct HookDefinition {
   std::string action_json;                                       // kAction: the canonical answer, one JSON object
   std::vector<std::pair<std::string, std::string>> environment;  // in addition to the clean environment
   std::string working_directory;                                 // empty = the session's
+  bool sandbox = false;                                          // its program runs in the sandbox of commands
+  std::string directory{};  // of files that may belong to it, which it can read in the sandbox; empty = none
 
   std::optional<Milliseconds> timeout;      // absent = the event's deadline
   std::optional<FailurePolicy> on_failure;  // absent = open, or closed for a guard
@@ -90,6 +92,11 @@ struct HookDefinition {
   bool strict_output = false;
   bool sequential = false;  // the dialect's tool calls the hooks of its file one after another
 };
+
+// True if the hook starts a program.
+inline bool runs_program(const HookDefinition& hook) {
+  return hook.runs != HookRuns::kWebhook && hook.runs != HookRuns::kAction;
+}
 
 inline bool is_guard(const HookDefinition& hook) {
   return hook.on_failure ? *hook.on_failure == FailurePolicy::kClosed : hook.guard;

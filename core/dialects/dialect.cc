@@ -122,6 +122,9 @@ std::vector<std::string> matcher_subjects(const HookDefinition& hook, JsonView p
   std::vector<std::string> out{subject};
   for (std::string& each : foreign_tools(hook.dialect, tool_of(payload)))
     if (each != subject) out.push_back(std::move(each));
+  if (has_edit_list(payload))
+    for (std::string& each : foreign_tools(hook.dialect, "multi_edit"))
+      if (each != subject) out.push_back(std::move(each));
   return out;
 }
 

@@ -245,7 +245,7 @@ class DockerAnswer {
   void take_rewrites() {
     const JsonView changed = inner_.object("updated_input");
     if (usable(changed.exists(), event_.rewrite == DockerRewrite::kToolInput, "updated_input"))
-      verdict_.rewrite(rewritten_input(Dialect::kDocker, payload_, changed, true), "updated_input");
+      verdict_.rewrite_input(rewritten_input(Dialect::kDocker, payload_, changed, true), "updated_input");
     const auto response = inner_.text("updated_tool_response");
     if (usable(response.has_value(), event_.rewrite == DockerRewrite::kToolResponse, "updated_tool_response"))
       verdict_.rewrite(*response, "updated_tool_response");

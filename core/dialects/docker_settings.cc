@@ -15,9 +15,9 @@
 namespace agentd {
 namespace {
 
-constexpr std::array<std::string_view, 12> kHandlerKeys{"name",          "type",  "command",     "args",
-                                                        "timeout",       "env",   "working_dir", "on_error",
-                                                        "strict_output", "model", "prompt",      "schema"};
+constexpr std::array<std::string_view, 13> kHandlerKeys{"name",   "type",        "command",  "args",          "timeout",
+                                                        "env",    "working_dir", "on_error", "strict_output", "model",
+                                                        "prompt", "schema",      "sandbox"};
 constexpr std::array<std::string_view, 3> kGroupKeys{"matcher", "hooks", "preempt_yolo"};
 
 std::string quoted_in_expression(std::string_view text) {
@@ -252,6 +252,7 @@ class DockerFile {
     set_failure(event, *handler.node, hook);
     set_environment(*handler.node, hook);
     hook.strict_output = flag(*handler.node, "strict_output");
+    hook.sandbox = flag(*handler.node, "sandbox");
     hook.event = event.events[0];
     set_.hooks.push_back(hook);
     if (event.events[1] == 0) return;

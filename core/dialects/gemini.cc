@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // gemini.cc - Gemini CLI's events, objects and environment.
 #include "core/dialects/gemini.h"
+#include "core/dialects/edit_lists.h"
 
 #include <array>
 
@@ -67,7 +68,7 @@ std::string texts_of(JsonView message) {
 void write_tool(JsonWriter& out, JsonView payload) {
   const std::string_view tool = tool_of(payload);
   out.member("tool_name", foreign_tool(Dialect::kGemini, tool));
-  out.key("tool_input").raw(foreign_input(Dialect::kGemini, tool, tool_input_of(payload)));
+  out.key("tool_input").raw(shown_input(Dialect::kGemini, payload));
 }
 
 void write_after_tool(JsonWriter& out, JsonView payload) {

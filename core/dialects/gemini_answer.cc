@@ -120,7 +120,7 @@ class GeminiAnswer {
     const JsonView patch = inner_.object("tool_input");
     if (!patch.exists()) return;
     if (made_.event() == AGENTD_EVENT_BEFORE_TOOL_CALL)
-      made_.rewrite(rewritten_input(Dialect::kGemini, payload_, patch, true), inner_.name("tool_input"));
+      made_.rewrite_input(rewritten_input(Dialect::kGemini, payload_, patch, true), inner_.name("tool_input"));
     else
       no_effect("tool_input");
   }

@@ -80,7 +80,7 @@ class GeminiSettings : public SettingsGroups {
       problem(at, "a handler of the type " + in_quotes(type) + " is not supported");
       return false;
     }
-    blame_unknown(handler, {"type", "command", "name", "description", "timeout", "env", "source"}, at);
+    blame_unknown(handler, {"type", "command", "name", "description", "timeout", "env", "source", "sandbox"}, at);
     const auto command = text(handler, "command", at);
     if (!command || trimmed(*command).empty()) {
       mistake(hook, at, "a handler of the type 'command' needs a command");
@@ -93,6 +93,7 @@ class GeminiSettings : public SettingsGroups {
     if (const auto time = positive(handler, "timeout", at))
       hook.timeout = Milliseconds(std::max<std::int64_t>(1, std::llround(*time)));
     hook.environment = pairs(handler, "env", at);
+    hook.sandbox = wants_sandbox(handler, at);
     return true;
   }
 

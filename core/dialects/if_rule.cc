@@ -188,8 +188,9 @@ bool edits_files(std::string_view tool) {
 bool reads_files(std::string_view tool) { return is_one_of(tool, {"read_file", "grep", "glob", "ls"}); }
 
 // A rule for Edit applies to every tool that edits files, one for Read to every tool that reads them.
-bool tool_matches(std::string_view rule, std::string_view tool) {
+bool tool_matches(std::string_view rule, std::string_view tool, bool list_of_edits) {
   const std::string ours = canonical_tool(Dialect::kClaude, rule);
+  if (ours == "multi_edit" && list_of_edits) return true;
   if (ours == tool || rule == tool || rule == "*") return true;
   if (ours == "edit_file") return edits_files(tool);
   if (ours == "read_file") return reads_files(tool);
@@ -236,7 +237,7 @@ Result<bool> if_rule_holds(const HookDefinition& hook, JsonView payload) {
   AGENTD_TRY(const Rule rule, parse_rule(hook.if_rule));
   if (!is_tool_event(hook.event)) return true;
   const std::string_view tool = tool_of(payload);
-  if (!tool_matches(rule.tool, tool)) return false;
+  if (!tool_matches(rule.tool, tool, has_edit_list(payload))) return false;
   return !rule.has_detail || detail_matches(rule.detail, tool, payload);
 }
 

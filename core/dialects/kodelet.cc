@@ -5,6 +5,7 @@
 #include <array>
 
 #include "core/dialects/dialect.h"
+#include "core/dialects/edit_lists.h"
 #include "core/dialects/kodelet.h"
 #include "core/dialects/translator.h"
 
@@ -64,7 +65,7 @@ void write_input_of_tool(JsonWriter& out, std::string_view key, JsonView payload
   const JsonView input = tool_input_of(payload);
   out.key(key);
   if (input.is_object())
-    out.raw(foreign_input(Dialect::kKodelet, tool_of(payload), input));
+    out.raw(shown_input(Dialect::kKodelet, payload));
   else
     out.value(input);
 }
@@ -164,6 +165,12 @@ std::string subject(const HookDefinition& hook, JsonView payload) {
   return is_tool_event(hook.event) ? foreign_tool(Dialect::kKodelet, tool_of(payload)) : std::string();
 }
 
+std::string refusal(const std::string& reason) {
+  JsonWriter out;
+  out.begin_object().member("action", "block").member("reason", reason).end_object();
+  return std::string(out.text());
+}
+
 // The answer in agentd's form: the tool's keys are translated, its structured output becomes text. Unchanged parts are
 // left out.
 std::string in_our_form(const HookDefinition& hook, JsonView payload, JsonView answer) {
@@ -173,7 +180,9 @@ std::string in_our_form(const HookDefinition& hook, JsonView payload, JsonView a
     const std::string_view key = answer.key_at(i);
     const JsonView value = answer.at(i);
     if (key == "input" && value.is_object() && hook.event == AGENTD_EVENT_BEFORE_TOOL_CALL) {
-      out.key(key).raw(rewritten_input(Dialect::kKodelet, payload, value, false));
+      const auto input = rewritten_input(Dialect::kKodelet, payload, value, false);
+      if (!input) return refusal("input cannot be applied: " + input.error().message);
+      out.key(key).raw(*input);
     } else if (key == "output" && is_result(hook.event) && (value.is_object() || value.is_string())) {
       if (const auto text = rewritten_output(value, payload)) out.member(key, *text);
     } else {
@@ -354,7 +363,7 @@ void take_event_result(AnswerKeys& keys, VerdictMaker& verdict, JsonView payload
   }
   if (const JsonView changed = keys.object("input"); changed.exists()) {
     if (verdict.event() == AGENTD_EVENT_BEFORE_TOOL_CALL)
-      verdict.rewrite(rewritten_input(Dialect::kKodelet, payload, changed, false), "input");
+      verdict.rewrite_input(rewritten_input(Dialect::kKodelet, payload, changed, false), "input");
     else
       unusable("input", verdict);
   }

@@ -148,6 +148,11 @@ std::optional<bool> SettingsGroups::boolean(JsonView object, std::string_view ke
   return std::nullopt;
 }
 
+bool SettingsGroups::wants_sandbox(JsonView handler, const std::string& at) {
+  const JsonView said = handler["sandbox"];
+  return said.exists() && !said.is_null() && boolean(handler, "sandbox", at).value_or(true);
+}
+
 std::optional<double> SettingsGroups::positive(JsonView object, std::string_view key, const std::string& at) {
   constexpr double kMost = 1e9;
   const JsonView value = object[key];

@@ -44,6 +44,9 @@ class SettingsGroups {
   // Returns a member of the right type; nothing, and a problem, for a wrong one.
   std::optional<std::string> text(JsonView object, std::string_view key, const std::string& at);
   std::optional<bool> boolean(JsonView object, std::string_view key, const std::string& at);
+  // The key `sandbox`, which is agentd's own: the program runs in the sandbox of commands. A value of a wrong type is a
+  // problem and means true.
+  bool wants_sandbox(JsonView handler, const std::string& at);
   std::optional<double> positive(JsonView object, std::string_view key, const std::string& at);
   // The pairs of an object of texts.
   std::vector<std::pair<std::string, std::string>> pairs(JsonView object, std::string_view key, const std::string& at);

@@ -91,16 +91,21 @@ void write_member(JsonWriter& out, const ToolRow& row, std::string_view key, Jso
 
 // docker's edit_file takes a list of edits; agentd's takes one edit, or a list that says of each whether it is made in
 // every place.
+constexpr std::string_view kEverywhere = "replace_all";
+
 void write_edit(JsonWriter& out, std::string_view before_key, JsonView before, std::string_view after_key,
-                JsonView after) {
-  out.begin_object().key(before_key).value(before).key(after_key).value(after).end_object();
+                JsonView after, JsonView everywhere = {}) {
+  out.begin_object().key(before_key).value(before).key(after_key).value(after);
+  if (everywhere.exists()) out.key(kEverywhere).value(everywhere);
+  out.end_object();
 }
 
 bool are_edits(JsonView edits, std::string_view before_key, std::string_view after_key) {
   if (!edits.is_array() || edits.size() == 0) return false;
   for (std::size_t i = 0; i < edits.size(); ++i) {
     const JsonView edit = edits.at(i);
-    if (!edit.is_object() || edit.size() != 2 || !edit[before_key].is_string() || !edit[after_key].is_string())
+    if (!edit.is_object() || edit.size() != (edit[kEverywhere].exists() ? 3U : 2U) || !edit[before_key].is_string() ||
+        !edit[after_key].is_string())
       return false;
   }
   return true;
@@ -111,7 +116,8 @@ bool fold_edit(JsonWriter& out, JsonView input, std::string_view key) {
   if (key == "edits" && are_edits(edits, "old_string", "new_string")) {
     out.key("edits").begin_array();
     for (std::size_t i = 0; i < edits.size(); ++i)
-      write_edit(out, "oldText", edits.at(i)["old_string"], "newText", edits.at(i)["new_string"]);
+      write_edit(out, "oldText", edits.at(i)["old_string"], "newText", edits.at(i)["new_string"],
+                 edits.at(i)[kEverywhere]);
     out.end_array();
     return true;
   }
@@ -125,14 +131,15 @@ bool fold_edit(JsonWriter& out, JsonView input, std::string_view key) {
 
 bool unfold_edit(JsonWriter& out, std::string_view key, JsonView value) {
   if (key != "edits" || !are_edits(value, "oldText", "newText")) return false;
-  if (value.size() == 1) {
+  if (value.size() == 1 && !value.at(0)[kEverywhere].exists()) {
     out.key("old_string").value(value.at(0)["oldText"]);
     out.key("new_string").value(value.at(0)["newText"]);
     return true;
   }
   out.key("edits").begin_array();
   for (std::size_t i = 0; i < value.size(); ++i)
-    write_edit(out, "old_string", value.at(i)["oldText"], "new_string", value.at(i)["newText"]);
+    write_edit(out, "old_string", value.at(i)["oldText"], "new_string", value.at(i)["newText"],
+               value.at(i)[kEverywhere]);
   out.end_array();
   return true;
 }

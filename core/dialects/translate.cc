@@ -10,6 +10,7 @@
 #include "core/base/nearest.h"
 #include "core/codec/canonical_json.h"
 #include "core/dialects/dialect.h"
+#include "core/dialects/edit_lists.h"
 #include "core/dialects/translator.h"
 
 namespace agentd {
@@ -240,6 +241,12 @@ bool is_tool_event(std::uint32_t event) {
          event == AGENTD_EVENT_AFTER_TOOL_CALL || event == AGENTD_EVENT_TOOL_CALL_FAILED;
 }
 
+bool has_edit_list(JsonView payload) {
+  const JsonView input = tool_input_of(payload);
+  if (tool_of(payload) != "edit_file" || !input["edits"].is_array()) return false;
+  return !input["old_string"].exists() && !input["new_string"].exists() && !input["replace_all"].exists();
+}
+
 std::optional<std::uint32_t> strategy_of(std::string_view name) {
 #define AGENTD_WHEN(NUMBER, word) \
   if (name == #word) return AGENTD_##NUMBER;
@@ -258,13 +265,13 @@ std::string merged_object(JsonView base, JsonView patch) {
   return std::string(out.text());
 }
 
-std::string rewritten_input(Dialect dialect, JsonView payload, JsonView input, bool patch) {
+Result<std::string> rewritten_input(Dialect dialect, JsonView payload, JsonView input, bool patch) {
   const std::string_view tool = tool_of(payload);
-  if (!patch) return canonical_input(dialect, tool, input);
-  const auto seen = JsonDocument::parse(foreign_input(dialect, tool, tool_input_of(payload)));
-  const std::string merged = seen && seen->root().is_object() ? merged_object(seen->root(), input) : input.text();
+  if (!patch) return without_view(payload, canonical_input(dialect, tool, input));
+  const auto seen = JsonDocument::parse(shown_input(dialect, payload));
+  std::string merged = seen && seen->root().is_object() ? merged_object(seen->root(), input) : input.text();
   const auto whole = JsonDocument::parse(merged);
-  return whole ? canonical_input(dialect, tool, whole->root()) : merged;
+  return whole ? without_view(payload, canonical_input(dialect, tool, whole->root())) : std::move(merged);
 }
 
 }  // namespace agentd

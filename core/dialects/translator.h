@@ -123,6 +123,8 @@ class VerdictMaker {
   bool context(std::string_view text, std::string_view what);   // "" adds nothing
   bool notice(std::string_view text, std::string_view what);    // SYSTEM_MESSAGE; "" adds nothing
   bool rewrite(std::string_view text, std::string_view what);   // the event's own text
+  // A tool's input; one that cannot be applied blocks the call, since the hook wanted another than this.
+  bool rewrite_input(const Result<std::string>& input, std::string_view what);
   bool set(std::uint32_t key, std::uint64_t number, std::string_view text, std::string_view what);
   bool permission(std::uint32_t decision, std::string_view reason, bool remember, std::string_view what);
 
@@ -187,12 +189,14 @@ std::string event_label(const HookDefinition& hook);
 std::string_view tool_of(JsonView payload);
 JsonView tool_input_of(JsonView payload);
 bool is_tool_event(std::uint32_t event);
+// True for a call of edit_file with a list of edits and without an edit next to it, which the tool refuses.
+bool has_edit_list(JsonView payload);
 // AGENTD_STRATEGY_ for full, tail, users, default.
 std::optional<std::uint32_t> strategy_of(std::string_view name);
 // `base` with the members of `patch` replacing or adding to its own (one level deep): compact JSON.
 std::string merged_object(JsonView base, JsonView patch);
 // A tool's rewritten input in agentd's keys, from the dialect's: complete, or as a patch over the payload's. Compact
-// JSON.
-std::string rewritten_input(Dialect dialect, JsonView payload, JsonView input, bool patch);
+// JSON. kInvalid: it cannot be applied to the call as it is, and running that would ignore the hook.
+Result<std::string> rewritten_input(Dialect dialect, JsonView payload, JsonView input, bool patch);
 
 }  // namespace agentd

@@ -85,6 +85,11 @@ bool VerdictMaker::rewrite(std::string_view text, std::string_view what) {
   return add(std::move(action), what);
 }
 
+bool VerdictMaker::rewrite_input(const Result<std::string>& input, std::string_view what) {
+  return input ? rewrite(*input, what)
+               : block(std::string(what) + " cannot be applied: " + input.error().message, what);
+}
+
 bool VerdictMaker::set(std::uint32_t key, std::uint64_t number, std::string_view text, std::string_view what) {
   Action action = text_action(AGENTD_ACT_SET, text);
   action.target = key;

@@ -16,6 +16,7 @@
 #include "core/external/webhook.h"
 #include "core/hooks/services.h"
 #include "core/net/http.h"
+#include "core/process/command_cage.h"
 #include "core/trust/script_copy.h"
 #include "core/trust/sealed_file.h"
 
@@ -23,6 +24,10 @@ namespace agentd {
 
 struct HookDefinition;  // definition.h
 struct RawAnswer;       // dialect.h
+
+// The sandbox of a hook that may read these files and directories in addition to what commands may. Never null: where
+// none can be made, it refuses with the reason. An empty function: there is none.
+using MakeHookCage = std::function<std::shared_ptr<CommandCage>(const std::vector<std::string>& readable)>;
 
 // Shared by all external hooks of a process; everything outlives them.
 struct ExternalEnvironment {
@@ -43,6 +48,8 @@ struct ExternalEnvironment {
   std::function<void(const HookDefinition&, std::string_view input, const RawAnswer&)> tap{};
   // Variables of this process that hooks get in addition to the clean environment.
   std::vector<std::string> pass_environment{};
+  // Where the programs of hooks with `sandbox` start.
+  MakeHookCage cage{};
 };
 
 // The bytes of a definition's file.

@@ -51,7 +51,7 @@ bool is_repeated(const HookDefinition& a, const HookDefinition& b) {
   const auto what = [](const HookDefinition& hook) {
     return std::tie(hook.event, hook.runs, hook.command, hook.argv, hook.url, hook.headers, hook.environment,
                     hook.if_rule, hook.working_directory, hook.once, hook.async, hook.observes, hook.shadow,
-                    hook.strict_output);
+                    hook.strict_output, hook.sandbox);
   };
   return !group_of(a).empty() && group_of(a) == group_of(b) && what(a) == what(b) && a.when.text() == b.when.text() &&
          policy_of(a) == policy_of(b);

@@ -81,6 +81,7 @@ class ExternalHook {
   RawAnswer run_program(JsonView payload, const DialectContext& context, std::string input, const CancelToken& cancel,
                         Deadline deadline) const;
   RawAnswer run_webhook(std::string_view input, const CancelToken& cancel, Deadline deadline) const;
+  void judge_sandbox(const RawAnswer& answer, Verdict& verdict) const;
   DialectContext context_of(JsonView payload) const;
   std::string input_of(JsonView payload, const DialectContext& context, Deadline deadline) const;
   std::string once_key(const Asked& asked) const;

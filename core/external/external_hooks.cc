@@ -3,7 +3,9 @@
 
 #include <utility>
 
+#include "core/base/bytes.h"
 #include "core/external/external_hook.h"
+#include "core/external/hook_sandbox.h"
 
 namespace agentd {
 namespace {
@@ -33,7 +35,7 @@ ExternalHooks::~ExternalHooks() { shutdown(); }
 
 std::shared_ptr<KodeletExtension> ExternalHooks::extension_of(const HookDefinition& definition) {
   if (definition.runs != HookRuns::kExtension) return nullptr;
-  std::string key = definition.path;
+  std::string key = definition.path + (definition.sandbox ? "\nsandbox" : "");
   for (const std::string& argument : definition.argv) key += '\0' + argument;
   auto& extension = extensions_[key];
   if (extension) return extension;
@@ -43,6 +45,14 @@ std::shared_ptr<KodeletExtension> ExternalHooks::extension_of(const HookDefiniti
   request.process.cwd = definition.working_directory.empty() ? environment_.project_dir : definition.working_directory;
   request.process.environment = environment_of_hooks(environment_);
   for (const auto& [name, value] : definition.environment) request.process.environment.push_back(name + "=" + value);
+  if (definition.sandbox) {
+    const std::string home = environment_.variable ? environment_.variable("HOME").value_or("") : std::string();
+    request.process.cage = hook_cage(environment_, hook_readable(definition, {}, home));
+    request.process.ended = [name = definition.name, &log = environment_.log](const CagedCommand::After& after) {
+      if (!after.remarks.empty())
+        log.write(LogLevel::kWarning, "hooks", name + ": in the sandbox: " + join(after.remarks, "; "));
+    };
+  }
   extension = std::make_shared<KodeletExtension>(std::move(request), environment_.clock);
   return extension;
 }

@@ -9,6 +9,7 @@
 #include "core/dialects/transcript.h"
 #include "core/dialects/translator.h"
 #include "core/external/external_hook.h"
+#include "core/external/hook_sandbox.h"
 #include "core/process/filter.h"
 #include "core/process/process.h"
 
@@ -18,8 +19,9 @@ namespace {
 constexpr std::uint64_t kAnswerBytesMax = 1u << 20;
 constexpr std::size_t kErrorBytesLogged = 4096;
 
-// Fills in ${NAME} and ${env.NAME} from this process's environment; unknown names become empty.
-std::string expanded(const std::string& text, const ExternalEnvironment& environment) {
+// Fills in ${NAME} and ${env.NAME}; unknown names become empty.
+template <typename Look>
+std::string expanded(const std::string& text, const Look& look) {
   std::string out;
   std::size_t at = 0;
   for (;;) {
@@ -28,7 +30,7 @@ std::string expanded(const std::string& text, const ExternalEnvironment& environ
     if (end == std::string::npos) return out + text.substr(at);
     std::string name = text.substr(begin + 2, end - begin - 2);
     if (name.starts_with("env.")) name.erase(0, 4);
-    out += text.substr(at, begin - at) + environment.variable(name).value_or("");
+    out += text.substr(at, begin - at) + look(name).value_or("");
     at = end + 1;
   }
 }
@@ -38,6 +40,13 @@ void put(std::vector<std::string>& environment, const std::string& entry) {
   const std::string name = entry.substr(0, entry.find('=') + 1);
   std::erase_if(environment, [&](const std::string& each) { return each.starts_with(name); });
   environment.push_back(entry);
+}
+
+// The value of a variable that the program has anyway.
+std::optional<std::string> value_in(const std::vector<std::string>& environment, const std::string& name) {
+  for (const std::string& each : environment)
+    if (each.starts_with(name + "=")) return each.substr(name.size() + 1);
+  return std::nullopt;
 }
 
 RawAnswer not_started(const Error& error) {
@@ -60,8 +69,13 @@ RawAnswer answer_of(FilterResult result) {
   out.err = std::move(result.error);
   out.out_over_cap = result.output_over_cap;
   out.children = result.children;
+  out.remarks = std::move(result.after.remarks);
+  out.undone = result.after.undone;
   return out;
 }
+
+// The exit code of the program that makes a sandbox, if it cannot: no part of the hook has run.
+constexpr int kNoSandboxCode = 125;
 
 // The canonical object with `hook` appended: its name and the time that it has.
 std::string with_hook(std::string_view payload_text, const HookDefinition& definition, Milliseconds left) {
@@ -114,11 +128,23 @@ Verdict ExternalHook::run(JsonView payload, std::string_view, const CancelToken&
   if (environment_.tap) environment_.tap(definition_, heard, answer);
   Verdict verdict = interpret(definition_, payload, answer);
   verdict.children = answer.children;
+  judge_sandbox(answer, verdict);
   // The failure quotes one line of it; the log has all of it.
   if (verdict.failed && !trimmed(answer.err).empty())
     environment_.log.write(LogLevel::kWarning, "hooks",
                            definition_.name + " wrote on standard error: " + one_line(answer.err, kErrorBytesLogged));
   return verdict;
+}
+
+// A hook that changed what its sandbox guards has failed, whatever it answered.
+void ExternalHook::judge_sandbox(const RawAnswer& answer, Verdict& verdict) const {
+  if (answer.remarks.empty()) return;
+  const std::string remarks = "in the sandbox: " + join(answer.remarks, "; ");
+  if (!answer.undone) return verdict.warnings.push_back(remarks);
+  environment_.log.write(LogLevel::kWarning, "hooks", definition_.name + ": " + remarks);
+  verdict.actions.clear();
+  verdict.failed = true;
+  verdict.failure = remarks;
 }
 
 RawAnswer ExternalHook::run_webhook(std::string_view input, const CancelToken& cancel, Deadline deadline) const {
@@ -132,8 +158,13 @@ RawAnswer ExternalHook::run_program(JsonView payload, const DialectContext& cont
   request.environment = environment_of_hooks(environment_);
   for (const std::string& entry : dialect_environment(definition_, payload, context)) put(request.environment, entry);
   for (const std::string& entry : hook_environment(definition_, payload)) put(request.environment, entry);
+  // In the sandbox no variable that it would not have without asking.
+  const std::vector<std::string> before = definition_.sandbox ? request.environment : std::vector<std::string>();
+  const auto look = [&](const std::string& name) {
+    return definition_.sandbox ? value_in(before, name) : environment_.variable(name);
+  };
   for (const auto& [name, value] : definition_.environment)
-    put(request.environment, name + "=" + expanded(value, environment_));
+    put(request.environment, name + "=" + expanded(value, look));
   request.input = std::move(input);
   request.output_bytes_max = kAnswerBytesMax;
   request.cwd =
@@ -147,8 +178,10 @@ RawAnswer ExternalHook::run_program(JsonView payload, const DialectContext& cont
         if (!placed) return not_started(placed.error());
         copy.emplace(std::move(*placed));
         request.program = copy->path;
-      } else if (bytes_.program)
-        request.program = "/proc/" + std::to_string(::getpid()) + "/fd/" + std::to_string(bytes_.program->fd.get());
+      } else if (bytes_.program) {
+        request.program_fd = bytes_.program->fd.get();
+        request.program = "/proc/" + std::to_string(::getpid()) + "/fd/" + std::to_string(request.program_fd);
+      }
       break;
     case HookRuns::kShell:
       request.argv = {shell_of(definition_.dialect), "-c", definition_.command};
@@ -161,8 +194,18 @@ RawAnswer ExternalHook::run_program(JsonView payload, const DialectContext& cont
     case HookRuns::kExtension:
       break;
   }
+  if (!definition_.sandbox) {
+    auto result = run_filter(request, environment_.clock, cancel, deadline);
+    return result ? answer_of(std::move(*result)) : not_started(result.error());
+  }
+  std::vector<std::string> readable = hook_readable(definition_, bytes_, value_in(before, "HOME").value_or(""));
+  if (!context.transcript_path.empty()) readable.push_back(context.transcript_path);
+  request.cage = hook_cage(environment_, readable);
   auto result = run_filter(request, environment_.clock, cancel, deadline);
-  return result ? answer_of(std::move(*result)) : not_started(result.error());
+  if (!result) return not_started(result.error());
+  if (result->exit_code == kNoSandboxCode && result->signal == 0)
+    return not_started({Code::kUnavailable, "its sandbox cannot be made: " + one_line(result->error, 500)});
+  return answer_of(std::move(*result));
 }
 
 }  // namespace agentd

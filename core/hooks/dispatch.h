@@ -15,6 +15,7 @@
 namespace agentd {
 
 class SlotSource;
+class Withheld;  // core/tools/tool.h
 struct Subscription;
 
 // One event to be dispatched.
@@ -47,6 +48,8 @@ struct Dispatch {
   std::uint16_t only = 0;
   // A hook that is not called, since the event is about its own output. Empty = all are.
   std::string_view except{};
+  // The files that a tool's call is not shown. Null = it may see all.
+  const Withheld* withheld = nullptr;
 };
 
 }  // namespace agentd

@@ -64,16 +64,17 @@ constexpr std::array<std::string_view, 3> kHarmlessInterfaces{AGENTD_JSON_ID, AG
 // The hooks of one file as shown to the user: "yaml, runs programs with your rights"; empty if it has none.
 std::string they_may(const std::vector<HookDefinition>& hooks) {
   if (hooks.empty()) return {};
-  bool runs = false;
+  bool runs = false, outside = false;
   std::vector<std::string> servers;
   for (const HookDefinition& hook : hooks) {
     const auto url = hook.runs == HookRuns::kWebhook ? parse_http_url(hook.url) : Result<HttpUrl>(HttpUrl{});
     if (const std::string place = url ? url->place() : "a server"; !place.empty() && !contains(servers, place))
       servers.push_back(place);
-    runs = runs || (hook.runs != HookRuns::kWebhook && hook.runs != HookRuns::kAction);
+    runs = runs || runs_program(hook);
+    outside = outside || (runs_program(hook) && !hook.sandbox);
   }
   std::vector<std::string> out{std::string(kind_name(hooks[0]))};
-  if (runs) out.emplace_back("runs programs with your rights");
+  if (runs) out.emplace_back(outside ? "runs programs with your rights" : "runs programs in the sandbox");
   if (!servers.empty()) out.push_back("sends its input to " + join(servers, " and "));
   if (!runs && servers.empty()) out.emplace_back("runs nothing");
   return join(out, ", ");
@@ -91,9 +92,19 @@ bool is_allowed(const HookHostOptions& options, const std::string& name) {
   return options.native.allow.empty() || matches_any(options.native.allow, name);
 }
 
+bool is_sandboxed(const HookHostOptions& options, const std::string& file, const std::string& name,
+                  Precedence precedence, bool own_wish) {
+  for (const std::string& each : {name, file})
+    if (const auto found = options.settings.find(each); found != options.settings.end() && found->second.sandbox)
+      return *found->second.sandbox;
+  return own_wish || options.sandbox == SandboxedHooks::kAll ||
+         (options.sandbox == SandboxedHooks::kProject && precedence == Precedence::kProject);
+}
+
 void apply_settings(const HookHostOptions& options, const std::string& file, HookDefinition& hook) {
   bool said = false;
   hook.file = file;
+  hook.sandbox = is_sandboxed(options, file, hook.name, hook.precedence, hook.sandbox) && runs_program(hook);
   for (const std::string& name : {file, hook.name}) {
     const auto found = options.settings.find(name);
     if (found == options.settings.end()) continue;
@@ -106,6 +117,13 @@ void apply_settings(const HookHostOptions& options, const std::string& file, Hoo
   }
   if (!said && (contains(options.guards, hook.name) || contains(options.guards, file)))
     hook.on_failure = FailurePolicy::kClosed;
+}
+
+ProbeOptions probe_options(const HookHostOptions& options, const HookFile& file) {
+  ProbeOptions out{kControlTime, options.native.private_copy_directory, options.project_root};
+  out.sandbox = is_sandboxed(options, file.name, file.name, file.precedence, false);
+  out.cages = options.cages;
+  return out;
 }
 
 HookHost::HookHost(HookHostOptions options, ExternalEnvironment external)
@@ -121,7 +139,10 @@ HookHost::HookHost(HookHostOptions options, ExternalEnvironment external)
             return native;
           }(),
           external.tokens, external.services, external.clock, external.log),
-      externals_(std::move(external)) {}
+      externals_([&] {
+        external.cage = options_.cages;
+        return std::move(external);
+      }()) {}
 
 HookHost::~HookHost() { shutdown(); }
 
@@ -341,11 +362,11 @@ void HookHost::ask_programs(std::span<const HookFile> files) {
     questions.push_back({&file, std::move(*bytes), asked->digest});
   }
   if (questions.size() < 2) return;
-  const ProbeOptions probe{kControlTime, options_.native.private_copy_directory, options_.project_root};
   std::atomic<std::size_t> next{0};
   const auto work = [&] {
     for (std::size_t i = next.fetch_add(1); i < questions.size(); i = next.fetch_add(1))
-      questions[i].answer = load_executable(*questions[i].file, questions[i].bytes, {}, probe, clock_, log_);
+      questions[i].answer = load_executable(*questions[i].file, questions[i].bytes, {},
+                                            probe_options(options_, *questions[i].file), clock_, log_);
   };
   {
     std::vector<Thread> threads;
@@ -362,7 +383,7 @@ void HookHost::ask_programs(std::span<const HookFile> files) {
 // A program that hangs would cost its time at each start, so its bytes are quarantined.
 Result<LoadedHooks> HookHost::load_program(const HookFile& file, const std::string& bytes, const TrustEntry& asked) {
   if (std::string why_not = set_aside(asked); !why_not.empty()) return Error{Code::kDenied, std::move(why_not)};
-  const ProbeOptions probe{kControlTime, options_.native.private_copy_directory, options_.project_root};
+  const ProbeOptions probe = probe_options(options_, file);
   auto before = asked_.extract(file.path);
   auto loaded = !before.empty() && before.mapped().digest == asked.digest
                     ? std::move(before.mapped().answer)

@@ -29,6 +29,14 @@ struct HookSettings {
   std::optional<bool> shadow;
   std::optional<std::int16_t> priority;
   std::optional<Milliseconds> timeout;
+  std::optional<bool> sandbox;  // of its programs, whatever it asks for
+};
+
+// The hooks whose programs run in the sandbox of commands.
+enum class SandboxedHooks : std::uint8_t {
+  kAsked,    // those that ask for it
+  kProject,  // and all of the project
+  kAll,
 };
 
 struct HookHostOptions {
@@ -37,8 +45,10 @@ struct HookHostOptions {
   std::vector<AdaptedSource> adapted;            // hooks.adapt, absolute paths
   std::vector<std::string> guards;               // hooks.guards
   std::string trust_file;                        // trust.json in the home directory
-  std::string project_root;                      // its hooks are keyed by their repository
-  std::string project_recipes;                   // directory of the project's recipes; empty = none
+  SandboxedHooks sandbox = SandboxedHooks::kAsked;
+  MakeHookCage cages{};         // empty = what is to run in a sandbox does not run
+  std::string project_root;     // its hooks are keyed by their repository
+  std::string project_recipes;  // directory of the project's recipes; empty = none
   ConsentRules consent;
   bool records_later =
       false;  // load_all() leaves recording to record_new(), for when the configuration is known to be right
@@ -49,9 +59,17 @@ bool is_off(const HookHostOptions& options, const std::string& name);
 // True for a match in hooks.allow, or if it is empty.
 bool is_allowed(const HookHostOptions& options, const std::string& name);
 
+// True if the programs of that hook run in the sandbox: the user's settings for it or for its file, those for all
+// hooks, or its own wish, in this order.
+bool is_sandboxed(const HookHostOptions& options, const std::string& file, const std::string& name,
+                  Precedence precedence, bool own_wish);
+
 // Applies the user's config, which overrides the hook's own settings; settings for one hook override those for its
 // file, named `file`.
 void apply_settings(const HookHostOptions& options, const std::string& file, HookDefinition& hook);
+
+// How an executable is asked for its events.
+ProbeOptions probe_options(const HookHostOptions& options, const HookFile& file);
 
 class HookHost {
  public:

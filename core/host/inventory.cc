@@ -447,6 +447,8 @@ HookRow row_of(const HookSource& source, const HookHostOptions& options) {
   if (source.kind == SourceKind::kExecutable) out.priority = 0;
   if (settings.priority) out.priority = *settings.priority;
   out.shadow = settings.shadow.value_or(false);
+  out.sandbox = source.kind == SourceKind::kExecutable &&
+                is_sandboxed(options, source.name, source.name, source.precedence, false);
   return out;
 }
 
@@ -522,6 +524,9 @@ std::vector<HookRow> rows_of(const HookSource& source, const HookHostOptions& op
     row.events = {std::string(event == nullptr ? hook.foreign_event : event->name)};
     row.priority = settings.priority ? *settings.priority : hook.priority;
     row.shadow = settings.shadow.value_or(hook.shadow);
+    // The settings of another tool's file are those of its hooks.
+    const std::string& file = source.kind == SourceKind::kSettings ? hook.name : source.name;
+    row.sandbox = runs_program(hook) && is_sandboxed(options, file, hook.name, source.precedence, hook.sandbox);
     const bool off = is_off(options, hook.name);
     if (!is_allowed(options, hook.name) && !is_allowed(options, source.name) && row.state == HookState::kOn) {
       row.state = HookState::kOff;
@@ -572,8 +577,7 @@ Result<Opened> open_again(const HookSource& source, const HookHostOptions& optio
 Result<LoadedHooks> ask_program(const HookSource& source, const HookHostOptions& options, const Clock& clock,
                                 Log& log) {
   AGENTD_TRY(const Opened opened, open_again(source, options));
-  const ProbeOptions probe{kControlTime, options.native.private_copy_directory, options.project_root};
-  return load_executable(opened.file, opened.bytes, {}, probe, clock, log);
+  return load_executable(opened.file, opened.bytes, {}, probe_options(options, opened.file), clock, log);
 }
 
 }  // namespace

@@ -95,6 +95,7 @@ struct HookRow {
   HookState state = HookState::kOn;
   std::string why_not;
   const HookSource* source = nullptr;
+  bool sandbox = false;  // its program runs in the sandbox of commands
 };
 // The rows of a source, which must outlive them.
 std::vector<HookRow> rows_of(const HookSource& source, const HookHostOptions& options);

@@ -18,6 +18,7 @@
 #include "core/dialects/dialect.h"
 #include "core/dialects/json_places.h"
 #include "core/dialects/translator.h"
+#include "core/external/hook_sandbox.h"
 #include "core/hooks/event.h"
 #include "core/process/filter.h"
 #include "core/process/process.h"
@@ -41,6 +42,15 @@ std::vector<std::string> words_of(std::string_view text) {
     out.emplace_back(text.substr(begin, end - begin));
     text.remove_prefix(end);
   }
+}
+
+std::string directory_of(const std::string& path) { return std::filesystem::path(path).parent_path().string(); }
+
+// For another tool's settings hooks/ next to them, since keys may be there, too; for a plugin its whole folder.
+std::string directory_beside(const std::string& path) {
+  const std::filesystem::path file(path), folder = file.parent_path();
+  if (folder.filename() != "hooks") return (folder / "hooks").string();
+  return (file.filename() == "hooks.json" ? folder.parent_path() : folder).string();
 }
 
 Error no_hook(const HookFile& file, const std::string& why) {
@@ -71,19 +81,31 @@ std::string meant_event(const std::string& name) {
 Result<std::vector<std::string>> probe(const HookFile& file, const HookBytes& bytes, const ProbeOptions& options,
                                        const Clock& clock) {
   FilterRequest request;
-  request.program = "/proc/" + std::to_string(::getpid()) + "/fd/" + std::to_string(bytes.program->fd.get());
+  request.program_fd = bytes.program->fd.get();
+  request.program = "/proc/" + std::to_string(::getpid()) + "/fd/" + std::to_string(request.program_fd);
   std::optional<ScriptCopy> copy;  // exists during the run
   if (bytes.script) {
     AGENTD_TRY(ScriptCopy placed, bytes.script->place());
     request.program = copy.emplace(std::move(placed)).path;
+    request.program_fd = -1;
   }
   request.argv = {file.path, "hook"};
   request.cwd = options.cwd;
   request.environment = clean_environment();
   request.environment.push_back("AGENTD_HOOK_PATH=" + file.path);
   request.output_bytes_max = kProbeBytesMax;
+  if (options.sandbox) {
+    HookDefinition hook;
+    hook.precedence = file.precedence;
+    hook.directory = directory_of(file.path);
+    if (!options.cages)
+      return Error{Code::kUnavailable, file.path + " cannot be run: it asks for the sandbox, and there is none here"};
+    request.cage = options.cages(hook_readable(hook, bytes, {}));
+  }
   auto result = run_filter(request, clock, CancelToken(), Deadline::after(clock, options.time));
   if (!result) return Error{result.error().code, file.path + " cannot be run: " + result.error().message};
+  if (result->after.undone)
+    return no_hook(file, "changed what its sandbox guards: " + join(result->after.remarks, "; "));
   if (result->timed_out) {
     Error error = no_hook(file, "did not answer within " + std::to_string(options.time.count() / 1000) + " s");
     error.code = Code::kBusy;
@@ -170,6 +192,7 @@ Result<LoadedHooks> load_executable(const HookFile& file, const std::string& byt
     hook.precedence = file.precedence;
     hook.event = canonical_event(Dialect::kAgentd, event);
     hook.runs = HookRuns::kFile;
+    hook.directory = directory_of(file.path);
     out.hooks.push_back(std::move(hook));
   }
   return out;
@@ -179,6 +202,7 @@ Result<LoadedHooks> load_declarative(const HookFile& file, const std::string& by
   LoadedHooks out;
   out.bytes.digest = hex(sha256(bytes));
   AGENTD_TRY(out.hooks, read_declarative(bytes, file.path, file.name, file.precedence));
+  for (HookDefinition& hook : out.hooks) hook.directory = directory_of(file.path);
   return out;
 }
 
@@ -252,7 +276,10 @@ Result<LoadedHooks> load_adapted(const AdaptedSource& source, uid_t user) {
   out.problems = std::move(set.problems);
   out.mistakes = std::move(set.mistakes);
   out.unknown_keys = std::move(set.unknown_keys);
-  for (HookDefinition& hook : out.hooks) hook.precedence = source.precedence;
+  for (HookDefinition& hook : out.hooks) {
+    hook.precedence = source.precedence;
+    hook.directory = directory_beside(source.path);
+  }
   if (denies_tools(bytes))
     out.problems.push_back(source.path + ": its rules about tools (permissions, tools.exclude) are not imported: " +
                            "'agentd hooks import' shows what to write in config.yaml for each");

@@ -30,6 +30,8 @@ struct ProbeOptions {
   Milliseconds time{5'000};
   std::string private_copy_directory;  // for kernels that do not run memory files
   std::string cwd;
+  bool sandbox = false;  // it runs in one of `cages`, or not at all
+  MakeHookCage cages{};
 };
 Result<LoadedHooks> load_executable(const HookFile& file, const std::string& bytes,
                                     const std::vector<std::string>& events, const ProbeOptions& options,

@@ -194,6 +194,22 @@ const PluginConfig& PluginHost::config_of(const std::string& name) const {
   return found == options_.plugins.end() ? none : found->second;
 }
 
+PluginConfig PluginHost::config_for(const HookFile& file, const Manifest& manifest) const {
+  constexpr std::string_view kNetwork = "network";
+  PluginConfig out = config_of(file.name);
+  const auto schema = JsonDocument::parse(manifest.config_schema.empty() ? "{}" : manifest.config_schema);
+  const auto own = JsonDocument::parse(out.config_json), settings = JsonDocument::parse(options_.network_json);
+  const bool takes = schema && schema->root()["properties"][kNetwork].exists();
+  const bool has = !own || !own->root().is_object() || own->root()[kNetwork].exists();
+  if (!takes || has || !settings || settings->root().size() == 0 || file.precedence == Precedence::kProject) return out;
+  JsonWriter merged;
+  merged.begin_object();
+  for (std::size_t i = 0; i < own->root().size(); ++i) merged.key(own->root().key_at(i)).value(own->root().at(i));
+  merged.key(kNetwork).value(settings->root()).end_object();
+  out.config_json = std::string(merged.text());
+  return out;
+}
+
 void PluginHost::open_roots() {
   if (!options_.roots.empty()) open_workspace_of_roots();
   if (options_.shared != nullptr) options_.shared->enter(this, workspace_);
@@ -423,6 +439,7 @@ Result<PluginHost::Made> PluginHost::start(Ready ready, Plugin* old) {
   const Isolation isolation = isolation_of(options_, file, ready.manifest);
   const PluginEnvironment environment =
       environment_of(file.precedence, is_shared(file.precedence, ready.manifest, isolation));
+  const PluginConfig config = config_for(file, ready.manifest);
   Made out;
   if (isolation != Isolation::kInProcess) {
     if (!supervisor_)
@@ -432,12 +449,12 @@ Result<PluginHost::Made> PluginHost::start(Ready ready, Plugin* old) {
     std::vector<std::string> roots;
     if (opens_files(ready.manifest)) roots = roots_without(options_.roots, options_.home);
     AGENTD_TRY(out.plugin, WorkerPlugin::load(file, std::move(ready.sealed), std::move(ready.manifest),
-                                              std::move(ready.grants), config_of(file.name), environment,
+                                              std::move(ready.grants), config, environment,
                                               {supervisor_, options_.worker, isolation, std::move(roots), records_,
                                                options_.expected}));
   } else {
     AGENTD_TRY(out.plugin, NativePlugin::load(file, std::move(ready.sealed), std::move(ready.manifest),
-                                              std::move(ready.grants), config_of(file.name), environment));
+                                              std::move(ready.grants), config, environment));
   }
   if (old != nullptr) out.without_state = pass_state(*old, *out.plugin);
   return out;

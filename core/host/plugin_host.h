@@ -56,6 +56,10 @@ struct PluginHostOptions {
   uid_t user = ::geteuid();                     // files of this user and of root are trusted
   Isolation isolation = Isolation::kProcess;    // for hooks that are neither bundled nor configured by name
   WorkerOptions worker;
+  // The settings of the section `network` that are set: one JSON object with proxy, ca_file, client_cert and
+  // client_key. A plugin whose config_schema has the property `network` gets it there, unless its own config has one; a
+  // project's plugin does not, since a proxy may have a password.
+  std::string network_json = "{}";
   // Called with the digest of a module's bytes before they are mapped; an error keeps it out. Empty = all may load.
   std::function<Result<void>(const HookFile&, const std::string& digest)> consent;
 };
@@ -169,6 +173,7 @@ class PluginHost {
   Result<Grants> grants_for(const HookFile& file, const Manifest& manifest) const;
   void problem(const HookFile& file, std::string message);
   const PluginConfig& config_of(const std::string& name) const;
+  PluginConfig config_for(const HookFile& file, const Manifest& manifest) const;
 
   const PluginHostOptions options_;
   std::shared_ptr<Quarantine> quarantine_;

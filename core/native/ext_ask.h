@@ -15,6 +15,7 @@
 #include "core/hooks/services.h"
 #include "core/native/ext_shared.h"
 #include "core/process/spill.h"
+#include "core/tools/tool.h"
 
 namespace agentd {
 
@@ -45,6 +46,8 @@ class Ask {
                            std::uint64_t* total) const {
     if (path.find("/spill/") != std::string::npos && is_spill_path(commands().spill_directory, path))
       return read_spilled(path, offset, most, total);
+    if (withheld() != nullptr && withheld()->path(path))
+      return Error{Code::kDenied, path + " is left out: the permission rules do not allow read_file to read it"};
     return files().read(path, offset, most, total);
   }
 
@@ -69,6 +72,12 @@ class Ask {
       return std::string(view_of(dispatch->envelope->cwd));
     const auto& roots = files().roots();
     return roots.empty() ? std::string() : roots.front();
+  }
+
+  // Files that this call is not shown; null = it may see all.
+  const Withheld* withheld() const {
+    const Dispatch* const dispatch = slot_->dispatch();
+    return dispatch == nullptr ? nullptr : dispatch->withheld;
   }
 
   std::string absolute(std::string_view path) const {

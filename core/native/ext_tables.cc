@@ -79,13 +79,16 @@ agentd_status AGENTD_CALL workspace_list(const agentd_workspace* table, agentd_t
   if (const agentd_status refused = ask.refusal(); refused != AGENTD_OK) return refused;
   if (out == nullptr || !is_text(path)) return ask.incomplete(service_facts_of<&agentd_workspace::list>);
   const std::uint32_t most = limit == 0 ? kListDefault : std::min(limit, kListMax);
-  auto listing = ask.files().list(ask.absolute(view_of(path)), depth, most);
+  const std::string folder = ask.absolute(view_of(path));
+  auto listing = ask.files().list(folder, depth, most);
   if (!listing) return ask.fail(listing.error());
   auto* const rows = ask.make<agentd_file_entry>(listing->entries.size());
   if (rows == nullptr) return AGENTD_E_NOT_FOUND;
   for (std::size_t i = 0; i < listing->entries.size(); ++i) {
     const FileEntry& from = listing->entries[i];
-    rows[i] = {sizeof(agentd_file_entry), kind_of(from.kind), ask.copy(from.path), from.bytes, from.modified_ns};
+    const bool seen = ask.withheld() == nullptr || !ask.withheld()->entry(folder + "/" + from.path);
+    rows[i] = {sizeof(agentd_file_entry), seen ? kind_of(from.kind) : AGENTD_FILE_WITHHELD, ask.copy(from.path),
+               seen ? from.bytes : 0, seen ? from.modified_ns : 0};
   }
   *out = {rows, static_cast<std::uint32_t>(listing->entries.size()), sizeof(agentd_file_entry)};
   if (more != nullptr) *more = listing->more ? 1 : 0;

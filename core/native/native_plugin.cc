@@ -109,9 +109,9 @@ std::vector<Subscription> NativePlugin::subscriptions() const {
   return out;
 }
 
-Result<ToolOutcome> NativePlugin::call_tool(const PluginTool& tool, const ToolCall& call, agentd_conv conversation,
+Result<ToolOutcome> NativePlugin::call_tool(const PluginTool& tool, const ToolCall& call, const SessionContext& session,
                                             const CancelToken& cancel, Deadline deadline) {
-  if (!turn_) return context_->call_tool(tool, self_, call, conversation, cancel, deadline);
+  if (!turn_) return context_->call_tool(tool, self_, call, session, cancel, deadline);
   // Waits in slices, so that a cancelled call leaves the queue.
   constexpr Milliseconds kSlice{20};
   while (!turn_->lock_for(clock_, std::min(kSlice, deadline.left(clock_)))) {
@@ -120,7 +120,7 @@ Result<ToolOutcome> NativePlugin::call_tool(const PluginTool& tool, const ToolCa
       return Error{Code::kUnavailable, call.name + ": the plugin " + identity().name + " was busy until the deadline"};
   }
   const MutexLock lock(*turn_, kAdopt);
-  return context_->call_tool(tool, self_, call, conversation, cancel, deadline);
+  return context_->call_tool(tool, self_, call, session, cancel, deadline);
 }
 
 ServiceAnswer NativePlugin::call_service(const OfferedService& service, const ServiceRequest& request) {

@@ -44,7 +44,7 @@ class NativePlugin final : public Plugin {
   std::vector<Subscription> subscriptions() const override;
   std::vector<PluginTool> tools() const override { return context_->tools(); }
   bool concurrent() const override { return turn_ == nullptr; }
-  Result<ToolOutcome> call_tool(const PluginTool& tool, const ToolCall& call, agentd_conv conversation,
+  Result<ToolOutcome> call_tool(const PluginTool& tool, const ToolCall& call, const SessionContext& session,
                                 const CancelToken& cancel, Deadline deadline) override;
   const void* service_instance() const override { return context_->core(); }
   std::vector<OfferedService> services() const override { return context_->provided(); }

@@ -94,7 +94,7 @@ class Plugin : public std::enable_shared_from_this<Plugin>, public ServiceProvid
   // False: one call at a time.
   virtual bool concurrent() const = 0;
   // A plugin that is not concurrent gets one call at a time, hook calls included.
-  virtual Result<ToolOutcome> call_tool(const PluginTool& tool, const ToolCall& call, agentd_conv conversation,
+  virtual Result<ToolOutcome> call_tool(const PluginTool& tool, const ToolCall& call, const SessionContext& session,
                                         const CancelToken& cancel, Deadline deadline) = 0;
 
   // For a hot reload: the state for the successor; nullopt = stateless. A plugin that is not concurrent gets no other

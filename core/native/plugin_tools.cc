@@ -37,7 +37,7 @@ Result<ToolOutcome> PluginTools::call(const SessionContext& session, const ToolC
     for (const PluginTool& each : plugin->tools()) {
       if (each.tool.name != call.name) continue;
       const Deadline own = Deadline::after(clock_, each.tool.timeout);
-      return plugin->call_tool(each, call, session.handle, cancel, Deadline{std::min(own.at_ns, deadline.at_ns)});
+      return plugin->call_tool(each, call, session, cancel, Deadline{std::min(own.at_ns, deadline.at_ns)});
     }
   return Error{Code::kNotFound, "no tool is named " + call.name};
 }

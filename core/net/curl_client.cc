@@ -38,6 +38,8 @@ class CurlClient final : public HttpClient {
                             Deadline deadline) override {
     AGENTD_TRY(HttpUrl url, parse_http_url(request.url));
     AGENTD_TRY_VOID(check_headers(request));
+    if (request.only_by_proxy && (settings_.proxy.empty() || request.may_connect))
+      return Error{Code::kInvalid, "a request that goes only through a proxy needs one in network.proxy"};
     if (cancel.cancelled()) return Error{Code::kCancelled, "the request was cancelled"};
     AGENTD_TRY_VOID(loop_->start());
     const auto transfer = std::make_shared<Transfer>(clock_, settings_, request, std::move(url), cancel, deadline);

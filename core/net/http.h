@@ -37,6 +37,9 @@ struct HttpRequest {
   // request then goes through no proxy and over no connection of another one, so what was asked about is what is used,
   // whatever a name resolves to a moment later. Called on the client's thread.
   std::function<bool(const sockaddr& address)> may_connect{};
+  // Through the proxy of the settings, whatever NO_PROXY says, and to this machine too: nobody else opens a connection
+  // to the host. Not with may_connect; kInvalid where the settings have no proxy.
+  bool only_by_proxy = false;
 };
 
 struct HttpResponse {

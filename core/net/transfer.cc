@@ -189,7 +189,9 @@ void Transfer::set_way() {
   set(CURLOPT_SSLKEY, settings_.client_key);
   set(CURLOPT_PROXY, settings_.proxy);
   // An empty proxy overrides the environment's: traffic within this machine must not leave it.
-  if (url_.loopback() || request_.may_connect) curl_->easy_setopt(easy_, CURLOPT_PROXY, "");
+  if (!request_.only_by_proxy && (url_.loopback() || request_.may_connect))
+    curl_->easy_setopt(easy_, CURLOPT_PROXY, "");
+  if (request_.only_by_proxy) curl_->easy_setopt(easy_, CURLOPT_NOPROXY, "");
   if (!request_.may_connect) return;
   curl_->easy_setopt(easy_, CURLOPT_OPENSOCKETFUNCTION, &Transfer::open_socket);
   curl_->easy_setopt(easy_, CURLOPT_OPENSOCKETDATA, static_cast<void*>(this));

@@ -225,6 +225,11 @@ Result<void> Command::resize(TerminalSize size) {
   return resize_terminal(input_.get(), size);
 }
 
+std::vector<std::string> Command::take_remarks() {
+  const MutexLock lock(mutex_);
+  return std::exchange(remarks_, {});
+}
+
 // ---- the reader's
 
 void Command::append(std::string_view bytes) {
@@ -325,6 +330,7 @@ void Command::finish() {
   append(remarks_behind(after, at_line_start_));
   const MutexLock lock(mutex_);
   exit_ = exit ? *exit : Exit{};
+  remarks_ = after.remarks;
   if (after.undone && exit_.code == 0) exit_.code = 1;
   if (reason_ == EndReason::kNone) reason_ = exit_.signal != 0 ? EndReason::kSignalled : EndReason::kExited;
   ended_ns_ = clock_.monotonic_ns();

@@ -49,6 +49,8 @@ class Command {
   void wish_end(EndReason reason, Milliseconds grace);
   Milliseconds grace() const { return request_.process.grace; }
   Result<void> resize(TerminalSize size);
+  // Returns the remarks of its cage, once; empty before it has ended.
+  std::vector<std::string> take_remarks();
 
   // ---- the reader's
 
@@ -111,6 +113,7 @@ class Command {
   bool ending_ GUARDED_BY(mutex_) = false, ended_ GUARDED_BY(mutex_) = false;
   EndReason reason_ GUARDED_BY(mutex_) = EndReason::kNone;
   Exit exit_ GUARDED_BY(mutex_);
+  std::vector<std::string> remarks_ GUARDED_BY(mutex_);
   std::uint64_t ended_ns_ GUARDED_BY(mutex_) = 0;
 };
 

@@ -6,6 +6,7 @@
 // Threading: thread-safe.
 
 #include <functional>
+#include <memory>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -18,6 +19,7 @@ namespace agentd {
 // A command as it is to be started (SpawnRequest): in place of its own words and environment.
 struct CagedCommand {
   std::vector<std::string> argv, environment;
+  static constexpr std::size_t kDescriptorsMax = 2;
   std::vector<UniqueFd> descriptors;  // the child's 3, 4, ...; open until it has started
 
   struct After {
@@ -41,5 +43,18 @@ class CommandCage {
   virtual Result<CagedCommand> wrap(const std::vector<std::string>& argv, const std::string& cwd,
                                     const std::vector<std::string>& environment) = 0;
 };
+
+// A program of a hook or a server as it is to be started: the one way of such a program into a cage.
+struct ProgramStart {
+  std::vector<std::string> argv, environment;
+  std::string program;                  // SpawnRequest
+  std::vector<int> pass;                // likewise; open until it has started
+  std::shared_ptr<CagedCommand> caged;  // null = it starts outside
+};
+
+// `cage`: null = outside, with all words as they are. `program` as in SpawnRequest; where it is a descriptor of this
+// process, which a cage cannot name by its path, `program_fd` is its number, else -1. Errors: CommandCage::wrap().
+Result<ProgramStart> start_of(CommandCage* cage, std::vector<std::string> argv, const std::string& cwd,
+                              std::vector<std::string> environment, std::string program, int program_fd);
 
 }  // namespace agentd

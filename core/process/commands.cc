@@ -48,7 +48,12 @@ Result<CommandTable::Planned> CommandTable::plan(ProcessRequest request, Command
   Planned out{std::move(request), nullptr};
   if (cage == nullptr) return out;
   ProcessRequest& process = out.process;
-  AGENTD_TRY(CagedCommand caged, cage->wrap(process.argv, process.cwd, process.environment));
+  auto made = cage->wrap(process.argv, process.cwd, process.environment);
+  if (!made && made.error().code == Code::kUnavailable) {
+    const MutexLock lock(mutex_);
+    keep_refusals({made.error().message});
+  }
+  AGENTD_TRY(CagedCommand caged, std::move(made));
   process.argv = std::move(caged.argv);
   process.environment = std::move(caged.environment);
   for (const UniqueFd& each : caged.descriptors) process.pass.push_back(each.get());
@@ -62,10 +67,26 @@ Result<ProcessResult> CommandTable::run(CommandRequest request, const CancelToke
   if (!planned.caged) return out;
   const CagedCommand::After after =
       out ? planned.caged->finish(out->output, out->exit_code) : planned.caged->finish({}, -1);
+  {
+    const MutexLock lock(mutex_);
+    keep_refusals(after.remarks);
+  }
   if (!out) return out;
   out->output += remarks_behind(after, out->output.empty() || out->output.ends_with('\n'));
   if (after.undone && out->exit_code == 0) out->exit_code = 1;
   return out;
+}
+
+void CommandTable::keep_refusals(std::vector<std::string> refusals) {
+  for (std::string& each : refusals) refusals_.push_back(std::move(each));
+  if (refusals_.size() > kRefusalsMax)
+    refusals_.erase(refusals_.begin(), refusals_.end() - static_cast<std::ptrdiff_t>(kRefusalsMax));
+}
+
+std::vector<std::string> CommandTable::take_refusals() {
+  const MutexLock lock(mutex_);
+  for (const auto& [handle, command] : commands_) keep_refusals(command->take_remarks());
+  return std::exchange(refusals_, {});
 }
 
 // The oldest that have ended go.
@@ -76,7 +97,10 @@ Result<void> CommandTable::admit() {
   if (commands_.size() - ended.size() + starting_ >= kRunningMax)
     return Error{Code::kBusy, "the session runs " + std::to_string(kRunningMax) +
                                   " commands, the most that it may: end one, or wait until one has ended"};
-  for (std::size_t i = 0; i + kEndedMax < ended.size() + 1; ++i) commands_.erase(ended[i]);
+  for (std::size_t i = 0; i + kEndedMax < ended.size() + 1; ++i) {
+    keep_refusals(commands_.at(ended[i])->take_remarks());
+    commands_.erase(ended[i]);
+  }
   return {};
 }
 

@@ -38,13 +38,15 @@ class CommandTable final : public ProcessHost {
   Result<void> resize(std::uint64_t handle, TerminalSize size) override;
   std::vector<CommandState> list() override;
   std::vector<CommandState> end_all() override;
+  std::vector<std::string> take_refusals() override;
 
  private:
   struct Planned {
     ProcessRequest process;               // as it is executed
     std::shared_ptr<CagedCommand> caged;  // null: it has no cage
   };
-  static Result<Planned> plan(ProcessRequest request, CommandCage* cage);
+  Result<Planned> plan(ProcessRequest request, CommandCage* cage);
+  void keep_refusals(std::vector<std::string> refusals) REQUIRES(mutex_);
   Result<std::shared_ptr<Command>> find(std::uint64_t handle) const;
   // Makes place for one more command.
   Result<void> admit() REQUIRES(mutex_);
@@ -52,6 +54,7 @@ class CommandTable final : public ProcessHost {
   const std::shared_ptr<CommandReader> reader_;
   mutable Mutex mutex_;
   std::map<std::uint64_t, std::shared_ptr<Command>> commands_ GUARDED_BY(mutex_);
+  std::vector<std::string> refusals_ GUARDED_BY(mutex_);
   std::uint64_t last_handle_ GUARDED_BY(mutex_) = 0;
   std::size_t starting_ GUARDED_BY(mutex_) = 0;
 };

@@ -31,12 +31,16 @@ void set_non_blocking(const UniqueFd& fd) { ::fcntl(fd.get(), F_SETFL, O_NONBLOC
 
 class Duplex final : public DuplexProcess {
  public:
-  Duplex(Child child, std::string name, std::string mark, std::uint64_t error_bytes_max, const Clock& clock)
+  Duplex(Child child, const DuplexRequest& request, std::shared_ptr<CagedCommand> caged, std::string mark,
+         const Clock& clock)
       : child_(std::move(child)),
-        name_(std::move(name)),
+        name_(request.argv[0]),
+        cage_(request.cage),
+        caged_(std::move(caged)),
+        told_(request.ended),
         mark_(std::move(mark)),
         clock_(clock),
-        error_(error_bytes_max) {
+        error_(request.error_bytes_max) {
     set_non_blocking(child_.input);
     set_non_blocking(child_.error);
   }
@@ -48,6 +52,9 @@ class Duplex final : public DuplexProcess {
     Family family(child_.pid, {child_.output.get(), child_.error.get()}, mark_, child_.brand);
     family.end(child_.pidfd, clock, kGrace, [this](Milliseconds at_most) { return discard(at_most); });
     (void)reap(child_, name_, !running());
+    if (!caged_) return;
+    const CagedCommand::After after = caged_->finish({}, -1);
+    if (told_) told_(after);
   }
 
   Result<void> write(std::string_view bytes, const CancelToken& cancel, Deadline deadline) override {
@@ -166,6 +173,9 @@ class Duplex final : public DuplexProcess {
 
   Child child_;
   const std::string name_;
+  const std::shared_ptr<CommandCage> cage_;  // has its files as long as it runs
+  const std::shared_ptr<CagedCommand> caged_;
+  const std::function<void(const CagedCommand::After&)> told_;
   const std::string mark_;
   const Clock& clock_;
   bool output_ended_ = false;  // the reader's
@@ -179,17 +189,17 @@ class Duplex final : public DuplexProcess {
 Result<std::unique_ptr<DuplexProcess>> DuplexProcess::start(const DuplexRequest& request, const Clock& clock) {
   AGENTD_TRY_VOID(check_command(request.argv, request.environment, request.cwd));
   std::string mark = make_mark();
-  AGENTD_TRY(Child child, spawn({request.argv,
-                                 request.environment,
-                                 request.cwd,
-                                 std::string_view(),
-                                 Pipes::kDuplex,
-                                 request.program,
-                                 mark,
-                                 {},
-                                 Offspring::kBranded}));
+  AGENTD_TRY(ProgramStart start,
+             start_of(request.cage.get(), request.argv, request.cwd, request.environment, request.program, -1));
+  auto child = spawn({start.argv, start.environment, request.cwd, std::string_view(), Pipes::kDuplex, start.program,
+                      mark, start.pass, Offspring::kBranded});
+  if (!child) {
+    if (start.caged) (void)start.caged->finish({}, -1);
+    return child.error();
+  }
+  if (start.caged) start.caged->descriptors.clear();
   return std::unique_ptr<DuplexProcess>(
-      std::make_unique<Duplex>(std::move(child), request.argv[0], std::move(mark), request.error_bytes_max, clock));
+      std::make_unique<Duplex>(std::move(*child), request, std::move(start.caged), std::move(mark), clock));
 }
 
 }  // namespace agentd

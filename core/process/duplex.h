@@ -6,6 +6,7 @@
 // owner.
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -13,6 +14,7 @@
 
 #include "core/base/clock.h"
 #include "core/base/result.h"
+#include "core/process/command_cage.h"
 
 namespace agentd {
 
@@ -22,6 +24,9 @@ struct DuplexRequest {
   std::string cwd;
   std::vector<std::string> environment;
   std::uint64_t error_bytes_max = 64u << 10;  // kept of standard error, head and tail
+  // As in FilterRequest. `ended` is told once what the cage found, when the program has been ended.
+  std::shared_ptr<CommandCage> cage{};
+  std::function<void(const CagedCommand::After&)> ended{};
 };
 
 class DuplexProcess {

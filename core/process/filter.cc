@@ -148,16 +148,16 @@ Result<FilterResult> run_filter(const FilterRequest& request, const Clock& clock
   if (too_late.timed_out) return too_late;
   const std::uint64_t started_ns = clock.monotonic_ns();
   const std::string mark = make_mark();
-  AGENTD_TRY(Child child, spawn({request.argv,
-                                 request.environment,
-                                 request.cwd,
-                                 request.input,
-                                 Pipes::kApart,
-                                 request.program,
-                                 mark,
-                                 {},
-                                 Offspring::kBranded}));
-  return Run(std::move(child), request, mark, clock, started_ns).finish(cancel, deadline);
+  AGENTD_TRY(ProgramStart start, start_of(request.cage.get(), request.argv, request.cwd, request.environment,
+                                          request.program, request.program_fd));
+  auto child = spawn({start.argv, start.environment, request.cwd, request.input, Pipes::kApart, start.program, mark,
+                      start.pass, Offspring::kBranded});
+  auto out = child ? Run(std::move(*child), request, mark, clock, started_ns).finish(cancel, deadline)
+                   : Result<FilterResult>(child.error());
+  if (!start.caged) return out;
+  CagedCommand::After after = out ? start.caged->finish(out->error, out->exit_code) : start.caged->finish({}, -1);
+  if (out) out->after = std::move(after);
+  return out;
 }
 
 }  // namespace agentd

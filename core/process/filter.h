@@ -16,6 +16,7 @@
 
 #include "core/base/clock.h"
 #include "core/base/result.h"
+#include "core/process/command_cage.h"
 
 namespace agentd {
 
@@ -33,6 +34,10 @@ struct FilterRequest {
   Milliseconds grace{500};                    // between SIGTERM and SIGKILL
   // How long the answer may still come after the program ended while a child of it holds the pipe.
   Milliseconds settle{50};
+  // The program starts inside; null = with the user's rights. Where `program` is a descriptor of this process, its
+  // number is `program_fd`.
+  std::shared_ptr<CommandCage> cage{};
+  int program_fd = -1;
 };
 
 struct FilterResult {
@@ -43,11 +48,12 @@ struct FilterResult {
   std::string output, error;
   std::uint64_t duration_us = 0;
   std::uint32_t children = 0;  // its processes that had to be ended with it
+  CagedCommand::After after;   // with a cage
 };
 
 // Returns when the program and all its descendants have ended and its output is read: at the latest `grace` plus the
 // time of the kill after the deadline. kNotFound, kDenied: the program, its interpreter or the permission is missing;
-// kInvalid: argv is empty or cwd is not a directory; kUnavailable: no process can be created.
+// kInvalid: argv is empty or cwd is not a directory; kUnavailable: no process, or no cage, can be made.
 Result<FilterResult> run_filter(const FilterRequest& request, const Clock& clock, const CancelToken& cancel,
                                 Deadline deadline);
 

@@ -99,6 +99,10 @@ class ProcessHost {
   virtual std::vector<CommandState> list() = 0;
   // The session ends: ends all that run and returns them.
   virtual std::vector<CommandState> end_all() = 0;
+  // Returns the refusals and undone changes of the sandbox since the last call, and commands that were not started for
+  // lack of one; sentences, the newest kRefusalsMax. A host without a sandbox has none.
+  static constexpr std::size_t kRefusalsMax = 256;
+  virtual std::vector<std::string> take_refusals() { return {}; }
 };
 
 // "exited", "signalled", "timed out", "cancelled", "ended", "session ended", "output limit"; empty for kNone.

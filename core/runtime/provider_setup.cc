@@ -10,6 +10,7 @@
 #include "core/base/file.h"
 #include "core/base/nearest.h"
 #include "core/base/shell_word.h"
+#include "core/codec/json.h"
 #include "core/codec/url.h"
 
 namespace agentd {
@@ -78,6 +79,15 @@ std::string key_places(const ProviderSetup& setup) {
 HttpSettings http_settings(const Config& config) {
   return {config.text("network.ca_file"), config.text("network.client_cert"), config.text("network.client_key"),
           config.text("network.proxy")};
+}
+
+std::string network_json(const Config& config) {
+  JsonWriter out;
+  out.begin_object();
+  for (const char* const name : {"proxy", "ca_file", "client_cert", "client_key"})
+    out.optional(name, config.text(std::string("network.") + name));
+  out.end_object();
+  return std::string(out.text());
 }
 
 std::set<std::string> provider_names(const Config& config) {

@@ -26,6 +26,8 @@ namespace agentd {
 
 // The section `network`, for make_http_client().
 HttpSettings http_settings(const Config& config);
+// The same for plugins: a JSON object of those that are set, with the keys of the section.
+std::string network_json(const Config& config);
 
 // Every provider name: the vendors, the servers that agentd has a row for, and providers.NAME of the
 // configuration.

@@ -52,8 +52,15 @@ AgentParts ClientSession::parts() {
                            return hook.starts_with("recipe/") ? "recipe" : workplace_.hooks().kind_of(hook);
                          },
                          &runtime_.recollections()};
-  ClientParts client{dispatcher_,           tools_, request_.events, request_.approver, request_.trace_hooks,
-                     [this] { refresh(); }, files_, commands_};
+  ClientParts client{dispatcher_,
+                     tools_,
+                     request_.events,
+                     request_.approver,
+                     request_.trace_hooks,
+                     [this] { refresh(); },
+                     files_,
+                     commands_,
+                     [commands = commands_] { return commands->take_refusals(); }};
   return {runtime_.agent_parts(), std::move(project), std::move(client)};
 }
 

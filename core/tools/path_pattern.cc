@@ -125,6 +125,36 @@ bool PathPattern::leads_to(const std::string& path, const PathPlace& place) cons
   return std::any_of(place.roots.begin(), place.roots.end(), from);
 }
 
+std::vector<PathPattern::Lead> PathPattern::leads(const PathPlace& place) const {
+  const auto plain = std::find_if(parts_.begin(), parts_.end(), [](const std::string& part) {
+    return part.find_first_of(kWild) != std::string::npos;
+  });
+  std::vector<Lead> out;
+  if (plain == parts_.begin()) return out;
+  const auto from = [&](std::string folder) {
+    for (auto part = parts_.begin(); part != plain; ++part) folder += "/" + *part;
+    std::string real = real_path(folder);
+    if (!real.empty() && real != folder) out.push_back({std::move(real), {plain, parts_.end()}});
+  };
+  if (absolute_) {
+    from("");
+  } else if (in_home_) {
+    if (!place.home.empty()) from(std::string(place.home));
+  } else if (place.roots.empty()) {
+    from(std::string(place.start));
+  } else {
+    for (const std::string& root : place.roots) from(root);
+  }
+  return out;
+}
+
+bool PathPattern::fit(const std::vector<Lead>& leads, const std::string& path) {
+  return std::any_of(leads.begin(), leads.end(), [&](const Lead& lead) {
+    std::string rest;
+    return below(path, lead.folder, rest) && (lead.rest.empty() || fits(lead.rest, parts_of(rest)));
+  });
+}
+
 std::string real_path(const std::string& path) {
   std::string front = path, back;
   for (;;) {

@@ -32,6 +32,14 @@ class PathPattern {
   bool matches(const std::string& path, const PathPlace& place, bool real) const;
   // For a rule that forbids or asks: whether links in the pattern itself lead to a path without links.
   bool leads_to(const std::string& path, const PathPlace& place) const;
+  // The same for many paths: the folders to which links in the pattern lead, and the rest of the pattern in each. None
+  // for a folder that no link leads to, which matches() has.
+  struct Lead {
+    std::string folder;
+    std::vector<std::string> rest;
+  };
+  std::vector<Lead> leads(const PathPlace& place) const;
+  static bool fit(const std::vector<Lead>& leads, const std::string& path);
 
  private:
   std::vector<std::string> parts_;

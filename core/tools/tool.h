@@ -45,6 +45,16 @@ struct ToolOutcome {
   std::uint64_t full_bytes = 0;  // the tool's output; more than content when that was cut
 };
 
+// Files that a call of a tool is not shown (agentd.workspace/1). Paths are absolute.
+//
+// Threading: thread-safe.
+class Withheld {
+ public:
+  virtual ~Withheld() = default;
+  virtual bool entry(const std::string& path) const = 0;  // of a listed directory, and no link itself
+  virtual bool path(const std::string& path) const = 0;
+};
+
 // The session that a tool works for and a question belongs to. Valid during the call.
 struct SessionContext {
   std::uint64_t handle = 0;  // the handle of the conversation that plugins see
@@ -52,6 +62,7 @@ struct SessionContext {
   std::string_view cwd;
   std::span<const std::string>
       roots{};  // roots of its files; relative paths begin at the first one, or at cwd when there is none
+  const Withheld* withheld = nullptr;  // from this call; null = nothing
 
   std::string_view start() const { return roots.empty() ? cwd : std::string_view(roots.front()); }
 };

@@ -44,6 +44,8 @@ class PrivateScript {
   // On error neither the private directory nor the temporary files had a place; the error is that of the private
   // directory.
   Result<ScriptCopy> place() const;
+  // Where copies are made.
+  const std::string& directory() const { return private_directory_; }
 
  private:
   Result<ScriptCopy> place_in_private_directory() const;

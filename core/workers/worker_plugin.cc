@@ -505,10 +505,10 @@ std::vector<PluginTool> WorkerPlugin::tools() const {
   return context_->tools();
 }
 
-Result<ToolOutcome> WorkerPlugin::call_tool(const PluginTool& tool, const ToolCall& call, agentd_conv conversation,
+Result<ToolOutcome> WorkerPlugin::call_tool(const PluginTool& tool, const ToolCall& call, const SessionContext& session,
                                             const CancelToken& cancel, Deadline deadline) {
   ToolSelf self{this, tool.tool.name};
-  return context_->call_tool(tool, &self, call, conversation, cancel, deadline);
+  return context_->call_tool(tool, &self, call, session, cancel, deadline);
 }
 
 std::vector<OfferedService> WorkerPlugin::services() const {

@@ -73,7 +73,7 @@ class WorkerPlugin final : public Plugin, private InstanceTools {
   std::vector<Subscription> subscriptions() const override;
   std::vector<PluginTool> tools() const override;
   bool concurrent() const override { return booted_.concurrency == AGENTD_CONCURRENT; }
-  Result<ToolOutcome> call_tool(const PluginTool& tool, const ToolCall& call, agentd_conv conversation,
+  Result<ToolOutcome> call_tool(const PluginTool& tool, const ToolCall& call, const SessionContext& session,
                                 const CancelToken& cancel, Deadline deadline) override;
   const void* service_instance() const override { return context_->core(); }
   std::vector<OfferedService> services() const override;

@@ -10,6 +10,7 @@
 
 #include "core/base/bytes.h"
 #include "core/runtime/credentials.h"
+#include "core/runtime/provider_setup.h"
 #include "core/runtime/secrets_setup.h"
 
 namespace agentd {
@@ -62,6 +63,8 @@ HookSettings hook_settings(const Config& config, const std::string& name, const 
   out.on_failure = plugin.on_failure;
   if (config.is_set(key + "shadow")) out.shadow = config.flag(key + "shadow");
   if (config.is_set(key + "priority")) out.priority = static_cast<std::int16_t>(config.integer(key + "priority"));
+  if (config.is_set(key + "sandbox") && config.text(key + "sandbox") != "manifest")
+    out.sandbox = config.text(key + "sandbox") == "on";
   if (config.is_set(key + "timeout_ms")) out.timeout = Milliseconds(config.whole(key + "timeout_ms"));
   return out;
 }
@@ -170,6 +173,7 @@ HookSetup hook_setup(const ProcessSurroundings& surroundings, const Config& conf
   options.hidden = {Credentials::file(home), secrets_key_file(home)};
   options.isolation = isolation_of(config.text("hooks.isolation")).value_or(Isolation::kProcess);
   options.worker.program = worker_program(surroundings.executable);
+  options.network_json = network_json(config);
   options.worker.memory_bytes_max = config.whole("hooks.worker_memory_mb") << 20;
   for (const std::string& name : config.hook_names()) {
     options.plugins[name] = plugin_config(config, name);
@@ -181,6 +185,8 @@ HookSetup hook_setup(const ProcessSurroundings& surroundings, const Config& conf
   }
   options.private_copy_directory = home + "/private";
   setup.options.project_root = project.root;
+  if (const std::string which = config.text("hooks.sandbox"); which != "asked")
+    setup.options.sandbox = which == "all" ? SandboxedHooks::kAll : SandboxedHooks::kProject;
   setup.options.consent.dev = config.flag("hooks.dev");
   if (!dropped) return setup;  // nor is a guard of the user's missed then
   setup.options.trust_file = home + "/trust.json";

@@ -3,6 +3,7 @@
 
 #include "core/base/bytes.h"
 #include "core/host/inventory.h"
+#include "core/workplace/hook_cages.h"
 #include "core/workplace/hook_names.h"
 
 namespace agentd {
@@ -64,6 +65,8 @@ Result<void, RunError> Hooks::start(const std::vector<std::string>& roots) {
   if (const auto wrong = grant_problems(config_); !wrong.empty()) return usage(wrong.front());
   HookSetup setup = hook_setup(runtime_.surroundings(), config_, runtime_.home(), project_, wishes_.hooks);
   setup.options.native.roots = roots;
+  cages_ = hook_cages(runtime_.surroundings(), config_, runtime_.home(), project_, roots);
+  setup.options.cages = cages_;
   setup.options.native.files = [this](agentd_conv conversation) { return files_of(runtime_.services(), conversation); };
   setup.options.native.commands = [this](agentd_conv conversation) { return runtime_.commands_of(conversation); };
   setup.options.native.shared = &runtime_.plugins();
@@ -156,7 +159,8 @@ ExternalEnvironment Hooks::environment() const {
           runtime_.home() + "/transcripts",
           "default",
           {},
-          config_.list("hooks.pass_environment")};
+          config_.list("hooks.pass_environment"),
+          cages_};
 }
 
 }  // namespace agentd

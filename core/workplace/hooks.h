@@ -71,6 +71,7 @@ class Hooks {
   const Warn& warn_;
   Dispatcher dispatcher_;
   std::unique_ptr<Services> own_services_;  // of the project's plugins
+  MakeHookCage cages_;                      // empty before they are loaded
   std::unique_ptr<HookHost> host_;          // null = none are loaded
   mutable Mutex mutex_;                     // held while the host's hooks change, and while they are listed
   std::size_t notes_told_ GUARDED_BY(mutex_) = 0;

@@ -7,6 +7,7 @@
 #include "core/runtime/secrets_setup.h"
 #include "core/runtime/store_setup.h"
 #include "core/workplace/cage_setup.h"
+#include "core/workplace/hook_cages.h"
 #include "core/workplace/hook_setup.h"
 #include "core/workplace/recipe_setup.h"
 
@@ -83,11 +84,7 @@ std::vector<PathRules> Workplace::rules_for(const std::string& cwd, const std::s
 }
 
 std::vector<std::string> Workplace::roots_of(const std::string& cwd) const {
-  std::vector<std::string> roots = runtime_.config().list("workspace.roots");
-  if (!roots.empty()) return roots;
-  roots.push_back(cwd);
-  if (project_.root != cwd) roots.push_back(project_.root);
-  return roots;
+  return workspace_roots(runtime_.config(), project_, cwd);
 }
 
 Result<std::shared_ptr<Workspace>> Workplace::files(const std::vector<std::string>& roots) {

@@ -62,14 +62,18 @@ bool is_redirect(int status) {
 
 // One request. What its body is longer than that is not kept.
 Result<Fetched> get(agentd::HttpClient& client, const HostRules& rules, const HttpUrl& parsed, const std::string& url,
-                    agentd::Deadline deadline, const std::function<bool()>& stop) {
+                    agentd::Deadline deadline, const std::function<bool()>& stop, bool by_proxy) {
   agentd::HttpRequest request;
   request.method = "GET";
   request.url = url;
   request.headers = {{"User-Agent", "agentd-web-fetch/1"},
                      {"Accept", "text/html, text/markdown, text/plain, application/json, */*;q=0.5"}};
   request.idle_timeout = kSilence;
-  request.may_connect = [&](const sockaddr& address) { return rules.may_connect(parsed.host, address); };
+  request.only_by_proxy = by_proxy && !rules.is_private(parsed.host);
+  if (request.only_by_proxy)
+    AGENTD_TRY_VOID(rules.check_for_proxy(parsed.host));
+  else
+    request.may_connect = [&](const sockaddr& address) { return rules.may_connect(parsed.host, address); };
   Fetched out;
   HttpResponse head;
   const auto take = [&](const HttpResponse& so_far, std::string_view bytes) {
@@ -99,11 +103,11 @@ std::uint64_t bytes_max_of(std::string_view type) {
 }
 
 Result<Fetched> fetch(agentd::HttpClient& client, const HostRules& rules, std::string url, agentd::Deadline deadline,
-                      const std::function<bool()>& stop) {
+                      const std::function<bool()>& stop, bool by_proxy) {
   url = url.substr(0, url.find('#'));
   for (int redirects = 0; redirects <= kRedirectsMax; ++redirects) {
     AGENTD_TRY(const HttpUrl parsed, checked(url, rules));
-    AGENTD_TRY(Fetched got, get(client, rules, parsed, url, deadline, stop));
+    AGENTD_TRY(Fetched got, get(client, rules, parsed, url, deadline, stop, by_proxy));
     if (got.to.empty()) return got;
     const auto next = agentd::parse_http_url(got.to);
     if (!next) return next.error().with_context(parsed.place() + " redirects to another place");

@@ -28,9 +28,10 @@ struct Fetched {
 // How many bytes of a body with that media type are kept.
 std::uint64_t bytes_max_of(std::string_view type);
 
+// `by_proxy`: the client has a proxy, which every host but those of "private" is reached through; its settings apply.
 // kInvalid for a URL that cannot be used, kDenied by the rules, others as HttpClient::send(). `stop`: polled; true ends
 // it with kCancelled.
 agentd::Result<Fetched> fetch(agentd::HttpClient& client, const HostRules& rules, std::string url,
-                              agentd::Deadline deadline, const std::function<bool()>& stop);
+                              agentd::Deadline deadline, const std::function<bool()>& stop, bool by_proxy);
 
 }  // namespace web_fetch

@@ -164,8 +164,10 @@ Result<HostRules> HostRules::make(JsonView config) {
   if (config.exists() && !config.is_null() && !config.is_object())
     return Error{Code::kInvalid, "the config must be an object with allow, deny and private"};
   for (std::size_t i = 0; config.is_object() && i < config.size(); ++i)
-    if (const std::string_view key = config.key_at(i); key != "allow" && key != "deny" && key != "private")
-      return Error{Code::kInvalid, "unknown key \"" + std::string(key) + "\": the keys are allow, deny and private"};
+    if (const std::string_view key = config.key_at(i);
+        key != "allow" && key != "deny" && key != "private" && key != "network")
+      return Error{Code::kInvalid,
+                   "unknown key \"" + std::string(key) + "\": the keys are allow, deny, private and network"};
   HostRules out;
   AGENTD_TRY(out.allow_, patterns_of(config["allow"], "allow"));
   AGENTD_TRY(out.deny_, patterns_of(config["deny"], "deny"));
@@ -178,6 +180,31 @@ Result<void> HostRules::check(const std::string& host) const {
   if (any(deny_, name)) return Error{Code::kDenied, "the host " + name + " is denied by hooks.web_fetch.config.deny"};
   if (!allow_.empty() && !any(allow_, name) && !any(private_, name))
     return Error{Code::kDenied, "the host " + name + " is not one of hooks.web_fetch.config.allow"};
+  return {};
+}
+
+bool HostRules::is_private(const std::string& host) const { return any(private_, bare(host)); }
+
+Result<void> HostRules::check_for_proxy(const std::string& host) const {
+  const std::string name = bare(host);
+  const Error refused{Code::kDenied, "the host " + name +
+                                         " is not fetched from through the proxy: it is of this machine or a private "
+                                         "network; the user can name it in hooks.web_fetch.config.private"};
+  Address address{};
+  in_addr odd{};
+  bool is_address = address_of(name, address);
+  if (!is_address && ::inet_aton(name.c_str(), &odd) != 0) {
+    put_four(&odd, address);
+    is_address = true;
+  }
+  if (is_address && std::any_of(deny_.begin(), deny_.end(), [&](const Pattern& each) { return each.has(address); }))
+    return Error{Code::kDenied, "the host " + name + " is denied by hooks.web_fetch.config.deny"};
+  if (is_address && !is_public(address)) return refused;
+  if (is_address) return {};
+  if (name.find('.') == std::string::npos || name.find(':') != std::string::npos) return refused;
+  for (const char* const end : {".localhost", ".local", ".internal", ".intranet", ".lan", ".home", ".home.arpa",
+                                ".corp", ".private", ".in-addr.arpa", ".ip6.arpa"})
+    if (name.ends_with(end)) return refused;
   return {};
 }
 

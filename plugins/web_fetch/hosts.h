@@ -2,10 +2,10 @@
 #pragma once
 // hosts.h - which hosts may be fetched from, by name and by address.
 //
-// config: {"allow": [...], "deny": [...], "private": [...]}, each a list of host names ("example.org"), of all names
-// below one ("*.example.org"), "*", and networks ("10.1.0.0/16", "::1"). Without "allow" every host may be. An address
-// that is not one of the public internet is used only for a host, or in a network, that "private" names: a page must
-// not lead agentd to the services of the user's own machine and network.
+// config: {"allow": [...], "deny": [...], "private": [...], "network": {...}}, the first three each a list of host
+// names ("example.org"), of all names below one ("*.example.org"), "*", and networks ("10.1.0.0/16", "::1"). Without
+// "allow" every host may be. An address that is not one of the public internet is used only for a host, or in a
+// network, that "private" names: a page must not lead agentd to the services of the user's own machine and network.
 //
 // Threading: immutable once made.
 
@@ -39,6 +39,12 @@ class HostRules {
   agentd::Result<void> check(const std::string& host) const;
   // Whether a connection to that address may be made for the host.
   bool may_connect(const std::string& host, const sockaddr& address) const;
+  // True for a host that "private" names: a request to it goes through no proxy.
+  bool is_private(const std::string& host) const;
+  // Checks a host whose address a proxy looks up: kDenied for an address that is not public, in any
+  // spelling that programs take for one, and for names that only private networks have ("wiki", "x.internal"). Which
+  // address a public name has there, the proxy alone knows.
+  agentd::Result<void> check_for_proxy(const std::string& host) const;
 
  private:
   struct Pattern {

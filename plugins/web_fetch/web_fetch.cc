@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // web_fetch: a tool that fetches a page and gives it to the model as text.
 //
-// config: the hosts that may be fetched from, see hosts.h. What comes back is data of a stranger: it is enclosed in
+// config: the hosts that may be fetched from, see hosts.h, and `network`: proxy and certificates, which agentd fills in
+// from its own settings. What comes back is data of a stranger: it is enclosed in
 // lines that say so, with a number that the page cannot know, and "untrusted" is true in the structured result.
 
 #include <sys/random.h>
@@ -12,6 +13,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <utility>
 
 #include "core/base/base64.h"
 #include "core/base/bytes.h"
@@ -97,7 +99,7 @@ class WebFetch {
   static constexpr std::string_view hook_requires[] = {agentd::id::tools};
   static constexpr unsigned concurrency = AGENTD_CONCURRENT;
 
-  explicit WebFetch(agentd::init& from) : client_(agentd::make_http_client(clock_)) {
+  explicit WebFetch(agentd::init& from) {
     const std::string_view text = from.config_json();
     const auto config = JsonDocument::parse(text.empty() ? "{}" : text);
     auto rules = config ? HostRules::make(config->root()) : Result<HostRules>(config.error());
@@ -105,6 +107,13 @@ class WebFetch {
       from.refuse(AGENTD_E_ARG, rules.error().message);
       return;
     }
+    auto network = network_of(config->root()["network"]);
+    if (!network) {
+      from.refuse(AGENTD_E_ARG, network.error().message);
+      return;
+    }
+    by_proxy_ = !network->proxy.empty();
+    client_ = agentd::make_http_client(clock_, std::move(*network));
     rules_.emplace(std::move(*rules));
     from.add_tool<&WebFetch::web_fetch>(kTool);
   }
@@ -116,14 +125,34 @@ class WebFetch {
     if (!url.is_string()) return c.tool_error("the key \"url\" must be a text");
     const std::uint64_t left_ms = c.time_left_ns() / 1'000'000;
     const auto time = agentd::Milliseconds(std::min<std::uint64_t>(static_cast<std::uint64_t>(kTime.count()), left_ms));
-    auto got = fetch(*client_, *rules_, std::string(url.string_or({})), agentd::Deadline::after(clock_, time),
-                     [&] { return c.cancelled(); });
+    auto got = fetch(
+        *client_, *rules_, std::string(url.string_or({})), agentd::Deadline::after(clock_, time),
+        [&] { return c.cancelled(); }, by_proxy_);
     if (c.cancelled()) return c.fail(AGENTD_E_CANCELLED, "cancelled");
     if (!got) return c.tool_error(agentd::to_utf8(explained(got.error())));
     return show(c, *got, static_cast<std::size_t>(offset.uint_or(0)));
   }
 
  private:
+  // agentd's own settings of the network, or those of the config in their place.
+  static Result<agentd::HttpSettings> network_of(agentd::JsonView from) {
+    agentd::HttpSettings out;
+    if (!from.exists() || from.is_null()) return out;
+    if (!from.is_object()) return agentd::Error{Code::kInvalid, "network must be an object"};
+    const std::pair<std::string_view, std::string*> keys[] = {{"proxy", &out.proxy},
+                                                              {"ca_file", &out.ca_file},
+                                                              {"client_cert", &out.client_cert},
+                                                              {"client_key", &out.client_key}};
+    for (std::size_t i = 0; i < from.size(); ++i) {
+      const auto* const known = std::find_if(std::begin(keys), std::end(keys),
+                                             [&](const auto& each) { return each.first == from.key_at(i); });
+      if (known == std::end(keys) || !from.at(i).is_string())
+        return agentd::Error{Code::kInvalid, "network has texts alone: proxy, ca_file, client_cert and client_key"};
+      *known->second = std::string(from.at(i).string_or({}));
+    }
+    return out;
+  }
+
   static std::string explained(const agentd::Error& error) {
     if (error.code != Code::kDenied || error.message.find("may not connect") == std::string::npos) return error.message;
     return error.message +
@@ -183,6 +212,7 @@ class WebFetch {
 
   agentd::SystemClock clock_;
   std::unique_ptr<agentd::HttpClient> client_;
+  bool by_proxy_ = false;
   std::optional<HostRules> rules_;
 };
 
@@ -194,4 +224,6 @@ AGENTD_HOOK_MANIFEST(
     WebFetch, "agentd.web_fetch", "1.0.0",
     R"("license":"Apache-2.0","capabilities":["network"],"config_schema":{"type":"object",)"
     R"("additionalProperties":false,"properties":{"allow":{"type":"array","items":{"type":"string"}},)"
-    R"("deny":{"type":"array","items":{"type":"string"}},"private":{"type":"array","items":{"type":"string"}}}})")
+    R"("deny":{"type":"array","items":{"type":"string"}},"private":{"type":"array","items":{"type":"string"}},)"
+    R"("network":{"type":"object","additionalProperties":false,"properties":{"proxy":{"type":"string"},)"
+    R"("ca_file":{"type":"string"},"client_cert":{"type":"string"},"client_key":{"type":"string"}}}}})")

@@ -90,6 +90,22 @@ std::string ended_early(std::string_view why, std::string_view narrow) {
          "]\n";
 }
 
+std::string left_out(std::uint64_t withheld) {
+  if (withheld == 0) return {};
+  return "[" + agentd::counted(withheld, "path") + " left out by permission rules]\n";
+}
+
+// The file itself is kept from this call: its folder says so.
+bool is_withheld(const agentd::context& c, const agentd::workspace& files, const std::string& path) {
+  const std::size_t slash = path.rfind('/');
+  const std::string folder = slash == std::string::npos ? "." : slash == 0 ? "/" : path.substr(0, slash);
+  const auto listing = files.list(c, folder, 1);
+  if (!listing) return false;
+  return std::any_of(listing->entries.begin(), listing->entries.end(), [&](agentd::file_entry_view entry) {
+    return entry.is_withheld() && entry.path() == std::string_view(path).substr(slash + 1);
+  });
+}
+
 enum class Mode { kFiles, kContent, kCount };
 
 // The mode that the tool's input names; its schema has checked the name.
@@ -246,6 +262,7 @@ agentd_status WorkspaceTools::glob(agentd::call& c, agentd::tool_view tool) {
   newest_first(hits);
   std::string text = hits.empty() ? "(no file matches)\n"
                                   : paths_of(hits, static_cast<std::size_t>(input->integer("limit", kGlobLimit)));
+  text += left_out(walk.withheld());
   if (!walk.incomplete().empty()) text += ended_early(walk.incomplete(), "path");
   return answer(c, capped(std::move(text)));
 }
@@ -266,8 +283,9 @@ agentd_status WorkspaceTools::grep(agentd::call& c, agentd::tool_view tool) {
     status = one.status();
     if (one) search.file({path, path.substr(path.rfind('/') + 1), one->total, 0});
   }
-  if (status != AGENTD_OK) return refuse_access(c, status, path);
-  return answer(c, capped(search.result(walk.incomplete())));
+  const bool kept = status == AGENTD_E_DENIED && is_withheld(c, files_, path);
+  if (status != AGENTD_OK && !kept) return refuse_access(c, status, path);
+  return answer(c, capped(search.result(walk.incomplete()) + left_out(kept ? 1 : walk.withheld())));
 }
 
 }  // namespace workspace_tools

@@ -112,6 +112,8 @@ bool Walk::walk_folder(const Folder& at, agentd::file_entry_list entries, std::v
     if (entry.is_directory()) {
       if (is_left_out(entry.path()) || ignored(levels, in_rules, true)) continue;
       folders.push_back({joined(at.path, entry.path()), joined(at.below, entry.path()), in_rules, levels});
+    } else if (entry.is_withheld()) {
+      if (!is_left_out(entry.path()) && !ignored(levels, in_rules, false)) ++withheld_;
     } else if (entry.is_regular() && !ignored(levels, in_rules, false)) {
       late_ = is_late();
       if (late_ ||
@@ -125,7 +127,7 @@ bool Walk::walk_folder(const Folder& at, agentd::file_entry_list entries, std::v
 
 agentd_status Walk::run(const std::string& folder, std::string_view cwd,
                         const std::function<bool(const FoundFile&)>& each) {
-  entries_ = 0;
+  entries_ = withheld_ = 0;
   late_ = false;
   Folder top{folder, "", "", nullptr};
   top.levels = rules_around(folder, cwd, &top.in_rules);

@@ -294,5 +294,80 @@ TEST_F(Approve, WordsThatGoTogetherAreChecked) {
   EXPECT_EQ(program_.run({"approve", "--list"}).out, "nothing waits for an answer\n");
 }
 
+// ---- always
+
+// The wait of a question of agentd's own.
+std::string waiting_for(Program& program, const std::string& command) {
+  const Finished ran =
+      program.run({"run", "x", "--set", "permissions.unanswered=wait", "--script", program.script(bash_call(command))});
+  EXPECT_EQ(ran.code, 12) << ran.err;
+  const auto lines = json_lines(program.run({"approve", "--list", "--json"}).out);
+  return lines.empty() ? "(nothing waits)" : std::string(lines.back().root()["wait_id"].string_or(""));
+}
+
+TEST_F(Approve, AlwaysKeepsTheRulesOfTheCallForItsProject) {
+  const std::string id = waiting_for(program_, "touch made.txt");
+  const std::string elsewhere = program_.directory().path(), project = program_.project();
+  program_.set_project(elsewhere);  // the answer belongs to the project of the call, wherever it is given
+  const Finished yes = program_.on_terminal({"approve", id, "--script", done()},
+                                            {{"[a]lways in this project", "a\n"}, {"it is done", ""}});
+  program_.set_project(project);
+  EXPECT_EQ(yes.code, 0) << yes.out;
+  EXPECT_LT(yes.out.find("bash(touch made.txt)"), yes.out.find("Allow?")) << yes.out;
+  EXPECT_TRUE(made());
+  std::string kept, directory;
+  for (const JsonDocument& line : json_lines(program_.run({"permissions", "list", "--json"}).out))
+    if (line.root()["list"].string_or("") == "kept") {
+      kept += line.root()["rule"].string_or("");
+      directory = std::string(line.root()["directory"].string_or(""));
+    }
+  EXPECT_EQ(kept, "bash(touch made.txt)");
+  EXPECT_EQ(directory, project);
+  EXPECT_FALSE(exists(project + "/.agent")) << "outside of the workspace";
+  // It holds later, for these words alone.
+  ::unlink((project + "/made.txt").c_str());
+  program_.run({"run", "x", "--script", program_.script(bash_call("touch made.txt") + "- text: done\n")});
+  EXPECT_TRUE(made());
+  program_.run({"run", "x", "--script", program_.script(bash_call("touch other.txt") + "- text: done\n")});
+  EXPECT_FALSE(exists(project + "/other.txt"));
+}
+
+TEST_F(Approve, AYesOnceKeepsNothing) {
+  const std::string id = waiting_for(program_, "touch made.txt");
+  const Finished yes = program_.on_terminal({"approve", id, "--no-run", "--json"}, {{"Allow?", "y\n"}});
+  EXPECT_EQ(yes.code, 0) << yes.out;
+  EXPECT_FALSE(has(yes.out, "\"kept\"")) << yes.out;
+  EXPECT_FALSE(has(program_.run({"permissions", "list"}).out, "touch made.txt"));
+}
+
+TEST_F(Approve, AlwaysIsKeptWithoutItsRun) {
+  const std::string id = waiting_for(program_, "touch made.txt");
+  const Finished yes = program_.on_terminal({"approve", id, "--no-run"}, {{"[a]lways in this project", "a\n"}});
+  EXPECT_EQ(yes.code, 0) << yes.out;
+  EXPECT_TRUE(has(yes.out, "kept for this project: bash(touch made.txt)")) << yes.out;
+  EXPECT_FALSE(made());
+  EXPECT_TRUE(has(program_.run({"permissions", "list"}).out, "bash(touch made.txt)"));
+}
+
+TEST_F(Approve, AlwaysIsNotOfferedWhereItWouldNotHold) {
+  program_.config("permissions: {ask: [\"bash(touch made:*)\"]}\n");
+  std::string id = waiting_for(program_, "touch made");
+  const Finished bound = program_.on_terminal({"approve", id, "--no-run"}, {{"Allow?", "y\n"}});
+  EXPECT_FALSE(has(bound.out, "[a]lways")) << bound.out;
+  program_.config("");
+  id = waiting_for(program_, "touch $NAME");  // no exact rule can be made
+  const Finished unsure = program_.on_terminal({"approve", id, "--no-run"}, {{"Allow?", "y\n"}});
+  EXPECT_FALSE(has(unsure.out, "[a]lways")) << unsure.out;
+}
+
+// As every answer: no program can give it.
+TEST_F(Approve, AlwaysNeedsATerminal) {
+  const std::string id = waiting_for(program_, "touch made.txt");
+  const Finished piped = program_.run({"approve", id}, "a\n");
+  EXPECT_EQ(piped.code, 2) << piped.err;
+  EXPECT_TRUE(has(piped.err, "a person answers on a terminal")) << piped.err;
+  EXPECT_FALSE(has(program_.run({"permissions", "list"}).out, "touch made.txt"));
+}
+
 }  // namespace
 }  // namespace agentd::testing

@@ -61,7 +61,7 @@ Run::Run(const SessionParts& session, RunMeans means, const CancelToken& cancel,
   add_genesis(session_, means_.parent);
   session_.log.recover_open_calls();
   session_.log.add(write_run_begin({session_.position.session_id, session_.position.run_id, options.cwd,
-                                    options.provider, options.model, session_.position.recipe}));
+                                    options.provider, options.model, session_.position.recipe, options.sandbox}));
   add_settings();
   session_.surface.tell(told::RunStarted{session_.position.run_id, options.provider, options.model});
 }

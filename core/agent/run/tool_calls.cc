@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <map>
+#include <optional>
 #include <utility>
 
 #include "core/agent/subagent_tool.h"
@@ -12,6 +13,7 @@
 #include "core/base/thread.h"
 #include "core/base/thrown.h"
 #include "core/codec/json.h"
+#include "core/tools/withheld.h"
 
 namespace agentd {
 namespace {
@@ -200,6 +202,7 @@ Result<CallsEnd, RunError> ToolCalls::run_steps(std::span<Step> steps) {
   if (!passed.empty())
     if (auto done = session_.log.commit(); !done) return done.error();
   call_tools(passed);
+  note_sandbox(passed);
   for (Step& step : steps) {
     if (!step.child_wait.empty()) {
       auto waits = question_.wait_for_child(step.prepared, step.child, step.child_wait, batch());
@@ -390,6 +393,23 @@ void ToolCalls::add_intent(const Step& step) {
   session_.log.add(write_tool_intent(intent));
 }
 
+// For whoever reads the log: the model has it in the output.
+void ToolCalls::note_sandbox(std::span<Step* const> passed) {
+  const auto& take = session_.base().take_sandbox_refusals;
+  if (!take) return;
+  const Secrets* const secrets = session_.base().secrets;
+  const bool one = passed.size() == 1;
+  for (std::string& each : take()) {
+    PermissionRecord record;
+    record.call_id = one ? passed[0]->prepared.call.call_id : std::string();
+    record.tool = one ? passed[0]->prepared.tool.name : std::string();
+    record.decision = std::string(name_of(PermissionDecision::kDeny));
+    record.by = "sandbox";
+    record.reason = secrets == nullptr ? std::move(each) : secrets->pass(std::move(each)).text;
+    session_.log.add(write_permission(record));
+  }
+}
+
 // A plugin that takes one call at a time gets them one after the other, so that none waits within its own time.
 void ToolCalls::call_tools(std::span<Step* const> passed) {
   std::vector<std::vector<Step*>> lines;
@@ -409,6 +429,9 @@ void ToolCalls::call_tools(std::span<Step* const> passed) {
     for (Step* const step : lines[i]) call_step(*step);
   });
 }
+
+// True for tools that show files that their input does not name.
+bool ToolCalls::shows_files(const Tool& tool) { return tool.name == "grep" || tool.name == "glob"; }
 
 void ToolCalls::call_step(Step& step) {
   const Clock& clock = session_.base().clock;
@@ -430,10 +453,14 @@ ToolStatus ToolCalls::call_tool(Step& step) {
   const PreparedCall& prepared = step.prepared;
   ToolResultRecord& result = step.result;
   const AgentParts& base = session_.base();
-  auto outcome = is_subagent_tool(prepared.tool)
-                     ? call_subagent(step)
-                     : base.tools.call(session_.context_of_calls(), prepared.call, session_.shared.cancel(),
-                                       Deadline::after(base.clock, prepared.tool.timeout));
+  SessionContext context = session_.context_of_calls();
+  const PathPlace place{context.start(), session_.options.home, session_.options.tools_roots};
+  std::optional<RuleWithholds> withheld;
+  if (shows_files(prepared.tool)) withheld.emplace(base.permissions, prepared.tool.name, place);
+  if (withheld && !withheld->empty()) context.withheld = &*withheld;
+  auto outcome = is_subagent_tool(prepared.tool) ? call_subagent(step)
+                                                 : base.tools.call(context, prepared.call, session_.shared.cancel(),
+                                                                   Deadline::after(base.clock, prepared.tool.timeout));
   if (!outcome) {
     result.text = outcome.error().message;
     return status_of_failed(outcome.error().code);

@@ -101,8 +101,10 @@ class ToolCalls {
   // Ends the step if the run has ended meanwhile.
   void check_run(Step& step) const;
   void add_intent(const Step& step);
+  void note_sandbox(std::span<Step* const> passed);
   void call_tools(std::span<Step* const> passed);
   void call_step(Step& step);
+  static bool shows_files(const Tool& tool);
   ToolStatus call_tool(Step& step);
   void pass_border(Step& step) const;
   Result<ToolOutcome> call_subagent(Step& step);

@@ -2,11 +2,14 @@
 #include <fcntl.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <csignal>
 
 #include "core/agent/waits.h"
 #include "core/app/approver.h"
+#include "core/app/commands/bundled_tools.h"
 #include "core/app/commands/commands.h"
+#include "core/app/commands/hooks_shared.h"
 #include "core/app/conversations.h"
 #include "core/app/exit_codes.h"
 #include "core/app/keyboard.h"
@@ -17,7 +20,9 @@
 #include "core/app/transcript.h"
 #include "core/base/bytes.h"
 #include "core/codec/json.h"
+#include "core/config/permission_setup.h"
 #include "core/runtime/credentials.h"
+#include "core/workplace/hook_setup.h"
 
 namespace agentd::app {
 namespace {
@@ -91,21 +96,48 @@ Result<UniqueFd, Failure> open_terminal() {
   return Failure{kExitUsage, "the call was not answered: a person answers on a terminal, and this process has none"};
 }
 
-Result<GivenAnswer, Failure> ask(App& app, const Arguments& arguments, const WaitRecord& wait,
-                                 const std::string& place_line) {
+SessionContext context_of(const WaitRecord& wait) { return {0, wait.conversation_id, wait.cwd, wait.roots}; }
+
+// The rules that "always" would keep, as in the question of a terminal: of the project of the call, and only where the
+// rules of the settings would ask once. None for a hook's question, which is asked each time.
+std::vector<std::string> rules_of_always(const App& app, const HooksHere& here, const WaitRecord& wait) {
+  if (!wait.by.empty()) return {};
+  const std::vector<Tool> tools = bundled_tools(app, here, inventory_of(app, here));
+  const auto tool = std::find_if(tools.begin(), tools.end(), [&](const Tool& each) { return each.name == wait.tool; });
+  if (tool == tools.end()) return {};
+  const std::string home = app.surroundings().environment("HOME").value_or("");
+  const std::string start(context_of(wait).start());
+  const auto input = ToolInput::make(wait.input, {tool->path_keys, start, wait.cwd, home, wait.roots});
+  if (!input) return {};
+  PermissionRules rules = permission_rules(here.config);
+  rules.own_places = kept_paths(app.surroundings(), here.config, here.home, here.project);
+  const PathPlace place{start, home, wait.roots};
+  const PermissionVerdict verdict = rules.decide(*tool, *input, place);
+  if (verdict.permission != Permission::kAsk || verdict.binding) return {};
+  return exact_rules(*tool, *input, place);
+}
+
+// The answer of a person, and whether it holds for later calls.
+struct Said {
+  GivenAnswer answer;
+  bool always = false;
+};
+
+Result<Said, Failure> ask(App& app, const Arguments& arguments, const WaitRecord& wait, const std::string& place_line,
+                          const std::vector<std::string>& keeps) {
   auto terminal = open_terminal();
   if (!terminal) return terminal.error();
   const std::string reason = arguments.value("reason");
   GivenAnswer out{WaitDecision::kDeny, "user", "approve",
                   "the user said no" + (reason.empty() ? "" : ": " + one_line(reason, 2000))};
-  if (arguments.has("deny")) return out;
+  if (arguments.has("deny")) return Said{std::move(out)};
   auto input = ToolInput::make(wait.input);
   if (!input) return Failure{kExitStore, "the input of the call " + input.error().message};
   TerminalApprover::Place place;
   place.before = [&place_line, fd = terminal->get()] { (void)write_all(fd, place_line); };
   place.terminal = std::move(*terminal);
   place.pastes = marks_pastes(app.surroundings().environment("TERM").value_or(""));
-  place.always = false;
+  place.always = !keeps.empty();
   place.hidden = Credentials::file(app.home().value_or(""));
   TerminalApprover approver(std::move(place));
   Tool tool;
@@ -114,15 +146,15 @@ Result<GivenAnswer, Failure> ask(App& app, const Arguments& arguments, const Wai
   int signal = 0;
   {
     const SignalScope signals;
-    answer = approver.ask({0, wait.conversation_id, wait.cwd, wait.roots}, tool, {wait.call_id, wait.tool, *input},
-                          {wait.by, wait.reason});
+    answer =
+        approver.ask(context_of(wait), tool, {wait.call_id, wait.tool, *input}, {wait.by, wait.reason, false, keeps});
     signal = signals.caught();
   }
   if (signal != 0) return Failure{signal_exit(signal), "interrupted: " + wait.id + " still waits"};
   if (!answer.given) return Failure{kExitFailure, wait.id + " still waits: " + answer.reason};
   if (answer.allowed) out.decision = WaitDecision::kAllow;
   out.reason = answer.reason;
-  return out;
+  return Said{std::move(out), answer.allowed && answer.remember};
 }
 
 // ---- the run
@@ -167,15 +199,28 @@ class Approval {
 
   // Keeps the answer alone.
   int keep(Store& store) {
-    auto answer = answer_in(store);
+    Surroundings surroundings = app_.surroundings();
+    surroundings.cwd = run_.cwd;
+    const App there(std::move(surroundings), app_.out(), app_.err());
+    // The answer itself needs neither the settings nor the directory of the run.
+    const auto arguments = arguments_of(arguments_, run_);
+    auto always = arguments ? always_in(there, *arguments) : Result<Always, Failure>(Always());
+    auto answer = answer_in(store, always ? *always : Always());
     if (!answer) return app_.fail(answer.error().code, answer.error().message);
     const bool allowed = *answer == WaitDecision::kAllow;
     if (arguments_.has("json")) {
       JsonWriter out;
       out.begin_object().member("wait_id", waiting_.open.wait.id).member("conv_id", waiting_.root.text());
-      out.member("answer", name_of(*answer)).end_object();
+      out.member("answer", name_of(*answer));
+      if (!kept_.empty()) {
+        out.key("kept").begin_array();
+        for (const std::string& rule : kept_) out.string(rule);
+        out.end_array();
+      }
+      out.end_object();
       app_.out().line(out.text());
     } else {
+      if (!kept_.empty()) app_.out().line("kept for this project: " + neutral_line(join(kept_, ", "), 2000));
       app_.out().line((allowed ? "allowed: " : "denied: ") + neutral_line(waiting_.open.wait.tool, kShownBytes) +
                       "; 'agentd approve " + waiting_.open.wait.id + (allowed ? "" : " --deny") +
                       "' continues the run");
@@ -193,12 +238,15 @@ class Approval {
     App there(std::move(surroundings), app_.out(), app_.err());
     const auto arguments = arguments_of(arguments_, run_);
     if (!arguments) return app_.fail(kExitUsage, arguments.error().message);
+    // Before the run loads its own plugins.
+    const auto always = always_in(there, *arguments);
+    if (!always) return app_.fail(always.error().code, always.error().message);
     auto talk = Talk::begin(there, *arguments, true, true, &run_);
     if (!talk)
       return app_.fail(talk.error().code, talk.error().message + "; to deny the call without its run: agentd approve " +
                                               waiting_.open.wait.id + " --deny --no-run");
     if (!waiting_.open.answer) {
-      auto answer = answer_in((*talk)->client().workplace().runtime().store());
+      auto answer = answer_in((*talk)->client().workplace().runtime().store(), *always);
       if (!answer) return app_.fail(answer.error().code, answer.error().message);
     }
     SignalScope signals;
@@ -220,14 +268,42 @@ class Approval {
   }
 
  private:
-  Result<WaitDecision, Failure> answer_in(Store& store) {
-    auto answer = ask(app_, arguments_, waiting_.open.wait, place_line_);
-    if (!answer) return answer.error();
+  // The rules that "always" would keep, and their project.
+  struct Always {
+    std::string home, root;
+    std::vector<std::string> rules;
+  };
+  // `there`, `arguments`: the program in the directory of the run, with its settings.
+  Result<Always, Failure> always_in(const App& there, const Arguments& arguments) const {
+    if (waiting_.open.answer || arguments_.has("deny")) return Always();
+    const auto here = hooks_here(there, arguments);
+    if (!here) return here.error();
+    return Always{here->home, here->project.root, rules_of_always(there, *here, waiting_.open.wait)};
+  }
+  Result<WaitDecision, Failure> answer_in(Store& store, const Always& always) {
+    const WaitRecord& wait = waiting_.open.wait;
+    auto said = ask(app_, arguments_, wait, place_line_, always.rules);
+    if (!said) return said.error();
+    GivenAnswer* const answer = &said->answer;
     auto reason = app_.pass_text(arguments_, std::move(answer->reason));
     if (!reason) return Failure{kExitUsage, reason.error().message};
     answer->reason = std::move(*reason);
     if (auto kept = answer_wait(store, app_.clock(), waiting_, *answer); !kept) return failure_of(kept.error());
+    if (said->always) keep_for_good(always);
     return answer->decision;
+  }
+  // For later calls: this one is answered, whatever becomes of it.
+  void keep_for_good(const Always& always) {
+    const WaitRecord& wait = waiting_.open.wait;
+    auto kept = KeptAnswers::open(always.home, always.root);
+    const auto done = kept ? (*kept)->keep(always.rules, app_.clock().wall_ms(), waiting_.root.text(),
+                                           std::string(context_of(wait).start()))
+                           : Result<void>(kept.error());
+    if (done)
+      kept_ = always.rules;
+    else
+      app_.err().line("agentd: warning: the call is allowed this once, since the answer was not kept: " +
+                      neutral_line(done.error().message, kShownBytes));
   }
   std::string again() const { return "; continue with: agentd run --resume " + waiting_.root.text() + " \"...\""; }
   int failed(const RunError& error, int signal) {
@@ -243,6 +319,7 @@ class Approval {
   const WaitingCall& waiting_;
   const WaitRecord run_;
   const std::string place_line_;
+  std::vector<std::string> kept_;  // the rules of an "always"
 };
 
 Result<void> check_words(const Arguments& arguments) {

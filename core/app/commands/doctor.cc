@@ -150,18 +150,27 @@ void check_configuration(Report& report, const App& app, const ConfigSources& so
   }
 }
 
-std::string hook_line(const HookSource& source) {
+// The hooks of a file that run in the sandbox: none, all or some.
+std::string sandbox_text(const HookSource& source, const HookHostOptions& options) {
+  const std::vector<HookRow> rows = rows_of(source, options);
+  const auto in = std::count_if(rows.begin(), rows.end(), [](const HookRow& row) { return row.sandbox; });
+  if (in == 0) return {};
+  return static_cast<std::size_t>(in) == rows.size() ? ", in the sandbox" : ", some of its hooks in the sandbox";
+}
+
+std::string hook_line(const HookSource& source, const HookHostOptions& options) {
   std::string out = source.name + ": " + kind_text(source);
   if (source.guard) out += ", guard";
+  out += sandbox_text(source, options);
   if (source.trust == SourceTrust::kNew) out += ", new: its bytes are recorded at the next run";
   return out;
 }
 
-void check_hook(Report& report, const HookSource& source) {
+void check_hook(Report& report, const HookSource& source, const HookHostOptions& options) {
   const std::string why = source.name + ": " + source.why_not;
   switch (source.state) {
     case HookState::kOn:
-      report.say(Verdict::kOk, hook_line(source));
+      report.say(Verdict::kOk, hook_line(source, options));
       for (const std::string& problem : source.problems) report.say(Verdict::kNote, problem);
       return;
     case HookState::kOff:
@@ -179,6 +188,18 @@ void check_hook(Report& report, const HookSource& source) {
       report.say(Verdict::kBroken, "guard " + why);
       report.advise("until it runs, it blocks " + (source.events.empty() ? "every tool call" : joined(source.events)));
   }
+}
+
+// A hook that is to run in the sandbox does not run without one.
+void check_sandboxed_hooks(Report& report, const App& app, const HooksHere& here, const Inventory& inventory) {
+  const bool any = std::any_of(inventory.sources.begin(), inventory.sources.end(), [&](const HookSource& source) {
+    return source.state == HookState::kOn && !sandbox_text(source, here.setup.options).empty();
+  });
+  if (!any) return;
+  const cage::Layers& layers = cage::probe(cage_program(app.surroundings().executable));
+  if (!cage_is_off(here.config) && cage_layer(here.config, layers)) return;
+  report.say(Verdict::kBroken, "hooks that are to run in the sandbox do not run, since there is none: see below");
+  report.advise("make one possible, or let a hook run outside with hooks.NAME.sandbox: off");
 }
 
 void check_tools_of_hooks(Report& report, const App& app, const HooksHere& here, const Inventory& inventory) {
@@ -215,7 +236,8 @@ void check_hooks(Report& report, const App& app, const HooksHere& here) {
   ask_programs(inventory, setup.options, app.clock(), log);
   for (const HookProblem& problem : inventory.problems)
     report.say(problem.path == setup.options.trust_file ? Verdict::kBroken : Verdict::kWarn, problem.message);
-  for (const HookSource& source : inventory.sources) check_hook(report, source);
+  for (const HookSource& source : inventory.sources) check_hook(report, source, setup.options);
+  check_sandboxed_hooks(report, app, here, inventory);
   check_tools_of_hooks(report, app, here, inventory);
 }
 

@@ -26,7 +26,7 @@ std::string or_dash(std::string text) { return text.empty() ? "-" : text; }
 
 std::vector<std::string> cells_of(const HookRow& row) {
   return {neutral_line(row.name, kShownBytes),
-          or_dash(row.kind) + (row.source->guard ? " guard" : ""),
+          or_dash(row.kind) + (row.source->guard ? " guard" : "") + (row.sandbox ? " sandbox" : ""),
           priority_text(row),
           std::string(name_of(row.source->precedence)),
           or_dash(std::string(name_of(row.source->trust))),
@@ -66,6 +66,7 @@ std::string json_of(const HookRow& row) {
   json.optional("sha256", source.entry.digest).member("trust", name_of(source.trust));
   json.member("state", name_of(row.state)).member("guard", source.guard);
   json.member("shadow", row.shadow).member("blocks", source.blocks());
+  if (source.kind != SourceKind::kNative) json.member("sandbox", row.sandbox);
   json.optional("why_not", row.why_not);
   if (source.manifest) json.member("id", source.manifest->id);
   if (!source.problems.empty()) {

@@ -9,12 +9,15 @@
 #include "core/base/bytes.h"
 #include "core/base/nearest.h"
 #include "core/dialects/dialect.h"
+#include "core/workplace/hook_cages.h"
 
 namespace agentd::app {
 
 HooksHere hooks_here(const App& app, Config config, std::string home) {
   Project project = find_project(app.surroundings().cwd);
   HookSetup setup = hook_setup(app.surroundings(), config, home, project, true);
+  const std::string& cwd = app.surroundings().cwd;
+  setup.options.cages = hook_cages(app.surroundings(), config, home, project, workspace_roots(config, project, cwd));
   return {std::move(config), std::move(home), std::move(project), std::move(setup)};
 }
 

@@ -39,7 +39,8 @@ std::string json_of(std::string_view list, const PermissionRule& rule) {
 std::string json_of(const KeptAnswer& answer, const std::string& file) {
   JsonWriter out;
   out.begin_object().member("list", "kept").member("rule", answer.rule).member("place", file);
-  out.member("when_ms", answer.when_ms).member("conv_id", answer.conversation_id).end_object();
+  out.member("when_ms", answer.when_ms).member("conv_id", answer.conversation_id);
+  out.optional("directory", answer.directory).end_object();
   return std::string(out.text());
 }
 

@@ -129,8 +129,7 @@ Result<LoadedHooks> load(FileKind kind, const App& app, const HooksHere& here, c
   }
   file.name = std::filesystem::path(path).filename().string();
   NullLog log;
-  const ProbeOptions probe{Milliseconds(5000), options.native.private_copy_directory, options.project_root};
-  return load_executable(file, bytes, {}, probe, app.clock(), log);
+  return load_executable(file, bytes, {}, probe_options(options, file), app.clock(), log);
 }
 
 void check_hooks(Findings& out, const App& app, const HooksHere& here, const LoadedHooks& loaded) {

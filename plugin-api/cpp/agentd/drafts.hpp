@@ -38,6 +38,7 @@ class file_entry_view : public record_view<agentd_file_entry> {
   [[nodiscard]] bool is_regular() const noexcept { return kind() == AGENTD_FILE_REGULAR; }
   [[nodiscard]] bool is_directory() const noexcept { return kind() == AGENTD_FILE_DIRECTORY; }
   [[nodiscard]] bool is_symlink() const noexcept { return kind() == AGENTD_FILE_SYMLINK; }
+  [[nodiscard]] bool is_withheld() const noexcept { return kind() == AGENTD_FILE_WITHHELD; }
 };
 using file_entry_list = list_view<file_entry_view, agentd_file_entry>;
 

@@ -519,7 +519,7 @@ TEST_F(Async, PendingToolGivesItsPiecesAndItsResult) {
     return AGENTD_PENDING;
   };
   tool.fn = run;
-  const auto got = context_->call_tool(tool, &fn, {"t", "1", {}}, 0, CancelToken(), Deadline{});
+  const auto got = context_->call_tool(tool, &fn, {"t", "1", {}}, {}, CancelToken(), Deadline{});
   ASSERT_TRUE(got);
   EXPECT_EQ(got->content, "piece");
 }
@@ -536,7 +536,7 @@ TEST_F(Async, PendingToolIsCancelledWithTheRun) {
     return AGENTD_PENDING;
   };
   tool.fn = run;
-  const auto got = context_->call_tool(tool, &fn, {"t", "1", {}}, 0, cancel_, Deadline{});
+  const auto got = context_->call_tool(tool, &fn, {"t", "1", {}}, {}, cancel_, Deadline{});
   ASSERT_FALSE(got);
   EXPECT_EQ(got.error().code, Code::kCancelled);
 }

@@ -273,7 +273,8 @@ TEST(Record, SmallRecordsReadAsTheyWereWritten) {
   const auto begin = read_run_begin(write_run_begin({"s", "r", "/c", "p", "m", "init"}));
   ASSERT_TRUE(begin);
   EXPECT_EQ(begin->session_id + begin->run_id + begin->cwd, "sr/c");
-  EXPECT_EQ(begin->provider + begin->model + begin->recipe, "pminit");
+  EXPECT_EQ(begin->provider + begin->model + begin->recipe + begin->sandbox, "pminit");
+  EXPECT_EQ(read_run_begin(write_run_begin({"s", "r", "/c", "p", "m", "", "off"}))->sandbox, "off");
   const auto end = read_run_end(write_run_end({"r", "error", "why", 3}));
   ASSERT_TRUE(end);
   EXPECT_EQ(end->run_id + end->outcome + end->error, "rerrorwhy");

@@ -75,6 +75,7 @@ shadow: true
 strict_output: true
 environment: {LEVEL: 3, MODE: strict}
 working_directory: /srv
+sandbox: true
 enabled: true
 )");
   EXPECT_EQ(hook.name, "x.check");
@@ -84,7 +85,7 @@ enabled: true
   EXPECT_EQ(hook.command, "./check --fast");
   EXPECT_EQ(hook.timeout, Milliseconds(1500));
   EXPECT_EQ(hook.on_failure, FailurePolicy::kClosed);
-  EXPECT_TRUE(hook.guard && hook.shadow && hook.strict_output);
+  EXPECT_TRUE(hook.guard && hook.shadow && hook.strict_output && hook.sandbox);
   EXPECT_EQ(hook.priority, -5);
   EXPECT_EQ(only("on: agent_stop\nonce: conversation\ncommand: x").once, HookOnce::kConversation);
   const std::vector<std::pair<std::string, std::string>> environment{{"LEVEL", "3"}, {"MODE", "strict"}};
@@ -96,7 +97,7 @@ enabled: true
 TEST(Declarative, HasTheContractsDefaults) {
   const HookDefinition hook = only("on: turn_end\ncommand: x");
   EXPECT_FALSE(hook.timeout || hook.on_failure);
-  EXPECT_FALSE(hook.guard || hook.async || hook.observes || hook.shadow || hook.strict_output);
+  EXPECT_FALSE(hook.guard || hook.async || hook.observes || hook.shadow || hook.strict_output || hook.sandbox);
   EXPECT_EQ(hook.priority, 0);
   EXPECT_EQ(hook.once, HookOnce::kAlways);
   EXPECT_TRUE(hook.when.empty() && hook.matcher.matches_all());

@@ -79,6 +79,7 @@ TEST(HooksYamlPage, NamesEveryKey) {
                                 "observe",
                                 "shadow",
                                 "strict_output",
+                                "sandbox",
                                 "environment",
                                 "working_directory",
                                 "enabled",

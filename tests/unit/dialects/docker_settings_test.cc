@@ -24,6 +24,7 @@ hooks:
           timeout: 5
           working_dir: tools
           strict_output: true
+          sandbox: true
           env:
             TOKEN: ${env.GUARD_TOKEN}
         - { type: command, command: ./log.sh }
@@ -41,6 +42,8 @@ hooks:
   EXPECT_EQ(hook.timeout, Milliseconds(5000));
   EXPECT_EQ(hook.working_directory, "tools");
   EXPECT_TRUE(hook.strict_output);
+  EXPECT_TRUE(hook.sandbox);
+  EXPECT_FALSE(set.hooks[1].sandbox);
   ASSERT_EQ(hook.environment.size(), 1u);
   EXPECT_EQ(hook.environment[0].second, "${env.GUARD_TOKEN}") << "expanded at each fire, not here";
   EXPECT_TRUE(hook.matcher.matches("edit_file"));

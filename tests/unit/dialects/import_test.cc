@@ -66,6 +66,7 @@ void expect_same(const HookDefinition& a, const HookDefinition& b) {
   EXPECT_EQ(a.observes, b.observes) << a.name;
   EXPECT_EQ(a.shadow, b.shadow) << a.name;
   EXPECT_EQ(a.strict_output, b.strict_output) << a.name;
+  EXPECT_EQ(a.sandbox, b.sandbox) << a.name;
 }
 
 void expect_round_trip(const DefinitionSet& set) {
@@ -113,17 +114,22 @@ agents:
 TEST(WriteDeclarative, ClaudeAndGeminiSettingsMeanTheSame) {
   const auto claude = settings(Dialect::kClaude, R"json({"hooks":{
     "PreToolUse":[{"matcher":"Edit|Write","hooks":[
-       {"type":"command","command":"./a.sh","timeout":7,"if":"Edit(src/**)"},
+       {"type":"command","command":"./a.sh","timeout":7,"sandbox":true,"if":"Edit(src/**)"},
        {"type":"command","command":"b","args":["x y","z"]}]}],
     "Stop":[{"hooks":[{"type":"command","command":"c","async":true}]}],
     "UserPromptSubmit":[{"hooks":[{"type":"http","url":"http://127.0.0.1:9/x",
        "headers":{"X-Key":"${KEY}"},"allowedEnvVars":["KEY"]}]}]}})json");
   EXPECT_GE(claude.hooks.size(), 4u);
+  EXPECT_TRUE(claude.problems.empty()) << "sandbox is a key that agentd knows";
+  EXPECT_TRUE(claude.hooks[0].sandbox);
+  EXPECT_FALSE(claude.hooks[1].sandbox);
   expect_round_trip(claude);
   const auto gemini = settings(Dialect::kGemini, R"({"hooks":{
-    "BeforeTool":[{"matcher":"run_.*","hooks":[{"type":"command","command":"g","timeout":1500}]}],
+    "BeforeTool":[{"matcher":"run_.*","hooks":[{"type":"command","command":"g","timeout":1500,"sandbox":true}]}],
     "SessionStart":[{"matcher":"startup","hooks":[{"type":"command","command":"s"}]}]}})");
   EXPECT_GE(gemini.hooks.size(), 2u);
+  EXPECT_TRUE(gemini.problems.empty());
+  EXPECT_TRUE(gemini.hooks[0].sandbox);
   expect_round_trip(gemini);
 }
 

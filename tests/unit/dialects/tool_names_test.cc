@@ -113,9 +113,14 @@ TEST(ToolNames, DockersListOfEditsIsOurs) {
       R"({"path":"a","edits":[{"old_string":"x","new_string":"y"},{"old_string":"p","new_string":"q"}]})";
   EXPECT_EQ(canonical_input(Dialect::kDocker, "edit_file", parsed(two).root()), our_two);
   EXPECT_EQ(foreign_input(Dialect::kDocker, "edit_file", parsed(our_two).root()), two);
-  // What theirs cannot say is left as it is, so that nothing is lost on the way.
+  // What theirs cannot say goes along under our name, so that a hook sees the texts and nothing is lost on the way.
   const std::string all = R"({"path":"a","edits":[{"old_string":"x","new_string":"y","replace_all":true}]})";
-  EXPECT_EQ(foreign_input(Dialect::kDocker, "edit_file", parsed(all).root()), all);
+  const std::string their_all = R"({"path":"a","edits":[{"oldText":"x","newText":"y","replace_all":true}]})";
+  EXPECT_EQ(foreign_input(Dialect::kDocker, "edit_file", parsed(all).root()), their_all);
+  EXPECT_EQ(canonical_input(Dialect::kDocker, "edit_file", parsed(their_all).root()), all);
+  // A list of another form is left as it is.
+  const std::string odd = R"({"path":"a","edits":[{"old_string":"x","new_string":"y","more":1}]})";
+  EXPECT_EQ(foreign_input(Dialect::kDocker, "edit_file", parsed(odd).root()), odd);
 }
 
 TEST(ToolNames, AKeyThatIsTakenChangesPlaces) {

@@ -197,5 +197,46 @@ TEST_F(Inventories, LookingInsideSeesAChangeAfterTheQuestion) {
   EXPECT_FALSE(fs::exists(temp_.file("ran")));
 }
 
+// ---- the sandbox
+
+TEST_F(Inventories, ShowWhatRunsInTheSandbox) {
+  put("home/hooks/asks.yaml", "on: agent_stop\ncommand: x\nsandbox: true\n");
+  put("home/hooks/plain.yaml", "on: agent_stop\ncommand: x\n");
+  put("home/hooks/answer.yaml", "on: agent_stop\ndo: {system_message: x}\n");
+  const auto inside = [&](const std::string& name) {
+    const HookSource source = one(name);
+    return rows_of(source, options_).front().sandbox;
+  };
+  EXPECT_TRUE(inside("asks"));
+  EXPECT_FALSE(inside("plain"));
+  options_.sandbox = SandboxedHooks::kAll;
+  EXPECT_TRUE(inside("plain"));
+  EXPECT_FALSE(inside("answer")) << "it starts no program";
+  options_.settings["plain"].sandbox = false;
+  options_.settings["asks"].sandbox = false;
+  EXPECT_FALSE(inside("plain") || inside("asks"));
+}
+
+TEST_F(Inventories, AProjectsHookCannotLeaveTheSandbox) {
+  HookDefinition hook;
+  hook.name = "project/x";
+  hook.precedence = Precedence::kProject;
+  options_.sandbox = SandboxedHooks::kProject;
+  apply_settings(options_, "project/x", hook);
+  EXPECT_TRUE(hook.sandbox);
+  HookDefinition own;
+  own.name = "x";
+  apply_settings(options_, "x", own);
+  EXPECT_FALSE(own.sandbox) << "the user's own";
+  HookDefinition asks;
+  asks.name = "y";
+  asks.sandbox = true;
+  options_.sandbox = SandboxedHooks::kAsked;
+  apply_settings(options_, "y", asks);
+  EXPECT_TRUE(asks.sandbox);
+  apply_settings(options_, "project/x", hook = HookDefinition{});
+  EXPECT_FALSE(hook.sandbox);
+}
+
 }  // namespace
 }  // namespace agentd

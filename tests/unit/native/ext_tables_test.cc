@@ -60,6 +60,29 @@ TEST_F(ExtTablesTest, WayOutOfTheRootIsDenied) {
   }
 }
 
+TEST_F(ExtTablesTest, WhatIsWithheldFromTheCallIsNotRead) {
+  struct Keys final : Withheld {
+    bool entry(const std::string& path) const override { return path.ends_with("/key"); }
+    bool path(const std::string& path) const override { return entry(path); }
+  };
+  fixture_.temp.write("work/key", "x");
+  fixture_.temp.write("work/a.txt", "some text");
+  const Keys keys;
+  const auto read = [&](const std::string& path, const Withheld* withheld) {
+    SessionContext session;
+    session.withheld = withheld;
+    JsonWriter text;
+    text.begin_object().member("text", path).end_object();
+    return fixture_.host->tools().call(session, {"c", "read", *ToolInput::make(text.text())}, {}, {});
+  };
+  EXPECT_TRUE(read("key", nullptr)) << "the control";
+  const auto denied = read("key", &keys);
+  ASSERT_FALSE(denied);
+  EXPECT_EQ(denied.error().code, Code::kDenied);
+  EXPECT_NE(denied.error().message.find("permission rules"), std::string::npos) << denied.error().message;
+  EXPECT_EQ(read("a.txt", &keys)->content, "some text");
+}
+
 TEST_F(ExtTablesTest, MissingFileSaysWhich) {
   const auto answer = tool("read", "nope.txt");
   ASSERT_FALSE(answer);

@@ -355,6 +355,33 @@ TEST_F(HttpTest, GoesPastTheProxyOfTheEnvironmentOnLoopback) {
   EXPECT_EQ(body_, "directproxy");
 }
 
+TEST_F(HttpTest, ARequestOnlyByProxyGoesNowhereElse) {
+  LoopbackServer proxy({Reply::http(200, {}, "proxy"), Reply::http(200, {}, "proxy")});
+  LoopbackServer server({Reply::http(200, {}, "direct")});
+  ::setenv("no_proxy", "example.invalid", 1);
+  HttpSettings settings;
+  settings.proxy = proxy.url();
+  const auto client = make_http_client(clock_, settings);
+  std::string body;
+  const auto take = [&](const HttpResponse&, std::string_view bytes) {
+    body += bytes;
+    return true;
+  };
+  for (const std::string& url : {std::string("http://example.invalid/"), server.url()}) {
+    HttpRequest request;
+    request.url = url;
+    request.only_by_proxy = true;
+    EXPECT_TRUE(client->send(request, take, CancelToken(), {})) << url;
+  }
+  ::unsetenv("no_proxy");
+  EXPECT_EQ(body, "proxyproxy");
+  EXPECT_EQ(server.connections(), 0u);
+  HttpRequest alone;
+  alone.url = server.url();
+  alone.only_by_proxy = true;
+  EXPECT_EQ(make_http_client(clock_)->send(alone, take, CancelToken(), {}).error().code, Code::kInvalid);
+}
+
 // ---- one thread for all requests
 
 // Of the clients of this process.

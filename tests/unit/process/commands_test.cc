@@ -497,6 +497,14 @@ class PaintedCage final : public CommandCage {
   std::string seen;
 };
 
+class NoCage final : public CommandCage {
+ public:
+  Result<CagedCommand> wrap(const std::vector<std::string>&, const std::string&,
+                            const std::vector<std::string>&) override {
+    return Error{Code::kUnavailable, "there is no sandbox"};
+  }
+};
+
 TEST_F(Commands, RunAndStartInTheirCage) {
   const auto cage = std::make_shared<PaintedCage>();
   CommandRequest request = line("printf %s $CAGED");
@@ -519,6 +527,24 @@ TEST_F(Commands, RunAndStartInTheirCage) {
   forbidden.cage = cage;
   EXPECT_EQ(table_->start(forbidden).error().code, Code::kDenied);
   EXPECT_EQ(cage->finished, 2);
+}
+
+TEST_F(Commands, WhatTheCageRefusedIsTakenOnce) {
+  CommandRequest request = line("true");
+  EXPECT_TRUE(table_->run(request, cancel_, Deadline{}));
+  EXPECT_TRUE(table_->take_refusals().empty()) << "without a cage";
+  request.cage = std::make_shared<PaintedCage>();
+  EXPECT_TRUE(table_->run(request, cancel_, Deadline{}));
+  EXPECT_EQ(table_->take_refusals(), std::vector<std::string>{"it was seen"});
+  EXPECT_TRUE(table_->take_refusals().empty());
+  const auto handle = table_->start(request);
+  ASSERT_TRUE(handle);
+  EXPECT_TRUE(table_->wait(*handle, cancel_, Deadline{}));
+  CommandRequest nowhere = line("true");
+  nowhere.cage = std::make_shared<NoCage>();
+  EXPECT_FALSE(table_->run(nowhere, cancel_, Deadline{}));
+  const std::vector<std::string> both{"there is no sandbox", "it was seen"};
+  EXPECT_EQ(table_->take_refusals(), both);
 }
 
 }  // namespace

@@ -124,7 +124,7 @@ TEST(HostRules, NamePrivateHostsAndNetworks) {
 TEST(HostRules, RefuseAConfigThatIsWrong) {
   const std::pair<const char*, const char*> cases[] = {
       {"[]", "must be an object"},
-      {R"({"hosts":[]})", "unknown key \"hosts\": the keys are allow, deny and private"},
+      {R"({"hosts":[]})", "unknown key \"hosts\": the keys are allow, deny, private and network"},
       {R"({"allow":"example.org"})", "allow must be a list"},
       {R"({"allow":["ok.org",7]})", "allow[1]: it must be a host such as"},
       {R"({"deny":["https://example.org/"]})", "deny[0]: it must be a host such as"},
@@ -140,6 +140,18 @@ TEST(HostRules, RefuseAConfigThatIsWrong) {
     ASSERT_FALSE(made) << json;
     EXPECT_NE(made.error().message.find(sentence), std::string::npos) << json << ": " << made.error().message;
   }
+}
+
+TEST(Hosts, AProxyIsAskedForNoPrivateHost) {
+  const auto config = agentd::JsonDocument::parse(R"({"deny":["93.184.216.0/24"]})");
+  const auto rules = HostRules::make(config->root());
+  ASSERT_TRUE(rules);
+  for (const char* const host : {"example.org", "EXAMPLE.org.", "a.localhost.example", "8.8.8.8", "2606:4700::1111"})
+    EXPECT_TRUE(rules->check_for_proxy(host)) << host;
+  for (const char* const host : {"10.0.0.1", "127.0.0.1", "127.1", "0x7f.0.0.1", "2130706433", "017700000001", "::1",
+                                 "::ffff:10.0.0.1%x", "169.254.169.254", "localhost", "localhost.", "a.localhost",
+                                 "wiki", "x.internal.", "X.LOCAL", "1.0.0.127.in-addr.arpa", "93.184.216.34"})
+    EXPECT_FALSE(rules->check_for_proxy(host)) << host;
 }
 
 }  // namespace

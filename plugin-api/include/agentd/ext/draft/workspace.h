@@ -24,6 +24,8 @@ extern "C" {
 #define AGENTD_FILE_DIRECTORY 2u
 #define AGENTD_FILE_SYMLINK 3u
 #define AGENTD_FILE_OTHER 4u
+/* Of any kind: the user's permission rules keep it from this call, which cannot read it. Its bytes and time are 0. */
+#define AGENTD_FILE_WITHHELD 5u
 
 typedef struct agentd_file_entry {
   uint32_t size;
