@@ -31,7 +31,7 @@ class PaintedCage final : public CommandCage {
     out.environment = environment;
     out.descriptors.push_back(memory_file("yes"));
     if (::lseek(out.descriptors[0].get(), 0, SEEK_SET) != 0) return Error{Code::kInternal, "lseek"};
-    out.finish = [this] {
+    out.finish = [this](std::string_view, int) {
       ++finished;
       return CagedCommand::After{{"it was seen"}, undoes};
     };
