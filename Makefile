@@ -96,7 +96,7 @@ bench-net: release ## a thousand event streams in one process, next to a loop th
 bench-store: release ## durable appends of many sessions, next to a bare sync; lists of many conversations
 	@build/release/bench/store/bench_store
 
-bench-cage: release ## a command in each layer of the sandbox, next to the same one without
+bench-cage: release ## a command in each layer of the sandbox next to a bare one; parallel reads next to serial ones
 	@build/release/bench/cage/bench_cage
 
 bench-search: release ## searches among 100,000 messages, and what their index takes

@@ -1,11 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
-// bench_cage - a command that does nothing in each layer of the sandbox, next to the same one without.
+// bench_cage - a command that does nothing in each layer of the sandbox, next to the same one without and to a bare
+// posix_spawn; and calls of tools that only read, at the same time and one after the other.
+#include <spawn.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
 #include <algorithm>
 #include <cstdio>
 #include <cstdlib>
 #include <filesystem>
 #include <vector>
 
+#include "bench/cage/reads.h"
 #include "core/cage/cage.h"
 #include "core/process/process.h"
 
@@ -35,11 +41,27 @@ double once(CommandCage* cage, const std::string& cwd, const Clock& clock) {
   return static_cast<double>(clock.monotonic_ns() - begin) / 1e6;
 }
 
+// The same by posix_spawn and waitpid alone.
+double once_bare(const Clock& clock) {
+  const std::uint64_t begin = clock.monotonic_ns();
+  char program[] = "/bin/true";
+  char* const argv[] = {program, nullptr};
+  pid_t pid = -1;
+  int status = 0;
+  if (::posix_spawn(&pid, program, nullptr, nullptr, argv, environ) != 0) return -1;
+  if (::waitpid(pid, &status, 0) != pid || status != 0) return -1;
+  return static_cast<double>(clock.monotonic_ns() - begin) / 1e6;
+}
+
+double middle(std::vector<double> times) {
+  std::sort(times.begin(), times.end());
+  return times.front() < 0 ? -1 : times[times.size() / 2];
+}
+
 double median(CommandCage* cage, const std::string& cwd, const Clock& clock) {
   std::vector<double> times;
   for (int i = 0; i < kRepeats; ++i) times.push_back(once(cage, cwd, clock));
-  std::sort(times.begin(), times.end());
-  return times.front() < 0 ? -1 : times[kRepeats / 2];
+  return middle(std::move(times));
 }
 
 int run() {
@@ -47,8 +69,12 @@ int run() {
   std::string cwd = "/var/tmp/agentd-bench-XXXXXX";
   if (::mkdtemp(cwd.data()) == nullptr) return 1;
   const char* const home = std::getenv("HOME");
-  const double bare = median(nullptr, cwd, clock);
-  std::printf("no cage      %7.2f ms\n", bare);
+  std::vector<double> spawned;
+  for (int i = 0; i < kRepeats; ++i) spawned.push_back(once_bare(clock));
+  const double bare = middle(std::move(spawned));
+  std::printf("posix_spawn  %7.2f ms\n", bare);
+  const double open = median(nullptr, cwd, clock);
+  std::printf("no cage      %7.2f ms, %.1f times\n", open, open / bare);
   for (const cage::Layer layer : {cage::Layer::kLandlock, cage::Layer::kBubblewrap}) {
     const std::string name(cage::name_of(layer));
     const cage::LayerState& state = cage::probe(AGENTD_CAGE).of(layer);
@@ -66,9 +92,10 @@ int run() {
     const double caged = cage ? median(cage->get(), cwd, clock) : -1;
     std::printf("%-12s %7.2f ms, %.1f times\n", name.c_str(), caged, caged / bare);
   }
+  const bool reads = bench_reads(cwd);
   std::error_code ignored;
   std::filesystem::remove_all(cwd, ignored);
-  return 0;
+  return reads ? 0 : 1;
 }
 
 }  // namespace

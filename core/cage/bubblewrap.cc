@@ -117,12 +117,12 @@ std::vector<std::string> few_guarded(std::vector<std::string> paths, const std::
   return paths;
 }
 
-std::vector<std::string> bubblewrap_probe(const std::string& program) {
+std::vector<std::string> bubblewrap_probe(const std::string& program, const std::string& helper) {
   std::vector<std::string> out = first_words(false);
   out.insert(out.begin(), program);
-  for (const char* const word :
-       {"--ro-bind", "/", "/", "--proc", "/proc", "--dev", "/dev", "--tmpfs", "/tmp", "--", "/bin/true"})
+  for (const char* const word : {"--ro-bind", "/", "/", "--proc", "/proc", "--dev", "/dev", "--tmpfs", "/tmp"})
     out.emplace_back(word);
+  out.insert(out.end(), {"--ro-bind", helper, helper, "--"});  // it may be in /tmp
   return out;
 }
 

@@ -35,7 +35,7 @@ Invocation bubblewrap_words(const std::string& program, const View& view, const 
 inline constexpr std::size_t kGuardedMax = 200;
 std::vector<std::string> few_guarded(std::vector<std::string> paths, const std::vector<std::string>& git);
 
-// A command that succeeds where bubblewrap works, with the options that a cage uses.
-std::vector<std::string> bubblewrap_probe(const std::string& program);
+// The words of a trial, in which all can be read: with the options that a cage uses.
+std::vector<std::string> bubblewrap_probe(const std::string& program, const std::string& helper);
 
 }  // namespace agentd::cage

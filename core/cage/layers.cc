@@ -1,16 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/cage/layers.h"
 
+#include <fcntl.h>
+#include <sys/mman.h>
 #include <sys/prctl.h>
 #include <unistd.h>
 
 #include <cerrno>
+#include <cstdlib>
 #include <cstring>
 
 #include "core/base/bytes.h"
 #include "core/base/file.h"
 #include "core/base/mutex.h"
 #include "core/cage/bubblewrap.h"
+#include "core/cage/orders.h"
 #include "core/process/landlock.h"
 #include "core/process/process.h"
 
@@ -27,15 +31,60 @@ LayerState without_helper() {
 
 // The number in a file of /proc/sys; -1 = there is none.
 long setting(const char* path) {
-  const auto text = read_file(path, 64);
-  return text ? std::strtol(text->c_str(), nullptr, 10) : -1;
+  const UniqueFd fd(::open(path, O_RDONLY | O_CLOEXEC));
+  char text[32] = {};  // such a file says that it has no bytes
+  if (!fd.valid() || ::read(fd.get(), text, sizeof text - 1) <= 0) return -1;
+  return std::strtol(text, nullptr, 10);
 }
 
 bool in_container() { return ::access("/.dockerenv", F_OK) == 0 || ::access("/run/.containerenv", F_OK) == 0; }
 
+constexpr int kOrdersFd = 3;  // the first that is passed
+
+Result<UniqueFd> file_of(const Orders& orders) {
+  UniqueFd out(::memfd_create("orders", MFD_CLOEXEC));
+  if (!out.valid()) return errno_error("keeping the orders of a trial", errno);
+  AGENTD_TRY_VOID(write_all(out.get(), text_of(orders)));
+  return out;
+}
+
+struct Trial {
+  bool ran = false;
+  std::string output;  // the number of the process that keeps the command
+};
+
+// A command in the layer, with the helper as it is used.
+Trial try_out(std::vector<std::string> words, const std::string& helper, bool apart) {
+  Orders orders;
+  orders.apart = apart;
+  orders.readable = {"/"};
+  orders.sockets = apart ? CagedCalls::Sockets::kAll : CagedCalls::Sockets::kNone;
+  const auto file = file_of(orders);
+  if (!file) return {false, file.error().message};
+  for (const std::string& word :
+       {helper, std::to_string(kOrdersFd), std::string("/bin/sh"), std::string("-c"), std::string("echo $PPID")})
+    words.push_back(word);
+  const SystemClock clock;
+  ProcessRequest request;
+  request.argv = std::move(words);
+  request.output_bytes_max = 4096;
+  request.pass = {file->get()};
+  const auto ran = run_process(request, clock, CancelToken(), Deadline::after(clock, kProbeTime));
+  if (!ran) return {false, ran.error().message};
+  Trial out{ran->exit_code == 0, ran->output};
+  while (out.output.ends_with('\n')) out.output.pop_back();
+  return out;
+}
+
+LayerState without_seccomp(const std::string& said) {
+  return missing("seccomp cannot be used: " + said,
+                 "use a kernel with CONFIG_SECCOMP_FILTER; in a container: --security-opt seccomp=unconfined");
+}
+
 // Why bubblewrap failed, by what is known to stop it.
 LayerState explain(std::string_view output) {
   const std::string said = one_line(output, 200);
+  if (said.find("agentd-cage: seccomp") != std::string::npos) return without_seccomp(said);
   if (setting("/proc/sys/user/max_user_namespaces") == 0)
     return missing("user namespaces are disabled (user.max_user_namespaces is 0)",
                    "sudo sysctl user.max_user_namespaces=10000");
@@ -59,13 +108,11 @@ LayerState probe_bubblewrap(const std::string& helper) {
   const std::string program = bubblewrap_program();
   if (program.empty())
     return missing("it is not installed", "install the package bubblewrap (Debian, Ubuntu, Fedora: bubblewrap)");
-  const SystemClock clock;
-  ProcessRequest request;
-  request.argv = bubblewrap_probe(program);
-  request.output_bytes_max = 4096;
-  const auto ran = run_process(request, clock, CancelToken(), Deadline::after(clock, kProbeTime));
-  if (!ran) return missing(ran.error().message, "install the package bubblewrap again");
-  if (ran->exit_code != 0) return explain(ran->output);
+  const Trial trial = try_out(bubblewrap_probe(program, helper), helper, true);
+  if (!trial.ran) return explain(trial.output);
+  // The helper is the first process of its namespace.
+  if (trial.output != "1" && !trial.output.ends_with("\n1"))
+    return missing(program + " ends without an error, but makes no sandbox", "install the package bubblewrap again");
   return {true, program, {}, {}};
 }
 
@@ -89,6 +136,11 @@ LayerState probe_landlock(const std::string& helper) {
                    "seccomp=unconfined");
   if (::prctl(PR_GET_SECCOMP, 0, 0, 0, 0) < 0)
     return missing("this kernel has no seccomp", "use a kernel with CONFIG_SECCOMP_FILTER");
+  const Trial trial = try_out({}, helper, false);
+  const std::string said = one_line(trial.output, 200);
+  if (!trial.ran && said.find("agentd-cage: seccomp") != std::string::npos) return without_seccomp(said);
+  if (!trial.ran) return missing("it fails: " + said, "run 'agentd sandbox run --layer landlock -- true' to see why");
+  if (said.empty()) return missing(helper + " ends without an error, but runs nothing", "install agentd again");
   return {true, landlock_facts(version), {}, {}};
 }
 

@@ -33,7 +33,7 @@ struct Layers {
   std::optional<Layer> best() const;
 };
 
-// Asks the machine: starts bubblewrap as it would be used, and asks for Landlock's version. `helper` is the path of
+// Asks the machine: runs a command in each layer as it would be used. `helper` is the path of
 // agentd-cage; empty = it is not installed, and nothing holds. The first call of a process asks, the others get its
 // answer.
 const Layers& probe(const std::string& helper);

@@ -36,6 +36,16 @@ Result<Child> start_child(const CommandRequest& request, const Terminal* termina
   return spawn(start);
 }
 
+// In place of a command that no sandbox can be made for: its output is the reason, which is more than a status can
+// tell. Nothing of the command's goes into it, so that it needs no sandbox.
+CagedCommand refusal(const std::string& why) {
+  CagedCommand out;
+  out.argv = {"/bin/sh", "-c", "printf '%s\\n' \"$1\" >&2; exit 125", "sh", why};
+  out.environment = {"LC_ALL=C"};
+  out.finish = [](std::string_view, int) { return CagedCommand::After(); };
+  return out;
+}
+
 }  // namespace
 
 CommandTable::~CommandTable() { (void)end_all(); }
@@ -52,6 +62,7 @@ Result<CommandTable::Planned> CommandTable::plan(ProcessRequest request, Command
   if (!made && made.error().code == Code::kUnavailable) {
     const MutexLock lock(mutex_);
     keep_refusals({made.error().message});
+    made = refusal(made.error().message);
   }
   AGENTD_TRY(CagedCommand caged, std::move(made));
   process.argv = std::move(caged.argv);

@@ -3,42 +3,14 @@
 // ends: every row of hostile.txt in every layer. Without a layer the same rows do harm.
 #include <gtest/gtest.h>
 
-#include <fstream>
-
+#include "tests/cage/rows.h"
 #include "tests/cage/stage.h"
 
 namespace agentd::testing {
 namespace {
 
-struct Row {
-  std::string name, script;
-  bool harms = false;  // without a cage, wherever this test runs
-};
-
-std::string unescaped(const std::string& text) {
-  std::string out;
-  for (std::size_t i = 0; i < text.size(); ++i) {
-    if (text[i] == '\\' && i + 1 < text.size())
-      out += text[++i] == 'n' ? '\n' : text[i];
-    else
-      out += text[i];
-  }
-  return out;
-}
-
-std::vector<Row> rows() {
-  std::vector<Row> out;
-  std::ifstream file(HOSTILE_ROWS);
-  for (std::string line; std::getline(file, line);) {
-    const std::size_t first = line.find('\t'), second = line.find('\t', first + 1);
-    if (line.starts_with('#') || second == std::string::npos) continue;
-    out.push_back({line.substr(0, first), unescaped(line.substr(second + 1)), line[first + 1] == '+'});
-  }
-  return out;
-}
-
 void attack(cage::Layer layer) {
-  for (const Row& row : rows()) {
+  for (const HostileRow& row : hostile_rows()) {
     SCOPED_TRACE(row.name);
     const Stage stage;
     auto cage = cage::Cage::make(stage.settings(), layer);
@@ -49,7 +21,7 @@ void attack(cage::Layer layer) {
 
 bool holds(cage::Layer layer) { return cage::probe(AGENTD_CAGE).of(layer).holds; }
 
-TEST(HostileModel, HasAtLeastAHundredAndFiftyScripts) { EXPECT_GE(rows().size(), 150u); }
+TEST(HostileModel, HasAtLeastAHundredAndFiftyScripts) { EXPECT_GE(hostile_rows().size(), 150u); }
 
 TEST(HostileModel, DoesNoHarmInBubblewrap) {
   if (!holds(cage::Layer::kBubblewrap)) GTEST_SKIP() << cage::probe(AGENTD_CAGE).bubblewrap.why;
@@ -64,7 +36,7 @@ TEST(HostileModel, DoesNoHarmUnderLandlockAlone) {
 // The control: a row that does nothing without a cage proves nothing with one.
 TEST(HostileModel, DoesHarmWithoutACage) {
   std::size_t harmed = 0;
-  for (const Row& row : rows()) {
+  for (const HostileRow& row : hostile_rows()) {
     if (!row.harms) continue;
     SCOPED_TRACE(row.name);
     const Stage stage;

@@ -62,7 +62,9 @@ std::string text_of(const std::string& path) { return read_file(path, 1u << 20).
 
 }  // namespace
 
-Sink::Sink(const std::string& directory) : abstract_("agentd-test-" + std::to_string(::getpid())) {
+Sink::Sink(const std::string& directory) {
+  static std::atomic<int> next{0};
+  abstract_ = "agentd-test-" + std::to_string(::getpid()) + "-" + std::to_string(next++);
   sockets_.push_back(inet_listener(SOCK_STREAM, &tcp_));
   sockets_.push_back(inet_listener(SOCK_DGRAM, &udp_));
   sockets_.push_back(unix_listener(SOCK_STREAM, directory + "/stream"));
@@ -132,12 +134,15 @@ cage::CageSettings Stage::settings() const {
   return out;
 }
 
+std::string Stage::names() const {
+  return "export OUT=" + outside() + " AGENTD_HOME=" + home() + "/.agent VICTIM=" + std::to_string(victim_) + "\n" +
+         (sink_ ? sink_->environment() : "");
+}
+
 Ran Stage::run(cage::Cage* cage, const std::string& script) const {
   const std::vector<std::string> environment{"PATH=/usr/bin:/bin", "HOME=" + home(), "LC_ALL=C.UTF-8"};
-  const std::string names = "export OUT=" + outside() + " AGENTD_HOME=" + home() +
-                            "/.agent VICTIM=" + std::to_string(victim_) + "\n" + (sink_ ? sink_->environment() : "");
   ProcessRequest request;
-  request.argv = {"bash", "-c", names + script};
+  request.argv = {"bash", "-c", names() + script};
   request.cwd = project();
   request.environment = environment;
   CagedCommand caged;
@@ -186,6 +191,9 @@ Stage::Files Stage::outside_now() const {
   struct stat info {};
   ::stat(outside().c_str(), &info);
   out[outside()] = std::to_string(info.st_mode) + " " + std::to_string(info.st_mtim.tv_sec);
+  // What the program itself writes, where it is the program that runs the scripts.
+  for (const char* const name : {"store", "agentd.log", "permissions", "checkpoints", "cage"})
+    std::erase_if(out, [&](const auto& each) { return each.first.starts_with(home() + "/.agent/" + name); });
   return out;
 }
 

@@ -55,6 +55,8 @@ class Stage {
   std::string project() const { return directory_.file("project"); }
   cage::CageSettings settings() const;
 
+  // Lines of shell that name what the scripts are about: $OUT, $VICTIM, the ports of the sink.
+  std::string names() const;
   // Runs it with bash in the project; null = without a cage.
   Ran run(cage::Cage* cage, const std::string& script) const;
   // What it did that it may not: empty = nothing.

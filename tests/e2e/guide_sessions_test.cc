@@ -2,72 +2,27 @@
 // docs/guide/sessions-that-learn.md, run: its files are written, its commands are run in order.
 #include <gtest/gtest.h>
 
-#include <sstream>
+#include <cstdlib>
 #include <string>
 #include <vector>
 
-#include "core/base/file.h"
+#include "tests/e2e/guide_page.h"
 #include "tests/e2e/program.h"
 
 namespace agentd::testing {
 namespace {
 
-struct Block {
-  std::string language, file, text;
-};
-
-// The fenced blocks of the page, in order.
-std::vector<Block> blocks_of(const std::string& page) {
-  std::vector<Block> out;
-  std::istringstream lines(page);
-  bool inside = false;
-  for (std::string line; std::getline(lines, line);) {
-    if (line.starts_with("```")) {
-      inside = !inside;
-      if (!inside) continue;
-      Block made;
-      std::istringstream words(line.substr(3));
-      words >> made.language >> made.file;
-      out.push_back(made);
-    } else if (inside) {
-      out.back().text += line + "\n";
-    }
-  }
-  return out;
-}
-
-// The words of a command line: single and double quotation marks, no expansion.
-std::vector<std::string> words_of(const std::string& line) {
-  std::vector<std::string> out;
-  std::string word;
-  char quote = 0;
-  for (const char each : line + " ") {
-    if (quote != 0 ? each == quote : each == '\'' || each == '"') {
-      quote = quote == 0 ? each : '\0';
-    } else if (each == ' ' && quote == 0) {
-      if (!word.empty()) out.push_back(std::move(word));
-      word.clear();
-    } else {
-      word += each;
-    }
-  }
-  return out;
-}
-
 TEST(GuideSessions, ItsCommandsDoWhatItSays) {
-  const auto page = read_file(AGENTD_SESSIONS_GUIDE, 1u << 20);
-  ASSERT_TRUE(page);
   Program program;
   std::size_t commands = 0;
   std::string said;
-  for (const Block& block : blocks_of(*page)) {
+  for (const Block& block : blocks_of_page(AGENTD_SESSIONS_GUIDE)) {
     if (!block.file.empty()) {
       program.file(block.file, block.text);
       continue;
     }
     if (block.language != "sh") continue;
-    std::istringstream lines(block.text);
-    for (std::string line; std::getline(lines, line);) {
+    for (const std::string& line : lines_of(block.text)) {
       const std::vector<std::string> words = words_of(line);
       ASSERT_FALSE(words.empty());
       if (words[0] != "agentd") {

@@ -8,6 +8,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <chrono>
 #include <csignal>
 #include <cstring>
@@ -53,8 +54,9 @@ bool eventually(Condition condition) {
 // allocator at that moment, and not every allocator (that of a sanitizer) can be used in the child then.
 class Image {
  public:
-  Image(std::vector<std::string> words, std::vector<std::string> environment)
-      : words_(behind_the_binary(std::move(words))), environment_(std::move(environment)) {}
+  Image(std::vector<std::string> words, std::vector<std::string> environment,
+        const std::vector<std::string>& launcher = {})
+      : words_(behind_the_binary(std::move(words), launcher)), environment_(std::move(environment)) {}
   Image(const Image&) = delete;
   Image& operator=(const Image&) = delete;
 
@@ -65,9 +67,11 @@ class Image {
   }
 
  private:
-  static std::vector<std::string> behind_the_binary(std::vector<std::string> words) {
+  static std::vector<std::string> behind_the_binary(std::vector<std::string> words,
+                                                    const std::vector<std::string>& launcher) {
     const char* other = std::getenv("AGENTD_E2E_BINARY");  // a broken build, to see the tests fail
     words.insert(words.begin(), other == nullptr ? AGENTD_BINARY : other);
+    words.insert(words.begin(), launcher.begin(), launcher.end());
     return words;
   }
 
@@ -132,12 +136,15 @@ void Program::drop_hook(const std::string& module) const {
 }
 
 std::vector<std::string> Program::full_environment() const {
-  std::vector<std::string> out = environment_;  // of two entries with one name the first counts
+  std::vector<std::string> out = environment_;
   for (const std::string& usual : {std::string("PATH=/usr/bin:/bin"), "HOME=" + directory_.path(),
                                    "AGENTD_HOME=" + home_, std::string("LC_ALL=C.UTF-8"), std::string("TERM=dumb"),
                                    // A test counts the requests that it causes.
-                                   std::string("AGENTD_MEMORY_REFINE=false")})
-    out.push_back(usual);
+                                   std::string("AGENTD_MEMORY_REFINE=false")}) {
+    const std::string name = usual.substr(0, usual.find('=') + 1);
+    if (std::none_of(out.begin(), out.end(), [&](const std::string& set) { return set.starts_with(name); }))
+      out.push_back(usual);
+  }
   // Sanitizers of the test's own build; nothing of the user's.
   for (const char* name : {"ASAN_OPTIONS", "UBSAN_OPTIONS", "TSAN_OPTIONS", "LSAN_OPTIONS"})
     if (const char* value = std::getenv(name)) out.push_back(std::string(name) + "=" + value);
@@ -148,7 +155,7 @@ Running Program::start(const std::vector<std::string>& words, const std::string&
   const std::string number = std::to_string(++runs_);
   const std::string out = directory_.file("out." + number), err = directory_.file("err." + number);
   const std::string in = directory_.write("in." + number, input);
-  const Image image(words, full_environment());
+  const Image image(words, full_environment(), launcher_);
   meet_others();
   const pid_t pid = ::fork();
   if (pid == 0) {

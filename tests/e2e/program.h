@@ -55,6 +55,8 @@ class Program {
   void set(const std::string& variable) { environment_.push_back(variable); }
   // The program inherits a SIGCHLD that is ignored.
   void ignore_child_signals() { ignores_children_ = true; }
+  // The program is started by another one: its path and the words before the program's own path.
+  void start_by(std::vector<std::string> launcher) { launcher_ = std::move(launcher); }
   // The program is started with these of 0 to 2 closed, as bits: 1 << 1 is standard output.
   void close_descriptors(unsigned which) { closed_ = which; }
   // The program writes its standard output there; -1 = to a file, as usual.
@@ -92,7 +94,7 @@ class Program {
 
   TempDir directory_;
   std::string home_ = directory_.file("home"), project_ = directory_.file("project");
-  std::vector<std::string> environment_;
+  std::vector<std::string> environment_, launcher_;
   int runs_ = 0;
   unsigned closed_ = 0;
   int output_ = -1;

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <cstdlib>
 #include <filesystem>
 #include <memory>
 #include <string>
@@ -481,6 +482,7 @@ class PaintedCage final : public CommandCage {
   Result<CagedCommand> wrap(const std::vector<std::string>& argv, const std::string&,
                             const std::vector<std::string>& environment) override {
     if (argv.back() == "forbidden") return Error{Code::kDenied, "the cage refuses it"};
+    if (argv.back() == "touch made") return Error{Code::kUnavailable, "no layer holds: 100% 'sure'; touch made"};
     CagedCommand out;
     out.argv = {"env", "CAGED=yes"};
     out.argv.insert(out.argv.end(), argv.begin(), argv.end());
@@ -504,6 +506,25 @@ class NoCage final : public CommandCage {
     return Error{Code::kUnavailable, "there is no sandbox"};
   }
 };
+
+// The reason is the output, and nothing in it or in the environment is run.
+TEST_F(Commands, WithoutACageThatCanBeMadeTheReasonIsTheOutput) {
+  CommandRequest request = line("touch made");
+  std::string place = std::filesystem::temp_directory_path().string() + "/agentd-no-cage-XXXXXX";
+  ASSERT_NE(::mkdtemp(place.data()), nullptr);
+  request.process.cwd = place;
+  request.process.environment = {"PATH=/usr/bin:/bin", "ENV=/dev/null", "LD_PRELOAD=nowhere.so"};
+  request.cage = std::make_shared<PaintedCage>();
+  const auto ran = table_->run(request, cancel_, Deadline{});
+  ASSERT_TRUE(ran) << ran.error().message;
+  EXPECT_EQ(ran->exit_code, 125);
+  EXPECT_EQ(ran->output, "no layer holds: 100% 'sure'; touch made\n");
+  const std::uint64_t handle = start(request);
+  EXPECT_EQ(ended(handle).exit_code, 125);
+  EXPECT_EQ(rest(handle), "no layer holds: 100% 'sure'; touch made\n");
+  EXPECT_TRUE(std::filesystem::is_empty(place));
+  std::filesystem::remove_all(place);
+}
 
 TEST_F(Commands, RunAndStartInTheirCage) {
   const auto cage = std::make_shared<PaintedCage>();
@@ -542,7 +563,9 @@ TEST_F(Commands, WhatTheCageRefusedIsTakenOnce) {
   EXPECT_TRUE(table_->wait(*handle, cancel_, Deadline{}));
   CommandRequest nowhere = line("true");
   nowhere.cage = std::make_shared<NoCage>();
-  EXPECT_FALSE(table_->run(nowhere, cancel_, Deadline{}));
+  const auto refused = table_->run(nowhere, cancel_, Deadline{});
+  ASSERT_TRUE(refused) << refused.error().message;
+  EXPECT_EQ(refused->exit_code, 125);
   const std::vector<std::string> both{"there is no sandbox", "it was seen"};
   EXPECT_EQ(table_->take_refusals(), both);
 }

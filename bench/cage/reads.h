@@ -1,0 +1,15 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+// reads.h - calls of tools that only read: eight in one answer, which run at the same time, next to the same eight one
+// after the other. The program is the one that people run, its model a script.
+//
+// Threading: REQUIRES: the calling thread is the only one.
+
+#include <string>
+
+namespace agentd::bench {
+
+// Prints a row for each tool; `directory` is empty and writable. False: the program failed, which was said.
+bool bench_reads(const std::string& directory);
+
+}  // namespace agentd::bench
