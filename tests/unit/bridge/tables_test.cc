@@ -458,7 +458,7 @@ TEST_F(Tables, ToolGivesPiecesAndAResult) {
     call->core->emit(call->core, call->token, &result.h);
     return AGENTD_OK;
   };
-  const auto outcome = context().call_tool(tool, nullptr, {"c", "echo", {}}, 1, CancelToken(), Deadline());
+  const auto outcome = context().call_tool(tool, nullptr, {"c", "echo", {}}, {1, {}, {}}, CancelToken(), Deadline());
   ASSERT_TRUE(outcome);
   EXPECT_FALSE(outcome->success);
   EXPECT_EQ(outcome->content, "one two ");
@@ -470,7 +470,7 @@ TEST_F(Tables, ToolThatFailsGivesItsText) {
     call->core->fail(call->core, call->token, AGENTD_E_DENIED, to_abi(std::string_view("outside the workspace")));
     return AGENTD_E_DENIED;
   };
-  const auto outcome = context().call_tool(tool, nullptr, {"c", "echo", {}}, 1, CancelToken(), Deadline());
+  const auto outcome = context().call_tool(tool, nullptr, {"c", "echo", {}}, {1, {}, {}}, CancelToken(), Deadline());
   ASSERT_FALSE(outcome);
   EXPECT_EQ(outcome.error().code, Code::kDenied);
   EXPECT_EQ(outcome.error().message, "echo: outside the workspace");
@@ -483,7 +483,7 @@ TEST_F(Tables, CancelledRunIsSeenByTheTool) {
   };
   const CancelToken cancel;
   cancel.cancel(AGENTD_CANCEL_USER);
-  const auto outcome = context().call_tool(tool, nullptr, {"c", "t", {}}, 1, cancel, Deadline());
+  const auto outcome = context().call_tool(tool, nullptr, {"c", "t", {}}, {1, {}, {}}, cancel, Deadline());
   ASSERT_FALSE(outcome);
   EXPECT_EQ(outcome.error().code, Code::kCancelled);
 }
@@ -587,7 +587,7 @@ TEST_F(Tables, InAToolsCallThePayloadIsItsInput) {
   };
   const auto made = ToolInput::make(input);
   ASSERT_TRUE(made);
-  ASSERT_TRUE(context().call_tool(tool, &body, {"c1", "t", *made}, 42, CancelToken(), Deadline{}));
+  ASSERT_TRUE(context().call_tool(tool, &body, {"c1", "t", *made}, {42, {}, {}}, CancelToken(), Deadline{}));
   EXPECT_EQ(seen, "a\nb;3;y;{\"old\":\"x\"};-6;-6;-6;");
 }
 
