@@ -4,17 +4,22 @@
 #include <fcntl.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
 #include <cstdlib>
+#include <ctime>
 #include <filesystem>
 #include <set>
 
 #include "core/base/hash.h"
+#include "core/cage/aside.h"
+#include "core/cage/baseline.h"
 #include "core/cage/bubblewrap.h"
 #include "core/cage/hints.h"
+#include "core/cage/journal.h"
 #include "core/cage/orders.h"
 #include "core/cage/places.h"
 #include "core/cage/proxy.h"
@@ -84,6 +89,16 @@ void add_views(std::vector<std::string>& out, const std::vector<std::string>& re
     add(out, {closed_inside && is_below(path, "/etc") ? std::string("/etc") : path});
 }
 
+// The time of the first sandbox of this process: an older file was made by none of its commands.
+std::int64_t first_ns() {
+  static const std::int64_t first = [] {
+    timespec now{};
+    ::clock_gettime(CLOCK_REALTIME, &now);
+    return now.tv_sec * std::int64_t{1'000'000'000} + now.tv_nsec;
+  }();
+  return first;
+}
+
 }  // namespace
 
 Cage::Cage(CageSettings settings, Layer layer, NetworkRules network)
@@ -99,7 +114,12 @@ Result<std::unique_ptr<Cage>> Cage::make(CageSettings settings, Layer layer) {
 Cage::~Cage() = default;
 
 Result<void> Cage::prepare() {
+  (void)first_ns();
   const std::string home = settings_.user_home.empty() ? std::string() : real(settings_.user_home);
+  user_ = {home, settings_.xdg_config};
+  baseline_ = Baseline::shared();
+  auto journal = Journal::shared(settings_.agentd_home);
+  journal_ = std::make_shared<JournalFile>(journal ? *journal : nullptr);
   for (const std::string& root : settings_.roots) {
     roots_.push_back(real(root));
     if (roots_.back() == "/")
@@ -114,7 +134,7 @@ Result<void> Cage::prepare() {
   if (!home.empty()) cache_ = home + "/.cache/agentd/cage/" + hex(sha256(key)).substr(0, 16);
   if (cache_.empty() || !make_directories(cache_)) cache_ = scratch_;
   writable_ = roots_;
-  for (const std::string& root : roots_) add(writable_, git_places(root).writable);
+  for (const std::string& root : roots_) add(writable_, git_places(root, user_).writable);
   for (const std::string& path : settings_.writable) add(writable_, {real(path)});
   add(writable_, {scratch_, cache_});
   readable_ = system_places();
@@ -140,26 +160,32 @@ Result<void> Cage::check_hidden() const {
                    ", which Landlock alone cannot hide from them: work in a directory below, or install bubblewrap"};
 }
 
-// Looked up for each command: a repository may have got submodules meanwhile.
+// Looked up for each command: a repository may have got submodules in the meantime.
 Cage::Guarded Cage::guarded_now() const {
   Guarded out;
-  const std::string home = settings_.user_home.empty() ? std::string() : real(settings_.user_home);
+  std::set<std::string> paths, watched;
   for (const std::string& root : roots_) {
-    const GitPlaces git = git_places(root);
-    add(out.paths, guarded_places(root, home));
-    add(out.paths, git.guarded);
+    const GitPlaces git = git_places(root, user_);
+    const std::vector<std::string> others = guarded_places(root, user_.home);
+    paths.insert(others.begin(), others.end());
+    paths.insert(git.guarded.begin(), git.guarded.end());
+    watched.insert(git.watched.begin(), git.watched.end());
     add(out.pinned, git.pinned);
+    for (const GitPart& part : git.parts) out.parts.push_back(part.path);
   }
   for (const std::string& path : settings_.kept)
-    if (is_in(real(path), roots_)) add(out.paths, {real(path)});
+    if (is_in(real(path), roots_)) paths.insert(real(path));
   // Where the home is the workspace: places of keys that are not there yet, since some of them decide who may log in.
-  if (!home.empty())
-    for (const std::string& path : secret_places(home))
-      if (is_in(path, roots_) && ::access(path.c_str(), F_OK) != 0) add(out.paths, {path});
+  if (!user_.home.empty())
+    for (const std::string& path : secret_places(user_.home))
+      if (is_in(path, roots_) && ::access(path.c_str(), F_OK) != 0) paths.insert(path);
   // A link is watched, and its target guarded in its own right.
   std::error_code unknown;
-  for (const std::string& path : std::vector<std::string>(out.paths))
-    if (fs::is_symlink(fs::symlink_status(path, unknown)) && is_in(real(path), roots_)) add(out.paths, {real(path)});
+  for (const std::string& path : std::set<std::string>(paths))
+    if (fs::is_symlink(fs::symlink_status(path, unknown)) && is_in(real(path), roots_)) paths.insert(real(path));
+  for (const std::string& path : paths) watched.erase(path);
+  out.paths.assign(paths.begin(), paths.end());
+  out.watched.assign(watched.begin(), watched.end());
   return out;
 }
 
@@ -188,16 +214,34 @@ std::vector<std::string> Cage::environment_of(const std::vector<std::string>& gi
 
 // The parts that live from the start of a command to its end.
 struct Cage::Command {
-  std::unique_ptr<Watch> watch;
+  Command(std::unique_ptr<Watch> states, std::shared_ptr<JournalFile> file)
+      : watch(std::move(states)), journal(std::move(file)) {
+    journal->begin(*watch);
+  }
+  // A command that was not started changed nothing.
+  ~Command() { end(); }
+  Command(const Command&) = delete;
+  Command& operator=(const Command&) = delete;
+
+  void end() {
+    if (watch) journal->end();
+    watch.reset();
+  }
+
+  std::unique_ptr<Watch> watch;                // null = it has ended
+  const std::shared_ptr<JournalFile> journal;  // shared with the cage and its other commands
   std::unique_ptr<Proxy> proxy;
   CageFacts facts;
   std::string agentd_home;
+  std::vector<std::string> undone_before;  // of commands of an agentd that was killed
 
-  CagedCommand::After finish(std::string_view output, int code) const {
+  CagedCommand::After finish(std::string_view output, int code) {
     CagedCommand::After after;
-    after.remarks = watch->undo();
+    after.remarks = watch->undo(Aside::in_home(agentd_home));
+    end();
     after.undone = !after.remarks.empty();
-    if (after.undone) forget_old_undone(agentd_home);
+    if (after.undone || !undone_before.empty()) forget_old_undone(agentd_home);
+    add(after.remarks, undone_before);
     const std::vector<std::string> refusals = proxy ? proxy->refusals() : std::vector<std::string>();
     add(after.remarks, refusals);
     CageFacts known = facts;
@@ -207,24 +251,22 @@ struct Cage::Command {
   }
 };
 
-Result<CagedCommand> Cage::wrap(const std::vector<std::string>& argv, const std::string& cwd,
-                                const std::vector<std::string>& environment) {
-  AGENTD_TRY(const std::string program, find_program(argv.at(0), environment));
-  const auto command = std::make_shared<Command>();  // shared with finish(), which the caller keeps
-  const std::string directory = cwd.empty() ? roots_.at(0) : real(cwd);
-  const bool apart = layer_ == Layer::kBubblewrap;
-  View view{{}, {}, {}, hidden_, real(settings_.user_home), scratch_, settings_.all_network};
-  std::vector<std::string> watched;
-  Guarded guarded = guarded_now();
-  for (std::string& path : guarded.paths) {
-    // A link would be followed; guarded_now() has its target, too.
-    std::error_code unknown;
-    const bool mounts = apart && fs::exists(fs::symlink_status(path, unknown)) && real(path) == path;
-    (mounts ? view.guarded : watched).push_back(std::move(path));
+std::unique_ptr<Watch> Cage::watch(Guarded guarded, std::vector<std::string> watched, Trees elsewhere) {
+  WatchHints hints;
+  hints.elsewhere = std::move(elsewhere);
+  {
+    const MutexLock lock(mutex_);
+    hints.known = known_;
   }
-  command->agentd_home = settings_.agentd_home;
-  command->facts.network_off = !settings_.all_network && network_.empty();
-  command->watch = std::make_unique<Watch>(std::move(watched), guarded.pinned, undone_place(settings_.agentd_home));
+  WatchPlan plan{std::move(watched), std::move(guarded.pinned), roots_, std::move(guarded.parts), user_, first_ns()};
+  auto out = std::make_unique<Watch>(std::move(plan), hints, baseline_);
+  const MutexLock lock(mutex_);
+  known_ = out->states();
+  return out;
+}
+
+Orders Cage::usual_orders(const std::string& home) const {
+  const bool apart = layer_ == Layer::kBubblewrap;
   Orders orders;
   orders.apart = apart;
   orders.readable = readable_;
@@ -232,13 +274,51 @@ Result<CagedCommand> Cage::wrap(const std::vector<std::string>& argv, const std:
   add(orders.readable, {"/proc"});
   if (apart) {
     add(orders.writable, {"/tmp"});
-    if (!settings_.user_home.empty() && ::access(settings_.user_home.c_str(), F_OK) == 0)
-      add(orders.writable, {view.home});
+    if (!settings_.user_home.empty() && ::access(settings_.user_home.c_str(), F_OK) == 0) add(orders.writable, {home});
   }
   orders.devices = apart
                        ? std::vector<std::string>{"/dev"}
                        : std::vector<std::string>{"/dev/null", "/dev/zero", "/dev/full", "/dev/random", "/dev/urandom"};
   orders.sockets = apart || settings_.all_network ? Sockets::kAll : Sockets::kNone;
+  return orders;
+}
+
+// The orders, bubblewrap's words if there are any, then what the keeper holds.
+Result<void> Cage::add_descriptors(Orders& orders, UniqueFd words, std::vector<UniqueFd>& out) const {
+  int next = words.valid() ? kWordsFd : kOrdersFd;
+  UniqueFd owner(static_cast<int>(::syscall(SYS_pidfd_open, ::getpid(), 0)));
+  if (owner.valid()) orders.owner = ++next;
+  UniqueFd lock(journal_->lock() < 0 ? -1 : ::fcntl(journal_->lock(), F_DUPFD_CLOEXEC, 3));
+  if (lock.valid()) orders.lock = ++next;
+  AGENTD_TRY(UniqueFd file, sealed(text_of(orders)));
+  out.push_back(std::move(file));
+  for (UniqueFd* const each : {&words, &owner, &lock})
+    if (each->valid()) out.push_back(std::move(*each));
+  return {};
+}
+
+Result<CagedCommand> Cage::wrap(const std::vector<std::string>& argv, const std::string& cwd,
+                                const std::vector<std::string>& environment) {
+  AGENTD_TRY(const std::string program, find_program(argv.at(0), environment));
+  OtherProcesses others = see_other_processes(settings_.agentd_home, journal_->journal());
+  const std::string directory = cwd.empty() ? roots_.at(0) : real(cwd);
+  const bool apart = layer_ == Layer::kBubblewrap;
+  View view{{}, {}, {}, hidden_, real(settings_.user_home), scratch_, settings_.all_network};
+  Guarded guarded = guarded_now();
+  std::vector<std::string> watched = std::move(guarded.watched);
+  for (std::string& path : guarded.paths) {
+    // A link would be followed; guarded_now() has its target, too.
+    std::error_code unknown;
+    const bool mounts = apart && fs::exists(fs::symlink_status(path, unknown)) && real(path) == path;
+    (mounts ? view.guarded : watched).push_back(std::move(path));
+  }
+  // Shared with finish(), which the caller keeps.
+  const auto command =
+      std::make_shared<Command>(watch(std::move(guarded), std::move(watched), std::move(others.states)), journal_);
+  command->agentd_home = settings_.agentd_home;
+  command->undone_before = std::move(others.undone);
+  command->facts.network_off = !settings_.all_network && network_.empty();
+  Orders orders = usual_orders(view.home);
   if (!settings_.all_network && !network_.empty()) {
     AGENTD_TRY(command->proxy, Proxy::start(network_));
     orders.proxy = command->proxy->socket();
@@ -262,9 +342,7 @@ Result<CagedCommand> Cage::wrap(const std::vector<std::string>& argv, const std:
   out.argv.insert(out.argv.end(), {settings_.helper, std::to_string(kOrdersFd), program});
   out.argv.insert(out.argv.end(), argv.begin() + 1, argv.end());
   out.environment = environment_of(environment);
-  AGENTD_TRY(UniqueFd file, sealed(text_of(orders)));
-  out.descriptors.push_back(std::move(file));
-  if (words.valid()) out.descriptors.push_back(std::move(words));
+  AGENTD_TRY_VOID(add_descriptors(orders, std::move(words), out.descriptors));
   out.finish = [command](std::string_view output, int code) { return command->finish(output, code); };
   return out;
 }
@@ -272,8 +350,8 @@ Result<CagedCommand> Cage::wrap(const std::vector<std::string>& argv, const std:
 Verdict Cage::explain(const std::string& path) const {
   const std::string at = real(path);
   if (is_in(at, hidden_)) return {false, false, "it has keys or belongs to agentd"};
-  const std::vector<std::string> guarded = guarded_now().paths;
-  const bool is_guarded = is_in(at, guarded);
+  const Guarded guarded = guarded_now();
+  const bool is_guarded = is_in(at, guarded.paths) || is_in(at, guarded.watched);
   if (is_in(at, writable_) && is_guarded)
     return {true, false, "its content is run later by itself, outside of the sandbox"};
   if (is_in(at, writable_)) return {true, true, "it is in the workspace, or in sandbox.writable"};

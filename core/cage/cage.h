@@ -16,6 +16,7 @@
 #include "core/cage/layers.h"
 #include "core/cage/network.h"
 #include "core/cage/scratch.h"
+#include "core/cage/watch.h"
 #include "core/process/command_cage.h"
 
 namespace agentd::cage {
@@ -23,6 +24,7 @@ namespace agentd::cage {
 struct CageSettings {
   std::string helper;       // the path of agentd-cage
   std::string user_home;    // $HOME
+  std::string xdg_config;   // $XDG_CONFIG_HOME; empty = not set
   std::string agentd_home;  // cannot be read
   std::string path;         // PATH, whose directories in the home are readable
   std::vector<std::string> roots;
@@ -39,6 +41,9 @@ struct Verdict {
   bool readable = false, writable = false;
   std::string reason;
 };
+
+struct Orders;
+class JournalFile;
 
 class Cage final : public CommandCage {
  public:
@@ -62,9 +67,12 @@ class Cage final : public CommandCage {
   Result<void> prepare();
   Result<void> check_hidden() const;
   struct Guarded {
-    std::vector<std::string> paths, pinned;
+    std::vector<std::string> paths, watched, pinned, parts;  // `watched`: for which no mounts are made
   };
   Guarded guarded_now() const;
+  std::unique_ptr<Watch> watch(Guarded guarded, std::vector<std::string> watched, Trees elsewhere);
+  Orders usual_orders(const std::string& home) const;
+  Result<void> add_descriptors(Orders& orders, UniqueFd words, std::vector<UniqueFd>& out) const;
   std::vector<std::string> environment_of(const std::vector<std::string>& given) const;
 
   const CageSettings settings_;
@@ -73,6 +81,11 @@ class Cage final : public CommandCage {
   ScratchDirectory scratch_directory_;
   std::string scratch_, cache_;
   std::vector<std::string> roots_, readable_, writable_, hidden_;
+  GitUser user_;
+  std::shared_ptr<Baseline> baseline_;    // shared with all sandboxes of this process
+  std::shared_ptr<JournalFile> journal_;  // shared with the commands, which may outlive this
+  Mutex mutex_;
+  Trees known_ GUARDED_BY(mutex_);  // the states of guarded paths that the last command began with
 };
 
 // In place of a cage where none can be made: it refuses each command.

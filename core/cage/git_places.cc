@@ -1,151 +1,224 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "core/cage/git_places.h"
+
 #include <sys/stat.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <set>
 
-#include "core/base/file.h"
+#include "core/base/paths.h"
+#include "core/cage/git_files.h"
+#include "core/cage/git_index.h"
+#include "core/cage/git_settings.h"
+#include "core/cage/names.h"
 #include "core/cage/places.h"
+#include "core/cage/plain.h"
 
 namespace agentd::cage {
 namespace {
 
 namespace fs = std::filesystem;
 
-constexpr std::uint64_t kPointerMax = 8 * 1024, kSettingsMax = 1u << 20;
-constexpr int kModulesDepth = 4;
-constexpr int kWorktreesMax = 200;
+constexpr int kDepthMax = 16;                  // of submodules in submodules, and of directories in their names
+constexpr std::size_t kMountedWorktrees = 50;  // the others are watched
 
-bool is_directory(const std::string& path) {
+mode_t kind_of(const std::string& path) {
   struct stat info {};
-  return ::stat(path.c_str(), &info) == 0 && S_ISDIR(info.st_mode);
-}
-
-std::string real(const std::string& path) {
-  std::error_code failed;
-  const std::string out = fs::canonical(path, failed).string();
-  return failed ? std::string() : out;
-}
-
-std::string trimmed(std::string text) {
-  while (!text.empty() && (text.back() == '\n' || text.back() == '\r' || text.back() == ' ')) text.pop_back();
-  return text;
-}
-
-std::string first_line(const std::string& path) {
-  const auto text = read_file(path, kPointerMax);
-  return text ? trimmed(*text) : std::string();
-}
-
-std::string at(const std::string& directory, const std::string& path) {
-  return path.starts_with('/') ? path : directory + "/" + path;
-}
-
-bool is_git_directory(const std::string& path) {
-  struct stat info {};
-  return is_directory(path + "/objects") && is_directory(path + "/refs") &&
-         ::stat((path + "/HEAD").c_str(), &info) == 0;
+  return ::lstat(path.c_str(), &info) == 0 ? info.st_mode & S_IFMT : 0;
 }
 
 // The value of core.worktree, which Git writes for a submodule.
 std::string worktree_of(const std::string& git) {
-  const auto text = read_file(git + "/config", kSettingsMax);
-  if (!text) return {};
-  const std::size_t key = text->find("worktree = ");
-  if (key == std::string::npos) return {};
-  const std::size_t begin = key + 11, end = text->find('\n', begin);
-  return real(at(git, trimmed(text->substr(begin, end - begin))));
+  std::string out;
+  for (const GitSetting& each : settings_in(git + "/config"))
+    if (each.name == "core.worktree") out = resolved(git, each.value);
+  return out;
 }
 
-// The files that Git reads its settings and its hooks from, and those that lead it to another directory of them.
-void guard(const std::string& git, std::vector<std::string>& out) {
-  for (const char* const name : {"hooks", "config", "config.worktree", "commondir"}) out.push_back(git + "/" + name);
+void only_once(std::vector<std::string>& list) {
+  const std::set<std::string> once(list.begin(), list.end());
+  list.assign(once.begin(), once.end());
 }
 
-void guard_modules(const std::string& modules, int depth, std::vector<std::string>& out) {
-  std::error_code failed;
-  for (auto entry = fs::directory_iterator(modules, failed); !failed && entry != fs::directory_iterator();
-       entry.increment(failed)) {
-    const std::string path = entry->path().string();
-    if (!is_directory(path)) continue;
-    if (is_git_directory(path)) {
-      guard(path, out);
-      guard_modules(path + "/modules", depth, out);
-    } else if (depth > 0) {
-      guard_modules(path, depth - 1, out);
+class Finder {
+ public:
+  Finder(const std::string& root, const GitUser& user)
+      : root_(root), user_(user), of_user_(git_targets(user_git_settings(user.home, user.xdg), user.home)) {}
+
+  GitPlaces find() {
+    std::string git = root_ + "/.git";
+    if (kind_of(git) == S_IFLNK) {
+      out_.guarded.push_back(git);
+      git = real_path(git);
+    }
+    targets(of_user_, root_);
+    if (is_directory(git)) {
+      out_.pinned.push_back(git);
+      repository(root_, git, git, kDepthMax);
+    } else {
+      out_.guarded.push_back(root_ + "/.git");
+      if (!git.empty() && kind_of(git) == S_IFREG) follow(git);
+    }
+    around();
+    return finish();
+  }
+
+ private:
+  // The files that Git reads its settings and its hooks from, and those that lead it to another directory of them.
+  void guard(const std::string& git) {
+    for (const char* const name : {"hooks", "config", "config.worktree", "commondir"})
+      out_.guarded.push_back(git + "/" + name);
+  }
+
+  void targets(const GitTargets& all, const std::string& top) {
+    for (const std::string& each : all.files) out_.guarded.push_back(each);
+    for (const std::string& each : all.programs) out_.guarded.push_back(lexical_path(each, top));
+    for (const std::string& each : all.hooks) {
+      // Husky's scripts are next to the directory that it names here.
+      const fs::path path = lexical_path(each, top);
+      out_.guarded.push_back(path.filename() == "_" ? path.parent_path().string() : path.string());
     }
   }
-}
 
-void guard_worktrees(const std::string& common, std::vector<std::string>& out) {
-  std::error_code failed;
-  int left = kWorktreesMax;
-  for (auto entry = fs::directory_iterator(common + "/worktrees", failed);
-       !failed && entry != fs::directory_iterator() && left-- > 0; entry.increment(failed))
-    for (const char* const name : {"config.worktree", "commondir", "gitdir"})
-      out.push_back(entry->path().string() + "/" + name);
-}
-
-// The files `.git` of the submodules in the root.
-void guard_submodules(const std::string& root, std::vector<std::string>& out) {
-  const auto text = read_file(root + "/.gitmodules", kSettingsMax);
-  if (!text) return;
-  constexpr std::string_view kKey = "path = ";
-  for (std::size_t from = 0; (from = text->find(kKey, from)) != std::string::npos;) {
-    from += kKey.size();
-    const std::string path = trimmed(text->substr(from, text->find('\n', from) - from));
-    if (path.empty() || path.starts_with('/') || path.find("..") != std::string::npos) continue;
-    if (fs::is_regular_file(root + "/" + path + "/.git")) out.push_back(root + "/" + path + "/.git");
+  // A repository with its worktree. `common`: where its settings are.
+  void repository(const std::string& top, const std::string& git, const std::string& common, int depth) {
+    if (!seen_.insert(real_path(git)).second) return;
+    guard(common);
+    if (git != common) guard(git);
+    targets(of_user_, top);
+    targets(git_targets({common + "/config", git + "/config.worktree"}, user_.home), top);
+    modules(git + "/modules", depth);
+    if (seen_.insert(real_path(common) + "/worktrees").second) {
+      modules(common + "/modules", depth);
+      worktrees(common, depth);
+    }
+    for (const std::string& path : gitlinks(top, git + "/index", top)) link(path + "/.git", depth);
   }
-}
 
-void guard_all(const std::string& common, std::vector<std::string>& out) {
-  guard(common, out);
-  guard_modules(common + "/modules", kModulesDepth, out);
-  guard_worktrees(common, out);
-}
+  void link(const std::string& git, int depth) {
+    out_.parts.push_back({GitPart::Kind::kLink, git, {}});
+    const mode_t kind = kind_of(git);
+    if (kind != S_IFDIR || depth == 0) {
+      out_.guarded.push_back(git);
+      if (kind == 0 || depth == 0) return;
+    } else {
+      out_.pinned.push_back(git);
+    }
+    const std::string target = kind == S_IFREG ? pointed_to(git) : kind == S_IFLNK ? real_path(git) : git;
+    if (target.empty()) return;
+    const std::string common = kind == S_IFDIR ? git : common_of(target);
+    repository(fs::path(git).parent_path().string(), target, common.empty() ? target : common, depth - 1);
+  }
 
-// A root whose `.git` is a file.
-void follow_pointer(const std::string& root, GitPlaces& out) {
-  const std::string pointer = root + "/.git";
-  std::string line = first_line(pointer);
-  out.guarded.push_back(pointer);
-  if (!line.starts_with("gitdir:")) return;
-  line.erase(0, line.find_first_not_of(' ', 7) == std::string::npos ? line.size() : line.find_first_not_of(' ', 7));
-  const std::string git = real(at(root, line));
-  if (git.empty()) return;
-  const std::string commons = first_line(git + "/commondir");
-  const std::string common = commons.empty() ? git : real(at(git, commons));
-  const bool names_root = real(at(git, first_line(git + "/gitdir"))) == real(pointer) || worktree_of(git) == real(root);
-  if (!names_root || !is_git_directory(common)) return;
-  out.guarded.push_back(git + "/gitdir");
-  out.pinned = {common, git};
-  guard_all(common, out.guarded);
-  if (git != common) guard(git, out.guarded);
-  for (const std::string& each : {common, git})
-    if (!is_below(each, root) && (out.writable.empty() || !is_below(each, out.writable[0])))
-      out.writable.push_back(each);
-}
+  // A submodule's name can have slashes. Git takes for a repository what has a HEAD.
+  void modules(const std::string& directory, int depth) {
+    for (const std::string& name : names_in(directory)) {
+      const std::string path = directory + "/" + name;
+      const mode_t kind = kind_of(path);
+      if (kind == S_IFLNK) {  // not followed: it could lead in circles
+        out_.guarded.push_back(path);
+        out_.parts.push_back({GitPart::Kind::kModule, path, {}});
+      }
+      if (kind != S_IFDIR) continue;
+      if (depth <= 0) {
+        out_.guarded.push_back(path);
+      } else if (kind_of(path + "/HEAD") != 0) {
+        out_.parts.push_back({GitPart::Kind::kModule, path, {}});
+        guard(path);
+        modules(path + "/modules", depth - 1);
+      } else {
+        modules(path, depth - 1);
+      }
+    }
+  }
+
+  void worktrees(const std::string& common, int depth) {
+    std::size_t count = 0;
+    for (const std::string& name : names_in(common + "/worktrees")) {
+      const std::string administration = common + "/worktrees/" + name;
+      out_.parts.push_back({GitPart::Kind::kWorktree, administration, real_path(common)});
+      auto& list = ++count > kMountedWorktrees ? out_.watched : out_.guarded;
+      for (const char* const file : {"config.worktree", "commondir", "gitdir"})
+        list.push_back(administration + "/" + file);
+      modules(administration + "/modules", depth - 1);
+      std::string pointer = path_in(administration + "/gitdir");
+      if (!pointer.starts_with('/')) pointer = lexical_path(pointer, administration);
+      if (fs::path(pointer).filename() != ".git" || !is_below(pointer, root_)) continue;
+      list.push_back(pointer);
+      if (depth > 0) repository(fs::path(pointer).parent_path().string(), administration, common, depth - 1);
+    }
+  }
+
+  // A root whose `.git` is a file.
+  void follow(const std::string& pointer) {
+    const std::string git = pointed_to(pointer);
+    if (git.empty()) return;
+    const std::string common = common_of(git);
+    const bool names_root =
+        resolved(git, path_in(git + "/gitdir")) == real_path(pointer) || worktree_of(git) == real_path(root_);
+    if (!names_root || !is_git_directory(common)) return;
+    out_.guarded.push_back(git + "/gitdir");
+    out_.pinned = {common, git};
+    for (const std::string& each : {common, git})
+      if (!is_below(each, root_) && (out_.writable.empty() || !is_below(each, out_.writable[0])))
+        out_.writable.push_back(each);
+    repository(root_, git, common, kDepthMax);
+  }
+
+  // The root is a part of a larger worktree: its settings and its submodules can lead here.
+  void around() {
+    for (fs::path top = fs::path(root_).parent_path(); top.has_relative_path(); top = top.parent_path()) {
+      const std::string dot = top.string() + "/.git";
+      const std::string git = is_directory(dot) ? dot : pointed_to(dot);
+      const std::string common = git.empty() ? std::string() : common_of(git);
+      if (common.empty()) continue;
+      targets(of_user_, top.string());
+      targets(git_targets({common + "/config", git + "/config.worktree"}, user_.home), top.string());
+      for (const std::string& path : gitlinks(top.string(), git + "/index", root_))
+        if (is_below(path, root_) && path != root_) link(path + "/.git", kDepthMax);
+      return;
+    }
+  }
+
+  // A path that commands cannot write needs no guard, and to guard the root or its `.git` as a whole would leave
+  // nothing.
+  GitPlaces finish() {
+    const auto is_out = [&](const std::string& path) {
+      const bool in_writable = std::any_of(out_.writable.begin(), out_.writable.end(),
+                                           [&](const std::string& each) { return is_below(path, each); });
+      return !(is_below(path, root_) || in_writable) || path == root_ ||
+             (path == root_ + "/.git" && kind_of(path) == S_IFDIR);
+    };
+    std::erase_if(out_.guarded, is_out);
+    std::erase_if(out_.watched, is_out);
+    std::erase_if(out_.parts, [&](const GitPart& part) { return is_out(part.path); });
+    only_once(out_.guarded);
+    only_once(out_.watched);
+    return std::move(out_);
+  }
+
+  const std::string root_;
+  const GitUser user_;
+  const GitTargets of_user_;
+  std::set<std::string> seen_;
+  GitPlaces out_;
+};
 
 }  // namespace
 
-GitPlaces git_places(const std::string& root) {
-  GitPlaces out;
-  struct stat info {};
-  const std::string git = root + "/.git";
-  if (::stat(git.c_str(), &info) != 0) {
-    out.guarded.push_back(git);
-  } else if (S_ISDIR(info.st_mode)) {
-    guard_all(git, out.guarded);
-    guard_submodules(root, out.guarded);
-    out.pinned.push_back(git);
-  } else {
-    follow_pointer(root, out);
-    guard_submodules(root, out.guarded);
+GitPlaces git_places(const std::string& root, const GitUser& user) { return Finder(root, user).find(); }
+
+bool is_plain_part(const GitPart& part) {
+  switch (part.kind) {
+    case GitPart::Kind::kLink:
+      return is_plain_repository(part.path) || is_plain_pointer(part.path);
+    case GitPart::Kind::kModule:
+      return is_plain_git_directory(part.path);
+    case GitPart::Kind::kWorktree:
+      return is_plain_worktree(part.path, part.common);
   }
-  const std::set<std::string> once(out.guarded.begin(), out.guarded.end());
-  out.guarded.assign(once.begin(), once.end());
-  return out;
+  return false;
 }
 
 }  // namespace agentd::cage

@@ -138,18 +138,22 @@ void end_rest() {
 
 class Keeper {
  public:
-  Keeper(pid_t child, UniqueFd signals, std::optional<Relay>& relay, Answers& answers)
-      : child_(child), signals_(std::move(signals)), relay_(relay), answers_(answers) {}
+  // `owner`: the process whose end ends the command, too; -1 = none.
+  Keeper(pid_t child, int owner, UniqueFd signals, std::optional<Relay>& relay, Answers& answers)
+      : child_(child), owner_(owner), signals_(std::move(signals)), relay_(relay), answers_(answers) {}
 
+  // How the command ended; where its owner ended first, as if it had been killed.
   int wait() {
     while (!status_) {
-      std::vector<pollfd> list{{signals_.get(), POLLIN, 0}, {answers_.fd(), POLLIN, 0}};
+      std::vector<pollfd> list{{signals_.get(), POLLIN, 0}, {answers_.fd(), POLLIN, 0}, {owner_, POLLIN, 0}};
+      const std::size_t own = list.size();
       if (relay_) relay_->wait_for(list);
       if (clock_.poll(list, relay_ && relay_->pauses() ? Deadline::after(clock_, kRelayPause) : Deadline()) < 0)
         continue;
       if (list[0].revents != 0) reap();
       if ((list[1].revents & POLLIN) != 0) (void)answers_.answer_one();
-      if (relay_) relay_->serve(list.data() + 2);
+      if (list[2].revents != 0 && !status_) status_ = SIGKILL;
+      if (relay_) relay_->serve(list.data() + own);
     }
     return *status_;
   }
@@ -166,6 +170,7 @@ class Keeper {
 
   const SystemClock clock_;
   const pid_t child_;
+  const int owner_;
   const UniqueFd signals_;
   std::optional<Relay>& relay_;
   Answers& answers_;
@@ -216,7 +221,7 @@ int keep(const Orders& orders, char** argv) {
   if (child == 0) become(orders, argv, theirs.get(), before);
   theirs.reset();
   Answers answers(receive_descriptor(own.get()), orders.writable, relay ? relay->port() : std::uint16_t{0});
-  const int status = Keeper(child, std::move(signals), relay, answers).wait();
+  const int status = Keeper(child, orders.owner, std::move(signals), relay, answers).wait();
   end_rest();
   return end_like(status, orders.apart);
 }

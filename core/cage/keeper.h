@@ -4,7 +4,8 @@
 //
 // The keeper starts the command, relays its network to agentd's proxy, answers calls that only it can judge
 // (answers.h), and returns when the command has ended: with its code, and with no process of it left. With bubblewrap
-// it is the first process of its namespace, so that the kernel ends the others with it.
+// it is the first process of its namespace, so that the kernel ends the others with it. It ends them, too, when agentd
+// ends before the command: what it holds of agentd's journal (journal.h) is let go when none of them is left.
 //
 // Threading: one thread.
 

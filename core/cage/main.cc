@@ -30,6 +30,7 @@ int main(int argc, char** argv) {
   const auto text = read_fd(file.get(), kOrdersMax, "the orders of the sandbox");
   const auto orders = text ? cage::parse_orders(*text) : Result<cage::Orders>(text.error());
   if (!orders) return refuse("agentd-cage: " + orders.error().message);
-  ::fcntl(file.get(), F_SETFD, FD_CLOEXEC);
+  for (const int each : {file.get(), orders->owner, orders->lock})  // the command gets none of them
+    if (each >= 0) ::fcntl(each, F_SETFD, FD_CLOEXEC);
   return cage::keep(*orders, argv + 2);
 }

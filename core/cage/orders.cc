@@ -15,9 +15,13 @@ enum Letter : char {
   kWritable = 'w',
   kDevice = 'd',
   kProxy = 'p',
+  kOwner = 'o',
+  kLock = 'l',
   kProcesses = 'n',
   kFileBytes = 'f',
 };
+
+constexpr std::uint64_t kDescriptorMax = 9;
 
 // A path with a NUL names no file: it opens nothing, instead of what follows the NUL.
 void put(std::string& out, Letter letter, std::string_view value) {
@@ -45,6 +49,12 @@ bool take_number(Orders& out, char letter, std::uint64_t number) {
     case kSockets:
       out.sockets = static_cast<CagedCalls::Sockets>(number);
       return number <= static_cast<std::uint64_t>(CagedCalls::Sockets::kAll);
+    case kOwner:
+      out.owner = static_cast<int>(number);
+      return number >= 3 && number <= kDescriptorMax;
+    case kLock:
+      out.lock = static_cast<int>(number);
+      return number >= 3 && number <= kDescriptorMax;
     case kProcesses:
       out.processes_max = number;
       return true;
@@ -87,6 +97,8 @@ std::string text_of(const Orders& orders) {
   for (const std::string& path : orders.writable) put(out, kWritable, path);
   for (const std::string& path : orders.devices) put(out, kDevice, path);
   if (!orders.proxy.empty()) put(out, kProxy, orders.proxy);
+  if (orders.owner >= 0) put(out, kOwner, static_cast<std::uint64_t>(orders.owner));
+  if (orders.lock >= 0) put(out, kLock, static_cast<std::uint64_t>(orders.lock));
   put(out, kProcesses, orders.processes_max);
   put(out, kFileBytes, orders.file_bytes_max);
   return out;

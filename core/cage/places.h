@@ -28,15 +28,4 @@ std::vector<std::string> secret_places(const std::string& home);
 // editors and of other agents, and where the root is around `home`, start files of shells. They need not exist.
 std::vector<std::string> guarded_places(const std::string& root, const std::string& home);
 
-// The directories of Git behind a root. In a linked worktree and in a submodule `.git` is a file that names one
-// elsewhere; a commit writes there.
-struct GitPlaces {
-  std::vector<std::string> writable;  // outside of the root
-  std::vector<std::string> guarded;   // need not exist
-  std::vector<std::string> pinned;    // directories that stay where they are
-};
-// A file `.git` is believed only if the directory that it names names this root in turn: a repository could otherwise
-// open any directory.
-GitPlaces git_places(const std::string& root);
-
 }  // namespace agentd::cage

@@ -8,7 +8,6 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <atomic>
 #include <cerrno>
 #include <charconv>
 #include <cstdlib>
@@ -85,7 +84,7 @@ Result<UniqueFd> make_owner(const std::string& path) {
   return out;
 }
 
-// The seconds since 1970 at the beginning of a name that undone_place() gives; -1 = it gives no such name.
+// The seconds since 1970 at the beginning of a name that Aside::in_home() gives; -1 = it gives no such name.
 long long second_of(std::string_view name) {
   long long parts[3] = {};
   for (int i = 0; i < 3; ++i) {
@@ -127,14 +126,6 @@ int remove_ownerless(const std::string& place, const std::string& prefix) {
 }
 
 bool remove_tree(const std::string& path) { return remove_at(AT_FDCWD, path, 0); }
-
-std::string undone_place(const std::string& home) {
-  static std::atomic<std::uint64_t> next{0};
-  timespec now{};
-  ::clock_gettime(CLOCK_REALTIME, &now);
-  return home + "/undone/" + std::to_string(now.tv_sec) + "-" + std::to_string(::getpid()) + "-" +
-         std::to_string(next++);
-}
 
 void forget_old_undone(const std::string& home) {
   const UniqueFd directory(::open((home + "/undone").c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));

@@ -45,9 +45,8 @@ int remove_ownerless(const std::string& place, const std::string& prefix);
 // gone.
 bool remove_tree(const std::string& path);
 
-// The directory in `home` for what one command did that was undone (watch.h); no other has it.
-std::string undone_place(const std::string& home);
-// Removes there what is older than kUndoneDays, and the oldest beyond kUndoneMost; other names stay.
+// Removes in "undone" of agentd's home (aside.h) what is older than kUndoneDays, and the oldest beyond kUndoneMost;
+// other names stay.
 inline constexpr int kUndoneDays = 30, kUndoneMost = 200;
 void forget_old_undone(const std::string& home);
 

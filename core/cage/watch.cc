@@ -1,312 +1,286 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/cage/watch.h"
 
-#include <dirent.h>
 #include <fcntl.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
-#include <array>
-#include <cctype>
-#include <cerrno>
 #include <filesystem>
-#include <memory>
-#include <string_view>
+#include <set>
 
-#include "core/base/file.h"
+#include "core/cage/names.h"
+#include "core/cage/places.h"
+#include "core/cage/plain.h"
 
 namespace agentd::cage {
 namespace {
 
 namespace fs = std::filesystem;
 
-constexpr std::uint64_t kFileMax = 1u << 20, kSettingsMax = 64u << 10;
+constexpr int kRounds = 3;                         // of undoing, while another command changes it again
+constexpr std::size_t kSearchMax = 200'000;        // entries of directories, for one that was moved
+constexpr std::int64_t kSecondNs = 1'000'000'000;  // and a step of the clock of files is shorter than kStepNs
+constexpr std::int64_t kStepNs = 20'000'000;
 
-struct CloseDirectory {
-  void operator()(DIR* directory) const { ::closedir(directory); }
-};
-
-std::vector<std::string> names_in(const std::string& path) {
-  std::vector<std::string> out;
-  const std::unique_ptr<DIR, CloseDirectory> directory(::opendir(path.c_str()));
-  if (!directory) return out;
-  while (const dirent* const entry = ::readdir(directory.get())) {
-    const std::string name = entry->d_name;
-    if (name != "." && name != "..") out.push_back(name);
-  }
-  std::sort(out.begin(), out.end());
-  return out;
+bool exists(const std::string& path) {
+  struct stat info {};
+  return ::lstat(path.c_str(), &info) == 0;
 }
 
-std::string target_of(const std::string& path) {
+std::uint64_t inode_of(const std::string& path) {
+  struct stat info {};
+  return ::lstat(path.c_str(), &info) == 0 ? info.st_ino : 0;
+}
+
+std::string parent_of(const std::string& path) { return fs::path(path).parent_path().string(); }
+
+UniqueFd open_directory(const std::string& path) {
+  return UniqueFd(::open(path.c_str(), O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
+}
+
+bool is_same(const struct stat& one, const struct stat& other) {
+  return one.st_dev == other.st_dev && one.st_ino == other.st_ino;
+}
+
+// True also where there is none to look for.
+bool is_in_place(const std::string& path, const Baseline::Pin& pin) {
+  struct stat now {
+  }, own{};
+  if (::fstat(pin->get(), &own) != 0) return true;
+  return ::lstat(path.c_str(), &now) == 0 && is_same(now, own);
+}
+
+// Where it is now, by its identity: at its path, or anywhere around it.
+UniqueFd find_directory(const Watch::PinnedThen& pin) {
+  const auto matches = [&](const std::string& path) {
+    struct stat info {};
+    return ::lstat(path.c_str(), &info) == 0 && S_ISDIR(info.st_mode) && info.st_dev == pin.device &&
+           info.st_ino == pin.inode;
+  };
+  if (matches(pin.path)) return open_directory(pin.path);
+  std::size_t left = kSearchMax;
   std::error_code failed;
-  return fs::read_symlink(path, failed).string();
+  fs::recursive_directory_iterator at(parent_of(pin.path), fs::directory_options::skip_permission_denied, failed);
+  for (; !failed && at != fs::recursive_directory_iterator() && left > 0; at.increment(failed), --left)
+    if (matches(at->path().string())) return open_directory(at->path().string());
+  return {};
+}
+
+// No file that Git follows in it has changed since then.
+bool is_older(const GitPart& part, std::int64_t since_ns) {
+  std::vector<std::string> files;
+  if (fs::is_directory(fs::symlink_status(part.path))) {
+    for (const char* const name : {"config", "config.worktree", "commondir", "gitdir", "hooks"})
+      files.push_back(part.path + "/" + name);
+    for (const std::string& name : names_in(part.path + "/hooks")) files.push_back(part.path + "/hooks/" + name);
+  } else {
+    files.push_back(part.path);
+  }
+  return std::all_of(files.begin(), files.end(), [&](const std::string& file) {
+    struct stat info {};
+    return ::lstat(file.c_str(), &info) != 0 ||
+           info.st_ctim.tv_sec * kSecondNs + info.st_ctim.tv_nsec + kStepNs < since_ns;
+  });
+}
+
+// A repository that a command may have made stays.
+bool may_stay(const std::string& path) {
+  return fs::path(path).filename() == ".git" && (is_plain_repository(path) || is_plain_pointer(path));
 }
 
 }  // namespace
 
-// Bounds of what is kept of one guarded path.
-struct Watch::Budget {
-  std::size_t entries = 2'000;
-  std::uint64_t bytes = 8u << 20;
-};
-
-// The time of change cannot be set, so equal ones mean equal contents. A directory has another one when something else
-// in it was put back.
-bool Watch::Entry::operator==(const Entry& other) const {
-  if (mode != other.mode || device != other.device || inode != other.inode) return false;
-  return S_ISDIR(mode) || (changed_s == other.changed_s && changed_ns == other.changed_ns && bytes == other.bytes);
-}
-
-Watch::Watch(std::vector<std::string> paths, const std::vector<std::string>& pinned, std::string aside)
-    : aside_(std::move(aside)) {
-  for (const std::string& path : pinned) {
-    UniqueFd directory(::open(path.c_str(), O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
-    if (directory.valid()) pins_.push_back({path, std::move(directory)});
+Watch::Watch(WatchPlan plan, const WatchHints& hints, std::shared_ptr<Baseline> baseline)
+    : plan_(std::move(plan)), baseline_(std::move(baseline)), of_past_(false) {
+  // A change that is being undone right now would be taken for the state before.
+  { const MutexLock wait(baseline_->undoing()); }
+  for (const std::string& path : plan_.pinned) {
+    auto& pin = pins_[path];
+    if (!pin) pin = baseline_->pin(path);
   }
-  for (std::string& path : paths) {
-    Tree tree = look(path, true);
-    before_.emplace(std::move(path), std::move(tree));
+  for (const std::string& path : plan_.paths) hold(path, hints);
+  for (const std::string& root : plan_.roots)
+    for (const auto& [path, state] : hints.elsewhere)
+      if (is_below(path, root)) hold(path, hints);
+  hold_others();
+}
+
+void Watch::hold(const std::string& path, const WatchHints& hints) {
+  if (held_.contains(path)) return;
+  const auto known = hints.known.find(path), elsewhere = hints.elsewhere.find(path);
+  Held& held = held_[path];
+  held.state = baseline_->enter(path);
+  if (elsewhere != hints.elsewhere.end()) elsewhere_.insert(path);
+  states_[path] = held.state->before(known == hints.known.end() ? nullptr : known->second,
+                                     elsewhere == hints.elsewhere.end() ? nullptr : elsewhere->second);
+}
+
+// A path that exists only since another command has made it is none of the state before.
+void Watch::hold_others() {
+  for (const std::string& root : plan_.roots)
+    for (const std::string& path : baseline_->held_in(root)) hold(path, {});
+}
+
+Watch::Watch(WatchPlan plan, Trees states, const std::vector<PinnedThen>& pinned, std::shared_ptr<Baseline> baseline)
+    : plan_(std::move(plan)), baseline_(std::move(baseline)), of_past_(true), states_(std::move(states)) {
+  for (const PinnedThen& each : pinned) {
+    pins_[each.path] = std::make_shared<UniqueFd>(find_directory(each));
   }
+  for (const auto& [path, state] : states_) held_[path].state = baseline_->enter(path);
 }
 
-Watch::Tree Watch::look(const std::string& path, bool with_content) {
-  Tree out;
-  Budget budget;
-  look_into(path, {}, with_content, budget, out);
-  return out;
+Watch::~Watch() { release(); }
+
+void Watch::release() {
+  for (const auto& [path, held] : held_) baseline_->leave(path, held.checked);
+  if (!of_past_)
+    for (const auto& [path, pin] : pins_) baseline_->unpin(path);
+  held_.clear();
+  pins_.clear();
 }
 
-void Watch::look_into(const std::string& path, const std::string& below, bool with_content, Budget& budget, Tree& out) {
-  struct stat info {};
-  const std::string whole = below.empty() ? path : path + "/" + below;
-  if (::lstat(whole.c_str(), &info) != 0 || budget.entries == 0) return;
-  --budget.entries;
-  Entry entry{info.st_mode,        info.st_dev,          info.st_ino, static_cast<std::uint64_t>(info.st_size),
-              info.st_ctim.tv_sec, info.st_ctim.tv_nsec, {},          true};
-  if (S_ISLNK(info.st_mode)) {
-    entry.content = target_of(whole);
-  } else if (S_ISREG(info.st_mode) && with_content) {
-    entry.whole = entry.bytes <= std::min(kFileMax, budget.bytes);
-    if (auto text = entry.whole ? read_file(whole, kFileMax) : Result<std::string>(Error{}); text)
-      entry.content = std::move(*text);
-    else
-      entry.whole = false;
-    budget.bytes -= std::min<std::uint64_t>(budget.bytes, entry.content.size());
-  }
-  out.emplace(below, std::move(entry));
-  if (!S_ISDIR(info.st_mode)) return;
-  for (const std::string& name : names_in(whole))
-    look_into(path, below.empty() ? name : below + "/" + name, with_content, budget, out);
-}
-
-// Parents come before what is in them.
-bool Watch::put_back(const std::string& path, const Tree& before) {
-  bool done = true;
-  for (const auto& [below, entry] : before) {
-    const std::string whole = below.empty() ? path : path + "/" + below;
-    const mode_t mode = entry.mode & 07777;
-    if (S_ISDIR(entry.mode))
-      done = ::mkdir(whole.c_str(), 0700) == 0 && done;
-    else if (S_ISLNK(entry.mode))
-      done = ::symlink(entry.content.c_str(), whole.c_str()) == 0 && done;
-    else if (S_ISREG(entry.mode) && entry.whole)
-      done = static_cast<bool>(write_file_atomically(whole, entry.content, mode)) && done;
-    else
-      done = false;
-  }
-  for (auto each = before.rbegin(); each != before.rend(); ++each)
-    if (S_ISDIR(each->second.mode))
-      (void)::chmod((each->first.empty() ? path : path + "/" + each->first).c_str(), each->second.mode & 07777);
-  return done;
-}
-
-// A command can take away the rights that moving and removing need: of a directory and of all below it.
-void Watch::open_up(const std::string& path) {
-  const auto open_one = [](const std::string& each) {
+std::vector<Watch::PinnedThen> Watch::pinned() const {
+  std::vector<PinnedThen> out;
+  for (const auto& [path, pin] : pins_) {
     struct stat info {};
-    if (::lstat(each.c_str(), &info) == 0 && S_ISDIR(info.st_mode) && (info.st_mode & 0700) != 0700)
-      (void)::chmod(each.c_str(), (info.st_mode & 07777) | 0700);
-  };
-  open_one(path);
-  std::error_code failed;
-  fs::recursive_directory_iterator at(path, fs::directory_options::skip_permission_denied, failed);
-  for (; !failed && at != fs::recursive_directory_iterator(); at.increment(failed)) open_one(at->path().string());
-}
-
-// The directories above a path that were open when the command began, and are not now.
-void Watch::open_way(const std::string& path) {
-  struct stat info {};
-  if (::lstat(path.c_str(), &info) == 0 || errno != EACCES) return;
-  std::string above;
-  for (const fs::path& part : fs::path(path).parent_path()) {
-    above = above.empty() ? part.string() : (fs::path(above) / part).string();
-    if (::lstat(above.c_str(), &info) == 0 && info.st_uid == ::geteuid() && ::access(above.c_str(), R_OK | X_OK) != 0)
-      (void)::chmod(above.c_str(), (info.st_mode & 07777) | 0700);
-  }
-}
-
-// Files, directories and links; anything else in it is not kept.
-bool Watch::copy_aside(const std::string& path, const std::string& place) {
-  std::error_code failed;
-  const auto copy_one = [&failed](const fs::path& from, const fs::path& to) {
-    const fs::file_status status = fs::symlink_status(from, failed);
-    if (fs::is_symlink(status)) return fs::copy_symlink(from, to, failed);
-    if (fs::is_directory(status)) return (void)fs::create_directory(to, failed);
-    if (fs::is_regular_file(status)) (void)fs::copy_file(from, to, failed);
-  };
-  copy_one(path, place);
-  fs::recursive_directory_iterator at(path, failed);
-  for (; !failed && at != fs::recursive_directory_iterator(); at.increment(failed))
-    copy_one(at->path(), fs::path(place) / at->path().lexically_relative(path));
-  return !failed;
-}
-
-// It is gone afterwards if anything can bring that about, kept or not: a full disk must not keep it in its place.
-Watch::Aside Watch::move_aside(const std::string& path) const {
-  open_up(path);
-  const std::string folder = fs::path(path).parent_path().string();
-  struct stat info {};
-  if (::access(folder.c_str(), W_OK | X_OK) != 0 && ::lstat(folder.c_str(), &info) == 0)
-    (void)::chmod(folder.c_str(), (info.st_mode & 07777) | 0700);
-  Aside out;
-  if (make_directories(aside_)) {
-    out.place = aside_ + "/" + fs::path(path).filename().string();
-    for (int next = 2; ::lstat(out.place.c_str(), &info) == 0; ++next)
-      out.place = aside_ + "/" + fs::path(path).filename().string() + "." + std::to_string(next);
-    out.gone = ::rename(path.c_str(), out.place.c_str()) == 0;
-    if (!out.gone && !copy_aside(path, out.place)) out.place.clear();
-  }
-  if (!out.gone) {
-    std::error_code failed;
-    fs::remove_all(path, failed);
-    out.gone = ::lstat(path.c_str(), &info) != 0;
+    if (::fstat(pin->get(), &info) == 0) out.push_back({path, info.st_dev, info.st_ino});
   }
   return out;
 }
 
-std::string Watch::undo_one(const std::string& path, const Tree& before, const Tree& after) const {
-  const bool made = before.empty();
-  const std::string what = path + (made ? " was made" : after.empty() ? " was removed" : " was changed");
-  Aside aside{true, {}};
-  if (!after.empty()) aside = move_aside(path);
-  const std::string kept = aside.place.empty() ? "" : "; what the command left is in " + aside.place;
-  if (!aside.gone)
-    return what + " by the command, which the sandbox does not allow, and it could not be undone: check it now";
-  if (made) return what + " by the command, which the sandbox does not allow, and is undone" + kept;
-  const bool back = put_back(path, before);
-  return what + " by the command, which the sandbox does not allow, and " +
-         (back ? "is as it was before" : "could not be restored completely: check it now") + kept;
+std::string Watch::by_whom(const std::string& path) const {
+  if (of_past_) return " by a command of an agentd that was killed";
+  return elsewhere_.contains(path) || baseline_->is_shared(path) ? " while this command and others ran"
+                                                                 : " by the command";
+}
+
+bool Watch::differs(const std::string& path, Baseline::State& state) const {
+  Aside::open_way(path);
+  if (const std::uint64_t inode = state.accepted_inode())
+    return exists(path) && inode_of(path) != inode && !may_stay(path);
+  const TreePointer before = of_past_ ? states_.at(path) : state.before();
+  if (!of_past_ && is_untouched(glance(path), *before)) return false;
+  // Another process may have restored it.
+  if (TreePointer now = look(path); has_same_content(*now, *before)) {
+    state.renew(std::move(now));
+    return false;
+  }
+  // A path that is gone together with its directory does nothing any more.
+  if (!exists(path) && ::access(parent_of(path).c_str(), F_OK) != 0) return false;
+  if (before->exists() || !may_stay(path)) return true;
+  return is_plain_repository(path) && !accept(path);
+}
+
+// The user may give a new repository hooks before the last command has ended: then those are undone, not all of it.
+bool Watch::accept(const std::string& path) const {
+  std::vector<std::string> parts;
+  for (const char* const name : {"hooks", "config", "config.worktree", "commondir"}) parts.push_back(path + "/" + name);
+  baseline_->accept(path, inode_of(path), parts);
+  if (may_stay(path)) return true;
+  baseline_->refuse(path);
+  return false;
+}
+
+std::string Watch::undo_one(const std::string& path, Baseline::State& state, const Aside& aside) const {
+  const TreePointer before = of_past_ ? states_.at(path) : state.before();
+  const bool made = !before->exists();
+  if (made) baseline_->refuse(path);
+  const std::string what = path +
+                           (made           ? " was made"
+                            : exists(path) ? " was changed"
+                                           : " was removed") +
+                           by_whom(path) + ", which the sandbox does not allow, and ";
+  Aside::Moved moved{true, {}};
+  bool back = false;
+  for (int round = 0; round < kRounds && !back; ++round) {
+    if (exists(path)) moved = aside.move(path);
+    if (!moved.gone) return what + "it could not be undone: check it now";
+    if (!made) (void)restore(path, *before);
+    TreePointer now = look(path);
+    back = has_same_content(*now, *before);
+    if (back) state.renew(std::move(now));
+  }
+  const std::string end = !back  ? "could not be restored completely: check it now"
+                          : made ? "is undone"
+                                 : "is as it was before";
+  return what + end + moved.kept();
 }
 
 // Something else is there, or nothing is although the directory is elsewhere. A removed one is gone: in a directory
-// that was made in its place the guarded paths are put back; anything else there could lead elsewhere.
-void Watch::undo_pin(const Pin& pin, std::vector<std::string>& out) const {
+// that was made in its place the guarded paths are restored; anything else there could lead elsewhere.
+void Watch::undo_pin(const std::string& path, const Baseline::Pin& pin, const Aside& aside,
+                     std::vector<std::string>& out) const {
+  if (is_in_place(path, pin)) return;
   struct stat now {
-  }, own{};
-  if (::fstat(pin.directory.get(), &own) != 0) return;
-  const bool there = ::lstat(pin.path.c_str(), &now) == 0;
-  if (there && now.st_dev == own.st_dev && now.st_ino == own.st_ino) return;
-  const std::string place = target_of("/proc/self/fd/" + std::to_string(pin.directory.get()));
-  struct stat found {};
-  const bool moved = ::lstat(place.c_str(), &found) == 0 && found.st_dev == own.st_dev && found.st_ino == own.st_ino;
+  }, own{}, found{};
+  const bool there = ::lstat(path.c_str(), &now) == 0;
+  if (!there && !exists(parent_of(path))) return;  // together with its worktree
+  ::fstat(pin->get(), &own);
+  std::error_code failed;
+  const std::string place = fs::read_symlink("/proc/self/fd/" + std::to_string(pin->get()), failed).string();
+  if (aside.contains(place)) return;
+  const bool moved = ::lstat(place.c_str(), &found) == 0 && is_same(found, own);
   if (!moved && (!there || S_ISDIR(now.st_mode))) return;
-  Aside aside{true, {}};
-  if (there) aside = move_aside(pin.path);
-  const std::string& kept = aside.place;
-  const bool back = aside.gone && (!moved || ::rename(place.c_str(), pin.path.c_str()) == 0);
-  out.push_back(pin.path + " was " + (there ? "replaced" : "moved") +
-                " by the command, which the sandbox does not allow, and " +
+  Aside::Moved gone{true, {}};
+  if (there) gone = aside.move(path);
+  const bool back = gone.gone && (!moved || ::rename(place.c_str(), path.c_str()) == 0);
+  out.push_back(path + " was " + (there ? "replaced" : "moved") + by_whom(path) +
+                ", which the sandbox does not allow, and " +
                 (!back   ? "could not be restored: check it now"
                  : moved ? "is in its place again"
                          : "the new file is moved away") +
-                (kept.empty() ? "" : "; what the command left is in " + kept));
+                gone.kept());
 }
 
-std::vector<std::string> Watch::undo() const {
+std::vector<GitPart> Watch::new_parts() const {
+  const std::set<std::string> known(plan_.parts.begin(), plan_.parts.end());
+  std::vector<GitPart> out;
+  for (const std::string& root : plan_.roots)
+    for (GitPart& part : git_places(root, plan_.user).parts)
+      if (!known.contains(part.path) && exists(part.path) && !is_plain_part(part) && !is_older(part, plan_.since_ns))
+        out.push_back(std::move(part));
+  return out;
+}
+
+// A removed part can show another one: a repository that was behind it.
+void Watch::undo_parts(const Aside& aside, std::vector<std::string>& out) const {
+  for (int round = 0; round < kRounds; ++round) {
+    const std::vector<GitPart> parts = new_parts();
+    if (parts.empty()) return;
+    for (const GitPart& part : parts) {
+      if (!exists(part.path)) continue;
+      const Aside::Moved moved = aside.move(part.path);
+      out.push_back(part.path + " was added to the repository" + by_whom(part.path) +
+                    " with hooks or settings that can run programs, which the sandbox does not allow, and " +
+                    (moved.gone ? "is undone" : "it could not be undone: check it now") + moved.kept());
+    }
+  }
+}
+
+std::vector<std::string> Watch::undo(const Aside& aside) {
   std::vector<std::string> out;
-  for (const Pin& pin : pins_) undo_pin(pin, out);
-  for (const auto& [path, before] : before_) {
-    open_way(path);
-    const Tree after = look(path, false);
-    if (after == before) continue;
-    // A path that is gone together with its directory does nothing any more.
-    if (after.empty() && ::access(fs::path(path).parent_path().c_str(), F_OK) != 0) continue;
-    const bool is_new_repository = before.empty() && fs::path(path).filename() == ".git";
-    if (is_new_repository && is_plain_repository(path)) continue;
-    out.push_back(undo_one(path, before, after));
+  if (!of_past_) hold_others();
+  const auto check = [&](bool undoes) {
+    bool any = false;
+    for (auto& [path, held] : held_) {
+      const bool differs_now = differs(path, *held.state);
+      held.checked = !differs_now;
+      any = any || differs_now;
+      if (differs_now && undoes) out.push_back(undo_one(path, *held.state, aside));
+    }
+    return any;
+  };
+  const bool pins_stay =
+      std::all_of(pins_.begin(), pins_.end(), [](const auto& each) { return is_in_place(each.first, each.second); });
+  if (!pins_stay || check(false) || !new_parts().empty()) {
+    const MutexLock lock(baseline_->undoing());
+    for (const auto& [path, pin] : pins_) undo_pin(path, pin, aside, out);
+    (void)check(true);
+    undo_parts(aside, out);
   }
+  release();
   return out;
-}
-
-namespace {
-
-// Settings that `git init`, `git clone` and `git remote` write, which name no program and no other file.
-bool is_plain_setting(std::string_view section, std::string_view key) {
-  using Keys = std::initializer_list<std::string_view>;
-  const auto one_of = [&](Keys keys) { return std::find(keys.begin(), keys.end(), key) != keys.end(); };
-  if (section == "core")
-    return one_of({"repositoryformatversion", "filemode", "bare", "logallrefupdates", "ignorecase", "precomposeunicode",
-                   "symlinks"});
-  if (section == "remote") return one_of({"url", "fetch", "tagopt"});
-  if (section == "branch") return one_of({"remote", "merge", "rebase"});
-  if (section == "user") return one_of({"name", "email"});
-  if (section == "extensions") return one_of({"objectformat", "refstorage"});
-  return section == "submodule" && one_of({"active", "url"});
-}
-
-std::string lower(std::string_view text) {
-  std::string out(text);
-  for (char& each : out) each = static_cast<char>(std::tolower(static_cast<unsigned char>(each)));
-  return out;
-}
-
-// A section's or a key's name at the beginning of the text.
-std::string word_of(std::string_view text) {
-  std::size_t end = 0;
-  while (end < text.size() && (std::isalnum(static_cast<unsigned char>(text[end])) != 0 || text[end] == '-')) ++end;
-  return lower(text.substr(0, end));
-}
-
-bool is_plain_line(std::string_view line, std::string& section) {
-  while (!line.empty() && (line.front() == ' ' || line.front() == '\t')) line.remove_prefix(1);
-  while (!line.empty() && (line.back() == ' ' || line.back() == '\t' || line.back() == '\r')) line.remove_suffix(1);
-  if (line.empty() || line.front() == '#' || line.front() == ';') return true;
-  if (line.back() == '\\') return false;
-  if (line.front() == '[') {
-    section = word_of(line.substr(1));
-    return line.back() == ']' && std::count(line.begin(), line.end(), ']') == 1;
-  }
-  // "ext::" runs a program.
-  return is_plain_setting(section, word_of(line)) && line.find("::") == std::string_view::npos;
-}
-
-bool has_plain_settings(const std::string& path) {
-  const auto text = read_file(path, kSettingsMax);
-  if (!text) return false;
-  std::string section;
-  for (std::size_t from = 0; from < text->size();) {
-    const std::size_t end = std::min(text->find('\n', from), text->size());
-    if (!is_plain_line(std::string_view(*text).substr(from, end - from), section)) return false;
-    from = end + 1;
-  }
-  return true;
-}
-
-}  // namespace
-
-bool is_plain_repository(const std::string& git) {
-  struct stat info {};
-  if (::lstat(git.c_str(), &info) != 0 || !S_ISDIR(info.st_mode)) return false;
-  for (const char* const name : {"commondir", "config.worktree", "modules", "worktrees"})
-    if (::lstat((git + "/" + name).c_str(), &info) == 0) return false;
-  const std::string hooks = git + "/hooks", settings = git + "/config";
-  if (::lstat(settings.c_str(), &info) != 0 || !S_ISREG(info.st_mode) || !has_plain_settings(settings)) return false;
-  if (::lstat(hooks.c_str(), &info) != 0) return true;
-  if (!S_ISDIR(info.st_mode)) return false;
-  const std::vector<std::string> names = names_in(hooks);
-  return std::all_of(names.begin(), names.end(), [](const std::string& name) { return name.ends_with(".sample"); });
 }
 
 }  // namespace agentd::cage

@@ -5,7 +5,8 @@
 //
 // Landlock only allows, and downwards: who may make files in a directory may make `.git/hooks` in it. Bubblewrap could
 // mount something in its place, but leaves it behind. So the paths are looked at before a command and again when all of
-// its processes have ended: what it made is moved out of the way, what it changed is put back.
+// its processes have ended: what it made is moved out of the way, what it changed is restored. Commands that run at the
+// same time have one state before (baseline.h), and the first to end after a change undoes it.
 //
 // Until then the change is there: what runs outside of the cage meanwhile, such as your own `git commit`, sees it.
 //
@@ -13,61 +14,82 @@
 
 #include <cstdint>
 #include <map>
+#include <memory>
+#include <set>
 #include <string>
 #include <vector>
 
-#include "core/base/file.h"
+#include "core/cage/aside.h"
+#include "core/cage/baseline.h"
+#include "core/cage/git_places.h"
+#include "core/cage/tree.h"
 
 namespace agentd::cage {
 
-class Watch {
- public:
-  // Looks at the paths. `pinned`: directories that are put back in their places when they were moved: another one there
-  // would have hooks of its own. `aside`: the directory to which things are moved; it is made when it is needed.
-  Watch(std::vector<std::string> paths, const std::vector<std::string>& pinned, std::string aside);
-
-  // Looks again, and undoes. Returns a sentence for each path, without a full stop.
-  std::vector<std::string> undo() const;
-
- private:
-  struct Entry {
-    std::uint32_t mode = 0;
-    std::uint64_t device = 0, inode = 0, bytes = 0;
-    std::int64_t changed_s = 0, changed_ns = 0;
-    std::string content;  // of a file, or the target of a link
-    bool whole = true;    // false: too large, so it is known but cannot be put back
-    bool operator==(const Entry& other) const;
-  };
-  // By the path below the guarded one; "" is that itself. Empty = it is not there.
-  using Tree = std::map<std::string, Entry>;
-  struct Budget;
-
-  static Tree look(const std::string& path, bool with_content);
-  static void look_into(const std::string& path, const std::string& below, bool with_content, Budget& budget,
-                        Tree& out);
-  static bool put_back(const std::string& path, const Tree& before);
-  struct Pin {
-    std::string path;
-    UniqueFd directory;
-  };
-  void undo_pin(const Pin& pin, std::vector<std::string>& out) const;
-  std::string undo_one(const std::string& path, const Tree& before, const Tree& after) const;
-  struct Aside {
-    bool gone = false;  // from its place
-    std::string place;  // where it is now; empty = nothing of it could be kept
-  };
-  Aside move_aside(const std::string& path) const;
-  static void open_up(const std::string& path);
-  static void open_way(const std::string& path);
-  static bool copy_aside(const std::string& path, const std::string& place);
-
-  std::map<std::string, Tree> before_;
-  std::vector<Pin> pins_;
-  const std::string aside_;
+// The paths of one command.
+struct WatchPlan {
+  std::vector<std::string> paths;
+  std::vector<std::string> pinned;  // directories that are restored to their places when they were moved: another one
+                                    // there would have hooks of its own
+  std::vector<std::string> roots;   // of which new parts of repositories are checked (git_places.h) ...
+  std::vector<std::string> parts;   // ... that are not among these paths
+  GitUser user;
+  std::int64_t since_ns = 0;  // of the real-time clock: older parts were not made by commands of this process
 };
 
-// True if a new `.git` is one that `git init` makes: no hook that runs, and no setting that names a program or another
-// file. Such a one may stay.
-bool is_plain_repository(const std::string& git);
+using Trees = std::map<std::string, TreePointer>;  // by path
+
+// States that need no second look.
+struct WatchHints {
+  Trees known;      // states of before, which are used again where nothing has changed
+  Trees elsewhere;  // states before of commands that other processes run
+};
+
+class Watch {
+ public:
+  // Looks at the paths.
+  Watch(WatchPlan plan, const WatchHints& hints, std::shared_ptr<Baseline> baseline);
+  // Continues what an ended process has begun: `states` and the identities of the pinned directories are those of then.
+  struct PinnedThen {
+    std::string path;
+    std::uint64_t device = 0, inode = 0;
+  };
+  Watch(WatchPlan plan, Trees states, const std::vector<PinnedThen>& pinned, std::shared_ptr<Baseline> baseline);
+  ~Watch();
+  Watch(const Watch&) = delete;
+  Watch& operator=(const Watch&) = delete;
+
+  const WatchPlan& plan() const { return plan_; }
+  const Trees& states() const { return states_; }
+  std::vector<PinnedThen> pinned() const;
+
+  // Looks again, undoes, and ends: to be called once. Returns a sentence for each path, without a full stop.
+  std::vector<std::string> undo(const Aside& aside);
+
+ private:
+  struct Held {
+    std::shared_ptr<Baseline::State> state;
+    bool checked = false;
+  };
+  void hold(const std::string& path, const WatchHints& hints);
+  void hold_others();
+  bool accept(const std::string& path) const;
+  bool differs(const std::string& path, Baseline::State& state) const;
+  void undo_pin(const std::string& path, const Baseline::Pin& pin, const Aside& aside,
+                std::vector<std::string>& out) const;
+  std::string undo_one(const std::string& path, Baseline::State& state, const Aside& aside) const;
+  void undo_parts(const Aside& aside, std::vector<std::string>& out) const;
+  std::vector<GitPart> new_parts() const;
+  std::string by_whom(const std::string& path) const;
+  void release();
+
+  const WatchPlan plan_;
+  const std::shared_ptr<Baseline> baseline_;  // shared with all watches of this process
+  const bool of_past_;                        // of a process that has ended
+  Trees states_;
+  std::set<std::string> elsewhere_;  // paths that commands of other processes guard, too
+  std::map<std::string, Held> held_;
+  std::map<std::string, Baseline::Pin> pins_;
+};
 
 }  // namespace agentd::cage

@@ -19,7 +19,7 @@ namespace agentd {
 // A command as it is to be started (SpawnRequest): in place of its own words and environment.
 struct CagedCommand {
   std::vector<std::string> argv, environment;
-  static constexpr std::size_t kDescriptorsMax = 2;
+  static constexpr std::size_t kDescriptorsMax = 4;
   std::vector<UniqueFd> descriptors;  // the child's 3, 4, ...; open until it has started
 
   struct After {

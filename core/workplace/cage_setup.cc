@@ -39,6 +39,7 @@ cage::CageSettings cage_settings(const ProcessSurroundings& surroundings, const 
   out.user_home = surroundings.environment("HOME").value_or("");
   if (out.user_home.empty()) out.user_home = home_of_this_user();
   out.agentd_home = home;
+  out.xdg_config = surroundings.environment("XDG_CONFIG_HOME").value_or("");
   out.path = surroundings.environment("PATH").value_or("");
   out.roots = roots;
   out.kept = std::move(kept);

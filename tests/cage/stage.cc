@@ -184,9 +184,10 @@ Stage::Files Stage::outside_now() const {
   Files out;
   look(home(), out);
   look(outside(), out);
-  // The cage's own: its cache, and what it has undone.
+  // The cage's own: its cache, its journal, and what it has undone.
   std::erase_if(out, [&](const auto& each) {
-    return each.first.starts_with(home() + "/.cache") || each.first.starts_with(home() + "/.agent/undone");
+    return each.first.starts_with(home() + "/.cache") || each.first.starts_with(home() + "/.agent/undone") ||
+           each.first.starts_with(home() + "/.agent/cage");
   });
   struct stat info {};
   ::stat(outside().c_str(), &info);

@@ -5,6 +5,7 @@
 #include "core/app/commands/commands.h"
 #include "core/app/commands/hooks_shared.h"
 #include "core/app/exit_codes.h"
+#include "core/app/signals.h"
 #include "core/process/process.h"
 #include "core/workplace/cage_setup.h"
 
@@ -71,13 +72,15 @@ int sandbox_run_command(App& app, const Arguments& arguments) {
     request.environment = caged.environment;
     for (const UniqueFd& each : caged.descriptors) request.pass.push_back(each.get());
   }
-  const auto ran = run_process(request, app.clock(), CancelToken(),
+  SignalScope signals;  // a signal ends the command, and what it changed is undone
+  const auto ran = run_process(request, app.clock(), signals.next(),
                                Deadline::after(app.clock(), Milliseconds(std::min(*seconds, kSecondsMax) * 1000)));
   const CagedCommand::After after =
       caged.finish ? caged.finish(ran ? ran->output : "", ran ? ran->exit_code : -1) : CagedCommand::After();
-  if (!ran) return app.fail(kExitFailure, ran.error().message);
-  app.out().print(ran->output);
+  if (ran) app.out().print(ran->output);
   for (const std::string& each : after.remarks) app.err().print("agentd: " + each + "\n");
+  if (signals.caught() != 0) return signal_exit(signals.caught());
+  if (!ran) return app.fail(kExitFailure, ran.error().message);
   const int code = code_of(*ran);
   return after.undone && code == 0 ? 1 : code;
 }

@@ -10,7 +10,9 @@
 
 #include <ctime>
 #include <filesystem>
+#include <fstream>
 
+#include "core/cage/aside.h"
 #include "tests/support/temp_dir.h"
 
 namespace agentd::cage {
@@ -119,9 +121,17 @@ TEST(Undone, KeepsTheNewest) {
   EXPECT_FALSE(fs::exists(home.file("undone/" + std::to_string(now - kUndoneMost - 4) + "-1-0")));
 }
 
-TEST(Undone, HasAPlaceOfItsOwnForEachCommand) {
-  EXPECT_NE(undone_place("/h"), undone_place("/h"));
-  EXPECT_TRUE(undone_place("/h").starts_with("/h/undone/"));
+// What was moved aside has a name by which its age is known.
+TEST(Undone, KnowsTheAgeOfWhatWasMovedAside) {
+  const TempDir home;
+  std::ofstream(home.file("hook")) << "#!/bin/sh\n";
+  const std::string place = Aside::in_home(home.path()).move(home.file("hook")).place;
+  ASSERT_TRUE(place.starts_with(home.file("undone/")));
+  const auto now = static_cast<long long>(::time(nullptr));
+  for (int i = 0; i < kUndoneMost; ++i)
+    fs::create_directory(home.file("undone/" + std::to_string(now + 100 + i) + "-1-0"));
+  forget_old_undone(home.path());
+  EXPECT_FALSE(fs::exists(place)) << "the oldest of too many";
 }
 
 }  // namespace

@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/cage/git_files.h"
+
+#include <sys/stat.h>
+
+#include <filesystem>
+
+#include "core/base/file.h"
+
+namespace agentd::cage {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr std::uint64_t kPointerMax = 8 * 1024;
+
+}  // namespace
+
+std::string real_path(const std::string& path) {
+  std::error_code failed;
+  const std::string out = fs::canonical(path, failed).string();
+  return failed ? std::string() : out;
+}
+
+std::string resolved(const std::string& directory, const std::string& path) {
+  if (path.empty()) return {};
+  return real_path(path.starts_with('/') ? path : directory + "/" + path);
+}
+
+std::string path_in(const std::string& file) {
+  std::string out = read_file(file, kPointerMax).value_or({});
+  while (!out.empty() && (out.back() == '\r' || out.back() == '\n')) out.pop_back();
+  return out;
+}
+
+bool is_directory(const std::string& path) {
+  struct stat info {};
+  return ::stat(path.c_str(), &info) == 0 && S_ISDIR(info.st_mode);
+}
+
+bool is_git_directory(const std::string& path) {
+  struct stat info {};
+  return is_directory(path + "/objects") && is_directory(path + "/refs") &&
+         ::lstat((path + "/HEAD").c_str(), &info) == 0;
+}
+
+std::string pointed_to(const std::string& file) {
+  constexpr std::string_view kKey = "gitdir: ";
+  const std::string text = path_in(file);
+  if (!text.starts_with(kKey)) return {};
+  return resolved(fs::path(file).parent_path().string(), text.substr(kKey.size()));
+}
+
+std::string common_of(const std::string& git) {
+  const std::string common = path_in(git + "/commondir");
+  return common.empty() ? real_path(git) : resolved(git, common);
+}
+
+std::string common_directory_of(const std::string& top) {
+  const std::string git = top + "/.git";
+  if (is_directory(git)) return common_of(git);
+  const std::string target = pointed_to(git);
+  return target.empty() ? std::string() : common_of(target);
+}
+
+}  // namespace agentd::cage

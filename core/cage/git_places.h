@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+// git_places.h - the directories and files of Git in and behind a root: what a commit writes, and what would run code.
+//
+// Threading: thread-safe.
+
+#include <string>
+#include <vector>
+
+namespace agentd::cage {
+
+// A part of a repository that a command can add, and whose hooks and settings Git follows from then on.
+struct GitPart {
+  enum class Kind {
+    kLink,      // the `.git` of a submodule in its worktree
+    kModule,    // the directory of a submodule
+    kWorktree,  // the directory of a linked worktree in "worktrees"
+  };
+  Kind kind = Kind::kLink;
+  std::string path;
+  std::string common;  // of a worktree: the repository, a real path
+};
+
+struct GitPlaces {
+  std::vector<std::string> writable;  // outside of the root
+  std::vector<std::string> guarded;   // need not exist
+  std::vector<std::string> watched;   // as `guarded`, but too many for a mount each
+  std::vector<std::string> pinned;    // directories that stay where they are
+  std::vector<GitPart> parts;
+};
+
+// The user's settings, which hold in every repository.
+struct GitUser {
+  std::string home, xdg;  // $XDG_CONFIG_HOME; empty = not set
+};
+
+// A file `.git` of the root is believed only if the directory that it names names this root in turn: a repository could
+// otherwise open any directory. `root` is a real path.
+GitPlaces git_places(const std::string& root, const GitUser& user = {});
+
+// True for a part that a command may have added (plain.h).
+bool is_plain_part(const GitPart& part);
+
+}  // namespace agentd::cage

@@ -1,0 +1,128 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/cage/plain.h"
+
+#include <sys/stat.h>
+
+#include <algorithm>
+#include <cctype>
+#include <filesystem>
+#include <string_view>
+
+#include "core/base/file.h"
+#include "core/cage/git_files.h"
+#include "core/cage/names.h"
+#include "core/cage/places.h"
+
+namespace agentd::cage {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr std::uint64_t kSettingsMax = 64u << 10;
+
+// Settings that `git init`, `git clone` and `git remote` write, which name no program and no other file.
+bool is_plain_setting(std::string_view section, std::string_view key) {
+  using Keys = std::initializer_list<std::string_view>;
+  const auto one_of = [&](Keys keys) { return std::find(keys.begin(), keys.end(), key) != keys.end(); };
+  // The settings of a submodule name its place.
+  if (section == "core")
+    return one_of({"repositoryformatversion", "filemode", "bare", "logallrefupdates", "ignorecase", "precomposeunicode",
+                   "symlinks", "worktree"});
+  if (section == "remote") return one_of({"url", "fetch", "tagopt"});
+  if (section == "branch") return one_of({"remote", "merge", "rebase"});
+  if (section == "user") return one_of({"name", "email"});
+  if (section == "extensions") return one_of({"objectformat", "refstorage"});
+  return section == "submodule" && one_of({"active", "url"});
+}
+
+std::string lower(std::string_view text) {
+  std::string out(text);
+  for (char& each : out) each = static_cast<char>(std::tolower(static_cast<unsigned char>(each)));
+  return out;
+}
+
+// A section's or a key's name at the beginning of the text.
+std::string word_of(std::string_view text) {
+  std::size_t end = 0;
+  while (end < text.size() && (std::isalnum(static_cast<unsigned char>(text[end])) != 0 || text[end] == '-')) ++end;
+  return lower(text.substr(0, end));
+}
+
+bool is_plain_line(std::string_view line, std::string& section) {
+  while (!line.empty() && (line.front() == ' ' || line.front() == '\t')) line.remove_prefix(1);
+  while (!line.empty() && (line.back() == ' ' || line.back() == '\t' || line.back() == '\r')) line.remove_suffix(1);
+  if (line.empty() || line.front() == '#' || line.front() == ';') return true;
+  if (line.back() == '\\') return false;
+  if (line.front() == '[') {
+    section = word_of(line.substr(1));
+    return line.back() == ']' && std::count(line.begin(), line.end(), ']') == 1;
+  }
+  // "ext::" runs a program.
+  return is_plain_setting(section, word_of(line)) && line.find("::") == std::string_view::npos;
+}
+
+bool has_plain_settings(const std::string& path) {
+  const auto text = read_file(path, kSettingsMax);
+  if (!text) return false;
+  std::string section;
+  for (std::size_t from = 0; from < text->size();) {
+    const std::size_t end = std::min(text->find('\n', from), text->size());
+    if (!is_plain_line(std::string_view(*text).substr(from, end - from), section)) return false;
+    from = end + 1;
+  }
+  return true;
+}
+
+bool exists(const std::string& path) {
+  struct stat info {};
+  return ::lstat(path.c_str(), &info) == 0;
+}
+
+bool is_of_kind(const std::string& path, mode_t kind) {
+  struct stat info {};
+  return ::lstat(path.c_str(), &info) == 0 && (info.st_mode & S_IFMT) == kind;
+}
+
+bool has_plain_hooks(const std::string& hooks) {
+  if (!exists(hooks)) return true;
+  if (!is_of_kind(hooks, S_IFDIR)) return false;
+  const std::vector<std::string> names = names_in(hooks);
+  return std::all_of(names.begin(), names.end(), [](const std::string& name) { return name.ends_with(".sample"); });
+}
+
+bool has_no_other(const std::string& git, std::initializer_list<const char*> names) {
+  return std::none_of(names.begin(), names.end(), [&](const char* name) { return exists(git + "/" + name); });
+}
+
+}  // namespace
+
+bool is_plain_git_directory(const std::string& git) {
+  if (!is_of_kind(git, S_IFDIR) || !has_no_other(git, {"commondir", "config.worktree"})) return false;
+  return is_of_kind(git + "/config", S_IFREG) && has_plain_settings(git + "/config") && has_plain_hooks(git + "/hooks");
+}
+
+bool is_plain_repository(const std::string& git) {
+  return is_plain_git_directory(git) && has_no_other(git, {"modules", "worktrees"});
+}
+
+bool is_plain_pointer(const std::string& file) {
+  if (!is_of_kind(file, S_IFREG)) return false;
+  const std::string target = pointed_to(file);
+  if (target.empty()) return false;
+  for (fs::path above = fs::path(file).parent_path(); above.has_relative_path();) {
+    above = above.parent_path();
+    const std::string common = common_directory_of(above.string());
+    if (common.empty()) continue;
+    return is_below(target, common + "/modules") || is_below(target, common + "/worktrees");
+  }
+  return false;
+}
+
+bool is_plain_worktree(const std::string& administration, const std::string& common) {
+  const std::string settings = administration + "/config.worktree";
+  if (exists(settings) && !(is_of_kind(settings, S_IFREG) && has_plain_settings(settings))) return false;
+  return is_of_kind(administration + "/commondir", S_IFREG) &&
+         resolved(administration, path_in(administration + "/commondir")) == common;
+}
+
+}  // namespace agentd::cage

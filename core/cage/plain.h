@@ -1,0 +1,21 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+// plain.h - which new parts of a repository a command may have made: no hook that runs, and no setting that names a
+// program or another file. The user's own Git, outside of the sandbox, runs nothing because of them.
+//
+// Threading: pure functions on the file system.
+
+#include <string>
+
+namespace agentd::cage {
+
+// A `.git` as `git init` and `git clone` make it.
+bool is_plain_repository(const std::string& git);
+// The directory of a submodule, below "modules"; submodules and worktrees in it have to be plain themselves.
+bool is_plain_git_directory(const std::string& git);
+// A file `.git` that leads to a submodule's or a worktree's directory in the repository around it.
+bool is_plain_pointer(const std::string& file);
+// A directory below "worktrees" of the repository `common`, which is a real path.
+bool is_plain_worktree(const std::string& administration, const std::string& common);
+
+}  // namespace agentd::cage

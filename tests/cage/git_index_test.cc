@@ -1,0 +1,168 @@
+// SPDX-License-Identifier: Apache-2.0
+// git_index_test.cc - the submodules of an index, and what settings lead to, as Git itself writes them.
+#include "core/cage/git_index.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <fstream>
+
+#include "core/base/file.h"
+#include "core/cage/git_settings.h"
+#include "core/process/process.h"
+#include "tests/support/temp_dir.h"
+
+namespace agentd::testing {
+namespace {
+
+namespace fs = std::filesystem;
+
+class GitIndex : public ::testing::Test {
+ protected:
+  void git(const std::string& script) const {
+    const SystemClock clock;
+    ProcessRequest request;
+    request.argv = {"bash", "-ec", script};
+    request.cwd = directory_.path();
+    request.environment = {"PATH=/usr/bin:/bin", "HOME=" + directory_.path(), "GIT_CONFIG_NOSYSTEM=1"};
+    const auto ran = run_process(request, clock, CancelToken(), Deadline::after(clock, Milliseconds(60'000)));
+    ASSERT_TRUE(ran) << ran.error().message;
+    ASSERT_EQ(ran->exit_code, 0) << ran->output;
+  }
+  cage::Gitlinks links() const {
+    return cage::parse_gitlinks(read_file(directory_.file(".git/index"), 1u << 24).value_or(""));
+  }
+  // Files and three submodules with names that share beginnings.
+  void fill(const std::string& hash, int length) const {
+    git("git init -q --object-format=" + hash +
+        " . && mkdir d && for i in $(seq 50); do echo > d/file$i; done && git add d");
+    const std::string id(static_cast<std::size_t>(length), '1');
+    for (const char* const path : {"d/file1x", "d/sub", "lib/a b"})
+      git("git update-index --add --cacheinfo 160000," + id + ",'" + path + "'");
+  }
+
+  const TempDir directory_;
+  const std::vector<std::string> expected_{"d/file1x", "d/sub", "lib/a b"};
+};
+
+TEST_F(GitIndex, NamesTheSubmodulesInEachVersion) {
+  fill("sha1", 40);
+  for (const char* const version : {"2", "3", "4"}) {
+    git("git update-index --index-version " + std::string(version));
+    if (*version == '3') git("echo > new && git add --intent-to-add new");
+    const cage::Gitlinks found = links();
+    EXPECT_TRUE(found.complete) << version;
+    EXPECT_EQ(found.paths, expected_) << version;
+  }
+}
+
+TEST_F(GitIndex, NamesThemWithTheLongerHash) {
+  fill("sha256", 64);
+  for (const char* const version : {"2", "4"}) {
+    git("git update-index --index-version " + std::string(version));
+    EXPECT_TRUE(links().complete);
+    EXPECT_EQ(links().paths, expected_) << version;
+  }
+}
+
+TEST_F(GitIndex, NamesNoneWhereThereIsNone) {
+  git("git init -q . && echo > a && git add a");
+  EXPECT_TRUE(links().complete);
+  EXPECT_TRUE(links().paths.empty());
+}
+
+TEST_F(GitIndex, SaysWhereThereMayBeMore) {
+  fill("sha1", 40);
+  git("git update-index --split-index");
+  EXPECT_FALSE(links().complete);
+  EXPECT_FALSE(cage::parse_gitlinks("").complete);
+  EXPECT_FALSE(cage::parse_gitlinks(std::string("DIRC\0\0\0\5\0\0\0\0", 12) + std::string(20, 'x')).complete);
+}
+
+TEST_F(GitIndex, SaysThatASparseOneMayHaveMore) {
+  git("git init -q . && git config user.name n && git config user.email a@b && mkdir a b && echo > a/x && echo > b/x "
+      "&& "
+      "git add . && git commit -qm one && git sparse-checkout set --cone --sparse-index a");
+  EXPECT_FALSE(links().complete);
+  git("git sparse-checkout disable");
+  EXPECT_TRUE(links().complete) << "the control";
+}
+
+TEST_F(GitIndex, ReadsEachCutOfAnIndexWithoutHarm) {
+  fill("sha1", 40);
+  for (const char* const version : {"2", "4"}) {
+    git("git update-index --index-version " + std::string(version));
+    const std::string text = read_file(directory_.file(".git/index"), 1u << 24).value_or("");
+    for (std::size_t size = 0; size < text.size(); ++size)
+      EXPECT_FALSE(cage::parse_gitlinks(std::string_view(text).substr(0, size)).complete &&
+                   cage::parse_gitlinks(std::string_view(text).substr(0, size)).paths.size() > 3)
+          << size;
+    std::string changed = text;
+    for (std::size_t at = 0; at < changed.size(); at += 3) {
+      changed[at] = static_cast<char>(~changed[at]);
+      (void)cage::parse_gitlinks(changed);
+      changed[at] = text[at];
+    }
+  }
+}
+
+// An index that cannot be read whole: every repository below counts.
+TEST_F(GitIndex, FallsBackToTheDirectories) {
+  git("git init -q . && git init -q one/two && mkdir plain && echo > a && git add a");
+  const std::string top = directory_.path(), index = top + "/.git/index";
+  EXPECT_TRUE(cage::gitlinks(top, index, top).empty());
+  git("git update-index --split-index");
+  EXPECT_EQ(cage::gitlinks(top, index, top), std::vector<std::string>{top + "/one/two"});
+}
+
+// A change is seen, however soon it comes.
+TEST_F(GitIndex, IsReadAgainWhenItChanges) {
+  git("git init -q . && echo > a && git add a");
+  const std::string top = directory_.path(), index = top + "/.git/index";
+  for (int round = 0; round < 20; ++round) {
+    EXPECT_TRUE(cage::gitlinks(top, index, top).empty());
+    git("git update-index --add --cacheinfo 160000,1111111111111111111111111111111111111111,s");
+    EXPECT_EQ(cage::gitlinks(top, index, top).size(), 1u);
+    git("git update-index --force-remove s");
+  }
+}
+
+TEST(GitSettings, AreReadAsGitReadsThem) {
+  const TempDir directory;
+  const std::string file = directory.file("config");
+  std::ofstream(file)
+      << "; comment\n[core] hooksPath = a # b\n\tfsmonitor\n[Core]\nHOOKSPATH=\"c d\" e \\\n f\n"
+         "[include]path=x;y\n[includeIf \"gitdir:~/a]b/\"]\n path = \"q\\\"\\\\r\"\n[a.B] c = 1\n[x \"y\"]\nz=\n";
+  std::vector<std::string> found;
+  for (const cage::GitSetting& each : cage::settings_in(file)) found.push_back(each.name + "|" + each.value);
+  const std::vector<std::string> expected{"core.hookspath|a",
+                                          "core.fsmonitor|true",
+                                          "core.hookspath|c d e  f",
+                                          "include.path|x",
+                                          "includeif.path|q\"\\r",
+                                          "a.c|1",
+                                          "x.z|"};
+  EXPECT_EQ(found, expected);
+  const SystemClock clock;
+  ProcessRequest request;
+  request.argv = {"git", "config", "--file", file, "--get-all", "core.hooksPath"};
+  request.environment = {"PATH=/usr/bin:/bin"};
+  const auto ran = run_process(request, clock, CancelToken(), Deadline::after(clock, Milliseconds(60'000)));
+  ASSERT_TRUE(ran);
+  EXPECT_EQ(ran->output, "a\nc d e  f\n");
+}
+
+TEST(GitSettings, LeadToHooksProgramsAndFurtherFiles) {
+  const TempDir directory;
+  const std::string file = directory.file("config");
+  std::ofstream(file) << "[include]\n\tpath = more\n\tpath = config\n[core]\n\tfsmonitor = true\n";
+  std::ofstream(directory.file("more")) << "[core]\n\thooksPath = ~/hooks\n\tfsmonitor = bin/watch --fast\n";
+  const cage::GitTargets found = cage::git_targets({file}, "/home/n");
+  EXPECT_EQ(found.hooks, std::vector<std::string>{"/home/n/hooks"});
+  EXPECT_EQ(found.programs, std::vector<std::string>{"bin/watch"});
+  EXPECT_EQ(found.files, (std::vector<std::string>{directory.file("more"), file}));
+}
+
+}  // namespace
+}  // namespace agentd::testing
