@@ -312,6 +312,7 @@ Result<CagedCommand> Cage::wrap(const std::vector<std::string>& argv, const std:
     const bool mounts = apart && fs::exists(fs::symlink_status(path, unknown)) && real(path) == path;
     (mounts ? view.guarded : watched).push_back(std::move(path));
   }
+  const std::vector<std::string> repositories = guarded.pinned;
   // Shared with finish(), which the caller keeps.
   const auto command =
       std::make_shared<Command>(watch(std::move(guarded), std::move(watched), std::move(others.states)), journal_);
@@ -333,7 +334,7 @@ Result<CagedCommand> Cage::wrap(const std::vector<std::string>& argv, const std:
     // It is shown as /tmp.
     std::erase(view.writable, scratch_ == cache_ ? std::string() : scratch_);
     const std::size_t guarded_paths = view.guarded.size();
-    view.guarded = few_guarded(std::move(view.guarded), guarded.pinned);
+    view.guarded = few_guarded(std::move(view.guarded), repositories);
     command->facts.modules_closed = view.guarded.size() != guarded_paths;
     Invocation invocation = bubblewrap_words(bubblewrap_program(), view, directory, kWordsFd);
     out.argv = std::move(invocation.argv);

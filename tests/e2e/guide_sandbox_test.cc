@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "core/base/file.h"
 #include "core/cage/layers.h"
 #include "tests/e2e/guide_page.h"
 #include "tests/e2e/program.h"
@@ -31,6 +32,8 @@ class GuideSandbox : public ::testing::Test {
 
 TEST_F(GuideSandbox, ItsSettingsAreTaken) {
   std::size_t settings = 0;
+  AGENTD_ASSERT(make_directories(program_.home() + "/hooks"));
+  AGENTD_ASSERT(write_file_atomically(program_.home() + "/hooks/helper", "#!/bin/sh\necho agent_stop\n", 0700));
   for (const Block& block : blocks_of_page(AGENTD_SANDBOX_GUIDE, "yaml")) {
     ++settings;
     program_.config(block.text);
