@@ -133,31 +133,41 @@ int App::dispatch(const std::vector<std::string>& words) {
                                 did_you_mean(first, {"--help", "--version", "--plugins"}) +
                                 "; put a command's options after its name");
   if (const CommandSpec* command = find_command(first)) return run(*command, after(words, 1));
-  if (!second_words(first).empty()) return group(first, after(words, 1));
+  if (!next_words(first).empty()) return group(first, after(words, 1));
   const std::string mean = did_you_mean(first, first_words());
   return fail(kExitUsage, "unknown command '" + first + "'" + (mean.empty() ? "; see 'agentd --help'" : mean));
 }
 
-int App::group(const std::string& first, const std::vector<std::string>& words) {
+int App::group(const std::string& name, const std::vector<std::string>& words) {
   if (words.empty()) {
-    err_.print(group_help(first));
+    err_.print(group_help(name));
     return kExitUsage;
   }
-  if (is_help(words[0])) return words.size() > 1 ? help({first, words[1]}) : print(group_help(first));
-  const CommandSpec* command = find_command(first + " " + words[0]);
-  if (command != nullptr) return run(*command, after(words, 1));
-  const std::string mean = did_you_mean(words[0], second_words(first));
-  return fail(kExitUsage, without_key(first, words,
-                                      "unknown command '" + first + " " + words[0] + "'" +
-                                          (mean.empty() ? "; see 'agentd " + first + " --help'" : mean)));
+  if (is_help(words[0])) {
+    std::vector<std::string> asked = split(name, ' ');
+    asked.insert(asked.end(), words.begin() + 1, words.end());
+    return help(asked);
+  }
+  const std::string longer = name + " " + words[0];
+  if (const CommandSpec* command = find_command(longer)) return run(*command, after(words, 1));
+  if (!next_words(longer).empty()) return group(longer, after(words, 1));
+  const std::string mean = did_you_mean(words[0], next_words(name));
+  return fail(kExitUsage, without_key(name, words,
+                                      "unknown command '" + longer + "'" +
+                                          (mean.empty() ? "; see 'agentd " + name + " --help'" : mean)));
 }
 
 int App::help(const std::vector<std::string>& words) {
   if (words.empty()) return print(program_help());
-  if (const CommandSpec* command = find_command(words[0])) return print(command_help(*command));
-  if (words.size() > 1)
-    if (const CommandSpec* command = find_command(words[0] + " " + words[1])) return print(command_help(*command));
-  if (!second_words(words[0]).empty()) return print(group_help(words[0]));
+  // The longest beginning of the words that is a command or a group; what comes after it is ignored.
+  std::string name = words[0];
+  for (const std::string& word : after(words, 1)) {
+    const std::string longer = name + " " + word;
+    if (find_command(longer) == nullptr && next_words(longer).empty()) break;
+    name = longer;
+  }
+  if (const CommandSpec* command = find_command(name)) return print(command_help(*command));
+  if (!next_words(name).empty()) return print(group_help(name));
   return fail(kExitUsage, "unknown command '" + words[0] + "'" + did_you_mean(words[0], first_words()));
 }
 

@@ -51,7 +51,7 @@ class App {
 
  private:
   int dispatch(const std::vector<std::string>& words);
-  int group(const std::string& first, const std::vector<std::string>& words);
+  int group(const std::string& name, const std::vector<std::string>& words);
   int run(const CommandSpec& command, const std::vector<std::string>& words);
   int help(const std::vector<std::string>& words);
   int print(std::string_view text);

@@ -40,14 +40,16 @@ struct CommandSpec {
 const std::vector<CommandSpec>& all_commands();
 // Null if no command has that name.
 const CommandSpec* find_command(std::string_view name);
-// The first words of commands; the second words of commands that begin with `first`.
+// The first words of commands; the words that come next in the names of commands that begin with those of `group`.
 std::vector<std::string> first_words();
-std::vector<std::string> second_words(std::string_view first);
+std::vector<std::string> next_words(std::string_view group);
+// The groups of commands whose names have so many words: of one "auth", of two "auth token".
+std::vector<std::string> groups(std::size_t words);
 
 // `agentd --help`, `agentd run --help`, and docs/reference/cli.md.
 std::string program_help();
 std::string command_help(const CommandSpec& command);
-std::string group_help(std::string_view first);
+std::string group_help(std::string_view group);
 std::string cli_reference();
 
 // The table of exit codes for the help, one line each (exit_codes.h).

@@ -806,36 +806,38 @@ std::vector<CommandSpec> joined(const std::vector<std::vector<CommandSpec>>& par
 }  // namespace
 
 const std::vector<CommandSpec>& all_commands() {
-  static const std::vector<CommandSpec> commands = joined(
-      {{run_spec(),
-        chat_spec(),
-        approve_spec(),
-        compact_spec(),
-        conversation_list_spec(),
-        conversation_search_spec(),
-        conversation_show_spec(),
-        conversation_dump_spec(),
-        conversation_boundaries_spec(),
-        conversation_fork_spec(),
-        conversation_erase_spec(),
-        conversation_delete_spec(),
-        checkpoint_list_spec(),
-        checkpoint_save_spec(),
-        checkpoint_show_spec(),
-        checkpoint_resume_spec(),
-        permissions_list_spec(),
-        permissions_explain_spec(),
-        permissions_forget_spec(),
-        config_show_spec(),
-        config_explain_spec(),
-        config_path_spec(),
-        config_reference_spec()},
-       hooks_commands(),
-       {memory_search_spec(), memory_add_spec(),      memory_list_spec(),   memory_show_spec(),   memory_edit_spec(),
-        memory_delete_spec(), memory_jobs_spec(),     memory_export_spec(), memory_import_spec(), models_spec(),
-        usage_spec(),         auth_set_spec(),        auth_list_spec(),     auth_remove_spec(),   recipe_list_spec(),
-        recipe_show_spec(),   store_check_spec(),     store_stats_spec(),   store_backup_spec(),  store_salvage_spec(),
-        sandbox_run_spec(),   sandbox_explain_spec(), doctor_spec(),        completion_spec()}});
+  static const std::vector<CommandSpec> commands =
+      joined({{run_spec(),
+               chat_spec(),
+               approve_spec(),
+               compact_spec(),
+               conversation_list_spec(),
+               conversation_search_spec(),
+               conversation_show_spec(),
+               conversation_dump_spec(),
+               conversation_boundaries_spec(),
+               conversation_fork_spec(),
+               conversation_erase_spec(),
+               conversation_delete_spec(),
+               checkpoint_list_spec(),
+               checkpoint_save_spec(),
+               checkpoint_show_spec(),
+               checkpoint_resume_spec(),
+               permissions_list_spec(),
+               permissions_explain_spec(),
+               permissions_forget_spec(),
+               config_show_spec(),
+               config_explain_spec(),
+               config_path_spec(),
+               config_reference_spec()},
+              hooks_commands(),
+              {memory_search_spec(), memory_add_spec(), memory_list_spec(), memory_show_spec(), memory_edit_spec(),
+               memory_delete_spec(), memory_jobs_spec(), memory_export_spec(), memory_import_spec(), models_spec(),
+               usage_spec(), auth_set_spec(), auth_list_spec(), auth_remove_spec()},
+              token_commands(),
+              {recipe_list_spec(), recipe_show_spec(), store_check_spec(), store_stats_spec(), store_backup_spec(),
+               store_salvage_spec(), sandbox_run_spec(), sandbox_explain_spec(), serve_command_spec(), doctor_spec(),
+               completion_spec()}});
   return commands;
 }
 
@@ -854,13 +856,27 @@ std::vector<std::string> first_words() {
   return out;
 }
 
-std::vector<std::string> second_words(std::string_view first) {
+std::vector<std::string> next_words(std::string_view group) {
+  const std::string begin = std::string(group) + " ";
   std::vector<std::string> out;
   for (const CommandSpec& command : all_commands()) {
-    const std::vector<std::string> words = split(command.name, ' ');
-    if (words.size() == 2 && words[0] == first) out.push_back(words[1]);
+    if (!command.name.starts_with(begin)) continue;
+    std::string word = split(command.name.substr(begin.size()), ' ')[0];
+    if (out.empty() || out.back() != word) out.push_back(std::move(word));
   }
   return out;
+}
+
+std::vector<std::string> groups(std::size_t words) {
+  std::vector<std::string> out = first_words();
+  for (std::size_t depth = 1;; ++depth) {
+    std::erase_if(out, [](const std::string& each) { return next_words(each).empty(); });
+    if (depth == words) return out;
+    std::vector<std::string> longer;
+    for (const std::string& each : out)
+      for (const std::string& word : next_words(each)) longer.push_back(each + " " + word);
+    out = std::move(longer);
+  }
 }
 
 }  // namespace agentd::app

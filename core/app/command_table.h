@@ -26,5 +26,9 @@ inline constexpr OptionSpec kAsJson{"json", 0, {}, "print JSON, one object a lin
 
 // The rows of `agentd hooks`, in the order of the help.
 std::vector<CommandSpec> hooks_commands();
+// The row of `agentd serve`.
+CommandSpec serve_command_spec();
+// The rows of `agentd auth token`.
+std::vector<CommandSpec> token_commands();
 
 }  // namespace agentd::app

@@ -16,6 +16,14 @@ std::string option_words(const CommandSpec& command) {
   return join(out, " ");
 }
 
+// Groups of one word come first.
+std::vector<std::string> all_groups() {
+  std::vector<std::string> out;
+  for (std::size_t words = 1; !groups(words).empty(); ++words)
+    for (std::string& group : groups(words)) out.push_back(std::move(group));
+  return out;
+}
+
 std::string key_words() {
   std::vector<std::string> out;
   for (const KeySpec& key : config_keys())
@@ -73,15 +81,14 @@ std::string bash_values() {
 
 // The offers by command: a shell function that works in bash and zsh.
 std::string shell_tables() {
-  std::string options, arguments, seconds;
+  std::string options, arguments, nexts;
   for (const CommandSpec& command : all_commands()) {
     options += "    '" + std::string(command.name) + "') offer='" + option_words(command) + "' ;;\n";
     const std::string words = argument_words(command);
     if (!words.empty()) arguments += "    '" + std::string(command.name) + "') offer='" + words + "' ;;\n";
   }
-  for (const std::string& first : first_words())
-    if (!second_words(first).empty())
-      seconds += "    '" + first + "') offer='" + join(second_words(first), " ") + "' ;;\n";
+  for (const std::string& group : all_groups())
+    nexts += "    '" + group + "') offer='" + join(next_words(group), " ") + "' ;;\n";
   return "_agentd_words() {  # command, word before, word so far; the answer is in $offer\n"
          "  offer=''\n"
          "  case \"$1|$2\" in\n" +
@@ -95,14 +102,18 @@ std::string shell_tables() {
          options +
          "    esac; return ;;\n  esac\n"
          "  case \"$1\" in\n" +
-         seconds + arguments + "  esac\n}\n";
+         nexts + arguments + "  esac\n}\n";
 }
 
-// The commands of two words, as a pattern of the shell: "conversation|config".
-std::string groups() {
+// Appends the words of the line to `command` while it names a group: a `case` for each length. `line` is the shell's
+// array of words, `current` the number of the word that is typed, and `first` that of the first word after agentd.
+std::string group_cases(std::string_view line, std::string_view current, std::size_t first) {
   std::string out;
-  for (const std::string& first : first_words())
-    if (!second_words(first).empty()) out += (out.empty() ? "" : "|") + first;
+  for (std::size_t words = 1; !groups(words).empty(); ++words) {
+    const std::string at = std::to_string(first + words);
+    out += "  case \"$command\" in '" + join(groups(words), "'|'") + "')\n    [ " + std::string(current) + " -gt " +
+           at + " ] && command=\"$command ${" + std::string(line) + "[" + at + "]}\" ;;\n  esac\n";
+  }
   return out;
 }
 
@@ -111,12 +122,8 @@ std::string bash_script() {
          "_agentd() {\n"
          "  local current=\"${COMP_WORDS[COMP_CWORD]}\" previous='' command='' offer=''\n"
          "  [ \"$COMP_CWORD\" -gt 1 ] && previous=\"${COMP_WORDS[COMP_CWORD-1]}\"\n"
-         "  [ \"$COMP_CWORD\" -gt 1 ] && command=\"${COMP_WORDS[1]}\"\n"
-         "  case \"$command\" in " +
-         groups() +
-         ")\n"
-         "    [ \"$COMP_CWORD\" -gt 2 ] && command=\"$command ${COMP_WORDS[2]}\" ;;\n"
-         "  esac\n"
+         "  [ \"$COMP_CWORD\" -gt 1 ] && command=\"${COMP_WORDS[1]}\"\n" +
+         group_cases("COMP_WORDS", "\"$COMP_CWORD\"", 1) +
          "  _agentd_words \"$command\" \"$previous\" \"$current\"\n"
          "  case \"$offer\" in\n"
          "    @files) COMPREPLY=($(compgen -f -- \"$current\")) ;;\n"
@@ -133,12 +140,8 @@ std::string zsh_script() {
          "_agentd() {\n"
          "  local current=\"${words[CURRENT]}\" previous='' command=''\n"
          "  [ \"$CURRENT\" -gt 2 ] && previous=\"${words[CURRENT-1]}\"\n"
-         "  [ \"$CURRENT\" -gt 2 ] && command=\"${words[2]}\"\n"
-         "  case \"$command\" in " +
-         groups() +
-         ")\n"
-         "    [ \"$CURRENT\" -gt 3 ] && command=\"$command ${words[3]}\" ;;\n"
-         "  esac\n"
+         "  [ \"$CURRENT\" -gt 2 ] && command=\"${words[2]}\"\n" +
+         group_cases("words", "\"$CURRENT\"", 2) +
          "  local offer=''\n"
          "  _agentd_words \"$command\" \"$previous\" \"$current\"\n"
          "  case \"$offer\" in\n"
@@ -164,11 +167,13 @@ std::string fish_words(const std::string& words) {
   return fish_text(words.starts_with('@') ? "(agentd completion " + words.substr(1) + " 2>/dev/null)" : words);
 }
 
+std::string fish_seen(const std::vector<std::string>& words) {
+  return "__fish_seen_subcommand_from " + join(words, "; and __fish_seen_subcommand_from ");
+}
+
 std::string fish_condition(const CommandSpec& command) {
   const std::vector<std::string> words = split(command.name, ' ');
-  std::string out = "__fish_seen_subcommand_from " + words[0];
-  if (words.size() == 2) out += "; and __fish_seen_subcommand_from " + words[1];
-  return fish_text(out);
+  return fish_text(fish_seen(words));
 }
 
 std::string fish_options(const CommandSpec& command) {
@@ -191,11 +196,14 @@ std::string fish_script() {
     out += "complete -c agentd -n '__fish_use_subcommand' -a " + first;
     if (command != nullptr) out += " -d " + fish_text(command->summary);
     out += "\n";
-    for (const std::string& second : second_words(first))
-      out += "complete -c agentd -n '__fish_seen_subcommand_from " + first + "; and not __fish_seen_subcommand_from " +
-             join(second_words(first), " ") + "' -a " + second + " -d " +
-             fish_text(find_command(first + " " + second)->summary) + "\n";
   }
+  for (const std::string& group : all_groups())
+    for (const std::string& next : next_words(group)) {
+      const CommandSpec* const command = find_command(group + " " + next);
+      out += "complete -c agentd -n '" + fish_seen(split(group, ' ')) + "; and not __fish_seen_subcommand_from " +
+             join(next_words(group), " ") + "' -a " + next;
+      out += command == nullptr ? "\n" : " -d " + fish_text(command->summary) + "\n";
+    }
   out += "complete -c agentd -n '__fish_use_subcommand' -l plugins -l version -l help\n";
   for (const CommandSpec& command : all_commands()) {
     out += fish_options(command);

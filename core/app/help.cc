@@ -108,11 +108,11 @@ std::string command_help(const CommandSpec& command) {
   return out;
 }
 
-std::string group_help(std::string_view first) {
+std::string group_help(std::string_view group) {
   std::vector<const CommandSpec*> commands;
   for (const CommandSpec& command : all_commands())
-    if (split(command.name, ' ')[0] == first) commands.push_back(&command);
-  return "Usage: agentd " + std::string(first) + " COMMAND [options]\n\nCommands:\n" + command_lines(commands);
+    if (command.name.starts_with(std::string(group) + " ")) commands.push_back(&command);
+  return "Usage: agentd " + std::string(group) + " COMMAND [options]\n\nCommands:\n" + command_lines(commands);
 }
 
 namespace {

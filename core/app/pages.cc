@@ -10,6 +10,7 @@
 #include "core/app/cli.h"
 #include "core/conversation/record.h"
 #include "core/hooks/contract.h"
+#include "core/serve/routes.h"
 #include "core/validate/rules.h"
 
 namespace {
@@ -26,6 +27,7 @@ constexpr Page kPages[] = {
     {"zsh", [] { return app::completion_script("zsh"); }},
     {"fish", [] { return app::completion_script("fish"); }},
     {"cli", app::cli_reference},
+    {"http", serve::http_reference},
     {"events", events_reference},
     {"json-events", run_events_reference},
     {"abi-rules", validation::rules_reference},

@@ -9,6 +9,7 @@
 #include "core/base/bytes.h"
 #include "core/runtime/credentials.h"
 #include "core/runtime/lookup.h"
+#include "core/runtime/secret_files.h"
 #include "core/workplace/recipe_setup.h"
 
 namespace agentd::app {
@@ -211,7 +212,7 @@ Result<WithFiles> attached(App& app, const Arguments& arguments, const std::stri
   const auto config = app.config(arguments);
   std::vector<std::string> roots = config ? config->list("workspace.roots") : std::vector<std::string>{};
   if (roots.empty()) roots = {cwd, find_project(cwd).root};
-  AGENTD_TRY(WithFiles whole, with_files(text, cwd, roots, HiddenFiles({Credentials::file(app.home().value_or(""))})));
+  AGENTD_TRY(WithFiles whole, with_files(text, cwd, roots, HiddenFiles(secret_files(app.home().value_or("")))));
   if (!whole.missing.empty()) {
     app.err().line("warning: " + neutral_line(missing_sentence(whole.missing), 2000));
     app.err().flush();

@@ -7,29 +7,13 @@
 #include "core/app/terminal.h"
 #include "core/base/bytes.h"
 #include "core/codec/json.h"
+#include "core/conversation/message_json.h"
 #include "core/conversation/view.h"
 
 namespace agentd::app {
 namespace {
 
 constexpr std::size_t kResultBytes = 2000;
-
-std::string speaker(const StoredRecord& record) {
-  switch (record.record.type) {
-    case RecordType::kUserMessage:
-      return "user";
-    case RecordType::kContext:
-      return "context";
-    case RecordType::kAssistantMessage:
-      return "assistant";
-    case RecordType::kSummary:
-      return "summary";
-    case RecordType::kToolResult:
-      return "tool";
-    default:
-      return std::string(name_of(record.record.type));
-  }
-}
 
 // The headline of a message that people read.
 std::string headline(const StoredRecord& record) {
@@ -116,62 +100,15 @@ std::string join_blocks(const Message& message, BlockWriter write) {
   return out;
 }
 
-void write_json_message(JsonWriter& out, const StoredRecord& record, const MessageRecord& message) {
-  out.begin_object().member("seq", record.seq).member("role", speaker(record));
-  if (record.erased_by != 0) out.member("erased", true);
-  out.member("time_ms", record.time_ms).key("blocks").begin_array();
-  for (const Block& block : message.message.blocks) {
-    out.begin_object();
-    switch (block.kind) {
-      case BlockKind::kText:
-        out.member("type", "text").member("text", block.text);
-        break;
-      case BlockKind::kThinking:
-        out.member("type", "thinking").member("text", block.text);
-        break;
-      case BlockKind::kToolUse: {
-        out.member("type", "tool_use").member("call_id", block.call_id).member("name", block.name);
-        const auto input = JsonDocument::parse(block.json);
-        if (input) out.key("input").value(input->root());
-        if (!input) out.member("input", block.json);
-        break;
-      }
-      case BlockKind::kToolResult:
-        out.member("type", "tool_result").member("call_id", block.call_id).member("text", block.text);
-        out.member("error", (block.flags & AGENTD_BLOCK_ERROR) != 0);
-        break;
-      case BlockKind::kImage:
-        out.member("type", "image").member("media_type", block.name);
-        break;
-      case BlockKind::kDocument:
-        out.member("type", "document").member("media_type", block.name).optional("title", block.text);
-        break;
-    }
-    out.end_object();
-  }
-  out.end_array().end_object();
-}
-
-void write_json_boundary(JsonWriter& out, const StoredRecord& record, const BoundaryRecord& boundary) {
-  out.begin_object().member("seq", record.seq).member("role", "boundary").member("time_ms", record.time_ms);
-  out.member("id", boundary.id).member("trigger", boundary.trigger).member("method", boundary.method);
-  out.member("pre_tokens", boundary.pre_tokens).member("post_tokens", boundary.post_tokens).end_object();
-}
-
 Result<std::string> as_json(const Transcript& transcript) {
   JsonWriter out(JsonWriter::Layout::kPretty);
   out.begin_object().key("conversation").raw(write_info(transcript.info)).key("messages").begin_array();
   for (const StoredRecord& record : transcript.records) {
-    if (record.record.type == RecordType::kBoundary) {
-      AGENTD_TRY(const BoundaryRecord boundary, read_boundary(record.record));
-      write_json_boundary(out, record, boundary);
-    } else if (record.record.type == RecordType::kRevert) {
-      AGENTD_TRY(const RevertRecord revert, read_revert(record.record));
-      out.begin_object().member("seq", record.seq).member("role", "revert");
-      out.member("time_ms", record.time_ms).member("boundary_seq", revert.to_seq).end_object();
-    } else if (carries_message(record.record.type)) {
+    if (carries_message(record.record.type)) {
       AGENTD_TRY(const MessageRecord message, shown_message(transcript, record));
-      write_json_message(out, record, message);
+      write_message_json(out, record, message);
+    } else {
+      AGENTD_TRY_VOID(write_record_json(out, record));
     }
   }
   out.end_array().end_object();

@@ -155,7 +155,8 @@ constexpr ScrubRuleSpec kRules[] = {
     {.id = "atlassian-token", .anchors = "ATATT3 ATCTT3", .pattern = R"re(AT[AC]TT3[A-Za-z0-9_=-]{50,})re"},
     {.id = "postman-key", .anchors = "PMAK-", .pattern = R"re(PMAK-[0-9a-f]{24}-[0-9a-f]{34})re"},
 
-    // ---- models
+    // ---- models, and agentd itself (core/serve/tokens.h)
+    {.id = "agentd-token", .anchors = "agentd_", .pattern = R"re((agentd_[0-9a-f]{64})(?:[^A-Za-z0-9]|\z))re"},
     {.id = "anthropic-key", .anchors = "sk-ant-", .pattern = R"re(sk-ant-[A-Za-z0-9_-]{20,})re"},
     {.id = "openai-key", .anchors = "sk-", .pattern = R"re(sk-(?:proj|svcacct|admin|None|or-v1)-[A-Za-z0-9_-]{20,})re"},
     {.id = "openai-key",

@@ -49,7 +49,7 @@ Result<ClientSettings> client_settings(Workplace& workplace, const OpenRequest& 
   out.subagents = config.flag("agents.enabled");
   out.saves = runtime.saves();
   out.client_options = request.options;
-  out.waits = config.text("permissions.unanswered") == "wait";
+  out.waits = request.waits.value_or(config.text("permissions.unanswered") == "wait");
   out.wait_time = std::chrono::hours(config.whole("permissions.wait_hours"));
   return out;
 }

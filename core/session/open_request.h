@@ -20,12 +20,14 @@ namespace agentd {
 struct OpenRequest {
   std::string cwd;  // absolute
   EventSink& events;
-  Approver* approver = nullptr;      // null: what must be asked is denied
+  Approver* approver = nullptr;      // null: what must be asked waits, or is denied
   std::vector<std::string> roots{};  // of its files, absolute; empty = the workplace's for that directory
   std::string model{};               // by a name as the settings have it; empty = the model in force
   // For tools without a rule; absent = the workplace's mode. Its rules apply in each mode.
   std::optional<PermissionRules::Mode> mode{};
   std::optional<Limits> budget{};  // of each run, instead of the settings'
+  // A question without an approver waits for an answer; absent = as permissions.unanswered says.
+  std::optional<bool> waits{};
   bool offer_tools = true;
   bool trace_hooks = false;            // every answer of a hook is an event
   std::vector<std::string> options{};  // WaitRecord::options

@@ -7,7 +7,7 @@
 
 #include "core/base/bytes.h"
 #include "core/process/kept_paths.h"
-#include "core/runtime/credentials.h"
+#include "core/runtime/secret_files.h"
 #include "embedded_system_prompt.h"
 
 namespace agentd {
@@ -26,7 +26,7 @@ std::string today(const Clock& clock) {
 Result<std::string> first_part(const Runtime& runtime) {
   const std::string file = runtime.config().text("system_prompt_file");
   if (file.empty()) return std::string(kSystemPrompt);
-  auto own = HiddenFiles({Credentials::file(runtime.home())}).read(file, kPromptBytesMax, one_line(file, 200));
+  auto own = HiddenFiles(secret_files(runtime.home())).read(file, kPromptBytesMax, one_line(file, 200));
   if (!own)
     return Error{Code::kInvalid,
                  runtime.config().origin("system_prompt_file") + ": system_prompt_file: " + own.error().message};

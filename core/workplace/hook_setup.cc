@@ -9,9 +9,8 @@
 #include <iterator>
 
 #include "core/base/bytes.h"
-#include "core/runtime/credentials.h"
 #include "core/runtime/provider_setup.h"
-#include "core/runtime/secrets_setup.h"
+#include "core/runtime/secret_files.h"
 
 namespace agentd {
 namespace {
@@ -170,7 +169,7 @@ HookSetup hook_setup(const ProcessSurroundings& surroundings, const Config& conf
   options.quarantine_directory = home + "/quarantine";
   options.home = home;
   options.kept = kept_paths(surroundings, config, home, project);
-  options.hidden = {Credentials::file(home), secrets_key_file(home)};
+  options.hidden = secret_files(home);
   options.isolation = isolation_of(config.text("hooks.isolation")).value_or(Isolation::kProcess);
   options.worker.program = worker_program(surroundings.executable);
   options.network_json = network_json(config);

@@ -14,8 +14,7 @@
 #include "core/base/paths.h"
 #include "core/process/kept_paths.h"
 #include "core/process/workspace.h"
-#include "core/runtime/credentials.h"
-#include "core/runtime/secrets_setup.h"
+#include "core/runtime/secret_files.h"
 
 namespace agentd {
 namespace {
@@ -111,7 +110,7 @@ void blank_spans(std::string& text) {
 class Reader {
  public:
   explicit Reader(const InstructionPlaces& places)
-      : places_(places), keys_{Credentials::file(places.home), secrets_key_file(places.home)}, hidden_(keys_) {}
+      : places_(places), keys_(secret_files(places.home)), hidden_(keys_) {}
 
   // The first existing file of the two names, with its imports; empty = none, or an empty file.
   std::string read_directory(const std::string& directory, const std::string& root, std::string& file) {

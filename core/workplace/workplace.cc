@@ -3,8 +3,7 @@
 
 #include "core/base/bytes.h"
 #include "core/config/permission_setup.h"
-#include "core/runtime/credentials.h"
-#include "core/runtime/secrets_setup.h"
+#include "core/runtime/secret_files.h"
 #include "core/runtime/store_setup.h"
 #include "core/workplace/cage_setup.h"
 #include "core/workplace/hook_cages.h"
@@ -95,10 +94,9 @@ Result<std::shared_ptr<Workspace>> Workplace::files(const std::vector<std::strin
   std::vector<std::string> kept = kept_paths(runtime_.surroundings(), runtime_.config(), runtime_.home(), project_);
   for (const std::string& root : roots)
     for (const char* const of_git : {"/.git/hooks", "/.git/config"}) kept.push_back(root + of_git);
-  AGENTD_TRY(std::unique_ptr<Workspace> opened,
-             open_workspace(roots, kept,
-                            {Credentials::file(runtime_.home()), secrets_key_file(runtime_.home()),
-                             store_lock_file(runtime_.home())}));
+  std::vector<std::string> hidden = secret_files(runtime_.home());
+  hidden.push_back(store_lock_file(runtime_.home()));
+  AGENTD_TRY(std::unique_ptr<Workspace> opened, open_workspace(roots, kept, std::move(hidden)));
   opened->set_cage(
       make_cage(cage_settings(runtime_.surroundings(), runtime_.config(), runtime_.home(), roots, std::move(kept)),
                 runtime_.config()));

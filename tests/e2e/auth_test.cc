@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // auth_test.cc - stored keys: where they lie, where they go, and where nothing of them is to be found.
+#include <fcntl.h>
 #include <gtest/gtest.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include <filesystem>
 
@@ -228,6 +230,111 @@ TEST_F(Auth, NothingOfAKeyIsFoundAnywhereElse) {
     EXPECT_EQ(files_with(kSecret.substr(0, part)), std::vector<std::string>()) << part;
   program_.file("planted", kKey);
   EXPECT_EQ(files_with(kSecret).size(), 1u);
+}
+
+TEST_F(Auth, ATokenIsShownOnceAndListedAndRemoved) {
+  const std::string file = program_.home() + "/serve.tokens";
+  const Finished none = program_.run({"auth", "token", "list"});
+  EXPECT_EQ(none.code, 0) << none.err;
+  EXPECT_TRUE(has(none.out, "there are no tokens for clients")) << none.out;
+  EXPECT_FALSE(exists(file));
+  const Finished added = program_.run({"auth", "token", "add", "ci", "--scope", "run"});
+  ASSERT_EQ(added.code, 0) << added.err;
+  ASSERT_EQ(added.out.size(), 72u) << added.out;
+  EXPECT_TRUE(added.out.starts_with("agentd_") && added.out.ends_with('\n')) << added.out;
+  const std::string token = added.out.substr(0, 71);
+  EXPECT_TRUE(has(added.err, "the token 'ci' has the scope run: it may look, and let models and tools work"))
+      << added.err;
+  EXPECT_FALSE(has(added.err, token.substr(7, 16)));
+  struct stat info {};
+  ASSERT_EQ(::stat(file.c_str(), &info), 0);
+  EXPECT_EQ(info.st_mode & 07777, 0600u);
+  ASSERT_EQ(program_.run({"auth", "token", "add", "phone", "--scope=approve"}).code, 0);
+  const Finished listed = program_.run({"auth", "token", "list"});
+  EXPECT_TRUE(has(listed.out, "NAME   SCOPE    CREATED\nci     run      2")) << listed.out;
+  const auto lines = json_lines(program_.run({"auth", "token", "list", "--json"}).out);
+  ASSERT_EQ(lines.size(), 2u);
+  EXPECT_EQ(lines[1].root()["name"].string_or(""), "phone");
+  EXPECT_EQ(lines[1].root()["scope"].string_or(""), "approve");
+  // Of the token nothing is anywhere but on that standard output, which is a file of the test's directory.
+  int places = 0;
+  for (const std::string& path : files_with(token.substr(7, 16))) places += has(path, program_.home()) ? 100 : 1;
+  EXPECT_EQ(places, 1);
+  const Finished removed = program_.run({"auth", "token", "remove", "ci"});
+  EXPECT_EQ(removed.code, 0) << removed.err;
+  EXPECT_EQ(removed.out, "removed the token 'ci' with the scope run\n");
+  EXPECT_EQ(program_.run({"auth", "token", "remove", "ci"}).code, 4);
+  EXPECT_EQ(json_lines(program_.run({"auth", "token", "list", "--json"}).out).size(), 1u);
+}
+
+TEST_F(Auth, ATokenNeedsANameAndAScope) {
+  const std::string file = program_.home() + "/serve.tokens";
+  for (const std::vector<std::string>& words : std::vector<std::vector<std::string>>{{},
+                                                                                     {"ci"},
+                                                                                     {"--scope", "read"},
+                                                                                     {"ci", "--scope"},
+                                                                                     {"ci", "--scope", ""},
+                                                                                     {"ci", "--scope", "none"},
+                                                                                     {"ci", "--scope", "Read"},
+                                                                                     {"ci", "more", "--scope", "read"},
+                                                                                     {"a b", "--scope", "read"},
+                                                                                     {"../x", "--scope", "read"},
+                                                                                     {"agentd", "--scope", "read"}}) {
+    std::vector<std::string> all{"auth", "token", "add"};
+    all.insert(all.end(), words.begin(), words.end());
+    const Finished ran = program_.run(all);
+    EXPECT_EQ(ran.code, 2) << ran.err;
+    EXPECT_EQ(ran.out, "");
+    EXPECT_TRUE(ran.err.starts_with("agentd: ")) << ran.err;
+  }
+  EXPECT_FALSE(exists(file));
+  ASSERT_EQ(program_.run({"auth", "token", "add", "ci", "--scope", "read"}).code, 0);
+  const Finished again = program_.run({"auth", "token", "add", "ci", "--scope", "admin"});
+  EXPECT_EQ(again.code, 2);
+  EXPECT_TRUE(has(again.err, "a token with the name 'ci' exists")) << again.err;
+  // A token is no name, and is not repeated.
+  const std::string token = "agentd_" + std::string(64, '5');
+  for (const char* command : {"add", "remove"}) {
+    const Finished ran = program_.run({"auth", "token", command, token, "--scope", "read"});
+    EXPECT_NE(ran.code, 0);
+    EXPECT_FALSE(has(ran.out + ran.err, std::string(20, '5'))) << ran.err;
+  }
+}
+
+TEST_F(Auth, TokensThatOthersMayHaveReadAreRefused) {
+  const std::string file = program_.home() + "/serve.tokens", own = program_.home() + "/serve.token";
+  ASSERT_EQ(program_.run({"auth", "token", "add", "ci", "--scope", "read"}).code, 0);
+  ASSERT_EQ(::chmod(file.c_str(), 0644), 0);
+  for (const std::vector<std::string>& words :
+       std::vector<std::vector<std::string>>{{"auth", "token", "list"},
+                                             {"auth", "token", "add", "x", "--scope", "read"},
+                                             {"auth", "token", "remove", "ci"}}) {
+    const Finished ran = program_.run(words);
+    EXPECT_EQ(ran.code, 2) << ran.err;
+    EXPECT_TRUE(has(ran.err, "serve.tokens is accessible to others (mode 0644)")) << ran.err;
+  }
+  ASSERT_EQ(::chmod(file.c_str(), 0600), 0);
+  // The daemon's own as well: this is where its user looks when no token works.
+  ASSERT_TRUE(write_file_atomically(own, "agentd_" + std::string(64, 'a') + "\n", 0640));
+  const Finished listed = program_.run({"auth", "token", "list"});
+  EXPECT_EQ(listed.code, 2);
+  EXPECT_TRUE(has(listed.err, "serve.token is accessible to others (mode 0640)")) << listed.err;
+  ASSERT_EQ(::chmod(own.c_str(), 0600), 0);
+  EXPECT_EQ(program_.run({"auth", "token", "list"}).code, 0);
+}
+
+// What cannot be shown is not kept.
+TEST_F(Auth, ATokenThatNobodyHasReadIsRemoved) {
+  const int full = ::open("/dev/full", O_WRONLY | O_CLOEXEC);
+  ASSERT_GE(full, 0);
+  program_.set_output(full);
+  const Finished lost = program_.run({"auth", "token", "add", "ci", "--scope", "read"});
+  program_.set_output(-1);
+  ::close(full);
+  EXPECT_EQ(lost.code, 1) << lost.err;
+  EXPECT_TRUE(has(lost.err, "writing the output: ")) << lost.err;
+  EXPECT_FALSE(exists(program_.home() + "/serve.tokens"));
+  EXPECT_EQ(program_.run({"auth", "token", "add", "ci", "--scope", "read"}).code, 0);
 }
 
 TEST_F(Auth, AKeyIsNotAttachedToAMessageByWhateverName) {

@@ -14,13 +14,15 @@ namespace {
 namespace fs = std::filesystem;
 
 // Where a library is wrapped; its headers are included nowhere else.
-constexpr std::array<std::pair<std::string_view, std::string_view>, 11> kWrapped{{
+constexpr std::array<std::pair<std::string_view, std::string_view>, 13> kWrapped{{
     {"rapidjson/", "core/codec/"},
     {"yaml-cpp/", "core/codec/"},
     {"curl/", "core/net/"},
     {"lmdb.h", "core/store/lmdb/"},
     {"spdlog/", "core/base/"},
     {"openssl/", "core/base/"},
+    {"boost/asio", "core/serve/"},
+    {"boost/beast", "core/serve/"},
     {"boost/dll", "core/bridge/"},
     {"boost/program_options", "core/app/"},
     {"re2/", "core/codec/"},

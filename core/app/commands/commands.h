@@ -10,6 +10,7 @@ class App;
 class Arguments;
 
 int run_command(App& app, const Arguments& arguments);
+int serve_command(App& app, const Arguments& arguments);
 int chat_command(App& app, const Arguments& arguments);
 int approve_command(App& app, const Arguments& arguments);
 int compact_command(App& app, const Arguments& arguments);
@@ -54,6 +55,9 @@ int usage_command(App& app, const Arguments& arguments);
 int auth_set_command(App& app, const Arguments& arguments);
 int auth_list_command(App& app, const Arguments& arguments);
 int auth_remove_command(App& app, const Arguments& arguments);
+int auth_token_add_command(App& app, const Arguments& arguments);
+int auth_token_list_command(App& app, const Arguments& arguments);
+int auth_token_remove_command(App& app, const Arguments& arguments);
 int memory_command(App& app, const Arguments& arguments);
 int recipe_list_command(App& app, const Arguments& arguments);
 int recipe_show_command(App& app, const Arguments& arguments);

@@ -46,6 +46,28 @@ TEST(AppTest, AnUnknownCommandNamesTheNearest) {
   EXPECT_EQ(TestApp().run({"zebra"}).err, "agentd: unknown command 'zebra'; see 'agentd --help'\n");
 }
 
+TEST(AppTest, AGroupMayHaveGroups) {
+  EXPECT_NE(TestApp().run({"auth", "--help"}).out.find("  auth token add "), std::string::npos);
+  const Ran alone = TestApp().run({"auth", "token"});
+  EXPECT_EQ(alone.code, kExitUsage);
+  EXPECT_EQ(alone.err.find("Usage: agentd auth token COMMAND"), 0u) << alone.err;
+  EXPECT_EQ(alone.err.find("auth set"), std::string::npos) << alone.err;
+  for (const std::vector<std::string>& words :
+       std::vector<std::vector<std::string>>{{"help", "auth", "token", "add"},
+                                             {"auth", "help", "token", "add"},
+                                             {"auth", "token", "help", "add"},
+                                             {"auth", "token", "--help", "add"},
+                                             {"auth", "token", "add", "--help"}}) {
+    const Ran ran = TestApp().run(words);
+    EXPECT_EQ(ran.code, kExitOk) << ran.err;
+    EXPECT_EQ(ran.out.find("agentd auth token add - "), 0u) << ran.out;
+  }
+  EXPECT_EQ(TestApp().run({"help", "auth", "token"}).out, TestApp().run({"auth", "token", "-h"}).out);
+  EXPECT_EQ(TestApp().run({"auth", "token", "ad"}).err,
+            "agentd: unknown command 'auth token ad': did you mean 'add'?\n");
+  EXPECT_EQ(TestApp().run({"auth", "tokn"}).err, "agentd: unknown command 'auth tokn': did you mean 'token'?\n");
+}
+
 TEST(AppTest, AnUnknownOptionOfTheProgramIsRefused) {
   const Ran ran = TestApp().run({"--verson"});
   EXPECT_EQ(ran.code, kExitUsage);

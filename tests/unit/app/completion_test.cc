@@ -39,6 +39,8 @@ TEST(Completion, BashOffersCommands) {
   EXPECT_EQ(completed("agentd recipe ''"), "list show\n");
   EXPECT_EQ(completed("agentd hooks tr"), "trust trace\n");
   EXPECT_EQ(completed("agentd mo"), "models\n");
+  EXPECT_EQ(completed("agentd auth ''"), "set list remove token\n");
+  EXPECT_EQ(completed("agentd auth token ''"), "add list remove\n");
 }
 
 TEST(Completion, BashOffersOptionsOfTheCommand) {
@@ -47,6 +49,8 @@ TEST(Completion, BashOffersOptionsOfTheCommand) {
   EXPECT_EQ(completed("agentd recipe show --a"), "--arg\n");
   EXPECT_EQ(completed("agentd hooks why --j"), "--json\n");
   EXPECT_EQ(completed("agentd chat --json"), "\n");
+  EXPECT_EQ(completed("agentd auth token add ci --"), "--scope --help\n");
+  EXPECT_EQ(completed("agentd auth token add ci --scope a"), "approve admin\n");
 }
 
 TEST(Completion, BashOffersValues) {
@@ -64,6 +68,17 @@ TEST(Completion, EveryShellAsksForNamesOfConversationsRecipesModelsAndHooks) {
           std::string(shell) == "fish" ? std::string("(agentd completion ") + names : std::string("offer='@") + names;
       EXPECT_NE(script.find(asked), std::string::npos) << shell << " " << names;
     }
+}
+
+TEST(Completion, FishKnowsGroupsInGroups) {
+  const std::string script = completion_script("fish");
+  const std::string seen = "complete -c agentd -n '__fish_seen_subcommand_from auth; and ";
+  EXPECT_NE(script.find(seen + "not __fish_seen_subcommand_from set list remove token' -a token\n"), std::string::npos);
+  EXPECT_NE(script.find(seen + "__fish_seen_subcommand_from token; and not __fish_seen_subcommand_from add list "
+                               "remove' -a add -d "),
+            std::string::npos);
+  EXPECT_NE(script.find(seen + "__fish_seen_subcommand_from token; and __fish_seen_subcommand_from add' -l scope"),
+            std::string::npos);
 }
 
 TEST(Completion, EveryShellKnowsEveryCommand) {

@@ -64,6 +64,7 @@ inline constexpr CanaryForm kCanaryForms[] = {
     {"docker-token", "dckr_pat_{w27}"},
     {"atlassian-token", "ATATT3{w180}"},
     {"postman-key", "PMAK-{h24}-{h34}"},
+    {"agentd-token", "agentd_{h64}"},
     {"anthropic-key", "sk-ant-api03-{w93}AA"},
     {"openai-key", "sk-{a48}"},
     {"openai-key", "sk-proj-{w120}"},

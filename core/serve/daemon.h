@@ -1,0 +1,84 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+// daemon.h - one process that serves a home: its runtime, its sessions, and the door over HTTP (docs/adr/0034).
+//
+// Threading: start(), serve() and the destructor on one thread; the rest on any.
+
+#include <atomic>
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "core/runtime/memory_worker.h"
+#include "core/serve/access.h"
+#include "core/serve/http_server.h"
+#include "core/serve/metrics.h"
+#include "core/serve/routes.h"
+#include "core/serve/sessions.h"
+#include "core/serve/work_pool.h"
+#include "core/serve/workplaces.h"
+
+namespace agentd::serve {
+
+struct DaemonOptions {
+  HttpServerOptions http{};
+  SessionsOptions sessions{};
+  HookWishes hooks{};
+  std::string version;
+  // Why commands have no sandbox on this machine; empty = they have one.
+  std::string uncaged{};
+  std::size_t handler_threads = 4, handler_queue = 512;
+};
+
+class Daemon {
+ public:
+  // Listens, and answers from then on. The runtime, which is open, outlives it. kBusy: another daemon serves the home.
+  static Result<std::unique_ptr<Daemon>, RunError> start(Runtime& runtime, DaemonOptions options, Warn warn);
+  // Ends the sessions. REQUIRES: no other thread uses it.
+  ~Daemon();
+  Daemon(const Daemon&) = delete;
+  Daemon& operator=(const Daemon&) = delete;
+
+  std::vector<std::uint16_t> ports() const { return server_->ports(); }
+  const std::string& socket() const { return options_.http.socket; }
+
+  // Serves until `cancel` is set; then lets what works end until the deadline of `drain`. `alive` is called every few
+  // seconds, if the thread of connections answers.
+  void serve(const CancelToken& cancel, Milliseconds drain, const std::function<void()>& alive);
+
+  // ---- for handlers
+
+  Runtime& runtime() { return runtime_; }
+  Store& store() { return runtime_.store(); }
+  Sessions& sessions() { return sessions_; }
+  Workplaces& workplaces() { return workplaces_; }
+  Metrics& metrics() { return metrics_; }
+  const DaemonOptions& options() const { return options_; }
+  HttpServerFigures figures() const { return server_->figures(); }
+  bool drains() const { return drains_; }
+  std::uint64_t started_ns() const { return started_ns_; }
+
+ private:
+  Daemon(Runtime& runtime, DaemonOptions options, Warn warn);
+  Result<void, RunError> take_lock();
+  void refine_memories();
+  void handle(std::shared_ptr<HttpExchange> exchange);
+  void call(const Route& route, RouteCall call);
+
+  Runtime& runtime_;
+  DaemonOptions options_;
+  const std::uint64_t started_ns_;
+  UniqueFd lock_;  // of the home: one daemon
+  Metrics metrics_;
+  Workplaces workplaces_;
+  Sessions sessions_;
+  std::unique_ptr<MemoryWorker> memories_;  // null: nothing is distilled now
+  Deadline next_memories_{0};
+  Access access_;
+  WorkPool pool_;
+  std::atomic<bool> drains_{false};
+  std::unique_ptr<HttpServer> server_;  // last: it calls the others
+};
+
+}  // namespace agentd::serve

@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+// live_exchange.h - an exchange of a connection that is open: what a handler does on any thread becomes a task of the
+// server's thread.
+//
+// Threading: as each member says.
+
+#include <atomic>
+#include <functional>
+#include <memory>
+#include <string>
+
+#include "core/base/mutex.h"
+#include "core/base/thread_annotations.h"
+#include "core/serve/http_exchange.h"
+
+namespace agentd::serve {
+
+// The bytes of a stream on their way to the server's thread.
+class StreamQueue {
+ public:
+  StreamQueue(std::size_t bytes_max, std::function<void()> on_gone)
+      : bytes_max_(bytes_max), on_gone_(std::move(on_gone)) {}
+
+  // From any thread. Asks: the part of the server's thread.
+  enum class Asks : std::uint8_t { kNothing, kLook, kDrop };
+  struct Put {
+    bool queued = false;
+    Asks asks = Asks::kNothing;
+  };
+  Put put(std::string bytes);
+  Asks close();
+
+  // The server's thread alone, from here on. All that is queued, which counts until the client has taken it.
+  struct Taken {
+    std::string bytes{};
+    bool last = false;  // nothing follows
+  };
+  Taken take();
+  // The client has taken all but `left` of it.
+  void count_taken(std::size_t left);
+  // Takes no more bytes; they are still to be taken from it. Tells the handler, once.
+  void end_soon();
+  // Takes no more bytes, and forgets what it has. Tells the handler, once, unless the body is complete.
+  void end(bool complete);
+
+ private:
+  void tell();
+
+  const std::size_t bytes_max_;
+  Mutex mutex_;
+  std::string pending_ GUARDED_BY(mutex_);
+  std::size_t taken_ GUARDED_BY(mutex_) = 0;  // bytes that the client has not taken yet
+  bool asked_ GUARDED_BY(mutex_) = false;     // the server's thread is about to look
+  bool closed_ GUARDED_BY(mutex_) = false;
+  bool gone_ GUARDED_BY(mutex_) = false;
+  std::function<void()> on_gone_;  // of the server's thread
+};
+
+// The connection as an exchange sees it.
+class Wire {
+ public:
+  virtual ~Wire() = default;
+  // From any thread: does it on the server's, after what was posted before. False: the server has ended.
+  virtual bool post(std::function<void()> task) = 0;
+  // From any thread: the bytes of a body are not held any more.
+  virtual void release_body(std::size_t bytes) = 0;
+  virtual std::size_t stream_bytes_max() const = 0;
+
+  // The server's thread alone.
+  virtual void answer(const HttpReply& reply) = 0;
+  virtual void begin_stream(const HttpReply& head, std::shared_ptr<StreamQueue> queue) = 0;
+  virtual void look_at_stream() = 0;
+  virtual void drop_stream() = 0;
+};
+
+// Shared with the handler, which may keep it when the connection has ended.
+std::shared_ptr<HttpExchange> live_exchange(std::shared_ptr<Wire> wire, RequestHead head, std::string body);
+
+}  // namespace agentd::serve

@@ -1,0 +1,356 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/serve/live_session.h"
+
+#include <agentd/hook_types.h>
+
+#include <utility>
+
+#include "core/codec/json.h"
+#include "core/serve/metrics.h"
+#include "core/serve/workplaces.h"
+
+namespace agentd::serve {
+namespace {
+
+constexpr std::size_t kJobsMax = 64;
+
+RunError busy(std::string why) { return {RunError::Kind::kBusy, std::move(why)}; }
+
+std::string error_json(const RunError& error) {
+  JsonWriter out;
+  out.begin_object().member("type", "error").member("code", code_of(error.kind)).member("message", error.message);
+  out.end_object();
+  return std::string(out.text());
+}
+
+// The message of a delta is recorded later, so the log need not be asked.
+bool is_delta(RunEvent::Type type) {
+  return type == RunEvent::Type::kTextDelta || type == RunEvent::Type::kThinkingDelta;
+}
+
+}  // namespace
+
+std::string_view name_of(LiveSession::State state) {
+  switch (state) {
+    case LiveSession::State::kParked:
+      return "parked";
+    case LiveSession::State::kIdle:
+      return "idle";
+    case LiveSession::State::kActive:
+      return "active";
+    case LiveSession::State::kWaiting:
+      return "waiting";
+    case LiveSession::State::kEnded:
+      return "ended";
+  }
+  return "";
+}
+
+std::string_view code_of(RunError::Kind kind) {
+  switch (kind) {
+    case RunError::Kind::kFailure:
+      return "internal";
+    case RunError::Kind::kUsage:
+      return "bad_request";
+    case RunError::Kind::kBlocked:
+      return "blocked";
+    case RunError::Kind::kRepeated:
+      return "repeated";
+    case RunError::Kind::kStopped:
+      return "stopped";
+    case RunError::Kind::kNotFound:
+      return "not_found";
+    case RunError::Kind::kProvider:
+      return "provider";
+    case RunError::Kind::kLimit:
+      return "limit";
+    case RunError::Kind::kStore:
+      return "store";
+    case RunError::Kind::kBusy:
+      return "busy";
+    case RunError::Kind::kCancelled:
+      return "cancelled";
+  }
+  return "";
+}
+
+HttpReply error_reply(const RunError& error) {
+  const auto status = [&] {
+    switch (error.kind) {
+      case RunError::Kind::kUsage:
+        return 400u;
+      case RunError::Kind::kNotFound:
+        return 404u;
+      case RunError::Kind::kBlocked:
+      case RunError::Kind::kRepeated:
+      case RunError::Kind::kStopped:
+      case RunError::Kind::kCancelled:
+        return 409u;
+      case RunError::Kind::kLimit:
+        return 429u;
+      case RunError::Kind::kProvider:
+        return 502u;
+      case RunError::Kind::kBusy:
+        return 503u;
+      case RunError::Kind::kFailure:
+      case RunError::Kind::kStore:
+        return 500u;
+    }
+    return 500u;
+  }();
+  HttpReply out = error_reply(status, code_of(error.kind), error.message);
+  if (status == 503) out.fields.emplace_back("retry-after", "1");
+  return out;
+}
+
+LiveSession::LiveSession(Runtime& runtime, Workplaces& workplaces, Metrics& metrics, SessionWishes wishes,
+                         std::optional<Ulid> conversation)
+    : runtime_(runtime),
+      workplaces_(workplaces),
+      metrics_(metrics),
+      wishes_(std::move(wishes)),
+      ring_(static_cast<std::uint64_t>(runtime_.clock().wall_ms())),
+      id_(conversation ? conversation->text() : std::string()),
+      used_ns_(runtime_.clock().monotonic_ns()),
+      jobs_(kJobsMax) {}
+
+LiveSession::~LiveSession() {
+  end("exit", true);
+  jobs_.end();
+  ring_.close();
+}
+
+// ---- opening
+
+Result<void, RunError> LiveSession::ensure_open(const std::string& first_text, const CancelToken& cancel) {
+  if (client_) return {};
+  if (state() == State::kEnded) return busy("the session has ended: try again");
+  AGENTD_TRY(Workplace * workplace, workplaces_.at(wishes_.cwd));
+  OpenRequest request{wishes_.cwd, *this};
+  request.model = wishes_.model;
+  request.mode = wishes_.mode;
+  request.trace_hooks = true;
+  request.waits = true;
+  AGENTD_TRY(auto client, ClientSession::prepare(*workplace, std::move(request)));
+  const std::string known = id();
+  std::optional<Ulid> conversation;
+  if (const auto parsed = Ulid::parse(known)) conversation = *parsed;
+  AGENTD_TRY_VOID(client->open(conversation, cancel, first_text));
+  client_ = std::move(client);
+  const MutexLock lock(mutex_);
+  id_ = session().conversation_id();
+  state_ = session().wait() != nullptr ? State::kWaiting : State::kIdle;
+  return {};
+}
+
+void LiveSession::close(std::string_view reason, State after) {
+  if (client_) client_->end(reason);
+  client_.reset();
+  const MutexLock lock(mutex_);
+  state_ = after;
+}
+
+std::string LiveSession::id() const {
+  const MutexLock lock(mutex_);
+  return id_;
+}
+
+LiveSession::State LiveSession::state() const {
+  const MutexLock lock(mutex_);
+  return state_;
+}
+
+// ---- jobs
+
+void LiveSession::add(std::function<void(const CancelToken&)> job, const Refused& refused,
+                      const std::string& first_text) {
+  const auto added = jobs_.add([this, job = std::move(job), refused, first_text] {
+    const CancelToken cancel;
+    {
+      const MutexLock lock(mutex_);
+      cancel_ = cancel;
+    }
+    if (auto opened = ensure_open(first_text, cancel); !opened)
+      refused(opened.error());
+    else
+      job(cancel);
+    const MutexLock lock(mutex_);
+    cancel_.reset();
+    used_ns_ = runtime_.clock().monotonic_ns();
+  });
+  if (added == JobLine::Added::kTooMany) return refused(busy("too many requests wait in this conversation: try later"));
+  if (added == JobLine::Added::kNoThread) return refused(busy("the system allows agentd no more threads: try later"));
+  if (added == JobLine::Added::kEnds) return refused(busy("the session is being closed: try again"));
+}
+
+template <class T>
+void LiveSession::add_for(Done<T> done, std::function<Result<T, RunError>(Session&, const CancelToken&)> job) {
+  const auto shared = std::make_shared<Done<T>>(std::move(done));  // called once: by the job, or where there is none
+  add([this, shared, job = std::move(job)](const CancelToken& cancel) { (*shared)(job(session(), cancel)); },
+      [shared](RunError error) { (*shared)(std::move(error)); });
+}
+
+void LiveSession::open(const std::string& first_text, Done<void> done) {
+  const auto shared = std::make_shared<Done<void>>(std::move(done));  // as in add_for()
+  add([shared](const CancelToken&) { (*shared)({}); }, [shared](RunError error) { (*shared)(std::move(error)); },
+      first_text);
+}
+
+// ---- runs
+
+void LiveSession::post(PostedMessage message, bool steers, Done<Queued> queued) {
+  message.kind = steers ? PostedMessage::Kind::kSteer : PostedMessage::Kind::kFollowUp;
+  {
+    MutexLock lock(mutex_);
+    if (runs_) {
+      // The run cannot end before the lock is free, and takes what is queued until then.
+      const auto posted = session().post(std::move(message));
+      lock.unlock();
+      return queued(posted ? Result<Queued, RunError>(steers ? Queued::kSteer : Queued::kFollowUp) : posted.error());
+    }
+  }
+  const auto shared = std::make_shared<Done<Queued>>(std::move(queued));  // as in add_for()
+  RunRequest request;
+  request.text = std::move(message.text);
+  request.media = std::move(message.media);
+  request.key = std::move(message.key);
+  const std::string first_text = request.text;
+  add(
+      [this, shared, request = std::move(request)](const CancelToken& cancel) {
+        (*shared)(Queued::kRun);
+        begin_run();
+        ran(session().run(request, cancel));
+      },
+      [shared](RunError error) { (*shared)(std::move(error)); }, first_text);
+}
+
+void LiveSession::carry_on(Done<void> queued) {
+  const auto shared = std::make_shared<Done<void>>(std::move(queued));  // as in add_for()
+  add(
+      [this, shared](const CancelToken& cancel) {
+        (*shared)({});
+        begin_run();
+        ran(session().carry_on({}, cancel));
+      },
+      [shared](RunError error) { (*shared)(std::move(error)); });
+}
+
+void LiveSession::begin_run() {
+  ended_told_ = false;
+  const MutexLock lock(mutex_);
+  state_ = State::kActive;
+  runs_ = true;
+}
+
+// Posted messages that no run has taken: the next run, or back to their client.
+void LiveSession::ran(const Result<RunReport, RunError>& report) {
+  if (!report && !ended_told_) tell("error", error_json(report.error()));
+  std::vector<PostedMessage> left;
+  {
+    const MutexLock lock(mutex_);
+    left = session().take_posted();
+    runs_ = false;
+    state_ = session().wait() != nullptr ? State::kWaiting : State::kIdle;
+  }
+  const bool goes_on = report && report->outcome != RunOutcome::kWaiting;
+  if (!goes_on) return give_back(std::move(left));
+  for (PostedMessage& message : left) {
+    PostedMessage again = message;
+    post(std::move(message), false, [this, again](const Result<Queued, RunError>& queued) {
+      if (!queued) give_back({again});
+    });
+  }
+}
+
+void LiveSession::give_back(std::vector<PostedMessage> messages) {
+  for (const PostedMessage& message : messages) {
+    JsonWriter out;
+    out.begin_object().member("type", "returned").member("text", message.text).optional("key", message.key);
+    out.end_object();
+    tell("returned", out.text());
+  }
+}
+
+bool LiveSession::cancel() {
+  const MutexLock lock(mutex_);
+  if (!cancel_) return false;
+  cancel_->cancel(AGENTD_CANCEL_USER);
+  return true;
+}
+
+// ---- the rest
+
+void LiveSession::compact(CompactOptions options, bool dry_run, Done<CompactionReport> done) {
+  add_for<CompactionReport>(std::move(done),
+                            [options = std::move(options), dry_run](Session& open, const CancelToken& cancel) {
+                              return open.compact(options, dry_run, cancel);
+                            });
+}
+
+void LiveSession::undo(bool force, Done<UndoReport> done) {
+  add_for<UndoReport>(std::move(done),
+                      [force](Session& open, const CancelToken& cancel) { return open.undo(force, cancel); });
+}
+
+void LiveSession::checkpoint(const std::string& name, Done<std::string> done) {
+  add_for<std::string>(std::move(done), [name](Session& open, const CancelToken&) { return open.checkpoint(name); });
+}
+
+void LiveSession::call_tool(DirectCall call, Done<DirectReport> done) {
+  add_for<DirectReport>(std::move(done), [call = std::move(call)](Session& open, const CancelToken& cancel) {
+    return open.call_tool(call, cancel);
+  });
+}
+
+bool LiveSession::subscribe(std::shared_ptr<HttpStream> stream, const std::optional<EventId>& last) {
+  return ring_.subscribe(std::move(stream), last, revision());
+}
+
+std::optional<std::uint64_t> LiveSession::idle_since_ns() const {
+  if (!jobs_.is_idle()) return std::nullopt;
+  const MutexLock lock(mutex_);
+  return used_ns_;
+}
+
+void LiveSession::park() {
+  (void)jobs_.add([this] {
+    if (client_) close("exit", State::kParked);
+  });
+}
+
+bool LiveSession::retire() { return state() == State::kParked && jobs_.end_if_idle(); }
+
+void LiveSession::end(std::string_view reason, bool soon) {
+  if (soon) (void)cancel();
+  (void)jobs_.add([this, reason = std::string(reason)] { close(reason, State::kEnded); });
+}
+
+// ---- events
+
+std::uint64_t LiveSession::revision() const {
+  const auto conversation = Ulid::parse(id());
+  const auto info =
+      conversation ? runtime_.store().info(*conversation) : Result<ConversationInfo>(conversation.error());
+  const MutexLock lock(mutex_);
+  if (info) revision_ = info->revision;
+  return revision_;
+}
+
+void LiveSession::tell(std::string_view type, std::string_view json) { ring_.add(revision(), type, json); }
+
+void LiveSession::on_event(const RunEvent& event) {
+  metrics_.count(event);
+  if (event.type() == RunEvent::Type::kRunEnded) ended_told_ = true;
+  const std::string json = event_json(event);
+  if (is_delta(event.type())) {
+    std::uint64_t last = 0;
+    {
+      const MutexLock lock(mutex_);
+      last = revision_;
+    }
+    return ring_.add(last, name_of(event.type()), json);
+  }
+  tell(name_of(event.type()), json);
+}
+
+}  // namespace agentd::serve

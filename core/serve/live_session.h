@@ -1,0 +1,122 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+// live_session.h - one conversation that the daemon has open: its messages one after the other, its events in a ring,
+// and what it is doing.
+//
+// It has a thread as long as there is something to do. Whatever takes time is done there, in the order in which it was
+// asked for; `done` functions are called there as well, and do not block.
+//
+// Threading: thread-safe. The events of a run come on the session's thread.
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "core/base/mutex.h"
+#include "core/serve/event_ring.h"
+#include "core/serve/job_line.h"
+#include "core/session/client_session.h"
+
+namespace agentd::serve {
+
+class Metrics;
+class Workplaces;
+
+// How a client wants a session opened.
+struct SessionWishes {
+  std::string cwd;      // absolute
+  std::string model{};  // empty = the model in force
+  std::optional<PermissionRules::Mode> mode{};
+};
+
+class LiveSession final : private EventSink {
+ public:
+  template <class T>
+  using Done = std::function<void(Result<T, RunError>)>;
+
+  // Nothing is opened yet. `conversation`: an existing one. All outlive it.
+  LiveSession(Runtime& runtime, Workplaces& workplaces, Metrics& metrics, SessionWishes wishes,
+              std::optional<Ulid> conversation);
+  // Ends it: a run is cancelled, and its end is waited for. REQUIRES: not on the session's own thread.
+  ~LiveSession() override;
+  LiveSession(const LiveSession&) = delete;
+  LiveSession& operator=(const LiveSession&) = delete;
+
+  // Opens it, which the first job does otherwise. `first_text`: the user's, when it is known.
+  void open(const std::string& first_text, Done<void> done);
+  // Empty before a new conversation is open.
+  std::string id() const;
+
+  // kParked: nothing is held but this object; the next job opens it again.
+  enum class State : std::uint8_t { kParked, kIdle, kActive, kWaiting, kEnded };
+  State state() const;
+
+  // Messages. Once it is queued, `queued` is told whether it begins a run of its own or joins the one that goes on;
+  // whatever becomes of it is an event. kBusy: too many wait; kUsage: the key cannot be one.
+  enum class Queued : std::uint8_t { kRun, kSteer, kFollowUp };
+  void post(PostedMessage message, bool steers, Done<Queued> queued);
+  // Carries on what waits, after an answer.
+  void carry_on(Done<void> queued);
+  // Ends what goes on now. False: nothing does.
+  bool cancel();
+  void compact(CompactOptions options, bool dry_run, Done<CompactionReport> done);
+  void undo(bool force, Done<UndoReport> done);
+  void checkpoint(const std::string& name, Done<std::string> done);
+  void call_tool(DirectCall call, Done<DirectReport> done);
+
+  // Sends the events from now on, or from `last` on. False: there are too many readers, or it has ended.
+  bool subscribe(std::shared_ptr<HttpStream> stream, const std::optional<EventId>& last);
+  EventRing& ring() { return ring_; }
+
+  // Since when nobody has used it; nullopt: it works.
+  std::optional<std::uint64_t> idle_since_ns() const;
+  // Ends the session at its client's end, with session_end, unless something is to be done. Its ring stays.
+  void park();
+  // Takes nothing further, if nothing is to be done and it is parked; true if so.
+  bool retire();
+  // Ends it with that reason of session_end. What it does is cancelled first if `soon`. Further calls are kBusy.
+  void end(std::string_view reason, bool soon);
+
+ private:
+  void on_event(const RunEvent& event) override;
+  std::uint64_t revision() const;
+  Session& session() const { return *client_->session(); }
+  Result<void, RunError> ensure_open(const std::string& first_text, const CancelToken& cancel);
+  void close(std::string_view reason, State after);
+  // Adds a job with a token that cancel() sets, for an open session. `refused` is called in its place if there is none.
+  using Refused = std::function<void(RunError)>;
+  void add(std::function<void(const CancelToken&)> job, const Refused& refused, const std::string& first_text = {});
+  template <class T>
+  void add_for(Done<T> done, std::function<Result<T, RunError>(Session&, const CancelToken&)> job);
+  void begin_run();
+  void ran(const Result<RunReport, RunError>& report);
+  void tell(std::string_view type, std::string_view json);
+  void give_back(std::vector<PostedMessage> messages);
+
+  Runtime& runtime_;
+  Workplaces& workplaces_;
+  Metrics& metrics_;
+  const SessionWishes wishes_;
+  EventRing ring_;
+  std::unique_ptr<ClientSession> client_;  // of the session's thread, and of post() during a run; null: parked
+  bool ended_told_ = false;                // of the session's thread: a run has told its end
+  mutable Mutex mutex_;
+  std::string id_ GUARDED_BY(mutex_);
+  State state_ GUARDED_BY(mutex_) = State::kParked;
+  bool runs_ GUARDED_BY(mutex_) = false;  // messages join the run that goes on
+  std::optional<CancelToken> cancel_ GUARDED_BY(mutex_);
+  std::uint64_t used_ns_ GUARDED_BY(mutex_);
+  mutable std::uint64_t revision_ GUARDED_BY(mutex_) = 0;
+  JobLine jobs_;  // last: ends before what its jobs use
+};
+
+std::string_view name_of(LiveSession::State state);  // "parked", "idle", "active", "waiting", "ended"
+
+// A RunError as an answer: its status, its code and its message.
+HttpReply error_reply(const RunError& error);
+std::string_view code_of(RunError::Kind kind);  // "busy", "not_found", ...
+
+}  // namespace agentd::serve

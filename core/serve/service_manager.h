@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+// service_manager.h - the protocol of systemd's service manager: notifications (sd_notify(3)) and sockets that it has
+// opened (sd_listen_fds(3)). Without the variables of the protocol all of it does nothing.
+//
+// Threading: functions of the environment; take_sockets() once, before other threads.
+
+#include <string_view>
+#include <vector>
+
+#include "core/base/file.h"
+#include "core/config/config.h"
+
+namespace agentd::serve {
+
+// The sockets that were passed; none if they are for another process.
+std::vector<UniqueFd> take_sockets(const Environment& environment);
+
+class ServiceManager {
+ public:
+  // From NOTIFY_SOCKET and WATCHDOG_USEC.
+  explicit ServiceManager(const Environment& environment);
+
+  void ready(std::string_view status) const;
+  void stopping() const;
+  // Nothing where no watchdog is set.
+  void alive() const;
+
+ private:
+  void send(std::string_view text) const;
+  std::string socket_;
+  bool watched_ = false;
+};
+
+}  // namespace agentd::serve

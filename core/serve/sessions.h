@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+// sessions.h - the conversations that the daemon has at hand, by their ids.
+//
+// A conversation is taken up when somebody asks for it. When nobody has used it for a while it is parked, and later
+// dropped; the store has it all the same.
+//
+// Threading: thread-safe.
+
+#include <array>
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "core/base/mutex.h"
+#include "core/serve/live_session.h"
+#include "core/serve/metrics.h"
+#include "core/serve/workplaces.h"
+
+namespace agentd::serve {
+
+struct SessionsOptions {
+  Milliseconds park_after{10 * 60'000};  // without use
+  Milliseconds drop_after{60 * 60'000};  // parked, and without readers of its events
+  std::size_t at_hand_max = 100'000;
+};
+
+class Sessions {
+ public:
+  using Options = SessionsOptions;
+  using Shared = std::shared_ptr<LiveSession>;  // shared with the requests that use it
+
+  // All outlive them.
+  Sessions(Runtime& runtime, Workplaces& workplaces, Metrics& metrics, Options options);
+  // Ends all.
+  ~Sessions();
+
+  // A new conversation; `done` is called on the session's thread.
+  void create(const SessionWishes& wishes, const std::string& first_text, LiveSession::Done<Shared> done);
+  // An existing one. Nothing is opened. kNotFound; kBusy: too many are at hand.
+  Result<Shared, RunError> at(const Ulid& conversation);
+  // Null: it is not at hand.
+  Shared find(const std::string& conversation) const;
+  std::vector<Shared> all() const;
+
+  // Ends it and takes it out, as far as it is at hand: its conversation is being deleted. False: it works.
+  bool forget(const std::string& conversation);
+
+  // By LiveSession::State.
+  using Counts = std::array<std::uint64_t, 5>;
+  Counts counts() const;
+
+  // To be called every few seconds: parks and drops, and keeps the streams of events alive.
+  void tidy();
+  // Ends all of them with that reason: cancels what they do once the deadline has passed. None can be taken up after
+  // it.
+  void end_all(std::string_view reason, Deadline deadline);
+
+ private:
+  void drop(const Shared& session);
+
+  Runtime& runtime_;
+  Workplaces& workplaces_;
+  Metrics& metrics_;
+  const Options options_;
+  mutable Mutex mutex_;
+  std::map<std::string, Shared, std::less<>> at_hand_ GUARDED_BY(mutex_);
+  // New ones before they have an id, and those that were ended: destroyed by tidy(), never on their own thread.
+  std::vector<Shared> opening_ GUARDED_BY(mutex_), ended_ GUARDED_BY(mutex_);
+  bool ends_ GUARDED_BY(mutex_) = false;
+};
+
+}  // namespace agentd::serve

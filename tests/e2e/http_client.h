@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+// http_client.h - a plain HTTP/1.1 client of the daemon, as a test needs it: one connection for each request.
+//
+// Threading: thread-compatible.
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "core/base/file.h"
+#include "core/codec/json.h"
+
+namespace agentd::testing {
+
+struct HttpAnswer {
+  int status = 0;  // 0 = none came
+  std::string head, body;
+  JsonDocument json() const;  // the test fails where the body is none
+};
+
+// Answers that go on: the events of a conversation.
+class EventReader {
+ public:
+  explicit EventReader(UniqueFd connection) : connection_(std::move(connection)) {}
+  struct Event {
+    std::string id, type;
+    std::string data;
+  };
+  // The next event; nullopt when the stream has ended, or half a minute has passed.
+  std::optional<Event> next();
+  // Reads up to an event of that type, which it returns; all of them are kept in `seen`.
+  std::optional<Event> until(const std::string& type);
+  std::vector<Event> seen;
+
+ private:
+  bool read_more();
+  UniqueFd connection_;
+  std::string raw_, text_;  // of the connection; of the body, without chunks
+  bool head_done_ = false;
+};
+
+class HttpClient {
+ public:
+  HttpClient(std::uint16_t port, std::string token) : port_(port), token_(std::move(token)) {}
+  HttpAnswer get(const std::string& path) const { return request("GET", path); }
+  HttpAnswer post(const std::string& path, const std::string& json) const { return request("POST", path, json); }
+  // `fields`: further lines of the head, each with its line end.
+  HttpAnswer request(const std::string& method, const std::string& path, const std::string& body = {},
+                     const std::string& fields = {}) const;
+  EventReader events(const std::string& path, const std::string& last_id = {}) const;
+  // The same with another token; empty = none.
+  HttpClient as(std::string token) const { return {port_, std::move(token)}; }
+
+ private:
+  std::string head(const std::string& method, const std::string& path, const std::string& fields) const;
+  UniqueFd connect() const;
+  std::uint16_t port_;
+  std::string token_;
+};
+
+}  // namespace agentd::testing

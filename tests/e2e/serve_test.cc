@@ -1,0 +1,262 @@
+// SPDX-License-Identifier: Apache-2.0
+// serve_test.cc - the daemon as its clients see it: who may enter, messages and their events, answers to questions, and
+// what is left when it is killed.
+#include <gtest/gtest.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <csignal>
+#include <memory>
+#include <string>
+
+#include "core/base/file.h"
+#include "tests/e2e/http_client.h"
+#include "tests/e2e/program.h"
+
+namespace agentd::testing {
+namespace {
+
+class Serving : public ::testing::Test {
+ protected:
+  Serving() { program_.config("serve: {port: 0, drain_seconds: 5}\n"); }
+
+  void start(const std::string& turns, std::vector<std::string> more = {}) {
+    more.insert(more.begin(), {"serve", "--script", program_.script(turns)});
+    running_ = std::make_unique<Running>(program_.start(more));
+    ASSERT_TRUE(running_->wait_for_out("agentd serves ")) << running_->err();
+    ASSERT_TRUE(running_->wait_for_out("\n"));
+    const std::string said = running_->out();
+    const std::size_t at = said.rfind(':');
+    client_ = std::make_unique<HttpClient>(static_cast<std::uint16_t>(std::stoi(said.substr(at + 1))), own_token());
+  }
+  Finished end(int signal = SIGTERM) {
+    running_->signal(signal);
+    const Finished out = running_->wait();
+    running_.reset();
+    return out;
+  }
+  std::string own_token() const {
+    std::string out = read_file(program_.home() + "/serve.token", 1'000).value_or("");
+    while (!out.empty() && out.back() == '\n') out.pop_back();
+    return out;
+  }
+  std::string token(const std::string& name, const std::string& scope) {
+    const Finished made = program_.run({"auth", "token", "add", name, "--scope", scope});
+    EXPECT_EQ(made.code, 0) << made.err;
+    return made.out.substr(0, made.out.find('\n'));
+  }
+  // A new conversation in the project.
+  std::string create(const std::string& more = {}) {
+    const HttpAnswer made =
+        client_->post("/api/v1/conversations", R"({"cwd":")" + program_.project() + "\"" + more + "}");
+    EXPECT_EQ(made.status, 201) << made.body;
+    return std::string(made.json().root()["id"].string_or(""));
+  }
+  static std::string path(const std::string& id, const std::string& what) {
+    return "/api/v1/conversations/" + id + "/" + what;
+  }
+  HttpAnswer say(const std::string& id, const std::string& text, const std::string& more = {}) {
+    return client_->post(path(id, "messages"), R"({"text":")" + text + "\"" + more + "}");
+  }
+
+  Program program_;
+  std::unique_ptr<Running> running_;
+  std::unique_ptr<HttpClient> client_;
+};
+
+// ---- who may enter
+
+TEST_F(Serving, OnlyHealthNeedsNoToken) {
+  start("- text: Hello.\n");
+  const HttpClient stranger = client_->as(""), guesser = client_->as(std::string(43, 'A'));
+  EXPECT_EQ(stranger.get("/healthz").status, 200);
+  for (const char* const each : {"/readyz", "/metrics", "/openapi.json", "/api/v1/conversations", "/nothing"}) {
+    EXPECT_EQ(stranger.get(each).status, 401) << each;
+    EXPECT_EQ(guesser.get(each).status, 401) << each;
+  }
+  EXPECT_EQ(client_->get("/readyz").status, 200);
+  EXPECT_EQ(client_->get("/nothing").status, 404);
+  EXPECT_EQ(client_->request("PUT", "/readyz", "{}").status, 405);
+  struct stat info {};
+  ASSERT_EQ(::stat((program_.home() + "/serve.token").c_str(), &info), 0);
+  EXPECT_EQ(info.st_mode & 07777, 0600u);
+  EXPECT_EQ(client_->request("GET", "/readyz", {}, "Origin: http://127.0.0.1\r\n").status, 403);
+  EXPECT_EQ(end().code, 0);
+}
+
+TEST_F(Serving, ATokenDoesWhatItsScopeSays) {
+  start("- text: Hello.\n");
+  const HttpClient reader = client_->as(token("reader", "read")), runner = client_->as(token("runner", "run"));
+  const std::string wish = R"({"cwd":")" + program_.project() + "\"}";
+  EXPECT_EQ(reader.get("/api/v1/conversations").status, 200);
+  EXPECT_EQ(reader.post("/api/v1/conversations", wish).status, 403);
+  EXPECT_EQ(runner.post("/api/v1/conversations", wish).status, 201);
+  const std::string gone = create();
+  EXPECT_EQ(runner.request("DELETE", "/api/v1/conversations/" + gone).status, 403);
+  EXPECT_EQ(client_->request("DELETE", "/api/v1/conversations/" + gone).status, 200);
+  EXPECT_EQ(program_.run({"auth", "token", "remove", "runner"}).code, 0);
+  bool refused = false;
+  for (int i = 0; i < 1'000 && !refused; ++i) {
+    refused = runner.get("/api/v1/conversations").status == 401;
+    if (!refused) ::usleep(20'000);
+  }
+  EXPECT_TRUE(refused) << "a removed token is noticed";
+}
+
+TEST_F(Serving, TheModelCannotReadTheToken) {
+  start("- text: Hello.\n");
+  const std::string token = own_token(), home = program_.home();
+  ASSERT_GE(token.size(), 43u);
+  program_.file("bait", "a file that can be read\n");
+  const std::string turns = "- calls:\n    - {name: read_file, input: {path: " + home +
+                            "/serve.token}}\n    - {name: grep, input: {pattern: agentd_, path: " + home +
+                            "}}\n    - {name: bash, input: {command: cat " + home +
+                            "/serve.token}}\n    - {name: read_file, input: {path: bait}}\n- text: Done.\n";
+  const Finished ran = program_.run({"run", "look", "--allow", "*", "--json", "--script", program_.script(turns)});
+  EXPECT_EQ(ran.code, 0) << ran.err;
+  EXPECT_TRUE(has(ran.out, "a file that can be read")) << ran.out;
+  EXPECT_FALSE(has(ran.out, token)) << ran.out;
+  EXPECT_FALSE(has(client_->get("/api/v1/search?q=" + token.substr(0, 20)).body, "\"snippet\""));
+}
+
+// ---- conversations
+
+TEST_F(Serving, AMessageIsAnsweredInTheStreamAndInTheLog) {
+  start("- text: Hello back.\n");
+  const std::string id = create();
+  EventReader events = client_->events(path(id, "events"));
+  const HttpAnswer queued = say(id, "hello");
+  EXPECT_EQ(queued.status, 202) << queued.body;
+  const auto ended = events.until("run_ended");
+  ASSERT_TRUE(ended);
+  EXPECT_TRUE(has(ended->data, "Hello back.")) << ended->data;
+  const HttpAnswer log = client_->get(path(id, "messages"));
+  EXPECT_TRUE(has(log.body, "\"hello\"") && has(log.body, "Hello back.")) << log.body;
+  EXPECT_TRUE(has(client_->get("/api/v1/conversations").body, id));
+  EXPECT_TRUE(has(client_->get("/api/v1/search?q=hello").body, id));
+  EXPECT_TRUE(has(client_->get("/metrics").body, "agentd_runs_total{outcome=\"stop\"} 1\n"));
+  EXPECT_EQ(end().code, 0);
+  // The command line has the same.
+  EXPECT_TRUE(has(program_.run({"conversation", "show", id}).out, "Hello back."));
+}
+
+// A client that leaves behind any event, and comes back with its id, has seen each once.
+TEST_F(Serving, WhoComesBackMissesNothing) {
+  start("- text: A first answer with several words in it.\n- text: And the second one.\n");
+  const std::string id = create();
+  EventReader whole = client_->events(path(id, "events"));
+  EXPECT_EQ(say(id, "one").status, 202);
+  ASSERT_TRUE(whole.until("run_ended"));
+  EXPECT_EQ(say(id, "two").status, 202);
+  ASSERT_TRUE(whole.until("run_ended"));
+  for (std::size_t left = 0; left + 1 < whole.seen.size(); ++left) {
+    EventReader back = client_->events(path(id, "events"), whole.seen[left].id);
+    for (std::size_t i = left + 1; i < whole.seen.size(); ++i) {
+      const auto event = back.next();
+      ASSERT_TRUE(event) << "left behind " << left;
+      EXPECT_EQ(event->id, whole.seen[i].id);
+      EXPECT_EQ(event->data, whole.seen[i].data);
+    }
+  }
+  EXPECT_EQ(client_->request("GET", path(id, "events"), {}, "Last-Event-ID: yesterday\r\n").status, 400);
+}
+
+TEST_F(Serving, AfterAKillNothingIsLostAndNothingRunsTwice) {
+  start("- text: Only once.\n");
+  const std::string id = create();
+  EventReader events = client_->events(path(id, "events"));
+  EXPECT_EQ(say(id, "hello", R"(,"key":"a")").status, 202);
+  const auto ended = events.until("run_ended");
+  ASSERT_TRUE(ended);
+  EXPECT_EQ(end(SIGKILL).code, 128 + SIGKILL);
+  start("- text: Never.\n");
+  // Of an epoch that is gone: the log from there.
+  EventReader back = client_->events(path(id, "events"), ended->id);
+  const auto resync = back.next();
+  ASSERT_TRUE(resync);
+  EXPECT_EQ(resync->type, "resync");
+  EXPECT_EQ(say(id, "hello", R"(,"key":"a")").status, 202);
+  const auto again = back.until("user_message");
+  ASSERT_TRUE(again);
+  EXPECT_TRUE(has(again->data, "\"repeated\":true")) << again->data;
+  const std::string log = client_->get(path(id, "messages")).body;
+  EXPECT_TRUE(has(log, "Only once.")) << log;
+  EXPECT_FALSE(has(log, "Never.")) << log;
+}
+
+TEST_F(Serving, ARunIsCancelledAndWhatWaitsComesBack) {
+  start("- text: late\n  delay_ms: 600000\n");
+  const std::string id = create();
+  EventReader events = client_->events(path(id, "events"));
+  EXPECT_EQ(say(id, "one").status, 202);
+  ASSERT_TRUE(events.until("turn_started"));
+  const HttpAnswer second = say(id, "two", R"(,"key":"b")");
+  EXPECT_TRUE(has(second.body, "follow_up")) << second.body;
+  EXPECT_TRUE(has(client_->get("/api/v1/sessions").body, "\"active\""));
+  EXPECT_TRUE(has(client_->post(path(id, "cancel"), "{}").body, "true"));
+  const auto returned = events.until("returned");
+  ASSERT_TRUE(returned);
+  EXPECT_TRUE(has(returned->data, "two") && has(returned->data, "\"b\"")) << returned->data;
+  EXPECT_EQ(end().code, 0);
+}
+
+// ---- questions
+
+TEST_F(Serving, AQuestionWaitsForATokenThatMayAnswerIt) {
+  start("- calls: [{name: bash, input: {command: echo done}}]\n- text: It is done.\n");
+  const std::string id = create();
+  EventReader events = client_->events(path(id, "events"));
+  EXPECT_EQ(say(id, "do it").status, 202);
+  ASSERT_TRUE(events.until("run_ended"));
+  const HttpAnswer waits = client_->get("/api/v1/approvals");
+  const JsonDocument list = waits.json();
+  ASSERT_EQ(list.root()["approvals"].size(), 1u) << waits.body;
+  const std::string wait(list.root()["approvals"].at(0)["wait_id"].string_or(""));
+  EXPECT_TRUE(has(waits.body, "echo done"));
+  const HttpClient runner = client_->as(token("runner", "run")), person = client_->as(token("person", "approve"));
+  EXPECT_EQ(runner.post("/api/v1/approvals/" + wait, R"({"decision":"allow"})").status, 403);
+  EXPECT_EQ(person.post("/api/v1/approvals/" + wait, R"({"decision":"perhaps"})").status, 400);
+  EXPECT_EQ(person.post(path(id, "messages"), R"({"text":"x"})").status, 403) << "who answers does not ask";
+  const HttpAnswer answered = person.post("/api/v1/approvals/" + wait, R"({"decision":"allow"})");
+  EXPECT_EQ(answered.status, 200) << answered.body;
+  const auto ended = events.until("run_ended");
+  ASSERT_TRUE(ended);
+  EXPECT_TRUE(has(ended->data, "It is done.")) << ended->data;
+  EXPECT_NE(person.post("/api/v1/approvals/" + wait, R"({"decision":"deny"})").status, 200) << "once";
+}
+
+// ---- checkpoints and memories
+
+TEST_F(Serving, TheThresholdOfAnotherAgentSavesACheckpoint) {
+  start("- text: Hello.\n");
+  const HttpAnswer saved =
+      client_->post("/api/v1/threshold", R"({"project_id":"ann_tool","session_id":"s1","percent":85})");
+  EXPECT_EQ(saved.status, 200) << saved.body;
+  EXPECT_FALSE(saved.json().root()["id"].string_or("").empty()) << saved.body;
+  EXPECT_TRUE(has(client_->get("/api/v1/checkpoints?project_id=ann_tool").body, "\"percent\":85"));
+  EXPECT_EQ(client_->post("/api/v1/threshold", R"({"session_id":"s1"})").status, 400);
+  EXPECT_EQ(client_->post("/api/v1/threshold", R"({"session_id":"s1","percent":"85"})").status, 400);
+  EXPECT_EQ(client_->post("/api/v1/threshold", R"({"session_id":"s1","percent":5,"colour":"red"})").status, 400);
+}
+
+// ---- the process
+
+TEST_F(Serving, AHomeHasOneDaemon) {
+  start("- text: Hello.\n");
+  const Finished second = program_.run({"serve", "--script", program_.script("- text: x\n")});
+  EXPECT_EQ(second.code, 75) << second.err;
+  EXPECT_TRUE(has(second.err, "another 'agentd serve'")) << second.err;
+  EXPECT_EQ(client_->get("/healthz").status, 200);
+}
+
+TEST_F(Serving, ListensOnThisMachineAlone) {
+  for (const char* const address : {"0.0.0.0", "192.0.2.1", "::", "localhost"}) {
+    const Finished ran = program_.run(
+        {"serve", "--set", std::string("serve.address=") + address, "--script", program_.script("- text: x\n")});
+    EXPECT_EQ(ran.code, 2) << address << ": " << ran.err;
+    EXPECT_TRUE(has(ran.err, "127.0.0.1")) << ran.err;
+  }
+}
+
+}  // namespace
+}  // namespace agentd::testing
