@@ -18,19 +18,32 @@
 #include <array>
 #include <cerrno>
 #include <climits>
+#include <cstdlib>
 #include <cstring>
 #include <filesystem>
+#include <fstream>
 #include <optional>
+#include <string_view>
 
 namespace agentd::cage {
 namespace {
 
 constexpr std::size_t kNameMax = 256, kValueMax = 64 * 1024;
 
-// The memory and the descriptors of the process whose call waits.
+// The process of a thread: descriptors of a process are opened by the number of its first one. The thread's own number
+// where that cannot be read.
+pid_t process_of(pid_t thread) {
+  std::ifstream status("/proc/" + std::to_string(thread) + "/status");
+  constexpr std::string_view kKey = "Tgid:";
+  for (std::string line; std::getline(status, line);)
+    if (line.starts_with(kKey)) return static_cast<pid_t>(std::atoi(line.c_str() + kKey.size()));
+  return thread;
+}
+
+// The memory and the descriptors of the thread whose call waits.
 class Asker {
  public:
-  explicit Asker(pid_t pid) : pid_(pid), proc_("/proc/" + std::to_string(pid)) {}
+  explicit Asker(pid_t thread) : pid_(thread), proc_("/proc/" + std::to_string(thread)) {}
 
   bool read(std::uint64_t at, void* to, std::size_t bytes) const {
     iovec own{to, bytes}, other{reinterpret_cast<void*>(at), bytes};
@@ -52,7 +65,7 @@ class Asker {
     return std::nullopt;
   }
   UniqueFd take(int fd) const {
-    const UniqueFd process(static_cast<int>(::syscall(SYS_pidfd_open, pid_, 0)));
+    const UniqueFd process(static_cast<int>(::syscall(SYS_pidfd_open, process_of(pid_), 0)));
     return UniqueFd(static_cast<int>(::syscall(SYS_pidfd_getfd, process.get(), fd, 0)));
   }
   // The file that the path means to that process. Its threads may have a directory of their own, which is not looked

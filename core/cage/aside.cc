@@ -1,51 +1,52 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/cage/aside.h"
 
+#include <fcntl.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include <atomic>
-#include <cerrno>
+#include <climits>
 #include <cstdint>
-#include <cstdio>
 #include <ctime>
 #include <filesystem>
 
 #include "core/base/file.h"
+#include "core/cage/names.h"
+#include "core/cage/physical.h"
 #include "core/cage/places.h"
+#include "core/cage/scratch.h"
 
 namespace agentd::cage {
 namespace {
 
 namespace fs = std::filesystem;
 
-// A command can take away the rights that moving and removing need: of a directory and of all below it.
-void open_up(const std::string& path) {
-  const auto open_one = [](const std::string& each) {
-    struct stat info {};
-    if (::lstat(each.c_str(), &info) == 0 && S_ISDIR(info.st_mode) && (info.st_mode & 0700) != 0700)
-      (void)::chmod(each.c_str(), (info.st_mode & 07777) | 0700);
-  };
-  open_one(path);
-  std::error_code failed;
-  fs::recursive_directory_iterator at(path, fs::directory_options::skip_permission_denied, failed);
-  for (; !failed && at != fs::recursive_directory_iterator(); at.increment(failed)) open_one(at->path().string());
-}
+constexpr int kDepthMax = 200;
+constexpr std::uint64_t kCopyMax = 64u << 20;  // of one file
 
 // Files, directories and links; anything else in it is not kept.
-bool copy(const std::string& path, const std::string& place) {
-  std::error_code failed;
-  const auto copy_one = [&failed](const fs::path& from, const fs::path& to) {
-    const fs::file_status status = fs::symlink_status(from, failed);
-    if (fs::is_symlink(status)) return fs::copy_symlink(from, to, failed);
-    if (fs::is_directory(status)) return (void)fs::create_directory(to, failed);
-    if (fs::is_regular_file(status)) (void)fs::copy_file(from, to, failed);
-  };
-  copy_one(path, place);
-  fs::recursive_directory_iterator at(path, failed);
-  for (; !failed && at != fs::recursive_directory_iterator(); at.increment(failed))
-    copy_one(at->path(), fs::path(place) / at->path().lexically_relative(path));
-  return !failed;
+bool copy(int folder, const std::string& name, const std::string& place, int depth) {
+  struct stat info {};
+  if (depth == kDepthMax || ::fstatat(folder, name.c_str(), &info, AT_SYMLINK_NOFOLLOW) != 0) return false;
+  if (S_ISLNK(info.st_mode)) {
+    std::string target(PATH_MAX, '\0');
+    const ssize_t length = ::readlinkat(folder, name.c_str(), target.data(), target.size());
+    target.resize(length < 0 ? 0 : static_cast<std::size_t>(length));
+    return ::symlink(target.c_str(), place.c_str()) == 0;
+  }
+  if (S_ISREG(info.st_mode)) {
+    const UniqueFd file(::openat(folder, name.c_str(), O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC));
+    const auto text = file.valid() ? read_fd(file.get(), kCopyMax, name) : Result<std::string>(Error{});
+    return text && write_file_atomically(place, *text, 0600);
+  }
+  if (!S_ISDIR(info.st_mode) || ::mkdir(place.c_str(), 0700) != 0) return false;
+  const UniqueFd own(::openat(folder, name.c_str(), O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
+  if (!own.valid()) return false;
+  bool done = true;
+  for (const std::string& each : names_in(own.get()))
+    done = copy(own.get(), each, place + "/" + each, depth + 1) && done;
+  return done;
 }
 
 }  // namespace
@@ -58,41 +59,27 @@ Aside Aside::in_home(const std::string& agentd_home) {
                std::to_string(next++));
 }
 
-void Aside::open_way(const std::string& path) {
-  struct stat info {};
-  if (::lstat(path.c_str(), &info) == 0 || errno != EACCES) return;
-  std::string above;
-  for (const fs::path& part : fs::path(path).parent_path()) {
-    above = above.empty() ? part.string() : (fs::path(above) / part).string();
-    if (::lstat(above.c_str(), &info) == 0 && info.st_uid == ::geteuid() && ::access(above.c_str(), R_OK | X_OK) != 0)
-      (void)::chmod(above.c_str(), (info.st_mode & 07777) | 0700);
-  }
-}
-
 bool Aside::contains(const std::string& path) const {
   std::error_code unknown;
   return is_below(path, fs::weakly_canonical(fs::path(directory_).parent_path(), unknown).string());
 }
 
 Aside::Moved Aside::move(const std::string& path) const {
-  open_up(path);
-  const std::string folder = fs::path(path).parent_path().string();
-  struct stat info {};
-  if (::access(folder.c_str(), W_OK | X_OK) != 0 && ::lstat(folder.c_str(), &info) == 0)
-    (void)::chmod(folder.c_str(), (info.st_mode & 07777) | 0700);
   Moved out;
+  open_way(path);
+  const Physical from = physical(path);
+  if (!from.valid()) return out;
+  open_up(from.folder.get(), from.name);
+  struct stat info {};
   if (make_directories(directory_)) {
-    const std::string first = directory_ + "/" + fs::path(path).filename().string();
+    const std::string first = directory_ + "/" + from.name;
     out.place = first;
     for (int next = 2; ::lstat(out.place.c_str(), &info) == 0; ++next) out.place = first + "." + std::to_string(next);
-    out.gone = ::rename(path.c_str(), out.place.c_str()) == 0;
-    if (!out.gone && !copy(path, out.place)) out.place.clear();
+    out.gone = ::renameat(from.folder.get(), from.name.c_str(), AT_FDCWD, out.place.c_str()) == 0;
+    // On another file system.
+    if (!out.gone && !copy(from.folder.get(), from.name, out.place, 0)) out.place.clear();
   }
-  if (!out.gone) {
-    std::error_code failed;
-    fs::remove_all(path, failed);
-    out.gone = ::lstat(path.c_str(), &info) != 0;
-  }
+  if (!out.gone) out.gone = remove_tree(from.folder.get(), from.name);
   return out;
 }
 

@@ -21,15 +21,12 @@ class Aside {
     // The end of a sentence that says so; empty = it is nowhere.
     std::string kept() const { return place.empty() ? "" : "; what the command left is in " + place; }
   };
-  // Whatever the command did to its rights. It is gone afterwards if anything can bring that about, kept or not: a full
-  // disk must not keep it in its place.
+  // Without following a link (physical.h), whatever the command did to its rights. It is gone afterwards if anything
+  // can bring that about, kept or not: a full disk must not keep it in its place.
   Moved move(const std::string& path) const;
 
   // True for a place below "undone": what is there was moved away on purpose, also by another agentd.
   bool contains(const std::string& path) const;
-
-  // Opens the directories above a path that a command has closed.
-  static void open_way(const std::string& path);
 
  private:
   std::string directory_;

@@ -5,6 +5,7 @@
 
 #include <utility>
 
+#include "core/cage/physical.h"
 #include "core/cage/places.h"
 
 namespace agentd::cage {
@@ -96,8 +97,7 @@ Baseline::Pin Baseline::pin(const std::string& path) {
   const MutexLock lock(mutex_);
   Pinned& pinned = pins_[path];
   ++pinned.commands;
-  if (!pinned.pin || !pinned.pin->valid())
-    pinned.pin = std::make_shared<UniqueFd>(::open(path.c_str(), O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
+  if (!pinned.pin || !pinned.pin->valid()) pinned.pin = std::make_shared<UniqueFd>(open_directory_at(path, O_PATH));
   return pinned.pin;
 }
 

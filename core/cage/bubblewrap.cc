@@ -88,7 +88,8 @@ Invocation bubblewrap_words(const std::string& program, const View& view, const 
                        [&](const std::string& root) { return is_below(path, root); });
   };
   if (!view.scratch.empty()) mounts.show(view.scratch, "/tmp");
-  if (!view.home.empty() && !in_writable(view.home)) mounts.empty(view.home);
+  const bool empties_home = !view.home.empty() && !in_writable(view.home);
+  if (empties_home) mounts.empty(view.home);
   for (const std::string& path : view.readable)
     if (!in_writable(path)) show_readable(mounts, path);
   for (const std::string& path : view.writable) mounts.writable(path);
@@ -100,7 +101,9 @@ Invocation bubblewrap_words(const std::string& program, const View& view, const 
   for (const std::string& path : view.hidden) mounts.hide(path);
   for (const char* const word : {"--proc", "/proc", "--dev", "/dev"}) out.emplace_back(word);
   mounts.append_to(out);
-  out.insert(out.end(), {"--chdir", cwd});
+  // What is written there would be lost with the command: it fails instead.
+  if (empties_home) out.insert(out.end(), {"--remount-ro", view.home});
+  out.insert(out.end(), {"--remount-ro", "/", "--chdir", cwd});
   Invocation invocation{{program, "--args", std::to_string(words_fd), "--"}, {}};
   // A word ends at its NUL, as it would on a command line: what follows it is no word of its own.
   for (const std::string& word : out) invocation.words.append(word, 0, word.find('\0')).push_back('\0');

@@ -16,7 +16,7 @@ struct View {
   std::vector<std::string> readable, writable;
   std::vector<std::string> guarded;  // below a writable one: not writable
   std::vector<std::string> hidden;   // below a readable or writable one: empty
-  std::string home;                  // an empty directory that ends with the command, but for what is shown in it
+  std::string home;                  // an empty directory that cannot be written, but for what is shown in it
   std::string scratch;               // shown as /tmp
   bool shares_network = false;
 };

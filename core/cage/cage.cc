@@ -14,6 +14,7 @@
 #include <filesystem>
 #include <set>
 
+#include "core/base/bytes.h"
 #include "core/base/hash.h"
 #include "core/cage/aside.h"
 #include "core/cage/baseline.h"
@@ -21,6 +22,7 @@
 #include "core/cage/hints.h"
 #include "core/cage/journal.h"
 #include "core/cage/orders.h"
+#include "core/cage/physical.h"
 #include "core/cage/places.h"
 #include "core/cage/proxy.h"
 #include "core/cage/watch.h"
@@ -89,6 +91,21 @@ void add_views(std::vector<std::string>& out, const std::vector<std::string>& re
     add(out, {closed_inside && is_below(path, "/etc") ? std::string("/etc") : path});
 }
 
+// Paths of the settings that no layer could keep.
+Result<void> check_places(const std::string& setting, const std::vector<std::string>& paths) {
+  for (const std::string& path : paths) {
+    const std::string shown = setting + ": " + one_line(path, 200);
+    if (!path.starts_with('/')) return Error{Code::kInvalid, shown + " is not an absolute path"};
+    if (real(path) == "/")
+      return Error{Code::kInvalid, shown +
+                                       " is the whole file system, around which there is no sandbox: name a "
+                                       "directory, or set sandbox.layer to 'off'"};
+    if (::access(path.c_str(), F_OK) != 0)
+      return Error{Code::kInvalid, shown + " does not exist: create it, or leave it out"};
+  }
+  return {};
+}
+
 // The time of the first sandbox of this process: an older file was made by none of its commands.
 std::int64_t first_ns() {
   static const std::int64_t first = [] {
@@ -106,6 +123,8 @@ Cage::Cage(CageSettings settings, Layer layer, NetworkRules network)
 
 Result<std::unique_ptr<Cage>> Cage::make(CageSettings settings, Layer layer) {
   AGENTD_TRY(NetworkRules network, NetworkRules::parse(settings.network));
+  AGENTD_TRY_VOID(check_places("sandbox.writable", settings.writable));
+  AGENTD_TRY_VOID(check_places("sandbox.readable", settings.readable));
   std::unique_ptr<Cage> out(new Cage(std::move(settings), layer, std::move(network)));
   AGENTD_TRY_VOID(out->prepare());
   return out;
@@ -181,8 +200,12 @@ Cage::Guarded Cage::guarded_now() const {
       if (is_in(path, roots_) && ::access(path.c_str(), F_OK) != 0) paths.insert(path);
   // A link is watched, and its target guarded in its own right.
   std::error_code unknown;
-  for (const std::string& path : std::set<std::string>(paths))
-    if (fs::is_symlink(fs::symlink_status(path, unknown)) && is_in(real(path), roots_)) paths.insert(real(path));
+  for (const std::string& path : std::set<std::string>(paths)) {
+    const std::string way = link_in_the_way(path);
+    if (!way.empty() && is_in(way, roots_)) paths.insert(way);
+    const bool leads = !way.empty() || fs::is_symlink(fs::symlink_status(path, unknown));
+    if (leads && is_in(real(path), roots_)) paths.insert(real(path));
+  }
   for (const std::string& path : paths) watched.erase(path);
   out.paths.assign(paths.begin(), paths.end());
   out.watched.assign(watched.begin(), watched.end());
@@ -235,7 +258,7 @@ struct Cage::Command {
   std::string agentd_home;
   std::vector<std::string> undone_before;  // of commands of an agentd that was killed
 
-  CagedCommand::After finish(std::string_view output, int code) {
+  CagedCommand::After finish(std::string_view output) {
     CagedCommand::After after;
     after.remarks = watch->undo(Aside::in_home(agentd_home));
     end();
@@ -246,7 +269,7 @@ struct Cage::Command {
     add(after.remarks, refusals);
     CageFacts known = facts;
     known.by_proxy = proxy != nullptr && refusals.empty();
-    add(after.remarks, hints_for(known, output, code));
+    add(after.remarks, hints_for(known, output));
     return after;
   }
 };
@@ -323,6 +346,7 @@ Result<CagedCommand> Cage::wrap(const std::vector<std::string>& argv, const std:
   if (!settings_.all_network && !network_.empty()) {
     AGENTD_TRY(command->proxy, Proxy::start(network_));
     orders.proxy = command->proxy->socket();
+    orders.reaches_machine = network_.name_this_machine();
     if (!apart) orders.sockets = Sockets::kTcp;
     view.readable.push_back(fs::path(orders.proxy).parent_path().string());
   }
@@ -344,20 +368,29 @@ Result<CagedCommand> Cage::wrap(const std::vector<std::string>& argv, const std:
   out.argv.insert(out.argv.end(), argv.begin() + 1, argv.end());
   out.environment = environment_of(environment);
   AGENTD_TRY_VOID(add_descriptors(orders, std::move(words), out.descriptors));
-  out.finish = [command](std::string_view output, int code) { return command->finish(output, code); };
+  out.finish = [command](std::string_view output, int) { return command->finish(output); };
   return out;
 }
 
 Verdict Cage::explain(const std::string& path) const {
   const std::string at = real(path);
-  if (is_in(at, hidden_)) return {false, false, "it has keys or belongs to agentd"};
+  const std::string home = settings_.user_home.empty() ? std::string() : real(settings_.user_home);
+  std::vector<std::string> never = secret_places(home);
+  never.push_back(real(settings_.agentd_home));
+  const bool opened = is_in(at, roots_) && !is_in(at, hidden_);
+  if (is_in(at, hidden_) || (is_in(at, never) && !opened))
+    return {false, false, "it has keys or belongs to agentd, which no setting opens"};
   const Guarded guarded = guarded_now();
   const bool is_guarded = is_in(at, guarded.paths) || is_in(at, guarded.watched);
   if (is_in(at, writable_) && is_guarded)
     return {true, false, "its content is run later by itself, outside of the sandbox"};
   if (is_in(at, writable_)) return {true, true, "it is in the workspace, or in sandbox.writable"};
-  if (is_in(at, readable_))
-    return {true, false, "it belongs to the system, a toolchain or a cache, or is in sandbox.readable"};
+  // A home can be in a directory of the system.
+  const bool in_home = !home.empty() && is_below(at, home);
+  const bool shown = std::any_of(readable_.begin(), readable_.end(), [&](const std::string& each) {
+    return is_below(at, each) && (!in_home || is_below(each, home));
+  });
+  if (shown) return {true, false, "it belongs to the system, a toolchain or a cache, or is in sandbox.readable"};
   return {false, false, "nothing opens it; 'sandbox.readable: [" + at + "]' in your settings would"};
 }
 

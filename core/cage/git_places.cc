@@ -12,6 +12,7 @@
 #include "core/cage/git_index.h"
 #include "core/cage/git_settings.h"
 #include "core/cage/names.h"
+#include "core/cage/physical.h"
 #include "core/cage/places.h"
 #include "core/cage/plain.h"
 
@@ -98,6 +99,7 @@ class Finder {
 
   void link(const std::string& git, int depth) {
     out_.parts.push_back({GitPart::Kind::kLink, git, {}});
+    if (!link_in_the_way(git).empty()) return;  // Git enters no submodule through a link
     const mode_t kind = kind_of(git);
     if (kind != S_IFDIR || depth == 0) {
       out_.guarded.push_back(git);
@@ -111,8 +113,17 @@ class Finder {
     repository(fs::path(git).parent_path().string(), target, common.empty() ? target : common, depth - 1);
   }
 
+  // A link in the place of such a directory is not followed, and is no part that a command may make.
+  bool is_link(const std::string& directory) {
+    if (kind_of(directory) != S_IFLNK) return false;
+    out_.guarded.push_back(directory);
+    out_.parts.push_back({GitPart::Kind::kModule, directory, {}});
+    return true;
+  }
+
   // A submodule's name can have slashes. Git takes for a repository what has a HEAD.
   void modules(const std::string& directory, int depth) {
+    if (is_link(directory)) return;
     for (const std::string& name : names_in(directory)) {
       const std::string path = directory + "/" + name;
       const mode_t kind = kind_of(path);
@@ -135,6 +146,7 @@ class Finder {
 
   void worktrees(const std::string& common, int depth) {
     std::size_t count = 0;
+    if (is_link(common + "/worktrees")) return;
     for (const std::string& name : names_in(common + "/worktrees")) {
       const std::string administration = common + "/worktrees/" + name;
       out_.parts.push_back({GitPart::Kind::kWorktree, administration, real_path(common)});

@@ -8,7 +8,7 @@
 namespace agentd::cage {
 namespace {
 
-enum class Topic : unsigned char { kNetwork, kGitSettings, kSigning, kModules };
+enum class Topic : unsigned char { kNetwork, kGitSettings, kSigning, kModules, kElsewhere };
 
 struct Sign {
   std::string_view text;
@@ -40,6 +40,8 @@ constexpr Sign kSigns[] = {
     {"failed to write commit object", Topic::kSigning},
     {"unable to sign the tag", Topic::kSigning},
     {"Read-only file system", Topic::kModules},
+    {"Read-only file system", Topic::kElsewhere},
+    {"EROFS", Topic::kElsewhere},
 };
 
 bool is_on(Topic topic, const CageFacts& facts) {
@@ -48,6 +50,8 @@ bool is_on(Topic topic, const CageFacts& facts) {
       return facts.network_off || facts.by_proxy;
     case Topic::kModules:
       return facts.modules_closed;
+    case Topic::kElsewhere:
+      return !facts.modules_closed;
     default:
       return true;
   }
@@ -69,18 +73,21 @@ std::string remark_of(Topic topic, const CageFacts& facts) {
     case Topic::kModules:
       return "this repository has more submodules than the sandbox can guard one by one, so the directory .git/modules "
              "is read-only for commands: commit in submodules in your own terminal";
+    case Topic::kElsewhere:
+      return "commands write in the workspace, in /tmp and in their cache, and nowhere else; 'sandbox.writable: [DIR]' "
+             "in your settings opens another directory";
   }
   return {};
 }
 
 }  // namespace
 
-std::vector<std::string> hints_for(const CageFacts& facts, std::string_view output, int code) {
+std::vector<std::string> hints_for(const CageFacts& facts, std::string_view output) {
   std::vector<std::string> out;
-  if (code == 0) return out;
   output.remove_prefix(output.size() - std::min(output.size(), CagedCommand::kOutputTail));
   for (const auto& [text, topic] : kSigns) {
     if (!is_on(topic, facts) || output.find(text) == std::string_view::npos) continue;
+    if (topic == Topic::kElsewhere && !out.empty()) continue;  // another one says more
     std::string remark = remark_of(topic, facts);
     if (std::find(out.begin(), out.end(), remark) == out.end()) out.push_back(std::move(remark));
   }

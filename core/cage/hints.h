@@ -2,7 +2,8 @@
 #pragma once
 // hints.h - what to do when a command has failed because of what the sandbox keeps closed.
 //
-// A text in its output starts a remark; the remark is true whatever that text has meant, since it speaks of the cage.
+// A text in its output starts a remark, whatever its exit code: in "a | tail -1" and "a || true" that of the failed
+// program is lost. The remark is true whatever that text has meant, since it speaks of the cage.
 //
 // Threading: pure functions.
 
@@ -19,8 +20,7 @@ struct CageFacts {
   bool modules_closed = false;  // the repositories of submodules are read-only as a whole
 };
 
-// For the last CagedCommand::kOutputTail bytes of the output: each remark once, without a full stop; none for a command
-// that has succeeded (code 0).
-std::vector<std::string> hints_for(const CageFacts& facts, std::string_view output, int code);
+// For the last CagedCommand::kOutputTail bytes of the output: each remark once, without a full stop.
+std::vector<std::string> hints_for(const CageFacts& facts, std::string_view output);
 
 }  // namespace agentd::cage

@@ -16,7 +16,7 @@ void write_list(JsonWriter& out, std::string_view key, const std::vector<std::st
 }
 
 void write_tree(JsonWriter& out, const std::string& path, const Tree& tree) {
-  out.begin_object().member("path", base64(path)).key("entries").begin_array();
+  out.begin_object().member("path", base64(path)).member("rest", tree.rest).key("entries").begin_array();
   for (const auto& [below, entry] : tree.entries) {
     out.begin_object()
         .member("below", base64(below))
@@ -46,8 +46,10 @@ std::vector<std::string> list_of(JsonView value) {
   return out;
 }
 
-TreePointer tree_of(JsonView entries) {
+TreePointer tree_of(JsonView state) {
   auto out = std::make_shared<Tree>();
+  out->rest = state["rest"].uint_or(0);
+  const JsonView entries = state["entries"];
   for (std::size_t i = 0; i < entries.size(); ++i) {
     const JsonView each = entries.at(i);
     Tree::Entry entry;
@@ -99,8 +101,7 @@ Result<JournalText> parse_journal(std::string_view text) {
   for (std::size_t i = 0; i < pinned.size(); ++i)
     out.pinned.push_back(
         {bytes_of(pinned.at(i)["path"]), pinned.at(i)["device"].uint_or(0), pinned.at(i)["inode"].uint_or(0)});
-  for (std::size_t i = 0; i < states.size(); ++i)
-    out.states[bytes_of(states.at(i)["path"])] = tree_of(states.at(i)["entries"]);
+  for (std::size_t i = 0; i < states.size(); ++i) out.states[bytes_of(states.at(i)["path"])] = tree_of(states.at(i));
   return out;
 }
 

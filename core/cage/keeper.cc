@@ -77,13 +77,15 @@ UniqueFd receive_descriptor(int socket) {
 // ---- the command
 
 // Programs read one of the two spellings; ALL_PROXY is for those that speak SOCKS.
-void name_proxy(std::uint16_t port) {
+void name_proxy(std::uint16_t port, bool reaches_machine) {
   const std::string host = "127.0.0.1:" + std::to_string(port);
   for (const char* const name : {"HTTP_PROXY", "http_proxy", "HTTPS_PROXY", "https_proxy", "npm_config_proxy",
                                  "npm_config_https_proxy", "CARGO_HTTP_PROXY"})
     ::setenv(name, ("http://" + host).c_str(), 1);
   for (const char* const name : {"ALL_PROXY", "all_proxy"}) ::setenv(name, ("socks5h://" + host).c_str(), 1);
-  for (const char* const name : {"NO_PROXY", "no_proxy"}) ::setenv(name, "localhost,127.0.0.1,::1", 1);
+  // Servers of the command itself are reached without it, unless one of this machine is to be reached.
+  for (const char* const name : {"NO_PROXY", "no_proxy"})
+    ::setenv(name, reaches_machine ? "" : "localhost,127.0.0.1,::1", 1);
 }
 
 [[noreturn]] void become(const Orders& orders, char** argv, int socket, const sigset_t& mask) {
@@ -202,7 +204,7 @@ int keep(const Orders& orders, char** argv) {
     auto made = Relay::listen(orders.proxy);
     if (!made) return say(made.error().message), kNoCage;
     relay = std::move(*made);
-    name_proxy(relay->port());
+    name_proxy(relay->port(), orders.reaches_machine);
   }
   // A request to end is the command's to answer; this ends after it.
   sigset_t handled, before;

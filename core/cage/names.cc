@@ -2,9 +2,13 @@
 #include "core/cage/names.h"
 
 #include <dirent.h>
+#include <fcntl.h>
 
 #include <algorithm>
 #include <memory>
+
+#include "core/base/file.h"
+#include "core/cage/physical.h"
 
 namespace agentd::cage {
 namespace {
@@ -15,16 +19,23 @@ struct CloseDirectory {
 
 }  // namespace
 
-std::vector<std::string> names_in(const std::string& directory) {
+std::vector<std::string> names_in(int directory) {
   std::vector<std::string> out;
-  const std::unique_ptr<DIR, CloseDirectory> open(::opendir(directory.c_str()));
+  UniqueFd own(::openat(directory, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  const std::unique_ptr<DIR, CloseDirectory> open(own.valid() ? ::fdopendir(own.get()) : nullptr);
   if (!open) return out;
+  (void)own.release();
   while (const dirent* const entry = ::readdir(open.get())) {
     const std::string name = entry->d_name;
     if (name != "." && name != "..") out.push_back(name);
   }
   std::sort(out.begin(), out.end());
   return out;
+}
+
+std::vector<std::string> names_in(const std::string& directory) {
+  const UniqueFd open = open_directory_at(directory, O_RDONLY);
+  return open.valid() ? names_in(open.get()) : std::vector<std::string>();
 }
 
 }  // namespace agentd::cage

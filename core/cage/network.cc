@@ -80,6 +80,12 @@ bool NetworkRules::names(const NetworkRequest& request) const {
   });
 }
 
+bool NetworkRules::name_this_machine() const {
+  return std::any_of(rules_.begin(), rules_.end(), [](const Rule& rule) {
+    return !rule.below && (rule.host == "localhost" || rule.host == "::1" || rule.host.starts_with("127."));
+  });
+}
+
 std::string rule_for(const NetworkRequest& request) {
   const bool bare = request.host.find(':') != std::string::npos;
   const std::string host = bare ? "'[" + request.host + "]" : request.host;

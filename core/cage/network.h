@@ -32,6 +32,8 @@ class NetworkRules {
   bool allows(const NetworkRequest& request) const;
   // True if a rule names exactly this host: an address that is private is reached only so.
   bool names(const NetworkRequest& request) const;
+  // True if a rule names an address of this machine: 127.0.0.1, ::1, or localhost.
+  bool name_this_machine() const;
   bool empty() const { return rules_.empty(); }
 
  private:

@@ -15,6 +15,7 @@ enum Letter : char {
   kWritable = 'w',
   kDevice = 'd',
   kProxy = 'p',
+  kMachine = 'm',
   kOwner = 'o',
   kLock = 'l',
   kProcesses = 'n',
@@ -45,6 +46,9 @@ bool take_number(Orders& out, char letter, std::uint64_t number) {
       return true;
     case kConfines:
       out.confines = number != 0;
+      return true;
+    case kMachine:
+      out.reaches_machine = number != 0;
       return true;
     case kSockets:
       out.sockets = static_cast<CagedCalls::Sockets>(number);
@@ -97,6 +101,7 @@ std::string text_of(const Orders& orders) {
   for (const std::string& path : orders.writable) put(out, kWritable, path);
   for (const std::string& path : orders.devices) put(out, kDevice, path);
   if (!orders.proxy.empty()) put(out, kProxy, orders.proxy);
+  put(out, kMachine, std::uint64_t{orders.reaches_machine});
   if (orders.owner >= 0) put(out, kOwner, static_cast<std::uint64_t>(orders.owner));
   if (orders.lock >= 0) put(out, kLock, static_cast<std::uint64_t>(orders.lock));
   put(out, kProcesses, orders.processes_max);

@@ -25,6 +25,7 @@ struct Orders {
   std::vector<std::string> writable;  // and to write
   std::vector<std::string> devices;   // to read and to write
   std::string proxy;                  // the unix socket of agentd's proxy; empty = none
+  bool reaches_machine = false;       // addresses of this machine are reached by the proxy, too
   int owner = -1;                     // a descriptor of agentd's process: the command ends with it; -1 = none
   int lock = -1;                      // a descriptor that is kept open until all has ended; -1 = none
   std::uint64_t processes_max = 0;    // RLIMIT_NPROC; 0 = as it is

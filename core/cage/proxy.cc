@@ -161,7 +161,7 @@ class Connection {
   }
 
   bool may_reach(const NetworkRequest& to, const addrinfo& at) {
-    const Reach reach = reach_of(at.ai_addr);
+    const Reach reach = is_of_this_machine(at.ai_addr) ? Reach::kOwn : reach_of(at.ai_addr);
     if (reach == Reach::kPublic) return true;
     const bool named = shared_->rules.names(to);
     if (named && (reach == Reach::kPrivate || is_address(to.host) || to.host == "localhost")) return true;

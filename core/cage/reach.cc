@@ -1,11 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/cage/reach.h"
 
+#include <ifaddrs.h>
 #include <netinet/in.h>
 
 #include <algorithm>
 #include <array>
+#include <cstddef>
 #include <cstring>
+#include <memory>
 
 namespace agentd::cage {
 namespace {
@@ -122,6 +125,21 @@ Reach reach_of(const sockaddr* address) {
   Bytes bytes{};
   std::memcpy(bytes.data(), &in.sin6_addr, bytes.size());
   return reach_of_6(bytes);
+}
+
+bool is_of_this_machine(const sockaddr* address) {
+  ifaddrs* all = nullptr;
+  if (::getifaddrs(&all) != 0) return false;
+  const std::unique_ptr<ifaddrs, decltype(&::freeifaddrs)> list(all, &::freeifaddrs);
+  for (const ifaddrs* each = all; each != nullptr; each = each->ifa_next) {
+    if (each->ifa_addr == nullptr || each->ifa_addr->sa_family != address->sa_family) continue;
+    const auto* const own = reinterpret_cast<const char*>(each->ifa_addr);
+    const auto* const other = reinterpret_cast<const char*>(address);
+    const bool four = address->sa_family == AF_INET;
+    const std::size_t at = four ? offsetof(sockaddr_in, sin_addr) : offsetof(sockaddr_in6, sin6_addr);
+    if ((four || address->sa_family == AF_INET6) && std::memcmp(own + at, other + at, four ? 4 : 16) == 0) return true;
+  }
+  return false;
 }
 
 }  // namespace agentd::cage

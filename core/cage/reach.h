@@ -22,5 +22,7 @@ enum class Reach : std::uint8_t {
 
 // kOwn for a family other than AF_INET and AF_INET6. REQUIRES: `address` has the size of its family.
 Reach reach_of(const sockaddr* address);
+// True if an interface of this machine has the address now, whatever network it is of.
+bool is_of_this_machine(const sockaddr* address);
 
 }  // namespace agentd::cage

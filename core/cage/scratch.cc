@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/cage/scratch.h"
 
-#include <dirent.h>
 #include <fcntl.h>
 #include <sys/file.h>
 #include <sys/stat.h>
@@ -12,10 +11,11 @@
 #include <charconv>
 #include <cstdlib>
 #include <ctime>
-#include <memory>
 #include <string_view>
 #include <utility>
 #include <vector>
+
+#include "core/cage/names.h"
 
 namespace agentd::cage {
 namespace {
@@ -24,24 +24,6 @@ constexpr const char* kOwner = "owner";
 constexpr std::string_view kMark = "agentd scratch directory\n";
 constexpr std::size_t kRandom = 6;
 constexpr int kDepthMax = 200;
-
-struct CloseDirectory {
-  void operator()(DIR* directory) const { ::closedir(directory); }
-};
-
-// The descriptor stays with the caller.
-std::vector<std::string> names_in(int directory) {
-  std::vector<std::string> out;
-  UniqueFd own(::openat(directory, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC));
-  const std::unique_ptr<DIR, CloseDirectory> list(own.valid() ? ::fdopendir(own.get()) : nullptr);
-  if (!list) return out;
-  (void)own.release();
-  while (const dirent* const entry = ::readdir(list.get())) {
-    const std::string_view name = entry->d_name;
-    if (name != "." && name != "..") out.emplace_back(name);
-  }
-  return out;
-}
 
 // Opened for its content even where its mode forbids that.
 UniqueFd open_directory(int parent, const std::string& name) {
@@ -126,6 +108,7 @@ int remove_ownerless(const std::string& place, const std::string& prefix) {
 }
 
 bool remove_tree(const std::string& path) { return remove_at(AT_FDCWD, path, 0); }
+bool remove_tree(int folder, const std::string& name) { return remove_at(folder, name, 0); }
 
 void forget_old_undone(const std::string& home) {
   const UniqueFd directory(::open((home + "/undone").c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));

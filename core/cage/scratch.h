@@ -44,6 +44,7 @@ int remove_ownerless(const std::string& place, const std::string& prefix);
 // Removes a file, or a directory with all that is in it, whatever their modes are; follows no link. True when it is
 // gone.
 bool remove_tree(const std::string& path);
+bool remove_tree(int folder, const std::string& name);
 
 // Removes in "undone" of agentd's home (aside.h) what is older than kUndoneDays, and the oldest beyond kUndoneMost;
 // other names stay.

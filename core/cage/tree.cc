@@ -1,23 +1,22 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/cage/tree.h"
 
-#include <dirent.h>
+#include <fcntl.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
+#include <climits>
 #include <ctime>
-#include <filesystem>
-#include <string_view>
+#include <functional>
 #include <vector>
 
 #include "core/base/file.h"
 #include "core/cage/names.h"
+#include "core/cage/physical.h"
 
 namespace agentd::cage {
 namespace {
-
-namespace fs = std::filesystem;
 
 constexpr std::uint64_t kFileMax = 1u << 20;
 constexpr std::int64_t kSettledNs = 50'000'000;  // more than a step of the kernel's clock for files
@@ -25,38 +24,67 @@ constexpr std::int64_t kSecondNs = 1'000'000'000;
 
 // Bounds of what is kept of one guarded path.
 struct Budget {
-  std::size_t entries = 2'000;
+  std::size_t entries = 2'000, seen = 200'000;
   std::uint64_t bytes = 8u << 20;
 };
 
-std::string target_of(const std::string& path) {
-  std::error_code failed;
-  return fs::read_symlink(path, failed).string();
+std::string target_of(int folder, const std::string& name) {
+  std::string out(PATH_MAX, '\0');
+  const ssize_t length = ::readlinkat(folder, name.c_str(), out.data(), out.size());
+  out.resize(length < 0 ? 0 : static_cast<std::size_t>(length));
+  return out;
 }
 
-std::string at(const std::string& path, const std::string& below) { return below.empty() ? path : path + "/" + below; }
-
-void look_into(const std::string& path, const std::string& below, bool with_content, Budget& budget, Tree& out) {
+Result<std::string> content_of(int folder, const std::string& name) {
+  const UniqueFd file(::openat(folder, name.c_str(), O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC));
   struct stat info {};
-  const std::string whole = at(path, below);
-  if (::lstat(whole.c_str(), &info) != 0 || budget.entries == 0) return;
-  --budget.entries;
-  Tree::Entry entry{info.st_mode,        info.st_dev,          info.st_ino, static_cast<std::uint64_t>(info.st_size),
-                    info.st_ctim.tv_sec, info.st_ctim.tv_nsec, {},          true};
-  if (S_ISLNK(info.st_mode)) {
-    entry.content = target_of(whole);
-  } else if (S_ISREG(info.st_mode) && with_content) {
-    entry.whole = entry.bytes <= std::min(kFileMax, budget.bytes);
-    if (auto text = entry.whole ? read_file(whole, kFileMax) : Result<std::string>(Error{}); text)
-      entry.content = std::move(*text);
-    else
-      entry.whole = false;
-    budget.bytes -= std::min<std::uint64_t>(budget.bytes, entry.content.size());
+  if (!file.valid() || ::fstat(file.get(), &info) != 0 || !S_ISREG(info.st_mode)) return Error{};
+  return read_fd(file.get(), kFileMax, name);
+}
+
+// Mixes an entry that is not kept into the sum of all of those.
+void add_rest(Tree& out, const std::string& below, const struct stat& info) {
+  for (const std::uint64_t part :
+       {static_cast<std::uint64_t>(std::hash<std::string>()(below)), static_cast<std::uint64_t>(info.st_mode),
+        static_cast<std::uint64_t>(info.st_ino), static_cast<std::uint64_t>(info.st_size),
+        static_cast<std::uint64_t>(info.st_ctim.tv_sec), static_cast<std::uint64_t>(info.st_ctim.tv_nsec)})
+    out.rest = (out.rest ^ part) * 0x100000001b3u + 1;
+}
+
+void look_into(int folder, const std::string& name, const std::string& below, bool with_content, Budget& budget,
+               Tree& out) {
+  struct stat info {};
+  if (::fstatat(folder, name.c_str(), &info, AT_SYMLINK_NOFOLLOW) != 0 || budget.seen == 0) return;
+  --budget.seen;
+  if (budget.entries == 0) {
+    add_rest(out, below, info);
+  } else {
+    --budget.entries;
+    Tree::Entry entry{info.st_mode,        info.st_dev,          info.st_ino, static_cast<std::uint64_t>(info.st_size),
+                      info.st_ctim.tv_sec, info.st_ctim.tv_nsec, {},          true};
+    if (S_ISLNK(info.st_mode)) {
+      entry.content = target_of(folder, name);
+    } else if (S_ISREG(info.st_mode) && with_content) {
+      entry.whole = entry.bytes <= std::min(kFileMax, budget.bytes);
+      if (auto text = entry.whole ? content_of(folder, name) : Result<std::string>(Error{}); text)
+        entry.content = std::move(*text);
+      else
+        entry.whole = false;
+      budget.bytes -= std::min<std::uint64_t>(budget.bytes, entry.content.size());
+    }
+    out.entries.emplace(below, std::move(entry));
   }
-  out.entries.emplace(below, std::move(entry));
   if (!S_ISDIR(info.st_mode)) return;
-  for (const std::string& name : names_in(whole))
-    look_into(path, below.empty() ? name : below + "/" + name, with_content, budget, out);
+  const UniqueFd own(::openat(folder, name.c_str(), O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
+  if (!own.valid()) return;
+  for (const std::string& each : names_in(own.get()))
+    look_into(own.get(), each, below.empty() ? each : below + "/" + each, with_content, budget, out);
+}
+
+void look_into(const std::string& path, bool with_content, Tree& out) {
+  const Physical place = physical(path);
+  Budget budget;
+  if (place.valid()) look_into(place.folder.get(), place.name, {}, with_content, budget, out);
 }
 
 bool is_settled(const Tree& tree, std::int64_t before_ns) {
@@ -74,7 +102,7 @@ std::int64_t now_ns() {
 using Compare = bool (*)(const Tree::Entry&, const Tree::Entry&);
 
 bool is_same(const Tree& now, const Tree& before, Compare same) {
-  return now.entries.size() == before.entries.size() &&
+  return now.rest == before.rest && now.entries.size() == before.entries.size() &&
          std::equal(now.entries.begin(), now.entries.end(), before.entries.begin(),
                     [&](const auto& a, const auto& b) { return a.first == b.first && same(a.second, b.second); });
 }
@@ -98,16 +126,14 @@ TreePointer look(const std::string& path, const TreePointer& known) {
   if (known && known->settled && is_untouched(glance(path), *known)) return known;
   const std::int64_t began_ns = now_ns();
   auto out = std::make_shared<Tree>();
-  Budget budget;
-  look_into(path, {}, true, budget, *out);
+  look_into(path, true, *out);
   out->settled = is_settled(*out, began_ns);
   return out;
 }
 
 Tree glance(const std::string& path) {
   Tree out;
-  Budget budget;
-  look_into(path, {}, false, budget, out);
+  look_into(path, false, out);
   return out;
 }
 
@@ -115,24 +141,40 @@ bool is_untouched(const Tree& now, const Tree& before) { return is_same(now, bef
 
 bool has_same_content(const Tree& now, const Tree& before) { return is_same(now, before, has_same_entry); }
 
-// Parents come before what is in them.
-bool restore(const std::string& path, const Tree& before) {
+namespace {
+
+bool write_file(int folder, const std::string& name, const std::string& content, mode_t mode) {
+  const UniqueFd file(::openat(folder, name.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600));
+  return file.valid() && write_all(file.get(), content) && ::fchmod(file.get(), mode) == 0;
+}
+
+// The entries from `at` on that are in the directory `below`, whose descriptor is `folder`. Each directory gets its
+// rights when it is complete.
+using Entries = std::map<std::string, Tree::Entry>;
+bool restore_in(int folder, const std::string& name, const std::string& below, const Entries& entries) {
+  const Tree::Entry& entry = entries.at(below);
+  const mode_t mode = entry.mode & 07777;
+  if (S_ISLNK(entry.mode)) return ::symlinkat(entry.content.c_str(), folder, name.c_str()) == 0;
+  if (S_ISREG(entry.mode)) return entry.whole && write_file(folder, name, entry.content, mode);
+  if (!S_ISDIR(entry.mode) || ::mkdirat(folder, name.c_str(), 0700) != 0) return false;
+  const UniqueFd own(::openat(folder, name.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
+  if (!own.valid()) return false;
   bool done = true;
-  for (const auto& [below, entry] : before.entries) {
-    const std::string whole = at(path, below);
-    const mode_t mode = entry.mode & 07777;
-    if (S_ISDIR(entry.mode))
-      done = ::mkdir(whole.c_str(), 0700) == 0 && done;
-    else if (S_ISLNK(entry.mode))
-      done = ::symlink(entry.content.c_str(), whole.c_str()) == 0 && done;
-    else if (S_ISREG(entry.mode) && entry.whole)
-      done = static_cast<bool>(write_file_atomically(whole, entry.content, mode)) && done;
-    else
-      done = false;
+  const std::string prefix = below.empty() ? std::string() : below + "/";
+  for (auto each = entries.upper_bound(prefix); each != entries.end() && each->first.starts_with(prefix); ++each) {
+    const std::string rest = each->first.substr(prefix.size());
+    if (rest.empty() || rest.find('/') != std::string::npos) continue;
+    done = restore_in(own.get(), rest, each->first, entries) && done;
   }
-  for (auto each = before.entries.rbegin(); each != before.entries.rend(); ++each)
-    if (S_ISDIR(each->second.mode)) (void)::chmod(at(path, each->first).c_str(), each->second.mode & 07777);
-  return done;
+  return ::fchmod(own.get(), mode) == 0 && done;
+}
+
+}  // namespace
+
+bool restore(const std::string& path, const Tree& before) {
+  if (!before.exists()) return true;
+  const Physical place = physical(path);
+  return place.valid() && restore_in(place.folder.get(), place.name, {}, before.entries);
 }
 
 }  // namespace agentd::cage

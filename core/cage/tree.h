@@ -22,6 +22,7 @@ struct Tree {
   };
   // By the path below the guarded one; "" is that itself. Empty = it is not there.
   std::map<std::string, Entry> entries;
+  std::uint64_t rest = 0;  // a sum of the entries beyond those; 0 = there are none, and all of it is kept
   // All of it was older than the steps of the file system's clock when it was read: what has the same times now has the
   // same contents.
   bool settled = false;
@@ -31,7 +32,8 @@ struct Tree {
 
 using TreePointer = std::shared_ptr<const Tree>;  // shared by all commands that guard the path, and their journals
 
-// Reads the path with contents: at most 2,000 entries and 8 MiB, of a file 1 MiB. Returns `known` where nothing has
+// Reads the path with contents, without following a link (physical.h): at most 2,000 entries and 8 MiB, of a file 1
+// MiB; of further entries, up to 200,000, it is known whether any has changed. Returns `known` where nothing has
 // changed since. Never null.
 TreePointer look(const std::string& path, const TreePointer& known = nullptr);
 // Without contents.
@@ -43,7 +45,7 @@ bool is_untouched(const Tree& now, const Tree& before);
 // The same names, kinds, rights and contents, also in other files. Both were read with contents.
 bool has_same_content(const Tree& now, const Tree& before);
 
-// Makes all of it at a path where nothing is. False: a part is missing.
+// Makes all of it at a path where nothing is, without following a link. False: a part is missing.
 bool restore(const std::string& path, const Tree& before);
 
 }  // namespace agentd::cage

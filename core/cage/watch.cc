@@ -9,7 +9,9 @@
 #include <filesystem>
 #include <set>
 
+#include "core/cage/git_settings.h"
 #include "core/cage/names.h"
+#include "core/cage/physical.h"
 #include "core/cage/places.h"
 #include "core/cage/plain.h"
 
@@ -23,21 +25,14 @@ constexpr std::size_t kSearchMax = 200'000;        // entries of directories, fo
 constexpr std::int64_t kSecondNs = 1'000'000'000;  // and a step of the clock of files is shorter than kStepNs
 constexpr std::int64_t kStepNs = 20'000'000;
 
-bool exists(const std::string& path) {
-  struct stat info {};
-  return ::lstat(path.c_str(), &info) == 0;
-}
-
 std::uint64_t inode_of(const std::string& path) {
   struct stat info {};
-  return ::lstat(path.c_str(), &info) == 0 ? info.st_ino : 0;
+  return look_at(path, info) ? info.st_ino : 0;
 }
 
 std::string parent_of(const std::string& path) { return fs::path(path).parent_path().string(); }
 
-UniqueFd open_directory(const std::string& path) {
-  return UniqueFd(::open(path.c_str(), O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
-}
+bool has_directory(const std::string& path) { return open_directory_at(parent_of(path), O_PATH).valid(); }
 
 bool is_same(const struct stat& one, const struct stat& other) {
   return one.st_dev == other.st_dev && one.st_ino == other.st_ino;
@@ -48,40 +43,47 @@ bool is_in_place(const std::string& path, const Baseline::Pin& pin) {
   struct stat now {
   }, own{};
   if (::fstat(pin->get(), &own) != 0) return true;
-  return ::lstat(path.c_str(), &now) == 0 && is_same(now, own);
+  return look_at(path, now) && is_same(now, own);
 }
 
 // Where it is now, by its identity: at its path, or anywhere around it.
 UniqueFd find_directory(const Watch::PinnedThen& pin) {
   const auto matches = [&](const std::string& path) {
     struct stat info {};
-    return ::lstat(path.c_str(), &info) == 0 && S_ISDIR(info.st_mode) && info.st_dev == pin.device &&
-           info.st_ino == pin.inode;
+    return look_at(path, info) && S_ISDIR(info.st_mode) && info.st_dev == pin.device && info.st_ino == pin.inode;
   };
-  if (matches(pin.path)) return open_directory(pin.path);
+  if (matches(pin.path)) return open_directory_at(pin.path, O_PATH);
+  if (!has_directory(pin.path)) return {};
   std::size_t left = kSearchMax;
   std::error_code failed;
   fs::recursive_directory_iterator at(parent_of(pin.path), fs::directory_options::skip_permission_denied, failed);
   for (; !failed && at != fs::recursive_directory_iterator() && left > 0; at.increment(failed), --left)
-    if (matches(at->path().string())) return open_directory(at->path().string());
+    if (matches(at->path().string())) return open_directory_at(at->path().string(), O_PATH);
   return {};
 }
 
-// No file that Git follows in it has changed since then.
-bool is_older(const GitPart& part, std::int64_t since_ns) {
-  std::vector<std::string> files;
-  if (fs::is_directory(fs::symlink_status(part.path))) {
+bool is_before(const std::string& path, std::int64_t since_ns) {
+  struct stat info {};
+  return !look_at(path, info) || info.st_ctim.tv_sec * kSecondNs + info.st_ctim.tv_nsec + kStepNs < since_ns;
+}
+
+// Neither it, nor a directory around it, nor a file that Git follows in it has changed since then: it was not moved
+// here either. What its settings name in the workspace may have changed meanwhile.
+bool is_older(const GitPart& part, const WatchPlan& plan) {
+  std::vector<std::string> files{part.path};
+  struct stat info {};
+  if (look_at(part.path, info) && S_ISDIR(info.st_mode)) {
     for (const char* const name : {"config", "config.worktree", "commondir", "gitdir", "hooks"})
       files.push_back(part.path + "/" + name);
     for (const std::string& name : names_in(part.path + "/hooks")) files.push_back(part.path + "/hooks/" + name);
-  } else {
-    files.push_back(part.path);
+    const GitTargets named = git_targets({part.path + "/config", part.path + "/config.worktree"}, plan.user.home);
+    if (!named.files.empty() || !named.hooks.empty() || !named.programs.empty()) return false;
   }
-  return std::all_of(files.begin(), files.end(), [&](const std::string& file) {
-    struct stat info {};
-    return ::lstat(file.c_str(), &info) != 0 ||
-           info.st_ctim.tv_sec * kSecondNs + info.st_ctim.tv_nsec + kStepNs < since_ns;
-  });
+  for (const std::string& root : plan.roots)
+    for (std::string above = parent_of(part.path); is_below(above, root) && above != root; above = parent_of(above))
+      files.push_back(above);
+  return std::all_of(files.begin(), files.end(),
+                     [&](const std::string& file) { return is_before(file, plan.since_ns); });
 }
 
 // A repository that a command may have made stays.
@@ -110,6 +112,7 @@ void Watch::hold(const std::string& path, const WatchHints& hints) {
   if (held_.contains(path)) return;
   const auto known = hints.known.find(path), elsewhere = hints.elsewhere.find(path);
   Held& held = held_[path];
+  held.has_link = !link_in_the_way(path).empty();
   held.state = baseline_->enter(path);
   if (elsewhere != hints.elsewhere.end()) elsewhere_.insert(path);
   states_[path] = held.state->before(known == hints.known.end() ? nullptr : known->second,
@@ -155,11 +158,20 @@ std::string Watch::by_whom(const std::string& path) const {
                                                                  : " by the command";
 }
 
+// A link that was put in the way leads Git and others to files that are not guarded.
+bool Watch::is_led_elsewhere(const std::string& path, const Tree& before) const {
+  if (is_there(path) || link_in_the_way(path).empty()) return false;
+  if (before.exists()) return true;
+  const auto held = held_.find(path);
+  return !of_past_ && held != held_.end() && !held->second.has_link && ::access(path.c_str(), F_OK) == 0;
+}
+
 bool Watch::differs(const std::string& path, Baseline::State& state) const {
-  Aside::open_way(path);
+  open_way(path);
   if (const std::uint64_t inode = state.accepted_inode())
-    return exists(path) && inode_of(path) != inode && !may_stay(path);
+    return is_there(path) && inode_of(path) != inode && !may_stay(path);
   const TreePointer before = of_past_ ? states_.at(path) : state.before();
+  if (is_led_elsewhere(path, *before)) return true;
   if (!of_past_ && is_untouched(glance(path), *before)) return false;
   // Another process may have restored it.
   if (TreePointer now = look(path); has_same_content(*now, *before)) {
@@ -167,7 +179,7 @@ bool Watch::differs(const std::string& path, Baseline::State& state) const {
     return false;
   }
   // A path that is gone together with its directory does nothing any more.
-  if (!exists(path) && ::access(parent_of(path).c_str(), F_OK) != 0) return false;
+  if (!is_there(path) && !has_directory(path)) return false;
   if (before->exists() || !may_stay(path)) return true;
   return is_plain_repository(path) && !accept(path);
 }
@@ -186,17 +198,21 @@ std::string Watch::undo_one(const std::string& path, Baseline::State& state, con
   const TreePointer before = of_past_ ? states_.at(path) : state.before();
   const bool made = !before->exists();
   if (made) baseline_->refuse(path);
+  const bool led = is_led_elsewhere(path, *before);
   const std::string what = path +
-                           (made           ? " was made"
-                            : exists(path) ? " was changed"
-                                           : " was removed") +
+                           (led              ? " was led elsewhere by a link"
+                            : made           ? " was made"
+                            : is_there(path) ? " was changed"
+                                             : " was removed") +
                            by_whom(path) + ", which the sandbox does not allow, and ";
+  if (before->rest != 0) return what + "it has too many files to be restored: check it now";
   Aside::Moved moved{true, {}};
   bool back = false;
   for (int round = 0; round < kRounds && !back; ++round) {
-    if (exists(path)) moved = aside.move(path);
+    if (const std::string link = link_in_the_way(path); led && !link.empty()) moved = aside.move(link);
+    if (is_there(path)) moved = aside.move(path);
     if (!moved.gone) return what + "it could not be undone: check it now";
-    if (!made) (void)restore(path, *before);
+    if (!made) (void)(make_way(path) && restore(path, *before));
     TreePointer now = look(path);
     back = has_same_content(*now, *before);
     if (back) state.renew(std::move(now));
@@ -214,17 +230,23 @@ void Watch::undo_pin(const std::string& path, const Baseline::Pin& pin, const As
   if (is_in_place(path, pin)) return;
   struct stat now {
   }, own{}, found{};
-  const bool there = ::lstat(path.c_str(), &now) == 0;
-  if (!there && !exists(parent_of(path))) return;  // together with its worktree
+  const bool there = look_at(path, now);
+  if (!there && !has_directory(path)) return;  // together with its worktree
   ::fstat(pin->get(), &own);
   std::error_code failed;
   const std::string place = fs::read_symlink("/proc/self/fd/" + std::to_string(pin->get()), failed).string();
   if (aside.contains(place)) return;
-  const bool moved = ::lstat(place.c_str(), &found) == 0 && is_same(found, own);
+  const Physical from = physical(place), to = physical(path);
+  const bool moved = from.valid() && to.valid() &&
+                     ::fstatat(from.folder.get(), from.name.c_str(), &found, AT_SYMLINK_NOFOLLOW) == 0 &&
+                     is_same(found, own);
+  if (!moved && !there)
+    out.push_back(path + " was removed" + by_whom(path) + ", with the hooks and settings of Git in it: restore it");
   if (!moved && (!there || S_ISDIR(now.st_mode))) return;
   Aside::Moved gone{true, {}};
   if (there) gone = aside.move(path);
-  const bool back = gone.gone && (!moved || ::rename(place.c_str(), path.c_str()) == 0);
+  const bool back =
+      gone.gone && (!moved || ::renameat(from.folder.get(), from.name.c_str(), to.folder.get(), to.name.c_str()) == 0);
   out.push_back(path + " was " + (there ? "replaced" : "moved") + by_whom(path) +
                 ", which the sandbox does not allow, and " +
                 (!back   ? "could not be restored: check it now"
@@ -238,7 +260,7 @@ std::vector<GitPart> Watch::new_parts() const {
   std::vector<GitPart> out;
   for (const std::string& root : plan_.roots)
     for (GitPart& part : git_places(root, plan_.user).parts)
-      if (!known.contains(part.path) && exists(part.path) && !is_plain_part(part) && !is_older(part, plan_.since_ns))
+      if (!known.contains(part.path) && is_there(part.path) && !is_plain_part(part) && !is_older(part, plan_))
         out.push_back(std::move(part));
   return out;
 }
@@ -249,7 +271,7 @@ void Watch::undo_parts(const Aside& aside, std::vector<std::string>& out) const 
     const std::vector<GitPart> parts = new_parts();
     if (parts.empty()) return;
     for (const GitPart& part : parts) {
-      if (!exists(part.path)) continue;
+      if (!is_there(part.path)) continue;
       const Aside::Moved moved = aside.move(part.path);
       out.push_back(part.path + " was added to the repository" + by_whom(part.path) +
                     " with hooks or settings that can run programs, which the sandbox does not allow, and " +

@@ -9,6 +9,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <filesystem>
+#include <iterator>
 
 #include "core/base/file.h"
 
@@ -34,8 +35,20 @@ std::filesystem::path path_of(int fd) {
   return std::filesystem::read_symlink("/proc/self/fd/" + std::to_string(fd), failed);
 }
 
+// Files of any repository, but for those in its "info": they decide which programs Git runs, or lead it to others that
+// do.
+bool is_of_git(const std::filesystem::path& folder, const std::string& name) {
+  const std::filesystem::path whole = folder / name;
+  for (auto part = whole.begin(); part != whole.end(); ++part) {
+    if (::strcasecmp(part->c_str(), ".git") != 0) continue;
+    const auto next = std::next(part);
+    return next == whole.end() || *next != "info";
+  }
+  return false;
+}
+
 Error kept(int folder, const std::string& name, const std::string& shown) {
-  const bool of_git = (path_of(folder) / name).string().find("/.git/") != std::string::npos;
+  const bool of_git = is_of_git(path_of(folder), name);
   return {Code::kDenied, shown + (of_git ? " decides which programs Git runs" : " belongs to agentd itself") +
                              ": tools may read it but not change it"};
 }
@@ -54,6 +67,7 @@ Result<void> KeptPaths::check(int folder, const std::string& name, const std::st
   if (paths_.empty()) return {};
   struct stat info {};
   if (::fstat(folder, &info) != 0) return errno_error("checking the folder of " + shown, errno);
+  if (is_of_git(path_of(folder), name)) return kept(folder, name, shown);
   Identity at = identity_of(info);
   // A file that does not exist yet is known by its place. Some file systems ignore case.
   for (const Path& path : paths_)

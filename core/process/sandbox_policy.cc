@@ -303,6 +303,7 @@ constexpr const char* kSharedMemory[] = {"shmget", "shmat",  "semget", "semop", 
 constexpr const char* kAsked[] = {"chmod",     "fchmod",    "fchmodat",    "chown",        "fchown",      "lchown",
                                   "fchownat",  "utime",     "utimes",      "futimesat",    "utimensat",   "setxattr",
                                   "lsetxattr", "fsetxattr", "removexattr", "lremovexattr", "fremovexattr"};
+constexpr int kOpenTreeAttr = 467;  // which older libraries have no name for
 constexpr int kFchmodat2 = 452, kSetxattrat = 463, kRemovexattrat = 466, kFileSetattr = 469;
 
 constexpr std::uint64_t kFamilies = 46;  // AF_MAX of this writing; further ones are refused together
@@ -362,6 +363,17 @@ void refuse_limits_of_others(Filter& filter) {
   filter.refuse("prlimit64", {{0, SCMP_CMP_NE, 0, 0}, {2, SCMP_CMP_NE, 0, 0}});
 }
 
+// A slower agentd would undo later. A process may set its own, named by 0.
+void refuse_priorities_of_others(Filter& filter) {
+  for (const std::uint64_t which : {std::uint64_t{PRIO_PGRP}, std::uint64_t{PRIO_USER}})
+    filter.refuse("setpriority", {is(0, which)});
+  filter.refuse("setpriority", {is_not(1, 0)});
+  filter.refuse("ioprio_set", {is_not(0, kIoPriorityOfProcess)});
+  filter.refuse("ioprio_set", {is_not(1, 0)});
+  for (const char* const call : {"sched_setscheduler", "sched_setparam", "sched_setattr", "sched_setaffinity"})
+    filter.refuse(call, {is_not(0, 0)});
+}
+
 void ask_keeper(Filter& filter) {
   for (const char* const call : kAsked) filter.answer(kAskKeeper, call);
   filter.answer(ENOSYS, kFchmodat2);
@@ -404,6 +416,7 @@ void refuse_emptying_readable(Filter& filter) {
 std::vector<FilterInstruction> make_caged_program(const CagedCalls& calls) {
   Filter filter(Filter::Other::kOpen);
   for (const char* const call : kNeverCaged) filter.refuse(call);
+  filter.answer(EPERM, kOpenTreeAttr);
   refuse_namespaces(filter);
   refuse_typing(filter);
   refuse_limits_of_others(filter);
@@ -412,6 +425,7 @@ std::vector<FilterInstruction> make_caged_program(const CagedCalls& calls) {
   if (!calls.guards_emptying) refuse_emptying_readable(filter);
   if (calls.apart) return filter.program();
   for (const char* const call : kSharedMemory) filter.refuse(call);
+  refuse_priorities_of_others(filter);
   ask_keeper(filter);
   return filter.program();
 }
