@@ -358,6 +358,21 @@ class KeptFiles : public Files {
   std::string home_;
 };
 
+// Whatever is written there could lead Git to settings and hooks of its own, also in a repository of a submodule.
+TEST_F(KeptFiles, AreThoseOfAnyRepository) {
+  fs::create_directories(root_ + "/.git/info");
+  fs::create_directories(root_ + "/inside/.git/modules/m");
+  for (const char* const path :
+       {".git/commondir", ".git/config.worktree", ".git/HEAD", ".git/objects/x", "inside/.git/config", ".GIT/config",
+        "inside/.git/modules/m/config", "inside/deep/.git"}) {
+    const auto wrote = workspace_->write(path, "evil");
+    ASSERT_FALSE(wrote) << path;
+    EXPECT_NE(wrote.error().message.find("which programs Git runs"), std::string::npos) << wrote.error().message;
+  }
+  for (const char* const path : {".git/info/exclude", ".gitignore", "x.git/config", ".github/workflows/x.yaml"})
+    EXPECT_TRUE(workspace_->write(path, "fine")) << path;
+}
+
 TEST_F(KeptFiles, AreReadAndNotWrittenByAnyPath) {
   fs::create_directory_symlink(".agent", root_ + "/alias");
   fs::create_directory_symlink("../.agent/hooks", root_ + "/inside/hooks");
