@@ -145,6 +145,10 @@ Result<void> Cage::prepare() {
       return Error{Code::kUnavailable,
                    "the workspace is the whole file system, around which there is no sandbox: work "
                    "in a directory, or name one in workspace.roots"};
+    // Its keys, its store and its tokens would be the commands'.
+    if (is_below(roots_.back(), real(settings_.agentd_home)))
+      return Error{Code::kUnavailable, "the workspace is in agentd's own home (" + real(settings_.agentd_home) +
+                                           "), in which no command runs: work in another directory"};
   }
   AGENTD_TRY(scratch_directory_, make_scratch());
   scratch_ = scratch_directory_.space();

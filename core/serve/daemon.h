@@ -26,6 +26,8 @@ struct DaemonOptions {
   SessionsOptions sessions{};
   HookWishes hooks{};
   std::string version;
+  // Directories in which no client may work, nor below them: keys of the user, agentd's home. Real paths.
+  std::vector<std::string> closed{};
   // Why commands have no sandbox on this machine; empty = they have one.
   std::string uncaged{};
   std::size_t handler_threads = 4, handler_queue = 512;
@@ -57,6 +59,8 @@ class Daemon {
   const DaemonOptions& options() const { return options_; }
   HttpServerFigures figures() const { return server_->figures(); }
   bool drains() const { return drains_; }
+  // Held while a question is answered.
+  Mutex& answering() { return answering_; }
   std::uint64_t started_ns() const { return started_ns_; }
 
  private:
@@ -78,6 +82,7 @@ class Daemon {
   Access access_;
   WorkPool pool_;
   std::atomic<bool> drains_{false};
+  Mutex answering_;
   std::unique_ptr<HttpServer> server_;  // last: it calls the others
 };
 

@@ -36,6 +36,8 @@ void list_approvals(Daemon& daemon, RouteCall call) {
 // The answer is durable before the run goes on, whatever becomes of that.
 void answer_approval(Daemon& daemon, RouteCall call) {
   const std::string_view decision = call.json("decision").string_or("");
+  // One answer at a time: another one would hold the conversation while the first carries it on.
+  MutexLock lock(daemon.answering());
   const auto found = find_wait(daemon.store(), call.at("id"));
   if (!found) return reply_error(call, found.error());
   const bool allows = decision == "allow";
@@ -44,6 +46,7 @@ void answer_approval(Daemon& daemon, RouteCall call) {
                      allows ? reason : "the user said no" + (reason.empty() ? "" : ": " + reason)};
   if (auto kept = answer_wait(daemon.store(), daemon.runtime().clock(), *found, answer); !kept)
     return reply_error(call, kept.error());
+  lock.unlock();
   const auto session = daemon.sessions().at(found->root);
   if (!session) return reply_error(call, session.error());
   (*session)->carry_on(

@@ -13,6 +13,7 @@ namespace {
 
 constexpr std::uint32_t kListUsual = 20, kListMax = 1'000;
 constexpr std::uint64_t kMessagesUsual = 1'000, kMessagesMax = 10'000;
+constexpr std::size_t kPageBytesMax = 4u << 20;  // after which a page ends
 
 std::string text_of(const RouteCall& call, std::string_view name) { return std::string(call.asked(name).value_or("")); }
 
@@ -37,7 +38,7 @@ void list_conversations(Daemon& daemon, RouteCall call) {
   out.begin_object().key("conversations").begin_array();
   for (const ConversationInfo& info : *list) out.raw(write_info(info));
   out.end_array();
-  if (list->size() == query.limit) out.member("next", list->back().id);
+  if (!list->empty() && list->size() == query.limit) out.member("next", list->back().id);
   out.end_object();
   reply_json(call, 200, out.text());
 }
@@ -69,7 +70,7 @@ void list_messages(Daemon& daemon, RouteCall call) {
     const auto read = daemon.store().read(*id, after + 1, info->revision, [&](const StoredRecord& record) {
       const bool shown = carries_message(record.record.type) || record.record.type == RecordType::kBoundary ||
                          record.record.type == RecordType::kRevert;
-      if (shown && count == limit) return false;
+      if (shown && (count == limit || out.text().size() > kPageBytesMax)) return false;
       if (shown) ++count;
       written = write_record_json(out, record);
       last = record.seq;

@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // handlers_sessions.cc - conversations that work: messages, events, compactions.
+#include <algorithm>
+#include <filesystem>
+
 #include "core/codec/json.h"
 #include "core/compaction/compaction.h"
 #include "core/serve/handlers.h"
@@ -8,6 +11,8 @@ namespace agentd::serve {
 namespace {
 
 using Shared = Sessions::Shared;
+
+constexpr std::size_t kStreamsMax = 256;  // so that connections are left for requests
 
 // The session of the path; null after its answer.
 Shared session_of(Daemon& daemon, const RouteCall& call) {
@@ -71,6 +76,32 @@ void write_call(JsonWriter& out, const DirectReport& report) {
 
 std::string absolute_directory(std::string_view path) { return path.starts_with('/') ? std::string(path) : ""; }
 
+// Whatever links lead there.
+bool is_closed(const Daemon& daemon, const std::string& directory) {
+  std::error_code unknown;
+  const std::string real = std::filesystem::weakly_canonical(directory, unknown).string();
+  const auto is_below = [&](const std::string& closed) {
+    const std::string place = std::filesystem::weakly_canonical(closed, unknown).string();
+    return !place.empty() && real.starts_with(place) && (real.size() == place.size() || real[place.size()] == '/');
+  };
+  return std::any_of(daemon.options().closed.begin(), daemon.options().closed.end(), is_below);
+}
+
+// Who may not answer questions may not choose that none are asked, either.
+std::optional<HttpReply> refuse_mode(Daemon& daemon, const RouteCall& call, std::string_view mode) {
+  const std::string set = daemon.runtime().config().text("permissions.mode");
+  const bool wider = (mode == "allow" || mode == "accept_edits") && mode != set && set != "allow";
+  if (wider && !allows(call.who.scope, Scope::kAdmin))
+    return error_reply(403, "forbidden",
+                       "a token with the scope admin chooses the mode '" + std::string(mode) +
+                           "'; without 'mode' the settings' holds");
+  if (mode == "allow" && !daemon.options().uncaged.empty())
+    return error_reply(403, "forbidden",
+                       "the mode 'allow' needs a sandbox of commands, and there is none: " + daemon.options().uncaged +
+                           "; 'serve.uncaged: true' in the settings allows it anyway");
+  return std::nullopt;
+}
+
 }  // namespace
 
 void create_conversation(Daemon& daemon, RouteCall call) {
@@ -79,17 +110,13 @@ void create_conversation(Daemon& daemon, RouteCall call) {
   if (wishes.cwd.empty())
     return call.exchange->reply(
         error_reply(400, "bad_request", "'cwd' names the directory to work in, as an absolute path"));
+  if (is_closed(daemon, wishes.cwd))
+    return call.exchange->reply(
+        error_reply(403, "forbidden", "no client works in that directory: it has keys, or belongs to agentd"));
   wishes.model = call.json("model").string_or("");
   if (const std::string_view mode = call.json("mode").string_or(""); !mode.empty()) {
     wishes.mode = find_permission_mode(mode);
-    if (!wishes.mode)
-      return call.exchange->reply(
-          error_reply(400, "bad_request", "'mode' is one of ask, accept_edits, plan and allow"));
-    if (*wishes.mode == PermissionRules::Mode::kAllow && !daemon.options().uncaged.empty())
-      return call.exchange->reply(
-          error_reply(403, "forbidden",
-                      "the mode 'allow' needs a sandbox of commands, and there is none: " + daemon.options().uncaged +
-                          "; 'serve.uncaged: true' in the settings allows it anyway"));
+    if (auto refused = refuse_mode(daemon, call, mode)) return call.exchange->reply(std::move(*refused));
   }
   const std::string first(call.json("first_text").string_or(""));
   daemon.sessions().create(wishes, first, [call](Result<Shared, RunError> made) {
@@ -132,6 +159,8 @@ void read_events(Daemon& daemon, RouteCall call) {
   } else if (const auto after = call.asked("after"); after) {
     last = EventId{call.asked_number("after", 0), 0, 0};  // of no ring: the log from there
   }
+  if (daemon.figures().streams >= kStreamsMax)
+    return reply_error(call, Error{Code::kBusy, "too many streams of events are open: close one, or try again later"});
   const auto stream = call.exchange->stream(stream_head(), {});
   if (session->subscribe(stream, last)) return;
   (void)stream->send(server_sent(

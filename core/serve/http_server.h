@@ -32,7 +32,7 @@ struct HttpLimits {
   std::size_t connections_per_peer = 512;  // of all TCP clients (an address of loopback tells nothing), or of one user
   std::size_t head_bytes = 32u << 10;      // of request line and fields together
   std::size_t fields = 100;
-  std::size_t body_bytes = 48u << 20;
+  std::size_t body_bytes = 8u << 20;
   std::size_t bodies_bytes = 256u << 20;  // of all requests together
   std::size_t stream_bytes = 1u << 20;    // that wait for a client that does not read
   Milliseconds head_time{10'000};         // from the first byte of a request, or the connection's begin

@@ -12,7 +12,7 @@
 namespace agentd::serve {
 namespace {
 
-constexpr std::size_t kJobsMax = 64;
+constexpr std::size_t kJobsMax = 64, kPostedBytesMax = 16u << 20;
 
 RunError busy(std::string why) { return {RunError::Kind::kBusy, std::move(why)}; }
 
@@ -115,7 +115,8 @@ LiveSession::LiveSession(Runtime& runtime, Workplaces& workplaces, Metrics& metr
       jobs_(kJobsMax) {}
 
 LiveSession::~LiveSession() {
-  end("exit", true);
+  stop();
+  end("exit");
   jobs_.end();
   ring_.close();
 }
@@ -167,7 +168,11 @@ void LiveSession::add(std::function<void(const CancelToken&)> job, const Refused
   const auto added = jobs_.add([this, job = std::move(job), refused, first_text] {
     const CancelToken cancel;
     {
-      const MutexLock lock(mutex_);
+      MutexLock lock(mutex_);
+      if (stops_) {
+        lock.unlock();
+        return refused(busy("the session is being closed: try again"));
+      }
       cancel_ = cancel;
     }
     if (auto opened = ensure_open(first_text, cancel); !opened)
@@ -203,6 +208,11 @@ void LiveSession::post(PostedMessage message, bool steers, Done<Queued> queued) 
   {
     MutexLock lock(mutex_);
     if (runs_) {
+      if (posted_bytes_ + message.text.size() > kPostedBytesMax) {
+        lock.unlock();
+        return queued(busy("too many messages wait in this conversation: try later"));
+      }
+      posted_bytes_ += message.text.size();
       // The run cannot end before the lock is free, and takes what is queued until then.
       const auto posted = session().post(std::move(message));
       lock.unlock();
@@ -219,7 +229,10 @@ void LiveSession::post(PostedMessage message, bool steers, Done<Queued> queued) 
       [this, shared, request = std::move(request)](const CancelToken& cancel) {
         (*shared)(Queued::kRun);
         begin_run();
-        ran(session().run(request, cancel));
+        const auto report = session().run(request, cancel);
+        // Nothing of it is stored.
+        if (!report && !user_told_) give_back({{PostedMessage::Kind::kFollowUp, request.text, {}, request.key}});
+        ran(report);
       },
       [shared](RunError error) { (*shared)(std::move(error)); }, first_text);
 }
@@ -236,7 +249,7 @@ void LiveSession::carry_on(Done<void> queued) {
 }
 
 void LiveSession::begin_run() {
-  ended_told_ = false;
+  ended_told_ = user_told_ = false;
   const MutexLock lock(mutex_);
   state_ = State::kActive;
   runs_ = true;
@@ -250,6 +263,7 @@ void LiveSession::ran(const Result<RunReport, RunError>& report) {
     const MutexLock lock(mutex_);
     left = session().take_posted();
     runs_ = false;
+    posted_bytes_ = 0;
     state_ = session().wait() != nullptr ? State::kWaiting : State::kIdle;
   }
   const bool goes_on = report && report->outcome != RunOutcome::kWaiting;
@@ -318,11 +332,18 @@ void LiveSession::park() {
   });
 }
 
-bool LiveSession::retire() { return state() == State::kParked && jobs_.end_if_idle(); }
+bool LiveSession::retire() { return jobs_.end_if_idle(); }
 
-void LiveSession::end(std::string_view reason, bool soon) {
-  if (soon) (void)cancel();
+void LiveSession::end(std::string_view reason) {
   (void)jobs_.add([this, reason = std::string(reason)] { close(reason, State::kEnded); });
+}
+
+void LiveSession::stop() {
+  {
+    const MutexLock lock(mutex_);
+    stops_ = true;
+  }
+  (void)cancel();
 }
 
 // ---- events
@@ -341,6 +362,7 @@ void LiveSession::tell(std::string_view type, std::string_view json) { ring_.add
 void LiveSession::on_event(const RunEvent& event) {
   metrics_.count(event);
   if (event.type() == RunEvent::Type::kRunEnded) ended_told_ = true;
+  if (event.type() == RunEvent::Type::kUserMessage) user_told_ = true;
   const std::string json = event_json(event);
   if (is_delta(event.type())) {
     std::uint64_t last = 0;

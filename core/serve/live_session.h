@@ -75,10 +75,12 @@ class LiveSession final : private EventSink {
   std::optional<std::uint64_t> idle_since_ns() const;
   // Ends the session at its client's end, with session_end, unless something is to be done. Its ring stays.
   void park();
-  // Takes nothing further, if nothing is to be done and it is parked; true if so.
+  // Takes nothing further, if nothing is to be done; true if so.
   bool retire();
-  // Ends it with that reason of session_end. What it does is cancelled first if `soon`. Further calls are kBusy.
-  void end(std::string_view reason, bool soon);
+  // Ends it with that reason of session_end, behind what waits. Further calls are kBusy.
+  void end(std::string_view reason);
+  // Cancels what it does, and refuses what waits.
+  void stop();
 
  private:
   void on_event(const RunEvent& event) override;
@@ -102,11 +104,14 @@ class LiveSession final : private EventSink {
   const SessionWishes wishes_;
   EventRing ring_;
   std::unique_ptr<ClientSession> client_;  // of the session's thread, and of post() during a run; null: parked
+  bool user_told_ = false;                 // likewise: and that the user's message is stored
   bool ended_told_ = false;                // of the session's thread: a run has told its end
   mutable Mutex mutex_;
   std::string id_ GUARDED_BY(mutex_);
   State state_ GUARDED_BY(mutex_) = State::kParked;
-  bool runs_ GUARDED_BY(mutex_) = false;  // messages join the run that goes on
+  bool stops_ GUARDED_BY(mutex_) = false;
+  std::size_t posted_bytes_ GUARDED_BY(mutex_) = 0;  // of messages that joined the run
+  bool runs_ GUARDED_BY(mutex_) = false;             // messages join the run that goes on
   std::optional<CancelToken> cancel_ GUARDED_BY(mutex_);
   std::uint64_t used_ns_ GUARDED_BY(mutex_);
   mutable std::uint64_t revision_ GUARDED_BY(mutex_) = 0;

@@ -81,6 +81,7 @@ std::optional<HttpReply> check_query(const Route& route, const RouteCall& call) 
       return bad("there is no parameter '" + one_line(name, kShownBytes) + "' here; known: " + names_of(route.query));
     if (!fits(known->type, std::string_view(value)))
       return bad("the parameter '" + name + "' takes " + words_of(known->type));
+    if (name == "limit" && value.find_first_not_of('0') == std::string::npos) return bad("'limit' is at least 1");
   }
   for (const RouteParameter& each : route.query)
     if (each.required && !call.asked(each.name))

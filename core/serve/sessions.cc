@@ -2,6 +2,7 @@
 #include "core/serve/sessions.h"
 
 #include <algorithm>
+#include <iterator>
 #include <utility>
 
 namespace agentd::serve {
@@ -82,8 +83,7 @@ bool Sessions::forget(const std::string& conversation) {
   const MutexLock lock(mutex_);
   const auto found = at_hand_.find(conversation);
   if (found == at_hand_.end()) return true;
-  if (found->second->state() == LiveSession::State::kActive) return false;
-  found->second->end("exit", false);
+  if (!found->second->retire()) return false;
   ended_.push_back(std::move(found->second));
   at_hand_.erase(found);
   return true;
@@ -96,10 +96,13 @@ Sessions::Counts Sessions::counts() const {
 }
 
 void Sessions::tidy() {
-  std::vector<Shared> ended;
+  std::vector<Shared> ended;  // destroyed without the lock
   {
     const MutexLock lock(mutex_);
-    ended = std::exchange(ended_, {});
+    const auto idle = std::stable_partition(ended_.begin(), ended_.end(),
+                                            [](const Shared& each) { return !each->idle_since_ns().has_value(); });
+    ended.assign(std::make_move_iterator(idle), std::make_move_iterator(ended_.end()));
+    ended_.erase(idle, ended_.end());
   }
   const std::uint64_t now = runtime_.clock().monotonic_ns();
   const auto is_over = [&](std::uint64_t since, Milliseconds time) {
@@ -119,7 +122,7 @@ void Sessions::tidy() {
 // Under the lock, so that nobody takes it up in between.
 void Sessions::drop(const Shared& session) {
   const MutexLock lock(mutex_);
-  if (session->retire()) at_hand_.erase(session->id());
+  if (session->state() == LiveSession::State::kParked && session->retire()) at_hand_.erase(session->id());
 }
 
 void Sessions::end_all(std::string_view reason, Deadline deadline) {
@@ -133,13 +136,13 @@ void Sessions::end_all(std::string_view reason, Deadline deadline) {
     ended.insert(ended.end(), ended_.begin(), ended_.end());
     ended_.clear();
   }
-  for (const Shared& each : ended) each->end(reason, false);
+  for (const Shared& each : ended) each->end(reason);
   const auto all_ended = [&] {
     return std::all_of(ended.begin(), ended.end(),
                        [](const Shared& each) { return each->idle_since_ns().has_value(); });
   };
   while (!all_ended() && !deadline.passed(runtime_.clock())) runtime_.clock().pause(kLook);
-  for (const Shared& each : ended) each->cancel();
+  for (const Shared& each : ended) each->stop();
 }
 
 }  // namespace agentd::serve

@@ -8,6 +8,8 @@
 #include <csignal>
 #include <memory>
 #include <string>
+#include <thread>
+#include <vector>
 
 #include "core/base/file.h"
 #include "tests/e2e/http_client.h"
@@ -101,6 +103,54 @@ TEST_F(Serving, ATokenDoesWhatItsScopeSays) {
     if (!refused) ::usleep(20'000);
   }
   EXPECT_TRUE(refused) << "a removed token is noticed";
+}
+
+// Neither by working where the keys are, nor by a mode in which nothing is asked.
+TEST_F(Serving, ARunnerDoesNotWidenItsRights) {
+  start("- text: Hello.\n");
+  const HttpClient runner = client_->as(token("runner", "run"));
+  const auto create = [&](const HttpClient& client, const std::string& cwd, const std::string& more) {
+    return client.post("/api/v1/conversations", R"({"cwd":")" + cwd + "\"" + more + "}");
+  };
+  const std::string home = program_.home();
+  AGENTD_ASSERT(make_directories(program_.directory().path() + "/.ssh"));
+  for (const std::string& cwd :
+       {home, home + "/store", home + "/../home", "/proc/self/root" + home, program_.directory().path() + "/.ssh"})
+    EXPECT_EQ(create(*client_, cwd, "").status, 403) << cwd;
+  for (const char* const mode : {"allow", "accept_edits"}) {
+    const std::string more = std::string(R"(,"mode":")") + mode + "\"";
+    EXPECT_EQ(create(runner, program_.project(), more).status, 403) << mode;
+    EXPECT_EQ(create(*client_, program_.project(), more).status, 201) << mode;
+  }
+  EXPECT_EQ(create(runner, program_.project(), R"(,"mode":"plan")").status, 201);
+}
+
+TEST_F(Serving, NoNumberOfAQueryHarmsIt) {
+  start("- text: Hello.\n");
+  for (const char* const query :
+       {"limit=0", "limit=0&text=nosuch", "limit=-1", "limit=99999999999999999999", "limit=x"})
+    EXPECT_EQ(client_->get(std::string("/api/v1/conversations?") + query).status, 400) << query;
+  EXPECT_EQ(client_->get("/api/v1/conversations?limit=18446744073709551615").status, 200);
+  EXPECT_EQ(client_->get("/healthz").status, 200);
+}
+
+// Calls that wait behind one another are no reason to outlive the time that runs get to end.
+TEST_F(Serving, EndsInItsTimeWhateverWaits) {
+  start("- text: Hello.\n");
+  const std::string id = create(R"(,"mode":"allow")");
+  std::vector<std::thread> calls;
+  for (int i = 0; i < 4; ++i)
+    calls.emplace_back(
+        [&] { (void)client_->post(path(id, "tools"), R"({"tool":"bash","input":{"command":"sleep 600"}})"); });
+  bool busy = false;
+  for (int i = 0; i < 500 && !busy; ++i) {
+    busy = has(client_->get("/metrics").body, "agentd_http_connections 5");
+    ::usleep(10'000);
+  }
+  // One that works is not deleted below its client.
+  EXPECT_EQ(client_->request("DELETE", "/api/v1/conversations/" + id).status, 409);
+  EXPECT_EQ(end().code, 0);
+  for (std::thread& each : calls) each.join();
 }
 
 TEST_F(Serving, TheModelCannotReadTheToken) {

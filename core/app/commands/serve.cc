@@ -8,6 +8,7 @@
 #include "core/app/failure.h"
 #include "core/app/signals.h"
 #include "core/cage/layers.h"
+#include "core/cage/places.h"
 #include "core/runtime/runtime.h"
 #include "core/runtime/version.h"
 #include "core/serve/daemon.h"
@@ -40,6 +41,8 @@ Result<serve::DaemonOptions> options_of(App& app, const Arguments& arguments, co
       return Error{Code::kInvalid, "serve.address is empty and serve.socket is off: there is nothing to listen on"};
   }
   out.sessions.park_after = std::chrono::minutes(config.whole("serve.park_minutes"));
+  if (const auto user = app.surroundings().environment("HOME")) out.closed = cage::secret_places(*user);
+  out.closed.push_back(home);
   out.uncaged = uncaged(app, config);
   if (config.flag("serve.uncaged")) out.uncaged.clear();
   const bool allows = config.text("permissions.mode") == "allow";
