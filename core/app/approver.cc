@@ -6,9 +6,13 @@
 
 #include "core/app/keyboard.h"
 #include "core/app/question.h"
+#include "core/base/bytes.h"
+#include "core/base/shell_word.h"
 
 namespace agentd::app {
 namespace {
+
+constexpr std::size_t kAdviceBytesMax = 500;
 
 PermissionAnswer denied(std::string reason) { return {false, false, std::move(reason)}; }
 
@@ -73,8 +77,13 @@ PermissionAnswer AbsentApprover::ask(const SessionContext&, const Tool& tool, co
   if (by.each_time)
     return denied("a person must decide about this call (" + by.reason +
                   "), but there is no terminal to ask on; run agentd on a terminal, or change the rule");
-  return denied("there is no terminal to ask on; start agentd with --allow " + tool.name +
-                ", or add it to permissions.allow in config.yaml" + (by.reason.empty() ? "" : " (" + by.reason + ")"));
+  std::string flags;
+  for (const std::string& rule : by.missing) flags += " --allow " + shell_word(rule);
+  const bool exact = !flags.empty() && flags.size() <= kAdviceBytesMax && !has_control_character(flags);
+  return denied("there is no terminal to ask on; start agentd with" +
+                (exact ? flags + ", or add " + (by.missing.size() == 1 ? "this rule" : "these rules")
+                       : " --allow " + tool.name + ", or add it") +
+                " to permissions.allow in config.yaml" + (by.reason.empty() ? "" : " (" + by.reason + ")"));
 }
 
 std::unique_ptr<Approver> make_approver(bool on_terminal, TerminalApprover::Place place) {

@@ -514,7 +514,8 @@ CommandSpec memory_jobs_spec() {
           "",
           "show the sessions whose memories wait to be refined by a model",
           "A session's memories are there as soon as it ends; a cheap model of the conversation's own vendor improves "
-          "them\nlater. A job that failed three times rests, with its error.",
+          "them\nlater. A job that failed three times rests, with its error. If one fails now, the exit code is 5. "
+          "Sessions that a\nscript answered are not tried without --script.",
           {{"run", 0, {}, "refine up to five of them now"},
            {"retry", 0, {}, "the same, including those that rest"},
            {"all", 'a', {}, "include those that are done"},

@@ -9,6 +9,7 @@
 #include "core/base/bytes.h"
 #include "core/base/nearest.h"
 #include "core/config/rule_names.h"
+#include "core/dialects/tool_names.h"
 
 namespace agentd {
 namespace {
@@ -23,18 +24,33 @@ bool matches_one(const std::string& rule, const std::set<std::string>& names) {
                      [&](const std::string& name) { return ::fnmatch(rule.c_str(), name.c_str(), FNM_CASEFOLD) == 0; });
 }
 
-RuleProblem problem_of(const std::string& where, const std::string& rule, const std::set<std::string>& names,
-                       bool complete) {
-  const std::vector<std::string> all(names.begin(), names.end());
-  const std::string head = ascii_lower(rule.substr(0, rule.find_first_of("*?[")));
-  const std::string mean = did_you_mean(head, all);
+// The nearest tool, also by the name that another agent has for it: "Reed" is nearly "Read", which is read_file.
+std::string did_you_mean_tool(const std::string& name, const std::set<std::string>& names) {
+  std::vector<std::string> all(names.begin(), names.end());
+  if (std::string mean = did_you_mean(ascii_lower(name), all); !mean.empty()) return mean;
+  for (const Dialect dialect : all_dialects())
+    for (const ToolRow& row : tools_of(dialect))
+      if (names.count(std::string(row.canonical)) != 0) all.push_back(ascii_lower(row.foreign));
+  const std::vector<std::string> meant = tools_of_rule(nearest(ascii_lower(name), all));
+  const auto found = std::find_if(meant.begin(), meant.end(), [&](const auto& each) { return names.count(each) != 0; });
+  return found == meant.end() ? std::string() : ": did you mean '" + *found + "'?";
+}
+
+RuleProblem problem_of(const std::string& rule, const std::set<std::string>& names, bool complete) {
   const std::string shown = "'" + one_line(rule, kShownBytes) + "'";
-  if (is_glob(rule))
-    return {!mean.empty(), where + shown + " matches no tool" + (mean.empty() ? " present here" : mean)};
-  if (!mean.empty()) return {true, where + "no tool is named " + shown + mean};
-  return {complete, where + "no tool is named " + shown + " here; agentd has " + join(all, ", ") +
-                        ". Write a tool that is not always present as a glob, such as '" + one_line(rule, kShownBytes) +
-                        "*'"};
+  const std::vector<std::string> all(names.begin(), names.end());
+  if (is_glob(rule)) {
+    const std::string mean = did_you_mean(ascii_lower(rule.substr(0, rule.find_first_of("*?["))), all);
+    return {!mean.empty(), shown + " matches no tool" + (mean.empty() ? " present here" : mean)};
+  }
+  const std::string glob = "'" + one_line(rule, kShownBytes) + "*'";
+  if (const std::string_view instead = instead_of(tools_of_rule(rule).front()); !instead.empty())
+    return {complete, "agentd has no tool like " + shown + ": remove the rule (" + std::string(instead) +
+                          "), or write " + glob + " for a tool that is added later"};
+  if (const std::string mean = did_you_mean_tool(rule, names); !mean.empty())
+    return {true, "no tool is named " + shown + mean};
+  return {complete, "no tool is named " + shown + " here; agentd has " + join(all, ", ") +
+                        ". Write a tool that is not always present as a glob, such as " + glob};
 }
 
 }  // namespace
@@ -52,19 +68,25 @@ PermissionRules permission_rules(const Config& config) {
   return out;
 }
 
-std::vector<RuleProblem> rule_problems(const Config& config, const std::vector<std::string>& tools, bool complete) {
-  std::set<std::string> names = known_tools();
+std::optional<RuleProblem> tool_problem(const std::string& tool, const std::vector<std::string>& tools, bool complete) {
+  std::set<std::string> names = own_tools();
   names.insert(tools.begin(), tools.end());
+  const std::vector<std::string> meant = tools_of_rule(tool);
+  if (std::any_of(meant.begin(), meant.end(), [&](const std::string& name) { return matches_one(name, names); }))
+    return std::nullopt;
+  return problem_of(tool, names, complete);
+}
+
+std::vector<RuleProblem> rule_problems(const Config& config, const std::vector<std::string>& tools, bool complete) {
   std::vector<RuleProblem> out;
   for (const std::string_view list : kLists)
     for (const Candidate& said : config.candidates(list))
       for (const std::string& text : said.value.items) {
         const auto parts = rule_parts(text);
-        const std::string rule = parts ? parts->tool : text;
-        const std::vector<std::string> meant = tools_of_rule(rule);
-        if (std::any_of(meant.begin(), meant.end(), [&](const std::string& name) { return matches_one(name, names); }))
-          continue;
-        out.push_back(problem_of(said.origin + ": " + std::string(list) + ": ", rule, names, complete));
+        auto problem = tool_problem(parts ? parts->tool : text, tools, complete);
+        if (!problem) continue;
+        problem->text = said.origin + ": " + std::string(list) + ": " + problem->text;
+        out.push_back(std::move(*problem));
       }
   return out;
 }

@@ -7,6 +7,7 @@
 //
 // Threading: pure functions.
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -22,6 +23,9 @@ struct RuleProblem {
   std::string text;     // "FILE:LINE: permissions.deny: no tool is named 'Bsh': did you mean 'bash'?"
 };
 // The rules that match no tool. `tools` are the offered ones; `complete`: there are no others.
+// Why no tool has the name or matches the glob; nullopt: one does. Arguments as of rule_problems().
+std::optional<RuleProblem> tool_problem(const std::string& tool, const std::vector<std::string>& tools, bool complete);
+
 std::vector<RuleProblem> rule_problems(const Config& config, const std::vector<std::string>& tools, bool complete);
 
 }  // namespace agentd

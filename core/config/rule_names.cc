@@ -10,6 +10,13 @@ namespace agentd {
 namespace {
 
 constexpr std::size_t kShownBytes = 80;
+// Names of other agents' tools for which agentd has none.
+constexpr std::pair<std::string_view, std::string_view> kInstead[] = {
+    {"ls", "glob and bash list folders"},
+    {"multi_edit", "edit_file makes several edits"},
+    {"notebook_edit", "edit_file changes a notebook as text"},
+    {"todo_read", "todo_write keeps the list of tasks"},
+    {"web_search", "web_fetch gets a page whose address is known"}};
 constexpr std::string_view kWebTool = "web_fetch";
 // Tools whose calls a rule over arguments cannot tell apart.
 constexpr std::string_view kNoArguments[] = {"task", "web_search", "todo_write", "todo_read"};
@@ -21,6 +28,18 @@ std::set<std::string> known_tools() {
   for (const Dialect dialect : all_dialects())
     for (const ToolRow& row : tools_of(dialect)) out.insert(std::string(row.canonical));
   return out;
+}
+
+std::set<std::string> own_tools() {
+  std::set<std::string> out = known_tools();
+  for (const auto& [name, instead] : kInstead) out.erase(std::string(name));
+  return out;
+}
+
+std::string_view instead_of(std::string_view tool) {
+  for (const auto& [name, instead] : kInstead)
+    if (name == tool) return instead;
+  return {};
 }
 
 std::string wrong_rule(std::string_view rule) {

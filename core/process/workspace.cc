@@ -286,6 +286,9 @@ Result<Replacement> KernelWorkspace::prepare(const std::string& path, std::strin
   std::optional<mode_t> mode;
   if (::fstatat(parent.get(), name.c_str(), &info, AT_SYMLINK_NOFOLLOW) == 0) {
     if (!S_ISREG(info.st_mode)) return not_regular(place.shown, info.st_mode);
+    // A rename would replace it whatever its mode is, and a shell's redirection would not.
+    if (::faccessat(parent.get(), name.c_str(), W_OK, AT_EACCESS) != 0 && errno == EACCES)
+      return Error{Code::kDenied, place.shown + " is write-protected: 'chmod u+w' lets it be changed"};
     mode = info.st_mode & 0777;  // without set-user-id bits, as the kernel does for a written file
   }
   return Replacement::make({std::move(parent), name}, place.shown, bytes, mode);

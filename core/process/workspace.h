@@ -40,8 +40,8 @@ class Workspace {
   // outside the roots and for hidden files; kInvalid for a directory, FIFO or device, or a NUL in the path.
   virtual Result<std::string> read(const std::string& path, std::uint64_t offset, std::uint64_t limit,
                                    std::uint64_t* total) const = 0;
-  // Writes a new file, syncs and renames it; keeps the mode of an existing file and makes parents. kDenied for kept
-  // paths.
+  // Writes a new file, syncs and renames it; keeps the mode of an existing file and makes parents. Other names of the
+  // file (hard links) keep the old bytes. kDenied for kept paths and for a file that this user may not write.
   virtual Result<void> write(const std::string& path, std::string_view bytes) = 0;
   // kConflict when the file's bytes are no longer `expected`.
   virtual Result<void> replace(const std::string& path, std::string_view expected, std::string_view bytes) = 0;

@@ -23,11 +23,21 @@ bool names_a_model(const Config& config) {
   return settings && !settings->root()["model"].string_or("").empty();
 }
 
+// A session that a script answered waits for the next one with a script.
+std::string input_of(const Config& config, bool asks_model) {
+  JsonWriter out;
+  out.begin_object().member("max", 1).member("refine", asks_model).key("absent").begin_array();
+  if (config.text("scripted.file").empty()) out.string(kScripted);
+  out.end_array().end_object();
+  return std::string(out.text());
+}
+
 void run_jobs(Runtime& runtime, const CancelToken& cancel, bool asks_model) {
+  const std::string input = input_of(runtime.config(), asks_model);  // which the request borrows
   ServiceRequest request;
   request.interface_id = kMemoryService;
   request.operation = kRunJobs;
-  request.input_json = asks_model ? R"({"max":1})" : R"({"max":1,"refine":false})";
+  request.input_json = input;
   request.cancel = cancel;
   const ServiceAnswer done = runtime.registry().call(request);
   if (done || cancel.cancelled()) return;

@@ -73,3 +73,5 @@ void Reading::sets(std::string_view name, bool exported, const ShellWord* value)
 }
 
 }  // namespace agentd::shell
+
+bool agentd::is_grammar(std::string_view word) { return shell::is_reserved(word) && word != "time" && word != "in"; }

@@ -53,4 +53,8 @@ struct ShellReading {
 
 ShellReading split_command(std::string_view text);
 
+// A word of the shell's grammar ("if", "{", "!"): where it stands for a program, no program is started by its name.
+// "time" and "in" are programs, too.
+bool is_grammar(std::string_view word);
+
 }  // namespace agentd

@@ -82,6 +82,11 @@ Result<CommandPattern> CommandPattern::parse(std::string_view text) {
     out.further_ = true;
     rest = without_blanks(rest.substr(0, rest.size() - 2));
   }
+  const std::string_view first = rest.substr(0, rest.find_first_of(" \t"));
+  if (is_grammar(first))
+    return wrong(text, "begins with '" + std::string(first) +
+                           "', which is the shell's grammar and not a program, and can match nothing: write a rule for "
+                           "each command that follows it");
   bool wild = false, in_word = false;
   for (std::size_t i = 0; i < rest.size(); ++i) {
     const char c = rest[i];
@@ -159,8 +164,9 @@ std::string exact_pattern(const ShellCommand& command) {
   std::string out;
   for (const ShellWord& word : command.words) {
     if (!word.known()) return {};
+    const bool quoted = out.empty() && is_grammar(word.text);
     if (!out.empty()) out += ' ';
-    out += shell_word(word.text);
+    out += quoted ? "'" + word.text + "'" : shell_word(word.text);
   }
   return command.assigned.empty() ? out : std::string();
 }

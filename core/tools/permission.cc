@@ -169,22 +169,43 @@ class Decision {
     for (const WrittenFile& file : call_.writes()) {
       const bool own = call_.is_in(file.path, rules_.own_places);
       if (!own && file.certain && covering(file.path, std::string(kWriteTool)) != nullptr) continue;
-      why_ = "it writes to " + file_text(*file.target) +
-             (own ? ", which is agentd's own" : ", which no rule about " + std::string(kWriteTool) + " allows");
-      return std::nullopt;
+      lacks("it writes to " + file_text(*file.target) +
+                (own ? ", which is agentd's own" : ", which no rule about " + std::string(kWriteTool) + " allows"),
+            own || !file.certain || file.path.real.empty()
+                ? std::string()
+                : std::string(kWriteTool) + "(" + exact_path(file.path.real) + ")");
     }
     for (const ShellCommand& command : reading.commands) {
       if (command.words.empty() || command.wraps) continue;
       const PermissionRule* const rule = covering(command);
       if (rule == nullptr) {
-        why_ = "no rule allows " + one_line(text_of(command), kShownBytes);
-        return std::nullopt;
+        lacks("no rule allows " + one_line(text_of(command), kShownBytes), exact_rule(command));
+        continue;
       }
       const std::string text = shown(*rule, "permissions.allow");
       if (std::find(by.begin(), by.end(), text) == by.end()) by.push_back(text);
     }
-    if (by.empty()) return std::nullopt;
+    if (by.empty() || !why_.empty()) return std::nullopt;
     return PermissionVerdict{Permission::kAllow, join(by, ", "), join(by, ", ")};
+  }
+
+  // The first reason counts. `rule`: what would allow that part; empty = none does, so that no rules are enough.
+  void lacks(std::string why, std::string rule) {
+    if (why_.empty()) why_ = std::move(why);
+    closed_ = closed_ || rule.empty();
+    if (closed_)
+      missing_.clear();
+    else if (std::find(missing_.begin(), missing_.end(), rule) == missing_.end())
+      missing_.push_back(std::move(rule));
+  }
+
+  // Empty: there is none that covers it here.
+  std::string exact_rule(const ShellCommand& command) const {
+    if (call_.moves() || call_.reading().sets_environment) return {};
+    const std::string pattern = exact_pattern(command);
+    const auto read = CommandPattern::parse(pattern);
+    if (pattern.empty() || !read || !read->covers(command)) return {};
+    return std::string(kCommandTool) + "(" + pattern + ")";
   }
 
   const PermissionRule* covering(const ShellCommand& command) const {
@@ -230,7 +251,7 @@ class Decision {
       case PermissionRules::Mode::kAsk:
         break;
     }
-    return {Permission::kAsk, {}, none, why_.empty()};
+    return {Permission::kAsk, {}, none, why_.empty(), false, false, std::move(missing_)};
   }
 
   bool edits_in_roots() {
@@ -251,8 +272,10 @@ class Decision {
   const PermissionRules& rules_;
   Call& call_;
   std::vector<PermissionRule> allow_;
-  std::string maybe_;  // why a rule may be about it
-  std::string why_;    // why no rule allows it
+  std::string maybe_;                 // why a rule may be about it
+  std::string why_;                   // why no rule allows it
+  std::vector<std::string> missing_;  // PermissionVerdict::missing
+  bool closed_ = false;               // no rules about parts of it are enough
 };
 
 }  // namespace

@@ -28,6 +28,8 @@ struct PermissionVerdict {
   bool plain = false;    // the mode alone decided, or a rule about a whole tool: nothing to explain
   bool binding = false;  // a question that no hook and no earlier answer answers
   bool by_plan = false;  // the mode plan denies it
+  // Where other parts of a command are allowed: the rules that would allow the rest of it; empty = not known.
+  std::vector<std::string> missing{};
 };
 
 struct PermissionRules {

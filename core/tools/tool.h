@@ -90,6 +90,7 @@ struct AskedBy {
   std::string hook, reason;
   bool each_time = false;            // no answer holds for a later call
   std::vector<std::string> keeps{};  // the rules that "always" adds to the project's; empty = the tool in this session
+  std::vector<std::string> missing{};  // PermissionVerdict::missing
 };
 
 // Asks the user. A run without one denies, or waits (ClientSettings::waits).

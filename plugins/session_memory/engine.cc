@@ -384,8 +384,8 @@ Result<void> Engine::drop_old_jobs(KeySpace& keys) {
   return gone || gone.error().code == Code::kConflict ? Result<void>() : gone;
 }
 
-Result<JobsRun> Engine::run_jobs(KeySpace& keys, LogSource& logs, Talk& talk, std::size_t max, bool retry,
-                                 bool refine) {
+Result<JobsRun> Engine::run_jobs(KeySpace& keys, LogSource& logs, Talk& talk, std::size_t max, bool retry, bool refine,
+                                 const std::vector<std::string>& absent) {
   AGENTD_TRY(std::vector<Library::FoundJob> all, Library::jobs(keys));
   JobsRun out;
   bool ends = false;
@@ -410,6 +410,11 @@ Result<JobsRun> Engine::run_jobs(KeySpace& keys, LogSource& logs, Talk& talk, st
       }
     }
     if (!refine) continue;
+    const bool own_model = surroundings_.model.empty();
+    if (own_model && std::find(absent.begin(), absent.end(), each.job.provider) != absent.end()) {
+      ++out.skipped;
+      continue;
+    }
     if (ends || out.done + out.failed >= max) {
       ++out.left;
       continue;

@@ -71,6 +71,7 @@ struct Imported {
 
 struct JobsRun {
   std::size_t done = 0, failed = 0, left = 0;  // left: due, but not tried
+  std::size_t skipped = 0;                     // of a provider that cannot be asked now
 };
 
 class Engine {
@@ -91,9 +92,10 @@ class Engine {
   agentd::Result<void> defer_session(KeySpace& keys, const EndedSession& session, const std::string& provider,
                                      const std::string& model);
   // Step one of all that were deferred, then step two, for at most `max` jobs that are due. Failures are kept in their
-  // jobs. `retry`: jobs that rest, too. Without `refine` no model is asked.
+  // jobs. `retry`: jobs that rest, too. Without `refine` no model is asked. `absent`: providers that cannot be asked;
+  // jobs whose model is one of theirs stay as they are.
   agentd::Result<JobsRun> run_jobs(KeySpace& keys, LogSource& logs, Talk& talk, std::size_t max, bool retry,
-                                   bool refine = true);
+                                   bool refine = true, const std::vector<std::string>& absent = {});
   agentd::Result<std::vector<Job>> jobs(KeySpace& keys);
 
   // ---- asking

@@ -228,12 +228,15 @@ Result<std::string> jobs(const Asked& asked) {
 
 Result<std::string> run_jobs(const Asked& asked) {
   AGENTD_TRY(const std::size_t most, limit(asked, kJobsAtOnce, "max"));
+  std::vector<std::string> absent;
+  const JsonView providers = asked.input["absent"];
+  for (std::size_t i = 0; i < providers.size(); ++i) absent.emplace_back(providers.at(i).string_or(""));
   AGENTD_TRY(const JobsRun run,
              asked.engine.run_jobs(asked.call.keys, asked.call.logs, asked.call.talk, most,
-                                   asked.input["retry"].bool_or(false), asked.input["refine"].bool_or(true)));
+                                   asked.input["retry"].bool_or(false), asked.input["refine"].bool_or(true), absent));
   JsonWriter out;
   out.begin_object().member("done", std::uint64_t{run.done}).member("failed", std::uint64_t{run.failed});
-  out.member("left", std::uint64_t{run.left}).end_object();
+  out.member("left", std::uint64_t{run.left}).member("skipped", std::uint64_t{run.skipped}).end_object();
   return finished(out);
 }
 

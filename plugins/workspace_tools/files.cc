@@ -60,7 +60,8 @@ std::string view_of_edit(std::string_view content, std::size_t at, std::size_t l
     return static_cast<std::size_t>(
         std::count(content.begin(), content.begin() + static_cast<std::ptrdiff_t>(byte), '\n'));
   };
-  const std::vector<std::string_view> lines = lines_of(content);
+  std::vector<std::string_view> lines = lines_of(content);
+  if (!lines.empty() && lines[0].starts_with(kByteOrderMark)) lines[0].remove_prefix(kByteOrderMark.size());
   const std::size_t first = line_of(at) - std::min(line_of(at), kContextLines);
   const std::size_t wanted = line_of(at + length) + kContextLines + 1;
   const std::size_t last = std::min({wanted, lines.size(), first + kShownLines});
@@ -114,7 +115,6 @@ std::string utf16(std::string_view path, std::string_view name) {
          " -t UTF-8)";
 }
 
-constexpr std::string_view kByteOrderMark = "\xEF\xBB\xBF";
 // To the model; the bytes themselves are kept by edit_file.
 constexpr std::string_view kNotUtf8 =
     "[the file is not valid UTF-8: the characters \xEF\xBF\xBD stand for other bytes, which edit_file keeps. Do not "
@@ -135,6 +135,10 @@ agentd_status WorkspaceTools::read_media(agentd::call& c, const std::string& pat
   if (!file) return refuse_access(c, file.status(), path);
   if (file->total != file->bytes.size() || kind_of(file->bytes).name != kind.name)
     return refuse(c, AGENTD_E_CONFLICT, path);
+  if (!has_picture(kind, file->bytes))
+    return refuse(c, path + " begins as a picture (" + std::string(kind.name) +
+                         "), but its header or data is missing "
+                         "or cut off: inspect it with bash (file, xxd)");
   const std::string text = agentd::base64(file->bytes);
   auto block = agentd::sized<agentd_block>();
   block.kind = image ? AGENTD_BLOCK_IMAGE : AGENTD_BLOCK_DOCUMENT;
@@ -204,7 +208,7 @@ agentd_status WorkspaceTools::write_file(agentd::call& c, agentd::tool_view tool
       memory_.knows(c.conversation(), path) ? replace_seen(c, path, content) : files_.write(c, path, content);
   if (status == AGENTD_E_ARG) return refuse(c, path + " is a directory or not a regular file");
   if (status == AGENTD_E_CONFLICT) return refuse(c, changed_since(path) + "; nothing was written");
-  if (status != AGENTD_OK) return refuse_access(c, status, path, Access::kChange);
+  if (status != AGENTD_OK) return refuse_access(c, status, path, Access::kChange, content.size());
   // Seen is what a view shows: of a content with a secret that is another text.
   const auto shown = files_.view(c, path, kFileBytesMax);
   memory_.seen(c.conversation(), path, shown && shown->total == content.size() ? shown->text : content);
@@ -238,7 +242,7 @@ agentd_status WorkspaceTools::edit_file(agentd::call& c, agentd::tool_view tool)
   if (edited->text == file->text) return refuse(c, "the edits leave " + path + " as it is: there is nothing to change");
   const agentd_status status = files_.edit(c, path, file->text, edited->text);
   if (status == AGENTD_E_ARG) return refuse(c, misplaced(path));
-  if (status != AGENTD_OK) return refuse_access(c, status, path, Access::kChange);
+  if (status != AGENTD_OK) return refuse_access(c, status, path, Access::kChange, edited->text.size());
   memory_.seen(c.conversation(), path, edited->text);
   return answer(c, "replaced " + agentd::counted(edited->places, "place") + " in " + path + "\n" +
                        view_of_edit(edited->text, edited->at, edited->length));

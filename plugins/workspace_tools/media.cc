@@ -37,7 +37,35 @@ constexpr Magic kMagics[] = {
     {"SQLite format 3\0"sv, {As::kBinary, "an SQLite database"}},
 };
 
+std::uint32_t big_endian(std::string_view four) {
+  std::uint32_t out = 0;
+  for (const char c : four) out = out << 8 | static_cast<unsigned char>(c);
+  return out;
+}
+
+// Chunks of a length, a name, as many bytes and a checksum; the first one has the size of the picture.
+bool has_png_data(std::string_view bytes) {
+  constexpr std::size_t kSignature = 8, kFrame = 12, kHeader = 13, kSideMax = 0x7fffffff;
+  for (std::size_t at = kSignature; bytes.size() - at >= kFrame;) {
+    const std::size_t length = big_endian(bytes.substr(at, 4));
+    const std::string_view name = bytes.substr(at + 4, 4), data = bytes.substr(at + 8);
+    if (data.size() < length + 4) return false;
+    if (at == kSignature) {
+      if (name != "IHDR" || length != kHeader) return false;
+      for (const std::size_t side : {big_endian(data.substr(0, 4)), big_endian(data.substr(4, 4))})
+        if (side == 0 || side > kSideMax) return false;
+    }
+    if (name == "IDAT" && length != 0) return true;
+    at += kFrame + length;
+  }
+  return false;
+}
+
 }  // namespace
+
+bool has_picture(FileKind kind, std::string_view bytes) {
+  return kind.name != kMagics[0].kind.name || has_png_data(bytes);
+}
 
 FileKind kind_of(std::string_view head) {
   for (const auto& [bytes, kind] : kMagics)

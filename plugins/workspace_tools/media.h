@@ -23,6 +23,10 @@ struct FileKind {
   std::string_view name = {};  // the media type, or what the file is: "an ELF program"
 };
 
+// True unless the file is a PNG without a complete header, or without complete data after it (RFC 2083, 3.2 and 4.1).
+// Vendors refuse the whole request for such a picture.
+bool has_picture(FileKind kind, std::string_view bytes);
+
 // Judges a file by its first bytes. kText is only likely: text.h's is_binary() sees more of the file.
 FileKind kind_of(std::string_view head);
 

@@ -18,14 +18,17 @@ using Lines = std::vector<std::string_view>;
 constexpr std::size_t kShownLines = 12;
 constexpr std::size_t kComparedLines = 200'000;  // of a file, when the most similar line is looked for
 constexpr std::size_t kComparedBytes = 400;      // of each line
+constexpr std::size_t kTellingBytes = 20;        // of a new text, when it is in the file
 constexpr double kSimilar = 0.6;                 // share of the pairs of characters that two lines have in common
 
 // The differences that are taken away from lines before they are compared, each with all before it.
-enum class Fold { kEnds, kSpace, kMarks, kAccents };
-constexpr Fold kFolds[] = {Fold::kEnds, Fold::kSpace, Fold::kMarks, Fold::kAccents};
+enum class Fold { kLineEnds, kEnds, kSpace, kMarks, kAccents };
+constexpr Fold kFolds[] = {Fold::kLineEnds, Fold::kEnds, Fold::kSpace, Fold::kMarks, Fold::kAccents};
 
 std::string_view name_of(Fold fold) {
   switch (fold) {
+    case Fold::kLineEnds:
+      return "line ends (LF and CRLF)";
     case Fold::kEnds:
       return "the white space at the ends of lines, such as the indentation";
     case Fold::kSpace:
@@ -105,6 +108,7 @@ std::string characters_folded(std::string_view line, bool accents) {
 }
 
 std::string folded(std::string_view line, Fold fold) {
+  if (fold == Fold::kLineEnds) return std::string(line);  // which has none any more
   std::string text(line);
   if (fold >= Fold::kMarks) text = characters_folded(line, fold == Fold::kAccents);
   const std::string_view bare = trimmed(text);
@@ -140,9 +144,11 @@ struct Near {
   Fold fold = Fold::kEnds;
 };
 
-std::optional<Near> same_but_for_folds(const Lines& file, const Lines& wanted) {
+// `line_ends`: they are all that differs.
+std::optional<Near> same_but_for_folds(const Lines& file, const Lines& wanted, bool line_ends) {
   if (wanted.size() > file.size()) return std::nullopt;
   for (const Fold fold : kFolds) {
+    if (fold == Fold::kLineEnds && !line_ends) continue;
     std::vector<std::string> lines, piece;
     for (const std::string_view each : file) lines.push_back(folded(each, fold));
     for (const std::string_view each : wanted) piece.push_back(folded(each, fold));
@@ -218,25 +224,56 @@ std::string without_numbers(const Lines& wanted) {
   return out;
 }
 
+std::string with_bare_line_ends(std::string_view text) {
+  std::string out;
+  for (std::size_t i = 0; i < text.size(); ++i)
+    if (text[i] != '\r' || text.substr(i, 2) != "\r\n") out += text[i];
+  return out;
+}
+
+// How to copy the lines that are shown.
+std::string_view advice_on(Fold fold, bool is_utf8) {
+  if (fold == Fold::kLineEnds) return ": change each of the lines by an edit of its own:";
+  if (!is_utf8) return ":";
+  return fold == Fold::kEnds ? ": copy the indentation exactly:" : ": copy the text exactly:";
+}
+
+// Where `to` stands, if it is long enough to tell that the edit was made before: a "}" is in most files.
+std::optional<std::size_t> place_of_new(std::string_view content, std::string_view to) {
+  const Lines lines = without_blank_ends(lines_of(to));
+  if (lines.empty()) return std::nullopt;
+  const std::string_view bare = trimmed(
+      std::string_view(lines.front().data(),
+                       static_cast<std::size_t>(lines.back().data() + lines.back().size() - lines.front().data())));
+  const std::size_t at = bare.size() < kTellingBytes ? std::string_view::npos : content.find(bare);
+  return at == std::string_view::npos ? std::nullopt : std::optional(at);
+}
+
 }  // namespace
 
 std::string why_missing(std::string_view path, std::string_view content, std::string_view from, std::string_view to) {
-  const std::string text = "old_string is not in " + std::string(path);
+  std::string text = "old_string is not in " + std::string(path);
+  if (content.starts_with(kByteOrderMark)) content.remove_prefix(kByteOrderMark.size());
   const Lines file = lines_of(content), wanted = without_blank_ends(lines_of(from));
   if (wanted.empty() || file.empty()) return text;
   if (const std::string bare = without_numbers(wanted); !bare.empty() && content.find(bare) != std::string_view::npos)
     return text + ", but it is there without the line numbers of read_file: copy only what follows the tab";
-  if (const auto near = same_but_for_folds(file, wanted))
+  const bool line_ends = with_bare_line_ends(content).find(with_bare_line_ends(from)) != std::string::npos;
+  const bool is_utf8 = agentd::is_utf8(content);
+  const std::string bytes =
+      is_utf8 ? "" : ". The file is not UTF-8, so that \xEF\xBF\xBD stands for other bytes: choose ASCII text of it";
+  if (const auto near = same_but_for_folds(file, wanted, line_ends))
     return text + ": " + place_of(near->line, wanted.size()) + " from it in " + std::string(name_of(near->fold)) +
-           (near->fold == Fold::kEnds ? ": copy the indentation exactly:" : ": copy the text exactly:") +
+           (near->fold == Fold::kLineEnds ? "" : bytes) + std::string(advice_on(near->fold, is_utf8)) +
            shown(file, near->line, wanted.size());
-  if (!agentd::is_blank(to) && content.find(to) != std::string_view::npos)
-    return text + ", but new_string is: the file may have been changed already, in line " +
-           std::to_string(1 + count_of(content.substr(0, content.find(to)), "\n"));
-  const std::string advice = ": copy it exactly as read_file shows it, without the line numbers";
+  if (const auto at = place_of_new(content, to))
+    text += ", but new_string is: the file may have been changed already, in line " +
+            std::to_string(1 + count_of(content.substr(0, *at), "\n"));
+  else
+    text += is_utf8 ? ": copy it exactly as read_file shows it, without the line numbers" : bytes;
   if (const auto near = most_similar(file, wanted))
-    return text + advice + ". The most similar text:" + shown(file, *near, wanted.size());
-  return text + advice;
+    return text + ". The most similar text:" + shown(file, *near, wanted.size());
+  return text;
 }
 
 }  // namespace workspace_tools

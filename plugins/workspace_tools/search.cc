@@ -68,6 +68,12 @@ constexpr TypeRow kTypeRows[] = {{"c", "**/*.{c,h}"},
                                  {"xml", "**/*.{xml,xsd,xsl,xslt,svg}"},
                                  {"yaml", "**/*.{yaml,yml}"}};
 
+std::string not_read(std::uint64_t count) {
+  if (count == 0) return {};
+  return "[" + (count == 1 ? "1 file or folder" : std::to_string(count) + " files or folders") +
+         " could not be read, as permissions do not allow it]\n";
+}
+
 struct Hit {
   std::string path;
   std::int64_t modified_ns = 0;
@@ -144,6 +150,7 @@ class Search {
       return false;
     }
     const auto content = files_.read(c_, found.path, 0, kFileBytesMax);
+    if (content.status() == AGENTD_E_DENIED) ++unreadable_;
     if (!content || is_binary(content->bytes)) return true;
     searched_ += content->bytes.size();
     std::size_t start = 0, end = 0;
@@ -152,6 +159,9 @@ class Search {
       if (const auto shown = files_.view(c_, found.path, kFileBytesMax)) search(found, shown->text);
     return !more_;
   }
+
+  // Files that their permissions keep from being searched.
+  std::uint64_t unreadable() const { return unreadable_; }
 
   std::string result(std::string_view incomplete) {
     std::string out;
@@ -236,7 +246,7 @@ class Search {
   std::vector<Hit> files_hit_;
   std::string text_;
   std::size_t results_ = 0;
-  std::uint64_t searched_ = 0, too_big_ = 0;
+  std::uint64_t searched_ = 0, too_big_ = 0, unreadable_ = 0;
   bool exhausted_ = false;
   bool more_ = false;  // than limit_
 };
@@ -262,7 +272,7 @@ agentd_status WorkspaceTools::glob(agentd::call& c, agentd::tool_view tool) {
   newest_first(hits);
   std::string text = hits.empty() ? "(no file matches)\n"
                                   : paths_of(hits, static_cast<std::size_t>(input->integer("limit", kGlobLimit)));
-  text += left_out(walk.withheld());
+  text += left_out(walk.withheld()) + not_read(walk.unreadable());
   if (!walk.incomplete().empty()) text += ended_early(walk.incomplete(), "path");
   return answer(c, capped(std::move(text)));
 }
@@ -285,7 +295,8 @@ agentd_status WorkspaceTools::grep(agentd::call& c, agentd::tool_view tool) {
   }
   const bool kept = status == AGENTD_E_DENIED && is_withheld(c, files_, path);
   if (status != AGENTD_OK && !kept) return refuse_access(c, status, path);
-  return answer(c, capped(search.result(walk.incomplete()) + left_out(kept ? 1 : walk.withheld())));
+  return answer(c, capped(search.result(walk.incomplete()) + left_out(kept ? 1 : walk.withheld()) +
+                          not_read(walk.unreadable() + search.unreadable())));
 }
 
 }  // namespace workspace_tools

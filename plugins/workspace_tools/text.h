@@ -12,8 +12,9 @@
 
 namespace workspace_tools {
 
-inline constexpr std::size_t kOutputBytes = 30'000;  // per tool call; head and tail are kept
-inline constexpr std::size_t kLineBytes = 2'000;     // per line; the rest is left out
+inline constexpr std::string_view kByteOrderMark = "\xEF\xBB\xBF";  // of UTF-8; no tool shows it
+inline constexpr std::size_t kOutputBytes = 30'000;                 // per tool call; head and tail are kept
+inline constexpr std::size_t kLineBytes = 2'000;                    // per line; the rest is left out
 
 // The lines without their ends ("\n" or "\r\n"), including a last line without an end.
 std::vector<std::string_view> lines_of(std::string_view text);

@@ -127,7 +127,7 @@ bool Walk::walk_folder(const Folder& at, agentd::file_entry_list entries, std::v
 
 agentd_status Walk::run(const std::string& folder, std::string_view cwd,
                         const std::function<bool(const FoundFile&)>& each) {
-  entries_ = withheld_ = 0;
+  entries_ = withheld_ = unreadable_ = 0;
   late_ = false;
   Folder top{folder, "", "", nullptr};
   top.levels = rules_around(folder, cwd, &top.in_rules);
@@ -139,6 +139,7 @@ agentd_status Walk::run(const std::string& folder, std::string_view cwd,
     todo.pop_back();
     const auto listing = files_.list(c_, at.path, 1, kFolderEntriesMax);
     if (!listing && at.below.empty()) return listing.status();
+    if (listing.status() == AGENTD_E_DENIED) ++unreadable_;
     if (!listing || (!at.below.empty() && !include_ignored_ && belongs_to_a_tool(listing->entries))) continue;
     if (!walk_folder(at, listing->entries, todo, each)) return AGENTD_OK;
   }

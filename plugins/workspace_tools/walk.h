@@ -36,10 +36,12 @@ class Walk {
       : c_(c), files_(files), include_ignored_(include_ignored) {}
 
   // Calls `each` for every file, folder by folder in byte order, until it returns false. Returns an error if `folder`
-  // cannot be listed or the call was cancelled; folders below that cannot be listed are skipped.
+  // cannot be listed or the call was cancelled; folders below that cannot be listed are skipped and counted.
   agentd_status run(const std::string& folder, std::string_view cwd, const std::function<bool(const FoundFile&)>& each);
   // Files and folders that the user's rules kept from it, without those that it leaves out itself.
   std::uint64_t withheld() const { return withheld_; }
+  // Folders that could not be listed, as their permissions do not allow it.
+  std::uint64_t unreadable() const { return unreadable_; }
   // Why it ended early: "" = it did not, otherwise a reason such as "its time is over".
   std::string_view incomplete() const;
 
@@ -70,7 +72,7 @@ class Walk {
   const agentd::context& c_;
   const agentd::workspace& files_;
   const bool include_ignored_;
-  std::uint64_t entries_ = 0, withheld_ = 0;
+  std::uint64_t entries_ = 0, withheld_ = 0, unreadable_ = 0;
   bool late_ = false;
 };
 

@@ -5,6 +5,7 @@
 #include <map>
 
 #include "core/base/bytes.h"
+#include "plugins/workspace_tools/closed.h"
 
 namespace workspace_tools {
 namespace {
@@ -239,13 +240,22 @@ std::string WorkspaceTools::cwd_of(const agentd::call& c) const {
   return told.empty() ? memory_.cwd(c.conversation()) : std::string(told);
 }
 
-agentd_status WorkspaceTools::refuse_access(agentd::call& c, agentd_status status, std::string_view path,
-                                            Access access) const {
+agentd_status WorkspaceTools::refuse_access(agentd::call& c, agentd_status status, std::string_view path, Access access,
+                                            std::uint64_t bytes) const {
   if (status == AGENTD_E_NOT_FOUND || status == AGENTD_E_DENIED) {
     const std::string cwd = cwd_of(c);
     const bool gone = !cwd.empty() && files_.read(c, cwd, 0, 1).status() == AGENTD_E_NOT_FOUND;
     if (gone) return refuse_without_workspace(c, cwd);
   }
+  if (status == AGENTD_E_DENIED) {
+    const std::string cwd = cwd_of(c);
+    std::string why = why_not_read(cwd, path);
+    if (why.empty() && access == Access::kChange) why = why_not_changed(cwd, path);
+    if (!why.empty()) return refuse(c, std::string(path) + " " + why);
+  }
+  if (status == AGENTD_E_IO && access == Access::kChange && is_disk_full(cwd_of(c), path, bytes))
+    return refuse(
+        c, std::string(path) + " was not changed: no space is left on its disk. Free some, or ask the user to do so");
   return access == Access::kChange ? refuse_change(c, status, path) : refuse(c, status, path);
 }
 

@@ -55,10 +55,10 @@ class WorkspaceTools {
   std::string cwd_of(const agentd::call& c) const;
   agentd_status start_background(agentd::call& c, std::string_view command, const agentd::process_options& options);
   agentd_status refuse_command(agentd::call& c, agentd_status status, const agentd::process_options& options);
-  // The tool failed with that status of the workspace. kChange: it was to write.
+  // The tool failed with that status of the workspace. kChange: it was to write `bytes`.
   enum class Access { kRead, kChange };
   agentd_status refuse_access(agentd::call& c, agentd_status status, std::string_view path,
-                              Access access = Access::kRead) const;
+                              Access access = Access::kRead, std::uint64_t bytes = 0) const;
 
   agentd::workspace files_;
   agentd::process commands_;

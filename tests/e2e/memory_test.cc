@@ -313,6 +313,14 @@ TEST_F(MemoryAcrossProcesses, AJobIsRefinedOnRequest) {
   EXPECT_TRUE(lines({"memory", "jobs"}).empty());
 }
 
+TEST_F(MemoryAcrossProcesses, AJobOfAScriptedSessionWaitsForAScript) {
+  learn();
+  const Finished ran = program_.run({"memory", "jobs", "--run"});
+  EXPECT_EQ(ran.code, 0) << ran.err;
+  EXPECT_TRUE(has(ran.out, "1 session answered by a script not tried: give --script FILE")) << ran.out << ran.err;
+  EXPECT_TRUE(has(program_.run({"memory", "jobs", "--json"}).out, "\"attempts\":0"));
+}
+
 // The second step, killed somewhere and begun again by another process, leaves the same memories as one that was not.
 TEST_F(MemoryAcrossProcesses, AJobThatIsKilledAnywhereGivesTheSameMemories) {
   learn();

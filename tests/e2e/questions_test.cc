@@ -560,6 +560,42 @@ TEST_F(Rules, ExplainSaysWhichRuleDecidesAndHowACommandIsRead) {
   EXPECT_EQ(rules[1].root()["rule"].string_or({}), "bash(git push:*)");
 }
 
+TEST_F(Rules, WithoutATerminalTheExactRuleIsAdvised) {
+  const std::string script = program_.script(bash_call("echo x > new.txt") + "- text: done\n");
+  program_.config("permissions:\n  allow: [\"bash(echo:*)\"]\n");
+  const Finished ran = program_.run({"run", "fix it", "--json", "--script", script});
+  const std::string rule = "write_file(" + program_.project() + "/new.txt)";
+  EXPECT_NE(ran.out.find("--allow '" + rule + "'"), std::string::npos) << ran.out;
+  EXPECT_EQ(ran.out.find("--allow bash"), std::string::npos) << ran.out;
+  EXPECT_FALSE(exists(program_.project() + "/new.txt"));
+  EXPECT_EQ(program_.run({"run", "fix it", "--allow", rule, "--script", script}).code, 0);
+  EXPECT_TRUE(exists(program_.project() + "/new.txt"));
+}
+
+TEST_F(Rules, AListInAPipeIsNotCut) {
+  program_.config("permissions:\n  deny: [\"bash(" + std::string(300, 'x') + ":*)\"]\n");
+  const Finished list = program_.run({"permissions", "list"});
+  EXPECT_EQ(list.code, 0) << list.err;
+  EXPECT_NE(list.out.find("config.yaml:2\n"), std::string::npos) << list.out;
+  EXPECT_EQ(list.out.find("…"), std::string::npos) << list.out;
+}
+
+TEST_F(Rules, ExplainTakesACallAsARuleSaysIt) {
+  program_.config(
+      "permissions:\n  allow: [\"edit_file(src/**)\"]\n  deny: [\"web_fetch(domain:evil.org)\", "
+      "\"edit_file(src/secret.c)\"]\n");
+  const auto explain = [&](const std::string& call) { return program_.run({"permissions", "explain", call}); };
+  for (const char* call : {"web_fetch(domain:evil.org)", "WebFetch(domain:evil.org)", "web_fetch(https://evil.org/x)"})
+    EXPECT_EQ(explain(call).out.find("deny: permissions.deny 'web_fetch(domain:evil.org)'"), 0u) << call;
+  EXPECT_EQ(explain("web_fetch(domain:good.org)").out.find("ask: "), 0u);
+  EXPECT_EQ(explain("web_fetch(domain:*.org)").code, 2);
+  EXPECT_EQ(explain("MultiEdit(src/a.c)").out.find("allow: permissions.allow 'edit_file(src/**)'"), 0u);
+  EXPECT_EQ(explain("MultiEdit(src/secret.c)").out.find("deny: permissions.deny"), 0u);
+  const Finished misspelt = explain("Bsh(ls)");
+  EXPECT_EQ(misspelt.code, 2) << misspelt.out;
+  EXPECT_NE(misspelt.err.find("no tool is named 'Bsh': did you mean 'bash'?"), std::string::npos) << misspelt.err;
+}
+
 TEST_F(Rules, AnImportSaysWhichPermissionsItLeavesOut) {
   const std::string settings =
       program_.file("settings.json",

@@ -84,7 +84,8 @@ TEST_F(ToolInputs, AnInputThatParsersReadDifferentlyRunsNothingAndAsksNobody) {
 }
 
 TEST_F(ToolInputs, APictureThatAToolReadsReachesTheModelAsOne) {
-  program_.file("a.png", std::string("\x89PNG\r\n\x1a\n....", 12));
+  using namespace std::string_literals;
+  program_.file("a.png", "\x89PNG\r\n\x1a\n\0\0\0\rIHDR\0\0\0\1\0\0\0\1\x8\6\0\0\0crc4\0\0\0\4IDATdatacrc4"s);
   const Finished ran = run("- calls: [{name: read_file, input: {path: a.png}}]\n- text: seen\n",
                            {"--set", "scripted.record=" + out_file("requests")});
   EXPECT_EQ(ran.code, 0) << ran.err << ran.out;

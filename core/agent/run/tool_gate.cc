@@ -208,6 +208,7 @@ void ToolGate::decide_permission(PreparedCall& prepared, const Outcome* outcome,
     PreparedCall::Question question;
     if (rules_ask && !verdict.plain) question.by.reason = verdict.reason;
     question.by.each_time = verdict.binding;
+    question.by.missing = verdict.missing;
     if (!verdict.binding) question.by.keeps = exact_rules(prepared.tool, prepared.call.input, path_place());
     if (session_.base().permissions.kept == nullptr) question.by.keeps.clear();
     ask_permission(prepared, std::move(question), must_ask);

@@ -35,6 +35,20 @@ std::string absolute(const App& app, const std::string& path) {
   return (std::filesystem::path(app.surroundings().cwd) / out).lexically_normal().string();
 }
 
+// agentd's tools that a name means. kInvalid: it has none like it.
+Result<std::vector<std::string>> tools_here(const std::string& name) {
+  std::vector<std::string> out = tools_of_rule(name);
+  const std::string instead(instead_of(out.front()));
+  std::erase_if(out, [](const std::string& tool) { return !instead_of(tool).empty(); });
+  if (out.empty()) return Error{Code::kInvalid, "agentd has no tool like it: " + instead};
+  return out;
+}
+
+std::string advice_on_excluded(const std::string& tool) {
+  const auto tools = tools_here(tool);
+  return tools ? "write permissions.deny: [" + join(*tools, ", ") + "] in config.yaml" : tools.error().message;
+}
+
 // The same rules in agentd's words, as items of YAML. kInvalid: why there are none.
 Result<std::vector<std::string>> converted_rules(const std::string& rule) {
   AGENTD_TRY(RuleParts parts, rule_parts(rule));
@@ -47,8 +61,9 @@ Result<std::vector<std::string>> converted_rules(const std::string& rule) {
   }
   const std::string changed = parts.tool + (parts.argument ? "(" + *parts.argument + ")" : "");
   AGENTD_TRY_VOID(rules_of(changed, {}));
+  AGENTD_TRY(const std::vector<std::string> tools, tools_here(parts.tool));
   std::vector<std::string> out;
-  for (const std::string& tool : tools_of_rule(parts.tool))
+  for (const std::string& tool : tools)
     out.push_back(parts.argument ? yaml_quoted(tool + "(" + *parts.argument + ")") : tool);
   return out;
 }
@@ -62,8 +77,7 @@ void report_permissions(const std::string& text, std::vector<std::string>& probl
   for (const JsonView excluded : {document->root()["tools"]["exclude"], document->root()["excludeTools"]})
     for (std::size_t i = 0; excluded.is_array() && i < excluded.size(); ++i)
       problems.push_back("tools.exclude '" + one_line(excluded.at(i).string_or({}), kShownBytes) +
-                         "': write permissions.deny: [" + join(tools_of_rule(excluded.at(i).string_or({})), ", ") +
-                         "] in config.yaml");
+                         "': " + advice_on_excluded(std::string(excluded.at(i).string_or({}))));
   const JsonView permissions = document->root()["permissions"];
   for (std::size_t i = 0; permissions.is_object() && i < permissions.size(); ++i) {
     const std::string list = "permissions." + std::string(permissions.key_at(i));

@@ -61,6 +61,7 @@ class Run {
   Result<void> all(std::string_view operation, std::string_view name,
                    const std::function<Result<void>(JsonView)>& each) const;
   void print_memory(JsonView answer);
+  Result<void> run_jobs(std::uint64_t& failed);
 
   App& app_;
   const Arguments& arguments_;
@@ -126,11 +127,22 @@ int Run::search() {
   return found.size() == 0 ? kExitNotFound : kExitOk;
 }
 
+// What follows the document's name in a sentence; empty: it can be added.
+std::string why_no_document(std::string_view text) {
+  if (is_blank(text)) return "has no text: nothing was added";
+  if (const std::size_t nul = text.find('\0'); nul != std::string_view::npos)
+    return "has a NUL byte at offset " + std::to_string(nul) + ", so it is not a text document: nothing was added";
+  if (!is_utf8(text)) return "is not valid UTF-8: convert it (iconv -t UTF-8) and add it again";
+  return {};
+}
+
 int Run::add() {
   const auto text =
       word() == "-" ? read_all(app_.surroundings().input, kFileBytesMax) : read_file(word(), kFileBytesMax);
   if (!text) return app_.fail(kExitUsage, text.error().message);
   const std::string name = word() == "-" ? "standard input" : std::filesystem::path(word()).filename().string();
+  if (const std::string why = why_no_document(*text); !why.empty())
+    return app_.fail(kExitUsage, neutral_line(word() == "-" ? name : word(), kLineBytes) + " " + why);
   JsonWriter input;
   begin(input);
   input.member("name", name).member("text", *text).end_object();
@@ -262,18 +274,30 @@ int Run::erase() {
   return kExitOk;
 }
 
+// Fills `failed` with the number of jobs that failed.
+Result<void> Run::run_jobs(std::uint64_t& failed) {
+  constexpr std::string_view kScripted = "scripted";
+  AGENTD_TRY(const Config config, app_.config(arguments_));
+  JsonWriter input;
+  begin(input);
+  input.member("retry", arguments_.has("retry")).key("absent").begin_array();
+  if (config.text("scripted.file").empty()) input.string(kScripted);
+  input.end_array().end_object();
+  AGENTD_TRY(const JsonDocument ran, call("run_jobs", input));
+  failed = ran.root()["failed"].uint_or(0);
+  const std::uint64_t skipped = ran.root()["skipped"].uint_or(0);
+  if (json()) return {};
+  app_.out().print("done " + std::to_string(ran.root()["done"].uint_or(0)) + ", failed " + std::to_string(failed) +
+                   ", left " + std::to_string(ran.root()["left"].uint_or(0)) + "\n");
+  if (skipped != 0)
+    app_.out().print(counted(skipped, "session") + " answered by a script not tried: give --script FILE\n");
+  return {};
+}
+
 int Run::jobs() {
-  if (arguments_.has("run") || arguments_.has("retry")) {
-    JsonWriter input;
-    begin(input);
-    input.member("retry", arguments_.has("retry")).end_object();
-    const auto ran = call("run_jobs", input);
-    if (!ran) return fail(ran.error());
-    if (!json())
-      app_.out().print("done " + std::to_string(ran->root()["done"].uint_or(0)) + ", failed " +
-                       std::to_string(ran->root()["failed"].uint_or(0)) + ", left " +
-                       std::to_string(ran->root()["left"].uint_or(0)) + "\n");
-  }
+  std::uint64_t failed = 0;
+  if (arguments_.has("run") || arguments_.has("retry"))
+    if (const auto ran = run_jobs(failed); !ran) return fail(ran.error());
   JsonWriter input;
   begin(input);
   input.member("done", arguments_.has("all")).end_object();
@@ -294,7 +318,7 @@ int Run::jobs() {
     app_.out().print(table_text({{"CONVERSATION"}, {"STATE"}, {"ATTEMPTS", true}, {"CHANGED"}, {"ERROR"}}, rows,
                                 app_.out().columns()));
   app_.out().flush();
-  return kExitOk;
+  return failed == 0 ? kExitOk : kExitProvider;
 }
 
 int Run::export_files() {

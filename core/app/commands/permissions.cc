@@ -2,6 +2,8 @@
 // permissions.cc - agentd permissions list, explain, forget: the rules about tool calls, and what was answered for
 // good.
 #include <algorithm>
+#include <limits>
+#include <set>
 
 #include "core/app/commands/bundled_tools.h"
 #include "core/app/commands/commands.h"
@@ -20,6 +22,8 @@ namespace agentd::app {
 namespace {
 
 constexpr std::size_t kShownBytes = 2000;
+constexpr std::size_t kNoLimit = std::numeric_limits<std::size_t>::max();
+constexpr std::string_view kDomain = "domain:";
 
 Result<std::shared_ptr<KeptAnswers>, Failure> kept_here(const HooksHere& here) {
   auto kept = KeptAnswers::open(here.home, here.project.root);
@@ -58,17 +62,52 @@ struct CallText {
   std::string tool, input;
 };
 
-// "bash(git push)", or TOOL and its input as JSON.
-Result<CallText> call_of(const std::vector<std::string>& words, const std::vector<Tool>& tools) {
-  if (words.size() == 2) return CallText{tools_of_rule(words[0]).front(), words[1]};
+// The tool that a name means: of those that are here, or else agentd's own. kInvalid: none has the name. `complete`: no
+// other tools are here.
+Result<std::string> tool_of(const std::string& name, const std::vector<Tool>& tools, bool complete) {
+  std::vector<std::string> names{"task"};
+  for (const Tool& tool : tools) names.push_back(tool.name);
+  if (auto problem = tool_problem(name, names, complete); problem && problem->broken)
+    return Error{Code::kInvalid, std::move(problem->text)};
+  const std::set<std::string> own = own_tools();
+  names.insert(names.end(), own.begin(), own.end());
+  const std::vector<std::string> meant = tools_of_rule(name);
+  const auto here = std::find_if(meant.begin(), meant.end(), [&](const std::string& each) {
+    return std::find(names.begin(), names.end(), each) != names.end();
+  });
+  return here == meant.end() ? meant.front() : *here;
+}
+
+// The URL of a call that a rule about a host is about. kInvalid: it names many.
+Result<std::string> url_of(const std::string& argument) {
+  if (!argument.starts_with(kDomain)) return argument;
+  const std::string host(without_blanks(std::string_view(argument).substr(kDomain.size())));
+  if (host.find_first_of("*?[") != std::string::npos)
+    return Error{Code::kInvalid, "'" + one_line(argument, kShownBytes) +
+                                     "' stands for many hosts, and a call has one: write domain:HOST or a URL"};
+  return "https://" + host + "/";
+}
+
+// "bash(git push)", "web_fetch(domain:example.org)", or TOOL and its input as JSON.
+Result<CallText> call_of(const std::vector<std::string>& words, const std::vector<Tool>& tools, bool complete) {
+  if (words.size() == 2) {
+    AGENTD_TRY(std::string given, tool_of(words[0], tools, complete));
+    return CallText{std::move(given), words[1]};
+  }
   AGENTD_TRY(const RuleParts parts, rule_parts(words[0]));
-  const std::string name = tools_of_rule(parts.tool).front();
+  AGENTD_TRY(const std::string name, tool_of(parts.tool, tools, complete));
   const auto tool = std::find_if(tools.begin(), tools.end(), [&](const Tool& each) { return each.name == name; });
-  std::string key = name == kCommandTool ? "command" : "url";
-  if (tool != tools.end() && !tool->path_keys.empty()) key = tool->path_keys.front();
+  const bool has_path = tool != tools.end() && !tool->path_keys.empty();
   JsonWriter out;
   out.begin_object();
-  if (parts.argument) out.member(key, *parts.argument);
+  if (parts.argument && has_path) {
+    out.member(tool->path_keys.front(), *parts.argument);
+  } else if (parts.argument && name == kCommandTool) {
+    out.member("command", *parts.argument);
+  } else if (parts.argument) {
+    AGENTD_TRY(const std::string url, url_of(*parts.argument));
+    out.member("url", url);
+  }
   out.end_object();
   return CallText{name, std::string(out.text())};
 }
@@ -112,8 +151,9 @@ struct Explained {
 Result<Explained, Failure> explain(const App& app, const Arguments& arguments) {
   const auto here = hooks_here(app, arguments);
   if (!here) return here.error();
-  const std::vector<Tool> tools = bundled_tools(app, *here, inventory_of(app, *here));
-  const auto call = call_of(arguments.words(), tools);
+  const Inventory inventory = inventory_of(app, *here);
+  const std::vector<Tool> tools = bundled_tools(app, *here, inventory);
+  const auto call = call_of(arguments.words(), tools, !may_have_other_tools(*here, inventory));
   if (!call) return Failure{kExitUsage, call.error().message};
   Tool tool;
   tool.name = call->tool;
@@ -164,7 +204,8 @@ int permissions_list_command(App& app, const Arguments& arguments) {
   if (rows.empty())
     app.out().line("no rules, and no kept answers");
   else
-    app.out().print(table_text({{"LIST"}, {"RULE"}, {"FROM"}}, rows, app.out().columns()));
+    // The directory of an answer, at the end of its row, is copied from a pipe.
+    app.out().print(table_text({{"LIST"}, {"RULE"}, {"FROM"}}, rows, app.out().tty() ? app.out().columns() : kNoLimit));
   return kExitOk;
 }
 

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "core/app/cli.h"
+#include "core/app/exit_codes.h"
 #include "core/base/file.h"
 #include "core/codec/json.h"
 #include "tests/unit/app/app_support.h"
@@ -130,6 +131,23 @@ TEST_F(MemoryCommand, EditsTheNamedFields) {
   EXPECT_EQ(calls_.size(), before);
 }
 
+TEST_F(MemoryCommand, AddsOnlyTextsInUtf8) {
+  answer("add_document", R"({"sections":1})");
+  const std::pair<std::string, std::string> wrong[] = {{"", "has no text"},
+                                                       {" \n", "has no text"},
+                                                       {std::string("a\0b", 3), "has a NUL byte at offset 1"},
+                                                       {"caf\xE9\n", "is not valid UTF-8"}};
+  for (const auto& [text, why] : wrong) {
+    ASSERT_TRUE(write_file_atomically(path("doc.md"), text, 0600));
+    const Ran ran = run("add", {path("doc.md")});
+    EXPECT_EQ(ran.code, 2) << why;
+    EXPECT_NE(ran.err.find("doc.md " + why), std::string::npos) << ran.err;
+  }
+  EXPECT_TRUE(calls_.empty());
+  ASSERT_TRUE(write_file_atomically(path("doc.md"), "caf\xC3\xA9\n", 0600));
+  EXPECT_EQ(run("add", {path("doc.md")}).code, 0);
+}
+
 TEST_F(MemoryCommand, DeletesAfterAYesOnly) {
   answer("show", kShown);
   answer("delete", kShown);
@@ -148,6 +166,28 @@ TEST_F(MemoryCommand, ShowsJobsAndRunsThemWhenAsked) {
   EXPECT_EQ(calls_.size(), 1u);
   EXPECT_TRUE(run("jobs", {"--run"}).out.starts_with("done 1, failed 0, left 2\n"));
   EXPECT_EQ(calls_[1].operation, "run_jobs");
+}
+
+TEST_F(MemoryCommand, JobsThatFailEndWithTheExitCodeOfTheProvider) {
+  answer("jobs", R"({"jobs":[]})");
+  answer("run_jobs", R"({"done":1,"failed":1,"left":0})");
+  EXPECT_EQ(run("jobs", {"--run"}).code, app::kExitProvider);
+  EXPECT_EQ(run("jobs", {"--run", "--json"}).code, app::kExitProvider);
+  answer("run_jobs", R"({"done":1,"failed":0,"left":0})");
+  EXPECT_EQ(run("jobs", {"--run"}).code, 0);
+}
+
+TEST_F(MemoryCommand, SessionsThatAScriptAnsweredAreTriedWithAScriptOnly) {
+  answer("jobs", R"({"jobs":[]})");
+  answer("run_jobs", R"({"done":0,"failed":0,"left":0,"skipped":2})");
+  const Ran ran = run("jobs", {"--run"});
+  EXPECT_EQ(ran.code, 0);
+  EXPECT_NE(ran.out.find("2 sessions answered by a script not tried: give --script FILE\n"), std::string::npos)
+      << ran.out;
+  ASSERT_EQ(calls_[0].operation, "run_jobs");
+  EXPECT_EQ(JsonDocument::parse(calls_[0].input)->root()["absent"].at(0).string_or(""), "scripted");
+  run("jobs", {"--run", "--script", "answers.yaml"});
+  EXPECT_EQ(JsonDocument::parse(calls_[2].input)->root()["absent"].size(), 0u) << calls_[2].input;
 }
 
 TEST_F(MemoryCommand, ExportsFilesAndKeepsThemInTheDirectory) {

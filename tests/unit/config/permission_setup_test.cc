@@ -44,6 +44,38 @@ TEST(PermissionSetup, OnlyAGlobMayNameToolsThatAreNotThere) {
   EXPECT_TRUE(rule_problems(config_of("permissions.deny", "jira_close, jira_*"), {"jira_close"}, true).empty());
 }
 
+TEST(PermissionSetup, ANameOfAToolThatAgentdDoesNotHaveIsAnError) {
+  for (const char* name : {"LS", "WebSearch", "NotebookEdit", "todo_read", "list_directory", "google_web_search"}) {
+    const auto problems = rule_problems(config_of("permissions.deny", name), {}, true);
+    ASSERT_EQ(problems.size(), 1u) << name;
+    EXPECT_TRUE(problems[0].broken) << name;
+    EXPECT_NE(problems[0].text.find("agentd has no tool like '" + std::string(name) + "'"), std::string::npos)
+        << problems[0].text;
+  }
+  EXPECT_TRUE(rule_problems(config_of("permissions.deny", "WebSearch"), {"web_search"}, true).empty());
+  EXPECT_TRUE(rule_problems(config_of("permissions.deny", "MultiEdit, BashOutput, WebFetch"), {}, true).empty());
+}
+
+TEST(PermissionSetup, AnUnknownToolIsToldWhichToolsThereAre) {
+  const auto problems = rule_problems(config_of("permissions.deny", "teleport"), {"jira_close"}, true);
+  ASSERT_EQ(problems.size(), 1u);
+  EXPECT_NE(problems[0].text.find("agentd has bash, bash_output, edit_file, glob, grep, jira_close, kill_shell, "),
+            std::string::npos)
+      << problems[0].text;
+  for (const char* absent : {" ls,", "multi_edit", "notebook_edit", "todo_read", "web_search"})
+    EXPECT_EQ(problems[0].text.find(absent), std::string::npos) << problems[0].text;
+}
+
+TEST(PermissionSetup, AMisspeltNameOfAnotherAgentsToolIsNamedByOurs) {
+  for (const auto& [name, meant] : {std::pair("Reed", "read_file"), std::pair("Wrte", "write_file"),
+                                    std::pair("Edti", "edit_file"), std::pair("Bsh", "bash")}) {
+    const auto problems = rule_problems(config_of("permissions.deny", name), {}, true);
+    ASSERT_EQ(problems.size(), 1u) << name;
+    EXPECT_NE(problems[0].text.find("did you mean '" + std::string(meant) + "'"), std::string::npos)
+        << problems[0].text;
+  }
+}
+
 TEST(PermissionSetup, AGlobThatBeginsAsAMisspeltToolIsAnError) {
   const auto problems = rule_problems(config_of("permissions.deny", "bsh*"), {}, true);
   ASSERT_EQ(problems.size(), 1u);

@@ -76,6 +76,42 @@ TEST_F(Edits, SayThatTheFileMayHaveBeenChangedAlready) {
             std::string::npos);
 }
 
+// A short text is in most files, and says nothing about an edit that was made before.
+TEST_F(Edits, DoNotTakeAShortNewTextForAChangeThatWasMade) {
+  const std::string_view content = "int compute_total(int a, int b) {\n  return a + b;\n}\n";
+  for (const char* to : {"}", ";", "return", "\n}\n"}) {
+    const std::string said = refused(content, "int compute_totals(int a, int c) {\n", to);
+    EXPECT_EQ(said.find("already"), std::string::npos) << said;
+    EXPECT_NE(said.find("The most similar text:\n     1\tint compute_total(int a, int b) {"), std::string::npos)
+        << said;
+  }
+  const std::string both =
+      refused(content, "int compute_totals(int a, int c) {\n", "int compute_total(int a, int b) {\n");
+  EXPECT_NE(both.find("already, in line 1. The most similar text:\n     1\tint compute_total"), std::string::npos)
+      << both;
+}
+
+TEST_F(Edits, SayThatLineEndsDiffer) {
+  const std::string said = refused("one\r\ntwo\nthree\r\nfour\n", "one\ntwo\nthree\nfour");
+  EXPECT_EQ(said,
+            "old_string is not in a.txt: lines 1 to 4 differ from it in line ends (LF and CRLF): change each of the "
+            "lines by an edit of its own:\n     1\tone\n     2\ttwo\n     3\tthree\n     4\tfour");
+  EXPECT_EQ(refused("one\r\n  two\nthree\n", "one\ntwo\nthree").find("line ends"), std::string::npos);
+}
+
+TEST_F(Edits, ShowNoByteOrderMark) {
+  folder_.put("bom.txt", "\xEF\xBB\xBFone\ntwo\n");
+  good("read_file", R"({"path":"bom.txt"})");
+  EXPECT_EQ(good("edit_file", edit("bom.txt", "two", "2")), "replaced 1 place in bom.txt\n     1\tone\n     2\t2\n");
+  EXPECT_EQ(bad("edit_file", edit("bom.txt", "  one", "1")).find("\xEF\xBB\xBF"), std::string::npos);
+}
+
+TEST_F(Edits, DoNotAdviseToCopyWhatStandsForOtherBytes) {
+  const std::string said = refused("caf\xE9 number one\n", "caf\xEF\xBF\xBD number one");
+  EXPECT_NE(said.find("choose ASCII text of it"), std::string::npos) << said;
+  EXPECT_EQ(said.find("copy it exactly"), std::string::npos) << said;
+}
+
 TEST_F(Edits, KeepTheLineEndsOfTheirPlace) {
   EXPECT_EQ(edited("one\r\ntwo\r\n", "two", "2\n3"), "one\r\n2\r\n3\r\n");
   EXPECT_EQ(edited("one\ntwo\n", "two", "2\n3"), "one\n2\n3\n");
@@ -171,13 +207,30 @@ class MediaFiles : public Tools {
     const auto* const end = got.find(AGENTD_ACT_TOOL_RESULT);
     return end == nullptr || end->blocks.size() != 1 ? none : end->blocks.front();
   }
+  // A picture of one pixel as far as its data; no checksum is right.
+  static std::string png() {
+    return "\x89PNG\r\n\x1a\n\0\0\0\rIHDR\0\0\0\1\0\0\0\1\x8\6\0\0\0crc4\0\0\0\4IDATdatacrc4"s;
+  }
 };
 
+TEST_F(MediaFiles, ThatAreNoWholePictureAreNotShown) {
+  std::string flat = png(), other = png();
+  flat[19] = '\0';  // the width
+  other[12] = 'J';  // the name of the first chunk
+  for (const std::string& bytes : {png().substr(0, 20), png().substr(0, 33), png().substr(0, 43), flat, other}) {
+    folder_.put("a.png", bytes);
+    const std::string said = bad("read_file", R"({"path":"a.png"})");
+    EXPECT_NE(said.find("a.png begins as a picture (image/png), but its header or data is missing"), std::string::npos)
+        << said;
+  }
+  folder_.put("a.png", png());
+  good("read_file", R"({"path":"a.png"})");
+}
+
 TEST_F(MediaFiles, ArePartsOfTheResult) {
-  const std::string png = std::string("\x89PNG\r\n\x1a\n", 8) + "rest\0"s;
   const std::tuple<const char*, std::string, const char*> cases[] = {
-      {"a.png", png, "image/png"},
-      {"misnamed.txt", png, "image/png"},
+      {"a.png", png(), "image/png"},
+      {"misnamed.txt", png(), "image/png"},
       {"a.jpg", "\xFF\xD8\xFF\xE0rest", "image/jpeg"},
       {"a.gif", "GIF89arest", "image/gif"},
       {"a.webp", std::string("RIFF\1\2\3\4WEBPVP8 ", 16), "image/webp"},

@@ -239,6 +239,20 @@ TEST_F(EngineTest, TheModelIsOneOfTheConversationsVendor) {
   EXPECT_EQ(world_.talk.models.back(), "other/mine") << "the user's word counts";
 }
 
+TEST_F(EngineTest, AJobOfAProviderThatCannotBeAskedStaysAsItIs) {
+  end(typed());
+  const auto left = engine_.run_jobs(world_.keys, world_.logs, world_.talk, 5, false, true, {"scripted"});
+  ASSERT_TRUE(left);
+  EXPECT_EQ(left->skipped, 1u);
+  EXPECT_EQ(left->failed, 0u);
+  EXPECT_TRUE(world_.talk.models.empty());
+  EXPECT_EQ(engine_.jobs(world_.keys)->front().attempts, 0u);
+  const auto other = engine_.run_jobs(world_.keys, world_.logs, world_.talk, 5, false, true, {"another"});
+  ASSERT_TRUE(other);
+  EXPECT_EQ(other->skipped, 0u);
+  EXPECT_FALSE(world_.talk.models.empty());
+}
+
 TEST_F(EngineTest, AJobThatFailsThreeTimesRestsAndSaysWhy) {
   end(typed());
   for (int i = 0; i < 2; ++i) {

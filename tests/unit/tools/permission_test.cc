@@ -353,6 +353,21 @@ TEST_F(Rules, Modes) {
   EXPECT_FALSE(find_permission_mode("yes"));
 }
 
+TEST_F(Rules, AQuestionNamesTheRulesThatAreMissing) {
+  using Names = std::vector<std::string>;
+  EXPECT_EQ(command("make > out.txt").missing, Names()) << "no rule is about commands";
+  allow("bash(make:*)");
+  EXPECT_EQ(command("make > out.txt").missing, Names{"write_file(" + root() + "/out.txt)"});
+  EXPECT_EQ(command("make > out.txt; ls -la; ls -la").missing,
+            (Names{"write_file(" + root() + "/out.txt)", "bash(ls -la)"}));
+  for (const char* text : {"make > \"$x\"", "make > /dev/sda", "cd src; ls", "make > out.txt; CI=1 ls"})
+    EXPECT_EQ(command(text).missing, Names()) << text;
+  // They are enough.
+  allow("write_file(" + root() + "/out.txt)");
+  allow("bash(ls -la)");
+  EXPECT_EQ(command("make > out.txt; ls -la").permission, kAllow);
+}
+
 TEST_F(Rules, ARuleThatCanMatchNothingIsAMistake) {
   for (const char* text : {"",
                            " ",
@@ -375,13 +390,24 @@ TEST_F(Rules, ARuleThatCanMatchNothingIsAMistake) {
                            "web_fetch(domain:)",
                            "web_fetch(domain:a b)",
                            "bash('')",
+                           "bash(! ls)",
+                           "bash(if:*)",
+                           "bash(for:*)",
+                           "bash(while x)",
+                           "bash({ ls)",
+                           "bash(( ls)",
+                           "bash(function f)",
+                           "bash([[ -f x)",
                            "*(x)",
                            "ba*(x)"})
     EXPECT_FALSE(mistake(text).empty()) << text;
-  for (const char* text : {"bash", "bash(*)", "BASH(git push:*)", "bash(a 'b && c')", "bash(a --x=y)", "jira_*",
-                           "edit_file(~/x)", "edit_file(/etc/**)", "mcp__server__*"})
+  for (const char* text :
+       {"bash", "bash(*)", "BASH(git push:*)", "bash(a 'b && c')", "bash(a --x=y)", "bash(time:*)", "bash('if' x)",
+        "bash(iffy:*)", "bash(echo if)", "jira_*", "edit_file(~/x)", "edit_file(/etc/**)", "mcp__server__*"})
     EXPECT_TRUE(mistake(text).empty()) << text << ": " << mistake(text);
   EXPECT_NE(mistake("bash(a && b)").find("a rule for each"), std::string::npos);
+  EXPECT_NE(mistake("bash(if:*)").find("'if', which is the shell's grammar"), std::string::npos)
+      << mistake("bash(if:*)");
 }
 
 TEST_F(Rules, AlwaysIsExactlyTheCall) {
