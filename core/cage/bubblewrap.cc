@@ -101,7 +101,7 @@ Invocation bubblewrap_words(const std::string& program, const View& view, const 
   for (const std::string& path : view.hidden) mounts.hide(path);
   for (const char* const word : {"--proc", "/proc", "--dev", "/dev"}) out.emplace_back(word);
   mounts.append_to(out);
-  // What is written there would be lost with the command: it fails instead.
+  // A file that is written there would be lost with the command: that fails instead.
   if (empties_home) out.insert(out.end(), {"--remount-ro", view.home});
   out.insert(out.end(), {"--remount-ro", "/", "--chdir", cwd});
   Invocation invocation{{program, "--args", std::to_string(words_fd), "--"}, {}};

@@ -101,7 +101,7 @@ Result<void> check_places(const std::string& setting, const std::vector<std::str
                                        " is the whole file system, around which there is no sandbox: name a "
                                        "directory, or set sandbox.layer to 'off'"};
     if (::access(path.c_str(), F_OK) != 0)
-      return Error{Code::kInvalid, shown + " does not exist: create it, or leave it out"};
+      return Error{Code::kInvalid, shown + " does not exist: create it, or omit it"};
   }
   return {};
 }

@@ -11,7 +11,6 @@
 #include "core/cage/git_files.h"
 #include "core/cage/git_index.h"
 #include "core/cage/git_settings.h"
-#include "core/cage/names.h"
 #include "core/cage/physical.h"
 #include "core/cage/places.h"
 #include "core/cage/plain.h"

@@ -74,8 +74,8 @@ std::string remark_of(Topic topic, const CageFacts& facts) {
       return "this repository has more submodules than the sandbox can guard one by one, so the directory .git/modules "
              "is read-only for commands: commit in submodules in your own terminal";
     case Topic::kElsewhere:
-      return "commands write in the workspace (but for guarded paths), in /tmp and in their cache; 'sandbox.writable: [DIR]' "
-             "in your settings opens another directory";
+      return "commands write in the workspace (but for guarded paths), in /tmp and in their cache; 'sandbox.writable: "
+             "[DIR]' in your settings opens another directory";
   }
   return {};
 }

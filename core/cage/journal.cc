@@ -18,7 +18,7 @@
 
 #include "core/base/clock.h"
 #include "core/cage/journal_text.h"
-#include "core/cage/names.h"
+#include "core/cage/physical.h"
 
 namespace agentd::cage {
 namespace {

@@ -8,7 +8,6 @@
 #include <memory>
 
 #include "core/base/file.h"
-#include "core/cage/physical.h"
 
 namespace agentd::cage {
 namespace {
@@ -31,11 +30,6 @@ std::vector<std::string> names_in(int directory) {
   }
   std::sort(out.begin(), out.end());
   return out;
-}
-
-std::vector<std::string> names_in(const std::string& directory) {
-  const UniqueFd open = open_directory_at(directory, O_RDONLY);
-  return open.valid() ? names_in(open.get()) : std::vector<std::string>();
 }
 
 }  // namespace agentd::cage

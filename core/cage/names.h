@@ -9,9 +9,8 @@
 
 namespace agentd::cage {
 
-// Sorted, without "." and ".."; none where it is no directory, cannot be read, or has a link in its path (physical.h).
-std::vector<std::string> names_in(const std::string& directory);
-// The same of an open one, also by O_PATH, which stays with the caller.
+// Sorted, without "." and "..", of an open directory, also by O_PATH, which stays with the caller; none where it cannot
+// be read.
 std::vector<std::string> names_in(int directory);
 
 }  // namespace agentd::cage

@@ -67,6 +67,11 @@ UniqueFd open_directory_at(const std::string& path, int flags) {
   return open_without_links(path, static_cast<std::uint64_t>(flags) | O_DIRECTORY);
 }
 
+std::vector<std::string> names_in(const std::string& directory) {
+  const UniqueFd open = open_directory_at(directory, O_RDONLY);
+  return open.valid() ? names_in(open.get()) : std::vector<std::string>();
+}
+
 std::string link_in_the_way(const std::string& path) {
   std::string out;
   each_above(path, [&](const std::string& above) {

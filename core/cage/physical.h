@@ -12,6 +12,7 @@
 #include <sys/stat.h>
 
 #include <string>
+#include <vector>
 
 #include "core/base/file.h"
 
@@ -30,6 +31,9 @@ bool look_at(const std::string& path, struct stat& info);
 bool is_there(const std::string& path);
 // An open directory; `flags` besides O_DIRECTORY: O_PATH, O_RDONLY.
 UniqueFd open_directory_at(const std::string& path, int flags);
+
+// The names in a directory, as names.h; none where it is not there, or a link is in its way.
+std::vector<std::string> names_in(const std::string& directory);
 
 // The first part of the path above its last name that is a link; empty = there is none.
 std::string link_in_the_way(const std::string& path);

@@ -10,7 +10,7 @@
 
 #include "core/base/file.h"
 #include "core/cage/git_files.h"
-#include "core/cage/names.h"
+#include "core/cage/physical.h"
 #include "core/cage/places.h"
 
 namespace agentd::cage {

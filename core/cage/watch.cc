@@ -10,7 +10,6 @@
 #include <set>
 
 #include "core/cage/git_settings.h"
-#include "core/cage/names.h"
 #include "core/cage/physical.h"
 #include "core/cage/places.h"
 #include "core/cage/plain.h"

@@ -16,9 +16,9 @@ namespace agentd {
 // The tools that agentd has a name for, also those that no plugin brings here.
 std::set<std::string> known_tools();
 
-// Those of them that agentd has, whether they are on here or not. It has no tool like the others: ls, web_search.
+// The ones that agentd has, whether they are on here or not. It has no tool like the others: ls, web_search.
 std::set<std::string> own_tools();
-// What one of those others is replaced by, for a message: "glob and bash list folders". Empty for any other name.
+// The replacement of one of those others, for a message: "glob and bash list folders". Empty for any other name.
 std::string_view instead_of(std::string_view tool);
 
 // Why the text is not a rule, or one that can match nothing whatever tools there are. Empty if it is one.

@@ -87,7 +87,7 @@ bool is_closed(const Daemon& daemon, const std::string& directory) {
   return std::any_of(daemon.options().closed.begin(), daemon.options().closed.end(), is_below);
 }
 
-// Who may not answer questions may not choose that none are asked, either.
+// A client that may not answer questions may not choose that none are asked, either.
 std::optional<HttpReply> refuse_mode(Daemon& daemon, const RouteCall& call, std::string_view mode) {
   const std::string set = daemon.runtime().config().text("permissions.mode");
   const bool wider = (mode == "allow" || mode == "accept_edits") && mode != set && set != "allow";

@@ -70,7 +70,8 @@ TEST_P(Floor, SaysThatTheNetworkIsOff) {
     EXPECT_NE(ran.code, 0) << script;
     EXPECT_EQ(ran.remarks, std::vector<std::string>{remark}) << script << ": " << ran.output;
   }
-  EXPECT_EQ(run("curl -sS https://example.org 2>&1 | tail -1").remarks, std::vector<std::string>{remark}) << "in a pipe";
+  EXPECT_EQ(run("curl -sS https://example.org 2>&1 | tail -1").remarks, std::vector<std::string>{remark})
+      << "in a pipe";
   EXPECT_TRUE(run("false").remarks.empty());
 }
 

@@ -107,13 +107,13 @@ TEST_F(Serving, ATokenDoesWhatItsScopeSays) {
 
 // Neither by working where the keys are, nor by a mode in which nothing is asked.
 TEST_F(Serving, ARunnerDoesNotWidenItsRights) {
+  AGENTD_ASSERT(make_directories(program_.directory().path() + "/.ssh"));
   start("- text: Hello.\n");
   const HttpClient runner = client_->as(token("runner", "run"));
   const auto create = [&](const HttpClient& client, const std::string& cwd, const std::string& more) {
     return client.post("/api/v1/conversations", R"({"cwd":")" + cwd + "\"" + more + "}");
   };
   const std::string home = program_.home();
-  AGENTD_ASSERT(make_directories(program_.directory().path() + "/.ssh"));
   for (const std::string& cwd :
        {home, home + "/store", home + "/../home", "/proc/self/root" + home, program_.directory().path() + "/.ssh"})
     EXPECT_EQ(create(*client_, cwd, "").status, 403) << cwd;

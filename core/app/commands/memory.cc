@@ -127,7 +127,7 @@ int Run::search() {
   return found.size() == 0 ? kExitNotFound : kExitOk;
 }
 
-// What follows the document's name in a sentence; empty: it can be added.
+// The part of a sentence behind the document's name; empty: it can be added.
 std::string why_no_document(std::string_view text) {
   if (is_blank(text)) return "has no text: nothing was added";
   if (const std::size_t nul = text.find('\0'); nul != std::string_view::npos)
