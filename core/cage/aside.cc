@@ -77,7 +77,17 @@ Aside::Moved Aside::move(const std::string& path) const {
     for (int next = 2; ::lstat(out.place.c_str(), &info) == 0; ++next) out.place = first + "." + std::to_string(next);
     out.gone = ::renameat(from.folder.get(), from.name.c_str(), AT_FDCWD, out.place.c_str()) == 0;
     // On another file system.
-    if (!out.gone && !copy(from.folder.get(), from.name, out.place, 0)) out.place.clear();
+    if (!out.gone && !copy(from.folder.get(), from.name, out.place, 0)) {
+      (void)remove_tree(out.place);
+      out.place.clear();
+    }
+  }
+  // Beside its place, where nothing follows it, if it could not be kept elsewhere.
+  if (!out.gone && out.place.empty()) {
+    const std::string beside = from.name + ".undone-" + fs::path(directory_).filename().string();
+    out.gone =
+        ::renameat2(from.folder.get(), from.name.c_str(), from.folder.get(), beside.c_str(), RENAME_NOREPLACE) == 0;
+    if (out.gone) out.place = fs::path(path).parent_path().string() + "/" + beside;
   }
   if (!out.gone) out.gone = remove_tree(from.folder.get(), from.name);
   return out;

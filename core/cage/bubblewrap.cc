@@ -98,7 +98,11 @@ Invocation bubblewrap_words(const std::string& program, const View& view, const 
     for (const std::string& root : view.writable)
       if (is_below(path, root)) mounts.pin(path, root);
   }
-  for (const std::string& path : view.hidden) mounts.hide(path);
+  for (const std::string& path : view.hidden) {
+    mounts.hide(path);
+    for (const std::string& root : view.writable)
+      if (is_below(path, root)) mounts.pin(path, root);
+  }
   for (const char* const word : {"--proc", "/proc", "--dev", "/dev"}) out.emplace_back(word);
   mounts.append_to(out);
   // A file that is written there would be lost with the command: that fails instead.

@@ -60,9 +60,11 @@ void add(std::vector<std::string>& out, const std::vector<std::string>& more) {
 constexpr const char* kScratchPrefix = "agentd-cage-";
 
 // Directories of killed owners go first.
-Result<ScratchDirectory> make_scratch() {
+// Not where commands write by another path: they could exchange it.
+Result<ScratchDirectory> make_scratch(const std::vector<std::string>& roots) {
   const char* const wish = std::getenv("TMPDIR");
-  const std::string place = real(wish != nullptr && wish[0] == '/' ? wish : "/tmp");
+  std::string place = real(wish != nullptr && wish[0] == '/' ? wish : "/tmp");
+  if (is_in(place, roots)) place = "/tmp";
   (void)remove_ownerless(place, kScratchPrefix);
   (void)remove_ownerless(Proxy::kPlace, Proxy::kPrefix);
   return ScratchDirectory::make(place, kScratchPrefix);
@@ -150,7 +152,7 @@ Result<void> Cage::prepare() {
       return Error{Code::kUnavailable, "the workspace is in agentd's own home (" + real(settings_.agentd_home) +
                                            "), in which no command runs: work in another directory"};
   }
-  AGENTD_TRY(scratch_directory_, make_scratch());
+  AGENTD_TRY(scratch_directory_, make_scratch(roots_));
   scratch_ = scratch_directory_.space();
   std::string key;
   for (const std::string& root : roots_) key += root + '\n';
@@ -172,7 +174,26 @@ Result<void> Cage::prepare() {
         std::any_of(roots_.begin(), roots_.end(), [&](const auto& root) { return is_below(root, path); });
     return own_root || !(is_in(path, writable_) || is_in(path, readable_)) || ::access(path.c_str(), F_OK) != 0;
   });
+  for (const std::string& path : writable_) {
+    struct stat info {};
+    identities_[path] = look_at(path, info) ? Identity{info.st_dev, info.st_ino} : Identity{};
+  }
   return check_hidden();
+}
+
+Result<void> Cage::check_identities() const {
+  for (const auto& [path, own] : identities_) {
+    struct stat now {};
+    const bool there = look_at(path, now);
+    if (there && now.st_dev == own.device && now.st_ino == own.inode) continue;
+    // A missing one may have been made, but be no link.
+    if (own.inode == 0 && (there ? S_ISDIR(now.st_mode) : link_in_the_way(path).empty())) continue;
+    return Error{Code::kUnavailable,
+                 path +
+                     " is no longer the directory that it was when the session began, so no command "
+                     "runs: put it back, or start agentd again"};
+  }
+  return {};
 }
 
 // Landlock cannot close a part of what it opens.
@@ -327,6 +348,7 @@ Result<void> Cage::add_descriptors(Orders& orders, UniqueFd words, std::vector<U
 Result<CagedCommand> Cage::wrap(const std::vector<std::string>& argv, const std::string& cwd,
                                 const std::vector<std::string>& environment) {
   AGENTD_TRY(const std::string program, find_program(argv.at(0), environment));
+  AGENTD_TRY_VOID(check_identities());
   OtherProcesses others = see_other_processes(settings_.agentd_home, journal_->journal());
   const std::string directory = cwd.empty() ? roots_.at(0) : real(cwd);
   const bool apart = layer_ == Layer::kBubblewrap;

@@ -8,6 +8,8 @@
 //
 // Threading: thread-safe.
 
+#include <cstdint>
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -66,6 +68,7 @@ class Cage final : public CommandCage {
   Cage(CageSettings settings, Layer layer, NetworkRules network);
   Result<void> prepare();
   Result<void> check_hidden() const;
+  Result<void> check_identities() const;
   struct Guarded {
     std::vector<std::string> paths, watched, pinned, parts;  // `watched`: for which no mounts are made
   };
@@ -81,6 +84,12 @@ class Cage final : public CommandCage {
   ScratchDirectory scratch_directory_;
   std::string scratch_, cache_;
   std::vector<std::string> roots_, readable_, writable_, hidden_;
+  // The identities of writable places, since the layers take them by their paths: a command may exchange one that is in
+  // another.
+  struct Identity {
+    std::uint64_t device = 0, inode = 0;
+  };
+  std::map<std::string, Identity> identities_;
   GitUser user_;
   std::shared_ptr<Baseline> baseline_;    // shared with all sandboxes of this process
   std::shared_ptr<JournalFile> journal_;  // shared with the commands, which may outlive this

@@ -169,6 +169,9 @@ class Finder {
     const bool names_root =
         resolved(git, path_in(git + "/gitdir")) == real_path(pointer) || worktree_of(git) == real_path(root_);
     if (!names_root || !is_git_directory(common)) return;
+    // A repository that a command has made would otherwise open any other one.
+    const bool is_worktree = fs::path(git).parent_path() == fs::path(common) / "worktrees";
+    if ((git != common && !is_worktree) || (is_below(git, root_) && !is_below(common, root_))) return;
     out_.guarded.push_back(git + "/gitdir");
     out_.pinned = {common, git};
     for (const std::string& each : {common, git})

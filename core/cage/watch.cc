@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <filesystem>
 #include <set>
 
@@ -166,7 +167,7 @@ bool Watch::is_led_elsewhere(const std::string& path, const Tree& before) const 
 }
 
 bool Watch::differs(const std::string& path, Baseline::State& state) const {
-  open_way(path);
+  if (!physical(path).valid() && errno == EACCES) open_way(path);
   if (const std::uint64_t inode = state.accepted_inode())
     return is_there(path) && inode_of(path) != inode && !may_stay(path);
   const TreePointer before = of_past_ ? states_.at(path) : state.before();

@@ -1,6 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // links_test.cc - links that commands put in the way of guarded paths: agentd, which looks at these paths and restores
 // them outside of the sandbox, follows none. Nothing of the home is shown, moved or written.
+#include <sys/stat.h>
+
+#include <cstdlib>
+
 #include "tests/cage/cage_test.h"
 
 namespace agentd::testing {
@@ -155,6 +159,41 @@ TEST_P(Links, OrManyFilesHideNoChange) {
   const Ran ran = run("echo evil > .claude/settings.json");
   EXPECT_TRUE(ran.code != 0 || !ran.remarks.empty());
   EXPECT_TRUE(exists(".claude/aaa/7"));
+}
+
+// One root in another: the layers open them by their paths.
+TEST_P(Links, OpenNoOtherDirectoryInTheirPlace) {
+  user("mkdir -p w/sub");
+  cage::CageSettings settings = stage_.settings();
+  settings.roots = {file("w/sub"), stage_.project()};
+  auto cage = cage::Cage::make(std::move(settings), GetParam());
+  ASSERT_TRUE(cage) << cage.error().message;
+  EXPECT_EQ(stage_.run(cage->get(), "true").code, 0) << "the control";
+  (void)stage_.run(cage->get(),
+                   home_variable() + "mv w/sub x && ln -s $H/.ssh w/sub; mv w b && mkdir w && ln -s $H/.ssh w/sub");
+  const Ran ran = stage_.run(cage->get(), "cat w/sub/id_ed25519; echo evil >> w/sub/authorized_keys");
+  EXPECT_NE(ran.code, 0);
+  EXPECT_EQ(ran.output.find(kCanary), std::string::npos) << ran.output;
+  EXPECT_EQ(of_home(".ssh/authorized_keys"), "(none)");
+}
+
+TEST_P(Links, LeadToNoScratchDirectoryInTheWorkspace) {
+  fs::create_directories(file("tmp"));
+  ::setenv("TMPDIR", file("tmp").c_str(), 1);
+  const auto cage = make();
+  ::unsetenv("TMPDIR");
+  EXPECT_EQ(stage_.run(cage.get(), "ls tmp; test -w $TMPDIR").output, "");
+}
+
+TEST_P(Links, OrRightsOfTheUserStayAsTheyAre) {
+  user("mkdir -p .vscode/deep; touch .vscode/settings.json; chmod 0555 .vscode/deep .vscode");
+  EXPECT_EQ(run("true").code, 0);
+  struct stat info {};
+  for (const char* const name : {".vscode", ".vscode/deep"}) {
+    ASSERT_EQ(::stat(file(name).c_str(), &info), 0);
+    EXPECT_EQ(info.st_mode & 07777, 0555u) << name;
+  }
+  user("chmod -R u+w .vscode");
 }
 
 // ---- what fails instead of being lost
