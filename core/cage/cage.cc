@@ -103,7 +103,7 @@ Result<void> check_places(const std::string& setting, const std::vector<std::str
                                        " is the whole file system, around which there is no sandbox: name a "
                                        "directory, or set sandbox.layer to 'off'"};
     if (::access(path.c_str(), F_OK) != 0)
-      return Error{Code::kInvalid, shown + " does not exist: create it, or omit it"};
+      return Error{Code::kNotFound, shown + " does not exist: create it, or omit it"};
   }
   return {};
 }
@@ -123,10 +123,15 @@ std::int64_t first_ns() {
 Cage::Cage(CageSettings settings, Layer layer, NetworkRules network)
     : settings_(std::move(settings)), layer_(layer), network_(std::move(network)) {}
 
-Result<std::unique_ptr<Cage>> Cage::make(CageSettings settings, Layer layer) {
-  AGENTD_TRY(NetworkRules network, NetworkRules::parse(settings.network));
+Result<void> check_settings(const CageSettings& settings) {
+  AGENTD_TRY(const NetworkRules network, NetworkRules::parse(settings.network));
   AGENTD_TRY_VOID(check_places("sandbox.writable", settings.writable));
-  AGENTD_TRY_VOID(check_places("sandbox.readable", settings.readable));
+  return check_places("sandbox.readable", settings.readable);
+}
+
+Result<std::unique_ptr<Cage>> Cage::make(CageSettings settings, Layer layer) {
+  AGENTD_TRY_VOID(check_settings(settings));
+  AGENTD_TRY(NetworkRules network, NetworkRules::parse(settings.network));
   std::unique_ptr<Cage> out(new Cage(std::move(settings), layer, std::move(network)));
   AGENTD_TRY_VOID(out->prepare());
   return out;

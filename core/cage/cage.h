@@ -38,6 +38,10 @@ struct CageSettings {
   bool all_network = false;  // as it is outside
 };
 
+// Checks the settings against this machine. kInvalid: a setting can't be meant so; kNotFound: a directory that it
+// names does not exist.
+Result<void> check_settings(const CageSettings& settings);
+
 // The rights of a command in a directory or a file, and why: for people.
 struct Verdict {
   bool readable = false, writable = false;

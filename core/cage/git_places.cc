@@ -41,6 +41,12 @@ void only_once(std::vector<std::string>& list) {
   list.assign(once.begin(), once.end());
 }
 
+// Husky's scripts are next to the directory that it names.
+std::string hook_place(const std::string& named, const std::string& top) {
+  const fs::path path = lexical_path(named, top);
+  return path.filename() == "_" ? path.parent_path().string() : path.string();
+}
+
 class Finder {
  public:
   Finder(const std::string& root, const GitUser& user)
@@ -74,11 +80,7 @@ class Finder {
   void targets(const GitTargets& all, const std::string& top) {
     for (const std::string& each : all.files) out_.guarded.push_back(each);
     for (const std::string& each : all.programs) out_.guarded.push_back(lexical_path(each, top));
-    for (const std::string& each : all.hooks) {
-      // Husky's scripts are next to the directory that it names here.
-      const fs::path path = lexical_path(each, top);
-      out_.guarded.push_back(path.filename() == "_" ? path.parent_path().string() : path.string());
-    }
+    for (const std::string& each : all.hooks) out_.guarded.push_back(hook_place(each, top));
   }
 
   // A repository with its worktree. `common`: where its settings are.
@@ -222,6 +224,25 @@ class Finder {
 }  // namespace
 
 GitPlaces git_places(const std::string& root, const GitUser& user) { return Finder(root, user).find(); }
+
+std::vector<std::string> git_hook_places(const std::string& root, const GitUser& user) {
+  std::vector<std::string> files = user_git_settings(user.home, user.xdg);
+  std::string top = root;
+  for (fs::path each = root; each.has_relative_path(); each = each.parent_path()) {
+    const std::string common = common_directory_of(each.string());
+    if (common.empty()) continue;
+    top = each.string();
+    const std::string pointed = pointed_to(top + "/.git");
+    for (const std::string& git : {common, pointed.empty() ? common : pointed})
+      for (const char* const name : {"/config", "/config.worktree"}) files.push_back(git + name);
+    break;
+  }
+  const GitTargets targets = git_targets(files, user.home);
+  std::vector<std::string> out;
+  for (const std::string& each : targets.hooks) out.push_back(hook_place(each, top));
+  for (const std::string& each : targets.programs) out.push_back(lexical_path(each, top));
+  return out;
+}
 
 bool is_plain_part(const GitPart& part) {
   switch (part.kind) {

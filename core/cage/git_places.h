@@ -38,6 +38,10 @@ struct GitUser {
 // otherwise open any directory. `root` is a real path.
 GitPlaces git_places(const std::string& root, const GitUser& user = {});
 
+// Directories of hooks and the program of fsmonitor that settings of Git name for this directory, absolute. `root`: a
+// real path. Less than git_places(): no submodule is looked at.
+std::vector<std::string> git_hook_places(const std::string& root, const GitUser& user = {});
+
 // True for a part that a command may have added (plain.h).
 bool is_plain_part(const GitPart& part);
 

@@ -37,6 +37,9 @@ Result<NetworkRules> NetworkRules::parse(const std::vector<std::string>& texts) 
   for (const std::string& text : texts) {
     Rule rule;
     std::string host = lower(text);
+    if (host == "all")
+      return Error{Code::kInvalid,
+                   "sandbox.network: 'all' means every host and stands alone: write [all], or name the hosts"};
     std::string port;
     if (host.starts_with('[')) {
       const std::size_t end = host.find(']');

@@ -260,8 +260,16 @@ class Decision {
     return (name == kWriteTool || name == kEditTool) && !paths.empty() &&
            std::all_of(paths.begin(), paths.end(), [&](const CallPath& path) {
              return path.named && !path.real.empty() && is_in_roots(path.real, call_.place()) &&
-                    !call_.is_in(path, rules_.own_places) && !has_part(path.real, kGit);
+                    !call_.is_in(path, rules_.own_places) && !has_part(path.real, kGit) && !is_guarded(path);
            });
+  }
+
+  bool is_guarded(const CallPath& path) const {
+    if (rules_.guarded == nullptr) return false;
+    const PathPlace& place = call_.place();
+    return std::any_of(place.roots.begin(), place.roots.end(), [&](const std::string& root) {
+      return call_.is_in(path, rules_.guarded(root, std::string(place.home)));
+    });
   }
 
   // git runs programs that its own files name.

@@ -32,12 +32,16 @@ struct PermissionVerdict {
   std::vector<std::string> missing{};
 };
 
+// Files of a root that run code later on, absolute: settings of other tools and of editors, start files of shells.
+using GuardedPlaces = std::vector<std::string> (*)(const std::string& root, const std::string& home);
+
 struct PermissionRules {
   enum class Mode { kAsk, kAcceptEdits, kPlan, kAllow, kDeny };
   Mode mode = Mode::kAsk;
   std::vector<PermissionRule> allow, ask, deny;
   std::shared_ptr<KeptAnswers> kept{};    // of the project; null = there are none
   std::vector<std::string> own_places{};  // agentd's settings and hooks, absolute: no rule with a path covers them
+  GuardedPlaces guarded = nullptr;        // kAcceptEdits asks about these; null = there are none
 
   // Read-only tools are allowed without a question unless a rule denies them or asks.
   PermissionVerdict decide(const Tool& tool, const ToolInput& input, const PathPlace& place) const;

@@ -52,6 +52,11 @@ cage::CageSettings cage_settings(const ProcessSurroundings& surroundings, const 
   return out;
 }
 
+Result<void> check_cage_settings(const ProcessSurroundings& surroundings, const Config& config,
+                                 const std::string& home) {
+  return cage::check_settings(cage_settings(surroundings, config, home, {}, {}));
+}
+
 Result<cage::Layer> cage_layer(const Config& config, const cage::Layers& layers) {
   const std::string wish = config.text("sandbox.layer");
   if (wish == "auto") {

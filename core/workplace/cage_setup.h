@@ -18,6 +18,10 @@ namespace agentd {
 cage::CageSettings cage_settings(const ProcessSurroundings& surroundings, const Config& config, const std::string& home,
                                  const std::vector<std::string>& roots, std::vector<std::string> kept);
 
+// cage::check_settings() of these settings.
+Result<void> check_cage_settings(const ProcessSurroundings& surroundings, const Config& config,
+                                 const std::string& home);
+
 // The layer that the settings want on this machine. kUnavailable: none holds, with the reasons and what to do.
 Result<cage::Layer> cage_layer(const Config& config, const cage::Layers& layers);
 

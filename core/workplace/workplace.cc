@@ -2,12 +2,14 @@
 #include "core/workplace/workplace.h"
 
 #include "core/base/bytes.h"
-#include "core/config/permission_setup.h"
+#include "core/cage/git_files.h"
+#include "core/cage/git_places.h"
 #include "core/runtime/secret_files.h"
 #include "core/runtime/store_setup.h"
 #include "core/workplace/cage_setup.h"
 #include "core/workplace/hook_cages.h"
 #include "core/workplace/hook_setup.h"
+#include "core/workplace/project_rules.h"
 #include "core/workplace/recipe_setup.h"
 
 namespace agentd {
@@ -25,6 +27,13 @@ Result<std::unique_ptr<Workplace>, RunError> Workplace::find(Runtime& runtime, c
   Project project = find_project(cwd);
   if (auto checked = check_roots(runtime.config()); !checked)
     return RunError{RunError::Kind::kUsage, checked.error().message};
+  if (!cage_is_off(runtime.config())) {
+    const auto checked = check_cage_settings(runtime.surroundings(), runtime.config(), runtime.home());
+    // A directory can be made until a command needs it.
+    const bool missing = !checked && checked.error().code == Code::kNotFound;
+    if (!checked && !missing) return RunError{RunError::Kind::kUsage, checked.error().message};
+    if (missing && wishes.tools && wishes.will_run) warn("commands are not run: " + checked.error().message);
+  }
   return std::unique_ptr<Workplace>(new Workplace(runtime, std::move(project), wishes, std::move(warn)));
 }
 
@@ -44,8 +53,7 @@ Result<Recipe, RunError> Workplace::find_recipe(const std::string& name, const R
 }
 
 PermissionRules Workplace::permissions() {
-  PermissionRules out = permission_rules(runtime_.config());
-  out.own_places = kept_paths(runtime_.surroundings(), runtime_.config(), runtime_.home(), project_);
+  PermissionRules out = project_rules(runtime_.surroundings(), runtime_.config(), runtime_.home(), project_);
   const MutexLock lock(mutex_);
   if (kept_ == nullptr && !kept_broken_) {
     auto opened = KeptAnswers::open(runtime_.home(), project_.root);
@@ -94,12 +102,14 @@ Result<std::shared_ptr<Workspace>> Workplace::files(const std::vector<std::strin
   std::vector<std::string> kept = kept_paths(runtime_.surroundings(), runtime_.config(), runtime_.home(), project_);
   for (const std::string& root : roots)
     for (const char* const of_git : {"/.git/hooks", "/.git/config"}) kept.push_back(root + of_git);
+  cage::CageSettings settings = cage_settings(runtime_.surroundings(), runtime_.config(), runtime_.home(), roots, kept);
+  for (const std::string& root : roots)
+    for (std::string& path : cage::git_hook_places(cage::real_path(root), {settings.user_home, settings.xdg_config}))
+      kept.push_back(std::move(path));
   std::vector<std::string> hidden = secret_files(runtime_.home());
   hidden.push_back(store_lock_file(runtime_.home()));
-  AGENTD_TRY(std::unique_ptr<Workspace> opened, open_workspace(roots, kept, std::move(hidden)));
-  opened->set_cage(
-      make_cage(cage_settings(runtime_.surroundings(), runtime_.config(), runtime_.home(), roots, std::move(kept)),
-                runtime_.config()));
+  AGENTD_TRY(std::unique_ptr<Workspace> opened, open_workspace(roots, std::move(kept), std::move(hidden)));
+  opened->set_cage(make_cage(std::move(settings), runtime_.config()));
   std::shared_ptr<Workspace> out = std::move(opened);
   known = out;
   return out;

@@ -34,8 +34,9 @@ class SandboxEnds : public ::testing::TestWithParam<const char*> {
   }
   // A command that has made what it may not, and writes into "beats" until it is ended.
   Running start() {
-    Running out = program_.start(words(
-        "echo evil > .mcp.json; trap '' TERM HUP INT; touch did; while true; do echo >> beats; sleep 0.02; done"));
+    Running out =
+        program_.start(words("echo evil > .mcp.json; trap '' TERM HUP INT; echo >> beats; touch did; while true; do "
+                             "echo >> beats; sleep 0.02; done"));
     wait_for("did");
     return out;
   }

@@ -20,9 +20,8 @@
 #include "core/app/transcript.h"
 #include "core/base/bytes.h"
 #include "core/codec/json.h"
-#include "core/config/permission_setup.h"
 #include "core/runtime/credentials.h"
-#include "core/workplace/hook_setup.h"
+#include "core/workplace/project_rules.h"
 
 namespace agentd::app {
 namespace {
@@ -109,8 +108,7 @@ std::vector<std::string> rules_of_always(const App& app, const HooksHere& here, 
   const std::string start(context_of(wait).start());
   const auto input = ToolInput::make(wait.input, {tool->path_keys, start, wait.cwd, home, wait.roots});
   if (!input) return {};
-  PermissionRules rules = permission_rules(here.config);
-  rules.own_places = kept_paths(app.surroundings(), here.config, here.home, here.project);
+  const PermissionRules rules = project_rules(app.surroundings(), here.config, here.home, here.project);
   const PathPlace place{start, home, wait.roots};
   const PermissionVerdict verdict = rules.decide(*tool, *input, place);
   if (verdict.permission != Permission::kAsk || verdict.binding) return {};

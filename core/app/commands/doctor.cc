@@ -399,6 +399,10 @@ void check_sandbox(Report& report, const App& app, const Config& config) {
     report.say(Verdict::kNote,
                "under Landlock alone a change of .git/hooks and its like is undone when the command has ended, not "
                "prevented; commands have no sockets but for the proxy");
+  if (const auto right =
+          off ? Result<void>() : check_cage_settings(app.surroundings(), config, app.home().value_or(""));
+      !right)
+    report.say(Verdict::kBroken, "commands are not run: " + right.error().message);
   if (layer) check_rights(report, config);
   report.say(Verdict::kOk, "file tools cannot leave the workspace roots");
 }

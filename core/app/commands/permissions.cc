@@ -16,7 +16,7 @@
 #include "core/config/permission_setup.h"
 #include "core/config/rule_names.h"
 #include "core/shell/shell.h"
-#include "core/workplace/hook_setup.h"
+#include "core/workplace/project_rules.h"
 
 namespace agentd::app {
 namespace {
@@ -164,8 +164,7 @@ Result<Explained, Failure> explain(const App& app, const Arguments& arguments) {
   const std::string home = app.surroundings().environment("HOME").value_or("");
   const auto input = ToolInput::make(call->input, {tool.path_keys, roots.front(), here->project.cwd, home, roots});
   if (!input) return Failure{kExitUsage, "the input of " + call->tool + " " + input.error().message};
-  PermissionRules rules = permission_rules(here->config);
-  rules.own_places = kept_paths(app.surroundings(), here->config, here->home, here->project);
+  PermissionRules rules = project_rules(app.surroundings(), here->config, here->home, here->project);
   AGENTD_TRY(rules.kept, kept_here(*here));
   Explained out{rules.decide(tool, *input, {roots.front(), home, roots}), call->tool, {}};
   const auto document = JsonDocument::parse(input->text());

@@ -336,6 +336,14 @@ TEST_F(Rules, Modes) {
   EXPECT_EQ(file("jira_close", "b.c").permission, kAsk);
   rules_.own_places = {root() + "/.agent"};
   EXPECT_EQ(file("write_file", ".agent/x").permission, kAsk);
+  EXPECT_EQ(file("write_file", ".vscode/tasks.json").permission, kAllow) << "nothing says that it is guarded";
+  rules_.guarded = [](const std::string& top, const std::string&) {
+    return std::vector<std::string>{top + "/.vscode"};
+  };
+  for (const char* const path : {".vscode/tasks.json", ".vscode", "src/../.vscode/x"})
+    EXPECT_EQ(file("write_file", path).permission, kAsk) << path;
+  for (const char* const path : {"src/.vscode/x", ".vscode2"})
+    EXPECT_EQ(file("write_file", path).permission, kAllow) << path;
   Tool tool;
   tool.name = "write_file";
   tool.path_keys = {"path"};

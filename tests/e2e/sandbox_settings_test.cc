@@ -1,0 +1,87 @@
+// SPDX-License-Identifier: Apache-2.0
+// sandbox_settings_test.cc - settings of the sandbox that can't be meant so are told before anything runs.
+#include <gtest/gtest.h>
+
+#include "core/base/file.h"
+#include "tests/e2e/program.h"
+
+namespace agentd::testing {
+namespace {
+
+class SandboxSettings : public ::testing::Test {
+ protected:
+  Finished run(const std::string& settings) {
+    program_.config("sandbox: {" + settings + "}\n");
+    return program_.run({"run", "x", "--script", program_.script("- text: done\n")});
+  }
+
+  Program program_;
+};
+
+TEST_F(SandboxSettings, AreRefusedBeforeTheRunIfTheyCannotBeMeantSo) {
+  for (const auto& [settings, text] : std::vector<std::pair<std::string, std::string>>{
+           {"network: [all, example.org]", "'all' means every host and stands alone"},
+           {"network: [\"https://example.org/x\"]", "sandbox.network: 'https://example.org/x' is no host"},
+           {"writable: [build]", "sandbox.writable: build is not an absolute path"},
+           {"readable: [\"/\"]", "sandbox.readable: / is the whole file system"}}) {
+    const Finished refused = run(settings);
+    EXPECT_EQ(refused.code, 2) << settings;
+    EXPECT_TRUE(has(refused.err, text)) << settings << ": " << refused.err;
+    EXPECT_EQ(refused.out, "") << settings;
+  }
+}
+
+TEST_F(SandboxSettings, HoldForNothingWhereTheSandboxIsOff) {
+  const Finished ran = run("layer: 'off', network: [all, example.org], writable: [build]");
+  EXPECT_EQ(ran.code, 0) << ran.err;
+}
+
+TEST_F(SandboxSettings, ThatNameNoDirectoryAreAWarning) {
+  const std::string missing = program_.project() + "/not-yet";
+  const std::string warning = "sandbox.writable: " + missing + " does not exist: create it, or omit it";
+  const Finished warned = run("writable: [\"" + missing + "\"]");
+  EXPECT_EQ(warned.code, 0) << warned.err;
+  EXPECT_TRUE(has(warned.err, warning)) << warned.err;
+  EXPECT_EQ(warned.err.find(warning), warned.err.rfind(warning)) << "told once: " << warned.err;
+  EXPECT_TRUE(has(program_.run({"doctor"}).out, "commands are not run: " + warning));
+  EXPECT_TRUE(make_directories(missing));
+  EXPECT_FALSE(has(run("writable: [\"" + missing + "\"]").err, "warning")) << "it is there";
+}
+
+// A command cannot change them either.
+TEST_F(SandboxSettings, FileToolsKeepTheHooksThatGitIsSetTo) {
+  const std::string script =
+      "- calls:\n  - {name: write_file, input: {path: .husky/pre-commit, content: x}}\n- text: done\n";
+  const auto written = [&] {
+    EXPECT_EQ(program_.run({"run", "x", "--allow", "write_file", "--script", program_.script(script)}).code, 0);
+    return exists(program_.project() + "/.husky/pre-commit");
+  };
+  EXPECT_TRUE(make_directories(program_.project() + "/.git/objects"));
+  EXPECT_TRUE(make_directories(program_.project() + "/.git/refs"));
+  program_.file(".git/HEAD", "ref: refs/heads/main\n");
+  for (const char* const named : {".husky", ".husky/_"}) {
+    program_.file(".git/config", std::string("[core]\n\thooksPath = ") + named + "\n");
+    EXPECT_FALSE(written()) << named;
+  }
+  program_.file(".git/config", "[core]\n\tbare = false\n");
+  EXPECT_TRUE(written()) << "they are files like any other";
+}
+
+TEST_F(SandboxSettings, TheModeForEditsAsksAboutGuardedPaths) {
+  program_.config("permissions: {mode: accept_edits}\n");
+  const auto written = [&](const std::string& path) {
+    EXPECT_EQ(program_
+                  .run({"run", "x", "--script",
+                        program_.script("- calls:\n  - {name: write_file, input: {path: " + path +
+                                        ", content: x}}\n- text: done\n")})
+                  .code,
+              0);
+    return exists(program_.project() + "/" + path);
+  };
+  for (const char* const path : {".mcp.json", ".vscode/tasks.json", ".claude/settings.json", ".envrc"})
+    EXPECT_FALSE(written(path)) << path;
+  EXPECT_TRUE(written("src/mcp.json"));
+}
+
+}  // namespace
+}  // namespace agentd::testing
