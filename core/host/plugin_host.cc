@@ -413,7 +413,7 @@ Result<PluginHost::Made> PluginHost::load_one(Ready ready, const std::vector<std
   Made out;
   bool made_here = false;
   const std::string digest = ready.sealed.digest;
-  auto plugin = options_.shared->get(file.path, digest, [&](Plugin* earlier) -> Result<std::shared_ptr<Plugin>> {
+  auto plugin = options_.shared->get(file, digest, [&](Plugin* earlier) -> Result<std::shared_ptr<Plugin>> {
     made_here = true;
     AGENTD_TRY(out, start(std::move(ready), earlier != nullptr ? earlier : old));
     return out.plugin;

@@ -122,6 +122,7 @@ std::shared_ptr<Plugin> PluginHost::load_changed(HookFile& file, const std::shar
     return refuse(made.error().message);
   }
   told_.erase(file.path);
+  if (made->plugin == old) return old;  // the file was replaced while it was read
   for (const std::string& note : made->plugin->notes())
     environment_.log.write(LogLevel::kInfo, file.name, file.path + ": " + note);
   if (old) tell_reload(*old, *made, out);

@@ -1,12 +1,24 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/host/shared_plugins.h"
 
+#include <sys/stat.h>
+
 #include <algorithm>
 #include <utility>
 
+#include "core/host/file_watch.h"
 #include "core/workers/aside.h"
 
 namespace agentd {
+namespace {
+
+// False once another file has taken its place: the watch of its host finds that one at the next turn.
+bool is_in_place(const HookFile& file) {
+  struct stat now = {};
+  return ::stat(file.path.c_str(), &now) == 0 && same_file(now, file.info);
+}
+
+}  // namespace
 
 SharedPlugins::SharedPlugins(TokenTable& tokens, const Clock& clock, Log& log, FilesOfSession files,
                              const Secrets* secrets, ServiceRegistry* registry, CommandsOfSession commands)
@@ -20,17 +32,16 @@ SharedPlugins::SharedPlugins(TokenTable& tokens, const Clock& clock, Log& log, F
 
 SharedPlugins::~SharedPlugins() { shutdown(); }
 
-Result<std::shared_ptr<Plugin>> SharedPlugins::get(const std::string& path, const std::string& digest,
-                                                   const Make& make) {
+Result<std::shared_ptr<Plugin>> SharedPlugins::get(const HookFile& file, const std::string& digest, const Make& make) {
   std::shared_ptr<Plugin> earlier;  // may end here, outside of the mutexes
   const MutexLock one(loading_);
   {
     const MutexLock lock(mutex_);
     const auto found =
-        std::find_if(plugins_.begin(), plugins_.end(), [&](const auto& each) { return each->path() == path; });
+        std::find_if(plugins_.begin(), plugins_.end(), [&](const auto& each) { return each->path() == file.path; });
     if (found != plugins_.end()) earlier = *found;
   }
-  if (earlier && earlier->identity().bytes_digest == digest) return earlier;
+  if (earlier && (earlier->identity().bytes_digest == digest || !is_in_place(file))) return earlier;
   AGENTD_TRY(std::shared_ptr<Plugin> made, make(earlier.get()));
   if (registry_ != nullptr) registry_->add(made, service_place(*made, {}), earlier.get());
   const MutexLock lock(mutex_);

@@ -18,6 +18,7 @@
 #include "core/native/ext_tables.h"
 #include "core/native/plugin.h"
 #include "core/services/registry.h"
+#include "core/trust/hook_directories.h"
 #include "core/workers/supervisor.h"
 
 namespace agentd {
@@ -35,9 +36,11 @@ class SharedPlugins {
 
   // Makes an instance; `earlier` is the one that it replaces, or null.
   using Make = std::function<Result<std::shared_ptr<Plugin>>(Plugin* earlier)>;
-  // The instance of a module's bytes: the one that is there, or what `make` gives. After an error of `make` the earlier
-  // one stays. One module is made at a time; `make` may call services, and not this function.
-  Result<std::shared_ptr<Plugin>> get(const std::string& path, const std::string& digest, const Make& make);
+  // The instance of a module's bytes, which `file` was read for: the one that is there, or what `make` gives. After an
+  // error of `make` the earlier one stays, and also where the file was replaced since it was read, so that no host
+  // brings back a version that another one has left behind. One module is made at a time; `make` may call services, and
+  // not this function.
+  Result<std::shared_ptr<Plugin>> get(const HookFile& file, const std::string& digest, const Make& make);
   // True unless a newer version has taken its place.
   bool is_current(const Plugin& plugin) const;
   // The file is gone: the instance ends when no host uses it any more.

@@ -158,6 +158,29 @@ TEST_F(SharedPluginsTest, HostThatSleptThroughAChangeAndItsReversalFindsTheInsta
   EXPECT_EQ(count("2 created"), 1);
 }
 
+// A host may have read a version that another one has left behind by the time that it is its turn to load.
+TEST_F(SharedPluginsTest, VersionThatWasReplacedSinceItWasReadIsNotBroughtBack) {
+  const std::string path = fixture_.path("counter.so");
+  put("counter_1", path);
+  const auto a = open();
+  HookFile read;
+  read.path = path;
+  ASSERT_EQ(::stat(path.c_str(), &read.info), 0);
+  int made = 0;
+  const auto make = [&](Plugin*) -> Result<std::shared_ptr<Plugin>> {
+    ++made;
+    return Error{Code::kInvalid, "it does not start"};
+  };
+  EXPECT_FALSE(shared_->get(read, "others", make));  // the file is as it was read
+  EXPECT_EQ(made, 1);
+  put("counter_2", path);
+  ASSERT_TRUE(a->reload_changed().changed);
+  const auto found = shared_->get(read, "others", make);
+  ASSERT_TRUE(found);
+  EXPECT_EQ(*found, a->plugins()[0]);
+  EXPECT_EQ(made, 1);
+}
+
 TEST_F(SharedPluginsTest, SuccessorThatDoesNotStartLeavesEveryHostTheOldOne) {
   put("counter_1", fixture_.path("counter.so"));
   const auto a = open(), b = open();
