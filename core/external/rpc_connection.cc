@@ -7,8 +7,9 @@
 
 #include "core/base/thread.h"
 #include "core/base/thrown.h"
+#include "core/codec/json_rpc.h"
+#include "core/codec/rpc_frames.h"
 #include "core/dialects/translator.h"
-#include "core/external/rpc_frames.h"
 
 namespace agentd {
 namespace {
@@ -80,14 +81,14 @@ std::string RpcConnection::end_of_output() const {
 // ---- reading
 
 void RpcConnection::read_all() {
-  FrameReader frames(frame_max_);
+  RpcFrames frames(RpcFraming::kLength, frame_max_);
   while (!ended()) {
     auto bytes = process_->read(kReadMax, stop_, Deadline{});
     if (!bytes || bytes->empty()) return end(end_of_output());
     frames.feed(*bytes);
     for (;;) {
       auto body = frames.next();
-      if (!body) return end(body.error().message);
+      if (!body) return end("its output " + body.error().message);
       if (!*body) break;
       if (!take(**body)) return;
     }
@@ -96,36 +97,49 @@ void RpcConnection::read_all() {
 }
 
 bool RpcConnection::take(const std::string& body) {
-  auto parsed = JsonDocument::parse(body);
-  if (!parsed || !parsed->root().is_object()) {
-    end("it wrote a frame that is not a JSON object: " + in_quotes(first_line(body, 80)));
-    return false;
+  auto read = read_rpc(body, {frame_max_});
+  if (auto* const refusal = std::get_if<RpcRefusal>(&read)) {
+    const bool is_request = refusal->answered && !refusal->id.is_null();
+    if (is_request) refuse(refusal->id, std::move(refusal->fault));
+    if (!is_request) end("its output is not JSON-RPC: " + refusal->fault.message);
+    return is_request;
   }
-  // Shared with the waiting call.
-  const auto message = std::make_shared<const JsonDocument>(std::move(*parsed));
-  const JsonView root = message->root();
-  if (root["method"].is_string())
-    refuse(root["id"], root["method"].string_or(""));
-  else
-    take_answer(root["id"].int_or(0), message);
+  RpcMessage& message = std::get<RpcMessage>(read);
+  switch (message.kind) {
+    case RpcMessage::Kind::kNotification:
+      answered();
+      break;
+    case RpcMessage::Kind::kRequest:
+      refuse(message.id, {kRpcNoMethod, "agentd does not offer " + message.method});
+      break;
+    case RpcMessage::Kind::kResult:
+    case RpcMessage::Kind::kFault:
+      take_answer(std::move(message));
+      break;
+  }
   return true;
 }
 
-void RpcConnection::take_answer(std::int64_t id, std::shared_ptr<const JsonDocument> message) {
+// Any message shows that the program still works.
+void RpcConnection::answered() {
   const MutexLock lock(mutex_);
   unanswered_ = 0;
-  const auto found = pending_.find(id);
+}
+
+void RpcConnection::take_answer(RpcMessage message) {
+  const MutexLock lock(mutex_);
+  unanswered_ = 0;
+  const auto found = pending_.find(message.id.number().value_or(0));
   if (found == pending_.end()) return;  // late, or an unknown id
   Pending& pending = *found->second;
   pending.answered = true;
-  const JsonView error = message->root()["error"];
-  if (error.is_object()) {
+  if (message.kind == RpcMessage::Kind::kFault) {
     pending.reply.kind = Reply::Kind::kError;
-    pending.reply.sentence = "it answered with error " + std::to_string(error["code"].int_or(0)) + ": " +
-                             first_line(error["message"].string_or("no message"));
+    pending.reply.sentence = "it answered with error " + std::to_string(message.fault.code) + ": " +
+                             (message.fault.message.empty() ? "no message" : first_line(message.fault.message));
   } else {
     pending.reply.kind = Reply::Kind::kResult;
-    pending.reply.message = std::move(message);
+    pending.reply.message = std::move(message.document);
   }
   pending_.erase(found);
   changed_.notify_all();
@@ -133,11 +147,11 @@ void RpcConnection::take_answer(std::int64_t id, std::shared_ptr<const JsonDocum
 
 // The reader must not wait to write: the program may be waiting for the reader. So refusals are left for the next
 // writer.
-void RpcConnection::refuse(JsonView id, std::string_view method) {
+void RpcConnection::refuse(const RpcId& id, RpcFault fault) {
   const MutexLock lock(mutex_);
   unanswered_ = 0;
-  if (!id.exists() || id.is_null() || refusals_.size() >= kRefusalsMax) return;
-  refusals_.push_back(rpc_refusal(id.text(), method));
+  if (refusals_.size() >= kRefusalsMax) return;
+  refusals_.push_back(rpc_frame(RpcFraming::kLength, rpc_fault(id, fault)));
 }
 
 void RpcConnection::send_refusals() {
@@ -175,7 +189,8 @@ std::shared_ptr<RpcConnection::Pending> RpcConnection::begin(std::string_view me
   bool written = false;
   if (mine) {
     const MutexLock writing(writing_, kAdopt);
-    written = process_->write(rpc_request(pending->id, method, params), cancel, deadline).has_value();
+    const std::string bytes = rpc_frame(RpcFraming::kLength, rpc_request(RpcId(pending->id), method, params));
+    written = process_->write(bytes, cancel, deadline).has_value();
     // A partly written frame would make the next one unreadable.
     if (!written) end("it does not read its standard input");
   }
@@ -218,7 +233,8 @@ void RpcConnection::abandon(const std::shared_ptr<Pending>& pending, bool overdu
   if (silent) return end("it left " + std::to_string(kUnansweredMax) + " requests unanswered");
   if (!lock_writing(CancelToken(), Deadline::after(clock_, kShortWrite))) return;
   const MutexLock writing(writing_, kAdopt);
-  if (!process_->write(rpc_cancel(pending->id), CancelToken(), Deadline::after(clock_, kShortWrite)))
+  const std::string bytes = rpc_frame(RpcFraming::kLength, rpc_cancel(kLspCancelling, RpcId(pending->id)));
+  if (!process_->write(bytes, CancelToken(), Deadline::after(clock_, kShortWrite)))
     end("it does not read its standard input");
 }
 

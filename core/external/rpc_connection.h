@@ -17,7 +17,7 @@
 #include "core/base/clock.h"
 #include "core/base/mutex.h"
 #include "core/base/thread.h"
-#include "core/codec/json.h"
+#include "core/codec/json_rpc.h"
 #include "core/process/duplex.h"
 
 namespace agentd {
@@ -63,8 +63,9 @@ class RpcConnection {
  private:
   void read_all();
   bool take(const std::string& body);
-  void take_answer(std::int64_t id, std::shared_ptr<const JsonDocument> message);
-  void refuse(JsonView id, std::string_view method);
+  void answered();
+  void take_answer(RpcMessage message);
+  void refuse(const RpcId& id, RpcFault fault);
   void send_refusals();
   std::string end_of_output() const;
   // Locks for writing; false if the deadline or the cancel came first.
