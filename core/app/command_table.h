@@ -28,6 +28,7 @@ inline constexpr OptionSpec kAsJson{"json", 0, {}, "print JSON, one object a lin
 std::vector<CommandSpec> hooks_commands();
 // The row of `agentd serve`.
 CommandSpec serve_command_spec();
+CommandSpec acp_command_spec();
 // The rows of `agentd auth token`.
 std::vector<CommandSpec> token_commands();
 

@@ -81,4 +81,20 @@ CommandSpec serve_command_spec() {
       serve_command};
 }
 
+CommandSpec acp_command_spec() {
+  return {"acp",
+          "",
+          "be the agent of an editor, by the Agent Client Protocol",
+          "Speaks version 1 of the protocol over standard input and output, until the editor closes it; logs go to "
+          "standard "
+          "error.\nAn editor starts it: name the command 'agentd' with the argument 'acp' in its settings "
+          "(docs/guide/editors.md).\nConversations are those of 'agentd chat': each can go on at either.",
+          {kProvider, kModel, kScript, {"no-hooks", 0, {}, "load no hooks"}, kSet},
+          {"agentd acp --model claude-sonnet-5"},
+          0,
+          0,
+          {},
+          acp_command};
+}
+
 }  // namespace agentd::app

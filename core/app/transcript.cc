@@ -6,6 +6,7 @@
 #include "core/app/render.h"
 #include "core/app/terminal.h"
 #include "core/base/bytes.h"
+#include "core/base/markdown.h"
 #include "core/codec/json.h"
 #include "core/conversation/message_json.h"
 #include "core/conversation/view.h"
@@ -59,17 +60,6 @@ std::string block_text(const Block& block) {
       return "(a document, " + (block.text.empty() ? block.name : block.text) + ")";
   }
   return {};
-}
-
-// A fence that is longer than any run of backticks in the text.
-std::string fenced(const std::string& text, std::string_view language) {
-  std::size_t longest = 2, run = 0;
-  for (const char c : text) {
-    run = c == '`' ? run + 1 : 0;
-    longest = std::max(longest, run);
-  }
-  const std::string fence(longest + 1, '`');
-  return fence + std::string(language) + "\n" + text + (text.empty() || text.back() == '\n' ? "" : "\n") + fence;
 }
 
 std::string block_markdown(const Block& block) {

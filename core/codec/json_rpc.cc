@@ -121,6 +121,13 @@ std::string rpc_notification(std::string_view method, std::string_view params) {
   return std::string(out.text());
 }
 
+std::string rpc_result(const RpcId& id, std::string_view result) {
+  JsonWriter out;
+  begin(out);
+  out.key("id").raw(id.json()).key("result").raw(result).end_object();
+  return std::string(out.text());
+}
+
 std::string rpc_fault(const RpcId& id, const RpcFault& fault) {
   JsonWriter out;
   begin(out);
@@ -135,6 +142,12 @@ std::string rpc_cancel(const RpcCancelling& how, const RpcId& id) {
   JsonWriter params;
   params.begin_object().key(how.member).raw(id.json()).end_object();
   return rpc_notification(how.method, params.text());
+}
+
+std::optional<RpcId> cancelled_by(const RpcCancelling& how, const RpcMessage& message) {
+  if (message.kind != RpcMessage::Kind::kNotification || message.method != how.method) return std::nullopt;
+  const JsonView named = message.params()[how.member];
+  return named.exists() ? RpcId::read(named) : std::nullopt;
 }
 
 }  // namespace agentd

@@ -83,9 +83,10 @@ struct RpcLimits {
 };
 std::variant<RpcMessage, RpcRefusal> read_rpc(std::string_view text, const RpcLimits& limits = {});
 
-// REQUIRES of these: `params` are JSON; empty params are omitted.
+// REQUIRES of these: `params` and `result` are JSON; empty params are omitted.
 std::string rpc_request(const RpcId& id, std::string_view method, std::string_view params);
 std::string rpc_notification(std::string_view method, std::string_view params);
+std::string rpc_result(const RpcId& id, std::string_view result);
 std::string rpc_fault(const RpcId& id, const RpcFault& fault);
 
 // How a protocol cancels a request: a notification and the member of its params that has the id.
@@ -96,5 +97,7 @@ inline constexpr RpcCancelling kLspCancelling{"$/cancelRequest", "id"};
 inline constexpr RpcCancelling kAcpCancelling{"$/cancel_request", "requestId"};
 
 std::string rpc_cancel(const RpcCancelling& how, const RpcId& id);
+// The request that a message cancels; nullopt: it cancels none.
+std::optional<RpcId> cancelled_by(const RpcCancelling& how, const RpcMessage& message);
 
 }  // namespace agentd

@@ -71,6 +71,7 @@ Result<AgentOptions> agent_options(Workplace& workplace, const OpenRequest& requ
   if (const std::string model = runtime.real_model(request.model); !model.empty()) {
     AGENTD_TRY(static_cast<ModelSettings&>(out), runtime.settings_for(out, model));
   }
+  if (!request.effort.empty()) out.thinking = {0, request.effort};
   AGENTD_TRY(static_cast<ClientSettings&>(out), client_settings(workplace, request));
   AGENTD_TRY(out.of_subagents, subagent_options(runtime, out));
   return out;

@@ -47,6 +47,7 @@ Result<std::unique_ptr<ClientSession>, RunError> ClientSession::prepare(Workplac
 AgentParts ClientSession::parts() {
   PermissionRules rules = workplace_.permissions();
   rules.mode = request_.mode.value_or(rules.mode);
+  rules.changing = request_.changing_mode;
   WorkplaceParts project{workplace_.recipes(), std::move(rules),
                          [this](std::string_view hook) {
                            return hook.starts_with("recipe/") ? "recipe" : workplace_.hooks().kind_of(hook);

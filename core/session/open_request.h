@@ -4,6 +4,7 @@
 //
 // Threading: a value.
 
+#include <atomic>
 #include <memory>
 #include <optional>
 #include <string>
@@ -25,6 +26,9 @@ struct OpenRequest {
   std::string model{};               // by a name as the settings have it; empty = the model in force
   // For tools without a rule; absent = the workplace's mode. Its rules apply in each mode.
   std::optional<PermissionRules::Mode> mode{};
+  // PermissionRules::changing: the mode from each call on, in place of `mode`; null = it does not change.
+  std::shared_ptr<const std::atomic<PermissionRules::Mode>> changing_mode{};
+  std::string effort{};            // of the model's thinking (ThinkingWish); empty = as the settings say
   std::optional<Limits> budget{};  // of each run, instead of the settings'
   // A question without an approver waits for an answer; absent = as permissions.unanswered says.
   std::optional<bool> waits{};

@@ -66,7 +66,7 @@ std::string shown(const PermissionRule& rule, std::string_view list) {
 
 class Decision {
  public:
-  Decision(const PermissionRules& rules, Call& call) : rules_(rules), call_(call) {
+  Decision(const PermissionRules& rules, Call& call) : rules_(rules), mode_(rules.mode_now()), call_(call) {
     allow_ = rules.allow;
     if (rules.kept != nullptr)
       for (PermissionRule& each : rules.kept->rules()) allow_.push_back(std::move(each));
@@ -74,7 +74,7 @@ class Decision {
 
   PermissionVerdict make() {
     if (auto denied = first(rules_.deny, "permissions.deny", Permission::kDeny)) return *denied;
-    if (rules_.mode == PermissionRules::Mode::kPlan && !call_.tool().read_only())
+    if (mode_ == PermissionRules::Mode::kPlan && !call_.tool().read_only())
       return {Permission::kDeny,
               {},
               "the mode is plan, in which only tools that read may run: describe what " + call_.tool().name +
@@ -237,9 +237,9 @@ class Decision {
   }
 
   PermissionVerdict by_mode() {
-    const std::string mode = "the mode is " + std::string(name_of(rules_.mode));
+    const std::string mode = "the mode is " + std::string(name_of(mode_));
     const std::string none = why_.empty() ? "no rule is about it, and " + mode : why_;
-    switch (rules_.mode) {
+    switch (mode_) {
       case PermissionRules::Mode::kAllow:
         return {Permission::kAllow, {}, mode};
       case PermissionRules::Mode::kDeny:
@@ -278,6 +278,7 @@ class Decision {
   }
 
   const PermissionRules& rules_;
+  const PermissionRules::Mode mode_;  // one for the whole decision
   Call& call_;
   std::vector<PermissionRule> allow_;
   std::string maybe_;                 // why a rule may be about it

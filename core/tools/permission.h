@@ -8,6 +8,7 @@
 //
 // Threading: decide() is const and thread-safe; it reads the file system to follow links.
 
+#include <atomic>
 #include <memory>
 #include <optional>
 #include <string>
@@ -38,11 +39,14 @@ using GuardedPlaces = std::vector<std::string> (*)(const std::string& root, cons
 struct PermissionRules {
   enum class Mode { kAsk, kAcceptEdits, kPlan, kAllow, kDeny };
   Mode mode = Mode::kAsk;
+  // The mode from each call on, where a client may change it while a run goes on; null = it stays `mode`.
+  std::shared_ptr<const std::atomic<Mode>> changing{};
   std::vector<PermissionRule> allow, ask, deny;
   std::shared_ptr<KeptAnswers> kept{};    // of the project; null = there are none
   std::vector<std::string> own_places{};  // agentd's settings and hooks, absolute: no rule with a path covers them
   GuardedPlaces guarded = nullptr;        // kAcceptEdits asks about these; null = there are none
 
+  Mode mode_now() const { return changing ? changing->load() : mode; }
   // Read-only tools are allowed without a question unless a rule denies them or asks.
   PermissionVerdict decide(const Tool& tool, const ToolInput& input, const PathPlace& place) const;
 };

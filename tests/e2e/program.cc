@@ -163,6 +163,7 @@ Running Program::start(const std::vector<std::string>& words, const std::string&
     ::dup2(::open(in.c_str(), O_RDONLY), 0);
     ::dup2(::open(out.c_str(), O_WRONLY | O_CREAT | O_APPEND, 0600), 1);
     ::dup2(::open(err.c_str(), O_WRONLY | O_CREAT | O_APPEND, 0600), 2);
+    if (input_ >= 0) ::dup2(input_, 0);
     if (output_ >= 0) ::dup2(output_, 1);
     if (ignores_children_) ::signal(SIGCHLD, SIG_IGN);
     for (int fd = 0; fd <= 2; ++fd)

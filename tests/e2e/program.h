@@ -61,6 +61,8 @@ class Program {
   void close_descriptors(unsigned which) { closed_ = which; }
   // The program writes its standard output there; -1 = to a file, as usual.
   void set_output(int fd) { output_ = fd; }
+  // The program reads its standard input from there; -1 = from a file, as usual.
+  void set_input(int fd) { input_ = fd; }
   void set_home(std::string home) { home_ = std::move(home); }
   void set_project(std::string project) { project_ = std::move(project); }
   // Writes config.yaml of the home.
@@ -97,7 +99,7 @@ class Program {
   std::vector<std::string> environment_, launcher_;
   int runs_ = 0;
   unsigned closed_ = 0;
-  int output_ = -1;
+  int output_ = -1, input_ = -1;
   bool ignores_children_ = false;
 };
 

@@ -67,10 +67,8 @@ Result<std::optional<std::string>, RunError> ToolQuestion::ask(PreparedCall& pre
   auto named = name_wait(session_.base().store, wait.id, wait.conversation_id);
   if (!named) return store_error(named.error());
   if (auto done = commit(wait); !done) return done.error();
-  if (present && (!defers || prepared.question->anew)) {
-    answer_now(prepared, &wait);
+  if (present && (!defers || prepared.question->anew) && answer_now(prepared, &wait))
     return std::optional<std::string>();
-  }
   session_.hooks.notify(AGENTD_LEVEL_INFO, prepared.tool.name + " waits for your answer: agentd approve " + wait.id);
   session_.surface.tell(told::Waiting{wait.id, wait.call_id, wait.tool, wait.by, wait.reason, wait.until_ms});
   return std::optional<std::string>(std::move(wait.id));
@@ -83,8 +81,8 @@ std::string ToolQuestion::why_no_wait() const {
   return {};
 }
 
-// `wait`: the question as it was recorded; null = it was not.
-void ToolQuestion::answer_now(PreparedCall& prepared, const WaitRecord* wait) {
+// `wait`: the question as it was recorded; null = it was not. False: it waits on.
+bool ToolQuestion::answer_now(PreparedCall& prepared, const WaitRecord* wait) {
   const PreparedCall::Question question = *prepared.question;
   Approver* const approver = session_.base().approver;
   std::string by = "user";
@@ -94,6 +92,8 @@ void ToolQuestion::answer_now(PreparedCall& prepared, const WaitRecord* wait) {
   } else {
     session_.hooks.notify(AGENTD_LEVEL_INFO, "agentd needs your permission to use " + prepared.tool.name);
     answer = approver->ask(session_.context_of_calls(), prepared.tool, prepared.call, question.by);
+    // The person has left without a word, which is no refusal.
+    if (wait != nullptr && !answer.given && !approver->is_present()) return false;
     answer.reason = session_.messages.passed(std::move(answer.reason));
   }
   if (wait != nullptr) {
@@ -101,6 +101,7 @@ void ToolQuestion::answer_now(PreparedCall& prepared, const WaitRecord* wait) {
     session_.log.add(write_answer({wait->id, std::string(name_of(decision)), by, "run", answer.reason}));
   }
   gate_.take_answer(prepared, answer, by);
+  return true;
 }
 
 Result<std::string, RunError> ToolQuestion::wait_for_child(const PreparedCall& prepared,

@@ -40,7 +40,7 @@ class ToolQuestion {
   WaitRecord wait_of(const PreparedCall& prepared, BatchSoFar batch) const;
   std::string why_no_wait() const;
   Result<void, RunError> commit(const WaitRecord& wait);
-  void answer_now(PreparedCall& prepared, const WaitRecord* wait);
+  bool answer_now(PreparedCall& prepared, const WaitRecord* wait);
 
   const SessionParts& session_;
   const RunState* const run_;

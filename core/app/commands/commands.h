@@ -10,6 +10,7 @@ class App;
 class Arguments;
 
 int run_command(App& app, const Arguments& arguments);
+int acp_command(App& app, const Arguments& arguments);
 int serve_command(App& app, const Arguments& arguments);
 int chat_command(App& app, const Arguments& arguments);
 int approve_command(App& app, const Arguments& arguments);

@@ -1,0 +1,85 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/acp/asker.h"
+
+#include "core/acp/tool_calls.h"
+#include "core/base/bytes.h"
+#include "core/base/neutral.h"
+
+namespace agentd::acp {
+namespace {
+
+constexpr std::size_t kNameBytes = 300;
+constexpr std::string_view kOnce = "allow", kAlways = "allow_always", kNo = "reject";
+
+void write_option(JsonWriter& out, std::string_view id, std::string_view name, std::string_view kind) {
+  out.begin_object().member("optionId", id).member("name", neutral_line(name, kNameBytes)).member("kind", kind);
+  out.end_object();
+}
+
+// The option that was chosen; empty: none was.
+std::string chosen(const Wire::Answer& answer) {
+  if (!answer) return {};
+  const JsonView outcome = (*answer)->root()["result"]["outcome"];
+  return outcome["outcome"].string_or("") == "selected" ? std::string(outcome["optionId"].string_or("")) : "";
+}
+
+std::string always_text(std::string_view tool, const AskedBy& by) {
+  return by.keeps.empty() ? "Allow every call of " + std::string(tool) + " in this session"
+                          : "Always allow in this project: " + join(by.keeps, ", ");
+}
+
+// Why it is asked, in front of what will run.
+std::string reason_text(const AskedBy& by) {
+  std::string out = by.hook;
+  if (!by.reason.empty())
+    out += (out.empty() ? "" : " asks: ") + by.reason;
+  else if (!by.hook.empty())
+    out += " wants a person to decide";
+  if (!by.missing.empty()) out += (out.empty() ? "" : "; ") + ("no rule allows " + join(by.missing, ", "));
+  return visible(out);
+}
+
+}  // namespace
+
+PermissionAnswer Asker::put(const Question& question, const AskedBy& by) {
+  const bool can_remember = !by.each_time && by.hook.empty();
+  JsonWriter out;
+  out.begin_object().member("sessionId", session_id_).key("toolCall").begin_object();
+  out.member("toolCallId", question.call_id).member("status", "pending");
+  write_question(out, question.tool, question.input, {question.start, {}}, reason_text(by));
+  out.end_object().key("options").begin_array();
+  write_option(out, kOnce, "Allow", "allow_once");
+  if (can_remember) write_option(out, kAlways, always_text(question.tool, by), "allow_always");
+  write_option(out, kNo, "Reject", "reject_once");
+  out.end_array().end_object();
+  const std::string option = chosen(wire_.ask("session/request_permission", out.text(), cancel_));
+  PermissionAnswer answer;
+  answer.given = option == kOnce || option == kNo || (option == kAlways && can_remember);
+  answer.remember = option == kAlways && can_remember;
+  answer.allowed = option == kOnce || answer.remember;
+  if (!answer.given) answer.reason = "the editor gave no answer";
+  return answer;
+}
+
+PermissionAnswer Asker::ask(const SessionContext& session, const Tool& tool, const ToolCall& call, const AskedBy& by) {
+  return put({call.call_id, tool.name, call.input.text(), session.start()}, by);
+}
+
+PermissionAnswer Asker::ask_again(const WaitRecord& wait, std::string_view start) {
+  AskedBy by{wait.by, wait.reason};
+  by.each_time = true;  // what "always" would keep is no longer known
+  return put({wait.call_id, wait.tool, wait.input, start}, by);
+}
+
+bool Asker::agrees(std::string_view id, std::string_view title, std::string_view agreement) {
+  JsonWriter out;
+  out.begin_object().member("sessionId", session_id_).key("toolCall").begin_object();
+  out.member("toolCallId", id).member("status", "pending").member("kind", "other").member("title", title);
+  out.end_object().key("options").begin_array();
+  write_option(out, kOnce, agreement, "allow_once");
+  write_option(out, kNo, "Cancel", "reject_once");
+  out.end_array().end_object();
+  return chosen(wire_.ask("session/request_permission", out.text(), cancel_)) == kOnce;
+}
+
+}  // namespace agentd::acp

@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+// asker.h - asks the person at the editor whether a tool call may run (session/request_permission).
+//
+// The question shows the whole input with every character visible, who demands it and why, and what "always" would
+// keep. No answer, an answer of another kind, and an option that was not offered are no permission.
+// Source: agentclientprotocol.com, "Tool Calls", "Requesting Permission".
+//
+// Threading: as Approver; set_cancel() on the same thread.
+
+#include <optional>
+#include <string>
+
+#include "core/acp/wire.h"
+#include "core/conversation/record.h"
+#include "core/tools/tool.h"
+
+namespace agentd::acp {
+
+class Asker final : public Approver {
+ public:
+  explicit Asker(Wire& wire) : wire_(wire) {}
+  void set_session(std::string id) { session_id_ = std::move(id); }
+  // Ends the questions of a run.
+  void set_cancel(const CancelToken& cancel) { cancel_ = cancel; }
+
+  bool is_present() const override { return !wire_.is_gone(); }
+  PermissionAnswer ask(const SessionContext& session, const Tool& tool, const ToolCall& call,
+                       const AskedBy& by) override;
+  // The question of a run that waits since another time; `start`: where its relative paths begin.
+  PermissionAnswer ask_again(const WaitRecord& wait, std::string_view start);
+  // A question that is about no tool call: true if the person agrees. `id` names it.
+  bool agrees(std::string_view id, std::string_view title, std::string_view agreement);
+
+ private:
+  struct Question {
+    std::string_view call_id, tool, input, start;
+  };
+  PermissionAnswer put(const Question& question, const AskedBy& by);
+
+  Wire& wire_;
+  std::string session_id_;
+  CancelToken cancel_;
+};
+
+}  // namespace agentd::acp

@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+// wire.h - the editor's end of the Agent Client Protocol: JSON-RPC on two descriptors, a message on each line.
+//
+// Bytes are read on one thread, which never waits for an answer; sessions send and ask on theirs. A message goes out
+// whole.
+// Source: agentclientprotocol.com, "Transports" and "Overview".
+//
+// Threading: read_all() on one thread; the rest on any.
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <memory>
+#include <string>
+#include <string_view>
+
+#include "core/base/clock.h"
+#include "core/base/mutex.h"
+#include "core/codec/json_rpc.h"
+
+namespace agentd::acp {
+
+class Wire {
+ public:
+  // The descriptors stay the caller's. `clock` outlives it.
+  Wire(int in, int out, const Clock& clock) : in_(in), out_(out), clock_(clock) {}
+  Wire(const Wire&) = delete;
+  Wire& operator=(const Wire&) = delete;
+
+  // Reads until the end of the input or `cancel`: calls `take` with each request and notification of the editor. What
+  // is no message is answered with its fault.
+  using Take = std::function<void(RpcMessage)>;
+  void read_all(const Take& take, const CancelToken& cancel);
+
+  void notify(std::string_view method, std::string_view params);
+  // Answers a request of the editor.
+  void answer(const RpcId& id, std::string_view result);
+  void refuse(const RpcId& id, const RpcFault& fault);
+
+  // Asks the editor, and waits: its result, or why there is none. kRpcCancelled: `cancel` was set, or the editor has
+  // gone. Not on the thread of read_all().
+  using Answer = Result<std::shared_ptr<const JsonDocument>, RpcFault>;
+  Answer ask(std::string_view method, std::string_view params, const CancelToken& cancel);
+
+  // True once the input has ended, or the output cannot be written.
+  bool is_gone() const;
+  void end();
+
+ private:
+  struct Asked {
+    bool answered = false;
+    Answer answer = RpcFault{};
+  };
+  void take_text(const std::string& text, const Take& take);
+  void take_answer(RpcMessage message);
+  void send(std::string_view message);
+  // False: nothing more can be read.
+  bool read_some(std::string& bytes, const CancelToken& cancel);
+
+  const int in_, out_;
+  const Clock& clock_;
+  Mutex writing_;
+  mutable Mutex mutex_;
+  Condition changed_;
+  bool gone_ GUARDED_BY(mutex_) = false;
+  std::int64_t last_id_ GUARDED_BY(mutex_) = 0;
+  // Shared by the wire and whoever waits.
+  std::map<std::int64_t, std::shared_ptr<Asked>> asked_ GUARDED_BY(mutex_);
+};
+
+}  // namespace agentd::acp

@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/session/removal.h"
+
+#include "core/account/ledger.h"
+#include "core/agent/checkpoints.h"
+#include "core/process/spill.h"
+#include "core/search/search.h"
+
+namespace agentd {
+
+Result<void> remove_conversation(Store& store, const std::string& home, const Clock& clock, const Ulid& conversation) {
+  const std::string id = conversation.text();
+  AGENTD_TRY_VOID(store.remove(conversation));
+  const auto gone = [&](const std::string& what, const Error& why) {
+    return Error{why.code, "conversation " + id + " was deleted, but " + what + ": " + why.message};
+  };
+  if (const auto done = Ledger(store, {}, kConversations).forget(id); !done)
+    return gone("its cost is still kept for its limits", done.error());
+  if (const auto done = forget_checkpoints(store, id); !done)
+    return gone("the names of its checkpoints stay", done.error());
+  remove_spilled(home, id);
+  if (const auto done = forget_search_index(home, clock); !done)
+    return gone("its text stays in the search index until the next search", done.error());
+  return {};
+}
+
+}  // namespace agentd
