@@ -1,7 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
 # The official npm SDKs read the streams of tests/support, their types check agentd's requests, the built program talks
-# with a mock server that others wrote, and other tools run their hooks beside agentd, which adapts the same settings.
+# with a mock server that others wrote and with an editor, and other tools run their hooks beside agentd, which adapts
+# the same settings.
 # Versions and the bytes of every package are pinned (package-lock.json); no package runs a script when it is installed.
 # Usage: tests/interop/run.sh [BUILD_DIR [tables]]; needs npm and node 18 or newer. `tables`: the other tools alone.
 set -eu
@@ -18,6 +19,7 @@ if [ "${2:-}" != tables ]; then
   node "$work/check.mjs" "$(cd "$build" && pwd)/tests/interop/fixture_server"
   node "$work/vendors.mjs" "$(cd "$build" && pwd)/tests/interop/fixture_server"
   node "$work/mock.mjs" "$(cd "$build" && pwd)/core/app/agentd"
+  node "$work/acp.mjs" "$(cd "$build" && pwd)/core/app/agentd"
 fi
 failed=0
 for tool in claude_code gemini_cli; do
