@@ -26,6 +26,8 @@ inline constexpr OptionSpec kAsJson{"json", 0, {}, "print JSON, one object a lin
 
 // The rows of `agentd hooks`, in the order of the help.
 std::vector<CommandSpec> hooks_commands();
+// The rows of `agentd conversation export` and `import`.
+std::vector<CommandSpec> transfer_commands();
 // The row of `agentd serve`.
 CommandSpec serve_command_spec();
 CommandSpec acp_command_spec();

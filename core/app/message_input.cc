@@ -11,7 +11,6 @@
 #include <set>
 
 #include "core/app/app.h"
-#include "core/base/base64.h"
 #include "core/base/bytes.h"
 #include "core/base/clock.h"
 #include "core/base/file.h"
@@ -86,33 +85,6 @@ Result<bool> attach(WithFiles& out, std::set<std::string>& done, const std::stri
 }
 
 }  // namespace
-
-std::string_view media_type_of(std::string_view bytes) {
-  using namespace std::string_view_literals;
-  constexpr std::pair<std::string_view, std::string_view> kTypes[] = {{"\x89PNG"sv, "image/png"},
-                                                                      {"\xff\xd8\xff"sv, "image/jpeg"},
-                                                                      {"GIF8"sv, "image/gif"},
-                                                                      {"%PDF-"sv, "application/pdf"}};
-  for (const auto& [magic, type] : kTypes)
-    if (bytes.starts_with(magic)) return type;
-  return bytes.starts_with("RIFF") && bytes.substr(8, 4) == "WEBP" ? "image/webp" : "";
-}
-
-Result<std::optional<Block>> media_of(std::string_view bytes, const std::string& name) {
-  const std::string_view type = media_type_of(bytes);
-  if (type.empty()) return std::optional<Block>();
-  Block block;
-  block.kind = type.starts_with("image/") ? BlockKind::kImage : BlockKind::kDocument;
-  const std::size_t most = block.kind == BlockKind::kImage ? kImageBytesMax : kDocumentBytesMax;
-  if (bytes.size() > most)
-    return Error{Code::kInvalid, "it has " + with_commas(bytes.size()) + " bytes, and " +
-                                     (block.kind == BlockKind::kImage ? "an image" : "a document") + " may have " +
-                                     with_commas(most)};
-  block.name = std::string(type);
-  if (block.kind == BlockKind::kDocument) block.text = std::filesystem::path(name).filename().string();
-  block.opaque = base64(bytes);
-  return std::optional(std::move(block));
-}
 
 Result<Block> image_in(const std::string& path) {
   const std::string shown = one_line(path, kShownBytes);

@@ -11,15 +11,13 @@
 #include <vector>
 
 #include "core/base/result.h"
-#include "core/conversation/message.h"
+#include "core/conversation/media.h"
 #include "core/process/kept_paths.h"
 
 namespace agentd::app {
 
 inline constexpr std::size_t kMessageBytesMax = 8u << 20;
-inline constexpr std::size_t kAttachedBytesMax = 1u << 20;   // of one file of text
-inline constexpr std::size_t kImageBytesMax = 5u << 20;      // what all vendors take
-inline constexpr std::size_t kDocumentBytesMax = 24u << 20;  // 32 MiB as base64
+inline constexpr std::size_t kAttachedBytesMax = 1u << 20;  // of one file of text
 
 // True for a pipe, a socket or a file; false for a terminal, /dev/null and a closed descriptor.
 bool is_piped(int fd);
@@ -28,11 +26,6 @@ bool is_piped(int fd);
 // more than kMessageBytesMax, or a picture or another binary file.
 Result<std::string> piped_text(int fd, const std::function<void()>& waiting);
 
-// "image/png" etc. or "application/pdf", by the first twelve bytes; empty for anything else.
-std::string_view media_type_of(std::string_view bytes);
-// An image (PNG, JPEG, GIF, WebP) or a PDF document as a block of a message, called `name`. Absent if the bytes
-// are neither. kInvalid: too large for the vendors.
-Result<std::optional<Block>> media_of(std::string_view bytes, const std::string& name);
 // The image in a file. kInvalid: it cannot be read, or is not an image.
 Result<Block> image_in(const std::string& path);
 

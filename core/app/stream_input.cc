@@ -8,11 +8,10 @@
 #include <algorithm>
 #include <cerrno>
 
-#include "core/app/message_input.h"
-#include "core/base/base64.h"
 #include "core/base/bytes.h"
 #include "core/base/clock.h"
 #include "core/codec/json.h"
+#include "core/conversation/media.h"
 
 namespace agentd::app {
 namespace {
@@ -26,22 +25,11 @@ Error bad(std::string what) { return {Code::kInvalid, std::move(what)}; }
 
 Result<Block> media_of(JsonView from, bool image) {
   const JsonView source = from["source"];
-  const std::string type(source["media_type"].string_or({}));
-  const std::string_view data = source["data"].string_or({});
-  const std::string what = image ? "an image" : "a document";
   if (source["type"].string_or("") != "base64")
-    return bad(what + " needs a source of type base64 with media_type and data");
-  if (image ? !type.starts_with("image/") : type != "application/pdf")
-    return bad(what + " cannot have the media_type '" + one_line(type, kShownBytes) + "'");
-  if (data.empty() || !is_base64(data)) return bad("the data of " + what + " is not base64");
-  if (const std::string_view real = media_type_of(base64_head(data)); real != type)
-    return bad("the data of " + what + " is not " + type + (real.empty() ? "" : ", but " + std::string(real)));
-  Block block;
-  block.kind = image ? BlockKind::kImage : BlockKind::kDocument;
-  block.name = type;
-  block.opaque = std::string(data);
-  if (!image) block.text = std::string(from["title"].string_or({}));
-  return block;
+    return bad((image ? std::string("an image") : std::string("a document")) +
+               " needs a source of type base64 with media_type and data");
+  return media_from(
+      {image, source["media_type"].string_or(""), source["data"].string_or(""), from["title"].string_or("")});
 }
 
 Result<void> take_block(StreamMessage& out, JsonView from) {

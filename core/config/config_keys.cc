@@ -365,6 +365,13 @@ constexpr KeySpec kKeys[] = {
      {},
      0,
      86'400},
+    {"serve.import_mb",
+     ValueType::kWhole,
+     "64",
+     "The largest file that a client of 'agentd serve' may import as a conversation, in MiB.",
+     {},
+     1,
+     256},
     {"serve.uncaged", ValueType::kBool, "false",
      "Lets 'agentd serve' use permissions.mode allow although commands have no sandbox."},
 

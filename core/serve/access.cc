@@ -38,23 +38,25 @@ bool has_body(const RequestHead& head) {
   return head.count("content-length") != 0 && head.field("content-length") != "0";
 }
 
-// "application/json", and a charset if it is UTF-8.
-bool is_json_type(std::string_view text) {
+// The type, "application/json", and a charset if it is UTF-8.
+bool is_type(std::string_view text, std::string_view wanted) {
   const std::string type = ascii_lower(text);
   const std::size_t semicolon = std::min(type.find(';'), type.size());
-  if (without_blanks(std::string_view(type).substr(0, semicolon)) != "application/json") return false;
+  if (without_blanks(std::string_view(type).substr(0, semicolon)) != wanted) return false;
   if (semicolon == type.size()) return true;
   const std::string_view parameter = without_blanks(std::string_view(type).substr(semicolon + 1));
   return parameter.empty() || parameter == "charset=utf-8" || parameter == "charset=\"utf-8\"";
 }
 
-std::optional<HttpReply> decide_body(const RequestHead& head) {
+std::optional<HttpReply> decide_body(const RequestHead& head, std::string_view type) {
   if (!has_body(head)) return std::nullopt;
-  if (head.count("content-type") == 1 && is_json_type(head.field("content-type")) &&
+  if (head.count("content-type") == 1 && is_type(head.field("content-type"), type) &&
       head.count("content-encoding") == 0)
     return std::nullopt;
   return error_reply(415, "unsupported_media_type",
-                     "a body must be JSON: send 'Content-Type: application/json', and no content encoding");
+                     (type == "application/json" ? "a body must be JSON: send 'Content-Type: "
+                                                 : "a body must be a file of lines: send 'Content-Type: ") +
+                         std::string(type) + "', and no content encoding");
 }
 
 std::string_view path_of(std::string_view target) { return target.substr(0, target.find('?')); }
@@ -95,8 +97,9 @@ bool is_origin_form(std::string_view target) {
   return std::all_of(target.begin(), target.end(), [](char c) { return c > ' ' && c < '\x7f' && c != '#'; });
 }
 
-Access::Access(std::string home, std::uint32_t uid, ScopeNeeded scope_needed, const Clock& clock)
-    : home_(std::move(home)), uid_(uid), scope_needed_(scope_needed), clock_(clock) {}
+Access::Access(std::string home, std::uint32_t uid, ScopeNeeded scope_needed, const Clock& clock,
+               MediaTaken media_taken)
+    : home_(std::move(home)), uid_(uid), scope_needed_(scope_needed), media_taken_(media_taken), clock_(clock) {}
 
 Result<void> Access::load() {
   const MutexLock lock(mutex_);
@@ -124,7 +127,8 @@ std::optional<HttpReply> Access::decide(const RequestHead& head) {
     const MutexLock lock(mutex_);
     if (auto refused = decide_token(head)) return refused;
   }
-  return decide_body(head);
+  return decide_body(head,
+                     media_taken_ == nullptr ? "application/json" : media_taken_(head.method, path_of(head.target)));
 }
 
 std::optional<HttpReply> Access::decide_token(const RequestHead& head) {

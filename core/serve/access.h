@@ -12,7 +12,7 @@
 //   Sec-Fetch-Site  none, or "none"                                                       else 403
 //   token         "Authorization: Bearer TOKEN", once; not for routes of Scope::kNone     else 401, 429
 //   scope         what the route needs; a route that is not there needs any token         else 403
-//   body          application/json, without a content encoding                            else 415
+//   body          application/json, or what the route takes, without a content encoding   else 415
 //
 // The rules are the same on the unix socket, which no browser reaches: its clients read the token's file as any other.
 // No reply has an Access-Control field, and a preflight is refused like anything else.
@@ -45,7 +45,10 @@ class Access {
   // `scope_needed`: of the route of that method and path; nullopt: there is no such route, which is told only to who
   // has a token. `uid`: whose processes may use the unix socket. The clock outlives it.
   using ScopeNeeded = std::optional<Scope> (*)(std::string_view method, std::string_view path);
-  Access(std::string home, std::uint32_t uid, ScopeNeeded scope_needed, const Clock& clock);
+  // The media type of the bodies of a route; null: all are application/json.
+  using MediaTaken = std::string_view (*)(std::string_view method, std::string_view path);
+  Access(std::string home, std::uint32_t uid, ScopeNeeded scope_needed, const Clock& clock,
+         MediaTaken media_taken = nullptr);
 
   // Reads the tokens, again when their files have changed, and makes the daemon's own when it is missing. When they
   // cannot be read, no token is good until they can. REQUIRES: called before decide(), which calls it again: a token
@@ -71,6 +74,7 @@ class Access {
   const std::string home_;
   const std::uint32_t uid_;
   const ScopeNeeded scope_needed_;
+  const MediaTaken media_taken_;
   const Clock& clock_;
   mutable Mutex mutex_;
   std::optional<Tokens> tokens_ GUARDED_BY(mutex_);                       // none: they could not be read

@@ -55,7 +55,7 @@ Daemon::Daemon(Runtime& runtime, DaemonOptions options, Warn warn)
       started_ns_(runtime.clock().monotonic_ns()),
       workplaces_(runtime, options_.hooks, std::move(warn)),
       sessions_(runtime, workplaces_, metrics_, options_.sessions),
-      access_(runtime.home(), ::geteuid(), scope_needed, runtime.clock()),
+      access_(runtime.home(), ::geteuid(), scope_needed, runtime.clock(), media_taken),
       pool_(options_.handler_queue) {}
 
 Daemon::~Daemon() { server_.reset(); }
@@ -78,6 +78,7 @@ Result<std::unique_ptr<Daemon>, RunError> Daemon::start(Runtime& runtime, Daemon
   // The plugins of the user act in every project: what is wrong with them is told now.
   if (auto home = out->workplaces_.at(runtime.home()); !home) return home.error();
   Daemon* const self = out.get();
+  out->options_.http.body_max = [self](const RequestHead& head) { return self->body_max(head); };
   auto server = HttpServer::start(
       std::move(out->options_.http), [self](const RequestHead& head) { return self->access_.decide(head); },
       [self](std::shared_ptr<HttpExchange> exchange) { self->handle(std::move(exchange)); }, runtime.clock(),
@@ -115,8 +116,14 @@ void Daemon::handle(std::shared_ptr<HttpExchange> exchange) {
   }
 }
 
+std::size_t Daemon::body_max(const RequestHead& head) const {
+  const Route* const route = match(head.method, parts_of(head.target).first).route;
+  if (route != nullptr && route->body_bytes != 0) return route->body_bytes;
+  return route != nullptr && !route->takes.empty() ? options_.import_bytes : HttpLimits().body_bytes;
+}
+
 void Daemon::call(const Route& route, RouteCall call) {
-  if (takes_body(route)) {
+  if (takes_body(route) && route.takes.empty()) {
     const std::string& text = call.exchange->body();
     auto body = JsonDocument::parse(text.empty() ? std::string_view("{}") : std::string_view(text));
     if (!body)

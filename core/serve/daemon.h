@@ -31,6 +31,8 @@ struct DaemonOptions {
   // Why commands have no sandbox on this machine; empty = they have one.
   std::string uncaged{};
   std::size_t handler_threads = 4, handler_queue = 512;
+  std::size_t import_bytes = 64u << 20;  // of the body of an import
+  std::string program{};                 // agentd's own, for a backup; empty = unknown
 };
 
 class Daemon {
@@ -59,8 +61,12 @@ class Daemon {
   const DaemonOptions& options() const { return options_; }
   HttpServerFigures figures() const { return server_->figures(); }
   bool drains() const { return drains_; }
+  // Further work of a handler. False: too much waits.
+  bool add_work(std::function<void()> work) { return pool_.add(std::move(work)); }
   // Held while a question is answered.
   Mutex& answering() { return answering_; }
+  // Held while the store is copied.
+  Mutex& backing_up() { return backing_up_; }
   std::uint64_t started_ns() const { return started_ns_; }
 
  private:
@@ -69,6 +75,7 @@ class Daemon {
   void refine_memories();
   void handle(std::shared_ptr<HttpExchange> exchange);
   void call(const Route& route, RouteCall call);
+  std::size_t body_max(const RequestHead& head) const;
 
   Runtime& runtime_;
   DaemonOptions options_;
@@ -82,7 +89,7 @@ class Daemon {
   Access access_;
   WorkPool pool_;
   std::atomic<bool> drains_{false};
-  Mutex answering_;
+  Mutex answering_, backing_up_;
   std::unique_ptr<HttpServer> server_;  // last: it calls the others
 };
 

@@ -35,6 +35,11 @@ void undo_compaction(Daemon& daemon, RouteCall call);
 void call_tool(Daemon& daemon, RouteCall call);
 void list_sessions(Daemon& daemon, RouteCall call);
 
+// ---- handlers_transfer.cc: conversations and the store as files
+void export_conversation(Daemon& daemon, RouteCall call);
+void import_conversation(Daemon& daemon, RouteCall call);
+void backup_store(Daemon& daemon, RouteCall call);
+
 // ---- handlers_approvals.cc
 void list_approvals(Daemon& daemon, RouteCall call);
 void answer_approval(Daemon& daemon, RouteCall call);
@@ -64,6 +69,8 @@ void show_config(Daemon& daemon, RouteCall call);
 
 // The id in the path; nullopt after a 404 for what is none.
 std::optional<Ulid> conversation_of(const RouteCall& call);
+// True for a directory in which no client may work (DaemonOptions::closed), whatever links lead there.
+bool is_closed(const Daemon& daemon, const std::string& directory);
 void reply_json(const RouteCall& call, unsigned status, std::string_view json);
 void reply_error(const RouteCall& call, const Error& error);
 void reply_error(const RouteCall& call, const RunError& error);

@@ -1,12 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // handlers_conversations.cc - conversations as the store has them.
-#include "core/account/ledger.h"
-#include "core/agent/checkpoints.h"
 #include "core/codec/json.h"
 #include "core/conversation/message_json.h"
-#include "core/process/spill.h"
 #include "core/search/search.h"
 #include "core/serve/handlers.h"
+#include "core/session/removal.h"
 
 namespace agentd::serve {
 namespace {
@@ -110,15 +108,8 @@ void delete_conversation(Daemon& daemon, RouteCall call) {
   const bool live = daemon.sessions().find(id->text()) != nullptr;
   if (!daemon.sessions().forget(id->text()))
     return reply_error(call, RunError{RunError::Kind::kBlocked, "the conversation has an active run: cancel it first"});
-  const auto removed = daemon.store().remove(*id);
+  const auto removed = remove_conversation(daemon.store(), daemon.runtime().home(), daemon.runtime().clock(), *id);
   if (!removed && !(live && removed.error().code == Code::kNotFound)) return reply_error(call, removed.error());
-  const std::string& home = daemon.runtime().home();
-  if (auto gone = Ledger(daemon.store(), {}, kConversations).forget(id->text()); !gone)
-    return reply_error(call, gone.error());
-  if (auto gone = forget_checkpoints(daemon.store(), id->text()); !gone) return reply_error(call, gone.error());
-  remove_spilled(home, id->text());
-  // Its texts are in the bytes of the search index as well.
-  if (auto gone = forget_search_index(home, daemon.runtime().clock()); !gone) return reply_error(call, gone.error());
   JsonWriter out;
   out.begin_object().member("deleted", id->text()).end_object();
   reply_json(call, 200, out.text());

@@ -5,6 +5,7 @@
 
 #include "core/codec/json.h"
 #include "core/compaction/compaction.h"
+#include "core/conversation/media.h"
 #include "core/serve/handlers.h"
 
 namespace agentd::serve {
@@ -76,17 +77,6 @@ void write_call(JsonWriter& out, const DirectReport& report) {
 
 std::string absolute_directory(std::string_view path) { return path.starts_with('/') ? std::string(path) : ""; }
 
-// Whatever links lead there.
-bool is_closed(const Daemon& daemon, const std::string& directory) {
-  std::error_code unknown;
-  const std::string real = std::filesystem::weakly_canonical(directory, unknown).string();
-  const auto is_below = [&](const std::string& closed) {
-    const std::string place = std::filesystem::weakly_canonical(closed, unknown).string();
-    return !place.empty() && real.starts_with(place) && (real.size() == place.size() || real[place.size()] == '/');
-  };
-  return std::any_of(daemon.options().closed.begin(), daemon.options().closed.end(), is_below);
-}
-
 // A client that may not answer questions may not choose that none are asked, either.
 std::optional<HttpReply> refuse_mode(Daemon& daemon, const RouteCall& call, std::string_view mode) {
   const std::string set = daemon.runtime().config().text("permissions.mode");
@@ -102,7 +92,37 @@ std::optional<HttpReply> refuse_mode(Daemon& daemon, const RouteCall& call, std:
   return std::nullopt;
 }
 
+// Images and documents of a message.
+Result<std::vector<Block>> read_media(JsonView from) {
+  constexpr std::size_t kMediaMax = 20;
+  std::vector<Block> out;
+  if (from.size() > kMediaMax)
+    return Error{Code::kInvalid,
+                 "'media' has " + std::to_string(from.size()) + " items, and may have " + std::to_string(kMediaMax)};
+  for (std::size_t i = 0; i < from.size(); ++i) {
+    const JsonView each = from.at(i);
+    const std::string_view type = each["type"].string_or("");
+    if (type != "image" && type != "document")
+      return Error{Code::kInvalid, "'media' item " + std::to_string(i + 1) + ": its 'type' is image or document"};
+    auto block = media_from(
+        {type == "image", each["media_type"].string_or(""), each["data"].string_or(""), each["title"].string_or("")});
+    if (!block) return block.error().with_context("'media' item " + std::to_string(i + 1));
+    out.push_back(std::move(*block));
+  }
+  return out;
+}
+
 }  // namespace
+
+bool is_closed(const Daemon& daemon, const std::string& directory) {
+  std::error_code unknown;
+  const std::string real = std::filesystem::weakly_canonical(directory, unknown).string();
+  const auto is_below = [&](const std::string& closed) {
+    const std::string place = std::filesystem::weakly_canonical(closed, unknown).string();
+    return !place.empty() && real.starts_with(place) && (real.size() == place.size() || real[place.size()] == '/');
+  };
+  return std::any_of(daemon.options().closed.begin(), daemon.options().closed.end(), is_below);
+}
 
 void create_conversation(Daemon& daemon, RouteCall call) {
   SessionWishes wishes;
@@ -136,6 +156,9 @@ void post_message(Daemon& daemon, RouteCall call) {
   message.key = call.json("key").string_or("");
   if (message.text.empty())
     return call.exchange->reply(error_reply(400, "bad_request", "'text' is empty: a message has words"));
+  auto media = read_media(call.json("media"));
+  if (!media) return call.exchange->reply(error_reply(400, "bad_request", media.error().message));
+  message.media = std::move(*media);
   // A job never holds the session: it would end itself.
   session->post(std::move(message), kind == "steer",
                 [call, id = std::string(call.at("id"))](const Result<LiveSession::Queued, RunError>& queued) {

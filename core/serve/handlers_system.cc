@@ -93,7 +93,7 @@ void metrics(Daemon& daemon, RouteCall call) {
             std::to_string(counts[i]) + "\n";
   const HttpServerFigures http = daemon.figures();
   text += gauge_text("agentd_http_connections", "Open connections.", static_cast<double>(http.connections));
-  text += gauge_text("agentd_http_streams", "Open streams of events.", static_cast<double>(http.streams));
+  text += gauge_text("agentd_http_streams", "Open streams of events and of files.", static_cast<double>(http.streams));
   if (const auto stats = daemon.store().stats()) {
     text += gauge_text("agentd_store_bytes", "The size of the store.", static_cast<double>(stats->bytes));
     text += gauge_text("agentd_store_conversations", "Conversations in the store.",

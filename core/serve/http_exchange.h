@@ -43,7 +43,7 @@ struct HttpReply {
   HttpFields fields{};  // further ones; those that the server writes itself are left out
 };
 
-// The body of an answer that goes on: server-sent events.
+// The body of an answer that goes on: server-sent events, or a file.
 class HttpStream {
  public:
   // Closes it.
@@ -51,6 +51,9 @@ class HttpStream {
   // Queues bytes; a queue that was empty takes any number. False: the stream was closed, the client has gone, or it was
   // dropped because it did not read (HttpLimits::stream_bytes); from then on always.
   virtual bool send(std::string bytes) = 0;
+  // Calls `next` once, when the client has taken all that was queued, or takes no more: the sender of a file sends the
+  // next part then. On the server's thread, so it does not block; or at once, on the calling one.
+  virtual void when_taken(std::function<void()> next) { next(); }
   // The body is complete; the connection ends with it.
   virtual void close() = 0;
 };

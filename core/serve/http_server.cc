@@ -93,7 +93,8 @@ struct Engine : std::enable_shared_from_this<Engine> {
   const HttpLimits limits;  // immutable
   HttpGate gate;
   HttpHandler handler;
-  const Clock& clock;  // thread-safe, as the log is
+  std::function<std::size_t(const RequestHead&)> body_max;  // as HttpServerOptions has it
+  const Clock& clock;                                       // thread-safe, as the log is
   Log& log;
 
   asio::io_context io{1};
@@ -284,6 +285,7 @@ class Connection : public Wire, public std::enable_shared_from_this<Connection> 
   HeadEnd head_end_;
   HttpHead head_;
   std::optional<BodyReader> body_;
+  std::size_t body_max_ = 0;   // of the request
   std::size_t body_held_ = 0;  // its share of Engine::body_bytes
   std::string out_;
   std::size_t out_at_ = 0;
@@ -360,7 +362,8 @@ HttpReply body_too_large(std::size_t most) {
 // False: the request was refused.
 bool Connection::begin_body(std::string_view head) {
   const HttpLimits& limits = engine_->limits;
-  if (head_.length > limits.body_bytes) return refuse(body_too_large(limits.body_bytes)), false;
+  body_max_ = engine_->body_max ? engine_->body_max(head_.request) : limits.body_bytes;
+  if (head_.length > body_max_) return refuse(body_too_large(body_max_)), false;
   if (engine_->body_bytes + head_.length > limits.bodies_bytes) return refuse(too_many_bodies()), false;
   body_.emplace();
   if (body_->begin(head, head_)) return true;
@@ -374,7 +377,7 @@ void Connection::feed_body() {
     return refuse(error_reply(400, "bad_request", "the body must be whole chunks without extensions and trailers"));
   in_.consume(*taken);
   hold_body(body_->size());
-  if (body_held_ > engine_->limits.body_bytes) return refuse(body_too_large(engine_->limits.body_bytes));
+  if (body_held_ > body_max_) return refuse(body_too_large(body_max_));
   if (engine_->body_bytes > engine_->limits.bodies_bytes) return refuse(too_many_bodies());
   if (!body_->is_done()) return read(kBodyPiece);
   hand_over();
@@ -820,8 +823,9 @@ Result<std::unique_ptr<HttpServer>> HttpServer::start(HttpServerOptions options,
   const HttpLimits limits = options.limits;
   // Asio opens descriptors of its own.
   const std::string thrown = thrown_by([&] {
-    server =
-        std::make_unique<Server>(std::make_shared<Engine>(limits, std::move(gate), std::move(handler), clock, log));
+    const auto engine = std::make_shared<Engine>(limits, std::move(gate), std::move(handler), clock, log);
+    engine->body_max = options.body_max;
+    server = std::make_unique<Server>(engine);
   });
   if (!thrown.empty()) return Error{Code::kUnavailable, "the server cannot start: " + thrown};
   AGENTD_TRY_VOID(server->listen(std::move(options)));

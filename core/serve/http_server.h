@@ -51,6 +51,8 @@ struct HttpServerOptions {
   std::string socket{};               // the path of the unix socket; empty = none. A stale one is replaced
   std::vector<UniqueFd> inherited{};  // that listen already (socket activation)
   HttpLimits limits{};
+  // The most bytes of the body of a request with that head, instead of limits.body_bytes; on the server's thread.
+  std::function<std::size_t(const RequestHead& head)> body_max{};
 };
 
 // Decides from the head, before the body is read. A reply: that is the answer, and the connection is closed.

@@ -16,6 +16,7 @@ class Stream final : public HttpStream {
     const StreamQueue::Put put = queue_->put(std::move(bytes));
     return ask(put.asks) && put.queued;
   }
+  void when_taken(std::function<void()> next) override { queue_->when_taken(std::move(next)); }
   void close() override { (void)ask(queue_->close()); }
 
  private:
@@ -90,25 +91,51 @@ StreamQueue::Taken StreamQueue::take() {
   return {std::exchange(pending_, {}), closed_};
 }
 
+std::function<void()> StreamQueue::take_next() {
+  const bool waits = !gone_ && !closed_ && (taken_ != 0 || !pending_.empty());
+  return waits ? nullptr : std::exchange(next_, nullptr);
+}
+
+void StreamQueue::when_taken(std::function<void()> next) {
+  std::function<void()> now;
+  {
+    const MutexLock lock(mutex_);
+    next_ = std::move(next);
+    now = take_next();
+  }
+  if (now) now();
+}
+
 void StreamQueue::count_taken(std::size_t left) {
-  const MutexLock lock(mutex_);
-  taken_ = std::min(taken_, left);
+  std::function<void()> next;
+  {
+    const MutexLock lock(mutex_);
+    taken_ = std::min(taken_, left);
+    next = take_next();
+  }
+  if (next) next();
 }
 
 void StreamQueue::end_soon() {
+  std::function<void()> next;
   {
     const MutexLock lock(mutex_);
     closed_ = true;
+    next = take_next();
   }
+  if (next) next();
   tell();
 }
 
 void StreamQueue::end(bool complete) {
+  std::function<void()> next;
   {
     const MutexLock lock(mutex_);
     gone_ = true;
     pending_ = {};
+    next = take_next();
   }
+  if (next) next();
   if (complete) on_gone_ = nullptr;
   tell();
 }

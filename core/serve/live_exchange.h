@@ -30,6 +30,8 @@ class StreamQueue {
   };
   Put put(std::string bytes);
   Asks close();
+  // As HttpStream::when_taken.
+  void when_taken(std::function<void()> next);
 
   // The server's thread alone, from here on. All that is queued, which counts until the client has taken it.
   struct Taken {
@@ -46,6 +48,8 @@ class StreamQueue {
 
  private:
   void tell();
+  // Takes the function that waits for the client, if it need not wait any longer.
+  std::function<void()> take_next() REQUIRES(mutex_);
 
   const std::size_t bytes_max_;
   Mutex mutex_;
@@ -54,7 +58,8 @@ class StreamQueue {
   bool asked_ GUARDED_BY(mutex_) = false;     // the server's thread is about to look
   bool closed_ GUARDED_BY(mutex_) = false;
   bool gone_ GUARDED_BY(mutex_) = false;
-  std::function<void()> on_gone_;  // of the server's thread
+  std::function<void()> next_ GUARDED_BY(mutex_);  // of when_taken(); empty = nobody waits
+  std::function<void()> on_gone_;                  // of the server's thread
 };
 
 // The connection as an exchange sees it.

@@ -208,11 +208,13 @@ void LiveSession::post(PostedMessage message, bool steers, Done<Queued> queued) 
   {
     MutexLock lock(mutex_);
     if (runs_) {
-      if (posted_bytes_ + message.text.size() > kPostedBytesMax) {
+      std::size_t bytes = message.text.size();
+      for (const Block& block : message.media) bytes += block.opaque.size();
+      if (posted_bytes_ != 0 && posted_bytes_ + bytes > kPostedBytesMax) {
         lock.unlock();
         return queued(busy("too many messages wait in this conversation: try later"));
       }
-      posted_bytes_ += message.text.size();
+      posted_bytes_ += bytes;
       // The run cannot end before the lock is free, and takes what is queued until then.
       const auto posted = session().post(std::move(message));
       lock.unlock();

@@ -47,6 +47,7 @@ std::string words_of(std::string_view type) {
   if (type == "string[]") return "a list of strings";
   if (type == "integer") return "a whole number, 0 or more";
   if (type == "object") return "an object";
+  if (type == "object[]") return "a list of objects";
   if (type == "boolean") return "true or false";
   if (!is_choices(type)) return "a " + std::string(type);
   std::string out = "one of ";
@@ -61,10 +62,10 @@ bool fits(std::string_view type, JsonView value) {
   if (type == "boolean") return value.is_bool();
   if (type == "object") return value.is_object();
   if (is_choices(type)) return value.is_string() && is_choice(type, value.string_or(""));
-  if (type != "string[]") return true;
+  if (!type.ends_with("[]")) return true;
   if (!value.is_array()) return false;
   for (std::size_t i = 0; i < value.size(); ++i)
-    if (!value.at(i).is_string()) return false;
+    if (!fits(type.substr(0, type.size() - 2), value.at(i))) return false;
   return true;
 }
 

@@ -27,7 +27,8 @@ constexpr std::array<Refusal, 12> kRefusals{{
     {Refusal::When::kToken, 405, "method_not_allowed", "The route has other methods: the field `Allow` lists them."},
     {Refusal::When::kChange, 409, "conflict", "Its state does not allow it now, or another change came first."},
     {Refusal::When::kBody, 413, "too_large", "The body is too large."},
-    {Refusal::When::kBody, 415, "unsupported_media_type", "The body is not `application/json`."},
+    {Refusal::When::kBody, 415, "unsupported_media_type",
+     "The body is not `application/json`, or what the route takes."},
     {Refusal::When::kAlways, 421, "misdirected", "The field `Host` does not name this machine and port."},
     {Refusal::When::kToken, 429, "too_many_requests",
      "Too many wrong tokens, or too much work is waiting: try again after `Retry-After` seconds."},
@@ -42,7 +43,7 @@ bool can_give(const Route& route, const Refusal& refusal) {
     case Refusal::When::kToken:
       return route.scope != Scope::kNone && refusal.status != 405;
     case Refusal::When::kBody:
-      return !route.body.empty();
+      return !route.body.empty() || !route.takes.empty();
     case Refusal::When::kChange:
       return route.method != "GET";
   }
@@ -88,6 +89,11 @@ void write_parameter(JsonWriter& json, std::string_view in, const RouteParameter
 }
 
 void write_body(JsonWriter& json, const Route& route) {
+  if (!route.takes.empty()) {
+    json.key("requestBody").begin_object().member("required", true).key("content").begin_object();
+    json.key(route.takes).raw(R"({"schema":{"type":"string"}})").end_object().end_object();
+    return;
+  }
   const auto is_required = [](const RouteParameter& each) { return each.required; };
   const bool any = std::any_of(route.body.begin(), route.body.end(), is_required);
   json.key("requestBody").begin_object().member("required", any).key("content").begin_object();
@@ -128,7 +134,7 @@ void write_operation(JsonWriter& json, const Route& route) {
     for (const RouteParameter& each : route.query) write_parameter(json, "query", each);
     json.end_array();
   }
-  if (!route.body.empty()) write_body(json, route);
+  if (!route.body.empty() || !route.takes.empty()) write_body(json, route);
   json.key("responses").begin_object();
   write_success(json, route);
   for (const Refusal& each : kRefusals)
@@ -190,7 +196,7 @@ sed 's/^/Authorization: Bearer /' ~/.agent/serve.token | curl -H @- http://127.0
   here; on the unix socket it must be `localhost`. The socket accepts processes of the daemon's user only.
 - A request with `Origin`, or with another `Sec-Fetch-Site` than `none`, comes from a web page and is refused. No answer
   has an `Access-Control` field.
-- A body is a JSON object with `Content-Type: application/json`.
+- A body is a JSON object with `Content-Type: application/json`, of at most 8 MiB unless the route says otherwise.
 - A path must be in its shortest form: without empty segments, dot segments and needless escapes. A name in a query must
   not be repeated.
 
@@ -239,6 +245,7 @@ std::string route_section(const Route& route) {
   out += std::string(route.summary) + " Scope: " + std::string(name_of(route.scope)) + ". Operation: `" +
          std::string(route.name) + "`.\n";
   out += parameter_table("query", route.query) + parameter_table("body", route.body);
+  if (!route.takes.empty()) out += "\nThe body is `" + std::string(route.takes) + "`.\n";
   out += "\nAnswer (" + std::to_string(route.success) + (route.streams ? ", server-sent events" : "") + ")";
   return out + (route.answers.empty() ? std::string(".\n") : ": " + std::string(route.answers) + ".\n");
 }

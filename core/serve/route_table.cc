@@ -31,11 +31,23 @@ constexpr P kMessagesQuery[] = {
 };
 constexpr P kPostBody[] = {
     {"text", "string", true, "the message"},
+    {"media", "object[]", false,
+     "at most 20 images (PNG, JPEG, GIF, WebP, 5 MiB each) and PDF documents (24 MiB each): `type` (`image`, "
+     "`document`), `media_type`, `data` (base64), `title` of a document"},
     {"kind", "prompt|steer", false,
      "`prompt` (default): a run of its own, or the next message of the active run once it would stop; `steer`: "
      "for "
      "the next request of that run"},
     {"key", "string", false, "your name for the message: one that is stored already is not sent a second time"},
+};
+constexpr std::size_t kMessageBodyMax = 48u << 20;  // a document of 24 MiB as base64, and some images
+constexpr P kImportQuery[] = {
+    {"from", "auto|agentd|claude|codex", false, "the form of the file; default: by its content"},
+    {"cwd", "string", false,
+     "for the transcript of another agent whose directory is gone: where it continues, an absolute path"},
+};
+constexpr P kBackupBody[] = {
+    {"name", "string", true, "the new directory in `backups` of agentd's home: 1 to 64 letters, digits, `-` and `_`"},
 };
 constexpr P kEventsQuery[] = {
     {"after", "integer", false, "begin with a `resync` to what follows this sequence of the log"},
@@ -186,7 +198,10 @@ constexpr Route kRoutes[] = {
      "`queued` (`run`, `follow_up`, `steer`), `conversation_id`",
      false,
      post_message,
-     202},
+     202,
+     "application/json",
+     {},
+     kMessageBodyMax},
     {"GET",
      "/api/v1/conversations/{id}/events",
      Scope::kRead,
@@ -238,6 +253,44 @@ constexpr Route kRoutes[] = {
      "`conversation`",
      false,
      fork_conversation,
+     201},
+    {"GET",
+     "/api/v1/conversations/{id}/export",
+     Scope::kRead,
+     "export_conversation",
+     "Streams a conversation as a file that another agentd imports.",
+     {},
+     {},
+     "the lines of [export-format.md](export-format.md); a file without its last line is cut off",
+     false,
+     export_conversation,
+     200,
+     "application/x-ndjson"},
+    {"POST",
+     "/api/v1/conversations/import",
+     Scope::kRun,
+     "import_conversation",
+     "Brings a conversation in from a file: of agentd, Claude Code or Codex. The body is the file, at most "
+     "`serve.import_mb`.",
+     kImportQuery,
+     {},
+     "`id`, `outcome` (`new`, `new_id`: under another id, `here`: nothing was written), `form`, `from`, `title`, "
+     "`messages`, `newer`, `note`, `left_out`",
+     false,
+     import_conversation,
+     200,
+     "application/json",
+     "application/x-ndjson"},
+    {"POST",
+     "/api/v1/store/backup",
+     Scope::kAdmin,
+     "backup_store",
+     "Copies the store as it is at one moment, while others write, and checks the copy.",
+     {},
+     kBackupBody,
+     "`directory`, `conversations`, `records`, `blobs`",
+     false,
+     backup_store,
      201},
     {"POST",
      "/api/v1/conversations/{id}/tools",

@@ -145,6 +145,11 @@ std::optional<Scope> scope_needed(std::string_view method, std::string_view path
   return matched.route == nullptr ? std::nullopt : std::optional(matched.route->scope);
 }
 
+std::string_view media_taken(std::string_view method, std::string_view path) {
+  const Matched matched = match(method, path);
+  return matched.route == nullptr || matched.route->takes.empty() ? "application/json" : matched.route->takes;
+}
+
 Result<std::vector<std::pair<std::string, std::string>>> read_query(std::string_view text) {
   std::vector<std::pair<std::string, std::string>> out;
   while (!text.empty()) {

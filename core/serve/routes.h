@@ -37,8 +37,8 @@ struct RouteCall {
 };
 
 struct RouteParameter {
-  // type: "string", "integer", "number", "boolean", "object"; "string[]" is an array of them, "any" anything, and
-  // "full|tail" a string that is one of these.
+  // type: "string", "integer", "number", "boolean", "object"; "string[]" and "object[]" are arrays of them, "any"
+  // anything, and "full|tail" a string that is one of these.
   std::string_view name, type;
   bool required = false;
   std::string_view about;  // Markdown, a sentence
@@ -55,6 +55,8 @@ struct Route {
   void (*handle)(Daemon& daemon, RouteCall call) = nullptr;
   unsigned success = 200;                       // 202: accepted, and the work goes on
   std::string_view media = "application/json";  // of the answer, where it does not stream
+  std::string_view takes{};    // the media type of a body that is no JSON object: it is passed as it is
+  std::size_t body_bytes = 0;  // the most of a body; 0: as HttpLimits::body_bytes, or of a setting
 };
 
 std::span<const Route> all_routes();
@@ -75,6 +77,8 @@ struct Matched {
 Matched match(std::string_view method, std::string_view path);
 // For Access.
 std::optional<Scope> scope_needed(std::string_view method, std::string_view path);
+// The media type of a body of that route, "application/json" unless it takes another one.
+std::string_view media_taken(std::string_view method, std::string_view path);
 // The pairs of a query, decoded, where a plus is a space. kInvalid: a bad escape, not UTF-8, a NUL, a name that is
 // empty or there twice, or more than 64 pairs.
 Result<std::vector<std::pair<std::string, std::string>>> read_query(std::string_view text);

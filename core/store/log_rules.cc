@@ -332,6 +332,32 @@ Result<void> read_log(const BatchSource& source, const Ulid& conversation, const
   return walk(source, conversation, first, last, visit_batch);
 }
 
+namespace {
+
+Result<VerifiedBatch> unpack_batch(const BatchSource& source, const Batch& batch, Replacements& replaced) {
+  VerifiedBatch out{batch.time_ms, batch.previous, {}, batch.attached, chain_of(batch)};
+  for (std::size_t i = 0; i < batch.records.size(); ++i) {
+    AGENTD_TRY(StoredRecord record, unpack_record(source, batch, i, replaced));
+    out.records.push_back(std::move(record));
+  }
+  return out;
+}
+
+}  // namespace
+
+Result<VerifiedBatch> batch_at(const BatchSource& source, const Ulid& conversation, const LogHead& head,
+                               std::uint64_t seq) {
+  if (seq == 0 || seq > head.revision)
+    return Error{Code::kNotFound, "conversation " + conversation.text() + " has no sequence " + std::to_string(seq)};
+  VerifiedBatch out;
+  Replacements replaced(source);
+  AGENTD_TRY_VOID(walk(source, conversation, seq, seq, [&](const Batch& batch) -> Result<bool> {
+    AGENTD_TRY(out, unpack_batch(source, batch, replaced));
+    return false;
+  }));
+  return out;
+}
+
 Result<void> verify_log(const BatchSource& source, const Ulid& conversation, const LogHead& head,
                         const std::function<void(const VerifiedBatch&)>& visit) {
   Digest chain{};
@@ -343,11 +369,7 @@ Result<void> verify_log(const BatchSource& source, const Ulid& conversation, con
     chain = chain_of(batch);
     revision = batch.last_seq();
     if (!visit) return true;
-    VerifiedBatch whole{batch.time_ms, batch.previous, {}, batch.attached, chain};
-    for (std::size_t i = 0; i < batch.records.size(); ++i) {
-      AGENTD_TRY(StoredRecord record, unpack_record(source, batch, i, replaced));
-      whole.records.push_back(std::move(record));
-    }
+    AGENTD_TRY(const VerifiedBatch whole, unpack_batch(source, batch, replaced));
     visit(whole);
     return true;
   };

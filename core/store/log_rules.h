@@ -120,6 +120,10 @@ Result<void> read_log(const BatchSource& source, const Ulid& conversation, const
 Result<void> verify_log(const BatchSource& source, const Ulid& conversation, const LogHead& head,
                         const std::function<void(const VerifiedBatch&)>& visit = {});
 
+// The batch that has `seq`, as Store::verify passes it. kNotFound: the log has no such sequence.
+Result<VerifiedBatch> batch_at(const BatchSource& source, const Ulid& conversation, const LogHead& head,
+                               std::uint64_t seq);
+
 // The chain up to `at`; 0 = the head. kInvalid: the log has no such sequence.
 Result<Digest> chain_at(const BatchSource& source, const Ulid& conversation, const LogHead& head, std::uint64_t at);
 

@@ -10,6 +10,7 @@
 #include "core/store/erase_rules.h"
 #include "core/store/log_rules.h"
 #include "core/store/store.h"
+#include "core/store/whole_log.h"
 
 namespace agentd {
 namespace {
@@ -53,7 +54,7 @@ class MemoryLease final : public Lease {
   const Ulid conversation_;
 };
 
-class MemoryStore final : public Store {
+class MemoryStore final : public Store, public WholeLogs {
  public:
   explicit MemoryStore(const Clock& clock) : clock_(clock) {}
 
@@ -86,6 +87,8 @@ class MemoryStore final : public Store {
   Result<std::uint64_t> commit_keys(std::string_view space, std::span<const KeyOp> ops) override;
   Result<Changes> changes(std::uint64_t cursor, std::uint32_t limit) const override;
   Result<StoreStats> stats() const override;
+  Result<VerifiedBatch> batch(const Ulid& conversation, std::uint64_t seq) const override;
+  Result<ConversationInfo> bring(const Ulid& conversation, const WholeLog& log, std::span<const KeyPut> keys) override;
 
  private:
   class Source;
@@ -273,6 +276,31 @@ Result<void> MemoryStore::verify(const Ulid& conversation,
                                  const std::function<void(const VerifiedBatch&)>& visit) const {
   AGENTD_TRY(const LogHead at, head(conversation));
   return verify_log(Source(*this, conversation), conversation, at, visit);
+}
+
+Result<VerifiedBatch> MemoryStore::batch(const Ulid& conversation, std::uint64_t seq) const {
+  AGENTD_TRY(const LogHead at, head(conversation));
+  return batch_at(Source(*this, conversation), conversation, at, seq);
+}
+
+Result<ConversationInfo> MemoryStore::bring(const Ulid& conversation, const WholeLog& log,
+                                            std::span<const KeyPut> keys) {
+  AGENTD_TRY(PreparedLog prepared, prepare_log(conversation, log));
+  const MutexLock lock(mutex_);
+  if (const auto there = logs_.find(conversation); there != logs_.end())
+    return stale_revision(conversation, there->second.head.revision, 0);
+  for (const KeyPut& put : keys) {
+    const KeyOp op{KeyOp::Kind::kPut, put.key, put.value};
+    AGENTD_TRY([[maybe_unused]] const std::uint64_t version, change_keys(put.space, {&op, 1}));
+  }
+  for (const auto& [digest, bytes] : prepared.blobs) keep(digest, bytes);
+  Log& made = logs_[conversation];
+  for (auto& [first, bytes] : prepared.batches) made.batches[first] = std::move(bytes);
+  made.head = {prepared.revision, prepared.chain};
+  made.info = prepared.info;
+  made.cursor = ++cursor_;
+  changes_[made.cursor] = conversation;
+  return std::move(prepared.info);
 }
 
 Result<ConversationInfo> MemoryStore::info(const Ulid& conversation) const {

@@ -95,6 +95,16 @@ TEST_F(GuideDaemon, AQuestionIsAnsweredAsItSays) {
   EXPECT_TRUE(has(ran.out, "It is done.")) << ran.out << ran.err;
 }
 
+TEST_F(GuideDaemon, FilesComeAndGoAsItSays) {
+  program_.file("dot.png", "\x89PNG\r\n\x1a\n....");
+  const Finished ran = bash(begin() + block("dot.png") + until("ask $API/conversations/$ID/messages", "image/png") +
+                            block("$ID/export"));
+  EXPECT_EQ(ran.code, 0) << ran.out << ran.err;
+  EXPECT_TRUE(has(ran.out, "image/png")) << ran.out << ran.err;
+  EXPECT_TRUE(has(ran.out, "\"outcome\":\"here\"")) << ran.out << ran.err;
+  EXPECT_TRUE(has(ran.out, program_.home() + "/backups/monday")) << ran.out << ran.err;
+}
+
 TEST_F(GuideDaemon, TokensAreMadeListedAndRemoved) {
   const Finished ran = bash(block("agentd auth token add"));
   EXPECT_EQ(ran.code, 0) << ran.err;

@@ -62,13 +62,12 @@ std::string HttpClient::head(const std::string& method, const std::string& path,
 }
 
 HttpAnswer HttpClient::request(const std::string& method, const std::string& path, const std::string& body,
-                               const std::string& fields) const {
+                               const std::string& fields, const std::string& type) const {
   HttpAnswer out;
   const UniqueFd fd = connect();
   if (!fd.valid()) return out;
   std::string sent = head(method, path, fields) + "Connection: close\r\n";
-  if (!body.empty())
-    sent += "Content-Type: application/json\r\nContent-Length: " + std::to_string(body.size()) + "\r\n";
+  if (!body.empty()) sent += "Content-Type: " + type + "\r\nContent-Length: " + std::to_string(body.size()) + "\r\n";
   if (!write_all(fd.get(), sent + "\r\n" + body)) return out;
   std::string all;
   while (read_some(fd.get(), all)) {
@@ -77,6 +76,10 @@ HttpAnswer HttpClient::request(const std::string& method, const std::string& pat
   if (end == std::string::npos || all.size() < 12) return out;
   out.head = all.substr(0, end + 2);
   out.body = all.substr(end + 4);
+  if (out.head.find("Transfer-Encoding: chunked") != std::string::npos) {
+    std::string raw = std::exchange(out.body, {});
+    take_chunks(raw, out.body);
+  }
   out.status = std::atoi(all.c_str() + 9);
   return out;
 }
@@ -87,6 +90,13 @@ EventReader HttpClient::events(const std::string& path, const std::string& last_
   if (!last_id.empty()) fields += "Last-Event-ID: " + last_id + "\r\n";
   if (fd.valid()) (void)write_all(fd.get(), head("GET", path, fields) + "\r\n");
   return EventReader(std::move(fd));
+}
+
+UniqueFd HttpClient::begin(const std::string& method, const std::string& path, const std::string& fields,
+                           const std::string& body) const {
+  UniqueFd fd = connect();
+  if (fd.valid()) (void)write_all(fd.get(), head(method, path, fields) + "\r\n" + body);
+  return fd;
 }
 
 bool EventReader::read_more() {

@@ -47,10 +47,13 @@ class HttpClient {
   HttpClient(std::uint16_t port, std::string token) : port_(port), token_(std::move(token)) {}
   HttpAnswer get(const std::string& path) const { return request("GET", path); }
   HttpAnswer post(const std::string& path, const std::string& json) const { return request("POST", path, json); }
-  // `fields`: further lines of the head, each with its line end.
+  // `fields`: further lines of the head, each with its line end; `type`: of the body.
   HttpAnswer request(const std::string& method, const std::string& path, const std::string& body = {},
-                     const std::string& fields = {}) const;
+                     const std::string& fields = {}, const std::string& type = "application/json") const;
   EventReader events(const std::string& path, const std::string& last_id = {}) const;
+  // A connection on which a request has begun: its head with the fields, and what there is of its body.
+  UniqueFd begin(const std::string& method, const std::string& path, const std::string& fields,
+                 const std::string& body = {}) const;
   // The same with another token; empty = none.
   HttpClient as(std::string token) const { return {port_, std::move(token)}; }
 

@@ -20,6 +20,8 @@ int search_command(App& app, const Arguments& arguments);
 int show_command(App& app, const Arguments& arguments);
 int boundaries_command(App& app, const Arguments& arguments);
 int dump_command(App& app, const Arguments& arguments);
+int export_command(App& app, const Arguments& arguments);
+int import_command(App& app, const Arguments& arguments);
 int fork_command(App& app, const Arguments& arguments);
 int erase_command(App& app, const Arguments& arguments);
 int delete_command(App& app, const Arguments& arguments);

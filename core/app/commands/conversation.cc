@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
 
-#include "core/account/ledger.h"
-#include "core/agent/checkpoints.h"
 #include "core/app/commands/commands.h"
 #include "core/app/commands/hooks_shared.h"
 #include "core/app/conversations.h"
@@ -13,8 +11,7 @@
 #include "core/base/bytes.h"
 #include "core/codec/json.h"
 #include "core/conversation/view.h"
-#include "core/process/spill.h"
-#include "core/search/search.h"
+#include "core/session/removal.h"
 #include "core/workplace/project.h"
 
 namespace agentd::app {
@@ -153,21 +150,8 @@ int delete_command(App& app, const Arguments& arguments) {
     app.out().print("nothing was deleted\n");
     return kExitFailure;
   }
-  const auto removed = found->store->remove(found->id);
+  const auto removed = remove_conversation(*found->store, *app.home(), app.clock(), found->id);
   if (!removed) return app.fail(store_exit(removed.error()), removed.error().message);
-  if (auto forgotten = Ledger(*found->store, {}, kConversations).forget(found->id.text()); !forgotten)
-    return app.fail(store_exit(forgotten.error()), forgotten.error().message);
-  if (auto forgotten = forget_checkpoints(*found->store, found->id.text()); !forgotten)
-    return app.fail(store_exit(forgotten.error()),
-                    "conversation " + info->id +
-                        " was deleted, but the names of its checkpoints stay: " + forgotten.error().message);
-  remove_spilled(*app.home(), found->id.text());
-  // Its texts are in the bytes of the search index as well.
-  if (auto forgotten = forget_search_index(*app.home(), app.clock()); !forgotten)
-    return app.fail(store_exit(forgotten.error()), "conversation " + info->id +
-                                                       " was deleted, but its text stays in the search index until the "
-                                                       "next search: " +
-                                                       forgotten.error().message);
   app.out().confirm("deleted " + info->id + "\n");
   return kExitOk;
 }

@@ -31,6 +31,7 @@ Result<serve::DaemonOptions> options_of(App& app, const Arguments& arguments, co
                                         const std::string& home) {
   serve::DaemonOptions out;
   out.version = AGENTD_VERSION;
+  out.program = app.surroundings().executable;
   out.hooks.hooks = !arguments.has("no-hooks");
   out.http.inherited = serve::take_sockets(app.surroundings().environment);
   if (out.http.inherited.empty()) {
@@ -41,6 +42,7 @@ Result<serve::DaemonOptions> options_of(App& app, const Arguments& arguments, co
       return Error{Code::kInvalid, "serve.address is empty and serve.socket is off: there is nothing to listen on"};
   }
   out.sessions.park_after = std::chrono::minutes(config.whole("serve.park_minutes"));
+  out.import_bytes = static_cast<std::size_t>(config.whole("serve.import_mb")) << 20;
   if (const auto user = app.surroundings().environment("HOME")) out.closed = cage::secret_places(*user);
   out.closed.push_back(home);
   out.uncaged = uncaged(app, config);

@@ -21,12 +21,14 @@
 #include "core/store/lmdb/known_heads.h"
 #include "core/store/lmdb/lease.h"
 #include "core/store/lmdb/lists.h"
+#include "core/store/lmdb/log_rows.h"
 #include "core/store/lmdb/project_index.h"
 #include "core/store/lmdb/receipt_age.h"
 #include "core/store/lmdb/removals.h"
 #include "core/store/lmdb/tables.h"
 #include "core/store/lmdb/wipe.h"
 #include "core/store/log_rules.h"
+#include "core/store/whole_log.h"
 
 namespace agentd {
 namespace {
@@ -72,7 +74,7 @@ Error advised(Error error) {
   return error;
 }
 
-class LmdbStore final : public Store {
+class LmdbStore final : public Store, public WholeLogs {
  public:
   LmdbStore(std::unique_ptr<Env> env, const Tables& tables, const Clock& clock, const LmdbOptions& options)
       : env_(std::move(env)),
@@ -117,6 +119,8 @@ class LmdbStore final : public Store {
   Result<std::uint64_t> commit_keys(std::string_view space, std::span<const KeyOp> ops) override;
   Result<Changes> changes(std::uint64_t cursor, std::uint32_t limit) const override;
   Result<StoreStats> stats() const override;
+  Result<VerifiedBatch> batch(const Ulid& conversation, std::uint64_t seq) const override;
+  Result<ConversationInfo> bring(const Ulid& conversation, const WholeLog& log, std::span<const KeyPut> keys) override;
 
  private:
   class Source;
@@ -136,9 +140,17 @@ class LmdbStore final : public Store {
   // Gives the conversation the newest place in the feed of changes and in its project's list; its cursor.
   Result<std::uint64_t> push_in(Txn& txn, const Ulid& conversation, std::string_view project_keys,
                                 std::uint64_t old_cursor, std::optional<ProjectIndex> index) const;
-  Result<bool> is_erased_after(const Txn& txn, const Ulid& conversation, std::uint64_t revision) const;
   Result<void> fork_in(Txn& txn, const Ulid& from, const Ulid& to, const PreparedFork& fork,
                        std::optional<ProjectIndex> index) const;
+  Result<void> begin_in(Txn& txn, const Ulid& to, const std::vector<std::pair<std::uint64_t, std::string>>& batches,
+                        const LogHead& head, const ConversationInfo& info, std::optional<ProjectIndex> index) const;
+  Result<void> put_keys_in(Txn& txn, std::span<const KeyPut> keys) const {
+    for (const KeyPut& put : keys) {
+      const KeyOp op{KeyOp::Kind::kPut, put.key, put.value};
+      AGENTD_TRY_VOID(commit_keys_in(txn, put.space, {&op, 1}));
+    }
+    return {};
+  }
   Result<std::optional<MDB_dbi>> receipts_table(bool create) const {
     return later_.find(*env_, LaterTables::Name::kReceipts, create);
   }
@@ -232,6 +244,13 @@ Result<void> LmdbStore::verify(const Ulid& conversation, const std::function<voi
   return unless_removed(conversation, verify_log(source, conversation, at, visit));
 }
 
+Result<VerifiedBatch> LmdbStore::batch(const Ulid& conversation, std::uint64_t seq) const {
+  AGENTD_TRY(const LogHead at, head(conversation));
+  auto found = batch_at(Source(*this, conversation), conversation, at, seq);
+  if (!found) AGENTD_TRY_VOID(unless_removed(conversation, found.error()));
+  return found;
+}
+
 Result<std::string> LmdbStore::blob(const Digest& digest) const {
   AGENTD_TRY(const Txn txn, env_->begin_read());
   AGENTD_TRY(const std::optional<std::string_view> value, txn.get(tables_.blob, key_of(digest)));
@@ -301,10 +320,7 @@ Result<std::vector<StoredRecord>> LmdbStore::append(const Ulid& conversation, st
       if (other_chain || row.head.revision != expected_revision)
         return stale_revision(conversation, row.head.revision, expected_revision);
       AGENTD_TRY_VOID(append_in(txn, conversation, append, encoded, row, index));
-      for (const KeyPut& put : keys) {
-        const KeyOp op{KeyOp::Kind::kPut, put.key, put.value};
-        AGENTD_TRY_VOID(commit_keys_in(txn, put.space, {&op, 1}));
-      }
+      AGENTD_TRY_VOID(put_keys_in(txn, keys));
       return table ? append_receipts_in(txn, *table, conversation, answers) : Result<void>();
     };
     const Result<void> written = commits_.write(bytes_of(append, encoded, answers) + bytes_of_keys, change);
@@ -339,25 +355,13 @@ Result<ConversationInfo> LmdbStore::fork(const Ulid& from, std::uint64_t at, Gen
     const std::optional<ProjectIndex> index = project_index();
     bool erased = false;
     const Result<void> written = commits_.write(bytes, [&](Txn& txn) -> Result<void> {
-      AGENTD_TRY(erased, is_erased_after(txn, from, parent.revision));
+      AGENTD_TRY(erased, is_erased_after(txn, tables_, from, parent.revision));
       if (erased) return lost_blob(from);
       return fork_in(txn, from, to, *fork, index);
     });
     if (written) return std::move(fork->info);
     if (!erased) return written.error();
   }
-}
-
-// True if something was erased from the conversation since it had that revision.
-Result<bool> LmdbStore::is_erased_after(const Txn& txn, const Ulid& conversation, std::uint64_t revision) const {
-  AGENTD_TRY(Cursor cursor, Cursor::open(txn, tables_.log));
-  AGENTD_TRY(std::optional<Row> row, cursor.at_or_after(log_key(conversation, revision + 1)));
-  while (row && row->key.starts_with(key_of(conversation))) {
-    AGENTD_TRY(const Batch batch, decode_batch(row->value));
-    if (erases(batch)) return true;
-    AGENTD_TRY(row, cursor.next());
-  }
-  return false;
 }
 
 Result<void> LmdbStore::fork_in(Txn& txn, const Ulid& from, const Ulid& to, const PreparedFork& fork,
@@ -372,12 +376,39 @@ Result<void> LmdbStore::fork_in(Txn& txn, const Ulid& from, const Ulid& to, cons
   }
   for (const auto& [digest, count] : fork.mentions) AGENTD_TRY_VOID(share_blob(txn, tables_, digest, count));
   for (const auto& [digest, bytes] : fork.blobs) AGENTD_TRY_VOID(add_blob(txn, tables_, digest, bytes));
-  for (const auto& [first, bytes] : fork.batches) AGENTD_TRY_VOID(txn.put(tables_.log, log_key(to, first), bytes));
+  return begin_in(txn, to, fork.batches, fork.head, fork.info, index);
+}
+
+// The log of a conversation that is not there yet.
+Result<void> LmdbStore::begin_in(Txn& txn, const Ulid& to,
+                                 const std::vector<std::pair<std::uint64_t, std::string>>& batches, const LogHead& head,
+                                 const ConversationInfo& info, std::optional<ProjectIndex> index) const {
+  for (const auto& [first, bytes] : batches) AGENTD_TRY_VOID(txn.put(tables_.log, log_key(to, first), bytes));
   HeadRow row;
-  row.head = fork.head;
-  AGENTD_TRY(row.cursor, push_in(txn, to, ProjectIndex::keys_of(fork.info.project_id), 0, index));
+  row.head = head;
+  AGENTD_TRY(row.cursor, push_in(txn, to, ProjectIndex::keys_of(info.project_id), 0, index));
   AGENTD_TRY_VOID(txn.put(tables_.head, key_of(to), write_head(row)));
-  return txn.put(tables_.info, key_of(to), sealed(write_info(fork.info)));
+  return txn.put(tables_.info, key_of(to), sealed(write_info(info)));
+}
+
+Result<ConversationInfo> LmdbStore::bring(const Ulid& conversation, const WholeLog& log, std::span<const KeyPut> keys) {
+  if (read_only_) return is_read_only();
+  for (const KeyPut& put : keys) AGENTD_TRY_VOID(check_key(put.space, put.key));
+  AGENTD_TRY(PreparedLog prepared, prepare_log(conversation, log));
+  std::size_t bytes = 0;
+  for (const auto& [first, batch] : prepared.batches) bytes += batch.size();
+  for (const auto& [digest, blob] : prepared.blobs) bytes += blob.size();
+  const std::optional<ProjectIndex> index = project_index();
+  const Result<void> written = commits_.write(bytes, [&](Txn& txn) -> Result<void> {
+    AGENTD_TRY(const std::optional<HeadRow> there, head_of(txn, tables_, conversation));
+    if (there) return stale_revision(conversation, there->head.revision, 0);
+    AGENTD_TRY_VOID(put_keys_in(txn, keys));
+    for (const auto& [digest, blob] : prepared.blobs) AGENTD_TRY_VOID(add_blob(txn, tables_, digest, blob));
+    return begin_in(txn, conversation, prepared.batches, {prepared.revision, prepared.chain}, prepared.info, index);
+  });
+  if (!written) return written.error();
+  if (appended_) appended_();
+  return std::move(prepared.info);
 }
 
 Result<Digest> LmdbStore::chain(const Ulid& conversation, std::uint64_t at) const {

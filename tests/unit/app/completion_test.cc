@@ -35,7 +35,7 @@ TEST(Completion, BashAcceptsItsScript) {
 
 TEST(Completion, BashOffersCommands) {
   EXPECT_EQ(completed("agentd co"), "compact conversation config completion\n");
-  EXPECT_EQ(completed("agentd conversation ''"), "list search show dump boundaries fork erase delete\n");
+  EXPECT_EQ(completed("agentd conversation ''"), "list search show dump export import boundaries fork erase delete\n");
   EXPECT_EQ(completed("agentd recipe ''"), "list show\n");
   EXPECT_EQ(completed("agentd hooks tr"), "trust trace\n");
   EXPECT_EQ(completed("agentd mo"), "models\n");

@@ -91,6 +91,49 @@ TEST(HttpStream, IsFilledByAnotherThreadWhileTheClientReads) {
   for (std::size_t i = 0; i < body.size(); ++i) ASSERT_EQ(body[i], static_cast<char>('a' + i / 100 % 26)) << i;
 }
 
+// A sender of a file holds one piece of it.
+TEST(HttpStream, TellsWhenTheClientHasTakenAll) {
+  HttpLimits limits;
+  limits.stream_bytes = 100;
+  Streaming streaming(limits);
+  Client client = streaming.served->client();
+  ASSERT_TRUE(client.send(get("/")));
+  ASSERT_TRUE(streaming.begun.wait());
+  Event at_once, later;
+  streaming.stream->when_taken([&] { at_once.set(); });
+  EXPECT_EQ(at_once.times(), 1);
+  const std::string piece(16u << 20, 'x');  // more than the buffers of the two ends
+  ASSERT_TRUE(streaming.stream->send(piece));
+  streaming.stream->when_taken([&] { later.set(); });
+  EXPECT_EQ(later.times(), 0);
+  EXPECT_EQ(client.read_head().status, 200u);
+  EXPECT_EQ(later.times(), 0);
+  EXPECT_EQ(client.read_chunk().size(), piece.size());
+  EXPECT_TRUE(later.wait());
+  ASSERT_TRUE(streaming.stream->send(piece));  // an empty queue takes any number
+  EXPECT_EQ(client.read_chunk().size(), piece.size());
+  streaming.stream->close();
+  EXPECT_EQ(client.read_chunk(), "");
+  EXPECT_EQ(later.times(), 1);
+  EXPECT_EQ(streaming.figures().streams_dropped, 0u);
+}
+
+TEST(HttpStream, TellsWhoWaitsForAClientThatGoes) {
+  Streaming streaming;
+  Client client = streaming.served->client();
+  ASSERT_TRUE(client.send(get("/")));
+  ASSERT_TRUE(streaming.begun.wait());
+  Event told;
+  ASSERT_TRUE(streaming.stream->send(std::string(16u << 20, 'x')));
+  streaming.stream->when_taken([&] { told.set(); });
+  EXPECT_EQ(client.read_head().status, 200u);
+  EXPECT_EQ(told.times(), 0);
+  client.close();
+  EXPECT_TRUE(told.wait());
+  EXPECT_FALSE(streaming.stream->send("more"));
+  EXPECT_EQ(told.times(), 1);
+}
+
 TEST(HttpStream, NoticesThatTheClientHasGone) {
   Streaming streaming;
   Client client = streaming.served->client();
