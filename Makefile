@@ -8,7 +8,7 @@ SPACE := $(subst ,, )
 HOOK_TESTS := unit_hooks unit_bridge unit_native unit_workers unit_host unit_isolation unit_worker unit_reload
 SESSION_TESTS := unit_base unit_store unit_agent unit_workplace simulator sessions_stress sessions_kill
 .PHONY: help deps build test demo install package release asan tsan \
-  clang check asan-hooks tsan-hooks asan-sessions tsan-sessions fuzz torture lint bench bench-acp bench-keep bench-macro bench-net bench-cage bench-search bench-sessions bench-store bench-tokens interop tables ci clean
+  clang check asan-hooks tsan-hooks asan-sessions tsan-sessions fuzz torture soak lint bench bench-acp bench-keep bench-macro bench-net bench-cage bench-search bench-serve bench-sessions bench-store bench-tokens interop tables ci clean
 
 help:       ## this list
 	@grep -E '^[a-z-]+: .*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /  \1\t/' | expand -t 16
@@ -77,6 +77,9 @@ torture: build ## the engine under 10,000 seeds (SEEDS=N), which replay exactly;
 	wait $$first && wait $$!
 	@AGENTD_KILL_ROUNDS=$${KILLS:-50} build/$(PRESET)/tests/sessions/sessions_kill
 
+soak: build ## the daemon under load in rounds for SOAK_SECONDS (1800): memory, descriptors and threads as at first
+	@AGENTD_SOAK_SECONDS=$${SOAK_SECONDS:-1800} build/$(PRESET)/tests/e2e/e2e_serve_load --gtest_filter='*Soak*'
+
 lint: deps  ## clang-tidy over all sources; SINCE=COMMIT: those that differ from it; SINCE=2/4: the second of four parts
 	@cmake --preset clang > build-lint.log 2>&1 || { cat build-lint.log; exit 1; }; rm -f build-lint.log
 	@bash cmake/lint.sh build/clang $(SINCE)
@@ -104,6 +107,9 @@ bench-cage: release ## a command in each layer of the sandbox next to a bare one
 
 bench-search: release ## searches among 100,000 messages, and what their index takes
 	@build/release/bench/search/bench_search
+
+bench-serve: release ## thousands of sessions in the daemon, with active streams, next to the same ones without it
+	@build/release/bench/serve/bench_serve
 
 bench-sessions: release ## thousands of sessions in one process: idle, parked, active, and next to as many processes
 	@build/release/bench/sessions/bench_sessions

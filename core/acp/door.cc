@@ -37,7 +37,8 @@ Door::Door(const ProcessSurroundings& surroundings, const Config& config, const 
       clock_(clock),
       wire_(wire),
       options_(std::move(options)),
-      warn_(std::move(warn)) {}
+      warn_(std::move(warn)),
+      threads_(2 * kSessionsMax) {}
 
 Door::~Door() {
   memories_.reset();
@@ -173,7 +174,7 @@ Door::Reply Door::open(const RpcMessage& message, Opening opening) {
     const MutexLock lock(mutex_);
     if (sessions_.size() + opening_.size() >= kSessionsMax)
       return RpcFault{kRpcInternal, "too many sessions are open: close one first"};
-    const Shared shared{*runtime_, *workplaces_, wire_, abilities_};
+    const Shared shared{*runtime_, *workplaces_, threads_, wire_, abilities_};
     session = std::make_shared<EditorSession>(shared, std::move(opening));
     opening_.push_back(session);
   }

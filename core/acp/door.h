@@ -80,6 +80,7 @@ class Door {
   ClientAbilities abilities_;
   std::unique_ptr<Runtime> runtime_;               // null until it could be begun
   std::unique_ptr<serve::Workplaces> workplaces_;  // likewise
+  serve::JobThreads threads_;                      // of the sessions
   std::unique_ptr<MemoryWorker> memories_;         // null: nothing is distilled
   Mutex mutex_;
   // Shared with the requests that use them.

@@ -26,7 +26,7 @@ EditorSession::EditorSession(const Shared& shared, Opening opening)
       asker_(shared.wire),
       conversation_(opening_.conversation),
       choices_(first_choices(shared.runtime)),
-      jobs_(kJobsMax) {
+      jobs_(shared.threads, kJobsMax) {
   *mode_ = choices_.mode;
 }
 
@@ -48,7 +48,7 @@ Result<void, RunError> EditorSession::ensure_open(const CancelToken& cancel, con
   if (client_ && client_->session() != nullptr && same) return {};
   if (client_) client_->end("exit");
   client_.reset();
-  AGENTD_TRY(Workplace * workplace, shared_.workplaces.at(opening_.cwd));
+  AGENTD_TRY(std::shared_ptr<Workplace> workplace, shared_.workplaces.at(opening_.cwd));
   OpenRequest request{opening_.cwd, *this, &asker_};
   if (!opening_.more.empty()) {
     request.roots = workplace->roots_of(opening_.cwd);
@@ -66,6 +66,7 @@ Result<void, RunError> EditorSession::ensure_open(const CancelToken& cancel, con
   }
   AGENTD_TRY(auto client, ClientSession::prepare(*workplace, std::move(request)));
   AGENTD_TRY_VOID(client->open(conversation, cancel, first_text));
+  workplace_ = std::move(workplace);
   client_ = std::move(client);
   opened_with_ = wanted;
   const auto id = Ulid::parse(session().conversation_id());

@@ -32,6 +32,7 @@ namespace agentd::acp {
 struct Shared {
   Runtime& runtime;
   serve::Workplaces& workplaces;
+  serve::JobThreads& threads;
   Wire& wire;
   const ClientAbilities& abilities;
 };
@@ -101,6 +102,7 @@ class EditorSession final : private EventSink {
   const Opening opening_;
   const std::shared_ptr<std::atomic<PermissionRules::Mode>> mode_;  // shared with the rules of a run
   Asker asker_;
+  std::shared_ptr<Workplace> workplace_;   // of the session's thread: shared with the sessions in it
   std::unique_ptr<ClientSession> client_;  // of the session's thread; null: nothing is open
   std::optional<Updates> updates_;         // likewise; from open() on
   std::string title_;                      // likewise: as it was told

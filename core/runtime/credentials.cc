@@ -1,21 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/runtime/credentials.h"
 
-#include <fcntl.h>
-#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <array>
 #include <cerrno>
-#include <cstdio>
 #include <cstring>
 #include <string>
 
 #include "core/base/bytes.h"
 #include "core/base/file.h"
-#include "core/base/shell_word.h"
+#include "core/runtime/private_file.h"
 
 namespace agentd {
 namespace {
@@ -23,59 +20,21 @@ namespace {
 constexpr const char* kFileName = "credentials";
 constexpr std::string_view kHead =
     "# Keys of providers, written by 'agentd auth'. A line for each: provider, host, key, with tabs between.\n";
-constexpr std::size_t kFileBytesMax = 1u << 20, kKeyBytesMax = 4096;
+constexpr std::size_t kKeyBytesMax = 4096;
 constexpr std::size_t kShownEnd = 4, kShownFrom = 16;
 
-std::string mode_text(mode_t mode) {
-  char text[8];
-  std::snprintf(text, sizeof text, "%04o", static_cast<unsigned>(mode & 07777));
-  return text;
-}
-
-Error foreign(const std::string& path, uid_t owner) {
-  return {Code::kDenied, path + " belongs to another user (uid " + std::to_string(owner) +
-                             "), and no key is read from it or written to it: chown it to yourself"};
-}
-
-// The directory of the keys. kNotFound when there is none.
-Result<UniqueFd> open_directory(const std::string& home) {
-  UniqueFd fd(::open(home.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
-  if (!fd.valid()) return errno_error("opening the directory " + home, errno);
-  struct stat info {};
-  if (::fstat(fd.get(), &info) != 0) return errno_error("checking the directory " + home, errno);
-  if (info.st_uid != ::geteuid() && info.st_uid != 0) return foreign(home, info.st_uid);
-  if ((info.st_mode & 022) != 0)
-    return Error{Code::kDenied, home + " is writable by others (mode " + mode_text(info.st_mode) +
-                                    "), who could replace the keys: chmod go-w " + shell_word(home)};
-  return fd;
-}
+constexpr PrivateThings kKeys{"key", "keys", true};
 
 // The file itself, read into memory of its own. Nothing when there is none.
 Result<SecretText> read_keys(int directory, const std::string& path, std::size_t& bytes) {
   bytes = 0;
-  const UniqueFd fd(::openat(directory, kFileName, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY));
-  if (!fd.valid() && errno == ENOENT) return SecretText();
-  if (!fd.valid() && errno == ELOOP)
-    return Error{
-        Code::kDenied,
-        path + " is a symbolic link, and no key is read from it: replace it with the file itself, or remove it"};
-  if (!fd.valid()) return errno_error("reading " + path, errno);
-  struct stat info {};
-  if (::fstat(fd.get(), &info) != 0) return errno_error("reading " + path, errno);
-  if (!S_ISREG(info.st_mode)) return Error{Code::kDenied, path + " is not a regular file: move it away"};
-  if (info.st_uid != ::geteuid()) return foreign(path, info.st_uid);
-  if ((info.st_mode & 077) != 0)
-    return Error{Code::kDenied, path + " is accessible to others (mode " + mode_text(info.st_mode) +
-                                    "), and no key is read from it: chmod 600 " + shell_word(path) +
-                                    ", and replace the keys, which others may have read"};
-  const auto size = static_cast<std::size_t>(info.st_size);
-  if (size > kFileBytesMax)
-    return Error{Code::kCorrupt,
-                 path + " has more than " + with_commas(kFileBytesMax) + " bytes: it was not written by agentd"};
+  AGENTD_TRY(const std::optional<PrivateFile> file, open_private(directory, kFileName, path, kKeys));
+  if (!file) return SecretText();
+  const std::size_t size = file->size;
   SecretText text(size);
   if (text.room() != size) return Error{Code::kUnavailable, "no memory for the keys of " + path};
   while (bytes < size) {
-    const ssize_t got = ::pread(fd.get(), text.data() + bytes, size - bytes, static_cast<off_t>(bytes));
+    const ssize_t got = ::pread(file->fd.get(), text.data() + bytes, size - bytes, static_cast<off_t>(bytes));
     if (got < 0 && errno == EINTR) continue;
     if (got < 0) return errno_error("reading " + path, errno);
     if (got == 0) break;
@@ -122,11 +81,10 @@ Result<void> write_keys(const std::string& home, const std::vector<Credential>& 
   return wrote;
 }
 
-// One process changes the file at a time: held until the descriptor is closed.
+// Held until the descriptor is closed.
 Result<UniqueFd> lock(const std::string& home) {
-  AGENTD_TRY(UniqueFd directory, open_directory(home));
-  while (::flock(directory.get(), LOCK_EX) != 0)
-    if (errno != EINTR) return errno_error("locking " + home, errno);
+  AGENTD_TRY(UniqueFd directory, open_private_directory(home, kKeys));
+  AGENTD_TRY_VOID(lock_directory(directory, home));
   return directory;
 }
 
@@ -140,7 +98,7 @@ Result<Credentials> Credentials::load(const std::string& home) {
   struct stat info {};
   // Most homes have no key file; problems of the directory do not matter then.
   if (::lstat(path.c_str(), &info) != 0 && errno == ENOENT) return out;
-  AGENTD_TRY(const UniqueFd directory, open_directory(home));
+  AGENTD_TRY(const UniqueFd directory, open_private_directory(home, kKeys));
   std::size_t bytes = 0;
   AGENTD_TRY(out.text_, read_keys(directory.get(), path, bytes));
   AGENTD_TRY(out.all_, parse_keys(out.text_.first(bytes), path));

@@ -176,4 +176,9 @@ Tokens::Found Access::who(const RequestHead& head) const {
   return tokens_ ? tokens_->find(bearer_token(head)) : Tokens::Found();
 }
 
+bool Access::is_good(const Digest& token) const {
+  const MutexLock lock(mutex_);
+  return tokens_ && tokens_->has(token);
+}
+
 }  // namespace agentd::serve

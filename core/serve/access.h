@@ -60,6 +60,8 @@ class Access {
   std::optional<HttpReply> decide(const RequestHead& head);
   // The token's name and scope of a request that was let in.
   Tokens::Found who(const RequestHead& head) const;
+  // Whether a token is still good, by its digest.
+  bool is_good(const Digest& token) const;
 
  private:
   struct Misses {

@@ -16,11 +16,12 @@ namespace {
 
 constexpr Milliseconds kTidy{5'000}, kLook{100}, kMemories{10 * 60'000};
 
-// Counts the answer of a route.
+// Counts the answer of a route, and lets its stream end with its token.
 class CountedExchange final : public HttpExchange {
  public:
-  CountedExchange(std::shared_ptr<HttpExchange> inner, Metrics& metrics, std::string_view route)
-      : inner_(std::move(inner)), metrics_(metrics), route_(route) {}
+  CountedExchange(std::shared_ptr<HttpExchange> inner, Metrics& metrics, TokenStreams& streams, std::string_view route,
+                  const Digest& token)
+      : inner_(std::move(inner)), metrics_(metrics), streams_(streams), route_(route), token_(token) {}
   const RequestHead& head() const override { return inner_->head(); }
   const std::string& body() const override { return inner_->body(); }
   void reply(HttpReply reply) override {
@@ -29,13 +30,17 @@ class CountedExchange final : public HttpExchange {
   }
   std::shared_ptr<HttpStream> stream(HttpReply head, std::function<void()> on_gone) override {
     metrics_.count_request(route_, head.status);
-    return inner_->stream(std::move(head), std::move(on_gone));
+    auto out = inner_->stream(std::move(head), std::move(on_gone));
+    streams_.add(token_, out);
+    return out;
   }
 
  private:
   const std::shared_ptr<HttpExchange> inner_;  // shared with the server
   Metrics& metrics_;
+  TokenStreams& streams_;
   const std::string_view route_;
+  const Digest token_;
 };
 
 // "/a/b?c" without the query, and the query.
@@ -53,8 +58,10 @@ Daemon::Daemon(Runtime& runtime, DaemonOptions options, Warn warn)
     : runtime_(runtime),
       options_(std::move(options)),
       started_ns_(runtime.clock().monotonic_ns()),
+      health_(runtime.store(), runtime.home()),
       workplaces_(runtime, options_.hooks, std::move(warn)),
       sessions_(runtime, workplaces_, metrics_, options_.sessions),
+      idle_memory_(runtime.clock()),
       access_(runtime.home(), ::geteuid(), scope_needed, runtime.clock(), media_taken),
       pool_(options_.handler_queue) {}
 
@@ -75,8 +82,8 @@ Result<std::unique_ptr<Daemon>, RunError> Daemon::start(Runtime& runtime, Daemon
   if (auto read = out->access_.load(); !read) return RunError{RunError::Kind::kUsage, read.error().message};
   if (auto begun = out->pool_.start(out->options_.handler_threads); !begun)
     return RunError{RunError::Kind::kFailure, begun.error().message};
-  // The plugins of the user act in every project: what is wrong with them is told now.
-  if (auto home = out->workplaces_.at(runtime.home()); !home) return home.error();
+  // Faults of the user's plugins are reported now.
+  AGENTD_TRY(out->home_, out->workplaces_.at(runtime.home()));
   Daemon* const self = out.get();
   out->options_.http.body_max = [self](const RequestHead& head) { return self->body_max(head); };
   auto server = HttpServer::start(
@@ -103,7 +110,8 @@ void Daemon::handle(std::shared_ptr<HttpExchange> exchange) {
   const Route& route = *matched.route;
   RouteCall made;
   made.who = access_.who(exchange->head());
-  made.exchange = std::make_shared<CountedExchange>(std::move(exchange), metrics_, route.name);
+  made.exchange =
+      std::make_shared<CountedExchange>(std::move(exchange), metrics_, streams_, route.name, made.who.digest);
   made.path = std::move(matched.path);
   const auto pairs = read_query(query);
   if (!pairs) return made.exchange->reply(error_reply(400, "bad_request", pairs.error().message));
@@ -147,8 +155,11 @@ void Daemon::serve(const CancelToken& cancel, Milliseconds drain, const std::fun
   const Clock& clock = runtime_.clock();
   while (clock.sleep(kTidy, cancel)) {
     sessions_.tidy();
+    workplaces_.close_idle();
     refine_memories();
     (void)access_.load();
+    idle_memory_.look(server_->figures().requests + sessions_.done(), sessions_.threads() != 0);
+    streams_.end_unless([this](const Digest& token) { return access_.is_good(token); });
     const auto answered = std::make_shared<std::atomic<bool>>(false);  // shared with the server's thread
     server_->ping([answered] { *answered = true; });
     for (const Deadline until = Deadline::after(clock, kTidy); !*answered && !until.passed(clock);) clock.pause(kLook);

@@ -13,9 +13,12 @@
 #include "core/runtime/memory_worker.h"
 #include "core/serve/access.h"
 #include "core/serve/http_server.h"
+#include "core/serve/idle_memory.h"
 #include "core/serve/metrics.h"
 #include "core/serve/routes.h"
 #include "core/serve/sessions.h"
+#include "core/serve/store_health.h"
+#include "core/serve/token_streams.h"
 #include "core/serve/work_pool.h"
 #include "core/serve/workplaces.h"
 
@@ -57,6 +60,7 @@ class Daemon {
   Store& store() { return runtime_.store(); }
   Sessions& sessions() { return sessions_; }
   Workplaces& workplaces() { return workplaces_; }
+  StoreHealth& health() { return health_; }
   Metrics& metrics() { return metrics_; }
   const DaemonOptions& options() const { return options_; }
   HttpServerFigures figures() const { return server_->figures(); }
@@ -82,11 +86,15 @@ class Daemon {
   const std::uint64_t started_ns_;
   UniqueFd lock_;  // of the home: one daemon
   Metrics metrics_;
+  StoreHealth health_;
   Workplaces workplaces_;
+  Workplaces::Shared home_;  // whose plugins act in every project: it stays open
   Sessions sessions_;
   std::unique_ptr<MemoryWorker> memories_;  // null: nothing is distilled now
   Deadline next_memories_{0};
+  IdleMemory idle_memory_;
   Access access_;
+  TokenStreams streams_;
   WorkPool pool_;
   std::atomic<bool> drains_{false};
   Mutex answering_, backing_up_;

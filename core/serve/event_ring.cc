@@ -46,23 +46,35 @@ std::string server_sent(std::string_view type, const EventId& id, std::string_vi
   return out;
 }
 
-void EventRing::send_all(const std::string& bytes) {
-  std::erase_if(streams_, [&](const auto& stream) { return !stream->send(bytes); });
-}
-
-void EventRing::add(std::uint64_t revision, std::string_view type, std::string_view json) {
+void EventRing::add(std::uint64_t revision, std::string_view type, std::string_view json, std::uint64_t seq) {
   const MutexLock lock(mutex_);
   if (closed_) return;
   newest_.revision = std::max(newest_.revision, revision);
   ++newest_.number;
-  Told told{newest_, server_sent(type, newest_, json)};
-  send_all(told.bytes);
-  bytes_ += told.bytes.size();
-  told_.push_back(std::move(told));
+  told_.push_back({newest_, seq, std::string(type), std::string(json)});
+  const Told& told = told_.back();
+  bytes_ += size_of(told);
+  const std::string usual = server_sent(told.type, told.id, told.json);
+  std::erase_if(subscribers_, [&](const Subscriber& each) {
+    const bool is_usual = told.seq == 0 ? told.id.revision >= each.has : told.seq > each.has;
+    if (is_usual) return !each.stream->send(usual);
+    const std::string own = bytes_for(told, each.has);
+    return !own.empty() && !each.stream->send(own);
+  });
   while (told_.size() > limits_.events || (bytes_ > limits_.bytes && told_.size() > 1)) {
-    bytes_ -= told_.front().bytes.size();
+    bytes_ -= size_of(told_.front());
     told_.pop_front();
   }
+}
+
+std::size_t EventRing::size_of(const Told& told) { return told.type.size() + told.json.size(); }
+
+// An id never says less than its client has. Empty: the client has the event's record.
+std::string EventRing::bytes_for(const Told& told, std::uint64_t has) {
+  if (told.seq != 0 && told.seq <= has) return {};
+  EventId id = told.id;
+  id.revision = std::max(id.revision, has);
+  return server_sent(told.type, id, told.json);
 }
 
 bool EventRing::knows(const EventId& last) const {
@@ -74,37 +86,46 @@ bool EventRing::knows(const EventId& last) const {
 bool EventRing::subscribe(std::shared_ptr<HttpStream> stream, const std::optional<EventId>& last,
                           std::uint64_t revision) {
   const MutexLock lock(mutex_);
-  if (closed_ || streams_.size() >= limits_.subscribers) return false;
-  bool listens = true;
+  if (closed_ || subscribers_.size() >= limits_.subscribers) return false;
+  Subscriber made{std::move(stream), 0};
+  std::string begin;
   if (last && knows(*last)) {
+    made.has = last->revision;
     for (const Told& each : told_)
-      if (each.id.number > last->number) listens = listens && stream->send(each.bytes);
+      if (each.id.number > last->number) begin += bytes_for(each, made.has);
   } else if (last) {
-    // Events of now count from the log of now: what it has is read there, and told no second time.
-    newest_.revision = std::max(newest_.revision, revision);
-    listens = stream->send(server_sent("resync", newest_, resync_json(last->revision, newest_.revision)));
+    // Records that the log has now are read there, and told no second time.
+    made.has = std::max(newest_.revision, revision);
+    const EventId id{made.has, epoch_, newest_.number};
+    begin = server_sent("resync", id, resync_json(last->revision, made.has));
   } else {
-    listens = stream->send(": listening\n\n");
+    begin = ": listening\n\n";
   }
-  if (listens) streams_.push_back(std::move(stream));
+  if (begin.empty() || made.stream->send(std::move(begin))) subscribers_.push_back(std::move(made));
   return true;
 }
 
 void EventRing::keep_alive() {
   const MutexLock lock(mutex_);
-  send_all(": still here\n\n");
+  std::erase_if(subscribers_, [](const Subscriber& each) { return !each.stream->send(": still here\n\n"); });
+}
+
+void EventRing::forget() {
+  const MutexLock lock(mutex_);
+  told_ = {};
+  bytes_ = 0;
 }
 
 void EventRing::close() {
   const MutexLock lock(mutex_);
   closed_ = true;
-  for (const auto& stream : streams_) stream->close();
-  streams_.clear();
+  for (const Subscriber& each : subscribers_) each.stream->close();
+  subscribers_.clear();
 }
 
 std::size_t EventRing::subscribers() const {
   const MutexLock lock(mutex_);
-  return streams_.size();
+  return subscribers_.size();
 }
 
 EventId EventRing::newest() const {

@@ -2,9 +2,9 @@
 #pragma once
 // event_ring.h - the newest events of one session, for clients that come back.
 //
-// An event's id is REVISION-EPOCH-N: how far the log went when it was told, the ring's birth, and its number. The log
-// up to that revision is told by the events up to that one. A client that names an event of this epoch which the ring
-// still has gets what followed. To anybody else `resync` says from which revision to read the log.
+// An event's id is REVISION-EPOCH-N: how far the log is told by the events up to that one, the ring's birth, and its
+// number. A client that names an event of this epoch which the ring still has gets what followed. To anybody else
+// `resync` says from which revision to read the log, and up to which: records up to there are told by no event.
 //
 // Threading: thread-safe. Streams are written to under the ring's lock, and never block.
 
@@ -40,14 +40,17 @@ class EventRing {
   explicit EventRing(std::uint64_t epoch) : EventRing(epoch, Limits{}) {}
   EventRing(std::uint64_t epoch, Limits limits) : epoch_(epoch), limits_(limits) {}
 
-  // Tells an event to all who listen. `revision`: of the log now, at least that of the event before.
-  void add(std::uint64_t revision, std::string_view type, std::string_view json);
+  // Tells an event to all who listen. `revision`: how far the log is told with it, at least that of the event before.
+  // `seq`: of the record that it tells; 0 = of none, or of one that was told before.
+  void add(std::uint64_t revision, std::string_view type, std::string_view json, std::uint64_t seq = 0);
 
   // Begins with what followed `last`, or with `resync` where that is not known; without `last` with the next event.
   // `revision`: of the log now. False: there are too many subscribers.
   bool subscribe(std::shared_ptr<HttpStream> stream, const std::optional<EventId>& last, std::uint64_t revision);
   // A comment on every stream, so that both ends notice a connection that has gone.
   void keep_alive();
+  // Frees the events: whoever comes back behind one of them reads the log. Streams go on.
+  void forget();
   // Ends all streams.
   void close();
 
@@ -57,9 +60,15 @@ class EventRing {
  private:
   struct Told {
     EventId id;
-    std::string bytes;
+    std::uint64_t seq = 0;
+    std::string type, json;
   };
-  void send_all(const std::string& bytes) REQUIRES(mutex_);
+  struct Subscriber {
+    std::shared_ptr<HttpStream> stream;  // shared with the server, whose thread sends
+    std::uint64_t has = 0;               // the revision up to which its client reads the log, or has it
+  };
+  static std::size_t size_of(const Told& told);
+  static std::string bytes_for(const Told& told, std::uint64_t has);
   bool knows(const EventId& last) const REQUIRES(mutex_);
 
   const std::uint64_t epoch_;
@@ -68,8 +77,7 @@ class EventRing {
   std::deque<Told> told_ GUARDED_BY(mutex_);
   std::size_t bytes_ GUARDED_BY(mutex_) = 0;
   EventId newest_ GUARDED_BY(mutex_){0, epoch_, 0};
-  // Shared with the server, whose thread sends.
-  std::vector<std::shared_ptr<HttpStream>> streams_ GUARDED_BY(mutex_);
+  std::vector<Subscriber> subscribers_ GUARDED_BY(mutex_);
   bool closed_ GUARDED_BY(mutex_) = false;
 };
 

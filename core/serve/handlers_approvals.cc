@@ -9,6 +9,7 @@ namespace agentd::serve {
 namespace {
 
 constexpr std::size_t kReasonBytesMax = 2'000;
+constexpr Milliseconds kRunEndTime{3'000}, kRunEndStep{10};
 
 void write_wait(JsonWriter& out, const WaitingCall& waiting) {
   const WaitRecord& wait = waiting.open.wait;
@@ -19,6 +20,19 @@ void write_wait(JsonWriter& out, const WaitingCall& waiting) {
   out.member("cwd", wait.cwd).member("until_ms", wait.until_ms);
   if (waiting.open.answer) out.member("answer", waiting.open.answer->decision);
   out.end_object();
+}
+
+// A question can be seen before the run that has asked it is over, which takes a moment.
+Result<void, RunError> keep_answer(Daemon& daemon, const WaitingCall& waiting, const GivenAnswer& answer) {
+  const Clock& clock = daemon.runtime().clock();
+  const Deadline patience = Deadline::after(clock, kRunEndTime);
+  for (;;) {
+    auto kept = answer_wait(daemon.store(), clock, waiting, answer);
+    if (kept || kept.error().kind != RunError::Kind::kBusy || patience.passed(clock)) return kept;
+    const auto live = daemon.sessions().find(waiting.root.text());
+    if (!live || live->state() != LiveSession::State::kActive) return kept;
+    clock.pause(kRunEndStep);
+  }
 }
 
 }  // namespace
@@ -44,8 +58,7 @@ void answer_approval(Daemon& daemon, RouteCall call) {
   const std::string reason = one_line(call.json("reason").string_or(""), kReasonBytesMax);
   GivenAnswer answer{allows ? WaitDecision::kAllow : WaitDecision::kDeny, call.who.name, "http",
                      allows ? reason : "the user said no" + (reason.empty() ? "" : ": " + reason)};
-  if (auto kept = answer_wait(daemon.store(), daemon.runtime().clock(), *found, answer); !kept)
-    return reply_error(call, kept.error());
+  if (auto kept = keep_answer(daemon, *found, answer); !kept) return reply_error(call, kept.error());
   lock.unlock();
   const auto session = daemon.sessions().at(found->root);
   if (!session) return reply_error(call, session.error());

@@ -213,8 +213,14 @@ void compact_conversation(Daemon& daemon, RouteCall call) {
 }
 
 void undo_compaction(Daemon& daemon, RouteCall call) {
-  if (const Shared session = session_of(daemon, call))
-    session->undo(call.json("force").bool_or(false), answers(call, write_undo));
+  const Shared session = session_of(daemon, call);
+  if (!session) return;
+  session->undo(call.json("force").bool_or(false), [call](const Result<UndoReport, RunError>& done) {
+    // The conversation does not allow it as it is: nothing to undo, a view that no window takes.
+    if (!done && done.error().kind == RunError::Kind::kFailure)
+      return call.exchange->reply(error_reply(409, "conflict", done.error().message));
+    answers(call, write_undo)(done);
+  });
 }
 
 void call_tool(Daemon& daemon, RouteCall call) {

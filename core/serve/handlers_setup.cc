@@ -33,7 +33,7 @@ void write_value(JsonWriter& out, ValueType type, const ConfigValue& value) {
 void list_hooks(Daemon& daemon, RouteCall call) {
   JsonWriter out;
   out.begin_object().key("hooks").begin_array();
-  for (Workplace* const workplace : daemon.workplaces().all())
+  for (const auto& workplace : daemon.workplaces().all())
     for (const Subscription& hook : workplace->hooks().subscriptions()) {
       out.begin_object().member("name", hook.name).member("event", find_event(hook.event)->name);
       out.member("kind", workplace->hooks().kind_of(hook.name)).optional("plugin", hook.plugin);
@@ -70,7 +70,7 @@ void list_plugins(Daemon& daemon, RouteCall call) {
   JsonWriter out;
   out.begin_object().key("plugins").begin_array();
   std::set<std::string> told;
-  for (Workplace* const workplace : daemon.workplaces().all())
+  for (const auto& workplace : daemon.workplaces().all())
     for (const Subscription& hook : workplace->hooks().subscriptions()) {
       if (hook.plugin.empty() || !told.insert(hook.plugin + workplace->project().id).second) continue;
       out.begin_object().member("id", hook.plugin).member("project", workplace->project().root);

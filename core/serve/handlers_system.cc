@@ -73,15 +73,19 @@ void reply_error(const RouteCall& call, const RunError& error) { call.exchange->
 void healthz(Daemon&, RouteCall call) { reply_json(call, 200, R"({"status":"ok"})"); }
 
 void readyz(Daemon& daemon, RouteCall call) {
-  const auto stats = daemon.store().stats();
-  const bool ready = stats && !daemon.drains();
+  const StoreHealth::Report health = daemon.health().look(daemon.metrics().store_failures());
+  const bool ready = health.works && !daemon.drains();
   JsonWriter out;
   out.begin_object().member("status", ready ? "ready" : "not_ready").member("version", daemon.options().version);
-  out.member("store", stats ? "ok" : stats.error().message);
+  out.member("store", health.store).member("disk", health.disk);
   out.member("draining", daemon.drains());
   const std::string& uncaged = daemon.options().uncaged;
   out.member("sandbox", uncaged.empty() ? "ok" : uncaged).end_object();
-  reply_json(call, ready ? 200 : 503, out.text());
+  HttpReply reply;
+  reply.status = ready ? 200 : 503;
+  if (!ready) reply.fields.emplace_back("retry-after", "5");
+  reply.body = std::string(out.text()) + "\n";
+  call.exchange->reply(std::move(reply));
 }
 
 void metrics(Daemon& daemon, RouteCall call) {
@@ -93,6 +97,11 @@ void metrics(Daemon& daemon, RouteCall call) {
             std::to_string(counts[i]) + "\n";
   const HttpServerFigures http = daemon.figures();
   text += gauge_text("agentd_http_connections", "Open connections.", static_cast<double>(http.connections));
+  text += gauge_text("agentd_http_stream_bytes", "Bytes for readers of streams that they have not taken.",
+                     static_cast<double>(http.stream_bytes));
+  text += gauge_text("agentd_session_threads", "Threads of conversations that work.",
+                     static_cast<double>(daemon.sessions().threads()));
+  text += gauge_text("agentd_projects", "Open projects.", static_cast<double>(daemon.workplaces().all().size()));
   text += gauge_text("agentd_http_streams", "Open streams of events and of files.", static_cast<double>(http.streams));
   if (const auto stats = daemon.store().stats()) {
     text += gauge_text("agentd_store_bytes", "The size of the store.", static_cast<double>(stats->bytes));

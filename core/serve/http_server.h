@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// http_server.h - HTTP/1.1 on loopback and on a unix socket: bytes, limits and times. The only user of Beast and Asio.
+// http_server.h - HTTP/1.1 on loopback and on a unix socket: bytes, limits and times.
+//
+// Asio stays in http_engine, http_door and http_connection, Beast in http_body, and nothing else includes these.
 //
 // It is strict: what two readers could take for two different requests (http_head.h; in a body: extensions of chunks
 // and trailers) is answered 400, and the connection is closed. Requests of a connection are answered one after another,
@@ -23,23 +25,9 @@
 #include "core/base/file.h"
 #include "core/base/log.h"
 #include "core/base/result.h"
-#include "core/serve/http_exchange.h"
+#include "core/serve/http_limits.h"
 
 namespace agentd::serve {
-
-struct HttpLimits {
-  std::size_t connections = 1'024;
-  std::size_t connections_per_peer = 512;  // of all TCP clients (an address of loopback tells nothing), or of one user
-  std::size_t head_bytes = 32u << 10;      // of request line and fields together
-  std::size_t fields = 100;
-  std::size_t body_bytes = 8u << 20;
-  std::size_t bodies_bytes = 256u << 20;  // of all requests together
-  std::size_t stream_bytes = 1u << 20;    // that wait for a client that does not read
-  Milliseconds head_time{10'000};         // from the first byte of a request, or the connection's begin
-  Milliseconds body_time{60'000};         // of the whole body
-  Milliseconds idle_time{75'000};         // between two requests
-  Milliseconds write_time{30'000};        // without a byte taken by the client
-};
 
 struct HttpServerOptions {
   // Where it listens: loopback addresses such as "127.0.0.1" and "::1"; the port 0 is any free one.
@@ -55,13 +43,9 @@ struct HttpServerOptions {
   std::function<std::size_t(const RequestHead& head)> body_max{};
 };
 
-// Decides from the head, before the body is read. A reply: that is the answer, and the connection is closed.
-using HttpGate = std::function<std::optional<HttpReply>(const RequestHead& head)>;
-using HttpHandler = std::function<void(std::shared_ptr<HttpExchange> exchange)>;
-
 struct HttpServerFigures {
-  std::uint64_t connections = 0, streams = 0;  // that are open
-  std::uint64_t body_bytes = 0;                // that are held now
+  std::uint64_t connections = 0, streams = 0;      // that are open
+  std::uint64_t body_bytes = 0, stream_bytes = 0;  // that are held now
   // Since the start. refused: connections that were closed for a limit or their user; requests: whose head was read;
   // timed_out: a head, a body or an answer that took too long.
   std::uint64_t accepted = 0, refused = 0, requests = 0, timed_out = 0, streams_dropped = 0;

@@ -1,32 +1,23 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/serve/job_line.h"
 
-#include <system_error>
 #include <utility>
-
-#include "core/base/signals_blocked.h"
 
 namespace agentd::serve {
 
 JobLine::~JobLine() { end(); }
 
 JobLine::Added JobLine::add(Job job) {
-  Thread before;  // is joined without the lock
   const MutexLock lock(mutex_);
   if (ends_) return Added::kEnds;
   if (works_ && waiting_.size() >= waiting_max_) return Added::kTooMany;
   waiting_.push_back(std::move(job));
   if (works_) return Added::kYes;
-  const SignalsBlocked blocked;
-  try {
-    Thread next([this] { work(); });
-    before = std::exchange(thread_, std::move(next));
-  } catch (const std::system_error&) {
-    waiting_.pop_back();
-    return Added::kNoThread;
-  }
-  works_ = true;
-  return Added::kYes;
+  const auto started = threads_.start([this] { work(); });
+  works_ = started == JobThreads::Started::kYes;
+  if (works_) return Added::kYes;
+  waiting_.pop_back();
+  return started == JobThreads::Started::kFull ? Added::kFull : Added::kNoThread;
 }
 
 void JobLine::work() {
@@ -44,12 +35,9 @@ void JobLine::work() {
 }
 
 void JobLine::end() {
-  Thread last;
-  MutexLock lock(mutex_);
+  const MutexLock lock(mutex_);
   ends_ = true;
   while (works_) done_.wait(mutex_);
-  last = std::move(thread_);
-  lock.unlock();
 }
 
 bool JobLine::end_if_idle() {

@@ -24,6 +24,13 @@ class Stream final : public HttpStream {
   bool ask(StreamQueue::Asks what) {
     if (what == StreamQueue::Asks::kLook) return wire_->post([wire = wire_] { wire->look_at_stream(); });
     if (what == StreamQueue::Asks::kDrop) return wire_->post([wire = wire_] { wire->drop_stream(); });
+    if (what == StreamQueue::Asks::kMakeRoom) {
+      const auto make_room = [wire = wire_] {
+        wire->make_room();
+        wire->look_at_stream();
+      };
+      return wire_->post(make_room);
+    }
     return true;
   }
 
@@ -46,7 +53,7 @@ class LiveExchange final : public HttpExchange {
     (void)wire_->post([wire = wire_, reply = std::move(reply)] { wire->answer(reply); });
   }
   std::shared_ptr<HttpStream> stream(HttpReply head, std::function<void()> on_gone) override {
-    const auto queue = std::make_shared<StreamQueue>(wire_->stream_bytes_max(), std::move(on_gone));
+    const auto queue = wire_->make_queue(std::move(on_gone));
     const auto begin = [wire = wire_, head = std::move(head), queue] { wire->begin_stream(head, queue); };
     if (answered_.exchange(true) || !wire_->post(begin)) queue->end(false);
     return std::make_shared<Stream>(wire_, queue);
@@ -61,26 +68,43 @@ class LiveExchange final : public HttpExchange {
 
 }  // namespace
 
+StreamQueue::~StreamQueue() {
+  const MutexLock lock(mutex_);
+  forget();
+}
+
+void StreamQueue::forget() {
+  *all_ -= pending_.size() + std::exchange(taken_, 0);
+  pending_ = {};
+}
+
 StreamQueue::Put StreamQueue::put(std::string bytes) {
   const MutexLock lock(mutex_);
   if (gone_ || closed_) return {};
   if (bytes.empty()) return {true, Asks::kNothing};
   const std::size_t queued = pending_.size() + taken_;
-  if (queued != 0 && queued + bytes.size() > bytes_max_) {
+  if (queued != 0 && queued + bytes.size() > limits_.bytes) {
     gone_ = true;
     return {false, Asks::kDrop};
   }
+  const bool full = (*all_ += bytes.size()) > limits_.all_bytes;
   if (pending_.empty())
     pending_ = std::move(bytes);
   else
     pending_ += bytes;
-  return {true, std::exchange(asked_, true) ? Asks::kNothing : Asks::kLook};
+  const bool asked = std::exchange(asked_, true);
+  return {true, full ? Asks::kMakeRoom : asked ? Asks::kNothing : Asks::kLook};
 }
 
 StreamQueue::Asks StreamQueue::close() {
   const MutexLock lock(mutex_);
   if (std::exchange(closed_, true) || gone_ || std::exchange(asked_, true)) return Asks::kNothing;
   return Asks::kLook;
+}
+
+std::size_t StreamQueue::waiting() const {
+  const MutexLock lock(mutex_);
+  return pending_.size() + taken_;
 }
 
 StreamQueue::Taken StreamQueue::take() {
@@ -110,7 +134,9 @@ void StreamQueue::count_taken(std::size_t left) {
   std::function<void()> next;
   {
     const MutexLock lock(mutex_);
-    taken_ = std::min(taken_, left);
+    left = std::min(taken_, left);
+    *all_ -= taken_ - left;
+    taken_ = left;
     next = take_next();
   }
   if (next) next();
@@ -132,7 +158,7 @@ void StreamQueue::end(bool complete) {
   {
     const MutexLock lock(mutex_);
     gone_ = true;
-    pending_ = {};
+    forget();
     next = take_next();
   }
   if (next) next();

@@ -19,11 +19,19 @@ namespace agentd::serve {
 // The bytes of a stream on their way to the server's thread.
 class StreamQueue {
  public:
-  StreamQueue(std::size_t bytes_max, std::function<void()> on_gone)
-      : bytes_max_(bytes_max), on_gone_(std::move(on_gone)) {}
+  struct Limits {
+    std::size_t bytes = 0;      // of this stream; but an empty queue takes any number
+    std::size_t all_bytes = 0;  // of all together: beyond it somebody is asked to make room
+  };
+  // `all`: the bytes of all queues.
+  StreamQueue(Limits limits, std::shared_ptr<std::atomic<std::uint64_t>> all, std::function<void()> on_gone)
+      : limits_(limits), all_(std::move(all)), on_gone_(std::move(on_gone)) {}
+  ~StreamQueue();
+  StreamQueue(const StreamQueue&) = delete;
+  StreamQueue& operator=(const StreamQueue&) = delete;
 
-  // From any thread. Asks: the part of the server's thread.
-  enum class Asks : std::uint8_t { kNothing, kLook, kDrop };
+  // From any thread. Asks: the part of the server's thread; kMakeRoom: and then to look.
+  enum class Asks : std::uint8_t { kNothing, kLook, kDrop, kMakeRoom };
   struct Put {
     bool queued = false;
     Asks asks = Asks::kNothing;
@@ -32,6 +40,8 @@ class StreamQueue {
   Asks close();
   // As HttpStream::when_taken.
   void when_taken(std::function<void()> next);
+  // The bytes that the client has not taken.
+  std::size_t waiting() const;
 
   // The server's thread alone, from here on. All that is queued, which counts until the client has taken it.
   struct Taken {
@@ -50,9 +60,11 @@ class StreamQueue {
   void tell();
   // Takes the function that waits for the client, if it need not wait any longer.
   std::function<void()> take_next() REQUIRES(mutex_);
+  void forget() REQUIRES(mutex_);
 
-  const std::size_t bytes_max_;
-  Mutex mutex_;
+  const Limits limits_;
+  const std::shared_ptr<std::atomic<std::uint64_t>> all_;  // shared with all queues and the server
+  mutable Mutex mutex_;
   std::string pending_ GUARDED_BY(mutex_);
   std::size_t taken_ GUARDED_BY(mutex_) = 0;  // bytes that the client has not taken yet
   bool asked_ GUARDED_BY(mutex_) = false;     // the server's thread is about to look
@@ -70,13 +82,16 @@ class Wire {
   virtual bool post(std::function<void()> task) = 0;
   // From any thread: the bytes of a body are not held any more.
   virtual void release_body(std::size_t bytes) = 0;
-  virtual std::size_t stream_bytes_max() const = 0;
+  // From any thread.
+  virtual std::shared_ptr<StreamQueue> make_queue(std::function<void()> on_gone) = 0;
 
   // The server's thread alone.
   virtual void answer(const HttpReply& reply) = 0;
   virtual void begin_stream(const HttpReply& head, std::shared_ptr<StreamQueue> queue) = 0;
   virtual void look_at_stream() = 0;
   virtual void drop_stream() = 0;
+  // Drops the slowest streams, of any connection, until all have their bound.
+  virtual void make_room() = 0;
 };
 
 // Shared with the handler, which may keep it when the connection has ended.

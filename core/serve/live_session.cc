@@ -3,7 +3,9 @@
 
 #include <agentd/hook_types.h>
 
+#include <algorithm>
 #include <utility>
+#include <variant>
 
 #include "core/codec/json.h"
 #include "core/serve/metrics.h"
@@ -23,9 +25,10 @@ std::string error_json(const RunError& error) {
   return std::string(out.text());
 }
 
-// The message of a delta is recorded later, so the log need not be asked.
-bool is_delta(RunEvent::Type type) {
-  return type == RunEvent::Type::kTextDelta || type == RunEvent::Type::kThinkingDelta;
+// The message of a delta is recorded later, and a warning may come between a commit and its messages.
+bool tells_no_record(RunEvent::Type type) {
+  return type == RunEvent::Type::kTextDelta || type == RunEvent::Type::kThinkingDelta ||
+         type == RunEvent::Type::kWarning;
 }
 
 }  // namespace
@@ -103,8 +106,8 @@ HttpReply error_reply(const RunError& error) {
   return out;
 }
 
-LiveSession::LiveSession(Runtime& runtime, Workplaces& workplaces, Metrics& metrics, SessionWishes wishes,
-                         std::optional<Ulid> conversation)
+LiveSession::LiveSession(Runtime& runtime, Workplaces& workplaces, Metrics& metrics, JobThreads& threads,
+                         SessionWishes wishes, std::optional<Ulid> conversation)
     : runtime_(runtime),
       workplaces_(workplaces),
       metrics_(metrics),
@@ -112,12 +115,12 @@ LiveSession::LiveSession(Runtime& runtime, Workplaces& workplaces, Metrics& metr
       ring_(static_cast<std::uint64_t>(runtime_.clock().wall_ms())),
       id_(conversation ? conversation->text() : std::string()),
       used_ns_(runtime_.clock().monotonic_ns()),
-      jobs_(kJobsMax) {}
+      jobs_(threads, kJobsMax) {}
 
 LiveSession::~LiveSession() {
   stop();
-  end("exit");
   jobs_.end();
+  if (!retired_) close("exit", State::kEnded);  // nobody else uses it any more
   ring_.close();
 }
 
@@ -126,7 +129,7 @@ LiveSession::~LiveSession() {
 Result<void, RunError> LiveSession::ensure_open(const std::string& first_text, const CancelToken& cancel) {
   if (client_) return {};
   if (state() == State::kEnded) return busy("the session has ended: try again");
-  AGENTD_TRY(Workplace * workplace, workplaces_.at(wishes_.cwd));
+  AGENTD_TRY(std::shared_ptr<Workplace> workplace, workplaces_.at(wishes_.cwd));
   OpenRequest request{wishes_.cwd, *this};
   request.model = wishes_.model;
   request.mode = wishes_.mode;
@@ -137,6 +140,7 @@ Result<void, RunError> LiveSession::ensure_open(const std::string& first_text, c
   std::optional<Ulid> conversation;
   if (const auto parsed = Ulid::parse(known)) conversation = *parsed;
   AGENTD_TRY_VOID(client->open(conversation, cancel, first_text));
+  workplace_ = std::move(workplace);
   client_ = std::move(client);
   const MutexLock lock(mutex_);
   id_ = session().conversation_id();
@@ -147,6 +151,7 @@ Result<void, RunError> LiveSession::ensure_open(const std::string& first_text, c
 void LiveSession::close(std::string_view reason, State after) {
   if (client_) client_->end(reason);
   client_.reset();
+  workplace_.reset();
   const MutexLock lock(mutex_);
   state_ = after;
 }
@@ -184,6 +189,8 @@ void LiveSession::add(std::function<void(const CancelToken&)> job, const Refused
     used_ns_ = runtime_.clock().monotonic_ns();
   });
   if (added == JobLine::Added::kTooMany) return refused(busy("too many requests wait in this conversation: try later"));
+  if (added == JobLine::Added::kFull)
+    return refused(busy("as many conversations work as may at the same time: try again in a few seconds"));
   if (added == JobLine::Added::kNoThread) return refused(busy("the system allows agentd no more threads: try later"));
   if (added == JobLine::Added::kEnds) return refused(busy("the session is being closed: try again"));
 }
@@ -259,6 +266,7 @@ void LiveSession::begin_run() {
 
 // Posted messages that no run has taken: the next run, or back to their client.
 void LiveSession::ran(const Result<RunReport, RunError>& report) {
+  if (!report && report.error().kind == RunError::Kind::kStore) metrics_.count_store_failure();
   if (!report && !ended_told_) tell("error", error_json(report.error()));
   std::vector<PostedMessage> left;
   {
@@ -331,13 +339,20 @@ std::optional<std::uint64_t> LiveSession::idle_since_ns() const {
 void LiveSession::park() {
   (void)jobs_.add([this] {
     if (client_) close("exit", State::kParked);
+    ring_.forget();
   });
 }
 
-bool LiveSession::retire() { return jobs_.end_if_idle(); }
+bool LiveSession::retire() {
+  retired_ = jobs_.end_if_idle();
+  return retired_;
+}
 
-void LiveSession::end(std::string_view reason) {
-  (void)jobs_.add([this, reason = std::string(reason)] { close(reason, State::kEnded); });
+bool LiveSession::end(std::string_view reason) {
+  // A parked one has nothing to end.
+  if (state() == State::kParked && jobs_.end_if_idle()) return true;
+  const auto added = jobs_.add([this, reason = std::string(reason)] { close(reason, State::kEnded); });
+  return added == JobLine::Added::kYes || added == JobLine::Added::kEnds;
 }
 
 void LiveSession::stop() {
@@ -359,22 +374,23 @@ std::uint64_t LiveSession::revision() const {
   return revision_;
 }
 
-void LiveSession::tell(std::string_view type, std::string_view json) { ring_.add(revision(), type, json); }
+void LiveSession::tell(std::string_view type, std::string_view json) {
+  told_ = std::max(told_, revision());
+  ring_.add(told_, type, json);
+}
 
 void LiveSession::on_event(const RunEvent& event) {
   metrics_.count(event);
   if (event.type() == RunEvent::Type::kRunEnded) ended_told_ = true;
   if (event.type() == RunEvent::Type::kUserMessage) user_told_ = true;
   const std::string json = event_json(event);
-  if (is_delta(event.type())) {
-    std::uint64_t last = 0;
-    {
-      const MutexLock lock(mutex_);
-      last = revision_;
-    }
-    return ring_.add(last, name_of(event.type()), json);
-  }
-  tell(name_of(event.type()), json);
+  if (tells_no_record(event.type())) return ring_.add(told_, name_of(event.type()), json);
+  const auto* const message = std::get_if<told::UserMessage>(&event.body);
+  const bool is_of_log = message != nullptr && !message->repeated && event.agent_depth == 0;
+  if (!is_of_log) return tell(name_of(event.type()), json);
+  // One commit may have stored several, of which the next ones are not told yet.
+  told_ = std::max(told_, message->seq);
+  ring_.add(told_, name_of(event.type()), json, message->seq);
 }
 
 }  // namespace agentd::serve

@@ -8,6 +8,7 @@
 //
 // Threading: thread-safe. The events of a run come on the session's thread.
 
+#include <atomic>
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -38,7 +39,7 @@ class LiveSession final : private EventSink {
   using Done = std::function<void(Result<T, RunError>)>;
 
   // Nothing is opened yet. `conversation`: an existing one. All outlive it.
-  LiveSession(Runtime& runtime, Workplaces& workplaces, Metrics& metrics, SessionWishes wishes,
+  LiveSession(Runtime& runtime, Workplaces& workplaces, Metrics& metrics, JobThreads& threads, SessionWishes wishes,
               std::optional<Ulid> conversation);
   // Ends it: a run is cancelled, and its end is waited for. REQUIRES: not on the session's own thread.
   ~LiveSession() override;
@@ -77,8 +78,9 @@ class LiveSession final : private EventSink {
   void park();
   // Takes nothing further, if nothing is to be done; true if so.
   bool retire();
-  // Ends it with that reason of session_end, behind what waits. Further calls are kBusy.
-  void end(std::string_view reason);
+  // Ends it with that reason of session_end, behind what waits. Further calls are kBusy. False: no thread is free for
+  // it.
+  bool end(std::string_view reason);
   // Cancels what it does, and refuses what waits.
   void stop();
 
@@ -103,9 +105,12 @@ class LiveSession final : private EventSink {
   Metrics& metrics_;
   const SessionWishes wishes_;
   EventRing ring_;
+  std::shared_ptr<Workplace> workplace_;   // of the session's thread: shared with the sessions in it; null: parked
   std::unique_ptr<ClientSession> client_;  // of the session's thread, and of post() during a run; null: parked
   bool user_told_ = false;                 // likewise: and that the user's message is stored
   bool ended_told_ = false;                // of the session's thread: a run has told its end
+  std::atomic<bool> retired_{false};       // as retire() has it
+  std::uint64_t told_ = 0;                 // of the session's thread: how far the log is told
   mutable Mutex mutex_;
   std::string id_ GUARDED_BY(mutex_);
   State state_ GUARDED_BY(mutex_) = State::kParked;

@@ -98,6 +98,16 @@ void Metrics::count_request(std::string_view route, unsigned status) {
   add(requests_, label("route", route) + "," + label("status", std::to_string(status)));
 }
 
+void Metrics::count_store_failure() {
+  const MutexLock lock(mutex_);
+  ++store_failures_;
+}
+
+std::uint64_t Metrics::store_failures() const {
+  const MutexLock lock(mutex_);
+  return store_failures_;
+}
+
 std::string Metrics::text() const {
   const MutexLock lock(mutex_);
   std::string out;
@@ -111,6 +121,8 @@ std::string Metrics::text() const {
   counters(out, "agentd_compactions_total", "Compactions, by their result.", compactions_);
   counters(out, "agentd_hook_failures_total", "Calls of hooks that failed.", failures_);
   counters(out, "agentd_http_requests_total", "Requests of this interface, by route and status.", requests_);
+  head(out, "agentd_store_failures_total", "Runs that the store could not record.", "counter");
+  line(out, "agentd_store_failures_total", {}, std::to_string(store_failures_));
   head(out, "agentd_hook_duration_seconds", "The time of each answer of a hook.", "histogram");
   for (const auto& [labels, of] : hooks_) {
     std::uint64_t sum = 0;

@@ -25,6 +25,9 @@ class Metrics {
  public:
   void count(const RunEvent& event);
   void count_request(std::string_view route, unsigned status);
+  // A run that could not be recorded.
+  void count_store_failure();
+  std::uint64_t store_failures() const;
 
   // Families of counters and histograms.
   std::string text() const;
@@ -38,7 +41,8 @@ class Metrics {
   static void add(Counters& to, std::string labels, std::uint64_t amount = 1);
 
   mutable Mutex mutex_;
-  std::uint64_t turns_ GUARDED_BY(mutex_) = 0, cost_nano_usd_ GUARDED_BY(mutex_) = 0;
+  std::uint64_t store_failures_ GUARDED_BY(mutex_) = 0, turns_ GUARDED_BY(mutex_) = 0,
+                                cost_nano_usd_ GUARDED_BY(mutex_) = 0;
   Counters runs_ GUARDED_BY(mutex_), tools_ GUARDED_BY(mutex_), tokens_ GUARDED_BY(mutex_),
       compactions_ GUARDED_BY(mutex_), failures_ GUARDED_BY(mutex_), requests_ GUARDED_BY(mutex_);
   std::map<std::string, Histogram, std::less<>> hooks_ GUARDED_BY(mutex_);

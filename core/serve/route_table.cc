@@ -111,7 +111,7 @@ constexpr Route kRoutes[] = {
      "Says whether work is taken, and what is amiss.",
      {},
      {},
-     "`status`, `version`, `store`, `draining`, `sandbox`; 503 while it is not ready",
+     "`status`, `version`, `store`, `disk`, `draining`, `sandbox`; 503 while it is not ready",
      false,
      readyz},
     {"GET",

@@ -15,12 +15,12 @@ RunError closing() { return {RunError::Kind::kBusy, "agentd is being closed: try
 }  // namespace
 
 Sessions::Sessions(Runtime& runtime, Workplaces& workplaces, Metrics& metrics, Options options)
-    : runtime_(runtime), workplaces_(workplaces), metrics_(metrics), options_(options) {}
+    : runtime_(runtime), workplaces_(workplaces), metrics_(metrics), options_(options), threads_(options.threads_max) {}
 
 Sessions::~Sessions() { end_all("exit", Deadline{0}); }
 
 void Sessions::create(const SessionWishes& wishes, const std::string& first_text, LiveSession::Done<Shared> done) {
-  const auto session = std::make_shared<LiveSession>(runtime_, workplaces_, metrics_, wishes, std::nullopt);
+  const auto session = std::make_shared<LiveSession>(runtime_, workplaces_, metrics_, threads_, wishes, std::nullopt);
   {
     const MutexLock lock(mutex_);
     if (ends_) return done(closing());
@@ -61,7 +61,7 @@ Result<Sessions::Shared, RunError> Sessions::at(const Ulid& conversation) {
   if (const auto found = at_hand_.find(conversation.text()); found != at_hand_.end()) return found->second;
   if (at_hand_.size() >= options_.at_hand_max)
     return RunError{RunError::Kind::kBusy, "too many conversations are open: try again in a minute"};
-  auto made = std::make_shared<LiveSession>(runtime_, workplaces_, metrics_, wishes, conversation);
+  auto made = std::make_shared<LiveSession>(runtime_, workplaces_, metrics_, threads_, wishes, conversation);
   at_hand_[conversation.text()] = made;
   return made;
 }
@@ -122,7 +122,9 @@ void Sessions::tidy() {
 // Under the lock, so that nobody takes it up in between.
 void Sessions::drop(const Shared& session) {
   const MutexLock lock(mutex_);
-  if (session->state() == LiveSession::State::kParked && session->retire()) at_hand_.erase(session->id());
+  if (session->state() != LiveSession::State::kParked || !session->retire()) return;
+  at_hand_.erase(session->id());
+  ++dropped_;
 }
 
 void Sessions::end_all(std::string_view reason, Deadline deadline) {
@@ -136,10 +138,12 @@ void Sessions::end_all(std::string_view reason, Deadline deadline) {
     ended.insert(ended.end(), ended_.begin(), ended_.end());
     ended_.clear();
   }
-  for (const Shared& each : ended) each->end(reason);
+  // As many at the same time as there are threads.
+  std::vector<Shared> left = ended;
   const auto all_ended = [&] {
-    return std::all_of(ended.begin(), ended.end(),
-                       [](const Shared& each) { return each->idle_since_ns().has_value(); });
+    std::erase_if(left, [&](const Shared& each) { return each->end(reason); });
+    return left.empty() && std::all_of(ended.begin(), ended.end(),
+                                       [](const Shared& each) { return each->idle_since_ns().has_value(); });
   };
   while (!all_ended() && !deadline.passed(runtime_.clock())) runtime_.clock().pause(kLook);
   for (const Shared& each : ended) each->stop();

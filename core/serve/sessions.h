@@ -8,6 +8,7 @@
 // Threading: thread-safe.
 
 #include <array>
+#include <atomic>
 #include <cstdint>
 #include <functional>
 #include <map>
@@ -26,6 +27,7 @@ struct SessionsOptions {
   Milliseconds park_after{10 * 60'000};  // without use
   Milliseconds drop_after{60 * 60'000};  // parked, and without readers of its events
   std::size_t at_hand_max = 100'000;
+  std::size_t threads_max = 2'048;  // of conversations that work, or wait for their turn to
 };
 
 class Sessions {
@@ -52,6 +54,10 @@ class Sessions {
   // By LiveSession::State.
   using Counts = std::array<std::uint64_t, 5>;
   Counts counts() const;
+  // That work now.
+  std::size_t threads() const { return threads_.working(); }
+  // How much they have done since the start, being dropped included: grows whenever memory may have become free.
+  std::uint64_t done() const { return threads_.begun() + dropped_; }
 
   // To be called every few seconds: parks and drops, and keeps the streams of events alive.
   void tidy();
@@ -66,6 +72,8 @@ class Sessions {
   Workplaces& workplaces_;
   Metrics& metrics_;
   const Options options_;
+  JobThreads threads_;
+  std::atomic<std::uint64_t> dropped_{0};
   mutable Mutex mutex_;
   std::map<std::string, Shared, std::less<>> at_hand_ GUARDED_BY(mutex_);
   // New ones before they have an id, and those that were ended: destroyed by tidy(), never on their own thread.

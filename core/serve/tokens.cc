@@ -2,20 +2,18 @@
 #include "core/serve/tokens.h"
 
 #include <fcntl.h>
-#include <sys/file.h>
 #include <sys/random.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
-#include <cstdio>
 #include <utility>
 
 #include "core/base/bytes.h"
 #include "core/base/file.h"
-#include "core/base/shell_word.h"
 #include "core/codec/json.h"
+#include "core/runtime/private_file.h"
 #include "core/runtime/secret_files.h"
 
 namespace agentd::serve {
@@ -25,76 +23,26 @@ constexpr const char* kOwn = "serve.token";
 constexpr const char* kOwnNew = "serve.token.new";  // while it is made, under the lock
 constexpr const char* kNamed = "serve.tokens";
 constexpr std::string_view kPrefix = "agentd_", kHexDigits = "0123456789abcdef";
-constexpr std::size_t kDigits = 64, kNameBytesMax = 40, kFileBytesMax = 1u << 20;
+constexpr std::size_t kDigits = 64, kNameBytesMax = 40;
 constexpr std::array<std::string_view, 5> kScopes{"none", "read", "run", "approve", "admin"};
 
-std::string mode_text(mode_t mode) {
-  char text[8];
-  std::snprintf(text, sizeof text, "%04o", static_cast<unsigned>(mode & 07777));
-  return text;
-}
-
-Error foreign(const std::string& path, uid_t owner) {
-  return {Code::kDenied, path + " belongs to another user (uid " + std::to_string(owner) +
-                             "), and no token is read from it or written to it: chown it to yourself"};
-}
-
-Error is_link(const std::string& path) {
-  return {Code::kDenied, path +
-                             " is a symbolic link, and no token is read through it or written through it: replace "
-                             "it with what it points to"};
-}
-
-bool is_symbolic(int directory, const char* name) {
-  struct stat info {};
-  return ::fstatat(directory, name, &info, AT_SYMLINK_NOFOLLOW) == 0 && S_ISLNK(info.st_mode);
-}
+constexpr PrivateThings kTokens{"token", "tokens"};
 
 // kNotFound when there is none.
-Result<UniqueFd> open_home(const std::string& home) {
-  UniqueFd fd(::open(home.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW));
-  if (!fd.valid() && (errno == ELOOP || errno == ENOTDIR) && is_symbolic(AT_FDCWD, home.c_str())) return is_link(home);
-  if (!fd.valid()) return errno_error("opening the directory " + home, errno);
-  struct stat info {};
-  if (::fstat(fd.get(), &info) != 0) return errno_error("checking the directory " + home, errno);
-  if (info.st_uid != ::geteuid() && info.st_uid != 0) return foreign(home, info.st_uid);
-  if ((info.st_mode & 022) != 0)
-    return Error{Code::kDenied, home + " is writable by others (mode " + mode_text(info.st_mode) +
-                                    "), who could replace the tokens: chmod go-w " + shell_word(home)};
-  return fd;
-}
-
-// One process changes the files at a time: until the descriptor is closed.
-Result<void> lock(const UniqueFd& directory, const std::string& home) {
-  while (::flock(directory.get(), LOCK_EX) != 0)
-    if (errno != EINTR) return errno_error("locking " + home, errno);
-  return {};
-}
+Result<UniqueFd> open_home(const std::string& home) { return open_private_directory(home, kTokens); }
 
 Result<UniqueFd> open_locked(const std::string& home) {
   AGENTD_TRY_VOID(make_directories(home));
   AGENTD_TRY(UniqueFd directory, open_home(home));
-  AGENTD_TRY_VOID(lock(directory, home));
+  AGENTD_TRY_VOID(lock_directory(directory, home));
   return directory;
 }
 
 // The file's text; nullopt when there is none.
 Result<std::optional<std::string>> read_private(int directory, const char* name, const std::string& path) {
-  const UniqueFd fd(::openat(directory, name, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY));
-  if (!fd.valid() && errno == ENOENT) return std::optional<std::string>();
-  if (!fd.valid() && errno == ELOOP) return is_link(path);
-  if (!fd.valid()) return errno_error("reading " + path, errno);
-  struct stat info {};
-  if (::fstat(fd.get(), &info) != 0) return errno_error("reading " + path, errno);
-  if (!S_ISREG(info.st_mode)) return Error{Code::kDenied, path + " is not a regular file: move it away"};
-  if (info.st_uid != ::geteuid()) return foreign(path, info.st_uid);
-  if ((info.st_mode & 077) != 0)
-    return Error{Code::kDenied, path + " is accessible to others (mode " + mode_text(info.st_mode) +
-                                    "), who may have read it: remove it and make new tokens"};
-  if (static_cast<std::uint64_t>(info.st_size) > kFileBytesMax)
-    return Error{Code::kCorrupt, path + " has more than " + with_commas(kFileBytesMax) +
-                                     " bytes: it was not written by agentd; move it away"};
-  AGENTD_TRY(std::string text, read_fd(fd.get(), kFileBytesMax, path));
+  AGENTD_TRY(const std::optional<PrivateFile> file, open_private(directory, name, path, kTokens));
+  if (!file) return std::optional<std::string>();
+  AGENTD_TRY(std::string text, read_fd(file->fd.get(), kPrivateBytesMax, path));
   return std::optional(std::move(text));
 }
 
@@ -143,7 +91,7 @@ Result<std::string> read_or_make_own(const std::string& home) {
   AGENTD_TRY(const UniqueFd directory, open_home(home));
   AGENTD_TRY(std::optional<std::string> there, read_own_at(directory.get(), path));
   if (there) return std::move(*there);
-  AGENTD_TRY_VOID(lock(directory, home));
+  AGENTD_TRY_VOID(lock_directory(directory, home));
   AGENTD_TRY(there, read_own_at(directory.get(), path));
   if (there) return std::move(*there);
   AGENTD_TRY_VOID(write_own(directory.get(), path));
@@ -287,7 +235,7 @@ Result<Tokens::Named> Tokens::remove(const std::string& home, const std::string&
   const Error none{Code::kNotFound, "no token has that name; 'agentd auth token list' shows the names"};
   auto directory = open_home(home);
   if (!directory) return directory.error().code == Code::kNotFound ? none : directory.error();
-  AGENTD_TRY_VOID(lock(*directory, home));
+  AGENTD_TRY_VOID(lock_directory(*directory, home));
   AGENTD_TRY(std::vector<Named> all, read_named(directory->get(), named_file(home)));
   const auto found = std::find_if(all.begin(), all.end(), [&](const Named& each) { return each.name == name; });
   if (found == all.end()) return none;
@@ -303,9 +251,14 @@ Tokens::Found Tokens::find(std::string_view token) const {
   const Digest digest = sha256(token);
   const Named* found = nullptr;
   for (const Named& each : named_) found = equal(each.digest, digest) ? &each : found;
-  if (found != nullptr) out = {found->scope, found->name};
-  if (own_ && equal(*own_, digest)) out = {Scope::kAdmin, std::string(kOwnName)};
+  if (found != nullptr) out = {found->scope, found->name, digest};
+  if (own_ && equal(*own_, digest)) out = {Scope::kAdmin, std::string(kOwnName), digest};
   return out;
+}
+
+bool Tokens::has(const Digest& token) const {
+  return (own_ && equal(*own_, token)) ||
+         std::any_of(named_.begin(), named_.end(), [&](const Named& each) { return equal(each.digest, token); });
 }
 
 std::string wrong_token_name(std::string_view name) {

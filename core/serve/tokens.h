@@ -69,8 +69,11 @@ class Tokens {
   struct Found {
     Scope scope = Scope::kNone;
     std::string name;
+    Digest digest{};  // of the token
   };
   Found find(std::string_view token) const;
+  // Whether one of them has that digest.
+  bool has(const Digest& token) const;
 
  private:
   std::optional<Digest> own_;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/serve/workplaces.h"
 
+#include <algorithm>
 #include <filesystem>
 #include <utility>
 
@@ -8,27 +9,80 @@
 
 namespace agentd::serve {
 
-Workplaces::Workplaces(Runtime& runtime, HookWishes wishes, Warn warn)
-    : runtime_(runtime), wishes_(wishes), warn_(std::move(warn)) {}
+Workplaces::Workplaces(Runtime& runtime, HookWishes wishes, Warn warn, WorkplaceLimits limits)
+    : runtime_(runtime), wishes_(wishes), warn_(std::move(warn)), limits_(limits) {}
 
-Result<Workplace*, RunError> Workplaces::at(const std::string& cwd) {
+Result<Workplaces::Shared, RunError> Workplaces::at(const std::string& cwd) {
   std::error_code none;
   if (!std::filesystem::is_directory(cwd, none))
     return RunError{RunError::Kind::kNotFound,
                     one_line(cwd, 200) + ", the directory of the conversation, is not there"};
-  const MutexLock lock(mutex_);  // held while hooks are loaded, so that no project is opened twice
   const std::string root = find_project(cwd).root;
-  if (const auto found = open_.find(root); found != open_.end()) return found->second.get();
-  AGENTD_TRY(auto workplace, Workplace::find(runtime_, cwd, wishes_, warn_));
+  MutexLock lock(mutex_);  // held while hooks are loaded, so that no project is opened twice
+  for (;;) {
+    while (closing_.contains(root)) closed_.wait(mutex_);
+    if (const auto found = open_.find(root); found != open_.end()) {
+      found->second.idle_since_ns.reset();
+      return found->second.workplace;
+    }
+    if (open_.size() < limits_.open_max) break;
+    ByRoot taken = take_idle(0);
+    if (taken.empty())
+      return RunError{RunError::Kind::kBusy,
+                      with_commas(limits_.open_max) + " projects are in use, as many as may: try again in a minute"};
+    lock.unlock();
+    close(std::move(taken));
+    lock.lock();
+  }
+  AGENTD_TRY(Shared workplace, Workplace::find(runtime_, cwd, wishes_, warn_));
   AGENTD_TRY_VOID(workplace->hooks().load(workplace->roots_of(cwd)));
-  return open_.emplace(root, std::move(workplace)).first->second.get();
+  return open_.emplace(root, Open{std::move(workplace)}).first->second.workplace;
 }
 
-std::vector<Workplace*> Workplaces::all() {
+std::vector<Workplaces::Shared> Workplaces::all() {
   const MutexLock lock(mutex_);
-  std::vector<Workplace*> out;
-  for (const auto& [root, workplace] : open_) out.push_back(workplace.get());
+  std::vector<Shared> out;
+  for (const auto& [root, open] : open_) out.push_back(open.workplace);
   return out;
+}
+
+Workplaces::ByRoot Workplaces::take_idle(std::size_t keeps) {
+  const std::uint64_t now = runtime_.clock().monotonic_ns(),
+                      most = static_cast<std::uint64_t>(limits_.idle.count()) * 1'000'000;
+  std::vector<std::pair<std::uint64_t, std::string>> idle;
+  for (auto& [root, open] : open_) {
+    // Copies are made under the lock alone, or from another copy: what is the only one stays so.
+    if (open.workplace.use_count() > 1)
+      open.idle_since_ns.reset();
+    else
+      idle.emplace_back(open.idle_since_ns ? *open.idle_since_ns : *(open.idle_since_ns = now), root);
+  }
+  std::sort(idle.begin(), idle.end());
+  ByRoot out;
+  for (const auto& [since, root] : idle) {
+    if (idle.size() - out.size() <= keeps && now - since < most) break;
+    out.insert(open_.extract(root));
+    closing_.insert(root);
+  }
+  return out;
+}
+
+void Workplaces::close(ByRoot taken) {
+  for (auto& [root, open] : taken) {
+    open.workplace.reset();
+    const MutexLock lock(mutex_);
+    closing_.erase(root);
+    closed_.notify_all();
+  }
+}
+
+void Workplaces::close_idle() {
+  ByRoot taken;
+  {
+    const MutexLock lock(mutex_);
+    taken = take_idle(limits_.idle_max);
+  }
+  close(std::move(taken));
 }
 
 }  // namespace agentd::serve

@@ -1,11 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// workplaces.h - the projects in which the daemon works, each opened once.
+// workplaces.h - the projects in which the daemon works, each opened once, and closed when nobody has used it for a
+// while.
 //
-// Threading: thread-safe. at() blocks while the hooks of a project are loaded.
+// Threading: thread-safe. at() blocks while the hooks of a project are loaded, or those of the same one end.
 
+#include <cstdint>
 #include <map>
 #include <memory>
+#include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -14,23 +18,46 @@
 
 namespace agentd::serve {
 
+struct WorkplaceLimits {
+  Milliseconds idle{10 * 60'000};  // without a session: then it is closed
+  std::size_t idle_max = 32;       // that are kept for that time; of more, those that have been idle longest are closed
+  std::size_t open_max = 256;      // with those in use: a project has two descriptors
+};
+
 class Workplaces {
  public:
-  // `warn` gets what is wrong with the files of a project. The runtime outlives them.
-  Workplaces(Runtime& runtime, HookWishes wishes, Warn warn);
+  using Shared = std::shared_ptr<Workplace>;  // shared with the sessions in it, whose count says whether it is in use
 
-  // The one of the project around that directory, with its hooks loaded. It stays as long as this. kNotFound: there is
-  // no such directory; kUsage as of Workplace::find() and Hooks::load(): the next call tries again.
-  Result<Workplace*, RunError> at(const std::string& cwd);
+  // `warn` gets what is wrong with the files of a project. The runtime outlives them.
+  Workplaces(Runtime& runtime, HookWishes wishes, Warn warn, WorkplaceLimits limits = {});
+
+  // The one of the project around that directory, with its hooks loaded. It stays as long as somebody holds it.
+  // kNotFound: there is no such directory; kUsage as of Workplace::find() and Hooks::load(): the next call tries again;
+  // kBusy: too many are in use.
+  Result<Shared, RunError> at(const std::string& cwd);
   // All open ones, in no order.
-  std::vector<Workplace*> all();
+  std::vector<Shared> all();
+  // To be called every few seconds: closes idle ones. Their hooks end on this thread.
+  void close_idle();
 
  private:
+  struct Open {
+    Shared workplace;
+    std::optional<std::uint64_t> idle_since_ns{};  // as close_idle() has seen it; nullopt: in use then, or given since
+  };
+  using ByRoot = std::map<std::string, Open>;
+  // Takes them out, the longest idle first, until `keeps` are left that nobody uses.
+  ByRoot take_idle(std::size_t keeps) REQUIRES(mutex_);
+  void close(ByRoot taken);
+
   Runtime& runtime_;
   const HookWishes wishes_;
   const Warn warn_;
+  const WorkplaceLimits limits_;
   Mutex mutex_;
-  std::map<std::string, std::unique_ptr<Workplace>> open_ GUARDED_BY(mutex_);  // by their roots
+  Condition closed_;
+  ByRoot open_ GUARDED_BY(mutex_);
+  std::set<std::string> closing_ GUARDED_BY(mutex_);  // roots: their hooks end before others of them are loaded
 };
 
 }  // namespace agentd::serve

@@ -53,6 +53,12 @@ class Reader {
     return turn;
   }
 
+  Result<void> flag(bool& out, const std::string& key, const YamlNode& value) const {
+    out = value.scalar == "true";
+    if (value.kind == Kind::kScalar && (out || value.scalar == "false")) return {};
+    return wrong(value, "'" + key + "' must be true or false");
+  }
+
   Error wrong(const YamlNode& node, const std::string& what) const {
     return {Code::kInvalid, path_ + ":" + std::to_string(node.line) + ":" + std::to_string(node.column) + ": " + what};
   }
@@ -262,14 +268,18 @@ Result<Script> parse_tree(std::string_view text, const std::string& path) {
   AGENTD_TRY(const YamlNode root, parse_yaml(text, path));
   Reader reader(path);
   const YamlNode* list = &root;
+  Script script{path, {}};
   if (root.kind == Kind::kMap) {
     list = root.find("turns");
-    for (const auto& [key, value] : root.members)
-      if (key != "turns") return reader.wrong(value, "'" + key + "' is not a key of a script; it has turns");
+    for (const auto& [key, value] : root.members) {
+      if (key == "repeat")
+        AGENTD_TRY_VOID(reader.flag(script.repeats, key, value));
+      else if (key != "turns")
+        return reader.wrong(value, "'" + key + "' is not a key of a script; it has turns and repeat");
+    }
   }
   if (list == nullptr || list->kind != Kind::kList)
     return reader.wrong(root, "a script is a list of turns, or a mapping whose 'turns' is that list");
-  Script script{path, {}};
   for (const YamlNode& item : list->items) {
     AGENTD_TRY(ScriptedTurn turn, reader.turn(item));
     script.turns.push_back(std::move(turn));

@@ -43,6 +43,7 @@ struct ScriptedTurn {
 struct Script {
   std::string path;
   std::vector<ScriptedTurn> turns;
+  bool repeats = false;  // after the last turn of a purpose its first one follows
 };
 
 // kInvalid says "file:line:column: what" for anything outside the format.

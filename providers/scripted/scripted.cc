@@ -56,7 +56,9 @@ Result<void> append_line(const std::string& path, std::string line) {
 class Scripted final : public ModelProvider {
  public:
   Scripted(ScriptedOptions options, Script script, Positions played, const Clock& clock)
-      : options_(std::move(options)), script_(std::move(script)), clock_(clock), played_(std::move(played)) {}
+      : options_(std::move(options)), script_(std::move(script)), clock_(clock), played_(std::move(played)) {
+    for (const ScriptedTurn& turn : script_.turns) turns_[turn.purpose].push_back(&turn);
+  }
 
   std::string_view name() const override { return "scripted"; }
 
@@ -85,14 +87,10 @@ class Scripted final : public ModelProvider {
 
   // Turn `index` of a purpose; null beyond the last one. `count` = the number of turns.
   const ScriptedTurn* find(std::string_view purpose, std::uint64_t index, std::uint64_t& count) const {
-    const ScriptedTurn* found = nullptr;
-    count = 0;
-    for (const ScriptedTurn& turn : script_.turns) {
-      if (turn.purpose != purpose) continue;
-      if (count == index) found = &turn;
-      ++count;
-    }
-    return found;
+    const auto queue = turns_.find(purpose);
+    count = queue == turns_.end() ? 0 : queue->second.size();
+    if (count == 0 || (index >= count && !script_.repeats)) return nullptr;
+    return queue->second[index % count];
   }
 
   // The next turn of the request's purpose; counts it as played. `number` counts from 1.
@@ -196,6 +194,7 @@ class Scripted final : public ModelProvider {
   const Clock& clock_;
   Mutex mutex_;
   Positions played_ GUARDED_BY(mutex_);
+  std::map<std::string, std::vector<const ScriptedTurn*>, std::less<>> turns_;  // of each purpose, in order
 };
 
 }  // namespace

@@ -9,16 +9,18 @@
 
 #include <cstdlib>
 
+#include "core/base/clock.h"
+
 namespace agentd::testing {
 namespace {
 
 constexpr int kPatienceMs = 30'000;
 
 // Appends what comes; false at the end, or without a byte in time.
-bool read_some(int fd, std::string& into) {
+bool read_some(int fd, std::string& into, int patience_ms = kPatienceMs) {
   pollfd ready{fd, POLLIN, 0};
   char buffer[16'384];
-  if (::poll(&ready, 1, kPatienceMs) != 1) return false;
+  if (::poll(&ready, 1, patience_ms) != 1) return false;
   const ssize_t got = ::read(fd, buffer, sizeof buffer);
   if (got > 0) into.append(buffer, static_cast<std::size_t>(got));
   return got > 0;
@@ -70,8 +72,9 @@ HttpAnswer HttpClient::request(const std::string& method, const std::string& pat
   if (!body.empty()) sent += "Content-Type: " + type + "\r\nContent-Length: " + std::to_string(body.size()) + "\r\n";
   if (!write_all(fd.get(), sent + "\r\n" + body)) return out;
   std::string all;
-  while (read_some(fd.get(), all)) {
-  }
+  const SystemClock clock;
+  const Deadline deadline = Deadline::after(clock, Milliseconds(2 * kPatienceMs));  // an answer that goes on is none
+  while (!deadline.passed(clock) && read_some(fd.get(), all)) continue;
   const std::size_t end = all.find("\r\n\r\n");
   if (end == std::string::npos || all.size() < 12) return out;
   out.head = all.substr(0, end + 2);
@@ -99,8 +102,8 @@ UniqueFd HttpClient::begin(const std::string& method, const std::string& path, c
   return fd;
 }
 
-bool EventReader::read_more() {
-  if (!connection_.valid() || !read_some(connection_.get(), raw_)) return false;
+bool EventReader::read_more(int patience_ms) {
+  if (!connection_.valid() || !read_some(connection_.get(), raw_, patience_ms)) return false;
   if (!head_done_) {
     const std::size_t end = raw_.find("\r\n\r\n");
     if (end == std::string::npos) return true;
@@ -111,11 +114,14 @@ bool EventReader::read_more() {
   return true;
 }
 
-std::optional<EventReader::Event> EventReader::next() {
+std::optional<EventReader::Event> EventReader::next(int patience_ms) {
+  const SystemClock clock;
+  const Deadline deadline = Deadline::after(clock, Milliseconds(patience_ms));
   for (;;) {
     const std::size_t end = text_.find("\n\n");
     if (end == std::string::npos) {
-      if (!read_more()) return std::nullopt;
+      // Comments, which come every few seconds, renew no patience.
+      if (!read_more(static_cast<int>(deadline.left(clock).count()))) return std::nullopt;
       continue;
     }
     Event out;

@@ -29,14 +29,14 @@ class EventReader {
     std::string id, type;
     std::string data;
   };
-  // The next event; nullopt when the stream has ended, or half a minute has passed.
-  std::optional<Event> next();
+  // The next event; nullopt when the stream has ended, or nothing has come in time.
+  std::optional<Event> next(int patience_ms = 30'000);
   // Reads up to an event of that type, which it returns; all of them are kept in `seen`.
   std::optional<Event> until(const std::string& type);
   std::vector<Event> seen;
 
  private:
-  bool read_more();
+  bool read_more(int patience_ms);
   UniqueFd connection_;
   std::string raw_, text_;  // of the connection; of the body, without chunks
   bool head_done_ = false;
@@ -54,12 +54,13 @@ class HttpClient {
   // A connection on which a request has begun: its head with the fields, and what there is of its body.
   UniqueFd begin(const std::string& method, const std::string& path, const std::string& fields,
                  const std::string& body = {}) const;
+  // A connection on which nothing was sent.
+  UniqueFd connect() const;
   // The same with another token; empty = none.
   HttpClient as(std::string token) const { return {port_, std::move(token)}; }
 
  private:
   std::string head(const std::string& method, const std::string& path, const std::string& fields) const;
-  UniqueFd connect() const;
   std::uint16_t port_;
   std::string token_;
 };

@@ -4,12 +4,20 @@
 # with a mock server that others wrote and with an editor, and other tools run their hooks beside agentd, which adapts
 # the same settings.
 # Versions and the bytes of every package are pinned (package-lock.json); no package runs a script when it is installed.
-# Usage: tests/interop/run.sh [BUILD_DIR [tables]]; needs npm and node 18 or newer. `tables`: the other tools alone.
+# The server of the daemon reads requests beside node's own, which needs no package.
+# Usage: tests/interop/run.sh [BUILD_DIR [tables|http]]; needs npm and node 18 or newer. `tables`: the other tools alone;
+# `http`: that server alone, without npm.
 set -eu
 here=$(cd "$(dirname "$0")" && pwd)
 build=${1:-$here/../../build/dev}
-command -v npm >/dev/null || { echo "interop: npm is not installed; on Debian: apt install npm" >&2; exit 1; }
+command -v node >/dev/null || { echo "interop: node is not installed; on Debian: apt install nodejs" >&2; exit 1; }
 [ -f "$build/build.ninja" ] || { echo "interop: $build is no build directory; run 'make' first" >&2; exit 1; }
+if [ "${2:-}" != tables ]; then
+  ninja -C "$build" http_echo >/dev/null
+  node "$here/http_readings.mjs" "$(cd "$build" && pwd)/tests/interop/http_echo"
+  [ "${2:-}" != http ] || exit 0
+fi
+command -v npm >/dev/null || { echo "interop: npm is not installed; on Debian: apt install npm" >&2; exit 1; }
 ninja -C "$build" agentd fixture_server >/dev/null
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT

@@ -59,6 +59,19 @@ TEST_F(ScriptedTest, KeepsAQueueForEachPurpose) {
   EXPECT_EQ(text_of(*provider), "t2");
 }
 
+TEST_F(ScriptedTest, BeginsAgainWhereItRepeats) {
+  const auto provider = open("repeat: true\nturns:\n- text: t1\n- {for: summary, text: s1}\n- text: t2\n");
+  for (int i = 0; i < 3; ++i) {
+    EXPECT_EQ(text_of(*provider), "t1");
+    EXPECT_EQ(text_of(*provider), "t2");
+    EXPECT_EQ(text_of(*provider, "summary"), "s1");
+  }
+  EXPECT_NE(text_of(*provider, "thread").find("no turn left for 'thread': it has 0"), std::string::npos);
+  const auto once = open("repeat: false\nturns:\n- text: t1\n");
+  EXPECT_EQ(text_of(*once), "t1");
+  EXPECT_NE(text_of(*once).find("no turn left"), std::string::npos);
+}
+
 TEST_F(ScriptedTest, ReadsJsonLines) {
   const auto provider = open("{\"text\": \"\\ud83d\\ude00\"}\n\n{\"calls\": [{\"name\": \"ls\"}]}\n", "s.jsonl");
   EXPECT_EQ(text_of(*provider), "😀");
@@ -221,6 +234,7 @@ TEST(Script, NamesThePlaceOfEveryMistake) {
   const BrokenScript broken[] = {
       {"", "s.yaml:", "a script is a list of turns"},
       {"text: hello\n", "s.yaml:1:1", "'text' is not a key of a script"},
+      {"repeat: often\nturns: [{text: a}]\n", "s.yaml:1:1", "'repeat' must be true or false"},
       {"[]\n", "s.yaml:1:1", "the script has no turns"},
       {"- text: ok\n- txt: hello\n", "s.yaml:2:3", "'txt' is not a key of a turn"},
       {"- text: [1]\n", "s.yaml:1:3", "'text' must be text"},

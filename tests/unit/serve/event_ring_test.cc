@@ -106,6 +106,64 @@ TEST(Ring, AResyncCountsTheLogOfNow) {
   EXPECT_EQ(again->numbers(), "1");
 }
 
+// A commit's messages are told after it: who was sent to the log in between has read them there.
+TEST(Ring, ARecordThatAResyncCountsIsToldByNoEvent) {
+  EventRing ring(kEpoch);
+  const auto reads = std::make_shared<Reader>(), listens = std::make_shared<Reader>();
+  ASSERT_TRUE(ring.subscribe(listens, std::nullopt, 4));
+  ASSERT_TRUE(ring.subscribe(reads, id_of(3, 9, kEpoch - 1), 6));
+  ring.add(5, "user_message", "{}", 5);
+  ring.add(6, "user_message", "{}", 6);
+  ring.add(6, "notice", "{}");
+  ring.add(7, "user_message", "{}", 7);
+  EXPECT_EQ(reads->numbers(), "resync 3 4");
+  EXPECT_EQ(listens->numbers(), "1 2 3 4");
+  // The same for who comes back with the id of the resync, or of an event behind it.
+  const auto again = std::make_shared<Reader>(), later = std::make_shared<Reader>();
+  ASSERT_TRUE(ring.subscribe(again, id_of(6, 0), 7));
+  EXPECT_EQ(again->numbers(), "3 4");
+  ASSERT_TRUE(ring.subscribe(later, id_of(6, 1), 7));
+  EXPECT_EQ(later->numbers(), "3 4");
+}
+
+// Its client may come back with any id: each says as much as the client has.
+TEST(Ring, AnIdBehindAResyncSaysNoLessThanIt) {
+  EventRing ring(kEpoch);
+  const auto reads = std::make_shared<Reader>();
+  ASSERT_TRUE(ring.subscribe(reads, id_of(3, 9, kEpoch - 1), 6));
+  ring.add(4, "notice", "{}");
+  EXPECT_NE(reads->got.find("id: 6-7-1\n"), std::string::npos) << reads->got;
+}
+
+// Of two messages in one commit the second one is not told yet, and its client goes.
+TEST(Ring, AnIdSaysNoMoreThanWasTold) {
+  EventRing ring(kEpoch);
+  const auto first = std::make_shared<Reader>(), other = std::make_shared<Reader>();
+  ASSERT_TRUE(ring.subscribe(first, std::nullopt, 4));
+  ASSERT_TRUE(ring.subscribe(other, id_of(3, 9, kEpoch - 1), 6));
+  ring.add(5, "user_message", "{}", 5);
+  EXPECT_NE(first->got.find("id: 5-7-1\n"), std::string::npos) << first->got;
+  ring.add(6, "user_message", "{}", 6);
+  const auto back = std::make_shared<Reader>();
+  ASSERT_TRUE(ring.subscribe(back, id_of(5, 1), 6));
+  EXPECT_EQ(back->numbers(), "2");
+}
+
+// One whose conversation is parked.
+TEST(Ring, WhatItForgetsIsReadInTheLog) {
+  EventRing ring(kEpoch);
+  const auto stays = std::make_shared<Reader>(), behind = std::make_shared<Reader>(), back = std::make_shared<Reader>();
+  ASSERT_TRUE(ring.subscribe(stays, std::nullopt, 4));
+  for (int i = 0; i < 3; ++i) ring.add(4, "notice", "{}");
+  ring.forget();
+  ASSERT_TRUE(ring.subscribe(behind, id_of(4, 1), 4));
+  ASSERT_TRUE(ring.subscribe(back, id_of(4, 3), 4));
+  ring.add(5, "notice", "{}");
+  EXPECT_EQ(stays->numbers(), "1 2 3 4");
+  EXPECT_EQ(behind->numbers(), "resync 4");
+  EXPECT_EQ(back->numbers(), "4") << "it has missed nothing";
+}
+
 TEST(Ring, IsBoundedInBytes) {
   EventRing ring(kEpoch, {1'000, 1'000, 8});
   const std::string big = "{\"x\":\"" + std::string(400, 'x') + "\"}";

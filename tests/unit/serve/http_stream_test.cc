@@ -183,6 +183,42 @@ TEST(HttpStream, DropsAClientThatDoesNotReadAtTheBound) {
   EXPECT_EQ(streaming.figures().streams, 0u);
 }
 
+// Each keeps its own bound, and all of them together the whole one: who has read least goes first.
+TEST(HttpStream, AllStreamsHaveABoundTogether) {
+  constexpr std::size_t kPart = 64u << 10;
+  HttpServerOptions options;
+  options.limits.stream_bytes = 64u << 20;
+  options.limits.streams_bytes = 4u << 20;
+  Mutex mutex;
+  std::vector<std::shared_ptr<HttpStream>> streams;
+  Event begun;
+  Served served(std::move(options), [&](const std::shared_ptr<HttpExchange>& exchange) {
+    const MutexLock lock(mutex);
+    streams.push_back(exchange->stream({}, {}));
+    begun.set();
+  });
+  std::vector<Client> clients;
+  for (int i = 0; i < 3; ++i) {
+    clients.push_back(served.client());
+    ASSERT_TRUE(clients.back().send(get("/")));
+    ASSERT_TRUE(begun.wait(i + 1));
+  }
+  const auto figures = [&] { return served.server->figures(); };
+  // The second one alone is far behind, and the third one a little.
+  ASSERT_TRUE(streams[2]->send(std::string(kPart, 'c')));
+  std::size_t sent = 0;
+  while (sent < (64u << 20) && streams[1]->send(std::string(kPart, 'b'))) sent += kPart;
+  EXPECT_LT(sent, 64u << 20);
+  EXPECT_TRUE(becomes([&] { return figures().streams_dropped == 1 && figures().stream_bytes <= kPart; }));
+  EXPECT_FALSE(streams[1]->send("b"));
+  ASSERT_TRUE(streams[0]->send("a"));
+  for (const std::size_t i : {0u, 2u}) streams[i]->close();
+  EXPECT_EQ(clients[0].read().body, "a");
+  EXPECT_EQ(clients[2].read().body.size(), kPart);
+  EXPECT_TRUE(becomes([&] { return figures().stream_bytes == 0; }));
+  EXPECT_EQ(figures().streams_dropped, 1u);
+}
+
 TEST(HttpStream, TakesAnyNumberOfBytesOfAClientThatReads) {
   HttpLimits limits;
   limits.stream_bytes = 1'000;

@@ -1,0 +1,140 @@
+// SPDX-License-Identifier: Apache-2.0
+// Projects are opened once, closed when nobody uses them, and never closed below a session.
+#include "core/serve/workplaces.h"
+
+#include <gtest/gtest.h>
+#include <sys/stat.h>
+
+#include <filesystem>
+#include <iterator>
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "core/base/thread.h"
+#include "tests/support/temp_dir.h"
+
+namespace agentd::serve {
+namespace {
+
+std::size_t descriptors() {
+  const std::filesystem::directory_iterator all("/proc/self/fd");
+  return static_cast<std::size_t>(std::distance(begin(all), end(all)));
+}
+
+class Projects : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    for (const std::string name : {"home", "a", "b", "c"}) ::mkdir(temp_.file(name).c_str(), 0700);
+    surroundings_.environment = [home = temp_.file("home")](const std::string& name) -> std::optional<std::string> {
+      if (name == "AGENTD_HOME" || name == "HOME") return home;
+      return std::nullopt;
+    };
+    surroundings_.system_directory = temp_.file("etc");
+    temp_.write("home/config.yaml", "provider: scripted\nscripted: {file: '" + temp_.write("s.yaml", "- text: x\n") +
+                                        "'}\nsandbox: {layer: 'off'}\n");
+    ::chmod(temp_.file("home/config.yaml").c_str(), 0600);
+    auto sources = config_sources(surroundings_);
+    ASSERT_TRUE(sources) << sources.error().message;
+    auto loaded = Config::load(*sources);
+    ASSERT_TRUE(loaded) << loaded.error().message;
+    config_.emplace(std::move(*loaded));
+    RuntimeOptions options;
+    options.save = false;
+    auto made = Runtime::begin(surroundings_, *config_, clock_, options, [](const std::string&) {});
+    ASSERT_TRUE(made) << made.error().message;
+    runtime_ = std::move(*made);
+    const auto opened = runtime_->open();
+    ASSERT_TRUE(opened) << opened.error().message;
+  }
+  std::unique_ptr<Workplaces> make(WorkplaceLimits limits = {}) {
+    return std::make_unique<Workplaces>(
+        *runtime_, HookWishes{}, [](const std::string&) {}, limits);
+  }
+  Workplaces::Shared at(Workplaces& of, const std::string& name) {
+    auto got = of.at(temp_.file(name));
+    EXPECT_TRUE(got) << (got ? "" : got.error().message);
+    return got ? *got : nullptr;
+  }
+
+  testing::TempDir temp_;
+  ManualClock clock_;
+  ProcessSurroundings surroundings_;
+  std::optional<Config> config_;
+  std::unique_ptr<Runtime> runtime_;
+};
+
+TEST_F(Projects, AreOpenedOnce) {
+  const auto all = make();
+  const auto first = at(*all, "a"), again = at(*all, "a"), other = at(*all, "b");
+  EXPECT_EQ(first, again);
+  EXPECT_NE(first, other);
+  EXPECT_EQ(all->all().size(), 2u);
+  EXPECT_EQ(all->at(temp_.file("nowhere")).error().kind, RunError::Kind::kNotFound);
+}
+
+TEST_F(Projects, AreClosedWhenNobodyHasUsedThemForAWhile) {
+  const auto all = make();
+  (void)at(*all, "c");
+  clock_.advance(Milliseconds(3'600'000));
+  all->close_idle();
+  clock_.advance(Milliseconds(3'600'000));
+  all->close_idle();
+  ASSERT_TRUE(all->all().empty());
+  const std::size_t before = descriptors();
+  Workplaces::Shared used = at(*all, "a");
+  (void)at(*all, "b");
+  EXPECT_GT(descriptors(), before) << "a project has descriptors";
+  all->close_idle();
+  EXPECT_EQ(all->all().size(), 2u) << "just used";
+  clock_.advance(WorkplaceLimits{}.idle);
+  all->close_idle();
+  ASSERT_EQ(all->all().size(), 1u);
+  EXPECT_EQ(all->all()[0], used) << "it is in use";
+  used.reset();
+  all->close_idle();
+  EXPECT_EQ(all->all().size(), 1u) << "just used";
+  // One that is used again begins anew.
+  clock_.advance(WorkplaceLimits{}.idle - Milliseconds(1));
+  (void)at(*all, "a");
+  all->close_idle();
+  clock_.advance(Milliseconds(2));
+  all->close_idle();
+  EXPECT_EQ(all->all().size(), 1u);
+  clock_.advance(WorkplaceLimits{}.idle);
+  all->close_idle();
+  EXPECT_TRUE(all->all().empty());
+  EXPECT_EQ(descriptors(), before);
+  EXPECT_NE(at(*all, "a"), nullptr) << "opened anew";
+}
+
+TEST_F(Projects, AreBounded) {
+  const auto all = make({Milliseconds(60'000), 1, 2});
+  Workplaces::Shared a = at(*all, "a"), b = at(*all, "b");
+  EXPECT_EQ(all->at(temp_.file("c")).error().kind, RunError::Kind::kBusy);
+  b.reset();
+  EXPECT_NE(at(*all, "c"), nullptr) << "an idle one makes room";
+  EXPECT_EQ(all->all().size(), 2u);
+  a.reset();
+  all->close_idle();
+  EXPECT_EQ(all->all().size(), 1u) << "so many idle ones are kept";
+}
+
+// While one is closed others open the same: each has its hooks alone.
+TEST_F(Projects, AreOpenedAndClosedByManyAtTheSameTime) {
+  const auto all = make({Milliseconds(0), 0, 4});
+  constexpr int kTimes = 200;
+  call_together(4, 3, [&](std::size_t i) {
+    for (int n = 0; n < kTimes; ++n) {
+      const auto got = all->at(temp_.file(i % 2 == 0 ? "a" : "b"));
+      ASSERT_TRUE(got) << got.error().message;
+      EXPECT_FALSE((*got)->project().root.empty());
+      all->close_idle();
+    }
+  });
+  all->close_idle();
+  EXPECT_TRUE(all->all().empty());
+}
+
+}  // namespace
+}  // namespace agentd::serve
