@@ -66,7 +66,7 @@ bool Aside::contains(const std::string& path) const {
 
 Aside::Moved Aside::move(const std::string& path) const {
   Moved out;
-  open_way(path);
+  const Way way = Way::opened(path);
   const Physical from = physical(path);
   if (!from.valid()) return out;
   open_up(from.folder.get(), from.name);

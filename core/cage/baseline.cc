@@ -59,16 +59,14 @@ void Baseline::leave(const std::string& path, bool checked) {
   leave_locked(path, checked);
 }
 
-void Baseline::accept(const std::string& path, std::uint64_t inode, const std::vector<std::string>& parts) {
-  std::vector<std::shared_ptr<State>> entered;
-  {
-    const MutexLock lock(mutex_);
-    const auto found = states_.find(path);
-    if (found == states_.end() || found->second->accepted_.exchange(inode) != 0) return;
-    found->second->parts_ = parts;
-    for (const std::string& part : parts) entered.push_back(enter_locked(part));
+void Baseline::accept(const std::string& path, std::uint64_t inode, const std::map<std::string, TreePointer>& parts) {
+  const MutexLock lock(mutex_);
+  const auto found = states_.find(path);
+  if (found == states_.end() || found->second->accepted_.exchange(inode) != 0) return;
+  for (const auto& [part, tree] : parts) {
+    found->second->parts_.push_back(part);
+    (void)enter_locked(part)->before(nullptr, tree);
   }
-  for (const auto& state : entered) (void)state->before();
 }
 
 void Baseline::refuse(const std::string& path) {

@@ -57,9 +57,9 @@ class Baseline {
   std::shared_ptr<State> enter(const std::string& path);
   // `checked`: the path is as it should be now.
   void leave(const std::string& path, bool checked);
-  // Guards `parts` as they are now, until the last command that guards `path` has left. Its caller checks after that
-  // whether the directory may still stay.
-  void accept(const std::string& path, std::uint64_t inode, const std::vector<std::string>& parts);
+  // Guards `parts`, as they were read by its caller, who has found that they may stay: until the last command that
+  // guards `path` has left.
+  void accept(const std::string& path, std::uint64_t inode, const std::map<std::string, TreePointer>& parts);
   void refuse(const std::string& path);
   // The paths in that directory that commands guard now.
   std::vector<std::string> held_in(const std::string& directory) const;

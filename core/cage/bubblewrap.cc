@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <filesystem>
 #include <map>
+#include <optional>
 
 #include "core/cage/places.h"
 
@@ -16,6 +17,7 @@ namespace {
 // One mount: the option with its words, but for the place.
 struct Mount {
   std::vector<std::string> words;
+  std::optional<Noted> noted;
 };
 
 bool is_directory(const std::string& path) {
@@ -25,15 +27,23 @@ bool is_directory(const std::string& path) {
 
 class Mounts {
  public:
+  explicit Mounts(const std::map<std::string, Identity>& known) : known_(known) {}
+
   void read_only(const std::string& path) { put(path, {"--ro-bind-try", path}); }
-  void writable(const std::string& path) { put(path, {"--bind", path}); }
-  void show(const std::string& source, const std::string& as) { put(as, {"--bind", source}); }
   void empty(const std::string& path) { put(path, {"--tmpfs"}); }
+  // Places that a command could exchange are noted.
+  void show(const std::string& source, const std::string& as) {
+    Noted noted = note(source, Noted::As::kWritable);
+    noted.path = as;
+    put(as, {"--bind", source}, std::move(noted));
+  }
+  void writable(const std::string& path) { put(path, {"--bind", path}, note(path, Noted::As::kWritable)); }
+  void guard(const std::string& path) { put(path, {"--ro-bind-try", path}, note(path, Noted::As::kReadOnly)); }
   void hide(const std::string& path) {
     if (is_directory(path))
-      put(path, {"--perms", "0000", "--tmpfs"});
+      put(path, {"--perms", "0000", "--tmpfs"}, Noted{path, Noted::As::kEmpty, {}});
     else
-      put(path, {"--ro-bind", "/dev/null"});
+      put(path, {"--ro-bind", "/dev/null"}, Noted{path, Noted::As::kReadOnly, identity_behind("/dev/null")});
   }
   void link(const std::string& path) {
     std::error_code failed;
@@ -47,18 +57,29 @@ class Mounts {
     for (; is_below(above.string(), root) && above != root; above = above.parent_path())
       if (!places_.contains(key(above.string()))) writable(above.string());
   }
-  void append_to(std::vector<std::string>& words) const {
+  void append_to(std::vector<std::string>& words, std::vector<Noted>& noted) const {
+    std::string closed;  // nothing is shown below a hidden directory, where nobody could reach it
     for (const auto& [place, mount] : places_) {
+      if (!closed.empty() && place.starts_with(closed)) continue;
+      closed = mount.noted && mount.noted->as == Noted::As::kEmpty ? place : std::string();
       words.insert(words.end(), mount.words.begin(), mount.words.end());
       words.push_back(place.substr(0, place.size() - 1));
+      if (mount.noted) noted.push_back(*mount.noted);
     }
   }
 
  private:
   // With a slash at the end the order of texts has parents before what is in them.
   static std::string key(const std::string& path) { return path + "/"; }
-  void put(const std::string& path, std::vector<std::string> words) { places_[key(path)] = {std::move(words)}; }
+  void put(const std::string& path, std::vector<std::string> words, std::optional<Noted> noted = std::nullopt) {
+    places_[key(path)] = {std::move(words), std::move(noted)};
+  }
+  Noted note(const std::string& path, Noted::As as) const {
+    const auto known = known_.find(path);
+    return {path, as, known == known_.end() ? identity_at(path) : known->second};
+  }
 
+  const std::map<std::string, Identity>& known_;
   std::map<std::string, Mount> places_;
 };
 
@@ -80,9 +101,10 @@ void show_readable(Mounts& mounts, const std::string& path) {
 
 }  // namespace
 
-Invocation bubblewrap_words(const std::string& program, const View& view, const std::string& cwd, int words_fd) {
+Invocation bubblewrap_words(const std::string& program, const View& view, const std::string& cwd, int words_fd,
+                            const std::string& helper) {
   std::vector<std::string> out = first_words(view.shares_network);
-  Mounts mounts;
+  Mounts mounts(view.known);
   const auto in_writable = [&](const std::string& path) {
     return std::any_of(view.writable.begin(), view.writable.end(),
                        [&](const std::string& root) { return is_below(path, root); });
@@ -91,10 +113,10 @@ Invocation bubblewrap_words(const std::string& program, const View& view, const 
   const bool empties_home = !view.home.empty() && !in_writable(view.home);
   if (empties_home) mounts.empty(view.home);
   for (const std::string& path : view.readable)
-    if (!in_writable(path)) show_readable(mounts, path);
+    if (!in_writable(path) && !is_below(path, "/proc")) show_readable(mounts, path);
   for (const std::string& path : view.writable) mounts.writable(path);
   for (const std::string& path : view.guarded) {
-    mounts.read_only(path);
+    mounts.guard(path);
     for (const std::string& root : view.writable)
       if (is_below(path, root)) mounts.pin(path, root);
   }
@@ -104,11 +126,11 @@ Invocation bubblewrap_words(const std::string& program, const View& view, const 
       if (is_below(path, root)) mounts.pin(path, root);
   }
   for (const char* const word : {"--proc", "/proc", "--dev", "/dev"}) out.emplace_back(word);
-  mounts.append_to(out);
+  Invocation invocation{{program, "--args", std::to_string(words_fd), "--"}, {}, {}};
+  mounts.append_to(out, invocation.noted);
   // A file that is written there would be lost with the command: that fails instead.
   if (empties_home) out.insert(out.end(), {"--remount-ro", view.home});
-  out.insert(out.end(), {"--remount-ro", "/", "--chdir", cwd});
-  Invocation invocation{{program, "--args", std::to_string(words_fd), "--"}, {}};
+  out.insert(out.end(), {"--ro-bind", helper, kHelperPlace, "--remount-ro", "/", "--chdir", cwd});
   // A word ends at its NUL, as it would on a command line: what follows it is no word of its own.
   for (const std::string& word : out) invocation.words.append(word, 0, word.find('\0')).push_back('\0');
   return invocation;

@@ -7,8 +7,11 @@
 //
 // Threading: pure functions on the file system.
 
+#include <map>
 #include <string>
 #include <vector>
+
+#include "core/cage/identity.h"
 
 namespace agentd::cage {
 
@@ -19,15 +22,21 @@ struct View {
   std::string home;                  // an empty directory that cannot be written, but for what is shown in it
   std::string scratch;               // shown as /tmp
   bool shares_network = false;
+  std::map<std::string, Identity> known;  // of writable and guarded paths that were checked before
 };
 
 struct Invocation {
   std::vector<std::string> argv;  // up to the command's own words
   std::string words;              // each with a NUL behind it, to be read from a descriptor, so that no limit of a
                                   // command line cuts them; bubblewrap closes it
+  std::vector<Noted> noted;       // what the view has to show where commands can write
 };
+// Where the view shows the helper: made last, in a directory that no command can write, so that no mount can stand for
+// it. It has to need no file of the view: it is linked statically.
+inline constexpr const char* kHelperPlace = "/.agentd-cage";
 // `words_fd`: the number that the descriptor has in the started process.
-Invocation bubblewrap_words(const std::string& program, const View& view, const std::string& cwd, int words_fd);
+Invocation bubblewrap_words(const std::string& program, const View& view, const std::string& cwd, int words_fd,
+                            const std::string& helper);
 
 // Paths to guard in at most kGuardedMax mounts: the time that bubblewrap takes grows with the square of their number
 // (300 mounts cost half a second), and it refuses more than 9,000 words. Beyond that the directory `modules` of a Git

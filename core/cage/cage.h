@@ -15,6 +15,7 @@
 #include <string>
 #include <vector>
 
+#include "core/cage/identity.h"
 #include "core/cage/layers.h"
 #include "core/cage/network.h"
 #include "core/cage/scratch.h"
@@ -71,6 +72,7 @@ class Cage final : public CommandCage {
   struct Command;
   Cage(CageSettings settings, Layer layer, NetworkRules network);
   Result<void> prepare();
+  void find_hidden(const std::string& home);
   Result<void> check_hidden() const;
   Result<void> check_identities() const;
   struct Guarded {
@@ -78,6 +80,7 @@ class Cage final : public CommandCage {
   };
   Guarded guarded_now() const;
   std::unique_ptr<Watch> watch(Guarded guarded, std::vector<std::string> watched, Trees elsewhere);
+  std::vector<std::string> readable_now() const;
   Orders usual_orders(const std::string& home) const;
   Result<void> add_descriptors(Orders& orders, UniqueFd words, std::vector<UniqueFd>& out) const;
   std::vector<std::string> environment_of(const std::vector<std::string>& given) const;
@@ -89,12 +92,10 @@ class Cage final : public CommandCage {
   std::string scratch_, cache_;
   std::vector<std::string> roots_, readable_, writable_, hidden_;
   // The identities of writable places, since the layers take them by their paths: a command may exchange one that is in
-  // another.
-  struct Identity {
-    std::uint64_t device = 0, inode = 0;
-  };
-  std::map<std::string, Identity> identities_;
+  // another. And of readable ones whose paths lead through writable places.
+  std::map<std::string, Identity> identities_, led_;
   GitUser user_;
+  std::int64_t since_ns_ = 0;  // of the first sandbox of this process: an older file was made by none of its commands
   std::shared_ptr<Baseline> baseline_;    // shared with all sandboxes of this process
   std::shared_ptr<JournalFile> journal_;  // shared with the commands, which may outlive this
   Mutex mutex_;

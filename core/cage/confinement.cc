@@ -1,13 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/cage/confinement.h"
 
+#include <fcntl.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
+#include <sys/stat.h>
 
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
 
+#include "core/base/file.h"
 #include "core/process/confine.h"
 #include "core/process/landlock.h"
 
@@ -30,13 +33,25 @@ void set_limits(const Orders& orders) {
   if (orders.file_bytes_max != 0) limit(RLIMIT_FSIZE, orders.file_bytes_max);
 }
 
+// Rules are made of the descriptor that was compared. A missing path needs none, unless it was noted.
+Result<void> allow(Landlock& guard, const Orders& orders, const std::string& path, std::uint64_t rights) {
+  const UniqueFd place(::open(path.c_str(), O_PATH | O_CLOEXEC));
+  struct stat info {};
+  const bool there = place.valid() && ::fstat(place.get(), &info) == 0;
+  for (const Noted& note : orders.noted)
+    if (note.path == path && note.as != Noted::As::kEmpty && !(there && identity_of(info) == note.identity))
+      return Error{Code::kUnavailable, exchanged_text(path)};
+  if (there) guard.allow(place.get(), rights);
+  return {};
+}
+
 Result<void> guard_files(const Orders& orders, long version) {
   using namespace landlock;
   // A network namespace of its own has only what is inside.
   const std::uint64_t net = orders.apart || orders.sockets == Sockets::kAll ? 0 : kNetBind | kNetConnect;
   Landlock guard(version, net, kScopeSignal | kScopeAbstractSocket);
-  for (const std::string& path : orders.readable) guard.allow(path, kToRead);
-  for (const std::string& path : orders.writable) guard.allow(path, kToRead | kToWrite);
+  for (const std::string& path : orders.readable) AGENTD_TRY_VOID(allow(guard, orders, path, kToRead));
+  for (const std::string& path : orders.writable) AGENTD_TRY_VOID(allow(guard, orders, path, kToRead | kToWrite));
   for (const std::string& path : orders.devices)
     guard.allow(path, kReadFile | kReadDirectory | kWriteFile | kDeviceControl |
                           (orders.apart ? kMakeRegular | kRemoveFile | kTruncate : 0));

@@ -16,7 +16,10 @@ void write_list(JsonWriter& out, std::string_view key, const std::vector<std::st
 }
 
 void write_tree(JsonWriter& out, const std::string& path, const Tree& tree) {
-  out.begin_object().member("path", base64(path)).member("rest", tree.rest).key("entries").begin_array();
+  out.begin_object().member("path", base64(path)).member("rest", tree.rest).member("led", tree.led);
+  out.key("way").begin_array();
+  for (const std::uint32_t rights : tree.way) out.number(std::uint64_t{rights});
+  out.end_array().key("entries").begin_array();
   for (const auto& [below, entry] : tree.entries) {
     out.begin_object()
         .member("below", base64(below))
@@ -49,6 +52,10 @@ std::vector<std::string> list_of(JsonView value) {
 TreePointer tree_of(JsonView state) {
   auto out = std::make_shared<Tree>();
   out->rest = state["rest"].uint_or(0);
+  // A journal of before these two: nothing is moved because of a link, and new directories get the usual rights.
+  out->led = state["led"].bool_or(true);
+  const JsonView way = state["way"];
+  for (std::size_t i = 0; i < way.size(); ++i) out->way.push_back(static_cast<std::uint32_t>(way.at(i).uint_or(0)));
   const JsonView entries = state["entries"];
   for (std::size_t i = 0; i < entries.size(); ++i) {
     const JsonView each = entries.at(i);

@@ -197,6 +197,7 @@ int end_like(int status, bool first_process) {
 
 int keep(const Orders& orders, char** argv) {
   if (orders.apart) ::prctl(PR_SET_PDEATHSIG, SIGKILL);
+  if (const auto checked = check_noted(orders.noted); !checked) return say(checked.error().message), kNoCage;
   if (orders.confines) (void)drop_privileges();
   ::prctl(PR_SET_CHILD_SUBREAPER, 1);
   std::optional<Relay> relay;

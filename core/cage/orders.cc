@@ -14,6 +14,7 @@ enum Letter : char {
   kReadable = 'r',
   kWritable = 'w',
   kDevice = 'd',
+  kNoted = 'i',
   kProxy = 'p',
   kMachine = 'm',
   kOwner = 'o',
@@ -37,6 +38,29 @@ void put(std::string& out, Letter letter, std::uint64_t value) { put(out, letter
 bool parse(std::string_view text, std::uint64_t* out) {
   const auto [end, failed] = std::from_chars(text.data(), text.data() + text.size(), *out);
   return failed == std::errc() && end == text.data() + text.size();
+}
+
+std::string text_of(const Noted& note) {
+  std::string out;
+  for (const std::uint64_t number : {static_cast<std::uint64_t>(note.as), note.identity.device, note.identity.inode,
+                                     std::uint64_t{note.identity.kind}})
+    out += std::to_string(number) + " ";
+  return out + note.path;
+}
+
+// Four numbers with a space behind each, then the path.
+bool take_note(Orders& out, std::string_view value) {
+  std::uint64_t numbers[4] = {};
+  for (std::uint64_t& number : numbers) {
+    const std::size_t end = value.find(' ');
+    if (end == std::string_view::npos || !parse(value.substr(0, end), &number)) return false;
+    value.remove_prefix(end + 1);
+  }
+  if (numbers[0] > static_cast<std::uint64_t>(Noted::As::kEmpty) || numbers[3] > UINT32_MAX) return false;
+  out.noted.push_back({std::string(value),
+                       static_cast<Noted::As>(numbers[0]),
+                       {numbers[1], numbers[2], static_cast<std::uint32_t>(numbers[3])}});
+  return true;
 }
 
 bool take_number(Orders& out, char letter, std::uint64_t number) {
@@ -81,6 +105,8 @@ bool take(Orders& out, char letter, std::string_view value) {
     case kDevice:
       out.devices.emplace_back(value);
       return true;
+    case kNoted:
+      return take_note(out, value);
     case kProxy:
       out.proxy = value;
       return true;
@@ -100,6 +126,7 @@ std::string text_of(const Orders& orders) {
   for (const std::string& path : orders.readable) put(out, kReadable, path);
   for (const std::string& path : orders.writable) put(out, kWritable, path);
   for (const std::string& path : orders.devices) put(out, kDevice, path);
+  for (const Noted& note : orders.noted) put(out, kNoted, text_of(note));
   if (!orders.proxy.empty()) put(out, kProxy, orders.proxy);
   put(out, kMachine, std::uint64_t{orders.reaches_machine});
   if (orders.owner >= 0) put(out, kOwner, static_cast<std::uint64_t>(orders.owner));

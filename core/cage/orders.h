@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "core/base/result.h"
+#include "core/cage/identity.h"
 #include "core/process/sandbox_programs.h"
 
 namespace agentd::cage {
@@ -24,6 +25,7 @@ struct Orders {
   std::vector<std::string> readable;  // files and directories, to read and to execute
   std::vector<std::string> writable;  // and to write
   std::vector<std::string> devices;   // to read and to write
+  std::vector<Noted> noted;           // what has to be there, or the command does not start
   std::string proxy;                  // the unix socket of agentd's proxy; empty = none
   bool reaches_machine = false;       // addresses of this machine are reached by the proxy, too
   int owner = -1;                     // a descriptor of agentd's process: the command ends with it; -1 = none

@@ -11,6 +11,7 @@
 
 #include <sys/stat.h>
 
+#include <cstdint>
 #include <string>
 #include <vector>
 
@@ -32,16 +33,46 @@ bool is_there(const std::string& path);
 // An open directory; `flags` besides O_DIRECTORY: O_PATH, O_RDONLY.
 UniqueFd open_directory_at(const std::string& path, int flags);
 
+// O_PATH, of whatever is there: of a link at the end the link itself.
+UniqueFd open_place_at(const std::string& path);
+
 // The names in a directory, as names.h; none where it is not there, or a link is in its way.
 std::vector<std::string> names_in(const std::string& directory);
 
 // The first part of the path above its last name that is a link; empty = there is none.
 std::string link_in_the_way(const std::string& path);
 
-// Makes the missing directories above a path, none of them through a link. False: a part could not be made.
-bool make_way(const std::string& path);
-// Opens the directories above a path, and those that a tree at it has, which a command has closed for their owner.
-void open_way(const std::string& path);
+// All links by which a path leads to its end, one behind the other, each at its own place without a link in its way: at
+// most 40, which is as many as the kernel follows.
+std::vector<std::string> links_of(const std::string& path);
+
+// The rights (07777) of the directories above a path, the nearest first.
+std::vector<std::uint32_t> rights_above(const std::string& path);
+// The directories above a path, made fit for work in them. At its end those that it has opened get their rights back.
+class Way {
+ public:
+  // Opens those that are closed for their owner.
+  static Way opened(const std::string& path);
+  // Makes those that are missing, none of them through a link; at its end they get these rights, as far as there are
+  // any.
+  static Way made(const std::string& path, const std::vector<std::uint32_t>& rights);
+  ~Way();
+  Way(Way&&) = default;
+  Way& operator=(Way&&) = delete;
+
+  // False: a part could not be made.
+  bool complete() const { return complete_; }
+
+ private:
+  struct Part {
+    UniqueFd directory;
+    std::uint32_t rights = 0;
+  };
+  Way() = default;
+  std::vector<Part> parts_;
+  bool complete_ = true;
+};
+// Opens the directories that a tree has, which a command has closed for their owner.
 void open_up(int folder, const std::string& name);
 
 }  // namespace agentd::cage

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/cage/plain.h"
 
+#include <fcntl.h>
 #include <sys/stat.h>
 
 #include <algorithm>
@@ -61,16 +62,21 @@ bool is_plain_line(std::string_view line, std::string& section) {
   return is_plain_setting(section, word_of(line)) && line.find("::") == std::string_view::npos;
 }
 
-bool has_plain_settings(const std::string& path) {
-  const auto text = read_file(path, kSettingsMax);
-  if (!text) return false;
+bool are_plain_settings(std::string_view text) {
+  if (text.size() > kSettingsMax) return false;
   std::string section;
-  for (std::size_t from = 0; from < text->size();) {
-    const std::size_t end = std::min(text->find('\n', from), text->size());
-    if (!is_plain_line(std::string_view(*text).substr(from, end - from), section)) return false;
+  for (std::size_t from = 0; from < text.size();) {
+    const std::size_t end = std::min(text.find('\n', from), text.size());
+    if (!is_plain_line(text.substr(from, end - from), section)) return false;
     from = end + 1;
   }
   return true;
+}
+
+bool are_plain_settings(const Tree& file) {
+  const auto own = file.entries.find("");
+  return own != file.entries.end() && S_ISREG(own->second.mode) && own->second.whole &&
+         are_plain_settings(own->second.content);
 }
 
 bool exists(const std::string& path) {
@@ -83,27 +89,41 @@ bool is_of_kind(const std::string& path, mode_t kind) {
   return ::lstat(path.c_str(), &info) == 0 && (info.st_mode & S_IFMT) == kind;
 }
 
-bool has_plain_hooks(const std::string& hooks) {
-  if (!exists(hooks)) return true;
-  if (!is_of_kind(hooks, S_IFDIR)) return false;
-  const std::vector<std::string> names = names_in(hooks);
-  return std::all_of(names.begin(), names.end(), [](const std::string& name) { return name.ends_with(".sample"); });
+// Nothing but samples. Files that are too many to be known could be others.
+bool are_plain_hooks(const Tree& hooks) {
+  if (!hooks.exists()) return true;
+  return hooks.rest == 0 && S_ISDIR(hooks.entries.at("").mode) &&
+         std::all_of(hooks.entries.begin(), hooks.entries.end(), [](const auto& each) {
+           const std::string& name = each.first;
+           return name.empty() || name.find('/') != std::string::npos || name.ends_with(".sample");
+         });
 }
 
-bool has_no_other(const std::string& git, std::initializer_list<const char*> names) {
-  return std::none_of(names.begin(), names.end(), [&](const char* name) { return exists(git + "/" + name); });
+bool is_plain_git_directory(const GitReading& git) {
+  return git.inode != 0 && !git.parts.at("commondir")->exists() && !git.parts.at("config.worktree")->exists() &&
+         are_plain_settings(*git.parts.at("config")) && are_plain_hooks(*git.parts.at("hooks"));
 }
 
 }  // namespace
 
-bool is_plain_git_directory(const std::string& git) {
-  if (!is_of_kind(git, S_IFDIR) || !has_no_other(git, {"commondir", "config.worktree"})) return false;
-  return is_of_kind(git + "/config", S_IFREG) && has_plain_settings(git + "/config") && has_plain_hooks(git + "/hooks");
+GitReading read_git_directory(const std::string& git) {
+  GitReading out;
+  const UniqueFd own = open_directory_at(git, O_PATH);
+  struct stat info {};
+  if (!own.valid() || ::fstat(own.get(), &info) != 0) return out;
+  out.inode = info.st_ino;
+  for (const char* const name : {"hooks", "config", "config.worktree", "commondir"})
+    out.parts[name] = look_in(own.get(), git + "/" + name);
+  for (const char* const name : {"modules", "worktrees"})
+    out.others = out.others || ::fstatat(own.get(), name, &info, AT_SYMLINK_NOFOLLOW) == 0;
+  return out;
 }
 
-bool is_plain_repository(const std::string& git) {
-  return is_plain_git_directory(git) && has_no_other(git, {"modules", "worktrees"});
-}
+bool is_plain_git_directory(const std::string& git) { return is_plain_git_directory(read_git_directory(git)); }
+
+bool is_plain_repository(const GitReading& git) { return is_plain_git_directory(git) && !git.others; }
+
+bool is_plain_repository(const std::string& git) { return is_plain_repository(read_git_directory(git)); }
 
 bool is_plain_pointer(const std::string& file) {
   if (!is_of_kind(file, S_IFREG)) return false;
@@ -120,7 +140,7 @@ bool is_plain_pointer(const std::string& file) {
 
 bool is_plain_worktree(const std::string& administration, const std::string& common) {
   const std::string settings = administration + "/config.worktree";
-  if (exists(settings) && !(is_of_kind(settings, S_IFREG) && has_plain_settings(settings))) return false;
+  if (exists(settings) && !are_plain_settings(*look(settings))) return false;
   return is_of_kind(administration + "/commondir", S_IFREG) &&
          resolved(administration, path_in(administration + "/commondir")) == common;
 }

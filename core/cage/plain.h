@@ -5,11 +5,25 @@
 //
 // Threading: pure functions on the file system.
 
+#include <cstdint>
+#include <map>
 #include <string>
+
+#include "core/cage/tree.h"
 
 namespace agentd::cage {
 
+// The parts of a Git directory that lead Git to programs, from one reading: the answers below are about the contents
+// that were read, whatever becomes of the directory meanwhile.
+struct GitReading {
+  std::uint64_t inode = 0;                   // 0 = it is no directory, or a link is in its way
+  std::map<std::string, TreePointer> parts;  // by name, also of those that are missing
+  bool others = false;                       // it has modules or worktrees
+};
+GitReading read_git_directory(const std::string& git);
+
 // A `.git` as `git init` and `git clone` make it.
+bool is_plain_repository(const GitReading& git);
 bool is_plain_repository(const std::string& git);
 // The directory of a submodule, below "modules"; submodules and worktrees in it have to be plain themselves.
 bool is_plain_git_directory(const std::string& git);

@@ -81,12 +81,6 @@ void look_into(int folder, const std::string& name, const std::string& below, bo
     look_into(own.get(), each, below.empty() ? each : below + "/" + each, with_content, budget, out);
 }
 
-void look_into(const std::string& path, bool with_content, Tree& out) {
-  const Physical place = physical(path);
-  Budget budget;
-  if (place.valid()) look_into(place.folder.get(), place.name, {}, with_content, budget, out);
-}
-
 bool is_settled(const Tree& tree, std::int64_t before_ns) {
   return std::all_of(tree.entries.begin(), tree.entries.end(), [&](const auto& each) {
     return each.second.changed_s * kSecondNs + each.second.changed_ns + kSettledNs < before_ns;
@@ -107,6 +101,17 @@ bool is_same(const Tree& now, const Tree& before, Compare same) {
                     [&](const auto& a, const auto& b) { return a.first == b.first && same(a.second, b.second); });
 }
 
+// `folder` is the directory that is above the path; -1 = there is none.
+Tree look_at_tree(int folder, const std::string& path) {
+  const std::int64_t began_ns = now_ns();
+  Tree out;
+  Budget budget;
+  if (folder >= 0) look_into(folder, path.substr(path.rfind('/') + 1), {}, true, budget, out);
+  out.settled = is_settled(out, began_ns);
+  if (out.exists()) out.way = rights_above(path);
+  return out;
+}
+
 bool is_untouched_entry(const Tree::Entry& now, const Tree::Entry& before) {
   if (now.mode != before.mode || now.device != before.device || now.inode != before.inode) return false;
   return S_ISDIR(now.mode) ||
@@ -123,17 +128,23 @@ bool has_same_entry(const Tree::Entry& now, const Tree::Entry& before) {
 }  // namespace
 
 TreePointer look(const std::string& path, const TreePointer& known) {
-  if (known && known->settled && is_untouched(glance(path), *known)) return known;
-  const std::int64_t began_ns = now_ns();
-  auto out = std::make_shared<Tree>();
-  look_into(path, true, *out);
-  out->settled = is_settled(*out, began_ns);
+  const bool led = !link_in_the_way(path).empty();
+  if (known && known->settled && known->led == led && is_untouched(glance(path), *known)) return known;
+  const Physical place = physical(path);
+  auto out = std::make_shared<Tree>(look_at_tree(place.folder.get(), path));
+  out->led = led;
   return out;
+}
+
+TreePointer look_in(int folder, const std::string& path) {
+  return std::make_shared<const Tree>(look_at_tree(folder, path));
 }
 
 Tree glance(const std::string& path) {
   Tree out;
-  look_into(path, false, out);
+  Budget budget;
+  const Physical place = physical(path);
+  if (place.valid()) look_into(place.folder.get(), place.name, {}, false, budget, out);
   return out;
 }
 

@@ -9,6 +9,7 @@
 #include <map>
 #include <memory>
 #include <string>
+#include <vector>
 
 namespace agentd::cage {
 
@@ -26,6 +27,9 @@ struct Tree {
   // All of it was older than the steps of the file system's clock when it was read: what has the same times now has the
   // same contents.
   bool settled = false;
+  // A link was in the way of the path, so that nothing was looked at.
+  bool led = false;
+  std::vector<std::uint32_t> way;  // the rights of the directories above what is there (physical.h)
 
   bool exists() const { return !entries.empty(); }
 };
@@ -36,6 +40,8 @@ using TreePointer = std::shared_ptr<const Tree>;  // shared by all commands that
 // MiB; of further entries, up to 200,000, it is known whether any has changed. Returns `known` where nothing has
 // changed since. Never null.
 TreePointer look(const std::string& path, const TreePointer& known = nullptr);
+// Likewise, of the last name of the path in a directory that is open: O_PATH is enough.
+TreePointer look_in(int folder, const std::string& path);
 // Without contents.
 Tree glance(const std::string& path);
 

@@ -70,13 +70,16 @@ class Watch {
   struct Held {
     std::shared_ptr<Baseline::State> state;
     bool checked = false;
-    bool has_link = false;  // in the way of the path, from the beginning: its target is guarded by its own path
   };
   void hold(const std::string& path, const WatchHints& hints);
   void hold_others();
+  TreePointer before(const std::string& path, Baseline::State& state) const;
   bool accept(const std::string& path) const;
   bool differs(const std::string& path, Baseline::State& state) const;
   bool is_led_elsewhere(const std::string& path, const Tree& before) const;
+  bool is_in_place(const std::string& path, const Baseline::Pin& pin) const;
+  bool may_move(const std::string& link) const;
+  std::vector<std::uint32_t> rights_of_way(const std::string& pinned) const;
   void undo_pin(const std::string& path, const Baseline::Pin& pin, const Aside& aside,
                 std::vector<std::string>& out) const;
   std::string undo_one(const std::string& path, Baseline::State& state, const Aside& aside) const;

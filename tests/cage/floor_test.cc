@@ -149,6 +149,11 @@ TEST_P(Floor, GuardsThousandsOfSubmodules) {
 
 // ---- descriptors
 
+// Landlock alone hides no process.
+TEST_P(Floor, ShowsNoProcessesOutsideOfAView) {
+  EXPECT_EQ(run("[ -e /proc/$VICTIM ]").code == 0, GetParam() == cage::Layer::kLandlock);
+}
+
 // Those of the orders and of bubblewrap's words.
 TEST_P(Floor, PassesNoDescriptorOn) {
   const Ran ran = run("ls /proc/self/fd | wc -l");

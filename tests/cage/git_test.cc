@@ -104,6 +104,20 @@ TEST_P(Git, UndoesADeeperRepositoryThatBecomesASubmodule) {
   EXPECT_FALSE(exists("new/.git"));
 }
 
+// What a sandbox of which the process is so old undoes.
+std::size_t undone(const Stage& stage, std::int64_t since_ns) {
+  cage::Watch watch({{}, {}, {stage.project()}, {}, {}, since_ns}, {}, cage::Baseline::shared());
+  return watch.undo(cage::Aside::in_home(stage.home() + "/.agent")).size();
+}
+
+// After all files that were written until now.
+std::int64_t later_ns() {
+  SystemClock().pause(Milliseconds(100));
+  timespec now{};
+  ::clock_gettime(CLOCK_REALTIME, &now);
+  return now.tv_sec * std::int64_t{1'000'000'000} + now.tv_nsec;
+}
+
 // One with hooks that was there before agentd: it is the user's, and only a git add made a submodule of it.
 TEST_P(Git, KeepsAnOlderRepositoryThatBecomesASubmodule) {
   user("git init -q own; cd own; echo o > o; git add o; git commit -qm o; echo mine > .git/hooks/pre-commit");
@@ -113,18 +127,38 @@ TEST_P(Git, KeepsAnOlderRepositoryThatBecomesASubmodule) {
   places = cage::git_places(stage_.project());
   ASSERT_EQ(places.parts.size(), 1u);
   EXPECT_FALSE(cage::is_plain_part(places.parts[0]));
-  const SystemClock clock;
-  clock.pause(Milliseconds(100));
-  timespec now{};
-  ::clock_gettime(CLOCK_REALTIME, &now);
-  const std::int64_t now_ns = now.tv_sec * std::int64_t{1'000'000'000} + now.tv_nsec;
-  const auto undone = [&](std::int64_t since_ns) {
-    cage::Watch watch({{}, {}, {stage_.project()}, {}, {}, since_ns}, {}, cage::Baseline::shared());
-    return watch.undo(cage::Aside::in_home(stage_.home() + "/.agent")).size();
-  };
-  EXPECT_EQ(undone(now_ns), 0u);
+  const std::int64_t now_ns = later_ns();
+  EXPECT_EQ(undone(stage_, now_ns), 0u);
   EXPECT_TRUE(exists("own/.git"));
-  EXPECT_EQ(undone(now_ns - 3'600 * std::int64_t{1'000'000'000}), 1u) << "the control";
+  EXPECT_EQ(undone(stage_, now_ns - 3'600 * std::int64_t{1'000'000'000}), 1u) << "the control";
+}
+
+// What a file `.git` leads to counts as what is in a directory.
+TEST_P(Git, ChecksTheDirectoryThatAFileLeadsTo) {
+  user(
+      "git init -q --separate-git-dir=\"$PWD/apart\" own; cd own; echo o > o; git add o; git commit -qm o\n"
+      "echo mine > ../apart/hooks/pre-commit; cd ..; git add own 2>&1");
+  const std::int64_t now_ns = later_ns();
+  EXPECT_EQ(undone(stage_, now_ns), 0u) << "the control";
+  EXPECT_TRUE(exists("own/.git"));
+  put("apart/hooks/pre-commit", "evil\n");
+  EXPECT_EQ(undone(stage_, now_ns), 1u);
+  EXPECT_FALSE(exists("own/.git"));
+}
+
+TEST_P(Git, LetsALinkToAPlainRepositoryTakeTheSubmodulesPlace) {
+  user(
+      "git init -q lib; cd lib; echo o > o; git add o; git commit -qm o; cd ..; cp -r lib evil; mkdir sub\n"
+      "echo evil > evil/.git/hooks/pre-commit; sleep 0.1\n"
+      "git update-index --add --cacheinfo 160000,$(git rev-parse HEAD),sub");
+  expect_fine("rmdir sub; ln -s lib sub");
+  EXPECT_TRUE(fs::is_symlink(file("sub")));
+  user("rm sub; mkdir sub");
+  const Ran ran = run("rmdir sub; touch evil/.git/hooks/pre-commit; ln -s evil sub");
+  ASSERT_EQ(ran.remarks.size(), 1u);
+  EXPECT_NE(ran.remarks[0].find("sub/.git was led elsewhere by a link by the command"), std::string::npos)
+      << ran.remarks[0];
+  EXPECT_FALSE(exists("sub"));
 }
 
 TEST_P(Git, UndoesANewDirectoryOfASubmodule) {

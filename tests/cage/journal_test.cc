@@ -87,6 +87,29 @@ TEST_P(Journal, OfACommandIsOutOfItsReach) {
   EXPECT_FALSE(fs::exists(place() + "/x"));
 }
 
+// What was led elsewhere already is the user's, and what leads there now is not.
+TEST_P(Journal, KnowsTheLinksThatWereThere) {
+  user("mkdir -p real evil/hooks; ln -s real led; git config core.hooksPath led/hooks");
+  const auto cage = make();
+  Waiting one(stage_, cage.get(), "one", "mkdir real/hooks; echo evil > real/hooks/pre-commit");
+  wait_for("one.did");
+  copy_as_of_ended();
+  const auto remarks = undo_of_ended();
+  ASSERT_EQ(remarks.size(), 1u);
+  EXPECT_NE(remarks[0].find("real/hooks was made"), std::string::npos) << remarks[0];
+  EXPECT_TRUE(fs::is_symlink(file("led")));
+  EXPECT_FALSE(exists("real/hooks"));
+  (void)one.finish();
+  user("rm led");
+  Waiting two(stage_, cage.get(), "two", "echo evil > evil/hooks/pre-commit; ln -s evil led");
+  wait_for("two.did");
+  copy_as_of_ended();
+  const auto led = undo_of_ended();
+  ASSERT_EQ(led.size(), 1u);
+  EXPECT_NE(led[0].find("led/hooks was led elsewhere by a link"), std::string::npos) << led[0];
+  EXPECT_FALSE(exists("led"));
+}
+
 INSTANTIATE_TEST_SUITE_P(Layers, Journal, ::testing::Values(cage::Layer::kBubblewrap, cage::Layer::kLandlock),
                          layer_name);
 
@@ -118,7 +141,9 @@ TEST(JournalText, IsReadAsItWasWritten) {
   journal.plan.since_ns = -1;
   journal.plan.user = {"/home", "/xdg"};
   journal.states[path] = cage::look(path);
+  fs::create_directory_symlink("none", directory.file("led"));
   journal.states["/none"] = cage::look(directory.file("none"));
+  journal.states["/led"] = cage::look(directory.file("led/x"));
   journal.pinned = {{path, 1, ~std::uint64_t{0}}};
   const auto read = cage::parse_journal(cage::text_of(journal));
   ASSERT_TRUE(read);
@@ -126,7 +151,11 @@ TEST(JournalText, IsReadAsItWasWritten) {
   EXPECT_EQ(read->plan.parts, journal.plan.parts);
   EXPECT_EQ(read->plan.since_ns, -1);
   EXPECT_EQ(read->plan.user.xdg, "/xdg");
-  ASSERT_EQ(read->states.size(), 2u);
+  ASSERT_EQ(read->states.size(), 3u);
+  EXPECT_TRUE(read->states.at("/led")->led);
+  EXPECT_FALSE(read->states.at("/none")->led);
+  EXPECT_FALSE(journal.states.at(path)->way.empty());
+  EXPECT_EQ(read->states.at(path)->way, journal.states.at(path)->way);
   EXPECT_TRUE(cage::has_same_content(*read->states.at(path), *journal.states.at(path)));
   EXPECT_TRUE(cage::is_untouched(*read->states.at(path), *journal.states.at(path)));
   EXPECT_FALSE(read->states.at("/none")->exists());

@@ -149,6 +149,24 @@ TEST_P(Links, OfTheUserStay) {
   }
 }
 
+// Of a link that leads to a link each can be changed by itself.
+TEST_P(Links, OneBehindTheOtherStay) {
+  user(
+      "mkdir -p real/hooks; echo mine > real/hooks/pre-commit; ln -s real c; ln -s c b; ln -s b tools; ln -s c other\n"
+      "git config core.hooksPath tools/hooks");
+  const std::string evil = "mkdir -p evil/hooks; echo evil > evil/hooks/pre-commit; ln -sfn evil ";
+  const Ran fine = run(evil + "other");
+  EXPECT_EQ(fine.code, 0) << "the control: " << fine.output;
+  EXPECT_TRUE(fine.remarks.empty()) << fine.remarks[0];
+  for (const char* const link : {"tools", "b", "c"}) {
+    SCOPED_TRACE(link);
+    const Ran ran = run(evil + link);
+    EXPECT_FALSE(ran.remarks.empty());
+    EXPECT_EQ(text("tools/hooks/pre-commit"), "mine\n");
+    EXPECT_NE(fs::read_symlink(file(link)), "evil");
+  }
+}
+
 // Beyond the files that are kept a change is found and told, and nothing is moved that could not be restored.
 TEST_P(Links, OrManyFilesHideNoChange) {
   user(

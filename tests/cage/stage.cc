@@ -139,7 +139,7 @@ std::string Stage::names() const {
          (sink_ ? sink_->environment() : "");
 }
 
-Ran Stage::run(cage::Cage* cage, const std::string& script) const {
+Ran Stage::run(CommandCage* cage, const std::string& script) const {
   const std::vector<std::string> environment{"PATH=/usr/bin:/bin", "HOME=" + home(), "LC_ALL=C.UTF-8"};
   ProcessRequest request;
   request.argv = {"bash", "-c", names() + script};

@@ -58,7 +58,7 @@ class Stage {
   // Lines of shell that name what the scripts are about: $OUT, $VICTIM, the ports of the sink.
   std::string names() const;
   // Runs it with bash in the project; null = without a cage.
-  Ran run(cage::Cage* cage, const std::string& script) const;
+  Ran run(CommandCage* cage, const std::string& script) const;
   // What it did that it may not: empty = nothing.
   std::string harm(const Ran& ran) const;
 

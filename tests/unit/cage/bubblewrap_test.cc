@@ -21,7 +21,7 @@ TEST(Bubblewrap, GetsItsWordsFromADescriptor) {
   View view;
   view.writable = {"/w"};
   view.guarded = modules("/w/.git", 100);
-  const Invocation got = bubblewrap_words("/usr/bin/bwrap", view, "/w", 4);
+  const Invocation got = bubblewrap_words("/usr/bin/bwrap", view, "/w", 4, "/h");
   EXPECT_EQ(got.argv, (std::vector<std::string>{"/usr/bin/bwrap", "--args", "4", "--"}));
   EXPECT_TRUE(got.words.starts_with(std::string("--unshare-all\0", 14)));
   EXPECT_TRUE(got.words.ends_with(std::string("--chdir\0/w\0", 11))) << "each has its NUL";
@@ -31,9 +31,18 @@ TEST(Bubblewrap, GetsItsWordsFromADescriptor) {
 TEST(Bubblewrap, TakesNoWordOutOfAPathWithANul) {
   View view;
   view.writable = {std::string("/w\0--bind\0/\0/etc", 17)};
-  const std::string words = bubblewrap_words("bwrap", view, "/w", 4).words;
+  const std::string words = bubblewrap_words("bwrap", view, "/w", 4, "/h").words;
   EXPECT_NE(words.find(std::string("--bind\0/w\0", 10)), std::string::npos);
   EXPECT_EQ(words.find("/etc"), std::string::npos);
+}
+
+// That of the machine would cover it, with all processes.
+TEST(Bubblewrap, KeepsItsOwnProc) {
+  View view;
+  view.readable = {"/proc", "/proc/self", "/usr"};
+  const std::string words = bubblewrap_words("bwrap", view, "/w", 4, "/h").words;
+  EXPECT_NE(words.find(std::string("--ro-bind-try\0/usr\0", 19)), std::string::npos) << "the control";
+  EXPECT_EQ(words.find(std::string("-try\0/proc", 10)), std::string::npos);
 }
 
 TEST(Bubblewrap, GuardsFewPathsOneByOne) {
@@ -64,7 +73,7 @@ TEST(Bubblewrap, StaysBelowTheMostWords) {
   view.writable = {"/w"};
   for (std::size_t i = 0; i < kGuardedMax; ++i)
     view.guarded.push_back("/w/.git/modules/a" + std::to_string(i) + "/b/c/d/e/modules/f/config");
-  const Invocation got = bubblewrap_words("bwrap", view, "/w", 4);
+  const Invocation got = bubblewrap_words("bwrap", view, "/w", 4, "/h");
   const auto words = std::count(got.words.begin(), got.words.end(), '\0');
   EXPECT_GT(words, 2'000);
   EXPECT_LT(words, 8'000);

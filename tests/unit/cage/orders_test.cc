@@ -17,6 +17,7 @@ Orders some() {
   out.readable = {"/usr", "/a b\n\"'", "/\xff\x01"};
   out.writable = {"/work", ""};
   out.devices = {"/dev/null"};
+  out.noted = {{"/work 1", Noted::As::kReadOnly, {~std::uint64_t{0}, 7, 0040000}}, {"", Noted::As::kEmpty, {}}};
   out.proxy = "/tmp/x/proxy";
   out.processes_max = 7;
   out.file_bytes_max = ~std::uint64_t{0};
@@ -33,6 +34,10 @@ TEST(Orders, ArriveAsTheyWereGiven) {
   EXPECT_EQ(got->readable, given.readable);
   EXPECT_EQ(got->writable, given.writable);
   EXPECT_EQ(got->devices, given.devices);
+  ASSERT_EQ(got->noted.size(), 2u);
+  EXPECT_EQ(got->noted[0].path, "/work 1");
+  EXPECT_EQ(got->noted[0].as, Noted::As::kReadOnly);
+  EXPECT_EQ(got->noted[0].identity, given.noted[0].identity);
   EXPECT_EQ(got->proxy, given.proxy);
   EXPECT_EQ(got->processes_max, 7u);
   EXPECT_EQ(got->file_bytes_max, given.file_bytes_max);
@@ -60,8 +65,9 @@ TEST(Orders, OpenNothingByAPathWithANul) {
 TEST(Orders, RefuseWhatIsNone) {
   using namespace std::string_literals;
   ASSERT_TRUE(parse_orders("a1\0"s)) << "the control";
-  for (const std::string& text : {"a1"s, "\0"s, "x1\0"s, "a\0"s, "a-1\0"s, "a1 \0"s, "a 1\0"s, "s3\0"s,
-                                  "s99999999999999999999\0"s, "n+1\0"s, "A1\0"s, "r/usr"s, "r/usr\0r"s, "a0x1\0"s}) {
+  for (const std::string& text :
+       {"a1"s, "\0"s, "x1\0"s, "a\0"s, "a-1\0"s, "a1 \0"s, "a 1\0"s, "s3\0"s, "s99999999999999999999\0"s, "n+1\0"s,
+        "A1\0"s, "i\0"s, "i1 2 3 /x\0"s, "i4 2 3 4 /x\0"s, "r/usr"s, "r/usr\0r"s, "a0x1\0"s}) {
     const auto got = parse_orders(text);
     EXPECT_FALSE(got) << text;
     if (!got) {
