@@ -30,51 +30,53 @@ constexpr OptionSpec kAllow{
 constexpr OptionSpec kTrace{"trace-hooks", 0, {}, "show every hook's answer and how long it took", {}, "hooks.trace"};
 
 CommandSpec run_spec() {
-  return {"run",
-          "[QUERY...|-]",
-          "give the agent a task and wait until it is done",
-          "The words of QUERY form one message; text from a pipe or a redirected file is appended. Without QUERY, or "
-          "with\n\"-\" alone, that text is the message. agentd reads standard input to its end: add < /dev/null where "
-          "a pipe stays\nopen. @PATH adds the text of a file in the workspace. The answer goes to standard output, "
-          "everything else to\nstandard error.\nCommands that the model runs are in a sandbox "
-          "(docs/guide/sandbox.md); agentd asks before each unless a rule\nallows it.\nThe first Ctrl-C ends the run "
-          "and saves what has arrived; the "
-          "second ends the program.",
-          {kResume,
-           kFollow,
-           {"recipe", 'r', "NAME", "send the text of recipe NAME, followed by QUERY ('agentd recipe list' lists them)"},
-           {"arg", 0, "NAME=VALUE", "set a variable of the recipe (repeats)", {}, {}, {}, true},
-           kProvider,
-           kModel,
-           kScript,
-           kAsJson,
-           {"result-only", 0, {}, "print the final answer and nothing else"},
-           {"image", 0, "FILE", "attach an image: PNG, JPEG, GIF or WebP (repeats)", {}, {}, {}, true},
-           {"output-schema", 0, "FILE", "require a final answer that fits the JSON Schema in FILE; print only that"},
-           {"key", 0, "KEY", "name the message: sent again with the same KEY, it runs nothing twice (needs --resume)"},
-           {"input-format", 0, "FORMAT", "text, or stream-json: one message per line of standard input"},
-           kNoSave,
-           kNoHooks,
-           kSafeMode,
-           kNoTools,
-           kMaxTurns,
-           kMaxCost,
-           kMaxTokens,
-           kNoAuto,
-           kAllow,
-           kTrace,
-           kSet},
-          {"agentd run \"why does the build fail?\"",
-           "agentd run --follow \"now fix it\"            # the same conversation",
-           "git diff | agentd run \"review this\"         # the diff is appended to the words",
-           "agentd run \"what does @src/main.c do?\"     # the file is attached",
-           "agentd run --allow bash --max-turns 20 \"make the tests pass\"",
-           "agentd run -r compact --follow \"Focus on the deployment\"",
-           "git commit -m \"$(agentd run -r commit --result-only)\""},
-          0,
-          kManyWords,
-          {},
-          run_command};
+  return {
+      "run",
+      "[QUERY...|-]",
+      "give the agent a task and wait until it is done",
+      "The words of QUERY form one message; text from a pipe or a redirected file is appended. Without QUERY, or "
+      "with\n\"-\" alone, that text is the message. agentd reads standard input to its end: add < /dev/null where "
+      "a pipe stays\nopen. @PATH adds the text of a file in the workspace. The answer goes to standard output, "
+      "everything else to\nstandard error.\nCommands that the model runs are in a sandbox "
+      "(docs/guide/sandbox.md); agentd asks before each unless a rule\nallows it.\nThe first Ctrl-C ends the run "
+      "and saves what has arrived; the "
+      "second ends the program.",
+      {kResume,
+       kFollow,
+       {"recipe", 'r', "NAME", "send the text of recipe NAME, followed by QUERY ('agentd recipe list' lists them)"},
+       {"arg", 0, "NAME=VALUE", "set a variable of the recipe (repeats)", {}, {}, {}, true},
+       kProvider,
+       kModel,
+       kScript,
+       kAsJson,
+       {"result-only", 0, {}, "print the final answer and nothing else"},
+       {"image", 0, "FILE", "attach an image: PNG, JPEG, GIF or WebP (repeats)", {}, {}, {}, true},
+       {"output-schema", 0, "FILE", "require a final answer that fits the JSON Schema in FILE; print only that"},
+       {"key", 0, "KEY", "name the message: sent again with the same KEY, it runs nothing twice (needs --resume)"},
+       {"input-format", 0, "FORMAT", "text, or stream-json: one message per line of standard input"},
+       {"detach", 'd', {}, "return when the message is stored: 'agentd serve' continues; print the conversation's id"},
+       kNoSave,
+       kNoHooks,
+       kSafeMode,
+       kNoTools,
+       kMaxTurns,
+       kMaxCost,
+       kMaxTokens,
+       kNoAuto,
+       kAllow,
+       kTrace,
+       kSet},
+      {"agentd run \"why does the build fail?\"",
+       "agentd run --follow \"now fix it\"            # the same conversation",
+       "git diff | agentd run \"review this\"         # the diff is appended to the words",
+       "agentd run \"what does @src/main.c do?\"     # the file is attached",
+       "agentd run --allow bash --max-turns 20 \"make the tests pass\"",
+       "agentd run -r compact --follow \"Focus on the deployment\"",
+       "git commit -m \"$(agentd run -r commit --result-only)\""},
+      0,
+      kManyWords,
+      {},
+      run_command};
 }
 
 CommandSpec chat_spec() {
@@ -822,7 +824,7 @@ const std::vector<CommandSpec>& all_commands() {
               token_commands(),
               {recipe_list_spec(), recipe_show_spec(), store_check_spec(), store_stats_spec(), store_backup_spec(),
                store_salvage_spec(), sandbox_run_spec(), sandbox_explain_spec(), serve_command_spec(),
-               acp_command_spec(), doctor_spec(), completion_spec()}});
+               acp_command_spec(), attach_command_spec(), doctor_spec(), completion_spec()}});
   return commands;
 }
 

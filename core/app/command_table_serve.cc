@@ -57,6 +57,24 @@ std::vector<CommandSpec> token_commands() {
   return {auth_token_add_spec(), auth_token_list_spec(), auth_token_remove_spec()};
 }
 
+CommandSpec attach_command_spec() {
+  return {
+      "attach",
+      "[ID]",
+      "show a conversation of 'agentd serve' in this terminal, and take part in it",
+      "Shows the last messages, then events as they happen. On a terminal a line is a message: for the active run, or "
+      "a run\nof its own; questions are asked. Ctrl-C cancels the run, Ctrl-D leaves and ends nothing. Exit code 4 if "
+      "no daemon\nruns.",
+      {{"follow", 'f', {}, "the newest conversation of this project"},
+       kAsJson,
+       {"trace-hooks", 0, {}, "show every hook's answer and how long it took", {}, "hooks.trace"}},
+      {"agentd attach 01KD", "agentd attach --follow --json | jq -r .type"},
+      0,
+      1,
+      {},
+      attach_command};
+}
+
 CommandSpec serve_command_spec() {
   return {
       "serve",

@@ -14,23 +14,22 @@
 
 namespace agentd::app {
 
-Talk::Talk(App& app, const Arguments& arguments, Config config, const WaitRecord* resumes)
-    : app_(app), arguments_(arguments), config_(std::move(config)), resumes_(resumes) {
+Talk::Talk(App& app, const Arguments& arguments, Config config, const Wishes& wishes)
+    : app_(app), arguments_(arguments), config_(std::move(config)), wishes_(wishes) {
   if (arguments.has("json")) style_ = Style::kJson;
   // An answer with a schema is for a program: answers that do not fit are not shown.
   else if (arguments.has("result-only") || arguments.has("output-schema") ||
-           (resumes != nullptr && !resumes->output_schema.empty()))
+           (wishes.resumes != nullptr && !wishes.resumes->output_schema.empty()))
     style_ = Style::kResultOnly;
 }
 
-Result<std::unique_ptr<Talk>, Failure> Talk::begin(App& app, const Arguments& arguments, bool needs_model,
-                                                   bool will_run, const WaitRecord* resumes) {
+Result<std::unique_ptr<Talk>, Failure> Talk::begin(App& app, const Arguments& arguments, const Wishes& wishes) {
   if (arguments.has("json") && arguments.has("result-only"))
     return Failure{kExitUsage, "--json and --result-only exclude each other"};
   Result<Config> config = app.config(arguments);
   if (!config) return Failure{kExitUsage, config.error().message};
-  auto talk = std::unique_ptr<Talk>(new Talk(app, arguments, std::move(*config), resumes));
-  if (auto started = talk->start(needs_model, will_run); !started) return started.error();
+  auto talk = std::unique_ptr<Talk>(new Talk(app, arguments, std::move(*config), wishes));
+  if (auto started = talk->start(); !started) return started.error();
   return talk;
 }
 
@@ -49,7 +48,7 @@ EventSink& Talk::make_renderer(bool trace) {
   return *quiet_;
 }
 
-Result<void, Failure> Talk::start(bool needs_model, bool will_run) {
+Result<void, Failure> Talk::start() {
   watch_ =
       std::make_unique<ReaderWatch>(make_renderer(config_.flag("hooks.trace")), app_.out(), [] { end_for_reader(); });
   approver_ = make_approver(app_.err().tty(), {{},
@@ -66,7 +65,9 @@ Result<void, Failure> Talk::start(bool needs_model, bool will_run) {
   auto values = recipe_arguments(arguments_.values("arg"));
   if (!values) return Failure{kExitUsage, values.error().message};
   if (const auto cwd = app_.directory(); !cwd) return Failure{kExitFailure, cwd.error().message};
-  if (auto opened = open_levels(*values, needs_model, will_run); !opened) return failure_of(opened.error());
+  if (auto asked = ask_daemon(); !asked) return asked.error();
+  if (remote_) return {};
+  if (auto opened = open_levels(*values); !opened) return failure_of(opened.error());
   return {};
 }
 
@@ -94,18 +95,19 @@ std::vector<std::string> options_of_run(const Arguments& arguments) {
 
 // A mistake in the recipe costs nothing: no provider and no store. The model's first texts are read before the hooks
 // are loaded, as what is wrong with them is told first.
-Result<void, RunError> Talk::open_levels(const RecipeValues& values, bool needs_model, bool will_run) {
+Result<void, RunError> Talk::open_levels(const RecipeValues& values) {
   const Warn tell = [this](const std::string& text) { warn(text); };
   const std::string& cwd = app_.surroundings().cwd;
   HookWishes wishes;
   wishes.safe_mode = arguments_.has("safe-mode");
   wishes.hooks = !arguments_.has("no-hooks") && !wishes.safe_mode;
   wishes.tools = !arguments_.has("no-tools");
-  wishes.will_run = will_run;
-  AGENTD_TRY(runtime_, Runtime::begin(app_.surroundings(), config_, app_.clock(), {saves(), needs_model}, tell));
+  wishes.will_run = wishes_.will_run;
+  AGENTD_TRY(runtime_,
+             Runtime::begin(app_.surroundings(), config_, app_.clock(), {saves(), wishes_.needs_model}, tell));
   AGENTD_TRY(workplace_, Workplace::find(*runtime_, cwd, wishes, tell));
   std::optional<Recipe> recipe;
-  if (const std::string name = arguments_.value("recipe"); resumes_ == nullptr && !name.empty()) {
+  if (const std::string name = arguments_.value("recipe"); wishes_.resumes == nullptr && !name.empty()) {
     AGENTD_TRY(recipe, workplace_->find_recipe(name, values));
   }
   if (auto opened = runtime_->open(); !opened) return with_way_out(opened.error());
@@ -113,11 +115,11 @@ Result<void, RunError> Talk::open_levels(const RecipeValues& values, bool needs_
   request.offer_tools = wishes.tools;
   request.trace_hooks = config_.flag("hooks.trace") || style_ == Style::kJson;
   request.options = options_of_run(arguments_);
-  if (resumes_ != nullptr) request.roots = resumes_->roots;
+  if (wishes_.resumes != nullptr) request.roots = wishes_.resumes->roots;
   AGENTD_TRY(client_, ClientSession::prepare(*workplace_, std::move(request)));
   AGENTD_TRY_VOID(workplace_->hooks().load(workplace_->roots_of(cwd)));
-  if (resumes_ != nullptr) {
-    AGENTD_TRY(changed_, client_->use_recipe_of(*resumes_));
+  if (wishes_.resumes != nullptr) {
+    AGENTD_TRY(changed_, client_->use_recipe_of(*wishes_.resumes));
     return {};
   }
   return recipe ? client_->use_recipe(std::move(*recipe), values) : Result<void, RunError>();
@@ -125,8 +127,8 @@ Result<void, RunError> Talk::open_levels(const RecipeValues& values, bool needs_
 
 // The error with the ways around the store; a conversation that continues has none.
 RunError Talk::with_way_out(RunError error) const {
-  const bool continues =
-      arguments_.has("resume") || arguments_.has("follow") || arguments_.has("conversation-id") || resumes_ != nullptr;
+  const bool continues = arguments_.has("resume") || arguments_.has("follow") || arguments_.has("conversation-id") ||
+                         wishes_.resumes != nullptr;
   if (error.kind != RunError::Kind::kStore || continues) return error;
   error.message += std::string("; until that is fixed, ") + (saves() ? "use --no-save, or " : "") +
                    "set AGENTD_HOME to another directory";
@@ -135,34 +137,68 @@ RunError Talk::with_way_out(RunError error) const {
 
 void Talk::warn(const std::string& text) { watch_->on_event(RunEvent(told::Warning{text})); }
 
+Result<void, Failure> Talk::ask_daemon() {
+  const bool own = arguments_.has("no-save") || arguments_.has("safe-mode") || arguments_.has("no-tools") ||
+                   !arguments_.value("recipe").empty() ||
+                   (wishes_.resumes != nullptr && !wishes_.resumes->recipe.empty());
+  if (!wishes_.served || own) return {};
+  const RemoteSession::Wishes asked{app_.surroundings().cwd, options_of_run(arguments_), !arguments_.has("no-hooks"),
+                                    wishes_.detached};
+  RemoteSession::Offer offer = RemoteSession::ask(app_, config_, asked, *watch_, *approver_);
+  daemon_is_there_ = offer.kind != RemoteSession::Offer::Kind::kNone;
+  remote_ = std::move(offer.session);
+  if (!offer.warning.empty()) warn(offer.warning);
+  return {};
+}
+
+Result<Store*, Failure> Talk::store(std::unique_ptr<Store>& own) const {
+  if (runtime_) return &runtime_->store();
+  auto opened = existing_store(app_);
+  if (!opened) return opened.error();
+  if (!*opened) return Failure{kExitNotFound, "no conversation is stored yet"};
+  own = std::move(*opened);
+  return own.get();
+}
+
+RunError Talk::explained(RunError error) const {
+  if (error.kind == RunError::Kind::kBusy && daemon_is_there_ && !remote_)
+    error.message += "; if 'agentd serve' works in it, 'agentd attach ID' joins it";
+  return error;
+}
+
 Result<std::optional<Ulid>, Failure> Talk::wanted() {
   const bool by_id = arguments_.has("resume") || arguments_.has("conversation-id");
   if (by_id && arguments_.has("follow")) return Failure{kExitUsage, "--follow and an id exclude each other"};
   if ((by_id || arguments_.has("follow")) && arguments_.has("no-save"))
     return Failure{kExitUsage, "--no-save cannot continue a conversation; omit it"};
+  if (!by_id && !arguments_.has("follow")) return std::optional<Ulid>();
+  std::unique_ptr<Store> own;
+  const auto store = this->store(own);
+  if (!store) return store.error();
   if (by_id) {
     const std::string text = arguments_.value(arguments_.has("resume") ? "resume" : "conversation-id");
-    auto found = find_conversation(runtime_->store(), text);
+    auto found = find_conversation(**store, text);
     if (!found) return failure_of(found.error());
     return std::optional<Ulid>(*found);
   }
-  if (!arguments_.has("follow")) return std::optional<Ulid>();
-  const Project& project = workplace_->project();
-  auto found = newest_conversation(runtime_->store(), project.id);
+  const Project project = find_project(app_.surroundings().cwd);
+  auto found = newest_conversation(**store, project.id);
   if (!found) return failure_of(found.error());
-  if (const std::string note = unanswered_note(runtime_->store(), project, *found); !note.empty()) warn(note);
+  if (const std::string note = unanswered_note(**store, project, *found); !note.empty()) warn(note);
   return std::optional<Ulid>(*found);
 }
 
 Result<void, Failure> Talk::attach(const CancelToken& cancel, const std::string& first_text) {
   auto id = wanted();
   if (!id) return id.error();
-  if (auto opened = client_->open(*id, cancel, first_text); !opened) return failure_of(opened.error());
+  const auto opened = remote_ ? remote_->open(*id, first_text, cancel) : client_->open(*id, cancel, first_text);
+  if (!opened) return failure_of(explained(opened.error()));
   return {};
 }
 
 Result<void, Failure> Talk::attach(const Ulid& conversation, const CancelToken& cancel) {
-  if (auto opened = client_->open(conversation, cancel); !opened) return failure_of(opened.error());
+  const auto opened = remote_ ? remote_->open(conversation, {}, cancel) : client_->open(conversation, cancel);
+  if (!opened) return failure_of(explained(opened.error()));
   return {};
 }
 
@@ -189,7 +225,7 @@ void Talk::settle() {
 void Talk::footer(const RunReport& report) {
   settle();
   if (style_ != Style::kTerminal) return;
-  std::string line = "conversation " + client_->session()->conversation_id();
+  std::string line = "conversation " + session().conversation_id();
   if (report.gauge.limit != 0) line += " · context " + std::to_string(report.gauge.percent()) + " %";
   line += " · " + counted(report.turns, "turn");
   if (const std::string cost = cost_text(report.usage); !cost.empty()) line += " · " + cost;
@@ -201,8 +237,8 @@ void Talk::footer(const RunReport& report) {
 
 void Talk::end(std::string_view reason) {
   memory_worker_.reset();
-  if (client_->session() == nullptr) return;
-  client_->end(reason);
+  if (remote_) remote_->end(reason);
+  if (client_ && client_->session() != nullptr) client_->end(reason);
   settle();
 }
 

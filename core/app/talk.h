@@ -12,6 +12,7 @@
 #include "core/app/approver.h"
 #include "core/app/failure.h"
 #include "core/app/message_input.h"
+#include "core/app/remote_session.h"
 #include "core/app/render.h"
 #include "core/runtime/memory_worker.h"
 #include "core/session/client_session.h"
@@ -22,11 +23,16 @@ class Talk {
  public:
   enum class Style { kTerminal, kJson, kResultOnly };
 
-  // From --json, --result-only, --no-save, --no-hooks, --safe-mode, --no-tools and the
-  // configuration. `will_run`: a message is sure to be sent.
-  // `resumes`: a wait that is to be carried on, with its recipe; it outlives this.
-  static Result<std::unique_ptr<Talk>, Failure> begin(App& app, const Arguments& arguments, bool needs_model,
-                                                      bool will_run, const WaitRecord* resumes = nullptr);
+  struct Wishes {
+    bool needs_model = true;
+    bool will_run = true;                 // a message is sure to be sent
+    const WaitRecord* resumes = nullptr;  // a wait that is to be carried on, with its recipe; it outlives this
+    // `agentd serve` may do the work where it would do the same: without recipe(), client() and clear().
+    bool served = false;
+    bool detached = false;  // it has to, and goes on with the run when this process has ended
+  };
+  // From --json, --result-only, --no-save, --no-hooks, --safe-mode, --no-tools and the configuration.
+  static Result<std::unique_ptr<Talk>, Failure> begin(App& app, const Arguments& arguments, const Wishes& wishes);
 
   // Opens the conversation named by --resume, --follow or --conversation-id; otherwise a new one. REQUIRES: no
   // session. `first_text`: the user's, when it is known.
@@ -40,8 +46,19 @@ class Talk {
   Result<void, Failure> clear(const CancelToken& cancel);
 
   const Config& config() const { return config_; }
+  // REQUIRES: not is_served().
   ClientSession& client() { return *client_; }
-  Session& session() { return *client_->session(); }
+  Session& session() { return remote_ ? static_cast<Session&>(*remote_) : *client_->session(); }
+  bool is_served() const { return remote_ != nullptr; }
+  // The recipe in use; null = none.
+  const Recipe* recipe() const { return client_ ? client_->recipe() : nullptr; }
+  std::optional<std::string> recipe_failure() const {
+    return client_ ? client_->recipe_failure() : std::optional<std::string>();
+  }
+  // The store of this process, or one that `own` then holds.
+  Result<Store*, Failure> store(std::unique_ptr<Store>& own) const;
+  // The error, with the way to a conversation that the daemon uses.
+  RunError explained(RunError error) const;
   Style style() const { return style_; }
   bool saves() const { return !arguments_.has("no-save"); }
   // True if the conversation has a message.
@@ -53,15 +70,19 @@ class Talk {
   // Receives text typed before a question; dropped unless set.
   void keep_typed(std::function<void(std::string)> keep) { keep_typed_ = std::move(keep); }
   // Lets a thread distil what an earlier session left, until the session's end.
-  void refine_memories() { memory_worker_ = MemoryWorker::start(*runtime_); }
+  void refine_memories() {
+    if (runtime_) memory_worker_ = MemoryWorker::start(*runtime_);
+  }
   // Ends the session.
   void end(std::string_view reason);
 
  private:
-  Talk(App& app, const Arguments& arguments, Config config, const WaitRecord* resumes);
-  Result<void, Failure> start(bool needs_model, bool will_run);
+  Talk(App& app, const Arguments& arguments, Config config, const Wishes& wishes);
+  Result<void, Failure> start();
+  // Lets the daemon do it, if it is there and would do the same.
+  Result<void, Failure> ask_daemon();
   EventSink& make_renderer(bool trace);
-  Result<void, RunError> open_levels(const RecipeValues& values, bool needs_model, bool will_run);
+  Result<void, RunError> open_levels(const RecipeValues& values);
   RunError with_way_out(RunError error) const;
   void warn(const std::string& text);
   Result<std::optional<Ulid>, Failure> wanted();
@@ -69,7 +90,7 @@ class Talk {
   App& app_;
   const Arguments& arguments_;
   const Config config_;
-  const WaitRecord* const resumes_;
+  const Wishes wishes_;
   std::string changed_;  // Session::carry_on()
   Style style_ = Style::kTerminal;
   std::unique_ptr<TerminalRenderer> terminal_;
@@ -78,6 +99,8 @@ class Talk {
   std::unique_ptr<ReaderWatch> watch_;
   std::function<void(std::string)> keep_typed_;
   std::unique_ptr<Approver> approver_;
+  bool daemon_is_there_ = false;
+  std::unique_ptr<RemoteSession> remote_;  // null: this process works, with those that follow
   std::unique_ptr<Runtime> runtime_;
   std::unique_ptr<Workplace> workplace_;
   std::unique_ptr<ClientSession> client_;

@@ -40,6 +40,8 @@ struct HttpRequest {
   // Through the proxy of the settings, whatever NO_PROXY says, and to this machine too: nobody else opens a connection
   // to the host. Not with may_connect; kInvalid where the settings have no proxy.
   bool only_by_proxy = false;
+  // The path of a unix socket that is connected to in place of the URL's host; empty = none. No proxy is used then.
+  std::string unix_socket{};
 };
 
 struct HttpResponse {

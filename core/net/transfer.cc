@@ -189,8 +189,9 @@ void Transfer::set_way() {
   set(CURLOPT_SSLKEY, settings_.client_key);
   set(CURLOPT_PROXY, settings_.proxy);
   // An empty proxy overrides the environment's: traffic within this machine must not leave it.
-  if (!request_.only_by_proxy && (url_.loopback() || request_.may_connect))
+  if (!request_.only_by_proxy && (url_.loopback() || request_.may_connect || !request_.unix_socket.empty()))
     curl_->easy_setopt(easy_, CURLOPT_PROXY, "");
+  set(CURLOPT_UNIX_SOCKET_PATH, request_.unix_socket);
   if (request_.only_by_proxy) curl_->easy_setopt(easy_, CURLOPT_NOPROXY, "");
   if (!request_.may_connect) return;
   curl_->easy_setopt(easy_, CURLOPT_OPENSOCKETFUNCTION, &Transfer::open_socket);

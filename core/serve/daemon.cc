@@ -14,7 +14,7 @@
 namespace agentd::serve {
 namespace {
 
-constexpr Milliseconds kTidy{5'000}, kLook{100}, kMemories{10 * 60'000};
+constexpr Milliseconds kTidy{5'000}, kLook{100}, kFarewell{1'000}, kMemories{10 * 60'000};
 
 // Counts the answer of a route, and lets its stream end with its token.
 class CountedExchange final : public HttpExchange {
@@ -61,6 +61,7 @@ Daemon::Daemon(Runtime& runtime, DaemonOptions options, Warn warn)
       health_(runtime.store(), runtime.home()),
       workplaces_(runtime, options_.hooks, std::move(warn)),
       sessions_(runtime, workplaces_, metrics_, options_.sessions),
+      clients_(runtime.clock()),
       idle_memory_(runtime.clock()),
       access_(runtime.home(), ::geteuid(), scope_needed, runtime.clock(), media_taken),
       pool_(options_.handler_queue) {}
@@ -156,6 +157,7 @@ void Daemon::serve(const CancelToken& cancel, Milliseconds drain, const std::fun
   while (clock.sleep(kTidy, cancel)) {
     sessions_.tidy();
     workplaces_.close_idle();
+    clients_.tidy();
     refine_memories();
     (void)access_.load();
     idle_memory_.look(server_->figures().requests + sessions_.done(), sessions_.threads() != 0);
@@ -169,7 +171,9 @@ void Daemon::serve(const CancelToken& cancel, Milliseconds drain, const std::fun
   memories_.reset();
   const Deadline until = Deadline::after(clock, drain);
   sessions_.end_all("exit", until);
-  (void)server_->drain(until);
+  clients_.end_all();
+  // The last reports are read, also behind the deadline.
+  (void)server_->drain(until.passed(clock) ? Deadline::after(clock, kFarewell) : until);
 }
 
 }  // namespace agentd::serve

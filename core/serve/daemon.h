@@ -12,6 +12,8 @@
 
 #include "core/runtime/memory_worker.h"
 #include "core/serve/access.h"
+#include "core/serve/client_terms.h"
+#include "core/serve/clients.h"
 #include "core/serve/http_server.h"
 #include "core/serve/idle_memory.h"
 #include "core/serve/metrics.h"
@@ -29,6 +31,8 @@ struct DaemonOptions {
   SessionsOptions sessions{};
   HookWishes hooks{};
   std::string version;
+  ClientTerms terms{};                  // for commands that would be clients
+  std::vector<std::string> warnings{};  // about the settings: each of them is told
   // Directories in which no client may work, nor below them: keys of the user, agentd's home. Real paths.
   std::vector<std::string> closed{};
   // Why commands have no sandbox on this machine; empty = they have one.
@@ -61,6 +65,7 @@ class Daemon {
   Sessions& sessions() { return sessions_; }
   Workplaces& workplaces() { return workplaces_; }
   StoreHealth& health() { return health_; }
+  Clients& clients() { return clients_; }
   Metrics& metrics() { return metrics_; }
   const DaemonOptions& options() const { return options_; }
   HttpServerFigures figures() const { return server_->figures(); }
@@ -90,6 +95,7 @@ class Daemon {
   Workplaces workplaces_;
   Workplaces::Shared home_;  // whose plugins act in every project: it stays open
   Sessions sessions_;
+  Clients clients_;
   std::unique_ptr<MemoryWorker> memories_;  // null: nothing is distilled now
   Deadline next_memories_{0};
   IdleMemory idle_memory_;

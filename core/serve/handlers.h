@@ -40,6 +40,13 @@ void export_conversation(Daemon& daemon, RouteCall call);
 void import_conversation(Daemon& daemon, RouteCall call);
 void backup_store(Daemon& daemon, RouteCall call);
 
+// ---- handlers_clients.cc
+void open_client(Daemon& daemon, RouteCall call);
+void call_client(Daemon& daemon, RouteCall call);
+void cancel_client(Daemon& daemon, RouteCall call);
+void answer_client(Daemon& daemon, RouteCall call);
+void continue_client(Daemon& daemon, RouteCall call);
+
 // ---- handlers_approvals.cc
 void list_approvals(Daemon& daemon, RouteCall call);
 void answer_approval(Daemon& daemon, RouteCall call);

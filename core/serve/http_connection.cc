@@ -156,7 +156,12 @@ void HttpConnection::begin_stream(const HttpReply& head, std::shared_ptr<StreamQ
   if (engine_->draining) drain();
 }
 
-std::shared_ptr<StreamQueue> HttpConnection::make_queue(std::function<void()> on_gone) {
+// A stream with a bound of its own has no part in that of all streams.
+std::shared_ptr<StreamQueue> HttpConnection::make_queue(std::size_t bytes, std::function<void()> on_gone) {
+  if (bytes != 0) {
+    const StreamQueue::Limits own{bytes, bytes};
+    return std::make_shared<StreamQueue>(own, std::make_shared<std::atomic<std::uint64_t>>(0), std::move(on_gone));
+  }
   const StreamQueue::Limits limits{engine_->limits.stream_bytes, engine_->limits.streams_bytes};
   return std::make_shared<StreamQueue>(limits, engine_->stream_bytes, std::move(on_gone));
 }

@@ -35,7 +35,7 @@ class HttpConnection final : public Wire, public EngineConnection, public std::e
 
   bool post(std::function<void()> task) override { return engine_->post(std::move(task)); }
   void release_body(std::size_t bytes) override { engine_->body_bytes -= bytes; }
-  std::shared_ptr<StreamQueue> make_queue(std::function<void()> on_gone) override;
+  std::shared_ptr<StreamQueue> make_queue(std::size_t bytes, std::function<void()> on_gone) override;
   void answer(const HttpReply& reply) override;
   void begin_stream(const HttpReply& head, std::shared_ptr<StreamQueue> queue) override;
   void look_at_stream() override;

@@ -40,7 +40,8 @@ struct HttpReply {
   unsigned status = 200;
   std::string body{};
   std::string content_type = "application/json";
-  HttpFields fields{};  // further ones; those that the server writes itself are left out
+  HttpFields fields{};           // further ones; those that the server writes itself are left out
+  std::size_t stream_bytes = 0;  // of a stream: instead of HttpLimits::stream_bytes; 0 = that
 };
 
 // The body of an answer that goes on: server-sent events, or a file.

@@ -53,7 +53,7 @@ class LiveExchange final : public HttpExchange {
     (void)wire_->post([wire = wire_, reply = std::move(reply)] { wire->answer(reply); });
   }
   std::shared_ptr<HttpStream> stream(HttpReply head, std::function<void()> on_gone) override {
-    const auto queue = wire_->make_queue(std::move(on_gone));
+    const auto queue = wire_->make_queue(head.stream_bytes, std::move(on_gone));
     const auto begin = [wire = wire_, head = std::move(head), queue] { wire->begin_stream(head, queue); };
     if (answered_.exchange(true) || !wire_->post(begin)) queue->end(false);
     return std::make_shared<Stream>(wire_, queue);

@@ -83,7 +83,8 @@ class Wire {
   // From any thread: the bytes of a body are not held any more.
   virtual void release_body(std::size_t bytes) = 0;
   // From any thread.
-  virtual std::shared_ptr<StreamQueue> make_queue(std::function<void()> on_gone) = 0;
+  // `bytes`: HttpReply::stream_bytes.
+  virtual std::shared_ptr<StreamQueue> make_queue(std::size_t bytes, std::function<void()> on_gone) = 0;
 
   // The server's thread alone.
   virtual void answer(const HttpReply& reply) = 0;

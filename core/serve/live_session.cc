@@ -8,6 +8,8 @@
 #include <variant>
 
 #include "core/codec/json.h"
+#include "core/serve/client_commands.h"
+#include "core/serve/client_link.h"
 #include "core/serve/metrics.h"
 #include "core/serve/workplaces.h"
 
@@ -129,12 +131,23 @@ LiveSession::~LiveSession() {
 Result<void, RunError> LiveSession::ensure_open(const std::string& first_text, const CancelToken& cancel) {
   if (client_) return {};
   if (state() == State::kEnded) return busy("the session has ended: try again");
+  ClientLink* const owner = wishes_.client.get();
+  const ClientLink::Listening listening(owner);
   AGENTD_TRY(std::shared_ptr<Workplace> workplace, workplaces_.at(wishes_.cwd));
   OpenRequest request{wishes_.cwd, *this};
   request.model = wishes_.model;
   request.mode = wishes_.mode;
   request.trace_hooks = true;
   request.waits = true;
+  if (owner != nullptr) {
+    request.options = owner->wishes().options;
+    request.commands = commands_of_client(owner->wishes().environment, runtime_.command_reader());
+    request.commands_are_caged = true;
+    if (!owner->wishes().detached) {
+      request.approver = owner;
+      request.waits.reset();
+    }
+  }
   AGENTD_TRY(auto client, ClientSession::prepare(*workplace, std::move(request)));
   const std::string known = id();
   std::optional<Ulid> conversation;
@@ -381,6 +394,7 @@ void LiveSession::tell(std::string_view type, std::string_view json) {
 
 void LiveSession::on_event(const RunEvent& event) {
   metrics_.count(event);
+  if (wishes_.client) wishes_.client->on_event(event);
   if (event.type() == RunEvent::Type::kRunEnded) ended_told_ = true;
   if (event.type() == RunEvent::Type::kUserMessage) user_told_ = true;
   const std::string json = event_json(event);

@@ -23,6 +23,7 @@
 
 namespace agentd::serve {
 
+class ClientLink;
 class Metrics;
 class Workplaces;
 
@@ -31,6 +32,7 @@ struct SessionWishes {
   std::string cwd;      // absolute
   std::string model{};  // empty = the model in force
   std::optional<PermissionRules::Mode> mode{};
+  std::shared_ptr<ClientLink> client{};  // a command whose session it is, while that is there; shared with its stream
 };
 
 class LiveSession final : private EventSink {
@@ -68,6 +70,22 @@ class LiveSession final : private EventSink {
   void checkpoint(const std::string& name, Done<std::string> done);
   void call_tool(DirectCall call, Done<DirectReport> done);
 
+  // ---- for a command on this machine (client_link.h)
+
+  // Opens it for `wishes.client`: with what that brings, and whoever had it before no longer has. kBusy: somebody
+  // works.
+  void lend(SessionWishes wishes, const std::string& first_text, Done<void> done);
+  // A run, or what waits where `request` is absent, for that client alone; kBusy: it has it no more.
+  void run_for(std::shared_ptr<ClientLink> client, std::optional<RunRequest> request, const std::string& changed,
+               Done<RunReport> done);
+  // The same for anything else.
+  void work_for(std::shared_ptr<ClientLink> client, std::function<void(Session&, const CancelToken&)> work,
+                std::function<void(RunError)> refused, const std::string& first_text = {});
+  // Ends the session with that reason and takes it back; `done`, which may be empty, is called in any case.
+  void release(std::shared_ptr<ClientLink> client, std::string_view reason, std::function<void()> done);
+  // cancel(), if what goes on is that client's.
+  bool cancel_of(const ClientLink& client);
+
   // Sends the events from now on, or from `last` on. False: there are too many readers, or it has ended.
   bool subscribe(std::shared_ptr<HttpStream> stream, const std::optional<EventId>& last);
   EventRing& ring() { return ring_; }
@@ -103,7 +121,7 @@ class LiveSession final : private EventSink {
   Runtime& runtime_;
   Workplaces& workplaces_;
   Metrics& metrics_;
-  const SessionWishes wishes_;
+  SessionWishes wishes_;  // of the session's thread
   EventRing ring_;
   std::shared_ptr<Workplace> workplace_;   // of the session's thread: shared with the sessions in it; null: parked
   std::unique_ptr<ClientSession> client_;  // of the session's thread, and of post() during a run; null: parked

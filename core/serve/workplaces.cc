@@ -2,15 +2,23 @@
 #include "core/serve/workplaces.h"
 
 #include <algorithm>
+#include <atomic>
 #include <filesystem>
 #include <utility>
 
 #include "core/base/bytes.h"
+#include "core/serve/client_link.h"
 
 namespace agentd::serve {
 
 Workplaces::Workplaces(Runtime& runtime, HookWishes wishes, Warn warn, WorkplaceLimits limits)
-    : runtime_(runtime), wishes_(wishes), warn_(std::move(warn)), limits_(limits) {}
+    : runtime_(runtime),
+      wishes_(wishes),
+      warn_([log = std::move(warn)](const std::string& text) {
+        log(text);
+        if (ClientLink* const client = ClientLink::of_this_thread()) client->warn(text);
+      }),
+      limits_(limits) {}
 
 Result<Workplaces::Shared, RunError> Workplaces::at(const std::string& cwd) {
   std::error_code none;
@@ -34,9 +42,21 @@ Result<Workplaces::Shared, RunError> Workplaces::at(const std::string& cwd) {
     close(std::move(taken));
     lock.lock();
   }
-  AGENTD_TRY(Shared workplace, Workplace::find(runtime_, cwd, wishes_, warn_));
+  const auto opens = std::make_shared<std::atomic<bool>>(true), warned = std::make_shared<std::atomic<bool>>(false);
+  const Warn warn = [this, opens, warned](const std::string& text) {
+    if (*opens) *warned = true;
+    warn_(text);
+  };
+  AGENTD_TRY(Shared workplace, Workplace::find(runtime_, cwd, wishes_, warn));
   AGENTD_TRY_VOID(workplace->hooks().load(workplace->roots_of(cwd)));
-  return open_.emplace(root, Open{std::move(workplace)}).first->second.workplace;
+  *opens = false;
+  return open_.emplace(root, Open{std::move(workplace), {}, *warned}).first->second.workplace;
+}
+
+bool Workplaces::has_warned(const std::string& cwd) const {
+  const MutexLock lock(mutex_);
+  const auto found = open_.find(find_project(cwd).root);
+  return found != open_.end() && found->second.warned;
 }
 
 std::vector<Workplaces::Shared> Workplaces::all() {

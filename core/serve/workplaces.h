@@ -28,13 +28,16 @@ class Workplaces {
  public:
   using Shared = std::shared_ptr<Workplace>;  // shared with the sessions in it, whose count says whether it is in use
 
-  // `warn` gets what is wrong with the files of a project. The runtime outlives them.
+  // `warn` gets what is wrong with the files of a project, and so does the client that the thread works for. The
+  // runtime outlives them.
   Workplaces(Runtime& runtime, HookWishes wishes, Warn warn, WorkplaceLimits limits = {});
 
   // The one of the project around that directory, with its hooks loaded. It stays as long as somebody holds it.
   // kNotFound: there is no such directory; kUsage as of Workplace::find() and Hooks::load(): the next call tries again;
   // kBusy: too many are in use.
   Result<Shared, RunError> at(const std::string& cwd);
+  // True if something was wrong with its files when it was opened. REQUIRES: at() has found it.
+  bool has_warned(const std::string& cwd) const;
   // All open ones, in no order.
   std::vector<Shared> all();
   // To be called every few seconds: closes idle ones. Their hooks end on this thread.
@@ -44,6 +47,7 @@ class Workplaces {
   struct Open {
     Shared workplace;
     std::optional<std::uint64_t> idle_since_ns{};  // as close_idle() has seen it; nullopt: in use then, or given since
+    bool warned = false;                           // when it was opened
   };
   using ByRoot = std::map<std::string, Open>;
   // Takes them out, the longest idle first, until `keeps` are left that nobody uses.
@@ -54,7 +58,7 @@ class Workplaces {
   const HookWishes wishes_;
   const Warn warn_;
   const WorkplaceLimits limits_;
-  Mutex mutex_;
+  mutable Mutex mutex_;
   Condition closed_;
   ByRoot open_ GUARDED_BY(mutex_);
   std::set<std::string> closing_ GUARDED_BY(mutex_);  // roots: their hooks end before others of them are loaded

@@ -44,8 +44,8 @@ Result<ClientSettings> client_settings(Workplace& workplace, const OpenRequest& 
   out.lifecycle = true;
   out.checkpoint_on_clear = config.flag("lifecycle.auto_checkpoint_on_clear");
   out.offer_tools = request.offer_tools;
-  if (request.offer_tools && (request.commands || cage_is_off(config)))
-    out.sandbox = request.commands ? "client" : "off";
+  const bool elsewhere = request.commands && !request.commands_are_caged;
+  if (request.offer_tools && (elsewhere || cage_is_off(config))) out.sandbox = elsewhere ? "client" : "off";
   out.subagents = config.flag("agents.enabled");
   out.saves = runtime.saves();
   out.client_options = request.options;

@@ -38,6 +38,7 @@ struct OpenRequest {
   // Runs the commands of the session instead of agentd itself, such as an editor with its terminals. Its running
   // commands are ended when the session ends.
   std::shared_ptr<ProcessHost> commands{};
+  bool commands_are_caged = false;  // `commands` runs them as agentd itself does, in its sandbox
 };
 
 }  // namespace agentd

@@ -29,8 +29,9 @@ class GuideDaemon : public ::testing::Test {
  protected:
   void SetUp() override {
     if (std::system("command -v curl jq > /dev/null") != 0) GTEST_SKIP() << "curl or jq is not here";
-    program_.config("serve: {port: 0, drain_seconds: 2}\n");
-    running_ = std::make_unique<Running>(program_.start({"serve", "--script", program_.script(kAnswers)}));
+    program_.config("serve: {port: 0, drain_seconds: 2}\nprovider: scripted\nscripted: {file: " +
+                    program_.script(kAnswers) + "}\n");
+    running_ = std::make_unique<Running>(program_.start({"serve"}));
     ASSERT_TRUE(running_->wait_for_out("\n")) << running_->err();
     const std::string said = running_->out();
     port_ = std::stoi(said.substr(said.find("127.0.0.1:") + 10));
@@ -53,6 +54,7 @@ class GuideDaemon : public ::testing::Test {
     Program typed;
     typed.set_project(program_.project());
     typed.set_home(program_.home());
+    typed.set("HOME=" + program_.directory().path());
     typed.start_by({"/bin/bash", "-c", "PATH=${0%/*}:$PATH; set -e; " + script});
     return typed.run({});
   }
@@ -103,6 +105,17 @@ TEST_F(GuideDaemon, FilesComeAndGoAsItSays) {
   EXPECT_TRUE(has(ran.out, "image/png")) << ran.out << ran.err;
   EXPECT_TRUE(has(ran.out, "\"outcome\":\"here\"")) << ran.out << ran.err;
   EXPECT_TRUE(has(ran.out, program_.home() + "/backups/monday")) << ran.out << ran.err;
+}
+
+TEST_F(GuideDaemon, ACommandIsDetachedAndAttachedToAsItSays) {
+  const std::vector<std::string> lines = lines_of(block("agentd run --detach"));
+  ASSERT_EQ(lines.size(), 2u);
+  const Finished ran = bash("ID=$(" + lines[0] + "\n)\n" + until("agentd conversation show $ID", "There is a letter") +
+                            "if timeout 3 " + lines[1] + "\nthen true; fi\n");
+  EXPECT_EQ(ran.code, 0) << ran.err;
+  EXPECT_TRUE(has(ran.out, "make the tests pass")) << ran.out << ran.err;
+  // Once by 'conversation show', and once by 'attach'.
+  EXPECT_NE(ran.out.find("There is a letter."), ran.out.rfind("There is a letter.")) << ran.out << ran.err;
 }
 
 TEST_F(GuideDaemon, TokensAreMadeListedAndRemoved) {

@@ -239,12 +239,17 @@ class Approval {
     // Before the run loads its own plugins.
     const auto always = always_in(there, *arguments);
     if (!always) return app_.fail(always.error().code, always.error().message);
-    auto talk = Talk::begin(there, *arguments, true, true, &run_);
+    Talk::Wishes wishes{true, true, &run_};
+    wishes.served = true;
+    auto talk = Talk::begin(there, *arguments, wishes);
     if (!talk)
       return app_.fail(talk.error().code, talk.error().message + "; to deny the call without its run: agentd approve " +
                                               waiting_.open.wait.id + " --deny --no-run");
     if (!waiting_.open.answer) {
-      auto answer = answer_in((*talk)->client().workplace().runtime().store(), *always);
+      std::unique_ptr<Store> own;
+      const auto store = (*talk)->store(own);
+      if (!store) return app_.fail(store.error().code, store.error().message);
+      auto answer = answer_in(**store, *always);
       if (!answer) return app_.fail(answer.error().code, answer.error().message);
     }
     SignalScope signals;
@@ -257,7 +262,7 @@ class Approval {
     if (report) {
       show_result(**talk, app_, run_, *report);
       code = run_exit(report->outcome);
-      if (const auto failed = (*talk)->client().recipe_failure()) code = app_.fail(kExitFailure, *failed);
+      if (const auto failed = (*talk)->recipe_failure()) code = app_.fail(kExitFailure, *failed);
     } else {
       code = failed(report.error(), signals.caught());
     }

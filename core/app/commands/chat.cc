@@ -346,7 +346,7 @@ class Chat {
 int chat_command(App& app, const Arguments& arguments) {
   SignalScope signals;
   const CancelToken start = signals.next();
-  auto talk = Talk::begin(app, arguments, true, true);
+  auto talk = Talk::begin(app, arguments, {});
   if (!talk) return app.fail(talk.error().code, talk.error().message);
   if (auto attached = (*talk)->attach(start); !attached)
     return app.fail(attached.error().code, attached.error().message);

@@ -135,7 +135,9 @@ int compact_command(App& app, const Arguments& arguments) {
   SignalScope signals;
   const CancelToken cancel = signals.next();
   const bool asks_model = !arguments.has("dry-run") && !arguments.has("undo");
-  auto talk = Talk::begin(app, arguments, asks_model, false);
+  Talk::Wishes wishes{asks_model, false};
+  wishes.served = true;
+  auto talk = Talk::begin(app, arguments, wishes);
   if (!talk) return app.fail(talk.error().code, talk.error().message);
   if (auto attached = (*talk)->attach(cancel); !attached)
     return app.fail(attached.error().code, attached.error().message);

@@ -14,6 +14,7 @@
 #include "core/base/file.h"
 #include "core/codec/json.h"
 #include "core/conversation/message_keys.h"
+#include "core/serve/client_wire.h"
 
 namespace agentd::app {
 namespace {
@@ -74,7 +75,7 @@ Result<std::string> schema_of(App& app, const Arguments& arguments) {
 // The request: the message, or the recipe's text followed by the message.
 Result<RunRequest> request_of(Talk& talk, const Wanted& wanted) {
   RunRequest out{wanted.text};
-  if (talk.client().recipe() != nullptr) {
+  if (talk.recipe() != nullptr) {
     AGENTD_TRY(out, talk.client().recipe_run(wanted.text));
   }
   if (out.compaction_run && (!wanted.media.empty() || !wanted.schema.empty() || !wanted.key.empty()))
@@ -88,7 +89,7 @@ Result<RunRequest> request_of(Talk& talk, const Wanted& wanted) {
 
 // A recipe that replaces the conversation needs one with messages.
 Result<void, Failure> check_replaceable(Talk& talk, const Arguments& arguments) {
-  const Recipe* const recipe = talk.client().recipe();
+  const Recipe* const recipe = talk.recipe();
   if (recipe == nullptr || !recipe->swaps_context()) return {};
   if (arguments.has("follow") || arguments.has("resume")) return {};
   return Failure{kExitUsage, "the recipe '" + recipe->name +
@@ -98,7 +99,7 @@ Result<void, Failure> check_replaceable(Talk& talk, const Arguments& arguments) 
 // Prints the compaction's result after the answer. The session ends before, as its hooks print events too and the
 // result is the last line; `failed`: the recipe says that the run has failed.
 int tell_compaction(App& app, Talk& talk, const RunReport& report, bool failed) {
-  const Recipe* const recipe = talk.client().recipe();
+  const Recipe* const recipe = talk.recipe();
   if (recipe == nullptr || !recipe->swaps_context()) return kExitOk;
   const std::string id = talk.session().conversation_id();
   const CompactionReport done = report.compaction.value_or(CompactionReport{});
@@ -117,7 +118,7 @@ int tell_compaction(App& app, Talk& talk, const RunReport& report, bool failed) 
 
 int ended(App& app, Talk& talk, const RunError& error, int signal) {
   talk.settle();
-  const Failure failure = failure_of(error);
+  const Failure failure = failure_of(talk.explained(error));
   const bool cancelled = error.kind == RunError::Kind::kCancelled;
   const int code = cancelled ? signal_exit(signal) : failure.code;
   const std::string id = talk.session().conversation_id();
@@ -145,13 +146,23 @@ int run_once(App& app, Talk& talk, const Wanted& wanted, SignalScope& signals, c
   if (talk.style() == Talk::Style::kResultOnly && held)
     app.out().line(as_json ? json_line(report->final_text) : neutral(report->final_text));
   talk.footer(*report);
-  const auto failed = talk.client().recipe_failure();
+  const auto failed = talk.recipe_failure();
   int code = tell_compaction(app, talk, *report, failed.has_value());
   if (code == kExitOk) code = run_exit(report->outcome);
   if (failed) code = app.fail(kExitFailure, *failed);
   // The answer is saved, but a signal ended its way to a reader that does not read.
   if (code == kExitOk && app.out().failure() == EINTR && signals.caught() != 0) code = signal_exit(signals.caught());
   return code;
+}
+
+// Leaves the run to the daemon as soon as its message is stored.
+int run_detached(App& app, Talk& talk, const Wanted& wanted, SignalScope& signals, const CancelToken& cancel) {
+  const auto request = request_of(talk, wanted);
+  if (!request) return app.fail(kExitUsage, request.error().message);
+  const auto stored = talk.session().run(*request, cancel);
+  if (!stored) return ended(app, talk, stored.error(), signals.caught());
+  app.out().line(talk.session().conversation_id());
+  return kExitOk;
 }
 
 // Makes one run for each line of standard input. An invalid line is reported and skipped.
@@ -178,6 +189,13 @@ int run_stream(App& app, Talk& talk, const std::string& schema, SignalScope& sig
   }
 }
 
+// True if the daemon takes it in one request.
+bool fits_in_request(const WithFiles& message, const std::string& schema) {
+  std::size_t media = 0;
+  for (const Block& block : message.media) media += block.opaque.size() + block.text.size();
+  return message.text.size() + schema.size() <= serve::kClientTextMax && media <= serve::kClientMediaMax;
+}
+
 // Checks combinations of options.
 Result<void> check_options(const Arguments& arguments) {
   if (arguments.has("arg") && !arguments.has("recipe"))
@@ -188,6 +206,11 @@ Result<void> check_options(const Arguments& arguments) {
     if (!arguments.has("resume"))
       return Error{Code::kInvalid, "--key names a message within one conversation: name that with --resume ID"};
   }
+  if (arguments.has("detach"))
+    for (const char* const name :
+         {"json", "result-only", "output-schema", "input-format", "image", "recipe", "no-save"})
+      if (arguments.has(name))
+        return Error{Code::kInvalid, "--detach prints the conversation's id alone: omit --" + std::string(name)};
   if (!arguments.has("input-format")) return {};
   const std::string format = arguments.value("input-format");
   if (format != "text" && format != kStreamJson)
@@ -214,20 +237,26 @@ int run_command(App& app, const Arguments& arguments) {
   if (!message) return app.fail(kExitUsage, message.error().message);
   SignalScope signals;
   const CancelToken cancel = signals.next();
-  auto talk = Talk::begin(app, arguments, true, true);
+  Talk::Wishes wishes;
+  wishes.served = !streams && fits_in_request(*message, *schema);
+  wishes.detached = arguments.has("detach");
+  auto talk = Talk::begin(app, arguments, wishes);
   if (!talk) return app.fail(talk.error().code, talk.error().message);
+  if (arguments.has("detach") && !(*talk)->is_served())
+    return app.fail(
+        kExitUsage,
+        "--detach needs a daemon with the settings of this command: start 'agentd serve', or omit --detach");
   if (auto checked = check_replaceable(**talk, arguments); !checked)
     return app.fail(checked.error().code, checked.error().message);
   if (auto attached = (*talk)->attach(cancel, message->text); !attached)
     return app.fail(attached.error().code, attached.error().message);
   (*talk)->refine_memories();
-  if ((*talk)->client().recipe() != nullptr && (*talk)->client().recipe()->swaps_context() && !(*talk)->has_messages())
+  if ((*talk)->recipe() != nullptr && (*talk)->recipe()->swaps_context() && !(*talk)->has_messages())
     return app.fail(kExitUsage, "the conversation is empty: there is nothing to compact");
-  const int code =
-      streams ? run_stream(app, **talk, *schema, signals, cancel)
-              : run_once(app, **talk,
-                         {std::move(message->text), std::move(message->media), *schema, arguments.value("key")},
-                         signals, cancel);
+  Wanted wanted{std::move(message->text), std::move(message->media), *schema, arguments.value("key")};
+  const int code = arguments.has("detach") ? run_detached(app, **talk, wanted, signals, cancel)
+                   : streams               ? run_stream(app, **talk, *schema, signals, cancel)
+                                           : run_once(app, **talk, wanted, signals, cancel);
   (*talk)->end(end_reason(code, signals.caught()));
   return code;
 }

@@ -78,7 +78,10 @@ int serve_command(App& app, const Arguments& arguments) {
   SignalScope signals;
   const CancelToken cancel = signals.next();
   // Later warnings are those of sessions, whose clients read events.
-  const Warn warn = [&app](const std::string& text) { app.err().line("agentd: " + text); };
+  const Warn warn = [&](const std::string& text) {
+    app.err().line("agentd: " + text);
+    options->warnings.push_back(text);
+  };
   auto runtime = Runtime::begin(app.surroundings(), *config, app.clock(), {true, true}, warn);
   if (!runtime) {
     const Failure failure = failure_of(runtime.error());
@@ -88,6 +91,10 @@ int serve_command(App& app, const Arguments& arguments) {
     const Failure failure = failure_of(opened.error());
     return app.fail(failure.code, failure.message);
   }
+  if (auto made = serve::Tokens::load(*home); !made) return app.fail(kExitUsage, made.error().message);
+  const auto token = serve::Tokens::read_own(*home);
+  if (!token) return app.fail(kExitUsage, token.error().message);
+  options->terms = serve::own_terms(*config, app.surroundings().environment, *home, options->hooks.hooks, *token);
   const Warn log = [&runtime](const std::string& text) { (*runtime)->log().write(LogLevel::kWarning, "serve", text); };
   auto daemon = serve::Daemon::start(**runtime, std::move(*options), log);
   if (!daemon) {

@@ -10,6 +10,7 @@
 #include <sstream>
 #include <string>
 
+#include "core/agent/read_event.h"
 #include "core/base/bytes.h"
 #include "core/codec/json.h"
 #include "tests/support/agent_fixture.h"
@@ -447,6 +448,60 @@ TEST(EventJson, IsOneLineWhateverItsTextsHold) {
     event.agent_depth = event.turn = 1;
     expect_one_line(event_json(event), name_of(event.type()));
   }
+}
+
+// Keeps the JSON of the events that it is told.
+struct Written final : EventSink {
+  void on_event(const RunEvent& event) override {
+    type = event.type();
+    json = event_json(event);
+  }
+  RunEvent::Type type = RunEvent::Type::kRunStarted;
+  std::string json;
+};
+
+// Whatever is in an event of any type: read back it is written the same.
+TEST(EventJson, IsReadBack) {
+  for (const std::uint64_t number : {std::uint64_t{0}, std::uint64_t{1}, std::uint64_t{123'456'789}})
+    for (const std::string_view text : {""sv, "x"sv, "a \"text\"\nwith \xc3\xa9, \xe2\x80\xa8 and \\"sv})
+      for (RunEvent::Body& body : one_of_each(text, number)) {
+        RunEvent event(std::move(body));
+        if (auto* const call = std::get_if<told::ToolCalled>(&event.body)) call->input = R"({"a":[1,2.5,-3],"b":{}})";
+        if (auto* const compacted = std::get_if<told::Compacted>(&event.body))
+          compacted->json = R"({"type":"system","subtype":"compact_boundary","uuid":"u","session_id":"s"})";
+        event.session_id = event.conversation_id = text;
+        if (number != 0) event.agent_id = event.agent_type = "sub";
+        event.agent_depth = event.turn = static_cast<std::uint32_t>(number);
+        Written back;
+        const std::string json = event_json(event);
+        const auto read = read_event(json, {}, back);
+        ASSERT_TRUE(read) << json << read.error().message;
+        EXPECT_EQ(back.type, event.type()) << json;
+        EXPECT_EQ(back.json, json);
+      }
+  Written none;
+  EXPECT_EQ(read_event(R"({"type":"tomorrows"})", {}, none).error().code, Code::kInvalid);
+  EXPECT_EQ(read_event("{", {}, none).error().code, Code::kInvalid);
+  EXPECT_TRUE(none.json.empty());
+}
+
+TEST(EventJson, ReadsEveryNameOfAValueBack) {
+  const auto same = [](const RunEvent::Body& body) {
+    Written back;
+    const std::string json = event_json(RunEvent(body));
+    EXPECT_TRUE(read_event(json, {}, back));
+    EXPECT_EQ(back.json, json);
+  };
+  told::RunEnded ended;
+  told::ToolEnded result;
+  told::UserMessage message;
+  for (int i = 0; i <= static_cast<int>(RunOutcome::kError); ++i)
+    same((ended.outcome = static_cast<RunOutcome>(i), ended));
+  for (int i = 0; i <= static_cast<int>(ToolStatus::kUnknown); ++i)
+    same((result.status = static_cast<ToolStatus>(i), result));
+  for (int i = 0; i <= static_cast<int>(MessageSource::kSchema); ++i)
+    same((message.source = static_cast<MessageSource>(i), message));
+  for (std::uint32_t i = AGENTD_RESULT_APPLIED; i <= AGENTD_RESULT_VETOED; ++i) same(told::CompactionEnded{i, {}});
 }
 
 TEST(EventJson, HasTheMembersOfItsRowInTheTable) {

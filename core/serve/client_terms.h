@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+// client_terms.h - whether the daemon would do for a command exactly what the command would do by itself.
+//
+// Both sides work out the same terms and compare them: the program, what it sees of the files, and a keyed sum over
+// every setting and key. Values are never sent.
+//
+// Threading: thread-safe functions; own_terms() reads /proc.
+
+#include <cstdint>
+#include <string>
+
+#include "core/config/config.h"
+
+namespace agentd::serve {
+
+struct ClientTerms {
+  std::string version, build;   // of the program; `build` names its file on this machine
+  std::string mount_namespace;  // as /proc/self/ns/mnt names it
+  std::uint32_t umask = 0;
+  std::string settings;  // 64 digits: HMAC-SHA-256 under the daemon's own token
+};
+
+// The terms of this process. `home`: that of agentd, whose table of models counts; `hooks`: they are asked. `settings`
+// is empty, and fits none, if the settings name no model that can be used.
+ClientTerms own_terms(const Config& config, const Environment& environment, const std::string& home, bool hooks,
+                      const std::string& token);
+
+enum class TermsFit : std::uint8_t { kSame, kOtherVersion, kOtherNamespace, kOtherSettings };
+TermsFit compare(const ClientTerms& client, const ClientTerms& daemon);
+
+}  // namespace agentd::serve

@@ -1,0 +1,312 @@
+// SPDX-License-Identifier: Apache-2.0
+// serve_client_test.cc - a command and the daemon that works for it: two processes, of which one may die, be another
+// version, or see other files; and who is attached to a conversation.
+#include <gtest/gtest.h>
+
+#include <string>
+#include <vector>
+
+#include "core/base/file.h"
+#include "tests/e2e/commands_home.h"
+
+namespace agentd::testing {
+namespace {
+
+const std::string kHello = "- text: Hello there.\n";
+const std::string kLate = "- {text: Late., delay_ms: 60000}\n";
+const std::string kCommands =
+    "- calls:\n    - {name: bash, input: {command: \"echo made > made.txt\"}}\n- text: So be it.\n";
+
+class ServeClients : public ::testing::Test {
+ protected:
+  std::string log(const std::string& id) { return home_.log(id); }
+  bool works() const { return home_.works(); }
+  // The conversation of the run whose message is stored and that works.
+  std::string begun() {
+    EXPECT_TRUE(comes([&] { return works() && has(log(home_.program().newest()), R"("user_message")"); }))
+        << home_.sessions();
+    return home_.program().newest();
+  }
+  bool made() { return exists(home_.program().project() + "/made.txt"); }
+
+  CommandsHome home_;
+};
+
+TEST_F(ServeClients, AnotherVersionIsToldAndTheCommandWorksByItself) {
+  home_.script(kHello);
+  const std::string copy = home_.program().directory().file("agentd");
+  home_.program().start_by({"/bin/sh", "-c", "cp \"$0\" " + copy + " && exec " + copy + " \"$@\""});
+  home_.serve({"--no-hooks"});
+  home_.program().start_by({});
+  const Finished ran = home_.program().run({"run", "hello"});
+  EXPECT_EQ(ran.code, 0) << ran.err;
+  EXPECT_EQ(ran.out, "Hello there.\n");
+  EXPECT_TRUE(has(ran.err, "warning: agentd serve runs in another version (")) << ran.err;
+  EXPECT_EQ(home_.served(), 0);
+  EXPECT_EQ(home_.refused(), 1);
+}
+
+TEST_F(ServeClients, AnotherNamespaceIsToldAndTheCommandWorksByItself) {
+  const std::vector<std::string> unshare{"/usr/bin/unshare", "--user", "--map-current-user", "--mount"};
+  home_.script(kHello);
+  home_.program().start_by(unshare);
+  if (home_.program().run({"--version"}).code != 0) GTEST_SKIP() << "no user namespaces here";
+  home_.program().start_by({});
+  home_.serve();
+  home_.program().start_by(unshare);
+  const Finished ran = home_.program().run({"run", "hello"});
+  EXPECT_EQ(ran.code, 0) << ran.err;
+  EXPECT_EQ(ran.out, "Hello there.\n");
+  EXPECT_TRUE(has(ran.err, "warning: agentd serve sees other files (another mount namespace)")) << ran.err;
+  EXPECT_EQ(home_.served(), 0);
+  home_.program().start_by({});
+  EXPECT_EQ(home_.program().run({"run", "hello"}).err.find("warning"), std::string::npos);
+  EXPECT_EQ(home_.served(), 1);
+}
+
+// The daemon counts its runs: with a setting of its own a command runs by itself, and silently.
+TEST_F(ServeClients, TheDaemonHasMadeTheRun) {
+  constexpr const char* kRun = R"(agentd_runs_total{outcome="stop"} )";
+  home_.script(kHello + kHello);
+  home_.serve();
+  EXPECT_EQ(home_.program().run({"run", "hello"}).code, 0);
+  EXPECT_TRUE(has(home_.client().get("/metrics").body, std::string(kRun) + "1\n"))
+      << home_.client().get("/metrics").body;
+  const Finished alone = home_.program().run({"run", "hello", "--max-turns", "3"});
+  EXPECT_EQ(alone.code, 0);
+  EXPECT_FALSE(has(alone.err, "agentd serve")) << alone.err;
+  home_.program().set("ANTHROPIC_API_KEY=another");
+  EXPECT_EQ(home_.program().run({"run", "hello"}).code, 0);
+  EXPECT_TRUE(has(home_.client().get("/metrics").body, std::string(kRun) + "1\n"));
+  EXPECT_EQ(home_.refused(), 2);
+}
+
+TEST_F(ServeClients, AFalseSocketIsNoDaemon) {
+  home_.script(kHello);
+  AGENTD_ASSERT(write_file_atomically(home_.program().home() + "/agentd.sock", "", 0600));
+  const Finished ran = home_.program().run({"run", "hello"});
+  EXPECT_EQ(ran.code, 0) << ran.err;
+  EXPECT_FALSE(has(ran.err, "agentd serve")) << ran.err;
+  const Finished attached = home_.program().run({"attach", "--follow"});
+  EXPECT_EQ(attached.code, 4) << attached.err;
+  EXPECT_TRUE(has(attached.err, "no 'agentd serve' works in this home: start it")) << attached.err;
+}
+
+TEST_F(ServeClients, AQuestionIsAskedAtTheTerminalOfTheCommand) {
+  home_.script(kCommands + kCommands);
+  home_.serve();
+  const Finished no = home_.program().on_terminal({"run", "make it"}, {{"Allow?", "n\n"}, {"So be it.", ""}});
+  EXPECT_EQ(no.code, 0) << no.out;
+  EXPECT_FALSE(made());
+  const Finished yes = home_.program().on_terminal({"run", "make it"}, {{"Allow?", "y\n"}, {"So be it.", ""}});
+  EXPECT_EQ(yes.code, 0) << yes.out;
+  EXPECT_TRUE(has(yes.out, "echo made > made.txt")) << yes.out;
+  EXPECT_TRUE(made());
+  EXPECT_GE(home_.served(), 1);
+}
+
+TEST_F(ServeClients, CommandsHaveTheVariablesOfTheClient) {
+  CommandsHome home("permissions: {allow: [bash]}\n");
+  home.script("- calls: [{name: bash, input: {command: \"echo zone=$TZ\"}}]\n- text: Done.\n");
+  home.serve();
+  home.program().set("TZ=Asia/Tokyo");
+  const Finished ran = home.program().run({"run", "look", "--json"});
+  EXPECT_TRUE(has(ran.out, "zone=Asia/Tokyo")) << ran.out << ran.err;
+  EXPECT_GE(home.served(), 1);
+}
+
+TEST_F(ServeClients, TheAnswerOfApproveContinuesInTheDaemon) {
+  CommandsHome home("permissions: {unanswered: wait}\n");
+  home.script("- calls:\n    - {name: bash, input: {command: echo made > made.txt}}\n- text: So be it.\n");
+  home.serve();
+  EXPECT_EQ(home.program().run({"run", "make it"}).code, 12);
+  const Finished answered =
+      home.program().on_terminal({"approve", home.program().newest()}, {{"Allow?", "y\n"}, {"So be it.", ""}});
+  EXPECT_EQ(answered.code, 0) << answered.out;
+  EXPECT_TRUE(exists(home.program().project() + "/made.txt")) << answered.out;
+  EXPECT_TRUE(has(home.client().get("/metrics").body, R"(route="call_client")"));
+}
+
+TEST_F(ServeClients, AnInterruptCancelsTheRun) {
+  home_.script(kLate);
+  home_.serve();
+  Running run = home_.program().start({"run", "hello"});
+  (void)begun();
+  run.signal(SIGINT);
+  const Finished ended = run.wait();
+  EXPECT_EQ(ended.code, 130) << ended.err;
+  EXPECT_TRUE(has(ended.err, "the request was cancelled")) << ended.err;
+  EXPECT_FALSE(works());
+  EXPECT_GE(home_.served(), 1);
+}
+
+TEST_F(ServeClients, AKilledCommandEndsItsRun) {
+  home_.script(kLate);
+  home_.serve();
+  Running run = home_.program().start({"run", "hello"});
+  const std::string id = begun();
+  run.signal(SIGKILL);
+  EXPECT_EQ(run.wait().code, 128 + SIGKILL);
+  EXPECT_TRUE(comes([&] { return !works(); }));
+  EXPECT_TRUE(comes([&] { return has(log(id), R"("outcome":"cancelled")"); })) << log(id);
+  // The conversation is free, also for a command that works by itself.
+  home_.script(kHello);
+  EXPECT_EQ(home_.program().run({"run", "--resume", id, "go on", "--max-turns", "9"}).code, 0);
+}
+
+TEST_F(ServeClients, AKilledCommandEndsTheCommandOfItsTool) {
+  CommandsHome home("permissions: {allow: [bash]}\n");
+  home.script("- calls: [{name: bash, input: {command: \"touch began; sleep 600\"}}]\n- text: Done.\n");
+  home.serve();
+  Running run = home.program().start({"run", "wait"});
+  ASSERT_TRUE(comes([&] { return exists(home.program().project() + "/began"); }));
+  run.signal(SIGKILL);
+  (void)run.wait();
+  EXPECT_TRUE(comes([&] { return has(home.log(home.program().newest()), R"("outcome":"cancelled")"); }));
+}
+
+TEST_F(ServeClients, ADetachedRunGoesOnWithoutItsCommand) {
+  home_.script("- {text: Late., delay_ms: 500}\n");
+  home_.serve();
+  const Finished detached = home_.program().run({"run", "--detach", "hello"});
+  EXPECT_EQ(detached.code, 0) << detached.err;
+  const std::string id = detached.out.substr(0, 26);
+  EXPECT_EQ(detached.out, id + "\n");
+  EXPECT_TRUE(comes([&] { return has(log(id), "Late."); })) << log(id);
+  home_.end();
+  const Finished alone = home_.program().run({"run", "--detach", "hello"});
+  EXPECT_EQ(alone.code, 2);
+  EXPECT_TRUE(has(alone.err, "start 'agentd serve'")) << alone.err;
+}
+
+// The id is the acknowledgement.
+TEST_F(ServeClients, ADetachedMessageIsStoredWhenItsIdIsPrinted) {
+  home_.script(kLate + kLate + kLate);
+  home_.serve();
+  std::vector<std::string> ids;
+  for (const char* const text : {"the first", "the second", "the third"}) {
+    const Finished detached = home_.program().run({"run", "--detach", text});
+    EXPECT_EQ(detached.code, 0) << detached.err;
+    ids.push_back(detached.out.substr(0, 26));
+  }
+  home_.end(SIGKILL);
+  EXPECT_TRUE(has(log(ids[0]), "the first"));
+  EXPECT_TRUE(has(log(ids[1]), "the second"));
+  EXPECT_TRUE(has(log(ids[2]), "the third"));
+}
+
+TEST_F(ServeClients, AKilledDaemonIsToldAndNothingStoredIsLost) {
+  home_.script(kLate);
+  home_.serve();
+  Running run = home_.program().start({"run", "do not forget this"});
+  const std::string id = begun();
+  home_.end(SIGKILL);
+  const Finished ended = run.wait();
+  EXPECT_EQ(ended.code, 1) << ended.err;
+  EXPECT_TRUE(has(ended.err, "agentd serve has ended in the middle of this")) << ended.err;
+  EXPECT_TRUE(has(ended.err, "agentd run --resume " + id)) << ended.err;
+  EXPECT_TRUE(has(log(id), "do not forget this"));
+  home_.script(kHello);
+  EXPECT_EQ(home_.program().run({"run", "--resume", id, "go on"}).code, 0);
+}
+
+// SIGTERM lets the run go on for drain_seconds, and then cancels it.
+TEST_F(ServeClients, ADaemonThatIsStoppedEndsTheRunOfItsCommand) {
+  home_.script(kLate);
+  home_.serve();
+  Running run = home_.program().start({"run", "hello"});
+  const std::string id = begun();
+  EXPECT_EQ(home_.end(SIGTERM).code, 0);
+  const Finished ended = run.wait();
+  EXPECT_EQ(ended.code, 130) << ended.err;
+  EXPECT_TRUE(has(ended.err, "agentd serve was stopped")) << ended.err;
+  EXPECT_TRUE(has(ended.err, "agentd run --resume " + id)) << ended.err;
+  EXPECT_TRUE(has(log(id), R"("outcome":"cancelled")")) << log(id);
+}
+
+TEST_F(ServeClients, WhoIsAttachedSeesTheRunOfAnotherTerminal) {
+  home_.script("- {text: Seen by both., delay_ms: 2000}\n");
+  home_.serve();
+  Running run = home_.program().start({"run", "hello"});
+  const std::string id = begun();
+  ASSERT_EQ(id.size(), 26u);
+  Running text = home_.program().start({"attach", id.substr(0, 25)});
+  Running json = home_.program().start({"attach", "--follow", "--json"});
+  ASSERT_TRUE(comes([&] { return has(home_.sessions(), R"("readers":2)"); })) << home_.sessions();
+  EXPECT_EQ(run.wait().code, 0);
+  EXPECT_TRUE(text.wait_for_out("Seen by both.")) << text.out() << text.err();
+  EXPECT_TRUE(has(text.out(), "hello")) << "the message of before";
+  EXPECT_TRUE(json.wait_for_out("\"run_ended\"")) << json.out();
+  for (Running* const each : {&text, &json}) {
+    each->signal(SIGTERM);
+    EXPECT_EQ(each->wait().code, 128 + SIGTERM);
+  }
+}
+
+TEST_F(ServeClients, ARunIsCancelledFromElsewhere) {
+  home_.script(kLate);
+  home_.serve();
+  Running run = home_.program().start({"run", "hello"});
+  const std::string id = begun();
+  EXPECT_EQ(home_.client().post("/api/v1/conversations/" + id + "/cancel", "{}").status, 200);
+  const Finished ended = run.wait();
+  EXPECT_EQ(ended.code, 130) << ended.err;
+  EXPECT_TRUE(has(ended.err, "cancelled in another terminal")) << ended.err;
+  EXPECT_FALSE(works());
+}
+
+TEST_F(ServeClients, ALineOfTheAttachedTerminalIsAMessage) {
+  home_.script("- text: The first.\n- text: The second.\n");
+  home_.serve();
+  ASSERT_EQ(home_.program().run({"run", "hello"}).code, 0);
+  const std::string id = home_.program().newest();
+  const Finished ended = home_.program().on_terminal(
+      {"attach", id}, {{"attached to", "more of it\n"}, {"The second.", "\x04"}}, std::chrono::milliseconds(300));
+  EXPECT_EQ(ended.code, 0) << ended.out;
+  EXPECT_TRUE(has(ended.out, "The first.")) << ended.out;
+  EXPECT_TRUE(has(log(id), "more of it"));
+}
+
+TEST_F(ServeClients, AQuestionOfADetachedRunIsAnsweredWhereSomebodyIsAttached) {
+  home_.script(kCommands + kCommands);
+  home_.serve();
+  const Finished detached = home_.program().run({"run", "--detach", "make it"});
+  const std::string id = detached.out.substr(0, 26);
+  ASSERT_TRUE(comes([&] { return has(log(id), "\"wait\""); })) << log(id);
+  EXPECT_FALSE(made());
+  const Finished answered = home_.program().on_terminal({"attach", id}, {{"Allow?", "y\n"}, {"So be it.", "\x04"}},
+                                                        std::chrono::milliseconds(300));
+  EXPECT_EQ(answered.code, 0) << answered.out;
+  EXPECT_TRUE(made());
+}
+
+TEST_F(ServeClients, AQuestionThatComesWhileSomebodyIsAttachedIsAnsweredThere) {
+  home_.script("- text: Ready.\n" + kCommands);
+  home_.serve();
+  ASSERT_EQ(home_.program().run({"run", "hello"}).code, 0);
+  const Finished answered = home_.program().on_terminal(
+      {"attach", "--follow"}, {{"attached to", "make it\n"}, {"Allow?", "y\n"}, {"So be it.", "\x04"}},
+      std::chrono::milliseconds(300));
+  EXPECT_EQ(answered.code, 0) << answered.out;
+  EXPECT_TRUE(made());
+}
+
+TEST_F(ServeClients, AConversationThatWorksIsBusyForAnother) {
+  home_.script(kLate);
+  home_.serve();
+  Running run = home_.program().start({"run", "hello"});
+  const std::string id = begun();
+  const std::vector<std::string> words{"run", "--resume", id, "more"};
+  const Finished client = home_.program().run(words);
+  EXPECT_EQ(client.code, 75) << client.err;
+  EXPECT_TRUE(has(client.err, "'agentd attach " + id + "' joins it")) << client.err;
+  // By itself, since it has another setting.
+  const Finished alone = home_.program().run({"run", "--resume", id, "more", "--max-turns", "3"});
+  EXPECT_EQ(alone.code, 75) << alone.err;
+  EXPECT_TRUE(has(alone.err, "'agentd attach ID' joins it")) << alone.err;
+  const Finished gone = home_.program().run({"conversation", "delete", id, "--yes"});
+  EXPECT_NE(gone.code, 0) << gone.out;
+}
+
+}  // namespace
+}  // namespace agentd::testing

@@ -1,0 +1,137 @@
+// SPDX-License-Identifier: Apache-2.0
+// client_link_test.cc - the daemon's end of a command: questions and held events that nobody answers.
+#include "core/serve/client_link.h"
+
+#include <gtest/gtest.h>
+
+#include <functional>
+#include <memory>
+#include <string>
+#include <thread>
+
+#include "core/base/clock.h"
+#include "core/serve/client_wire.h"
+#include "core/serve/clients.h"
+
+namespace agentd::serve {
+namespace {
+
+// Keeps what is sent.
+class KeptStream final : public HttpStream {
+ public:
+  explicit KeptStream(std::function<void(const std::string&)> on_send) : on_send_(std::move(on_send)) {}
+  bool send(std::string bytes) override {
+    on_send_(bytes);
+    return true;
+  }
+  void close() override {}
+
+ private:
+  const std::function<void(const std::string&)> on_send_;
+};
+
+PermissionAnswer ask(ClientLink& link) {
+  Tool tool;
+  tool.name = "bash";
+  return link.ask({0, "conversation", "/tmp", {}}, tool, {"call_1", "bash", ToolInput()}, {});
+}
+
+ClientWishes wishes(bool detached = false) { return {"/tmp", {}, {}, true, detached}; }
+
+// The link, whose every frame makes `react` happen on another thread.
+class Reacting {
+ public:
+  Reacting(ClientLink& link, std::string frame, std::function<void()> react) {
+    link.connect(std::make_shared<KeptStream>([this, frame, react](const std::string& bytes) {
+      if (bytes.find("event: " + frame) != std::string::npos) reacts_ = std::thread(react);
+    }));
+  }
+  ~Reacting() {
+    if (reacts_.joinable()) reacts_.join();
+  }
+
+ private:
+  std::thread reacts_;
+};
+
+TEST(ClientLink, AnAnswerEndsTheQuestion) {
+  ClientLink link("ID", wishes());
+  EXPECT_FALSE(link.answer({true, false, {}, true})) << "nothing is asked";
+  const Reacting person(link, std::string(kQuestionFrame), [&] { (void)link.answer({true, false, {}, true}); });
+  EXPECT_TRUE(ask(link).allowed);
+}
+
+TEST(ClientLink, AQuestionEndsWithItsClientAndWithItsCall) {
+  {
+    ClientLink link("ID", wishes());
+    const Reacting leaves(link, std::string(kQuestionFrame), [&] { link.leave(); });
+    EXPECT_FALSE(ask(link).allowed);
+  }
+  ClientLink link("ID", wishes());
+  link.begin_call();
+  const Reacting cancels(link, std::string(kQuestionFrame), [&] { link.cancel_call(); });
+  EXPECT_FALSE(ask(link).allowed);
+  EXPECT_TRUE(link.is_cancelled());
+}
+
+TEST(ClientLink, AToolCallWaitsUntilItsEventWasShown) {
+  ClientLink link("ID", wishes());
+  bool shown = false;
+  const Reacting shows(link, std::string(kHeldFrame), [&] {
+    shown = true;
+    link.go_on();
+  });
+  const ClientLink::Listening listening(&link);
+  link.on_event(RunEvent(told::ToolCalled{"call_1", "bash", "{}"}));
+  EXPECT_TRUE(shown);
+}
+
+TEST(ClientLink, NothingIsHeldForADetachedCommandAndNothingToldWithoutACall) {
+  ClientLink link("ID", wishes(true));
+  std::string sent;
+  link.connect(std::make_shared<KeptStream>([&](const std::string& bytes) { sent += bytes; }));
+  link.on_event(RunEvent(told::ToolCalled{"call_1", "bash", "{}"}));
+  EXPECT_EQ(sent, "");
+  const ClientLink::Listening listening(&link);
+  link.on_event(RunEvent(told::ToolCalled{"call_1", "bash", "{}"}));
+  EXPECT_NE(sent.find("event: told"), std::string::npos) << sent;
+}
+
+TEST(ClientLink, TheEndOfAllCancelsEveryCall) {
+  ManualClock clock;
+  Clients clients(clock);
+  const auto link = clients.add(wishes());
+  EXPECT_FALSE(link->is_cancelled());
+  clients.end_all();
+  EXPECT_TRUE(link->is_cancelled());
+  EXPECT_FALSE(clients.find(link->id()).link);
+}
+
+// A request as the daemon reads it.
+TEST(ClientWire, KeepsTheRequestWithItsPictures) {
+  RunRequest request{"what is it?"};
+  request.key = "k";
+  request.output_schema = "{}";
+  Block picture;
+  picture.kind = BlockKind::kImage;
+  picture.name = "image/png";
+  picture.opaque = "aGVsbG8=";
+  Block plan;
+  plan.kind = BlockKind::kDocument;
+  plan.name = "application/pdf";
+  plan.text = "plan.pdf";
+  plan.opaque = "cGxhbg==";
+  request.media = {picture, plan};
+  JsonWriter out;
+  write_run_request(out, request);
+  const auto document = JsonDocument::parse(out.text());
+  ASSERT_TRUE(document);
+  const RunRequest read = read_run_request(document->root());
+  EXPECT_EQ(read.text, request.text);
+  EXPECT_EQ(read.key, "k");
+  EXPECT_EQ(read.output_schema, "{}");
+  EXPECT_EQ(read.media, request.media);
+}
+
+}  // namespace
+}  // namespace agentd::serve
