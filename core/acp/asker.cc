@@ -46,7 +46,8 @@ PermissionAnswer Asker::put(const Question& question, const AskedBy& by) {
   JsonWriter out;
   out.begin_object().member("sessionId", session_id_).key("toolCall").begin_object();
   out.member("toolCallId", question.call_id).member("status", "pending");
-  write_question(out, question.tool, question.input, {question.start, {}}, reason_text(by));
+  const std::string within = updates_ == nullptr ? std::string() : updates_->within(question.call_id);
+  write_question(out, question.tool, question.input, {question.start, within}, reason_text(by));
   out.end_object().key("options").begin_array();
   write_option(out, kOnce, "Allow", "allow_once");
   if (can_remember) write_option(out, kAlways, always_text(question.tool, by), "allow_always");

@@ -11,6 +11,7 @@
 #include <optional>
 #include <string>
 
+#include "core/acp/updates.h"
 #include "core/acp/wire.h"
 #include "core/conversation/record.h"
 #include "core/tools/tool.h"
@@ -21,6 +22,8 @@ class Asker final : public Approver {
  public:
   explicit Asker(Wire& wire) : wire_(wire) {}
   void set_session(std::string id) { session_id_ = std::move(id); }
+  // Names the subagent of a call; they outlive it.
+  void set_updates(const Updates& updates) { updates_ = &updates; }
   // Ends the questions of a run.
   void set_cancel(const CancelToken& cancel) { cancel_ = cancel; }
 
@@ -39,6 +42,7 @@ class Asker final : public Approver {
   PermissionAnswer put(const Question& question, const AskedBy& by);
 
   Wire& wire_;
+  const Updates* updates_ = nullptr;  // null: no session is open
   std::string session_id_;
   CancelToken cancel_;
 };

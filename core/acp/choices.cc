@@ -80,6 +80,7 @@ void write_option(JsonWriter& out, std::string_view id, std::string_view name, s
 Result<void> check(std::string_view option, std::string_view value, const std::vector<Value>& values) {
   const auto is_it = [&](const Value& each) { return each.id == value; };
   if (std::any_of(values.begin(), values.end(), is_it)) return {};
+  if (values.empty()) return Error{Code::kNotFound, "the model has no option " + std::string(option)};
   std::vector<std::string> ids;
   for (const Value& each : values) ids.push_back(each.id);
   return Error{Code::kInvalid, "the option " + std::string(option) + " has no value '" + one_line(value, 80) +

@@ -2,6 +2,7 @@
 #include "core/acp/door.h"
 
 #include <algorithm>
+#include <filesystem>
 #include <iterator>
 #include <utility>
 
@@ -18,6 +19,22 @@ constexpr std::uint32_t kPage = 50;
 constexpr std::string_view kKeyMethod = "agentd-key";
 
 RpcFault bad(std::string what) { return {kRpcBadParams, std::move(what)}; }
+
+// Or there is none.
+bool is_list(JsonView value) { return !value.exists() || value.is_null() || value.is_array(); }
+
+// An absolute path without a slash at its end, "." and "..".
+Result<std::string, RpcFault> directory_of(JsonView value, const std::string& name) {
+  const std::string_view text = value.string_or("");
+  if (!text.starts_with('/') || has_control_character(text)) return bad(name + " must be an absolute path");
+  std::string out = std::filesystem::path(text).lexically_normal().string();
+  while (out.size() > 1 && out.ends_with('/')) out.pop_back();
+  return out;
+}
+
+RpcFault no_session(std::string_view name) {
+  return {kRpcNotFound, "there is no session '" + one_line(name, 80) + "'"};
+}
 
 }  // namespace
 
@@ -41,7 +58,6 @@ Door::Door(const ProcessSurroundings& surroundings, const Config& config, const 
       threads_(2 * kSessionsMax) {}
 
 Door::~Door() {
-  memories_.reset();
   std::map<std::string, std::shared_ptr<EditorSession>, std::less<>> sessions;
   std::vector<std::shared_ptr<EditorSession>> opening, ended;
   {
@@ -53,6 +69,7 @@ Door::~Door() {
   // All are cancelled before the first one is waited for.
   for (const auto& [id, session] : sessions) session->cancel();
   for (const auto& session : opening) session->cancel();
+  memories_.reset();
 }
 
 void Door::serve(const CancelToken& cancel) {
@@ -156,14 +173,14 @@ Result<void, RunError> Door::begin() {
 
 Result<Opening, RpcFault> Door::opening_of(JsonView params) const {
   Opening out;
-  out.cwd = std::string(params["cwd"].string_or(""));
-  if (!out.cwd.starts_with('/')) return bad("'cwd' must be an absolute path");
-  const JsonView more = params["additionalDirectories"];
+  AGENTD_TRY(out.cwd, directory_of(params["cwd"], "'cwd'"));
+  const JsonView more = params["additionalDirectories"], servers = params["mcpServers"];
+  if (!is_list(more)) return bad("'additionalDirectories' must be a list");
+  if (!is_list(servers)) return bad("'mcpServers' must be a list");
   for (std::size_t i = 0; i < more.size(); ++i) {
-    out.more.emplace_back(more.at(i).string_or(""));
-    if (!out.more.back().starts_with('/')) return bad("'additionalDirectories' must be absolute paths");
+    AGENTD_TRY(out.more.emplace_back(), directory_of(more.at(i), "'additionalDirectories'"));
   }
-  out.servers = params["mcpServers"].size();
+  out.servers = servers.size();
   return out;
 }
 
@@ -187,7 +204,10 @@ Door::Reply Door::open(const RpcMessage& message, Opening opening) {
       ended_.push_back(std::move(*found));
     } else {
       auto& place = sessions_[id];
-      if (place) ended_.push_back(std::move(place));
+      if (place) {
+        place->close({});
+        ended_.push_back(std::move(place));
+      }
       place = std::move(*found);
     }
     opening_.erase(found);
@@ -205,24 +225,28 @@ Door::Reply Door::new_session(const RpcMessage& message) {
 Door::Reply Door::reopen(const RpcMessage& message, bool replays) {
   AGENTD_TRY(Opening opening, opening_of(message.params()));
   const std::string_view name = message.params()["sessionId"].string_or("");
-  const auto id = Ulid::parse(name);
-  if (!id || !runtime_->store().info(*id))
-    return RpcFault{kRpcNotFound, "there is no session '" + one_line(name, 80) + "'"};
-  opening.conversation = *id;
+  AGENTD_TRY(const Ulid id, conversation_of(name));
+  opening.conversation = id;
   opening.replays = replays;
-  std::shared_ptr<EditorSession> before;
   {
     const MutexLock lock(mutex_);
-    const auto found = sessions_.find(id->text());
+    const auto found = sessions_.find(id.text());
     if (found != sessions_.end() && !found->second->is_idle())
       return RpcFault{kRpcInternal, "the session works: cancel its prompt first"};
     if (found != sessions_.end()) {
-      before = std::move(found->second);
+      opening.before = std::move(found->second);
       sessions_.erase(found);
     }
   }
-  before.reset();
   return open(message, std::move(opening));
+}
+
+// Conversations of subagents belong to theirs.
+Result<Ulid, RpcFault> Door::conversation_of(std::string_view name) const {
+  const auto id = Ulid::parse(name);
+  const auto info = id ? runtime_->store().info(*id) : Result<ConversationInfo>(id.error());
+  if (!info || !info->agent_type.empty()) return no_session(name);
+  return *id;
 }
 
 Door::Reply Door::load_session(const RpcMessage& message) { return reopen(message, true); }
@@ -233,7 +257,12 @@ Door::Reply Door::resume_session(const RpcMessage& message) { return reopen(mess
 
 Door::Reply Door::list_sessions(const RpcMessage& message) {
   const JsonView params = message.params();
-  const std::string cwd(params["cwd"].string_or(""));
+  std::string cwd;
+  if (params["cwd"].exists() && !params["cwd"].is_null()) {
+    AGENTD_TRY(cwd, directory_of(params["cwd"], "'cwd'"));
+  }
+  if (params["cursor"].exists() && !params["cursor"].is_null() && !params["cursor"].is_string())
+    return bad("'cursor' must be a text");
   ConversationQuery query;
   query.after = std::string(params["cursor"].string_or(""));
   query.limit = kPage;
@@ -269,26 +298,43 @@ Door::Reply Door::close_session(const RpcMessage& message) {
     std::erase_if(sessions_, [&](const auto& each) { return each.second == session; });
     ended_.push_back(session);
   }
-  session->close(message.id);
+  session->close([this, id = message.id] { wire_.answer(id, "{}"); });
   return std::string();
 }
 
+// The hooks of its end may take their time, so that the session removes its conversation itself.
 Door::Reply Door::delete_session(const RpcMessage& message) {
   const std::string name(message.params()["sessionId"].string_or(""));
-  const auto id = Ulid::parse(name);
-  if (!id) return RpcFault{kRpcNotFound, "there is no session '" + one_line(name, 80) + "'"};
   std::shared_ptr<EditorSession> open;
   {
     const MutexLock lock(mutex_);
-    if (const auto found = sessions_.find(id->text()); found != sessions_.end()) {
+    for (const auto& [id, session] : sessions_)
+      if (id != name && session->conversation() == name)
+        return RpcFault{kRpcInternal, "the session " + id + " has this conversation open: close it first"};
+    if (const auto found = sessions_.find(name); found != sessions_.end()) {
       if (!found->second->is_idle()) return RpcFault{kRpcInternal, "the session works: cancel its prompt first"};
-      open = std::move(found->second);
+      open = found->second;
       sessions_.erase(found);
+      ended_.push_back(open);
     }
   }
-  const bool was_open = open != nullptr;
-  open.reset();
-  const auto removed = remove_conversation(runtime_->store(), runtime_->home(), clock_, *id);
+  if (!open) {
+    AGENTD_TRY(const Ulid id, conversation_of(name));
+    return remove(id, false);
+  }
+  open->close([this, id = message.id, name] {
+    const auto conversation = Ulid::parse(name);
+    const Reply reply = conversation ? remove(*conversation, true) : Reply(no_session(name));
+    if (reply)
+      wire_.answer(id, *reply);
+    else
+      wire_.refuse(id, reply.error());
+  });
+  return std::string();
+}
+
+Door::Reply Door::remove(const Ulid& conversation, bool was_open) const {
+  const auto removed = remove_conversation(runtime_->store(), runtime_->home(), clock_, conversation);
   // One in which nothing was said is not in the store.
   if (!removed && !(was_open && removed.error().code == Code::kNotFound))
     return fault_of(run_error_of(removed.error()));

@@ -67,6 +67,9 @@ class Door {
   Reply reopen(const RpcMessage& message, bool replays);
   Reply open(const RpcMessage& message, Opening opening);
   Result<Opening, RpcFault> opening_of(JsonView params) const;
+  // kRpcNotFound: there is none of a person.
+  Result<Ulid, RpcFault> conversation_of(std::string_view name) const;
+  Reply remove(const Ulid& conversation, bool was_open) const;
   // kRpcNotFound: it is not open.
   Result<std::shared_ptr<EditorSession>, RpcFault> session_of(JsonView params);
 

@@ -13,8 +13,11 @@
 namespace agentd::acp {
 namespace {
 
-constexpr std::size_t kJobsMax = 64;
+constexpr std::size_t kPromptsMax = 64, kJobsMax = kPromptsMax + 8;
 
+const RunError kCancelled{RunError::Kind::kCancelled, "cancelled"};
+const RpcFault kTwice{kRpcBadRequest, "a request with this id waits for its answer already"};
+const RpcFault kRequestCancelled{kRpcCancelled, "the request was cancelled"};
 const RpcFault kTooMany{kRpcInternal, "too many prompts wait in this session: try again when one was answered"};
 
 }  // namespace
@@ -32,10 +35,7 @@ EditorSession::EditorSession(const Shared& shared, Opening opening)
 
 EditorSession::~EditorSession() {
   cancel();
-  (void)jobs_.add([this] {
-    if (client_) client_->end("exit");
-    client_.reset();
-  });
+  close({});
   jobs_.end();
 }
 
@@ -76,40 +76,51 @@ Result<void, RunError> EditorSession::ensure_open(const CancelToken& cancel, con
 }
 
 void EditorSession::open(const RpcId& id, bool tells_id, std::function<void(const std::string&)> opened) {
-  const auto added = jobs_.add([this, id, tells_id, opened = std::move(opened)] {
-    const CancelToken cancel;
-    begin_cancel(cancel);
-    std::string name = opening_.conversation ? opening_.conversation->text() : std::string();
-    const auto begin_updates = [&] {
-      asker_.set_session(name);
-      updates_.emplace(shared_.wire, shared_.abilities, name, opening_.cwd, [this] {
-        const MutexLock lock(mutex_);
-        return conversation_ ? summary_in(shared_.runtime.store(), *conversation_) : std::string();
-      });
-    };
-    if (!name.empty()) begin_updates();
-    Result<void> told;
-    if (opening_.replays) told = replay(shared_.runtime.store(), *opening_.conversation, *updates_);
-    const auto done = told ? ensure_open(cancel, {}) : Result<void, RunError>(run_error_of(told.error()));
-    if (!done) {
-      opened({});
-      return shared_.wire.refuse(id, fault_of(done.error()));
-    }
-    name = session().conversation_id();
-    if (!updates_) begin_updates();
-    opened(name);
+  const auto asked = std::make_shared<Asked>();  // as asked_
+  asked->id = id;
+  {
+    const MutexLock lock(mutex_);
+    asked_.push_back(asked);
+  }
+  const auto added = jobs_.add([this, asked, tells_id, opened = std::move(opened)] {
+    begin(asked->cancel);
+    opening_.before.reset();
+    const auto done = open_now(asked->cancel);
+    forget(asked);
+    opened(done ? session().conversation_id() : std::string());
+    if (!done) return shared_.wire.refuse(asked->id, fault_of(done.error()));
     JsonWriter out;
     out.begin_object();
-    if (tells_id) out.member("sessionId", name);
+    if (tells_id) out.member("sessionId", session().conversation_id());
     const Choices now = choices();
     write_modes(out, now);
     write_options(out, shared_.runtime, now);
     out.end_object();
-    shared_.wire.answer(id, out.text());
+    shared_.wire.answer(asked->id, out.text());
     tell_opened();
   });
   if (added == serve::JobLine::Added::kYes) return;
+  opened({});
   shared_.wire.refuse(id, {kRpcInternal, "the system allows agentd no more threads: try later"});
+}
+
+Result<void, RunError> EditorSession::open_now(const CancelToken& cancel) {
+  const auto begin_updates = [this](const std::string& name) {
+    asker_.set_session(name);
+    updates_.emplace(shared_.wire, shared_.abilities, name, opening_.cwd, [this] {
+      const MutexLock lock(mutex_);
+      return conversation_ ? summary_in(shared_.runtime.store(), *conversation_) : std::string();
+    });
+    asker_.set_updates(*updates_);
+  };
+  if (cancel.cancelled()) return RunError{RunError::Kind::kCancelled, "the request was cancelled"};
+  if (opening_.conversation) begin_updates(opening_.conversation->text());
+  if (opening_.replays)
+    if (const auto told = replay(shared_.runtime.store(), *opening_.conversation, *updates_); !told)
+      return run_error_of(told.error());
+  AGENTD_TRY_VOID(ensure_open(cancel, {}));
+  if (!updates_) begin_updates(session().conversation_id());
+  return {};
 }
 
 // An editor may drop what it gets about a session that it does not know yet.
@@ -128,27 +139,30 @@ void EditorSession::tell_opened() {
 
 // ---- prompts
 
-void EditorSession::begin_cancel(const CancelToken& cancel) {
+void EditorSession::begin(const CancelToken& cancel) {
   asker_.set_cancel(cancel);
-  const MutexLock lock(mutex_);
-  works_ = cancel;
+  if (shared_.wire.is_gone()) cancel.cancel(AGENTD_CANCEL_SHUTDOWN);
+}
+
+bool EditorSession::waits_for(const RpcId& id) const {
+  const auto is_it = [&](const std::shared_ptr<Asked>& each) { return each->id == id; };
+  return std::any_of(asked_.begin(), asked_.end(), is_it) || std::any_of(steering_.begin(), steering_.end(), is_it);
 }
 
 void EditorSession::prompt(const RpcId& id, Prompt prompt) {
   const auto asked = std::make_shared<Asked>();  // as asked_
   asked->id = id;
   {
-    const MutexLock lock(mutex_);
-    asked_.push_back(asked);
+    MutexLock lock(mutex_);
+    const bool twice = waits_for(id), too_many = asked_.size() >= kPromptsMax;
+    if (!twice && !too_many) asked_.push_back(asked);
+    lock.unlock();
+    if (twice) return shared_.wire.refuse(id, kTwice);
+    if (too_many) return shared_.wire.refuse(id, kTooMany);
   }
-  const auto added = jobs_.add([this, asked, prompt = std::move(prompt)]() mutable {
-    if (asked->cancel.cancelled())
-      answer(*asked, RunError{RunError::Kind::kCancelled, "cancelled"});
-    else
-      run(*asked, std::move(prompt));
-  });
+  const auto added = jobs_.add([this, asked, prompt = std::move(prompt)]() mutable { run(asked, std::move(prompt)); });
   if (added == serve::JobLine::Added::kYes) return;
-  forget(id);
+  forget(asked);
   shared_.wire.refuse(id, kTooMany);
 }
 
@@ -158,72 +172,76 @@ void EditorSession::steer(const RpcId& id, Prompt prompt) {
     lock.unlock();
     return this->prompt(id, std::move(prompt));
   }
+  if (waits_for(id)) {
+    lock.unlock();
+    return shared_.wire.refuse(id, kTwice);
+  }
   // The run cannot end before the lock is free, and takes what is queued until then.
+  const auto asked = std::make_shared<Asked>();  // as steering_
+  asked->id = id;
+  asked->text = prompt.text;
   PostedMessage message;
   message.text = std::move(prompt.text);
   message.media = std::move(prompt.media);
   const auto posted = session().post(std::move(message));
-  if (posted) {
-    steering_.push_back(std::make_shared<Asked>());  // as steering_
-    steering_.back()->id = id;
-  }
+  if (posted) steering_.push_back(asked);
   lock.unlock();
   if (!posted) shared_.wire.refuse(id, fault_of(posted.error()));
 }
 
-void EditorSession::run(Asked& asked, Prompt prompt) {
-  begin_cancel(asked.cancel);
-  if (auto opened = ensure_open(asked.cancel, prompt.text); !opened) return answer(asked, opened.error());
+void EditorSession::run(const std::shared_ptr<Asked>& asked, Prompt prompt) {
+  const CancelToken& cancel = asked->cancel;
+  begin(cancel);
+  if (cancel.cancelled()) return answer(asked, kCancelled);
+  if (auto opened = ensure_open(cancel, prompt.text); !opened) return answer(asked, opened.error());
   if (prompt.is_plain && prompt.text.starts_with('/'))
-    if (auto done = command(prompt.text, asked.cancel)) return answer(asked, *done);
-  settle_wait(asked.cancel);
-  if (asked.cancel.cancelled()) return answer(asked, RunError{RunError::Kind::kCancelled, "cancelled"});
+    if (auto done = command(prompt.text, cancel)) return answer(asked, *done);
   RunRequest request;
   request.text = std::move(prompt.text);
   request.media = std::move(prompt.media);
-  answer(asked, run_request(request, asked.cancel));
+  answer(asked, run_request(request, cancel));
 }
 
-Result<RunReport, RunError> EditorSession::run_request(const RunRequest& request, const CancelToken& cancel) {
-  {
-    const MutexLock lock(mutex_);
-    runs_ = true;
-  }
-  auto report = session().run(request, cancel);
+// Messages that came too late for a run are the next one, which answers with what it is asked itself.
+Result<RunReport, RunError> EditorSession::run_request(RunRequest request, const CancelToken& cancel) {
   for (;;) {
+    if (!settle_wait(cancel)) return kCancelled;
+    {
+      const MutexLock lock(mutex_);
+      runs_ = true;
+    }
+    auto report = session().run(request, cancel);
+    updates_->end_run();
     std::vector<PostedMessage> left;
     {
       const MutexLock lock(mutex_);
       left = session().take_posted();
-      if (left.empty() || !report || cancel.cancelled()) {
-        runs_ = false;
-        break;
-      }
+      lost_ = !left.empty() && (!report || cancel.cancelled());
+      runs_ = !left.empty() && !lost_;
+      if (!runs_) return report;
     }
-    // They came too late for the run: the first begins another one, and the others join it.
-    RunRequest next;
-    next.text = std::move(left.front().text);
-    next.media = std::move(left.front().media);
+    request = {};
+    request.text = std::move(left.front().text);
+    request.media = std::move(left.front().media);
     for (auto each = left.begin() + 1; each != left.end(); ++each) (void)session().post(std::move(*each));
-    report = session().run(next, cancel);
   }
-  updates_->end_run();
-  return report;
 }
 
 // The run that follows carries on what was answered, and denies what was not.
-void EditorSession::settle_wait(const CancelToken& cancel) {
-  if (session().wait() == nullptr) return;
+bool EditorSession::settle_wait(const CancelToken& cancel) {
+  if (session().wait() == nullptr) return true;
   Store& store = shared_.runtime.store();
   const auto waiting = find_wait(store, session().conversation_id());
-  if (!waiting || waiting->open.answer) return;
+  if (!waiting || waiting->open.answer) return true;
   const WaitRecord& wait = waiting->open.wait;
   const PermissionAnswer given = asker_.ask_again(wait, wait.roots.empty() ? wait.cwd : wait.roots.front());
-  if (cancel.cancelled() || !given.given) return;
+  if (cancel.cancelled()) return false;
+  if (!given.given) return asker_.is_present();
   const GivenAnswer answer{given.allowed ? WaitDecision::kAllow : WaitDecision::kDeny, "the person at the editor",
                            "acp", given.allowed ? "" : "the user said no"};
   if (const auto kept = answer_wait(store, shared_.runtime.clock(), *waiting, answer); !kept)
     updates_->notice(Updates::Severity::kWarning, kept.error().message);
+  return true;
 }
 
 std::optional<Result<RunReport, RunError>> EditorSession::command(const std::string& text, const CancelToken& cancel) {
@@ -239,35 +257,34 @@ std::optional<Result<RunReport, RunError>> EditorSession::command(const std::str
 
 // ---- answers
 
-void EditorSession::answer(const Asked& asked, const Result<RunReport, RunError>& report) {
-  std::vector<std::shared_ptr<Asked>> all;
-  bool by_request = false;
+void EditorSession::answer(const std::shared_ptr<Asked>& asked, const Result<RunReport, RunError>& report) {
+  std::vector<std::shared_ptr<Asked>> steering;
+  bool lost = false;
   {
     const MutexLock lock(mutex_);
-    all.swap(steering_);
-    by_request = asked.by_request;
-    works_.reset();
+    steering.swap(steering_);
+    lost = std::exchange(lost_, false);
   }
-  forget(asked.id);
+  forget(asked);
   if (updates_ && client_ && client_->session() != nullptr) tell_title();
-  const auto say = [&](const RpcId& id, bool requested) {
-    if (requested && !report && report.error().kind == RunError::Kind::kCancelled)
-      return shared_.wire.refuse(id, {kRpcCancelled, "the request was cancelled"});
-    const auto stop = stop_of(report);
-    if (!stop) return shared_.wire.refuse(id, stop.error());
+  const auto say = [&](const Asked& each, const Result<RunReport, RunError>& how) {
+    if (each.by_request && !how && how.error().kind == RunError::Kind::kCancelled)
+      return shared_.wire.refuse(each.id, kRequestCancelled);
+    const auto stop = stop_of(how);
+    if (!stop) return shared_.wire.refuse(each.id, stop.error());
     JsonWriter out;
     out.begin_object().member("stopReason", *stop).end_object();
-    shared_.wire.answer(id, out.text());
+    shared_.wire.answer(each.id, out.text());
   };
   if (updates_)
     if (const std::string why = notice_of(report); !why.empty()) updates_->notice(Updates::Severity::kWarning, why);
-  say(asked.id, by_request);
-  for (const auto& each : all) say(each->id, false);
+  say(*asked, report);
+  for (const auto& each : steering) say(*each, lost ? Result<RunReport, RunError>(kCancelled) : report);
 }
 
-void EditorSession::forget(const RpcId& id) {
+void EditorSession::forget(const std::shared_ptr<Asked>& asked) {
   const MutexLock lock(mutex_);
-  std::erase_if(asked_, [&](const auto& each) { return each->id == id; });
+  std::erase(asked_, asked);
 }
 
 void EditorSession::tell_title() {
@@ -286,28 +303,40 @@ void EditorSession::tell_title() {
 void EditorSession::cancel() {
   const MutexLock lock(mutex_);
   for (const auto& each : asked_) each->cancel.cancel(AGENTD_CANCEL_USER);
-  if (works_) works_->cancel(AGENTD_CANCEL_USER);
 }
 
+// A message that steers is taken back, unless the run has it already.
 bool EditorSession::cancel(const RpcId& id) {
-  const MutexLock lock(mutex_);
+  MutexLock lock(mutex_);
   for (const auto& each : asked_) {
     if (each->id != id) continue;
     each->by_request = true;
     each->cancel.cancel(AGENTD_CANCEL_USER);
     return true;
   }
-  return false;
+  const auto found = std::find_if(steering_.begin(), steering_.end(), [&](const auto& each) { return each->id == id; });
+  if (found == steering_.end()) return false;
+  std::vector<PostedMessage> posted = runs_ ? session().take_posted() : std::vector<PostedMessage>();
+  const auto its = std::find_if(posted.begin(), posted.end(),
+                                [&](const PostedMessage& each) { return each.text == (*found)->text; });
+  const bool taken_back = its != posted.end();
+  if (taken_back) posted.erase(its);
+  for (PostedMessage& each : posted) (void)session().post(std::move(each));
+  if (!taken_back) return true;  // it is answered with the run
+  steering_.erase(found);
+  lock.unlock();
+  shared_.wire.refuse(id, kRequestCancelled);
+  return true;
 }
 
-void EditorSession::close(const RpcId& id) {
+void EditorSession::close(std::function<void()> then) {
   cancel();
-  const auto added = jobs_.add([this, id] {
+  (void)jobs_.add([this, then = std::move(then)] {
     if (client_) client_->end("exit");
     client_.reset();
-    shared_.wire.answer(id, "{}");
+    workplace_.reset();
+    if (then) then();
   });
-  if (added != serve::JobLine::Added::kYes) shared_.wire.refuse(id, kTooMany);
 }
 
 // ---- choices
@@ -315,6 +344,11 @@ void EditorSession::close(const RpcId& id) {
 Choices EditorSession::choices() const {
   const MutexLock lock(mutex_);
   return choices_;
+}
+
+std::string EditorSession::conversation() const {
+  const MutexLock lock(mutex_);
+  return conversation_ ? conversation_->text() : std::string();
 }
 
 Result<void> EditorSession::choose(std::string_view option, std::string_view value) {

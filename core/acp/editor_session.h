@@ -37,13 +37,16 @@ struct Shared {
   const ClientAbilities& abilities;
 };
 
+class EditorSession;
+
 // How the editor wants a session opened.
 struct Opening {
-  std::string cwd;                     // absolute
-  std::vector<std::string> more{};     // further roots of its files, absolute
-  std::optional<Ulid> conversation{};  // an existing one
-  bool replays = false;                // what was said is told again
-  std::size_t servers = 0;             // MCP servers that the editor has named
+  std::string cwd;                          // absolute
+  std::vector<std::string> more{};          // further roots of its files, absolute
+  std::optional<Ulid> conversation{};       // an existing one
+  bool replays = false;                     // what was said is told again
+  std::shared_ptr<EditorSession> before{};  // of the same conversation: ends first
+  std::size_t servers = 0;                  // MCP servers that the editor has named
 };
 
 class EditorSession final : private EventSink {
@@ -58,7 +61,7 @@ class EditorSession final : private EventSink {
   // before with that id, or with an empty one where it could not be opened.
   void open(const RpcId& id, bool tells_id, std::function<void(const std::string&)> opened);
 
-  // Answers the request when its run has ended.
+  // Answers the request when its run has ended. An id that waits for an answer already is refused.
   void prompt(const RpcId& id, Prompt prompt);
   // The same of a message for the run that goes on; without one it is a prompt.
   void steer(const RpcId& id, Prompt prompt);
@@ -66,12 +69,14 @@ class EditorSession final : private EventSink {
   void cancel();
   // Ends one request; false: it is none of this session's.
   bool cancel(const RpcId& id);
-  // Ends the session at its client's end and answers the request.
-  void close(const RpcId& id);
+  // Ends the session at its client's end, behind what is done; then `then` is called on the session's thread.
+  void close(std::function<void()> then);
 
   // Changes a choice, which holds from the next call of a tool (mode) or the next prompt on. Errors as choose().
   Result<void> choose(std::string_view option, std::string_view value);
   Choices choices() const;
+  // The conversation that it has open; empty before that.
+  std::string conversation() const;
 
   // False: the session works.
   bool is_idle() const { return jobs_.is_idle(); }
@@ -81,25 +86,28 @@ class EditorSession final : private EventSink {
     RpcId id;
     CancelToken cancel{};
     bool by_request = false;  // $/cancel_request has ended it
+    std::string text{};       // of a message that steers
   };
 
   void on_event(const RunEvent& event) override;
   Session& session() const { return *client_->session(); }
-  void begin_cancel(const CancelToken& cancel);
+  void begin(const CancelToken& cancel);
+  Result<void, RunError> open_now(const CancelToken& cancel);
   Result<void, RunError> ensure_open(const CancelToken& cancel, const std::string& first_text);
   void tell_opened();
-  void run(Asked& asked, Prompt prompt);
-  // Asks about what waits since another time.
-  void settle_wait(const CancelToken& cancel);
-  Result<RunReport, RunError> run_request(const RunRequest& request, const CancelToken& cancel);
+  void run(const std::shared_ptr<Asked>& asked, Prompt prompt);
+  // Asks about what waits since another time. False: nobody is there to answer, so that it goes on waiting.
+  bool settle_wait(const CancelToken& cancel);
+  Result<RunReport, RunError> run_request(RunRequest request, const CancelToken& cancel);
   // A command of the person: "/compact". nullopt: the text is none.
   std::optional<Result<RunReport, RunError>> command(const std::string& text, const CancelToken& cancel);
-  void answer(const Asked& asked, const Result<RunReport, RunError>& report);
-  void forget(const RpcId& id);
+  void answer(const std::shared_ptr<Asked>& asked, const Result<RunReport, RunError>& report);
+  void forget(const std::shared_ptr<Asked>& asked);
+  bool waits_for(const RpcId& id) const REQUIRES(mutex_);
   void tell_title();
 
   const Shared shared_;
-  const Opening opening_;
+  Opening opening_;
   const std::shared_ptr<std::atomic<PermissionRules::Mode>> mode_;  // shared with the rules of a run
   Asker asker_;
   std::shared_ptr<Workplace> workplace_;   // of the session's thread: shared with the sessions in it
@@ -115,8 +123,8 @@ class EditorSession final : private EventSink {
   Choices choices_ GUARDED_BY(mutex_);
   std::deque<std::shared_ptr<Asked>> asked_ GUARDED_BY(mutex_);      // prompts; shared with their jobs
   std::vector<std::shared_ptr<Asked>> steering_ GUARDED_BY(mutex_);  // that have joined the run
-  std::optional<CancelToken> works_ GUARDED_BY(mutex_);              // of the job that is done
   bool runs_ GUARDED_BY(mutex_) = false;                             // messages join the run that goes on
+  bool lost_ GUARDED_BY(mutex_) = false;                             // some of them were cancelled before it took them
   serve::JobLine jobs_;                                              // last: ends before what its jobs use
 };
 

@@ -1,16 +1,24 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/acp/faults.h"
 
+#include "core/base/neutral.h"
+
 namespace agentd::acp {
+namespace {
+
+constexpr std::size_t kTextBytes = 8'000;
+
+}  // namespace
 
 RpcFault fault_of(const RunError& error) {
+  const std::string text = neutral_line(error.message, kTextBytes);
   switch (error.kind) {
     case RunError::Kind::kUsage:
-      return {kRpcBadParams, error.message};
+      return {kRpcBadParams, text};
     case RunError::Kind::kNotFound:
-      return {kRpcNotFound, error.message};
+      return {kRpcNotFound, text};
     case RunError::Kind::kCancelled:
-      return {kRpcCancelled, error.message};
+      return {kRpcCancelled, text};
     case RunError::Kind::kFailure:
     case RunError::Kind::kBlocked:
     case RunError::Kind::kRepeated:
@@ -21,7 +29,7 @@ RpcFault fault_of(const RunError& error) {
     case RunError::Kind::kBusy:
       break;
   }
-  return {kRpcInternal, error.message};
+  return {kRpcInternal, text};
 }
 
 RunError run_error_of(const Error& error) {
@@ -81,7 +89,6 @@ std::string notice_of(const Result<RunReport, RunError>& report) {
         kind == RunError::Kind::kBlocked || kind == RunError::Kind::kStopped || kind == RunError::Kind::kLimit;
     return said ? report.error().message : std::string();
   }
-  if (report->outcome == RunOutcome::kEmpty) return "the model's answer is empty";
   return {};
 }
 

@@ -74,7 +74,6 @@ Result<void> replay(const Store& store, const Ulid& conversation, Updates& updat
     }
     return told.has_value();
   });
-  updates.end_run();
   if (!read) return read.error();
   return told;
 }

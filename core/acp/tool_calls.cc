@@ -29,7 +29,7 @@ constexpr Shape kShapes[] = {
     {"glob", "search", "Find", "pattern"},
     {"grep", "search", "Search", "pattern"},
     {"todo_write", "think", "Plan", ""},
-    {"web_fetch", "fetch", "Fetch", "url", true},
+    {"web_fetch", "fetch", "Fetch", "url"},
     {"task", "think", "Task", "description", true},
 };
 constexpr Shape kOther{"", "other", "", ""};
@@ -50,7 +50,7 @@ std::string title_of(const Shape& shape, std::string_view tool, JsonView input, 
     out += (out.empty() ? "" : " ") + subject;
   if (out.empty()) out = std::string(tool);
   if (!place.within.empty()) out = std::string(place.within) + ": " + out;
-  return neutral_line(out, kTitleBytes);
+  return neutral_line(visible(out), kTitleBytes);
 }
 
 std::string absolute(std::string_view path, std::string_view start) {
@@ -89,7 +89,9 @@ std::string whole_input(std::string_view tool, JsonView input) {
 // Everything but what may be shown for a person's decision.
 void write_head(JsonWriter& out, std::string_view tool, JsonView input, const CallPlace& place) {
   const Shape& shape = shape_of(tool);
-  out.member("kind", shape.kind).member("title", title_of(shape, tool, input, place)).member("name", tool);
+  out.member("kind", shape.kind)
+      .member("title", title_of(shape, tool, input, place))
+      .member("name", neutral_line(tool, kTitleBytes));
   const std::string_view path = input["path"].string_or("");
   if (path.empty()) return;
   out.key("locations").begin_array().begin_object().member("path", absolute(path, place.start));
@@ -124,15 +126,14 @@ void write_question(JsonWriter& out, std::string_view tool, std::string_view inp
 }
 
 void write_result(JsonWriter& out, std::string_view tool, std::string_view input, const CallPlace& place,
-                  std::string_view text, bool ok) {
+                  std::string_view text) {
   const auto parsed = JsonDocument::parse(input);
   out.key("content").begin_array();
   if (parsed) write_changes(out, tool, parsed->root(), place);
   const std::string_view shown = utf8_prefix(text, kTextBytesMax);
   std::string whole = neutral(shown);
   if (shown.size() < text.size()) whole += "\n[... " + with_commas(text.size()) + " bytes in total]";
-  const bool is_text = shape_of(tool).is_text || !ok;
-  if (!whole.empty()) write_text(out, is_text ? whole : fenced(whole, ""));
+  if (!whole.empty()) write_text(out, shape_of(tool).is_text ? whole : fenced(whole, ""));
   out.end_array();
 }
 

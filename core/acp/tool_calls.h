@@ -26,8 +26,9 @@ void write_call(JsonWriter& out, std::string_view tool, std::string_view input, 
 void write_question(JsonWriter& out, std::string_view tool, std::string_view input, const CallPlace& place,
                     std::string_view reason);
 
-// Writes the member content of a call that has ended: what it would have changed stays in front of the result.
+// Writes the member content of a call that has ended: its changes stay in front of the result, whose text is nothing
+// but text to the editor, unless a model of ours wrote it.
 void write_result(JsonWriter& out, std::string_view tool, std::string_view input, const CallPlace& place,
-                  std::string_view text, bool ok);
+                  std::string_view text);
 
 }  // namespace agentd::acp

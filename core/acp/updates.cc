@@ -93,11 +93,12 @@ void Updates::user_message(const RunEvent& event, const told::UserMessage& messa
 
 // ---- tool calls and the plan
 
+// A call that waited is told again when its run continues.
 void Updates::tool_called(std::string_view call_id, std::string_view tool, std::string_view input,
                           std::string_view within) {
-  inputs_[std::string(call_id)] = std::string(input);
+  const bool known = !calls_.emplace(call_id, Call{std::string(input), std::string(within)}).second;
   JsonWriter out;
-  out.begin_object().member("sessionUpdate", "tool_call").member("toolCallId", call_id);
+  out.begin_object().member("sessionUpdate", known ? "tool_call_update" : "tool_call").member("toolCallId", call_id);
   out.member("status", "in_progress");
   write_call(out, tool, input, {start_, within});
   out.end_object();
@@ -106,14 +107,19 @@ void Updates::tool_called(std::string_view call_id, std::string_view tool, std::
 
 void Updates::tool_ended(std::string_view call_id, std::string_view tool, std::string_view text, bool ok,
                          std::string_view within) {
-  const auto found = inputs_.find(call_id);
+  const auto found = calls_.find(call_id);
   JsonWriter out;
   out.begin_object().member("sessionUpdate", "tool_call_update").member("toolCallId", call_id);
   out.member("status", ok ? "completed" : "failed");
-  write_result(out, tool, found == inputs_.end() ? std::string_view() : found->second, {start_, within}, text, ok);
+  write_result(out, tool, found == calls_.end() ? std::string_view() : found->second.input, {start_, within}, text);
   out.end_object();
-  if (found != inputs_.end()) inputs_.erase(found);
+  if (found != calls_.end()) calls_.erase(found);
   send(out.text());
+}
+
+std::string Updates::within(std::string_view call_id) const {
+  const auto found = calls_.find(call_id);
+  return found == calls_.end() ? std::string() : found->second.within;
 }
 
 void Updates::plan(const told::PlanChanged& plan) {
@@ -190,7 +196,7 @@ void Updates::compacted(std::string_view id, std::string_view summary) {
 void Updates::end_run() {
   message_id_.clear();
   thought_id_.clear();
-  inputs_.clear();
+  calls_.clear();
   run_.clear();
   compaction("cancelled", {});
 }

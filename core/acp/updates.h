@@ -54,6 +54,8 @@ class Updates {
 
   // Forgets the calls and messages of a run that has ended.
   void end_run();
+  // The type of the subagent whose call that is, while it runs; empty = the user's agent.
+  std::string within(std::string_view call_id) const;
   std::string_view start() const { return start_; }
 
  private:
@@ -69,11 +71,15 @@ class Updates {
   const std::string session_id_, start_;
   const std::function<std::string()> summary_;
   std::uint64_t ids_ = 0;
-  std::string run_;                                         // its id, in front of those of messages
-  std::string message_id_, thought_id_;                     // of the ones that are being written; empty = none is
-  std::map<std::string, std::string, std::less<>> inputs_;  // of the calls that run, by their ids
-  std::string compaction_id_;                               // of the one that goes on; empty = none does
-  std::uint64_t cost_nano_usd_ = 0;                         // of the session
+  std::string run_;                      // its id, in front of those of messages
+  std::string message_id_, thought_id_;  // of the ones that are being written; empty = none is
+  struct Call {
+    std::string input, within;
+  };
+  std::map<std::string, Call, std::less<>>
+      calls_;                        // that run, by their ids; of a conversation that is shown again: open
+  std::string compaction_id_;        // of the one that goes on; empty = none does
+  std::uint64_t cost_nano_usd_ = 0;  // of the session
 };
 
 }  // namespace agentd::acp

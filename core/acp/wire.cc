@@ -6,7 +6,10 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <climits>
+#include <utility>
 
+#include "core/base/signals_blocked.h"
 #include "core/codec/rpc_frames.h"
 
 namespace agentd::acp {
@@ -14,9 +17,27 @@ namespace {
 
 constexpr std::size_t kReadBytes = 64 * 1024;
 constexpr std::size_t kMessageMax = 48u << 20;  // a prompt with the largest document, in base64
+constexpr std::size_t kQueuedMax = 4u << 20;    // from which on sessions wait for the editor
+constexpr std::size_t kQueuedEver = 64u << 20;  // of answers, too: such an editor is broken
 constexpr Milliseconds kSlice{50};
+constexpr Milliseconds kLastWrite{1'000};
 
 }  // namespace
+
+Wire::Wire(int in, int out, const Clock& clock) : in_(in), out_(out), clock_(clock) {
+  const SignalsBlocked blocked;
+  writer_ = Thread([this] { write_all(); });
+}
+
+Wire::~Wire() {
+  {
+    const MutexLock lock(mutex_);
+    gone_ = ends_ = true;
+    last_write_ = Deadline::after(clock_, kLastWrite);
+    changed_.notify_all();
+  }
+  writer_.join();
+}
 
 // ---- reading
 
@@ -35,6 +56,7 @@ bool Wire::read_some(std::string& bytes, const CancelToken& cancel) {
 }
 
 void Wire::read_all(const Take& take, const CancelToken& cancel) {
+  reader_ = std::this_thread::get_id();
   RpcFrames frames(RpcFraming::kLines, kMessageMax);
   for (std::string bytes; read_some(bytes, cancel);) {
     frames.feed(bytes);
@@ -52,28 +74,22 @@ void Wire::read_all(const Take& take, const CancelToken& cancel) {
 
 void Wire::take_text(const std::string& text, const Take& take) {
   auto read = read_rpc(text, {kMessageMax});
-  if (const auto* const refusal = std::get_if<RpcRefusal>(&read)) {
-    if (refusal->answered) refuse(refusal->id, refusal->fault);
-    return;
+  if (auto* const refusal = std::get_if<RpcRefusal>(&read)) {
+    if (refusal->answered) return refuse(refusal->id, refusal->fault);
+    return take_answer(refusal->id, std::move(refusal->fault));
   }
   RpcMessage& message = std::get<RpcMessage>(read);
-  const bool is_answer = message.kind == RpcMessage::Kind::kResult || message.kind == RpcMessage::Kind::kFault;
-  if (is_answer)
-    take_answer(std::move(message));
-  else
-    take(std::move(message));
+  if (message.kind == RpcMessage::Kind::kFault) return take_answer(message.id, std::move(message.fault));
+  if (message.kind == RpcMessage::Kind::kResult) return take_answer(message.id, std::move(message.document));
+  take(std::move(message));
 }
 
-void Wire::take_answer(RpcMessage message) {
+void Wire::take_answer(const RpcId& id, Answer answer) {
   const MutexLock lock(mutex_);
-  const auto found = asked_.find(message.id.number().value_or(0));
+  const auto found = asked_.find(id.number().value_or(0));
   if (found == asked_.end()) return;  // late, or an id that was never sent
-  Asked& asked = *found->second;
-  asked.answered = true;
-  if (message.kind == RpcMessage::Kind::kFault)
-    asked.answer = std::move(message.fault);
-  else
-    asked.answer = std::move(message.document);
+  found->second->answered = true;
+  found->second->answer = std::move(answer);
   asked_.erase(found);
   changed_.notify_all();
 }
@@ -81,18 +97,44 @@ void Wire::take_answer(RpcMessage message) {
 // ---- writing
 
 void Wire::send(std::string_view message) {
-  const std::string line = rpc_frame(RpcFraming::kLines, message);
-  const MutexLock writing(writing_);
-  std::string_view rest = line;
-  while (!rest.empty() && !is_gone()) {
-    const ssize_t put = ::write(out_, rest.data(), rest.size());
-    if (put >= 0) {
-      rest.remove_prefix(static_cast<std::size_t>(put));
-    } else if (errno == EAGAIN) {
-      pollfd ready{out_, POLLOUT, 0};
-      (void)clock_.poll_for({&ready, 1}, kSlice);
-    } else if (errno != EINTR) {
-      end();
+  std::string line = rpc_frame(RpcFraming::kLines, message);
+  const bool waits = std::this_thread::get_id() != reader_;
+  const MutexLock lock(mutex_);
+  while (waits && !gone_ && !broken_ && queued_.size() + writing_ > kQueuedMax)
+    changed_.wait_for(mutex_, clock_, kSlice);
+  if (queued_.size() + writing_ + line.size() > kQueuedEver) gone_ = broken_ = true;
+  if (!broken_) queued_ += line;
+  changed_.notify_all();
+}
+
+// No more than a pipe takes at once when it is ready, so that no write waits.
+bool Wire::write_some(std::string_view& bytes) const {
+  pollfd ready{out_, POLLOUT, 0};
+  const int polled = clock_.poll_for({&ready, 1}, kSlice);
+  if (polled == 0 || (polled < 0 && errno == EINTR)) return true;
+  const ssize_t put = ::write(out_, bytes.data(), std::min<std::size_t>(bytes.size(), PIPE_BUF));
+  if (put < 0) return errno == EINTR || errno == EAGAIN;
+  bytes.remove_prefix(static_cast<std::size_t>(put));
+  return true;
+}
+
+void Wire::write_all() {
+  for (;;) {
+    std::string taken;
+    {
+      const MutexLock lock(mutex_);
+      while (queued_.empty() && !ends_ && !broken_) changed_.wait_for(mutex_, clock_, kSlice);
+      if (queued_.empty() || broken_) return;
+      taken.swap(queued_);
+      writing_ = taken.size();
+    }
+    for (std::string_view rest = taken; !rest.empty();) {
+      const bool written = write_some(rest);
+      const MutexLock lock(mutex_);
+      writing_ = rest.size();
+      changed_.notify_all();
+      if (!written) gone_ = broken_ = true;
+      if (broken_ || (ends_ && last_write_.passed(clock_))) return;
     }
   }
 }
@@ -106,7 +148,7 @@ void Wire::refuse(const RpcId& id, const RpcFault& fault) { send(rpc_fault(id, f
 // ---- asking
 
 Wire::Answer Wire::ask(std::string_view method, std::string_view params, const CancelToken& cancel) {
-  const auto asked = std::make_shared<Asked>();
+  const auto asked = std::make_shared<Asked>();  // as asked_
   std::int64_t id = 0;
   {
     const MutexLock lock(mutex_);
@@ -116,7 +158,7 @@ Wire::Answer Wire::ask(std::string_view method, std::string_view params, const C
   }
   send(rpc_request(RpcId(id), method, params));
   {
-    MutexLock lock(mutex_);
+    const MutexLock lock(mutex_);
     for (;;) {
       if (asked->answered) return std::move(asked->answer);
       if (gone_ || cancel.cancelled()) break;

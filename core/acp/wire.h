@@ -2,21 +2,24 @@
 #pragma once
 // wire.h - the editor's end of the Agent Client Protocol: JSON-RPC on two descriptors, a message on each line.
 //
-// Bytes are read on one thread, which never waits for an answer; sessions send and ask on theirs. A message goes out
-// whole.
+// Bytes are read on one thread, which never waits for the editor; sessions send and ask on theirs, and a thread of the
+// wire's own writes. An editor that does not read holds back the sessions that send to it, and nothing else.
 // Source: agentclientprotocol.com, "Transports" and "Overview".
 //
 // Threading: read_all() on one thread; the rest on any.
 
+#include <atomic>
 #include <cstdint>
 #include <functional>
 #include <map>
 #include <memory>
 #include <string>
 #include <string_view>
+#include <thread>
 
 #include "core/base/clock.h"
 #include "core/base/mutex.h"
+#include "core/base/thread.h"
 #include "core/codec/json_rpc.h"
 
 namespace agentd::acp {
@@ -24,7 +27,9 @@ namespace agentd::acp {
 class Wire {
  public:
   // The descriptors stay the caller's. `clock` outlives it.
-  Wire(int in, int out, const Clock& clock) : in_(in), out_(out), clock_(clock) {}
+  Wire(int in, int out, const Clock& clock);
+  // Writes what is queued for up to a second.
+  ~Wire();
   Wire(const Wire&) = delete;
   Wire& operator=(const Wire&) = delete;
 
@@ -43,9 +48,8 @@ class Wire {
   using Answer = Result<std::shared_ptr<const JsonDocument>, RpcFault>;
   Answer ask(std::string_view method, std::string_view params, const CancelToken& cancel);
 
-  // True once the input has ended, or the output cannot be written.
+  // True once the input has ended, or the output cannot be written: no question is answered any more.
   bool is_gone() const;
-  void end();
 
  private:
   struct Asked {
@@ -53,20 +57,30 @@ class Wire {
     Answer answer = RpcFault{};
   };
   void take_text(const std::string& text, const Take& take);
-  void take_answer(RpcMessage message);
+  void take_answer(const RpcId& id, Answer answer);
   void send(std::string_view message);
+  void write_all();
+  // False: it cannot be written.
+  bool write_some(std::string_view& bytes) const;
   // False: nothing more can be read.
   bool read_some(std::string& bytes, const CancelToken& cancel);
+  void end();
 
   const int in_, out_;
   const Clock& clock_;
-  Mutex writing_;
+  std::atomic<std::thread::id> reader_{};  // of read_all()
   mutable Mutex mutex_;
   Condition changed_;
   bool gone_ GUARDED_BY(mutex_) = false;
+  bool broken_ GUARDED_BY(mutex_) = false;  // the output
+  bool ends_ GUARDED_BY(mutex_) = false;
+  Deadline last_write_ GUARDED_BY(mutex_){};
+  std::string queued_ GUARDED_BY(mutex_);
+  std::size_t writing_ GUARDED_BY(mutex_) = 0;  // bytes that were taken from the queue and are not written
   std::int64_t last_id_ GUARDED_BY(mutex_) = 0;
   // Shared by the wire and whoever waits.
   std::map<std::int64_t, std::shared_ptr<Asked>> asked_ GUARDED_BY(mutex_);
+  Thread writer_;
 };
 
 }  // namespace agentd::acp

@@ -15,14 +15,23 @@ RpcRefusal refused(RpcId id, std::int64_t code, std::string message, bool answer
   return {std::move(id), {code, std::move(message)}, answered};
 }
 
+// The id of a message that cannot be read as a whole: whoever waits for its answer learns why there is none.
+RpcId id_in(JsonView message) {
+  std::size_t ids = 0;
+  for (std::size_t i = 0; i < message.size(); ++i) ids += message.key_at(i) == "id" ? 1u : 0u;
+  return ids == 1 ? RpcId::read(message["id"]).value_or(RpcId()) : RpcId();
+}
+
 // Tells a text that is no JSON at all from a value that is no message.
 RpcRefusal refused_text(std::string_view text, const std::string& why) {
   const auto any = JsonDocument::parse(text);
   if (!any) return refused({}, kRpcNotJson, "the message is not valid JSON: " + any.error().message);
-  if (any->root().is_array())
+  const JsonView root = any->root();
+  if (root.is_array())
     return refused({}, kRpcBadRequest, "the message is a batch, which this protocol does not have: send one by one");
-  if (!any->root().is_object()) return refused({}, kRpcBadRequest, "the message is not an object");
-  return refused({}, kRpcBadRequest, "the message " + why);
+  if (!root.is_object()) return refused({}, kRpcBadRequest, "the message is not an object");
+  const bool answers = !root["method"].exists() && (root["result"].exists() || root["error"].exists());
+  return refused(id_in(root), kRpcBadRequest, "the message " + why, !answers);
 }
 
 // Which members make it the one or the other.
@@ -47,11 +56,12 @@ std::variant<RpcMessage, RpcRefusal> read_call(RpcMessage out, const Members& me
 
 std::variant<RpcMessage, RpcRefusal> read_answer(RpcMessage out, const Members& members, const RpcId& id) {
   if (!members.id.exists()) return refused(id, kRpcBadRequest, "the message has neither a method nor an id", false);
-  if (members.result.exists() && members.error.exists())
+  const bool fails = members.error.exists() && !members.error.is_null();
+  if (fails && members.result.exists() && !members.result.is_null())
     return refused(id, kRpcBadRequest, "the answer has a result and an error as well", false);
   out.id = id;
-  out.kind = members.error.exists() ? RpcMessage::Kind::kFault : RpcMessage::Kind::kResult;
-  if (!members.error.exists()) return out;
+  out.kind = fails ? RpcMessage::Kind::kFault : RpcMessage::Kind::kResult;
+  if (!fails) return out;
   const JsonView code = members.error["code"];
   if (!members.error.is_object() || !code.is_number() || !members.error["message"].is_string())
     return refused(id, kRpcBadRequest, "'error' must have a number 'code' and a text 'message'", false);

@@ -4,7 +4,8 @@
 //
 // A text is read by canonical_json.h: what two readers could read differently is refused. Batches are refused: neither
 // ACP nor MCP (since 2025-06-18) has them. Framing is another matter: rpc_frames.h.
-// An answer with neither a result nor an error has no result: writers that omit empty members send it for null.
+// An answer with neither a result nor an error has no result, and a null next to the other member counts for nothing:
+// writers that omit empty members, and those that write all, mean the same.
 // Source: the JSON-RPC 2.0 specification; codes from -32800 on of the Language Server Protocol and ACP.
 //
 // Threading: values and pure functions.

@@ -39,6 +39,13 @@ int AcpClient::close() {
   return finished.code;
 }
 
+int AcpClient::close_without_reading() {
+  to_.reset();
+  const Finished finished = running_->wait();
+  running_.reset();
+  return finished.code;
+}
+
 void AcpClient::kill() {
   running_->signal(SIGKILL);
   running_->wait();

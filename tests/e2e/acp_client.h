@@ -65,6 +65,7 @@ class AcpClient {
 
   // Closes the editor: the program's exit code.
   int close();
+  int close_without_reading();
   void kill();
   Running& program() { return *running_; }
 

@@ -472,6 +472,138 @@ TEST_F(Acp, AQuestionOutlivesItsEditor) {
   EXPECT_TRUE(made("made"));
 }
 
+// ---- an editor that misbehaves, and ends
+
+// A pipe that is full: the editor has stopped reading.
+constexpr const char* kLong = "- text: \"";
+std::string long_answer(const std::string& more) { return kLong + std::string(400'000, 'x') + "\"\n" + more; }
+
+TEST_F(Acp, AnEditorThatDoesNotReadHoldsBackItsSessionAlone) {
+  for (const int signal : {0, SIGTERM}) {
+    auto editor = open(long_answer("- text: more\n"));
+    const std::string session = editor->new_session();
+    (void)editor->begin_prompt(session, "talk");
+    ::usleep(500'000);  // nothing is read meanwhile
+    if (signal != 0) editor->program().signal(signal);
+    EXPECT_EQ(editor->close_without_reading(), signal == 0 ? 0 : 128 + signal);
+  }
+}
+
+TEST_F(Acp, AnAnswerIsReadHoweverLateItIs) {
+  const auto editor = open(long_answer("- text: more\n"));
+  const std::string session = editor->new_session();
+  const int id = editor->begin_prompt(session, "talk");
+  ::usleep(300'000);
+  EXPECT_EQ(editor->stop(id), "end_turn");
+  EXPECT_EQ(editor->said("agent_message_chunk").size(), 400'000u);
+}
+
+TEST_F(Acp, TheEndOfTheEditorIsTheEndOfAHookOfTheBeginning) {
+  hook("slow", "on: session_start\ncommand: sleep 20\n");
+  const auto begin = std::chrono::steady_clock::now();
+  {
+    const auto editor = open("- text: hello\n");
+    (void)editor->begin("session/new", R"({"cwd":")" + program_.project() + R"(","mcpServers":[]})");
+  }
+  EXPECT_LT(std::chrono::steady_clock::now() - begin, std::chrono::seconds(10));
+}
+
+TEST_F(Acp, AQuestionThatIsAskedAgainKeepsWaitingWhenTheNextEditorGoes) {
+  std::string session;
+  const std::string script = bash_call("touch made") + "- text: it ran\n";
+  {
+    const auto editor = open(script);
+    editor->on_request([](const RpcMessage&) { return std::string(); });
+    session = editor->new_session();
+    (void)editor->begin_prompt(session, "go");
+    ASSERT_TRUE(editor->until([&] { return editor->requests().size() == 1; }));
+  }
+  for (int i = 0; i < 3; ++i) {
+    const auto editor = open("- text: it was denied\n");
+    editor->on_request([](const RpcMessage&) { return std::string(); });
+    EXPECT_EQ(editor->call("session/load", session_json(session)).kind, RpcMessage::Kind::kResult);
+    (void)editor->begin_prompt(session, "go on");
+    ASSERT_TRUE(editor->until([&] { return editor->requests().size() == 1; }));
+  }
+  EXPECT_TRUE(has(program_.run({"approve", "--list"}).out, "touch made"));
+  EXPECT_FALSE(has(program_.run({"conversation", "show", session}).out, "go on"));
+}
+
+// A hook leaves the second call to a person later on; a message that steers comes meanwhile.
+TEST_F(Acp, AMessageThatComesTooLateAnswersNoQuestion) {
+  hook("later", "on: before_tool_call\nwhen: tool.input.command matches 'deferred'\ndo: {permission: defer}\n");
+  const auto editor = open(
+      "- calls: [{name: bash, input: {command: 'touch arrived; until test -e go; do sleep 0.01; done'}}, {name: bash, "
+      "input: {command: 'touch deferred'}}]\n- text: done\n- text: done\n");
+  const std::string session = editor->new_session();
+  const int run = editor->begin_prompt(session, "begin");
+  ASSERT_TRUE(editor->until([&] { return made("arrived"); }));
+  const int steer = editor->begin_prompt(session, "and more", R"({"agentd/steer":true})");
+  ASSERT_TRUE(editor->call("session/list", "{}").result().exists());
+  const std::size_t asked = editor->requests().size();
+  program_.file("go", "");
+  EXPECT_EQ(editor->stop(run), "end_turn");
+  EXPECT_EQ(editor->stop(steer), "end_turn");
+  EXPECT_EQ(editor->requests().size(), asked + 1);
+  EXPECT_TRUE(made("deferred"));
+}
+
+TEST_F(Acp, ASteeringPromptIsTakenBackByItsId) {
+  const auto editor = open(bash_call("touch arrived; until test -e go; do sleep 0.01; done") +
+                           "- text: as it was\n  expect: {not_contains: the other way}\n");
+  const std::string session = editor->new_session();
+  const int run = editor->begin_prompt(session, "begin");
+  ASSERT_TRUE(editor->until([&] { return made("arrived"); }));
+  const int steer = editor->begin_prompt(session, "the other way", R"({"agentd/steer":true})");
+  editor->notify("$/cancel_request", R"({"requestId":)" + std::to_string(steer) + "}");
+  EXPECT_EQ(editor->stop(steer), "fault -32800: the request was cancelled");
+  program_.file("go", "");
+  EXPECT_EQ(editor->stop(run), "end_turn");
+}
+
+TEST_F(Acp, AnIdThatWaitsForItsAnswerIsNotTakenTwice) {
+  const auto editor = open(bash_call("touch arrived; until test -e go; do sleep 0.01; done") + "- text: done\n");
+  const std::string session = editor->new_session();
+  const int run = editor->begin_prompt(session, "one");
+  ASSERT_TRUE(editor->until([&] { return made("arrived"); }));
+  editor->send(R"({"jsonrpc":"2.0","id":)" + std::to_string(run) +
+               R"(,"method":"session/prompt","params":{"sessionId":")" + session +
+               R"(","prompt":[{"type":"text","text":"two"}]}})" + "\n");
+  EXPECT_EQ(editor->stop(run), "fault -32600: a request with this id waits for its answer already");
+  editor->cancel(session);
+}
+
+TEST_F(Acp, AClosedSessionEndsItsPromptsHoweverManyWait) {
+  const auto editor = open(bash_call("touch arrived; sleep 60") + "- text: done\n");
+  const std::string session = editor->new_session();
+  const int run = editor->begin_prompt(session, "one");
+  ASSERT_TRUE(editor->until([&] { return made("arrived"); }));
+  std::vector<int> more;
+  for (int i = 0; i < 70; ++i) more.push_back(editor->begin_prompt(session, "more"));
+  EXPECT_EQ(editor->call("session/close", R"({"sessionId":")" + session + "\"}").kind, RpcMessage::Kind::kResult);
+  EXPECT_EQ(editor->stop(run), "cancelled");
+  EXPECT_EQ(editor->stop(more.front()), "cancelled");
+}
+
+TEST_F(Acp, ABrokenAnswerToAQuestionIsNone) {
+  for (const char* const answer : {R"("result":{"outcome":"x"},"error":{"code":1,"message":"m"})", R"("error":"no")",
+                                   R"("result":{"a":1,"a":2})"}) {
+    const auto editor = open(bash_call("touch made") + "- text: done\n");
+    editor->on_request([&](const RpcMessage& request) {
+      editor->send(R"({"jsonrpc":"2.0","id":)" + request.id.json() + "," + answer + "}\n");
+      return std::string();
+    });
+    EXPECT_EQ(editor->prompt(editor->new_session(), "go"), "end_turn") << answer;
+    EXPECT_FALSE(made("made"));
+  }
+}
+
+TEST_F(Acp, TextsOfStrangersAreNoMarkdown) {
+  const auto editor = open(bash_call("echo \"![a](https://example.org/x.png) **bold**\"; exit 3") + "- text: done\n");
+  EXPECT_EQ(editor->prompt(editor->new_session(), "go"), "end_turn");
+  EXPECT_TRUE(editor->said("tool_call_update").starts_with("```")) << editor->said("tool_call_update");
+}
+
 // ---- commands and content
 
 TEST_F(Acp, CommandsOfThePersonAreDone) {

@@ -35,6 +35,8 @@ TEST(JsonRpc, MessagesOfEachKindAreRead) {
   EXPECT_EQ(told(with(R"(,"method":"m")")), "notification m");
   EXPECT_EQ(told(with(R"(,"id":"x","result":null)")), "result \"x\" null");
   EXPECT_EQ(told(with(R"(,"id":1)")), "result 1 null");
+  EXPECT_EQ(told(with(R"(,"id":1,"result":7,"error":null)")), "result 1 7");
+  EXPECT_EQ(told(with(R"(,"id":1,"result":null,"error":{"code":1,"message":"no"})")), "fault 1 1 no");
   EXPECT_EQ(told(with(R"(,"id":2,"error":{"code":-32601,"message":"no","data":{"k":1}})")),
             "fault 2 -32601 no{\"k\":1}");
   EXPECT_EQ(told(with(R"(,"id":null,"error":{"code":-32700,"message":"no"})")), "fault null -32700 no");
@@ -75,7 +77,7 @@ TEST(JsonRpc, BrokenAnswersAreNotAnswered) {
   EXPECT_EQ(told(with("")), "dropped null -32600 the message has neither a method nor an id");
   EXPECT_EQ(told(with(R"(,"id":1,"result":1,"error":{"code":1,"message":"m"})")),
             "dropped 1 -32600 the answer has a result and an error as well");
-  for (const char* const error : {"null", "{}", R"({"code":"1","message":"m"})", R"({"code":1})"})
+  for (const char* const error : {"7", "{}", R"({"code":"1","message":"m"})", R"({"code":1})"})
     EXPECT_EQ(told(with(R"(,"id":1,"error":)" + std::string(error))),
               "dropped 1 -32600 'error' must have a number 'code' and a text 'message'");
 }
@@ -86,7 +88,17 @@ TEST(JsonRpc, WhatTwoReadersCouldReadDifferentlyIsRefused) {
         with(",\"id\":1,\"method\":\"\xff\""), with(R"(,"id":1,"method":"\ud800")"),
         with(R"(,"id":1e400,"method":"m")"), with(R"(,"id":9007199254740993,"method":"m")"),
         with(R"(,"id":1,"method":"m")") + "{}"})
-    EXPECT_TRUE(told(text).starts_with("refused null -32")) << text << " " << told(text);
+    EXPECT_TRUE(told(text).starts_with("refused ") && told(text).find(" -32") != std::string::npos)
+        << text << " " << told(text);
+}
+
+// A request that cannot be read as a whole is answered to whoever waits for it.
+TEST(JsonRpc, TheIdOfARefusedMessageIsKeptWhereItCanBeRead) {
+  EXPECT_TRUE(told(with(R"(,"id":7,"method":"m","params":{"text":"\ud83d"})")).starts_with("refused 7 -32600"));
+  EXPECT_TRUE(
+      told(with(R"(,"id":"x","method":"m","params":{"n":9007199254740993})")).starts_with("refused \"x\" -32600"));
+  EXPECT_TRUE(told(with(R"(,"id":7,"result":{"a":1,"a":2})")).starts_with("dropped 7 -32600"));
+  EXPECT_TRUE(told(with(R"(,"id":7,"id":8,"method":"m")")).starts_with("refused null -32600"));
 }
 
 TEST(JsonRpc, LimitsAreThoseOfTheCaller) {
