@@ -16,24 +16,28 @@ namespace {
 struct Refusal {
   enum class When : std::uint8_t { kAlways, kToken, kBody, kChange } when;
   unsigned status;
-  std::string_view code, about;
+  std::string_view codes, about;
 };
-constexpr std::array<Refusal, 12> kRefusals{{
+constexpr std::array<Refusal, 13> kRefusals{{
     {Refusal::When::kAlways, 400, "bad_request", "The request is malformed, or a parameter or the body is wrong."},
     {Refusal::When::kToken, 401, "unauthorized", "The token is missing or not valid."},
     {Refusal::When::kAlways, 403, "forbidden",
      "The token's scope does not allow it; or the request comes from a web page or another user."},
     {Refusal::When::kToken, 404, "not_found", "There is no such route, or what it names does not exist."},
     {Refusal::When::kToken, 405, "method_not_allowed", "The route has other methods: the field `Allow` lists them."},
-    {Refusal::When::kChange, 409, "conflict", "Its state does not allow it now, or another change came first."},
-    {Refusal::When::kBody, 413, "too_large", "The body is too large."},
-    {Refusal::When::kBody, 415, "unsupported_media_type",
+    {Refusal::When::kChange, 409, "conflict, blocked, repeated, stopped, cancelled",
+     "Its state does not allow it now, a hook does not, or another change came first."},
+    {Refusal::When::kBody, 413, "body_too_large", "The body is too large."},
+    {Refusal::When::kBody, 415, "unsupported_media_type, unsupported_coding",
      "The body is not `application/json`, or what the route takes."},
     {Refusal::When::kAlways, 421, "misdirected", "The field `Host` does not name this machine and port."},
-    {Refusal::When::kToken, 429, "too_many_requests",
-     "Too many wrong tokens, or too much work is waiting: try again after `Retry-After` seconds."},
-    {Refusal::When::kAlways, 500, "internal", "The daemon failed; its log has the reason."},
-    {Refusal::When::kToken, 503, "unavailable", "The daemon is starting, ending, or cannot do its work: try again."},
+    {Refusal::When::kToken, 429, "too_many_requests, limit",
+     "Too many wrong tokens: try again after `Retry-After` seconds; or a budget is used up."},
+    {Refusal::When::kAlways, 500, "internal, store", "The daemon failed; its log has the reason."},
+    {Refusal::When::kToken, 502, "provider", "The provider of the model has failed."},
+    {Refusal::When::kToken, 503, "busy, unavailable",
+     "Too much work is waiting, another process works there, or the daemon ends: try again after `Retry-After` "
+     "seconds."},
 }};
 
 bool can_give(const Route& route, const Refusal& refusal) {
@@ -56,6 +60,13 @@ std::vector<std::string_view> names_of(std::string_view path) {
   for (std::size_t open = path.find('{'); open != std::string_view::npos; open = path.find('{', open + 1))
     out.push_back(path.substr(open + 1, path.find('}', open) - open - 1));
   return out;
+}
+
+// "a, b" as "`a`, `b`".
+std::string in_code(std::string_view names) {
+  std::string out = "`";
+  for (const char c : names) out += c == ',' ? std::string("`,") : c == ' ' ? std::string(" `") : std::string(1, c);
+  return out + "`";
 }
 
 std::string response_name(unsigned status) { return "error_" + std::to_string(status); }
@@ -280,8 +291,7 @@ std::string openapi_document(std::string_view version) { return openapi_document
 std::string http_reference(std::span<const Route> routes) {
   std::string out(kIntroduction);
   for (const Refusal& each : kRefusals)
-    out += "| " + std::to_string(each.status) + " | `" + std::string(each.code) + "` | " + std::string(each.about) +
-           " |\n";
+    out += "| " + std::to_string(each.status) + " | " + in_code(each.codes) + " | " + std::string(each.about) + " |\n";
   std::vector<std::string_view> areas;
   for (const Route& route : routes)
     if (std::find(areas.begin(), areas.end(), area_of(route)) == areas.end()) areas.push_back(area_of(route));

@@ -67,6 +67,16 @@ TEST_P(SandboxEnds, BySignalsThatItUndoesAfter) {
   }
 }
 
+TEST_P(SandboxEnds, ShowsTheOutputAsItComes) {
+  Running running = program_.start(words("echo first; until test -e go; do sleep 0.01; done; echo second; exit 7"));
+  EXPECT_TRUE(running.wait_for_out("first\n"));
+  EXPECT_FALSE(has(running.out(), "second"));
+  program_.file("go", "");
+  const Finished done = running.wait();
+  EXPECT_EQ(done.code, 7);
+  EXPECT_EQ(done.out, "first\nsecond\n");
+}
+
 TEST_P(SandboxEnds, ByAKillThatTheNextOneUndoesAfter) {
   {
     Running running = start();

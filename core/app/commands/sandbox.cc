@@ -6,14 +6,16 @@
 #include "core/app/commands/hooks_shared.h"
 #include "core/app/exit_codes.h"
 #include "core/app/signals.h"
-#include "core/process/process.h"
+#include "core/base/bytes.h"
+#include "core/process/commands.h"
 #include "core/workplace/cage_setup.h"
 
 namespace agentd::app {
 namespace {
 
 constexpr int kExitNoSandbox = 125;
-constexpr std::uint64_t kOutputMax = 64u << 20;
+constexpr std::uint64_t kOutputMax = 64u << 20;  // that may wait to be shown
+constexpr std::size_t kPieceMax = 64u << 10, kShownMax = 1u << 20;
 constexpr std::uint64_t kSeconds = 600, kSecondsMax = 86'400;
 
 struct Here {
@@ -40,9 +42,34 @@ Result<std::unique_ptr<cage::Cage>> open_cage(const Here& here) {
   return cage::Cage::make(here.settings, layer);
 }
 
-int code_of(const ProcessResult& result) {
-  if (result.timed_out) return 124;
-  return result.exit_code >= 0 ? result.exit_code : 128 + result.signal;
+int code_of(const CommandState& state) {
+  if (state.reason == EndReason::kTimedOut) return 124;
+  return state.exit_code >= 0 ? state.exit_code : 128 + state.signal;
+}
+
+struct Ran {
+  CommandState state;
+  std::string output;  // its last part
+};
+
+// Shows the output as it comes.
+Result<Ran> run_shown(App& app, CommandRequest request, const CancelToken& cancel) {
+  CommandTable commands(std::make_shared<CommandReader>(app.clock()));  // shared with its commands
+  AGENTD_TRY(const std::uint64_t handle, commands.start(std::move(request)));
+  Ran out;
+  for (std::uint64_t at = 0;;) {
+    AGENTD_TRY(const CommandPiece piece, commands.read(handle, at, kPieceMax, cancel, Deadline{}));
+    if (piece.first > at)
+      app.err().line("agentd: " + with_commas(piece.first - at) + " bytes of output were not shown");
+    app.out().print(piece.bytes);
+    app.out().flush();
+    out.output += piece.bytes;
+    if (out.output.size() > 2 * kShownMax) out.output.erase(0, out.output.size() - kShownMax);
+    at = piece.next;
+    if (!piece.last() && !cancel.cancelled()) continue;
+    AGENTD_TRY(out.state, cancel.cancelled() ? commands.end(handle) : Result<CommandState>(piece.state));
+    return out;
+  }
 }
 
 }  // namespace
@@ -53,7 +80,9 @@ int sandbox_run_command(App& app, const Arguments& arguments) {
   if (!seconds) return app.fail(kExitUsage, seconds.error().message);
   const auto at = here(app, arguments);
   if (!at) return app.fail(kExitUsage, at.error().message);
-  ProcessRequest request;
+  CommandRequest command;
+  command.time = Milliseconds(std::min(*seconds, kSecondsMax) * 1000);
+  ProcessRequest& request = command.process;
   request.argv = arguments.words();
   request.cwd = at->cwd;
   request.output_bytes_max = kOutputMax;
@@ -73,15 +102,13 @@ int sandbox_run_command(App& app, const Arguments& arguments) {
     for (const UniqueFd& each : caged.descriptors) request.pass.push_back(each.get());
   }
   SignalScope signals;  // a signal ends the command, and what it changed is undone
-  const auto ran = run_process(request, app.clock(), signals.next(),
-                               Deadline::after(app.clock(), Milliseconds(std::min(*seconds, kSecondsMax) * 1000)));
+  const auto ran = run_shown(app, std::move(command), signals.next());
   const CagedCommand::After after =
-      caged.finish ? caged.finish(ran ? ran->output : "", ran ? ran->exit_code : -1) : CagedCommand::After();
-  if (ran) app.out().print(ran->output);
+      caged.finish ? caged.finish(ran ? ran->output : "", ran ? ran->state.exit_code : -1) : CagedCommand::After();
   for (const std::string& each : after.remarks) app.err().print("agentd: " + each + "\n");
   if (signals.caught() != 0) return signal_exit(signals.caught());
   if (!ran) return app.fail(kExitFailure, ran.error().message);
-  const int code = code_of(*ran);
+  const int code = code_of(ran->state);
   return after.undone && code == 0 ? 1 : code;
 }
 
