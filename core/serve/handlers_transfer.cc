@@ -66,22 +66,10 @@ FileForm form_asked(const RouteCall& call) {
   return form_of(call.exchange->body());
 }
 
-std::string_view word_of(Brought::What what) {
-  switch (what) {
-    case Brought::What::kNew:
-      return "new";
-    case Brought::What::kOther:
-      return "new_id";
-    case Brought::What::kHere:
-      return "here";
-  }
-  return {};
-}
-
 void reply_brought(const RouteCall& call, FileForm form, const Brought& brought,
                    const std::map<std::string, std::uint64_t>& left_out) {
   JsonWriter out;
-  out.begin_object().member("id", brought.info.id).member("outcome", word_of(brought.what));
+  out.begin_object().member("id", brought.info.id).member("outcome", name_of(brought.what));
   out.member("form", name_of(form)).member("from", brought.from).member("title", brought.info.title);
   out.member("messages", brought.info.messages).member("newer", brought.newer).optional("note", brought.note);
   out.key("left_out").begin_object();

@@ -88,6 +88,18 @@ Result<ConversationInfo> bring_whole(Store& store, const Clock& clock, const Uli
   return logs->bring(id, log, keys);
 }
 
+std::string_view name_of(Brought::What what) {
+  switch (what) {
+    case Brought::What::kNew:
+      return "new";
+    case Brought::What::kOther:
+      return "new_id";
+    case Brought::What::kHere:
+      return "here";
+  }
+  return {};
+}
+
 Result<Brought> bring_log(Store& store, IdSource& ids, const Clock& clock, LogFile file) {
   bool taken = false;
   AGENTD_TRY(std::optional<Brought> here, found_here(store, file, taken));

@@ -32,6 +32,9 @@ struct Brought {
   std::uint64_t newer = 0;  // kHere: records that followed here
 };
 
+// "new", "new_id", "here".
+std::string_view name_of(Brought::What what);
+
 // kInvalid: as WholeLogs::bring; kBusy: a process works in the conversation; kUnavailable.
 Result<Brought> bring_log(Store& store, IdSource& ids, const Clock& clock, LogFile file);
 

@@ -207,16 +207,6 @@ class Reader {
                     block["is_error"].bool_or(false));
   }
 
-  // The texts of a content, joined.
-  static std::string text_of(JsonView content) {
-    if (content.is_string()) return std::string(content.string_or(""));
-    std::string out;
-    for (std::size_t i = 0; content.is_array() && i < content.size(); ++i)
-      if (const std::string_view text = content.at(i)["text"].string_or(""); !text.empty())
-        out.append(out.empty() ? "" : "\n\n").append(text);
-    return out;
-  }
-
   TranscriptBuilder builder_{FileForm::kClaude};
 };
 

@@ -120,15 +120,6 @@ class Reader {
     builder_.result(item["call_id"].string_or(""), text_of(content), std::move(parts), failed);
   }
 
-  static std::string text_of(JsonView content) {
-    if (content.is_string()) return std::string(content.string_or(""));
-    std::string out;
-    for (std::size_t i = 0; content.is_array() && i < content.size(); ++i)
-      if (const std::string_view text = content.at(i)["text"].string_or(""); !text.empty())
-        out.append(out.empty() ? "" : "\n\n").append(text);
-    return out;
-  }
-
   TranscriptBuilder builder_{FileForm::kCodex};
 };
 

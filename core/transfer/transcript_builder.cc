@@ -55,6 +55,15 @@ std::optional<std::int64_t> read_utc(std::string_view text) {
          ((*hour * 60LL + *minute) * 60 + *second) * 1000 + millis;
 }
 
+std::string text_of(JsonView content) {
+  if (content.is_string()) return std::string(content.string_or(""));
+  std::string out;
+  for (std::size_t i = 0; content.is_array() && i < content.size(); ++i)
+    if (const std::string_view text = content.at(i)["text"].string_or(""); !text.empty())
+      out.append(out.empty() ? "" : "\n\n").append(text);
+  return out;
+}
+
 Result<std::vector<JsonDocument>> read_json_lines(std::string_view bytes, std::uint64_t& cut_off) {
   std::vector<JsonDocument> out;
   for (std::uint64_t number = 1; !bytes.empty(); ++number) {

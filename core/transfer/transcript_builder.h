@@ -68,6 +68,9 @@ class TranscriptBuilder {
 // Milliseconds since 1970 of an RFC 3339 time in UTC; nullopt for any other text.
 std::optional<std::int64_t> read_utc(std::string_view text);
 
+// The texts of a content: a text, or those of a list of blocks, joined by blank lines.
+std::string text_of(JsonView content);
+
 // One line of the file after the other, as JSON objects. kInvalid names the line; a last line that is cut off is
 // counted instead.
 Result<std::vector<JsonDocument>> read_json_lines(std::string_view bytes, std::uint64_t& cut_off);

@@ -64,21 +64,9 @@ Result<ImportPlace> place_of(App& app, const ForeignTranscript& transcript) {
   return ImportPlace{find_project(cwd).id, cwd};
 }
 
-std::string_view word_of(Brought::What what) {
-  switch (what) {
-    case Brought::What::kNew:
-      return "new";
-    case Brought::What::kOther:
-      return "new_id";
-    case Brought::What::kHere:
-      return "here";
-  }
-  return {};
-}
-
 std::string json_of(const Incoming& incoming, const Brought& brought) {
   JsonWriter out;
-  out.begin_object().member("id", brought.info.id).member("outcome", word_of(brought.what));
+  out.begin_object().member("id", brought.info.id).member("outcome", name_of(brought.what));
   out.member("form", name_of(incoming.form)).member("from", brought.from).member("title", brought.info.title);
   out.member("messages", brought.info.messages).member("newer", brought.newer).optional("note", brought.note);
   out.key("left_out").begin_object();
