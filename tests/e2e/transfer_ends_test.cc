@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 #include <sched.h>
 #include <sys/mount.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <csignal>
@@ -147,6 +148,27 @@ TEST_F(TransferEnds, ExportToAFullDeviceIsNoSuccess) {
   EXPECT_NE(from_.run({"conversation", "export", id}).code, 0);
   from_.set_output(-1);
   EXPECT_EQ(from_.run({"conversation", "export", id}).code, 0);
+}
+
+// The complete file takes the place of another one, and of nothing else.
+TEST_F(TransferEnds, ExportReplacesFilesAlone) {
+  ASSERT_EQ(from_.run({"run", "hello", "--script", from_.script("- text: hello\n")}).code, 0);
+  const std::string id = from_.newest(), fifo = from_.directory().file("fifo"), file = from_.directory().file("file");
+  ASSERT_EQ(::mkfifo(fifo.c_str(), 0600), 0);
+  for (const std::string& place : {fifo, from_.project()}) {
+    struct stat before {
+    }, after{};
+    ASSERT_EQ(::stat(place.c_str(), &before), 0);
+    const Finished ran = from_.run({"conversation", "export", id, "-o", place});
+    EXPECT_NE(ran.code, 0) << place;
+    EXPECT_TRUE(has(ran.err, place + " is no file")) << ran.err;
+    ASSERT_EQ(::stat(place.c_str(), &after), 0);
+    EXPECT_TRUE(before.st_ino == after.st_ino && before.st_mode == after.st_mode) << place;
+    EXPECT_FALSE(exists(place + ".part"));
+  }
+  from_.directory().write("file", "old");
+  EXPECT_EQ(from_.run({"conversation", "export", id, "-o", file}).code, 0);
+  EXPECT_TRUE(read_file(file, 1u << 20).value_or("").starts_with("{"));
 }
 
 // Each export while a run writes is a beginning of what the conversation has at last.

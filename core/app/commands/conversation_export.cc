@@ -2,6 +2,7 @@
 // conversation_export.cc - conversation export: a conversation as a file that another agentd imports.
 #include <fcntl.h>
 #include <stdio.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -28,6 +29,11 @@ Result<void> write_pieces(LogExport& from, const Write& write) {
 
 // The file appears when it is complete.
 Result<void> write_to(LogExport& from, const std::string& path) {
+  struct stat there {};
+  if (::stat(path.c_str(), &there) == 0 && !S_ISREG(there.st_mode))
+    return Error{Code::kInvalid, path +
+                                     " is no file that can be replaced: name another one, or leave out --output and "
+                                     "send the standard output there"};
   const std::string part = path + ".part";
   UniqueFd fd(::open(part.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0600));
   if (!fd.valid()) return errno_error("writing " + part, errno);
