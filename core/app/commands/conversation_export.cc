@@ -32,7 +32,7 @@ Result<void> write_to(LogExport& from, const std::string& path) {
   struct stat there {};
   if (::stat(path.c_str(), &there) == 0 && !S_ISREG(there.st_mode))
     return Error{Code::kInvalid, path +
-                                     " is no file that can be replaced: name another one, or leave out --output and "
+                                     " is no file that can be replaced: name another one, or omit --output and "
                                      "send the standard output there"};
   const std::string part = path + ".part";
   UniqueFd fd(::open(part.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0600));
