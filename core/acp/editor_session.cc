@@ -45,7 +45,8 @@ EditorSession::~EditorSession() {
 Result<void, RunError> EditorSession::ensure_open(const CancelToken& cancel, const std::string& first_text) {
   const Choices wanted = choices();
   const bool same = wanted.model == opened_with_.model && wanted.effort == opened_with_.effort;
-  if (client_ && client_->session() != nullptr && same) return {};
+  const bool open = client_ && client_->session() != nullptr;
+  if (open && same && (!is_stored() || shared_.workplaces.is_current(*workplace_))) return {};
   if (client_) client_->end("exit");
   client_.reset();
   AGENTD_TRY(std::shared_ptr<Workplace> workplace, shared_.workplaces.at(opening_.cwd));
@@ -73,6 +74,11 @@ Result<void, RunError> EditorSession::ensure_open(const CancelToken& cancel, con
   const MutexLock lock(mutex_);
   if (id) conversation_ = *id;
   return {};
+}
+
+bool EditorSession::is_stored() const {
+  const auto conversation = Ulid::parse(session().conversation_id());
+  return conversation && shared_.runtime.store().info(*conversation);
 }
 
 void EditorSession::open(const RpcId& id, bool tells_id, std::function<void(const std::string&)> opened) {

@@ -92,6 +92,8 @@ class EditorSession final : private EventSink {
   void on_event(const RunEvent& event) override;
   Session& session() const { return *client_->session(); }
   void begin(const CancelToken& cancel);
+  // False: nothing was said in it yet, so that it cannot be opened again.
+  bool is_stored() const;
   Result<void, RunError> open_now(const CancelToken& cancel);
   Result<void, RunError> ensure_open(const CancelToken& cancel, const std::string& first_text);
   void tell_opened();

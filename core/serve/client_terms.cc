@@ -2,11 +2,14 @@
 #include "core/serve/client_terms.h"
 
 #include <limits.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include <array>
 #include <cstdlib>
+#include <fstream>
+#include <iterator>
 #include <set>
 
 #include "core/base/file.h"
@@ -66,13 +69,36 @@ std::string link_text(const char* path) {
   return bytes < 0 ? std::string() : std::string(out.data(), static_cast<std::size_t>(bytes));
 }
 
-// As the kernel says it: reading it by umask() would change it for a moment.
-std::uint32_t own_umask() {
-  constexpr std::string_view kLine = "\nUmask:";
-  const std::string text = read_file("/proc/self/status", 64 << 10).value_or("");
-  const std::size_t at = text.find(kLine);
-  if (at == std::string::npos) return 0;
-  return static_cast<std::uint32_t>(std::strtoul(text.c_str() + at + kLine.size(), nullptr, 8));
+// A file of /proc has no size.
+std::string own_status() {
+  std::ifstream file("/proc/self/status");
+  return {std::istreambuf_iterator<char>(file), {}};
+}
+
+// The value of a line of /proc/self/status; empty = there is none.
+std::string_view status_line(std::string_view status, std::string_view name) {
+  const std::string line = "\n" + std::string(name) + ":";
+  const std::size_t at = status.find(line);
+  if (at == std::string_view::npos) return {};
+  return status.substr(at + line.size(), status.find('\n', at + 1) - at - line.size());
+}
+
+// How the process is confined besides its view of files: a command that was started with less may not get the
+// daemon's part. The number of descriptors is left out, which the daemon raises for itself.
+std::string confinement_text(std::string_view status) {
+  std::string out;
+  for (const char* const name : {"net", "pid", "user", "ipc", "uts"})
+    add(out, name, link_text((std::string("/proc/self/ns/") + name).c_str()));
+  for (const char* const name : {"Uid", "Gid", "Groups", "NoNewPrivs", "CapBnd", "CapEff", "Seccomp"})
+    add(out, name, status_line(status, name));
+  struct stat root {};
+  if (::stat("/", &root) == 0) add(out, "root", std::to_string(root.st_dev) + ":" + std::to_string(root.st_ino));
+  for (const auto what : {RLIMIT_AS, RLIMIT_DATA, RLIMIT_FSIZE, RLIMIT_CPU}) {
+    struct rlimit limit {};
+    if (::getrlimit(what, &limit) == 0)
+      add(out, "limit", std::to_string(limit.rlim_cur) + ":" + std::to_string(limit.rlim_max));
+  }
+  return out;
 }
 
 // Also of a file that was replaced while it runs.
@@ -88,7 +114,9 @@ std::string build_text() {
 ClientTerms own_terms(const Config& config, const Environment& environment, const std::string& home, bool hooks,
                       const std::string& token) {
   ClientTerms out{AGENTD_VERSION, build_text(), link_text("/proc/self/ns/mnt"), 0, {}};
-  out.umask = own_umask();
+  const std::string status = own_status();
+  // By umask() it would change for a moment.
+  out.umask = static_cast<std::uint32_t>(std::strtoul(std::string(status_line(status, "Umask")).c_str(), nullptr, 8));
   const auto table = load_model_table(home, config);
   const auto route = table ? model_in_force(config, *table) : Result<ModelRoute>(table.error());
   if (!route) return out;
@@ -105,6 +133,10 @@ ClientTerms own_terms(const Config& config, const Environment& environment, cons
   add(text, "model", route->model);
   add(text, "models", read_file(model_table_file(home), 1u << 20).value_or(std::string()));
   add(text, "hooks", hooks ? "1" : "0");
+  add(text, "confinement", confinement_text(status));
+  struct stat place {};
+  if (::stat(home.c_str(), &place) == 0)
+    add(text, "home", std::to_string(place.st_dev) + ":" + std::to_string(place.st_ino));
   out.settings = hex(hmac_sha256(token, text));
   return out;
 }

@@ -3,7 +3,7 @@
 // client_terms.h - whether the daemon would do for a command exactly what the command would do by itself.
 //
 // Both sides work out the same terms and compare them: the program, what it sees of the files, and a keyed sum over
-// every setting and key. Values are never sent.
+// every setting and key, and over how the process is confined. Values are never sent.
 //
 // Threading: thread-safe functions; own_terms() reads /proc.
 

@@ -16,6 +16,8 @@ namespace {
 
 constexpr Milliseconds kTidy{5'000}, kLook{100}, kFarewell{1'000}, kMemories{10 * 60'000};
 
+constexpr std::size_t kLongWaiting = 16;
+
 // Counts the answer of a route, and lets its stream end with its token.
 class CountedExchange final : public HttpExchange {
  public:
@@ -59,12 +61,13 @@ Daemon::Daemon(Runtime& runtime, DaemonOptions options, Warn warn)
       options_(std::move(options)),
       started_ns_(runtime.clock().monotonic_ns()),
       health_(runtime.store(), runtime.home()),
-      workplaces_(runtime, options_.hooks, std::move(warn)),
+      workplaces_(runtime, options_.hooks, std::move(warn), {.closed = options_.closed}),
       sessions_(runtime, workplaces_, metrics_, options_.sessions),
       clients_(runtime.clock()),
       idle_memory_(runtime.clock()),
       access_(runtime.home(), ::geteuid(), scope_needed, runtime.clock(), media_taken),
-      pool_(options_.handler_queue) {}
+      pool_(options_.handler_queue),
+      long_pool_(kLongWaiting) {}
 
 Daemon::~Daemon() { server_.reset(); }
 
@@ -81,8 +84,9 @@ Result<std::unique_ptr<Daemon>, RunError> Daemon::start(Runtime& runtime, Daemon
   std::unique_ptr<Daemon> out(new Daemon(runtime, std::move(options), std::move(warn)));
   AGENTD_TRY_VOID(out->take_lock());
   if (auto read = out->access_.load(); !read) return RunError{RunError::Kind::kUsage, read.error().message};
-  if (auto begun = out->pool_.start(out->options_.handler_threads); !begun)
-    return RunError{RunError::Kind::kFailure, begun.error().message};
+  for (auto& [pool, threads] :
+       {std::pair<WorkPool*, std::size_t>{&out->pool_, out->options_.handler_threads}, {&out->long_pool_, 1}})
+    if (auto begun = pool->start(threads); !begun) return RunError{RunError::Kind::kFailure, begun.error().message};
   // Faults of the user's plugins are reported now.
   AGENTD_TRY(out->home_, out->workplaces_.at(runtime.home()));
   Daemon* const self = out.get();
@@ -118,7 +122,9 @@ void Daemon::handle(std::shared_ptr<HttpExchange> exchange) {
   if (!pairs) return made.exchange->reply(error_reply(400, "bad_request", pairs.error().message));
   made.query = *pairs;
   const auto shared = made.exchange;  // shared with the work, unless there is no place for it
-  if (!pool_.add([this, &route, made = std::move(made)]() mutable { call(route, std::move(made)); })) {
+  if (!(route.takes_long ? long_pool_ : pool_).add([this, &route, made = std::move(made)]() mutable {
+        call(route, std::move(made));
+      })) {
     HttpReply reply = error_reply(503, "busy", "too many requests wait: try again in a second");
     reply.fields.emplace_back("retry-after", "1");
     shared->reply(std::move(reply));

@@ -101,7 +101,7 @@ class Daemon {
   IdleMemory idle_memory_;
   Access access_;
   TokenStreams streams_;
-  WorkPool pool_;
+  WorkPool pool_, long_pool_;  // of handlers; the second one for those that take long
   std::atomic<bool> drains_{false};
   Mutex answering_, backing_up_;
   std::unique_ptr<HttpServer> server_;  // last: it calls the others

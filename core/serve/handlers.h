@@ -76,8 +76,6 @@ void show_config(Daemon& daemon, RouteCall call);
 
 // The id in the path; nullopt after a 404 for what is none.
 std::optional<Ulid> conversation_of(const RouteCall& call);
-// True for a directory in which no client may work (DaemonOptions::closed), whatever links lead there.
-bool is_closed(const Daemon& daemon, const std::string& directory);
 void reply_json(const RouteCall& call, unsigned status, std::string_view json);
 void reply_error(const RouteCall& call, const Error& error);
 void reply_error(const RouteCall& call, const RunError& error);

@@ -114,23 +114,13 @@ Result<std::vector<Block>> read_media(JsonView from) {
 
 }  // namespace
 
-bool is_closed(const Daemon& daemon, const std::string& directory) {
-  std::error_code unknown;
-  const std::string real = std::filesystem::weakly_canonical(directory, unknown).string();
-  const auto is_below = [&](const std::string& closed) {
-    const std::string place = std::filesystem::weakly_canonical(closed, unknown).string();
-    return !place.empty() && real.starts_with(place) && (real.size() == place.size() || real[place.size()] == '/');
-  };
-  return std::any_of(daemon.options().closed.begin(), daemon.options().closed.end(), is_below);
-}
-
 void create_conversation(Daemon& daemon, RouteCall call) {
   SessionWishes wishes;
   wishes.cwd = absolute_directory(call.json("cwd").string_or(""));
   if (wishes.cwd.empty())
     return call.exchange->reply(
         error_reply(400, "bad_request", "'cwd' names the directory to work in, as an absolute path"));
-  if (is_closed(daemon, wishes.cwd))
+  if (daemon.workplaces().is_closed(wishes.cwd))
     return call.exchange->reply(
         error_reply(403, "forbidden", "no client works in that directory: it has keys, or belongs to agentd"));
   wishes.model = call.json("model").string_or("");
@@ -156,6 +146,10 @@ void post_message(Daemon& daemon, RouteCall call) {
   message.key = call.json("key").string_or("");
   if (message.text.empty())
     return call.exchange->reply(error_reply(400, "bad_request", "'text' is empty: a message has words"));
+  // The run is the command's, with its terminal, its output and its exit code.
+  if (call.who.scope != Scope::kAdmin && session->is_lent())
+    return call.exchange->reply(
+        error_reply(409, "conflict", "a command works in this conversation: try again when it has ended"));
   auto media = read_media(call.json("media"));
   if (!media) return call.exchange->reply(error_reply(400, "bad_request", media.error().message));
   message.media = std::move(*media);

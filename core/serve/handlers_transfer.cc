@@ -79,8 +79,8 @@ void reply_brought(const RouteCall& call, FileForm form, const Brought& brought,
 }
 
 // A conversation works where its log says: a client may not write what it may not ask for.
-bool may_work_in(const Daemon& daemon, const RouteCall& call, const std::string& cwd) {
-  if (cwd.empty() || !is_closed(daemon, cwd)) return true;
+bool may_work_in(Daemon& daemon, const RouteCall& call, const std::string& cwd) {
+  if (cwd.empty() || !daemon.workplaces().is_closed(cwd)) return true;
   call.exchange->reply(error_reply(
       403, "forbidden", "no client works in the conversation's directory: it has keys, or belongs to agentd"));
   return false;

@@ -7,6 +7,7 @@
 #include <utility>
 #include <variant>
 
+#include "core/base/bytes.h"
 #include "core/codec/json.h"
 #include "core/serve/client_commands.h"
 #include "core/serve/client_link.h"
@@ -129,9 +130,13 @@ LiveSession::~LiveSession() {
 // ---- opening
 
 Result<void, RunError> LiveSession::ensure_open(const std::string& first_text, const CancelToken& cancel) {
-  if (client_) return {};
+  if (client_ && (is_lent() || !is_stored() || workplaces_.is_current(*workplace_))) return {};
   if (state() == State::kEnded) return busy("the session has ended: try again");
+  if (client_) close("exit", State::kParked);  // the hooks of its project are others now
   ClientLink* const owner = wishes_.client.get();
+  if (owner == nullptr && workplaces_.is_closed(wishes_.cwd))
+    return RunError{RunError::Kind::kBlocked,
+                    "no client works in " + one_line(wishes_.cwd, 200) + ": it has keys, or belongs to agentd"};
   const ClientLink::Listening listening(owner);
   AGENTD_TRY(std::shared_ptr<Workplace> workplace, workplaces_.at(wishes_.cwd));
   OpenRequest request{wishes_.cwd, *this};
@@ -158,7 +163,18 @@ Result<void, RunError> LiveSession::ensure_open(const std::string& first_text, c
   const MutexLock lock(mutex_);
   id_ = session().conversation_id();
   state_ = session().wait() != nullptr ? State::kWaiting : State::kIdle;
+  lent_ = owner != nullptr && !owner->wishes().detached;
   return {};
+}
+
+bool LiveSession::is_stored() const {
+  const auto conversation = Ulid::parse(id());
+  return conversation && runtime_.store().info(*conversation);
+}
+
+bool LiveSession::is_lent() const {
+  const MutexLock lock(mutex_);
+  return lent_;
 }
 
 void LiveSession::close(std::string_view reason, State after) {
@@ -167,6 +183,7 @@ void LiveSession::close(std::string_view reason, State after) {
   workplace_.reset();
   const MutexLock lock(mutex_);
   state_ = after;
+  lent_ = false;
 }
 
 std::string LiveSession::id() const {

@@ -86,6 +86,9 @@ class LiveSession final : private EventSink {
   // cancel(), if what goes on is that client's.
   bool cancel_of(const ClientLink& client);
 
+  // True while a command on this machine works in it with its own terminal.
+  bool is_lent() const;
+
   // Sends the events from now on, or from `last` on. False: there are too many readers, or it has ended.
   bool subscribe(std::shared_ptr<HttpStream> stream, const std::optional<EventId>& last);
   EventRing& ring() { return ring_; }
@@ -105,6 +108,8 @@ class LiveSession final : private EventSink {
  private:
   void on_event(const RunEvent& event) override;
   std::uint64_t revision() const;
+  // False: nothing was said in it yet, so that it cannot be opened again.
+  bool is_stored() const;
   Session& session() const { return *client_->session(); }
   Result<void, RunError> ensure_open(const std::string& first_text, const CancelToken& cancel);
   void close(std::string_view reason, State after);
@@ -133,6 +138,7 @@ class LiveSession final : private EventSink {
   std::string id_ GUARDED_BY(mutex_);
   State state_ GUARDED_BY(mutex_) = State::kParked;
   bool stops_ GUARDED_BY(mutex_) = false;
+  bool lent_ GUARDED_BY(mutex_) = false;
   std::size_t posted_bytes_ GUARDED_BY(mutex_) = 0;  // of messages that joined the run
   bool runs_ GUARDED_BY(mutex_) = false;             // messages join the run that goes on
   std::optional<CancelToken> cancel_ GUARDED_BY(mutex_);

@@ -57,6 +57,7 @@ struct Route {
   std::string_view media = "application/json";  // of the answer, where it does not stream
   std::string_view takes{};    // the media type of a body that is no JSON object: it is passed as it is
   std::size_t body_bytes = 0;  // the most of a body; 0: as HttpLimits::body_bytes, or of a setting
+  bool takes_long = false;     // it is done behind others of its kind, and holds up no other route
 };
 
 std::span<const Route> all_routes();

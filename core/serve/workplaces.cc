@@ -8,6 +8,7 @@
 
 #include "core/base/bytes.h"
 #include "core/serve/client_link.h"
+#include "core/workplace/hook_setup.h"
 
 namespace agentd::serve {
 
@@ -25,13 +26,22 @@ Result<Workplaces::Shared, RunError> Workplaces::at(const std::string& cwd) {
   if (!std::filesystem::is_directory(cwd, none))
     return RunError{RunError::Kind::kNotFound,
                     one_line(cwd, 200) + ", the directory of the conversation, is not there"};
-  const std::string root = find_project(cwd).root;
+  const Project project = find_project(cwd);
+  const std::string& root = project.root;
+  const std::string hooks = hooks_of(project);
   MutexLock lock(mutex_);  // held while hooks are loaded, so that no project is opened twice
   for (;;) {
     while (closing_.contains(root)) closed_.wait(mutex_);
     if (const auto found = open_.find(root); found != open_.end()) {
       found->second.idle_since_ns.reset();
-      return found->second.workplace;
+      if (is_fresh(found->second, hooks)) return found->second.workplace;
+      ByRoot old;
+      old.insert(open_.extract(found));
+      closing_.insert(root);
+      lock.unlock();
+      close(std::move(old));
+      lock.lock();
+      continue;
     }
     if (open_.size() < limits_.open_max) break;
     ByRoot taken = take_idle(0);
@@ -50,7 +60,34 @@ Result<Workplaces::Shared, RunError> Workplaces::at(const std::string& cwd) {
   AGENTD_TRY(Shared workplace, Workplace::find(runtime_, cwd, wishes_, warn));
   AGENTD_TRY_VOID(workplace->hooks().load(workplace->roots_of(cwd)));
   *opens = false;
-  return open_.emplace(root, Open{std::move(workplace), {}, *warned}).first->second.workplace;
+  return open_.emplace(root, Open{std::move(workplace), {}, *warned, hooks}).first->second.workplace;
+}
+
+std::string Workplaces::hooks_of(const Project& project) const {
+  return wishes_.hooks ? hook_files_state(runtime_.surroundings(), runtime_.config(), runtime_.home(), project)
+                       : std::string();
+}
+
+bool Workplaces::is_current(const Workplace& workplace) {
+  const std::string hooks = hooks_of(workplace.project());
+  const MutexLock lock(mutex_);
+  const auto found = open_.find(workplace.project().root);
+  return found != open_.end() && found->second.workplace.get() == &workplace && is_fresh(found->second, hooks);
+}
+
+bool Workplaces::is_fresh(const Open& open, const std::string& hooks) const {
+  return open.hooks == hooks &&
+         (!wishes_.hooks || open.workplace->hooks().trust_seen() == trust_state(runtime_.home()));
+}
+
+bool Workplaces::is_closed(const std::string& directory) const {
+  std::error_code unknown;
+  const std::string real = std::filesystem::weakly_canonical(directory, unknown).string();
+  const auto is_below = [&](const std::string& closed) {
+    const std::string place = std::filesystem::weakly_canonical(closed, unknown).string();
+    return !place.empty() && real.starts_with(place) && (real.size() == place.size() || real[place.size()] == '/');
+  };
+  return std::any_of(limits_.closed.begin(), limits_.closed.end(), is_below);
 }
 
 bool Workplaces::has_warned(const std::string& cwd) const {

@@ -3,10 +3,13 @@
 
 #include <algorithm>
 
+#include "core/base/bytes.h"
 #include "core/codec/json.h"
 
 namespace agentd {
 namespace {
+
+constexpr std::size_t kPathMax = 4'096, kNameMax = 1'000;  // bytes
 
 Error invalid(std::string why) { return {Code::kInvalid, std::move(why)}; }
 
@@ -36,11 +39,23 @@ Result<void> check_revert(const StoredRecord& record) {
   return invalid("a revert refers to records that do not come before it");
 }
 
+// Where the conversation has worked is where it goes on here.
+Result<void> check_genesis(const Record& record) {
+  const auto genesis = read_genesis(record);
+  if (!genesis) return invalid(genesis.error().message);
+  const std::string& cwd = genesis->cwd;
+  if (!cwd.empty() && (!cwd.starts_with('/') || cwd.size() > kPathMax || has_control_character(cwd)))
+    return invalid("the directory of the conversation is no absolute path");
+  if (genesis->project_id.size() > kNameMax || has_control_character(genesis->project_id))
+    return invalid("the project of the conversation is no name");
+  return {};
+}
+
 Result<void> check_kind(const StoredRecord& stored) {
   const Record& record = stored.record;
   switch (record.type) {
     case RecordType::kGenesis:
-      return readable(read_genesis(record));
+      return check_genesis(record);
     case RecordType::kSettings:
       return readable(read_settings(record));
     case RecordType::kRunBegin:

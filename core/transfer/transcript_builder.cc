@@ -103,9 +103,7 @@ void TranscriptBuilder::write_user(std::vector<Block> blocks) {
   write({write_message(message)});
 }
 
-bool TranscriptBuilder::waits() const {
-  return open_ && std::any_of(calls_.begin(), calls_.end(), [](const Call& call) { return !call.answered; });
-}
+bool TranscriptBuilder::waits() const { return open_ && !unanswered_.empty(); }
 
 void TranscriptBuilder::user(std::vector<Block> blocks) {
   if (blocks.empty()) return;
@@ -120,7 +118,7 @@ Block TranscriptBuilder::call(std::string_view call_id, std::string_view name, s
 }
 
 void TranscriptBuilder::assistant(const std::string& group, std::vector<Block> blocks) {
-  const bool parted = std::any_of(calls_.begin(), calls_.end(), [](const Call& each) { return each.answered; });
+  const bool parted = unanswered_.size() < calls_.size();
   const bool same = open_ && group == group_ && (!group.empty() || !parted || waits());
   if (!same) flush();
   if (blocks.empty()) return;
@@ -133,7 +131,12 @@ void TranscriptBuilder::assistant(const std::string& group, std::vector<Block> b
   for (Block& block : blocks) {
     if (block.kind == BlockKind::kToolUse) {
       Call made{block.call_id, block.call_id.empty() ? "call" : block.call_id, block.name};
-      for (int n = 2; !ids_.insert(made.id).second; ++n) made.id = block.call_id + "_" + std::to_string(n);
+      if (!ids_.insert(made.id).second) {
+        int& n = suffixes_.emplace(block.call_id, 1).first->second;
+        do made.id = block.call_id + "_" + std::to_string(++n);
+        while (!ids_.insert(made.id).second);
+      }
+      unanswered_.emplace(made.from, calls_.size());
       block.call_id = made.id;
       calls_.push_back(std::move(made));
       ++out_.calls;
@@ -143,14 +146,15 @@ void TranscriptBuilder::assistant(const std::string& group, std::vector<Block> b
 }
 
 void TranscriptBuilder::result(std::string_view call_id, std::string text, std::vector<Block> parts, bool error) {
-  const auto call = std::find_if(calls_.begin(), calls_.end(),
-                                 [&](const Call& each) { return !each.answered && each.from == call_id; });
-  if (call == calls_.end()) return leave_out("result without its call");
-  call->answered = true;
+  const auto found = unanswered_.lower_bound(call_id);  // the first call of that id
+  if (found == unanswered_.end() || found->first != call_id) return leave_out("result without its call");
+  Call& call = calls_[found->second];
+  unanswered_.erase(found);
+  call.answered = true;
   out_.media += media_in(parts);
-  call->result.text = std::move(text);
-  call->result.parts = std::move(parts);
-  call->result.status = error ? "error" : "ok";
+  call.result.text = std::move(text);
+  call.result.parts = std::move(parts);
+  call.result.status = error ? "error" : "ok";
 }
 
 void TranscriptBuilder::flush() {
@@ -178,6 +182,7 @@ void TranscriptBuilder::flush() {
   group_.clear();
   answer_ = {};
   calls_.clear();
+  unanswered_.clear();
   for (std::vector<Block>& blocks : std::exchange(held_, {})) write_user(std::move(blocks));
 }
 

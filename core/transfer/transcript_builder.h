@@ -63,6 +63,8 @@ class TranscriptBuilder {
   std::vector<Call> calls_;
   std::vector<std::vector<Block>> held_;  // the user's, until the calls before them have results
   std::set<std::string, std::less<>> ids_;
+  std::map<std::string, int, std::less<>> suffixes_;                 // that an id was given last
+  std::multimap<std::string, std::size_t, std::less<>> unanswered_;  // of calls_, by their ids in the transcript
 };
 
 // Milliseconds since 1970 of an RFC 3339 time in UTC; nullopt for any other text.

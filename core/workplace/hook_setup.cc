@@ -113,6 +113,46 @@ bool is_same_directory(const std::string& a, const std::string& b) {
          first.st_ino == second.st_ino;
 }
 
+namespace {
+
+std::string file_state(const std::string& file) {
+  struct stat info {};
+  std::string out = file + '\0';
+  if (::stat(file.c_str(), &info) != 0) return out;
+  const auto add = [&out](auto number) { out += std::to_string(number) + ' '; };
+  add(info.st_dev), add(info.st_ino), add(info.st_size), add(info.st_mode);
+  for (const timespec& time : {info.st_mtim, info.st_ctim}) add(time.tv_sec), add(time.tv_nsec);
+  return out;
+}
+
+// A definition, or a program: hooks may keep other files next to theirs.
+bool is_hook_file(const std::filesystem::path& path) {
+  const std::string extension = path.extension().string();
+  if (extension == ".yaml" || extension == ".yml") return true;
+  return extension != ".so" && ::access(path.c_str(), X_OK) == 0;
+}
+
+}  // namespace
+
+std::string hook_files_state(const ProcessSurroundings& surroundings, const Config& config, const std::string& home,
+                             const Project& project) {
+  const HookSetup setup = hook_setup(surroundings, config, home, project, true);
+  std::vector<std::string> files;
+  for (const AdaptedSource& each : setup.options.adapted) files.push_back(each.path);
+  for (const HookDirectory& directory : setup.options.native.directories) {
+    std::error_code failed;
+    for (std::filesystem::directory_iterator at(directory.path, failed), end; !failed && at != end;
+         at.increment(failed))
+      if (is_hook_file(at->path())) files.push_back(at->path().string());
+  }
+  std::sort(files.begin(), files.end());
+  std::string out;
+  for (const std::string& file : files) out += file_state(file);
+  return out;
+}
+
+std::string trust_state(const std::string& home) { return file_state(home + "/trust.json"); }
+
 std::vector<std::string> kept_paths(const ProcessSurroundings& surroundings, const Config& config,
                                     const std::string& home, const Project& project) {
   std::vector<std::string> out{surroundings.system_directory};

@@ -41,6 +41,14 @@ struct HookSetup {
 HookSetup hook_setup(const ProcessSurroundings& surroundings, const Config& config, const std::string& home,
                      const Project& project, bool dropped);
 
+// The files of hooks that a host reads once, as far as is known without reading them: another text when one of them
+// came, went or changed. Modules are not among them: a host looks at those itself.
+std::string hook_files_state(const ProcessSurroundings& surroundings, const Config& config, const std::string& home,
+                             const Project& project);
+
+// The same of the file that says which of them are trusted.
+std::string trust_state(const std::string& home);
+
 // Paths that no file tool and no recipe may change: agentd's home, what it reads in the project's .agent, the targets
 // of links in the home, and the user's own directories of hooks and settings that the configuration names.
 std::vector<std::string> kept_paths(const ProcessSurroundings& surroundings, const Config& config,

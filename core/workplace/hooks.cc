@@ -48,6 +48,10 @@ Hooks::~Hooks() {
 }
 
 Result<void, RunError> Hooks::load(const std::vector<std::string>& roots) {
+  {
+    const MutexLock lock(mutex_);
+    trust_seen_ = trust_state(runtime_.home());
+  }
   if (auto started = start(roots); !started) return started.error();
   if (auto checked = check_tools(); !checked) return checked.error();
   const MutexLock lock(mutex_);
@@ -113,8 +117,14 @@ void Hooks::record_new() {
     host_->record_new();
     for (; notes_told_ < host_->notes().size(); ++notes_told_) told.push_back(host_->notes()[notes_told_]);
     for (std::size_t i = problems; i < host_->problems().size(); ++i) told.push_back(host_->problems()[i].message);
+    if (!told.empty()) trust_seen_ = trust_state(runtime_.home());
   }
   for (const std::string& each : told) warn_(each);
+}
+
+std::string Hooks::trust_seen() const {
+  const MutexLock lock(mutex_);
+  return trust_seen_;
 }
 
 void Hooks::refresh() {

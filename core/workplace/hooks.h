@@ -42,6 +42,8 @@ class Hooks {
   Result<void, RunError> load(const std::vector<std::string>& roots);
   // Records those that load() has seen for the first time; once is enough.
   void record_new();
+  // trust_state() as it was when they were loaded, or after record_new() has written it.
+  std::string trust_seen() const;
   // Publishes hooks whose files changed: one caller at a time, and the others find the new snapshot.
   void refresh();
 
@@ -75,6 +77,7 @@ class Hooks {
   std::unique_ptr<HookHost> host_;          // null = none are loaded
   mutable Mutex mutex_;                     // held while the host's hooks change, and while they are listed
   std::size_t notes_told_ GUARDED_BY(mutex_) = 0;
+  std::string trust_seen_ GUARDED_BY(mutex_);
 };
 
 }  // namespace agentd

@@ -3,6 +3,7 @@
 // version, or see other files; and who is attached to a conversation.
 #include <gtest/gtest.h>
 
+#include <filesystem>
 #include <string>
 #include <vector>
 
@@ -64,6 +65,27 @@ TEST_F(ServeClients, AnotherNamespaceIsToldAndTheCommandWorksByItself) {
   EXPECT_EQ(home_.served(), 1);
 }
 
+// A command that was started with less has no part of the daemon's.
+TEST_F(ServeClients, AConfinedCommandWorksByItself) {
+  home_.script(
+      "repeat: true\nturns:\n"
+      "  - text: Hello there.\n");
+  home_.serve();
+  for (const std::vector<std::string>& launcher :
+       std::vector<std::vector<std::string>>{{"/bin/sh", "-c", "umask 077; exec \"$0\" \"$@\""},
+                                             {"/usr/bin/setpriv", "--no-new-privs"},
+                                             {"/usr/bin/prlimit", "--fsize=100000000"}}) {
+    home_.program().start_by(launcher);
+    const Finished ran = home_.program().run({"run", "hello"});
+    EXPECT_EQ(ran.code, 0) << ran.err;
+    EXPECT_EQ(ran.out, "Hello there.\n");
+    EXPECT_EQ(home_.served(), 0) << launcher.front();
+  }
+  home_.program().start_by({});
+  EXPECT_EQ(home_.program().run({"run", "hello"}).code, 0);
+  EXPECT_EQ(home_.served(), 1);
+}
+
 // The daemon counts its runs: with a setting of its own a command runs by itself, and silently.
 TEST_F(ServeClients, TheDaemonHasMadeTheRun) {
   constexpr const char* kRun = R"(agentd_runs_total{outcome="stop"} )";
@@ -79,6 +101,43 @@ TEST_F(ServeClients, TheDaemonHasMadeTheRun) {
   EXPECT_EQ(home_.program().run({"run", "hello"}).code, 0);
   EXPECT_TRUE(has(home_.client().get("/metrics").body, std::string(kRun) + "1\n"));
   EXPECT_EQ(home_.refused(), 2);
+}
+
+// What a run would load by itself counts: hooks that came, went, or lost their trust since the daemon has started.
+TEST_F(ServeClients, HooksAreThoseOfNow) {
+  CommandsHome home("permissions: {allow: [bash]}\n");
+  home.script(
+      "repeat: true\nturns:\n  - calls:\n      - {name: bash, input: {command: \"echo made > made.txt\"}}\n"
+      "  - text: So be it.\n");
+  home.serve();
+  const auto run = [&] {
+    std::filesystem::remove(home.program().project() + "/made.txt");
+    return home.program().run({"run", "go"});
+  };
+  EXPECT_EQ(run().code, 0);
+  EXPECT_TRUE(exists(home.program().project() + "/made.txt"));
+  home.hook("on: before_tool_call\ndo: {action: block, reason: not today}\n");
+  EXPECT_EQ(home.program().run({"hooks", "trust", "here", "-y"}).code, 0);
+  EXPECT_EQ(run().code, 0);
+  EXPECT_FALSE(exists(home.program().project() + "/made.txt"));
+  EXPECT_EQ(home.served(), 2);
+  std::filesystem::remove(home.program().home() + "/hooks/here.yaml");
+  EXPECT_EQ(run().code, 0);
+  EXPECT_TRUE(exists(home.program().project() + "/made.txt"));
+  EXPECT_EQ(home.served(), 3);
+}
+
+TEST_F(ServeClients, AMessageOfAnotherTokenDoesNotJoinTheRunOfACommand) {
+  home_.script("- {text: First., delay_ms: 2000}\n- text: Second.\n");
+  home_.serve();
+  const std::string token = home_.program().run({"auth", "token", "add", "other", "--scope", "run"}).out;
+  const Running running = home_.program().start({"run", "one"});
+  const std::string id = begun();
+  const HttpAnswer refused = home_.client()
+                                 .as(token.substr(0, token.find('\n')))
+                                 .post("/api/v1/conversations/" + id + "/messages", R"({"text":"two"})");
+  EXPECT_EQ(refused.status, 409) << refused.body;
+  EXPECT_TRUE(has(refused.body, "a command works in this conversation")) << refused.body;
 }
 
 TEST_F(ServeClients, AFalseSocketIsNoDaemon) {

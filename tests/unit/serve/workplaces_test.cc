@@ -136,5 +136,37 @@ TEST_F(Projects, AreOpenedAndClosedByManyAtTheSameTime) {
   EXPECT_TRUE(all->all().empty());
 }
 
+TEST_F(Projects, ProjectWhoseHooksHaveChangedIsOpenedAnew) {
+  const auto all = make();
+  auto used = at(*all, "a");
+  EXPECT_TRUE(all->is_current(*used));
+  EXPECT_EQ(at(*all, "a"), used);
+  // A file next to them that is no hook changes nothing.
+  ::mkdir(temp_.file("home/hooks").c_str(), 0700);
+  temp_.write("home/hooks/notes.txt", "x");
+  EXPECT_TRUE(all->is_current(*used));
+  temp_.write("home/hooks/guard.yaml", "on: before_tool_call\ndo: {action: block, reason: no}\n");
+  EXPECT_FALSE(all->is_current(*used));
+  const auto next = at(*all, "a");
+  EXPECT_NE(next, used);  // which its session keeps
+  EXPECT_TRUE(all->is_current(*next));
+  EXPECT_FALSE(all->is_current(*used));
+  std::filesystem::remove(temp_.file("home/hooks/guard.yaml"));
+  EXPECT_FALSE(all->is_current(*next));
+}
+
+TEST_F(Projects, ClosedDirectoriesAreKnownThroughLinks) {
+  WorkplaceLimits limits;
+  limits.closed = {temp_.file("home")};
+  const auto all = make(limits);
+  std::filesystem::create_directory_symlink(temp_.file("home"), temp_.file("link"));
+  ::mkdir(temp_.file("home/deep").c_str(), 0700);
+  EXPECT_TRUE(all->is_closed(temp_.file("home")));
+  EXPECT_TRUE(all->is_closed(temp_.file("link")));
+  EXPECT_TRUE(all->is_closed(temp_.file("link/deep")));
+  EXPECT_FALSE(all->is_closed(temp_.file("a")));
+  EXPECT_FALSE(all->is_closed(temp_.file("home2")));
+}
+
 }  // namespace
 }  // namespace agentd::serve

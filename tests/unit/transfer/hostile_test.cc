@@ -128,6 +128,15 @@ TEST_F(Hostile, LogThatCannotBeReadIsRefusedWhenItsSumsAreRight) {
   const auto payload = [&](std::string text) {
     return [first, text](LogFile& file) { first(file).record.payload = text; };
   };
+  const auto of_genesis = [](const std::string& part, const std::string& value) {
+    return [part, value](LogFile& file) {
+      Record& record = file.log.batches[0].records[0].record;
+      auto read = read_genesis(record);
+      ASSERT_TRUE(read);
+      (part == "cwd" ? read->cwd : read->project_id) = value;
+      record = write_genesis(*read);
+    };
+  };
   const std::vector<Row> rows{
       {"no JSON", payload("{"), "not JSON"},
       {"no object", payload("[1]"), "not a JSON object"},
@@ -145,6 +154,9 @@ TEST_F(Hostile, LogThatCannotBeReadIsRefusedWhenItsSumsAreRight) {
       {"a second genesis", [&](LogFile& file) { first(file).record = file.log.batches[0].records[0].record; },
        "genesis"},
       {"no genesis", [&](LogFile& file) { file.log.batches[0].records[0].record = user("x"); }, "genesis"},
+      {"a relative directory", of_genesis("cwd", "."), "no absolute path"},
+      {"a directory with control characters", of_genesis("cwd", "/w\x1b[2J"), "no absolute path"},
+      {"a project with a line end", of_genesis("project", "p\n../q"), "no name"},
       {"the genesis of another",
        [&](LogFile& file) {
          GenesisRecord genesis;

@@ -194,6 +194,31 @@ TEST_F(Transcripts, RolloutOfCodexIsRead) {
       "was not followed (1)");
 }
 
+// Work that grows with the square of the calls would take hours.
+TEST_F(Transcripts, AnAnswerMayHaveAnyNumberOfCalls) {
+  constexpr int kCalls = 200'000;
+  TranscriptBuilder builder(FileForm::kClaude);
+  std::vector<Block> calls;
+  for (int i = 0; i < kCalls; ++i) calls.push_back(TranscriptBuilder::call("same", "bash", "{}"));
+  for (int i = 0; i < kCalls; ++i) calls.push_back(TranscriptBuilder::call("c" + std::to_string(i), "bash", "{}"));
+  builder.assistant("a", std::move(calls));
+  for (int i = kCalls - 1; i >= 0; --i) {
+    builder.user({Block::of_text("more")});
+    builder.result("c" + std::to_string(i), "done", {}, false);
+    builder.result("same", std::to_string(i), {}, false);
+  }
+  const ForeignTranscript read = builder.finish();
+  EXPECT_EQ(read.calls, 2u * kCalls);
+  EXPECT_TRUE(read.left_out.empty());
+  const auto first = read_tool_result(read.commits.front().records.at(1));
+  ASSERT_TRUE(first);
+  EXPECT_EQ(first->call_id, "same");
+  EXPECT_EQ(first->text, std::to_string(kCalls - 1));  // the results go to the calls in their order
+  const auto second = read_tool_result(read.commits.front().records.at(2));
+  ASSERT_TRUE(second);
+  EXPECT_EQ(second->call_id, "same_2");
+}
+
 TEST_F(Transcripts, ImagesOfClaudeAreTakenWhereTheyCanBeSent) {
   const auto image = [](const std::string& type, const std::string& data) {
     return R"({"type":"image","source":{"type":"base64","media_type":")" + type + R"(","data":")" + data + "\"}}";
