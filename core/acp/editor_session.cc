@@ -37,6 +37,9 @@ EditorSession::~EditorSession() {
   cancel();
   close({});
   jobs_.end();
+  // Where no thread was left for that: its end is told to this object, while all of it is there.
+  if (client_) client_->end("exit");
+  client_.reset();
 }
 
 // ---- opening

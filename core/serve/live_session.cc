@@ -123,7 +123,8 @@ LiveSession::LiveSession(Runtime& runtime, Workplaces& workplaces, Metrics& metr
 LiveSession::~LiveSession() {
   stop();
   jobs_.end();
-  if (!retired_) close("exit", State::kEnded);  // nobody else uses it any more
+  // Its end is told to this object: not by the destructor of a member, when others are gone already.
+  close("exit", State::kEnded);
   ring_.close();
 }
 
@@ -373,10 +374,7 @@ void LiveSession::park() {
   });
 }
 
-bool LiveSession::retire() {
-  retired_ = jobs_.end_if_idle();
-  return retired_;
-}
+bool LiveSession::retire() { return jobs_.end_if_idle(); }
 
 bool LiveSession::end(std::string_view reason) {
   // A parked one has nothing to end.

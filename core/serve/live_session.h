@@ -8,7 +8,6 @@
 //
 // Threading: thread-safe. The events of a run come on the session's thread.
 
-#include <atomic>
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -132,7 +131,6 @@ class LiveSession final : private EventSink {
   std::unique_ptr<ClientSession> client_;  // of the session's thread, and of post() during a run; null: parked
   bool user_told_ = false;                 // likewise: and that the user's message is stored
   bool ended_told_ = false;                // of the session's thread: a run has told its end
-  std::atomic<bool> retired_{false};       // as retire() has it
   std::uint64_t told_ = 0;                 // of the session's thread: how far the log is told
   mutable Mutex mutex_;
   std::string id_ GUARDED_BY(mutex_);

@@ -144,7 +144,9 @@ TEST_F(TransferDaemon, ExportWaitsForItsReaderAndHoldsLittle) {
   }
   EXPECT_TRUE(has(last, "\"type\":\"end\"")) << last.size();
   EXPECT_GT(got, 48u << 20);
+#if !defined(AGENTD_SANITIZED_BUILD)  // a sanitizer keeps what was freed
   EXPECT_LT(most - before, 24u << 20);
+#endif
 }
 
 TEST_F(TransferDaemon, ReaderThatGoesEndsItsExportAlone) {

@@ -74,6 +74,9 @@ double processor_ms() {
 }
 
 TEST(Proxy, LetsConnectionsWaitWhileDescriptorsAreShort) {
+#if defined(AGENTD_SANITIZED_BUILD)
+  GTEST_SKIP() << "the sanitizer of undefined behaviour opens a pipe for each check of an object";
+#endif
   const auto proxy = new_proxy();
   ASSERT_TRUE(proxy);
   const UniqueFd client = new_client();
