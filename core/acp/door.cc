@@ -231,7 +231,7 @@ Door::Reply Door::reopen(const RpcMessage& message, bool replays) {
   {
     const MutexLock lock(mutex_);
     const auto found = sessions_.find(id.text());
-    if (found != sessions_.end() && !found->second->is_idle())
+    if (found != sessions_.end() && found->second->is_busy())
       return RpcFault{kRpcInternal, "the session works: cancel its prompt first"};
     if (found != sessions_.end()) {
       opening.before = std::move(found->second);
@@ -312,7 +312,7 @@ Door::Reply Door::delete_session(const RpcMessage& message) {
       if (id != name && session->conversation() == name)
         return RpcFault{kRpcInternal, "the session " + id + " has this conversation open: close it first"};
     if (const auto found = sessions_.find(name); found != sessions_.end()) {
-      if (!found->second->is_idle()) return RpcFault{kRpcInternal, "the session works: cancel its prompt first"};
+      if (found->second->is_busy()) return RpcFault{kRpcInternal, "the session works: cancel its prompt first"};
       open = found->second;
       sessions_.erase(found);
       ended_.push_back(open);

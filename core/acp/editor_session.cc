@@ -355,6 +355,11 @@ Choices EditorSession::choices() const {
   return choices_;
 }
 
+bool EditorSession::is_busy() const {
+  const MutexLock lock(mutex_);
+  return !asked_.empty() || !steering_.empty();
+}
+
 std::string EditorSession::conversation() const {
   const MutexLock lock(mutex_);
   return conversation_ ? conversation_->text() : std::string();

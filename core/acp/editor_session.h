@@ -78,7 +78,9 @@ class EditorSession final : private EventSink {
   // The conversation that it has open; empty before that.
   std::string conversation() const;
 
-  // False: the session works.
+  // True while a request of its editor waits for an answer.
+  bool is_busy() const;
+  // False: something is done, if only what follows an answer.
   bool is_idle() const { return jobs_.is_idle(); }
 
  private:

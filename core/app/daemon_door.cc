@@ -91,9 +91,16 @@ Result<DaemonReply> DaemonDoor::post(const std::string& path, std::string_view j
 }
 
 Result<std::unique_ptr<DaemonStream>, DaemonReply> DaemonDoor::stream(const std::string& method,
-                                                                      const std::string& path, std::string json) const {
-  auto out = std::make_unique<DaemonStream>(clock_, http_, request(method, path), std::move(json));
-  DaemonReply head = out->head(Deadline::after(clock_, kAnswerTime));
+                                                                      const std::string& path,
+                                                                      const std::string& json) const {
+  const Deadline deadline = Deadline::after(clock_, kAnswerTime);
+  auto out = std::make_unique<DaemonStream>(clock_, http_, request(method, path), json);
+  DaemonReply head = out->head(deadline);
+  // A connection that was lost before any answer: the daemon has dropped the client with it.
+  if (head.status == 0 && out->has_ended() && !deadline.passed(clock_)) {
+    out = std::make_unique<DaemonStream>(clock_, http_, request(method, path), json);
+    head = out->head(deadline);
+  }
   if (head.status != 200) return head;
   return out;
 }

@@ -38,7 +38,7 @@ class DaemonDoor {
   Result<DaemonReply> post(const std::string& path, std::string_view json) const;
   // A stream of server-sent events, whose head has come; an answer of another status is the error's message, as JSON.
   Result<std::unique_ptr<DaemonStream>, DaemonReply> stream(const std::string& method, const std::string& path,
-                                                            std::string json) const;
+                                                            const std::string& json) const;
 
  private:
   DaemonDoor(const Clock& clock, std::string socket, std::string token);
