@@ -131,6 +131,7 @@ TEST_F(TransferDaemon, ExportWaitsForItsReaderAndHoldsLittle) {
   start("- text: Hello.\n");
   const std::string id = large_conversation();
   const std::size_t before = own_memory();
+  constexpr std::size_t kTail = 4'096;
   std::size_t most = before, got = 0;
   UniqueFd reader = client_->begin("GET", path(id, "export"), "Connection: close\r\n");
   std::string last;
@@ -139,7 +140,8 @@ TEST_F(TransferDaemon, ExportWaitsForItsReaderAndHoldsLittle) {
     const ssize_t bytes = ::read(reader.get(), buffer.data(), buffer.size());
     if (bytes <= 0) break;
     got += static_cast<std::size_t>(bytes);
-    last.assign(buffer.data(), static_cast<std::size_t>(bytes));
+    last.append(buffer.data(), static_cast<std::size_t>(bytes));
+    if (last.size() > kTail) last.erase(0, last.size() - kTail);  // the end may come in pieces
     if (reads % 8 == 0) most = std::max(most, own_memory());
   }
   EXPECT_TRUE(has(last, "\"type\":\"end\"")) << last.size();
