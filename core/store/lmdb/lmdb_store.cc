@@ -18,6 +18,7 @@
 #include "core/store/lmdb/commits.h"
 #include "core/store/lmdb/env.h"
 #include "core/store/lmdb/home.h"
+#include "core/store/lmdb/key_rows.h"
 #include "core/store/lmdb/known_heads.h"
 #include "core/store/lmdb/lease.h"
 #include "core/store/lmdb/lists.h"
@@ -147,7 +148,7 @@ class LmdbStore final : public Store, public WholeLogs {
   Result<void> put_keys_in(Txn& txn, std::span<const KeyPut> keys) const {
     for (const KeyPut& put : keys) {
       const KeyOp op{KeyOp::Kind::kPut, put.key, put.value};
-      AGENTD_TRY_VOID(commit_keys_in(txn, put.space, {&op, 1}));
+      AGENTD_TRY_VOID(commit_keys_in(txn, tables_, put.space, {&op, 1}));
     }
     return {};
   }
@@ -172,11 +173,6 @@ class LmdbStore final : public Store, public WholeLogs {
                         const std::map<std::string, OldReceipt>& receipts, std::optional<MDB_dbi> table,
                         std::optional<ProjectIndex> index, const Removals& removals) const;
   Result<void> remove_receipts(Txn& txn, MDB_dbi table, const Ulid& conversation) const;
-  // The new version of the space.
-  Result<std::uint64_t> commit_keys_in(Txn& txn, std::string_view space, std::span<const KeyOp> ops) const;
-  Result<void> put_keys(Txn& txn, std::string_view space, const KeyChanges& changes, std::uint64_t version) const;
-  Result<std::uint64_t> bytes_held(const Txn& txn, std::string_view space, std::uint64_t version) const;
-  Result<void> put_bytes_held(Txn& txn, std::string_view space, std::uint64_t version, std::uint64_t bytes) const;
   // Reports a conversation that was removed while its log was read as missing, not as broken.
   Result<void> unless_removed(const Ulid& conversation, Result<void> result) const;
 
@@ -751,128 +747,29 @@ Result<StoreStats> LmdbStore::stats() const {
 
 // ---- keys
 
-Result<StoredKey> read_key(std::string_view key, std::string_view value) {
-  if (value.size() < 8) return Error{Code::kCorrupt, "a plugin's key has no version"};
-  AGENTD_TRY(const std::uint64_t version, read_number(value.substr(0, 8)));
-  return StoredKey{std::string(key), std::string(value.substr(8)), version};
-}
-
-// The counter of a space stands before its keys, under its name.
 Result<std::vector<std::string>> LmdbStore::key_spaces() const {
-  std::vector<std::string> out;
   AGENTD_TRY(const Txn txn, env_->begin_read());
-  AGENTD_TRY(Cursor cursor, Cursor::open(txn, tables_.keys));
-  AGENTD_TRY(std::optional<Row> row, cursor.at_or_after(std::string(1, '\0')));
-  while (row) {
-    out.emplace_back(row->key.substr(0, row->key.find('\0')));
-    AGENTD_TRY(row, cursor.at_or_after(out.back() + '\1'));
-  }
-  return out;
+  return key_spaces_in(txn, tables_);
 }
 
 Result<StoredKey> LmdbStore::get_key(std::string_view space, std::string_view key) const {
   AGENTD_TRY_VOID(check_key(space, key));
   AGENTD_TRY(const Txn txn, env_->begin_read());
-  AGENTD_TRY(const std::optional<std::string_view> value, txn.get(tables_.keys, space_key(space, key)));
-  if (!value) return no_such_key(space, key);
-  return read_key(key, *value);
+  return key_in(txn, tables_, space, key);
 }
 
 Result<std::vector<StoredKey>> LmdbStore::scan_keys(std::string_view space, std::string_view prefix,
                                                     std::string_view after, std::uint32_t limit) const {
   AGENTD_TRY_VOID(check_key(space, "k"));
-  std::vector<StoredKey> out;
-  // No key is as long as either, and LMDB cannot search for longer ones.
-  if (space.size() + prefix.size() > kSpaceAndKeyBytesMax) return out;
-  if (space.size() + after.size() > kSpaceAndKeyBytesMax)
-    return Error{Code::kInvalid, "the key to continue after is too long"};
-  const bool go_on = !after.empty() && after >= prefix;
-  const std::string start = space_key(space, go_on ? after : prefix);
-  const std::string wanted = space_key(space, prefix);
   AGENTD_TRY(const Txn txn, env_->begin_read());
-  AGENTD_TRY(Cursor cursor, Cursor::open(txn, tables_.keys));
-  AGENTD_TRY(std::optional<Row> row, cursor.at_or_after(start));
-  if (go_on && row && row->key == start) {
-    AGENTD_TRY(row, cursor.next());
-  }
-  while (row && row->key.starts_with(wanted) && out.size() < limit_or_default(limit)) {
-    AGENTD_TRY(StoredKey key, read_key(row->key.substr(space.size() + 1), row->value));
-    out.push_back(std::move(key));
-    AGENTD_TRY(row, cursor.next());
-  }
-  return out;
-}
-
-Result<void> LmdbStore::put_keys(Txn& txn, std::string_view space, const KeyChanges& changes,
-                                 std::uint64_t version) const {
-  for (const auto& [key, value] : changes) {
-    const std::string name = space_key(space, key);
-    AGENTD_TRY_VOID(value ? txn.put(tables_.keys, name, number(version).append(*value))
-                          : txn.erase(tables_.keys, name));
-  }
-  // The counter of the space outlives its keys, so that a version is never reused.
-  return txn.put(tables_.keys, space, number(version));
-}
-
-// The store's own space with the bytes of each space and the version that they belong to.
-constexpr std::string_view kBytesSpace = "agentd.key_bytes";
-constexpr std::uint64_t kBytesVersion = 1;  // of each key there
-constexpr std::size_t kNumberBytes = 8;
-
-// Bytes of keys and values. They are recounted after an older agentd, which does not count, changed them.
-Result<std::uint64_t> LmdbStore::bytes_held(const Txn& txn, std::string_view space, std::uint64_t version) const {
-  if (kBytesSpace.size() + space.size() <= kSpaceAndKeyBytesMax) {
-    AGENTD_TRY(const auto counted, txn.get(tables_.keys, space_key(kBytesSpace, space)));
-    if (counted && counted->size() == 3 * kNumberBytes) {
-      AGENTD_TRY(const std::uint64_t then, read_number(counted->substr(kNumberBytes, kNumberBytes)));
-      if (then == version) return read_number(counted->substr(2 * kNumberBytes));
-    }
-  }
-  const std::string wanted = space_key(space, "");
-  std::uint64_t out = 0;
-  AGENTD_TRY(Cursor cursor, Cursor::open(txn, tables_.keys));
-  AGENTD_TRY(std::optional<Row> row, cursor.at_or_after(wanted));
-  while (row && row->key.starts_with(wanted)) {
-    out += row->key.size() - wanted.size() + row->value.size() - kNumberBytes;
-    AGENTD_TRY(row, cursor.next());
-  }
-  return out;
-}
-
-Result<void> LmdbStore::put_bytes_held(Txn& txn, std::string_view space, std::uint64_t version,
-                                       std::uint64_t bytes) const {
-  if (kBytesSpace.size() + space.size() > kSpaceAndKeyBytesMax) return {};
-  const std::string counted = number(kBytesVersion).append(number(version)).append(number(bytes));
-  AGENTD_TRY_VOID(txn.put(tables_.keys, space_key(kBytesSpace, space), counted));
-  return txn.put(tables_.keys, kBytesSpace, number(kBytesVersion));
-}
-
-Result<std::uint64_t> LmdbStore::commit_keys_in(Txn& txn, std::string_view space, std::span<const KeyOp> ops) const {
-  const auto version_of = [&](std::string_view key) -> Result<std::uint64_t> {
-    AGENTD_TRY(const auto value, txn.get(tables_.keys, space_key(space, key)));
-    if (!value) return KeyOp::kAbsent;
-    return read_number(value->substr(0, 8));
-  };
-  AGENTD_TRY(const KeyChanges changes, plan_keys(space, ops, version_of));
-  AGENTD_TRY(std::uint64_t version, number_at(txn, tables_.keys, space));
-  if (changes.empty()) return version;
-  const auto bytes_of = [&](std::string_view key) -> Result<std::uint64_t> {
-    AGENTD_TRY(const auto value, txn.get(tables_.keys, space_key(space, key)));
-    return value ? key.size() + value->size() - kNumberBytes : 0;
-  };
-  AGENTD_TRY(const std::uint64_t held, bytes_held(txn, space, version));
-  AGENTD_TRY(const std::uint64_t bytes, plan_bytes(space, changes, held, bytes_of));
-  ++version;
-  AGENTD_TRY_VOID(put_bytes_held(txn, space, version, bytes));
-  AGENTD_TRY_VOID(put_keys(txn, space, changes, version));
-  return version;
+  return keys_in(txn, tables_, space, prefix, after, limit);
 }
 
 Result<std::uint64_t> LmdbStore::commit_keys(std::string_view space, std::span<const KeyOp> ops) {
   AGENTD_TRY_VOID(check_key(space, "k"));
   std::uint64_t version = 0;
   const auto change = [&](Txn& txn) -> Result<void> {
-    AGENTD_TRY(version, commit_keys_in(txn, space, ops));
+    AGENTD_TRY(version, commit_keys_in(txn, tables_, space, ops));
     return {};
   };
   std::size_t bytes = 0;
