@@ -49,7 +49,7 @@ Result<void, RunError> EditorSession::ensure_open(const CancelToken& cancel, con
   const Choices wanted = choices();
   const bool same = wanted.model == opened_with_.model && wanted.effort == opened_with_.effort;
   const bool open = client_ && client_->session() != nullptr;
-  if (open && same && (!is_stored() || shared_.workplaces.is_current(*workplace_))) return {};
+  if (open && same && (!client_->is_stored() || shared_.workplaces.is_current(*workplace_))) return {};
   if (client_) client_->end("exit");
   client_.reset();
   AGENTD_TRY(std::shared_ptr<Workplace> workplace, shared_.workplaces.at(opening_.cwd));
@@ -77,11 +77,6 @@ Result<void, RunError> EditorSession::ensure_open(const CancelToken& cancel, con
   const MutexLock lock(mutex_);
   if (id) conversation_ = *id;
   return {};
-}
-
-bool EditorSession::is_stored() const {
-  const auto conversation = Ulid::parse(session().conversation_id());
-  return conversation && shared_.runtime.store().info(*conversation);
 }
 
 void EditorSession::open(const RpcId& id, bool tells_id, std::function<void(const std::string&)> opened) {
@@ -338,14 +333,15 @@ bool EditorSession::cancel(const RpcId& id) {
   return true;
 }
 
-void EditorSession::close(std::function<void()> then) {
+void EditorSession::close(const std::function<void()>& then) {
   cancel();
-  (void)jobs_.add([this, then = std::move(then)] {
+  const auto added = jobs_.add([this, then] {
     if (client_) client_->end("exit");
     client_.reset();
     workplace_.reset();
     if (then) then();
   });
+  if (added != serve::JobLine::Added::kYes && then) then();  // the destructor ends it
 }
 
 // ---- choices

@@ -69,8 +69,9 @@ class EditorSession final : private EventSink {
   void cancel();
   // Ends one request; false: it is none of this session's.
   bool cancel(const RpcId& id);
-  // Ends the session at its client's end, behind what is done; then `then` is called on the session's thread.
-  void close(std::function<void()> then);
+  // Ends the session at its client's end, behind what is done; then `then` is called, on the session's thread unless
+  // there is none for it.
+  void close(const std::function<void()>& then);
 
   // Changes a choice, which holds from the next call of a tool (mode) or the next prompt on. Errors as choose().
   Result<void> choose(std::string_view option, std::string_view value);
@@ -94,8 +95,6 @@ class EditorSession final : private EventSink {
   void on_event(const RunEvent& event) override;
   Session& session() const { return *client_->session(); }
   void begin(const CancelToken& cancel);
-  // False: nothing was said in it yet, so that it cannot be opened again.
-  bool is_stored() const;
   Result<void, RunError> open_now(const CancelToken& cancel);
   Result<void, RunError> ensure_open(const CancelToken& cancel, const std::string& first_text);
   void tell_opened();

@@ -161,12 +161,9 @@ void Updates::context(const Gauge& gauge) {
 
 void Updates::compaction(std::string_view status, std::string_view error) {
   const bool begins = status == "in_progress";
-  if (begins == compaction_id_.empty()) {
-    if (begins) compaction_id_ = next_id("c");
-  } else if (begins) {
-    return;  // its next part
-  }
-  if (compaction_id_.empty()) return;
+  const bool goes_on = !compaction_id_.empty();
+  if (begins == goes_on) return;  // its next part; or the end of one that never began
+  if (begins) compaction_id_ = next_id("c");
   if (abilities_.compactions) {
     JsonWriter out;
     out.begin_object().member("sessionUpdate", "compaction_update").member("compactionId", compaction_id_);

@@ -84,9 +84,9 @@ Result<std::unique_ptr<Daemon>, RunError> Daemon::start(Runtime& runtime, Daemon
   std::unique_ptr<Daemon> out(new Daemon(runtime, std::move(options), std::move(warn)));
   AGENTD_TRY_VOID(out->take_lock());
   if (auto read = out->access_.load(); !read) return RunError{RunError::Kind::kUsage, read.error().message};
-  for (auto& [pool, threads] :
-       {std::pair<WorkPool*, std::size_t>{&out->pool_, out->options_.handler_threads}, {&out->long_pool_, 1}})
-    if (auto begun = pool->start(threads); !begun) return RunError{RunError::Kind::kFailure, begun.error().message};
+  auto begun = out->pool_.start(out->options_.handler_threads);
+  if (begun) begun = out->long_pool_.start(1);
+  if (!begun) return RunError{RunError::Kind::kFailure, begun.error().message};
   // Faults of the user's plugins are reported now.
   AGENTD_TRY(out->home_, out->workplaces_.at(runtime.home()));
   Daemon* const self = out.get();

@@ -131,7 +131,7 @@ LiveSession::~LiveSession() {
 // ---- opening
 
 Result<void, RunError> LiveSession::ensure_open(const std::string& first_text, const CancelToken& cancel) {
-  if (client_ && (is_lent() || !is_stored() || workplaces_.is_current(*workplace_))) return {};
+  if (client_ && (is_lent() || !client_->is_stored() || workplaces_.is_current(*workplace_))) return {};
   if (state() == State::kEnded) return busy("the session has ended: try again");
   if (client_) close("exit", State::kParked);  // the hooks of its project are others now
   ClientLink* const owner = wishes_.client.get();
@@ -166,11 +166,6 @@ Result<void, RunError> LiveSession::ensure_open(const std::string& first_text, c
   state_ = session().wait() != nullptr ? State::kWaiting : State::kIdle;
   lent_ = owner != nullptr && !owner->wishes().detached;
   return {};
-}
-
-bool LiveSession::is_stored() const {
-  const auto conversation = Ulid::parse(id());
-  return conversation && runtime_.store().info(*conversation);
 }
 
 bool LiveSession::is_lent() const {

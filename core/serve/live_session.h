@@ -107,8 +107,6 @@ class LiveSession final : private EventSink {
  private:
   void on_event(const RunEvent& event) override;
   std::uint64_t revision() const;
-  // False: nothing was said in it yet, so that it cannot be opened again.
-  bool is_stored() const;
   Session& session() const { return *client_->session(); }
   Result<void, RunError> ensure_open(const std::string& first_text, const CancelToken& cancel);
   void close(std::string_view reason, State after);

@@ -130,6 +130,11 @@ Result<void, RunError> ClientSession::clear(const CancelToken& cancel) {
   return {};
 }
 
+bool ClientSession::is_stored() const {
+  const auto id = Ulid::parse(session_->conversation_id());
+  return id && runtime_.store().info(*id);
+}
+
 void ClientSession::end(std::string_view reason) {
   if (!session_) return;
   end_commands();

@@ -44,6 +44,9 @@ class ClientSession {
   Result<void, RunError> clear(const CancelToken& cancel);
   // Null before open().
   Session* session() const { return session_.get(); }
+  // True if the conversation is in the store: before anything was said in it, it ends with its session. REQUIRES: a
+  // session.
+  bool is_stored() const;
   // The commands that its tools have started. Never null.
   ProcessHost& commands() const { return *commands_; }
   // Ends the session with its commands, if there is one; there is none afterwards.
