@@ -212,7 +212,6 @@ Door::Reply Door::open(const RpcMessage& message, Opening opening) {
     }
     opening_.erase(found);
   });
-  if (!memories_) memories_ = MemoryWorker::start(*runtime_);
   return std::string();
 }
 
@@ -383,6 +382,7 @@ Door::Reply Door::prompt(const RpcMessage& message) {
   auto prompt = read_prompt(params["prompt"]);
   if (!prompt) return bad(prompt.error().message);
   if (message.id.is_null()) return RpcFault{kRpcBadRequest, "a prompt must have an id"};
+  if (!memories_) memories_ = MemoryWorker::start(*runtime_);  // the hooks of the session are loaded
   const bool steers = params["_meta"]["agentd/steer"].bool_or(false);
   if (steers)
     session->steer(message.id, std::move(*prompt));
