@@ -8,6 +8,7 @@
 
 #include "core/base/file.h"
 #include "tests/e2e/acp_client.h"
+#include "tests/e2e/guide_page.h"
 #include "tests/e2e/program.h"
 
 namespace agentd::testing {
@@ -602,6 +603,40 @@ TEST_F(Acp, TextsOfStrangersAreNoMarkdown) {
   const auto editor = open(bash_call("echo \"![a](https://example.org/x.png) **bold**\"; exit 3") + "- text: done\n");
   EXPECT_EQ(editor->prompt(editor->new_session(), "go"), "end_turn");
   EXPECT_TRUE(editor->said("tool_call_update").starts_with("```")) << editor->said("tool_call_update");
+}
+
+TEST_F(Acp, TwoHundredSessionsAreOpenAtATime) {
+  const auto editor = open("- text: hello\n");
+  std::vector<int> opened;
+  for (int i = 0; i < 201; ++i)
+    opened.push_back(editor->begin("session/new", R"({"cwd":")" + program_.project() + R"(","mcpServers":[]})"));
+  const int last = opened.back();
+  opened.pop_back();
+  EXPECT_EQ(editor->wait(last).fault.message, "too many sessions are open: close one first");
+  const std::string one(editor->wait(opened.front()).result()["sessionId"].string_or(""));
+  for (const int each : opened) EXPECT_EQ(editor->wait(each).kind, RpcMessage::Kind::kResult);
+  EXPECT_EQ(editor->call("session/close", R"({"sessionId":")" + one + "\"}").kind, RpcMessage::Kind::kResult);
+  EXPECT_NE(editor->new_session(), "too many sessions are open: close one first");
+}
+
+// ---- the guide
+
+TEST_F(Acp, ItsGuideAndItsManifestNameThisProgram) {
+  const auto names_it = [](JsonView agent, std::string_view command) {
+    return agent["command"].string_or(agent["cmd"].string_or("")) == command && agent["args"].size() == 1 &&
+           agent["args"].at(0).string_or("") == "acp";
+  };
+  const std::vector<Block> blocks = blocks_of_page(AGENTD_EDITORS_GUIDE, "json");
+  EXPECT_EQ(blocks.size(), 2u);
+  for (const Block& block : blocks) {
+    const auto settings = JsonDocument::parse(block.text);
+    ASSERT_TRUE(settings) << block.text;
+    EXPECT_TRUE(names_it(settings->root()["agent_servers"]["agentd"], "agentd")) << block.text;
+  }
+  const auto entry = JsonDocument::parse(read_file(AGENTD_AGENT_ENTRY, 1u << 20).value_or(""));
+  ASSERT_TRUE(entry);
+  EXPECT_TRUE(names_it(entry->root()["distribution"]["binary"]["linux-x86_64"], "./agentd"));
+  EXPECT_EQ(program_.run({"--version"}).out, "agentd " + std::string(entry->root()["version"].string_or("")) + "\n");
 }
 
 // ---- commands and content

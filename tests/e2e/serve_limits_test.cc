@@ -3,7 +3,6 @@
 // answers of calls that the state does not allow.
 #include <fcntl.h>
 #include <gtest/gtest.h>
-#include <sched.h>
 #include <sys/mount.h>
 #include <unistd.h>
 
@@ -14,22 +13,10 @@
 
 #include "core/base/file.h"
 #include "tests/e2e/served_home.h"
+#include "tests/support/own_mounts.h"
 
 namespace agentd::testing {
 namespace {
-
-// Mounts of this process alone.
-bool own_mounts() {
-  const uid_t uid = ::geteuid();
-  const gid_t gid = ::getegid();
-  if (::unshare(uid == 0 ? CLONE_NEWNS : CLONE_NEWUSER | CLONE_NEWNS) != 0) return false;
-  if (uid != 0) {
-    std::ofstream("/proc/self/setgroups") << "deny";
-    std::ofstream("/proc/self/uid_map") << "0 " << uid << " 1";
-    std::ofstream("/proc/self/gid_map") << "0 " << gid << " 1";
-  }
-  return ::mount("none", "/", nullptr, MS_REC | MS_PRIVATE, nullptr) == 0;
-}
 
 TEST(ServeLimits, AStreamEndsWithItsToken) {
   ServedHome served;
@@ -87,7 +74,7 @@ TEST(ServeLimits, AnUndoWithoutACompactionIsAConflict) {
 
 TEST(ServeLimits, ReadinessKnowsAFullDisk) {
   ServedHome served;
-  if (!own_mounts()) GTEST_SKIP() << "this machine allows no mounts of one's own";
+  ASSERT_TRUE(own_mounts());
   const std::string home = served.program().home(), filler = home + "/filler";
   const std::string config = *read_file(home + "/config.yaml", 1'000);
   ASSERT_EQ(::mount("none", home.c_str(), "tmpfs", 0, "size=100m,mode=700"), 0);

@@ -3,7 +3,6 @@
 // commands that look after it.
 #include <fcntl.h>
 #include <gtest/gtest.h>
-#include <sched.h>
 #include <signal.h>
 #include <sys/mount.h>
 #include <sys/stat.h>
@@ -21,6 +20,7 @@
 #include "core/store/lmdb/clean_mark.h"
 #include "core/store/lmdb/lmdb_store.h"
 #include "tests/e2e/program.h"
+#include "tests/support/own_mounts.h"
 
 namespace agentd::testing {
 namespace {
@@ -47,22 +47,6 @@ class StoreOfProgram : public ::testing::Test {
          json_lines(program_.run({"conversation", "list", "--all", "--limit", "1000", "--json"}).out))
       out.emplace_back(line.root()["id"].string_or({}));
     return out;
-  }
-
-  // From here on mounts are this process's own. Fails where the machine allows neither root nor
-  // user namespaces.
-  static void own_mounts() {
-    const uid_t uid = ::geteuid();
-    const gid_t gid = ::getegid();
-    if (uid == 0) {
-      ASSERT_EQ(::unshare(CLONE_NEWNS), 0);
-    } else {
-      ASSERT_EQ(::unshare(CLONE_NEWUSER | CLONE_NEWNS), 0);
-      std::ofstream("/proc/self/setgroups") << "deny";
-      std::ofstream("/proc/self/uid_map") << "0 " << uid << " 1";
-      std::ofstream("/proc/self/gid_map") << "0 " << gid << " 1";
-    }
-    ASSERT_EQ(::mount("none", "/", nullptr, MS_REC | MS_PRIVATE, nullptr), 0);
   }
 
   Program program_;
@@ -282,7 +266,7 @@ TEST_F(StoreOfProgram, AChatThatIsOpenDoesNotMakeTheStoreLookDamaged) {
 // ---- a full disk, a disk that cannot be written
 
 TEST_F(StoreOfProgram, OnAFullDiskConversationsCanBeDeleted) {
-  own_mounts();
+  ASSERT_TRUE(own_mounts());
   ASSERT_TRUE(make_directories(program_.home()));
   ASSERT_EQ(::mount("none", program_.home().c_str(), "tmpfs", 0, "size=8m"), 0);
   fill(3);
@@ -316,7 +300,7 @@ void expect_no_space(const Finished& ended) {
 }
 
 TEST_F(StoreOfProgram, ADiskTooSmallForANewStoreIsNamedEachTime) {
-  own_mounts();
+  ASSERT_TRUE(own_mounts());
   ASSERT_TRUE(make_directories(program_.home()));
   for (const char* size : {"size=4k", "size=20k", "size=36k", "size=44k"}) {
     ASSERT_EQ(::mount("none", program_.home().c_str(), "tmpfs", 0, size), 0);
@@ -327,7 +311,7 @@ TEST_F(StoreOfProgram, ADiskTooSmallForANewStoreIsNamedEachTime) {
 
 TEST_F(StoreOfProgram, ABackupThatFindsNoRoomSaysWhatToDoAndLeavesNothing) {
   fill(3);
-  own_mounts();
+  ASSERT_TRUE(own_mounts());
   const std::string small = program_.directory().file("small");
   ASSERT_TRUE(make_directories(small));
   ASSERT_EQ(::mount("none", small.c_str(), "tmpfs", 0, "size=16k"), 0);
@@ -337,7 +321,7 @@ TEST_F(StoreOfProgram, ABackupThatFindsNoRoomSaysWhatToDoAndLeavesNothing) {
 }
 
 TEST_F(StoreOfProgram, AStoreWhoseLockFileFindsNoRoomIsNotCalledDamaged) {
-  own_mounts();
+  ASSERT_TRUE(own_mounts());
   ASSERT_TRUE(make_directories(program_.home()));
   ASSERT_EQ(::mount("none", program_.home().c_str(), "tmpfs", 0, "size=8m"), 0);
   fill(1);
@@ -373,7 +357,7 @@ TEST_F(StoreOfProgram, AStoreWhoseLockFileFindsNoRoomIsNotCalledDamaged) {
 TEST_F(StoreOfProgram, AReadOnlyStoreCanBeReadAndChecked) {
   fill(2);
   const auto before = ids();
-  own_mounts();
+  ASSERT_TRUE(own_mounts());
   const char* const home = program_.home().c_str();
   ASSERT_EQ(::mount(home, home, nullptr, MS_BIND, nullptr), 0);
   ASSERT_EQ(::mount(nullptr, home, nullptr, MS_BIND | MS_REMOUNT | MS_RDONLY, nullptr), 0);

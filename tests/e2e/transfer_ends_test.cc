@@ -2,20 +2,19 @@
 // transfer_ends_test.cc - imports and exports that end early, and files that ask for more than to be read.
 #include <fcntl.h>
 #include <gtest/gtest.h>
-#include <sched.h>
 #include <sys/mount.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include <csignal>
 #include <filesystem>
-#include <fstream>
 #include <string>
 #include <thread>
 #include <vector>
 
 #include "core/base/file.h"
 #include "tests/e2e/program.h"
+#include "tests/support/own_mounts.h"
 
 namespace agentd::testing {
 namespace {
@@ -47,19 +46,6 @@ class TransferEnds : public ::testing::Test {
     const Finished list = program.run({"conversation", "list", "--all", "--json"});
     EXPECT_EQ(list.code, 0) << list.err;
     return json_lines(list.out).size();
-  }
-  static void own_mounts() {
-    const uid_t uid = ::geteuid();
-    const gid_t gid = ::getegid();
-    if (uid == 0) {
-      ASSERT_EQ(::unshare(CLONE_NEWNS), 0);
-    } else {
-      ASSERT_EQ(::unshare(CLONE_NEWUSER | CLONE_NEWNS), 0);
-      std::ofstream("/proc/self/setgroups") << "deny";
-      std::ofstream("/proc/self/uid_map") << "0 " << uid << " 1";
-      std::ofstream("/proc/self/gid_map") << "0 " << gid << " 1";
-    }
-    ASSERT_EQ(::mount("none", "/", nullptr, MS_REC | MS_PRIVATE, nullptr), 0);
   }
 
   Program from_, to_;
@@ -113,7 +99,7 @@ TEST_F(TransferEnds, ExportThatIsKilledLeavesNoFileOfThatName) {
 
 TEST_F(TransferEnds, FullDiskIsNamedAndNothingComesIn) {
   const std::string file = large_file();
-  own_mounts();
+  ASSERT_TRUE(own_mounts());
   ASSERT_TRUE(make_directories(to_.home()));
   ASSERT_EQ(::mount("none", to_.home().c_str(), "tmpfs", 0, "size=4m"), 0);
   ASSERT_EQ(to_.run({"run", "hello", "--no-hooks", "--script", to_.script("- text: hello\n")}).code, 0);
