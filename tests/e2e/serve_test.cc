@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include <csignal>
+#include <filesystem>
 #include <memory>
 #include <string>
 #include <thread>
@@ -232,6 +233,33 @@ TEST_F(Serving, AfterAKillNothingIsLostAndNothingRunsTwice) {
   const std::string log = client_->get(path(id, "messages")).body;
   EXPECT_TRUE(has(log, "Only once.")) << log;
   EXPECT_FALSE(has(log, "Never.")) << log;
+}
+
+// A directory that leads into agentd's own since its conversation was begun.
+TEST_F(Serving, NoWorkBeginsInADirectoryThatBecameClosed) {
+  const std::string where = program_.directory().file("where");
+  std::filesystem::create_directories(where);
+  std::filesystem::create_directories(program_.home() + "/inside");
+  program_.set_project(where);
+  start("- text: Hello back.\n");
+  const std::string id = create();
+  EventReader events = client_->events(path(id, "events"));
+  EXPECT_EQ(say(id, "hello").status, 202);
+  ASSERT_TRUE(events.until("run_ended"));
+  EXPECT_EQ(end().code, 0);
+
+  std::filesystem::remove_all(where);
+  std::filesystem::create_directory_symlink(program_.home() + "/inside", where);
+  start("- text: Never.\n");
+  const HttpAnswer refused = say(id, "hello");
+  EXPECT_EQ(refused.status, 409) << refused.body;
+  EXPECT_TRUE(has(refused.body, "no client works in")) << refused.body;
+  EXPECT_FALSE(has(client_->get(path(id, "messages")).body, "Never."));
+
+  // Its control: the directory is one of its own again.
+  std::filesystem::remove(where);
+  std::filesystem::create_directories(where);
+  EXPECT_EQ(say(id, "hello").status, 202);
 }
 
 TEST_F(Serving, ARunIsCancelledAndWhatWaitsComesBack) {
