@@ -8,11 +8,10 @@
 #include <filesystem>
 #include <iterator>
 #include <memory>
-#include <optional>
 #include <string>
 
 #include "core/base/thread.h"
-#include "tests/support/temp_dir.h"
+#include "tests/support/runtime_test.h"
 
 namespace agentd::serve {
 namespace {
@@ -22,31 +21,9 @@ std::size_t descriptors() {
   return static_cast<std::size_t>(std::distance(begin(all), end(all)));
 }
 
-class Projects : public ::testing::Test {
+class Projects : public testing::RuntimeTest<ManualClock> {
  protected:
-  void SetUp() override {
-    for (const std::string name : {"home", "a", "b", "c"}) ::mkdir(temp_.file(name).c_str(), 0700);
-    surroundings_.environment = [home = temp_.file("home")](const std::string& name) -> std::optional<std::string> {
-      if (name == "AGENTD_HOME" || name == "HOME") return home;
-      return std::nullopt;
-    };
-    surroundings_.system_directory = temp_.file("etc");
-    temp_.write("home/config.yaml", "provider: scripted\nscripted: {file: '" + temp_.write("s.yaml", "- text: x\n") +
-                                        "'}\nsandbox: {layer: 'off'}\n");
-    ::chmod(temp_.file("home/config.yaml").c_str(), 0600);
-    auto sources = config_sources(surroundings_);
-    ASSERT_TRUE(sources) << sources.error().message;
-    auto loaded = Config::load(*sources);
-    ASSERT_TRUE(loaded) << loaded.error().message;
-    config_.emplace(std::move(*loaded));
-    RuntimeOptions options;
-    options.save = false;
-    auto made = Runtime::begin(surroundings_, *config_, clock_, options, [](const std::string&) {});
-    ASSERT_TRUE(made) << made.error().message;
-    runtime_ = std::move(*made);
-    const auto opened = runtime_->open();
-    ASSERT_TRUE(opened) << opened.error().message;
-  }
+  void SetUp() override { begin_runtime("- text: x\n"); }
   std::unique_ptr<Workplaces> make(WorkplaceLimits limits = {}) {
     return std::make_unique<Workplaces>(
         *runtime_, HookWishes{}, [](const std::string&) {}, limits);
@@ -56,12 +33,6 @@ class Projects : public ::testing::Test {
     EXPECT_TRUE(got) << (got ? "" : got.error().message);
     return got ? *got : nullptr;
   }
-
-  testing::TempDir temp_;
-  ManualClock clock_;
-  ProcessSurroundings surroundings_;
-  std::optional<Config> config_;
-  std::unique_ptr<Runtime> runtime_;
 };
 
 TEST_F(Projects, AreOpenedOnce) {

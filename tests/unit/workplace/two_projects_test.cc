@@ -8,7 +8,6 @@
 #include <filesystem>
 #include <fstream>
 #include <memory>
-#include <optional>
 #include <string>
 #include <thread>
 #include <variant>
@@ -19,7 +18,7 @@
 #include "core/session/client_session.h"
 #include "core/trust/trust_store.h"
 #include "tests/support/fake_process_host.h"
-#include "tests/support/temp_dir.h"
+#include "tests/support/runtime_test.h"
 
 namespace agentd {
 namespace {
@@ -37,7 +36,7 @@ class Results final : public EventSink {
   std::vector<std::string> notices;
 };
 
-class Projects : public ::testing::Test {
+class Projects : public testing::RuntimeTest<SystemClock> {
  protected:
   // A project that is open, with one session.
   struct Open {
@@ -49,20 +48,13 @@ class Projects : public ::testing::Test {
   };
 
   Projects() {
-    for (const std::string name : {"home", "home/hooks", "a", "b", "c"}) make(name);
-    surroundings_.environment = [home = temp_.file("home")](const std::string& name) -> std::optional<std::string> {
-      if (name == "AGENTD_HOME" || name == "HOME") return home;
-      if (name == "PATH") return "/usr/local/bin:/usr/bin:/bin";
-      return std::nullopt;
-    };
+    make_directory("home/hooks");
     surroundings_.executable = std::string(AGENTD_BUILD) + "/agentd";  // the bundled hooks are next to it
-    surroundings_.system_directory = temp_.file("etc");
   }
   ~Projects() override {
     for (auto& each : open_) close(*each);
   }
 
-  void make(const std::string& directory) const { ::mkdir(temp_.file(directory).c_str(), 0700); }
   std::string log() const { return temp_.file("log"); }
   std::vector<std::string> lines() const {
     std::vector<std::string> out;
@@ -79,8 +71,8 @@ class Projects : public ::testing::Test {
   // A file of the project's .agent/hooks, trusted unless `trusted` is false.
   void put_in_project(const std::string& project, const std::string& file, const std::string& bytes,
                       bool trusted = true) const {
-    make(project + "/.agent");
-    make(project + "/.agent/hooks");
+    make_directory(project + "/.agent");
+    make_directory(project + "/.agent/hooks");
     const std::string path = put(project + "/.agent/hooks/" + file, bytes);
     if (!trusted) return;
     auto store = TrustStore::open(temp_.file("home/trust.json"), ::geteuid(), clock_);
@@ -111,27 +103,10 @@ class Projects : public ::testing::Test {
 
   // `hooks`: more lines of the section.
   void begin(const std::string& script, const std::string& hooks = {}) {
-    const std::string file = temp_.write("script.yaml", script);
-    std::string config =
-        "provider: scripted\nscripted: {file: '" + file +
-        "'}\npermissions: {mode: allow}\nsandbox: {layer: 'off'}\nhooks:\n  isolation: in-process\n  dev: true\n" +
-        hooks;
+    std::string settings = "permissions: {mode: allow}\nhooks:\n  isolation: in-process\n  dev: true\n" + hooks;
     for (const char* const name : {"counter", "project/counter"})
-      config += "  " + std::string(name) + ": {config: {log: '" + log() + "'}}\n";
-    temp_.write("home/config.yaml", config);
-    ::chmod(temp_.file("home/config.yaml").c_str(), 0600);
-    auto sources = config_sources(surroundings_);
-    ASSERT_TRUE(sources) << sources.error().message;
-    auto loaded = Config::load(*sources);
-    ASSERT_TRUE(loaded) << loaded.error().message;
-    config_.emplace(std::move(*loaded));
-    RuntimeOptions options;
-    options.save = false;
-    auto made = Runtime::begin(surroundings_, *config_, clock_, options, [](const std::string&) {});
-    ASSERT_TRUE(made) << made.error().message;
-    runtime_ = std::move(*made);
-    const auto opened = runtime_->open();
-    ASSERT_TRUE(opened) << opened.error().message;
+      settings += "  " + std::string(name) + ": {config: {log: '" + log() + "'}}\n";
+    begin_runtime(script, settings);
   }
   Open& open(const std::string& project) {
     Open& out = *open_.emplace_back(std::make_unique<Open>());
@@ -178,11 +153,6 @@ class Projects : public ::testing::Test {
                        [&](const std::string& text) { return text.find(what) != std::string::npos; });
   }
 
-  testing::TempDir temp_;
-  const SystemClock clock_;
-  ProcessSurroundings surroundings_;
-  std::optional<Config> config_;
-  std::unique_ptr<Runtime> runtime_;
   std::vector<std::unique_ptr<Open>> open_;
 };
 
@@ -251,7 +221,7 @@ TEST_F(Projects, TurnsOfTwoAtTheSameTimeHaveTheirOwnFilesAndOnePlugin) {
 }
 
 TEST_F(Projects, SessionsOfOneDifferInModeRootsAndBudget) {
-  make("a/inner");
+  make_directory("a/inner");
   temp_.write("a/note", "note of a\n");
   temp_.write("a/inner/note", "note of the inner\n");
   begin(turns(3, call_of_bash("cat note")) + "- text: too much\n");
