@@ -17,6 +17,7 @@
 #include "core/base/clock.h"
 #include "core/base/file.h"
 #include "core/store/lmdb/lmdb_store.h"
+#include "tests/e2e/acp_client.h"
 #include "tests/e2e/program.h"
 
 namespace agentd::testing {
@@ -409,6 +410,18 @@ TEST_F(MemoryAcrossProcesses, ALaterRunRefinesInTheBackgroundIfAModelMayBeAsked)
   // A run that ends first leaves the job to the next one.
   for (int i = 0; i < 20 && memories_with("Read invoices in batches") == 0; ++i)
     ASSERT_EQ(scripted({"run", "say hello"}, turn + kRefined).code, 0);
+  EXPECT_EQ(memories_with("Read invoices in batches"), 1u);
+}
+
+// An editor starts no session before its first prompt.
+TEST_F(MemoryAcrossProcesses, AnEditorsProcessRefinesInTheBackground) {
+  program_.set("AGENTD_MEMORY_REFINE=true");  // off in tests
+  program_.config("hooks: {dev: true, session_memory: {config: {model: scripted/cheap}}}\n");
+  learn();
+  AcpClient editor(program_, {"--script", program_.script(std::string("- text: Hello.\n") + kRefined)});
+  editor.initialize();
+  EXPECT_EQ(editor.prompt(editor.new_session(), "say hello"), "end_turn");
+  for (int i = 0; i < 1'000 && memories_with("Read invoices in batches") == 0; ++i) ::usleep(10'000);
   EXPECT_EQ(memories_with("Read invoices in batches"), 1u);
 }
 
