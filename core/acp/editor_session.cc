@@ -79,14 +79,14 @@ Result<void, RunError> EditorSession::ensure_open(const CancelToken& cancel, con
   return {};
 }
 
-void EditorSession::open(const RpcId& id, bool tells_id, std::function<void(const std::string&)> opened) {
+void EditorSession::open(const RpcId& id, bool tells_id, const std::function<void(const std::string&)>& opened) {
   const auto asked = std::make_shared<Asked>();  // as asked_
   asked->id = id;
   {
     const MutexLock lock(mutex_);
     asked_.push_back(asked);
   }
-  const auto added = jobs_.add([this, asked, tells_id, opened = std::move(opened)] {
+  const auto added = jobs_.add([this, asked, tells_id, opened] {
     begin(asked->cancel);
     opening_.before.reset();
     const auto done = open_now(asked->cancel);
@@ -104,6 +104,7 @@ void EditorSession::open(const RpcId& id, bool tells_id, std::function<void(cons
     tell_opened();
   });
   if (added == serve::JobLine::Added::kYes) return;
+  forget(asked);
   opened({});
   shared_.wire.refuse(id, {kRpcInternal, "the system allows agentd no more threads: try later"});
 }

@@ -59,7 +59,7 @@ class EditorSession final : private EventSink {
 
   // Opens the conversation and answers the request `id`, with the session's id as far as `tells_id`. `opened` is called
   // before with that id, or with an empty one where it could not be opened.
-  void open(const RpcId& id, bool tells_id, std::function<void(const std::string&)> opened);
+  void open(const RpcId& id, bool tells_id, const std::function<void(const std::string&)>& opened);
 
   // Answers the request when its run has ended. An id that waits for an answer already is refused.
   void prompt(const RpcId& id, Prompt prompt);
