@@ -86,9 +86,19 @@ void Updates::delta(std::string& id, std::string_view kind, std::string_view tex
 
 // The editor shows what its person has typed; a message from elsewhere it does not know.
 void Updates::user_message(const RunEvent& event, const told::UserMessage& message) {
+  end_messages();
+  if (event.agent_depth == 0 && message.source != MessageSource::kUser) user_text(message.text);
+}
+
+void Updates::answer_again(const told::AnswerAgain& again) {
+  if (!message_id_.empty()) agent_text("\n\n(the answer was interrupted and is requested again)\n\n", message_id_);
+  end_messages();
+  notice(Severity::kInfo, again.why);
+}
+
+void Updates::end_messages() {
   message_id_.clear();
   thought_id_.clear();
-  if (event.agent_depth == 0 && message.source != MessageSource::kUser) user_text(message.text);
 }
 
 // ---- tool calls and the plan
@@ -190,9 +200,15 @@ void Updates::compacted(std::string_view id, std::string_view summary) {
   send(out.text());
 }
 
+void Updates::run_compacted(const told::Compacted& done) {
+  const std::string id = compaction_id_.empty() ? std::string(done.boundary_id) : compaction_id_;
+  compaction_id_.clear();
+  compacted(id, summary_());
+  context(done.context);
+}
+
 void Updates::end_run() {
-  message_id_.clear();
-  thought_id_.clear();
+  end_messages();
   calls_.clear();
   run_.clear();
   compaction("cancelled", {});
@@ -213,12 +229,7 @@ void Updates::tell(const RunEvent& event) {
         if (own) delta(thought_id_, "t", delta_of.text);
       },
       [&](const told::AnswerAgain& again) {
-        if (!own) return;
-        if (!message_id_.empty())
-          agent_text("\n\n(the answer was interrupted and is requested again)\n\n", message_id_);
-        message_id_.clear();
-        thought_id_.clear();
-        notice(Severity::kInfo, again.why);
+        if (own) answer_again(again);
       },
       [&](const told::ToolCalled& call) { tool_called(call.call_id, call.name, call.input, within); },
       [&](const told::ToolEnded& call) { tool_ended(call.call_id, call.name, call.content, call.ok(), within); },
@@ -232,8 +243,7 @@ void Updates::tell(const RunEvent& event) {
       [&](const told::TurnEnded& turn) {
         cost_nano_usd_ += turn.usage.cost_nano_usd;
         if (!own) return;
-        message_id_.clear();
-        thought_id_.clear();
+        end_messages();
         context(turn.context);
       },
       [&](const told::HookConflict& conflict) {
@@ -248,11 +258,7 @@ void Updates::tell(const RunEvent& event) {
         if (own && status.status == "compacting") compaction("in_progress", {});
       },
       [&](const told::Compacted& done) {
-        if (!own) return;
-        const std::string id = compaction_id_.empty() ? std::string(done.boundary_id) : compaction_id_;
-        compaction_id_.clear();
-        compacted(id, summary_());
-        context(done.context);
+        if (own) run_compacted(done);
       },
       [&](const told::CompactionEnded& ended) {
         if (!own) return;

@@ -63,8 +63,11 @@ class Updates {
   std::string next_id(std::string_view kind);
   void user_message(const RunEvent& event, const told::UserMessage& message);
   void delta(std::string& id, std::string_view kind, std::string_view text);
+  void answer_again(const told::AnswerAgain& again);
+  void end_messages();
   void plan(const told::PlanChanged& plan);
   void compaction(std::string_view status, std::string_view error);
+  void run_compacted(const told::Compacted& done);
 
   Wire& wire_;
   const ClientAbilities& abilities_;

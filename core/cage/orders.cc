@@ -28,7 +28,7 @@ constexpr std::uint64_t kDescriptorMax = 9;
 // A path with a NUL names no file: it opens nothing, instead of what follows the NUL.
 void put(std::string& out, Letter letter, std::string_view value) {
   if (value.find('\0') != std::string_view::npos) return;
-  out += letter;
+  out += static_cast<char>(letter);
   out += value;
   out += '\0';
 }

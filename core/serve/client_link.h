@@ -60,8 +60,8 @@ class ClientLink final : public EventSink, public Approver {
   // It hears the events of its own calls alone: while one of these lives.
   class Listening {
    public:
-    explicit Listening(ClientLink* link) : link_(link) {
-      before_ = std::exchange(current_, link_ != nullptr ? link_ : current_);
+    explicit Listening(ClientLink* link)
+        : link_(link), before_(std::exchange(current_, link != nullptr ? link : current_)) {
       if (link_ != nullptr) link_->listens(true);
     }
     ~Listening() {
@@ -73,7 +73,7 @@ class ClientLink final : public EventSink, public Approver {
 
    private:
     ClientLink* const link_;
-    ClientLink* before_ = nullptr;
+    ClientLink* const before_;
   };
   // The one that listens to this thread; null: none does.
   static ClientLink* of_this_thread() { return current_; }

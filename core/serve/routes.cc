@@ -158,8 +158,8 @@ Result<std::vector<std::pair<std::string, std::string>>> read_query(std::string_
     text.remove_prefix(std::min(pair.size() + 1, text.size()));
     if (!last && text.empty()) return wrong_query("must not end with '&'");
     const std::size_t equals = std::min(pair.find('='), pair.size());
-    const auto name = decode_query(pair.substr(0, equals));
-    const auto value = decode_query(pair.substr(std::min(equals + 1, pair.size())));
+    auto name = decode_query(pair.substr(0, equals));
+    auto value = decode_query(pair.substr(std::min(equals + 1, pair.size())));
     if (!name || !value) return wrong_query("must be UTF-8 in escapes such as %C3%A4, without %00");
     if (name->empty()) return wrong_query("must have a name before each '='");
     if (std::any_of(out.begin(), out.end(), [&](const auto& each) { return each.first == *name; }))

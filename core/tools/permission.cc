@@ -66,8 +66,8 @@ std::string shown(const PermissionRule& rule, std::string_view list) {
 
 class Decision {
  public:
-  Decision(const PermissionRules& rules, Call& call) : rules_(rules), mode_(rules.mode_now()), call_(call) {
-    allow_ = rules.allow;
+  Decision(const PermissionRules& rules, Call& call)
+      : rules_(rules), mode_(rules.mode_now()), call_(call), allow_(rules.allow) {
     if (rules.kept != nullptr)
       for (PermissionRule& each : rules.kept->rules()) allow_.push_back(std::move(each));
   }

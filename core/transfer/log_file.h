@@ -42,7 +42,7 @@ struct LogFileEnd {
 std::string write_log_head(const LogFileHead& head);
 std::string write_log_end(const LogFileEnd& end);
 // `ends`: the batch that ends with the record; null: another record of it follows.
-std::string write_log_record(const StoredRecord& record, const VerifiedBatch* ends);
+std::string write_log_record(const StoredRecord& stored, const VerifiedBatch* ends);
 std::string write_log_text(const Digest& digest, const std::string& text);
 
 // The file of a conversation as it is at the moment of begin(), piece by piece, while others append to it.

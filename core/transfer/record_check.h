@@ -14,6 +14,6 @@ inline constexpr std::uint32_t kRunMax = 1'000'000'000;
 
 // Its payload is one JSON object that agentd reads as a record of its kind, and refers to no record behind it. kInvalid
 // with one sentence; for a critical kind that is not known, that a newer agentd wrote it.
-Result<void> check_stranger(const StoredRecord& record);
+Result<void> check_stranger(const StoredRecord& stored);
 
 }  // namespace agentd
