@@ -86,7 +86,8 @@ std::string RemoteSession::path(std::string_view what) const {
   return "/api/v1/clients/" + client_ + "/" + std::string(what);
 }
 
-RunError RemoteSession::lost() const {
+RunError RemoteSession::lost() {
+  lost_ = true;
   return {RunError::Kind::kFailure,
           "agentd serve has ended in the middle of this: what it had acknowledged is in the conversation"};
 }
@@ -94,8 +95,12 @@ RunError RemoteSession::lost() const {
 // ---- calls
 
 Result<JsonDocument, RunError> RemoteSession::perform(std::string_view json, const CancelToken& cancel) {
+  if (json.size() > serve::kClientCallMax)
+    return RunError{RunError::Kind::kUsage, "the message has " + with_commas(json.size()) +
+                                                " bytes, and agentd serve takes " + with_commas(serve::kClientCallMax) +
+                                                ": nothing was sent"};
   const auto reply = door_->post(path("calls"), json);
-  if (!reply) return lost();
+  if (!reply || reply->status == 404) return lost();
   if (reply->status != 202) return RunError{RunError::Kind::kFailure, "agentd serve: " + reply->message()};
   return wait_for_end(cancel);
 }
@@ -124,13 +129,14 @@ Result<JsonDocument, RunError> RemoteSession::wait_for_end(const CancelToken& ca
     if (frame->type == serve::kContextFrame) compacted_ = serve::read_gauge(document->root());
     if (frame->type == serve::kQuestionFrame) answer(document->root());
     if (frame->type != serve::kDoneFrame) continue;
+    if (document->root()["gauge"].exists()) gauge_ = serve::read_gauge(document->root()["gauge"]);
+    refused_ = document->root()["refused"].bool_or(false);
     if (!document->root()["ok"].bool_or(false)) {
       RunError error = serve::read_error(document->root()["error"]);
       if (error.kind == RunError::Kind::kCancelled && !cancelled)
         error.message = "the run was cancelled in another terminal, or because agentd serve was stopped";
       return error;
     }
-    if (document->root()["gauge"].exists()) gauge_ = serve::read_gauge(document->root()["gauge"]);
     return std::move(*document);
   }
 }
@@ -155,15 +161,19 @@ Result<void, RunError> RemoteSession::open(std::optional<Ulid> conversation, con
   if (conversation) out.member("conversation", conversation->text());
   out.end_object();
   AGENTD_TRY(const JsonDocument done, perform(out.text(), cancel));
-  conversation_id_ = done.root()["conversation_id"].string_or("");
+  opened(done.root());
   return {};
+}
+
+void RemoteSession::opened(JsonView done) {
+  conversation_id_ = done["conversation_id"].string_or("");
+  has_messages_ = done["has_messages"].bool_or(false);
+  waits_ = done["waits"].bool_or(false);
 }
 
 Result<RunReport, RunError> RemoteSession::run_call(std::string_view json, const CancelToken& cancel) {
   AGENTD_TRY(const JsonDocument done, perform(json, cancel));
-  RunReport out = serve::read_run_report(done.root()["report"]);
-  gauge_ = out.gauge;
-  return out;
+  return serve::read_run_report(done.root()["report"]);
 }
 
 Result<RunReport, RunError> RemoteSession::run(const RunRequest& request, const CancelToken& cancel) {
@@ -196,6 +206,60 @@ Result<UndoReport, RunError> RemoteSession::undo(bool force, const CancelToken& 
   return serve::read_undo_report(done.root()["report"]);
 }
 
+Result<std::string, RunError> RemoteSession::checkpoint(const std::string& name) {
+  JsonWriter out;
+  out.begin_object().member("call", "checkpoint").member("name", name).end_object();
+  AGENTD_TRY(const JsonDocument done, perform(out.text(), CancelToken()));
+  return std::string(done.root()["report"].string_or(""));
+}
+
+// ---- chats
+
+Result<JsonDocument, RunError> RemoteSession::ask(std::string_view call) {
+  JsonWriter out;
+  out.begin_object().member("call", call).end_object();
+  return perform(out.text(), CancelToken());
+}
+
+Result<ChatStatus, RunError> RemoteSession::status() {
+  AGENTD_TRY(const JsonDocument done, ask("status"));
+  return serve::read_chat_status(done.root()["report"]);
+}
+
+Result<std::vector<ListedRecipe>, RunError> RemoteSession::recipes() {
+  AGENTD_TRY(const JsonDocument done, ask("recipes"));
+  return serve::read_recipes(done.root()["report"]);
+}
+
+Result<std::optional<OfferedCheckpoint>, RunError> RemoteSession::offer() {
+  AGENTD_TRY(const JsonDocument done, ask("offer"));
+  std::optional<OfferedCheckpoint> out;
+  if (const JsonView report = done.root()["report"]; !report.is_null()) out = serve::read_offer(report);
+  return out;
+}
+
+Result<RecipeRun, RunError> RemoteSession::run_recipe(const RecipeCall& call, const CancelToken& cancel) {
+  JsonWriter out;
+  out.begin_object().member("call", "recipe").member("name", call.name).key("arguments");
+  serve::write_values(out, call.values);
+  out.member("words", call.words).end_object();
+  auto done = perform(out.text(), cancel);
+  if (!done && refused_) return done.error();
+  if (!done) return RecipeRun{done.error()};
+  RecipeRun ran{serve::read_run_report(done->root()["report"])};
+  ran.compacts = done->root()["compacts"].bool_or(false);
+  if (const JsonView failure = done->root()["failure"]; failure.exists()) ran.failure = failure.string_or("");
+  return ran;
+}
+
+Result<void, RunError> RemoteSession::clear(const CancelToken& cancel) {
+  JsonWriter out;
+  out.begin_object().member("call", "clear").end_object();
+  AGENTD_TRY(const JsonDocument done, perform(out.text(), cancel));
+  opened(done.root());
+  return {};
+}
+
 void RemoteSession::end(std::string_view reason) {
   if (std::exchange(ended_, true) || detached_ || conversation_id_.empty() || stream_->has_ended()) return;
   JsonWriter out;
@@ -209,10 +273,6 @@ Result<DirectReport, RunError> RemoteSession::call_tool(const DirectCall&, const
 
 Result<void, RunError> RemoteSession::post(PostedMessage) {
   return RunError{RunError::Kind::kUsage, "a command steers no run of the daemon; 'agentd attach' does"};
-}
-
-Result<std::string, RunError> RemoteSession::checkpoint(const std::string&) {
-  return RunError{RunError::Kind::kUsage, "a command saves no checkpoint by the daemon"};
 }
 
 }  // namespace agentd::app

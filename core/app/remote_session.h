@@ -14,6 +14,7 @@
 
 #include "core/agent/agent.h"
 #include "core/app/daemon_door.h"
+#include "core/session/chat_calls.h"
 
 namespace agentd::app {
 
@@ -48,14 +49,26 @@ class RemoteSession final : public Session {
                                              const CancelToken& cancel) override;
   Result<UndoReport, RunError> undo(bool force, const CancelToken& cancel) override;
   Gauge gauge() const override { return gauge_; }
+  Result<std::string, RunError> checkpoint(const std::string& name) override;
   void end(std::string_view reason) override;
+
+  // For a chat: as chat_calls.h and ClientSession::clear() have it.
+  bool has_messages() const { return has_messages_; }
+  bool waits() const { return waits_; }  // as the session was opened
+  Result<ChatStatus, RunError> status();
+  Result<std::vector<ListedRecipe>, RunError> recipes();
+  Result<std::optional<OfferedCheckpoint>, RunError> offer();
+  // An error: nothing has run.
+  Result<RecipeRun, RunError> run_recipe(const RecipeCall& call, const CancelToken& cancel);
+  Result<void, RunError> clear(const CancelToken& cancel);
+  // The daemon has ended: every further call fails.
+  bool is_lost() const { return lost_; }
 
   // No command of a daemon needs these: kUsage, or nothing.
   Result<DirectReport, RunError> call_tool(const DirectCall& call, const CancelToken& cancel) override;
   const OpenWait* wait() const override { return nullptr; }
   Result<void, RunError> post(PostedMessage message) override;
   std::vector<PostedMessage> take_posted() override { return {}; }
-  Result<std::string, RunError> checkpoint(const std::string& name) override;
   void note(EndNotes) override {}
 
  private:
@@ -66,7 +79,10 @@ class RemoteSession final : public Session {
   Result<RunReport, RunError> run_call(std::string_view json, const CancelToken& cancel);
   std::string path(std::string_view what) const;
   void answer(JsonView question) const;
-  RunError lost() const;
+  void opened(JsonView done);
+  // A call that nobody cancels.
+  Result<JsonDocument, RunError> ask(std::string_view call);
+  RunError lost();
 
   const Clock& clock_;
   const std::unique_ptr<DaemonDoor> door_;
@@ -76,7 +92,9 @@ class RemoteSession final : public Session {
   std::unique_ptr<DaemonStream> stream_;
   std::string client_, conversation_id_, session_id_;
   Gauge gauge_, compacted_;  // after the last call; of the boundary that is about to be told
-  bool ended_ = false;
+  bool has_messages_ = false, waits_ = false;
+  bool refused_ = false;  // the last call was, before a run
+  bool lost_ = false, ended_ = false;
 };
 
 }  // namespace agentd::app

@@ -205,17 +205,36 @@ Result<void, Failure> Talk::attach(const Ulid& conversation, const CancelToken& 
 Result<RunReport, RunError> Talk::carry_on(const CancelToken& cancel) { return session().carry_on(changed_, cancel); }
 
 Result<void, Failure> Talk::clear(const CancelToken& cancel) {
-  const auto cleared = client_->clear(cancel);
+  const auto cleared = remote_ ? remote_->clear(cancel) : client_->clear(cancel);
   settle();
   if (!cleared) return failure_of(cleared.error());
   return {};
 }
 
-bool Talk::has_messages() const {
-  const auto id = Ulid::parse(client_->session()->conversation_id());
-  if (!id) return false;
-  const auto info = runtime_->store().info(*id);
-  return info && info->messages != 0;
+bool Talk::has_messages() const { return remote_ ? remote_->has_messages() : agentd::has_messages(*client_); }
+
+bool Talk::waits() { return remote_ ? remote_->waits() : client_->session()->wait() != nullptr; }
+
+Result<ChatStatus, RunError> Talk::status() {
+  if (remote_) return remote_->status();
+  return chat_status(*client_);
+}
+
+Result<std::vector<ListedRecipe>, RunError> Talk::recipes() {
+  if (remote_) return remote_->recipes();
+  return listed_recipes(*client_);
+}
+
+std::optional<OfferedCheckpoint> Talk::offer() {
+  if (!remote_) return offered_checkpoint(*client_);
+  auto offer = remote_->offer();
+  return offer ? std::move(*offer) : std::nullopt;
+}
+
+Result<RecipeRun, RunError> Talk::run_recipe(const RecipeCall& call, const CancelToken& cancel) {
+  if (remote_) return remote_->run_recipe(call, cancel);
+  AGENTD_TRY(const RunRequest request, begin_recipe(*client_, call));
+  return agentd::run_recipe(*client_, request, cancel);
 }
 
 void Talk::settle() {

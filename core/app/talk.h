@@ -15,6 +15,7 @@
 #include "core/app/remote_session.h"
 #include "core/app/render.h"
 #include "core/runtime/memory_worker.h"
+#include "core/session/chat_calls.h"
 #include "core/session/client_session.h"
 
 namespace agentd::app {
@@ -27,7 +28,7 @@ class Talk {
     bool needs_model = true;
     bool will_run = true;                 // a message is sure to be sent
     const WaitRecord* resumes = nullptr;  // a wait that is to be carried on, with its recipe; it outlives this
-    // `agentd serve` may do the work where it would do the same: without recipe(), client() and clear().
+    // `agentd serve` may do the work where it would do the same: without recipe() and client().
     bool served = false;
     bool detached = false;  // it has to, and goes on with the run when this process has ended
   };
@@ -61,8 +62,19 @@ class Talk {
   RunError explained(RunError error) const;
   Style style() const { return style_; }
   bool saves() const { return !arguments_.has("no-save"); }
-  // True if the conversation has a message.
+  // True if the conversation has a message; of one that the daemon has: when it was opened.
   bool has_messages() const;
+  // True if a call waits for an answer; likewise.
+  bool waits();
+
+  // For a chat: chat_calls.h.
+  Result<ChatStatus, RunError> status();
+  Result<std::vector<ListedRecipe>, RunError> recipes();
+  std::optional<OfferedCheckpoint> offer();
+  // An error: nothing has run.
+  Result<RecipeRun, RunError> run_recipe(const RecipeCall& call, const CancelToken& cancel);
+  // The daemon that worked has ended.
+  bool is_lost() const { return remote_ && remote_->is_lost(); }
   // Ends lines and waiting of the renderer.
   void settle();
   // "conversation 01J... · context 34 % · 3 turns", on standard error.

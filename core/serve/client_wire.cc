@@ -155,6 +155,61 @@ RunError read_error(JsonView from) {
   return {known ? static_cast<RunError::Kind>(kind) : RunError::Kind::kFailure, text_of(from, "message")};
 }
 
+// ---- chats
+
+void write_chat_status(JsonWriter& out, const ChatStatus& status) {
+  out.begin_object().member("provider", status.provider).member("model", status.model).key("commands").begin_array();
+  for (const ChatStatus::Command& each : status.commands) {
+    out.begin_object().member("handle", each.handle).member("command", each.command);
+    out.optional("ended", each.ended).end_object();
+  }
+  out.end_array().end_object();
+}
+
+ChatStatus read_chat_status(JsonView from) {
+  ChatStatus out{text_of(from, "provider"), text_of(from, "model")};
+  const JsonView commands = from["commands"];
+  for (std::size_t i = 0; i < commands.size(); ++i)
+    out.commands.push_back(
+        {number_of(commands.at(i), "handle"), text_of(commands.at(i), "command"), text_of(commands.at(i), "ended")});
+  return out;
+}
+
+void write_recipes(JsonWriter& out, const std::vector<ListedRecipe>& recipes) {
+  out.begin_array();
+  for (const ListedRecipe& each : recipes)
+    out.begin_object().member("name", each.name).member("about", each.about).end_object();
+  out.end_array();
+}
+
+std::vector<ListedRecipe> read_recipes(JsonView array) {
+  std::vector<ListedRecipe> out;
+  for (std::size_t i = 0; i < array.size(); ++i)
+    out.push_back({text_of(array.at(i), "name"), text_of(array.at(i), "about")});
+  return out;
+}
+
+void write_offer(JsonWriter& out, const OfferedCheckpoint& offer) {
+  out.begin_object().member("id", offer.id).member("title", offer.title);
+  out.member("created_ms", static_cast<std::uint64_t>(offer.created_ms)).end_object();
+}
+
+OfferedCheckpoint read_offer(JsonView from) {
+  return {text_of(from, "id"), text_of(from, "title"), static_cast<std::int64_t>(number_of(from, "created_ms"))};
+}
+
+void write_values(JsonWriter& out, const RecipeValues& values) {
+  out.begin_object();
+  for (const auto& [name, value] : values) out.member(name, value);
+  out.end_object();
+}
+
+RecipeValues read_values(JsonView from) {
+  RecipeValues out;
+  for (std::size_t i = 0; i < from.size(); ++i) out.emplace(from.key_at(i), from.at(i).string_or(""));
+  return out;
+}
+
 // ---- questions
 
 std::string question_json(const SessionContext& session, const Tool& tool, const ToolCall& call, const AskedBy& by) {

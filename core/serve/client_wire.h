@@ -18,6 +18,7 @@
 
 #include "core/agent/agent.h"
 #include "core/codec/json.h"
+#include "core/session/chat_calls.h"
 
 namespace agentd::serve {
 
@@ -26,6 +27,8 @@ inline constexpr std::string_view kClientFrame = "client", kToldFrame = "told", 
 
 // A request may be that large: HttpLimits::body_bytes, with the text escaped, and sent twice where it opens a session.
 inline constexpr std::size_t kClientTextMax = 512u << 10, kClientMediaMax = 4u << 20;
+// A call may have as many bytes, which is what bounds a message of a chat.
+inline constexpr std::size_t kClientCallMax = 64u << 20;
 
 // Each writes an object as the next value.
 void write_gauge(JsonWriter& out, const Gauge& gauge);
@@ -34,6 +37,9 @@ void write_run_report(JsonWriter& out, const RunReport& report);
 void write_compaction_report(JsonWriter& out, const CompactionReport& report);
 void write_undo_report(JsonWriter& out, const UndoReport& report);
 void write_error(JsonWriter& out, const RunError& error);
+void write_chat_status(JsonWriter& out, const ChatStatus& status);
+void write_recipes(JsonWriter& out, const std::vector<ListedRecipe>& recipes);  // an array
+void write_offer(JsonWriter& out, const OfferedCheckpoint& offer);
 
 Gauge read_gauge(JsonView from);
 RunRequest read_run_request(JsonView from);
@@ -41,6 +47,12 @@ RunReport read_run_report(JsonView from);
 CompactionReport read_compaction_report(JsonView from);
 UndoReport read_undo_report(JsonView from);
 RunError read_error(JsonView from);
+ChatStatus read_chat_status(JsonView from);
+std::vector<ListedRecipe> read_recipes(JsonView array);
+OfferedCheckpoint read_offer(JsonView from);
+// The arguments of a recipe, an object.
+void write_values(JsonWriter& out, const RecipeValues& values);
+RecipeValues read_values(JsonView from);
 
 // A question about a call, without what the answer does not depend on.
 struct WireQuestion {

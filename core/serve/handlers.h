@@ -42,10 +42,12 @@ void backup_store(Daemon& daemon, RouteCall call);
 
 // ---- handlers_clients.cc
 void open_client(Daemon& daemon, RouteCall call);
-void call_client(Daemon& daemon, RouteCall call);
 void cancel_client(Daemon& daemon, RouteCall call);
 void answer_client(Daemon& daemon, RouteCall call);
 void continue_client(Daemon& daemon, RouteCall call);
+
+// ---- handlers_client_calls.cc
+void call_client(Daemon& daemon, RouteCall call);
 
 // ---- handlers_approvals.cc
 void list_approvals(Daemon& daemon, RouteCall call);
@@ -76,6 +78,8 @@ void show_config(Daemon& daemon, RouteCall call);
 
 // The id in the path; nullopt after a 404 for what is none.
 std::optional<Ulid> conversation_of(const RouteCall& call);
+// The command of the path; an empty one after a 404.
+Clients::Client client_of(Daemon& daemon, const RouteCall& call);
 void reply_json(const RouteCall& call, unsigned status, std::string_view json);
 void reply_error(const RouteCall& call, const Error& error);
 void reply_error(const RouteCall& call, const RunError& error);

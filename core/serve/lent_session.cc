@@ -17,43 +17,57 @@ RunError busy(const std::string& id) {
 
 }  // namespace
 
-void LiveSession::lend(SessionWishes wishes, const std::string& first_text, Done<void> done) {
+void LiveSession::lend(SessionWishes wishes, const std::string& first_text, ClientWork work,
+                       std::function<void(RunError)> refused) {
   const auto client = wishes.client;
-  if (!jobs_.is_idle()) return done(busy(id()));
+  if (!jobs_.is_idle()) return refused(busy(id()));
   const auto added = jobs_.add([this, wishes = std::move(wishes)] {
     if (wishes_.client && wishes_.client != wishes.client && !wishes_.client->has_left()) return;
     if (client_) close("exit", State::kParked);
     wishes_ = wishes;
   });
-  if (added != JobLine::Added::kYes) return done(busy(id()));
-  const auto shared = std::make_shared<Done<void>>(std::move(done));  // called once, as in open()
-  work_for(
-      client, [shared](Session&, const CancelToken&) { (*shared)({}); },
-      [shared](RunError error) { (*shared)(std::move(error)); }, first_text);
+  if (added != JobLine::Added::kYes) return refused(busy(id()));
+  work_for(client, std::move(work), std::move(refused), first_text);
 }
 
-void LiveSession::work_for(std::shared_ptr<ClientLink> client, std::function<void(Session&, const CancelToken&)> work,
-                           std::function<void(RunError)> refused, const std::string& first_text) {
+void LiveSession::work_for(std::shared_ptr<ClientLink> client, ClientWork work, std::function<void(RunError)> refused,
+                           const std::string& first_text) {
   const auto checked = [this, client, refused, work = std::move(work)](const CancelToken& cancel) {
     if (wishes_.client != client) return refused(busy(id()));
     const ClientLink::Listening listening(client.get());
     if (client->is_cancelled()) cancel.cancel(AGENTD_CANCEL_USER);
-    work(session(), cancel);
+    work(*client_, cancel);
   };
   add(checked, refused, first_text);
 }
 
-void LiveSession::run_for(std::shared_ptr<ClientLink> client, std::optional<RunRequest> request,
-                          const std::string& changed, Done<RunReport> done) {
-  const auto shared = std::make_shared<Done<RunReport>>(std::move(done));  // called once, as in open()
-  const auto work = [this, client, shared, request = std::move(request), changed](Session& open,
-                                                                                  const CancelToken& cancel) {
-    begin_run();
-    const auto report = request ? open.run(*request, cancel) : open.carry_on(changed, cancel);
-    (*shared)(report);
-    ran(report);
-  };
-  work_for(client, work, [shared](RunError error) { (*shared)(std::move(error)); }, {});
+void LiveSession::run_now(const std::function<Result<RunReport, RunError>()>& run,
+                          const std::function<void(const Result<RunReport, RunError>&)>& done) {
+  begin_run();
+  const auto report = run();
+  done(report);
+  ran(report);
+}
+
+Result<void, RunError> LiveSession::clear_now(const CancelToken& cancel) {
+  auto cleared = client_->clear(cancel);
+  if (!cleared && client_->session() == nullptr) close("clear", State::kParked);
+  return cleared;
+}
+
+void LiveSession::take_over(LiveSession& from) {
+  feed_ = std::move(from.feed_);
+  feed_->to = this;
+  workplace_ = std::move(from.workplace_);
+  client_ = std::move(from.client_);
+  wishes_ = from.wishes_;
+  from.wishes_.client.reset();
+  {
+    const MutexLock lock(from.mutex_);
+    from.state_ = State::kParked;
+  }
+  const MutexLock lock(mutex_);
+  state_ = State::kIdle;
 }
 
 void LiveSession::release(std::shared_ptr<ClientLink> client, std::string_view reason, std::function<void()> done) {

@@ -140,7 +140,8 @@ Result<void, RunError> LiveSession::ensure_open(const std::string& first_text, c
                     "no client works in " + one_line(wishes_.cwd, 200) + ": it has keys, or belongs to agentd"};
   const ClientLink::Listening listening(owner);
   AGENTD_TRY(std::shared_ptr<Workplace> workplace, workplaces_.at(wishes_.cwd));
-  OpenRequest request{wishes_.cwd, *this};
+  auto feed = std::make_unique<Feed>(*this);
+  OpenRequest request{wishes_.cwd, *feed};
   request.model = wishes_.model;
   request.mode = wishes_.mode;
   request.trace_hooks = true;
@@ -159,6 +160,7 @@ Result<void, RunError> LiveSession::ensure_open(const std::string& first_text, c
   std::optional<Ulid> conversation;
   if (const auto parsed = Ulid::parse(known)) conversation = *parsed;
   AGENTD_TRY_VOID(client->open(conversation, cancel, first_text));
+  feed_ = std::move(feed);
   workplace_ = std::move(workplace);
   client_ = std::move(client);
   const MutexLock lock(mutex_);
@@ -177,6 +179,7 @@ void LiveSession::close(std::string_view reason, State after) {
   if (client_) client_->end(reason);
   client_.reset();
   workplace_.reset();
+  feed_.reset();
   const MutexLock lock(mutex_);
   state_ = after;
   lent_ = false;
@@ -364,6 +367,11 @@ std::optional<std::uint64_t> LiveSession::idle_since_ns() const {
 
 void LiveSession::park() {
   (void)jobs_.add([this] {
+    if (client_ && wishes_.client && !wishes_.client->has_left()) {
+      const MutexLock lock(mutex_);
+      used_ns_ = runtime_.clock().monotonic_ns();
+      return;
+    }
     if (client_) close("exit", State::kParked);
     ring_.forget();
   });

@@ -34,7 +34,7 @@ struct SessionWishes {
   std::shared_ptr<ClientLink> client{};  // a command whose session it is, while that is there; shared with its stream
 };
 
-class LiveSession final : private EventSink {
+class LiveSession final {
  public:
   template <class T>
   using Done = std::function<void(Result<T, RunError>)>;
@@ -43,7 +43,7 @@ class LiveSession final : private EventSink {
   LiveSession(Runtime& runtime, Workplaces& workplaces, Metrics& metrics, JobThreads& threads, SessionWishes wishes,
               std::optional<Ulid> conversation);
   // Ends it: a run is cancelled, and its end is waited for. REQUIRES: not on the session's own thread.
-  ~LiveSession() override;
+  ~LiveSession();
   LiveSession(const LiveSession&) = delete;
   LiveSession& operator=(const LiveSession&) = delete;
 
@@ -71,15 +71,23 @@ class LiveSession final : private EventSink {
 
   // ---- for a command on this machine (client_link.h)
 
-  // Opens it for `wishes.client`: with what that brings, and whoever had it before no longer has. kBusy: somebody
-  // works.
-  void lend(SessionWishes wishes, const std::string& first_text, Done<void> done);
-  // A run, or what waits where `request` is absent, for that client alone; kBusy: it has it no more.
-  void run_for(std::shared_ptr<ClientLink> client, std::optional<RunRequest> request, const std::string& changed,
-               Done<RunReport> done);
-  // The same for anything else.
-  void work_for(std::shared_ptr<ClientLink> client, std::function<void(Session&, const CancelToken&)> work,
-                std::function<void(RunError)> refused, const std::string& first_text = {});
+  using ClientWork = std::function<void(ClientSession&, const CancelToken&)>;  // on the session's thread
+  // Opens it for `wishes.client`: with what that brings, and whoever had it before no longer has. `refused` is called
+  // in place of `work` where that cannot be; kBusy: somebody works.
+  void lend(SessionWishes wishes, const std::string& first_text, ClientWork work,
+            std::function<void(RunError)> refused);
+  // Works for that client alone. `refused` is called in place of `work` where it cannot: kBusy, it has it no more.
+  void work_for(std::shared_ptr<ClientLink> client, ClientWork work, std::function<void(RunError)> refused,
+                const std::string& first_text = {});
+  // Messages join the run that this makes; `done` gets its report before those that came too late are looked after.
+  // REQUIRES: in `work` of work_for().
+  void run_now(const std::function<Result<RunReport, RunError>()>& run,
+               const std::function<void(const Result<RunReport, RunError>&)>& done);
+  // ClientSession::clear(). REQUIRES: likewise.
+  Result<void, RunError> clear_now(const CancelToken& cancel);
+  // Takes over the session of `from` with its client, once clear_now() has given it another conversation; `from` is
+  // parked. REQUIRES: nobody else knows this one; on the thread of `from`.
+  void take_over(LiveSession& from);
   // Ends the session with that reason and takes it back; `done`, which may be empty, is called in any case.
   void release(std::shared_ptr<ClientLink> client, std::string_view reason, std::function<void()> done);
   // cancel(), if what goes on is that client's.
@@ -94,7 +102,8 @@ class LiveSession final : private EventSink {
 
   // Since when nobody has used it; nullopt: it works.
   std::optional<std::uint64_t> idle_since_ns() const;
-  // Ends the session at its client's end, with session_end, unless something is to be done. Its ring stays.
+  // Ends the session at its client's end, with session_end, unless something is to be done, or it is lent. Its ring
+  // stays.
   void park();
   // Takes nothing further, if nothing is to be done; true if so.
   bool retire();
@@ -105,7 +114,13 @@ class LiveSession final : private EventSink {
   void stop();
 
  private:
-  void on_event(const RunEvent& event) override;
+  // The sink of the session's events, which a session keeps when it gets another conversation.
+  struct Feed final : EventSink {
+    explicit Feed(LiveSession& owner) : to(&owner) {}
+    void on_event(const RunEvent& event) override { to->on_event(event); }
+    LiveSession* to;
+  };
+  void on_event(const RunEvent& event);
   std::uint64_t revision() const;
   Session& session() const { return *client_->session(); }
   Result<void, RunError> ensure_open(const std::string& first_text, const CancelToken& cancel);
@@ -125,6 +140,7 @@ class LiveSession final : private EventSink {
   Metrics& metrics_;
   SessionWishes wishes_;  // of the session's thread
   EventRing ring_;
+  std::unique_ptr<Feed> feed_;             // of the session's thread; null: parked
   std::shared_ptr<Workplace> workplace_;   // of the session's thread: shared with the sessions in it; null: parked
   std::unique_ptr<ClientSession> client_;  // of the session's thread, and of post() during a run; null: parked
   bool user_told_ = false;                 // likewise: and that the user's message is stored

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // route_table.cc - the routes of the daemon.
+#include "core/serve/client_wire.h"
 #include "core/serve/handlers.h"
 #include "core/serve/routes.h"
 
@@ -113,7 +114,7 @@ constexpr P kClientBody[] = {
     {"detached", "boolean", false, "the run continues when the stream ends, and questions wait"},
 };
 constexpr P kClientCallBody[] = {
-    {"call", "open|run|carry_on|compact|undo|end", true, "the step"},
+    {"call", "open|run|carry_on|compact|undo|checkpoint|recipe|recipes|status|offer|clear|end", true, "the step"},
     {"conversation", "string", false, "`open`: an existing conversation"},
     {"first_text", "string", false, "`open`: the first message if it is known"},
     {"request", "object", false, "`run`: the message"},
@@ -122,6 +123,9 @@ constexpr P kClientCallBody[] = {
     {"instructions", "string", false, "`compact`: for the summary"},
     {"dry_run", "boolean", false, "`compact`: only say what would be done"},
     {"force", "boolean", false, "`undo`: even if the view would be larger than the window"},
+    {"name", "string", false, "`checkpoint`, `recipe`: its name"},
+    {"arguments", "object", false, "`recipe`: the values of its arguments"},
+    {"words", "string", false, "`recipe`: the user's words behind its text"},
     {"reason", "string", false, "`end`: the reason of `session_end`"},
 };
 constexpr P kClientAnswerBody[] = {
@@ -525,7 +529,10 @@ constexpr Route kRoutes[] = {
      "nothing",
      false,
      call_client,
-     202},
+     202,
+     "application/json",
+     {},
+     kClientCallMax},
     {"POST",
      "/api/v1/clients/{client}/cancel",
      Scope::kAdmin,

@@ -5,6 +5,8 @@
 #include <iterator>
 #include <utility>
 
+#include "core/serve/client_link.h"
+
 namespace agentd::serve {
 namespace {
 
@@ -64,6 +66,32 @@ Result<Sessions::Shared, RunError> Sessions::at(const Ulid& conversation) {
   auto made = std::make_shared<LiveSession>(runtime_, workplaces_, metrics_, threads_, wishes, conversation);
   at_hand_[conversation.text()] = made;
   return made;
+}
+
+// The session of the client gets an object of its own: whoever has asked for the conversation before, or waits there,
+// still means that one.
+void Sessions::clear(LiveSession& session, const std::shared_ptr<ClientLink>& client, LiveSession::Done<Shared> done) {
+  const auto shared = std::make_shared<LiveSession::Done<Shared>>(std::move(done));  // called once: by the job, or here
+  session.work_for(
+      client,
+      [this, &session, client, shared](ClientSession& open, const CancelToken& cancel) {
+        if (auto cleared = session.clear_now(cancel); !cleared) return (*shared)(cleared.error());
+        const std::string id = open.session()->conversation_id();
+        SessionWishes wishes;
+        wishes.cwd = client->wishes().cwd;
+        const auto next =
+            std::make_shared<LiveSession>(runtime_, workplaces_, metrics_, threads_, wishes, *Ulid::parse(id));
+        next->take_over(session);
+        {
+          const MutexLock lock(mutex_);
+          if (Shared& place = at_hand_[id]; place)
+            ended_.push_back(std::exchange(place, next));
+          else
+            place = next;
+        }
+        (*shared)(next);
+      },
+      [shared](RunError error) { (*shared)(std::move(error)); });
 }
 
 Sessions::Shared Sessions::find(const std::string& conversation) const {

@@ -44,6 +44,10 @@ class Sessions {
   void create(const SessionWishes& wishes, const std::string& first_text, LiveSession::Done<Shared> done);
   // An existing one. Nothing is opened. kNotFound; kBusy: too many are at hand.
   Result<Shared, RunError> at(const Ulid& conversation);
+  // A new conversation in place of the one that is lent to that client, whose session goes on in it: the one before is
+  // as if it was parked. `done` is called on a session's thread. kBlocked, kCancelled: it goes on as it was; another
+  // error has ended it.
+  void clear(LiveSession& session, const std::shared_ptr<ClientLink>& client, LiveSession::Done<Shared> done);
   // Null: it is not at hand.
   Shared find(const std::string& conversation) const;
   std::vector<Shared> all() const;

@@ -192,8 +192,10 @@ class Chat {
     return out;
   }
 
-  void run(const RunRequest& request) {
-    const auto report = talk_.session().run(request, signals_.next());
+  void run(const RunRequest& request) { tell({talk_.session().run(request, signals_.next())}); }
+
+  void tell(const RecipeRun& ran) {
+    const auto& report = ran.report;
     talk_.settle();
     if (!report) return failed(report.error());
     code_ = run_exit(report->outcome);
@@ -201,8 +203,8 @@ class Chat {
       talk_.footer(*report);
     else if (!report->waits_for.empty())
       app_.err().line("(your next message denies the call; to allow it, answer in another terminal, then go on here)");
-    if (request.compaction_run) tell_compaction(*report);
-    if (const auto why = talk_.client().recipe_failure()) code_ = app_.fail(kExitFailure, *why);
+    if (ran.compacts) tell_compaction(*report);
+    if (ran.failure) code_ = app_.fail(kExitFailure, *ran.failure);
   }
 
   void tell_compaction(const RunReport& report) {
@@ -216,17 +218,12 @@ class Chat {
 
   // The recipe applies to this run only.
   void run_recipe(const std::string& name, const std::string& rest) {
-    const RecipeLine line = parse_recipe_line(rest);
-    if (auto used = talk_.client().use_recipe(name, line.arguments); !used)
-      return refuse(name, failure_of(used.error()));
-    auto request = talk_.client().recipe_run(line.words);
-    if (!request)
-      code_ = app_.fail(kExitUsage, request.error().message);
-    else if (request->compaction_run && !talk_.has_messages())
-      code_ = app_.fail(kExitUsage, "the conversation is empty: there is nothing to compact");
+    RecipeLine line = parse_recipe_line(rest);
+    const auto ran = talk_.run_recipe({name, std::move(line.arguments), std::move(line.words)}, signals_.next());
+    if (!ran)
+      refuse(name, failure_of(ran.error()));
     else
-      run(*request);
-    talk_.client().drop_recipe();
+      tell(*ran);
   }
 
   void refuse(const std::string& name, const Failure& failure) {
@@ -235,16 +232,18 @@ class Chat {
       return;
     }
     std::vector<std::string> known(std::begin(kCommands), std::end(kCommands));
-    for (const std::string& each : talk_.client().workplace().recipes().names()) known.push_back("/" + each);
+    if (const auto recipes = talk_.recipes())
+      for (const ListedRecipe& each : *recipes) known.push_back("/" + each.name);
     const std::string mean = did_you_mean("/" + name, known);
     code_ = app_.fail(kExitUsage, "unknown command '/" + one_line(name, 80) + "'" +
                                       (mean.empty() ? "; /help and /recipes list them" : mean));
   }
 
   void recipes() {
-    for (const RecipeEntry& entry : talk_.client().workplace().recipes().list())
-      app_.out().line("/" + neutral_line(entry.name, 80) + "  " +
-                      neutral_line(entry.recipe ? entry.recipe->description : entry.problem, 200));
+    const auto recipes = talk_.recipes();
+    if (!recipes) return failed(recipes.error());
+    for (const ListedRecipe& each : *recipes)
+      app_.out().line("/" + neutral_line(each.name, 80) + "  " + neutral_line(each.about, 200));
   }
 
   void undo() {
@@ -294,22 +293,23 @@ class Chat {
   }
 
   void status() {
+    const auto now = talk_.status();
+    if (!now) return failed(now.error());
     const Gauge gauge = talk_.session().gauge();
-    const ModelSettings& model = talk_.client().workplace().runtime().model_settings();
     app_.out().line("conversation " + talk_.session().conversation_id());
-    app_.out().line("model " + neutral_line(model.model, 200) + " of " + neutral_line(model.provider, 200));
+    app_.out().line("model " + neutral_line(now->model, 200) + " of " + neutral_line(now->provider, 200));
     app_.out().line("context " + with_commas(gauge.used) + " of " + with_commas(gauge.limit) + " tokens (" +
                     std::to_string(gauge.percent()) + " %), " + counted(gauge.compactions, "compaction"));
-    for (const CommandState& each : talk_.client().commands().list())
+    for (const ChatStatus::Command& each : now->commands)
       app_.out().line("command " + std::to_string(each.handle) +
-                      (each.ended() ? " has ended (" + std::string(name_of(each.reason)) + "): " : " runs: ") +
+                      (each.ended.empty() ? " runs: " : " has ended (" + each.ended + "): ") +
                       neutral_line(each.command, 200));
   }
 
   void clear() {
     if (!may_clear()) return;
     if (const auto cleared = talk_.clear(signals_.next()); !cleared) {
-      if (cleared.error().code == kExitInterrupted) return interrupted(cleared.error().message);
+      if (cleared.error().code == kExitInterrupted) return cancelled(cleared.error().message);
       code_ = app_.fail(cleared.error().code, cleared.error().message);
       over_ = cleared.error().code != kExitBlocked;
       return;
@@ -319,9 +319,20 @@ class Chat {
   }
 
   void failed(const RunError& error) {
-    if (error.kind == RunError::Kind::kCancelled) return interrupted("interrupted");
-    const Failure failure = failure_of(error);
+    if (error.kind == RunError::Kind::kCancelled)
+      return cancelled(signals_.caught() == 0 ? error.message : "interrupted");
+    const Failure failure = failure_of(talk_.explained(error));
     code_ = app_.fail(failure.code, failure.message);
+    if (!talk_.is_lost()) return;
+    over_ = true;
+    app_.err().line("continue with: agentd chat --resume " + talk_.session().conversation_id());
+    app_.err().flush();
+  }
+
+  // By a signal here; without one, from another terminal, and the chat goes on.
+  void cancelled(std::string_view message) {
+    if (signals_.caught() != 0) return interrupted(message);
+    code_ = app_.fail(kExitInterrupted, message);
   }
 
   // Ctrl-C returns to the prompt; without a terminal, and at every other signal, the chat ends.
@@ -346,7 +357,9 @@ class Chat {
 int chat_command(App& app, const Arguments& arguments) {
   SignalScope signals;
   const CancelToken start = signals.next();
-  auto talk = Talk::begin(app, arguments, {});
+  Talk::Wishes wishes;
+  wishes.served = true;
+  auto talk = Talk::begin(app, arguments, wishes);
   if (!talk) return app.fail(talk.error().code, talk.error().message);
   if (auto attached = (*talk)->attach(start); !attached)
     return app.fail(attached.error().code, attached.error().message);
@@ -357,11 +370,10 @@ int chat_command(App& app, const Arguments& arguments) {
   }
   if (app.surroundings().input_tty) app.out().line("agentd chat; /help lists commands, Ctrl-D ends it");
   if (app.surroundings().input_tty && !(*talk)->has_messages())
-    if (const auto offer = (*talk)->client().offer())
+    if (const auto offer = (*talk)->offer())
       app.out().line("a checkpoint of " + time_text(offer->created_ms) + " can be resumed (" +
-                     neutral_line(offer->record.name.empty() ? offer->title : offer->record.name, 80) +
-                     "): agentd checkpoint resume " + offer->record.id);
-  if ((*talk)->session().wait() != nullptr)
+                     neutral_line(offer->title, 80) + "): agentd checkpoint resume " + offer->id);
+  if ((*talk)->waits())
     app.err().line("a tool call waits for an answer, and your next message denies it: agentd approve " +
                    (*talk)->session().conversation_id());
   app.err().flush();
