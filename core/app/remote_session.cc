@@ -95,6 +95,7 @@ RunError RemoteSession::lost() {
 // ---- calls
 
 Result<JsonDocument, RunError> RemoteSession::perform(std::string_view json, const CancelToken& cancel) {
+  refused_ = false;
   if (json.size() > serve::kClientCallMax)
     return RunError{RunError::Kind::kUsage, "the message has " + with_commas(json.size()) +
                                                 " bytes, and agentd serve takes " + with_commas(serve::kClientCallMax) +

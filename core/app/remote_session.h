@@ -37,9 +37,12 @@ class RemoteSession final : public Session {
   static Offer ask(const App& app, const Config& config, const Wishes& wishes, EventSink& events, Approver& approver);
   ~RemoteSession() override;
 
-  // As ClientSession::open().
+  // As ClientSession::open(). kBusy with is_lent(): another command has the session, and does not work: the store is
+  // free.
   Result<void, RunError> open(std::optional<Ulid> conversation, const std::string& first_text,
                               const CancelToken& cancel);
+
+  bool is_lent() const { return refused_; }
 
   const std::string& conversation_id() const override { return conversation_id_; }
   const std::string& session_id() const override { return session_id_; }

@@ -188,16 +188,27 @@ Result<std::optional<Ulid>, Failure> Talk::wanted() {
   return std::optional<Ulid>(*found);
 }
 
+Result<void, RunError> Talk::open(std::optional<Ulid> conversation, const std::string& first_text,
+                                  const CancelToken& cancel) {
+  if (remote_) {
+    auto opened = remote_->open(conversation, first_text, cancel);
+    if (opened || !remote_->is_lent() || wishes_.detached) return opened;
+    remote_.reset();
+    AGENTD_TRY_VOID(open_levels({}));
+  }
+  return client_->open(conversation, cancel, first_text);
+}
+
 Result<void, Failure> Talk::attach(const CancelToken& cancel, const std::string& first_text) {
   auto id = wanted();
   if (!id) return id.error();
-  const auto opened = remote_ ? remote_->open(*id, first_text, cancel) : client_->open(*id, cancel, first_text);
+  const auto opened = open(*id, first_text, cancel);
   if (!opened) return failure_of(explained(opened.error()));
   return {};
 }
 
 Result<void, Failure> Talk::attach(const Ulid& conversation, const CancelToken& cancel) {
-  const auto opened = remote_ ? remote_->open(conversation, {}, cancel) : client_->open(conversation, cancel);
+  const auto opened = open(conversation, {}, cancel);
   if (!opened) return failure_of(explained(opened.error()));
   return {};
 }

@@ -95,6 +95,8 @@ class Talk {
   Result<void, Failure> ask_daemon();
   EventSink& make_renderer(bool trace);
   Result<void, RunError> open_levels(const RecipeValues& values);
+  Result<void, RunError> open(std::optional<Ulid> conversation, const std::string& first_text,
+                              const CancelToken& cancel);
   RunError with_way_out(RunError error) const;
   void warn(const std::string& text);
   Result<std::optional<Ulid>, Failure> wanted();

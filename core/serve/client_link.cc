@@ -102,6 +102,9 @@ void ClientLink::go_on() {
 
 PermissionAnswer ClientLink::ask(const SessionContext& session, const Tool& tool, const ToolCall& call,
                                  const AskedBy& by) {
+  if (!is_listening())
+    return {false, false, "a person must allow this call, and the terminal of the conversation did not ask for it",
+            false};
   {
     const MutexLock lock(mutex_);
     answer_.reset();

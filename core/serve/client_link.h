@@ -80,8 +80,9 @@ class ClientLink final : public EventSink, public Approver {
   bool is_listening() const;
 
   void on_event(const RunEvent& event) override;
-  bool is_present() const override { return wishes_.answers; }
-  // Also without a person: the client has the words for that.
+  // Nobody looks for a question of a run that is not the client's.
+  bool is_present() const override { return wishes_.answers && is_listening(); }
+  // Also without a person: the client has the words for that, if the run is its own.
   PermissionAnswer ask(const SessionContext& session, const Tool& tool, const ToolCall& call,
                        const AskedBy& by) override;
   // False: nothing is asked.

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/serve/clients.h"
 
+#include <algorithm>
 #include <utility>
 #include <vector>
 
@@ -28,6 +29,14 @@ void Clients::opened(const std::shared_ptr<ClientLink>& link, std::shared_ptr<Li
     }
   }
   session->release(link, "interrupted", {});
+}
+
+bool Clients::is_of_another(const LiveSession& session, const ClientLink& link) const {
+  const MutexLock lock(mutex_);
+  return std::any_of(clients_.begin(), clients_.end(), [&](const auto& each) {
+    const Client& client = each.second;
+    return client.session.get() == &session && client.link.get() != &link && !client.link->has_left();
+  });
 }
 
 void Clients::remove(std::string_view id) {

@@ -30,6 +30,8 @@ class Clients {
   Client find(std::string_view id) const;
   // It has a session; one that has died meanwhile gives it back.
   void opened(const std::shared_ptr<ClientLink>& link, std::shared_ptr<LiveSession> session);
+  // True if another one has that session.
+  bool is_of_another(const LiveSession& session, const ClientLink& link) const;
   // It has said that it leaves.
   void remove(std::string_view id);
   // Its stream has ended: what it does is cancelled and its session ends, unless it is detached. Does not block.

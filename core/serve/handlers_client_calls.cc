@@ -71,6 +71,9 @@ void open_session(Daemon& daemon, const RouteCall& call, const Link& link) {
   if (!id) return send_error(link, {RunError::Kind::kNotFound, "there is no such conversation"});
   const auto session = daemon.sessions().at(*id);
   if (!session) return send_error(link, session.error());
+  // Between its calls another command does not work there: this one may, by itself.
+  if (daemon.clients().is_of_another(**session, *link) && (*session)->idle_since_ns())
+    return send_error(link, {RunError::Kind::kBusy, "another command has conversation " + id->text()}, nullptr, true);
   daemon.clients().opened(link, *session);
   (*session)->lend(wishes, first_text, tell, refused_by(link));
 }
@@ -205,11 +208,15 @@ void clear(Daemon& daemon, const Link& link, const Shared& session) {
 }
 
 void end(Daemon& daemon, const RouteCall& call, const Link& link, const Shared& session) {
-  session->release(link, call.json("reason").string_or("exit"), [&daemon, link] {
+  const auto tell = [&daemon, link] {
     send_done(link, nullptr, {});
     daemon.clients().remove(link->id());
     link->close();
-  });
+  };
+  // A run that is not the command's is none to wait for.
+  const bool busy = session->busy_for(*link).has_value();
+  session->release(link, call.json("reason").string_or("exit"), busy ? std::function<void()>() : tell);
+  if (busy) tell();
 }
 
 }  // namespace
@@ -228,9 +235,10 @@ void call_client(Daemon& daemon, RouteCall call) {
   link->begin_call();
   reply_json(call, 202, "{}");
   if (what == "open") return open_session(daemon, call, link);
+  if (what == "end") return end(daemon, call, link, session);
+  if (const auto busy = session->busy_for(*link)) return send_error(link, *busy);
   if (what == "run" || what == "carry_on") return run(call, link, session, what == "carry_on");
   if (what == "clear") return clear(daemon, link, session);
-  if (what == "end") return end(daemon, call, link, session);
   for (const auto& [name, step] : kSteps)
     if (name == what) return step(call, link, session);
 }

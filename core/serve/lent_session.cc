@@ -41,6 +41,12 @@ void LiveSession::work_for(std::shared_ptr<ClientLink> client, ClientWork work, 
   add(checked, refused, first_text);
 }
 
+// The client listens for as long as a run of its own goes on.
+std::optional<RunError> LiveSession::busy_for(const ClientLink& client) const {
+  const MutexLock lock(mutex_);
+  return runs_ && !client.is_listening() ? std::optional<RunError>(busy(id_)) : std::nullopt;
+}
+
 void LiveSession::run_now(const std::function<Result<RunReport, RunError>()>& run,
                           const std::function<void(const Result<RunReport, RunError>&)>& done) {
   begin_run();

@@ -76,6 +76,8 @@ class LiveSession final {
   // in place of `work` where that cannot be; kBusy: somebody works.
   void lend(SessionWishes wishes, const std::string& first_text, ClientWork work,
             std::function<void(RunError)> refused);
+  // kBusy while a run goes on that is not that client's.
+  std::optional<RunError> busy_for(const ClientLink& client) const;
   // Works for that client alone. `refused` is called in place of `work` where it cannot: kBusy, it has it no more.
   void work_for(std::shared_ptr<ClientLink> client, ClientWork work, std::function<void(RunError)> refused,
                 const std::string& first_text = {});

@@ -33,6 +33,13 @@ void CommandsHome::hook(const std::string& yaml) const {
   AGENTD_ASSERT(write_file_atomically(hooks + "/here.yaml", yaml, 0600));
 }
 
+void CommandsHome::recipe(const std::string& name, const std::string& markdown) const {
+  const std::string recipes = program_.home() + "/recipes";
+  AGENTD_ASSERT(make_directories(recipes));
+  ::chmod(program_.home().c_str(), 0700);
+  AGENTD_ASSERT(write_file_atomically(recipes + "/" + name + ".md", markdown, 0600));
+}
+
 void CommandsHome::serve(std::vector<std::string> more) {
   more.insert(more.begin(), "serve");
   daemon_ = std::make_unique<Running>(program_.start(more));

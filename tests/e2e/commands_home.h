@@ -25,6 +25,7 @@ class CommandsHome {
   // The answers of the model.
   void script(const std::string& turns);
   void hook(const std::string& yaml) const;
+  void recipe(const std::string& name, const std::string& markdown) const;
   // Starts the daemon; the test fails where it does not listen.
   void serve(std::vector<std::string> more = {});
   Finished end(int signal = SIGTERM);

@@ -1,10 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 // serve_client_test.cc - a command and the daemon that works for it: two processes, of which one may die, be another
 // version, or see other files; and who is attached to a conversation.
+#include <fcntl.h>
 #include <gtest/gtest.h>
+#include <unistd.h>
 
 #include <filesystem>
+#include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "core/base/file.h"
@@ -365,6 +369,201 @@ TEST_F(ServeClients, AConversationThatWorksIsBusyForAnother) {
   EXPECT_TRUE(has(alone.err, "'agentd attach ID' joins it")) << alone.err;
   const Finished gone = home_.program().run({"conversation", "delete", id, "--yes"});
   EXPECT_NE(gone.code, 0) << gone.out;
+}
+
+// ---- chats, whose daemon is there between the messages, too
+
+// A chat whose lines come one after the other.
+class Chatting {
+ public:
+  explicit Chatting(CommandsHome& home, const std::vector<std::string>& words = {"chat"}) {
+    EXPECT_EQ(::pipe2(ends_, O_CLOEXEC), 0);
+    home.program().set_input(ends_[0]);
+    chat_ = std::make_unique<Running>(home.program().start(words));
+    home.program().set_input(-1);
+    ::close(ends_[0]);
+  }
+  ~Chatting() { hang_up(); }
+  Chatting(const Chatting&) = delete;
+  Chatting& operator=(const Chatting&) = delete;
+  void say(const std::string& line) const {
+    EXPECT_EQ(::write(ends_[1], (line + "\n").c_str(), line.size() + 1), static_cast<ssize_t>(line.size() + 1));
+  }
+  void hang_up() {
+    if (ends_[1] >= 0) ::close(std::exchange(ends_[1], -1));
+  }
+  Running& chat() { return *chat_; }
+  bool answers(const std::string& text) const { return chat_->wait_for_out(text); }
+  Finished end() {
+    hang_up();
+    return chat_->wait();
+  }
+
+ private:
+  int ends_[2] = {-1, -1};
+  std::unique_ptr<Running> chat_;
+};
+
+const std::string kThree = "- text: The first.\n- text: The second.\n- text: The third.\n";
+
+TEST_F(ServeClients, TheDaemonHasMadeTheRunsOfAChat) {
+  home_.script(kThree);
+  home_.serve();
+  const Finished ended = home_.program().run({"chat"}, "one\n/compact-brief\nthree\n");
+  EXPECT_EQ(ended.code, 0) << ended.err;
+  EXPECT_TRUE(has(ended.out, "The third.")) << ended.out;
+  EXPECT_TRUE(has(home_.client().get("/metrics").body, R"(agentd_runs_total{outcome="stop"} 2)"))
+      << home_.client().get("/metrics").body;
+}
+
+TEST_F(ServeClients, AChatWhoseDaemonIsKilledInAnAnswerEnds) {
+  home_.script("- text: The first.\n" + kLate);
+  home_.serve();
+  Chatting chat(home_);
+  chat.say("do not forget this");
+  ASSERT_TRUE(chat.answers("The first."));
+  chat.say("nor that");
+  const std::string id = begun();
+  ASSERT_TRUE(comes([&] { return has(log(id), "nor that"); }));
+  home_.end(SIGKILL);
+  const Finished ended = chat.chat().wait();
+  EXPECT_EQ(ended.code, 1) << ended.err;
+  EXPECT_TRUE(has(ended.err, "agentd serve has ended")) << ended.err;
+  EXPECT_TRUE(has(ended.err, "agentd chat --resume " + id)) << ended.err;
+  EXPECT_TRUE(has(log(id), "do not forget this") && has(log(id), "nor that")) << log(id);
+  home_.script(kHello);
+  EXPECT_EQ(home_.program().run({"chat", "--resume", id}, "go on\n").code, 0);
+}
+
+TEST_F(ServeClients, AChatWhoseDaemonIsKilledAtThePromptEndsAtTheNextLine) {
+  home_.script(kThree);
+  home_.serve();
+  Chatting chat(home_);
+  chat.say("do not forget this");
+  ASSERT_TRUE(chat.answers("The first."));
+  const std::string id = home_.program().newest();
+  home_.end(SIGKILL);
+  chat.say("more");
+  chat.say("and more");
+  const Finished ended = chat.end();
+  EXPECT_EQ(ended.code, 1) << ended.err;
+  EXPECT_EQ(ended.err.find("agentd serve has ended"), ended.err.rfind("agentd serve has ended")) << ended.err;
+  EXPECT_TRUE(has(ended.err, "agentd chat --resume " + id)) << ended.err;
+  EXPECT_FALSE(has(log(id), "more"));
+}
+
+TEST_F(ServeClients, BetweenItsMessagesAChatLeavesItsConversationToOthers) {
+  home_.script(kThree);
+  home_.serve();
+  Chatting chat(home_);
+  chat.say("one");
+  ASSERT_TRUE(chat.answers("The first."));
+  const std::string id = home_.program().newest();
+  ASSERT_TRUE(comes([&] { return !works(); }));
+  const Finished other = home_.program().run({"run", "--resume", id, "of another terminal"});
+  EXPECT_EQ(other.code, 0) << other.err;
+  chat.say("two");
+  EXPECT_TRUE(chat.answers("The second."));
+  const Finished ended = chat.end();
+  EXPECT_EQ(ended.code, 0) << ended.err;
+  const std::string all = log(id);
+  EXPECT_LT(all.find("of another terminal"), all.find("two")) << all;
+}
+
+TEST_F(ServeClients, AMessageFromElsewhereIsPartOfTheChatAndAsksNobodyAtItsTerminal) {
+  home_.script("- text: The first.\n" + kCommands + "- text: The last.\n");
+  home_.serve();
+  Chatting chat(home_);
+  chat.say("one");
+  ASSERT_TRUE(chat.answers("The first."));
+  const std::string id = home_.program().newest();
+  EXPECT_EQ(home_.client().post("/api/v1/conversations/" + id + "/messages", R"({"text":"make it"})").status, 202);
+  ASSERT_TRUE(comes([&] { return has(log(id), "So be it."); })) << log(id);
+  EXPECT_FALSE(made());
+  chat.say("two");
+  EXPECT_TRUE(chat.answers("The last.")) << chat.chat().err();
+  EXPECT_FALSE(has(chat.chat().out(), "So be it."));
+  EXPECT_EQ(chat.end().code, 0);
+}
+
+TEST_F(ServeClients, WhileAnotherRunGoesOnTheChatIsToldAndCanBeLeft) {
+  home_.script("- text: The first.\n" + kLate);
+  home_.serve();
+  Chatting chat(home_);
+  chat.say("one");
+  ASSERT_TRUE(chat.answers("The first."));
+  const std::string id = home_.program().newest();
+  EXPECT_EQ(home_.client().post("/api/v1/conversations/" + id + "/messages", R"({"text":"take long"})").status, 202);
+  ASSERT_TRUE(comes([&] { return works() && has(log(id), "take long"); }));
+  chat.say("two");
+  ASSERT_TRUE(chat.chat().wait_for_err("'agentd attach " + id + "' joins it")) << chat.chat().err();
+  EXPECT_EQ(chat.end().code, 75);
+  EXPECT_TRUE(works());
+  EXPECT_FALSE(has(log(id), "two"));
+}
+
+TEST_F(ServeClients, AfterClearWhoIsAttachedStaysInTheConversationOfBefore) {
+  home_.script(kThree);
+  home_.serve();
+  Chatting chat(home_);
+  chat.say("one");
+  ASSERT_TRUE(chat.answers("The first."));
+  const std::string id = home_.program().newest();
+  Running attached = home_.program().start({"attach", id});
+  ASSERT_TRUE(attached.wait_for_err("attached to")) << attached.out();
+  chat.say("/clear");
+  ASSERT_TRUE(chat.answers("Started a new conversation"));
+  chat.say("two");
+  ASSERT_TRUE(chat.answers("The second."));
+  const std::string next = home_.program().newest();
+  EXPECT_NE(next, id);
+  EXPECT_TRUE(has(home_.sessions(), id) && has(home_.sessions(), next)) << home_.sessions();
+  EXPECT_EQ(home_.client().post("/api/v1/conversations/" + id + "/messages", R"({"text":"still here"})").status, 202);
+  EXPECT_TRUE(attached.wait_for_out("The third.")) << attached.out();
+  EXPECT_FALSE(has(attached.out(), "The second.")) << attached.out();
+  EXPECT_TRUE(has(log(id), "still here"));
+  EXPECT_FALSE(has(log(next), "still here"));
+  attached.signal(SIGTERM);
+  (void)attached.wait();
+  // The end of the chat is that of its new session.
+  chat.chat().signal(SIGKILL);
+  (void)chat.chat().wait();
+  home_.script(kHello);
+  EXPECT_EQ(home_.program().run({"run", "--resume", next, "go on", "--max-turns", "9"}).code, 0);
+}
+
+TEST_F(ServeClients, AKilledChatEndsItsSessionWithItsCommands) {
+  CommandsHome home("permissions: {allow: [bash]}\n");
+  home.script(
+      "- calls: [{name: bash, input: {command: \"while sleep 0.1; do date +%N > alive; done\", background: true}}]\n" +
+      kThree);
+  home.serve();
+  Chatting chat(home);
+  chat.say("start it");
+  ASSERT_TRUE(chat.answers("The first."));
+  const std::string file = home.program().project() + "/alive";
+  const auto now = [&] { return read_file(file, 100).value_or(""); };
+  ASSERT_TRUE(comes([&] { return !now().empty(); }));
+  chat.chat().signal(SIGKILL);
+  (void)chat.chat().wait();
+  EXPECT_TRUE(comes([&] {
+    const std::string before = now();
+    ::usleep(400'000);
+    return before == now();
+  }));
+}
+
+TEST_F(ServeClients, AnAnswerOfAChatIsCancelledFromElsewhereAndTheChatGoesOn) {
+  home_.script(kLate + kHello);
+  home_.serve();
+  Chatting chat(home_);
+  chat.say("hello");
+  const std::string id = begun();
+  EXPECT_EQ(home_.client().post("/api/v1/conversations/" + id + "/cancel", "{}").status, 200);
+  ASSERT_TRUE(chat.chat().wait_for_err("cancelled in another terminal"));
+  chat.say("again");
+  EXPECT_TRUE(chat.answers("Hello there."));
+  EXPECT_EQ(chat.end().code, 0);
 }
 
 }  // namespace

@@ -29,6 +29,7 @@ struct Case {
   int served = 1;  // 0: the command works by itself, whether there is a daemon or not
   int signal = 0;  // is sent when the message is stored
   std::vector<std::pair<std::string, std::string>> terminal = {};  // it runs on one, with these inputs
+  std::string recipe = {};                                         // /poem
 };
 
 void PrintTo(const Case& each, std::ostream* out) { *out << each.name; }
@@ -102,7 +103,8 @@ class Stage {
   std::string result_of(const Case& each, bool by_daemon) {
     Program& program = home_.program();
     home_.begin_again(each.settings);
-    if (!each.hook.empty()) home_.hook(each.hook);
+    if (!each.hook.empty()) home_.hook(std::regex_replace(each.hook, std::regex("PROJECT"), program.project()));
+    if (!each.recipe.empty()) home_.recipe("poem", each.recipe);
     (void)program.file("note.txt", "a note\n");
     (void)program.file("picture.png", "\x89PNG\r\n\x1a\nnot much of a picture");
     (void)program.file("large.png", "\x89PNG\r\n\x1a\n" + std::string(4u << 20, 'x'));
@@ -160,6 +162,15 @@ const std::string kAllow = "permissions: {allow: [bash, write_file, edit_file]}\
 const std::string kWait = "permissions: {unanswered: wait}\n";
 const std::string kFails = "on: before_tool_call\ncommand: 'cat > /dev/null; echo broken >&2; exit 3'\n";
 const std::string kBlocks = "on: user_message_send\ndo: {action: block, reason: not today}\n";
+const std::string kPoem =
+    "---\ndescription: a poem\nallowed_tools: [read_file]\narguments: {topic: {required: true}}\n---\n"
+    "Write a poem about {{.topic}}.\n";
+const std::string kJsonPoem =
+    "---\nhooks:\n  turn_end: {handler: validate_output, params: {schema: {type: object}, retries: 0}}\n---\n"
+    "Write about {{.topic}} as JSON.\n";
+const std::string kTellsAll =
+    "on: [before_clear, after_clear, session_start, session_end]\ncommand: cat >> PROJECT/heard; echo >> "
+    "PROJECT/heard\n";
 const Lines kOne = {{"run", "hello"}};
 const Lines kTwo = {{"run", "hello"}, {"run", "--follow", "and again"}};
 const Lines kCompacted = {{"run", "hello"}, {"run", "--follow", "and again"}, {"compact", "-c", "ID"}};
@@ -330,10 +341,10 @@ std::vector<Case> alone() {
        .words = {"run", "--input-format", "stream-json"},
        .input = R"({"text":"hello"})",
        .served = 0},
-      {.name = "a chat",
+      {.name = "a chat without saving",
        .turns = kTalk,
-       .words = {"chat"},
-       .input = "hello\n/status\nonce more\n/compact\n/undo\n/clear\n/exit\n",
+       .words = {"chat", "--no-save"},
+       .input = "hello\n/status\n/clear\nonce more\n",
        .served = 0},
       {.name = "a list", .turns = kHello, .words = {"conversation", "list"}, .before = kTwo, .served = 0},
       {.name = "show", .turns = kReads, .words = {"conversation", "show", "ID"}, .before = kOne, .served = 0},
@@ -387,6 +398,144 @@ std::vector<Case> alone() {
   };
 }
 
+std::vector<Case> chats() {
+  return {
+      {.name = "a chat", .turns = kTalk, .words = {"chat"}, .input = "hello\nonce more\n/exit\n"},
+      {.name = "a chat of every command",
+       .turns = kTalk,
+       .words = {"chat"},
+       .input = "/status\nhello\n/help\n/status\n/recipes\n/checkpoint first\nonce more\n/compact be short\n/status\n"
+                "/undo\n/status\n/undo now\n/nothing\n/statsu\n/a/path\n/clear\n/status\n/exit\n"},
+      {.name = "an empty chat", .turns = kTalk, .words = {"chat"}, .input = ""},
+      {.name = "an empty conversation",
+       .turns = kTalk,
+       .words = {"chat"},
+       .input = "\n/compact\n/undo\n/checkpoint\n/compact-brief\n/clear\n"},
+      {.name = "a chat that begins anew",
+       .turns = kHello + "- text: Again.\n- text: And again.\n",
+       .words = {"chat"},
+       .input = "hello\n/clear\nonce more\n/checkpoint second\n/clear\n/clear\nand once more\n/status\n"},
+      {.name = "hooks hear a chat that begins anew",
+       .turns = kHello + "- text: Again.\n",
+       .words = {"chat"},
+       .input = "hello\n/clear\nonce more\n",
+       .hook = kTellsAll},
+      {.name = "a chat that may not begin anew",
+       .turns = kHello + "- text: Again.\n",
+       .words = {"chat"},
+       .input = "hello\n/clear\nonce more\n/clear\n",
+       .hook = "on: before_clear\ndo: {action: block, reason: keep it}\n"},
+      {.name = "a chat that asks before it begins anew",
+       .turns = kHello,
+       .words = {"chat"},
+       .input = "hello\n/clear\n",
+       .settings = "lifecycle: {verify_before_clear: true}\n"},
+      {.name = "a chat with a recipe",
+       .turns = kHello + "- text: A poem.\n- text: Again.\n",
+       .words = {"chat"},
+       .input = "hello\n/poem topic=tea in two lines\nonce more\n/recipes\n",
+       .recipe = kPoem},
+      {.name = "a recipe of few tools",
+       .turns = kReads + "- calls: [{name: bash, input: {command: touch made.txt}}]\n- text: No.\n" + kCommands,
+       .words = {"chat"},
+       .input = "read it\n/poem topic=tea\nmake it\n",
+       .settings = kAllow,
+       .recipe = kPoem},
+      {.name = "a recipe that fails",
+       .turns = "- text: no JSON\n- text: no JSON\n- text: no JSON\n- text: Again.\n",
+       .words = {"chat"},
+       .input = "/poem topic=tea\n",
+       .recipe = kJsonPoem},
+      {.name = "recipes that are wrong",
+       .turns = kHello,
+       .words = {"chat"},
+       .input = "/poem\n/poem topic=tea other=1\n/pom topic=tea\nhello\n/poem\n",
+       .recipe = kPoem},
+      {.name = "a recipe that compacts",
+       .turns = kHello + "- text: Again.\n- text: They said hello.\n- text: More.\n",
+       .words = {"chat"},
+       .input = "hello\nonce more\n/compact-brief keep the names\n/status\nmore\n/undo\n"},
+      {.name = "a recipe that is refused",
+       .turns = kHello,
+       .words = {"chat"},
+       .input = "hello\n/poem topic=tea\n",
+       .hook = kBlocks,
+       .recipe = kPoem},
+      {.name = "a chat that fails at the end",
+       .turns = kHello + "- error: {kind: auth, message: no key}\n",
+       .words = {"chat"},
+       .input = "hello\nonce more\n"},
+      {.name = "a chat that fails on the way",
+       .turns = "- error: {kind: auth, message: no key}\n" + kHello,
+       .words = {"chat"},
+       .input = "hello\nonce more\n/status\n"},
+      {.name = "a chat with a compaction that fails",
+       .turns = kHello,
+       .words = {"chat"},
+       .input = "hello\n/compact\n/status\n"},
+      {.name = "a chat with tools",
+       .turns = kReads + kWrites,
+       .words = {"chat"},
+       .input = "read it\nwrite it\n",
+       .settings = kAllow},
+      {.name = "a chat with a denied tool", .turns = kCommands, .words = {"chat"}, .input = "make it\n"},
+      {.name = "a chat with a question that waits",
+       .turns = kCommands + kHello,
+       .words = {"chat"},
+       .input = "make it\nhello\n",
+       .settings = kWait},
+      {.name = "a chat where a call waits",
+       .turns = kHello,
+       .words = {"chat", "--resume", "ID"},
+       .input = "hello\n",
+       .settings = kWait,
+       .before = {{"run", "make it"}},
+       .turns_before = kCommands},
+      {.name = "a chat with commands in the background",
+       .turns = "- calls: [{name: bash, input: {command: sleep 600, background: true}}]\n- text: It runs.\n",
+       .words = {"chat"},
+       .input = "start it\n/status\n/clear\n/status\n",
+       .settings = kAllow},
+      {.name = "a chat that is resumed",
+       .turns = kHello,
+       .words = {"chat", "--resume", "ID"},
+       .input = "more\n/status\n",
+       .before = kTwo},
+      {.name = "a chat that follows",
+       .turns = kHello,
+       .words = {"chat", "--follow"},
+       .input = "more\n",
+       .before = kTwo},
+      {.name = "a chat of nothing",
+       .turns = kHello,
+       .words = {"chat", "--resume", "01ARZ3NDEKTSV4RRFFQ69G5FAV"},
+       .input = "more\n",
+       .before = kOne},
+      {.name = "a chat that begins as a checkpoint",
+       .turns = kHello,
+       .words = {"chat"},
+       .input = "more\n/status\n",
+       .settings = "lifecycle: {auto_resume_on_start: true}\n",
+       .before = {{"run", "hello"}, {"checkpoint", "save", "ID"}}},
+      {.name = "an interrupt of a chat", .turns = kLate, .words = {"chat"}, .input = "hello\nmore\n", .signal = SIGINT},
+      {.name = "a termination of a chat",
+       .turns = kLate,
+       .words = {"chat"},
+       .input = "hello\nmore\n",
+       .signal = SIGTERM},
+      {.name = "a chat with pictures",
+       .turns = kHello + "- text: Large.\n",
+       .words = {"chat"},
+       .input = "what is @picture.png?\nand @large.png?\nand @none.png?\n"},
+      {.name = "a long message of a chat", .turns = kHello, .words = {"chat"}, .input = kLong + "\n"},
+      {.name = "a chat at a terminal",
+       .turns = kHello + kCommands,
+       .words = {"chat"},
+       .settings = "context_window: 100000\n",
+       .terminal = {{"> ", "hello\n"}, {"Hello there.", "make it\n"}, {"Allow?", "y\n"}, {"So be it.", "/exit\n"}}},
+  };
+}
+
 class Same : public ::testing::TestWithParam<Case> {};
 
 TEST_P(Same, WithADaemonAndWithoutOne) {
@@ -404,6 +553,7 @@ std::string name_of_case(const ::testing::TestParamInfo<Case>& test) {
 INSTANTIATE_TEST_SUITE_P(Runs, Same, ::testing::ValuesIn(runs()), name_of_case);
 INSTANTIATE_TEST_SUITE_P(HooksAndTools, Same, ::testing::ValuesIn(hooks_and_tools()), name_of_case);
 INSTANTIATE_TEST_SUITE_P(Compactions, Same, ::testing::ValuesIn(compactions()), name_of_case);
+INSTANTIATE_TEST_SUITE_P(Chats, Same, ::testing::ValuesIn(chats()), name_of_case);
 INSTANTIATE_TEST_SUITE_P(Alone, Same, ::testing::ValuesIn(alone()), name_of_case);
 
 // The comparison finds what differs: in the output, in the store alone, and in the files alone.

@@ -33,6 +33,7 @@ class KeptStream final : public HttpStream {
 PermissionAnswer ask(ClientLink& link) {
   Tool tool;
   tool.name = "bash";
+  const ClientLink::Listening listening(&link);
   return link.ask({0, "conversation", "/tmp", {}}, tool, {"call_1", "bash", ToolInput()}, {});
 }
 
