@@ -75,6 +75,20 @@ TEST(ClientLink, AQuestionEndsWithItsClientAndWithItsCall) {
   EXPECT_TRUE(link.is_cancelled());
 }
 
+TEST(ClientLink, NobodyIsAskedAboutARunThatIsNotTheClients) {
+  ClientLink link("ID", wishes());
+  std::string sent;
+  link.connect(std::make_shared<KeptStream>([&](const std::string& bytes) { sent += bytes; }));
+  EXPECT_FALSE(link.is_present());
+  Tool tool;
+  const PermissionAnswer answer = link.ask({0, "conversation", "/tmp", {}}, tool, {"call_1", "bash", ToolInput()}, {});
+  EXPECT_FALSE(answer.allowed);
+  EXPECT_FALSE(answer.given);
+  EXPECT_EQ(sent, "");
+  const ClientLink::Listening listening(&link);
+  EXPECT_TRUE(link.is_present());
+}
+
 TEST(ClientLink, AToolCallWaitsUntilItsEventWasShown) {
   ClientLink link("ID", wishes());
   bool shown = false;
@@ -132,6 +146,29 @@ TEST(ClientWire, KeepsTheRequestWithItsPictures) {
   EXPECT_EQ(read.key, "k");
   EXPECT_EQ(read.output_schema, "{}");
   EXPECT_EQ(read.media, request.media);
+}
+
+TEST(ClientWire, KeepsWhatAChatAsksFor) {
+  const auto round = [](const auto& write, const auto& value) {
+    JsonWriter out;
+    write(out, value);
+    return JsonDocument::parse(out.text()).value();
+  };
+  const ChatStatus status{"anthropic", "big", {{7, "sleep 600", {}}, {8, "true", "exit"}}};
+  const ChatStatus same = read_chat_status(round(write_chat_status, status).root());
+  EXPECT_EQ(same.provider + same.model, "anthropicbig");
+  ASSERT_EQ(same.commands.size(), 2u);
+  EXPECT_EQ(same.commands[0].handle, 7u);
+  EXPECT_EQ(same.commands[0].ended, "");
+  EXPECT_EQ(same.commands[1].ended, "exit");
+  const auto recipes = read_recipes(round(write_recipes, std::vector<ListedRecipe>{{"poem", "a poem"}}).root());
+  ASSERT_EQ(recipes.size(), 1u);
+  EXPECT_EQ(recipes[0].name + recipes[0].about, "poema poem");
+  const OfferedCheckpoint offer = read_offer(round(write_offer, OfferedCheckpoint{"ID", "first", 17}).root());
+  EXPECT_EQ(offer.id + offer.title, "IDfirst");
+  EXPECT_EQ(offer.created_ms, 17);
+  const RecipeValues values{{"topic", "tea"}, {"tone", ""}};
+  EXPECT_EQ(read_values(round(write_values, values).root()), values);
 }
 
 }  // namespace
