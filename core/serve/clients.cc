@@ -71,6 +71,10 @@ void Clients::end_all() {
     ended.swap(clients_);
   }
   for (const auto& [id, client] : ended) client.link->cancel_call();
+  for (auto& [id, client] : ended) {
+    client.session.reset();
+    client.link->close();
+  }
 }
 
 void Clients::tidy() {

@@ -36,7 +36,8 @@ class Clients {
   void remove(std::string_view id);
   // Its stream has ended: what it does is cancelled and its session ends, unless it is detached. Does not block.
   void gone(const std::string& id);
-  // Cancels every call, and returns when none works any more: the reports are in the streams. The sessions are gone.
+  // Cancels every call, and returns when none works any more: the reports are in the streams, which end. The sessions
+  // are gone.
   void end_all();
   // Keeps the streams alive.
   void tidy();

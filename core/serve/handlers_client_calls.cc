@@ -236,7 +236,10 @@ void call_client(Daemon& daemon, RouteCall call) {
   reply_json(call, 202, "{}");
   if (what == "open") return open_session(daemon, call, link);
   if (what == "end") return end(daemon, call, link, session);
-  if (const auto busy = session->busy_for(*link)) return send_error(link, *busy);
+  if (auto busy = session->busy_for(*link)) {
+    if (what == "clear") busy->kind = RunError::Kind::kBlocked;  // the session goes on
+    return send_error(link, *busy);
+  }
   if (what == "run" || what == "carry_on") return run(call, link, session, what == "carry_on");
   if (what == "clear") return clear(daemon, link, session);
   for (const auto& [name, step] : kSteps)

@@ -452,6 +452,21 @@ TEST_F(ServeClients, AChatWhoseDaemonIsKilledAtThePromptEndsAtTheNextLine) {
   EXPECT_FALSE(has(log(id), "more"));
 }
 
+TEST_F(ServeClients, ADaemonThatIsStoppedEndsTheSessionOfAChatAtItsPrompt) {
+  home_.script(kThree);
+  home_.serve();
+  Chatting chat(home_);
+  chat.say("one");
+  ASSERT_TRUE(chat.answers("The first."));
+  EXPECT_EQ(home_.end(SIGTERM).code, 0);
+  home_.serve();
+  chat.say("two");
+  const Finished ended = chat.end();
+  EXPECT_EQ(ended.code, 1) << ended.err;
+  EXPECT_TRUE(has(ended.err, "agentd serve has ended")) << ended.err;
+  EXPECT_FALSE(has(log(home_.program().newest()), "two"));
+}
+
 TEST_F(ServeClients, BetweenItsMessagesAChatLeavesItsConversationToOthers) {
   home_.script(kThree);
   home_.serve();
@@ -495,6 +510,8 @@ TEST_F(ServeClients, WhileAnotherRunGoesOnTheChatIsToldAndCanBeLeft) {
   const std::string id = home_.program().newest();
   EXPECT_EQ(home_.client().post("/api/v1/conversations/" + id + "/messages", R"({"text":"take long"})").status, 202);
   ASSERT_TRUE(comes([&] { return works() && has(log(id), "take long"); }));
+  chat.say("/clear");
+  ASSERT_TRUE(chat.chat().wait_for_err("is in use by 'agentd serve'")) << chat.chat().err();
   chat.say("two");
   ASSERT_TRUE(chat.chat().wait_for_err("'agentd attach " + id + "' joins it")) << chat.chat().err();
   EXPECT_EQ(chat.end().code, 75);
