@@ -527,7 +527,7 @@ TEST_F(ServeClients, AfterClearWhoIsAttachedStaysInTheConversationOfBefore) {
   ASSERT_TRUE(chat.answers("The first."));
   const std::string id = home_.program().newest();
   Running attached = home_.program().start({"attach", id});
-  ASSERT_TRUE(attached.wait_for_err("attached to")) << attached.out();
+  ASSERT_TRUE(comes([&] { return has(home_.sessions(), R"("readers":1)"); })) << home_.sessions();
   chat.say("/clear");
   ASSERT_TRUE(chat.answers("Started a new conversation"));
   chat.say("two");
@@ -568,6 +568,18 @@ TEST_F(ServeClients, AKilledChatEndsItsSessionWithItsCommands) {
     ::usleep(400'000);
     return before == now();
   }));
+}
+
+TEST_F(ServeClients, AnInterruptAtATerminalStopsTheAnswerAndNotTheChat) {
+  CommandsHome home("permissions: {allow: [bash]}\n");
+  home.script("- text: I work.\n  calls: [{name: bash, input: {command: sleep 600}}]\n" + kHello);
+  home.serve();
+  const Finished ended = home.program().on_terminal(
+      {"chat"},
+      {{"> ", "hello\n"}, {"I work.", "\x03"}, {"interrupted", ""}, {"> ", "again\n"}, {"Hello there.", "/exit\n"}},
+      std::chrono::milliseconds(100));
+  EXPECT_EQ(ended.code, 0) << ended.out;
+  EXPECT_EQ(home.served(), 1);
 }
 
 TEST_F(ServeClients, AnAnswerOfAChatIsCancelledFromElsewhereAndTheChatGoesOn) {
