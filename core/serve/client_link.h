@@ -80,7 +80,7 @@ class ClientLink final : public EventSink, public Approver {
   bool is_listening() const;
 
   void on_event(const RunEvent& event) override;
-  // Nobody looks for a question of a run that is not the client's.
+  // A question of another client's run would be seen too late.
   bool is_present() const override { return wishes_.answers && is_listening(); }
   // Also without a person: the client has the words for that, if the run is its own.
   PermissionAnswer ask(const SessionContext& session, const Tool& tool, const ToolCall& call,

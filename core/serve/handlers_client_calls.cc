@@ -45,7 +45,7 @@ std::function<void(RunError)> refused_by(const Link& link) {
   return [link](const RunError& error) { send_error(link, error); };
 }
 
-// What a session that has just been opened says about itself.
+// The end of a call that has opened a session.
 void send_opened(const Link& link, const ClientSession& open) {
   const Session& session = *open.session();
   send_done(link, &session, [&](JsonWriter& out) {
