@@ -443,8 +443,7 @@ TEST_F(ServeClients, AChatWhoseDaemonIsKilledAtThePromptEndsAtTheNextLine) {
   ASSERT_TRUE(chat.answers("The first."));
   const std::string id = home_.program().newest();
   home_.end(SIGKILL);
-  chat.say("more");
-  chat.say("and more");
+  chat.say("more\nand more");
   const Finished ended = chat.end();
   EXPECT_EQ(ended.code, 1) << ended.err;
   EXPECT_EQ(ended.err.find("agentd serve has ended"), ended.err.rfind("agentd serve has ended")) << ended.err;
