@@ -60,8 +60,10 @@ class Image {
   Image(const Image&) = delete;
   Image& operator=(const Image&) = delete;
 
-  // In the child: system calls alone.
+  // In the child: system calls alone. Signals that the test was started to ignore, as a shell's job behind '&' is, end
+  // the program or reach it.
   [[noreturn]] void become(const std::string& cwd) const {
+    for (const int signal : {SIGINT, SIGQUIT, SIGTERM, SIGHUP}) ::signal(signal, SIG_DFL);
     if (::chdir(cwd.c_str()) == 0) ::execve(argv_[0], argv_.data(), envp_.data());
     ::_exit(127);
   }
