@@ -83,4 +83,28 @@ bool Asker::agrees(std::string_view id, std::string_view title, std::string_view
   return chosen(wire_.ask("session/request_permission", out.text(), cancel_)) == kOnce;
 }
 
+std::optional<RecipeValues> Asker::fill(std::string_view message, const std::vector<RecipeArgument>& arguments) {
+  JsonWriter out, required;
+  required.begin_array();
+  out.begin_object().member("mode", "form").member("sessionId", session_id_);
+  out.member("message", neutral_line(message, kNameBytes)).key("requestedSchema").begin_object();
+  out.member("type", "object").key("properties").begin_object();
+  for (const RecipeArgument& each : arguments) {
+    out.key(each.name).begin_object().member("type", "string").member("title", each.name);
+    if (!each.description.empty()) out.member("description", neutral_line(each.description, kNameBytes));
+    if (each.standard) out.member("default", *each.standard);
+    out.end_object();
+    if (each.required) required.string(each.name);
+  }
+  out.end_object().key("required").raw(required.end_array().text()).end_object().end_object();
+  const Wire::Answer answer = wire_.ask("elicitation/create", out.text(), cancel_);
+  if (!answer) return std::nullopt;
+  const JsonView result = (*answer)->root()["result"], content = result["content"];
+  if (result["action"].string_or("") != "accept" || !content.is_object()) return std::nullopt;
+  RecipeValues given;
+  for (const RecipeArgument& each : arguments)
+    if (const JsonView value = content[each.name]; value.is_string()) given[each.name] = value.string_or("");
+  return given;
+}
+
 }  // namespace agentd::acp

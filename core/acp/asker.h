@@ -10,10 +10,12 @@
 
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "core/acp/updates.h"
 #include "core/acp/wire.h"
 #include "core/conversation/record.h"
+#include "core/recipes/recipes.h"
 #include "core/tools/tool.h"
 
 namespace agentd::acp {
@@ -34,6 +36,9 @@ class Asker final : public Approver {
   PermissionAnswer ask_again(const WaitRecord& wait, std::string_view start);
   // A question that is about no tool call: true if the person agrees. `id` names it.
   bool agrees(std::string_view id, std::string_view title, std::string_view agreement);
+  // Asks for the values of arguments, a field each. nullopt: the person gave none.
+  // Source: agentclientprotocol.com, "Elicitation".
+  std::optional<RecipeValues> fill(std::string_view message, const std::vector<RecipeArgument>& arguments);
 
  private:
   struct Question {

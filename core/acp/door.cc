@@ -130,6 +130,10 @@ Door::Reply Door::initialize(const RpcMessage& message) {
   const JsonView client = params["clientCapabilities"], session = client["session"];
   abilities_.notices = session["notices"].is_object();
   abilities_.compactions = session["compaction"].is_object();
+  abilities_.reads_files = client["fs"]["readTextFile"].bool_or(false);
+  abilities_.writes_files = client["fs"]["writeTextFile"].bool_or(false);
+  abilities_.terminals = client["terminal"].bool_or(false);
+  abilities_.forms = client["elicitation"]["form"].is_object();
   initialized_ = true;
   JsonWriter out;
   out.begin_object().member("protocolVersion", kVersion).key("agentCapabilities").begin_object();
@@ -383,6 +387,9 @@ Door::Reply Door::prompt(const RpcMessage& message) {
   if (!prompt) return bad(prompt.error().message);
   if (message.id.is_null()) return RpcFault{kRpcBadRequest, "a prompt must have an id"};
   if (!memories_) memories_ = MemoryWorker::start(*runtime_);  // the hooks of the session are loaded
+  const JsonView unsaved = params["_meta"]["agentd/unsaved"];
+  for (std::size_t i = 0; unsaved.is_array() && i < unsaved.size(); ++i)
+    prompt->unsaved.emplace_back(unsaved.at(i).string_or(""));
   const bool steers = params["_meta"]["agentd/steer"].bool_or(false);
   if (steers)
     session->steer(message.id, std::move(*prompt));

@@ -9,6 +9,7 @@
 #include "core/acp/session_commands.h"
 #include "core/agent/waits.h"
 #include "core/base/bytes.h"
+#include "core/process/commands.h"
 
 namespace agentd::acp {
 namespace {
@@ -20,6 +21,22 @@ const RpcFault kTwice{kRpcBadRequest, "a request with this id waits for its answ
 const RpcFault kRequestCancelled{kRpcCancelled, "the request was cancelled"};
 const RpcFault kTooMany{kRpcInternal, "too many prompts wait in this session: try again when one was answered"};
 
+// Null: the settings, or the editor, have none.
+std::shared_ptr<EditorCommands> terminals_of(const Shared& shared) {
+  if (!shared.abilities.terminals || !shared.runtime.config().flag("acp.client_terminals")) return nullptr;
+  return std::make_shared<EditorCommands>(shared.wire, shared.runtime.clock());
+}
+
+std::shared_ptr<ProcessHost> commands_of(const Shared& shared, const std::shared_ptr<EditorCommands>& terminals) {
+  if (terminals) return terminals;
+  return std::make_shared<CommandTable>(shared.runtime.command_reader());
+}
+
+bool one_runs(ProcessHost& commands) {
+  const std::vector<CommandState> all = commands.list();
+  return std::any_of(all.begin(), all.end(), [](const CommandState& each) { return !each.ended(); });
+}
+
 }  // namespace
 
 EditorSession::EditorSession(const Shared& shared, Opening opening)
@@ -27,6 +44,10 @@ EditorSession::EditorSession(const Shared& shared, Opening opening)
       opening_(std::move(opening)),
       mode_(std::make_shared<std::atomic<PermissionRules::Mode>>()),
       asker_(shared.wire),
+      terminals_(terminals_of(shared)),
+      commands_(commands_of(shared, terminals_)),
+      unsaved_(std::make_shared<UnsavedFiles>(shared.wire, shared.abilities, shared.runtime.clock(),
+                                              [commands = commands_] { return one_runs(*commands); })),
       conversation_(opening_.conversation),
       choices_(first_choices(shared.runtime)),
       jobs_(shared.threads, kJobsMax) {
@@ -63,6 +84,12 @@ Result<void, RunError> EditorSession::ensure_open(const CancelToken& cancel, con
   request.mode = wanted.mode;
   request.changing_mode = mode_;
   request.waits = true;
+  request.commands = commands_;
+  request.commands_are_caged = terminals_ == nullptr;
+  if (shared_.runtime.config().flag("acp.client_files"))
+    request.files = [unsaved = unsaved_](std::shared_ptr<Workspace> files) {
+      return with_unsaved(std::move(files), unsaved);
+    };
   std::optional<Ulid> conversation;
   {
     const MutexLock lock(mutex_);
@@ -112,10 +139,13 @@ void EditorSession::open(const RpcId& id, bool tells_id, const std::function<voi
 Result<void, RunError> EditorSession::open_now(const CancelToken& cancel) {
   const auto begin_updates = [this](const std::string& name) {
     asker_.set_session(name);
+    unsaved_->set_session(name);
+    if (terminals_) terminals_->set_session(name);
     updates_.emplace(shared_.wire, shared_.abilities, name, opening_.cwd, [this] {
       const MutexLock lock(mutex_);
       return conversation_ ? summary_in(shared_.runtime.store(), *conversation_) : std::string();
     });
+    if (terminals_) updates_->set_terminals(*terminals_);
     asker_.set_updates(*updates_);
   };
   if (cancel.cancelled()) return RunError{RunError::Kind::kCancelled, "the request was cancelled"};
@@ -185,6 +215,7 @@ void EditorSession::steer(const RpcId& id, Prompt prompt) {
   const auto asked = std::make_shared<Asked>();  // as steering_
   asked->id = id;
   asked->text = prompt.text;
+  for (const std::string& file : prompt.unsaved) unsaved_->add(file);
   PostedMessage message;
   message.text = std::move(prompt.text);
   message.media = std::move(prompt.media);
@@ -201,6 +232,7 @@ void EditorSession::run(const std::shared_ptr<Asked>& asked, Prompt prompt) {
   if (auto opened = ensure_open(cancel, prompt.text); !opened) return answer(asked, opened.error());
   if (prompt.is_plain && prompt.text.starts_with('/'))
     if (auto done = command(prompt.text, cancel)) return answer(asked, *done);
+  for (const std::string& file : prompt.unsaved) unsaved_->add(file);
   RunRequest request;
   request.text = std::move(prompt.text);
   request.media = std::move(prompt.media);
@@ -373,7 +405,11 @@ Result<void> EditorSession::choose(std::string_view option, std::string_view val
 
 // Warnings of the opening wait until the editor knows the session.
 void EditorSession::on_event(const RunEvent& event) {
-  if (updates_ && is_known_) return updates_->tell(event);
+  if (updates_ && is_known_) {
+    updates_->tell(event);
+    for (const std::string& text : unsaved_->take_notices()) updates_->notice(Updates::Severity::kWarning, text);
+    return;
+  }
   if (const auto* const warning = std::get_if<told::Warning>(&event.body))
     early_.push_back(from_hook(warning->hook, warning->text));
   else if (const auto* const notice = std::get_if<told::Notice>(&event.body))

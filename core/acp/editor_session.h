@@ -18,6 +18,8 @@
 
 #include "core/acp/asker.h"
 #include "core/acp/choices.h"
+#include "core/acp/editor_commands.h"
+#include "core/acp/editor_files.h"
 #include "core/acp/prompt.h"
 #include "core/acp/updates.h"
 #include "core/acp/wire.h"
@@ -113,13 +115,16 @@ class EditorSession final : private EventSink {
   Opening opening_;
   const std::shared_ptr<std::atomic<PermissionRules::Mode>> mode_;  // shared with the rules of a run
   Asker asker_;
-  std::shared_ptr<Workplace> workplace_;   // of the session's thread: shared with the sessions in it
-  std::unique_ptr<ClientSession> client_;  // of the session's thread; null: nothing is open
-  std::optional<Updates> updates_;         // likewise; from open() on
-  std::string title_;                      // likewise: as it was told
-  Choices opened_with_;                    // likewise
-  bool is_known_ = false;                  // likewise: the editor knows the session
-  std::vector<std::string> early_;         // likewise: what was told before
+  const std::shared_ptr<EditorCommands> terminals_;  // null: commands run in agentd's own; shared with their callers
+  const std::shared_ptr<ProcessHost> commands_;      // likewise
+  const std::shared_ptr<UnsavedFiles> unsaved_;      // shared with the files of the session
+  std::shared_ptr<Workplace> workplace_;             // of the session's thread: shared with the sessions in it
+  std::unique_ptr<ClientSession> client_;            // of the session's thread; null: nothing is open
+  std::optional<Updates> updates_;                   // likewise; from open() on
+  std::string title_;                                // likewise: as it was told
+  Choices opened_with_;                              // likewise
+  bool is_known_ = false;                            // likewise: the editor knows the session
+  std::vector<std::string> early_;                   // likewise: what was told before
 
   mutable Mutex mutex_;
   std::optional<Ulid> conversation_ GUARDED_BY(mutex_);

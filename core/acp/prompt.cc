@@ -21,9 +21,18 @@ Result<Block> media(JsonView block, bool image, std::string_view data) {
   return media_from({image, block["mimeType"].string_or(""), block[data].string_or(""), block["uri"].string_or("")});
 }
 
+// The path of "file:///a%20b"; empty: it is another URI, or names a part of a file.
+std::string file_of(std::string_view uri) {
+  constexpr std::string_view kFile = "file://";
+  if (!uri.starts_with(kFile) || uri.find_first_of("?#") != std::string_view::npos) return {};
+  const auto path = percent_decoded(uri.substr(kFile.size()));
+  return path && path->starts_with('/') && !has_control_character(*path) && is_utf8(*path) ? *path : std::string();
+}
+
 Result<void> take_resource(Prompt& out, JsonView resource) {
   const std::string_view uri = resource["uri"].string_or("");
   if (resource["text"].is_string()) {
+    if (std::string file = file_of(uri); !file.empty()) out.unsaved.push_back(std::move(file));
     add(out.text, "The file " + one_line(uri, 1'000) + ":\n" + fenced(resource["text"].string_or(""), ""));
     return {};
   }
@@ -43,10 +52,10 @@ Result<void> take_block(Prompt& out, JsonView block) {
     return {};
   }
   if (type == "resource_link") {
-    const std::string_view uri = block["uri"].string_or(""), file = "file://";
+    const std::string_view uri = block["uri"].string_or("");
     if (uri.empty()) return bad("a resource_link has no uri");
-    const std::string where(uri.starts_with(file) ? uri.substr(file.size()) : uri);
-    add(out.text, "See " + one_line(where, 4'000));
+    const std::string file = file_of(uri);
+    add(out.text, "See " + one_line(file.empty() ? uri : std::string_view(file), 4'000));
     return {};
   }
   if (type == "resource") return take_resource(out, block["resource"]);

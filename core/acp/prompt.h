@@ -18,7 +18,8 @@ namespace agentd::acp {
 struct Prompt {
   std::string text;
   std::vector<Block> media{};
-  bool is_plain = false;  // nothing but text, which may be a command
+  std::vector<std::string> unsaved{};  // files whose text may differ from what is saved, absolute
+  bool is_plain = false;               // nothing but text, which may be a command
 };
 
 // Links and embedded texts follow the text in the order of their blocks. kInvalid, with a sentence: a block of a kind

@@ -118,9 +118,27 @@ SessionCommands::Done SessionCommands::clear(const CancelToken& cancel) {
   return RunReport{};
 }
 
+// Where a required argument is missing, an editor with forms is asked for all that were not given. False: the person
+// gave none.
+bool SessionCommands::fill(const std::string& name, RecipeValues& given) {
+  const auto recipe = client_.workplace().recipes().find(name);
+  if (!recipe || !updates_.abilities().forms) return true;
+  std::vector<RecipeArgument> open;
+  for (const RecipeArgument& each : recipe->arguments)
+    if (given.count(each.name) == 0) open.push_back(each);
+  if (std::none_of(open.begin(), open.end(), [](const RecipeArgument& each) { return each.required; })) return true;
+  auto filled = asker_.fill("/" + name + " needs arguments", open);
+  if (filled) given.merge(*filled);
+  return filled.has_value();
+}
+
 // The recipe applies to this run only.
 SessionCommands::Done SessionCommands::recipe(const std::string& name, const std::string& words) {
-  const RecipeLine line = parse_recipe_line(words);
+  RecipeLine line = parse_recipe_line(words);
+  if (!fill(name, line.arguments)) {
+    updates_.agent_text("/" + name + " was not run.");
+    return RunReport{};
+  }
   if (auto used = client_.use_recipe(name, line.arguments); !used) return used.error();
   auto request = client_.recipe_run(line.words);
   Done done = request ? run_(*request) : Done(RunError{RunError::Kind::kUsage, request.error().message});

@@ -37,6 +37,7 @@ class SessionCommands {
   Done undo(const CancelToken& cancel);
   Done checkpoint(const std::string& name);
   Done clear(const CancelToken& cancel);
+  bool fill(const std::string& name, RecipeValues& given);
   Done recipe(const std::string& name, const std::string& words);
 
   ClientSession& client_;

@@ -137,4 +137,9 @@ void write_result(JsonWriter& out, std::string_view tool, std::string_view input
   out.end_array();
 }
 
+void write_terminal(JsonWriter& out, std::string_view terminal) {
+  out.key("content").begin_array().begin_object().member("type", "terminal");
+  out.member("terminalId", terminal).end_object().end_array();
+}
+
 }  // namespace agentd::acp

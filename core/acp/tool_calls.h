@@ -30,5 +30,7 @@ void write_question(JsonWriter& out, std::string_view tool, std::string_view inp
 // but text to the editor, unless a model of ours wrote it.
 void write_result(JsonWriter& out, std::string_view tool, std::string_view input, const CallPlace& place,
                   std::string_view text);
+// The same of a call whose command runs in that terminal of the editor, which shows its output.
+void write_terminal(JsonWriter& out, std::string_view terminal);
 
 }  // namespace agentd::acp

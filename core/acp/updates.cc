@@ -3,6 +3,7 @@
 
 #include <utility>
 
+#include "core/acp/editor_commands.h"
 #include "core/acp/tool_calls.h"
 #include "core/base/bytes.h"
 #include "core/base/neutral.h"
@@ -106,6 +107,7 @@ void Updates::end_messages() {
 // A call that waited is told again when its run continues.
 void Updates::tool_called(std::string_view call_id, std::string_view tool, std::string_view input,
                           std::string_view within) {
+  if (terminals_ != nullptr) terminals_->calling(call_id, tool, input);
   const bool known = !calls_.emplace(call_id, Call{std::string(input), std::string(within)}).second;
   JsonWriter out;
   out.begin_object().member("sessionUpdate", known ? "tool_call_update" : "tool_call").member("toolCallId", call_id);
@@ -121,7 +123,11 @@ void Updates::tool_ended(std::string_view call_id, std::string_view tool, std::s
   JsonWriter out;
   out.begin_object().member("sessionUpdate", "tool_call_update").member("toolCallId", call_id);
   out.member("status", ok ? "completed" : "failed");
-  write_result(out, tool, found == calls_.end() ? std::string_view() : found->second.input, {start_, within}, text);
+  const std::string terminal = terminals_ == nullptr ? std::string() : terminals_->called(call_id);
+  if (terminal.empty())
+    write_result(out, tool, found == calls_.end() ? std::string_view() : found->second.input, {start_, within}, text);
+  else
+    write_terminal(out, terminal);
   out.end_object();
   if (found != calls_.end()) calls_.erase(found);
   send(out.text());

@@ -21,17 +21,23 @@ namespace agentd::acp {
 
 // Kinds of updates that the editor can show, as initialize says.
 struct ClientAbilities {
-  bool notices = false, compactions = false, booleans = false;
+  bool notices = false, compactions = false;
+  bool reads_files = false, writes_files = false, terminals = false, forms = false;
 };
 
 // "guardrail: the text"; the text alone where no hook has said it.
 std::string from_hook(std::string_view hook, std::string_view text);
+
+class EditorCommands;
 
 class Updates {
  public:
   // `summary`: the text of the boundary that was made last; empty = none. All outlive it.
   Updates(Wire& wire, const ClientAbilities& abilities, std::string session_id, std::string start,
           std::function<std::string()> summary);
+
+  // Commands of tool calls may run in terminals of the editor; outlives it.
+  void set_terminals(EditorCommands& terminals) { terminals_ = &terminals; }
 
   // An event of a run that goes on.
   void tell(const RunEvent& event);
@@ -57,6 +63,7 @@ class Updates {
   // The type of the subagent whose call that is, while it runs; empty = the user's agent.
   std::string within(std::string_view call_id) const;
   std::string_view start() const { return start_; }
+  const ClientAbilities& abilities() const { return abilities_; }
 
  private:
   void chunk(std::string_view kind, std::string_view text, std::string_view message_id);
@@ -74,6 +81,7 @@ class Updates {
   const std::string session_id_, start_;
   const std::function<std::string()> summary_;
   std::uint64_t ids_ = 0;
+  EditorCommands* terminals_ = nullptr;  // null: none does
   std::string run_;                      // its id, in front of those of messages
   std::string message_id_, thought_id_;  // of the ones that are being written; empty = none is
   struct Call {

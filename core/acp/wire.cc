@@ -147,7 +147,7 @@ void Wire::refuse(const RpcId& id, const RpcFault& fault) { send(rpc_fault(id, f
 
 // ---- asking
 
-Wire::Answer Wire::ask(std::string_view method, std::string_view params, const CancelToken& cancel) {
+Wire::Answer Wire::ask(std::string_view method, std::string_view params, const CancelToken& cancel, Deadline deadline) {
   const auto asked = std::make_shared<Asked>();  // as asked_
   std::int64_t id = 0;
   {
@@ -161,14 +161,14 @@ Wire::Answer Wire::ask(std::string_view method, std::string_view params, const C
     const MutexLock lock(mutex_);
     for (;;) {
       if (asked->answered) return std::move(asked->answer);
-      if (gone_ || cancel.cancelled()) break;
-      changed_.wait_for(mutex_, clock_, kSlice);
+      if (gone_ || cancel.cancelled() || deadline.passed(clock_)) break;
+      changed_.wait_for(mutex_, clock_, std::clamp(deadline.left(clock_), Milliseconds(1), kSlice));
     }
     asked_.erase(id);
     if (gone_) return RpcFault{kRpcCancelled, "the editor has gone"};
   }
   send(rpc_cancel(kAcpCancelling, RpcId(id)));
-  return RpcFault{kRpcCancelled, "it was cancelled"};
+  return RpcFault{kRpcCancelled, cancel.cancelled() ? "it was cancelled" : "the editor has not answered in time"};
 }
 
 bool Wire::is_gone() const {

@@ -44,9 +44,9 @@ class Wire {
   void refuse(const RpcId& id, const RpcFault& fault);
 
   // Asks the editor, and waits: its result, or why there is none. kRpcCancelled: `cancel` was set, or the editor has
-  // gone. Not on the thread of read_all().
+  // gone, or it has not answered before the deadline. Not on the thread of read_all().
   using Answer = Result<std::shared_ptr<const JsonDocument>, RpcFault>;
-  Answer ask(std::string_view method, std::string_view params, const CancelToken& cancel);
+  Answer ask(std::string_view method, std::string_view params, const CancelToken& cancel, Deadline deadline = {});
 
   // True once the input has ended, or the output cannot be written: no question is answered any more.
   bool is_gone() const;

@@ -212,4 +212,28 @@ bool has_control_character(std::string_view name) {
                      [](char c) { return static_cast<unsigned char>(c) < 0x20 || c == '\x7f'; });
 }
 
+std::optional<char> percent_escaped(std::string_view text) {
+  constexpr std::string_view kDigits = "0123456789abcdef";
+  if (text.size() < 3 || text[0] != '%') return std::nullopt;
+  const std::string digits = ascii_lower(text.substr(1, 2));
+  const std::size_t high = kDigits.find(digits[0]), low = kDigits.find(digits[1]);
+  if (high == std::string_view::npos || low == std::string_view::npos) return std::nullopt;
+  return static_cast<char>(high << 4 | low);
+}
+
+std::optional<std::string> percent_decoded(std::string_view text) {
+  std::string out;
+  for (std::size_t at = 0; at < text.size(); ++at) {
+    if (text[at] != '%') {
+      out += text[at];
+      continue;
+    }
+    const auto byte = percent_escaped(text.substr(at));
+    if (!byte) return std::nullopt;
+    out += *byte;
+    at += 2;
+  }
+  return out;
+}
+
 }  // namespace agentd

@@ -5,6 +5,7 @@
 // Threading: pure functions.
 
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -39,6 +40,10 @@ std::uint64_t get_be64(const char* at);
 bool is_blank(std::string_view text);
 // The text without spaces and tabs at its ends.
 std::string_view without_blanks(std::string_view text);
+// The byte of "%2f" at the start of the text; nullopt: there is no such escape.
+std::optional<char> percent_escaped(std::string_view text);
+// The text with its escapes resolved (RFC 3986, 2.1); nullopt: a "%" begins none.
+std::optional<std::string> percent_decoded(std::string_view text);
 // Joins the parts that are not empty, with the separator between them.
 std::string join(std::span<const std::string> parts, std::string_view separator);
 // "1,234,567".

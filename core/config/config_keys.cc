@@ -345,6 +345,11 @@ constexpr KeySpec kKeys[] = {
      1,
      1e6},
 
+    {"acp.client_files", ValueType::kBool, "true",
+     "Reads files from an editor whose text there is not saved, as far as it says so (docs/guide/editors.md)."},
+    {"acp.client_terminals", ValueType::kBool, "false",
+     "Runs commands in terminals of an editor that offers them: with its rights, without the sandbox."},
+
     {"serve.address", ValueType::kText, "127.0.0.1",
      "The address on which 'agentd serve' listens: one of this machine's own (127.0.0.1, ::1). Empty means the unix "
      "socket alone."},

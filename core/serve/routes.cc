@@ -9,7 +9,6 @@ namespace agentd::serve {
 namespace {
 
 constexpr std::size_t kPairsMax = 64, kShownBytes = 60;
-constexpr std::string_view kDigits = "0123456789abcdef";
 
 bool is_alphanumeric(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9'); }
 
@@ -21,15 +20,6 @@ bool is_plain(char c) {
   return is_unreserved(c) || std::string_view("!$&'()*+,;=:@").find(c) != std::string_view::npos;
 }
 
-// The byte of "%2f" at the start of the text.
-std::optional<char> escaped(std::string_view text) {
-  if (text.size() < 3 || text[0] != '%') return std::nullopt;
-  const std::string digits = ascii_lower(text.substr(1, 2));
-  const std::size_t high = kDigits.find(digits[0]), low = kDigits.find(digits[1]);
-  if (high == std::string_view::npos || low == std::string_view::npos) return std::nullopt;
-  return static_cast<char>(high << 4 | low);
-}
-
 // The text of a segment; nullopt when it is not in its shortest form, or nothing that a name can be.
 std::optional<std::string> decode_segment(std::string_view segment) {
   std::string out;
@@ -38,7 +28,7 @@ std::optional<std::string> decode_segment(std::string_view segment) {
       out += segment[at];
       continue;
     }
-    const auto byte = escaped(segment.substr(at));
+    const auto byte = percent_escaped(segment.substr(at));
     if (!byte || is_unreserved(*byte) || *byte == '/') return std::nullopt;
     out += *byte;
     at += 2;
@@ -85,18 +75,10 @@ bool is_more_exact(std::string_view a, std::string_view b) {
 }
 
 std::optional<std::string> decode_query(std::string_view text) {
-  std::string out;
-  for (std::size_t at = 0; at < text.size(); ++at) {
-    if (text[at] != '%') {
-      out += text[at] == '+' ? ' ' : text[at];
-      continue;
-    }
-    const auto byte = escaped(text.substr(at));
-    if (!byte) return std::nullopt;
-    out += *byte;
-    at += 2;
-  }
-  if (!is_utf8(out) || out.find('\0') != std::string::npos) return std::nullopt;
+  std::string spaced(text);
+  std::replace(spaced.begin(), spaced.end(), '+', ' ');
+  auto out = percent_decoded(spaced);
+  if (!out || !is_utf8(*out) || out->find('\0') != std::string::npos) return std::nullopt;
   return out;
 }
 

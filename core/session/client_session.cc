@@ -68,7 +68,7 @@ AgentParts ClientSession::parts() {
 Result<void, RunError> ClientSession::open_files() {
   auto opened = workplace_.files(roots_);
   if (!opened) return RunError{RunError::Kind::kFailure, opened.error().message};
-  files_ = std::move(*opened);
+  files_ = request_.files ? request_.files(std::move(*opened)) : std::move(*opened);
   return {};
 }
 

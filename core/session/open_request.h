@@ -5,6 +5,7 @@
 // Threading: a value.
 
 #include <atomic>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -12,6 +13,7 @@
 
 #include "core/agent/agent.h"
 #include "core/process/process_host.h"
+#include "core/process/workspace.h"
 #include "core/tools/permission.h"
 #include "core/tools/tool.h"
 
@@ -38,6 +40,9 @@ struct OpenRequest {
   // Runs the commands of the session instead of agentd itself, such as an editor with its terminals. Its running
   // commands are ended when the session ends.
   std::shared_ptr<ProcessHost> commands{};
+  // Returns the files that the session's tools see, in front of those that agentd itself reads and writes, which it
+  // gets. Empty = the latter.
+  std::function<std::shared_ptr<Workspace>(std::shared_ptr<Workspace>)> files{};
   bool commands_are_caged = false;  // `commands` runs them as agentd itself does, in its sandbox
 };
 

@@ -83,6 +83,7 @@ void AcpClient::take(RpcMessage message) {
       return;
     case RpcMessage::Kind::kRequest:
       requests_.push_back(message);
+      if (!to_.valid()) return;  // closed
       if (const std::string result = answer_(message); !result.empty()) answer(message.id, result);
       return;
     case RpcMessage::Kind::kResult:
@@ -95,6 +96,7 @@ void AcpClient::take(RpcMessage message) {
 }
 
 void AcpClient::read_once() {
+  if (idle_) idle_();
   pollfd ready{from_.get(), POLLIN, 0};
   if (::poll(&ready, 1, 50) <= 0) return;
   std::string bytes(65'536, '\0');
@@ -142,10 +144,11 @@ RpcMessage AcpClient::next_fault() {
   return out;
 }
 
-void AcpClient::initialize() {
+void AcpClient::initialize(std::string_view more) {
   const RpcMessage answer =
       call("initialize", R"({"protocolVersion":1,"clientCapabilities":{"session":{"notices":{},"compaction":{}},)"
-                         R"("auth":{"terminal":true}}})");
+                         R"("auth":{"terminal":true})" +
+                             std::string(more) + "}}");
   EXPECT_EQ(answer.kind, RpcMessage::Kind::kResult) << answer.fault.message;
 }
 

@@ -27,8 +27,8 @@ class AcpClient {
   AcpClient(const AcpClient&) = delete;
   AcpClient& operator=(const AcpClient&) = delete;
 
-  // initialize, with what an editor of today can show.
-  void initialize();
+  // initialize, with what an editor of today can show; `more`: further members of its capabilities.
+  void initialize(std::string_view more = {});
   // A new session in the program's project: its id.
   std::string new_session();
 
@@ -53,6 +53,9 @@ class AcpClient {
   static std::string choose(std::string_view option);
   void answer(const RpcId& id, std::string_view result);
   const std::vector<RpcMessage>& requests() const { return requests_; }
+
+  // Called again and again while it waits.
+  void on_idle(std::function<void()> idle) { idle_ = std::move(idle); }
 
   // The updates so far, each as JSON {"sessionId","update"}.
   const std::vector<RpcMessage>& updates() const { return updates_; }
@@ -80,6 +83,7 @@ class AcpClient {
   int last_id_ = 0;
   std::map<int, RpcMessage> answers_;
   std::vector<RpcMessage> updates_, requests_, faults_;
+  std::function<void()> idle_;
   Answer answer_ = [](const RpcMessage&) { return choose("allow"); };
 };
 

@@ -5,6 +5,7 @@
 import * as acp from '@agentclientprotocol/sdk';
 import Ajv from 'ajv/dist/2020.js';
 import { spawn } from 'node:child_process';
+import { once } from 'node:events';
 import { mkdtempSync, mkdirSync, readFileSync, writeFileSync, existsSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
@@ -76,12 +77,16 @@ function lineSplitter(each) {
 }
 
 class Editor {
-  constructor(name, script, answer = () => 'allow') {
+  constructor(name, script, { answer = () => 'allow', settings = '', abilities = {} } = {}) {
+    this.abilities = abilities;
+    this.texts = new Map();
+    this.terminals = new Map();
+    this.forms = [];
     this.home = join(root, name);
     this.project = join(root, `${name}-project`);
     mkdirSync(this.home, { recursive: true, mode: 0o700 });
     mkdirSync(this.project, { recursive: true });
-    const config = "sandbox: {layer: 'off'}\nmemory: {refine: false}\n";
+    const config = `sandbox: {layer: 'off'}\nmemory: {refine: false}\n${settings}`;
     writeFileSync(join(this.home, 'config.yaml'), config, { mode: 0o600 });
     this.answer = answer;
     this.updates = [];
@@ -116,6 +121,29 @@ class Editor {
         const optionId = this.answer(params);
         return optionId ? { outcome: { outcome: 'selected', optionId } } : new Promise(() => {});
       })
+      .onRequest(acp.methods.client.fs.readTextFile, ({ params }) => ({ content: this.texts.get(params.path) }))
+      .onRequest(acp.methods.client.fs.writeTextFile, ({ params }) => {
+        this.texts.set(params.path, params.content);
+        return {};
+      })
+      .onRequest(acp.methods.client.terminal.create, ({ params }) => this.startTerminal(params))
+      .onRequest(acp.methods.client.terminal.output, ({ params }) => {
+        const one = this.terminals.get(params.terminalId);
+        return { output: one.output, truncated: false, ...(one.exit ? { exitStatus: one.exit } : {}) };
+      })
+      .onRequest(acp.methods.client.terminal.waitForExit, ({ params }) => this.terminals.get(params.terminalId).ended)
+      .onRequest(acp.methods.client.terminal.kill, ({ params }) => {
+        this.terminals.get(params.terminalId).child.kill('SIGKILL');
+        return {};
+      })
+      .onRequest(acp.methods.client.terminal.release, ({ params }) => {
+        this.terminals.get(params.terminalId).released = true;
+        return {};
+      })
+      .onRequest(acp.methods.client.elicitation.create, ({ params }) => {
+        this.forms.push(params);
+        return { action: 'accept', content: { who: 'Ada' } };
+      })
       .onNotification(acp.methods.client.session.update, ({ params }) => { this.updates.push(params); });
     this.connection = app.connect(acp.ndJsonStream(output, input));
     this.agent = this.connection.agent;
@@ -124,9 +152,19 @@ class Editor {
   initialize() {
     return this.request(acp.methods.agent.initialize, {
       protocolVersion: acp.PROTOCOL_VERSION,
-      clientCapabilities: { session: { notices: {}, compaction: {} }, auth: { terminal: true } },
+      clientCapabilities: { session: { notices: {}, compaction: {} }, auth: { terminal: true }, ...this.abilities },
       clientInfo: { name: 'editor', version: '1' },
     });
+  }
+  startTerminal({ command, args, env, cwd }) {
+    const child = spawn(command, args, { cwd, env: { ...process.env, ...Object.fromEntries(env.map((each) =>
+      [each.name, each.value])) }, stdio: ['ignore', 'pipe', 'pipe'] });
+    const one = { child, output: '', released: false };
+    for (const stream of [child.stdout, child.stderr]) stream.on('data', (bytes) => { one.output += bytes; });
+    one.ended = once(child, 'close').then(([exitCode, signal]) => (one.exit = { exitCode, signal }));
+    const terminalId = `terminal-${this.terminals.size + 1}`;
+    this.terminals.set(terminalId, one);
+    return { terminalId };
   }
   async open() {
     const made = await this.request(acp.methods.agent.session.new, { cwd: this.project, mcpServers: [] });
@@ -142,6 +180,7 @@ class Editor {
       (sessionId === undefined || each.sessionId === sessionId))
       .map((each) => each.update.content?.text ?? each.update.title ?? '').join('');
   }
+  // The SDK hands on an update after the answer that came behind it.
   async until(so) {
     for (let i = 0; i < 400 && !so(); ++i) await new Promise((done) => setTimeout(done, 25));
     return so();
@@ -179,6 +218,7 @@ async function wholeSession() {
     each.update.availableCommands.some((command) => command.name === 'compact'))), true);
   check('stop', await editor.prompt(session, 'change the file'), 'end_turn');
   check('file', readFileSync(join(editor.project, 'made.txt'), 'utf8'), 'two\n');
+  await editor.until(() => editor.said('agent_message_chunk').endsWith('all done'));
   check('text', editor.said('agent_message_chunk'), 'I will lookall done');
   check('thought', editor.said('agent_thought_chunk'), 'let me think');
   const plan = editor.updates.find((each) => each.update.sessionUpdate === 'plan');
@@ -193,7 +233,8 @@ async function wholeSession() {
   check('mode', mode.configOptions[0].currentValue, 'plan');
   await editor.request(acp.methods.agent.session.setMode, { sessionId: session, modeId: 'ask' });
   check('compact', await editor.prompt(session, '/compact be short'), 'end_turn');
-  check('summary', editor.said('compaction_summary_chunk').endsWith('a summary of it all'), true);
+  check('summary', await editor.until(() =>
+    editor.said('compaction_summary_chunk').endsWith('a summary of it all')), true);
   check('undo', await editor.prompt(session, '/undo'), 'end_turn');
   check('notice', await editor.prompt(session, '/checkpoint x'), 'end_turn');
   const listed = await editor.request(acp.methods.agent.session.list, { cwd: editor.project });
@@ -201,6 +242,7 @@ async function wholeSession() {
   await editor.request(acp.methods.agent.session.close, { sessionId: session });
   editor.updates.length = 0;
   await editor.request(acp.methods.agent.session.load, { sessionId: session, cwd: editor.project, mcpServers: [] });
+  await editor.until(() => editor.said('agent_message_chunk').length >= 'I will lookall done'.length);
   check('replay', [editor.said('user_message_chunk'), editor.said('agent_message_chunk')],
     ['change the file', 'I will lookall done']);
   await editor.request(acp.methods.agent.session.resume, { sessionId: session, cwd: editor.project });
@@ -262,14 +304,53 @@ async function secondLife() {
   const second = new Editor('life', '- text: on\n- text: and on\n');
   await second.initialize();
   await second.request(acp.methods.agent.session.load, { sessionId: session, cwd: second.project, mcpServers: [] });
+  await second.until(() => second.said('agent_message_chunk') !== '');
   check('told again', [second.said('user_message_chunk'), second.said('agent_message_chunk')], ['onetwo', 'kept']);
   check('exit', await second.close(), 0);
+}
+
+// ---- what an editor does for its agent
+
+async function parts() {
+  const editor = new Editor('parts', `
+- calls: [{name: read_file, input: {path: a.txt}}]
+- calls: [{name: edit_file, input: {path: a.txt, old_string: draft, new_string: better}}]
+- calls: [{name: bash, input: {command: 'echo here; exit 3'}}]
+- text: done
+  expect: {contains: [here, exit code 3]}
+${bash('touch arrived; sleep 60')}- text: Hello.
+  expect: {contains: [Greet Ada.]}
+`, { settings: 'acp: {client_terminals: true}\n', abilities: {
+    fs: { readTextFile: true, writeTextFile: true }, terminal: true, elicitation: { form: {} } } });
+  mkdirSync(join(editor.home, 'recipes'));
+  writeFileSync(join(editor.home, 'recipes', 'greet.md'),
+    '---\nname: greet\ndescription: greets\narguments: {who: {required: true}}\n---\nGreet {{.who}}.\n');
+  const file = join(editor.project, 'a.txt');
+  writeFileSync(file, 'saved\n');
+  editor.texts.set(file, 'draft\n');
+  await editor.initialize();
+  const session = await editor.open();
+  const done = await editor.request(acp.methods.agent.session.prompt, { sessionId: session,
+    prompt: [{ type: 'text', text: 'change it' }], _meta: { 'agentd/unsaved': [file] } });
+  check('stop', done.stopReason, 'end_turn');
+  check('file and text', [readFileSync(file, 'utf8'), editor.texts.get(file)], ['better\n', 'better\n']);
+  check('terminal', [...editor.terminals.values()].map((each) => [each.output, each.released]), [['here\n', true]]);
+  check('shown', editor.updates.filter((each) => each.update.content?.[0]?.terminalId === 'terminal-1').length, 2);
+  const tool = editor.prompt(session, 'work');
+  await editor.until(() => existsSync(join(editor.project, 'arrived')));
+  await editor.agent.notify(acp.methods.agent.session.cancel, { sessionId: session });
+  check('cancelled terminal', [await tool, editor.terminals.get('terminal-2').exit],
+    ['cancelled', { exitCode: null, signal: 'SIGKILL' }]);
+  check('recipe', await editor.prompt(session, '/greet'), 'end_turn');
+  check('form', editor.forms.map((form) => form.requestedSchema.required), [['who']]);
+  check('exit', await editor.close(), 0);
 }
 
 await wholeSession();
 await cancelling();
 await twoSessions();
 await secondLife();
+await parts();
 for (const line of bad) console.log(`FAIL ${line}`);
 check('lines that do not fit the schema', bad.length, 0);
 // The check must be able to fail.
@@ -281,7 +362,9 @@ const wanted = ['agent_message_chunk', 'agent_thought_chunk', 'available_command
   'tool_call_update', 'usage_update', 'user_message_chunk', 'notice', ...Object.values({
     a: 'initialize', b: 'session/new', c: 'session/load', d: 'session/resume', e: 'session/list', f: 'session/close',
     g: 'session/delete', h: 'session/prompt', i: 'session/cancel', j: 'session/set_mode',
-    k: 'session/set_config_option', l: 'session/request_permission' })];
+    k: 'session/set_config_option', l: 'session/request_permission', m: 'fs/read_text_file', n: 'fs/write_text_file',
+    o: 'terminal/create', p: 'terminal/output', q: 'terminal/wait_for_exit', r: 'terminal/kill', s: 'terminal/release',
+    t: 'elicitation/create' })];
 check('methods and updates that were not used', wanted.filter((each) => !seen.has(each)), []);
 const version = JSON.parse(readFileSync(join(packages, '@agentclientprotocol/sdk/package.json'))).version;
 finish(`@agentclientprotocol/sdk ${version}: ${lines} lines`);
