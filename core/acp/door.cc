@@ -107,8 +107,8 @@ void Door::take_notification(const RpcMessage& message) {
 Door::Reply Door::call(const RpcMessage& message) {
   const auto* const found = std::find_if(std::begin(kMethods), std::end(kMethods),
                                          [&](const Method& each) { return each.name == message.method; });
-  if (found == std::end(kMethods))
-    return RpcFault{kRpcNoMethod, "agentd has no method '" + one_line(message.method, 80) + "'"};
+  if (found == std::end(kMethods))  // the words of JSON-RPC, for clients that do not look at the code
+    return RpcFault{kRpcNoMethod, "Method not found: agentd has no '" + one_line(message.method, 80) + "'"};
   if (!initialized_ && found->name != "initialize")
     return RpcFault{kRpcBadRequest, "the first request must be initialize"};
   if (!message.params().is_object()) return bad("'params' must be an object");

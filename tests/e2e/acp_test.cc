@@ -72,7 +72,9 @@ TEST_F(Acp, WhatIsNoMessageIsRefusedAndTheNextOneIsRead) {
     else
       EXPECT_EQ(editor->next_fault().fault.code, kRpcBadRequest) << line;
   }
-  EXPECT_EQ(editor->call("session/guess", "{}").fault.code, kRpcNoMethod);
+  const RpcFault guessed = editor->call("session/guess", "{}").fault;
+  EXPECT_EQ(guessed.code, kRpcNoMethod);
+  EXPECT_EQ(guessed.message, "Method not found: agentd has no 'session/guess'");
   EXPECT_EQ(editor->call("session/list", "[]").fault.code, kRpcBadParams);
   // Half a line at a time.
   editor->send(R"({"jsonrpc":"2.0","id":77,"meth)");
