@@ -63,7 +63,18 @@ PermissionAnswer Asker::put(const Question& question, const AskedBy& by) {
 }
 
 PermissionAnswer Asker::ask(const SessionContext& session, const Tool& tool, const ToolCall& call, const AskedBy& by) {
-  return put({call.call_id, tool.name, call.input.text(), session.start()}, by);
+  PermissionAnswer answer = put({call.call_id, tool.name, call.input.text(), session.start()}, by);
+  if (answer.allowed) tell_running(call.call_id);
+  return answer;
+}
+
+// The question has shown the call as pending.
+void Asker::tell_running(std::string_view call_id) {
+  JsonWriter out;
+  out.begin_object().member("sessionId", session_id_).key("update").begin_object();
+  out.member("sessionUpdate", "tool_call_update").member("toolCallId", call_id).member("status", "in_progress");
+  out.end_object().end_object();
+  wire_.notify("session/update", out.text());
 }
 
 PermissionAnswer Asker::ask_again(const WaitRecord& wait, std::string_view start) {

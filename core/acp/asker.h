@@ -45,6 +45,7 @@ class Asker final : public Approver {
     std::string_view call_id, tool, input, start;
   };
   PermissionAnswer put(const Question& question, const AskedBy& by);
+  void tell_running(std::string_view call_id);
 
   Wire& wire_;
   const Updates* updates_ = nullptr;  // null: no session is open

@@ -182,6 +182,22 @@ TEST_F(Acp, OnlyAnOptionThatWasOfferedPermits) {
   }
 }
 
+TEST_F(Acp, ACallIsPendingWhileItIsAskedAboutAndRunsOnceItIsAllowed) {
+  const auto editor = open(bash_call("true") + "- text: done\n");
+  std::size_t before = 0;
+  editor->on_request([&](const RpcMessage& request) {
+    before = editor->updates().size();
+    EXPECT_EQ(request.params()["toolCall"]["status"].string_or(""), "pending");
+    return AcpClient::choose("allow");
+  });
+  EXPECT_EQ(editor->prompt(editor->new_session(), "go"), "end_turn");
+  std::string statuses;
+  for (std::size_t i = before; i < editor->updates().size(); ++i)
+    if (const JsonView update = editor->updates()[i].params()["update"]; update["toolCallId"].exists())
+      statuses += std::string(update["status"].string_or("")) + " ";
+  EXPECT_EQ(statuses, "in_progress completed ");
+}
+
 TEST_F(Acp, AQuestionShowsEveryCharacterOfWhatWillRun) {
   const std::string zero_width = "\xE2\x80\x8B";
   const auto editor = open("- calls: [{name: bash, input: {command: \"true " + zero_width + "#" +
