@@ -88,10 +88,9 @@ void AcpClient::take(RpcMessage message) {
       return;
     case RpcMessage::Kind::kResult:
     case RpcMessage::Kind::kFault:
-      if (const auto id = message.id.number())
-        answers_.emplace(static_cast<int>(*id), std::move(message));
-      else
-        faults_.push_back(std::move(message));
+      answered_.push_back(message.id);
+      if (message.id.is_null()) return faults_.push_back(std::move(message));
+      answers_.emplace(answered_.back(), std::move(message));
   }
 }
 
@@ -131,8 +130,8 @@ int AcpClient::begin(std::string_view method, std::string_view params) {
   return id;
 }
 
-RpcMessage AcpClient::wait(int id) {
-  EXPECT_TRUE(until([&] { return answers_.contains(id); })) << "request " << id << " was not answered";
+RpcMessage AcpClient::wait(const RpcId& id) {
+  EXPECT_TRUE(until([&] { return answers_.contains(id); })) << "request " << id.json() << " was not answered";
   return answers_[id];
 }
 

@@ -32,9 +32,11 @@ class AcpClient {
   // A new session in the program's project: its id.
   std::string new_session();
 
-  // Requests: the number that answers them.
+  // Requests: the number that answers them, more than kFirstId; smaller ones are for tests that write their own.
+  static constexpr int kFirstId = 1'000;
   int begin(std::string_view method, std::string_view params);
-  RpcMessage wait(int id);
+  RpcMessage wait(int id) { return wait(RpcId(id)); }
+  RpcMessage wait(const RpcId& id);
   RpcMessage call(std::string_view method, std::string_view params) { return wait(begin(method, params)); }
   int begin_prompt(const std::string& session, std::string_view text, std::string_view more = {});
   // "end_turn", ...; "fault CODE: message".
@@ -44,8 +46,10 @@ class AcpClient {
   void cancel(const std::string& session) { notify("session/cancel", R"({"sessionId":")" + session + "\"}"); }
   // Bytes as they are.
   void send(std::string_view bytes);
-  // The next message without a request of ours.
+  // The next answer that names no request.
   RpcMessage next_fault();
+  // The ids of all answers, as they came.
+  const std::vector<RpcId>& answered() const { return answered_; }
 
   // Answers the program's requests: the JSON of the result; empty = later, by answer().
   using Answer = std::function<std::string(const RpcMessage&)>;
@@ -80,8 +84,9 @@ class AcpClient {
   UniqueFd to_, from_;
   std::unique_ptr<Running> running_;
   RpcFrames frames_{RpcFraming::kLines, 64u << 20};
-  int last_id_ = 0;
-  std::map<int, RpcMessage> answers_;
+  int last_id_ = kFirstId;
+  std::map<RpcId, RpcMessage> answers_;
+  std::vector<RpcId> answered_;
   std::vector<RpcMessage> updates_, requests_, faults_;
   std::function<void()> idle_;
   Answer answer_ = [](const RpcMessage&) { return choose("allow"); };

@@ -83,7 +83,8 @@ TEST_F(Acp, WhatIsNoMessageIsRefusedAndTheNextOneIsRead) {
   // An id that is a text is answered with that text.
   editor->send(R"({"jsonrpc":"2.0","id":"77","method":"session/list","params":{}})"
                "\n");
-  EXPECT_EQ(editor->next_fault().id.json(), "\"77\"");
+  const RpcId text = *RpcId::read(JsonDocument::parse("\"77\"")->root());
+  EXPECT_EQ(editor->wait(text).kind, RpcMessage::Kind::kResult);
 }
 
 TEST_F(Acp, WrongParametersAreRefusedWithASentence) {
