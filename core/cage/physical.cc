@@ -54,6 +54,20 @@ bool open_rights(int fd, const struct stat& info) {
   return true;
 }
 
+// The owner can neither list it nor reach what is in it.
+bool is_closed(const struct stat& info) {
+  return S_ISDIR(info.st_mode) && info.st_uid == ::geteuid() && (info.st_mode & 0500) != 0500;
+}
+
+void open_below(const std::string& directory, const std::string& until, int depth) {
+  const UniqueFd own = open_directory_at(directory, O_PATH);
+  struct stat info {};
+  if (!own.valid() || depth == kDepthMax || ::fstat(own.get(), &info) != 0) return;
+  if (is_closed(info)) set_rights(own.get(), (info.st_mode & 07777) | 0500);
+  if (::fstatat(own.get(), until.c_str(), &info, AT_SYMLINK_NOFOLLOW) == 0) return;
+  for (const std::string& each : names_in(own.get())) open_below(directory + "/" + each, until, depth + 1);
+}
+
 void open_up(int folder, const std::string& name, int depth) {
   const UniqueFd own(::openat(folder, name.c_str(), O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
   struct stat info {};
@@ -132,6 +146,29 @@ std::vector<std::string> links_of(const std::string& path) {
   }
   return out;
 }
+
+bool is_hidden(const std::string& path) {
+  struct stat info {};
+  return !look_at(path, info) && errno == EACCES;
+}
+
+std::vector<std::string> open_above(const std::string& path,
+                                    const std::function<std::uint32_t(const std::string&)>& wanted) {
+  std::vector<std::string> out;
+  each_above(path, [&](const std::string& above) {
+    const UniqueFd own = open_directory_at(above, O_PATH);
+    struct stat info {};
+    if (!own.valid() || ::fstat(own.get(), &info) != 0) return false;
+    if (!is_closed(info)) return true;
+    const mode_t rights = wanted(above);
+    set_rights(own.get(), (rights & 0500) == 0500 ? rights : (info.st_mode & 07777) | 0500);
+    out.push_back(above);
+    return true;
+  });
+  return out;
+}
+
+void open_below(const std::string& directory, const std::string& until) { open_below(directory, until, 0); }
 
 std::vector<std::uint32_t> rights_above(const std::string& path) {
   std::vector<std::uint32_t> out;

@@ -12,6 +12,7 @@
 #include <sys/stat.h>
 
 #include <cstdint>
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -45,6 +46,15 @@ std::string link_in_the_way(const std::string& path);
 // All links by which a path leads to its end, one behind the other, each at its own place without a link in its way: at
 // most 40, which is as many as the kernel follows.
 std::vector<std::string> links_of(const std::string& path);
+
+// True if a directory above the path is closed for this user, so that it cannot be told whether the path is there.
+bool is_hidden(const std::string& path);
+// Opens for good the directories above a path that are closed for their owner: with the rights that `wanted` names for
+// such a directory, if they open it, else with those to read and to search. Returns them.
+std::vector<std::string> open_above(const std::string& path,
+                                    const std::function<std::uint32_t(const std::string&)>& wanted);
+// The same for the directory itself and those in it, down to directories that have a file of that name.
+void open_below(const std::string& directory, const std::string& until);
 
 // The rights (07777) of the directories above a path, the nearest first.
 std::vector<std::uint32_t> rights_above(const std::string& path);

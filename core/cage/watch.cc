@@ -123,6 +123,9 @@ Watch::Watch(WatchPlan plan, const WatchHints& hints, std::shared_ptr<Baseline> 
 void Watch::hold(const std::string& path, const WatchHints& hints) {
   if (held_.contains(path)) return;
   const auto known = hints.known.find(path), elsewhere = hints.elsewhere.find(path);
+  const bool hidden = is_hidden(path);
+  const Way way = Way::opened(hidden ? path : std::string());
+  if (hidden) hidden_.insert(path);
   Held& held = held_[path];
   held.state = baseline_->enter(path);
   if (elsewhere != hints.elsewhere.end()) elsewhere_.insert(path);
@@ -186,8 +189,7 @@ bool Watch::is_led_elsewhere(const std::string& path, const Tree& before) const 
 }
 
 bool Watch::differs(const std::string& path, Baseline::State& state) const {
-  const bool is_closed = !physical(path).valid() && errno == EACCES;
-  const Way way = Way::opened(is_closed ? path : std::string());
+  const Way way = Way::opened(is_hidden(path) ? path : std::string());
   if (const std::uint64_t inode = state.accepted_inode())
     return is_there(path) && inode_of(path) != inode && !may_stay(path);
   const TreePointer was = before(path, state);

@@ -22,6 +22,7 @@
 #include "core/cage/aside.h"
 #include "core/cage/baseline.h"
 #include "core/cage/git_places.h"
+#include "core/cage/physical.h"
 #include "core/cage/tree.h"
 
 namespace agentd::cage {
@@ -73,6 +74,8 @@ class Watch {
   };
   void hold(const std::string& path, const WatchHints& hints);
   void hold_others();
+  void open_ways(std::vector<Way>& ways, std::vector<std::string>& out) const;
+  std::uint32_t rights_of(const std::string& directory) const;
   TreePointer before(const std::string& path, Baseline::State& state) const;
   bool accept(const std::string& path) const;
   bool differs(const std::string& path, Baseline::State& state) const;
@@ -93,6 +96,7 @@ class Watch {
   const bool of_past_;                        // of a process that has ended
   Trees states_;
   std::set<std::string> elsewhere_;  // paths that commands of other processes guard, too
+  std::set<std::string> hidden_;     // paths that were behind a closed directory before, too
   std::map<std::string, Held> held_;
   std::map<std::string, Baseline::Pin> pins_;
 };

@@ -40,7 +40,44 @@ bool Watch::may_move(const std::string& link) const {
          std::any_of(pins_.begin(), pins_.end(), [&](const auto& each) { return contains(each.first); });
 }
 
+// The rights that the state before has for a directory above a guarded path; 0: it has none.
+std::uint32_t Watch::rights_of(const std::string& directory) const {
+  for (auto each = held_.lower_bound(directory + "/"); each != held_.end() && is_below(each->first, directory);
+       ++each) {
+    const std::vector<std::uint32_t> way = before(each->first, *each->second.state)->way;
+    const auto within = static_cast<std::size_t>(
+        std::count(each->first.begin() + static_cast<std::ptrdiff_t>(directory.size()), each->first.end(), '/'));
+    if (way.size() >= within) return way[within - 1];
+  }
+  return 0;
+}
+
+// A directory that a command has closed hides what is behind it: now, and from the state before the next command. So it
+// gets its rights back, and one that the command has made is opened. `ways` opens what was closed before, too.
+void Watch::open_ways(std::vector<Way>& ways, std::vector<std::string>& out) const {
+  std::set<std::string> opened;
+  const auto open = [&](const std::string& path) {
+    for (std::string& each : open_above(path, [this](const std::string& above) { return rights_of(above); }))
+      opened.insert(std::move(each));
+  };
+  for (const auto& [path, held] : held_) {
+    if (!is_hidden(path)) continue;
+    if (hidden_.contains(path))
+      ways.push_back(Way::opened(path));
+    else
+      open(path);
+  }
+  for (const auto& [path, pin] : pins_) {
+    if (is_hidden(path)) open(path);
+    for (const char* const parts : {"/modules", "/worktrees"}) open_below(path + parts, "HEAD");
+  }
+  for (const std::string& path : opened)
+    out.push_back(path + " was closed" + by_whom(path) +
+                  ", so that agentd could not see what is in it, and has the rights to read it again");
+}
+
 std::string Watch::undo_one(const std::string& path, Baseline::State& state, const Aside& aside) const {
+  const Way opened = Way::opened(path);
   const TreePointer was = before(path, state);
   const bool made = !was->exists();
   if (made) baseline_->refuse(path);
@@ -90,6 +127,7 @@ std::vector<std::uint32_t> Watch::rights_of_way(const std::string& pinned) const
 void Watch::undo_pin(const std::string& path, const Baseline::Pin& pin, const Aside& aside,
                      std::vector<std::string>& out) const {
   if (is_in_place(path, pin)) return;
+  const Way opened = Way::opened(path);
   struct stat now {
   }, own{}, found{};
   Aside::Moved gone{true, {}};
@@ -158,6 +196,8 @@ void Watch::undo_parts(const Aside& aside, std::vector<std::string>& out) const 
 std::vector<std::string> Watch::undo(const Aside& aside) {
   std::vector<std::string> out;
   if (!of_past_) hold_others();
+  std::vector<Way> ways;
+  open_ways(ways, out);
   const auto check = [&](bool undoes) {
     bool any = false;
     for (auto& [path, held] : held_) {

@@ -5,9 +5,11 @@
 #include <fcntl.h>
 #include <gtest/gtest.h>
 #include <linux/fs.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <atomic>
 #include <filesystem>
 #include <fstream>
@@ -172,6 +174,102 @@ TEST_F(WatchTest, NorDoesOneOfAnEndedProcess) {
     EXPECT_EQ(after.undo(aside()).size(), 1u);
     EXPECT_EQ(text("root/own/.git/HEAD"), removed ? "(none)" : "ref: refs/heads/x\n");
     EXPECT_EQ(fs::exists(at("root/own")), !removed);
+  }
+}
+
+// A user for whom closed directories are closed.
+class WatchOfUser : public WatchTest {
+ protected:
+  static constexpr uid_t kUser = 65534;
+
+  void SetUp() override {
+    repository("root/.git", false);
+    fs::create_directories(at("home"));
+    if (::geteuid() != 0) return;
+    for (const auto& each : fs::recursive_directory_iterator(directory_.path()))
+      ASSERT_EQ(::lchown(each.path().c_str(), kUser, kUser), 0);
+    ASSERT_EQ(::chown(directory_.path().c_str(), kUser, kUser), 0);
+    ASSERT_EQ(::seteuid(kUser), 0);
+    was_root_ = true;
+  }
+  void TearDown() override { ASSERT_TRUE(!was_root_ || ::seteuid(0) == 0); }
+  std::unique_ptr<Watch> usual() const {
+    const std::string git = at("root/.git");
+    return watch({git + "/hooks", git + "/config", git + "/commondir", at("root/.claude"), at("root/tools/gh")}, {git});
+  }
+  void rights(const std::string& name, mode_t mode) const { ASSERT_EQ(::chmod(at(name).c_str(), mode), 0) << name; }
+  mode_t rights_of(const std::string& name) const {
+    struct stat info {};
+    return ::stat(at(name).c_str(), &info) == 0 ? info.st_mode & 07777 : 0;
+  }
+  static bool says(const std::vector<std::string>& said, const std::string& part) {
+    return std::any_of(said.begin(), said.end(),
+                       [&](const std::string& each) { return each.find(part) != std::string::npos; });
+  }
+
+ private:
+  bool was_root_ = false;
+};
+
+TEST_F(WatchOfUser, AClosedDirectoryHidesNothing) {
+  for (const std::string closed : {"root", "root/.git", "root/.claude", "root/tools", "root/tools/gh"}) {
+    const auto command = usual();
+    put("root/.claude/settings.json", "evil");
+    put("root/tools/gh/pre-commit", "evil");
+    put("root/.git/hooks/pre-commit", "evil");
+    put("root/.git/config", "evil");
+    put("root/.git/commondir", "../evil");
+    rights(closed, 0);
+    const std::vector<std::string> said = command->undo(aside());
+    rights("root", 0755);
+    EXPECT_EQ(text("root/.claude/settings.json"), "(none)") << closed;
+    EXPECT_EQ(text("root/tools/gh/pre-commit"), "(none)") << closed;
+    EXPECT_EQ(text("root/.git/hooks/pre-commit"), "(none)") << closed;
+    EXPECT_EQ(text("root/.git/config"), "[core]\n\tbare = false\n") << closed;
+    EXPECT_EQ(text("root/.git/commondir"), "(none)") << closed;
+    EXPECT_FALSE(says(said, "check it now")) << closed;
+    const bool is_guarded = closed == "root/.claude" || closed == "root/tools/gh";
+    EXPECT_EQ(says(said, at(closed) + " was closed"), !is_guarded);
+    fs::remove_all(at("root/tools"));
+  }
+}
+
+TEST_F(WatchOfUser, AClosedDirectoryGetsItsRightsBackSoThatNothingIsTakenForNew) {
+  rights("root/.git", 0750);
+  const auto first = usual();
+  rights("root/.git", 0);
+  EXPECT_TRUE(says(first->undo(aside()), ".git was closed by the command"));
+  EXPECT_EQ(rights_of("root/.git"), 0750u);
+  EXPECT_TRUE(usual()->undo(aside()).empty());
+  EXPECT_EQ(text("root/.git/config"), "[core]\n\tbare = false\n");
+}
+
+// A directory that its user has closed stays so, and is none of the command's.
+TEST_F(WatchOfUser, AStateBehindADirectoryThatWasClosedBeforeIsKnown) {
+  rights("root/.git", 0);
+  const auto command = usual();
+  rights("root/.git", 0755);
+  EXPECT_TRUE(command->undo(aside()).empty());
+  EXPECT_EQ(text("root/.git/config"), "[core]\n\tbare = false\n");
+  rights("root/.git", 0);
+  EXPECT_TRUE(usual()->undo(aside()).empty());
+  EXPECT_EQ(rights_of("root/.git"), 0u);
+}
+
+TEST_F(WatchOfUser, WhatIsInADirectoryThatCannotBeWrittenIsRestored) {
+  for (const mode_t mode : {0500u, 0555u, 0u, 0111u, 0400u}) {
+    const auto command = usual();
+    put("root/.git/config", "evil");
+    put("root/.git/hooks/pre-commit", "evil");
+    rights("root/.git", mode);
+    rights("root", 0555);
+    const std::vector<std::string> said = command->undo(aside());
+    EXPECT_FALSE(says(said, "check it now")) << mode;
+    rights("root", 0755);
+    rights("root/.git", 0755);
+    EXPECT_EQ(text("root/.git/config"), "[core]\n\tbare = false\n") << mode;
+    EXPECT_EQ(text("root/.git/hooks/x.sample"), "\n") << mode;
+    EXPECT_EQ(text("root/.git/hooks/pre-commit"), "(none)") << mode;
   }
 }
 
