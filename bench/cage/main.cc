@@ -29,7 +29,10 @@ double once(CommandCage* cage, const std::string& cwd, const Clock& clock) {
   CagedCommand caged;
   if (cage != nullptr) {
     auto wrapped = cage->wrap(request.argv, cwd, clean_environment());
-    if (!wrapped) return -1;
+    if (!wrapped) {
+      std::fprintf(stderr, "%s\n", wrapped.error().message.c_str());
+      return -1;
+    }
     caged = std::move(*wrapped);
     request.argv = caged.argv;
     request.environment = caged.environment;
@@ -37,7 +40,10 @@ double once(CommandCage* cage, const std::string& cwd, const Clock& clock) {
   }
   const auto ran = run_process(request, clock, CancelToken(), Deadline::after(clock, Milliseconds(60'000)));
   if (caged.finish) (void)caged.finish({}, 0);
-  if (!ran || ran->exit_code != 0) return -1;
+  if (!ran || ran->exit_code != 0) {
+    std::fprintf(stderr, "%s\n", ran ? ran->output.c_str() : ran.error().message.c_str());
+    return -1;
+  }
   return static_cast<double>(clock.monotonic_ns() - begin) / 1e6;
 }
 
@@ -60,7 +66,7 @@ double middle(std::vector<double> times) {
 
 double median(CommandCage* cage, const std::string& cwd, const Clock& clock) {
   std::vector<double> times;
-  for (int i = 0; i < kRepeats; ++i) times.push_back(once(cage, cwd, clock));
+  while (times.size() < kRepeats && (times.empty() || times.back() >= 0)) times.push_back(once(cage, cwd, clock));
   return middle(std::move(times));
 }
 
@@ -85,11 +91,15 @@ int run() {
     cage::CageSettings settings;
     settings.helper = AGENTD_CAGE;
     settings.user_home = home == nullptr ? "" : home;
-    settings.agentd_home = cwd + "/none";
+    settings.agentd_home = cwd + "-home";  // Landlock alone hides nothing in a workspace
     settings.path = "/usr/bin:/bin";
     settings.roots = {cwd};
     const auto cage = cage::Cage::make(settings, layer);
-    const double caged = cage ? median(cage->get(), cwd, clock) : -1;
+    if (!cage) {
+      std::printf("%-12s cannot be made: %s\n", name.c_str(), cage.error().message.c_str());
+      continue;
+    }
+    const double caged = median(cage->get(), cwd, clock);
     std::printf("%-12s %7.2f ms, %.1f times\n", name.c_str(), caged, caged / bare);
   }
   const bool reads = bench_reads(cwd);
