@@ -47,6 +47,14 @@ Result<void> check_places(const std::string& setting, const std::vector<std::str
   return {};
 }
 
+// What no setting opens, also where links lead.
+std::vector<std::string> secrets_of(const std::string& home, const std::string& agentd_home) {
+  std::vector<std::string> out;
+  for (const std::string& path : secret_places(home)) add_new(out, {path, real_as_far(path)});
+  add_new(out, {real_as_far(agentd_home)});
+  return out;
+}
+
 // The time of the first sandbox of this process.
 std::int64_t first_ns() {
   static const std::int64_t first = [] {
@@ -107,8 +115,10 @@ Result<void> Cage::prepare() {
   for (const std::string& path : settings_.writable) add_new(writable_, {real_as_far(path)});
   add_new(writable_, {scratch_, cache_});
   readable_ = system_places();
-  add_new(readable_, tool_places(home, settings_.path));
-  add_new(readable_, settings_.caches ? *settings_.caches : cache_places(home));
+  std::vector<std::string> usual = tool_places(home, settings_.path);
+  add_new(usual, settings_.caches ? *settings_.caches : cache_places(home));
+  if (layer_ == Layer::kLandlock) usual = parts_without(usual, secrets_of(home, settings_.agentd_home));
+  add_new(readable_, usual);
   add_new(readable_, settings_.readable);
   add_new(readable_, {settings_.helper});
   find_hidden(home);
@@ -129,9 +139,7 @@ void Cage::find_hidden(const std::string& home) {
     return std::any_of(writable_.begin(), writable_.end(), contains) ||
            std::any_of(readable_.begin(), readable_.end(), contains);
   };
-  std::vector<std::string> all = secret_places(home);
-  all.push_back(real_as_far(settings_.agentd_home));
-  for (const std::string& path : all) {
+  for (const std::string& path : secrets_of(home, settings_.agentd_home)) {
     const std::vector<std::string> links = links_of(path);
     if (std::none_of(links.begin(), links.end(), is_shown)) add_new(hidden_, {path});
     add_new(hidden_, {real_as_far(path)});
@@ -143,19 +151,25 @@ void Cage::find_hidden(const std::string& home) {
   });
 }
 
-// Landlock cannot close a part of what it opens.
+// Landlock cannot close a part of what it opens. What is in tools and caches is left out of them before.
 Result<void> Cage::check_hidden() const {
   if (layer_ != Layer::kLandlock || hidden_.empty()) return {};
-  return Error{Code::kUnavailable,
-               "the directories that commands may use contain " + hidden_.front() +
-                   ", which Landlock alone cannot hide from them: work in a directory below, or install bubblewrap"};
+  const std::string& secret = hidden_.front();
+  const bool of_root = is_in(secret, roots_);
+  const auto holds = [&](const std::string& path) { return is_below(secret, real_as_far(path)); };
+  const bool of_writable = std::any_of(settings_.writable.begin(), settings_.writable.end(), holds);
+  const std::string setting = of_writable ? "sandbox.writable" : "sandbox.readable";
+  return Error{Code::kUnavailable, (of_root ? std::string("the workspace contains ") : setting + " contains ") +
+                                       secret + ", which Landlock alone cannot hide from commands: " +
+                                       (of_root ? std::string("work in a directory below")
+                                                : "name directories in " + setting + " that do not contain it") +
+                                       ", or install bubblewrap"};
 }
 
 Verdict Cage::explain(const std::string& path) const {
   const std::string at = real_as_far(path);
   const std::string home = settings_.user_home.empty() ? std::string() : real_as_far(settings_.user_home);
-  std::vector<std::string> never = secret_places(home);
-  never.push_back(real_as_far(settings_.agentd_home));
+  const std::vector<std::string> never = secrets_of(home, settings_.agentd_home);
   const bool opened = is_in(at, roots_) && !is_in(at, hidden_);
   if (is_in(at, hidden_) || (is_in(at, never) && !opened))
     return {false, false, "it has keys or belongs to agentd, which no setting opens"};

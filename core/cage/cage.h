@@ -36,7 +36,8 @@ struct CageSettings {
   std::vector<std::string> writable;
   std::optional<std::vector<std::string>> caches;  // instead of cache_places()
   std::vector<std::string> network;
-  bool all_network = false;  // as it is outside
+  bool all_network = false;    // as it is outside
+  bool local_sockets = false;  // AF_UNIX; in the layer bubblewrap alone
 };
 
 // Checks the settings against this machine. kInvalid: a setting can't be meant so; kNotFound: a directory that it

@@ -214,6 +214,7 @@ Orders Cage::usual_orders(const std::string& home) const {
                        ? std::vector<std::string>{"/dev"}
                        : std::vector<std::string>{"/dev/null", "/dev/zero", "/dev/full", "/dev/random", "/dev/urandom"};
   orders.sockets = apart || settings_.all_network ? Sockets::kAll : Sockets::kNone;
+  orders.local_sockets = apart && settings_.local_sockets;
   return orders;
 }
 
@@ -257,6 +258,9 @@ Result<CagedCommand> Cage::wrap(const std::vector<std::string>& argv, const std:
   command->agentd_home = settings_.agentd_home;
   command->undone_before = std::move(others.undone);
   command->facts.network_off = !settings_.all_network && network_.empty();
+  command->facts.local_sockets = !apart                    ? CageFacts::LocalSockets::kNever
+                                 : settings_.local_sockets ? CageFacts::LocalSockets::kOpen
+                                                           : CageFacts::LocalSockets::kClosed;
   Orders orders = usual_orders(view.home);
   if (!settings_.all_network && !network_.empty()) {
     AGENTD_TRY(command->proxy, Proxy::start(network_));

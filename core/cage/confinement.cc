@@ -69,7 +69,10 @@ Result<UniqueFd> confine(const Orders& orders) {
   const long version = landlock_version();
   if (version < 1 && !orders.apart) return Error{Code::kUnavailable, "this kernel has no Landlock"};
   if (version >= 1) AGENTD_TRY_VOID(guard_files(orders, version));
-  const FilterProgram program = caged_program({orders.apart, orders.sockets, version >= kLandlockGuardsEmptying});
+  const FilterProgram program = caged_program({.apart = orders.apart,
+                                               .local_sockets = orders.local_sockets,
+                                               .sockets = orders.sockets,
+                                               .guards_emptying = version >= kLandlockGuardsEmptying});
   UniqueFd questions;
   const int refused = load_asking_filter(program, &questions);
   if (refused == 0) return questions;

@@ -8,11 +8,23 @@
 namespace agentd::cage {
 namespace {
 
-enum class Topic : unsigned char { kNetwork, kGitSettings, kSigning, kModules, kElsewhere };
+enum class Topic : unsigned char {
+  kNetwork,
+  kLocalSockets,
+  kSocketsOfPython,
+  kGitSettings,
+  kSigning,
+  kModules,
+  kElsewhere
+};
+
+// Some texts are in many an output that is about something else.
+constexpr bool kAfterARefusal = true;
 
 struct Sign {
   std::string_view text;
   Topic topic;
+  bool needs_refusal = false;  // the output has a permission that was denied, too
 };
 
 constexpr Sign kSigns[] = {
@@ -34,6 +46,22 @@ constexpr Sign kSigns[] = {
     {"ould not connect to server", Topic::kNetwork},
     {"ouldn't connect to server", Topic::kNetwork},
     {"Failed to establish a new connection", Topic::kNetwork},
+    // Python; at the floor it says so of other sockets, too.
+    {"_socket.socket.__init__", Topic::kSocketsOfPython},
+    {"connect to the agent", Topic::kLocalSockets},
+    {"connect to the gpg-agent", Topic::kLocalSockets},
+    {"failed to start agent", Topic::kLocalSockets},
+    // Node, Go, tmux, Postgres and others.
+    {"AF_UNIX", Topic::kLocalSockets, kAfterARefusal},
+    {"listen EACCES", Topic::kLocalSockets},
+    {"connect EACCES", Topic::kLocalSockets},
+    {"dial unix", Topic::kLocalSockets, kAfterARefusal},
+    {"listen unix", Topic::kLocalSockets, kAfterARefusal},
+    {"nix socket", Topic::kLocalSockets, kAfterARefusal},
+    {"nix-domain socket", Topic::kLocalSockets, kAfterARefusal},
+    {"nix domain socket", Topic::kLocalSockets, kAfterARefusal},
+    {"error connecting to ", Topic::kLocalSockets, kAfterARefusal},
+    {"error creating ", Topic::kLocalSockets, kAfterARefusal},
     {"could not lock config file", Topic::kGitSettings},
     {"could not write config file", Topic::kGitSettings},
     {"failed to sign the data", Topic::kSigning},
@@ -48,6 +76,10 @@ bool is_on(Topic topic, const CageFacts& facts) {
   switch (topic) {
     case Topic::kNetwork:
       return facts.network_off || facts.by_proxy;
+    case Topic::kLocalSockets:
+      return facts.local_sockets != CageFacts::LocalSockets::kOpen;
+    case Topic::kSocketsOfPython:
+      return facts.local_sockets == CageFacts::LocalSockets::kClosed;
     case Topic::kModules:
       return facts.modules_closed;
     case Topic::kElsewhere:
@@ -64,6 +96,13 @@ std::string remark_of(Topic topic, const CageFacts& facts) {
         return "network is off for commands; 'sandbox.network: [HOST]' in your settings would allow a host";
       return "commands have network through the proxy in HTTP_PROXY alone, and only to the hosts in sandbox.network; "
              "programs that use no proxy have none";
+    case Topic::kLocalSockets:
+    case Topic::kSocketsOfPython:
+      if (facts.local_sockets == CageFacts::LocalSockets::kNever)
+        return "commands have no local sockets (AF_UNIX) in the layer landlock; in the layer bubblewrap "
+               "'sandbox.local_sockets: true' in your settings would allow them";
+      return "commands have no local sockets (AF_UNIX); 'sandbox.local_sockets: true' in your settings would allow "
+             "them, also to programs outside of the sandbox that listen in the directories of commands";
     case Topic::kGitSettings:
       return "the settings of Git do not change in the sandbox, because they can name programs: run such a command "
              "('git config', 'git remote add', 'git push -u') in your own terminal";
@@ -80,13 +119,18 @@ std::string remark_of(Topic topic, const CageFacts& facts) {
   return {};
 }
 
+bool has_refusal(std::string_view output) {
+  return output.find("ermission denied") != std::string_view::npos || output.find("EACCES") != std::string_view::npos;
+}
+
 }  // namespace
 
 std::vector<std::string> hints_for(const CageFacts& facts, std::string_view output) {
   std::vector<std::string> out;
   output.remove_prefix(output.size() - std::min(output.size(), CagedCommand::kOutputTail));
-  for (const auto& [text, topic] : kSigns) {
+  for (const auto& [text, topic, needs_refusal] : kSigns) {
     if (!is_on(topic, facts) || output.find(text) == std::string_view::npos) continue;
+    if (needs_refusal && !has_refusal(output)) continue;
     if (topic == Topic::kElsewhere && !out.empty()) continue;  // another one says more
     std::string remark = remark_of(topic, facts);
     if (std::find(out.begin(), out.end(), remark) == out.end()) out.push_back(std::move(remark));

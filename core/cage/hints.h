@@ -15,9 +15,12 @@ namespace agentd::cage {
 
 // How a cage is, as far as remarks speak of it.
 struct CageFacts {
-  bool network_off = false;     // no host may be reached
-  bool by_proxy = false;        // hosts are reached through the proxy alone
-  bool modules_closed = false;  // the repositories of submodules are read-only as a whole
+  enum class LocalSockets : unsigned char { kOpen, kClosed, kNever };
+
+  bool network_off = false;                          // no host may be reached
+  bool by_proxy = false;                             // hosts are reached through the proxy alone
+  bool modules_closed = false;                       // the repositories of submodules are read-only as a whole
+  LocalSockets local_sockets = LocalSockets::kOpen;  // kNever: no setting opens them in this layer
 };
 
 // For the last CagedCommand::kOutputTail bytes of the output: each remark once, without a full stop.

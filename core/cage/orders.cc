@@ -11,6 +11,7 @@ enum Letter : char {
   kApart = 'a',
   kConfines = 'c',
   kSockets = 's',
+  kLocalSockets = 'u',
   kReadable = 'r',
   kWritable = 'w',
   kDevice = 'd',
@@ -77,6 +78,9 @@ bool take_number(Orders& out, char letter, std::uint64_t number) {
     case kSockets:
       out.sockets = static_cast<CagedCalls::Sockets>(number);
       return number <= static_cast<std::uint64_t>(CagedCalls::Sockets::kAll);
+    case kLocalSockets:
+      out.local_sockets = number != 0;
+      return true;
     case kOwner:
       out.owner = static_cast<int>(number);
       return number >= 3 && number <= kDescriptorMax;
@@ -123,6 +127,7 @@ std::string text_of(const Orders& orders) {
   put(out, kApart, std::uint64_t{orders.apart});
   put(out, kConfines, std::uint64_t{orders.confines});
   put(out, kSockets, static_cast<std::uint64_t>(orders.sockets));
+  put(out, kLocalSockets, std::uint64_t{orders.local_sockets});
   for (const std::string& path : orders.readable) put(out, kReadable, path);
   for (const std::string& path : orders.writable) put(out, kWritable, path);
   for (const std::string& path : orders.devices) put(out, kDevice, path);

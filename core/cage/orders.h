@@ -22,6 +22,7 @@ struct Orders {
   bool apart = false;    // namespaces are around it: bubblewrap has made them
   bool confines = true;  // Landlock and seccomp; false: only the keeper's services, where nothing is guarded
   CagedCalls::Sockets sockets = CagedCalls::Sockets::kNone;
+  bool local_sockets = false;         // AF_UNIX, where it is apart
   std::vector<std::string> readable;  // files and directories, to read and to execute
   std::vector<std::string> writable;  // and to write
   std::vector<std::string> devices;   // to read and to write

@@ -57,7 +57,27 @@ std::vector<std::string> below(const std::string& home, std::initializer_list<co
   return out;
 }
 
+void add_parts_without(const std::string& place, const std::vector<std::string>& secrets, int depth,
+                       std::vector<std::string>& out) {
+  const auto contains_one = [&](const std::string& path) {
+    return std::any_of(secrets.begin(), secrets.end(), [&](const auto& secret) { return is_below(secret, path); });
+  };
+  if (!contains_one(place)) return out.push_back(place);
+  std::error_code failed;
+  if (depth == 0 || !fs::is_directory(place, failed)) return;
+  for (auto entry = fs::directory_iterator(place, failed); !failed && entry != fs::directory_iterator();
+       entry.increment(failed))
+    if (!entry->is_symlink(failed)) add_parts_without(entry->path().string(), secrets, depth - 1, out);
+}
+
 }  // namespace
+
+std::vector<std::string> parts_without(const std::vector<std::string>& places,
+                                       const std::vector<std::string>& secrets) {
+  std::vector<std::string> out;
+  for (const std::string& place : places) add_parts_without(place, secrets, kDepthMax, out);
+  return out;
+}
 
 bool is_below(std::string_view path, std::string_view root) {
   if (root == "/") return path.starts_with('/');
@@ -142,49 +162,39 @@ std::vector<std::string> cache_places(const std::string& home) {
 }
 
 std::vector<std::string> secret_places(const std::string& home) {
-  return below(home, {".ssh",
-                      ".gnupg",
-                      ".aws",
-                      ".azure",
-                      ".config/gcloud",
-                      ".kube",
-                      ".docker",
-                      ".netrc",
-                      ".npmrc",
-                      ".pypirc",
-                      ".pgpass",
-                      ".my.cnf",
-                      ".git-credentials",
-                      ".config/git/credentials",
-                      ".config/gh",
-                      ".config/hub",
-                      ".config/glab-cli",
-                      ".cargo/credentials",
-                      ".cargo/credentials.toml",
-                      ".gem/credentials",
-                      ".m2/settings.xml",
-                      ".gradle/gradle.properties",
-                      ".password-store",
-                      ".local/share/keyrings",
-                      ".mozilla",
-                      ".config/google-chrome",
-                      ".config/chromium",
-                      ".config/BraveSoftware",
-                      ".thunderbird",
-                      ".bash_history",
-                      ".zsh_history",
-                      ".python_history",
-                      ".node_repl_history",
-                      ".lesshst",
-                      ".config/op",
-                      ".terraform.d",
-                      ".vault-token",
-                      ".claude",
-                      ".claude.json",
-                      ".codex",
-                      ".gemini",
-                      ".config/anthropic",
-                      ".config/openai"});
+  // clang-format off
+  return below(home, {
+      // keys of logins and of signatures
+      ".ssh", ".gnupg", ".pki", ".netrc", ".authinfo", ".authinfo.gpg", ".Xauthority", ".password-store",
+      ".local/share/keyrings", ".local/share/kwalletd", ".config/op", ".config/1Password", ".config/Bitwarden",
+      ".config/Bitwarden CLI", ".config/age", ".config/sops", ".step", ".tsh", ".vault-token", ".vault_pass",
+      // clouds, clusters and hosters
+      ".aws", ".azure", ".config/gcloud", ".boto", ".s3cfg", ".oci", ".fly", ".kube", ".docker",
+      ".config/containers/auth.json", ".config/rclone", ".config/doctl", ".config/hcloud", ".config/linode-cli",
+      ".terraform.d", ".terraformrc", ".pulumi/credentials.json", ".ansible/galaxy_token", ".vercel",
+      ".local/share/com.vercel.cli", ".netlify", ".config/netlify", ".config/.wrangler", ".wrangler/config",
+      ".config/ngrok", ".ngrok2", ".config/stripe", ".sentryclirc",
+      // repositories and packages
+      ".git-credentials", ".config/git/credentials", ".config/gh", ".config/hub", ".config/glab-cli",
+      ".subversion/auth", ".npmrc", ".yarnrc.yml", ".pypirc", ".config/pypoetry/auth.toml", ".cargo/credentials",
+      ".cargo/credentials.toml", ".gem/credentials", ".bundle/config", ".composer/auth.json",
+      ".config/composer/auth.json", ".m2/settings.xml", ".m2/settings-security.xml", ".gradle/gradle.properties",
+      ".nuget/NuGet/NuGet.Config", ".kaggle", ".huggingface/token", ".cache/huggingface/token",
+      ".cache/huggingface/stored_tokens",
+      // databases
+      ".pgpass", ".my.cnf", ".mylogin.cnf", ".databrickscfg", ".snowsql", ".snowflake", ".dbt/profiles.yml",
+      // browsers, mail, messengers, money
+      ".mozilla", ".config/google-chrome", ".config/chromium", ".config/BraveSoftware", ".config/microsoft-edge",
+      ".config/vivaldi", ".config/opera", ".thunderbird", ".config/evolution", ".local/share/evolution",
+      ".config/Signal", ".config/Slack", ".config/discord", ".local/share/TelegramDesktop", ".ethereum", ".bitcoin",
+      ".electrum",
+      // histories
+      ".bash_history", ".zsh_history", ".python_history", ".node_repl_history", ".lesshst", ".psql_history",
+      ".mysql_history", ".sqlite_history", ".irb_history", ".rediscli_history", ".viminfo", ".local/state/nvim/shada",
+      ".local/share/fish/fish_history", ".local/share/atuin",
+      // agents
+      ".claude", ".claude.json", ".codex", ".gemini", ".config/anthropic", ".config/openai"});
+  // clang-format on
 }
 
 std::vector<std::string> guarded_places(const std::string& root, const std::string& home) {

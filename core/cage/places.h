@@ -21,8 +21,12 @@ std::vector<std::string> system_places();
 std::vector<std::string> tool_places(const std::string& home, std::string_view path);
 // The caches of package managers, to be read: what is written there would be run later outside of the cage.
 std::vector<std::string> cache_places(const std::string& home);
-// Keys and tokens, which are hidden where a readable or writable directory contains them.
+// Keys, tokens, histories and data of browsers and messengers at the places that programs are known to use; others
+// nobody knows. They are hidden where a readable or writable directory contains them.
 std::vector<std::string> secret_places(const std::string& home);
+// The places, but instead of one that contains a secret the parts of it that contain none: for a layer that cannot hide
+// a part of what it opens. Links in such a one are left out.
+std::vector<std::string> parts_without(const std::vector<std::string>& places, const std::vector<std::string>& secrets);
 
 // Files that run code of their own accord later on when they are changed: hooks and settings of Git, of agentd, of
 // editors and of other agents, and where the root is around `home`, start files of shells. They need not exist.

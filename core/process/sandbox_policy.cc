@@ -318,24 +318,28 @@ void refuse_all_but_tcp(Filter& filter, std::uint64_t family) {
   filter.answer(EACCES, "socket", {is(0, family), {2, SCMP_CMP_GT, IPPROTO_TCP, 0}});
 }
 
+// A pair of datagram sockets reaches any other by name; a pair of streams leads nowhere else.
+void refuse_pairs_of_datagrams(Filter& filter) {
+  constexpr std::uint64_t kType = 0xf;
+  for (std::uint64_t type = 0; type <= kType; ++type)
+    if (type != SOCK_STREAM && type != SOCK_SEQPACKET) filter.answer(EACCES, "socketpair", {has_bits(1, kType, type)});
+}
+
 void refuse_caged_sockets(Filter& filter, const CagedCalls& calls) {
   using Sockets = CagedCalls::Sockets;
   for (std::uint64_t family = 0; family < kFamilies; ++family) {
     const bool inet = family == AF_INET || family == AF_INET6;
     if (inet && calls.sockets == Sockets::kTcp) refuse_all_but_tcp(filter, family);
     if (inet && calls.sockets != Sockets::kNone) continue;
-    if (calls.apart && (family == AF_UNIX || family == AF_NETLINK)) continue;
+    if (calls.apart && (family == AF_NETLINK || (family == AF_UNIX && calls.local_sockets))) continue;
     filter.answer(EACCES, "socket", {is(0, family)});
   }
   filter.answer(EACCES, "socket", {{0, SCMP_CMP_GE, kFamilies, 0}});
+  if (!calls.apart || !calls.local_sockets) refuse_pairs_of_datagrams(filter);
   if (calls.apart) return;
   // The keeper connects to its own port alone. Landlock would open that port of every host.
   if (calls.sockets == Sockets::kTcp)
     for (const char* const call : {"connect", "bind", "listen"}) filter.answer(kAskKeeper, call);
-  // A pair of datagram sockets reaches any other by name; a pair of streams leads nowhere else.
-  constexpr std::uint64_t kType = 0xf;
-  for (std::uint64_t type = 0; type <= kType; ++type)
-    if (type != SOCK_STREAM && type != SOCK_SEQPACKET) filter.answer(EACCES, "socketpair", {has_bits(1, kType, type)});
   // Sending opens a connection that Landlock's rule for connect() does not see.
   filter.answer(EACCES, "sendto", {has_bits(3, MSG_FASTOPEN, MSG_FASTOPEN)});
   filter.answer(EACCES, "sendmsg", {has_bits(2, MSG_FASTOPEN, MSG_FASTOPEN)});

@@ -44,8 +44,11 @@ FilterProgram rest_program(const OpenedCalls& opened, long landlock);
 // ones: nobody knows what a compiler or a package manager needs.
 struct CagedCalls {
   enum class Sockets : std::uint8_t { kNone, kTcp, kAll };
-  // It is in namespaces of its own, in which local sockets, System V segments and the modes of files lead nowhere else.
+  // It is in namespaces of its own, in which System V segments and the modes of files lead nowhere else.
   bool apart = false;
+  // AF_UNIX. A path of the file system leads to whoever listens there, out of a namespace and past a read-only mount.
+  // Only where it is apart: elsewhere they are refused in any case, since the socket of every daemon is in sight.
+  bool local_sockets = false;
   Sockets sockets = Sockets::kNone;  // of the internet
   bool guards_emptying = false;      // Landlock keeps files from being truncated
 };
@@ -58,7 +61,7 @@ FilterProgram caged_program(const CagedCalls& calls);
 
 // ---- the tables that sandbox_programs_main.cc writes, and their indices
 
-constexpr std::size_t kGroundPrograms = 16, kRestPrograms = 48, kCagedPrograms = 12;
+constexpr std::size_t kGroundPrograms = 16, kRestPrograms = 48, kCagedPrograms = 24;
 constexpr std::array<long, 3> kLandlockAges{0, kLandlockGuardsEmptying, kLandlockGuardsSignals};
 
 constexpr std::size_t ground_index(const OpenedCalls& opened) {
@@ -73,8 +76,9 @@ constexpr std::size_t rest_index(const OpenedCalls& opened, long landlock) {
 }
 
 constexpr std::size_t caged_index(const CagedCalls& calls) {
-  return std::size_t{calls.apart} | std::size_t{calls.guards_emptying} << 1 |
-         static_cast<std::size_t>(calls.sockets) << 2;
+  return (std::size_t{calls.apart} | std::size_t{calls.guards_emptying} << 1 |
+          static_cast<std::size_t>(calls.sockets) << 2) +
+         (calls.apart && calls.local_sockets ? kCagedPrograms / 2 : 0);
 }
 
 }  // namespace agentd

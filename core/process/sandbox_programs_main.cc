@@ -51,8 +51,11 @@ bool write_caged(std::size_t index) {
   CagedCalls calls;
   calls.apart = (index & 1) != 0;
   calls.guards_emptying = (index & 2) != 0;
-  calls.sockets = static_cast<CagedCalls::Sockets>(index >> 2);
-  return caged_index(calls) == index && write_program("kCaged" + std::to_string(index), make_caged_program(calls));
+  const bool local = index >= kCagedPrograms / 2;
+  calls.local_sockets = local;
+  calls.sockets = static_cast<CagedCalls::Sockets>((local ? index - kCagedPrograms / 2 : index) >> 2);
+  return (caged_index(calls) == index || (local && !calls.apart)) &&
+         write_program("kCaged" + std::to_string(index), make_caged_program(calls));
 }
 
 bool write_all() {

@@ -49,6 +49,7 @@ cage::CageSettings cage_settings(const ProcessSurroundings& surroundings, const 
   out.network = config.list("sandbox.network");
   out.all_network = out.network == std::vector<std::string>{"all"};
   if (out.all_network) out.network.clear();
+  out.local_sockets = config.flag("sandbox.local_sockets");
   return out;
 }
 

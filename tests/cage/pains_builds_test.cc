@@ -80,12 +80,22 @@ constexpr const char* kTalk =
     "s.bind(p);s.listen(1)\nt=threading.Thread(target=lambda:s.accept()[0].sendall(b\"heard\"));t.start()\n"
     "c=socket.socket(socket.AF_UNIX);c.connect(p);print(c.recv(9).decode())'";
 
-// A server and its client in one command; Landlock alone has no local sockets, and says so at once.
-TEST_P(Builds, LocalSocketsInItsOwnTmp) {
+// A server and its client in one command: what is refused says so at once, with the line that would allow it.
+TEST_P(Builds, NoLocalSocketsUnlessTheSettingAllowsThem) {
   const Ran ran = run(kTalk);
+  EXPECT_NE(ran.code, 0);
+  EXPECT_NE(ran.output.find("PermissionError"), std::string::npos) << ran.output;
+  if (alone()) return;  // Python does not say of which kind it was
+  ASSERT_EQ(ran.remarks.size(), 1u) << ran.output;
+  EXPECT_NE(ran.remarks[0].find("sandbox.local_sockets: true"), std::string::npos) << ran.remarks[0];
+}
+
+TEST_P(Builds, LocalSocketsInItsOwnTmpWithTheSetting) {
+  cage::CageSettings settings = stage_.settings();
+  settings.local_sockets = true;
+  const Ran ran = run(kTalk, settings);
   if (alone()) {
-    EXPECT_NE(ran.code, 0);
-    EXPECT_NE(ran.output.find("PermissionError"), std::string::npos) << ran.output;
+    EXPECT_NE(ran.output.find("PermissionError"), std::string::npos) << "Landlock alone has none: " << ran.output;
   } else {
     EXPECT_EQ(ran.output, "heard\n");
   }

@@ -37,6 +37,28 @@ TEST(Hints, SayNothingWithoutAReason) {
   EXPECT_EQ(only(kOpen, "Could not resolve host: a"), "") << "it has the network";
 }
 
+constexpr CageFacts kNoSockets{.local_sockets = CageFacts::LocalSockets::kClosed},
+    kNeverSockets{.local_sockets = CageFacts::LocalSockets::kNever};
+
+TEST(Hints, NameTheSettingOfLocalSockets) {
+  for (const char* const output :
+       {"    s = socket.socket(socket.AF_UNIX)\nPermissionError: [Errno 13] Permission denied",
+        "Error: listen EACCES: permission denied /tmp/x.sock", "error connecting to dev.sock (Permission denied)",
+        "FATAL:  could not create Unix socket for address \"/tmp\": Permission denied",
+        "gpg: can't connect to the agent: General error", "dial unix /tmp/x: socket: permission denied"}) {
+    EXPECT_NE(only(kNoSockets, output).find("'sandbox.local_sockets: true' in your settings would"), std::string::npos)
+        << output;
+    EXPECT_NE(only(kNeverSockets, output).find("in the layer landlock"), std::string::npos) << output;
+    EXPECT_EQ(only(kOpen, output), "") << "the control: " << output;
+  }
+  const char* const python =
+      "    _socket.socket.__init__(self, family, type, proto, fileno)\nPermissionError: [Errno 13]";
+  EXPECT_NE(only(kNoSockets, python).find("sandbox.local_sockets"), std::string::npos);
+  EXPECT_EQ(only(kNeverSockets, python), "") << "it may have been one of the internet";
+  EXPECT_EQ(only(kNoSockets, "src/a.c: socket(AF_UNIX, SOCK_STREAM, 0)"), "") << "no refusal is told";
+  EXPECT_EQ(only(kNoSockets, "cat: x: Permission denied"), "") << "nor a socket";
+}
+
 // Lost as it would be otherwise: the home is not the workspace.
 TEST(Hints, SayWhereCommandsWrite) {
   EXPECT_NE(only(kOff, "touch: cannot touch '/home/u/x': Read-only file system").find("sandbox.writable"),

@@ -14,6 +14,7 @@ Orders some() {
   out.apart = true;
   out.confines = false;
   out.sockets = CagedCalls::Sockets::kTcp;
+  out.local_sockets = true;
   out.readable = {"/usr", "/a b\n\"'", "/\xff\x01"};
   out.writable = {"/work", ""};
   out.devices = {"/dev/null"};
@@ -31,6 +32,7 @@ TEST(Orders, ArriveAsTheyWereGiven) {
   EXPECT_TRUE(got->apart);
   EXPECT_FALSE(got->confines);
   EXPECT_EQ(got->sockets, given.sockets);
+  EXPECT_TRUE(got->local_sockets);
   EXPECT_EQ(got->readable, given.readable);
   EXPECT_EQ(got->writable, given.writable);
   EXPECT_EQ(got->devices, given.devices);
@@ -48,6 +50,7 @@ TEST(Orders, CloseEverythingByDefault) {
   ASSERT_TRUE(got);
   EXPECT_TRUE(got->confines);
   EXPECT_EQ(got->sockets, CagedCalls::Sockets::kNone);
+  EXPECT_FALSE(got->local_sockets);
   EXPECT_TRUE(got->writable.empty());
 }
 
