@@ -18,8 +18,11 @@ constexpr std::pair<std::string_view, std::string_view> kInstead[] = {
     {"todo_read", "todo_write keeps the list of tasks"},
     {"web_search", "web_fetch gets a page whose address is known"}};
 constexpr std::string_view kWebTool = "web_fetch";
-// Tools whose calls a rule over arguments cannot tell apart.
-constexpr std::string_view kNoArguments[] = {"task", "web_search", "todo_write", "todo_read"};
+// Tools whose calls a rule over arguments cannot tell apart: agentd's own, and those of its memory.
+constexpr std::string_view kNoArguments[] = {
+    "task",          "web_search",      "todo_write",      "todo_read",         "bash_output",
+    "kill_shell",    "session_start",   "session_end",     "context_threshold", "memory_search",
+    "memory_record", "memory_feedback", "checkpoint_save", "checkpoint_list",   "checkpoint_resume"};
 
 }  // namespace
 

@@ -2,6 +2,8 @@
 // sandbox_settings_test.cc - settings of the sandbox that can't be meant so are told before anything runs.
 #include <gtest/gtest.h>
 
+#include <fstream>
+
 #include "core/base/file.h"
 #include "tests/e2e/program.h"
 
@@ -46,6 +48,40 @@ TEST_F(SandboxSettings, ThatNameNoDirectoryAreAWarning) {
   EXPECT_TRUE(has(program_.run({"doctor"}).out, "commands are not run: " + warning));
   EXPECT_TRUE(make_directories(missing));
   EXPECT_FALSE(has(run("writable: [\"" + missing + "\"]").err, "warning")) << "it is there";
+}
+
+TEST_F(SandboxSettings, DoctorTriesWhatACommandWouldGet) {
+  program_.config("sandbox: {layer: landlock}\n");
+  if (program_.run({"sandbox", "run", "--", "true"}).code == 125) GTEST_SKIP() << "this machine cannot make it";
+  EXPECT_TRUE(make_directories(program_.directory().path() + "/.gem"));
+  std::ofstream(program_.directory().path() + "/.gem/credentials") << "key\n";
+  EXPECT_FALSE(has(program_.run({"doctor"}).out, "commands are not run"));
+  EXPECT_EQ(program_.run({"sandbox", "run", "--", "true"}).code, 0);
+  program_.config("sandbox: {layer: landlock, readable: [\"~\"]}\n");
+  EXPECT_TRUE(has(program_.run({"doctor"}).out, "BROKEN  commands are not run: sandbox.readable contains "));
+  EXPECT_EQ(program_.run({"sandbox", "run", "--", "true"}).code, 125);
+}
+
+TEST_F(SandboxSettings, DoctorWarnsOfAHomeAsTheWorkspace) {
+  const std::string warning = "contains your home, where commands can read and change all but the known places of keys";
+  EXPECT_FALSE(has(program_.run({"doctor"}).out, warning));
+  program_.config("workspace: {roots: [\"" + program_.directory().path() + "\"]}\n");
+  EXPECT_TRUE(has(program_.run({"doctor"}).out, warning));
+}
+
+TEST_F(SandboxSettings, LocalSocketsAreThereIfTheyAreAllowed) {
+  const auto talks = [&](const std::string& settings) {
+    program_.config("sandbox: {layer: bubblewrap, " + settings + "}\n");
+    return program_.run({"sandbox", "run", "--", "python3", "-c",
+                         "import socket; socket.socket(socket.AF_UNIX).bind('s'); print('bound')"});
+  };
+  const Finished allowed = talks("local_sockets: true");
+  if (allowed.code == 125) GTEST_SKIP() << allowed.err;
+  EXPECT_EQ(allowed.out, "bound\n") << allowed.err;
+  EXPECT_TRUE(has(program_.run({"doctor"}).out, "commands may use local sockets"));
+  const Finished refused = talks("network: []");
+  EXPECT_TRUE(has(refused.out, "PermissionError")) << refused.out;
+  EXPECT_TRUE(has(refused.err, "'sandbox.local_sockets: true' in your settings would allow them")) << refused.err;
 }
 
 // A command cannot change them either.

@@ -10,12 +10,15 @@
 #include "core/app/commands/bundled_tools.h"
 #include "core/app/commands/commands.h"
 #include "core/app/commands/hooks_shared.h"
+#include "core/app/commands/sandbox_here.h"
 #include "core/app/exit_codes.h"
 #include "core/app/failure.h"
 #include "core/base/bytes.h"
 #include "core/base/log.h"
 #include "core/base/shell_word.h"
 #include "core/cage/layers.h"
+#include "core/cage/path_list.h"
+#include "core/cage/places.h"
 #include "core/config/permission_setup.h"
 #include "core/dialects/known_names.h"
 #include "core/net/curl_client.h"
@@ -26,11 +29,12 @@
 #include "core/runtime/store_setup.h"
 #include "core/runtime/version.h"
 #include "core/search/sqlite_library.h"
-#include "core/workplace/cage_setup.h"
 #include "core/workplace/hook_names.h"
 
 namespace agentd::app {
 namespace {
+
+constexpr Milliseconds kTrialTime{10'000};
 
 enum class Verdict { kOk, kNote, kWarn, kBroken };
 
@@ -379,8 +383,40 @@ void check_rights(Report& report, const Config& config) {
   report.say(Verdict::kNote,
              "commands may read the system, toolchains and caches of package managers; no keys, and "
              "nothing else of your home ('agentd sandbox explain PATH')");
+  if (config.flag("sandbox.local_sockets"))
+    report.say(Verdict::kNote,
+               "commands may use local sockets, and reach through them whoever listens in these "
+               "directories (sandbox.local_sockets); not under Landlock alone");
   report.say(network == std::vector<std::string>{"all"} ? Verdict::kWarn : Verdict::kNote,
              network.empty() ? "commands have no network (sandbox.network)" : "commands may reach " + joined(network));
+}
+
+// What the first command of a session in this directory would get.
+Result<void> try_command(Report& report, const App& app, const SandboxHere& here) {
+  AGENTD_TRY(const std::unique_ptr<cage::Cage> cage, open_cage(here));
+  AGENTD_TRY(const CagedCommand command, cage->wrap({"/bin/true"}, here.cwd, clean_environment()));
+  ProcessRequest request;
+  request.argv = command.argv;
+  request.cwd = here.cwd;
+  request.environment = command.environment;
+  for (const UniqueFd& each : command.descriptors) request.pass.push_back(each.get());
+  AGENTD_TRY(const ProcessResult ran,
+             run_process(request, app.clock(), CancelToken(), Deadline::after(app.clock(), kTrialTime)));
+  for (const std::string& each : command.finish(ran.output, ran.exit_code).remarks) report.say(Verdict::kWarn, each);
+  if (ran.exit_code == 0) return {};
+  return Error{Code::kUnavailable, "a trial of one in this directory has failed: " + one_line(ran.output, 300)};
+}
+
+void check_commands(Report& report, const App& app, const Config& config) {
+  const auto here = sandbox_here(app, config);
+  const auto right = here ? try_command(report, app, *here) : Result<void>(here.error());
+  if (!right) report.say(Verdict::kBroken, "commands are not run: " + right.error().message);
+  if (!here || here->settings.user_home.empty()) return;
+  for (const std::string& root : here->settings.roots)
+    if (cage::is_below(cage::real_as_far(here->settings.user_home), cage::real_as_far(root)))
+      return report.say(Verdict::kWarn, "the workspace " + root +
+                                            " contains your home, where commands can read and change all but "
+                                            "the known places of keys: work in a directory below");
 }
 
 void check_sandbox(Report& report, const App& app, const Config& config) {
@@ -399,11 +435,14 @@ void check_sandbox(Report& report, const App& app, const Config& config) {
     report.say(Verdict::kNote,
                "under Landlock alone a change of .git/hooks and its like is undone when the command has ended, not "
                "prevented; commands have no sockets but for the proxy");
-  if (const auto right =
-          off ? Result<void>() : check_cage_settings(app.surroundings(), config, app.home().value_or(""));
-      !right)
+  if (layer) {
+    check_commands(report, app, config);
+    check_rights(report, config);
+  } else if (const auto right =
+                 off ? Result<void>() : check_cage_settings(app.surroundings(), config, app.home().value_or(""));
+             !right) {
     report.say(Verdict::kBroken, "commands are not run: " + right.error().message);
-  if (layer) check_rights(report, config);
+  }
   report.say(Verdict::kOk, "file tools cannot leave the workspace roots");
 }
 

@@ -56,6 +56,24 @@ std::vector<PermissionRule> without_repeats(const std::vector<PermissionRule>& r
   return out;
 }
 
+// What a run says before it begins: of rules that can match no tool. Only a run knows tools of other plugins.
+std::vector<RuleProblem> problems_here(const HooksHere& here, const std::vector<Tool>& tools, bool complete) {
+  std::vector<std::string> names{"task"};
+  for (const Tool& tool : tools) names.push_back(tool.name);
+  return rule_problems(here.config, names, complete);
+}
+
+// After what the command has to say: a run does not begin with such a rule, so it ends as a run would.
+int tell(App& app, const std::vector<RuleProblem>& problems) {
+  int out = kExitOk;
+  for (const RuleProblem& problem : problems) {
+    app.err().line("agentd: " + std::string(problem.broken ? "" : "warning: ") +
+                   neutral_line(problem.text, kShownBytes));
+    if (problem.broken) out = kExitUsage;
+  }
+  return out;
+}
+
 // ---- explain
 
 struct CallText {
@@ -146,6 +164,7 @@ void show_reading(Output& out, const std::string& command) {
 struct Explained {
   PermissionVerdict verdict;
   std::string tool, command;
+  std::vector<RuleProblem> problems;
 };
 
 Result<Explained, Failure> explain(const App& app, const Arguments& arguments) {
@@ -153,7 +172,8 @@ Result<Explained, Failure> explain(const App& app, const Arguments& arguments) {
   if (!here) return here.error();
   const Inventory inventory = inventory_of(app, *here);
   const std::vector<Tool> tools = bundled_tools(app, *here, inventory);
-  const auto call = call_of(arguments.words(), tools, !may_have_other_tools(*here, inventory));
+  const bool complete = !may_have_other_tools(*here, inventory);
+  const auto call = call_of(arguments.words(), tools, complete);
   if (!call) return Failure{kExitUsage, call.error().message};
   Tool tool;
   tool.name = call->tool;
@@ -166,7 +186,8 @@ Result<Explained, Failure> explain(const App& app, const Arguments& arguments) {
   if (!input) return Failure{kExitUsage, "the input of " + call->tool + " " + input.error().message};
   PermissionRules rules = project_rules(app.surroundings(), here->config, here->home, here->project);
   AGENTD_TRY(rules.kept, kept_here(*here));
-  Explained out{rules.decide(tool, *input, {roots.front(), home, roots}), call->tool, {}};
+  Explained out{
+      rules.decide(tool, *input, {roots.front(), home, roots}), call->tool, {}, problems_here(*here, tools, complete)};
   const auto document = JsonDocument::parse(input->text());
   if (tool.name == kCommandTool && document) out.command = document->root()["command"].string_or({});
   return out;
@@ -184,11 +205,14 @@ int permissions_list_command(App& app, const Arguments& arguments) {
                                                                             {"ask", without_repeats(rules.ask)},
                                                                             {"allow", without_repeats(rules.allow)}};
   const std::vector<KeptAnswer> answers = (*kept)->answers();
+  const Inventory inventory = inventory_of(app, *here);
+  const std::vector<RuleProblem> problems =
+      problems_here(*here, bundled_tools(app, *here, inventory), !may_have_other_tools(*here, inventory));
   if (arguments.has("json")) {
     for (const auto& [list, each] : lists)
       for (const PermissionRule& rule : each) app.out().line(json_of(list, rule));
     for (const KeptAnswer& answer : answers) app.out().line(json_of(answer, (*kept)->file()));
-    return kExitOk;
+    return tell(app, problems);
   }
   app.out().line("mode " + std::string(name_of(rules.mode)));
   std::vector<std::vector<std::string>> rows;
@@ -205,7 +229,7 @@ int permissions_list_command(App& app, const Arguments& arguments) {
   else
     // The directory of an answer, at the end of its row, is copied from a pipe.
     app.out().print(table_text({{"LIST"}, {"RULE"}, {"FROM"}}, rows, app.out().tty() ? app.out().columns() : kNoLimit));
-  return kExitOk;
+  return tell(app, problems);
 }
 
 int permissions_explain_command(App& app, const Arguments& arguments) {
@@ -224,11 +248,11 @@ int permissions_explain_command(App& app, const Arguments& arguments) {
     }
     out.end_object();
     app.out().line(out.text());
-    return kExitOk;
+    return tell(app, explained->problems);
   }
   app.out().line(std::string(word_of(verdict.permission)) + ": " + neutral_line(verdict.reason, kShownBytes));
   if (!explained->command.empty()) show_reading(app.out(), explained->command);
-  return kExitOk;
+  return tell(app, explained->problems);
 }
 
 int permissions_forget_command(App& app, const Arguments& arguments) {

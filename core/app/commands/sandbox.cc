@@ -3,12 +3,11 @@
 #include <algorithm>
 
 #include "core/app/commands/commands.h"
-#include "core/app/commands/hooks_shared.h"
+#include "core/app/commands/sandbox_here.h"
 #include "core/app/exit_codes.h"
 #include "core/app/signals.h"
 #include "core/base/bytes.h"
 #include "core/process/commands.h"
-#include "core/workplace/cage_setup.h"
 
 namespace agentd::app {
 namespace {
@@ -18,28 +17,9 @@ constexpr std::uint64_t kOutputMax = 64u << 20;  // that may wait to be shown
 constexpr std::size_t kPieceMax = 64u << 10, kShownMax = 1u << 20;
 constexpr std::uint64_t kSeconds = 600, kSecondsMax = 86'400;
 
-struct Here {
-  Config config;
-  cage::CageSettings settings;
-  std::string cwd;
-};
-
-// The roots of a session that works in the current directory.
-Result<Here> here(const App& app, const Arguments& arguments) {
-  AGENTD_TRY(const std::string cwd, app.directory());
-  AGENTD_TRY(const std::string home, app.home());
+Result<SandboxHere> here(const App& app, const Arguments& arguments) {
   AGENTD_TRY(Config config, app.config(arguments));
-  const Project project = find_project(cwd);
-  std::vector<std::string> roots = config.list("workspace.roots");
-  if (roots.empty()) roots = project.root == cwd ? std::vector{cwd} : std::vector{cwd, project.root};
-  std::vector<std::string> kept = kept_paths(app.surroundings(), config, home, project);
-  cage::CageSettings settings = cage_settings(app.surroundings(), config, home, roots, std::move(kept));
-  return Here{std::move(config), std::move(settings), cwd};
-}
-
-Result<std::unique_ptr<cage::Cage>> open_cage(const Here& here) {
-  AGENTD_TRY(const cage::Layer layer, cage_layer(here.config, cage::probe(here.settings.helper)));
-  return cage::Cage::make(here.settings, layer);
+  return sandbox_here(app, std::move(config));
 }
 
 int code_of(const CommandState& state) {

@@ -83,10 +83,12 @@ TEST(PermissionSetup, AGlobThatBeginsAsAMisspeltToolIsAnError) {
 }
 
 TEST(PermissionSetup, ATextThatCanMatchNothingIsNoRule) {
-  for (const char* text :
-       {" ", "Bash(a && b)", "Bash(", "web_fetch(src/x)", "read_file(domain:x.org)", "task(x)", "[a", "Edit(../x)"})
+  for (const char* text : {" ", "Bash(a && b)", "Bash(", "web_fetch(src/x)", "read_file(domain:x.org)", "task(x)", "[a",
+                           "Edit(../x)", "kill_shell(1)", "bash_output(1)", "kill_shell(sleep 50)", "kill_shell(**)",
+                           "KillShell(1)", "BashOutput(a)", "memory_search(x)"})
     EXPECT_FALSE(wrong_rule(text).empty()) << text;
-  for (const char* text : {"*", "Bash(git *)", "WebFetch(domain:example.org)", "Edit(src/**)", "mcp__a__*"})
+  for (const char* text :
+       {"*", "kill_shell", "kill_shell(*)", "Bash(git *)", "WebFetch(domain:example.org)", "Edit(src/**)", "mcp__a__*"})
     EXPECT_TRUE(wrong_rule(text).empty()) << text << ": " << wrong_rule(text);
 }
 
