@@ -92,6 +92,27 @@ Result<void> KeptPaths::check(int folder, const std::string& name, const std::st
   }
 }
 
+Result<void> KeptPaths::check_new(int folder, const std::string& below, const std::string& shown) const {
+  if (paths_.empty()) return {};
+  struct stat info {};
+  if (::fstat(folder, &info) != 0) return errno_error("checking the folder of " + shown, errno);
+  const std::filesystem::path place = path_of(folder);
+  for (std::size_t end = below.find('/');; end = below.find('/', end + 1)) {
+    if (is_of_git(place, below.substr(0, end))) return kept(folder, below.substr(0, end), shown);
+    if (end == std::string::npos) break;
+  }
+  const Identity at = identity_of(info);
+  for (const Path& each : paths_) {
+    std::string tail;
+    for (std::filesystem::path whole = each.whole; whole.has_relative_path(); whole = whole.parent_path()) {
+      tail = whole.filename().string() + "/" + tail;
+      const bool begins = ::strncasecmp(tail.c_str(), (below + "/").c_str(), tail.size()) == 0;
+      if (begins && is_at(whole.parent_path().string(), at)) return kept(folder, below, shown);
+    }
+  }
+  return {};
+}
+
 Result<void> HiddenFiles::check(int fd, const std::string& shown) const {
   if (paths_.empty()) return {};
   struct stat info {};

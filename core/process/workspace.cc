@@ -165,6 +165,7 @@ class KernelWorkspace final : public Workspace {
   Result<UniqueFd> open_regular(const Place& place, struct stat* info) const;
   Result<std::string> read_at(int fd, std::uint64_t offset, std::uint64_t bytes, const Place& place) const;
   Result<Place> follow(Place place) const;
+  Result<void> check_missing(const Place& place, std::string folder, std::string below) const;
   Result<UniqueFd> make_folder(const Place& place, const std::string& folder) const;
   Result<Replacement> prepare(const std::string& path, std::string_view bytes) const;
   Result<void> expect(const std::string& path, std::string_view expected) const;
@@ -261,6 +262,18 @@ Result<Place> KernelWorkspace::follow(Place place) const {
   return Error{Code::kDenied, place.shown + " leads through too many symbolic links"};
 }
 
+// Before folders are made: what is refused leaves none behind.
+Result<void> KernelWorkspace::check_missing(const Place& place, std::string folder, std::string below) const {
+  for (;;) {
+    const auto opened = open_beneath(place.root, folder, {.flags = O_PATH | O_DIRECTORY}, place.shown);
+    if (opened) return kept_.check_new(opened->get(), below, place.shown);
+    if (opened.error().code != Code::kNotFound || folder == ".") return {};  // make_folder() says why
+    auto [above, name] = split(folder);
+    below = name + "/" + below;
+    folder = std::move(above);
+  }
+}
+
 Result<UniqueFd> KernelWorkspace::make_folder(const Place& place, const std::string& folder) const {
   const OpenOptions options{.flags = O_PATH | O_DIRECTORY};
   auto opened = open_beneath(place.root, folder, options, place.shown);
@@ -280,6 +293,7 @@ Result<Replacement> KernelWorkspace::prepare(const std::string& path, std::strin
   auto [folder, name] = split(place.below);
   if (name == "." || name == ".." || name.empty() || place.below.back() == '/')
     return Error{Code::kInvalid, place.shown + " names a directory, not a file"};
+  AGENTD_TRY_VOID(check_missing(place, folder, name));
   AGENTD_TRY(UniqueFd parent, make_folder(place, folder));
   AGENTD_TRY_VOID(kept_.check(parent.get(), name, place.shown));
   struct stat info {};

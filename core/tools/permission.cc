@@ -84,6 +84,7 @@ class Decision {
               true};
     if (auto asked = first(rules_.ask, "permissions.ask", Permission::kAsk)) return *asked;
     if (auto doubted = doubt()) return *doubted;
+    if (auto asked = guarded()) return *asked;
     if (auto allowed = allow()) return *allowed;
     if (call_.tool().read_only()) return {Permission::kAllow, {}, "the tool only reads"};
     return by_mode();
@@ -119,6 +120,22 @@ class Decision {
               false,
               true};
     return std::nullopt;
+  }
+
+  // Neither a mode nor a rule about a whole tool means files that run code later; a rule that names them does.
+  std::optional<PermissionVerdict> guarded() {
+    const std::string& name = call_.tool().name;
+    if (name != kWriteTool && name != kEditTool) return std::nullopt;
+    PermissionVerdict out;
+    out.permission = mode_ == PermissionRules::Mode::kDeny ? Permission::kDeny : Permission::kAsk;
+    for (const CallPath& path : call_.paths()) {
+      if (call_.is_in(path, rules_.own_places) || !is_guarded(path) || covering(path, name) != nullptr) continue;
+      const std::string& at = path.real.empty() ? path.spelt : path.real;
+      out.missing.push_back(name + "(" + exact_path(at) + ")");
+      out.reason = one_line(at, kShownBytes) +
+                   " can start programs later, outside of the sandbox, so that only a rule with its path allows it";
+    }
+    return out.missing.empty() ? std::nullopt : std::optional(std::move(out));
   }
 
   PermissionVerdict allowed(const PermissionRule& rule) const {
@@ -260,7 +277,7 @@ class Decision {
     return (name == kWriteTool || name == kEditTool) && !paths.empty() &&
            std::all_of(paths.begin(), paths.end(), [&](const CallPath& path) {
              return path.named && !path.real.empty() && is_in_roots(path.real, call_.place()) &&
-                    !call_.is_in(path, rules_.own_places) && !has_part(path.real, kGit) && !is_guarded(path);
+                    !call_.is_in(path, rules_.own_places) && !has_part(path.real, kGit);
            });
   }
 

@@ -44,7 +44,7 @@ struct PermissionRules {
   std::vector<PermissionRule> allow, ask, deny;
   std::shared_ptr<KeptAnswers> kept{};    // of the project; null = there are none
   std::vector<std::string> own_places{};  // agentd's settings and hooks, absolute: no rule with a path covers them
-  GuardedPlaces guarded = nullptr;        // kAcceptEdits asks about these; null = there are none
+  GuardedPlaces guarded = nullptr;        // only a rule with a path allows edits of these; null = there are none
 
   Mode mode_now() const { return changing ? changing->load() : mode; }
   // Read-only tools are allowed without a question unless a rule denies them or asks.

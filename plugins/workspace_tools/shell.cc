@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // shell.cc - the tools bash, bash_output and kill_shell.
 
+#include <csignal>
+
 #include "core/base/bytes.h"
 #include "plugins/workspace_tools/text.h"
 #include "plugins/workspace_tools/workspace_tools.h"
@@ -79,15 +81,42 @@ constexpr Key kOutputKeys[] = {{"id", Key::Type::kInteger, false, 1, kIdMax},
                                {"from_start", Key::Type::kBoolean}};
 constexpr Key kKillKeys[] = {{"id", Key::Type::kInteger, true, 1, kIdMax}};
 
+struct NamedSignal {
+  std::int32_t number;
+  const char* name;
+};
+constexpr NamedSignal kSignals[] = {
+    {SIGHUP, "SIGHUP"},   {SIGINT, "SIGINT"},   {SIGQUIT, "SIGQUIT"}, {SIGILL, "SIGILL"},   {SIGTRAP, "SIGTRAP"},
+    {SIGABRT, "SIGABRT"}, {SIGBUS, "SIGBUS"},   {SIGFPE, "SIGFPE"},   {SIGKILL, "SIGKILL"}, {SIGUSR1, "SIGUSR1"},
+    {SIGSEGV, "SIGSEGV"}, {SIGUSR2, "SIGUSR2"}, {SIGPIPE, "SIGPIPE"}, {SIGALRM, "SIGALRM"}, {SIGTERM, "SIGTERM"},
+    {SIGXCPU, "SIGXCPU"}, {SIGXFSZ, "SIGXFSZ"}, {SIGSYS, "SIGSYS"}};
+
+// Empty: it has no usual name.
+std::string signal_name(std::int32_t number) {
+  for (const NamedSignal& each : kSignals)
+    if (each.number == number) return each.name;
+  return "";
+}
+
+std::string signal_text(std::int32_t number) {
+  const std::string name = signal_name(number);
+  return "signal " + std::to_string(number) + (name.empty() ? "" : " (" + name + ")");
+}
+
+// A shell says 128 and the signal's number of a program that a signal has ended.
 std::string exit_text(std::int32_t exit_code) {
-  return "exit code " + std::to_string(exit_code) + (exit_code == kCommandNotFound ? ": a command was not found" : "");
+  constexpr std::int32_t kBySignal = 128;
+  const std::string out = "exit code " + std::to_string(exit_code);
+  if (exit_code == kCommandNotFound) return out + ": a command was not found";
+  const std::string name = signal_name(exit_code - kBySignal);
+  return out + (name.empty() ? "" : ": as of a program that " + name + " has ended");
 }
 
 std::string how_it_ended(agentd::process_result_view result, std::int64_t timeout_ms) {
   if (result.timed_out())
     return "[ended after " + std::to_string(timeout_ms) +
            " ms, with all that it started: give a longer timeout_ms or run it in the background]";
-  if (result.signal() != 0) return "[ended by signal " + std::to_string(result.signal()) + "]";
+  if (result.signal() != 0) return "[ended by " + signal_text(result.signal()) + "]";
   if (result.exit_code() == 0) return "";
   return "[" + exit_text(result.exit_code()) + "]";
 }
@@ -137,7 +166,7 @@ std::string end_of(agentd::process_state_view state) {
     default:
       break;
   }
-  if (state.signal() != 0) return "signal " + std::to_string(state.signal());
+  if (state.signal() != 0) return signal_text(state.signal());
   return exit_text(state.exit_code());
 }
 

@@ -560,6 +560,24 @@ TEST_F(Rules, ExplainSaysWhichRuleDecidesAndHowACommandIsRead) {
   EXPECT_EQ(rules[1].root()["rule"].string_or({}), "bash(git push:*)");
 }
 
+// As a run would, which does not begin.
+TEST_F(Rules, ListAndExplainTellOfARuleThatNoToolMatches) {
+  program_.config("permissions:\n  deny: [Bsh]\n");
+  const std::string told = "permissions.deny: no tool is named 'Bsh': did you mean 'bash'?";
+  for (const std::vector<std::string>& words :
+       {std::vector<std::string>{"run", "x", "--script", program_.script("- text: x\n")},
+        {"permissions", "list"},
+        {"permissions", "list", "--json"},
+        {"permissions", "explain", "bash(ls)"},
+        {"permissions", "explain", "bash(ls)", "--json"}}) {
+    const Finished ran = program_.run(words);
+    EXPECT_EQ(ran.code, 2) << words[1];
+    EXPECT_NE(ran.err.find(told), std::string::npos) << words[1] << ": " << ran.err;
+  }
+  program_.config("permissions:\n  deny: [Bash]\n");
+  EXPECT_EQ(program_.run({"permissions", "list"}).code, 0);
+}
+
 TEST_F(Rules, WithoutATerminalTheExactRuleIsAdvised) {
   const std::string script = program_.script(bash_call("echo x > new.txt") + "- text: done\n");
   program_.config("permissions:\n  allow: [\"bash(echo:*)\"]\n");

@@ -18,6 +18,7 @@ class SandboxSettings : public ::testing::Test {
   }
 
   Program program_;
+  std::string said_;
 };
 
 TEST_F(SandboxSettings, AreRefusedBeforeTheRunIfTheyCannotBeMeantSo) {
@@ -117,6 +118,29 @@ TEST_F(SandboxSettings, TheModeForEditsAsksAboutGuardedPaths) {
   for (const char* const path : {".mcp.json", ".vscode/tasks.json", ".claude/settings.json", ".envrc"})
     EXPECT_FALSE(written(path)) << path;
   EXPECT_TRUE(written("src/mcp.json"));
+}
+
+// Nor does a mode or a rule that allows everything mean them.
+TEST_F(SandboxSettings, GuardedPathsAreWrittenOnlyByARuleThatNamesThem) {
+  const auto written = [&](const std::string& path, const std::string& rule) {
+    std::vector<std::string> words{
+        "run", "x", "--json", "--script",
+        program_.script("- calls:\n  - {name: write_file, input: {path: " + path + ", content: x}}\n- text: done\n")};
+    if (!rule.empty()) words.insert(words.end(), {"--allow", rule});
+    const Finished ran = program_.run(words);
+    said_ = ran.out + ran.err;
+    return exists(program_.project() + "/" + path);
+  };
+  for (const char* const path : {".mcp.json", ".vscode/tasks.json", ".claude/settings.json", ".envrc"}) {
+    EXPECT_FALSE(written(path, "write_file")) << path;
+    EXPECT_TRUE(has(said_, "--allow 'write_file(" + program_.project() + "/" + path + ")'")) << said_;
+    program_.config("permissions: {mode: allow}\n");
+    EXPECT_FALSE(written(path, "")) << path;
+    program_.config("");
+  }
+  EXPECT_TRUE(written("src/mcp.json", "write_file")) << "the control";
+  EXPECT_TRUE(written(".mcp.json", "write_file(.mcp.json)"));
+  EXPECT_TRUE(written(".vscode/tasks.json", "write_file(.vscode/**)"));
 }
 
 }  // namespace

@@ -161,7 +161,12 @@ TEST_F(Tools, BashReportsAFailure) {
   ASSERT_NE(end, nullptr);
   EXPECT_EQ(JsonDocument::parse(end->structured_json)->root()["exit_code"].int_or(0), 3);
   EXPECT_NE(bad("bash", R"({"command":"no-such-command-here"})").find("a command was not found"), std::string::npos);
-  EXPECT_NE(bad("bash", R"({"command":"kill -9 $$"})").find("ended by signal 9"), std::string::npos);
+  EXPECT_NE(bad("bash", R"({"command":"kill -9 $$"})").find("ended by signal 9 (SIGKILL)"), std::string::npos);
+  EXPECT_NE(bad("bash", R"({"command":"bash -c 'kill -SEGV $$'; exit $?"})")
+                .find("[exit code 139: as of a program that SIGSEGV has ended]"),
+            std::string::npos);
+  EXPECT_NE(bad("bash", R"({"command":"exit 200"})").find("[exit code 200]"), std::string::npos)
+      << "no signal has the number";
 }
 
 TEST_F(Tools, BashEndsACommandAtItsTimeout) {

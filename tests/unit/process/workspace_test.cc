@@ -373,6 +373,22 @@ TEST_F(KeptFiles, AreThoseOfAnyRepository) {
     EXPECT_TRUE(workspace_->write(path, "fine")) << path;
 }
 
+TEST_F(KeptFiles, LeaveNoNewDirectoriesWhereTheyAreRefused) {
+  auto opened = open_workspace({root_}, {root_ + "/one/two/hooks"});
+  ASSERT_TRUE(opened) << opened.error().message;
+  for (const char* const path :
+       {"sub/.git/config", "sub/deep/.git/info/exclude", "sub/.GIT", "one/two/hooks/pre-commit", "one/two/hooks",
+        "inside/../sub/.git/config", "inside/sub/.git/config"}) {
+    const auto wrote = (*opened)->write(path, "evil");
+    ASSERT_FALSE(wrote) << path;
+    EXPECT_EQ(wrote.error().code, Code::kDenied) << path;
+  }
+  for (const char* const made : {"sub", "one", "inside/sub"}) EXPECT_FALSE(fs::exists(root_ + "/" + made)) << made;
+  for (const char* const path : {"sub/deep/file", "one/two/file", "one/two/hooks2/file"})
+    EXPECT_TRUE((*opened)->write(path, "fine")) << path;
+  EXPECT_FALSE((*opened)->write("one/two/hooks/x", "evil"));
+}
+
 TEST_F(KeptFiles, AreReadAndNotWrittenByAnyPath) {
   fs::create_directory_symlink(".agent", root_ + "/alias");
   fs::create_directory_symlink("../.agent/hooks", root_ + "/inside/hooks");

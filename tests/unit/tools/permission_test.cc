@@ -324,6 +324,29 @@ TEST_F(Rules, HostsAreCompared) {
   EXPECT_EQ(decide("https://example.org.evil.net"), kAsk);
 }
 
+TEST_F(Rules, GuardedFilesAreEditedByARuleThatNamesThemAlone) {
+  rules_.mode = PermissionRules::Mode::kAllow;
+  allow("write_file");
+  allow("edit_*");
+  EXPECT_EQ(file("write_file", ".vscode/x").permission, kAllow) << "nothing says that it is guarded";
+  rules_.guarded = [](const std::string& top, const std::string&) {
+    return std::vector<std::string>{top + "/.vscode"};
+  };
+  for (const char* const tool : {"write_file", "edit_file"}) {
+    const PermissionVerdict verdict = file(tool, ".vscode/x");
+    EXPECT_EQ(verdict.permission, kAsk) << tool;
+    EXPECT_EQ(verdict.missing, std::vector<std::string>{std::string(tool) + "(" + root() + "/.vscode/x)"});
+    EXPECT_FALSE(verdict.binding) << "a hook of the user may answer";
+  }
+  EXPECT_EQ(file("write_file", "src/x").permission, kAllow);
+  EXPECT_EQ(file("read_file", ".vscode/x", true).permission, kAllow);
+  allow("write_file(.vscode/**)");
+  EXPECT_EQ(file("write_file", ".vscode/x").permission, kAllow);
+  EXPECT_EQ(file("edit_file", ".vscode/x").permission, kAsk) << "the rule is about another tool";
+  rules_.mode = PermissionRules::Mode::kDeny;
+  EXPECT_EQ(file("edit_file", ".vscode/x").permission, kDeny);
+}
+
 TEST_F(Rules, Modes) {
   rules_.mode = PermissionRules::Mode::kAcceptEdits;
   EXPECT_EQ(file("edit_file", root() + "/b.c").permission, kAllow);
