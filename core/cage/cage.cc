@@ -47,7 +47,7 @@ Result<void> check_places(const std::string& setting, const std::vector<std::str
   return {};
 }
 
-// What no setting opens, also where links lead.
+// The places that no setting opens, also where links lead.
 std::vector<std::string> secrets_of(const std::string& home, const std::string& agentd_home) {
   std::vector<std::string> out;
   for (const std::string& path : secret_places(home)) add_new(out, {path, real_as_far(path)});

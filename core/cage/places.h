@@ -21,8 +21,8 @@ std::vector<std::string> system_places();
 std::vector<std::string> tool_places(const std::string& home, std::string_view path);
 // The caches of package managers, to be read: what is written there would be run later outside of the cage.
 std::vector<std::string> cache_places(const std::string& home);
-// Keys, tokens, histories and data of browsers and messengers at the places that programs are known to use; others
-// nobody knows. They are hidden where a readable or writable directory contains them.
+// Keys, tokens, histories and data of browsers and messengers at the places that programs are known to use: the list
+// cannot be complete. They are hidden where a readable or writable directory contains them.
 std::vector<std::string> secret_places(const std::string& home);
 // The places, but instead of one that contains a secret the parts of it that contain none: for a layer that cannot hide
 // a part of what it opens. Links in such a one are left out.

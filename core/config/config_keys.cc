@@ -461,9 +461,9 @@ constexpr KeySpec kKeys[] = {
      0,
      true},
     {"sandbox.local_sockets", ValueType::kBool, "false",
-     "Commands may use local sockets (AF_UNIX), and reach through them whoever listens in the workspace and in the "
-     "other directories that they may use: a terminal multiplexer or a database there runs what it is told outside of "
-     "the sandbox. In the layer bubblewrap alone; landlock refuses them in any case."},
+     "Commands may use local sockets (AF_UNIX), and reach programs that listen in the workspace and in the other "
+     "directories that they may use: a terminal multiplexer or a database there obeys outside of the sandbox. In the "
+     "layer bubblewrap alone; landlock refuses them in any case."},
     {"sandbox.readable", ValueType::kList, "", "Further files and directories that commands may read.", {}, 0, 0, true},
     {"sandbox.writable", ValueType::kList, "", "Further directories that commands may change.", {}, 0, 0, true},
     {"sandbox.caches", ValueType::kList, "",

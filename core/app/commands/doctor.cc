@@ -385,13 +385,13 @@ void check_rights(Report& report, const Config& config) {
              "nothing else of your home ('agentd sandbox explain PATH')");
   if (config.flag("sandbox.local_sockets"))
     report.say(Verdict::kNote,
-               "commands may use local sockets, and reach through them whoever listens in these "
-               "directories (sandbox.local_sockets); not under Landlock alone");
+               "commands may use local sockets, and reach programs outside of the sandbox that listen in "
+               "these directories (sandbox.local_sockets); not under Landlock alone");
   report.say(network == std::vector<std::string>{"all"} ? Verdict::kWarn : Verdict::kNote,
              network.empty() ? "commands have no network (sandbox.network)" : "commands may reach " + joined(network));
 }
 
-// What the first command of a session in this directory would get.
+// Runs a command as the first one of a session in this directory.
 Result<void> try_command(Report& report, const App& app, const SandboxHere& here) {
   AGENTD_TRY(const std::unique_ptr<cage::Cage> cage, open_cage(here));
   AGENTD_TRY(const CagedCommand command, cage->wrap({"/bin/true"}, here.cwd, clean_environment()));

@@ -56,22 +56,19 @@ std::vector<PermissionRule> without_repeats(const std::vector<PermissionRule>& r
   return out;
 }
 
-// What a run says before it begins: of rules that can match no tool. Only a run knows tools of other plugins.
+// The rules with which no run begins, since no tool can match them. Only a run knows the tools of other plugins.
 std::vector<RuleProblem> problems_here(const HooksHere& here, const std::vector<Tool>& tools, bool complete) {
   std::vector<std::string> names{"task"};
   for (const Tool& tool : tools) names.push_back(tool.name);
-  return rule_problems(here.config, names, complete);
+  std::vector<RuleProblem> out = rule_problems(here.config, names, complete);
+  std::erase_if(out, [](const RuleProblem& problem) { return !problem.broken; });
+  return out;
 }
 
-// After what the command has to say: a run does not begin with such a rule, so it ends as a run would.
+// After the answer of a command, which then ends as a run would.
 int tell(App& app, const std::vector<RuleProblem>& problems) {
-  int out = kExitOk;
-  for (const RuleProblem& problem : problems) {
-    app.err().line("agentd: " + std::string(problem.broken ? "" : "warning: ") +
-                   neutral_line(problem.text, kShownBytes));
-    if (problem.broken) out = kExitUsage;
-  }
-  return out;
+  for (const RuleProblem& problem : problems) app.err().line("agentd: " + neutral_line(problem.text, kShownBytes));
+  return problems.empty() ? kExitOk : kExitUsage;
 }
 
 // ---- explain
