@@ -45,7 +45,7 @@ PermissionAnswer TerminalApprover::answer(const SessionContext& session, const T
     view.rows = size.ws_row;
   }
   const auto write = [&](std::string_view text) { return write_all(terminal, text).has_value(); };
-  const QuestionPlace place{terminal, write, place_.pastes, place_.keep};
+  const QuestionPlace place{terminal, write, place_.pastes, place_.keep, place_.withdrawn};
   std::string body = question_text(tool, call, by, view);
   const bool offers = place_.always && !by.each_time;
   const std::string always = offers ? always_text(tool, by) : std::string();

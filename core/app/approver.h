@@ -30,6 +30,8 @@ class TerminalApprover final : public Approver {
     std::function<void()> after{};
     // Gets the text typed before the question; empty = dropped.
     std::function<void(std::string)> keep;
+    // QuestionPlace::withdrawn.
+    std::function<bool()> withdrawn{};
   };
   explicit TerminalApprover(Place place) : place_(std::move(place)) {}
   PermissionAnswer ask(const SessionContext& session, const Tool& tool, const ToolCall& call,

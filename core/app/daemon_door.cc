@@ -6,6 +6,7 @@
 #include <sys/un.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstring>
 #include <utility>
 
@@ -164,6 +165,11 @@ std::optional<DaemonStream::Frame> DaemonStream::next(Milliseconds time) {
   Frame out = std::move(frames_.front());
   frames_.pop_front();
   return out;
+}
+
+bool DaemonStream::brings(std::string_view type) const {
+  const MutexLock lock(mutex_);
+  return ended_ || std::any_of(frames_.begin(), frames_.end(), [&](const Frame& each) { return each.type == type; });
 }
 
 bool DaemonStream::has_ended() const {

@@ -66,6 +66,8 @@ class DaemonStream {
   // The next frame; nullopt: none came in that time, or the stream has ended.
   std::optional<Frame> next(Milliseconds time);
   bool has_ended() const;  // and all of it was taken
+  // True if a frame of that type has come and was not taken, or none will come.
+  bool brings(std::string_view type) const;
 
  private:
   void read();

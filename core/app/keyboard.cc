@@ -26,6 +26,7 @@ constexpr milliseconds kTyping{1000};  // between two typed keys
 // No person types the next line this soon after an Enter, and a burst split by a busy machine is seen as one.
 constexpr milliseconds kSettling{150};
 // A person may keep typing a message for this long; a paste may take this long to arrive.
+constexpr milliseconds kLook{50};  // a withdrawal is noticed
 constexpr milliseconds kTypingMax{60'000}, kPasteMax{10'000};
 
 // The modes of a terminal, restored at the end.
@@ -74,6 +75,11 @@ std::string trimmed(std::string_view text) {
 }
 
 Error interrupted() { return {Code::kCancelled, "the user interrupted the question"}; }
+Error withdrawn(const QuestionPlace& place) {
+  (void)place.write(
+      "\n(The question is withdrawn: it was cancelled in another terminal, or agentd serve has ended.)\n");
+  return {Code::kCancelled, "the question was withdrawn before an answer"};
+}
 Error terminal_gone() { return {Code::kUnavailable, "the terminal was closed before an answer"}; }
 
 // Reads pending and arriving input until the terminal is idle: nothing for `quiet`, or for `quiet_after` once
@@ -106,10 +112,14 @@ Result<std::string> take_pending(const QuestionPlace& place, const TerminalModes
 }
 
 // One line that the terminal gave for an Enter; one read gives no more than that.
-Result<std::string> read_typed_line(int fd) {
+Result<std::string> read_typed_line(const QuestionPlace& place) {
+  const int fd = place.input;
   char buffer[kTerminalLineBytes];
   for (;;) {
-    if (!wait_for_input(fd)) return interrupted();
+    const InputWait came = wait_for_input(fd, place.withdrawn ? static_cast<int>(kLook.count()) : -1);
+    if (came == InputWait::kSignal) return interrupted();
+    if (place.withdrawn && place.withdrawn()) return withdrawn(place);
+    if (came == InputWait::kTimeout) continue;
     const ssize_t got = ::read(fd, buffer, sizeof buffer);
     if (got < 0 && (errno == EINTR || errno == EAGAIN)) continue;
     if (got < 0) return terminal_gone();
@@ -126,7 +136,7 @@ struct Typed {
 Result<Typed> type_line(const QuestionPlace& place, const TerminalModes& modes, std::string_view prompt) {
   modes.lines();
   if (!place.write(prompt)) return terminal_gone();
-  AGENTD_TRY(std::string line, read_typed_line(place.input));
+  AGENTD_TRY(std::string line, read_typed_line(place));
   const bool marked = line.find(kPasteBegins) != std::string::npos || line.find(kPasteEnds) != std::string::npos;
   // Without lines, since a terminal that gives lines says nothing of one that was only begun.
   modes.silent();
@@ -190,7 +200,7 @@ Result<std::string> ask_secret(const QuestionPlace& place, std::string_view prom
   const TerminalModes modes(place.input);
   modes.unseen_lines();
   if (!place.write(prompt)) return terminal_gone();
-  return read_typed_line(place.input);
+  return read_typed_line(place);
 }
 
 Answer parse_answer(std::string_view line) {

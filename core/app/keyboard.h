@@ -34,6 +34,8 @@ struct QuestionPlace {
   bool pastes = false;                          // marks_pastes() of this terminal
   // Gets the text typed or pasted before the prompt, or pasted at it; empty = it is dropped.
   std::function<void(std::string)> keep{};
+  // Asked several times a second: true once nobody needs the answer any more; empty = it is always needed.
+  std::function<bool()> withdrawn{};
 };
 
 // Shows `body`, waits until the keyboard is idle, shows `prompt`, and returns the line that is then typed and
@@ -41,7 +43,8 @@ struct QuestionPlace {
 // input is discarded until 300 ms pass without any, and the prompt is shown again after an explanation. A marked
 // paste is handled in the same way. If the input is not a terminal, returns the next line.
 //
-// Error, as a sentence about the user: kCancelled at Ctrl-D and at a signal, kUnavailable if the terminal was
+// Error, as a sentence about the user: kCancelled at Ctrl-D, at a signal and when the question was withdrawn, which is
+// told; kUnavailable if the terminal was
 // closed or its input has no pause for 10 s (60 s before the prompt).
 Result<std::string> ask_person(const QuestionPlace& place, std::string_view body, std::string_view prompt);
 

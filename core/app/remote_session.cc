@@ -155,6 +155,8 @@ void RemoteSession::answer(JsonView question) const {
   (void)door_->post(path("answers"), out.text());
 }
 
+bool RemoteSession::is_withdrawn() const { return stream_->brings(serve::kWithdrawnFrame); }
+
 Result<void, RunError> RemoteSession::open(std::optional<Ulid> conversation, const std::string& first_text,
                                            const CancelToken& cancel) {
   JsonWriter out;

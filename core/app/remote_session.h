@@ -64,6 +64,8 @@ class RemoteSession final : public Session {
   // An error: nothing has run.
   Result<RecipeRun, RunError> run_recipe(const RecipeCall& call, const CancelToken& cancel);
   Result<void, RunError> clear(const CancelToken& cancel);
+  // The answer to the question that is asked is not needed any more: the run has ended, or the daemon has.
+  bool is_withdrawn() const;
   // The daemon has ended: every further call fails.
   bool is_lost() const { return lost_; }
 

@@ -61,7 +61,8 @@ Result<void, Failure> Talk::start() {
                                                },
                                                [this](std::string text) {
                                                  if (keep_typed_) keep_typed_(std::move(text));
-                                               }});
+                                               },
+                                               [this] { return remote_ && remote_->is_withdrawn(); }});
   auto values = recipe_arguments(arguments_.values("arg"));
   if (!values) return Failure{kExitUsage, values.error().message};
   if (const auto cwd = app_.directory(); !cwd) return Failure{kExitFailure, cwd.error().message};

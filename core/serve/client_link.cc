@@ -111,10 +111,14 @@ PermissionAnswer ClientLink::ask(const SessionContext& session, const Tool& tool
     asks_ = true;
   }
   send(kQuestionFrame, question_json(session, tool, call, by));
-  const MutexLock lock(mutex_);
+  MutexLock lock(mutex_);
   while (!answer_ && !left_ && !cancelled_) changed_.wait(mutex_);
   asks_ = false;
-  return answer_.value_or(PermissionAnswer{false, false, "the command that would have answered has ended", false});
+  if (answer_) return *answer_;
+  if (left_) return {false, false, "the command that would have answered has ended", false};
+  lock.unlock();
+  send(kWithdrawnFrame, "{}");
+  return {false, false, "the run was cancelled before an answer", false};
 }
 
 bool ClientLink::answer(PermissionAnswer answer) {

@@ -82,7 +82,8 @@ class ClientLink final : public EventSink, public Approver {
   void on_event(const RunEvent& event) override;
   // A question of another client's run would be seen too late.
   bool is_present() const override { return wishes_.answers && is_listening(); }
-  // Also without a person: the client has the words for that, if the run is its own.
+  // Also without a person: the client has the words for that, if the run is its own. Ends without an answer when its
+  // client leaves, or the call is cancelled, which the client is told.
   PermissionAnswer ask(const SessionContext& session, const Tool& tool, const ToolCall& call,
                        const AskedBy& by) override;
   // False: nothing is asked.

@@ -9,6 +9,7 @@
 //   held      the same before a request or a tool call, which waits until the client says that somebody still reads
 //   context   the gauge of the compact_boundary that follows
 //   question  a call that a person is asked about; the run waits for the answer
+//   withdrawn nobody needs the answer to that question any more: the run was cancelled elsewhere
 //   done      the report of the last call, or its error
 //
 // Threading: pure functions.
@@ -23,7 +24,8 @@
 namespace agentd::serve {
 
 inline constexpr std::string_view kClientFrame = "client", kToldFrame = "told", kHeldFrame = "held",
-                                  kContextFrame = "context", kQuestionFrame = "question", kDoneFrame = "done";
+                                  kContextFrame = "context", kQuestionFrame = "question", kWithdrawnFrame = "withdrawn",
+                                  kDoneFrame = "done";
 
 // A request may be that large: HttpLimits::body_bytes, with the text escaped, and sent twice where it opens a session.
 inline constexpr std::size_t kClientTextMax = 512u << 10, kClientMediaMax = 4u << 20;

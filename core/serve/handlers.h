@@ -78,6 +78,8 @@ void show_config(Daemon& daemon, RouteCall call);
 
 // The id in the path; nullopt after a 404 for what is none.
 std::optional<Ulid> conversation_of(const RouteCall& call);
+// The owner is who may do everything.
+LiveSession::By by_of(const RouteCall& call);
 // The command of the path; an empty one after a 404.
 Clients::Client client_of(Daemon& daemon, const RouteCall& call);
 void reply_json(const RouteCall& call, unsigned status, std::string_view json);

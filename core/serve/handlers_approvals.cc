@@ -30,6 +30,9 @@ Result<void, RunError> keep_answer(Daemon& daemon, const WaitingCall& waiting, c
     auto kept = answer_wait(daemon.store(), clock, waiting, answer);
     if (kept || kept.error().kind != RunError::Kind::kBusy || patience.passed(clock)) return kept;
     const auto live = daemon.sessions().find(waiting.root.text());
+    if (live && live->is_lent())
+      return RunError{RunError::Kind::kBlocked,
+                      "a command works in the conversation of this question, which is answered at its terminal"};
     if (!live || live->state() != LiveSession::State::kActive) return kept;
     clock.pause(kRunEndStep);
   }
@@ -58,19 +61,21 @@ void answer_approval(Daemon& daemon, RouteCall call) {
   const std::string reason = one_line(call.json("reason").string_or(""), kReasonBytesMax);
   GivenAnswer answer{allows ? WaitDecision::kAllow : WaitDecision::kDeny, call.who.name, "http",
                      allows ? reason : "the user said no" + (reason.empty() ? "" : ": " + reason)};
+  if (const auto live = daemon.sessions().find(found->root.text()))
+    if (auto why = live->refusal_of(by_of(call))) return reply_error(call, *why);
   if (auto kept = keep_answer(daemon, *found, answer); !kept) return reply_error(call, kept.error());
   lock.unlock();
   const auto session = daemon.sessions().at(found->root);
   if (!session) return reply_error(call, session.error());
-  (*session)->carry_on(
-      [call, id = found->open.wait.id, root = found->root.text(), allows](const Result<void, RunError>& queued) {
-        JsonWriter out;
-        out.begin_object().member("wait_id", id).member("conversation_id", root);
-        out.member("decision", allows ? "allow" : "deny").member("goes_on", queued.has_value());
-        if (!queued) out.member("why_not", queued.error().message);
-        out.end_object();
-        reply_json(call, 200, out.text());
-      });
+  (*session)->carry_on(by_of(call), [call, id = found->open.wait.id, root = found->root.text(),
+                                     allows](const Result<void, RunError>& queued) {
+    JsonWriter out;
+    out.begin_object().member("wait_id", id).member("conversation_id", root);
+    out.member("decision", allows ? "allow" : "deny").member("goes_on", queued.has_value());
+    if (!queued) out.member("why_not", queued.error().message);
+    out.end_object();
+    reply_json(call, 200, out.text());
+  });
 }
 
 }  // namespace agentd::serve

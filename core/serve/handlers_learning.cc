@@ -89,7 +89,7 @@ void save_checkpoint(Daemon& daemon, RouteCall call) {
   if (!id) return;
   const auto session = daemon.sessions().at(*id);
   if (!session) return reply_error(call, session.error());
-  (*session)->checkpoint(std::string(call.json("name").string_or("")),
+  (*session)->checkpoint(std::string(call.json("name").string_or("")), by_of(call),
                          [call](const Result<std::string, RunError>& made) {
                            if (!made) return reply_error(call, made.error());
                            JsonWriter out;

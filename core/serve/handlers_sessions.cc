@@ -147,14 +147,12 @@ void post_message(Daemon& daemon, RouteCall call) {
   if (message.text.empty())
     return call.exchange->reply(error_reply(400, "bad_request", "'text' is empty: a message has words"));
   // The run is the command's, with its terminal, its output and its exit code.
-  if (call.who.scope != Scope::kAdmin && session->is_lent())
-    return call.exchange->reply(
-        error_reply(409, "conflict", "a command works in this conversation: try again when it has ended"));
+  if (auto why = session->refusal_of(by_of(call))) return reply_error(call, *why);
   auto media = read_media(call.json("media"));
   if (!media) return call.exchange->reply(error_reply(400, "bad_request", media.error().message));
   message.media = std::move(*media);
   // A job never holds the session: it would end itself.
-  session->post(std::move(message), kind == "steer",
+  session->post(std::move(message), kind == "steer", by_of(call),
                 [call, id = std::string(call.at("id"))](const Result<LiveSession::Queued, RunError>& queued) {
                   if (!queued) return reply_error(call, queued.error());
                   JsonWriter out;
@@ -188,6 +186,7 @@ void read_events(Daemon& daemon, RouteCall call) {
 void cancel_run(Daemon& daemon, RouteCall call) {
   const Shared session = session_of(daemon, call);
   if (!session) return;
+  if (auto why = session->refusal_of(by_of(call))) return reply_error(call, *why);
   JsonWriter out;
   out.begin_object().member("cancelled", session->cancel()).end_object();
   reply_json(call, 200, out.text());
@@ -203,13 +202,14 @@ void compact_conversation(Daemon& daemon, RouteCall call) {
     options.strategy = *parsed;
   }
   options.instructions = call.json("instructions").string_or("");
-  session->compact(std::move(options), call.json("dry_run").bool_or(false), answers(call, write_compaction));
+  session->compact(std::move(options), call.json("dry_run").bool_or(false), by_of(call),
+                   answers(call, write_compaction));
 }
 
 void undo_compaction(Daemon& daemon, RouteCall call) {
   const Shared session = session_of(daemon, call);
   if (!session) return;
-  session->undo(call.json("force").bool_or(false), [call](const Result<UndoReport, RunError>& done) {
+  session->undo(call.json("force").bool_or(false), by_of(call), [call](const Result<UndoReport, RunError>& done) {
     // The conversation does not allow it as it is: nothing to undo, a view that no window takes.
     if (!done && done.error().kind == RunError::Kind::kFailure)
       return call.exchange->reply(error_reply(409, "conflict", done.error().message));
@@ -223,7 +223,7 @@ void call_tool(Daemon& daemon, RouteCall call) {
   DirectCall direct;
   direct.tool = call.json("tool").string_or("");
   direct.input_json = call.json("input").exists() ? call.json("input").text() : std::string();
-  session->call_tool(std::move(direct), answers(call, write_call));
+  session->call_tool(std::move(direct), by_of(call), answers(call, write_call));
 }
 
 void list_sessions(Daemon& daemon, RouteCall call) {

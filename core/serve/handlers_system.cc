@@ -47,6 +47,10 @@ double resident_bytes() {
 
 }  // namespace
 
+LiveSession::By by_of(const RouteCall& call) {
+  return allows(call.who.scope, Scope::kAdmin) ? LiveSession::By::kOwner : LiveSession::By::kOther;
+}
+
 std::optional<Ulid> conversation_of(const RouteCall& call) {
   const auto id = Ulid::parse(call.at("id"));
   if (id) return *id;

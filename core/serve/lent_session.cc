@@ -36,9 +36,15 @@ void LiveSession::work_for(std::shared_ptr<ClientLink> client, ClientWork work, 
     if (wishes_.client != client) return refused(busy(id()));
     const ClientLink::Listening listening(client.get());
     if (client->is_cancelled()) cancel.cancel(AGENTD_CANCEL_USER);
+    const auto works = [this](std::shared_ptr<ClientLink> now) {
+      const MutexLock lock(mutex_);
+      working_ = std::move(now);
+    };
+    works(client);
     work(*client_, cancel);
+    works(nullptr);
   };
-  add(checked, refused, first_text);
+  add(checked, refused, By::kOwner, first_text);
 }
 
 // The client listens for as long as a run of its own goes on.

@@ -175,6 +175,11 @@ bool LiveSession::is_lent() const {
   return lent_;
 }
 
+std::optional<RunError> LiveSession::refusal_of(By by) const {
+  if (by == By::kOwner || !is_lent()) return std::nullopt;
+  return RunError{RunError::Kind::kBlocked, "a command works in this conversation: try again when it has ended"};
+}
+
 void LiveSession::close(std::string_view reason, State after) {
   if (client_) client_->end(reason);
   client_.reset();
@@ -197,9 +202,11 @@ LiveSession::State LiveSession::state() const {
 
 // ---- jobs
 
-void LiveSession::add(std::function<void(const CancelToken&)> job, const Refused& refused,
+// A command may have come while the job waited, so that is asked twice.
+void LiveSession::add(std::function<void(const CancelToken&)> job, const Refused& refused, By by,
                       const std::string& first_text) {
-  const auto added = jobs_.add([this, job = std::move(job), refused, first_text] {
+  if (auto why = refusal_of(by)) return refused(std::move(*why));
+  const auto added = jobs_.add([this, job = std::move(job), refused, by, first_text] {
     const CancelToken cancel;
     {
       MutexLock lock(mutex_);
@@ -211,6 +218,8 @@ void LiveSession::add(std::function<void(const CancelToken&)> job, const Refused
     }
     if (auto opened = ensure_open(first_text, cancel); !opened)
       refused(opened.error());
+    else if (auto why = refusal_of(by))
+      refused(std::move(*why));
     else
       job(cancel);
     const MutexLock lock(mutex_);
@@ -225,21 +234,22 @@ void LiveSession::add(std::function<void(const CancelToken&)> job, const Refused
 }
 
 template <class T>
-void LiveSession::add_for(Done<T> done, std::function<Result<T, RunError>(Session&, const CancelToken&)> job) {
+void LiveSession::add_for(By by, Done<T> done, std::function<Result<T, RunError>(Session&, const CancelToken&)> job) {
   const auto shared = std::make_shared<Done<T>>(std::move(done));  // called once: by the job, or where there is none
   add([this, shared, job = std::move(job)](const CancelToken& cancel) { (*shared)(job(session(), cancel)); },
-      [shared](RunError error) { (*shared)(std::move(error)); });
+      [shared](RunError error) { (*shared)(std::move(error)); }, by);
 }
 
 void LiveSession::open(const std::string& first_text, Done<void> done) {
   const auto shared = std::make_shared<Done<void>>(std::move(done));  // as in add_for()
   add([shared](const CancelToken&) { (*shared)({}); }, [shared](RunError error) { (*shared)(std::move(error)); },
-      first_text);
+      By::kOwner, first_text);
 }
 
 // ---- runs
 
-void LiveSession::post(PostedMessage message, bool steers, Done<Queued> queued) {
+void LiveSession::post(PostedMessage message, bool steers, By by, Done<Queued> queued) {
+  if (auto why = refusal_of(by)) return queued(std::move(*why));
   message.kind = steers ? PostedMessage::Kind::kSteer : PostedMessage::Kind::kFollowUp;
   {
     MutexLock lock(mutex_);
@@ -272,10 +282,10 @@ void LiveSession::post(PostedMessage message, bool steers, Done<Queued> queued) 
         if (!report && !user_told_) give_back({{PostedMessage::Kind::kFollowUp, request.text, {}, request.key}});
         ran(report);
       },
-      [shared](RunError error) { (*shared)(std::move(error)); }, first_text);
+      [shared](RunError error) { (*shared)(std::move(error)); }, by, first_text);
 }
 
-void LiveSession::carry_on(Done<void> queued) {
+void LiveSession::carry_on(By by, Done<void> queued) {
   const auto shared = std::make_shared<Done<void>>(std::move(queued));  // as in add_for()
   add(
       [this, shared](const CancelToken& cancel) {
@@ -283,7 +293,7 @@ void LiveSession::carry_on(Done<void> queued) {
         begin_run();
         ran(session().carry_on({}, cancel));
       },
-      [shared](RunError error) { (*shared)(std::move(error)); });
+      [shared](RunError error) { (*shared)(std::move(error)); }, by);
 }
 
 void LiveSession::begin_run() {
@@ -307,9 +317,11 @@ void LiveSession::ran(const Result<RunReport, RunError>& report) {
   }
   const bool goes_on = report && report->outcome != RunOutcome::kWaiting;
   if (!goes_on) return give_back(std::move(left));
+  // Where a command works, the owner alone was let in.
+  const By by = is_lent() ? By::kOwner : By::kOther;
   for (PostedMessage& message : left) {
     PostedMessage again = message;
-    post(std::move(message), false, [this, again](const Result<Queued, RunError>& queued) {
+    post(std::move(message), false, by, [this, again](const Result<Queued, RunError>& queued) {
       if (!queued) give_back({again});
     });
   }
@@ -328,29 +340,32 @@ bool LiveSession::cancel() {
   const MutexLock lock(mutex_);
   if (!cancel_) return false;
   cancel_->cancel(AGENTD_CANCEL_USER);
+  // It may wait for the person at the terminal, whom nobody asks any more.
+  if (working_) working_->cancel_call();
   return true;
 }
 
 // ---- the rest
 
-void LiveSession::compact(CompactOptions options, bool dry_run, Done<CompactionReport> done) {
-  add_for<CompactionReport>(std::move(done),
+void LiveSession::compact(CompactOptions options, bool dry_run, By by, Done<CompactionReport> done) {
+  add_for<CompactionReport>(by, std::move(done),
                             [options = std::move(options), dry_run](Session& open, const CancelToken& cancel) {
                               return open.compact(options, dry_run, cancel);
                             });
 }
 
-void LiveSession::undo(bool force, Done<UndoReport> done) {
-  add_for<UndoReport>(std::move(done),
+void LiveSession::undo(bool force, By by, Done<UndoReport> done) {
+  add_for<UndoReport>(by, std::move(done),
                       [force](Session& open, const CancelToken& cancel) { return open.undo(force, cancel); });
 }
 
-void LiveSession::checkpoint(const std::string& name, Done<std::string> done) {
-  add_for<std::string>(std::move(done), [name](Session& open, const CancelToken&) { return open.checkpoint(name); });
+void LiveSession::checkpoint(const std::string& name, By by, Done<std::string> done) {
+  add_for<std::string>(by, std::move(done),
+                       [name](Session& open, const CancelToken&) { return open.checkpoint(name); });
 }
 
-void LiveSession::call_tool(DirectCall call, Done<DirectReport> done) {
-  add_for<DirectReport>(std::move(done), [call = std::move(call)](Session& open, const CancelToken& cancel) {
+void LiveSession::call_tool(DirectCall call, By by, Done<DirectReport> done) {
+  add_for<DirectReport>(by, std::move(done), [call = std::move(call)](Session& open, const CancelToken& cancel) {
     return open.call_tool(call, cancel);
   });
 }

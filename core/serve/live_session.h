@@ -47,6 +47,10 @@ class LiveSession final {
   LiveSession(const LiveSession&) = delete;
   LiveSession& operator=(const LiveSession&) = delete;
 
+  // Who asks for work. Where a command works with its own terminal, others than the owner are refused with kBlocked:
+  // the run, what was remembered of a person's answers, and the commands are that command's.
+  enum class By : std::uint8_t { kOwner, kOther };
+
   // Opens it, which the first job does otherwise. `first_text`: the user's, when it is known.
   void open(const std::string& first_text, Done<void> done);
   // Empty before a new conversation is open.
@@ -59,15 +63,15 @@ class LiveSession final {
   // Messages. Once it is queued, `queued` is told whether it begins a run of its own or joins the one that goes on;
   // whatever becomes of it is an event. kBusy: too many wait; kUsage: the key cannot be one.
   enum class Queued : std::uint8_t { kRun, kSteer, kFollowUp };
-  void post(PostedMessage message, bool steers, Done<Queued> queued);
+  void post(PostedMessage message, bool steers, By by, Done<Queued> queued);
   // Carries on what waits, after an answer.
-  void carry_on(Done<void> queued);
+  void carry_on(By by, Done<void> queued);
   // Ends what goes on now. False: nothing does.
   bool cancel();
-  void compact(CompactOptions options, bool dry_run, Done<CompactionReport> done);
-  void undo(bool force, Done<UndoReport> done);
-  void checkpoint(const std::string& name, Done<std::string> done);
-  void call_tool(DirectCall call, Done<DirectReport> done);
+  void compact(CompactOptions options, bool dry_run, By by, Done<CompactionReport> done);
+  void undo(bool force, By by, Done<UndoReport> done);
+  void checkpoint(const std::string& name, By by, Done<std::string> done);
+  void call_tool(DirectCall call, By by, Done<DirectReport> done);
 
   // ---- for a command on this machine (client_link.h)
 
@@ -97,6 +101,8 @@ class LiveSession final {
 
   // True while a command on this machine works in it with its own terminal.
   bool is_lent() const;
+  // kBlocked where that one may not act.
+  std::optional<RunError> refusal_of(By by) const;
 
   // Sends the events from now on, or from `last` on. False: there are too many readers, or it has ended.
   bool subscribe(std::shared_ptr<HttpStream> stream, const std::optional<EventId>& last);
@@ -129,9 +135,10 @@ class LiveSession final {
   void close(std::string_view reason, State after);
   // Adds a job with a token that cancel() sets, for an open session. `refused` is called in its place if there is none.
   using Refused = std::function<void(RunError)>;
-  void add(std::function<void(const CancelToken&)> job, const Refused& refused, const std::string& first_text = {});
+  void add(std::function<void(const CancelToken&)> job, const Refused& refused, By by = By::kOwner,
+           const std::string& first_text = {});
   template <class T>
-  void add_for(Done<T> done, std::function<Result<T, RunError>(Session&, const CancelToken&)> job);
+  void add_for(By by, Done<T> done, std::function<Result<T, RunError>(Session&, const CancelToken&)> job);
   void begin_run();
   void ran(const Result<RunReport, RunError>& report);
   void tell(std::string_view type, std::string_view json);
@@ -156,6 +163,7 @@ class LiveSession final {
   std::size_t posted_bytes_ GUARDED_BY(mutex_) = 0;  // of messages that joined the run
   bool runs_ GUARDED_BY(mutex_) = false;             // messages join the run that goes on
   std::optional<CancelToken> cancel_ GUARDED_BY(mutex_);
+  std::shared_ptr<ClientLink> working_ GUARDED_BY(mutex_);  // the client whose call is done now; null: none's
   std::uint64_t used_ns_ GUARDED_BY(mutex_);
   mutable std::uint64_t revision_ GUARDED_BY(mutex_) = 0;
   JobLine jobs_;  // last: ends before what its jobs use

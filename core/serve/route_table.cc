@@ -515,7 +515,8 @@ constexpr Route kRoutes[] = {
      "For the command line, on the unix socket alone: streams a session to a command of the same version and settings.",
      {},
      kClientBody,
-     "`client`, `told`, `held`, `context`, `question`, `done`; 409 with `other_version`, `other_namespace` or "
+     "`client`, `told`, `held`, `context`, `question`, `withdrawn`, `done`; 409 with `other_version`, "
+     "`other_namespace` or "
      "`other_settings`",
      true,
      open_client},

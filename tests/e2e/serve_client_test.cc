@@ -8,6 +8,7 @@
 #include <filesystem>
 #include <memory>
 #include <string>
+#include <thread>
 #include <utility>
 #include <vector>
 
@@ -592,6 +593,106 @@ TEST_F(ServeClients, AnAnswerOfAChatIsCancelledFromElsewhereAndTheChatGoesOn) {
   chat.say("again");
   EXPECT_TRUE(chat.answers("Hello there."));
   EXPECT_EQ(chat.end().code, 0);
+}
+
+// What a person has answered in a chat, and the commands of its session, are of no use to a program with a token.
+TEST_F(ServeClients, ATokenThatRunsDoesNotActInTheConversationOfACommand) {
+  CommandsHome home("permissions: {allow: [bash]}\n");
+  home.script(kThree);
+  home.serve();
+  const std::string made = home.program().run({"auth", "token", "add", "runner", "--scope", "run"}).out;
+  const HttpClient runner = home.client().as(made.substr(0, made.find('\n')));
+  Chatting chat(home);
+  chat.say("one");
+  ASSERT_TRUE(chat.answers("The first."));
+  const std::string id = home.program().newest(), path = "/api/v1/conversations/" + id;
+  ASSERT_TRUE(comes([&] { return !home.works(); }));
+  const std::string call = R"({"tool":"bash","input":{"command":"echo made >> made.txt"}})";
+  const std::vector<std::pair<std::string, std::string>> acts{{"/tools", call},
+                                                              {"/messages", R"({"text":"two"})"},
+                                                              {"/messages", R"({"text":"two","kind":"steer"})"},
+                                                              {"/compact", "{}"},
+                                                              {"/undo", "{}"},
+                                                              {"/cancel", "{}"},
+                                                              {"/checkpoints", "{}"}};
+  for (const auto& [what, body] : acts) {
+    const HttpAnswer refused = runner.post(path + what, body);
+    EXPECT_EQ(refused.status, 409) << what << refused.body;
+    EXPECT_TRUE(has(refused.body, "a command works in this conversation")) << what << refused.body;
+  }
+  EXPECT_FALSE(exists(home.program().project() + "/made.txt"));
+  // Its owner may, and so may the runner once the chat has ended.
+  EXPECT_EQ(home.client().post(path + "/tools", call).status, 200);
+  EXPECT_EQ(chat.end().code, 0);
+  EXPECT_EQ(runner.post(path + "/tools", call).status, 200);
+  EXPECT_EQ(read_file(home.program().project() + "/made.txt", 100).value_or(""), "made\nmade\n");
+}
+
+// A chat at a terminal, on a thread of its own.
+class AtTerminal {
+ public:
+  AtTerminal(CommandsHome& home, std::vector<std::pair<std::string, std::string>> dialogue)
+      : thread_([this, &home, dialogue = std::move(dialogue)] {
+          finished_ = home.program().on_terminal({"chat"}, dialogue, std::chrono::milliseconds(100));
+        }) {}
+  ~AtTerminal() {
+    if (thread_.joinable()) thread_.join();
+  }
+  AtTerminal(const AtTerminal&) = delete;
+  AtTerminal& operator=(const AtTerminal&) = delete;
+  Finished end() {
+    thread_.join();
+    return finished_;
+  }
+
+ private:
+  Finished finished_;
+  std::thread thread_;
+};
+
+TEST_F(ServeClients, ACancelEndsAQuestionAtTheTerminalOfAChat) {
+  home_.script(kCommands + kHello);
+  home_.serve();
+  AtTerminal chat(home_, {{"> ", "make it\n"},
+                          {"Allow?", ""},
+                          {"The question is withdrawn: it was cancelled in another terminal", ""},
+                          {"cancelled in another terminal", ""},
+                          {"> ", "again\n"},
+                          {"So be it.", "/exit\n"}});
+  const std::string id = begun();
+  ASSERT_TRUE(comes([&] { return has(log(id), R"("tool_call")") || has(log(id), "echo made"); }));
+  ::usleep(500'000);  // and the question is shown: an earlier cancel ends the run without one
+  EXPECT_TRUE(has(home_.client().post("/api/v1/conversations/" + id + "/cancel", "{}").body, "true"));
+  EXPECT_TRUE(comes([&] { return !works(); })) << home_.sessions();
+  const Finished ended = chat.end();
+  EXPECT_EQ(ended.code, 0) << ended.out;
+  EXPECT_FALSE(made());
+}
+
+TEST_F(ServeClients, AQuestionAtTheTerminalOfAChatIsAnsweredThere) {
+  home_.script(kCommands);
+  home_.serve();
+  const std::string made_token = home_.program().run({"auth", "token", "add", "person", "--scope", "approve"}).out;
+  const HttpClient person = home_.client().as(made_token.substr(0, made_token.find('\n')));
+  AtTerminal chat(home_,
+                  {{"> ", "make it\n"}, {"Allow?", ""}, {"cancelled in another terminal", ""}, {"> ", "/exit\n"}});
+  const std::string id = begun();
+  std::string wait;
+  ASSERT_TRUE(comes([&] {
+    const HttpAnswer list = home_.client().get("/api/v1/approvals");
+    const JsonDocument document = list.json();
+    wait = document.root()["approvals"].at(0)["wait_id"].string_or("");
+    return !wait.empty();
+  }));
+  for (const HttpClient& each : {home_.client(), person}) {
+    const HttpAnswer refused = each.post("/api/v1/approvals/" + wait, R"({"decision":"allow"})");
+    EXPECT_EQ(refused.status, 409) << refused.body;
+  }
+  EXPECT_TRUE(has(home_.client().post("/api/v1/approvals/" + wait, R"({"decision":"allow"})").body,
+                  "is answered at its terminal"));
+  EXPECT_EQ(home_.client().post("/api/v1/conversations/" + id + "/cancel", "{}").status, 200);
+  EXPECT_EQ(chat.end().code, 130);
+  EXPECT_FALSE(made());
 }
 
 }  // namespace
