@@ -5,6 +5,7 @@
 #include <set>
 #include <utility>
 
+#include "core/agent/conversation_mode.h"
 #include "core/agent/loading.h"
 #include "core/agent/states.h"
 #include "core/base/bytes.h"
@@ -450,6 +451,7 @@ Result<ConversationInfo> Checkpoints::fork(const Source& source, const Checkpoin
   genesis.cwd = source.info.cwd;
   genesis.provider = source.info.provider;
   genesis.model = source.info.model;
+  AGENTD_TRY_VOID(copy_mode(parts_.store, source.info.id, genesis.conversation_id));
   AGENTD_TRY(ConversationInfo out,
              parts_.store.fork(source.id, found.record.revision, genesis, resumed_title(source.info.title)));
   if (chosen.level == ResumeLevel::kFull) return out;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // handlers_conversations.cc - conversations as the store has them.
+#include "core/agent/conversation_mode.h"
 #include "core/codec/json.h"
 #include "core/conversation/message_json.h"
 #include "core/search/search.h"
@@ -94,7 +95,10 @@ void fork_conversation(Daemon& daemon, RouteCall call) {
   genesis.project_id = info->project_id;
   genesis.cwd = info->cwd;
   const std::string title(call.json("title").string_or(info->title));
+  const std::string fork = genesis.conversation_id;
+  if (const auto kept = copy_mode(daemon.store(), id->text(), fork); !kept) return reply_error(call, kept.error());
   const auto made = daemon.store().fork(*id, at, std::move(genesis), title);
+  if (!made) (void)forget_mode(daemon.store(), fork);
   if (!made) return reply_error(call, made.error());
   JsonWriter out;
   out.begin_object().key("conversation").raw(write_info(*made)).end_object();

@@ -24,7 +24,10 @@ void LiveSession::lend(SessionWishes wishes, const std::string& first_text, Clie
   const auto added = jobs_.add([this, wishes = std::move(wishes)] {
     if (wishes_.client && wishes_.client != wishes.client && !wishes_.client->has_left()) return;
     if (client_) close("exit", State::kParked);
-    wishes_ = wishes;
+    SessionWishes now = wishes;
+    now.model = wishes_.model;
+    now.mode = wishes_.mode;
+    wishes_ = std::move(now);
   });
   if (added != JobLine::Added::kYes) return refused(busy(id()));
   work_for(client, std::move(work), std::move(refused), first_text);

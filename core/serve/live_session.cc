@@ -7,6 +7,7 @@
 #include <utility>
 #include <variant>
 
+#include "core/agent/conversation_mode.h"
 #include "core/base/bytes.h"
 #include "core/codec/json.h"
 #include "core/serve/client_commands.h"
@@ -142,8 +143,10 @@ Result<void, RunError> LiveSession::ensure_open(const std::string& first_text, c
   AGENTD_TRY(std::shared_ptr<Workplace> workplace, workplaces_.at(wishes_.cwd));
   auto feed = std::make_unique<Feed>(*this);
   OpenRequest request{wishes_.cwd, *feed};
-  request.model = wishes_.model;
-  request.mode = wishes_.mode;
+  if (owner == nullptr) {
+    request.model = wishes_.model;
+    request.mode = wishes_.mode;
+  }
   request.trace_hooks = true;
   request.waits = true;
   if (owner != nullptr) {
@@ -160,6 +163,11 @@ Result<void, RunError> LiveSession::ensure_open(const std::string& first_text, c
   std::optional<Ulid> conversation;
   if (const auto parsed = Ulid::parse(known)) conversation = *parsed;
   AGENTD_TRY_VOID(client->open(conversation, cancel, first_text));
+  if (wishes_.mode && !conversation)
+    if (auto kept = keep_mode(runtime_.store(), client->session()->conversation_id(), *wishes_.mode); !kept) {
+      client->end("exit");
+      return RunError{RunError::Kind::kStore, "the mode of the conversation cannot be kept: " + kept.error().message};
+    }
   feed_ = std::move(feed);
   workplace_ = std::move(workplace);
   client_ = std::move(client);
@@ -181,6 +189,10 @@ std::optional<RunError> LiveSession::refusal_of(By by) const {
 }
 
 void LiveSession::close(std::string_view reason, State after) {
+  // A conversation in which nothing was said ends with its session.
+  if (const auto own = Ulid::parse(id()); own && wishes_.mode && after == State::kEnded)
+    if (const auto info = runtime_.store().info(*own); !info && info.error().code == Code::kNotFound)
+      (void)forget_mode(runtime_.store(), own->text());
   if (client_) client_->end(reason);
   client_.reset();
   workplace_.reset();

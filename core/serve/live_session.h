@@ -28,9 +28,10 @@ class Workplaces;
 
 // How a client wants a session opened.
 struct SessionWishes {
-  std::string cwd;      // absolute
-  std::string model{};  // empty = the model in force
-  std::optional<PermissionRules::Mode> mode{};
+  std::string cwd;  // absolute
+  // These hold where no command works.
+  std::string model{};                          // empty = the model in force
+  std::optional<PermissionRules::Mode> mode{};  // kept with the conversation (conversation_mode.h)
   std::shared_ptr<ClientLink> client{};  // a command whose session it is, while that is there; shared with its stream
 };
 

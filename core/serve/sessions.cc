@@ -5,6 +5,7 @@
 #include <iterator>
 #include <utility>
 
+#include "core/agent/conversation_mode.h"
 #include "core/serve/client_link.h"
 
 namespace agentd::serve {
@@ -58,6 +59,10 @@ Result<Sessions::Shared, RunError> Sessions::at(const Ulid& conversation) {
                     info.error().message};
   SessionWishes wishes;
   wishes.cwd = info->cwd;
+  const auto mode = mode_of_conversation(runtime_.store(), conversation.text());
+  if (!mode) return RunError{RunError::Kind::kStore, mode.error().message};
+  const bool unsafe = *mode == PermissionRules::Mode::kAllow && !options_.may_allow;
+  if (!unsafe) wishes.mode = *mode;
   const MutexLock lock(mutex_);
   if (ends_) return closing();
   if (const auto found = at_hand_.find(conversation.text()); found != at_hand_.end()) return found->second;

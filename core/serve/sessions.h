@@ -27,6 +27,8 @@ struct SessionsOptions {
   Milliseconds park_after{10 * 60'000};  // without use
   Milliseconds drop_after{60 * 60'000};  // parked, and without readers of its events
   std::size_t at_hand_max = 100'000;
+  // Commands have a sandbox, or need none: otherwise a conversation with the mode 'allow' has the settings' again.
+  bool may_allow = true;
   std::size_t threads_max = 2'048;  // of conversations that work, or wait for their turn to
 };
 

@@ -3,6 +3,7 @@
 
 #include "core/account/ledger.h"
 #include "core/agent/checkpoints.h"
+#include "core/agent/conversation_mode.h"
 #include "core/process/spill.h"
 #include "core/search/search.h"
 
@@ -18,6 +19,7 @@ Result<void> remove_conversation(Store& store, const std::string& home, const Cl
     return gone("its cost is still kept for its limits", done.error());
   if (const auto done = forget_checkpoints(store, id); !done)
     return gone("the names of its checkpoints stay", done.error());
+  if (const auto done = forget_mode(store, id); !done) return gone("its permission mode is still kept", done.error());
   remove_spilled(home, id);
   if (const auto done = forget_search_index(home, clock); !done)
     return gone("its text stays in the search index until the next search", done.error());

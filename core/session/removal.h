@@ -13,9 +13,9 @@
 
 namespace agentd {
 
-// The conversation, its limits, the names of its checkpoints, the outputs of its commands, and the search index, which
-// has its texts. kNotFound: there is none. After another error the conversation may be gone, and the sentence says what
-// stays.
+// The conversation, its limits, its permission mode, the names of its checkpoints, the outputs of its commands, and the
+// search index, which has its texts. kNotFound: there is none. After another error the conversation may be gone, and
+// the sentence says what stays.
 Result<void> remove_conversation(Store& store, const std::string& home, const Clock& clock, const Ulid& conversation);
 
 }  // namespace agentd

@@ -235,6 +235,63 @@ TEST_F(Serving, AfterAKillNothingIsLostAndNothingRunsTwice) {
   EXPECT_FALSE(has(log, "Never.")) << log;
 }
 
+// Stricter or less strict than the settings', a mode is the conversation's own, and that of its forks.
+TEST_F(Serving, TheModeOfAConversationHoldsAfterARestart) {
+  const std::string writes =
+      "repeat: true\nturns:\n  - calls: [{name: write_file, input: {path: made.txt, content: x}}]\n  - text: Done.\n";
+  const std::vector<std::string> settings{"--set", "permissions.mode=accept_edits"};
+  const std::string file = program_.project() + "/made.txt";
+  const auto makes = [&](const std::string& id) {
+    std::filesystem::remove(file);
+    EventReader events = client_->events(path(id, "events"));
+    EXPECT_EQ(say(id, "make it").status, 202);
+    EXPECT_TRUE(events.until("run_ended"));
+    return std::filesystem::exists(file);
+  };
+  start(writes, settings);
+  const std::string plain = create(), plan = create(R"(,"mode":"plan")"), ask = create(R"(,"mode":"ask")");
+  EXPECT_TRUE(makes(plain));
+  EXPECT_FALSE(makes(plan));
+  EXPECT_FALSE(makes(ask));
+  EXPECT_EQ(end(SIGKILL).code, 128 + SIGKILL);
+  start(writes, settings);
+  const HttpAnswer forked = client_->post(path(plan, "fork"), "{}");
+  ASSERT_EQ(forked.status, 201) << forked.body;
+  const std::string fork(forked.json().root()["conversation"]["id"].string_or(""));
+  const Finished by_command = program_.run({"conversation", "fork", plan, "--json"});
+  const auto other = JsonDocument::parse(by_command.out);
+  ASSERT_TRUE(other) << by_command.err;
+  EXPECT_TRUE(makes(plain));
+  EXPECT_FALSE(makes(plan));
+  EXPECT_FALSE(makes(fork));
+  EXPECT_FALSE(makes(std::string(other->root()["id"].string_or(""))));
+  // A question of before the restart still waits.
+  EXPECT_TRUE(has(client_->get("/api/v1/approvals").body, ask));
+  EXPECT_EQ(end().code, 0);
+  // An export does not have it.
+  const Finished exported = program_.run({"conversation", "export", plan});
+  EXPECT_FALSE(has(exported.out, "\"plan\"")) << exported.out;
+}
+
+TEST_F(Serving, ACheckpointOfAConversationHasItsMode) {
+  start("repeat: true\nturns:\n  - calls: [{name: bash, input: {command: touch made.txt}}]\n  - text: Done.\n");
+  const auto makes = [&](const std::string& id) {
+    std::filesystem::remove(program_.project() + "/made.txt");
+    EventReader events = client_->events(path(id, "events"));
+    EXPECT_EQ(say(id, "make it").status, 202);
+    EXPECT_TRUE(events.until("run_ended"));
+    return std::filesystem::exists(program_.project() + "/made.txt");
+  };
+  const std::string allowed = create(R"(,"mode":"allow")");
+  EXPECT_TRUE(makes(allowed));
+  const HttpAnswer saved = client_->post(path(allowed, "checkpoints"), "{}");
+  ASSERT_EQ(saved.status, 201) << saved.body;
+  const HttpAnswer resumed = client_->post(
+      "/api/v1/checkpoints/" + std::string(saved.json().root()["id"].string_or("")) + "/resume", R"({"level":"full"})");
+  ASSERT_EQ(resumed.status, 201) << resumed.body;
+  EXPECT_TRUE(makes(std::string(resumed.json().root()["conversation_id"].string_or(""))));
+}
+
 // A directory that leads into agentd's own since its conversation was begun.
 TEST_F(Serving, NoWorkBeginsInADirectoryThatBecameClosed) {
   const std::string where = program_.directory().file("where");

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // conversation_history.cc - boundaries of a conversation, and forks at any moment of it.
+#include "core/agent/conversation_mode.h"
 #include "core/app/commands/commands.h"
 #include "core/app/conversations.h"
 #include "core/app/exit_codes.h"
@@ -91,7 +92,10 @@ int fork_command(App& app, const Arguments& arguments) {
   genesis.cwd = parent->cwd;
   genesis.provider = parent->provider;
   genesis.model = parent->model;
+  if (const auto kept = copy_mode(*found->store, parent->id, genesis.conversation_id); !kept)
+    return app.fail(store_exit(kept.error()), kept.error().message);
   const auto fork = found->store->fork(found->id, at, genesis, fork_title(parent->title));
+  if (!fork) (void)forget_mode(*found->store, genesis.conversation_id);
   if (!fork) return app.fail(store_exit(fork.error()), fork.error().message);
   if (arguments.has("json")) {
     app.out().print(write_info(*fork) + "\n");

@@ -47,6 +47,7 @@ Result<serve::DaemonOptions> options_of(App& app, const Arguments& arguments, co
   out.closed.push_back(home);
   out.uncaged = uncaged(app, config);
   if (config.flag("serve.uncaged")) out.uncaged.clear();
+  out.sessions.may_allow = out.uncaged.empty();
   const bool allows = config.text("permissions.mode") == "allow";
   if (allows && !out.uncaged.empty())
     return Error{Code::kInvalid, config.origin("permissions.mode") +
