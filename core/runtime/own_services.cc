@@ -138,17 +138,18 @@ Result<std::string> save(const Asked& asked) {
 
 Result<std::string> list(const Asked& asked) {
   AGENTD_TRY(const std::uint64_t limit, whole(asked, "limit", 1, kListMax, kListStandard));
-  const std::string project = asked.project();
-  if (project.empty()) return Error{Code::kInvalid, "list needs a project_id"};
+  const std::string project = asked.project();  // empty = all projects
+  const std::string_view whose = project.empty() ? "all projects" : "this project";
   AGENTD_TRY(const std::vector<Checkpoint> found, asked.checkpoints().list(project, static_cast<std::uint32_t>(limit)));
   std::string message;
   JsonWriter out;
   out.begin_object().key("checkpoints").begin_array();
   for (const Checkpoint& each : found) {
     out.raw(write_checkpoint_json(each));
-    message += (message.empty() ? "Checkpoints of this project, the newest first:\n" : "\n") + described(each);
+    message +=
+        (message.empty() ? "Checkpoints of " + std::string(whose) + ", the newest first:\n" : "\n") + described(each);
   }
-  if (message.empty()) message = "This project has no checkpoints.";
+  if (message.empty()) message = project.empty() ? "No project has checkpoints." : "This project has no checkpoints.";
   out.end_array().member("message", message).end_object();
   return finished(out);
 }

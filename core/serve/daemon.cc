@@ -14,7 +14,7 @@
 namespace agentd::serve {
 namespace {
 
-constexpr Milliseconds kTidy{5'000}, kLook{100}, kFarewell{1'000}, kMemories{10 * 60'000};
+constexpr Milliseconds kTidy{5'000}, kLook{10}, kFarewell{1'000}, kMemories{10 * 60'000};
 
 constexpr std::size_t kLongWaiting = 16;
 
@@ -158,20 +158,33 @@ void Daemon::refine_memories() {
   memories_ = MemoryWorker::start(runtime_);
 }
 
-void Daemon::serve(const CancelToken& cancel, Milliseconds drain, const std::function<void()>& alive) {
+void Daemon::tidy() {
+  sessions_.tidy();
+  workplaces_.close_idle();
+  clients_.tidy();
+  refine_memories();
+  (void)access_.load();
+  idle_memory_.look(server_->figures().requests + sessions_.done(), sessions_.threads() != 0);
+  streams_.end_unless([this](const Digest& token) { return access_.is_good(token); });
+}
+
+bool Daemon::answers(Milliseconds time) {
   const Clock& clock = runtime_.clock();
-  while (clock.sleep(kTidy, cancel)) {
-    sessions_.tidy();
-    workplaces_.close_idle();
-    clients_.tidy();
-    refine_memories();
-    (void)access_.load();
-    idle_memory_.look(server_->figures().requests + sessions_.done(), sessions_.threads() != 0);
-    streams_.end_unless([this](const Digest& token) { return access_.is_good(token); });
-    const auto answered = std::make_shared<std::atomic<bool>>(false);  // shared with the server's thread
-    server_->ping([answered] { *answered = true; });
-    for (const Deadline until = Deadline::after(clock, kTidy); !*answered && !until.passed(clock);) clock.pause(kLook);
-    if (*answered && alive) alive();
+  const auto answered = std::make_shared<std::atomic<bool>>(false);  // shared with the server's thread
+  server_->ping([answered] { *answered = true; });
+  for (const Deadline until = Deadline::after(clock, time); !*answered && !until.passed(clock);) clock.pause(kLook);
+  return *answered;
+}
+
+void Daemon::serve(const CancelToken& cancel, Milliseconds drain, const Pulse& pulse) {
+  const Clock& clock = runtime_.clock();
+  const bool watched = pulse.every.count() > 0;
+  const Milliseconds step = watched ? std::min(kTidy, pulse.every) : kTidy;
+  for (Deadline next = Deadline::after(clock, kTidy); clock.sleep(step, cancel);) {
+    if (watched && answers(step)) pulse.tell();
+    if (!next.passed(clock)) continue;
+    tidy();
+    next = Deadline::after(clock, kTidy);
   }
   drains_ = true;
   memories_.reset();

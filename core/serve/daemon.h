@@ -54,9 +54,13 @@ class Daemon {
   std::vector<std::uint16_t> ports() const { return server_->ports(); }
   const std::string& socket() const { return options_.http.socket; }
 
-  // Serves until `cancel` is set; then lets what works end until the deadline of `drain`. `alive` is called every few
-  // seconds, if the thread of connections answers.
-  void serve(const CancelToken& cancel, Milliseconds drain, const std::function<void()>& alive);
+  // Called that often, and every five seconds at least, while the thread of connections answers; 0: nobody listens.
+  struct Pulse {
+    Milliseconds every{0};
+    std::function<void()> tell{};
+  };
+  // Serves until `cancel` is set; then lets what works end until the deadline of `drain`.
+  void serve(const CancelToken& cancel, Milliseconds drain, const Pulse& pulse);
 
   // ---- for handlers
 
@@ -82,6 +86,8 @@ class Daemon {
   Daemon(Runtime& runtime, DaemonOptions options, Warn warn);
   Result<void, RunError> take_lock();
   void refine_memories();
+  void tidy();
+  bool answers(Milliseconds time);
   void handle(std::shared_ptr<HttpExchange> exchange);
   void call(const Route& route, RouteCall call);
   std::size_t body_max(const RequestHead& head) const;

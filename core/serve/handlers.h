@@ -78,6 +78,10 @@ void show_config(Daemon& daemon, RouteCall call);
 
 // The id in the path; nullopt after a 404 for what is none.
 std::optional<Ulid> conversation_of(const RouteCall& call);
+// As the store has it, or as it is before its first message. kNotFound: none of both.
+Result<ConversationInfo> info_of(Daemon& daemon, const Ulid& conversation);
+// kNotFound as the store says it, or that nothing was said in the conversation yet.
+Error not_there(Daemon& daemon, const Ulid& conversation, const Error& error);
 // The owner is who may do everything.
 LiveSession::By by_of(const RouteCall& call);
 // The command of the path; an empty one after a 404.

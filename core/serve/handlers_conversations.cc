@@ -45,7 +45,7 @@ void list_conversations(Daemon& daemon, RouteCall call) {
 void show_conversation(Daemon& daemon, RouteCall call) {
   const auto id = conversation_of(call);
   if (!id) return;
-  const auto info = daemon.store().info(*id);
+  const auto info = info_of(daemon, *id);
   if (!info) return reply_error(call, info.error());
   const auto live = daemon.sessions().find(id->text());
   JsonWriter out;
@@ -59,7 +59,7 @@ void list_messages(Daemon& daemon, RouteCall call) {
   if (!id) return;
   const std::uint64_t after = call.asked_number("after", 0);
   const std::uint64_t limit = std::min(call.asked_number("limit", kMessagesUsual), kMessagesMax);
-  const auto info = daemon.store().info(*id);
+  const auto info = info_of(daemon, *id);
   if (!info) return reply_error(call, info.error());
   JsonWriter out;
   out.begin_object().member("revision", info->revision).key("messages").begin_array();
@@ -88,7 +88,7 @@ void fork_conversation(Daemon& daemon, RouteCall call) {
   const auto id = conversation_of(call);
   if (!id) return;
   const auto info = daemon.store().info(*id);
-  if (!info) return reply_error(call, info.error());
+  if (!info) return reply_error(call, not_there(daemon, *id, info.error()));
   const std::uint64_t at = call.json("at").uint_or(0);
   GenesisRecord genesis;
   genesis.conversation_id = daemon.runtime().agent_parts().ids.next().text();
@@ -108,12 +108,19 @@ void fork_conversation(Daemon& daemon, RouteCall call) {
 void delete_conversation(Daemon& daemon, RouteCall call) {
   const auto id = conversation_of(call);
   if (!id) return;
+  const auto session = daemon.sessions().find(id->text());
   // One in which nothing was said is not in the store.
-  const bool live = daemon.sessions().find(id->text()) != nullptr;
-  if (!daemon.sessions().forget(id->text()))
+  const bool live = session != nullptr;
+  // The session is that of a command, which is told at its next message, and may go on in another conversation.
+  const bool lent = live && session->is_lent();
+  if (lent && session->unsaid())
+    return reply_error(call, RunError{RunError::Kind::kBlocked,
+                                      "a command works in this conversation, which is stored with its first message"});
+  if (lent ? !session->idle_since_ns() : !daemon.sessions().forget(id->text()))
     return reply_error(call, RunError{RunError::Kind::kBlocked, "the conversation has an active run: cancel it first"});
   const auto removed = remove_conversation(daemon.store(), daemon.runtime().home(), daemon.runtime().clock(), *id);
-  if (!removed && !(live && removed.error().code == Code::kNotFound)) return reply_error(call, removed.error());
+  if (!removed && !(live && !lent && removed.error().code == Code::kNotFound))
+    return reply_error(call, removed.error());
   JsonWriter out;
   out.begin_object().member("deleted", id->text()).end_object();
   reply_json(call, 200, out.text());

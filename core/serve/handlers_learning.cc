@@ -113,7 +113,7 @@ void resume_checkpoint(Daemon& daemon, RouteCall call) {
 // A session elsewhere says how full its context is: a checkpoint is saved. One of agentd's own is known by its id.
 void threshold(Daemon& daemon, RouteCall call) {
   const std::string session(call.json("session_id").string_or(""));
-  const std::string project(call.json("project_id").string_or(""));
+  const std::string project = project_of(call);
   const bool own = Ulid::parse(session).has_value() && daemon.store().info(*Ulid::parse(session)).has_value();
   JsonWriter input;
   input.begin_object().member(own ? "conversation_id" : "session_id", session).optional("project_id", project);

@@ -59,7 +59,7 @@ void list_traces(Daemon& daemon, RouteCall call) {
     out.raw(write_receipt(receipt));
     return true;
   });
-  if (!read) return reply_error(call, read.error());
+  if (!read && (read.error().code != Code::kNotFound || !info_of(daemon, *id))) return reply_error(call, read.error());
   out.end_array();
   if (shown == limit) out.member("next", after + shown);
   out.end_object();

@@ -47,6 +47,20 @@ double resident_bytes() {
 
 }  // namespace
 
+Result<ConversationInfo> info_of(Daemon& daemon, const Ulid& conversation) {
+  auto stored = daemon.store().info(conversation);
+  if (stored || stored.error().code != Code::kNotFound) return stored;
+  const auto live = daemon.sessions().find(conversation.text());
+  auto unsaid = live ? live->unsaid() : std::nullopt;
+  return unsaid ? Result<ConversationInfo>(std::move(*unsaid)) : std::move(stored);
+}
+
+Error not_there(Daemon& daemon, const Ulid& conversation, const Error& error) {
+  if (error.code != Code::kNotFound || !info_of(daemon, conversation)) return error;
+  return {Code::kNotFound,
+          "nothing was said in conversation " + conversation.text() + " yet: it is stored with its first message"};
+}
+
 LiveSession::By by_of(const RouteCall& call) {
   return allows(call.who.scope, Scope::kAdmin) ? LiveSession::By::kOwner : LiveSession::By::kOther;
 }

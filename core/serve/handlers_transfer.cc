@@ -153,7 +153,7 @@ void export_conversation(Daemon& daemon, RouteCall call) {
   if (daemon.figures().streams >= kStreamsMax)
     return reply_error(call, Error{Code::kBusy, "too many streams are open: close one, or try again later"});
   auto file = LogExport::begin(daemon.store(), *id, daemon.options().version, daemon.runtime().clock().wall_ms());
-  if (!file) return reply_error(call, file.error());
+  if (!file) return reply_error(call, not_there(daemon, *id, file.error()));
   HttpReply head;
   head.content_type = "application/x-ndjson";
   head.fields.emplace_back("content-disposition", "attachment; filename=\"" + id->text() + ".jsonl\"");

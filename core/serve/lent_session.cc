@@ -77,11 +77,15 @@ void LiveSession::take_over(LiveSession& from) {
   client_ = std::move(from.client_);
   wishes_ = from.wishes_;
   from.wishes_.client.reset();
+  bool lent = false;
   {
     const MutexLock lock(from.mutex_);
     from.state_ = State::kParked;
+    lent = std::exchange(from.lent_, false);
   }
   const MutexLock lock(mutex_);
+  lent_ = lent;
+  new_cwd_ = wishes_.cwd;
   state_ = State::kIdle;
 }
 

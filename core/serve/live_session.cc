@@ -14,6 +14,7 @@
 #include "core/serve/client_link.h"
 #include "core/serve/metrics.h"
 #include "core/serve/workplaces.h"
+#include "core/workplace/project.h"
 
 namespace agentd::serve {
 namespace {
@@ -173,6 +174,7 @@ Result<void, RunError> LiveSession::ensure_open(const std::string& first_text, c
   client_ = std::move(client);
   const MutexLock lock(mutex_);
   id_ = session().conversation_id();
+  if (!conversation) new_cwd_ = wishes_.cwd;
   state_ = session().wait() != nullptr ? State::kWaiting : State::kIdle;
   lent_ = owner != nullptr && !owner->wishes().detached;
   return {};
@@ -205,6 +207,18 @@ void LiveSession::close(std::string_view reason, State after) {
 std::string LiveSession::id() const {
   const MutexLock lock(mutex_);
   return id_;
+}
+
+std::optional<ConversationInfo> LiveSession::unsaid() const {
+  const MutexLock lock(mutex_);
+  const auto id = Ulid::parse(id_);
+  if (!id || new_cwd_.empty() || revision_ != 0 || state_ == State::kEnded) return std::nullopt;
+  ConversationInfo out;
+  out.id = id_;
+  out.cwd = new_cwd_;
+  out.project_id = find_project(new_cwd_).id;
+  out.created_ms = out.updated_ms = static_cast<std::int64_t>(id->time_ms());
+  return out;
 }
 
 LiveSession::State LiveSession::state() const {

@@ -57,6 +57,9 @@ class LiveSession final {
   // Empty before a new conversation is open.
   std::string id() const;
 
+  // The conversation before anything was said in it: the store does not have it. nullopt: it has, or had it.
+  std::optional<ConversationInfo> unsaid() const;
+
   // kParked: nothing is held but this object; the next job opens it again.
   enum class State : std::uint8_t { kParked, kIdle, kActive, kWaiting, kEnded };
   State state() const;
@@ -158,6 +161,7 @@ class LiveSession final {
   std::uint64_t told_ = 0;                 // of the session's thread: how far the log is told
   mutable Mutex mutex_;
   std::string id_ GUARDED_BY(mutex_);
+  std::string new_cwd_ GUARDED_BY(mutex_);  // of a conversation that was begun here; empty: it was there before
   State state_ GUARDED_BY(mutex_) = State::kParked;
   bool stops_ GUARDED_BY(mutex_) = false;
   bool lent_ GUARDED_BY(mutex_) = false;

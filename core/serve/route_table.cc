@@ -93,7 +93,9 @@ constexpr P kMemoryBody[] = {
     {"tags", "string[]", false, "words"},
 };
 constexpr P kThresholdBody[] = {
-    {"project_id", "string", false, "the session's project"},
+    {"project_id", "string", false,
+     "the session's project; one of agentd knows it, another agent's needs it, or `project`"},
+    {"project", "string", false, "a directory of the project, instead of its id"},
     {"session_id", "string", true, "the id of a conversation, or of another agent's session"},
     {"percent", "integer", true, "how full the context is, 0 to 100"},
     {"name", "string", false, "for people"},
@@ -185,7 +187,8 @@ constexpr Route kRoutes[] = {
      "/api/v1/conversations",
      Scope::kRun,
      "create_conversation",
-     "Opens a new conversation.",
+     "Opens a new conversation. It is stored, listed and found from its first message on; before, it is shown as empty "
+     "while the daemon has it.",
      {},
      kCreateBody,
      "`id`",

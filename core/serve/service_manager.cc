@@ -6,6 +6,7 @@
 #include <sys/un.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <charconv>
 #include <cstddef>
 #include <cstring>
@@ -35,8 +36,12 @@ std::vector<UniqueFd> take_sockets(const Environment& environment) {
   return out;
 }
 
-ServiceManager::ServiceManager(const Environment& environment)
-    : socket_(environment("NOTIFY_SOCKET").value_or("")), watched_(number_in(environment("WATCHDOG_USEC")) > 0) {}
+ServiceManager::ServiceManager(const Environment& environment) : socket_(environment("NOTIFY_SOCKET").value_or("")) {
+  const auto of = environment("WATCHDOG_PID");
+  const long time_us = number_in(environment("WATCHDOG_USEC"));
+  if (socket_.empty() || time_us <= 0 || (of && number_in(of) != ::getpid())) return;
+  alive_every_ = Milliseconds(std::max(1L, time_us / 2'000));
+}
 
 void ServiceManager::send(std::string_view text) const {
   sockaddr_un to{};
@@ -52,8 +57,6 @@ void ServiceManager::send(std::string_view text) const {
 
 void ServiceManager::ready(std::string_view status) const { send("READY=1\nSTATUS=" + std::string(status)); }
 void ServiceManager::stopping() const { send("STOPPING=1"); }
-void ServiceManager::alive() const {
-  if (watched_) send("WATCHDOG=1");
-}
+void ServiceManager::alive() const { send("WATCHDOG=1"); }
 
 }  // namespace agentd::serve

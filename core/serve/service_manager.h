@@ -8,6 +8,7 @@
 #include <string_view>
 #include <vector>
 
+#include "core/base/clock.h"
 #include "core/base/file.h"
 #include "core/config/config.h"
 
@@ -18,18 +19,19 @@ std::vector<UniqueFd> take_sockets(const Environment& environment);
 
 class ServiceManager {
  public:
-  // From NOTIFY_SOCKET and WATCHDOG_USEC.
+  // From NOTIFY_SOCKET, and WATCHDOG_USEC unless WATCHDOG_PID is another process.
   explicit ServiceManager(const Environment& environment);
 
   void ready(std::string_view status) const;
   void stopping() const;
-  // Nothing where no watchdog is set.
+  // How often alive() must be told: at half of the watchdog's time; 0: there is no watchdog.
+  Milliseconds alive_every() const { return alive_every_; }
   void alive() const;
 
  private:
   void send(std::string_view text) const;
   std::string socket_;
-  bool watched_ = false;
+  Milliseconds alive_every_{0};
 };
 
 }  // namespace agentd::serve

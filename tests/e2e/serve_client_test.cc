@@ -628,6 +628,57 @@ TEST_F(ServeClients, ATokenThatRunsDoesNotActInTheConversationOfACommand) {
   EXPECT_EQ(read_file(home.program().project() + "/made.txt", 100).value_or(""), "made\nmade\n");
 }
 
+TEST_F(ServeClients, AfterClearATokenThatRunsDoesNotActInTheNewConversationEither) {
+  CommandsHome home("permissions: {allow: [bash]}\n");
+  home.script(kThree);
+  home.serve();
+  const std::string made = home.program().run({"auth", "token", "add", "runner", "--scope", "run"}).out;
+  const HttpClient runner = home.client().as(made.substr(0, made.find('\n')));
+  Chatting chat(home);
+  chat.say("one");
+  ASSERT_TRUE(chat.answers("The first."));
+  const std::string before = home.program().newest();
+  chat.say("/clear");
+  ASSERT_TRUE(chat.answers("Started a new conversation"));
+  chat.say("two");
+  ASSERT_TRUE(chat.answers("The second."));
+  ASSERT_TRUE(comes([&] { return !home.works(); }));
+  const auto status = [&](const std::string& id) {
+    return runner
+        .post("/api/v1/conversations/" + id + "/tools", R"({"tool":"bash","input":{"command":"echo made > made.txt"}})")
+        .status;
+  };
+  EXPECT_EQ(status(home.program().newest()), 409);
+  EXPECT_FALSE(exists(home.program().project() + "/made.txt"));
+  EXPECT_EQ(status(before), 200) << "no command works there any more";
+  EXPECT_EQ(chat.end().code, 0);
+}
+
+TEST_F(ServeClients, AChatWhoseConversationIsDeletedGoesOnInAnother) {
+  home_.script("repeat: true\nturns:\n  - text: The answer.\n");
+  home_.serve();
+  for (const bool by_http : {false, true}) {
+    Chatting chat(home_);
+    chat.say("one");
+    ASSERT_TRUE(chat.answers("The "));
+    const std::string id = home_.program().newest();
+    ASSERT_TRUE(comes([&] { return !works(); }));
+    if (by_http)
+      EXPECT_EQ(home_.client().request("DELETE", "/api/v1/conversations/" + id).status, 200);
+    else
+      EXPECT_EQ(home_.program().run({"conversation", "delete", id, "--yes"}).code, 0);
+    EXPECT_EQ(home_.client().get("/api/v1/conversations/" + id).status, 404);
+    chat.say("two");
+    EXPECT_TRUE(chat.chat().wait_for_err("no conversation " + id)) << by_http << chat.chat().err();
+    chat.say("/clear");
+    EXPECT_TRUE(chat.answers("Started a new conversation")) << by_http << chat.chat().err();
+    chat.say("three");
+    EXPECT_TRUE(comes([&] { return home_.program().newest() != id && !home_.program().newest().empty(); }));
+    const Finished ended = chat.end();
+    EXPECT_EQ(ended.code, 0) << by_http << ended.err;
+  }
+}
+
 // A chat at a terminal, on a thread of its own.
 class AtTerminal {
  public:

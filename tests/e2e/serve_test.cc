@@ -2,9 +2,13 @@
 // serve_test.cc - the daemon as its clients see it: who may enter, messages and their events, answers to questions, and
 // what is left when it is killed.
 #include <gtest/gtest.h>
+#include <poll.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
+#include <sys/un.h>
 #include <unistd.h>
 
+#include <chrono>
 #include <csignal>
 #include <filesystem>
 #include <memory>
@@ -235,6 +239,37 @@ TEST_F(Serving, AfterAKillNothingIsLostAndNothingRunsTwice) {
   EXPECT_FALSE(has(log, "Never.")) << log;
 }
 
+TEST_F(Serving, AConversationIsShownBeforeItsFirstMessage) {
+  start("- text: Hello.\n");
+  const std::string id = create();
+  const HttpAnswer shown = client_->get("/api/v1/conversations/" + id);
+  EXPECT_EQ(shown.status, 200) << shown.body;
+  const JsonDocument document = shown.json();
+  EXPECT_EQ(document.root()["conversation"]["id"].string_or(""), id);
+  EXPECT_EQ(document.root()["conversation"]["cwd"].string_or(""), program_.project());
+  EXPECT_EQ(document.root()["state"].string_or(""), "idle");
+  EXPECT_TRUE(has(client_->get(path(id, "messages")).body, R"("messages":[])"));
+  EXPECT_TRUE(has(client_->get(path(id, "traces")).body, R"("traces":[])"));
+  for (const HttpAnswer& none : {client_->get(path(id, "export")), client_->post(path(id, "fork"), "{}")}) {
+    EXPECT_EQ(none.status, 404) << none.body;
+    EXPECT_TRUE(has(none.body, "nothing was said in conversation " + id + " yet")) << none.body;
+  }
+  // One that was deleted, or never was, is not shown.
+  EventReader events = client_->events(path(id, "events"));
+  EXPECT_EQ(say(id, "hello").status, 202);
+  ASSERT_TRUE(events.until("run_ended"));
+  EXPECT_TRUE(has(client_->get(path(id, "messages")).body, "Hello."));
+  unsigned deleted = 0;
+  for (int i = 0; i < 1'000 && deleted != 200; ++i) {  // the run is over a moment after it has said so
+    if (i != 0) ::usleep(10'000);
+    deleted = static_cast<unsigned>(client_->request("DELETE", "/api/v1/conversations/" + id).status);
+  }
+  EXPECT_EQ(deleted, 200u);
+  for (const std::string& gone : {id, std::string("01ARZ3NDEKTSV4RRFFQ69G5FAV")})
+    for (const char* const what : {"", "/messages", "/traces"})
+      EXPECT_EQ(client_->get("/api/v1/conversations/" + gone + what).status, 404) << gone << what;
+}
+
 // Stricter or less strict than the settings', a mode is the conversation's own, and that of its forks.
 TEST_F(Serving, TheModeOfAConversationHoldsAfterARestart) {
   const std::string writes =
@@ -369,6 +404,12 @@ TEST_F(Serving, TheThresholdOfAnotherAgentSavesACheckpoint) {
   EXPECT_EQ(saved.status, 200) << saved.body;
   EXPECT_FALSE(saved.json().root()["id"].string_or("").empty()) << saved.body;
   EXPECT_TRUE(has(client_->get("/api/v1/checkpoints?project_id=ann_tool").body, "\"percent\":85"));
+  EXPECT_TRUE(has(client_->get("/api/v1/checkpoints").body, "\"percent\":85")) << "of all projects";
+  EXPECT_FALSE(has(client_->get("/api/v1/checkpoints?project_id=another").body, "\"percent\":85"));
+  const HttpAnswer of_directory = client_->post(
+      "/api/v1/threshold", R"({"project":")" + program_.project() + R"(","session_id":"s2","percent":86})");
+  EXPECT_EQ(of_directory.status, 200) << of_directory.body;
+  EXPECT_TRUE(has(client_->get("/api/v1/checkpoints?project=" + program_.project()).body, "\"percent\":86"));
   EXPECT_EQ(client_->post("/api/v1/threshold", R"({"session_id":"s1"})").status, 400);
   EXPECT_EQ(client_->post("/api/v1/threshold", R"({"session_id":"s1","percent":"85"})").status, 400);
   EXPECT_EQ(client_->post("/api/v1/threshold", R"({"session_id":"s1","percent":5,"colour":"red"})").status, 400);
@@ -382,6 +423,31 @@ TEST_F(Serving, AHomeHasOneDaemon) {
   EXPECT_EQ(second.code, 75) << second.err;
   EXPECT_TRUE(has(second.err, "another 'agentd serve'")) << second.err;
   EXPECT_EQ(client_->get("/healthz").status, 200);
+}
+
+// As many as come in a minute where each has five seconds are too few.
+TEST_F(Serving, AWatchdogIsToldAtHalfOfItsTime) {
+  const std::string path = program_.directory().file("notify");
+  const UniqueFd listens(::socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0));
+  sockaddr_un place{};
+  place.sun_family = AF_UNIX;
+  ASSERT_LT(path.size(), sizeof place.sun_path);
+  path.copy(place.sun_path, path.size());
+  ASSERT_EQ(::bind(listens.get(), reinterpret_cast<const sockaddr*>(&place), sizeof place), 0);
+  program_.set("NOTIFY_SOCKET=" + path);
+  program_.set("WATCHDOG_USEC=200000");
+  start("- text: Hello.\n");
+  int told = 0;
+  for (const auto until = std::chrono::steady_clock::now() + std::chrono::minutes(1);
+       told < 20 && std::chrono::steady_clock::now() < until;) {
+    pollfd ready{listens.get(), POLLIN, 0};
+    if (::poll(&ready, 1, 1'000) <= 0) continue;
+    char text[64];
+    const ssize_t got = ::recv(listens.get(), text, sizeof text, 0);
+    if (got > 0 && std::string_view(text, static_cast<std::size_t>(got)) == "WATCHDOG=1") ++told;
+  }
+  EXPECT_EQ(told, 20);
+  EXPECT_EQ(end().code, 0);
 }
 
 TEST_F(Serving, ListensOnThisMachineAlone) {

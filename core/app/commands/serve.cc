@@ -106,7 +106,8 @@ int serve_command(App& app, const Arguments& arguments) {
   app.out().line("agentd serves " + *home + " on " + places_text(**daemon, *config));
   app.out().flush();
   manager.ready("serving");
-  (*daemon)->serve(cancel, std::chrono::seconds(config->whole("serve.drain_seconds")), [&manager] { manager.alive(); });
+  (*daemon)->serve(cancel, std::chrono::seconds(config->whole("serve.drain_seconds")),
+                   {manager.alive_every(), [&manager] { manager.alive(); }});
   manager.stopping();
   daemon->reset();
   return signals.caught() == SIGHUP ? signal_exit(SIGHUP) : static_cast<int>(kExitOk);
