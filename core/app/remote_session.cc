@@ -29,9 +29,13 @@ std::string hello(const serve::ClientTerms& terms, const RemoteSession::Wishes& 
 }
 
 // Why a daemon of this home does not work for the command; empty = it goes without saying.
-std::string refusal_text(const DaemonReply& reply) {
+std::string refusal_text(const DaemonReply& reply, const std::string& own_version) {
   const std::string code = reply.code();
   if (reply.status == 0) return "agentd serve does not answer: this command works on the store by itself";
+  if (code == "other_version" && reply.message() == own_version)
+    return "agentd serve runs another build of version " + own_version +
+           " (its program is another file, or was replaced): this command works on the store by itself; restart the "
+           "daemon to use this one";
   if (code == "other_version" || reply.status == 404 || reply.status == 405)
     return "agentd serve runs in another version" +
            (code == "other_version" ? " (" + one_line(reply.message(), 60) + ")" : std::string()) +
@@ -71,11 +75,11 @@ RemoteSession::Offer RemoteSession::ask(const App& app, const Config& config, co
       serve::own_terms(config, app.surroundings().environment, app.home().value_or(""), wishes.hooks, door->token());
   const bool answers = approver.is_present() && !wishes.detached;
   auto stream = door->stream("POST", "/api/v1/clients", hello(terms, wishes, answers));
-  if (!stream) return {Offer::Kind::kOwn, refusal_text(stream.error()), nullptr};
+  if (!stream) return {Offer::Kind::kOwn, refusal_text(stream.error(), terms.version), nullptr};
   const auto first = (*stream)->next(DaemonDoor::kAnswerTime);
   const auto named = first && first->type == serve::kClientFrame ? JsonDocument::parse(first->data)
                                                                  : Result<JsonDocument>(Error{Code::kInvalid, {}});
-  if (!named) return {Offer::Kind::kOwn, refusal_text({}), nullptr};
+  if (!named) return {Offer::Kind::kOwn, refusal_text({}, terms.version), nullptr};
   std::unique_ptr<RemoteSession> out(new RemoteSession(app, std::move(door), wishes.detached, events, approver));
   out->client_ = named->root()["client_id"].string_or("");
   out->stream_ = std::move(*stream);

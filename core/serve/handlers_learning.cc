@@ -31,6 +31,25 @@ unsigned status_of(agentd_status status) {
   }
 }
 
+std::string_view code_of(unsigned status) {
+  switch (status) {
+    case 400:
+      return "bad_request";
+    case 403:
+      return "forbidden";
+    case 404:
+      return "not_found";
+    case 409:
+      return "conflict";
+    case 501:
+      return "unsupported";
+    case 503:
+      return "busy";
+    default:
+      return "internal";
+  }
+}
+
 // Calls an operation with that input and answers with its result.
 void pass_on(Daemon& daemon, const RouteCall& call, std::string_view interface_id, std::string_view operation,
              std::string_view input, std::string_view project_id = {}, unsigned good = 200) {
@@ -42,7 +61,9 @@ void pass_on(Daemon& daemon, const RouteCall& call, std::string_view interface_i
   const ServiceAnswer answer = daemon.runtime().registry().call(request);
   if (answer) return reply_json(call, good, *answer);
   const unsigned status = status_of(answer.error().status);
-  call.exchange->reply(error_reply(status, status == 501 ? "unsupported" : "failure", answer.error().message));
+  HttpReply reply = error_reply(status, code_of(status), answer.error().message);
+  if (status == 503) reply.fields.emplace_back("retry-after", "1");
+  call.exchange->reply(std::move(reply));
 }
 
 // The project that a call names: its id, or a directory; empty = all.

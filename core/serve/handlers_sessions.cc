@@ -71,7 +71,8 @@ void write_undo(JsonWriter& out, const UndoReport& report) {
 }
 
 void write_call(JsonWriter& out, const DirectReport& report) {
-  out.member("call_id", report.call_id).member("status", name_of(report.status)).member("text", report.text);
+  const std::string_view status = report.waits_for.empty() ? name_of(report.status) : "waiting";
+  out.member("call_id", report.call_id).member("status", status).member("text", report.text);
   out.optional("waits_for", report.waits_for);
 }
 

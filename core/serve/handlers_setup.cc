@@ -19,6 +19,16 @@ bool is_secret(std::string_view key) {
   return key.starts_with("network.") || key.starts_with("providers.") || key.find("key") != std::string_view::npos;
 }
 
+// "2026-01-31", a day that there may be.
+bool is_day(std::string_view text) {
+  constexpr std::string_view kForm = "0000-00-00";
+  if (text.size() != kForm.size()) return false;
+  for (std::size_t i = 0; i < text.size(); ++i)
+    if (kForm[i] == '-' ? text[i] != '-' : text[i] < '0' || text[i] > '9') return false;
+  const std::string_view month = text.substr(5, 2), day = text.substr(8, 2);
+  return month >= "01" && month <= "12" && day >= "01" && day <= "31";
+}
+
 void write_value(JsonWriter& out, ValueType type, const ConfigValue& value) {
   out.key("value");
   if (type == ValueType::kAny) return (void)out.raw(value.json.empty() ? "null" : value.json);
@@ -101,7 +111,10 @@ void list_models(Daemon& daemon, RouteCall call) {
 }
 
 void show_usage(Daemon& daemon, RouteCall call) {
-  const auto rows = Ledger(daemon.store(), {}).rows(call.asked("since").value_or(""));
+  const auto since = call.asked("since");
+  if (since && !is_day(*since))
+    return call.exchange->reply(error_reply(400, "bad_request", "'since' is a day such as 2026-01-31"));
+  const auto rows = Ledger(daemon.store(), {}).rows(since.value_or(""));
   if (!rows) return reply_error(call, rows.error());
   JsonWriter out;
   out.begin_object().key("days").begin_array();

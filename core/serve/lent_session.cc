@@ -4,6 +4,7 @@
 
 #include <utility>
 
+#include "core/base/bytes.h"
 #include "core/serve/client_link.h"
 #include "core/serve/live_session.h"
 
@@ -28,6 +29,7 @@ void LiveSession::lend(SessionWishes wishes, const std::string& first_text, Clie
     now.model = wishes_.model;
     now.mode = wishes_.mode;
     wishes_ = std::move(now);
+    unseen_ = 0;
   });
   if (added != JobLine::Added::kYes) return refused(busy(id()));
   work_for(client, std::move(work), std::move(refused), first_text);
@@ -59,6 +61,9 @@ std::optional<RunError> LiveSession::busy_for(const ClientLink& client) const {
 void LiveSession::run_now(const std::function<Result<RunReport, RunError>()>& run,
                           const std::function<void(const Result<RunReport, RunError>&)>& done) {
   begin_run();
+  if (const std::uint64_t unseen = std::exchange(unseen_, 0); unseen != 0 && wishes_.client)
+    wishes_.client->on_event(
+        RunEvent(told::Notice{"another client has added " + counted(unseen, "message") + " to the conversation", {}}));
   const auto report = run();
   done(report);
   ran(report);

@@ -19,7 +19,7 @@
 namespace agentd::serve {
 namespace {
 
-constexpr std::size_t kJobsMax = 64, kPostedBytesMax = 16u << 20;
+constexpr std::size_t kJobsMax = 64, kPostedMax = 64, kPostedBytesMax = 16u << 20;
 
 RunError busy(std::string why) { return {RunError::Kind::kBusy, std::move(why)}; }
 
@@ -282,10 +282,11 @@ void LiveSession::post(PostedMessage message, bool steers, By by, Done<Queued> q
     if (runs_) {
       std::size_t bytes = message.text.size();
       for (const Block& block : message.media) bytes += block.opaque.size();
-      if (posted_bytes_ != 0 && posted_bytes_ + bytes > kPostedBytesMax) {
+      if (posted_ == kPostedMax || (posted_ != 0 && posted_bytes_ + bytes > kPostedBytesMax)) {
         lock.unlock();
         return queued(busy("too many messages wait in this conversation: try later"));
       }
+      ++posted_;
       posted_bytes_ += bytes;
       // The run cannot end before the lock is free, and takes what is queued until then.
       const auto posted = session().post(std::move(message));
@@ -338,7 +339,7 @@ void LiveSession::ran(const Result<RunReport, RunError>& report) {
     const MutexLock lock(mutex_);
     left = session().take_posted();
     runs_ = false;
-    posted_bytes_ = 0;
+    posted_ = posted_bytes_ = 0;
     state_ = session().wait() != nullptr ? State::kWaiting : State::kIdle;
   }
   const bool goes_on = report && report->outcome != RunOutcome::kWaiting;
@@ -451,11 +452,22 @@ void LiveSession::tell(std::string_view type, std::string_view json) {
   ring_.add(told_, type, json);
 }
 
+// The run's own first message is told here, too, so that one more than kPostedMax may wait.
+void LiveSession::count(const RunEvent& event) {
+  const auto* const message = std::get_if<told::UserMessage>(&event.body);
+  if (event.agent_depth != 0 || (message == nullptr && event.type() != RunEvent::Type::kTurnEnded)) return;
+  if (wishes_.client && !wishes_.client->is_listening() && (message == nullptr || !message->repeated)) ++unseen_;
+  if (message == nullptr) return;
+  const MutexLock lock(mutex_);
+  if (posted_ != 0 && --posted_ == 0) posted_bytes_ = 0;
+}
+
 void LiveSession::on_event(const RunEvent& event) {
   metrics_.count(event);
   if (wishes_.client) wishes_.client->on_event(event);
   if (event.type() == RunEvent::Type::kRunEnded) ended_told_ = true;
   if (event.type() == RunEvent::Type::kUserMessage) user_told_ = true;
+  count(event);
   const std::string json = event_json(event);
   if (tells_no_record(event.type())) return ring_.add(told_, name_of(event.type()), json);
   const auto* const message = std::get_if<told::UserMessage>(&event.body);

@@ -133,6 +133,7 @@ class LiveSession final {
     LiveSession* to;
   };
   void on_event(const RunEvent& event);
+  void count(const RunEvent& event);
   std::uint64_t revision() const;
   Session& session() const { return *client_->session(); }
   Result<void, RunError> ensure_open(const std::string& first_text, const CancelToken& cancel);
@@ -157,6 +158,7 @@ class LiveSession final {
   std::shared_ptr<Workplace> workplace_;   // of the session's thread: shared with the sessions in it; null: parked
   std::unique_ptr<ClientSession> client_;  // of the session's thread, and of post() during a run; null: parked
   bool user_told_ = false;                 // likewise: and that the user's message is stored
+  std::uint64_t unseen_ = 0;               // of the session's thread: messages that the client has not been shown
   bool ended_told_ = false;                // of the session's thread: a run has told its end
   std::uint64_t told_ = 0;                 // of the session's thread: how far the log is told
   mutable Mutex mutex_;
@@ -165,8 +167,9 @@ class LiveSession final {
   State state_ GUARDED_BY(mutex_) = State::kParked;
   bool stops_ GUARDED_BY(mutex_) = false;
   bool lent_ GUARDED_BY(mutex_) = false;
-  std::size_t posted_bytes_ GUARDED_BY(mutex_) = 0;  // of messages that joined the run
-  bool runs_ GUARDED_BY(mutex_) = false;             // messages join the run that goes on
+  // Of messages that joined the run; those that it has taken count no more.
+  std::size_t posted_ GUARDED_BY(mutex_) = 0, posted_bytes_ GUARDED_BY(mutex_) = 0;
+  bool runs_ GUARDED_BY(mutex_) = false;  // messages join the run that goes on
   std::optional<CancelToken> cancel_ GUARDED_BY(mutex_);
   std::shared_ptr<ClientLink> working_ GUARDED_BY(mutex_);  // the client whose call is done now; null: none's
   std::uint64_t used_ns_ GUARDED_BY(mutex_);

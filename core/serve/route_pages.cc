@@ -18,7 +18,7 @@ struct Refusal {
   unsigned status;
   std::string_view codes, about;
 };
-constexpr std::array<Refusal, 13> kRefusals{{
+constexpr std::array<Refusal, 16> kRefusals{{
     {Refusal::When::kAlways, 400, "bad_request", "The request is malformed, or a parameter or the body is wrong."},
     {Refusal::When::kToken, 401, "unauthorized", "The token is missing or not valid."},
     {Refusal::When::kAlways, 403, "forbidden",
@@ -33,11 +33,14 @@ constexpr std::array<Refusal, 13> kRefusals{{
     {Refusal::When::kAlways, 421, "misdirected", "The field `Host` does not name this machine and port."},
     {Refusal::When::kToken, 429, "too_many_requests, limit",
      "Too many wrong tokens: try again after `Retry-After` seconds; or a budget is used up."},
+    {Refusal::When::kAlways, 431, "head_too_large", "The head of the request has too many bytes or fields."},
     {Refusal::When::kAlways, 500, "internal, store", "The daemon failed; its log has the reason."},
+    {Refusal::When::kToken, 501, "unsupported", "The plugin that offers the service does not do this."},
     {Refusal::When::kToken, 502, "provider", "The provider of the model has failed."},
     {Refusal::When::kToken, 503, "busy, unavailable",
      "Too much work is waiting, another process works there, or the daemon ends: try again after `Retry-After` "
      "seconds."},
+    {Refusal::When::kAlways, 505, "version_not_supported", "The request is not HTTP/1.1."},
 }};
 
 bool can_give(const Route& route, const Refusal& refusal) {

@@ -342,7 +342,9 @@ constexpr Route kRoutes[] = {
      "Calls a tool without a model, through the same hooks, rules and questions.",
      {},
      kToolBody,
-     "`call_id`, `status`, `text`, `waits_for`",
+     "`call_id`, `status` (`ok`, `error`, `denied`, `cancelled`, `unknown`; `waiting`: a person must answer "
+     "`waits_for` "
+     "first), `text`, `waits_for`",
      false,
      call_tool},
     {"POST",

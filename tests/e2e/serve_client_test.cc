@@ -47,7 +47,7 @@ TEST_F(ServeClients, AnotherVersionIsToldAndTheCommandWorksByItself) {
   const Finished ran = home_.program().run({"run", "hello"});
   EXPECT_EQ(ran.code, 0) << ran.err;
   EXPECT_EQ(ran.out, "Hello there.\n");
-  EXPECT_TRUE(has(ran.err, "warning: agentd serve runs in another version (")) << ran.err;
+  EXPECT_TRUE(has(ran.err, "warning: agentd serve runs another build of version ")) << ran.err;
   EXPECT_EQ(home_.served(), 0);
   EXPECT_EQ(home_.refused(), 1);
 }
@@ -452,6 +452,20 @@ TEST_F(ServeClients, AChatWhoseDaemonIsKilledAtThePromptEndsAtTheNextLine) {
   EXPECT_FALSE(has(log(id), "more"));
 }
 
+TEST_F(ServeClients, AClearWhoseDaemonIsKilledNamesTheWayOn) {
+  home_.script(kThree);
+  home_.serve();
+  Chatting chat(home_);
+  chat.say("one");
+  ASSERT_TRUE(chat.answers("The first."));
+  const std::string id = home_.program().newest();
+  home_.end(SIGKILL);
+  chat.say("/clear");
+  const Finished ended = chat.end();
+  EXPECT_EQ(ended.code, 1) << ended.err;
+  EXPECT_TRUE(has(ended.err, "continue with: agentd chat --resume " + id)) << ended.err;
+}
+
 TEST_F(ServeClients, ADaemonThatIsStoppedEndsTheSessionOfAChatAtItsPrompt) {
   home_.script(kThree);
   home_.serve();
@@ -486,7 +500,7 @@ TEST_F(ServeClients, BetweenItsMessagesAChatLeavesItsConversationToOthers) {
 }
 
 TEST_F(ServeClients, AMessageFromElsewhereIsPartOfTheChatAndAsksNobodyAtItsTerminal) {
-  home_.script("- text: The first.\n" + kCommands + "- text: The last.\n");
+  home_.script("- text: The first.\n" + kCommands + "- text: The last.\n" + kHello);
   home_.serve();
   Chatting chat(home_);
   chat.say("one");
@@ -498,6 +512,12 @@ TEST_F(ServeClients, AMessageFromElsewhereIsPartOfTheChatAndAsksNobodyAtItsTermi
   chat.say("two");
   EXPECT_TRUE(chat.answers("The last.")) << chat.chat().err();
   EXPECT_FALSE(has(chat.chat().out(), "So be it."));
+  // A message, the turn whose call nobody was asked about, and the answer.
+  EXPECT_TRUE(chat.chat().wait_for_err("note: another client has added 3 messages to the conversation"))
+      << chat.chat().err();
+  chat.say("three");
+  EXPECT_TRUE(chat.answers("Hello there."));
+  EXPECT_EQ(chat.chat().err().find("another client has"), chat.chat().err().rfind("another client has"));
   EXPECT_EQ(chat.end().code, 0);
 }
 

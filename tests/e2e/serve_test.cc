@@ -370,7 +370,51 @@ TEST_F(Serving, ARunIsCancelledAndWhatWaitsComesBack) {
   EXPECT_EQ(end().code, 0);
 }
 
+TEST_F(Serving, NoMoreMessagesWaitThanTheGuideSays) {
+  start("- text: late\n  delay_ms: 600000\n");
+  const std::string id = create();
+  EventReader events = client_->events(path(id, "events"));
+  EXPECT_EQ(say(id, "one").status, 202);
+  ASSERT_TRUE(events.until("turn_started"));
+  int taken = 0;
+  HttpAnswer last;
+  for (int i = 0; i < 100; ++i) {
+    last = say(id, "more");
+    if (last.status == 202) ++taken;
+  }
+  EXPECT_EQ(taken, 64);
+  EXPECT_EQ(last.status, 503) << last.body;
+  EXPECT_TRUE(has(last.body, "too many messages wait in this conversation")) << last.body;
+  EXPECT_TRUE(has(client_->post(path(id, "cancel"), "{}").body, "true"));
+  ASSERT_TRUE(events.until("returned"));
+  EXPECT_EQ(end().code, 0);
+}
+
 // ---- questions
+
+TEST_F(Serving, ACallWithoutAModelThatWaitsSaysSo) {
+  start("- text: Hello.\n");
+  const std::string id = create();
+  const HttpAnswer waits = client_->post(path(id, "tools"), R"({"tool":"bash","input":{"command":"echo done"}})");
+  EXPECT_EQ(waits.status, 200) << waits.body;
+  EXPECT_EQ(waits.json().root()["status"].string_or(""), "waiting") << waits.body;
+  EXPECT_FALSE(waits.json().root()["waits_for"].string_or("").empty()) << waits.body;
+}
+
+TEST_F(Serving, SpendingIsShownSinceADay) {
+  start("- text: Hello.\n");
+  for (const char* const wrong : {"garbage", "2026-1-31", "2026-13-01", "2026-01-32", "20260131aa", ""})
+    EXPECT_EQ(client_->get(std::string("/api/v1/usage?since=") + wrong).status, 400) << wrong;
+  EXPECT_EQ(client_->get("/api/v1/usage?since=2026-01-31").status, 200);
+  EXPECT_EQ(client_->get("/api/v1/usage").status, 200);
+}
+
+TEST_F(Serving, AnErrorOfAServiceHasTheCodeOfItsStatus) {
+  start("- text: Hello.\n");
+  const HttpAnswer none = client_->get("/api/v1/checkpoints/01ARZ3NDEKTSV4RRFFQ69G5FAV");
+  EXPECT_EQ(none.status, 404) << none.body;
+  EXPECT_EQ(none.json().root()["error"]["code"].string_or(""), "not_found") << none.body;
+}
 
 TEST_F(Serving, AQuestionWaitsForATokenThatMayAnswerIt) {
   start("- calls: [{name: bash, input: {command: echo done}}]\n- text: It is done.\n");

@@ -312,6 +312,7 @@ class Chat {
       if (cleared.error().code == kExitInterrupted) return cancelled(cleared.error().message);
       code_ = app_.fail(cleared.error().code, cleared.error().message);
       over_ = cleared.error().code != kExitBlocked;
+      if (talk_.is_lost()) tell_way_on();
       return;
     }
     code_ = kExitOk;
@@ -325,6 +326,10 @@ class Chat {
     code_ = app_.fail(failure.code, failure.message);
     if (!talk_.is_lost()) return;
     over_ = true;
+    tell_way_on();
+  }
+
+  void tell_way_on() {
     app_.err().line("continue with: agentd chat --resume " + talk_.session().conversation_id());
     app_.err().flush();
   }
