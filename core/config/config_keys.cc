@@ -345,7 +345,7 @@ constexpr KeySpec kKeys[] = {
      1,
      1e6},
 
-    {"acp.client_files", ValueType::kBool, "true",
+    {"acp.client_files", ValueType::kBool, "false",
      "Reads files from an editor whose text there is not saved, as far as it says so (docs/guide/editors.md)."},
     {"acp.client_terminals", ValueType::kBool, "false",
      "Runs commands in terminals of an editor that offers them: with its rights, without the sandbox."},

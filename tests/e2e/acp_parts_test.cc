@@ -21,7 +21,7 @@ std::string bash_call(const std::string& command, const std::string& more = {}) 
 
 class AcpParts : public ::testing::Test {
  protected:
-  AcpParts() { settings(""); }
+  AcpParts() { settings("acp: {client_files: true}\n"); }
   void settings(const std::string& more) {
     program_.config("sandbox: {layer: 'off'}\npermissions: {mode: allow}\n" + more);
   }
@@ -99,7 +99,7 @@ TEST_F(AcpParts, AFileOfWhichNothingIsSaidIsReadByAgentdAlone) {
 }
 
 TEST_F(AcpParts, TheSettingKeepsTheEditorOut) {
-  settings("acp: {client_files: false}\n");
+  settings("");
   save("a.txt", "saved\n");
   const auto editor = open(std::string(kRead) + "- text: done\n  expect: {contains: [saved]}\n", kFiles);
   Buffers buffers(*editor);

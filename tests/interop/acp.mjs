@@ -320,7 +320,7 @@ async function parts() {
   expect: {contains: [here, exit code 3]}
 ${bash('touch arrived; sleep 60')}- text: Hello.
   expect: {contains: [Greet Ada.]}
-`, { settings: 'acp: {client_terminals: true}\n', abilities: {
+`, { settings: 'acp: {client_files: true, client_terminals: true}\n', abilities: {
     fs: { readTextFile: true, writeTextFile: true }, terminal: true, elicitation: { form: {} } } });
   mkdirSync(join(editor.home, 'recipes'));
   writeFileSync(join(editor.home, 'recipes', 'greet.md'),
