@@ -48,8 +48,8 @@ class LiveSession final {
   LiveSession(const LiveSession&) = delete;
   LiveSession& operator=(const LiveSession&) = delete;
 
-  // Who asks for work. Where a command works with its own terminal, others than the owner are refused with kBlocked:
-  // the run, what was remembered of a person's answers, and the commands are that command's.
+  // The client that asks for work. Where a command works with its own terminal, others than the owner are refused with
+  // kBlocked: the run, what was remembered of a person's answers, and the commands are that command's.
   enum class By : std::uint8_t { kOwner, kOther };
 
   // Opens it, which the first job does otherwise. `first_text`: the user's, when it is known.
@@ -167,7 +167,7 @@ class LiveSession final {
   State state_ GUARDED_BY(mutex_) = State::kParked;
   bool stops_ GUARDED_BY(mutex_) = false;
   bool lent_ GUARDED_BY(mutex_) = false;
-  // Of messages that joined the run; those that it has taken count no more.
+  // The messages that joined the run; those that it has taken count no more.
   std::size_t posted_ GUARDED_BY(mutex_) = 0, posted_bytes_ GUARDED_BY(mutex_) = 0;
   bool runs_ GUARDED_BY(mutex_) = false;  // messages join the run that goes on
   std::optional<CancelToken> cancel_ GUARDED_BY(mutex_);
