@@ -195,7 +195,7 @@ Door::Reply Door::open(const RpcMessage& message, Opening opening) {
     const MutexLock lock(mutex_);
     if (sessions_.size() + opening_.size() >= kSessionsMax)
       return RpcFault{kRpcInternal, "too many sessions are open: close one first"};
-    const Shared shared{*runtime_, *workplaces_, threads_, wire_, abilities_};
+    const Shared shared{*runtime_, *workplaces_, threads_, wire_, abilities_, commands_};
     session = std::make_shared<EditorSession>(shared, std::move(opening));
     opening_.push_back(session);
   }

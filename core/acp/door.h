@@ -83,6 +83,7 @@ class Door {
   ClientAbilities abilities_;
   std::unique_ptr<Runtime> runtime_;               // null until it could be begun
   std::unique_ptr<serve::Workplaces> workplaces_;  // likewise
+  CommandHosts commands_;                          // of the sessions
   serve::JobThreads threads_;                      // of the sessions
   std::unique_ptr<MemoryWorker> memories_;         // null: nothing is distilled
   Mutex mutex_;

@@ -15,6 +15,7 @@ namespace {
 
 constexpr Milliseconds kSlice{200};  // between two looks at a command's output
 constexpr int kNotBegun = 125;
+constexpr Milliseconds kOpenTime{60'000};  // an editor may ask its person first
 constexpr Milliseconds kEndTime{10'000};
 
 ProcessResult refused(std::string why) {
@@ -124,7 +125,13 @@ void EditorCommands::calling(std::string_view call_id, std::string_view tool, st
   const auto document = tool == "bash" ? JsonDocument::parse(input) : Result<JsonDocument>(Error{Code::kInvalid, {}});
   if (!document) return;
   const MutexLock lock(mutex_);
+  std::erase_if(calls_, [&](const Call& each) { return each.id == call_id; });  // it goes on
   calls_.push_back({std::string(call_id), std::string(document->root()["command"].string_or("")), {}});
+}
+
+void EditorCommands::forget_calls() {
+  const MutexLock lock(mutex_);
+  calls_.clear();
 }
 
 std::string EditorCommands::called(std::string_view call_id) {
@@ -136,20 +143,24 @@ std::string EditorCommands::called(std::string_view call_id) {
   return out;
 }
 
-// The call is the one whose command it runs; of several, any: they show the same.
-Result<std::unique_ptr<EditorTerminal>> EditorCommands::open(CommandRequest request) {
+// The call is the one whose command it runs; of several, any: they show the same. A command that a hook has rewritten
+// is that of the only call.
+Result<std::unique_ptr<EditorTerminal>> EditorCommands::open(CommandRequest request, const CancelToken& cancel,
+                                                             Deadline deadline) {
   std::string session;
   {
     const MutexLock lock(mutex_);
     session = session_;
   }
-  AGENTD_TRY(auto terminal, EditorTerminal::start(wire_, session, std::move(request), clock_));
-  const std::vector<std::string>& argv = terminal->request().process.argv;
+  AGENTD_TRY(auto terminal, EditorTerminal::start(wire_, session, std::move(request), clock_, cancel, deadline));
+  const std::string& command = terminal->request().process.argv.back();
   std::string call;
   {
     const MutexLock lock(mutex_);
-    const auto runs = [&](const Call& each) { return each.terminal.empty() && each.command == argv.back(); };
-    const auto found = std::find_if(calls_.begin(), calls_.end(), runs);
+    const auto waits = [](const Call& each) { return each.terminal.empty(); };
+    const bool only = std::count_if(calls_.begin(), calls_.end(), waits) == 1;
+    const auto found = std::find_if(calls_.begin(), calls_.end(),
+                                    [&](const Call& each) { return waits(each) && (only || each.command == command); });
     if (found == calls_.end()) return terminal;
     found->terminal = terminal->id();
     call = found->id;
@@ -166,7 +177,7 @@ Result<std::unique_ptr<EditorTerminal>> EditorCommands::open(CommandRequest requ
 // ---- commands
 
 Result<ProcessResult> EditorCommands::run(CommandRequest request, const CancelToken& cancel, Deadline deadline) {
-  auto opened = open(std::move(request));
+  auto opened = open(std::move(request), cancel, deadline);
   // The reason is the output of a command that could not begin: more than a status can tell.
   if (!opened && opened.error().code == Code::kUnavailable) return refused(opened.error().message);
   AGENTD_TRY(const auto terminal, std::move(opened));
@@ -192,7 +203,7 @@ Result<std::uint64_t> EditorCommands::start(CommandRequest request) {
     const MutexLock lock(mutex_);
     AGENTD_TRY_VOID(admit());
   }
-  AGENTD_TRY(auto terminal, open(std::move(request)));
+  AGENTD_TRY(auto terminal, open(std::move(request), CancelToken(), Deadline::after(clock_, kOpenTime)));
   const MutexLock lock(mutex_);
   const std::uint64_t handle = ++last_handle_;
   try {

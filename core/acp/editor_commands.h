@@ -32,6 +32,8 @@ class EditorCommands final : public ProcessHost {
   void calling(std::string_view call_id, std::string_view tool, std::string_view input);
   // The terminal of a call that has ended, which is forgotten; empty: it has none.
   std::string called(std::string_view call_id);
+  // The run has ended, with all its calls.
+  void forget_calls();
 
   Result<ProcessResult> run(CommandRequest request, const CancelToken& cancel, Deadline deadline) override;
   Result<std::uint64_t> start(CommandRequest request) override;
@@ -55,7 +57,7 @@ class EditorCommands final : public ProcessHost {
   };
   struct Started;
 
-  Result<std::unique_ptr<EditorTerminal>> open(CommandRequest request);
+  Result<std::unique_ptr<EditorTerminal>> open(CommandRequest request, const CancelToken& cancel, Deadline deadline);
   Result<std::shared_ptr<Started>> find(std::uint64_t handle) const;
   Result<void> admit() REQUIRES(mutex_);
 

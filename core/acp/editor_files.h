@@ -4,16 +4,15 @@
 //
 // Everything is read and written by agentd itself, which alone enforces its limits. For a file of which the editor has
 // said that its text there is another one, that text is what is read; a change of it goes to the disk, and then to the
-// editor. The editor has all rights of its user, so it is asked by a path without links, and never while a command of
-// the session runs, which could put a link there.
+// editor. The editor has all rights of its user, and a command could put a link in the way, so it is not asked while a
+// command of one of its sessions runs. Commands of other processes are not seen.
 // Source: agentclientprotocol.com, "File System".
 //
 // Threading: thread-safe; reading and writing may wait for the editor.
 
-#include <functional>
+#include <map>
 #include <memory>
 #include <optional>
-#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -22,38 +21,68 @@
 #include "core/acp/wire.h"
 #include "core/base/clock.h"
 #include "core/base/mutex.h"
+#include "core/process/process_host.h"
 #include "core/process/workspace.h"
 
 namespace agentd::acp {
 
+// The commands of all sessions of an editor. Threading: thread-safe.
+class CommandHosts {
+ public:
+  void add(const std::shared_ptr<ProcessHost>& host);
+  bool any_runs() const;
+
+ private:
+  mutable Mutex mutex_;
+  std::vector<std::weak_ptr<ProcessHost>> hosts_ GUARDED_BY(mutex_);
+};
+
 // The files of a session that are not saved.
 class UnsavedFiles {
  public:
-  // All outlive it. `commands_run`: called on any thread.
-  UnsavedFiles(Wire& wire, const ClientAbilities& abilities, const Clock& clock, std::function<bool()> commands_run)
-      : wire_(wire), abilities_(abilities), clock_(clock), commands_run_(std::move(commands_run)) {}
+  // All outlive it.
+  UnsavedFiles(Wire& wire, const ClientAbilities& abilities, const Clock& clock, const CommandHosts& commands)
+      : wire_(wire), abilities_(abilities), clock_(clock), commands_(commands) {}
 
   void set_session(std::string id);
+  // Ends the questions of a run.
+  void set_cancel(const CancelToken& cancel);
   // The editor has said so of that file, an absolute path.
   void add(const std::string& path);
-  // The text that the editor has for it, where it is another one than `saved`, the bytes of the file; line ends and a
-  // byte order mark make no difference.
-  std::optional<std::string> text(const std::string& path, std::string_view saved);
-  // The editor gets a text that was written to the file.
-  void tell(const std::string& path, std::string_view text);
-  // False: text() has none.
-  bool may_ask(const std::string& path) const;
+
+  // False: the editor has said nothing of that file.
+  bool is_named(const std::string& path) const;
+  struct View {
+    enum class State : std::uint8_t {
+      kSaved,
+      kUnknown,  // the editor could not be asked
+      kUnsaved
+    };
+    State state = State::kUnknown;
+    std::string text{};  // of kUnsaved
+  };
+  // `saved`: the bytes of the file. Line ends and a byte order mark make no other text.
+  View look(const std::string& path, std::string_view saved);
+  // The editor gets a text that was written to the file. An empty one: it cannot get it.
+  void tell(const std::string& path, std::optional<std::string_view> text);
+  // The saved text was read although the editor may have another one.
+  void note_read(const std::string& path);
+
   // Sentences for the person since the last call.
   std::vector<std::string> take_notices();
 
  private:
+  Wire::Patience patience() const;
+
   Wire& wire_;
   const ClientAbilities& abilities_;
   const Clock& clock_;
-  const std::function<bool()> commands_run_;
+  const CommandHosts& commands_;
   mutable Mutex mutex_;
   std::string session_ GUARDED_BY(mutex_);
-  std::set<std::string> files_ GUARDED_BY(mutex_);  // paths without links
+  CancelToken cancel_ GUARDED_BY(mutex_);
+  bool silent_ GUARDED_BY(mutex_) = false;  // a question was not answered in time: no more are asked until add()
+  std::map<std::string, std::string> files_ GUARDED_BY(mutex_);  // the editor's paths, by those without links
   std::vector<std::string> notices_ GUARDED_BY(mutex_);
 };
 

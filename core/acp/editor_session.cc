@@ -32,11 +32,6 @@ std::shared_ptr<ProcessHost> commands_of(const Shared& shared, const std::shared
   return std::make_shared<CommandTable>(shared.runtime.command_reader());
 }
 
-bool one_runs(ProcessHost& commands) {
-  const std::vector<CommandState> all = commands.list();
-  return std::any_of(all.begin(), all.end(), [](const CommandState& each) { return !each.ended(); });
-}
-
 }  // namespace
 
 EditorSession::EditorSession(const Shared& shared, Opening opening)
@@ -46,12 +41,12 @@ EditorSession::EditorSession(const Shared& shared, Opening opening)
       asker_(shared.wire),
       terminals_(terminals_of(shared)),
       commands_(commands_of(shared, terminals_)),
-      unsaved_(std::make_shared<UnsavedFiles>(shared.wire, shared.abilities, shared.runtime.clock(),
-                                              [commands = commands_] { return one_runs(*commands); })),
+      unsaved_(std::make_shared<UnsavedFiles>(shared.wire, shared.abilities, shared.runtime.clock(), shared.commands)),
       conversation_(opening_.conversation),
       choices_(first_choices(shared.runtime)),
       jobs_(shared.threads, kJobsMax) {
   *mode_ = choices_.mode;
+  shared.commands.add(commands_);
 }
 
 EditorSession::~EditorSession() {
@@ -176,6 +171,7 @@ void EditorSession::tell_opened() {
 
 void EditorSession::begin(const CancelToken& cancel) {
   asker_.set_cancel(cancel);
+  unsaved_->set_cancel(cancel);
   if (shared_.wire.is_gone()) cancel.cancel(AGENTD_CANCEL_SHUTDOWN);
 }
 
@@ -230,9 +226,9 @@ void EditorSession::run(const std::shared_ptr<Asked>& asked, Prompt prompt) {
   begin(cancel);
   if (cancel.cancelled()) return answer(asked, kCancelled);
   if (auto opened = ensure_open(cancel, prompt.text); !opened) return answer(asked, opened.error());
+  for (const std::string& file : prompt.unsaved) unsaved_->add(file);
   if (prompt.is_plain && prompt.text.starts_with('/'))
     if (auto done = command(prompt.text, cancel)) return answer(asked, *done);
-  for (const std::string& file : prompt.unsaved) unsaved_->add(file);
   RunRequest request;
   request.text = std::move(prompt.text);
   request.media = std::move(prompt.media);

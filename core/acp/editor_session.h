@@ -37,6 +37,7 @@ struct Shared {
   serve::JobThreads& threads;
   Wire& wire;
   const ClientAbilities& abilities;
+  CommandHosts& commands;
 };
 
 class EditorSession;

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/acp/editor_terminal.h"
 
+#include <agentd/hook_types.h>
+
 #include <algorithm>
 #include <csignal>
 #include <utility>
@@ -14,7 +16,8 @@ namespace {
 constexpr std::uint64_t kKeptBytes = 8u << 20;  // of its output, by the editor
 constexpr std::size_t kSeamBytes = 4096;        // by which two looks are joined
 constexpr std::size_t kLineBytes = 400;         // of the command as it is listed
-constexpr Milliseconds kAnswerTime{10'000};     // of the editor
+constexpr Milliseconds kAnswerTime{3'000};      // of the editor
+constexpr std::uint64_t kExitCodes = 1u << 16;  // below it
 constexpr Milliseconds kSlice{50};              // how often a cancel word is checked
 constexpr int kSignals = 64;
 
@@ -43,14 +46,21 @@ void write_variables(JsonWriter& out, const std::vector<std::string>& variables)
 std::string_view added(std::string_view before, std::string_view now) {
   if (now.starts_with(before)) return now.substr(before.size());
   const std::string_view seam = before.substr(before.size() - std::min(before.size(), kSeamBytes));
-  const std::size_t at = now.find(seam);
+  const std::size_t at = seam.empty() ? std::string_view::npos : now.rfind(seam);
   return at == std::string_view::npos ? now : now.substr(at + seam.size());
+}
+
+std::string params_of(std::string_view session, std::string_view terminal) {
+  JsonWriter out;
+  out.begin_object().member("sessionId", session).member("terminalId", terminal).end_object();
+  return std::string(out.text());
 }
 
 }  // namespace
 
 Result<std::unique_ptr<EditorTerminal>> EditorTerminal::start(Wire& wire, const std::string& session,
-                                                              CommandRequest request, const Clock& clock) {
+                                                              CommandRequest request, const Clock& clock,
+                                                              const CancelToken& cancel, Deadline deadline) {
   const ProcessRequest& process = request.process;
   if (process.argv.empty()) return Error{Code::kInvalid, "a command needs a program"};
   if (!process.input.empty() || request.takes_input)
@@ -64,7 +74,14 @@ Result<std::unique_ptr<EditorTerminal>> EditorTerminal::start(Wire& wire, const 
   write_variables(out, variables);
   if (!process.cwd.empty()) out.member("cwd", process.cwd);
   out.member("outputByteLimit", kKeptBytes).end_object();
-  const auto made = wire.ask("terminal/create", out.text(), CancelToken(), Deadline::after(clock, kAnswerTime));
+  // Nobody waits for it any more.
+  const auto end_late = [&wire, session](JsonView result) {
+    const std::string named = params_of(session, result["terminalId"].string_or(""));
+    wire.order("terminal/kill", named);
+    wire.order("terminal/release", named);
+  };
+  const auto made = wire.ask("terminal/create", out.text(), {.cancel = cancel, .deadline = deadline, .late = end_late});
+  if (!made && cancel.cancelled()) return Error{Code::kCancelled, "cancelled"};
   if (!made)
     return Error{Code::kUnavailable, "the editor has opened no terminal: " + one_line(made.error().message, 300)};
   const JsonView id = (*made)->root()["result"]["terminalId"];
@@ -87,24 +104,26 @@ EditorTerminal::~EditorTerminal() { release(); }
 
 Deadline EditorTerminal::soon() const { return Deadline::after(clock_, kAnswerTime); }
 
-Wire::Answer EditorTerminal::ask(std::string_view method, const CancelToken& cancel, Deadline deadline) const {
-  JsonWriter out;
-  out.begin_object().member("sessionId", session_).member("terminalId", id_).end_object();
-  return wire_.ask(method, out.text(), cancel, deadline);
+Wire::Answer EditorTerminal::ask(std::string_view method, const Wire::Patience& patience) const {
+  return wire_.ask(method, params_of(session_, id_), patience);
 }
+
+void EditorTerminal::order(std::string_view method) const { wire_.order(method, params_of(session_, id_)); }
 
 // ---- its end
 
 void EditorTerminal::ended(EndReason reason, JsonView status) {
   const MutexLock lock(mutex_);
   if (reason_ != EndReason::kNone) return;
-  if (status["exitCode"].is_number())
-    exit_code_ = static_cast<int>(status["exitCode"].int_or(-1));
-  else if (status["signal"].is_string())
-    signal_ = signal_of(status["signal"].string_or(""));
+  const std::uint64_t code = status["exitCode"].uint_or(kExitCodes);
+  if (const std::string_view signal = status["signal"].string_or(""); !signal.empty())
+    signal_ = signal_of(signal);
+  else if (code < kExitCodes)
+    exit_code_ = static_cast<int>(code);
   reason_ = wished_.value_or(reason);
   if (reason_ == EndReason::kExited && signal_ != 0) reason_ = EndReason::kSignalled;
   ended_ns_ = clock_.monotonic_ns();
+  over_.cancel(AGENTD_CANCEL_USER);
 }
 
 // False: it has ended, or the deadline or the cancel came first.
@@ -127,13 +146,14 @@ void EditorTerminal::end_wait() {
 
 bool EditorTerminal::wait(const CancelToken& cancel, Deadline deadline) {
   if (!begin_wait(cancel, deadline)) return state().ended();
-  const auto answer = ask("terminal/wait_for_exit", cancel, deadline);
+  const auto answer = ask("terminal/wait_for_exit", {.cancel = cancel, .also = over_, .deadline = deadline});
   if (answer) {
     ended(EndReason::kExited, (*answer)->root()["result"]);
   } else if (wire_.is_gone()) {
     ended(EndReason::kSessionEnded, {});
-  } else if (!cancel.cancelled() && !deadline.passed(clock_)) {
-    ended(EndReason::kEnded, {});  // the person has closed the terminal, so that the editor knows it no more
+  } else if (!cancel.cancelled() && !over_.cancelled() && !deadline.passed(clock_)) {
+    note("[the editor has closed the terminal]\n");
+    ended(EndReason::kEnded, {});
   }
   end_wait();
   return state().ended();
@@ -145,7 +165,7 @@ void EditorTerminal::end(EndReason reason) {
     if (reason_ != EndReason::kNone) return;
     if (!wished_) wished_ = reason;
   }
-  (void)ask("terminal/kill", CancelToken(), soon());
+  order("terminal/kill");
   if (!wait(CancelToken(), soon())) ended(reason, {});
 }
 
@@ -153,8 +173,9 @@ void EditorTerminal::release() {
   {
     const MutexLock lock(mutex_);
     if (std::exchange(released_, true)) return;
+    std::string().swap(shown_);
   }
-  (void)ask("terminal/release", CancelToken(), soon());
+  order("terminal/release");
   ended(EndReason::kSessionEnded, {});
 }
 
@@ -165,16 +186,26 @@ void EditorTerminal::look() {
     const MutexLock lock(mutex_);
     if (released_) return;
   }
-  const auto answer = ask("terminal/output", CancelToken(), soon());
-  if (!answer) return;
+  const auto answer = ask("terminal/output", {.deadline = soon()});
+  if (!answer) return note("[the editor has not given the output: " + one_line(answer.error().message, 100) + "]\n");
   const JsonView result = (*answer)->root()["result"];
-  const std::string_view now = result["output"].string_or("");
+  std::string_view now = result["output"].string_or("");
+  now.remove_prefix(now.size() - std::min<std::size_t>(now.size(), 2 * kKeptBytes));
   {
     const MutexLock lock(mutex_);
-    text_.append(added(shown_, now));
+    const std::string_view more = added(shown_, now);
+    if (result["truncated"].bool_or(false) && more.size() == now.size() && !now.empty())
+      text_.append("[the editor has kept the end of the output alone]\n");
+    text_.append(more);
     shown_ = now;
   }
   if (result["exitStatus"].is_object()) ended(EndReason::kExited, result["exitStatus"]);
+}
+
+// A line in the output, once.
+void EditorTerminal::note(const std::string& line) {
+  const MutexLock lock(mutex_);
+  if (!std::exchange(noted_, true)) text_.append(line);
 }
 
 BoundedOutput::Part EditorTerminal::output(std::uint64_t position, std::size_t most) const {

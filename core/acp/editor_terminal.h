@@ -23,10 +23,12 @@ namespace agentd::acp {
 
 class EditorTerminal {
  public:
-  // Starts it. kInvalid: it has input, or no argument; kDenied and kInvalid of environment_with(); kUnavailable: the
-  // editor refuses, or does not answer. `wire` and `clock` outlive it.
+  // Starts it; one that is opened later than that is ended. kInvalid: it has input, or no argument; kDenied and
+  // kInvalid of environment_with(); kUnavailable: the editor refuses, or has not opened it until then; kCancelled.
+  // `wire` and `clock` outlive it.
   static Result<std::unique_ptr<EditorTerminal>> start(Wire& wire, const std::string& session, CommandRequest request,
-                                                       const Clock& clock);
+                                                       const Clock& clock, const CancelToken& cancel,
+                                                       Deadline deadline);
   // Ends it.
   ~EditorTerminal();
   EditorTerminal(const EditorTerminal&) = delete;
@@ -52,10 +54,12 @@ class EditorTerminal {
 
  private:
   EditorTerminal(Wire& wire, std::string session, std::string id, CommandRequest request, const Clock& clock);
-  Wire::Answer ask(std::string_view method, const CancelToken& cancel, Deadline deadline) const;
+  Wire::Answer ask(std::string_view method, const Wire::Patience& patience) const;
+  void order(std::string_view method) const;
   Deadline soon() const;
   bool begin_wait(const CancelToken& cancel, Deadline deadline);
   void end_wait();
+  void note(const std::string& line);
   void ended(EndReason reason, JsonView status);
 
   Wire& wire_;
@@ -70,8 +74,9 @@ class EditorTerminal {
   std::optional<EndReason> wished_ GUARDED_BY(mutex_);  // why it is being ended; nullopt: it is not
   int exit_code_ GUARDED_BY(mutex_) = -1, signal_ GUARDED_BY(mutex_) = 0;
   std::uint64_t ended_ns_ GUARDED_BY(mutex_) = 0;
-  bool released_ GUARDED_BY(mutex_) = false;
+  bool released_ GUARDED_BY(mutex_) = false, noted_ GUARDED_BY(mutex_) = false;
   std::string shown_ GUARDED_BY(mutex_);  // by the editor at the last look
+  const CancelToken over_;                // it has ended
   CommandOutput text_ GUARDED_BY(mutex_);
 };
 

@@ -14,6 +14,8 @@ namespace {
 
 constexpr std::size_t kDescriptionBytes = 300;
 
+const RunError kCancelled{RunError::Kind::kCancelled, "cancelled"};
+
 struct Command {
   std::string_view name, description, hint;
 };
@@ -70,7 +72,7 @@ std::optional<SessionCommands::Done> SessionCommands::run(std::string_view text,
   if (name == "clear") return clear(cancel);
   const std::vector<std::string> recipes = client_.workplace().recipes().names();
   if (std::find(recipes.begin(), recipes.end(), name) == recipes.end()) return std::nullopt;
-  return recipe(name, words);
+  return recipe(name, words, cancel);
 }
 
 SessionCommands::Done SessionCommands::compact(const std::string& words, const CancelToken& cancel) {
@@ -108,6 +110,7 @@ SessionCommands::Done SessionCommands::checkpoint(const std::string& name) {
 SessionCommands::Done SessionCommands::clear(const CancelToken& cancel) {
   if (runtime_.config().flag("lifecycle.verify_before_clear") &&
       !asker_.agrees("clear", "Start a new conversation?", "Start it")) {
+    if (cancel.cancelled()) return kCancelled;
     updates_.agent_text("Nothing was cleared.");
     return RunReport{};
   }
@@ -133,10 +136,12 @@ bool SessionCommands::fill(const std::string& name, RecipeValues& given) {
 }
 
 // The recipe applies to this run only.
-SessionCommands::Done SessionCommands::recipe(const std::string& name, const std::string& words) {
+SessionCommands::Done SessionCommands::recipe(const std::string& name, const std::string& words,
+                                              const CancelToken& cancel) {
   RecipeLine line = parse_recipe_line(words);
   if (!fill(name, line.arguments)) {
-    updates_.agent_text("/" + name + " was not run.");
+    if (cancel.cancelled()) return kCancelled;
+    updates_.agent_text("/" + name + " was not run: the form with its arguments was not filled in.");
     return RunReport{};
   }
   if (auto used = client_.use_recipe(name, line.arguments); !used) return used.error();

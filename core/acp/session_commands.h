@@ -38,7 +38,7 @@ class SessionCommands {
   Done checkpoint(const std::string& name);
   Done clear(const CancelToken& cancel);
   bool fill(const std::string& name, RecipeValues& given);
-  Done recipe(const std::string& name, const std::string& words);
+  Done recipe(const std::string& name, const std::string& words, const CancelToken& cancel);
 
   ClientSession& client_;
   Updates& updates_;

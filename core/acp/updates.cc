@@ -214,6 +214,7 @@ void Updates::run_compacted(const told::Compacted& done) {
 }
 
 void Updates::end_run() {
+  if (terminals_ != nullptr) terminals_->forget_calls();
   end_messages();
   calls_.clear();
   run_.clear();

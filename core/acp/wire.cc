@@ -85,13 +85,18 @@ void Wire::take_text(const std::string& text, const Take& take) {
 }
 
 void Wire::take_answer(const RpcId& id, Answer answer) {
-  const MutexLock lock(mutex_);
-  const auto found = asked_.find(id.number().value_or(0));
-  if (found == asked_.end()) return;  // late, or an id that was never sent
-  found->second->answered = true;
-  found->second->answer = std::move(answer);
-  asked_.erase(found);
-  changed_.notify_all();
+  std::shared_ptr<Asked> late;  // as asked_
+  {
+    const MutexLock lock(mutex_);
+    const auto found = asked_.find(id.number().value_or(0));
+    if (found == asked_.end()) return;  // late, or an id that was never sent
+    if (found->second->left) late = found->second;
+    found->second->answered = true;
+    if (!late) found->second->answer = std::move(answer);
+    asked_.erase(found);
+    changed_.notify_all();
+  }
+  if (late && answer) late->late((*answer)->root()["result"]);
 }
 
 // ---- writing
@@ -147,8 +152,10 @@ void Wire::refuse(const RpcId& id, const RpcFault& fault) { send(rpc_fault(id, f
 
 // ---- asking
 
-Wire::Answer Wire::ask(std::string_view method, std::string_view params, const CancelToken& cancel, Deadline deadline) {
+Wire::Answer Wire::ask(std::string_view method, std::string_view params, const Patience& patience) {
+  const auto over = [&] { return patience.cancel.cancelled() || patience.also.cancelled(); };
   const auto asked = std::make_shared<Asked>();  // as asked_
+  asked->late = patience.late;
   std::int64_t id = 0;
   {
     const MutexLock lock(mutex_);
@@ -161,14 +168,25 @@ Wire::Answer Wire::ask(std::string_view method, std::string_view params, const C
     const MutexLock lock(mutex_);
     for (;;) {
       if (asked->answered) return std::move(asked->answer);
-      if (gone_ || cancel.cancelled() || deadline.passed(clock_)) break;
-      changed_.wait_for(mutex_, clock_, std::clamp(deadline.left(clock_), Milliseconds(1), kSlice));
+      if (gone_ || over() || patience.deadline.passed(clock_)) break;
+      changed_.wait_for(mutex_, clock_, std::clamp(patience.deadline.left(clock_), Milliseconds(1), kSlice));
     }
-    asked_.erase(id);
+    asked->left = true;
+    if (!asked->late || gone_) asked_.erase(id);
     if (gone_) return RpcFault{kRpcCancelled, "the editor has gone"};
   }
   send(rpc_cancel(kAcpCancelling, RpcId(id)));
-  return RpcFault{kRpcCancelled, cancel.cancelled() ? "it was cancelled" : "the editor has not answered in time"};
+  return RpcFault{kRpcCancelled, over() ? "it was cancelled" : "the editor has not answered in time"};
+}
+
+void Wire::order(std::string_view method, std::string_view params) {
+  std::int64_t id = 0;
+  {
+    const MutexLock lock(mutex_);
+    if (gone_) return;
+    id = ++last_id_;
+  }
+  send(rpc_request(RpcId(id), method, params));
 }
 
 bool Wire::is_gone() const {

@@ -46,15 +46,29 @@ class Wire {
   // Asks the editor, and waits: its result, or why there is none. kRpcCancelled: `cancel` was set, or the editor has
   // gone, or it has not answered before the deadline. Not on the thread of read_all().
   using Answer = Result<std::shared_ptr<const JsonDocument>, RpcFault>;
-  Answer ask(std::string_view method, std::string_view params, const CancelToken& cancel, Deadline deadline = {});
+  // `late`: called on the thread of read_all() with a result that comes after nobody waited for it any more; it may
+  // order(). Empty = such a result is dropped.
+  struct Patience {
+    CancelToken cancel{}, also{};  // either ends it
+    Deadline deadline{};
+    std::function<void(JsonView result)> late{};
+  };
+  Answer ask(std::string_view method, std::string_view params, const Patience& patience);
+  // The same until the cancel alone.
+  Answer ask(std::string_view method, std::string_view params, const CancelToken& cancel) {
+    return ask(method, params, Patience{cancel});
+  }
+  // Asks for something whose answer makes no difference; returns at once.
+  void order(std::string_view method, std::string_view params);
 
   // True once the input has ended, or the output cannot be written: no question is answered any more.
   bool is_gone() const;
 
  private:
   struct Asked {
-    bool answered = false;
+    bool answered = false, left = false;  // left: nobody waits for the answer
     Answer answer = RpcFault{};
+    std::function<void(JsonView)> late;
   };
   void take_text(const std::string& text, const Take& take);
   void take_answer(const RpcId& id, Answer answer);

@@ -177,6 +177,68 @@ TEST_F(AcpParts, AnEditorThatOnlyReadsIsToldThatItsTextIsOlder) {
   EXPECT_TRUE(has(editor->said("notice"), "a.txt was changed on the disk")) << editor->said("notice");
 }
 
+TEST_F(AcpParts, AnotherSessionsCommandKeepsTheEditorOutToo) {
+  save("a.txt", "saved\n");
+  const auto editor = open(bash_call("sleep 60", ", background: true") + "- text: begun\n" + std::string(kRead) +
+                               "- text: done\n  expect: {contains: [saved]}\n",
+                           kFiles);
+  Buffers buffers(*editor);
+  buffers.texts[file("a.txt")] = "draft\n";
+  EXPECT_EQ(editor->prompt(editor->new_session(), "begin"), "end_turn");
+  EXPECT_EQ(editor->stop(editor->begin_prompt(editor->new_session(), "read it", unsaved(file("a.txt")))), "end_turn");
+  EXPECT_TRUE(buffers.read.empty());
+  EXPECT_TRUE(has(editor->said("notice"), "the saved text of")) << editor->said("notice");
+}
+
+// A text that may be there is not overwritten by one that the model has not read it for.
+TEST_F(AcpParts, AFileThatCannotBeAskedForIsNotOverwrittenUnread) {
+  for (const bool runs : {true, false}) {
+    save("a.txt", "saved\n");
+    const auto editor = open((runs ? bash_call("sleep 60", ", background: true") : std::string()) +
+                                 "- calls: [{name: write_file, input: {path: a.txt, content: lost}}]\n"
+                                 "- text: done\n  expect: {contains: [read it again]}\n",
+                             kFiles);
+    if (!runs) editor->on_request([](const RpcMessage&) { return R"({"content":7})"; });
+    EXPECT_EQ(editor->stop(editor->begin_prompt(editor->new_session(), "write", unsaved(file("a.txt")))), "end_turn");
+    EXPECT_EQ(text("a.txt"), "saved\n");
+  }
+}
+
+TEST_F(AcpParts, AnEditedTextKeepsTheLineEndsAndTheMarkOfItsFile) {
+  save("a.txt", "\xEF\xBB\xBFone\r\ntwo\r\n");
+  const auto editor = open(std::string(kRead) + std::string(kEdit) + "- text: done\n", kFiles);
+  Buffers buffers(*editor);
+  buffers.texts[file("a.txt")] = "one\ndraft\n";
+  EXPECT_EQ(editor->stop(editor->begin_prompt(editor->new_session(), "change it", unsaved(file("a.txt")))), "end_turn");
+  EXPECT_EQ(text("a.txt"), "\xEF\xBB\xBFone\r\nbetter\r\n");
+  EXPECT_EQ(buffers.texts[file("a.txt")], "one\nbetter\n");
+}
+
+TEST_F(AcpParts, AProjectBehindALinkIsAskedForAsTheEditorNamesIt) {
+  save("a.txt", "saved\n");
+  const std::string link = program_.directory().file("link");
+  ASSERT_EQ(::symlink(program_.project().c_str(), link.c_str()), 0);
+  const auto editor = open(std::string(kRead) + "- text: done\n  expect: {contains: [draft]}\n", kFiles);
+  Buffers buffers(*editor);
+  buffers.texts[link + "/a.txt"] = "draft\n";
+  EXPECT_EQ(editor->stop(editor->begin_prompt(editor->new_session(), "read it", unsaved(link + "/a.txt"))), "end_turn");
+}
+
+TEST_F(AcpParts, CancelEndsAQuestionAboutAText) {
+  save("a.txt", "saved\n");
+  const auto editor = open(std::string(kRead) + "- text: never\n", kFiles);
+  bool asked = false;
+  editor->on_request([&](const RpcMessage&) {
+    asked = true;
+    return "";
+  });
+  const std::string session = editor->new_session();
+  const int id = editor->begin_prompt(session, "read it", unsaved(file("a.txt")));
+  EXPECT_TRUE(editor->until([&] { return asked; }));
+  editor->cancel(session);
+  EXPECT_EQ(editor->stop(id), "cancelled");
+}
+
 // ---- terminals
 
 constexpr std::string_view kTerminals = R"(,"terminal":true)";
@@ -352,6 +414,48 @@ TEST_F(AcpTerminals, AnEditorThatRefusesATerminalFailsTheCall) {
   EXPECT_EQ(editor->prompt(editor->new_session(), "run it"), "end_turn");
 }
 
+// The model was told that it does not run.
+TEST_F(AcpTerminals, ATerminalThatIsOpenedTooLateIsEnded) {
+  const auto editor = open(bash_call("echo late") + "- text: never\n", kTerminals);
+  std::optional<RpcId> create;
+  std::vector<std::string> ended;
+  editor->on_request([&](const RpcMessage& asked) -> std::string {
+    if (asked.method == "terminal/create") {
+      create = asked.id;
+      return "";
+    }
+    ended.push_back(asked.method + " " + std::string(asked.params()["terminalId"].string_or("")));
+    return "{}";
+  });
+  const std::string session = editor->new_session();
+  const int id = editor->begin_prompt(session, "run it");
+  ASSERT_TRUE(editor->until([&] { return create.has_value(); }));
+  editor->cancel(session);
+  EXPECT_EQ(editor->stop(id), "cancelled");
+  EXPECT_TRUE(ended.empty());
+  editor->answer(*create, R"({"terminalId":"t"})");
+  EXPECT_TRUE(editor->until([&] { return ended.size() == 2; }));
+  EXPECT_EQ(ended, (std::vector<std::string>{"terminal/kill t", "terminal/release t"}));
+}
+
+TEST_F(AcpTerminals, AnExitThatIsNoneIsNoSuccess) {
+  struct Case {
+    const char *exit, *said;
+  };
+  for (const Case& each : {Case{R"({"exitCode":1099511627776})", "exit code -1"},
+                           Case{R"({"exitCode":0,"signal":"SIGKILL"})", "ended by signal 9"},
+                           Case{R"({"exitCode":-1})", "exit code -1"}, Case{R"({})", "exit code -1"}}) {
+    const auto editor =
+        open(bash_call("echo odd") + "- text: done\n  expect: {contains: ['" + each.said + "']}\n", kTerminals);
+    editor->on_request([&](const RpcMessage& asked) -> std::string {
+      if (asked.method == "terminal/create") return R"({"terminalId":"t"})";
+      if (asked.method == "terminal/wait_for_exit") return each.exit;
+      return R"({"output":"x","truncated":false})";
+    });
+    EXPECT_EQ(editor->prompt(editor->new_session(), "run it"), "end_turn") << each.exit;
+  }
+}
+
 // ---- forms
 
 constexpr std::string_view kForms = R"(,"elicitation":{"form":{}})";
@@ -389,8 +493,23 @@ TEST_F(AcpForms, APersonWhoGivesNoneRunsNothing) {
     const auto editor = open("- text: never\n", kForms);
     editor->on_request([&](const RpcMessage&) { return no; });
     EXPECT_EQ(editor->prompt(editor->new_session(), "/greet"), "end_turn");
-    EXPECT_EQ(editor->said("agent_message_chunk"), "/greet was not run.") << no;
+    EXPECT_EQ(editor->said("agent_message_chunk"), "/greet was not run: the form with its arguments was not filled in.")
+        << no;
   }
+}
+
+TEST_F(AcpForms, CancelEndsAForm) {
+  const auto editor = open("- text: never\n", kForms);
+  bool asked = false;
+  editor->on_request([&](const RpcMessage&) {
+    asked = true;
+    return "";
+  });
+  const std::string session = editor->new_session();
+  const int id = editor->begin_prompt(session, "/greet");
+  EXPECT_TRUE(editor->until([&] { return asked; }));
+  editor->cancel(session);
+  EXPECT_EQ(editor->stop(id), "cancelled");
 }
 
 TEST_F(AcpForms, AnEditorWithoutFormsIsToldWhatIsMissing) {

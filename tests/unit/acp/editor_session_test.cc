@@ -26,7 +26,7 @@ class WithoutThreads : public testing::RuntimeTest<SystemClock> {
     its_output_ = UniqueFd(out[1]);
     workplaces_.emplace(*runtime_, HookWishes{}, [](const std::string&) {});
     wire_.emplace(-1, its_output_.get(), clock_);
-    shared_.emplace(Shared{*runtime_, *workplaces_, none_, *wire_, abilities_});
+    shared_.emplace(Shared{*runtime_, *workplaces_, none_, *wire_, abilities_, commands_});
     session_.emplace(*shared_, Opening{temp_.file("a")});
   }
   // What the editor has been told; then it is told nothing more.
@@ -44,6 +44,7 @@ class WithoutThreads : public testing::RuntimeTest<SystemClock> {
   UniqueFd from_, its_output_;
   serve::JobThreads none_{0};
   const ClientAbilities abilities_;
+  CommandHosts commands_;
   std::optional<serve::Workplaces> workplaces_;
   std::optional<Wire> wire_;
   std::optional<Shared> shared_;
