@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 // handlers_setup.cc - what the daemon works with: hooks and their traces, plugins, models, settings, spending.
-#include <set>
-
 #include "core/account/ledger.h"
 #include "core/codec/json.h"
 #include "core/config/config_keys.h"
@@ -79,12 +77,12 @@ void list_traces(Daemon& daemon, RouteCall call) {
 void list_plugins(Daemon& daemon, RouteCall call) {
   JsonWriter out;
   out.begin_object().key("plugins").begin_array();
-  std::set<std::string> told;
   for (const auto& workplace : daemon.workplaces().all())
-    for (const Subscription& hook : workplace->hooks().subscriptions()) {
-      if (hook.plugin.empty() || !told.insert(hook.plugin + workplace->project().id).second) continue;
-      out.begin_object().member("id", hook.plugin).member("project", workplace->project().root);
-      out.optional("sha256", hook.bytes_digest).end_object();
+    for (const PluginState& plugin : workplace->hooks().plugins()) {
+      out.begin_object().member("id", plugin.id).member("name", plugin.name).optional("version", plugin.version);
+      out.member("project", workplace->project().root).optional("path", plugin.path).optional("sha256", plugin.sha256);
+      out.optional("isolation", plugin.isolation).member("state", name_of(plugin.state)).optional("why", plugin.why);
+      out.end_object();
     }
   out.end_array().key("services").begin_array();
   for (const ServiceRegistry::Offer& offer : daemon.runtime().registry().all()) {

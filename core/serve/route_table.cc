@@ -584,10 +584,12 @@ constexpr Route kRoutes[] = {
      "/api/v1/plugins",
      Scope::kRead,
      "list_plugins",
-     "Lists plugins, and the services that they offer.",
+     "Lists the plugins of the open projects with their states, and the services that they offer.",
      {},
      {},
-     "`plugins`, `services`",
+     "`plugins`: `id`, `name`, `version`, `project`, `path`, `sha256`, `isolation`, `state` (`loaded`, `off`, `waits`: "
+     "not "
+     "trusted, `missing`, `quarantined`, `failed`), `why`; `services`",
      false,
      list_plugins},
     {"GET",

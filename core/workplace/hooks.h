@@ -18,6 +18,7 @@
 #include "core/host/hook_host.h"
 #include "core/runtime/runtime.h"
 #include "core/workplace/hook_setup.h"
+#include "core/workplace/plugin_states.h"
 
 namespace agentd {
 
@@ -54,6 +55,8 @@ class Hooks {
   ToolSource* tools() const { return host_ ? &host_->tools() : nullptr; }
   // "native", "yaml" ...; empty for a name that is not loaded.
   std::string kind_of(std::string_view hook) const;
+  // Its modules, and the bundled ones, also those that are not loaded. Reads their files.
+  std::vector<PluginState> plugins() const;
   // For a hook that is asked outside of a run.
   ExternalEnvironment environment() const;
 

@@ -11,6 +11,7 @@
 #include <chrono>
 #include <csignal>
 #include <filesystem>
+#include <map>
 #include <memory>
 #include <string>
 #include <thread>
@@ -407,6 +408,28 @@ TEST_F(Serving, SpendingIsShownSinceADay) {
     EXPECT_EQ(client_->get(std::string("/api/v1/usage?since=") + wrong).status, 400) << wrong;
   EXPECT_EQ(client_->get("/api/v1/usage?since=2026-01-31").status, 200);
   EXPECT_EQ(client_->get("/api/v1/usage").status, 200);
+}
+
+TEST_F(Serving, APluginThatDoesNotWorkIsShownWithTheReason) {
+  program_.config("serve: {port: 0, drain_seconds: 5}\n");
+  AGENTD_ASSERT(make_directories(program_.home() + "/hooks"));
+  ::chmod(program_.home().c_str(), 0700);
+  ::chmod((program_.home() + "/hooks").c_str(), 0700);
+  AGENTD_ASSERT(write_file_atomically(program_.home() + "/hooks/broken.so", "this is no module", 0700));
+  start("- text: Hello.\n");
+  (void)create();
+  const HttpAnswer list = client_->get("/api/v1/plugins");
+  const JsonDocument document = list.json();
+  std::map<std::string, std::pair<std::string, std::string>> states;
+  const JsonView plugins = document.root()["plugins"];
+  for (std::size_t i = 0; i < plugins.size(); ++i)
+    states[std::string(plugins.at(i)["name"].string_or(""))] = {std::string(plugins.at(i)["state"].string_or("")),
+                                                                std::string(plugins.at(i)["why"].string_or(""))};
+  EXPECT_EQ(states["broken"].first, "failed") << list.body;
+  EXPECT_FALSE(states["broken"].second.empty()) << list.body;
+  EXPECT_EQ(states["audit_log"].first, "off") << list.body;
+  EXPECT_EQ(states["workspace_tools"].first, "loaded") << list.body;
+  EXPECT_EQ(states["workspace_tools"].second, "") << list.body;
 }
 
 TEST_F(Serving, AnErrorOfAServiceHasTheCodeOfItsStatus) {
