@@ -48,7 +48,7 @@ class LiveSession final {
   LiveSession(const LiveSession&) = delete;
   LiveSession& operator=(const LiveSession&) = delete;
 
-  // The client that asks for work. Where a command works with its own terminal, others than the owner are refused with
+  // The client behind a call. Where a command works with its own terminal, others than the owner are refused with
   // kBlocked: the run, what was remembered of a person's answers, and the commands are that command's.
   enum class By : std::uint8_t { kOwner, kOther };
 
@@ -167,7 +167,7 @@ class LiveSession final {
   State state_ GUARDED_BY(mutex_) = State::kParked;
   bool stops_ GUARDED_BY(mutex_) = false;
   bool lent_ GUARDED_BY(mutex_) = false;
-  // The messages that joined the run; those that it has taken count no more.
+  // Messages that joined the run and that it has not taken, and their bytes.
   std::size_t posted_ GUARDED_BY(mutex_) = 0, posted_bytes_ GUARDED_BY(mutex_) = 0;
   bool runs_ GUARDED_BY(mutex_) = false;  // messages join the run that goes on
   std::optional<CancelToken> cancel_ GUARDED_BY(mutex_);
