@@ -74,7 +74,7 @@ Result<std::unique_ptr<EditorTerminal>> EditorTerminal::start(Wire& wire, const 
   write_variables(out, variables);
   if (!process.cwd.empty()) out.member("cwd", process.cwd);
   out.member("outputByteLimit", kKeptBytes).end_object();
-  // Nobody waits for it any more.
+  // A terminal for which no command waits any more.
   const auto end_late = [&wire, session](JsonView result) {
     const std::string named = params_of(session, result["terminalId"].string_or(""));
     wire.order("terminal/kill", named);
