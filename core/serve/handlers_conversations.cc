@@ -121,6 +121,7 @@ void delete_conversation(Daemon& daemon, RouteCall call) {
   const auto removed = remove_conversation(daemon.store(), daemon.runtime().home(), daemon.runtime().clock(), *id);
   if (!removed && !(live && !lent && removed.error().code == Code::kNotFound))
     return reply_error(call, removed.error());
+  if (!lent) daemon.sessions().forget_deleted(id->text());  // one that was taken up in between
   JsonWriter out;
   out.begin_object().member("deleted", id->text()).end_object();
   reply_json(call, 200, out.text());

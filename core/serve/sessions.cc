@@ -63,13 +63,19 @@ Result<Sessions::Shared, RunError> Sessions::at(const Ulid& conversation) {
   if (!mode) return RunError{RunError::Kind::kStore, mode.error().message};
   const bool unsafe = *mode == PermissionRules::Mode::kAllow && !options_.may_allow;
   if (!unsafe) wishes.mode = *mode;
-  const MutexLock lock(mutex_);
+  MutexLock lock(mutex_);
   if (ends_) return closing();
   if (const auto found = at_hand_.find(conversation.text()); found != at_hand_.end()) return found->second;
   if (at_hand_.size() >= options_.at_hand_max)
     return RunError{RunError::Kind::kBusy, "too many conversations are open: try again in a minute"};
   auto made = std::make_shared<LiveSession>(runtime_, workplaces_, metrics_, threads_, wishes, conversation);
   at_hand_[conversation.text()] = made;
+  lock.unlock();
+  // Deleted since it was looked for: whoever deletes forgets the session first, and again at the end.
+  if (const auto still = runtime_.store().info(conversation); !still && still.error().code == Code::kNotFound) {
+    forget_deleted(conversation.text());
+    return RunError{RunError::Kind::kNotFound, still.error().message};
+  }
   return made;
 }
 
@@ -122,6 +128,12 @@ bool Sessions::forget(const std::string& conversation) {
   return true;
 }
 
+void Sessions::forget_deleted(const std::string& conversation) {
+  if (forget(conversation)) return;
+  const MutexLock lock(mutex_);
+  deleted_.insert(conversation);
+}
+
 Sessions::Counts Sessions::counts() const {
   Counts out{};
   for (const Shared& each : all()) ++out[static_cast<std::size_t>(each->state())];
@@ -129,6 +141,12 @@ Sessions::Counts Sessions::counts() const {
 }
 
 void Sessions::tidy() {
+  std::set<std::string> deleted;
+  {
+    const MutexLock lock(mutex_);
+    deleted.swap(deleted_);
+  }
+  for (const std::string& each : deleted) forget_deleted(each);
   std::vector<Shared> ended;  // destroyed without the lock
   {
     const MutexLock lock(mutex_);

@@ -13,6 +13,7 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -56,6 +57,8 @@ class Sessions {
 
   // Ends it and takes it out, as far as it is at hand: its conversation is being deleted. False: it works.
   bool forget(const std::string& conversation);
+  // The same once its conversation was deleted; one that works then is taken out by tidy(), when it has ended.
+  void forget_deleted(const std::string& conversation);
 
   // By LiveSession::State.
   using Counts = std::array<std::uint64_t, 5>;
@@ -84,6 +87,7 @@ class Sessions {
   std::map<std::string, Shared, std::less<>> at_hand_ GUARDED_BY(mutex_);
   // New ones before they have an id, and those that were ended: destroyed by tidy(), never on their own thread.
   std::vector<Shared> opening_ GUARDED_BY(mutex_), ended_ GUARDED_BY(mutex_);
+  std::set<std::string> deleted_ GUARDED_BY(mutex_);  // of which a session still works
   bool ends_ GUARDED_BY(mutex_) = false;
 };
 

@@ -349,6 +349,29 @@ class ServeSoak : public ::testing::Test {
   Answers answers_;
 };
 
+// Others take the conversation up while it is deleted.
+TEST_F(ServeSoak, ADeletedConversationLeavesNoSession) {
+  constexpr int kRounds = 60, kOthers = 3;
+  start();
+  for (int round = 0; round < kRounds; ++round) {
+    const std::string id = served_.create();
+    EventReader events = served_.client().events(ServedHome::path(id, "events"));
+    ASSERT_EQ(served_.say(id, "a message").status, 202);
+    ASSERT_TRUE(events.until("run_ended"));
+    std::atomic<bool> ends{false};
+    std::vector<std::thread> others;
+    for (int i = 0; i < kOthers; ++i)
+      others.emplace_back([&, client = served_.client()] {
+        while (!ends) (void)client.post(ServedHome::path(id, "undo"), "{}");
+      });
+    EXPECT_TRUE(
+        comes_true([&] { return served_.client().request("DELETE", "/api/v1/conversations/" + id).status != 409; }));
+    ends = true;
+    for (std::thread& each : others) each.join();
+  }
+  EXPECT_TRUE(comes_true([&] { return sessions_at_hand(served_) == 0; })) << sessions_at_hand(served_);
+}
+
 TEST_F(ServeSoak, NothingIsLeftOfALoad) {
   const unsigned seed = std::random_device()() % 1'000'000;
   SCOPED_TRACE("seed " + std::to_string(seed));
