@@ -85,18 +85,21 @@ void Wire::take_text(const std::string& text, const Take& take) {
 }
 
 void Wire::take_answer(const RpcId& id, Answer answer) {
-  std::shared_ptr<Asked> late;  // as asked_
+  std::function<void(JsonView)> late;
   {
     const MutexLock lock(mutex_);
     const auto found = asked_.find(id.number().value_or(0));
     if (found == asked_.end()) return;  // late, or an id that was never sent
-    if (found->second->left) late = found->second;
-    found->second->answered = true;
-    if (!late) found->second->answer = std::move(answer);
+    const std::shared_ptr<Asked> asked = std::move(found->second);
     asked_.erase(found);
-    changed_.notify_all();
+    if (!asked->left) {
+      asked->answered = true;
+      asked->answer = std::move(answer);
+      return changed_.notify_all();
+    }
+    late = std::move(asked->late);
   }
-  if (late && answer) late->late((*answer)->root()["result"]);
+  if (answer) late((*answer)->root()["result"]);
 }
 
 // ---- writing

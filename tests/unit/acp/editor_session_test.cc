@@ -43,7 +43,7 @@ class WithoutThreads : public testing::RuntimeTest<SystemClock> {
 
   UniqueFd from_, its_output_;
   serve::JobThreads none_{0};
-  const ClientAbilities abilities_;
+  const ClientAbilities abilities_{};
   CommandHosts commands_;
   std::optional<serve::Workplaces> workplaces_;
   std::optional<Wire> wire_;
