@@ -169,11 +169,24 @@ TEST_F(OwnServices, WrongInputsAreRefused) {
   for (const auto& [operation, input] : {std::pair{"save", R"({"percent":101})"},
                                          {"list", R"({"limit":0})"},
                                          {"resume", R"({"id":"x"})"},
-                                         {"save", "[]"},
-                                         {"list", "{}"}}) {
-    const bool nobody = std::string(operation) == "list" && std::string(input) == "{}";
-    EXPECT_FALSE(ask(kCheckpointService, operation, input, nobody ? 0 : handle_)) << operation << input;
-  }
+                                         {"save", "[]"}})
+    EXPECT_FALSE(ask(kCheckpointService, operation, input, handle_)) << operation << input;
+}
+
+TEST_F(OwnServices, ACallerWithoutAProjectSeesTheCheckpointsOfAll) {
+  const auto save = [&](std::string_view project) {
+    return ask(kCheckpointService, "save", R"({"session_id":"s","surface":"claude-code","percent":70})", 0, project);
+  };
+  ASSERT_TRUE(save("u/p"));
+  ASSERT_TRUE(save("u/q"));
+  const auto listed = [&](std::string_view project) {
+    const ServiceAnswer answer = ask(kCheckpointService, "list", "{}", 0, project);
+    const auto document = JsonDocument::parse(answer ? *answer : "{}");
+    return document->root()["checkpoints"].size();
+  };
+  EXPECT_EQ(listed({}), 2u);
+  EXPECT_EQ(listed("u/p"), 1u);
+  EXPECT_EQ(listed("u/r"), 0u);
 }
 
 // ---- sessions elsewhere
