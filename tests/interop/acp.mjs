@@ -335,7 +335,8 @@ ${bash('touch arrived; sleep 60')}- text: Hello.
   check('stop', done.stopReason, 'end_turn');
   check('file and text', [readFileSync(file, 'utf8'), editor.texts.get(file)], ['better\n', 'better\n']);
   check('terminal', [...editor.terminals.values()].map((each) => [each.output, each.released]), [['here\n', true]]);
-  check('shown', editor.updates.filter((each) => each.update.content?.[0]?.terminalId === 'terminal-1').length, 2);
+  const shown = () => editor.updates.filter((each) => each.update.content?.[0]?.terminalId === 'terminal-1').length;
+  check('shown', await editor.until(() => shown() === 2), true);
   const tool = editor.prompt(session, 'work');
   await editor.until(() => existsSync(join(editor.project, 'arrived')));
   await editor.agent.notify(acp.methods.agent.session.cancel, { sessionId: session });
