@@ -27,9 +27,10 @@ std::string host_of(std::string_view text) {
   return out;
 }
 
+// The whole text, and not what is in front of a NUL.
 bool is_ipv6(const std::string& text) {
   std::array<unsigned char, 16> out{};
-  return ::inet_pton(AF_INET6, text.c_str(), out.data()) == 1;
+  return text.find('\0') == std::string::npos && ::inet_pton(AF_INET6, text.c_str(), out.data()) == 1;
 }
 
 // A name, an address of version 4, or one of version 6 without a zone.

@@ -169,6 +169,13 @@ TEST(ProxyProtocol, RefusesSocksThatIsNone) {
     EXPECT_FALSE(parse_socks(text)) << text;
 }
 
+// A pattern such as *.example.com would allow it, and the system would read the address in front.
+TEST(ProxyProtocol, RefusesAnAddressWithANameBehindANul) {
+  ASSERT_TRUE(socks(named("::1", 80))) << "the control";
+  EXPECT_FALSE(parse_socks(named("::1\0.example.com"s, 80)));
+  EXPECT_FALSE(parse_socks(named("::1\0"s, 80)));
+}
+
 TEST(ProxyProtocol, AnswersInOneLineOfTheRightKind) {
   EXPECT_EQ(answer_to(Kind::kConnect, Outcome::kConnected, "").substr(0, 12), "HTTP/1.1 200");
   EXPECT_EQ(answer_to(Kind::kRequest, Outcome::kConnected, ""), "") << "the host answers";
