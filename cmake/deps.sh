@@ -14,6 +14,7 @@ packages=(
 )
 if [ -n "${CI:-}" ]; then
   packages+=(nodejs)  # so are hooks of its tests
+  packages+=(tmux gpg gpg-agent)  # programs that talk by local sockets, which the sandbox refuses
   packages+=(json-schema-test-suite libtest-json-schema-acceptance-perl)  # what schemas are held to
   packages+=(clang clang-tidy clang-format)  # the compiler of the turns, make lint, and what the tree is formatted with
   packages+=(tcc rustc ccache curl binutils pkgconf abigail-tools

@@ -53,8 +53,8 @@ constexpr Sign kSigns[] = {
     {"failed to start agent", Topic::kLocalSockets},
     // Node, Go, tmux, Postgres and others.
     {"AF_UNIX", Topic::kLocalSockets, kAfterARefusal},
-    {"listen EACCES", Topic::kLocalSockets},
-    {"connect EACCES", Topic::kLocalSockets},
+    {"listen EACCES: permission denied /", Topic::kLocalSockets},
+    {"connect EACCES /", Topic::kLocalSockets},
     {"dial unix", Topic::kLocalSockets, kAfterARefusal},
     {"listen unix", Topic::kLocalSockets, kAfterARefusal},
     {"nix socket", Topic::kLocalSockets, kAfterARefusal},
