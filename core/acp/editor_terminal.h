@@ -6,7 +6,7 @@
 // variables.
 // Source: agentclientprotocol.com, "Terminals".
 //
-// Threading: thread-safe; each function but id() and command() may wait for the editor.
+// Threading: thread-safe; wait(), end() and look() may wait for the editor.
 
 #include <cstdint>
 #include <memory>

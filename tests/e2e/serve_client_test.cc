@@ -395,6 +395,11 @@ class Chatting {
   }
   Running& chat() { return *chat_; }
   bool answers(const std::string& text) const { return chat_->wait_for_out(text); }
+  // Says "one", to a script whose first answer is "The first.".
+  bool begins() const {
+    say("one");
+    return answers("The first.");
+  }
   Finished end() {
     hang_up();
     return chat_->wait();
@@ -456,8 +461,7 @@ TEST_F(ServeClients, AClearWhoseDaemonIsKilledNamesTheWayOn) {
   home_.script(kThree);
   home_.serve();
   Chatting chat(home_);
-  chat.say("one");
-  ASSERT_TRUE(chat.answers("The first."));
+  ASSERT_TRUE(chat.begins());
   const std::string id = home_.program().newest();
   home_.end(SIGKILL);
   chat.say("/clear");
@@ -470,8 +474,7 @@ TEST_F(ServeClients, ADaemonThatIsStoppedEndsTheSessionOfAChatAtItsPrompt) {
   home_.script(kThree);
   home_.serve();
   Chatting chat(home_);
-  chat.say("one");
-  ASSERT_TRUE(chat.answers("The first."));
+  ASSERT_TRUE(chat.begins());
   EXPECT_EQ(home_.end(SIGTERM).code, 0);
   home_.serve();
   chat.say("two");
@@ -485,8 +488,7 @@ TEST_F(ServeClients, BetweenItsMessagesAChatLeavesItsConversationToOthers) {
   home_.script(kThree);
   home_.serve();
   Chatting chat(home_);
-  chat.say("one");
-  ASSERT_TRUE(chat.answers("The first."));
+  ASSERT_TRUE(chat.begins());
   const std::string id = home_.program().newest();
   ASSERT_TRUE(comes([&] { return !works(); }));
   const Finished other = home_.program().run({"run", "--resume", id, "of another terminal"});
@@ -503,8 +505,7 @@ TEST_F(ServeClients, AMessageFromElsewhereIsPartOfTheChatAndAsksNobodyAtItsTermi
   home_.script("- text: The first.\n" + kCommands + "- text: The last.\n" + kHello);
   home_.serve();
   Chatting chat(home_);
-  chat.say("one");
-  ASSERT_TRUE(chat.answers("The first."));
+  ASSERT_TRUE(chat.begins());
   const std::string id = home_.program().newest();
   EXPECT_EQ(home_.client().post("/api/v1/conversations/" + id + "/messages", R"({"text":"make it"})").status, 202);
   ASSERT_TRUE(comes([&] { return has(log(id), "So be it."); })) << log(id);
@@ -525,8 +526,7 @@ TEST_F(ServeClients, WhileAnotherRunGoesOnTheChatIsToldAndCanBeLeft) {
   home_.script("- text: The first.\n" + kLate);
   home_.serve();
   Chatting chat(home_);
-  chat.say("one");
-  ASSERT_TRUE(chat.answers("The first."));
+  ASSERT_TRUE(chat.begins());
   const std::string id = home_.program().newest();
   EXPECT_EQ(home_.client().post("/api/v1/conversations/" + id + "/messages", R"({"text":"take long"})").status, 202);
   ASSERT_TRUE(comes([&] { return works() && has(log(id), "take long"); }));
@@ -543,8 +543,7 @@ TEST_F(ServeClients, AfterClearWhoIsAttachedStaysInTheConversationOfBefore) {
   home_.script(kThree);
   home_.serve();
   Chatting chat(home_);
-  chat.say("one");
-  ASSERT_TRUE(chat.answers("The first."));
+  ASSERT_TRUE(chat.begins());
   const std::string id = home_.program().newest();
   Running attached = home_.program().start({"attach", id});
   ASSERT_TRUE(comes([&] { return has(home_.sessions(), R"("readers":1)"); })) << home_.sessions();
@@ -623,8 +622,7 @@ TEST_F(ServeClients, ATokenThatRunsDoesNotActInTheConversationOfACommand) {
   const std::string made = home.program().run({"auth", "token", "add", "runner", "--scope", "run"}).out;
   const HttpClient runner = home.client().as(made.substr(0, made.find('\n')));
   Chatting chat(home);
-  chat.say("one");
-  ASSERT_TRUE(chat.answers("The first."));
+  ASSERT_TRUE(chat.begins());
   const std::string id = home.program().newest(), path = "/api/v1/conversations/" + id;
   ASSERT_TRUE(comes([&] { return !home.works(); }));
   const std::string call = R"({"tool":"bash","input":{"command":"echo made >> made.txt"}})";
@@ -655,8 +653,7 @@ TEST_F(ServeClients, AfterClearATokenThatRunsDoesNotActInTheNewConversationEithe
   const std::string made = home.program().run({"auth", "token", "add", "runner", "--scope", "run"}).out;
   const HttpClient runner = home.client().as(made.substr(0, made.find('\n')));
   Chatting chat(home);
-  chat.say("one");
-  ASSERT_TRUE(chat.answers("The first."));
+  ASSERT_TRUE(chat.begins());
   const std::string before = home.program().newest();
   chat.say("/clear");
   ASSERT_TRUE(chat.answers("Started a new conversation"));
