@@ -44,8 +44,7 @@ struct QuestionPlace {
 // paste is handled in the same way. If the input is not a terminal, returns the next line.
 //
 // Error, as a sentence about the user: kCancelled at Ctrl-D, at a signal and when the question was withdrawn, which is
-// told; kUnavailable if the terminal was
-// closed or its input has no pause for 10 s (60 s before the prompt).
+// told; kUnavailable if the terminal was closed or its input has no pause for 10 s (60 s before the prompt).
 Result<std::string> ask_person(const QuestionPlace& place, std::string_view body, std::string_view prompt);
 
 // Shows `prompt` and returns the line that is then typed or pasted without echo; earlier input is dropped. The
