@@ -20,6 +20,7 @@ std::string wrong_server_name(const std::string& name) {
   if (!std::all_of(name.begin(), name.end(), fits)) return "must be made of letters, digits, '_' and '-'";
   // Else two servers could have one tool.
   if (name.find("__") != std::string::npos) return "must not have two '_' in a row";
+  if (name.back() == '_') return "must not end with '_'";
   return {};
 }
 

@@ -1,0 +1,160 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "providers/mcp/handshake.h"
+
+#include <algorithm>
+#include <optional>
+
+#include "core/base/bytes.h"
+#include "core/codec/mcp_protocol.h"
+
+namespace agentd::mcp {
+namespace {
+
+constexpr std::int64_t kUnsupportedVersion = -32022;
+constexpr std::string_view kMetaServer = "io.modelcontextprotocol/serverInfo";
+// Of a program for server/discover. Those that do not know it answer at once, or never.
+constexpr Milliseconds kDiscoverWait{3'000};
+constexpr std::size_t kNameMax = 200;
+
+void take_name(Agreed& out, JsonView info) {
+  const std::string_view title = info["title"].string_or("");
+  out.title = one_line(title.empty() ? info["name"].string_or("") : title, kNameMax);
+  out.server_version = one_line(info["version"].string_or(""), kNameMax);
+}
+
+void take_abilities(Agreed& out, JsonView abilities) {
+  out.has_tools = abilities["tools"].is_object();
+  out.tells_changes = abilities["tools"]["listChanged"].bool_or(false);
+}
+
+bool lists(JsonView versions, std::string_view version) {
+  for (std::size_t i = 0; i < versions.size(); ++i)
+    if (versions.at(i).string_or("") == version) return true;
+  return false;
+}
+
+std::string listed(JsonView versions) {
+  std::string out;
+  for (std::size_t i = 0; i < std::min<std::size_t>(versions.size(), 10); ++i)
+    out += (out.empty() ? "" : ", ") + one_line(versions.at(i).string_or("?"), 40);
+  return out.empty() ? "none" : out;
+}
+
+// nullopt: it speaks the other era.
+std::optional<Agreed> discovered(JsonView result) {
+  if (!lists(result["supportedVersions"], kModernVersion)) return std::nullopt;
+  Agreed out{true, std::string(kModernVersion)};
+  take_abilities(out, result["capabilities"]);
+  take_name(out, result["_meta"][kMetaServer].exists() ? result["_meta"][kMetaServer] : result["serverInfo"]);
+  return out;
+}
+
+Result<Agreed, Failure> initialized(JsonView result) {
+  Agreed out{false, one_line(result["protocolVersion"].string_or(""), 40)};
+  if (std::find(kLegacyVersions.begin(), kLegacyVersions.end(), out.version) == kLegacyVersions.end())
+    return Failure{Failure::Kind::kLost,
+                   "speaks version '" + out.version + "' of the protocol, which agentd does not (it speaks " +
+                       std::string(kModernVersion) + ", " + std::string(kLegacyVersions.front()) + " and older ones)"};
+  take_abilities(out, result["capabilities"]);
+  take_name(out, result["serverInfo"]);
+  return out;
+}
+
+class Handshake {
+ public:
+  Handshake(Connection& connection, const CancelToken& cancel, Deadline deadline)
+      : connection_(connection), patience_{cancel, deadline} {}
+
+  Result<Agreed, Failure> run(bool modern_first) {
+    if (!modern_first) return legacy();
+    // By a connection that has another era's version in none of its messages yet.
+    connection_.agree(kModernVersion, true);
+    const auto id = connection_.begin({"server/discover"}, patience_);
+    if (!id) return Failure{Failure::Kind::kGone, "has ended"};
+    if (connection_.link().is_http()) return after_discover(connection_.await(*id, patience_));
+    return both(*id);
+  }
+
+ private:
+  // What an answer to server/discover says; falls back where it says nothing.
+  Result<Agreed, Failure> after_discover(const Answer& answer) {
+    if (answer) {
+      if (auto out = discovered((*answer)->root()["result"])) return std::move(*out);
+      return legacy();
+    }
+    const Failure& failure = answer.error();
+    if (failure.kind == Failure::Kind::kFault) {
+      if (auto why = no_common_version(failure.fault)) return Failure{Failure::Kind::kLost, std::move(*why)};
+      return legacy();
+    }
+    const bool refused = failure.status == 401 || failure.status == 403;
+    if (failure.kind == Failure::Kind::kStatus && failure.status >= 400 && !refused) return legacy();
+    return failure;
+  }
+
+  // A sentence where the server knows neither era.
+  static std::optional<std::string> no_common_version(const RpcFault& fault) {
+    if (fault.code != kUnsupportedVersion) return std::nullopt;
+    const auto data = JsonDocument::parse(fault.data);
+    if (!data) return std::nullopt;
+    const JsonView versions = data->root()["supported"];
+    const auto common = [&](std::string_view version) { return lists(versions, version); };
+    if (!versions.is_array() || versions.size() == 0 ||
+        std::any_of(kLegacyVersions.begin(), kLegacyVersions.end(), common))
+      return std::nullopt;
+    return "speaks these versions of the protocol, and agentd none of them: " + listed(versions);
+  }
+
+  // A program: the first answer that says anything counts.
+  Result<Agreed, Failure> both(std::int64_t discover) {
+    // Its start may take longer than that, so that it is not known yet whether it knows server/discover.
+    Patience first = patience_;
+    first.silence = kDiscoverWait;
+    auto answer = connection_.await(discover, first, true);
+    if (answer || answer.error().kind != Failure::Kind::kTimeout) return after_discover(answer);
+    auto by_legacy = legacy();
+    if (by_legacy || by_legacy.error().kind != Failure::Kind::kFault) return by_legacy;
+    // A program of the modern era alone refuses initialize, and has answered what came before.
+    return after_refused_initialize(connection_.await(discover, patience_), std::move(by_legacy));
+  }
+
+  Result<Agreed, Failure> after_refused_initialize(const Answer& answer, Result<Agreed, Failure> refused) {
+    if (!answer) return refused;
+    auto out = discovered((*answer)->root()["result"]);
+    if (!out) return refused;
+    connection_.agree(kModernVersion, true);
+    return std::move(*out);
+  }
+
+  Result<Agreed, Failure> legacy() {
+    connection_.agree({}, false);
+    const Request request{"initialize",
+                          [this](JsonWriter& out) {
+                            out.member("protocolVersion", kLegacyVersions.front());
+                            Connection::write_abilities(out.key("capabilities"));
+                            connection_.write_client(out.key("clientInfo"));
+                          },
+                          {},
+                          true};
+    auto answer = connection_.ask(request, patience_);
+    if (!answer) return std::move(answer.error());
+    auto out = initialized((*answer)->root()["result"]);
+    if (!out) return out;
+    connection_.agree(out->version, false);
+    connection_.notify("notifications/initialized");
+    connection_.link().flush(patience_.cancel, patience_.deadline);
+    return out;
+  }
+
+  Connection& connection_;
+  const Patience patience_;
+};
+
+}  // namespace
+
+Result<Agreed, Failure> shake_hands(Connection& connection, bool modern_first, const CancelToken& cancel,
+                                    Deadline deadline) {
+  return Handshake(connection, cancel, deadline).run(modern_first);
+}
+
+}  // namespace agentd::mcp
