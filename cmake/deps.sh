@@ -6,7 +6,7 @@ set -euo pipefail
 
 packages=(
   build-essential cmake ninja-build git ca-certificates
-  libboost1.81-dev libboost-program-options1.81-dev rapidjson-dev liblmdb-dev libyaml-cpp-dev
+  libboost1.81-dev libboost-program-options1.81-dev rapidjson-dev liblmdb-dev libyaml-cpp-dev libtomlplusplus-dev
   libspdlog-dev libre2-dev libsqlite3-dev libssl-dev libcurl4-openssl-dev liblzma-dev libgtest-dev libbenchmark-dev
   libseccomp-dev libedit-dev libxml2-dev
   bubblewrap  # the stronger layer of the sandbox

@@ -822,6 +822,7 @@ const std::vector<CommandSpec>& all_commands() {
                memory_delete_spec(), memory_jobs_spec(), memory_export_spec(), memory_import_spec(), models_spec(),
                usage_spec(), auth_set_spec(), auth_list_spec(), auth_remove_spec()},
               token_commands(),
+              mcp_commands(),
               {recipe_list_spec(), recipe_show_spec(), store_check_spec(), store_stats_spec(), store_backup_spec(),
                store_salvage_spec(), sandbox_run_spec(), sandbox_explain_spec(), serve_command_spec(),
                acp_command_spec(), attach_command_spec(), doctor_spec(), completion_spec()}});

@@ -33,6 +33,8 @@ CommandSpec serve_command_spec();
 CommandSpec acp_command_spec();
 // The row of `agentd attach`.
 CommandSpec attach_command_spec();
+// The rows of `agentd mcp`.
+std::vector<CommandSpec> mcp_commands();
 // The rows of `agentd auth token`.
 std::vector<CommandSpec> token_commands();
 

@@ -118,7 +118,7 @@ Result<void, RunError> Talk::open_levels(const RecipeValues& values) {
   request.options = options_of_run(arguments_);
   if (wishes_.resumes != nullptr) request.roots = wishes_.resumes->roots;
   AGENTD_TRY(client_, ClientSession::prepare(*workplace_, std::move(request)));
-  AGENTD_TRY_VOID(workplace_->hooks().load(workplace_->roots_of(cwd)));
+  AGENTD_TRY_VOID(workplace_->load(cwd));
   if (wishes_.resumes != nullptr) {
     AGENTD_TRY(changed_, client_->use_recipe_of(*wishes_.resumes));
     return {};

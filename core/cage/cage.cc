@@ -106,8 +106,9 @@ Result<void> Cage::prepare() {
   }
   AGENTD_TRY(scratch_directory_, make_scratch(roots_));
   scratch_ = scratch_directory_.space();
-  std::string key;
-  for (const std::string& root : roots_) key += root + '\n';
+  std::string key = settings_.cache_name;
+  if (key.empty())
+    for (const std::string& root : roots_) key += root + '\n';
   if (!home.empty()) cache_ = home + "/.cache/agentd/cage/" + hex(sha256(key)).substr(0, 16);
   cache_ = cache_.empty() || !make_directories(cache_) ? scratch_ : real_as_far(cache_);
   writable_ = roots_;

@@ -35,6 +35,7 @@ struct CageSettings {
   std::vector<std::string> readable;  // further ones of the user's settings
   std::vector<std::string> writable;
   std::optional<std::vector<std::string>> caches;  // instead of cache_places()
+  std::string cache_name{};  // whose cache it has, of those with the same name; empty = of those with the same roots
   std::vector<std::string> network;
   bool all_network = false;    // as it is outside
   bool local_sockets = false;  // AF_UNIX; in the layer bubblewrap alone

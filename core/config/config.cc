@@ -171,10 +171,10 @@ bool is_section(std::string_view name) {
 
 // Advice for a name that other agents' settings use; empty = unknown name.
 std::string of_other_tool(const std::string& section, const std::string& name, const YamlNode& node) {
-  if (section.empty() && (name == "mcpServers" || name == "mcp_servers" || name == "mcp"))
+  if (section.empty() && (name == "mcpServers" || name == "mcp_servers"))
     return "'" + name +
-           "' names Model Context Protocol servers, which this version does not support: remove it; tools come from "
-           "plugins (docs/guide/plugin.md)";
+           "' is how other agents name servers of the Model Context Protocol: write them as 'mcp: {servers: {NAME: "
+           "...}}', or add each with 'agentd mcp add' (docs/guide/mcp.md)";
   if (section != "hooks" || node.kind != YamlNode::Kind::kList) return {};
   if (find_event(name) != nullptr)
     return "hooks are not configured here: put this one into a file of its own in the directory hooks next to this "
@@ -563,6 +563,7 @@ std::vector<std::string> Config::names_below(std::string_view section) const {
 
 std::vector<std::string> Config::hook_names() const { return names_below("hooks."); }
 std::vector<std::string> Config::provider_names() const { return names_below("providers."); }
+std::vector<std::string> Config::mcp_server_names() const { return names_below("mcp.servers."); }
 std::vector<std::string> Config::model_aliases() const { return names_below("models.aliases."); }
 
 namespace {
@@ -598,8 +599,9 @@ std::string quote(const std::string& text) {
 }  // namespace
 
 std::string display(const KeySpec& key, const ConfigValue& value) {
-  // A hook's own configuration may have keys in it.
-  if (key.type == ValueType::kAny && key.name.starts_with("hooks.")) return "\"***\"";
+  // A hook's own configuration, and a server's environment, may have keys in it.
+  const bool may_hide = key.name.starts_with("hooks.") || key.name.starts_with("mcp.");
+  if (key.type == ValueType::kAny && may_hide) return "\"***\"";
   if (key.type == ValueType::kAny) return value.json.empty() ? "\"\"" : mask_url(value.json);
   if (key.type != ValueType::kList) return quote(mask_url(value.text));
   std::string out = "[";

@@ -79,6 +79,8 @@ class Config {
   // Names of providers that the configuration describes, sorted; without the built-in ones, which have their own
   // keys.
   std::vector<std::string> provider_names() const;
+  // Names of servers of the Model Context Protocol, sorted.
+  std::vector<std::string> mcp_server_names() const;
   // The user's aliases for models, sorted.
   std::vector<std::string> model_aliases() const;
   // Set keys with a free part, sorted: "hooks.guardrail.enabled".

@@ -350,6 +350,20 @@ constexpr KeySpec kKeys[] = {
     {"acp.client_terminals", ValueType::kBool, "false",
      "Runs commands in terminals of an editor that offers them: with its rights, without the sandbox."},
 
+    {"mcp.servers.*", ValueType::kAny, "",
+     "A server of the Model Context Protocol, whose tools the model gets: command, args and env, or url and headers "
+     "(docs/guide/mcp.md). 'agentd mcp add' writes one without editing this file."},
+    {"mcp.project_servers", ValueType::kBool, "true",
+     "Looks for servers in the project's .mcp.json. None is started before 'agentd mcp trust NAME'."},
+    {"mcp.start_wait_ms",
+     ValueType::kWhole,
+     "3000",
+     "How long the first request of a process waits for servers that start; the tools of slower ones come with a later "
+     "turn.",
+     {},
+     0,
+     600000},
+
     {"serve.address", ValueType::kText, "127.0.0.1",
      "The address on which 'agentd serve' listens: one of this machine's own (127.0.0.1, ::1). Empty means the unix "
      "socket alone."},

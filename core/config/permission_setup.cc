@@ -15,6 +15,7 @@ namespace agentd {
 namespace {
 
 constexpr std::size_t kShownBytes = 80;
+constexpr std::string_view kOfServers = "mcp__";
 constexpr std::string_view kLists[] = {"permissions.allow", "permissions.ask", "permissions.deny"};
 
 bool is_glob(std::string_view rule) { return rule.find_first_of("*?[") != std::string_view::npos; }
@@ -69,6 +70,7 @@ PermissionRules permission_rules(const Config& config) {
 }
 
 std::optional<RuleProblem> tool_problem(const std::string& tool, const std::vector<std::string>& tools, bool complete) {
+  if (tool.starts_with(kOfServers)) return std::nullopt;  // they come with their server, now or later
   std::set<std::string> names = own_tools();
   names.insert(tools.begin(), tools.end());
   const std::vector<std::string> meant = tools_of_rule(tool);

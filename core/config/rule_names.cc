@@ -87,7 +87,11 @@ std::vector<std::string> tools_of_rule(std::string_view rule) {
       if (ascii_lower(row.foreign) == wanted) add(row.canonical);
   // Here one tool does what others have two for.
   if (std::find(out.begin(), out.end(), "multi_edit") != out.end()) add("edit_file");
-  if (out.empty()) add(rule);
+  // As in Claude Code, a server's name alone stands for all of its tools.
+  constexpr std::string_view kOfServers = "mcp__";
+  const bool is_server = rule.starts_with(kOfServers) && rule.find("__", kOfServers.size()) == std::string_view::npos &&
+                         rule.find_first_of("*?[") == std::string_view::npos;
+  if (out.empty()) add(std::string(rule) + (is_server ? "__*" : ""));
   return out;
 }
 

@@ -58,7 +58,7 @@ Result<Workplaces::Shared, RunError> Workplaces::at(const std::string& cwd) {
     warn_(text);
   };
   AGENTD_TRY(Shared workplace, Workplace::find(runtime_, cwd, wishes_, warn));
-  AGENTD_TRY_VOID(workplace->hooks().load(workplace->roots_of(cwd)));
+  AGENTD_TRY_VOID(workplace->load(cwd));
   *opens = false;
   return open_.emplace(root, Open{std::move(workplace), {}, *warned, hooks}).first->second.workplace;
 }
@@ -76,7 +76,7 @@ bool Workplaces::is_current(const Workplace& workplace) {
 }
 
 bool Workplaces::is_fresh(const Open& open, const std::string& hooks) const {
-  return open.hooks == hooks &&
+  return open.hooks == hooks && !open.workplace->mcp_servers().is_stale() &&
          (!wishes_.hooks || open.workplace->hooks().trust_seen() == trust_state(runtime_.home()));
 }
 

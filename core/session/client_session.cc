@@ -20,7 +20,7 @@ ClientSession::ClientSession(Workplace& workplace, OpenRequest request)
     : workplace_(workplace),
       runtime_(workplace.runtime()),
       request_(std::move(request)),
-      tools_(workplace.hooks()),
+      tools_(workplace, request_.person),
       dispatcher_(runtime_.clock()),
       commands_(request_.commands ? request_.commands : std::make_shared<CommandTable>(runtime_.command_reader())) {}
 
@@ -111,6 +111,7 @@ Result<void, RunError> ClientSession::open(std::optional<Ulid> conversation, con
   if (request_.offer_tools && cage_is_off(runtime_.config()))
     request_.events.on_event(RunEvent(told::Warning{std::string(kCageOffText)}));
   workplace_.hooks().record_new();
+  if (request_.offer_tools) start_servers();
   if (active_ == nullptr) publish();
   if (!conversation && runtime_.saves() && runtime_.config().flag("lifecycle.auto_resume_on_start"))
     conversation = resume_newest(cancel);
@@ -128,6 +129,19 @@ Result<void, RunError> ClientSession::clear(const CancelToken& cancel) {
   end_commands();
   session_ = std::move(*fresh);
   return {};
+}
+
+void ClientSession::start_servers() {
+  McpServers& servers = workplace_.mcp_servers();
+  servers.start();
+  if (!has_servers_) tools_.add(servers.of_session(request_.mcp_servers));
+  has_servers_ = true;
+  tell_of_servers();
+}
+
+void ClientSession::tell_of_servers() {
+  for (const std::string& text : workplace_.mcp_servers().take_warnings())
+    request_.events.on_event(RunEvent(told::Warning{text}));
 }
 
 bool ClientSession::is_stored() const {
@@ -259,6 +273,8 @@ void ClientSession::publish() {
 
 void ClientSession::refresh() {
   workplace_.hooks().refresh();
+  if (request_.offer_tools) workplace_.mcp_servers().wait();
+  tell_of_servers();
   if (workplace_.hooks().snapshot() != seen_) publish();
 }
 

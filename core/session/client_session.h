@@ -83,6 +83,9 @@ class ClientSession {
   void publish();
   // Before a turn.
   void refresh();
+  // Starts the MCP servers of the workplace and of the session, as far as they are not.
+  void start_servers();
+  void tell_of_servers();
   // Ends what the session has left running, and tells it.
   void end_commands();
 
@@ -91,6 +94,7 @@ class ClientSession {
   const OpenRequest request_;
   std::vector<std::string> roots_;  // of its files
   RecipeTools tools_;
+  bool has_servers_ = false;  // its own were started
   Dispatcher dispatcher_;
   std::shared_ptr<const Snapshot> seen_;  // of the workplace's hooks, when they were published last
   // The workplace's, or its own. Shared with calls of plugins that are under way. Null = the workplace's cannot be

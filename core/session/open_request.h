@@ -12,8 +12,10 @@
 #include <vector>
 
 #include "core/agent/agent.h"
+#include "core/config/mcp_settings.h"
 #include "core/process/process_host.h"
 #include "core/process/workspace.h"
+#include "core/tools/elicitor.h"
 #include "core/tools/permission.h"
 #include "core/tools/tool.h"
 
@@ -43,7 +45,10 @@ struct OpenRequest {
   // Returns the files that the session's tools see, in front of those that agentd itself reads and writes, which it
   // gets. Empty = the latter.
   std::function<std::shared_ptr<Workspace>(std::shared_ptr<Workspace>)> files{};
-  bool commands_are_caged = false;  // `commands` runs them as agentd itself does, in its sandbox
+  // The person, for MCP servers that ask for values; null = each such question is declined.
+  Elicitor* person = nullptr;
+  std::vector<McpServerSettings> mcp_servers{};  // of the client's; tools of this session alone
+  bool commands_are_caged = false;               // `commands` runs them as agentd itself does, in its sandbox
 };
 
 }  // namespace agentd

@@ -13,21 +13,40 @@ bool RecipeTools::has(std::string_view name) const {
 }
 
 std::vector<Tool> RecipeTools::tools() const {
-  const ToolSource* const source = hooks_.tools();
-  std::vector<Tool> out = source == nullptr ? std::vector<Tool>{} : source->tools();
-  std::erase_if(out, [&](const Tool& tool) { return !has(tool.name); });
+  std::vector<Tool> out;
+  const auto add = [&](const ToolSource* source) {
+    if (source == nullptr) return;
+    for (Tool& tool : source->tools()) {
+      const bool known = std::any_of(out.begin(), out.end(), [&](const Tool& each) { return each.name == tool.name; });
+      if (!known && has(tool.name)) out.push_back(std::move(tool));
+    }
+  };
+  add(workplace_.hooks().tools());
+  add(workplace_.mcp_servers().shared());
+  add(own_.get());
   return out;
 }
 
 Result<ToolOutcome> RecipeTools::call(const SessionContext& session, const ToolCall& call, const CancelToken& cancel,
                                       Deadline deadline) {
-  ToolSource* const source = hooks_.tools();
-  if (source == nullptr || !has(call.name)) return Error{Code::kNotFound, "no tool named " + call.name};
+  if (!has(call.name)) return Error{Code::kNotFound, "no tool named " + call.name};
   // The recipe's gate has said so before, but for a call that no hook sees.
   if (limits_.commands && call.name == kShellTool)
     if (std::string why = why_command_refused(*limits_.commands, call.input.text()); !why.empty())
       return Error{Code::kDenied, std::move(why)};
+  for (mcp::McpTools* const servers : {workplace_.mcp_servers().shared(), own_.get()})
+    if (servers != nullptr && servers->has(call.name) && !is_of_plugin(call.name))
+      return servers->call_for(session, call, person_, cancel, deadline);
+  ToolSource* const source = workplace_.hooks().tools();
+  if (source == nullptr) return Error{Code::kNotFound, "no tool named " + call.name};
   return source->call(session, call, cancel, deadline);
+}
+
+bool RecipeTools::is_of_plugin(std::string_view name) const {
+  const ToolSource* const source = workplace_.hooks().tools();
+  if (source == nullptr) return false;
+  const std::vector<Tool> all = source->tools();
+  return std::any_of(all.begin(), all.end(), [&](const Tool& each) { return each.name == name; });
 }
 
 }  // namespace agentd

@@ -1,23 +1,32 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// recipe_tools.h - a workplace's tools, as far as the recipe in use leaves them to a session.
+// recipe_tools.h - the tools of a session: those of its workplace's plugins and MCP servers and of its own servers, as
+// far as the recipe in use leaves them to it.
 //
-// Threading: limit() between runs; the rest as ToolSource.
+// A plugin's tool comes before a server's of its name.
+//
+// Threading: limit() and add() between runs; the rest as ToolSource.
 
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "core/tools/elicitor.h"
 #include "core/tools/tool.h"
-#include "core/workplace/hooks.h"
+#include "core/workplace/workplace.h"
 
 namespace agentd {
 
 class RecipeTools final : public ToolSource {
  public:
-  // `hooks` outlive it; those that bring tools may be loaded later.
-  explicit RecipeTools(const Hooks& hooks) : hooks_(hooks) {}
+  // `workplace` outlives it, which may be loaded later, and so does `person`, whom servers may ask for values (null =
+  // nobody is there).
+  RecipeTools(Workplace& workplace, Elicitor* person) : workplace_(workplace), person_(person) {}
+
+  // The servers of this session alone; null = there are none.
+  void add(std::unique_ptr<mcp::McpTools> own) { own_ = std::move(own); }
 
   struct Limits {
     std::optional<std::vector<std::string>> names{};     // these tools alone
@@ -32,7 +41,11 @@ class RecipeTools final : public ToolSource {
                            Deadline deadline) override;
 
  private:
-  const Hooks& hooks_;
+  bool is_of_plugin(std::string_view name) const;
+
+  Workplace& workplace_;
+  Elicitor* const person_;
+  std::unique_ptr<mcp::McpTools> own_;
   Limits limits_;
 };
 

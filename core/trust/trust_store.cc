@@ -1,43 +1,22 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/trust/trust_store.h"
 
-#include <fcntl.h>
 #include <limits.h>
 #include <stdlib.h>
-#include <sys/file.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
 #include <algorithm>
-#include <cerrno>
-#include <ctime>
-#include <filesystem>
 
 #include "core/base/bytes.h"
-#include "core/base/file.h"
 #include "core/base/shell_word.h"
 #include "core/codec/json.h"
-#include "core/trust/safe_path.h"
+#include "core/trust/trust_file.h"
 
 namespace agentd {
 namespace {
 
-constexpr std::uint64_t kFileBytesMax = 16u << 20;
 constexpr std::size_t kEntriesMax = 20'000;
 constexpr int kFormat = 1;
-constexpr int kLockTries = 5000;
-constexpr Milliseconds kLockPause{2};
-
-struct Place {
-  std::string directory, name;
-};
-
-Result<Place> place_of(const std::string& file) {
-  const std::filesystem::path path(file);
-  if (!path.is_absolute() || !path.has_filename())
-    return Error{Code::kInvalid, "the trust store \"" + file + "\" must be an absolute path"};
-  return Place{path.parent_path().string(), path.filename().string()};
-}
 
 Error corrupt(const std::string& file, const std::string& what) {
   return {Code::kCorrupt,
@@ -64,10 +43,6 @@ std::string text_of(const std::vector<TrustEntry>& entries) {
   return std::string(json.text()) + "\n";
 }
 
-bool is_digest(std::string_view text) {
-  return text.size() == 64 && text.find_first_not_of("0123456789abcdef") == std::string_view::npos;
-}
-
 bool is_text(JsonView value) { return !value.exists() || value.is_string(); }
 
 // Empty if the entry is valid; otherwise what is wrong with it.
@@ -85,7 +60,7 @@ std::string read_entry(JsonView json, TrustEntry& out) {
   const JsonView events = json["events"];
   for (std::size_t i = 0; i < events.size(); ++i) out.events.emplace_back(events.at(i).string_or(""));
   if (out.name.empty() || out.path.empty() || out.path[0] != '/') return "an entry has no path";
-  if (!is_digest(out.digest)) return "the digest of " + out.path + " is not a SHA-256";
+  if (!is_sha256(out.digest)) return "the digest of " + out.path + " is not a SHA-256";
   return {};
 }
 
@@ -120,62 +95,20 @@ Result<std::vector<TrustEntry>> parse(const std::string& text, const std::string
 // ---- file
 
 // A missing file has no entries.
-Result<std::vector<TrustEntry>> read_at(int directory, const Place& place, const std::string& file, uid_t user) {
-  auto opened = open_safe_file(directory, place.name, file, user);
-  if (!opened && opened.error().code == Code::kNotFound) return std::vector<TrustEntry>{};
-  if (!opened) return opened.error();
-  AGENTD_TRY(const std::string text, read_fd(opened->fd.get(), kFileBytesMax, file));
-  return parse(text, file);
+Result<std::vector<TrustEntry>> entries_of(const std::optional<std::string>& text, const std::string& file) {
+  return text ? parse(*text, file) : std::vector<TrustEntry>{};
 }
 
-// The lock holds until the descriptor is closed. Each caller opens its own, so threads exclude each other too.
-Result<UniqueFd> lock(int directory, const Place& place, const std::string& file, uid_t user) {
-  const std::string name = place.name + ".lock", path = file + ".lock";
-  constexpr int kFlags = O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK;
-  UniqueFd fd(::openat(directory, name.c_str(), kFlags, 0600));
-  if (!fd.valid()) return errno_error("opening " + path, errno);
-  struct stat info {};
-  if (::fstat(fd.get(), &info) != 0) return errno_error("looking at " + path, errno);
-  if (!S_ISREG(info.st_mode) || (info.st_uid != user && info.st_uid != 0))
-    return Error{Code::kDenied, path + " is not a file of yours: remove it"};
-  for (int tries = 0; ::flock(fd.get(), LOCK_EX | LOCK_NB) != 0; ++tries) {
-    if (errno != EWOULDBLOCK && errno != EINTR) return errno_error("locking " + path, errno);
-    if (tries == kLockTries)
-      return Error{Code::kBusy, path + " is locked by another process: try again, or end that process"};
-    SystemClock().pause(kLockPause);
-  }
-  return fd;
-}
-
-Result<void> replace_at(int directory, const Place& place, const std::string& file, std::string_view text) {
-  const std::string beside = place.name + ".new";
-  ::unlinkat(directory, beside.c_str(), 0);  // of a writer that was killed; the lock is ours
-  constexpr int kFlags = O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW;
-  UniqueFd fd(::openat(directory, beside.c_str(), kFlags, 0600));
-  if (!fd.valid()) return errno_error("writing " + file, errno);
-  Result<void> wrote = write_all(fd.get(), text);
-  if (wrote && ::fchmod(fd.get(), 0600) != 0) wrote = errno_error("protecting it", errno);
-  if (wrote && ::fsync(fd.get()) != 0) wrote = errno_error("syncing it", errno);
-  if (wrote && ::renameat(directory, beside.c_str(), directory, place.name.c_str()) != 0)
-    wrote = errno_error("replacing it", errno);
-  if (!wrote) {
-    ::unlinkat(directory, beside.c_str(), 0);
-    return wrote.error().with_context(file);
-  }
-  if (::fsync(directory) != 0) return errno_error("syncing the directory of " + file, errno);
-  return {};
-}
-
-// Changes the file under its lock, so that entries written by other processes stay.
+// Entries that other processes have written stay.
 template <typename Change>
 Result<std::vector<TrustEntry>> update(const std::string& file, uid_t user, Change change) {
-  AGENTD_TRY(const Place place, place_of(file));
-  AGENTD_TRY_VOID(make_directories(place.directory));
-  AGENTD_TRY(const UniqueFd directory, open_safe_directory(place.directory, user));
-  AGENTD_TRY(const UniqueFd held, lock(directory.get(), place, file, user));
-  AGENTD_TRY(std::vector<TrustEntry> entries, read_at(directory.get(), place, file, user));
-  AGENTD_TRY_VOID(change(entries));
-  AGENTD_TRY_VOID(replace_at(directory.get(), place, file, text_of(entries)));
+  std::vector<TrustEntry> entries;
+  const auto changed = change_trust_file(file, user, [&](const auto& text) -> Result<std::string> {
+    AGENTD_TRY(entries, entries_of(text, file));
+    AGENTD_TRY_VOID(change(entries));
+    return text_of(entries);
+  });
+  if (!changed) return changed.error();
   return entries;
 }
 
@@ -203,18 +136,13 @@ Result<std::size_t> find_one(const std::vector<TrustEntry>& entries, std::string
 }  // namespace
 
 Result<TrustStore> TrustStore::open(const std::string& file, uid_t user, const Clock& clock) {
-  AGENTD_TRY(const Place place, place_of(file));
   TrustStore store;
   store.file_ = file;
   store.user_ = user;
   store.clock_ = &clock;
-  auto directory = open_safe_directory(place.directory, user);
-  if (!directory && directory.error().code == Code::kNotFound) return store;
-  if (!directory) return directory.error().with_context("the trust store");
-  auto entries = read_at(directory->get(), place, file, user);
-  if (!entries && entries.error().code != Code::kCorrupt) return entries.error().with_context("the trust store");
-  if (!entries) return entries.error();
-  store.entries_ = std::move(*entries);
+  const auto text = read_trust_file(file, user);
+  if (!text) return text.error().with_context("the trust store");
+  AGENTD_TRY(store.entries_, entries_of(*text, file));
   return store;
 }
 
@@ -233,7 +161,7 @@ Trust TrustStore::judge(const TrustEntry& asked) const {
 }
 
 Result<void> TrustStore::record(TrustEntry entry) {
-  if (entry.name.empty() || entry.path.empty() || entry.path[0] != '/' || !is_digest(entry.digest))
+  if (entry.name.empty() || entry.path.empty() || entry.path[0] != '/' || !is_sha256(entry.digest))
     return Error{Code::kInvalid, "trust needs a name, an absolute path and a digest"};
   // The file is JSON, which would not keep such a path.
   for (const std::string& text : {entry.name, entry.path, entry.repository})

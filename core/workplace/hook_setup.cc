@@ -113,9 +113,7 @@ bool is_same_directory(const std::string& a, const std::string& b) {
          first.st_ino == second.st_ino;
 }
 
-namespace {
-
-std::string file_state(const std::string& file) {
+std::string path_state(const std::string& file) {
   struct stat info {};
   std::string out = file + '\0';
   if (::stat(file.c_str(), &info) != 0) return out;
@@ -124,6 +122,8 @@ std::string file_state(const std::string& file) {
   for (const timespec& time : {info.st_mtim, info.st_ctim}) add(time.tv_sec), add(time.tv_nsec);
   return out;
 }
+
+namespace {
 
 // A definition, or a program: hooks may keep other files next to theirs.
 bool is_hook_file(const std::filesystem::path& path) {
@@ -147,11 +147,11 @@ std::string hook_files_state(const ProcessSurroundings& surroundings, const Conf
   }
   std::sort(files.begin(), files.end());
   std::string out;
-  for (const std::string& file : files) out += file_state(file);
+  for (const std::string& file : files) out += path_state(file);
   return out;
 }
 
-std::string trust_state(const std::string& home) { return file_state(home + "/trust.json"); }
+std::string trust_state(const std::string& home) { return path_state(home + "/trust.json"); }
 
 std::vector<std::string> kept_paths(const ProcessSurroundings& surroundings, const Config& config,
                                     const std::string& home, const Project& project) {

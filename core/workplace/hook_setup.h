@@ -41,6 +41,9 @@ struct HookSetup {
 HookSetup hook_setup(const ProcessSurroundings& surroundings, const Config& config, const std::string& home,
                      const Project& project, bool dropped);
 
+// Another text when the file came, went or changed.
+std::string path_state(const std::string& file);
+
 // The files of hooks that a host reads once, as far as is known without reading them: another text when one of them
 // came, went or changed. Modules are not among them: a host looks at those itself.
 std::string hook_files_state(const ProcessSurroundings& surroundings, const Config& config, const std::string& home,

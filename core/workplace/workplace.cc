@@ -20,7 +20,8 @@ Workplace::Workplace(Runtime& runtime, Project project, HookWishes wishes, Warn 
       project_(std::move(project)),
       recipes_(recipe_directories(runtime.config(), runtime.home(), project_, runtime.clock(), !wishes.safe_mode),
                runtime.log()),
-      hooks_(runtime, project_, wishes, warn_) {}
+      hooks_(runtime, project_, wishes, warn_),
+      mcp_servers_(runtime, project_, wishes) {}
 
 Result<std::unique_ptr<Workplace>, RunError> Workplace::find(Runtime& runtime, const std::string& cwd,
                                                              HookWishes wishes, Warn warn) {
@@ -35,6 +36,12 @@ Result<std::unique_ptr<Workplace>, RunError> Workplace::find(Runtime& runtime, c
     if (missing && wishes.tools && wishes.will_run) warn("commands are not run: " + checked.error().message);
   }
   return std::unique_ptr<Workplace>(new Workplace(runtime, std::move(project), wishes, std::move(warn)));
+}
+
+Result<void, RunError> Workplace::load(const std::string& cwd) {
+  const std::vector<std::string> roots = roots_of(cwd);
+  AGENTD_TRY_VOID(mcp_servers_.load(roots));
+  return hooks_.load(roots);
 }
 
 Result<Recipe, RunError> Workplace::find_recipe(const std::string& name, const RecipeValues& values) const {

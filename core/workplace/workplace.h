@@ -3,8 +3,8 @@
 // workplace.h - what a project has once in a process: root, instructions, recipes, rules, hooks and files, for every
 // session in it.
 //
-// It is found without reading more than where the project begins; its hooks are loaded when it is known that somebody
-// will work there. Nothing here knows a session.
+// It is found without reading more than where the project begins; its hooks are loaded, and its MCP servers found, when
+// it is known that somebody will work there. Nothing here knows a session.
 //
 // Threading: find() on one thread; the rest on any, the hooks as their header says.
 
@@ -20,6 +20,7 @@
 #include "core/runtime/runtime.h"
 #include "core/workplace/hooks.h"
 #include "core/workplace/instructions.h"
+#include "core/workplace/mcp_servers.h"
 #include "core/workplace/project.h"
 
 namespace agentd {
@@ -36,8 +37,11 @@ class Workplace {
   Runtime& runtime() const { return runtime_; }
   const Project& project() const { return project_; }
   const RecipeBook& recipes() const { return recipes_; }
-  // REQUIRES of load(): Runtime::open() has succeeded.
+  // Loads the hooks for a client that works in `cwd`, and finds the servers of tools. Once. kUsage: one that the user
+  // configured cannot act as the settings say. REQUIRES: Runtime::open() has succeeded.
+  Result<void, RunError> load(const std::string& cwd);
   Hooks& hooks() { return hooks_; }
+  McpServers& mcp_servers() { return mcp_servers_; }
   // The rules of the settings, with the answers that were kept in this project.
   PermissionRules permissions();
 
@@ -68,6 +72,7 @@ class Workplace {
   std::shared_ptr<KeptAnswers> kept_ GUARDED_BY(mutex_);
   bool kept_broken_ GUARDED_BY(mutex_) = false;  // its file is not used, and a warning said so
   Hooks hooks_;
+  McpServers mcp_servers_;
 };
 
 }  // namespace agentd

@@ -1,0 +1,118 @@
+// SPDX-License-Identifier: Apache-2.0
+// mcp_list.cc - agentd mcp list, show: the servers whose tools the model gets here.
+#include "core/app/commands/commands.h"
+#include "core/app/commands/mcp_shared.h"
+#include "core/app/exit_codes.h"
+#include "core/app/table.h"
+#include "core/app/transcript.h"
+#include "core/codec/json.h"
+
+namespace agentd::app {
+namespace {
+
+constexpr std::size_t kShownBytes = 4000;
+
+// Values of the environment and of headers may be keys.
+McpServerSettings without_values(McpServerSettings server) {
+  for (auto* const values : {&server.env, &server.headers})
+    for (auto& [name, value] : *values) value = value.starts_with("${") ? value : "***";
+  return server;
+}
+
+void tell_problems(App& app, const McpHere& here) {
+  for (const std::string& problem : here.problems) app.err().line("warning: " + neutral_line(problem, kShownBytes));
+}
+
+std::string json_of(const McpServerHere& server) {
+  JsonWriter out;
+  out.begin_object().member("name", server.settings.name).member("origin", name_of(server.settings.origin));
+  out.member("place", server.settings.place).member("state", state_of(server)).optional("why", server.why);
+  out.key("server").raw(mcp_server_json(without_values(server.settings))).end_object();
+  return std::string(out.text());
+}
+
+std::string json_of(const mcp::ServerStatus::ToolState& tool) {
+  JsonWriter out;
+  out.begin_object().member("tool", tool.name).member("name", tool.definition.name);
+  out.member("digest", tool.definition.digest()).member("description", tool.definition.description);
+  out.key("input_schema").raw(tool.definition.input_schema_json).end_object();
+  return std::string(out.text());
+}
+
+void show(App& app, const McpServerHere& server) {
+  Output& out = app.out();
+  const McpServerSettings shown = without_values(server.settings);
+  const auto line = [&](std::string_view what, const std::string& text) {
+    out.line("  " + std::string(what) + neutral_line(text, kShownBytes));
+  };
+  out.line(shown.name + " (" + std::string(name_of(shown.origin)) + ", " + std::string(state_of(server)) + ")");
+  line("place:       ", shown.place);
+  line(shown.url.empty() ? "runs:        " : "asks:        ", runs_text(shown));
+  if (!shown.cwd.empty()) line("directory:   ", shown.cwd);
+  for (const auto& [name, value] : shown.env) line("environment: ", name + "=" + value);
+  for (const std::string& name : shown.pass_environment) line("environment: ", name + " of yours");
+  for (const auto& [name, value] : shown.headers) line("header:      ", name + ": " + value);
+  for (const std::string& each : rights_of(shown)) line("", each);
+  if (!server.why.empty()) line("note:        ", server.why);
+}
+
+void show(App& app, const McpHere& here, const McpServerHere& server, const mcp::ServerStatus& status) {
+  const McpConsent* const known = here.consents.find(server.settings.name, server.repository);
+  app.out().line("  version:     " +
+                 neutral_line(status.title + " " + status.version + ", protocol " + status.protocol, kShownBytes));
+  for (const mcp::ServerStatus::ToolState& tool : status.tools) {
+    std::string note = known != nullptr && known->tools ? " (new: not trusted)" : "";
+    if (known != nullptr && known->tools)
+      for (const McpConsent::Tool& each : *known->tools)
+        if (each.name == tool.definition.name)
+          note = each.digest == tool.definition.digest() ? "" : " (changed: not trusted)";
+    app.out().line("  " + neutral_line(tool.name, kShownBytes) + note);
+    app.out().line("    " + neutral_line(tool.definition.description, kShownBytes));
+  }
+}
+
+}  // namespace
+
+int mcp_list_command(App& app, const Arguments& arguments) {
+  const auto here = mcp_here(app, arguments);
+  if (!here) return app.fail(here.error().code, here.error().message);
+  tell_problems(app, *here);
+  if (arguments.has("json")) {
+    for (const McpServerHere& each : here->servers) app.out().line(json_of(each));
+    return kExitOk;
+  }
+  if (here->servers.empty()) app.err().line("no MCP server is configured; 'agentd mcp add' adds one");
+  std::vector<std::vector<std::string>> rows;
+  for (const McpServerHere& each : here->servers)
+    rows.push_back({each.settings.name, std::string(state_of(each)), std::string(name_of(each.settings.origin)),
+                    neutral_line(runs_text(each.settings), kShownBytes)});
+  if (!rows.empty())
+    app.out().print(table_text({{"NAME"}, {"STATE"}, {"ORIGIN"}, {"SERVER"}}, rows, app.out().columns()));
+  return kExitOk;
+}
+
+int mcp_show_command(App& app, const Arguments& arguments) {
+  const auto here = mcp_here(app, arguments);
+  if (!here) return app.fail(here.error().code, here.error().message);
+  tell_problems(app, *here);
+  const auto server = server_of(*here, arguments.words()[0]);
+  if (!server) return app.fail(server.error().code, server.error().message);
+  const bool json = arguments.has("json");
+  if (json)
+    app.out().line(json_of(**server));
+  else
+    show(app, **server);
+  if (!arguments.has("tools")) return kExitOk;
+  if ((*server)->waits)
+    return app.fail(kExitBlocked,
+                    "the MCP server " + (*server)->settings.name + " is not started, since " + (*server)->why);
+  const auto started = StartedServer::start(app, *here, (*server)->settings);
+  if (!started) return app.fail(started.error().code, started.error().message);
+  if (json)
+    for (const mcp::ServerStatus::ToolState& tool : (*started)->status().tools) app.out().line(json_of(tool));
+  else
+    show(app, *here, **server, (*started)->status());
+  return kExitOk;
+}
+
+}  // namespace agentd::app

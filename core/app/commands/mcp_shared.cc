@@ -1,0 +1,108 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/app/commands/mcp_shared.h"
+
+#include <unistd.h>
+
+#include "core/app/exit_codes.h"
+#include "core/app/transcript.h"
+#include "core/base/bytes.h"
+#include "core/base/nearest.h"
+#include "core/base/shell_word.h"
+#include "core/net/curl_client.h"
+#include "core/runtime/provider_setup.h"
+#include "core/runtime/version.h"
+#include "core/workplace/hook_cages.h"
+
+namespace agentd::app {
+namespace {
+
+constexpr std::size_t kShownBytes = 4000;
+
+}  // namespace
+
+Result<McpHere, Failure> mcp_here(const App& app, const Arguments& arguments) {
+  auto config = app.config(arguments);
+  if (!config) return Failure{kExitUsage, config.error().message};
+  auto home = app.home();
+  if (!home) return Failure{kExitUsage, home.error().message};
+  const auto cwd = app.directory();
+  if (!cwd) return Failure{kExitFailure, cwd.error().message};
+  McpHere out{std::move(*config), std::move(*home), find_project(*cwd), {}, {}, {}, {}};
+  out.roots = workspace_roots(out.config, out.project, *cwd);
+  auto consents = McpConsents::open(McpConsents::file_of(out.home), ::geteuid(), app.clock());
+  if (!consents) return Failure{kExitFailure, consents.error().message};
+  out.consents = std::move(*consents);
+  auto servers = mcp_servers_here(out.config, out.home, out.project, out.consents, out.problems);
+  if (!servers) return Failure{kExitUsage, servers.error().message};
+  out.servers = std::move(*servers);
+  return out;
+}
+
+Result<const McpServerHere*, Failure> server_of(const McpHere& here, const std::string& name) {
+  std::vector<std::string> names;
+  for (const McpServerHere& each : here.servers) {
+    if (each.settings.name == name) return &each;
+    names.push_back(each.settings.name);
+  }
+  return Failure{kExitNotFound,
+                 "no MCP server is named '" + neutral_line(name, 80) + "'" +
+                     (names.empty() ? std::string("; 'agentd mcp add' adds one") : did_you_mean(name, names))};
+}
+
+std::string_view state_of(const McpServerHere& server) {
+  return server.waits ? "not trusted" : server.off ? "off" : "on";
+}
+
+std::string runs_text(const McpServerSettings& server) {
+  if (!server.url.empty()) return server.url;
+  std::string out = shell_word(server.command);
+  for (const std::string& each : server.args) out += ' ' + shell_word(each);
+  return out;
+}
+
+std::vector<std::string> rights_of(const McpServerSettings& server) {
+  std::vector<std::string> out;
+  const auto add = [&](std::string_view what, const std::vector<std::string>& values) {
+    if (!values.empty()) out.push_back(std::string(what) + neutral_line(join(values, ", "), kShownBytes));
+  };
+  if (server.url.empty() && !server.sandbox) out.push_back("sandbox:     none: it runs with all your rights");
+  add("network:     ", server.network);
+  add("reads:       ", server.readable);
+  add("writes:      ", server.writable);
+  add("tools:       ", server.tools);
+  if (server.trust_annotations) out.push_back("believed:    which of its tools only read");
+  return out;
+}
+
+class StartedServer::AllAgreed final : public mcp::Pins {
+ public:
+  std::vector<Verdict> judge(const std::string& /*server*/, const std::vector<mcp::Definition>& tools) override {
+    return std::vector<Verdict>(tools.size(), Verdict::kAgreed);
+  }
+};
+
+StartedServer::StartedServer() : pins_(std::make_unique<AllAgreed>()) {}
+StartedServer::~StartedServer() = default;
+
+Result<std::unique_ptr<StartedServer>, Failure> StartedServer::start(App& app, const McpHere& here,
+                                                                     const McpServerSettings& server) {
+  auto setup = mcp_server_setup(app.surroundings(), here.config, here.home, here.project, here.roots, server);
+  if (!setup) return Failure{kExitUsage, setup.error().message};
+  std::unique_ptr<StartedServer> out(new StartedServer());
+  out->http_ = make_http_client(app.clock(), http_settings(here.config));
+  const Deadline until = Deadline::after(app.clock(), setup->start_timeout);
+  std::vector<mcp::ServerSetup> servers;
+  servers.push_back(std::move(*setup));
+  out->tools_ = std::make_unique<mcp::McpTools>(
+      std::move(servers),
+      mcp::McpParts{app.clock(), *out->http_, *out->pins_, [](const std::string&) {}, AGENTD_VERSION});
+  out->tools_->start();
+  out->tools_->wait({}, until);
+  out->status_ = out->tools_->status().front();
+  if (out->status_.state == mcp::ServerState::kReady) return out;
+  std::string why = out->status_.why.empty() ? "it has not listed its tools in time" : out->status_.why;
+  if (!out->status_.error_text.empty()) why += "; it wrote: " + out->status_.error_text;
+  return Failure{kExitFailure, "the MCP server " + server.name + " did not start: " + neutral_line(why, kShownBytes)};
+}
+
+}  // namespace agentd::app

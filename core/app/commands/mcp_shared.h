@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+// mcp_shared.h - shared by the commands of `agentd mcp`: the servers here, and starting one to look at its tools.
+//
+// Threading: one thread.
+
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/app/app.h"
+#include "core/app/failure.h"
+#include "core/net/http.h"
+#include "core/workplace/mcp_setup.h"
+#include "providers/mcp/mcp_tools.h"
+
+namespace agentd::app {
+
+struct McpHere {
+  Config config;
+  std::string home;
+  Project project;
+  std::vector<std::string> roots;
+  McpConsents consents;
+  std::vector<McpServerHere> servers;
+  std::vector<std::string> problems;
+};
+Result<McpHere, Failure> mcp_here(const App& app, const Arguments& arguments);
+
+// The server that a session here would use by that name; the failure suggests the nearest.
+Result<const McpServerHere*, Failure> server_of(const McpHere& here, const std::string& name);
+
+// "on", "off", "not trusted".
+std::string_view state_of(const McpServerHere& server);
+// "npx -y @scope/server", or the address.
+std::string runs_text(const McpServerSettings& server);
+// The other rights of a server, and how far it is believed, a line each: "network:     api.example.org".
+std::vector<std::string> rights_of(const McpServerSettings& server);
+
+// A server that was started to be looked at; every tool counts as agreed to.
+class StartedServer {
+ public:
+  // Waits until it has listed its tools. The failure says why it has not.
+  static Result<std::unique_ptr<StartedServer>, Failure> start(App& app, const McpHere& here,
+                                                               const McpServerSettings& server);
+  const mcp::ServerStatus& status() const { return status_; }
+
+ private:
+  class AllAgreed;
+  StartedServer();
+
+ public:
+  ~StartedServer();
+
+ private:
+  std::unique_ptr<AllAgreed> pins_;
+  std::unique_ptr<HttpClient> http_;
+  std::unique_ptr<mcp::McpTools> tools_;
+  mcp::ServerStatus status_;
+};
+
+}  // namespace agentd::app

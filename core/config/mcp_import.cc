@@ -1,0 +1,193 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/config/mcp_import.h"
+
+#include <algorithm>
+
+#include "core/base/bytes.h"
+#include "core/codec/toml.h"
+
+namespace agentd {
+namespace {
+
+constexpr std::size_t kShownBytes = 80;
+
+Error invalid(std::string message) { return {Code::kInvalid, std::move(message)}; }
+
+std::string text_of(JsonView value) { return value.is_string() ? std::string(value.string_or("")) : value.text(); }
+
+// A server in agentd's own form while it is put together; one reader checks it in the end.
+class Translation {
+ public:
+  Translation(std::string name, std::vector<std::string>& problems) : name_(std::move(name)), problems_(problems) {
+    out_.begin_object();
+  }
+
+  void keep(std::string_view member, JsonView value) { out_.key(member).value(value); }
+  void text(std::string_view member, std::string_view value) { out_.member(member, value); }
+  void flag(std::string_view member, bool value) { out_.member(member, value); }
+  void milliseconds(std::string_view member, double seconds) {
+    out_.member(member, static_cast<std::int64_t>(seconds * 1000));
+  }
+  void header(const std::string& name, std::string value) { headers_.emplace_back(name, std::move(value)); }
+  void problem(std::string_view member, std::string_view why) {
+    problems_.push_back(one_line(name_, kShownBytes) + ": " + one_line(member, kShownBytes) + " is not imported" +
+                        (why.empty() ? "" : ": " + std::string(why)));
+  }
+
+  std::string json() {
+    if (!headers_.empty()) {
+      out_.key("headers").begin_object();
+      for (const auto& [name, value] : headers_) out_.member(name, value);
+      out_.end_object();
+    }
+    out_.end_object();
+    return std::string(out_.text());
+  }
+
+ private:
+  const std::string name_;
+  std::vector<std::string>& problems_;
+  JsonWriter out_;
+  std::vector<std::pair<std::string, std::string>> headers_;
+};
+
+constexpr std::string_view kRules = "write rules of permissions instead, such as mcp__NAME__TOOL (docs/guide/mcp.md)";
+
+bool is_common(std::string_view member) {
+  constexpr std::string_view kCommon[] = {"command", "args", "env", "cwd"};
+  return std::find(std::begin(kCommon), std::end(kCommon), member) != std::end(kCommon);
+}
+
+void add_headers(Translation& out, JsonView headers, std::string_view member) {
+  if (!headers.is_object()) return out.problem(member, "it is no object");
+  for (std::size_t i = 0; i < headers.size(); ++i) out.header(std::string(headers.key_at(i)), text_of(headers.at(i)));
+}
+
+void translate_claude(Translation& out, std::string_view member, JsonView value) {
+  if (is_common(member) || member == "url" || member == "type") return out.keep(member, value);
+  if (member == "headers") return add_headers(out, value, member);
+  if (member == "timeout") return out.milliseconds("timeout_ms", value.number_or(0) / 1000);
+  out.problem(member, member == "headersHelper" ? "put the token into a variable, and write ${NAME}" : "");
+}
+
+void translate_codex(Translation& out, std::string_view member, JsonView value) {
+  if (is_common(member) || member == "url" || member == "enabled") return out.keep(member, value);
+  if (member == "env_vars") return out.keep("pass_environment", value);
+  if (member == "enabled_tools") return out.keep("tools", value);
+  if (member == "bearer_token_env_var") return out.header("Authorization", "Bearer ${" + text_of(value) + "}");
+  if (member == "http_headers") return add_headers(out, value, member);
+  if (member == "env_http_headers") {
+    for (std::size_t i = 0; i < value.size(); ++i)
+      out.header(std::string(value.key_at(i)), "${" + text_of(value.at(i)) + "}");
+    return;
+  }
+  if (member == "startup_timeout_sec") return out.milliseconds("start_timeout_ms", value.number_or(0));
+  if (member == "startup_timeout_ms") return out.keep("start_timeout_ms", value);
+  if (member == "tool_timeout_sec") return out.milliseconds("timeout_ms", value.number_or(0));
+  out.problem(member, member == "disabled_tools" ? kRules : "");
+}
+
+void translate_gemini(Translation& out, std::string_view member, JsonView value) {
+  if (is_common(member)) return out.keep(member, value);
+  if (member == "httpUrl") return out.keep("url", value);
+  if (member == "url") return out.problem(member, "it is of the transport of 2024: use the server's httpUrl");
+  if (member == "headers") return add_headers(out, value, member);
+  if (member == "timeout") return out.keep("timeout_ms", value);
+  if (member == "includeTools") return out.keep("tools", value);
+  if (member == "description") return;  // for people
+  out.problem(member, member == "excludeTools" || member == "trust" ? kRules : "");
+}
+
+void translate_vscode(Translation& out, std::string_view member, JsonView value) {
+  if (is_common(member) || member == "url" || member == "type") return out.keep(member, value);
+  if (member == "headers") return add_headers(out, value, member);
+  if (member == "gallery" || member == "version") return;  // of its list of servers
+  out.problem(member, member == "envFile" ? "put its variables into env" : "");
+}
+
+using Translate = void (*)(Translation&, std::string_view, JsonView);
+Translate translator_of(McpDialect dialect) {
+  switch (dialect) {
+    case McpDialect::kClaude:
+      return translate_claude;
+    case McpDialect::kCodex:
+      return translate_codex;
+    case McpDialect::kGemini:
+      return translate_gemini;
+    case McpDialect::kVscode:
+      return translate_vscode;
+  }
+  return translate_claude;
+}
+
+std::string_view list_of(McpDialect dialect) {
+  return dialect == McpDialect::kCodex ? "mcp_servers" : dialect == McpDialect::kVscode ? "servers" : "mcpServers";
+}
+
+void import_all(JsonView servers, McpDialect dialect, const std::string& path, ImportedServers& out) {
+  for (std::size_t i = 0; i < servers.size(); ++i) {
+    const std::string name(servers.key_at(i));
+    Translation translation(name, out.problems);
+    const JsonView members = servers.at(i);
+    for (std::size_t k = 0; k < members.size(); ++k)
+      translator_of(dialect)(translation, members.key_at(k), members.at(k));
+    const std::string json = translation.json();
+    const auto document = JsonDocument::parse(json);
+    auto read = document ? read_mcp_server(name, document->root()) : Result<McpServerSettings>(document.error());
+    const auto problem = [&](const std::string& why) {
+      out.problems.push_back(one_line(name, kShownBytes) + " is not imported: " + why);
+    };
+    const bool known = std::any_of(out.servers.begin(), out.servers.end(),
+                                   [&](const McpServerSettings& each) { return each.name == name; });
+    if (!read)
+      problem(read.error().message);
+    else if (known)
+      problem("the file has another server of that name");
+    else if (json.find("${input:") != std::string::npos)
+      problem("it asks for ${input:...}: write a variable of the environment instead, as ${NAME}");
+    else if (json.find("${workspaceFolder") != std::string::npos)
+      problem("it uses ${workspaceFolder}: leave its cwd out, since a server starts at the project's root");
+    else {
+      read->place = path;
+      out.servers.push_back(std::move(*read));
+    }
+  }
+}
+
+}  // namespace
+
+std::optional<McpDialect> find_mcp_dialect(std::string_view name) {
+  if (name == "claude") return McpDialect::kClaude;
+  if (name == "codex") return McpDialect::kCodex;
+  if (name == "gemini") return McpDialect::kGemini;
+  if (name == "vscode") return McpDialect::kVscode;
+  return std::nullopt;
+}
+
+McpDialect mcp_dialect_of(const std::string& path) {
+  if (path.ends_with(".toml")) return McpDialect::kCodex;
+  if (path.ends_with(".gemini/settings.json")) return McpDialect::kGemini;
+  if (path.ends_with(".vscode/mcp.json") || path.ends_with("/User/mcp.json")) return McpDialect::kVscode;
+  return McpDialect::kClaude;
+}
+
+Result<ImportedServers> import_mcp_servers(std::string_view text, McpDialect dialect, const std::string& path,
+                                           const std::string& project_root) {
+  std::string converted;
+  if (dialect == McpDialect::kCodex) {
+    AGENTD_TRY(converted, toml_to_json(text, path));
+    text = converted;
+  }
+  const auto json = JsonDocument::parse(text);
+  if (!json) return invalid(path + ": " + json.error().message);
+  ImportedServers out;
+  const std::string_view list = list_of(dialect);
+  const JsonView all = json->root()[list], of_project = json->root()["projects"][project_root][list];
+  import_all(all, dialect, path, out);
+  import_all(of_project, dialect, path, out);
+  if (!all.is_object() && !of_project.is_object())
+    return invalid(path + " has no '" + std::string(list) + "' with servers");
+  return out;
+}
+
+}  // namespace agentd

@@ -1,0 +1,183 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/config/mcp_settings.h"
+
+#include <gtest/gtest.h>
+
+#include "core/config/mcp_import.h"
+
+namespace agentd {
+namespace {
+
+Result<McpServerSettings> read(const std::string& json, const std::string& name = "files") {
+  const auto document = JsonDocument::parse(json);
+  EXPECT_TRUE(document) << json;
+  return read_mcp_server(name, document->root());
+}
+
+std::string fault(const std::string& json, const std::string& name = "files") {
+  const auto out = read(json, name);
+  return out ? "none" : out.error().message;
+}
+
+TEST(McpSettings, AServerIsACommandOrAnAddress) {
+  const auto program = read(R"({"command":"npx","args":["-y","x"],"env":{"A":"1","N":2},"scope":"session",)"
+                            R"("writable":["."],"timeout_ms":1000,"sandbox":false})");
+  ASSERT_TRUE(program) << program.error().message;
+  EXPECT_EQ(program->command, "npx");
+  EXPECT_EQ(program->args, (std::vector<std::string>{"-y", "x"}));
+  EXPECT_EQ(program->env.at("N"), "2") << "YAML makes a number of it";
+  EXPECT_TRUE(program->per_session);
+  EXPECT_FALSE(program->sandbox);
+  EXPECT_EQ(program->timeout, Milliseconds(1000));
+  const auto address = read(R"({"type":"http","url":"https://x.org/mcp","headers":{"Authorization":"Bearer ${T}"}})");
+  ASSERT_TRUE(address) << address.error().message;
+  EXPECT_EQ(address->url, "https://x.org/mcp");
+}
+
+TEST(McpSettings, AMistakeNamesTheMember) {
+  EXPECT_EQ(fault("[]"), "a server must be an object with a command or a url");
+  EXPECT_EQ(fault("{}"), "a server must have a command or a url");
+  EXPECT_EQ(fault(R"({"command":"a","url":"https://x"})"), "a server has a command or a url, not both");
+  EXPECT_EQ(fault(R"({"command":["a"]})"), "command must be a text");
+  EXPECT_EQ(fault(R"({"command":"a","args":"-y"})"), "args must be a list of texts");
+  EXPECT_EQ(fault(R"({"command":"a","env":{"A":[]}})"), "env must be an object of texts");
+  EXPECT_EQ(fault(R"({"command":"a","env":{"A=B":"x"}})"), "env has a name that cannot be one: 'A=B'");
+  EXPECT_EQ(fault(R"({"url":"https://x","headers":{"A":"x\r\nB: y"}})"), "headers must not have a line end in 'A'");
+  EXPECT_EQ(fault(R"({"command":"a","enable":true})"), "enable is no member of a server: did you mean 'enabled'?");
+  EXPECT_EQ(fault(R"({"command":"a","scope":"user"})"), "scope must be workplace or session");
+  EXPECT_EQ(fault(R"({"command":"a","timeout_ms":0})"),
+            "timeout_ms must be a whole number of milliseconds, at most a day");
+  EXPECT_EQ(fault(R"({"url":"https://x","args":["a"]})"),
+            "args, env, pass_environment and cwd are of a command, and this server has a url");
+  EXPECT_TRUE(fault(R"({"type":"sse","url":"https://x"})").starts_with("type sse is the transport of 2024"));
+}
+
+TEST(McpSettings, ANameLeavesNoDoubtAboutTheToolsOfAServer) {
+  for (const char* const wrong : {"", "a__b", "a.b", "a b", "\xc3\xa4", "abcdefghijklmnopqrstuvwxyz0123456"})
+    EXPECT_NE(fault(R"({"command":"a"})", wrong), "none") << wrong;
+  for (const char* const right : {"a", "a-b_c", "ABCDEFGHIJKLMNOPQRSTUVWXYZ012345"})
+    EXPECT_EQ(fault(R"({"command":"a"})", right), "none") << right;
+}
+
+TEST(McpSettings, AFileIsReadAsAWholeOrNotAtAll) {
+  const auto read_file = [](std::string_view text) {
+    return read_mcp_file(text, "/p/.mcp.json", McpServerSettings::Origin::kProject);
+  };
+  const auto two = read_file(R"({"mcpServers":{"b":{"command":"x"},"a":{"url":"https://y"}}})");
+  ASSERT_TRUE(two) << two.error().message;
+  ASSERT_EQ(two->size(), 2u);
+  EXPECT_EQ((*two)[0].place, "/p/.mcp.json");
+  EXPECT_EQ(read_file(R"({"mcpServers":{"a":{"command":"x"},"b":{"comand":"y"}}})").error().message,
+            "/p/.mcp.json: mcpServers.b: comand is no member of a server: did you mean 'command'?");
+  EXPECT_EQ(read_file(R"({"mcpServers":{"a":{"command":"x"},"a":{"command":"y"}}})").error().message,
+            "/p/.mcp.json: mcpServers has 'a' twice");
+  EXPECT_FALSE(read_file("[]"));
+  EXPECT_FALSE(read_file("{"));
+}
+
+TEST(McpSettings, WrittenAndReadIsTheSame) {
+  const auto first = read(R"({"command":"npx","args":["a"],"env":{"A":"1"},"pass_environment":["B"],"cwd":"sub",)"
+                          R"("enabled":false,"scope":"session","sandbox":false,"trust_annotations":true,)"
+                          R"("tools":["x*"],"network":["h"],"readable":["/r"],"writable":["."],)"
+                          R"("start_timeout_ms":5,"timeout_ms":6})");
+  ASSERT_TRUE(first) << first.error().message;
+  const std::string json = mcp_server_json(*first);
+  const auto second = read(json);
+  ASSERT_TRUE(second) << second.error().message;
+  EXPECT_EQ(mcp_server_json(*second), json);
+  for (const char* const member :
+       {"command", "args", "env", "pass_environment", "cwd", "enabled", "scope", "sandbox", "trust_annotations",
+        "tools", "network", "readable", "writable", "start_timeout_ms", "timeout_ms"})
+    EXPECT_NE(json.find('"' + std::string(member) + '"'), std::string::npos) << member;
+}
+
+TEST(McpSettings, VariablesStandForTheEnvironment) {
+  const Environment environment = [](const std::string& name) -> std::optional<std::string> {
+    if (name == "SET") return "value";
+    if (name == "EMPTY") return "";
+    return std::nullopt;
+  };
+  const auto text = [&](std::string_view from) {
+    const auto out = with_variables(from, environment);
+    return out ? *out : "! " + out.error().message;
+  };
+  EXPECT_EQ(text("a ${SET} b${SET}"), "a value bvalue");
+  EXPECT_EQ(text("${EMPTY}|${EMPTY:-x}|${NONE:-}|${NONE:-y z}"), "|x||y z");
+  EXPECT_EQ(text("$SET $$ ${"), "! '${' must be ${NAME} or ${NAME:-TEXT}");
+  EXPECT_EQ(text("${NONE}"), "! the variable NONE is not set");
+  EXPECT_EQ(text("${a b}"), "! '${a b}' must be ${NAME} or ${NAME:-TEXT}");
+}
+
+TEST(McpSettings, TheSettingsNameTheLineOfAMistake) {
+  ConfigSources sources;
+  sources.flags = {{"mcp.servers.a", "{command: x, arg: [y]}", "--set"}};
+  const auto config = Config::load(sources);
+  ASSERT_TRUE(config) << config.error().message;
+  EXPECT_EQ(mcp_servers_of(*config).error().message,
+            "--set: mcp.servers.a: arg is no member of a server: did you mean 'args'?");
+  const KeySpec* const key = find_key("mcp.servers.a");
+  ASSERT_NE(key, nullptr);
+  EXPECT_EQ(display(*key, ConfigValue{{}, {}, R"({"env":{"K":"secret"}})"}), "\"***\"");
+}
+
+// ---- import
+
+ImportedServers imported(std::string_view text, McpDialect dialect, const std::string& root = "/p") {
+  auto out = import_mcp_servers(text, dialect, "/f", root);
+  EXPECT_TRUE(out) << out.error().message;
+  return out ? std::move(*out) : ImportedServers();
+}
+
+TEST(McpImport, ServersOfClaudeCodeWithThoseOfTheProject) {
+  const ImportedServers all =
+      imported(R"({"mcpServers":{"a":{"type":"stdio","command":"x","args":["1"],"env":{"K":"v"}}},)"
+               R"("projects":{"/p":{"mcpServers":{"b":{"type":"http","url":"https://h","headers":{"A":"b"}}}},)"
+               R"("/q":{"mcpServers":{"c":{"command":"no"}}}}})",
+               McpDialect::kClaude);
+  ASSERT_EQ(all.servers.size(), 2u);
+  EXPECT_EQ(mcp_server_json(all.servers[0]), R"({"command":"x","args":["1"],"env":{"K":"v"}})");
+  EXPECT_EQ(mcp_server_json(all.servers[1]), R"({"url":"https://h","headers":{"A":"b"}})");
+  EXPECT_TRUE(all.problems.empty());
+}
+
+TEST(McpImport, ServersOfCodex) {
+  const ImportedServers all = imported(
+      "model = \"x\"\n[mcp_servers.docs]\ncommand = \"npx\"\nargs = [\"-y\", \"d\"]\nenv = { K = \"v\" }\n"
+      "startup_timeout_sec = 2.5\ntool_timeout_sec = 60\nenabled_tools = [\"find\"]\ndisabled_tools = [\"x\"]\n"
+      "[mcp_servers.far]\nurl = \"https://h/mcp\"\nbearer_token_env_var = \"TOKEN\"\nenabled = false\n",
+      McpDialect::kCodex);
+  ASSERT_EQ(all.servers.size(), 2u);
+  EXPECT_EQ(mcp_server_json(all.servers[0]),
+            R"({"command":"npx","args":["-y","d"],"env":{"K":"v"},"tools":["find"],"start_timeout_ms":2500,)"
+            R"("timeout_ms":60000})");
+  EXPECT_EQ(mcp_server_json(all.servers[1]),
+            R"({"url":"https://h/mcp","headers":{"Authorization":"Bearer ${TOKEN}"},"enabled":false})");
+  ASSERT_EQ(all.problems.size(), 1u);
+  EXPECT_TRUE(all.problems[0].starts_with("docs: disabled_tools is not imported")) << all.problems[0];
+  EXPECT_EQ(import_mcp_servers("a = [", McpDialect::kCodex, "/f", "").error().message.substr(0, 5), "/f:1:");
+}
+
+TEST(McpImport, ServersOfGeminiAndVsCode) {
+  const ImportedServers gemini =
+      imported(R"({"mcpServers":{"a":{"httpUrl":"https://h","timeout":9,"trust":true},"b":{"url":"https://sse"}}})",
+               McpDialect::kGemini);
+  ASSERT_EQ(gemini.servers.size(), 1u);
+  EXPECT_EQ(mcp_server_json(gemini.servers[0]), R"({"url":"https://h","timeout_ms":9})");
+  EXPECT_EQ(gemini.problems.size(), 3u);
+  const ImportedServers vscode =
+      imported(R"({"inputs":[],"servers":{"a":{"type":"stdio","command":"x","cwd":"${workspaceFolder}"},)"
+               R"("b":{"command":"y","env":{"K":"${input:key}"}},"c":{"command":"z"}}})",
+               McpDialect::kVscode);
+  ASSERT_EQ(vscode.servers.size(), 1u);
+  EXPECT_EQ(vscode.servers[0].name, "c");
+  EXPECT_EQ(vscode.problems.size(), 2u);
+  EXPECT_FALSE(import_mcp_servers(R"({"mcpServers":{}})", McpDialect::kVscode, "/f", ""));
+  EXPECT_EQ(mcp_dialect_of("/h/.codex/config.toml"), McpDialect::kCodex);
+  EXPECT_EQ(mcp_dialect_of("/h/.gemini/settings.json"), McpDialect::kGemini);
+  EXPECT_EQ(mcp_dialect_of("/p/.vscode/mcp.json"), McpDialect::kVscode);
+  EXPECT_EQ(mcp_dialect_of("/p/.mcp.json"), McpDialect::kClaude);
+  EXPECT_EQ(find_mcp_dialect("vim"), std::nullopt);
+}
+
+}  // namespace
+}  // namespace agentd
