@@ -71,9 +71,10 @@ TEST_F(ConfigTest, AnUnknownKeyLikeNoOtherGetsNoSuggestion) {
 }
 
 TEST_F(ConfigTest, SectionsOfOtherAgentsAreNamedAndSayTheWay) {
-  EXPECT_EQ(error("model: x\nmcpServers:\n  files: {command: npx}\n"),
-            "config.yaml:2:1: 'mcpServers' is how other agents name servers of the Model Context Protocol: write them as "
-            "'mcp: {servers: {NAME: ...}}', or add each with 'agentd mcp add' (docs/guide/mcp.md)");
+  EXPECT_EQ(
+      error("model: x\nmcpServers:\n  files: {command: npx}\n"),
+      "config.yaml:2:1: 'mcpServers' is how other agents name servers of the Model Context Protocol: write them as "
+      "'mcp: {servers: {NAME: ...}}', or add each with 'agentd mcp add' (docs/guide/mcp.md)");
   EXPECT_EQ(error("hooks:\n  PreToolUse:\n    - matcher: Bash\n      hooks: [{type: command, command: ./x}]\n"),
             "config.yaml:2:3: 'PreToolUse' is how Claude Code configures hooks in its settings.json: keep them in such "
             "a file, and name it here with 'adapt: [\"claude:FILE\"]', or import them with 'agentd hooks import "
