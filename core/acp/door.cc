@@ -227,6 +227,7 @@ Door::Reply Door::new_session(const RpcMessage& message) {
 // A session that this editor has open already begins anew.
 Door::Reply Door::reopen(const RpcMessage& message, bool replays) {
   AGENTD_TRY(Opening opening, opening_of(message.params()));
+  if (!message.params()["sessionId"].is_string()) return bad("'sessionId' must be a text");
   const std::string_view name = message.params()["sessionId"].string_or("");
   AGENTD_TRY(const Ulid id, conversation_of(name));
   opening.conversation = id;
@@ -286,6 +287,7 @@ Door::Reply Door::list_sessions(const RpcMessage& message) {
 }
 
 Result<std::shared_ptr<EditorSession>, RpcFault> Door::session_of(JsonView params) {
+  if (!params["sessionId"].is_string()) return bad("'sessionId' must be a text");
   const std::string_view id = params["sessionId"].string_or("");
   const MutexLock lock(mutex_);
   const auto found = sessions_.find(id);

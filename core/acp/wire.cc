@@ -80,8 +80,18 @@ void Wire::take_text(const std::string& text, const Take& take) {
   }
   RpcMessage& message = std::get<RpcMessage>(read);
   if (message.kind == RpcMessage::Kind::kFault) return take_answer(message.id, std::move(message.fault));
-  if (message.kind == RpcMessage::Kind::kResult) return take_answer(message.id, std::move(message.document));
+  if (message.kind == RpcMessage::Kind::kResult) {
+    if (is_asked(message.id)) return take_answer(message.id, std::move(message.document));
+    // Else it is late, or a request that lacks its method, whose sender waits.
+    if (!message.result().exists()) refuse(message.id, {kRpcBadRequest, "the message has no method and no result"});
+    return;
+  }
   take(std::move(message));
+}
+
+bool Wire::is_asked(const RpcId& id) const {
+  const MutexLock lock(mutex_);
+  return asked_.count(id.number().value_or(0)) != 0;
 }
 
 void Wire::take_answer(const RpcId& id, Answer answer) {

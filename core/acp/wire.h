@@ -71,6 +71,7 @@ class Wire {
     std::function<void(JsonView)> late;
   };
   void take_text(const std::string& text, const Take& take);
+  bool is_asked(const RpcId& id) const;
   void take_answer(const RpcId& id, Answer answer);
   void send(std::string_view message);
   void write_all();

@@ -20,6 +20,9 @@ std::string hello(const serve::ClientTerms& terms, const RemoteSession::Wishes& 
   out.begin_object().member("version", terms.version).member("build", terms.build);
   out.member("mount_namespace", terms.mount_namespace).member("umask", unsigned{terms.umask});
   out.member("settings", terms.settings).member("cwd", wishes.cwd);
+  out.key("parts").begin_array();
+  for (const auto& [name, sum] : terms.parts) out.string(name + "=" + sum);
+  out.end_array();
   out.key("environment").begin_array();
   for (const std::string& entry : clean_environment()) out.string(entry);
   out.end_array().key("options").begin_array();
@@ -75,7 +78,8 @@ RemoteSession::Offer RemoteSession::ask(const App& app, const Config& config, co
       serve::own_terms(config, app.surroundings().environment, app.home().value_or(""), wishes.hooks, door->token());
   const bool answers = approver.is_present() && !wishes.detached;
   auto stream = door->stream("POST", "/api/v1/clients", hello(terms, wishes, answers));
-  if (!stream) return {Offer::Kind::kOwn, refusal_text(stream.error(), terms.version), nullptr};
+  if (!stream)
+    return {Offer::Kind::kOwn, refusal_text(stream.error(), terms.version), nullptr, stream.error().message()};
   const auto first = (*stream)->next(DaemonDoor::kAnswerTime);
   const auto named = first && first->type == serve::kClientFrame ? JsonDocument::parse(first->data)
                                                                  : Result<JsonDocument>(Error{Code::kInvalid, {}});

@@ -32,6 +32,7 @@ class RemoteSession final : public Session {
     enum class Kind : std::uint8_t { kNone, kOwn, kServed } kind = Kind::kNone;
     std::string warning{};
     std::unique_ptr<RemoteSession> session{};
+    std::string reason{};  // of kOwn, in the daemon's words; may be empty
   };
   // `events` and `approver` outlive the session.
   static Offer ask(const App& app, const Config& config, const Wishes& wishes, EventSink& events, Approver& approver);

@@ -148,6 +148,7 @@ Result<void, Failure> Talk::ask_daemon() {
   RemoteSession::Offer offer = RemoteSession::ask(app_, config_, asked, *watch_, *approver_);
   daemon_is_there_ = offer.kind != RemoteSession::Offer::Kind::kNone;
   remote_ = std::move(offer.session);
+  why_not_served_ = offer.reason;
   if (!offer.warning.empty()) warn(offer.warning);
   return {};
 }

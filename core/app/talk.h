@@ -51,6 +51,8 @@ class Talk {
   ClientSession& client() { return *client_; }
   Session& session() { return remote_ ? static_cast<Session&>(*remote_) : *client_->session(); }
   bool is_served() const { return remote_ != nullptr; }
+  // Of a daemon that is there and does not work for this command; empty = there is none, or it has not said.
+  const std::string& why_not_served() const { return why_not_served_; }
   // The recipe in use; null = none.
   const Recipe* recipe() const { return client_ ? client_->recipe() : nullptr; }
   std::optional<std::string> recipe_failure() const {
@@ -114,6 +116,7 @@ class Talk {
   std::function<void(std::string)> keep_typed_;
   std::unique_ptr<Approver> approver_;
   bool daemon_is_there_ = false;
+  std::string why_not_served_;             // in the daemon's words
   std::unique_ptr<RemoteSession> remote_;  // null: this process works, with those that follow
   std::unique_ptr<Runtime> runtime_;
   std::unique_ptr<Workplace> workplace_;

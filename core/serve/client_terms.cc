@@ -12,6 +12,7 @@
 #include <iterator>
 #include <set>
 
+#include "core/base/bytes.h"
 #include "core/base/file.h"
 #include "core/base/hash.h"
 #include "core/runtime/model_setup.h"
@@ -21,6 +22,8 @@
 
 namespace agentd::serve {
 namespace {
+
+constexpr std::size_t kPartDigits = 16, kNamesBytes = 200;
 
 // Where requests go and what is trusted on the way, besides the settings; HOME is where rules and secrets are.
 constexpr std::string_view kVariables[] = {"HOME",        "XDG_CONFIG_HOME", "http_proxy",  "https_proxy",
@@ -44,9 +47,10 @@ std::string value_of(const Config& config, std::string_view name, ValueType type
 
 // Every setting in use, whatever set it, but for the model, which counts as it is in force. The daemon's own say
 // nothing about a run.
-std::string settings_text(const Config& config, std::set<std::string>& variables) {
-  std::string out;
+// The parts go by the first word of a key.
+void add_settings(const Config& config, std::set<std::string>& variables, std::map<std::string, std::string>& parts) {
   const auto one = [&](std::string_view name, ValueType type) {
+    std::string& out = parts[std::string(name.substr(0, name.find('.')))];
     const std::string value = value_of(config, name, type);
     if (type == ValueType::kVariable && !value.empty()) variables.insert(value);
     add(out, name, value);
@@ -60,7 +64,6 @@ std::string settings_text(const Config& config, std::set<std::string>& variables
       one(key.name, key.type);
   for (const std::string& name : config.free_keys())
     if (const KeySpec* const key = find_key(name)) one(name, key->type);
-  return out;
 }
 
 std::string link_text(const char* path) {
@@ -125,18 +128,23 @@ ClientTerms own_terms(const Config& config, const Environment& environment, cons
     variables.emplace(row.key_variable);
     variables.emplace(row.other_variable);
   }
-  std::string text = settings_text(config, variables);
+  std::map<std::string, std::string> parts;
+  add_settings(config, variables, parts);
   for (const std::string& name : variables)
     if (!name.empty())
-      if (const auto value = environment(name)) add(text, name, *value);
-  add(text, "provider", route->provider);
-  add(text, "model", route->model);
-  add(text, "models", read_file(model_table_file(home), 1u << 20).value_or(std::string()));
-  add(text, "hooks", hooks ? "1" : "0");
-  add(text, "confinement", confinement_text(status));
+      if (const auto value = environment(name)) add(parts[name], name, *value);
+  add(parts["model"], route->provider, route->model);
+  add(parts["models.yaml"], {}, read_file(model_table_file(home), 1u << 20).value_or(std::string()));
+  add(parts["--no-hooks"], {}, hooks ? "1" : "0");
+  add(parts["limits or namespaces of the process"], {}, confinement_text(status));
   struct stat place {};
   if (::stat(home.c_str(), &place) == 0)
-    add(text, "home", std::to_string(place.st_dev) + ":" + std::to_string(place.st_ino));
+    add(parts["home directory"], {}, std::to_string(place.st_dev) + ":" + std::to_string(place.st_ino));
+  std::string text;
+  for (const auto& [name, part] : parts) {
+    add(text, name, part);
+    out.parts[name] = hex(hmac_sha256(token, name + "=" + part)).substr(0, kPartDigits);
+  }
   out.settings = hex(hmac_sha256(token, text));
   return out;
 }
@@ -147,6 +155,21 @@ TermsFit compare(const ClientTerms& client, const ClientTerms& daemon) {
   if (client.umask != daemon.umask || client.settings.empty() || client.settings != daemon.settings)
     return TermsFit::kOtherSettings;
   return TermsFit::kSame;
+}
+
+std::string differences(const ClientTerms& client, const ClientTerms& daemon) {
+  std::set<std::string> names;
+  if (client.umask != daemon.umask) names.insert("umask");
+  const auto part_of = [](const ClientTerms& terms, const std::string& name) {
+    const auto found = terms.parts.find(name);
+    return found == terms.parts.end() ? std::string() : found->second;
+  };
+  for (const auto& [name, sum] : client.parts)
+    if (part_of(daemon, name) != sum) names.insert(name);
+  for (const auto& [name, sum] : daemon.parts)
+    if (part_of(client, name) != sum) names.insert(name);
+  if (names.empty()) return "other settings";
+  return "another " + one_line(join(std::vector<std::string>(names.begin(), names.end()), ", "), kNamesBytes);
 }
 
 }  // namespace agentd::serve

@@ -8,6 +8,7 @@
 // Threading: thread-safe functions; own_terms() reads /proc.
 
 #include <cstdint>
+#include <map>
 #include <string>
 
 #include "core/config/config.h"
@@ -19,6 +20,9 @@ struct ClientTerms {
   std::string mount_namespace;  // as /proc/self/ns/mnt names it
   std::uint32_t umask = 0;
   std::string settings;  // 64 digits: HMAC-SHA-256 under the daemon's own token
+  // The same, shorter, of each part of it: "SSL_CERT_FILE", "permissions", "hooks" ...; they name a difference, and
+  // decide nothing.
+  std::map<std::string, std::string> parts{};
 };
 
 // The terms of this process. `home`: that of agentd, whose table of models counts; `hooks`: they are asked. `settings`
@@ -28,5 +32,8 @@ ClientTerms own_terms(const Config& config, const Environment& environment, cons
 
 enum class TermsFit : std::uint8_t { kSame, kOtherVersion, kOtherNamespace, kOtherSettings };
 TermsFit compare(const ClientTerms& client, const ClientTerms& daemon);
+// The parts that differ, for a kOtherSettings: "another SSL_CERT_FILE, permissions"; "other settings" where no part is
+// known.
+std::string differences(const ClientTerms& client, const ClientTerms& daemon);
 
 }  // namespace agentd::serve

@@ -55,6 +55,7 @@ class EventRing {
   void close();
 
   std::size_t subscribers() const;
+  bool is_full() const { return subscribers() >= limits_.subscribers; }
   EventId newest() const;
 
  private:

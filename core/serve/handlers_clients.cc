@@ -18,10 +18,14 @@ HttpReply refused(std::string_view code, std::string_view message) { return erro
 std::optional<HttpReply> refusal_of(const Daemon& daemon, const RouteCall& call) {
   if (call.exchange->head().peer.door != HttpPeer::Door::kUnix)
     return error_reply(403, "forbidden", "commands are let in by the unix socket alone");
-  const ClientTerms terms{
-      std::string(call.json("version").string_or("")), std::string(call.json("build").string_or("")),
-      std::string(call.json("mount_namespace").string_or("")),
-      static_cast<std::uint32_t>(call.json("umask").uint_or(0)), std::string(call.json("settings").string_or(""))};
+  ClientTerms terms{std::string(call.json("version").string_or("")), std::string(call.json("build").string_or("")),
+                    std::string(call.json("mount_namespace").string_or("")),
+                    static_cast<std::uint32_t>(call.json("umask").uint_or(0)),
+                    std::string(call.json("settings").string_or(""))};
+  for (const std::string& part : texts_of(call.json("parts"))) {
+    const std::size_t end = part.find('=');
+    if (end != std::string::npos) terms.parts[part.substr(0, end)] = part.substr(end + 1);
+  }
   const ClientTerms& own = daemon.options().terms;
   switch (compare(terms, own)) {
     case TermsFit::kOtherVersion:
@@ -29,7 +33,7 @@ std::optional<HttpReply> refusal_of(const Daemon& daemon, const RouteCall& call)
     case TermsFit::kOtherNamespace:
       return refused("other_namespace", "the daemon sees other files");
     case TermsFit::kOtherSettings:
-      return refused("other_settings", "the daemon has other settings");
+      return refused("other_settings", "the daemon was started with " + differences(terms, own));
     case TermsFit::kSame:
       break;
   }

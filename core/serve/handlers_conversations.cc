@@ -50,6 +50,8 @@ void show_conversation(Daemon& daemon, RouteCall call) {
   const auto live = daemon.sessions().find(id->text());
   JsonWriter out;
   out.begin_object().key("conversation").raw(write_info(*info));
+  if (const auto mode = mode_of_conversation(daemon.store(), id->text()); mode && *mode)
+    out.member("mode", name_of(**mode));
   out.member("state", live ? name_of(live->state()) : name_of(LiveSession::State::kParked)).end_object();
   reply_json(call, 200, out.text());
 }

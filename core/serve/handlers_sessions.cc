@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <filesystem>
 
+#include "core/agent/conversation_mode.h"
 #include "core/codec/json.h"
 #include "core/compaction/compaction.h"
 #include "core/conversation/media.h"
@@ -78,11 +79,15 @@ void write_call(JsonWriter& out, const DirectReport& report) {
 
 std::string absolute_directory(std::string_view path) { return path.starts_with('/') ? std::string(path) : ""; }
 
+// True for a mode that asks less than the settings' does.
+bool is_wider(Daemon& daemon, std::string_view mode) {
+  const std::string set = daemon.runtime().config().text("permissions.mode");
+  return (mode == "allow" || mode == "accept_edits") && mode != set && set != "allow";
+}
+
 // A client that may not answer questions may not choose that none are asked, either.
 std::optional<HttpReply> refuse_mode(Daemon& daemon, const RouteCall& call, std::string_view mode) {
-  const std::string set = daemon.runtime().config().text("permissions.mode");
-  const bool wider = (mode == "allow" || mode == "accept_edits") && mode != set && set != "allow";
-  if (wider && !allows(call.who.scope, Scope::kAdmin))
+  if (is_wider(daemon, mode) && !allows(call.who.scope, Scope::kAdmin))
     return error_reply(403, "forbidden",
                        "a token with the scope admin chooses the mode '" + std::string(mode) +
                            "'; without 'mode' the settings' holds");
@@ -91,6 +96,18 @@ std::optional<HttpReply> refuse_mode(Daemon& daemon, const RouteCall& call, std:
                        "the mode 'allow' needs a sandbox of commands, and there is none: " + daemon.options().uncaged +
                            "; 'serve.uncaged: true' in the settings allows it anyway");
   return std::nullopt;
+}
+
+// Nor may it work in a conversation for which another client has chosen it, nor in a copy of one.
+std::optional<HttpReply> refuse_work(Daemon& daemon, const RouteCall& call) {
+  if (allows(call.who.scope, Scope::kAdmin)) return std::nullopt;
+  const auto mode = mode_of_conversation(daemon.store(), std::string(call.at("id")));
+  if (!mode) return error_reply(500, "store", mode.error().message);
+  if (!*mode || !is_wider(daemon, name_of(**mode))) return std::nullopt;
+  return error_reply(403, "forbidden",
+                     "the mode '" + std::string(name_of(**mode)) +
+                         "' of this conversation asks less than the settings do: a token with the scope admin works in "
+                         "it");
 }
 
 // Images and documents of a message.
@@ -149,6 +166,7 @@ void post_message(Daemon& daemon, RouteCall call) {
     return call.exchange->reply(error_reply(400, "bad_request", "'text' is empty: a message has words"));
   // The run is the command's, with its terminal, its output and its exit code.
   if (auto why = session->refusal_of(by_of(call))) return reply_error(call, *why);
+  if (auto refused = refuse_work(daemon, call)) return call.exchange->reply(std::move(*refused));
   auto media = read_media(call.json("media"));
   if (!media) return call.exchange->reply(error_reply(400, "bad_request", media.error().message));
   message.media = std::move(*media);
@@ -177,6 +195,8 @@ void read_events(Daemon& daemon, RouteCall call) {
   }
   if (daemon.figures().streams >= kStreamsMax)
     return reply_error(call, Error{Code::kBusy, "too many streams of events are open: close one, or try again later"});
+  if (session->ring().is_full())
+    return reply_error(call, Error{Code::kBusy, "too many read the events of this conversation: try again later"});
   const auto stream = call.exchange->stream(stream_head(), {});
   if (session->subscribe(stream, last)) return;
   (void)stream->send(server_sent(
@@ -221,6 +241,7 @@ void undo_compaction(Daemon& daemon, RouteCall call) {
 void call_tool(Daemon& daemon, RouteCall call) {
   const Shared session = session_of(daemon, call);
   if (!session) return;
+  if (auto refused = refuse_work(daemon, call)) return call.exchange->reply(std::move(*refused));
   DirectCall direct;
   direct.tool = call.json("tool").string_or("");
   direct.input_json = call.json("input").exists() ? call.json("input").text() : std::string();

@@ -53,6 +53,10 @@ void Sessions::create(const SessionWishes& wishes, const std::string& first_text
 
 Result<Sessions::Shared, RunError> Sessions::at(const Ulid& conversation) {
   if (Shared known = find(conversation.text())) return known;
+  {
+    const MutexLock lock(mutex_);
+    if (ends_) return closing();
+  }
   const auto info = runtime_.store().info(conversation);
   if (!info)
     return RunError{info.error().code == Code::kNotFound ? RunError::Kind::kNotFound : RunError::Kind::kStore,

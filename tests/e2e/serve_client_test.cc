@@ -237,6 +237,12 @@ TEST_F(ServeClients, ADetachedRunGoesOnWithoutItsCommand) {
   const std::string id = detached.out.substr(0, 26);
   EXPECT_EQ(detached.out, id + "\n");
   EXPECT_TRUE(comes([&] { return has(log(id), "Late."); })) << log(id);
+  home_.program().set("SSL_CERT_FILE=/etc/ssl/certs/ca-certificates.crt");
+  const Finished other = home_.program().run({"run", "--detach", "hello"});
+  EXPECT_EQ(other.code, 2);
+  EXPECT_TRUE(has(other.err, "the daemon was started with another SSL_CERT_FILE; start it again")) << other.err;
+  const Finished flag = home_.program().run({"run", "--detach", "--max-turns", "3", "hello"});
+  EXPECT_TRUE(has(flag.err, "another SSL_CERT_FILE, max_turns;")) << flag.err;
   home_.end();
   const Finished alone = home_.program().run({"run", "--detach", "hello"});
   EXPECT_EQ(alone.code, 2);

@@ -131,6 +131,27 @@ TEST_F(Serving, ARunnerDoesNotWidenItsRights) {
   EXPECT_EQ(create(runner, program_.project(), R"(,"mode":"plan")").status, 201);
 }
 
+// A conversation whose mode asks less was opened by another client, which may not be lent to this one.
+TEST_F(Serving, ARunnerDoesNotWorkInAConversationThatAsksLess) {
+  start("repeat: true\nturns:\n- text: Hello.\n");
+  const HttpClient runner = client_->as(token("runner", "run"));
+  const auto said = [&](const HttpClient& client, const std::string& id) {
+    return client.post(path(id, "messages"), R"({"text":"hello"})").status;
+  };
+  const std::string wide = create(R"(,"mode":"allow")"), usual = create();
+  EventReader events = client_->events(path(wide, "events"));
+  EXPECT_EQ(said(*client_, wide), 202);
+  ASSERT_TRUE(events.until("run_ended"));
+  EXPECT_EQ(client_->get("/api/v1/conversations/" + wide).json().root()["mode"].string_or(""), "allow");
+  EXPECT_FALSE(client_->get("/api/v1/conversations/" + usual).json().root()["mode"].exists());
+  EXPECT_EQ(said(runner, wide), 403);
+  EXPECT_EQ(runner.post(path(wide, "tools"), R"({"tool":"glob","input":{"pattern":"*"}})").status, 403);
+  EXPECT_EQ(said(runner, usual), 202) << "the negative control";
+  const HttpAnswer fork = runner.post(path(wide, "fork"), "{}");
+  ASSERT_EQ(fork.status, 201) << fork.body;
+  EXPECT_EQ(said(runner, std::string(fork.json().root()["conversation"]["id"].string_or(""))), 403);
+}
+
 TEST_F(Serving, NoNumberOfAQueryHarmsIt) {
   start("- text: Hello.\n");
   for (const char* const query :

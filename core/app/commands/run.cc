@@ -224,6 +224,11 @@ Result<void> check_options(const Arguments& arguments) {
   return {};
 }
 
+std::string way_to_daemon(const Talk& talk) {
+  if (talk.why_not_served().empty()) return "start 'agentd serve', or omit --detach";
+  return talk.why_not_served() + "; start it again with this command's, or omit --detach";
+}
+
 }  // namespace
 
 int run_command(App& app, const Arguments& arguments) {
@@ -243,9 +248,7 @@ int run_command(App& app, const Arguments& arguments) {
   auto talk = Talk::begin(app, arguments, wishes);
   if (!talk) return app.fail(talk.error().code, talk.error().message);
   if (arguments.has("detach") && !(*talk)->is_served())
-    return app.fail(
-        kExitUsage,
-        "--detach needs a daemon with the settings of this command: start 'agentd serve', or omit --detach");
+    return app.fail(kExitUsage, "--detach needs a daemon with the settings of this command: " + way_to_daemon(**talk));
   if (auto checked = check_replaceable(**talk, arguments); !checked)
     return app.fail(checked.error().code, checked.error().message);
   if (auto attached = (*talk)->attach(cancel, message->text); !attached)
