@@ -23,12 +23,18 @@ constexpr std::size_t kQueuedMax = 64u << 20;  // bytes that a program has not r
 constexpr Milliseconds kSlice{20};
 constexpr std::size_t kComplaintMax = 300;
 
-// The last line that is not empty, in quotes.
+// The line that says most about an end: the last one that names an error, else the last one.
 std::string last_words(std::string_view text) {
-  while (!text.empty() && is_blank(text.substr(text.size() - 1))) text.remove_suffix(1);
-  const std::size_t at = text.rfind('\n');
-  const std::string line = one_line(at == std::string_view::npos ? text : text.substr(at + 1), kComplaintMax);
-  return line.empty() ? line : ": " + line;
+  std::string_view last, error;
+  while (!text.empty()) {
+    const std::string_view line = text.substr(0, text.find('\n'));
+    text.remove_prefix(std::min(line.size() + 1, text.size()));
+    if (is_blank(line)) continue;
+    last = line;
+    if (line.find("rror") != std::string_view::npos) error = line;
+  }
+  const std::string said = one_line(error.empty() ? last : error, kComplaintMax);
+  return said.empty() ? said : ": " + said;
 }
 
 class ProgramLink final : public Link {
