@@ -124,7 +124,7 @@ Answer Connection::ask(const Request& request, const Patience& patience) {
   const auto id = begin(request, patience);
   if (id) return await(*id, patience);
   const MutexLock lock(mutex_);
-  return Failure{Failure::Kind::kGone, why_gone_};
+  return Failure{Failure::Kind::kSession, why_gone_};  // it was not sent
 }
 
 // Why it waits no longer, if so.
@@ -307,16 +307,15 @@ bool Connection::gone() const {
   return gone_;
 }
 
+// Whoever would use it next knows before those who wait are woken.
 void Connection::end(const std::string& why) {
-  {
-    const MutexLock lock(mutex_);
-    if (gone_) return;
-    gone_ = true;
-    why_gone_ = why;
-    subscribed_ = false;
-    changed_.notify_all();
-  }
   told_.ended(why);
+  const MutexLock lock(mutex_);
+  if (gone_) return;
+  gone_ = true;
+  why_gone_ = why;
+  subscribed_ = false;
+  changed_.notify_all();
 }
 
 }  // namespace agentd::mcp

@@ -34,7 +34,7 @@ struct Failure {
     kGone,     // the link has ended
     kLost,     // this request alone
     kStatus,   // an answer of HTTP with this status and without a message
-    kSession,  // the session has ended and the request was not done
+    kSession,  // the session, or the link, has ended before: the request was not done
   };
   Kind kind = Kind::kLost;
   std::string why{};  // the rest of a sentence that begins with the server

@@ -222,8 +222,11 @@ class HttpLink final : public Link {
     else if (response && (response->status < 200 || response->status >= 300))
       return lose_by_status(message.id, *response, reading);
     if (reading.answered || cancel.cancelled()) return;
-    if (!response && !reading.heard)
-      return ears_.lose(message.id, {Loss::Kind::kBroken, "is away: " + response.error().message});
+    if (!response)
+      return ears_.lose(
+          message.id,
+          {Loss::Kind::kBroken, (response.error().code == Code::kCorrupt ? "has not ended its answer: " : "is away: ") +
+                                    response.error().message});
     ears_.lose(message.id, {Loss::Kind::kBroken, "has ended its answer without a result"});
   }
 

@@ -155,7 +155,7 @@ Result<std::shared_ptr<Connection>> Server::connect(Deadline deadline) {
   {
     const MutexLock lock(mutex_);
     connection_ = connection;
-    ended_ = stale_ = false;
+    ended_ = false;
   }
   if (!setup_.argv.empty()) {
     auto link = start_program(setup_, parts_.clock);
@@ -214,26 +214,24 @@ Result<void> Server::bring_up() {
 
 Result<void> Server::list(Connection& connection, Deadline deadline) {
   bool has_tools = false;
+  std::uint64_t changes = 0;
   {
     const MutexLock lock(mutex_);
     has_tools = agreed_.has_tools;
-    stale_ = false;  // what changes from here on is a change of the new list
+    changes = changes_;  // what changes from here on is a change of the new list
     overdue_ = false;
   }
   Listing listing;
   if (has_tools) {
     auto listed = list_tools(connection, end_, deadline);
-    if (!listed) {
-      const MutexLock lock(mutex_);
-      stale_ = true;
-      return Error{Code::kUnavailable, sentence(listed.error().why + " (its list of tools)")};
-    }
+    if (!listed) return Error{Code::kUnavailable, sentence(listed.error().why + " (its list of tools)")};
     listing = std::move(*listed);
   }
   for (const std::string& fault : listing.faults) warn_once(sentence("lists what cannot be used: " + fault));
   auto offer = judged(std::move(listing.tools));
   const MutexLock lock(mutex_);
   offer_ = std::move(offer);
+  judged_ = changes;
   for (const Offered& tool : *offer_)
     if (!tool.tool.name.empty()) names_.insert(tool.tool.name);
   fresh_ = listing.fresh_for ? Deadline::after(parts_.clock, std::max(*listing.fresh_for, kFreshMin)) : Deadline{};
@@ -281,10 +279,12 @@ void Server::serve() {
     std::shared_ptr<Connection> connection;
     {
       const MutexLock lock(mutex_);
-      while (!ended_ && !stale_ && !overdue_ && !end_.cancelled()) changed_.wait_for(mutex_, parts_.clock, kSlice);
+      while (!ended_ && changes_ == judged_ && !overdue_ && !end_.cancelled())
+        changed_.wait_for(mutex_, parts_.clock, kSlice);
       if (ended_ || end_.cancelled()) return;
       connection = connection_;
     }
+    pause(kSlice);  // for a server that tells of changes without end
     if (auto listed = list(*connection, Deadline::after(parts_.clock, setup_.start_timeout)); !listed) {
       warn_once(listed.error().message);
       const MutexLock lock(mutex_);
@@ -305,7 +305,7 @@ void Server::note_end(const Connection* which, const std::string& why) {
 
 void Server::note_change() {
   const MutexLock lock(mutex_);
-  stale_ = true;
+  ++changes_;
   changed_.notify_all();
 }
 

@@ -90,7 +90,8 @@ class Server {
   std::string why_ GUARDED_BY(mutex_);
   bool started_ GUARDED_BY(mutex_) = false;
   bool settled_ GUARDED_BY(mutex_) = false;
-  bool stale_ GUARDED_BY(mutex_) = false;    // the list has changed
+  std::uint64_t changes_ GUARDED_BY(mutex_) = 0;  // of the list, as far as the server tells them
+  std::uint64_t judged_ GUARDED_BY(mutex_) = 0;   // those that the offer has
   bool ended_ GUARDED_BY(mutex_) = false;    // the connection
   bool at_once_ GUARDED_BY(mutex_) = false;  // the next start needs no pause
   bool legacy_ GUARDED_BY(mutex_) = false;   // it ended at server/discover

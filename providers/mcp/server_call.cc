@@ -45,7 +45,7 @@ Result<Server::Ready> Server::await_ready(const CancelToken& cancel, Deadline de
     if (cancel.cancelled()) return Error{Code::kCancelled, "the call was cancelled"};
     if (end_.cancelled()) return Error{Code::kUnavailable, sentence("is being ended")};
     if (state_ == ServerState::kFailed) return Error{Code::kUnavailable, why_};
-    if (state_ == ServerState::kReady && !stale_ && !ended_) return Ready{connection_, offer_};
+    if (state_ == ServerState::kReady && changes_ == judged_ && !ended_) return Ready{connection_, offer_};
     if (deadline.passed(parts_.clock) || start.passed(parts_.clock))
       return Error{Code::kUnavailable, sentence("is not ready yet" + (why_.empty() ? "" : ": " + why_))};
     changed_.wait_for(mutex_, parts_.clock, kSlice);
