@@ -84,12 +84,23 @@ class Handshake {
     }
     const Failure& failure = answer.error();
     if (failure.kind == Failure::Kind::kFault) {
+      if (!asked_again_ && supports_modern(failure.fault)) return discover_again();
       if (auto why = no_common_version(failure.fault)) return Failure{Failure::Kind::kLost, std::move(*why)};
       return legacy();
     }
     const bool refused = failure.status == 401 || failure.status == 403;
     if (failure.kind == Failure::Kind::kStatus && failure.status >= 400 && !refused) return legacy();
     return failure;
+  }
+
+  // A server that has refused the version and names it nevertheless.
+  static bool supports_modern(const RpcFault& fault) {
+    const auto data = JsonDocument::parse(fault.data);
+    return fault.code == kUnsupportedVersion && data && lists(data->root()["supported"], kModernVersion);
+  }
+  Result<Agreed, Failure> discover_again() {
+    asked_again_ = true;
+    return after_discover(connection_.ask({"server/discover"}, patience_));
   }
 
   // A sentence where the server knows neither era.
@@ -148,6 +159,7 @@ class Handshake {
 
   Connection& connection_;
   const Patience patience_;
+  bool asked_again_ = false;
 };
 
 }  // namespace

@@ -13,7 +13,7 @@ namespace agentd::mcp {
 namespace {
 
 constexpr std::string_view kMark = "x-mcp-header";
-constexpr std::array<std::string_view, 4> kTypes{"string", "integer", "boolean", "number"};
+constexpr std::array<std::string_view, 3> kTypes{"string", "integer", "boolean"};
 constexpr std::string_view kBase64Begin = "=?base64?", kBase64End = "?=";
 constexpr int kLevelsMax = 64;
 
@@ -63,7 +63,7 @@ class Marks {
     if (!reached || path_.empty()) return Error{Code::kInvalid, "marks a field of HTTP where none can be"};
     if (!is_token(name)) return Error{Code::kInvalid, "marks a field of HTTP whose name cannot be one"};
     if (std::find(kTypes.begin(), kTypes.end(), schema["type"].string_or("")) == kTypes.end())
-      return Error{Code::kInvalid, "marks a field of HTTP that is no text, number or boolean"};
+      return Error{Code::kInvalid, "marks a field of HTTP that is no text, whole number or boolean"};
     if (!names_.insert(ascii_lower(name)).second) return Error{Code::kInvalid, "marks a field of HTTP twice"};
     found.push_back({path_, "mcp-param-" + name});
     return {};

@@ -2,7 +2,7 @@
 // Usage: mcp_probe [--header NAME:VALUE] [--values JSON] (--url URL | --program COMMAND...) < ORDERS
 // Drives the client of MCP servers by lines: `list` writes the tools, `call NAME JSON` calls one, `status` and `again`
 // (judges them again); each answers with one line of JSON. --values: what a person answers to each question of a
-// server; without it each is declined. mcp_client.mjs plays it.
+// server, `defaults` = what its form has as such; without it each is declined. mcp_client.mjs plays it.
 #include <filesystem>
 #include <iostream>
 #include <string>
@@ -31,7 +31,15 @@ class Person final : public Elicitor {
   explicit Person(std::string values) : values_(std::move(values)) {}
   ElicitationAnswer elicit(const Elicitation& question, const CancelToken&, Deadline) override {
     std::cerr << "asked: " << question.message << "\n";
-    return {ElicitationAnswer::Kind::kAccepted, values_};
+    const auto schema = JsonDocument::parse(question.schema_json);
+    if (values_ != "defaults" || !schema) return {ElicitationAnswer::Kind::kAccepted, values_};
+    const JsonView properties = schema->root()["properties"];
+    JsonWriter out;
+    out.begin_object();
+    for (std::size_t i = 0; i < properties.size(); ++i)
+      if (const JsonView value = properties.at(i)["default"]; value.exists())
+        out.key(properties.key_at(i)).value(value);
+    return {ElicitationAnswer::Kind::kAccepted, std::string(out.end_object().text())};
   }
 
  private:

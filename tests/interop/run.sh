@@ -1,7 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
 # The official npm SDKs read the streams of tests/support, their types check agentd's requests, the built program talks
-# with a mock server that others wrote and with an editor, and other tools run their hooks beside agentd, which adapts
+# with a mock server that others wrote and with an editor, its client of MCP with servers and a suite of others, and other
+# tools run their hooks beside agentd, which adapts
 # the same settings.
 # Versions and the bytes of every package are pinned (package-lock.json); no package runs a script when it is installed.
 # The server of the daemon reads requests beside node's own, which needs no package.
@@ -18,7 +19,7 @@ if [ "${2:-}" != tables ]; then
   [ "${2:-}" != http ] || exit 0
 fi
 command -v npm >/dev/null || { echo "interop: npm is not installed; on Debian: apt install npm" >&2; exit 1; }
-ninja -C "$build" agentd fixture_server >/dev/null
+ninja -C "$build" agentd fixture_server mcp_probe >/dev/null
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 cp "$here"/package*.json "$here"/*.mjs "$here/hook.sh" "$work/"
@@ -28,6 +29,7 @@ if [ "${2:-}" != tables ]; then
   node "$work/vendors.mjs" "$(cd "$build" && pwd)/tests/interop/fixture_server"
   node "$work/mock.mjs" "$(cd "$build" && pwd)/core/app/agentd"
   node "$work/acp.mjs" "$(cd "$build" && pwd)/core/app/agentd"
+  node "$work/mcp_client.mjs" "$(cd "$build" && pwd)/tests/interop/mcp_probe"
 fi
 failed=0
 for tool in claude_code gemini_cli; do
