@@ -63,11 +63,6 @@ void Connection::agree(std::string_view version, bool modern) {
   link_->agree(version, modern);
 }
 
-bool Connection::is_modern() const {
-  const MutexLock lock(mutex_);
-  return modern_;
-}
-
 void Connection::write_client(JsonWriter& out) const {
   out.begin_object().member("name", "agentd").member("version", client_version_).end_object();
 }
@@ -293,13 +288,15 @@ void Connection::take_request(RpcMessage message, const RpcId& within) {
 void Connection::refuse(const RpcRefusal& refusal, const RpcId& within) {
   const std::string what = shown(refusal.fault.message);
   if (refusal.answered && !refusal.id.is_null()) return link_->send({rpc_fault(refusal.id, refusal.fault)});
-  const MutexLock lock(mutex_);
+  MutexLock lock(mutex_);
   const std::int64_t id = refusal.id.is_null() ? within.number().value_or(0) : refusal.id.number().value_or(0);
   if (id != 0) return tell(id, {Event::Kind::kFailure, {}, {Failure::Kind::kLost, "sent no valid answer: " + what}});
   if (!refusal.answered) return fail_all("sent no valid answer: " + what);
   // A line of a log between messages: whoever waits in vain is told.
-  if (oddity_.empty()) told_.oddity(what);
+  const bool first = oddity_.empty();
   oddity_ = what;
+  lock.unlock();
+  if (first) told_.oddity(what);
 }
 
 bool Connection::gone() const {

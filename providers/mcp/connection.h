@@ -84,7 +84,6 @@ class Connection {
 
   // The version in which requests are made from now on.
   void agree(std::string_view version, bool modern);
-  bool is_modern() const;
 
   Answer ask(const Request& request, const Patience& patience);
   // A request whose answer is awaited elsewhere, or not at all. nullopt: the link has ended.

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "providers/mcp/definitions.h"
 
+#include <agentd/ext/tools.h>
+
 #include <algorithm>
 #include <map>
 #include <set>
@@ -21,35 +23,6 @@ constexpr std::size_t kModelNameMax = 64;       // what all vendors take
 constexpr std::size_t kDigits = 8;
 constexpr int kLevelsMax = 64;
 constexpr Milliseconds kFreshMax{86'400'000};
-
-// JSON with the members of each object in the order of their names.
-void write_sorted(JsonWriter& out, JsonView value) {
-  if (value.is_array()) {
-    out.begin_array();
-    for (std::size_t i = 0; i < value.size(); ++i) write_sorted(out, value.at(i));
-    out.end_array();
-    return;
-  }
-  if (!value.is_object()) {
-    out.value(value);
-    return;
-  }
-  std::vector<std::pair<std::string_view, JsonView>> members;
-  for (std::size_t i = 0; i < value.size(); ++i) members.emplace_back(value.key_at(i), value.at(i));
-  std::sort(members.begin(), members.end(), [](const auto& a, const auto& b) { return a.first < b.first; });
-  out.begin_object();
-  for (const auto& [name, member] : members) write_sorted(out.key(name), member);
-  out.end_object();
-}
-
-void add_json(JsonWriter& out, std::string_view name, const std::string& json) {
-  out.key(name);
-  const auto document = JsonDocument::parse(json);
-  if (document)
-    write_sorted(out, document->root());
-  else
-    out.string(json);
-}
 
 std::string quoted(std::string_view name) { return "'" + one_line(name, 80) + "'"; }
 
@@ -87,16 +60,6 @@ bool fits(char c) {
 }
 
 }  // namespace
-
-std::string Definition::digest() const {
-  JsonWriter out;
-  out.begin_object().member("name", name).member("title", title).member("description", description);
-  add_json(out, "inputSchema", input_schema_json);
-  add_json(out, "outputSchema", output_schema_json);
-  add_json(out, "annotations", annotations_json);
-  out.end_object();
-  return hex(sha256(out.text()));
-}
 
 Result<Listing, Failure> list_tools(Connection& connection, const CancelToken& cancel, Deadline deadline) {
   Listing out;
@@ -146,7 +109,7 @@ std::vector<std::string> names_of(const std::string& server, const std::vector<D
       name = name.substr(0, room - kDigits - 1) + "_" + hex(sha256(tools[i].name)).substr(0, kDigits);
     if (taken.insert(name).second) out[i] = prefix + name;
   };
-  // Those that have the name without a change come first, then the others, and what is not agreed to is last.
+  // Tools that have the name without a change come first, then the others; tools that are not agreed to are last.
   for (const bool yes : {true, false})
     for (const bool own : {true, false})
       for (std::size_t i = 0; i < tools.size(); ++i)

@@ -12,7 +12,7 @@
 #include "core/base/clock.h"
 #include "core/base/result.h"
 #include "providers/mcp/connection.h"
-#include "providers/mcp/mcp_tools.h"
+#include "providers/mcp/server_parts.h"
 
 namespace agentd::mcp {
 

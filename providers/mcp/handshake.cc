@@ -12,7 +12,7 @@ namespace {
 
 constexpr std::int64_t kUnsupportedVersion = -32022;
 constexpr std::string_view kMetaServer = "io.modelcontextprotocol/serverInfo";
-// Of a program for server/discover. Those that do not know it answer at once, or never.
+// How long a program has for server/discover. Programs that do not know it answer at once, or never.
 constexpr Milliseconds kDiscoverWait{3'000};
 constexpr std::size_t kNameMax = 200;
 
@@ -76,7 +76,7 @@ class Handshake {
   }
 
  private:
-  // What an answer to server/discover says; falls back where it says nothing.
+  // Reads an answer to server/discover, and falls back where it says nothing.
   Result<Agreed, Failure> after_discover(const Answer& answer) {
     if (answer) {
       if (auto out = discovered((*answer)->root()["result"])) return std::move(*out);

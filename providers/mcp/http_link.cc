@@ -106,7 +106,7 @@ class HttpLink final : public Link {
     bool done = false;  // of the mutex
     Thread thread;
   };
-  // What an answer has brought so far.
+  // The state of an answer that is being read.
   struct Reading {
     SseParser events{{kMessageMax, kMessageMax}};
     std::string body, last_id, why;
@@ -272,7 +272,7 @@ class HttpLink final : public Link {
     if (!modern_) session_ = session;
   }
 
-  // What the server sends by itself. A server that has nothing to say answers 405.
+  // Hears the messages that a server sends by itself. A server that has none answers 405.
   void listen_by_get(const CancelToken& cancel) {
     std::string last_id;
     for (int i = 0; i < kResumesMax; ++i) {

@@ -68,9 +68,9 @@ class Link {
   virtual void flush(const CancelToken& cancel, Deadline deadline) = 0;
   // The answer to this request is not awaited any more.
   virtual void drop(const RpcId& id) = 0;
-  // Of HTTP: the era and the version of each further request; empty = none yet.
+  // The era and the version of each further request of HTTP; empty = none yet.
   virtual void agree(std::string_view version, bool modern) = 0;
-  // Of HTTP up to 2025-11-25: begins to listen for messages that the server sends by itself.
+  // Begins to listen for messages that the server sends by itself: HTTP up to 2025-11-25.
   virtual void listen() = 0;
   virtual bool is_http() const = 0;
   virtual std::string error_text() const { return {}; }

@@ -14,20 +14,6 @@ constexpr Milliseconds kSlice{10};
 
 }  // namespace
 
-std::string_view name_of(ServerState state) {
-  switch (state) {
-    case ServerState::kNotStarted:
-      return "not started";
-    case ServerState::kStarting:
-      return "starting";
-    case ServerState::kReady:
-      return "ready";
-    case ServerState::kFailed:
-      return "failed";
-  }
-  return "";
-}
-
 struct McpTools::Parts {
   McpParts given;
   std::vector<std::unique_ptr<Server>> servers;

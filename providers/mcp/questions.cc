@@ -51,7 +51,7 @@ std::string wrong_text(JsonView property, JsonView value) {
   if (!value.is_string()) return "is not a text";
   const std::string_view text = value.string_or("");
   if (const JsonView choices = choices_of(property); choices.exists() && !is_choice(choices, text))
-    return "is none of its choices";
+    return "must be one of its choices";
   if (!within(static_cast<double>(characters(text)), property["minLength"], property["maxLength"]))
     return "is too short or too long";
   return {};
@@ -63,7 +63,7 @@ std::string wrong_list(JsonView property, JsonView value) {
     return "has too few or too many choices";
   for (std::size_t i = 0; i < value.size(); ++i)
     if (!value.at(i).is_string() || !is_choice(choices_of(property["items"]), value.at(i).string_or("")))
-      return "has what is none of its choices";
+      return "must be made of its choices";
   return {};
 }
 
@@ -147,7 +147,7 @@ Result<std::string, RpcFault> ask_person(const std::string& server, JsonView par
   if (answer.kind == ElicitationAnswer::Kind::kCancelled) return answer_of("cancel", {});
   if (!question->url.empty()) return answer_of("accept", {});
   const auto values = JsonDocument::parse(answer.values_json);
-  // What does not fit is not the server's business.
+  // Values that do not fit are not the server's business.
   if (!values || !check_values(params["requestedSchema"], values->root())) return answer_of("cancel", {});
   return answer_of("accept", values->root().text());
 }

@@ -103,6 +103,7 @@ void Server::run() {
       const MutexLock lock(mutex_);
       state_ = up ? ServerState::kReady : ServerState::kFailed;
       why_ = up ? std::string() : up.error().message;
+      if (!up && connection_) error_text_ = connection_->error_text();
       settled_ = true;
       answers = answers_;
       changed_.notify_all();
@@ -115,7 +116,7 @@ void Server::run() {
     std::shared_ptr<Connection> ended;
     {
       const MutexLock lock(mutex_);
-      // One that ends again and again is away: calls need not wait for it.
+      // A server that ends again and again is away: calls need not wait for it.
       if (up) state_ = pause_next > kPauseFirst ? ServerState::kFailed : ServerState::kStarting;
       if (answers_ > answers) pause_next = kPauseFirst;  // it has worked
       at_once = std::exchange(at_once_, false);
@@ -230,10 +231,8 @@ Result<void> Server::list(Connection& connection, Deadline deadline) {
   for (const std::string& fault : listing.faults) warn_once(sentence("lists what cannot be used: " + fault));
   auto offer = judged(std::move(listing.tools));
   const MutexLock lock(mutex_);
-  offer_ = std::move(offer);
+  take_offer(std::move(offer));
   judged_ = changes;
-  for (const Offered& tool : *offer_)
-    if (!tool.tool.name.empty()) names_.insert(tool.tool.name);
   fresh_ = listing.fresh_for ? Deadline::after(parts_.clock, std::max(*listing.fresh_for, kFreshMin)) : Deadline{};
   changed_.notify_all();
   return {};
@@ -310,17 +309,24 @@ void Server::note_change() {
 }
 
 void Server::judge_again() {
-  std::shared_ptr<const Offer> before;
-  {
+  for (;;) {
+    std::shared_ptr<const Offer> before;
+    {
+      const MutexLock lock(mutex_);
+      before = offer_;
+    }
+    if (!before) return;
+    std::vector<Definition> tools;
+    for (const Offered& offered : *before) tools.push_back(offered.definition);
+    auto offer = judged(std::move(tools));
     const MutexLock lock(mutex_);
-    before = offer_;
+    if (offer_ != before) continue;  // listed again meanwhile
+    take_offer(std::move(offer));
+    return;
   }
-  if (!before) return;
-  std::vector<Definition> tools;
-  for (const Offered& offered : *before) tools.push_back(offered.definition);
-  auto offer = judged(std::move(tools));
-  const MutexLock lock(mutex_);
-  if (offer_ != before) return;  // listed again meanwhile, and judged then
+}
+
+void Server::take_offer(std::shared_ptr<const Offer> offer) {
   offer_ = std::move(offer);
   for (const Offered& tool : *offer_)
     if (!tool.tool.name.empty()) names_.insert(tool.tool.name);

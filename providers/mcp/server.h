@@ -18,10 +18,13 @@
 #include "core/base/clock.h"
 #include "core/base/mutex.h"
 #include "core/base/thread.h"
+#include "core/tools/elicitor.h"
+#include "core/tools/tool.h"
 #include "providers/mcp/connection.h"
 #include "providers/mcp/definitions.h"
 #include "providers/mcp/handshake.h"
-#include "providers/mcp/mcp_tools.h"
+#include "providers/mcp/server_parts.h"
+#include "providers/mcp/server_setup.h"
 
 namespace agentd::mcp {
 
@@ -40,7 +43,7 @@ class Server {
   // True once its tools are listed, or a start has failed.
   bool is_settled() const;
   ServerStatus status() const;
-  // Those that the user has agreed to, also while it is away.
+  // The tools that the user has agreed to, also while it is away.
   std::vector<Tool> tools() const;
   bool has(std::string_view name) const;
   void judge_again();
@@ -64,6 +67,7 @@ class Server {
   Result<std::shared_ptr<Connection>> connect(Deadline deadline);
   Result<void> list(Connection& connection, Deadline deadline);
   std::shared_ptr<const Offer> judged(std::vector<Definition> tools);
+  void take_offer(std::shared_ptr<const Offer> offer) REQUIRES(mutex_);
   // Returns when the connection has ended, or the server is to end.
   void serve();
   void pause(Milliseconds time);
@@ -92,9 +96,9 @@ class Server {
   bool settled_ GUARDED_BY(mutex_) = false;
   std::uint64_t changes_ GUARDED_BY(mutex_) = 0;  // of the list, as far as the server tells them
   std::uint64_t judged_ GUARDED_BY(mutex_) = 0;   // those that the offer has
-  bool ended_ GUARDED_BY(mutex_) = false;    // the connection
-  bool at_once_ GUARDED_BY(mutex_) = false;  // the next start needs no pause
-  bool legacy_ GUARDED_BY(mutex_) = false;   // it ended at server/discover
+  bool ended_ GUARDED_BY(mutex_) = false;         // the connection
+  bool at_once_ GUARDED_BY(mutex_) = false;       // the next start needs no pause
+  bool legacy_ GUARDED_BY(mutex_) = false;        // it ended at server/discover
   mutable bool overdue_ GUARDED_BY(mutex_) = false;
   Agreed agreed_ GUARDED_BY(mutex_);
   Deadline fresh_ GUARDED_BY(mutex_){};

@@ -1,9 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
 # The official npm SDKs read the streams of tests/support, their types check agentd's requests, the built program talks
-# with a mock server that others wrote and with an editor, its client of MCP with servers and a suite of others, and other
-# tools run their hooks beside agentd, which adapts
-# the same settings.
+# with a mock server that others wrote and with an editor, its client of MCP with the servers of others, and other tools
+# run their hooks beside agentd, which adapts the same settings.
 # Versions and the bytes of every package are pinned (package-lock.json); no package runs a script when it is installed.
 # The server of the daemon reads requests beside node's own, which needs no package.
 # Usage: tests/interop/run.sh [BUILD_DIR [tables|http]]; needs npm and node 18 or newer. `tables`: the other tools alone;

@@ -69,10 +69,10 @@ TEST(McpQuestions, AreAnsweredWithWhatTheyAskFor) {
            {R"({"name":"Ada","age":-1})", "the value 'age' is too small or too large"},
            {R"({"name":"Ada","size":"1"})", "the value 'size' is not a number"},
            {R"({"name":"Ada","yes":"true"})", "the value 'yes' is neither true nor false"},
-           {R"({"name":"Ada","color":"blue"})", "the value 'color' is none of its choices"},
-           {R"({"name":"Ada","shape":"Line"})", "the value 'shape' is none of its choices"},
+           {R"({"name":"Ada","color":"blue"})", "the value 'color' must be one of its choices"},
+           {R"({"name":"Ada","shape":"Line"})", "the value 'shape' must be one of its choices"},
            {R"({"name":"Ada","many":[]})", "the value 'many' has too few or too many choices"},
-           {R"({"name":"Ada","many":["c"]})", "the value 'many' has what is none of its choices"},
+           {R"({"name":"Ada","many":["c"]})", "the value 'many' must be made of its choices"},
            {R"({"name":"Ada","few":"x"})", "the value 'few' is not a list"}})
     EXPECT_EQ(checked(values), why) << values;
 }
