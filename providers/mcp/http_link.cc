@@ -24,7 +24,8 @@ constexpr std::size_t kStreamMax = 256u << 20;  // bytes of one answer that is a
 constexpr std::size_t kErrorMax = 16u << 10;    // bytes of an answer that is an error
 constexpr std::size_t kSessionMax = 1'024;      // characters of its id
 constexpr Milliseconds kDay{86'400'000};        // whoever asks has a shorter time
-constexpr Milliseconds kPartTime{5'000};        // for a message without an answer, and the end of a session
+constexpr Milliseconds kLastTime{1'000};        // for the end of a session
+constexpr Milliseconds kPartTime{5'000};        // for a message without an answer
 constexpr Milliseconds kResumePause{1'000};
 constexpr int kResumesMax = 5;  // of one answer without a message between
 constexpr Milliseconds kSlice{20};
@@ -58,7 +59,7 @@ class HttpLink final : public Link {
       HttpRequest request = prepared("DELETE", {});
       (void)http_.send(
           request, [](const HttpResponse&, std::string_view) { return true; }, CancelToken(),
-          Deadline::after(clock_, kPartTime));
+          Deadline::after(clock_, kLastTime));
     }
   }
 

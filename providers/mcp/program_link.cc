@@ -70,7 +70,7 @@ class ProgramLink final : public Link {
   void send(Outgoing message) override {
     std::string line = rpc_frame(RpcFraming::kLines, message.text);
     const MutexLock lock(mutex_);
-    if (queued_.size() + line.size() > kQueuedMax) return;  // it will end by its timeout
+    if (ends_ || queued_.size() + line.size() > kQueuedMax) return;  // a request will end by its timeout
     queued_ += line;
     changed_.notify_all();
   }
@@ -128,8 +128,8 @@ class ProgramLink final : public Link {
       const bool written = process_->write(taken, stop_, Deadline{}).has_value();
       const MutexLock lock(mutex_);
       writing_ = false;
+      if (!written) ends_ = true;  // the reason is read
       changed_.notify_all();
-      if (!written) return;  // its end is read
     }
   }
 
