@@ -16,6 +16,7 @@ namespace agentd::mcp {
 namespace {
 
 constexpr Milliseconds kSlice{20};
+constexpr Milliseconds kIdle{500};  // it is woken for an end and a change; a list that is old can wait
 constexpr Milliseconds kPauseFirst{500}, kPauseMax{60'000};
 constexpr Milliseconds kFreshMin{5'000};       // a list is not asked for more often than that
 constexpr Milliseconds kToolEver{14'400'000};  // a call with progress; the call timeout where that is longer
@@ -279,7 +280,7 @@ void Server::serve() {
     {
       const MutexLock lock(mutex_);
       while (!ended_ && changes_ == judged_ && !overdue_ && !end_.cancelled())
-        changed_.wait_for(mutex_, parts_.clock, kSlice);
+        changed_.wait_for(mutex_, parts_.clock, kIdle);
       if (ended_ || end_.cancelled()) return;
       connection = connection_;
     }
