@@ -8,7 +8,7 @@
 namespace agentd::acp {
 namespace {
 
-constexpr std::size_t kNameBytes = 300;
+constexpr std::size_t kNameBytes = 300, kMessageBytes = 2'000;
 constexpr std::string_view kOnce = "allow", kAlways = "allow_always", kNo = "reject";
 
 void write_option(JsonWriter& out, std::string_view id, std::string_view name, std::string_view kind) {
@@ -116,6 +116,22 @@ std::optional<RecipeValues> Asker::fill(std::string_view message, const std::vec
   for (const RecipeArgument& each : arguments)
     if (const JsonView value = content[each.name]; value.is_string()) given[each.name] = value.string_or("");
   return given;
+}
+
+ElicitationAnswer Asker::elicit(const Elicitation& question, const CancelToken& cancel, Deadline deadline) {
+  if (!forms_ || !question.url.empty()) return {ElicitationAnswer::Kind::kDeclined};
+  const std::string text = "The MCP server " + neutral_line(question.server, kNameBytes) +
+                           " asks: " + neutral_line(question.message, kMessageBytes);
+  JsonWriter out;
+  out.begin_object().member("mode", "form").member("sessionId", session_id_).member("message", text);
+  out.key("requestedSchema").raw(question.schema_json).end_object();
+  const Wire::Answer answer = wire_.ask("elicitation/create", out.text(), Wire::Patience{cancel, cancel_, deadline});
+  if (!answer) return {};
+  const JsonView result = (*answer)->root()["result"];
+  const std::string_view action = result["action"].string_or("");
+  if (action == "decline") return {ElicitationAnswer::Kind::kDeclined};
+  if (action != "accept" || !result["content"].is_object()) return {};
+  return {ElicitationAnswer::Kind::kAccepted, result["content"].text()};
 }
 
 }  // namespace agentd::acp

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// asker.h - asks the person at the editor whether a tool call may run (session/request_permission).
+// asker.h - asks the person at the editor whether a tool call may run (session/request_permission), and for values.
 //
 // The question shows the whole input with every character visible, who demands it and why, and what "always" would
 // keep. No answer, an answer of another kind, and an option that was not offered are no permission.
@@ -16,13 +16,15 @@
 #include "core/acp/wire.h"
 #include "core/conversation/record.h"
 #include "core/recipes/recipes.h"
+#include "core/tools/elicitor.h"
 #include "core/tools/tool.h"
 
 namespace agentd::acp {
 
-class Asker final : public Approver {
+class Asker final : public Approver, public Elicitor {
  public:
-  explicit Asker(Wire& wire) : wire_(wire) {}
+  // `forms`: the editor has them.
+  Asker(Wire& wire, bool forms) : wire_(wire), forms_(forms) {}
   void set_session(std::string id) { session_id_ = std::move(id); }
   // Names the subagent of a call; they outlive it.
   void set_updates(const Updates& updates) { updates_ = &updates; }
@@ -39,6 +41,8 @@ class Asker final : public Approver {
   // Asks for the values of arguments, a field each. nullopt: the person gave none.
   // Source: agentclientprotocol.com, "Elicitation".
   std::optional<RecipeValues> fill(std::string_view message, const std::vector<RecipeArgument>& arguments);
+  // The same for an MCP server. Declined where the editor has no forms, and where the server names an address.
+  ElicitationAnswer elicit(const Elicitation& question, const CancelToken& cancel, Deadline deadline) override;
 
  private:
   struct Question {
@@ -48,6 +52,7 @@ class Asker final : public Approver {
   void tell_running(std::string_view call_id);
 
   Wire& wire_;
+  const bool forms_;
   const Updates* updates_ = nullptr;  // null: no session is open
   std::string session_id_;
   CancelToken cancel_;

@@ -6,6 +6,7 @@
 #include <iterator>
 #include <utility>
 
+#include "core/acp/editor_servers.h"
 #include "core/acp/faults.h"
 #include "core/base/bytes.h"
 #include "core/session/removal.h"
@@ -139,7 +140,7 @@ Door::Reply Door::initialize(const RpcMessage& message) {
   out.begin_object().member("protocolVersion", kVersion).key("agentCapabilities").begin_object();
   out.member("loadSession", true).key("promptCapabilities").begin_object().member("image", true);
   out.member("audio", false).member("embeddedContext", true).end_object();
-  out.key("mcpCapabilities").begin_object().member("http", false).member("sse", false).end_object();
+  out.key("mcpCapabilities").begin_object().member("http", true).member("sse", false).end_object();
   out.key("sessionCapabilities").begin_object();
   for (const std::string_view each : {"list", "delete", "additionalDirectories", "resume", "close"})
     out.key(each).begin_object().end_object();
@@ -184,7 +185,10 @@ Result<Opening, RpcFault> Door::opening_of(JsonView params) const {
   for (std::size_t i = 0; i < more.size(); ++i) {
     AGENTD_TRY(out.more.emplace_back(), directory_of(more.at(i), "'additionalDirectories'"));
   }
-  out.servers = servers.size();
+  auto read = read_editor_servers(servers);
+  if (!read) return bad(read.error().message);
+  out.servers = std::move(*read);
+  for (McpServerSettings& each : out.servers) each.sandbox = config_.flag("mcp.editor_sandbox");
   return out;
 }
 

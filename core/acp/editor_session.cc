@@ -38,7 +38,7 @@ EditorSession::EditorSession(const Shared& shared, Opening opening)
     : shared_(shared),
       opening_(std::move(opening)),
       mode_(std::make_shared<std::atomic<PermissionRules::Mode>>()),
-      asker_(shared.wire),
+      asker_(shared.wire, shared.abilities.forms),
       terminals_(terminals_of(shared)),
       commands_(commands_of(shared, terminals_)),
       unsaved_(std::make_shared<UnsavedFiles>(shared.wire, shared.abilities, shared.runtime.clock(), shared.commands)),
@@ -70,6 +70,8 @@ Result<void, RunError> EditorSession::ensure_open(const CancelToken& cancel, con
   client_.reset();
   AGENTD_TRY(std::shared_ptr<Workplace> workplace, shared_.workplaces.at(opening_.cwd));
   OpenRequest request{opening_.cwd, *this, &asker_};
+  request.person = &asker_;
+  request.mcp_servers = opening_.servers;
   if (!opening_.more.empty()) {
     request.roots = workplace->roots_of(opening_.cwd);
     request.roots.insert(request.roots.end(), opening_.more.begin(), opening_.more.end());
@@ -158,10 +160,6 @@ void EditorSession::tell_opened() {
   is_known_ = true;
   for (const std::string& text : std::exchange(early_, {})) updates_->notice(Updates::Severity::kWarning, text);
   updates_->send(commands_update(client_->workplace()));
-  if (opening_.servers != 0)
-    updates_->notice(Updates::Severity::kWarning,
-                     "agentd does not connect to MCP servers yet: " + counted(opening_.servers, "server") +
-                         " of the editor's settings " + (opening_.servers == 1 ? "is" : "are") + " not used");
   if (session().wait() != nullptr)
     updates_->notice(Updates::Severity::kWarning, "a tool call waits for an answer, which the next prompt asks for");
   updates_->context(session().gauge());

@@ -44,12 +44,12 @@ class EditorSession;
 
 // How the editor wants a session opened.
 struct Opening {
-  std::string cwd;                          // absolute
-  std::vector<std::string> more{};          // further roots of its files, absolute
-  std::optional<Ulid> conversation{};       // an existing one
-  bool replays = false;                     // what was said is told again
-  std::shared_ptr<EditorSession> before{};  // of the same conversation: ends first
-  std::size_t servers = 0;                  // MCP servers that the editor has named
+  std::string cwd;                           // absolute
+  std::vector<std::string> more{};           // further roots of its files, absolute
+  std::optional<Ulid> conversation{};        // an existing one
+  bool replays = false;                      // what was said is told again
+  std::shared_ptr<EditorSession> before{};   // of the same conversation: ends first
+  std::vector<McpServerSettings> servers{};  // that the editor has named
 };
 
 class EditorSession final : private EventSink {

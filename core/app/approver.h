@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// approver.h - asks the person at the terminal whether a tool call may run.
+// approver.h - asks the person at the terminal whether a tool call may run, and for values that an MCP server wants.
 //
 // Threading: called on the run's thread.
 
@@ -11,13 +11,14 @@
 #include "core/app/terminal.h"
 #include "core/base/clock.h"
 #include "core/base/file.h"
+#include "core/tools/elicitor.h"
 #include "core/tools/tool.h"
 
 namespace agentd::app {
 
 // Asks on the controlling terminal: y once, n, n with a reason for the model, a for every call of the tool in this
 // session. Only keys pressed after the question are used (keyboard.h); an interrupt or the end of input means no.
-class TerminalApprover final : public Approver {
+class TerminalApprover final : public Approver, public Elicitor {
  public:
   struct Place {
     UniqueFd terminal;
@@ -36,6 +37,8 @@ class TerminalApprover final : public Approver {
   explicit TerminalApprover(Place place) : place_(std::move(place)) {}
   PermissionAnswer ask(const SessionContext& session, const Tool& tool, const ToolCall& call,
                        const AskedBy& by) override;
+  // Shows the server and its question, then asks for each value.
+  ElicitationAnswer elicit(const Elicitation& question, const CancelToken& cancel, Deadline deadline) override;
 
  private:
   PermissionAnswer answer(const SessionContext& session, const Tool& tool, const ToolCall& call, const AskedBy& by);

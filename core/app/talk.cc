@@ -113,6 +113,7 @@ Result<void, RunError> Talk::open_levels(const RecipeValues& values) {
   }
   if (auto opened = runtime_->open(); !opened) return with_way_out(opened.error());
   OpenRequest request{cwd, *watch_, approver_.get()};
+  request.person = dynamic_cast<Elicitor*>(approver_.get());
   request.offer_tools = wishes.tools;
   request.trace_hooks = config_.flag("hooks.trace") || style_ == Style::kJson;
   request.options = options_of_run(arguments_);

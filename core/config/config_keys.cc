@@ -355,6 +355,8 @@ constexpr KeySpec kKeys[] = {
      "(docs/guide/mcp.md). 'agentd mcp add' writes one without editing this file."},
     {"mcp.project_servers", ValueType::kBool, "true",
      "Looks for servers in the project's .mcp.json. None is started before 'agentd mcp trust NAME'."},
+    {"mcp.editor_sandbox", ValueType::kBool, "true",
+     "Runs the servers that an editor names in the sandbox of commands, where they have no network."},
     {"mcp.start_wait_ms",
      ValueType::kWhole,
      "3000",

@@ -158,7 +158,8 @@ std::string wrong_mcp_server_name(std::string_view name) {
   const bool fits = std::all_of(name.begin(), name.end(),
                                 [](unsigned char c) { return std::isalnum(c) != 0 || c == '_' || c == '-'; });
   if (!fits) return "must be made of letters, digits, '_' and '-'";
-  return name.find("__") == std::string_view::npos ? "" : "must not have two '_' in a row";
+  const bool doubtful = name.find("__") != std::string_view::npos || name.ends_with('_');
+  return doubtful ? "must not have two '_' in a row, nor one at its end" : "";
 }
 
 Result<McpServerSettings> read_mcp_server(const std::string& name, JsonView value) {

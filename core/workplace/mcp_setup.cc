@@ -201,6 +201,7 @@ Result<mcp::ServerSetup> mcp_server_setup(const ProcessSurroundings& surrounding
   out.start_timeout = server.start_timeout;
   out.call_timeout = server.timeout;
   out.trust_annotations = server.trust_annotations;
+  out.tools = server.tools;
   const Expander expand(surroundings.environment, server);
   if (!server.url.empty()) {
     AGENTD_TRY_VOID(add_address(out, server, expand));
@@ -208,6 +209,8 @@ Result<mcp::ServerSetup> mcp_server_setup(const ProcessSurroundings& surrounding
   }
   AGENTD_TRY_VOID(add_program(out, surroundings, project, server, expand));
   if (server.sandbox) out.cage = cage_of(surroundings, config, home, project, roots, server);
+  if (out.cage)
+    out.start_hint = "; it runs in the sandbox: 'readable', 'writable' and 'network' of its settings open more to it";
   return out;
 }
 

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "providers/mcp/server.h"
 
+#include <fnmatch.h>
+
 #include <agentd/hook_abi.h>
 
 #include <algorithm>
@@ -178,7 +180,7 @@ Result<std::shared_ptr<Connection>> Server::connect(Deadline deadline) {
     // Some programs end at the first method that they do not know.
     legacy_ = modern_first && why.kind == Failure::Kind::kGone && !setup_.argv.empty();
     at_once_ = legacy_;
-    return Error{Code::kUnavailable, sentence(why.why)};
+    return Error{Code::kUnavailable, sentence(why.why) + setup_.start_hint};
   }
   agreed_ = std::move(*agreed);
   return connection;
@@ -228,6 +230,7 @@ Result<void> Server::list(Connection& connection, Deadline deadline) {
     auto listed = list_tools(connection, end_, deadline);
     if (!listed) return Error{Code::kUnavailable, sentence(listed.error().why + " (its list of tools)")};
     listing = std::move(*listed);
+    std::erase_if(listing.tools, [&](const Definition& tool) { return !is_wanted(tool.name); });
   }
   for (const std::string& fault : listing.faults) warn_once(sentence("lists what cannot be used: " + fault));
   auto offer = judged(std::move(listing.tools));
@@ -237,6 +240,12 @@ Result<void> Server::list(Connection& connection, Deadline deadline) {
   fresh_ = listing.fresh_for ? Deadline::after(parts_.clock, std::max(*listing.fresh_for, kFreshMin)) : Deadline{};
   changed_.notify_all();
   return {};
+}
+
+bool Server::is_wanted(const std::string& tool) const {
+  return setup_.tools.empty() || std::any_of(setup_.tools.begin(), setup_.tools.end(), [&](const std::string& glob) {
+           return ::fnmatch(glob.c_str(), tool.c_str(), 0) == 0;
+         });
 }
 
 std::shared_ptr<const Server::Offer> Server::judged(std::vector<Definition> tools) {

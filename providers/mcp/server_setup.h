@@ -28,10 +28,9 @@ struct ServerSetup {
   std::vector<std::string> secrets{};
   Milliseconds start_timeout{30'000};  // until it has listed its tools
   Milliseconds call_timeout{600'000};  // of a tool call; progress begins it again
+  std::vector<std::string> tools{};    // names or globs of those to offer; empty = all
+  std::string start_hint{};            // follows the reason why it did not start
   bool trust_annotations = false;      // a tool with readOnlyHint may run beside others and needs no question
 };
-
-// The fault of a name, as the rest of a sentence that begins with it; empty = it can be one.
-std::string wrong_server_name(const std::string& name);
 
 }  // namespace agentd::mcp

@@ -468,7 +468,8 @@ ToolStatus ToolCalls::call_tool(Step& step) {
   result.full_bytes = std::max<std::uint64_t>(outcome->full_bytes, outcome->content.size());
   result.text = to_utf8(outcome->content);
   result.parts = std::move(outcome->parts);
-  step.plan = plan_in(outcome->structured_json);
+  // A server of strangers has no plan of this session.
+  if (!prepared.tool.origin.starts_with("mcp:")) step.plan = plan_in(outcome->structured_json);
   return outcome->success ? ToolStatus::kOk : ToolStatus::kError;
 }
 

@@ -53,7 +53,7 @@ TEST(McpSettings, AMistakeNamesTheMember) {
 }
 
 TEST(McpSettings, ANameLeavesNoDoubtAboutTheToolsOfAServer) {
-  for (const char* const wrong : {"", "a__b", "a.b", "a b", "\xc3\xa4", "abcdefghijklmnopqrstuvwxyz0123456"})
+  for (const char* const wrong : {"", "a__b", "a_", "a.b", "a b", "\xc3\xa4", "abcdefghijklmnopqrstuvwxyz0123456"})
     EXPECT_NE(fault(R"({"command":"a"})", wrong), "none") << wrong;
   for (const char* const right : {"a", "a-b_c", "ABCDEFGHIJKLMNOPQRSTUVWXYZ012345"})
     EXPECT_EQ(fault(R"({"command":"a"})", right), "none") << right;

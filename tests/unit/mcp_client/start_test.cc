@@ -158,10 +158,15 @@ TEST_F(StartTest, AreWaitedForByACall) {
   EXPECT_EQ(said("mcp__srv__echo"), "echo {}");
 }
 
-TEST_F(StartTest, HaveNamesThatMakeOneTool) {
-  EXPECT_EQ(wrong_server_name("git-hub_2"), "");
-  for (const char* const name : {"", "a__b", "a_", "a.b", "a b", "123456789012345678901234567890123"})
-    EXPECT_NE(wrong_server_name(name), "") << name;
+TEST_F(StartTest, OfferTheToolsThatTheSettingsName) {
+  ServerSetup some = setup();
+  some.tools = {"ec*"};
+  begin({some});
+  EXPECT_EQ(offered(), Names{"mcp__srv__echo"});
+  ServerSetup other = setup();
+  other.tools = {"x"};
+  begin({other});
+  EXPECT_TRUE(offered().empty());
 }
 
 }  // namespace

@@ -1,0 +1,127 @@
+// SPDX-License-Identifier: Apache-2.0
+// elicitation.cc - the person at the terminal gives values to an MCP server that asks for them.
+#include <charconv>
+
+#include "core/app/approver.h"
+#include "core/app/keyboard.h"
+#include "core/app/transcript.h"
+#include "core/base/bytes.h"
+#include "core/codec/json.h"
+#include "core/config/config_keys.h"
+
+namespace agentd::app {
+namespace {
+
+constexpr std::size_t kShownBytes = 2'000, kLineBytes = 200;
+constexpr int kTriesMax = 10;
+
+using Ask = std::function<Result<std::string>(const std::string& body, const std::string& prompt)>;
+
+// "[a, b, c]" of a property's choices; empty = it has none.
+std::string choices_of(JsonView property) {
+  std::string out;
+  const JsonView list = property["enum"].exists() ? property["enum"] : property["oneOf"];
+  for (std::size_t i = 0; i < list.size(); ++i) {
+    const JsonView each = list.at(i).is_object() ? list.at(i)["const"] : list.at(i);
+    out += (out.empty() ? "" : ", ") + neutral_line(each.string_or(""), kLineBytes);
+  }
+  return out.empty() ? out : " [" + out + "]";
+}
+
+bool is_choice(JsonView property, std::string_view text) {
+  const JsonView list = property["enum"].exists() ? property["enum"] : property["oneOf"];
+  for (std::size_t i = 0; i < list.size(); ++i)
+    if ((list.at(i).is_object() ? list.at(i)["const"] : list.at(i)).string_or("") == text) return true;
+  return list.size() == 0;
+}
+
+// Writes the typed text as a value of the property's type. A sentence when it is none; empty = written.
+std::string write_value(JsonWriter& out, const std::string& name, JsonView property, const std::string& text) {
+  const std::string_view type = property["type"].string_or("string");
+  const char* const end = text.data() + text.size();
+  if (type == "boolean") {
+    const std::string low = ascii_lower(text);
+    const bool yes = low == "y" || low == "yes" || low == "true", no = low == "n" || low == "no" || low == "false";
+    if (!yes && !no) return "Please answer yes or no.";
+    out.member(name, yes);
+  } else if (type == "integer") {
+    std::int64_t value = 0;
+    if (const auto [stop, error] = std::from_chars(text.data(), end, value); error != std::errc() || stop != end)
+      return "Please give a whole number.";
+    out.member(name, value);
+  } else if (type == "number") {
+    double value = 0;
+    if (const auto [stop, error] = std::from_chars(text.data(), end, value); error != std::errc() || stop != end)
+      return "Please give a number.";
+    out.key(name).real(value);
+  } else if (type == "array") {
+    out.key(name).begin_array();
+    for (const std::string& each : split(text, ',')) out.string(without_blanks(each));
+    out.end_array();
+  } else {
+    if (!is_choice(property, text)) return "Please give one of" + choices_of(property) + ".";
+    out.member(name, text);
+  }
+  return {};
+}
+
+bool is_required(JsonView schema, std::string_view name) {
+  const JsonView required = schema["required"];
+  for (std::size_t i = 0; i < required.size(); ++i)
+    if (required.at(i).string_or("") == name) return true;
+  return false;
+}
+
+// nullopt: the person gave no more answers.
+std::optional<std::string> fill(JsonView schema, const Ask& ask) {
+  JsonWriter out;
+  out.begin_object();
+  const JsonView properties = schema["properties"];
+  for (std::size_t i = 0; i < properties.size(); ++i) {
+    const std::string name(properties.key_at(i));
+    const JsonView property = properties.at(i);
+    const bool required = is_required(schema, name);
+    std::string body = neutral_line(property["description"].string_or(""), kShownBytes);
+    if (!body.empty()) body += "\n";
+    const std::string prompt = neutral_line(property["title"].string_or(name), kLineBytes) + choices_of(property) +
+                               (required ? ": " : " (Enter: none): ");
+    for (int tries = 0;; ++tries) {
+      const auto line = ask(body, prompt);
+      if (!line || tries == kTriesMax) return std::nullopt;
+      if (line->empty() && !required) break;
+      const std::string wrong = line->empty() ? "A value is required." : write_value(out, name, property, *line);
+      if (wrong.empty()) break;
+      body = wrong + "\n";
+    }
+  }
+  out.end_object();
+  return std::string(out.text());
+}
+
+}  // namespace
+
+ElicitationAnswer TerminalApprover::elicit(const Elicitation& question, const CancelToken& cancel, Deadline) {
+  if (place_.before) place_.before();
+  const int terminal = place_.terminal.get();
+  const auto write = [&](std::string_view text) { return write_all(terminal, text).has_value(); };
+  const QuestionPlace place{terminal, write, place_.pastes, place_.keep, [&] { return cancel.cancelled(); }};
+  const Ask ask = [&](const std::string& body, const std::string& prompt) { return ask_person(place, body, prompt); };
+  std::string body = "The MCP server " + neutral_line(question.server, kLineBytes) +
+                     " asks you, and gets your answer:\n  " + neutral_line(question.message, kShownBytes) + "\n";
+  if (!question.url.empty()) body += "  at " + neutral_line(question.url, kShownBytes) + "\n";
+  ElicitationAnswer out;
+  const auto agreed = ask(body, question.url.empty() ? "Answer it? [y]es, [n]o: " : "Was it done there? [y]es, [n]o: ");
+  if (agreed) {
+    out.kind = ElicitationAnswer::Kind::kDeclined;
+    const auto schema = JsonDocument::parse(question.schema_json.empty() ? "{}" : question.schema_json);
+    if (parse_answer(*agreed).kind == Answer::Kind::kYes && schema) {
+      const auto values = fill(schema->root(), ask);
+      out.kind = values ? ElicitationAnswer::Kind::kAccepted : ElicitationAnswer::Kind::kCancelled;
+      out.values_json = values.value_or("");
+    }
+  }
+  if (place_.after) place_.after();
+  return out;
+}
+
+}  // namespace agentd::app
