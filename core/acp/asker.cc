@@ -17,7 +17,7 @@ void write_option(JsonWriter& out, std::string_view id, std::string_view name, s
 }
 
 // The option that was chosen; empty: none was.
-std::string chosen(const Wire::Answer& answer) {
+std::string chosen(const RpcWire::Answer& answer) {
   if (!answer) return {};
   const JsonView outcome = (*answer)->root()["result"]["outcome"];
   return outcome["outcome"].string_or("") == "selected" ? std::string(outcome["optionId"].string_or("")) : "";
@@ -108,7 +108,7 @@ std::optional<RecipeValues> Asker::fill(std::string_view message, const std::vec
     if (each.required) required.string(each.name);
   }
   out.end_object().key("required").raw(required.end_array().text()).end_object().end_object();
-  const Wire::Answer answer = wire_.ask("elicitation/create", out.text(), cancel_);
+  const RpcWire::Answer answer = wire_.ask("elicitation/create", out.text(), cancel_);
   if (!answer) return std::nullopt;
   const JsonView result = (*answer)->root()["result"], content = result["content"];
   if (result["action"].string_or("") != "accept" || !content.is_object()) return std::nullopt;
@@ -125,7 +125,8 @@ ElicitationAnswer Asker::elicit(const Elicitation& question, const CancelToken& 
   JsonWriter out;
   out.begin_object().member("mode", "form").member("sessionId", session_id_).member("message", text);
   out.key("requestedSchema").raw(question.schema_json).end_object();
-  const Wire::Answer answer = wire_.ask("elicitation/create", out.text(), Wire::Patience{cancel, cancel_, deadline});
+  const RpcWire::Answer answer =
+      wire_.ask("elicitation/create", out.text(), RpcWire::Patience{cancel, cancel_, deadline});
   if (!answer) return {};
   const JsonView result = (*answer)->root()["result"];
   const std::string_view action = result["action"].string_or("");

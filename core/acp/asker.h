@@ -13,9 +13,9 @@
 #include <vector>
 
 #include "core/acp/updates.h"
-#include "core/acp/wire.h"
 #include "core/conversation/record.h"
 #include "core/recipes/recipes.h"
+#include "core/rpc/wire.h"
 #include "core/tools/elicitor.h"
 #include "core/tools/tool.h"
 
@@ -24,7 +24,7 @@ namespace agentd::acp {
 class Asker final : public Approver, public Elicitor {
  public:
   // `forms`: the editor has them.
-  Asker(Wire& wire, bool forms) : wire_(wire), forms_(forms) {}
+  Asker(RpcWire& wire, bool forms) : wire_(wire), forms_(forms) {}
   void set_session(std::string id) { session_id_ = std::move(id); }
   // Names the subagent of a call; they outlive it.
   void set_updates(const Updates& updates) { updates_ = &updates; }
@@ -51,7 +51,7 @@ class Asker final : public Approver, public Elicitor {
   PermissionAnswer put(const Question& question, const AskedBy& by);
   void tell_running(std::string_view call_id);
 
-  Wire& wire_;
+  RpcWire& wire_;
   const bool forms_;
   const Updates* updates_ = nullptr;  // null: no session is open
   std::string session_id_;

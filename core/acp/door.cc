@@ -48,7 +48,7 @@ const Door::Method Door::kMethods[] = {
     {"session/prompt", &Door::prompt},
 };
 
-Door::Door(const ProcessSurroundings& surroundings, const Config& config, const Clock& clock, Wire& wire,
+Door::Door(const ProcessSurroundings& surroundings, const Config& config, const Clock& clock, RpcWire& wire,
            DoorOptions options, Warn warn)
     : surroundings_(surroundings),
       config_(config),

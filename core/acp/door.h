@@ -15,7 +15,7 @@
 #include <vector>
 
 #include "core/acp/editor_session.h"
-#include "core/acp/wire.h"
+#include "core/rpc/wire.h"
 #include "core/runtime/memory_worker.h"
 
 namespace agentd::acp {
@@ -28,7 +28,7 @@ struct DoorOptions {
 class Door {
  public:
   // All outlive it. `warn` gets what is wrong with files, on any thread.
-  Door(const ProcessSurroundings& surroundings, const Config& config, const Clock& clock, Wire& wire,
+  Door(const ProcessSurroundings& surroundings, const Config& config, const Clock& clock, RpcWire& wire,
        DoorOptions options, Warn warn);
   // Ends its sessions.
   ~Door();
@@ -76,7 +76,7 @@ class Door {
   const ProcessSurroundings& surroundings_;
   const Config& config_;
   const Clock& clock_;
-  Wire& wire_;
+  RpcWire& wire_;
   const DoorOptions options_;
   const Warn warn_;
   bool initialized_ = false;

@@ -12,10 +12,10 @@
 #include <vector>
 
 #include "core/acp/editor_terminal.h"
-#include "core/acp/wire.h"
 #include "core/base/mutex.h"
 #include "core/base/thread.h"
 #include "core/process/process_host.h"
+#include "core/rpc/wire.h"
 
 namespace agentd::acp {
 
@@ -24,7 +24,7 @@ class EditorCommands final : public ProcessHost {
   static constexpr std::size_t kRunningMax = 16, kEndedMax = 64;  // commands that start() has started
 
   // Both outlive it.
-  EditorCommands(Wire& wire, const Clock& clock) : wire_(wire), clock_(clock) {}
+  EditorCommands(RpcWire& wire, const Clock& clock) : wire_(wire), clock_(clock) {}
   ~EditorCommands() override;
 
   void set_session(std::string id);
@@ -61,7 +61,7 @@ class EditorCommands final : public ProcessHost {
   Result<std::shared_ptr<Started>> find(std::uint64_t handle) const;
   Result<void> admit() REQUIRES(mutex_);
 
-  Wire& wire_;
+  RpcWire& wire_;
   const Clock& clock_;
   mutable Mutex mutex_;
   std::string session_ GUARDED_BY(mutex_);

@@ -167,7 +167,7 @@ bool UnsavedFiles::is_named(const std::string& path) const {
   return files_.contains(file);
 }
 
-Wire::Patience UnsavedFiles::patience() const {
+RpcWire::Patience UnsavedFiles::patience() const {
   const MutexLock lock(mutex_);
   return {.cancel = cancel_, .deadline = Deadline::after(clock_, kAnswerTime)};
 }
@@ -185,7 +185,7 @@ UnsavedFiles::View UnsavedFiles::look(const std::string& path, std::string_view 
     out.begin_object().member("sessionId", session_).member("path", named).end_object();
   }
   if (commands_.any_runs() || without_links(named) != file) return {};
-  const Wire::Patience until = patience();
+  const RpcWire::Patience until = patience();
   const auto answer = wire_.ask("fs/read_text_file", out.text(), until);
   const JsonView content = answer ? (*answer)->root()["result"]["content"] : JsonView();
   const MutexLock lock(mutex_);

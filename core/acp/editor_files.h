@@ -18,11 +18,11 @@
 #include <vector>
 
 #include "core/acp/updates.h"
-#include "core/acp/wire.h"
 #include "core/base/clock.h"
 #include "core/base/mutex.h"
 #include "core/process/process_host.h"
 #include "core/process/workspace.h"
+#include "core/rpc/wire.h"
 
 namespace agentd::acp {
 
@@ -41,7 +41,7 @@ class CommandHosts {
 class UnsavedFiles {
  public:
   // All outlive it.
-  UnsavedFiles(Wire& wire, const ClientAbilities& abilities, const Clock& clock, const CommandHosts& commands)
+  UnsavedFiles(RpcWire& wire, const ClientAbilities& abilities, const Clock& clock, const CommandHosts& commands)
       : wire_(wire), abilities_(abilities), clock_(clock), commands_(commands) {}
 
   void set_session(std::string id);
@@ -72,9 +72,9 @@ class UnsavedFiles {
   std::vector<std::string> take_notices();
 
  private:
-  Wire::Patience patience() const;
+  RpcWire::Patience patience() const;
 
-  Wire& wire_;
+  RpcWire& wire_;
   const ClientAbilities& abilities_;
   const Clock& clock_;
   const CommandHosts& commands_;

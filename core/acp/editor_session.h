@@ -22,8 +22,8 @@
 #include "core/acp/editor_files.h"
 #include "core/acp/prompt.h"
 #include "core/acp/updates.h"
-#include "core/acp/wire.h"
 #include "core/base/mutex.h"
+#include "core/rpc/wire.h"
 #include "core/serve/job_line.h"
 #include "core/serve/workplaces.h"
 #include "core/session/client_session.h"
@@ -35,7 +35,7 @@ struct Shared {
   Runtime& runtime;
   serve::Workplaces& workplaces;
   serve::JobThreads& threads;
-  Wire& wire;
+  RpcWire& wire;
   const ClientAbilities& abilities;
   CommandHosts& commands;
 };

@@ -58,7 +58,7 @@ std::string params_of(std::string_view session, std::string_view terminal) {
 
 }  // namespace
 
-Result<std::unique_ptr<EditorTerminal>> EditorTerminal::start(Wire& wire, const std::string& session,
+Result<std::unique_ptr<EditorTerminal>> EditorTerminal::start(RpcWire& wire, const std::string& session,
                                                               CommandRequest request, const Clock& clock,
                                                               const CancelToken& cancel, Deadline deadline) {
   const ProcessRequest& process = request.process;
@@ -90,7 +90,7 @@ Result<std::unique_ptr<EditorTerminal>> EditorTerminal::start(Wire& wire, const 
       new EditorTerminal(wire, session, std::string(id.string_or("")), std::move(request), clock));
 }
 
-EditorTerminal::EditorTerminal(Wire& wire, std::string session, std::string id, CommandRequest request,
+EditorTerminal::EditorTerminal(RpcWire& wire, std::string session, std::string id, CommandRequest request,
                                const Clock& clock)
     : wire_(wire),
       clock_(clock),
@@ -104,7 +104,7 @@ EditorTerminal::~EditorTerminal() { release(); }
 
 Deadline EditorTerminal::soon() const { return Deadline::after(clock_, kAnswerTime); }
 
-Wire::Answer EditorTerminal::ask(std::string_view method, const Wire::Patience& patience) const {
+RpcWire::Answer EditorTerminal::ask(std::string_view method, const RpcWire::Patience& patience) const {
   return wire_.ask(method, params_of(session_, id_), patience);
 }
 

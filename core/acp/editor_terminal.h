@@ -13,11 +13,11 @@
 #include <optional>
 #include <string>
 
-#include "core/acp/wire.h"
 #include "core/base/clock.h"
 #include "core/base/mutex.h"
 #include "core/process/process_host.h"
 #include "core/process/spill.h"
+#include "core/rpc/wire.h"
 
 namespace agentd::acp {
 
@@ -26,9 +26,9 @@ class EditorTerminal {
   // Starts it; one that is opened later than that is ended. kInvalid: it has input, or no argument; kDenied and
   // kInvalid of environment_with(); kUnavailable: the editor refuses, or has not opened it until then; kCancelled.
   // `wire` and `clock` outlive it.
-  static Result<std::unique_ptr<EditorTerminal>> start(Wire& wire, const std::string& session, CommandRequest request,
-                                                       const Clock& clock, const CancelToken& cancel,
-                                                       Deadline deadline);
+  static Result<std::unique_ptr<EditorTerminal>> start(RpcWire& wire, const std::string& session,
+                                                       CommandRequest request, const Clock& clock,
+                                                       const CancelToken& cancel, Deadline deadline);
   // Ends it.
   ~EditorTerminal();
   EditorTerminal(const EditorTerminal&) = delete;
@@ -53,8 +53,8 @@ class EditorTerminal {
   ProcessResult result() const;
 
  private:
-  EditorTerminal(Wire& wire, std::string session, std::string id, CommandRequest request, const Clock& clock);
-  Wire::Answer ask(std::string_view method, const Wire::Patience& patience) const;
+  EditorTerminal(RpcWire& wire, std::string session, std::string id, CommandRequest request, const Clock& clock);
+  RpcWire::Answer ask(std::string_view method, const RpcWire::Patience& patience) const;
   void order(std::string_view method) const;
   Deadline soon() const;
   bool begin_wait(const CancelToken& cancel, Deadline deadline);
@@ -62,7 +62,7 @@ class EditorTerminal {
   void note(const std::string& line);
   void ended(EndReason reason, JsonView status);
 
-  Wire& wire_;
+  RpcWire& wire_;
   const Clock& clock_;
   const std::string session_, id_;
   const CommandRequest request_;

@@ -37,7 +37,7 @@ std::string from_hook(std::string_view hook, std::string_view text) {
   return hook.empty() ? std::string(text) : std::string(hook) + ": " + std::string(text);
 }
 
-Updates::Updates(Wire& wire, const ClientAbilities& abilities, std::string session_id, std::string start,
+Updates::Updates(RpcWire& wire, const ClientAbilities& abilities, std::string session_id, std::string start,
                  std::function<std::string()> summary)
     : wire_(wire),
       abilities_(abilities),

@@ -14,8 +14,8 @@
 #include <string>
 #include <string_view>
 
-#include "core/acp/wire.h"
 #include "core/agent/events.h"
+#include "core/rpc/wire.h"
 
 namespace agentd::acp {
 
@@ -33,7 +33,7 @@ class EditorCommands;
 class Updates {
  public:
   // `summary`: the text of the boundary that was made last; empty = none. All outlive it.
-  Updates(Wire& wire, const ClientAbilities& abilities, std::string session_id, std::string start,
+  Updates(RpcWire& wire, const ClientAbilities& abilities, std::string session_id, std::string start,
           std::function<std::string()> summary);
 
   // Commands of tool calls may run in terminals of the editor; outlives it.
@@ -76,7 +76,7 @@ class Updates {
   void compaction(std::string_view status, std::string_view error);
   void run_compacted(const told::Compacted& done);
 
-  Wire& wire_;
+  RpcWire& wire_;
   const ClientAbilities& abilities_;
   const std::string session_id_, start_;
   const std::function<std::string()> summary_;

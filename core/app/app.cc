@@ -132,7 +132,9 @@ int App::dispatch(const std::vector<std::string>& words) {
     return fail(kExitUsage, "unknown option '" + first + "'" +
                                 did_you_mean(first, {"--help", "--version", "--plugins"}) +
                                 "; put a command's options after its name");
-  if (const CommandSpec* command = find_command(first)) return run(*command, after(words, 1));
+  // A command may be a group as well: the longer name is meant.
+  const bool longer = words.size() > 1 && find_command(first + " " + words[1]) != nullptr;
+  if (const CommandSpec* command = longer ? nullptr : find_command(first)) return run(*command, after(words, 1));
   if (!next_words(first).empty()) return group(first, after(words, 1));
   const std::string mean = did_you_mean(first, first_words());
   return fail(kExitUsage, "unknown command '" + first + "'" + (mean.empty() ? "; see 'agentd --help'" : mean));

@@ -825,7 +825,7 @@ const std::vector<CommandSpec>& all_commands() {
               mcp_commands(),
               {recipe_list_spec(), recipe_show_spec(), store_check_spec(), store_stats_spec(), store_backup_spec(),
                store_salvage_spec(), sandbox_run_spec(), sandbox_explain_spec(), serve_command_spec(),
-               acp_command_spec(), attach_command_spec(), doctor_spec(), completion_spec()}});
+               acp_command_spec(), mcp_serve_spec(), attach_command_spec(), doctor_spec(), completion_spec()}});
   return commands;
 }
 

@@ -31,6 +31,7 @@ std::vector<CommandSpec> transfer_commands();
 // The row of `agentd serve`.
 CommandSpec serve_command_spec();
 CommandSpec acp_command_spec();
+CommandSpec mcp_serve_spec();
 // The row of `agentd attach`.
 CommandSpec attach_command_spec();
 // The rows of `agentd mcp`.

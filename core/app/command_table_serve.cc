@@ -115,4 +115,20 @@ CommandSpec acp_command_spec() {
           acp_command};
 }
 
+CommandSpec mcp_serve_spec() {
+  return {"mcp",
+          "",
+          "be a server of the Model Context Protocol",
+          "Speaks the protocol over standard input and output, until the client closes it; logs go to standard error.\n"
+          "A client starts it in the directory of a project: name the command 'agentd' with the argument 'mcp' in its "
+          "settings (docs/guide/mcp.md).\nIt offers agentd's memories, checkpoints, conversations and runs, and the "
+          "tools that only read; 'mcp.server.tools' names others. Questions are denied, since nobody is there.",
+          {kProvider, kModel, kScript, {"no-hooks", 0, {}, "load no hooks"}, kSet},
+          {"agentd mcp --model claude-sonnet-5"},
+          0,
+          0,
+          {},
+          mcp_serve_command};
+}
+
 }  // namespace agentd::app

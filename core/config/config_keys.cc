@@ -365,6 +365,15 @@ constexpr KeySpec kKeys[] = {
      {},
      0,
      600000},
+    {"mcp.server.tools",
+     ValueType::kList,
+     "",
+     "Tools that 'agentd mcp' and /mcp offer beside those that only read: names, in which * stands for anything. A "
+     "call that a rule asks about is denied all the same (docs/reference/mcp.md).",
+     {},
+     0,
+     0,
+     true},
 
     {"serve.address", ValueType::kText, "127.0.0.1",
      "The address on which 'agentd serve' listens: one of this machine's own (127.0.0.1, ::1). Empty means the unix "

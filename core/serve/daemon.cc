@@ -64,6 +64,7 @@ Daemon::Daemon(Runtime& runtime, DaemonOptions options, Warn warn)
       workplaces_(runtime, options_.hooks, std::move(warn), {.closed = options_.closed}),
       sessions_(runtime, workplaces_, metrics_, options_.sessions),
       clients_(runtime.clock()),
+      mcp_(runtime, workplaces_, options_.version),
       idle_memory_(runtime.clock()),
       access_(runtime.home(), ::geteuid(), scope_needed, runtime.clock(), media_taken),
       pool_(options_.handler_queue),
@@ -162,6 +163,7 @@ void Daemon::tidy() {
   sessions_.tidy();
   workplaces_.close_idle();
   clients_.tidy();
+  mcp_.tidy([this](const Digest& token) { return access_.is_good(token); });
   refine_memories();
   (void)access_.load();
   idle_memory_.look(server_->figures().requests + sessions_.done(), sessions_.threads() != 0);
@@ -189,6 +191,7 @@ void Daemon::serve(const CancelToken& cancel, Milliseconds drain, const Pulse& p
   drains_ = true;
   memories_.reset();
   const Deadline until = Deadline::after(clock, drain);
+  mcp_.stop();
   sessions_.end_all("exit", until);
   clients_.end_all();
   // The last reports are read, also behind the deadline.

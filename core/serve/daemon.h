@@ -16,6 +16,7 @@
 #include "core/serve/clients.h"
 #include "core/serve/http_server.h"
 #include "core/serve/idle_memory.h"
+#include "core/serve/mcp_door.h"
 #include "core/serve/metrics.h"
 #include "core/serve/routes.h"
 #include "core/serve/sessions.h"
@@ -70,6 +71,7 @@ class Daemon {
   Workplaces& workplaces() { return workplaces_; }
   StoreHealth& health() { return health_; }
   Clients& clients() { return clients_; }
+  McpDoor& mcp() { return mcp_; }
   Metrics& metrics() { return metrics_; }
   const DaemonOptions& options() const { return options_; }
   HttpServerFigures figures() const { return server_->figures(); }
@@ -102,6 +104,7 @@ class Daemon {
   Workplaces::Shared home_;  // whose plugins act in every project: it stays open
   Sessions sessions_;
   Clients clients_;
+  McpDoor mcp_;
   std::unique_ptr<MemoryWorker> memories_;  // null: nothing is distilled now
   Deadline next_memories_{0};
   IdleMemory idle_memory_;

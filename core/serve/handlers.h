@@ -66,6 +66,10 @@ void delete_memory(Daemon& daemon, RouteCall call);
 void threshold(Daemon& daemon, RouteCall call);
 void scrub(Daemon& daemon, RouteCall call);
 
+// ---- mcp_door.cc
+void post_mcp(Daemon& daemon, RouteCall call);
+void end_mcp(Daemon& daemon, RouteCall call);
+
 // ---- handlers_setup.cc
 void list_hooks(Daemon& daemon, RouteCall call);
 void list_traces(Daemon& daemon, RouteCall call);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // handlers_learning.cc - checkpoints, memories and secrets: operations of services, whoever provides them.
 #include "core/codec/json.h"
+#include "core/mcp/own_tools.h"
 #include "core/serve/handlers.h"
 #include "core/workplace/project.h"
 
@@ -133,16 +134,12 @@ void resume_checkpoint(Daemon& daemon, RouteCall call) {
 
 // A session elsewhere says how full its context is: a checkpoint is saved. One of agentd's own is known by its id.
 void threshold(Daemon& daemon, RouteCall call) {
-  const std::string session(call.json("session_id").string_or(""));
   const std::string project = project_of(call);
-  const bool own = Ulid::parse(session).has_value() && daemon.store().info(*Ulid::parse(session)).has_value();
-  JsonWriter input;
-  input.begin_object().member(own ? "conversation_id" : "session_id", session).optional("project_id", project);
-  if (!own) input.member("surface", "http");
-  input.member("percent", call.json("percent").uint_or(0));
-  input.optional("name", call.json("name").string_or("")).optional("summary", call.json("summary").string_or(""));
-  input.end_object();
-  pass_on(daemon, call, kCheckpoint, "save", input.text(), project);
+  const std::string input = mcp::threshold_input(
+      daemon.store(), {std::string(call.json("session_id").string_or("")), project, "http",
+                       std::string(call.json("name").string_or("")), std::string(call.json("summary").string_or("")),
+                       call.json("percent").uint_or(0)});
+  pass_on(daemon, call, kCheckpoint, "save", input, project);
 }
 
 // ---- memories

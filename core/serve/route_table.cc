@@ -42,6 +42,9 @@ constexpr P kPostBody[] = {
     {"key", "string", false, "your name for the message: one that is stored already is not sent a second time"},
 };
 constexpr std::size_t kMessageBodyMax = 48u << 20;  // a document of 24 MiB as base64, and some images
+constexpr P kMcpQuery[] = {
+    {"cwd", "string", false, "the directory to work in, an absolute path; default: the user's home"},
+};
 constexpr P kImportQuery[] = {
     {"from", "auto|agentd|claude|codex", false, "the form of the file; default: by its content"},
     {"cwd", "string", false,
@@ -570,6 +573,31 @@ constexpr Route kRoutes[] = {
      "`taken`",
      false,
      answer_client},
+
+    {"POST",
+     "/mcp",
+     Scope::kRun,
+     "post_mcp",
+     "For clients of the Model Context Protocol: one message of JSON-RPC ([mcp.md](mcp.md)).",
+     kMcpQuery,
+     {},
+     "the answer to a request, as JSON or as a stream of server-sent events; 202 to anything else",
+     false,
+     post_mcp,
+     200,
+     "application/json",
+     "application/json"},
+    {"DELETE",
+     "/mcp",
+     Scope::kRun,
+     "end_mcp",
+     "Ends the session of the field `Mcp-Session-Id`.",
+     kMcpQuery,
+     {},
+     {},
+     false,
+     end_mcp,
+     204},
 
     {"GET",
      "/api/v1/hooks",

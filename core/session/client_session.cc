@@ -20,7 +20,7 @@ ClientSession::ClientSession(Workplace& workplace, OpenRequest request)
     : workplace_(workplace),
       runtime_(workplace.runtime()),
       request_(std::move(request)),
-      tools_(workplace, request_.person),
+      tools_(workplace, request_.tools, request_.person),
       dispatcher_(runtime_.clock()),
       commands_(request_.commands ? request_.commands : std::make_shared<CommandTable>(runtime_.command_reader())) {}
 
@@ -48,6 +48,7 @@ AgentParts ClientSession::parts() {
   PermissionRules rules = workplace_.permissions();
   rules.mode = request_.mode.value_or(rules.mode);
   rules.changing = request_.changing_mode;
+  for (const std::string& name : request_.allowed) rules.allow.push_back({name, {}, name});
   WorkplaceParts project{workplace_.recipes(), std::move(rules),
                          [this](std::string_view hook) {
                            return hook.starts_with("recipe/") ? "recipe" : workplace_.hooks().kind_of(hook);

@@ -45,6 +45,10 @@ struct OpenRequest {
   // Returns the files that the session's tools see, in front of those that agentd itself reads and writes, which it
   // gets. Empty = the latter.
   std::function<std::shared_ptr<Workspace>(std::shared_ptr<Workspace>)> files{};
+  // Tools of the client's own, in front of those of plugins, whose names they take; null = none.
+  std::shared_ptr<ToolSource> tools{};
+  // Tools that need no question where no rule says otherwise.
+  std::vector<std::string> allowed{};
   // The person, for MCP servers that ask for values; null = each such question is declined.
   Elicitor* person = nullptr;
   std::vector<McpServerSettings> mcp_servers{};  // of the client's; tools of this session alone

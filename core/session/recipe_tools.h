@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// recipe_tools.h - the tools of a session: those of its workplace's plugins and MCP servers and of its own servers, as
-// far as the recipe in use leaves them to it.
+// recipe_tools.h - the tools of a session: those of its client, of its workplace's plugins and MCP servers and of its
+// own servers, as far as the recipe in use leaves them to it.
 //
-// A plugin's tool comes before a server's of its name.
+// A name is that of the client's tool, else of a plugin's, else of a server's.
 //
 // Threading: limit() and add() between runs; the rest as ToolSource.
 
@@ -22,11 +22,12 @@ namespace agentd {
 class RecipeTools final : public ToolSource {
  public:
   // `workplace` outlives it, which may be loaded later, and so does `person`, whom servers may ask for values (null =
-  // nobody is there).
-  RecipeTools(Workplace& workplace, Elicitor* person) : workplace_(workplace), person_(person) {}
+  // nobody is there). `own`: the client's; null = none.
+  RecipeTools(Workplace& workplace, std::shared_ptr<ToolSource> own, Elicitor* person)
+      : workplace_(workplace), own_(std::move(own)), person_(person) {}
 
   // The servers of this session alone; null = there are none.
-  void add(std::unique_ptr<mcp::McpTools> own) { own_ = std::move(own); }
+  void add(std::unique_ptr<mcp::McpTools> servers) { servers_ = std::move(servers); }
 
   struct Limits {
     std::optional<std::vector<std::string>> names{};     // these tools alone
@@ -41,11 +42,13 @@ class RecipeTools final : public ToolSource {
                            Deadline deadline) override;
 
  private:
-  bool is_of_plugin(std::string_view name) const;
+  // The sources, the first of which counts for a name.
+  std::vector<ToolSource*> sources() const;
 
   Workplace& workplace_;
+  const std::shared_ptr<ToolSource> own_;  // shared with the client
   Elicitor* const person_;
-  std::unique_ptr<mcp::McpTools> own_;
+  std::unique_ptr<mcp::McpTools> servers_;
   Limits limits_;
 };
 

@@ -11,6 +11,7 @@ class Arguments;
 
 int run_command(App& app, const Arguments& arguments);
 int acp_command(App& app, const Arguments& arguments);
+int mcp_serve_command(App& app, const Arguments& arguments);
 int serve_command(App& app, const Arguments& arguments);
 int attach_command(App& app, const Arguments& arguments);
 int chat_command(App& app, const Arguments& arguments);

@@ -46,7 +46,7 @@ class WithoutThreads : public testing::RuntimeTest<SystemClock> {
   const ClientAbilities abilities_{};
   CommandHosts commands_;
   std::optional<serve::Workplaces> workplaces_;
-  std::optional<Wire> wire_;
+  std::optional<RpcWire> wire_;
   std::optional<Shared> shared_;
   std::optional<EditorSession> session_;
 };

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// wire.h - the editor's end of the Agent Client Protocol: JSON-RPC on two descriptors, a message on each line.
+// wire.h - JSON-RPC with a client on two descriptors, a message on each line: the transport of ACP, and that of MCP
+// over standard input and output.
 //
-// Bytes are read on one thread, which never waits for the editor; sessions send and ask on theirs, and a thread of the
-// wire's own writes. An editor that does not read holds back the sessions that send to it, and nothing else.
-// Source: agentclientprotocol.com, "Transports" and "Overview".
+// Bytes are read on one thread, which never waits for the client; others send and ask, and a thread of the wire's own
+// writes. A client that does not read holds back those who send to it, and nothing else.
+// Source: agentclientprotocol.com, "Transports" and "Overview"; modelcontextprotocol.io, "Transports".
 //
 // Threading: read_all() on one thread; the rest on any.
 
@@ -22,28 +23,28 @@
 #include "core/base/thread.h"
 #include "core/codec/json_rpc.h"
 
-namespace agentd::acp {
+namespace agentd {
 
-class Wire {
+class RpcWire {
  public:
-  // The descriptors stay the caller's. `clock` outlives it.
-  Wire(int in, int out, const Clock& clock);
+  // The descriptors stay the caller's. `clock` outlives it. `cancelling`: how the protocol cancels what was asked.
+  RpcWire(int in, int out, const Clock& clock, RpcCancelling cancelling = kAcpCancelling);
   // Writes what is queued for up to a second.
-  ~Wire();
-  Wire(const Wire&) = delete;
-  Wire& operator=(const Wire&) = delete;
+  ~RpcWire();
+  RpcWire(const RpcWire&) = delete;
+  RpcWire& operator=(const RpcWire&) = delete;
 
-  // Reads until the end of the input or `cancel`: calls `take` with each request and notification of the editor. What
+  // Reads until the end of the input or `cancel`: calls `take` with each request and notification of the client. What
   // is no message is answered with its fault.
   using Take = std::function<void(RpcMessage)>;
   void read_all(const Take& take, const CancelToken& cancel);
 
   void notify(std::string_view method, std::string_view params);
-  // Answers a request of the editor.
+  // Answers a request of the client.
   void answer(const RpcId& id, std::string_view result);
   void refuse(const RpcId& id, const RpcFault& fault);
 
-  // Asks the editor, and waits: its result, or why there is none. kRpcCancelled: `cancel` was set, or the editor has
+  // Asks the client, and waits: its result, or why there is none. kRpcCancelled: `cancel` was set, or the client has
   // gone, or it has not answered before the deadline. Not on the thread of read_all().
   using Answer = Result<std::shared_ptr<const JsonDocument>, RpcFault>;
   // `late`: called on the thread of read_all() with a result that comes after nobody waited for it any more; it may
@@ -83,6 +84,7 @@ class Wire {
 
   const int in_, out_;
   const Clock& clock_;
+  const RpcCancelling cancelling_;
   std::atomic<std::thread::id> reader_{};  // of read_all()
   mutable Mutex mutex_;
   Condition changed_;
@@ -98,4 +100,4 @@ class Wire {
   Thread writer_;
 };
 
-}  // namespace agentd::acp
+}  // namespace agentd

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The wire to an editor that answers, does not read, or goes.
-#include "core/acp/wire.h"
+// The wire to a client that answers, does not read, or goes.
+#include "core/rpc/wire.h"
 
 #include <fcntl.h>
 #include <gtest/gtest.h>
@@ -11,7 +11,7 @@
 #include "core/base/file.h"
 #include "core/base/thread.h"
 
-namespace agentd::acp {
+namespace agentd {
 namespace {
 
 class WireTest : public ::testing::Test {
@@ -27,7 +27,7 @@ class WireTest : public ::testing::Test {
     wire_.emplace(its_input_.get(), its_output_.get(), clock_);
   }
   // Reads on a thread; `take` is called there.
-  void begin(const Wire::Take& take = [](const RpcMessage&) {}) {
+  void begin(const RpcWire::Take& take = [](const RpcMessage&) {}) {
     reader_ = Thread([this, take] { wire_->read_all(take, cancel_); });
   }
   void send(std::string_view line) const { ASSERT_TRUE(write_all(to_.get(), std::string(line) + "\n")); }
@@ -40,7 +40,7 @@ class WireTest : public ::testing::Test {
   const SystemClock clock_;
   const CancelToken cancel_;
   UniqueFd its_input_, to_, from_, its_output_;
-  std::optional<Wire> wire_;
+  std::optional<RpcWire> wire_;
   Thread reader_;  // ends before what it uses
 };
 
@@ -54,7 +54,7 @@ TEST_F(WireTest, AQuestionHasItsAnswerAndNoOther) {
           R"({"jsonrpc":"2.0","id":1,"result":{"a":2}})"})
       send(other);
   });
-  const Wire::Answer answer = wire_->ask("ask", "{}", CancelToken());
+  const RpcWire::Answer answer = wire_->ask("ask", "{}", CancelToken());
   ASSERT_TRUE(answer) << answer.error().message;
   EXPECT_EQ((*answer)->root()["result"]["a"].int_or(0), 1);
   editor.join();
@@ -67,7 +67,7 @@ TEST_F(WireTest, AnAnswerThatCannotBeReadIsAFault) {
     (void)line();
     send(R"({"jsonrpc":"2.0","id":1,"result":{"a":1,"a":2}})");
   });
-  const Wire::Answer answer = wire_->ask("ask", "{}", CancelToken());
+  const RpcWire::Answer answer = wire_->ask("ask", "{}", CancelToken());
   ASSERT_FALSE(answer);
   EXPECT_EQ(answer.error().code, kRpcBadRequest);
   editor.join();
@@ -84,13 +84,13 @@ TEST_F(WireTest, QuestionsEndWithTheirCancelAndWithTheEditor) {
     (void)line();
     to_.reset();
   });
-  const Wire::Answer cancelled = wire_->ask("ask", "{}", cancel);
+  const RpcWire::Answer cancelled = wire_->ask("ask", "{}", cancel);
   ASSERT_FALSE(cancelled);
   EXPECT_EQ(cancelled.error().code, kRpcCancelled);
   EXPECT_FALSE(wire_->is_gone());
-  const Wire::Answer gone = wire_->ask("ask", "{}", CancelToken());
+  const RpcWire::Answer gone = wire_->ask("ask", "{}", CancelToken());
   ASSERT_FALSE(gone);
-  EXPECT_EQ(gone.error().message, "the editor has gone");
+  EXPECT_EQ(gone.error().message, "the client has gone");
   EXPECT_TRUE(wire_->is_gone());
   EXPECT_FALSE(wire_->ask("ask", "{}", CancelToken()));
 }
@@ -125,4 +125,4 @@ TEST_F(WireTest, ALineThatIsTooLongIsRefusedAndTheNextIsRead) {
 }
 
 }  // namespace
-}  // namespace agentd::acp
+}  // namespace agentd

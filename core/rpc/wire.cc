@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "core/acp/wire.h"
+#include "core/rpc/wire.h"
 
 #include <poll.h>
 #include <unistd.h>
@@ -12,24 +12,25 @@
 #include "core/base/signals_blocked.h"
 #include "core/codec/rpc_frames.h"
 
-namespace agentd::acp {
+namespace agentd {
 namespace {
 
 constexpr std::size_t kReadBytes = 64 * 1024;
 constexpr std::size_t kMessageMax = 48u << 20;  // a prompt with the largest document, in base64
-constexpr std::size_t kQueuedMax = 4u << 20;    // from which on sessions wait for the editor
+constexpr std::size_t kQueuedMax = 4u << 20;    // from which on senders wait for the client
 constexpr std::size_t kQueuedEver = 64u << 20;  // of answers, too: such an editor is broken
 constexpr Milliseconds kSlice{50};
 constexpr Milliseconds kLastWrite{1'000};
 
 }  // namespace
 
-Wire::Wire(int in, int out, const Clock& clock) : in_(in), out_(out), clock_(clock) {
+RpcWire::RpcWire(int in, int out, const Clock& clock, RpcCancelling cancelling)
+    : in_(in), out_(out), clock_(clock), cancelling_(cancelling) {
   const SignalsBlocked blocked;
   writer_ = Thread([this] { write_all(); });
 }
 
-Wire::~Wire() {
+RpcWire::~RpcWire() {
   {
     const MutexLock lock(mutex_);
     gone_ = ends_ = true;
@@ -41,7 +42,7 @@ Wire::~Wire() {
 
 // ---- reading
 
-bool Wire::read_some(std::string& bytes, const CancelToken& cancel) {
+bool RpcWire::read_some(std::string& bytes, const CancelToken& cancel) {
   while (!cancel.cancelled() && !is_gone()) {
     pollfd ready{in_, POLLIN, 0};
     const int polled = clock_.poll_for({&ready, 1}, kSlice);
@@ -55,7 +56,7 @@ bool Wire::read_some(std::string& bytes, const CancelToken& cancel) {
   return false;
 }
 
-void Wire::read_all(const Take& take, const CancelToken& cancel) {
+void RpcWire::read_all(const Take& take, const CancelToken& cancel) {
   reader_ = std::this_thread::get_id();
   RpcFrames frames(RpcFraming::kLines, kMessageMax);
   for (std::string bytes; read_some(bytes, cancel);) {
@@ -72,7 +73,7 @@ void Wire::read_all(const Take& take, const CancelToken& cancel) {
   end();
 }
 
-void Wire::take_text(const std::string& text, const Take& take) {
+void RpcWire::take_text(const std::string& text, const Take& take) {
   auto read = read_rpc(text, {kMessageMax});
   if (auto* const refusal = std::get_if<RpcRefusal>(&read)) {
     if (refusal->answered) return refuse(refusal->id, refusal->fault);
@@ -89,12 +90,12 @@ void Wire::take_text(const std::string& text, const Take& take) {
   take(std::move(message));
 }
 
-bool Wire::is_asked(const RpcId& id) const {
+bool RpcWire::is_asked(const RpcId& id) const {
   const MutexLock lock(mutex_);
   return asked_.count(id.number().value_or(0)) != 0;
 }
 
-void Wire::take_answer(const RpcId& id, Answer answer) {
+void RpcWire::take_answer(const RpcId& id, Answer answer) {
   std::function<void(JsonView)> late;
   {
     const MutexLock lock(mutex_);
@@ -114,7 +115,7 @@ void Wire::take_answer(const RpcId& id, Answer answer) {
 
 // ---- writing
 
-void Wire::send(std::string_view message) {
+void RpcWire::send(std::string_view message) {
   std::string line = rpc_frame(RpcFraming::kLines, message);
   const bool waits = std::this_thread::get_id() != reader_;
   const MutexLock lock(mutex_);
@@ -126,7 +127,7 @@ void Wire::send(std::string_view message) {
 }
 
 // No more than a pipe takes at once when it is ready, so that no write waits.
-bool Wire::write_some(std::string_view& bytes) const {
+bool RpcWire::write_some(std::string_view& bytes) const {
   pollfd ready{out_, POLLOUT, 0};
   const int polled = clock_.poll_for({&ready, 1}, kSlice);
   if (polled == 0 || (polled < 0 && errno == EINTR)) return true;
@@ -136,7 +137,7 @@ bool Wire::write_some(std::string_view& bytes) const {
   return true;
 }
 
-void Wire::write_all() {
+void RpcWire::write_all() {
   for (;;) {
     std::string taken;
     {
@@ -157,22 +158,22 @@ void Wire::write_all() {
   }
 }
 
-void Wire::notify(std::string_view method, std::string_view params) { send(rpc_notification(method, params)); }
+void RpcWire::notify(std::string_view method, std::string_view params) { send(rpc_notification(method, params)); }
 
-void Wire::answer(const RpcId& id, std::string_view result) { send(rpc_result(id, result)); }
+void RpcWire::answer(const RpcId& id, std::string_view result) { send(rpc_result(id, result)); }
 
-void Wire::refuse(const RpcId& id, const RpcFault& fault) { send(rpc_fault(id, fault)); }
+void RpcWire::refuse(const RpcId& id, const RpcFault& fault) { send(rpc_fault(id, fault)); }
 
 // ---- asking
 
-Wire::Answer Wire::ask(std::string_view method, std::string_view params, const Patience& patience) {
+RpcWire::Answer RpcWire::ask(std::string_view method, std::string_view params, const Patience& patience) {
   const auto over = [&] { return patience.cancel.cancelled() || patience.also.cancelled(); };
   const auto asked = std::make_shared<Asked>();  // as asked_
   asked->late = patience.late;
   std::int64_t id = 0;
   {
     const MutexLock lock(mutex_);
-    if (gone_) return RpcFault{kRpcCancelled, "the editor has gone"};
+    if (gone_) return RpcFault{kRpcCancelled, "the client has gone"};
     id = ++last_id_;
     asked_.emplace(id, asked);
   }
@@ -186,13 +187,13 @@ Wire::Answer Wire::ask(std::string_view method, std::string_view params, const P
     }
     asked->left = true;
     if (!asked->late || gone_) asked_.erase(id);
-    if (gone_) return RpcFault{kRpcCancelled, "the editor has gone"};
+    if (gone_) return RpcFault{kRpcCancelled, "the client has gone"};
   }
-  send(rpc_cancel(kAcpCancelling, RpcId(id)));
-  return RpcFault{kRpcCancelled, over() ? "it was cancelled" : "the editor has not answered in time"};
+  send(rpc_cancel(cancelling_, RpcId(id)));
+  return RpcFault{kRpcCancelled, over() ? "it was cancelled" : "the client has not answered in time"};
 }
 
-void Wire::order(std::string_view method, std::string_view params) {
+void RpcWire::order(std::string_view method, std::string_view params) {
   std::int64_t id = 0;
   {
     const MutexLock lock(mutex_);
@@ -202,15 +203,15 @@ void Wire::order(std::string_view method, std::string_view params) {
   send(rpc_request(RpcId(id), method, params));
 }
 
-bool Wire::is_gone() const {
+bool RpcWire::is_gone() const {
   const MutexLock lock(mutex_);
   return gone_;
 }
 
-void Wire::end() {
+void RpcWire::end() {
   const MutexLock lock(mutex_);
   gone_ = true;
   changed_.notify_all();
 }
 
-}  // namespace agentd::acp
+}  // namespace agentd

@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+// means.h - what the process of a server lends to it, and the answer that a request gets.
+//
+// Threading: thread-safe.
+
+#include <functional>
+#include <memory>
+#include <string>
+#include <string_view>
+
+#include "core/mcp/protocol.h"
+#include "core/workplace/workplace.h"
+
+namespace agentd::mcp {
+
+// All that it refers to outlives the server.
+struct Means {
+  Runtime& runtime;
+  // The project of a directory with its hooks loaded. kNotFound, kUsage, kBusy.
+  std::function<Result<std::shared_ptr<Workplace>, RunError>(const std::string& cwd)> workplace_at;
+  // Does the work on a thread of its own. False: there are too many.
+  std::function<bool(std::function<void()> work)> start;
+  std::string version;     // of agentd
+  std::string no_model{};  // why no model can be asked; empty = one can
+};
+
+// The other end of one request, which is answered once.
+class Answerer {
+ public:
+  virtual ~Answerer() = default;
+  virtual void answer(std::string result) = 0;
+  virtual void refuse(const Fault& fault) = 0;
+  // The request was cancelled: its client waits for no answer.
+  virtual void drop() = 0;
+  // In front of the answer.
+  virtual void notify(std::string_view method, std::string_view params) = 0;
+};
+
+}  // namespace agentd::mcp

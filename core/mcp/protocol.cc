@@ -1,0 +1,153 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/mcp/protocol.h"
+
+#include <algorithm>
+#include <array>
+#include <utility>
+
+#include "core/base/base64.h"
+#include "core/base/bytes.h"
+
+namespace agentd::mcp {
+namespace {
+
+constexpr std::size_t kShown = 80;
+
+// The member of the params that the field Mcp-Name repeats.
+struct NameSource {
+  std::string_view method, member;
+};
+constexpr std::array<NameSource, 6> kNames{{{"tools/call", "name"},
+                                            {"prompts/get", "name"},
+                                            {"resources/read", "uri"},
+                                            {"tasks/get", "taskId"},
+                                            {"tasks/update", "taskId"},
+                                            {"tasks/cancel", "taskId"}}};
+
+Fault mismatch(std::string_view field, const std::string& what) {
+  JsonWriter data;
+  data.begin_object().key("mismatch").begin_object().member("header", field).member("body", what);
+  data.end_object().end_object();
+  return {{kMcpHeaderMismatch, "the fields of HTTP and the body disagree: " + what, std::string(data.text())}, 400};
+}
+
+// Values that are no plain ASCII come as "=?base64?...?=". nullopt: it is broken.
+std::optional<std::string> decoded(std::string_view value) {
+  constexpr std::string_view kBegin = "=?base64?", kEnd = "?=";
+  value = without_blanks(value);
+  if (!value.starts_with(kBegin)) return std::string(value);
+  if (value.size() < kBegin.size() + kEnd.size() || !value.ends_with(kEnd)) return std::nullopt;
+  const std::string_view inside = value.substr(kBegin.size(), value.size() - kBegin.size() - kEnd.size());
+  if (!is_base64(inside)) return std::nullopt;
+  return from_base64(inside);
+}
+
+std::optional<Fault> check_name(const Fields& fields, const RpcMessage& message) {
+  const auto* const source =
+      std::find_if(kNames.begin(), kNames.end(), [&](const NameSource& each) { return each.method == message.method; });
+  if (source == kNames.end()) return std::nullopt;
+  const JsonView value = message.params()[source->member];
+  if (!value.is_string()) return std::nullopt;
+  const std::string member = "params." + std::string(source->member);
+  if (!fields.name) return mismatch(kNameField, "the request has " + member + ", and no field Mcp-Name");
+  const auto named = decoded(*fields.name);
+  if (!named) return mismatch(kNameField, "the field Mcp-Name is no valid base64");
+  if (*named == value.string_or("")) return std::nullopt;
+  return mismatch(kNameField, member + " is '" + one_line(value.string_or(""), kShown) + "', and Mcp-Name '" +
+                                  one_line(*named, kShown) + "'");
+}
+
+Fault unsupported(std::string_view asked) {
+  JsonWriter data;
+  data.begin_object().key("supported").begin_array().string(kModernVersion);
+  for (const std::string_view each : kLegacyVersions) data.string(each);
+  data.end_array().member("requested", asked).end_object();
+  return {{kMcpUnsupportedVersion, "this server does not speak version '" + one_line(asked, kShown) + "'",
+           std::string(data.text())},
+          400};
+}
+
+Fault incomplete(std::string_view member) {
+  return {{kRpcBadParams, "each request of version " + std::string(kModernVersion) + " has '_meta' with '" +
+                              std::string(member) + "'"},
+          400};
+}
+
+}  // namespace
+
+Fault bad_params(std::string what) { return {{kRpcBadParams, std::move(what)}}; }
+
+std::optional<std::string> claimed_version(const RpcMessage& message) {
+  const JsonView claim = message.params()["_meta"][kMetaVersion];
+  if (!claim.exists()) return std::nullopt;
+  return std::string(claim.string_or(""));
+}
+
+Result<Asking, Fault> read_asking(const RpcMessage& message) {
+  const JsonView meta = message.params()["_meta"];
+  if (!meta[kMetaVersion].is_string()) return incomplete(kMetaVersion);
+  const std::string_view version = meta[kMetaVersion].string_or("");
+  if (version != kModernVersion) return unsupported(version);
+  if (!meta[kMetaAbilities].is_object()) return incomplete(kMetaAbilities);
+  Asking out;
+  out.era = Era::kModern;
+  out.client = meta[kMetaClient]["name"].string_or("");
+  out.tasks = meta[kMetaAbilities]["extensions"][kTasksExtension].is_object();
+  return out;
+}
+
+std::optional<Fault> check_fields(const Fields& fields, const RpcMessage& message) {
+  const auto claim = claimed_version(message);
+  const bool is_request = message.kind == RpcMessage::Kind::kRequest;
+  if (!claim) {
+    const bool modern = fields.version && without_blanks(*fields.version) == kModernVersion;
+    if (!modern || !is_request) return std::nullopt;
+    return incomplete(kMetaVersion);
+  }
+  if (fields.version && without_blanks(*fields.version) != *claim)
+    return mismatch(kVersionField, "'_meta' names version '" + one_line(*claim, kShown) +
+                                       "', and MCP-Protocol-Version '" + one_line(*fields.version, kShown) + "'");
+  if (*claim != kModernVersion || !is_request) return std::nullopt;  // read_asking() tells why
+  if (!fields.version) return mismatch(kVersionField, "the request has no field MCP-Protocol-Version");
+  if (!fields.method) return mismatch(kMethodField, "the request has no field Mcp-Method");
+  if (without_blanks(*fields.method) != message.method)
+    return mismatch(kMethodField, "the method is '" + one_line(message.method, kShown) + "', and Mcp-Method '" +
+                                      one_line(*fields.method, kShown) + "'");
+  return check_name(fields, message);
+}
+
+std::string_view negotiated_version(std::string_view asked) {
+  const auto* const found = std::find(kLegacyVersions.begin(), kLegacyVersions.end(), asked);
+  return found == kLegacyVersions.end() ? kLegacyVersions.front() : *found;
+}
+
+void write_server(JsonWriter& out, std::string_view version) {
+  out.begin_object().member("name", "agentd").member("title", "agentd").member("version", version).end_object();
+}
+
+void write_abilities(JsonWriter& out, Era era) {
+  out.begin_object();
+  for (const std::string_view each : {"tools", "prompts", "resources", "completions"})
+    out.key(each).begin_object().end_object();
+  if (era == Era::kLegacy) out.key("logging").begin_object().end_object();
+  if (era == Era::kModern) {
+    out.key("extensions").begin_object().key(kTasksExtension).begin_object().end_object().end_object();
+  }
+  out.end_object();
+}
+
+std::string dressed(std::string_view json, const Dress& dress) {
+  if (dress.era == Era::kLegacy) return std::string(json);
+  JsonWriter out;
+  out.begin_object().member("resultType", dress.type);
+  if (dress.ttl_ms) out.member("ttlMs", *dress.ttl_ms).member("cacheScope", "private");
+  out.key("_meta").begin_object().key(kMetaServer);
+  write_server(out, dress.version);
+  out.end_object().end_object();
+  std::string text(out.text());
+  if (json == "{}") return text;
+  text.back() = ',';
+  return text.append(json.substr(1));
+}
+
+}  // namespace agentd::mcp
