@@ -47,7 +47,7 @@ Result<std::vector<Tool>, RunError> Client::tools() {
 Result<void, RunError> Client::ensure_open(const CancelToken& cancel) {
   if (session_ && session_->session() != nullptr) return {};
   AGENTD_TRY(workplace_, workplace());
-  OpenRequest request{place_.cwd, unheard_, &nobody_};
+  OpenRequest request{place_.cwd, *this, &nobody_};
   request.waits = false;
   request.tools = own_;
   for (const OwnTool& each : own_tools()) request.allowed.emplace_back(each.name);
@@ -57,12 +57,25 @@ Result<void, RunError> Client::ensure_open(const CancelToken& cancel) {
   return {};
 }
 
-Result<Client::Called, RunError> Client::call(const DirectCall& call, const CancelToken& cancel) {
+// On the thread of the call, which holds the lock.
+void Client::on_event(const RunEvent& event) {
+  if (progress_ == nullptr || event.agent_depth != 0) return;
+  if (event.type() == RunEvent::Type::kToolCall) (*progress_)(2, "runs");
+  if (event.type() == RunEvent::Type::kToolResult) (*progress_)(3, "has ended");
+}
+
+Result<Client::Called, RunError> Client::call(const DirectCall& call, const CancelToken& cancel,
+                                              const Progress& progress) {
   const MutexLock lock(calls_);
+  if (progress) progress(1, "begins");
   if (cancel.cancelled()) return RunError{RunError::Kind::kCancelled, "the request was cancelled"};
   AGENTD_TRY_VOID(ensure_open(cancel));
   Called out;
-  AGENTD_TRY(out.report, session_->session()->call_tool(call, cancel));
+  progress_ = progress ? &progress : nullptr;
+  auto report = session_->session()->call_tool(call, cancel);
+  progress_ = nullptr;
+  if (!report) return report.error();
+  out.report = std::move(*report);
   out.begun = own_->take_begun(out.report.call_id);
   return out;
 }

@@ -9,6 +9,7 @@
 // Threading: thread-safe.
 
 #include <cstdint>
+#include <functional>
 #include <list>
 #include <memory>
 #include <string>
@@ -29,20 +30,23 @@ class NobodyThere final : public Approver {
                        const AskedBy& by) override;
 };
 
+// How far something is: a step, and what is done now.
+using Progress = std::function<void(std::uint64_t step, const std::string& what)>;
+
 // Runs whose events nobody hears.
 class Unheard final : public EventSink {
  public:
   void on_event(const RunEvent&) override {}
 };
 
-class Client {
+class Client final : private EventSink {
  public:
   // Whether its requests come from several connections, so that their ids mean nothing to each other.
   enum class Ids : std::uint8_t { kOfOneConnection, kOfSeveral };
   // `place`: where it works and its names. The means outlive it.
   Client(const Means& means, Caller place, Ids ids);
   // Ends its session. REQUIRES: none of its requests goes on.
-  ~Client();
+  ~Client() override;
   Client(const Client&) = delete;
   Client& operator=(const Client&) = delete;
 
@@ -56,7 +60,8 @@ class Client {
     DirectReport report;
     std::string begun{};  // the input of a call that is done behind it (own_tools.h)
   };
-  Result<Called, RunError> call(const DirectCall& call, const CancelToken& cancel);
+  // `progress` is called when it is the call's turn, when hooks and rules have let it pass, and when it has ended.
+  Result<Called, RunError> call(const DirectCall& call, const CancelToken& cancel, const Progress& progress);
   // Ends the session, as if the client had left: its lessons are kept. The next call opens another one.
   void end();
 
@@ -76,16 +81,17 @@ class Client {
   bool is_initialized() const;
 
  private:
+  void on_event(const RunEvent& event) override REQUIRES(calls_);
   Result<void, RunError> ensure_open(const CancelToken& cancel) REQUIRES(calls_);
 
   const Means& means_;
   Caller place_;
   const std::shared_ptr<OwnTools> own_;  // shared with the session
   NobodyThere nobody_;
-  Unheard unheard_;
   Mutex calls_;                                                // held during a call
   std::shared_ptr<Workplace> workplace_ GUARDED_BY(calls_);    // of the session; shared with others in it
   std::unique_ptr<ClientSession> session_ GUARDED_BY(calls_);  // null: nothing is open
+  const Progress* progress_ GUARDED_BY(calls_) = nullptr;      // of the call
   mutable Mutex mutex_;
   struct Request {
     std::uint64_t number = 0;

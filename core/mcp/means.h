@@ -6,6 +6,7 @@
 
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -33,6 +34,9 @@ class Answerer {
   virtual void refuse(const Fault& fault) = 0;
   // The request was cancelled: its client waits for no answer.
   virtual void drop() = 0;
+  // The fields of HTTP that the request came with, by their names in lower case; without them it came by another way.
+  virtual bool has_fields() const { return false; }
+  virtual std::optional<std::string> field(const std::string&) const { return std::nullopt; }
   // In front of the answer.
   virtual void notify(std::string_view method, std::string_view params) = 0;
 };

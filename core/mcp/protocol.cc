@@ -116,6 +116,47 @@ std::optional<Fault> check_fields(const Fields& fields, const RpcMessage& messag
   return check_name(fields, message);
 }
 
+namespace {
+
+// A value as a field has it; nullopt: it is none that fields have.
+std::optional<std::string> text_of(JsonView value) {
+  if (value.is_string()) return std::string(value.string_or(""));
+  if (value.is_bool() || value.is_number()) return value.text();
+  return std::nullopt;
+}
+
+std::optional<Fault> check_members(JsonView schema, JsonView arguments, const FieldOf& field, int levels) {
+  const JsonView members = schema["properties"];
+  for (std::size_t i = 0; i < members.size() && levels > 0; ++i) {
+    const std::string member(members.key_at(i));
+    const JsonView rule = members.at(i), value = arguments[member];
+    if (!value.exists() || value.is_null()) continue;
+    if (value.is_object()) {
+      if (auto fault = check_members(rule, value, field, levels - 1)) return fault;
+      continue;
+    }
+    const std::string_view name = rule["x-mcp-header"].string_or("");
+    const auto wanted = text_of(value);
+    if (name.empty() || !wanted) continue;
+    const std::string called = "Mcp-Param-" + std::string(name);
+    const auto sent = field(ascii_lower(called));
+    if (!sent) return mismatch(called, "the arguments have '" + member + "', and there is no field " + called);
+    const auto got = decoded(*sent);
+    if (!got) return mismatch(called, "the field " + called + " is no valid base64");
+    if (*got != *wanted) return mismatch(called, "the argument '" + member + "' and the field " + called + " differ");
+  }
+  return std::nullopt;
+}
+
+}  // namespace
+
+std::optional<Fault> check_param_fields(std::string_view schema, JsonView arguments, const FieldOf& field) {
+  constexpr int kLevels = 8;
+  if (schema.find("x-mcp-header") == std::string_view::npos) return std::nullopt;
+  const auto read = JsonDocument::parse(schema);
+  return read ? check_members(read->root(), arguments, field, kLevels) : std::nullopt;
+}
+
 std::string_view negotiated_version(std::string_view asked) {
   const auto* const found = std::find(kLegacyVersions.begin(), kLegacyVersions.end(), asked);
   return found == kLegacyVersions.end() ? kLegacyVersions.front() : *found;

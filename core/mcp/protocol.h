@@ -8,6 +8,7 @@
 //
 // Threading: values and pure functions.
 
+#include <functional>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -55,6 +56,10 @@ struct Fields {
 // Why the fields of a message do not agree with it; nullopt: they do, or it belongs to the legacy era.
 // kMcpHeaderMismatch; kRpcBadParams: the field names the modern era, and the message lacks what that needs.
 std::optional<Fault> check_fields(const Fields& fields, const RpcMessage& message);
+
+// The same of the fields Mcp-Param-NAME, which repeat the members of a tool's input whose schema has "x-mcp-header".
+using FieldOf = std::function<std::optional<std::string>(const std::string& lower_case_name)>;
+std::optional<Fault> check_param_fields(std::string_view schema, JsonView arguments, const FieldOf& field);
 
 // The legacy version that is spoken with a client which asks for that one: the same, else the newest.
 std::string_view negotiated_version(std::string_view asked);

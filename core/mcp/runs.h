@@ -77,7 +77,6 @@ class Runs {
 
 class Runs::Run final : public EventSink {
  public:
-  using Progress = std::function<void(std::uint64_t step, const std::string& what)>;
   Run(const Clock& clock, std::string key) : clock_(clock), key_(std::move(key)) {}
 
   // Empty before its message is stored.

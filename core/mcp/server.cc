@@ -185,9 +185,27 @@ Server::Reply Server::call_tool(const Call& call) {
   if (arguments.exists() && !arguments.is_object()) return bad_params("'arguments' must be an object");
   const auto tools = call.client->tools();
   if (!tools) return fault_of(tools.error());
-  if (std::none_of(tools->begin(), tools->end(), [&](const Tool& each) { return each.name == name; }))
+  const auto tool = std::find_if(tools->begin(), tools->end(), [&](const Tool& each) { return each.name == name; });
+  if (tool == tools->end())
     return bad_params("Unknown tool: '" + one_line(name, kShown) + "' is not offered; tools/list has those that are");
-  const auto called = call.client->call({name, arguments.exists() ? arguments.text() : std::string()}, call.cancel);
+  if (call.asking.era == Era::kModern && call.to->has_fields())
+    if (auto fault = check_param_fields(tool->input_schema_json, arguments,
+                                        [&](const std::string& field) { return call.to->field(field); }))
+      return std::move(*fault);
+  // The steps of a run go on behind those of its call.
+  const JsonView token = call.params()["_meta"]["progressToken"];
+  std::uint64_t before = 0, last = 0;
+  const Progress progress = [&](std::uint64_t step, const std::string& what) {
+    last = before + step;
+    if (!token.exists()) return;
+    JsonWriter out;
+    out.begin_object().key("progressToken").value(token).member("progress", last).optional("message", what);
+    out.end_object();
+    call.to->notify("notifications/progress", out.text());
+  };
+  const auto called =
+      call.client->call({name, arguments.exists() ? arguments.text() : std::string()}, call.cancel, progress);
+  before = last;
   if (!called) {
     if (called.error().kind == RunError::Kind::kCancelled) return fault_of(called.error());
     return tool_failure(called.error().message);
@@ -201,12 +219,12 @@ Server::Reply Server::call_tool(const Call& call) {
   }
   const auto input = JsonDocument::parse(called->begun);
   if (!input) return tool_failure(input.error().message);
-  if (own->name == kRunAgent) return run_agent(call, input->root());
+  if (own->name == kRunAgent) return run_agent(call, input->root(), progress);
   const auto compacted = compact_conversation(means_, input->root(), call.cancel);
   return compacted ? own_result(*compacted) : tool_failure(compacted.error().message);
 }
 
-Server::Reply Server::run_agent(const Call& call, JsonView input) {
+Server::Reply Server::run_agent(const Call& call, JsonView input, const Progress& progress) {
   auto wish = read_run_wish(input);
   if (!wish) return tool_failure(wish.error().message);
   const auto run = runs_.begin(call.client->place().cwd, std::move(*wish), call.cancel);
@@ -224,14 +242,6 @@ Server::Reply Server::run_agent(const Call& call, JsonView input) {
     out.end_object();
     return std::string(out.text());
   }
-  const JsonView token = call.params()["_meta"]["progressToken"];
-  const auto progress = [&](std::uint64_t step, const std::string& what) {
-    if (!token.exists()) return;
-    JsonWriter out;
-    out.begin_object().key("progressToken").value(token).member("progress", step).optional("message", what);
-    out.end_object();
-    call.to->notify("notifications/progress", out.text());
-  };
   const auto ended = (*run)->wait(call.cancel, progress);
   if (call.cancel.cancelled()) return Fault{{kRpcCancelled, "the request was cancelled"}};
   auto state = runs_.state(id);

@@ -45,7 +45,7 @@ class Server {
   Reply nothing(const Call& call);
   Reply list_tools(const Call& call);
   Reply call_tool(const Call& call);
-  Reply run_agent(const Call& call, JsonView input);
+  Reply run_agent(const Call& call, JsonView input, const Progress& progress);
   Reply prompts_list(const Call& call);
   Reply prompts_get(const Call& call);
   Reply completion(const Call& call);

@@ -77,6 +77,8 @@ class McpDoor::Exchange final : public mcp::Answerer {
   void answer(std::string result) override { finish(rpc_result(id_, result), 200, true); }
   void refuse(const Fault& fault) override { finish(rpc_fault(id_, fault.rpc), fault.status, false); }
   void drop() override { refuse({{kRpcCancelled, "the request was cancelled"}}); }
+  bool has_fields() const override { return true; }
+  std::optional<std::string> field(const std::string& name) const override { return field_of(exchange_->head(), name); }
   void notify(std::string_view method, std::string_view params) override {
     const MutexLock lock(mutex_);
     if (open()) (void)stream_->send(event(rpc_notification(method, params)));
