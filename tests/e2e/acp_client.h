@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// acp_client.h - an editor: a client of `agentd acp` that reads while it waits.
+// acp_client.h - an editor: a client of `agentd acp` that reads while it waits. `agentd mcp` has the same wire.
 //
 // Threading: one thread.
 
@@ -21,7 +21,7 @@ namespace agentd::testing {
 class AcpClient {
  public:
   // Starts the program. Every line that it writes to standard output must be a message.
-  AcpClient(Program& program, std::vector<std::string> words);
+  AcpClient(Program& program, std::vector<std::string> words, const std::string& command = "acp");
   // Closes its input and expects that it ends well, unless it was ended before.
   ~AcpClient();
   AcpClient(const AcpClient&) = delete;
@@ -80,7 +80,7 @@ class AcpClient {
   void read_once();
   void take(RpcMessage message);
 
-  const std::string cwd_;
+  const std::string cwd_, command_;
   UniqueFd to_, from_;
   std::unique_ptr<Running> running_;
   RpcFrames frames_{RpcFraming::kLines, 64u << 20};

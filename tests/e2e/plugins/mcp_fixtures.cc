@@ -32,6 +32,8 @@ agentd_block media(std::uint16_t kind, std::string_view type, std::string_view d
 }
 
 struct Fixtures {
+  static constexpr std::string_view hook_requires[] = {agentd::id::tools};
+
   explicit Fixtures(agentd::init& init) {
     add<&Fixtures::simple_text>(init, "test_simple_text", "Tells a text");
     add<&Fixtures::image>(init, "test_image_content", "Shows an image");
