@@ -10,11 +10,18 @@ std::string write_cursor(std::string_view list, std::string_view after) {
 }
 
 std::optional<std::string> read_cursor(std::string_view list, std::string_view cursor) {
-  if (!is_base64(cursor)) return std::nullopt;
-  const std::string text = from_base64(cursor);
+  const auto text = read_base64(cursor);
   const std::string head = std::string(list) + '\n';
-  if (!text.starts_with(head)) return std::nullopt;
-  return text.substr(head.size());
+  if (!text || !text->starts_with(head)) return std::nullopt;
+  return text->substr(head.size());
+}
+
+std::optional<std::string> read_base64(std::string_view text) {
+  if (!is_base64(text)) return std::nullopt;
+  std::string out = from_base64(text);
+  // It has a zero byte for each sign at the end.
+  for (; text.ends_with('='); text.remove_suffix(1)) out.pop_back();
+  return out;
 }
 
 }  // namespace agentd::mcp

@@ -5,8 +5,8 @@
 #include <array>
 #include <utility>
 
-#include "core/base/base64.h"
 #include "core/base/bytes.h"
+#include "core/mcp/pages.h"
 
 namespace agentd::mcp {
 namespace {
@@ -38,8 +38,7 @@ std::optional<std::string> decoded(std::string_view value) {
   if (!value.starts_with(kBegin)) return std::string(value);
   if (value.size() < kBegin.size() + kEnd.size() || !value.ends_with(kEnd)) return std::nullopt;
   const std::string_view inside = value.substr(kBegin.size(), value.size() - kBegin.size() - kEnd.size());
-  if (!is_base64(inside)) return std::nullopt;
-  return from_base64(inside);
+  return read_base64(inside);
 }
 
 std::optional<Fault> check_name(const Fields& fields, const RpcMessage& message) {
