@@ -35,8 +35,9 @@ Fault mismatch(std::string_view field, const std::string& what) {
 std::optional<std::string> decoded(std::string_view value) {
   constexpr std::string_view kBegin = "=?base64?", kEnd = "?=";
   value = without_blanks(value);
-  if (!value.starts_with(kBegin)) return std::string(value);
-  if (value.size() < kBegin.size() + kEnd.size() || !value.ends_with(kEnd)) return std::nullopt;
+  const bool wrapped =
+      value.size() >= kBegin.size() + kEnd.size() && value.starts_with(kBegin) && value.ends_with(kEnd);
+  if (!wrapped) return std::string(value);
   const std::string_view inside = value.substr(kBegin.size(), value.size() - kBegin.size() - kEnd.size());
   return read_base64(inside);
 }

@@ -1,63 +1,187 @@
 // SPDX-License-Identifier: Apache-2.0
-// Usage: node mcp_server.mjs [PORT]
-// A server of the official SDK that speaks the newest version of the protocol, over standard input and output or over
-// HTTP on this machine. Its tool `grow` adds another one.
-import { McpServer, acceptedContent, createMcpHandler, fromJsonSchema, inputRequired } from '@modelcontextprotocol/server';
-import { serveStdio } from '@modelcontextprotocol/server/stdio';
-import { createServer } from 'node:http';
+// Usage: node mcp_server.mjs AGENTD FIXTURES [table]
+// The official clients of the Model Context Protocol, its inspector and both of its conformance suites against agentd as
+// a server: over standard input and output, and at /mcp of the daemon. FIXTURES is the plugin with the suites' tools.
+// `table` prints every scenario.
+import { Client as Modern, StreamableHTTPClientTransport as ModernHttp } from '@modelcontextprotocol/client';
+import { StdioClientTransport as ModernStdio } from '@modelcontextprotocol/client/stdio';
+import { Client as Legacy } from '@modelcontextprotocol/sdk/client/index.js';
+import { StdioClientTransport as LegacyStdio } from '@modelcontextprotocol/sdk/client/stdio.js';
+import { StreamableHTTPClientTransport as LegacyHttp } from '@modelcontextprotocol/sdk/client/streamableHttp.js';
+import { execFile, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { copyFileSync, mkdirSync, mkdtempSync, readFileSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
+import http from 'node:http';
+import { tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { check, finish } from './counted.mjs';
+import { reasons } from './mcp_server_reasons.mjs';
 
-const object = (properties, required = []) => fromJsonSchema({ type: 'object', properties, required });
-let grown = false;
+const [, , program, fixtures, wish] = process.argv;
+const packages = join(dirname(fileURLToPath(import.meta.url)), 'node_modules');
+const root = mkdtempSync(join(tmpdir(), 'agentd-mcp-'));
+const home = join(root, 'agentd'), user = join(root, 'user'), project = join(root, 'project');
+const environment = { PATH: process.env.PATH, HOME: user, AGENTD_HOME: home };
+const kinds = { kModern: '2026-07-28', kLegacy: '2025-11-25' };
 
-function makeServer() {
-  const server = new McpServer({ name: 'modern', version: '1.2.3' });
-  server.registerTool('add', { description: 'adds', inputSchema: object({ a: { type: 'number' }, b: { type: 'number' } },
-    ['a', 'b']), annotations: { readOnlyHint: true } },
-  ({ a, b }) => ({ content: [{ type: 'text', text: String(a + b) }], structuredContent: { sum: a + b } }));
-  server.registerTool('route', { description: 'goes by its field',
-    inputSchema: object({ region: { type: 'string', 'x-mcp-header': 'Region' } }, ['region']) },
-  ({ region }) => ({ content: [{ type: 'text', text: `went to ${region}` }] }));
-  server.registerTool('greet', { description: 'asks for a name', inputSchema: object({}) }, (_, { mcpReq }) => {
-    const given = acceptedContent(mcpReq.inputResponses, 'who');
-    if (given) return { content: [{ type: 'text', text: `hello ${given.name}, state ${mcpReq.requestState?.()}` }] };
-    if (mcpReq.inputResponses?.who) return { content: [{ type: 'text', text: `it was ${mcpReq.inputResponses.who.action}` }] };
-    return inputRequired({ requestState: 'kept', inputRequests: { who: inputRequired.elicit({ message: 'Your name?',
-      requestedSchema: { type: 'object', properties: { name: { type: 'string' } }, required: ['name'] } }) } });
+// ---- the home
+
+for (const each of [home, join(home, 'hooks'), join(home, 'recipes'), user, project])
+  mkdirSync(each, { recursive: true, mode: 0o700 });
+const settings = "sandbox: {layer: 'off'}\nmemory: {refine: false}\nserve: {socket: false, port: 0, uncaged: true}\n";
+writeFileSync(join(home, 'config.yaml'), settings, { mode: 0o600 });
+copyFileSync(fixtures, join(home, 'hooks', 'mcp_fixtures.so'));
+writeFileSync(join(home, 'recipes', 'test_simple_prompt.md'),
+  '---\ndescription: A prompt\n---\nThis is a simple prompt for testing.\n');
+writeFileSync(join(home, 'recipes', 'test_prompt_with_arguments.md'),
+  '---\ndescription: A prompt with arguments\narguments:\n  arg1: {description: the first, required: true}\n' +
+  "  arg2: {description: the second, required: true}\n---\nPrompt with arguments: arg1='{{.arg1}}', arg2='{{.arg2}}'\n");
+const script = join(root, 'script.yaml');
+writeFileSync(script, '- text: the agent answers\n'.repeat(500));
+
+const daemon = spawn(program, ['serve', '--script', script], { env: environment, stdio: ['ignore', 'pipe', 'inherit'] });
+let ended = false;
+daemon.once('exit', () => { ended = true; });
+process.on('exit', () => {
+  if (!ended) daemon.kill('SIGKILL');
+  rmSync(root, { recursive: true, force: true });
+});
+const said = String((await once(daemon.stdout, 'data'))[0]);
+const port = Number(/127\.0\.0\.1:(\d+)/.exec(said)[1]);
+const token = readFileSync(join(home, 'serve.token'), 'utf8').trim();
+const authorized = { requestInit: { headers: { Authorization: `Bearer ${token}` } } };
+const address = (on) => new URL(`http://127.0.0.1:${on}/mcp?cwd=${encodeURIComponent(project)}`);
+const stdio = { command: program, args: ['mcp', '--script', script], env: environment, cwd: project, stderr: 'inherit' };
+
+// ---- the official clients
+
+const text = (result) => result.content.map((each) => each.text ?? '').join('');
+
+// What every client sees, whatever its era and transport.
+async function play(name, client, era) {
+  const { tools } = await client.listTools();
+  const names = tools.map((each) => each.name);
+  for (const tool of ['session_start', 'session_end', 'context_threshold', 'memory_search', 'memory_record',
+    'memory_feedback', 'checkpoint_save', 'checkpoint_list', 'checkpoint_resume', 'compact', 'conversation_search',
+    'run_agent', 'read_file', 'test_simple_text'])
+    check(`${name}: offers ${tool}`, names.includes(tool), true);
+  check(`${name}: offers no tool that changes things`, names.includes('bash') || names.includes('changes_things'), false);
+  check(`${name}: the fixture's text`, text(await client.callTool({ name: 'test_simple_text', arguments: {} })),
+    'This is a simple text response for testing.');
+  check(`${name}: the fixture's error`, (await client.callTool({ name: 'test_error_handling', arguments: {} })).isError,
+    true);
+  // The SDK holds a structured content to the output schema.
+  const word = `word${Math.floor(Math.random() * 1e9)}`;
+  const made = await client.callTool({ name: 'memory_record', arguments: { title: `Use ${word}`, content: `${word} helps` } });
+  check(`${name}: a memory has an id`, typeof made.structuredContent.id, 'string');
+  const found = await client.callTool({ name: 'memory_search', arguments: { query: word } });
+  check(`${name}: it is found`, found.structuredContent.memories.map((each) => each.id), [made.structuredContent.id]);
+  const steps = [];
+  const ran = await client.callTool({ name: 'run_agent', arguments: { prompt: 'say something' } },
+    ...(era === kinds.kLegacy ? [undefined] : []), { onprogress: (step) => steps.push(step.progress) });
+  check(`${name}: the run's answer`, ran.structuredContent.text, 'the agent answers');
+  check(`${name}: its progress`, steps.length >= 2 && steps.every((each, i) => i === 0 || each > steps[i - 1]), true);
+  const uri = `agentd://conversation/${ran.structuredContent.conversation_id}`;
+  const read = await client.readResource({ uri });
+  check(`${name}: the conversation`, read.contents[0].text.includes('the agent answers'), true);
+  check(`${name}: it is listed`, (await client.listResources()).resources.some((each) => each.uri === uri), true);
+  const { prompts } = await client.listPrompts();
+  check(`${name}: recipes`, prompts.some((each) => each.name === 'test_prompt_with_arguments'), true);
+  const got = await client.getPrompt({ name: 'test_prompt_with_arguments', arguments: { arg1: 'x', arg2: 'y' } });
+  check(`${name}: a prompt`, got.messages[0].content.text, "Prompt with arguments: arg1='x', arg2='y'");
+  const refused = async (what, asking) => {
+    let code = 0;
+    await asking().catch((error) => { code = error.code; });
+    check(`${name}: ${what}`, code, -32602);
+  };
+  await refused('an unknown tool is refused', () => client.callTool({ name: 'bash', arguments: { command: 'ls' } }));
+  await refused('an unknown prompt is refused', () => client.getPrompt({ name: 'nobody' }));
+  await client.close();
+}
+
+const identity = { name: 'interop', version: '1.0.0' };
+const modern = () => new Modern(identity, { versionNegotiation: { mode: { pin: kinds.kModern } } });
+for (const [name, client, transport, era] of [
+  ['sdk on stdio', new Legacy(identity), new LegacyStdio(stdio), kinds.kLegacy],
+  ['sdk on HTTP', new Legacy(identity), new LegacyHttp(address(port), authorized), kinds.kLegacy],
+  ['client on stdio', modern(), new ModernStdio(stdio), kinds.kModern],
+  ['client on HTTP', modern(), new ModernHttp(address(port), authorized), kinds.kModern],
+  ['client that asks first', new Modern(identity, { versionNegotiation: { mode: 'auto' } }), new ModernStdio(stdio),
+    kinds.kModern],
+]) {
+  await client.connect(transport);
+  await play(name, client, era);
+}
+
+// ---- others as programs
+
+function run(words, options = {}) {
+  return new Promise((done) => {
+    execFile(process.execPath, words, { maxBuffer: 1 << 26, timeout: 300_000, ...options },
+      (error, out, err) => done({ code: error ? error.code ?? 1 : 0, out, err }));
   });
-  server.registerTool('grow', { description: 'adds a tool', inputSchema: object({}) }, () => {
-    grown = true;
-    addMore(server);
-    handler?.notify.toolsChanged();
-    return { content: [{ type: 'text', text: 'done' }] };
-  });
-  if (grown) addMore(server);
-  return server;
 }
 
-const withMore = new WeakSet();
-function addMore(server) {
-  if (withMore.has(server)) return;
-  withMore.add(server);
-  server.registerTool('more', { description: 'is new', inputSchema: object({}) },
-    () => ({ content: [{ type: 'text', text: 'more' }] }));
+const inspector = join(packages, '@modelcontextprotocol/inspector/clients/launcher/build/index.js');
+async function inspect(what, words) {
+  const ran = await run([inspector, '--cli', ...words], { env: { ...environment }, cwd: project });
+  check(`inspector, ${what}`, ran.code, 0);
+  return ran.out;
 }
+const command = [program, 'mcp', '--script', script];
+check('inspector: tools', (await inspect('tools', [...command, '--method', 'tools/list'])).includes('session_start'),
+  true);
+check('inspector: a call', (await inspect('a call', [...command, '--method', 'tools/call', '--tool-name',
+  'test_simple_text'])).includes('simple text response'), true);
 
-let handler;
-if (process.argv[2] === undefined) {
-  serveStdio(makeServer);
-} else {
-  handler = createMcpHandler(makeServer);
-  createServer(async (request, response) => {
-    const body = [];
-    for await (const part of request) body.push(part);
-    const aborted = new AbortController();
-    response.on('close', () => aborted.abort());
-    const asked = new Request(`http://127.0.0.1${request.url}`, { method: request.method, headers: request.headers,
-      signal: aborted.signal, ...(body.length > 0 && { body: Buffer.concat(body) }) });
-    const answer = await handler.fetch(asked);
-    response.writeHead(answer.status, Object.fromEntries(answer.headers));
-    response.flushHeaders();
-    if (answer.body) for await (const part of answer.body) response.write(part);
-    response.end();
-  }).listen(Number(process.argv[2]), '127.0.0.1', () => console.log('ready'));
+// ---- the conformance suites, which have no token: a server in between adds it
+
+const between = http.createServer((request, response) => {
+  const own = between.address().port;
+  const fields = { ...request.headers, authorization: `Bearer ${token}` };
+  fields.host = (request.headers.host ?? '').replace(`:${own}`, `:${port}`);
+  // A page of this machine is one as well, for agentd; the suite wants it to be let in.
+  if (/^https?:\/\/(localhost|127\.0\.0\.1|\[::1\])(:\d+)?$/.test(fields.origin ?? '')) delete fields.origin;
+  for (const each of Object.keys(fields)) if (each.startsWith('sec-fetch-')) delete fields[each];
+  const up = http.request({ host: '127.0.0.1', port, method: request.method, path: request.url, headers: fields },
+    (answer) => {
+      response.writeHead(answer.statusCode, answer.headers);
+      answer.pipe(response);
+    });
+  up.on('error', () => response.destroy());
+  response.on('close', () => up.destroy());
+  request.pipe(up);
+});
+between.listen(0, '127.0.0.1');
+await once(between, 'listening');
+const open = String(address(between.address().port));
+
+// The answers that a false pass would hide: the suite takes "no such tool" for the error that it wants.
+async function conform(name, tool, more) {
+  const out = join(root, name);
+  await run([tool, 'server', '--url', open, '--suite', 'all', '-o', out, ...more]);
+  const passed = [], failed = [];
+  for (const folder of readdirSync(out).sort()) {
+    const scenario = folder.replace(/^server-/, '').replace(/-\d{4}-\d\d-\d\dT.*$/, '');
+    const checks = JSON.parse(readFileSync(join(out, folder, 'checks.json')));
+    (checks.some((each) => each.status === 'FAILURE') ? failed : passed).push(scenario);
+  }
+  check(`conformance ${name}: there are scenarios`, passed.length >= 15, true);
+  check(`conformance ${name}: those that fail have a reason`, failed.sort(), Object.keys(reasons[name]).sort());
+  if (wish === 'table') {
+    for (const each of passed) console.log(`${name} | ${each} | pass |`);
+    for (const each of failed) console.log(`${name} | ${each} | fail | ${reasons[name][each] ?? '?'}`);
+  }
+  return `${passed.length} of ${passed.length + failed.length} scenarios of ${name}`;
 }
+const newer = join(packages, '@modelcontextprotocol/conformance/dist/index.js');
+const summary = [
+  await conform('2026-07-28', newer, ['--spec-version', '2026-07-28']),
+  await conform('2025-11-25', newer, ['--spec-version', '2025-11-25']),
+  await conform('0.1.16', join(packages, 'conf16/dist/index.js'), []),
+];
+between.close();
+daemon.kill('SIGTERM');
+if (!ended) await once(daemon, 'exit');
+finish(`MCP server: ${summary.join(', ')}`);
