@@ -122,7 +122,7 @@ CommandSpec mcp_serve_spec() {
           "Speaks the protocol over standard input and output, until the client closes it; logs go to standard error.\n"
           "A client starts it in the directory of a project: name the command 'agentd' with the argument 'mcp' in its "
           "settings (docs/guide/mcp.md).\nIt offers agentd's memories, checkpoints, conversations and runs, and the "
-          "tools that only read; 'mcp.server.tools' names others. Questions are denied, since nobody is there.",
+          "tools that only read; 'mcp.server.tools' names others. A question is denied, since no person is there.",
           {kProvider, kModel, kScript, {"no-hooks", 0, {}, "load no hooks"}, kSet},
           {"agentd mcp --model claude-sonnet-5"},
           0,

@@ -368,8 +368,8 @@ constexpr KeySpec kKeys[] = {
     {"mcp.server.tools",
      ValueType::kList,
      "",
-     "Tools that 'agentd mcp' and /mcp offer beside those that only read: names, in which * stands for anything. A "
-     "call that a rule asks about is denied all the same (docs/reference/mcp.md).",
+     "Tools that 'agentd mcp' and /mcp offer in addition to those that only read: names, in which * stands for "
+     "anything. A call that a rule asks about is denied anyway (docs/reference/mcp.md).",
      {},
      0,
      0,

@@ -11,7 +11,7 @@ namespace agentd::mcp {
 PermissionAnswer NobodyThere::ask(const SessionContext&, const Tool& tool, const ToolCall&, const AskedBy& by) {
   PermissionAnswer out;
   out.given = false;
-  out.reason = "nobody is there to answer the question of " +
+  out.reason = "no person is there to answer the question of " +
                (by.hook.empty() ? std::string("the rules") : "the hook " + by.hook) + " about " + tool.name +
                ", so it is denied; a rule in permissions.allow of the user's settings allows it";
   return out;

@@ -22,7 +22,7 @@
 
 namespace agentd::mcp {
 
-// Nobody answers.
+// No answer is given.
 class NobodyThere final : public Approver {
  public:
   bool is_present() const override { return false; }

@@ -83,8 +83,9 @@ Result<std::string, Fault> get_prompt(const Workplace& workplace, JsonView param
     if (!arguments.at(i).is_string()) return bad_params("the arguments of a prompt are texts");
     values.emplace(arguments.key_at(i), arguments.at(i).string_or(""));
   }
-  const auto text = render_recipe(recipe, values, {});
+  auto text = render_recipe(recipe, values, {});
   if (!text) return bad_params(text.error().message);
+  while (text->ends_with('\n')) text->pop_back();
   JsonWriter out;
   out.begin_object().optional("description", recipe.description).key("messages").begin_array();
   out.begin_object().member("role", "user").key("content").begin_object().member("type", "text");

@@ -51,7 +51,7 @@ std::optional<Fault> check_name(const Fields& fields, const RpcMessage& message)
   const std::string member = "params." + std::string(source->member);
   if (!fields.name) return mismatch(kNameField, "the request has " + member + ", and no field Mcp-Name");
   const auto named = decoded(*fields.name);
-  if (!named) return mismatch(kNameField, "the field Mcp-Name is no valid base64");
+  if (!named) return mismatch(kNameField, "the field Mcp-Name is not valid base64");
   if (*named == value.string_or("")) return std::nullopt;
   return mismatch(kNameField, member + " is '" + one_line(value.string_or(""), kShown) + "', and Mcp-Name '" +
                                   one_line(*named, kShown) + "'");
@@ -142,7 +142,7 @@ std::optional<Fault> check_members(JsonView schema, JsonView arguments, const Fi
     const auto sent = field(ascii_lower(called));
     if (!sent) return mismatch(called, "the arguments have '" + member + "', and there is no field " + called);
     const auto got = decoded(*sent);
-    if (!got) return mismatch(called, "the field " + called + " is no valid base64");
+    if (!got) return mismatch(called, "the field " + called + " is not valid base64");
     if (*got != *wanted) return mismatch(called, "the argument '" + member + "' and the field " + called + " differ");
   }
   return std::nullopt;

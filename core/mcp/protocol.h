@@ -37,7 +37,7 @@ Fault bad_params(std::string what);
 
 enum class Era : std::uint8_t { kLegacy, kModern };
 
-// Who asks.
+// The client of a request.
 struct Asking {
   Era era = Era::kLegacy;
   std::string client;  // the name of its program; empty = it has not said it
@@ -46,7 +46,7 @@ struct Asking {
 
 // The version that `_meta` names; nullopt: none, so that the message belongs to the legacy era.
 std::optional<std::string> claimed_version(const RpcMessage& message);
-// Who asks by a request of the modern era. kMcpUnsupportedVersion; kRpcBadParams: `_meta` is not complete.
+// The client of a request of the modern era. kMcpUnsupportedVersion; kRpcBadParams: `_meta` is not complete.
 Result<Asking, Fault> read_asking(const RpcMessage& message);
 
 // The fields of HTTP that a request has; nullopt: it has no such field.
@@ -66,7 +66,7 @@ std::string_view negotiated_version(std::string_view asked);
 
 // The name that clients see, in `initialize`, `server/discover` and each modern result.
 void write_server(JsonWriter& out, std::string_view version);
-// What the server can do; of the modern era as well what extensions it has.
+// The abilities of the server; in the modern era with its extensions.
 void write_abilities(JsonWriter& out, Era era);
 
 // A result as its era has it. `json` is one object. The modern era wants the type of the result, the server's name and,

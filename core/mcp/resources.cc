@@ -69,7 +69,7 @@ Result<void> write_markdown(std::string& out, const StoredRecord& record) {
   return {};
 }
 
-// What is too long ends with a mark.
+// A text that is too long ends with a mark.
 Result<std::string> conversation_text(Store& store, const ConversationInfo& info, const Ulid& id, bool json) {
   JsonWriter out;
   std::string markdown = "# " + (info.title.empty() ? info.id : info.title) + "\n\nConversation `" + info.id + "`.\n";
@@ -85,7 +85,7 @@ Result<std::string> conversation_text(Store& store, const ConversationInfo& info
   AGENTD_TRY_VOID(good);
   out.end_array().member("whole", whole).end_object();
   if (json) return std::string(out.text());
-  if (!whole) markdown += "\n*(it goes on: `agentd conversation show " + info.id + "`)*\n";
+  if (!whole) markdown += "\n*(it continues: `agentd conversation show " + info.id + "`)*\n";
   return markdown;
 }
 

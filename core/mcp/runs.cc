@@ -31,7 +31,7 @@ std::optional<TaskName> parse_task(std::string_view id) {
 
 Error no_task(std::string_view id) { return {Code::kNotFound, "there is no task '" + one_line(id, kShown) + "'"}; }
 
-// What the log says of the run that a message began.
+// The run that a message began, as the log has it.
 struct RunInLog {
   std::uint32_t run = 0;  // 0: no message has that key
   std::int64_t begun_ms = 0, last_ms = 0;
@@ -139,7 +139,7 @@ Result<TaskState> task_in_log(Store& store, const std::string& id) {
     out.waits_for = info->wait.id;
     return out;
   }
-  // Who works holds the conversation.
+  // A session that works holds the conversation.
   const auto lease = store.lease(task->conversation);
   out.kind = lease || info->runs != run.run ? TaskState::Kind::kInterrupted : TaskState::Kind::kWorking;
   return out;
@@ -262,7 +262,7 @@ void Runs::forget(const Run& run) {
 
 void Runs::work(const std::shared_ptr<Run>& run, const std::string& cwd, const RunWish& wish) {
   auto how = work_now(*run, cwd, wish);
-  // Who asks now finds it in the log.
+  // It is in the log now.
   run->ended(std::move(how));
   forget(*run);
 }

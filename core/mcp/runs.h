@@ -42,7 +42,7 @@ struct TaskState {
 Result<TaskState> task_in_log(Store& store, const std::string& id);
 // The members of a task: taskId, status and their like.
 void write_task(JsonWriter& out, const TaskState& state);
-// What run_agent answers: the result of tools/call, one object.
+// The answer of run_agent: the result of tools/call, one object.
 std::string run_result(const TaskState& state);
 
 class Runs {

@@ -66,7 +66,7 @@ void delete_memory(Daemon& daemon, RouteCall call);
 void threshold(Daemon& daemon, RouteCall call);
 void scrub(Daemon& daemon, RouteCall call);
 
-// ---- mcp_door.cc
+// ---- handlers_mcp.cc
 void post_mcp(Daemon& daemon, RouteCall call);
 void end_mcp(Daemon& daemon, RouteCall call);
 

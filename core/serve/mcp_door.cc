@@ -6,7 +6,6 @@
 #include <utility>
 
 #include "core/base/bytes.h"
-#include "core/serve/handlers.h"
 #include "core/serve/http_limits.h"
 #include "core/workplace/project.h"
 
@@ -328,11 +327,5 @@ void McpDoor::remove(const RouteCall& call) {
   reply.status = 204;
   call.exchange->reply(std::move(reply));
 }
-
-// ---- routes
-
-void post_mcp(Daemon& daemon, RouteCall call) { daemon.mcp().post(call); }
-
-void end_mcp(Daemon& daemon, RouteCall call) { daemon.mcp().remove(call); }
 
 }  // namespace agentd::serve

@@ -8,8 +8,8 @@
 namespace agentd::testing {
 namespace {
 
-constexpr const char* kMeta =
-    R"("_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{}})";
+constexpr const char* kMeta = R"("_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28",)"
+                              R"("io.modelcontextprotocol/clientCapabilities":{}})";
 
 class McpHttp : public ::testing::Test {
  protected:

@@ -11,11 +11,11 @@
 namespace agentd::testing {
 namespace {
 
-constexpr const char* kVersion =
-    R"("_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{}})";
-constexpr const char* kWithTasks =
-    R"("_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":)"
-    R"({"extensions":{"io.modelcontextprotocol/tasks":{}}}})";
+constexpr const char* kVersion = R"("_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28",)"
+                                 R"("io.modelcontextprotocol/clientCapabilities":{}})";
+constexpr const char* kWithTasks = R"("_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28",)"
+                                   R"("io.modelcontextprotocol/clientCapabilities":)"
+                                   R"({"extensions":{"io.modelcontextprotocol/tasks":{}}}})";
 
 std::string text_of(const RpcMessage& answer) {
   return std::string(answer.result()["content"].at(0)["text"].string_or(""));
@@ -140,7 +140,7 @@ TEST_F(Mcp, OnlyToolsThatReadAreOfferedUntilTheSettingsNameOthers) {
   // The rules ask about this one, and nobody is there.
   const RpcMessage denied = call(*client, "bash", R"({"command":"touch here"})");
   EXPECT_TRUE(denied.result()["isError"].bool_or(false));
-  EXPECT_NE(text_of(denied).find("nobody is there"), std::string::npos) << text_of(denied);
+  EXPECT_NE(text_of(denied).find("no person is there"), std::string::npos) << text_of(denied);
   EXPECT_FALSE(exists(program_.project() + "/here"));
 }
 
@@ -208,7 +208,7 @@ TEST_F(Mcp, LessonsOfAnotherProjectAreRefused) {
   const RpcMessage ended =
       call(*client, "session_end", R"({"task":"a","approach":"b","outcome":"success","project_id":"ann_other"})");
   EXPECT_TRUE(ended.result()["isError"].bool_or(false));
-  EXPECT_NE(text_of(ended).find("leave out project_id"), std::string::npos);
+  EXPECT_NE(text_of(ended).find("omit project_id"), std::string::npos);
 }
 
 TEST_F(Mcp, WithoutTheServiceAToolSaysSo) {

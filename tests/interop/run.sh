@@ -1,8 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
 # The official npm SDKs read the streams of tests/support, their types check agentd's requests, the built program talks
-# with a mock server that others wrote and with an editor, its client of MCP with the servers of others, and other tools
-# run their hooks beside agentd, which adapts the same settings.
+# with a mock server that others wrote, with an editor and with clients of MCP, its client of MCP with the servers of
+# others, and other tools run their hooks beside agentd, which adapts the same settings.
 # Versions and the bytes of every package are pinned (package-lock.json); no package runs a script when it is installed.
 # The server of the daemon reads requests beside node's own, which needs no package.
 # Usage: tests/interop/run.sh [BUILD_DIR [tables|http]]; needs npm and node 18 or newer. `tables`: the other tools alone;
@@ -18,7 +18,7 @@ if [ "${2:-}" != tables ]; then
   [ "${2:-}" != http ] || exit 0
 fi
 command -v npm >/dev/null || { echo "interop: npm is not installed; on Debian: apt install npm" >&2; exit 1; }
-ninja -C "$build" agentd fixture_server mcp_probe >/dev/null
+ninja -C "$build" agentd fixture_server mcp_probe e2e_mcp_fixtures plugin_session_memory plugin_workspace_tools >/dev/null
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 cp "$here"/package*.json "$here"/*.mjs "$here/hook.sh" "$work/"
@@ -29,6 +29,7 @@ if [ "${2:-}" != tables ]; then
   node "$work/mock.mjs" "$(cd "$build" && pwd)/core/app/agentd"
   node "$work/acp.mjs" "$(cd "$build" && pwd)/core/app/agentd"
   node "$work/mcp_client.mjs" "$(cd "$build" && pwd)/tests/interop/mcp_probe"
+  node "$work/mcp_server.mjs" "$(cd "$build" && pwd)/core/app/agentd" "$(cd "$build" && pwd)/tests/e2e/hooks/mcp_fixtures.so"
 fi
 failed=0
 for tool in claude_code gemini_cli; do

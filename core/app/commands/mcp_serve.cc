@@ -49,7 +49,7 @@ Result<std::unique_ptr<Runtime>, RunError> begin_runtime(App& app, const Config&
   return begin(false);
 }
 
-// Who asks, before it says its name.
+// The client, before it says its name.
 mcp::Caller caller_in(Runtime& runtime, const std::string& cwd) {
   mcp::Caller out;
   out.cwd = cwd;

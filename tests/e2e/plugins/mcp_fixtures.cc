@@ -11,8 +11,9 @@ constexpr std::string_view kNothing = R"({"type":"object","properties":{}})";
 constexpr std::string_view kSchema2020 =
     R"({"$schema":"https://json-schema.org/draft/2020-12/schema","type":"object","$defs":{"address":{"$anchor":)"
     R"("addressDef","type":"object","properties":{"street":{"type":"string"},"city":{"type":"string"}}}},"properties":)"
-    R"({"name":{"type":"string"},"address":{"$ref":"#/$defs/address"},"contactMethod":{"type":"string","enum":["phone",)"
-    R"("email"]},"phone":{"type":"string"},"email":{"type":"string"}},"allOf":[{"anyOf":[{"required":["phone"]},)"
+    R"({"name":{"type":"string"},"address":{"$ref":"#/$defs/address"},"contactMethod":{"type":"string",)"
+    R"("enum":["phone","email"]},"phone":{"type":"string"},"email":{"type":"string"}},)"
+    R"("allOf":[{"anyOf":[{"required":["phone"]},)"
     R"({"required":["email"]}]}],"if":{"properties":{"contactMethod":{"const":"phone"}},"required":["contactMethod"]},)"
     R"("then":{"required":["phone"]},"else":{"required":["email"]},"additionalProperties":false})";
 constexpr std::string_view kWithField =

@@ -9,8 +9,8 @@
 namespace agentd::mcp {
 namespace {
 
-constexpr std::string_view kModern =
-    R"("_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{}})";
+constexpr std::string_view kModern = R"("_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28",)"
+                                     R"("io.modelcontextprotocol/clientCapabilities":{}})";
 
 RpcMessage request(std::string_view method, const std::string& params) {
   return std::get<RpcMessage>(read_rpc(rpc_request(RpcId(1), method, "{" + params + "}")));
