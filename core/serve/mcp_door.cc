@@ -58,8 +58,12 @@ bool speaks(std::string_view version) {
 // One request of HTTP and its answer.
 class McpDoor::Exchange final : public mcp::Answerer {
  public:
-  Exchange(std::shared_ptr<HttpExchange> exchange, RpcId id)
-      : exchange_(std::move(exchange)), id_(std::move(id)), takes_events_(takes_events(exchange_->head())) {}
+  // `cancels`: a client that leaves the stream cancels the request. In the legacy era a notification does.
+  Exchange(std::shared_ptr<HttpExchange> exchange, RpcId id, bool cancels)
+      : exchange_(std::move(exchange)),
+        id_(std::move(id)),
+        takes_events_(takes_events(exchange_->head())),
+        cancels_(cancels) {}
 
   const CancelToken& cancel() const { return cancel_; }
   // The name of the session that a good answer begins. REQUIRES: before the request is taken.
@@ -91,7 +95,9 @@ class McpDoor::Exchange final : public mcp::Answerer {
     if (!stream_ && takes_events_) {
       HttpReply head;
       head.content_type = "text/event-stream";
-      stream_ = exchange_->stream(std::move(head), [cancel = cancel_] { cancel.cancel(AGENTD_CANCEL_USER); });
+      stream_ = exchange_->stream(std::move(head), [cancel = cancel_, cancels = cancels_] {
+        if (cancels) cancel.cancel(AGENTD_CANCEL_USER);
+      });
     }
     return stream_ != nullptr;
   }
@@ -111,7 +117,7 @@ class McpDoor::Exchange final : public mcp::Answerer {
 
   const std::shared_ptr<HttpExchange> exchange_;  // shared with the server
   const RpcId id_;
-  const bool takes_events_;
+  const bool takes_events_, cancels_;
   const CancelToken cancel_;
   std::string session_;
   mutable Mutex mutex_;
@@ -169,20 +175,17 @@ void McpDoor::end(std::vector<Shared> clients) {
   if (threads_.start(work) != JobThreads::Started::kYes) work();
 }
 
-void McpDoor::keep(const std::string& id, Known known) {
-  std::vector<Shared> oldest;
-  {
-    const MutexLock lock(mutex_);
-    if (sessions_.size() >= kClientsMax) {
-      const auto first = std::min_element(sessions_.begin(), sessions_.end(), [](const auto& a, const auto& b) {
-        return a.second.unused.at_ns < b.second.unused.at_ns;
-      });
-      oldest.push_back(first->second.client);
-      sessions_.erase(first);
-    }
-    sessions_[id] = std::move(known);
+McpDoor::Shared McpDoor::keep(ByName& clients, const std::string& name, Known known) {
+  Shared oldest;
+  if (clients.size() >= kClientsMax) {
+    const auto first = std::min_element(clients.begin(), clients.end(), [](const auto& a, const auto& b) {
+      return a.second.unused.at_ns < b.second.unused.at_ns;
+    });
+    oldest = first->second.client;
+    clients.erase(first);
   }
-  end(std::move(oldest));
+  clients[name] = std::move(known);
+  return oldest;
 }
 
 // ---- requests
@@ -251,17 +254,21 @@ void McpDoor::post_modern(const RouteCall& call, const std::shared_ptr<const Rpc
   if (!asking) return refuse(*call.exchange, message->id, asking.error(), asking.error().status);
   Shared client;
   const std::string key = hex(call.who.digest) + ' ' + cwd;
+  Shared oldest;
   {
     const MutexLock lock(mutex_);
-    Known& known = alone_[key];
-    if (!known.client)
-      known.client =
+    const auto found = alone_.find(key);
+    if (found != alone_.end()) {
+      found->second.unused = Deadline::after(runtime_.clock(), kUnused);
+      client = found->second.client;
+    } else {
+      client =
           std::make_shared<mcp::Client>(server_.means(), caller_in(cwd, asking->client), mcp::Client::Ids::kOfSeveral);
-    known.token = call.who.digest;
-    known.unused = Deadline::after(runtime_.clock(), kUnused);
-    client = known.client;
+      oldest = keep(alone_, key, {client, call.who.digest, Deadline::after(runtime_.clock(), kUnused)});
+    }
   }
-  const auto to = std::make_shared<Exchange>(call.exchange, message->id);
+  if (oldest) end({oldest});
+  const auto to = std::make_shared<Exchange>(call.exchange, message->id, true);
   if (is_long(*message) && !asking->tasks) to->begin_stream();
   server_.take(client, message, to, to->cancel());
 }
@@ -279,13 +286,18 @@ void McpDoor::post_legacy(const RouteCall& call, const std::shared_ptr<const Rpc
                           const std::string& cwd) {
   HttpExchange& exchange = *call.exchange;
   const RequestHead& head = exchange.head();
-  const auto to = std::make_shared<Exchange>(call.exchange, message->id);
+  const auto to = std::make_shared<Exchange>(call.exchange, message->id, false);
   if (message->method == "initialize" && message->kind == RpcMessage::Kind::kRequest) {
     const std::string id = runtime_.agent_parts().ids.next().text();
     const auto client =
         std::make_shared<mcp::Client>(server_.means(), caller_in(cwd, {}), mcp::Client::Ids::kOfOneConnection);
     to->set_session(id);
-    keep(id, {client, call.who.digest, Deadline::after(runtime_.clock(), kUnused)});
+    Shared oldest;
+    {
+      const MutexLock lock(mutex_);
+      oldest = keep(sessions_, id, {client, call.who.digest, Deadline::after(runtime_.clock(), kUnused)});
+    }
+    if (oldest) end({oldest});
     server_.take(client, message, to, to->cancel());
     if (to->is_answered_well()) return;
     const MutexLock lock(mutex_);

@@ -2,11 +2,12 @@
 #pragma once
 // mcp_door.h - the Model Context Protocol over HTTP: /mcp of the daemon.
 //
-// A legacy client has a session from `initialize` on, named by the field Mcp-Session-Id; it ends with DELETE, with its
-// token, or when nobody has used it for an hour. A request of the modern era stands alone: those of one token in one
+// A legacy client has a session from `initialize` on, named by the field Mcp-Session-Id. It ends with DELETE, with its
+// token, or after an hour without use. A request of the modern era stands alone: requests with one token in one
 // directory share the conversation in which tools are called. An answer is JSON, or a stream of server-sent events
-// where something is told before it; who leaves the stream cancels the request. Source: modelcontextprotocol.io,
-// "Transports" of 2025-11-25 and of 2026-07-28.
+// where something is told before it; in the modern era, a client that leaves the stream cancels the request.
+//
+// Source: modelcontextprotocol.io, "Transports" of 2025-11-25 and of 2026-07-28.
 //
 // Threading: thread-safe.
 
@@ -57,15 +58,17 @@ class McpDoor {
   std::optional<std::string> directory_of(const RouteCall& call) const;
   mcp::Caller caller_in(const std::string& cwd, const std::string& surface) const;
   Shared session_of(const RouteCall& call);
-  void keep(const std::string& id, Known known);
+  // Adds a client; returns the one that has to go for it, where there are too many. Null: there is room.
+  using ByName = std::map<std::string, Known>;
+  static Shared keep(ByName& clients, const std::string& name, Known known);
   // Ends them behind this call.
   void end(std::vector<Shared> clients);
 
   Runtime& runtime_;
   Workplaces& workplaces_;
   mutable Mutex mutex_;
-  std::map<std::string, Known> sessions_ GUARDED_BY(mutex_);  // by Mcp-Session-Id
-  std::map<std::string, Known> alone_ GUARDED_BY(mutex_);     // of the modern era, by token and directory
+  ByName sessions_ GUARDED_BY(mutex_);  // by Mcp-Session-Id
+  ByName alone_ GUARDED_BY(mutex_);     // of the modern era, by token and directory
   bool stops_ GUARDED_BY(mutex_) = false;
   mcp::Server server_;
   JobThreads threads_;  // last: ends before what its work uses

@@ -96,6 +96,26 @@ TEST_F(McpHttp, ARunIsAStreamOfItsProgress) {
   EXPECT_EQ(plain.json().root()["id"].int_or(0), 1);
 }
 
+TEST_F(McpHttp, LeavingTheStreamCancelsTheCall) {
+  ServedHome home("sandbox: {layer: 'off'}\nmemory: {refine: false}\npermissions: {allow: [bash]}\n");
+  home.start(
+      "- calls: [{name: bash, input: {command: 'touch began; while [ ! -e go ]; do sleep 0.05; done'}}]\n"
+      "- text: done\n- text: done\n",
+      {"--set", "serve.uncaged=true"});
+  const std::string path = "/mcp?cwd=" + home.program().project(), at = home.program().project() + "/";
+  const std::string events = "Accept: text/event-stream\r\nContent-Type: application/json\r\n";
+  const std::string body =
+      request("tools/call", std::string(R"("name":"run_agent","arguments":{"prompt":"wait"},)") + kMeta);
+  {
+    const UniqueFd connection = home.client().begin(
+        "POST", path,
+        fields("tools/call", "run_agent") + events + "Content-Length: " + std::to_string(body.size()) + "\r\n", body);
+    ASSERT_TRUE(comes_true([&] { return exists(at + "began"); }));
+  }
+  EXPECT_TRUE(comes_true([&] { return has(home.program().record_types(home.program().newest()), "run_end"); }));
+  EXPECT_FALSE(exists(at + "go"));
+}
+
 TEST_F(McpHttp, WhoIsNotLetInElsewhereIsNotLetInHere) {
   const std::string list = request("tools/list", kMeta);
   EXPECT_EQ(home_.client().as("").request("POST", path_, list, fields("tools/list")).status, 401);

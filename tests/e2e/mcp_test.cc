@@ -221,6 +221,16 @@ TEST_F(Mcp, WithoutTheServiceAToolSaysSo) {
   EXPECT_FALSE(call(*client, "checkpoint_list", "{}").result()["isError"].bool_or(false));
 }
 
+TEST_F(Mcp, WithoutAKeyEverythingWorksButWhatNeedsAModel) {
+  AcpClient client(program_, {"--provider", "anthropic"}, "mcp");
+  client.call("initialize", R"({"protocolVersion":"2025-06-18","capabilities":{}})");
+  EXPECT_FALSE(call(client, "memory_record", R"({"title":"a","content":"b"})").result()["isError"].bool_or(false));
+  EXPECT_EQ(call(client, "memory_search", R"({"query":"a"})").kind, RpcMessage::Kind::kResult);
+  const RpcMessage ran = call(client, "run_agent", R"({"prompt":"say"})");
+  EXPECT_TRUE(ran.result()["isError"].bool_or(false));
+  EXPECT_NE(text_of(ran).find("key"), std::string::npos) << text_of(ran);
+}
+
 // ---- runs
 
 TEST_F(Mcp, ARunTellsItsProgressAndItsAnswer) {
