@@ -294,7 +294,8 @@ constexpr OwnTool kTools[] = {
      ANSWER(LIST("hits") R"(,"more":{"type":"boolean"},)"), kReads, conversation_search},
     {kRunAgent, "Run an agent",
      "Lets an agent of agentd work on a task in the server's directory, with its own model, tools and rules, and tells "
-     "its answer. No person is there to answer its questions. With conversation_id it continues an earlier conversation.",
+     "its answer. No person is there to answer its questions. With conversation_id it continues an earlier "
+     "conversation.",
      OBJECT("", R"("prompt":{"type":"string","description":"The task, or the words behind a recipe's text"},)"
                 R"("recipe":{"type":"string","description":"A recipe, by its name"},)"
                 R"("arguments":{"type":"object","additionalProperties":{"type":"string"},"description":"Its values"},)"
