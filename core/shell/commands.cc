@@ -2,6 +2,7 @@
 // commands.cc - what a simple command runs by its words: wrappers, shells within shells, builtins of the shell.
 #include <algorithm>
 
+#include "core/shell/git_words.h"
 #include "core/shell/reading.h"
 #include "core/shell/wrappers.h"
 
@@ -67,6 +68,8 @@ class CommandReader {
     if (holds(kDoubtful, name)) return reading_.doubt("'" + name + "' may change what names mean, or run a value");
     if (is_launcher(name)) return reading_.doubt("'" + name + "' runs another program in its own way");
     if (name == "find") return read_find();
+    if (name == "git") return read_git();
+    if (const std::string_view command = git_command_of(name); !command.empty()) return read_part_of_git(command);
     check_builtin(name);
   }
 
@@ -212,6 +215,18 @@ class CommandReader {
       if (at >= words_.size()) reading_.doubt("a command of find is not closed");
       if (!made.words.empty()) add_command(std::move(made), reading_, depth_ + 1);
     }
+  }
+
+  void read_git() {
+    if (const std::string doubt = doubt_of_git(words_); !doubt.empty()) reading_.doubt(doubt);
+  }
+
+  // git-push is git push, for rules about either.
+  void read_part_of_git(std::string_view command) {
+    ShellCommand made = command_;
+    made.words.front().text = "git";
+    made.words.insert(made.words.begin() + 1, {std::string(command)});
+    add_command(std::move(made), reading_, depth_ + 1);
   }
 
   // ---- builtins

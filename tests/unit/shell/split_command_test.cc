@@ -263,6 +263,78 @@ TEST(SplitCommand, IsNotSureOfWhatDependsOnMoreThanTheText) {
   EXPECT_FALSE(split_command(std::string_view("a\0b", 3)).sure);
 }
 
+TEST(SplitCommand, IsNotSureOfProgramsThatGitIsTold) {
+  for (const std::string_view text : {"git -c alias.p=push p nowhere",
+                                      "git -c 'alias.x=!rm -v a' x",
+                                      "git -c core.pager=rm log",
+                                      "git -C d -c core.editor=rm commit",
+                                      "git -c sequence.editor=x rebase -i a",
+                                      "git -c difftool.x.cmd=rm difftool",
+                                      "git -c include.path=x status",
+                                      "git -c \"$x\" status",
+                                      "git -c $x.y=z status",
+                                      "git --config-env=alias.p=x p",
+                                      "git --config-env alias.p=x p",
+                                      "git --exec-path=/x push",
+                                      "git submodule foreach 'rm x'",
+                                      "git submodule --quiet foreach rm x",
+                                      "git submodule $x rm",
+                                      "git bisect run rm x",
+                                      "git rebase --exec 'rm x' a",
+                                      "git rebase --exe='rm x' a",
+                                      "git rebase -x rm a",
+                                      "git rebase -ix rm a",
+                                      "git rebase \"$x\"",
+                                      "git filter-branch --tree-filter 'rm x'",
+                                      "git difftool -x rm",
+                                      "git difftool --extcmd=rm",
+                                      "git fetch --upload-pack rm .",
+                                      "git clone -u rm . x",
+                                      "git clone -c core.fsmonitor=x . x",
+                                      "git ls-remote --upload=rm .",
+                                      "git push --receive-pack=rm .",
+                                      "git push --exec=rm .",
+                                      "git push $x",
+                                      "git pull --upload-pack=rm",
+                                      "git archive --remote=. --exec=rm",
+                                      "git grep -Orm x",
+                                      "git grep --open-files-in-pager=rm x",
+                                      "git for-each-repo --config=x push",
+                                      "git submodule--helper foreach x",
+                                      "git-rebase -x rm a",
+                                      "/usr/lib/git-core/git-filter-branch --tree-filter x",
+                                      "env git -c alias.p=push p"}) {
+    const ShellReading reading = split_command(text);
+    EXPECT_FALSE(reading.sure) << text;
+    EXPECT_FALSE(reading.why_not_sure.empty()) << text;
+  }
+}
+
+TEST(SplitCommand, IsSureOfGitWhereItRunsItself) {
+  const Case cases[] = {
+      {"git -C d -c user.name=\"$x\" -c core.quotePath=off --no-pager log -x",
+       "git -C d -c user.name=... -c core.quotePath=off --no-pager log -x"},
+      {"git --git-dir=x --work-tree y status", "git --git-dir=x --work-tree y status"},
+      {"git --exec-path", "git --exec-path"},
+      {"git submodule update --init $x", "git submodule update --init ..."},
+      {"git rebase -Xours -i a", "git rebase -Xours -i a"},
+      {"git push -u origin main", "git push -u origin main"},
+      {"git fetch --recurse-submodules -j4 -- $x", "git fetch --recurse-submodules -j4 -- ..."},
+      {"git grep -eO x", "git grep -eO x"},
+      {"git bisect good run", "git bisect good run"},
+      {"git commit -m \"$x\"", "git commit -m ..."},
+      {"git $x push", "git ... push"},
+      {"git-push a", "git-push a; git push a"},
+      {"/usr/lib/git-core/git-push a", "/usr/lib/git-core/git-push a; git push a"},
+      {"git-cliff -x", "git-cliff -x"},
+  };
+  for (const Case& each : cases) {
+    const ShellReading reading = split_command(each.text);
+    EXPECT_TRUE(reading.sure) << each.text << ": " << reading.why_not_sure;
+    EXPECT_EQ(commands_of(each.text), each.commands) << each.text;
+  }
+}
+
 TEST(SplitCommand, AnUnsureReadingHasTheCommandsUpToThere) {
   EXPECT_EQ(commands_of("rm x; \"$y\" z; a 'b"), "rm x; ... z; a");
   EXPECT_EQ(commands_of("PATH=/x rm y"), "PATH= rm y");
