@@ -47,8 +47,28 @@ bool is_of_git(const std::filesystem::path& folder, const std::string& name) {
   return false;
 }
 
+bool has(int folder, const char* name) {
+  struct stat info {};
+  return ::fstatat(folder, name, &info, AT_SYMLINK_NOFOLLOW) == 0;
+}
+
+// A directory with HEAD, objects and refs, or with HEAD and the file that leads to the others, is a repository without
+// a `.git`: what makes it one, and the files in it that name programs.
+bool is_of_bare(int folder, const std::string& name) {
+  const auto is = [&](const char* other) { return ::strcasecmp(name.c_str(), other) == 0; };
+  if (is("objects")) return has(folder, "HEAD") && has(folder, "refs");
+  if (is("refs")) return has(folder, "HEAD") && has(folder, "objects");
+  if (is("commondir")) return has(folder, "HEAD");
+  const auto whole = [](int place) { return has(place, "commondir") || (has(place, "objects") && has(place, "refs")); };
+  if (is("HEAD")) return whole(folder);
+  if (is("config") || is("config.worktree") || is("hooks")) return has(folder, "HEAD") && whole(folder);
+  if (path_of(folder).filename() != "hooks") return false;
+  const UniqueFd above(::openat(folder, "..", O_PATH | O_DIRECTORY | O_CLOEXEC));
+  return above.valid() && has(above.get(), "HEAD") && whole(above.get());
+}
+
 Error kept(int folder, const std::string& name, const std::string& shown) {
-  const bool of_git = is_of_git(path_of(folder), name);
+  const bool of_git = is_of_git(path_of(folder), name) || is_of_bare(folder, name);
   return {Code::kDenied, shown + (of_git ? " decides which programs Git runs" : " belongs to agentd itself") +
                              ": tools may read it but not change it"};
 }
@@ -67,7 +87,7 @@ Result<void> KeptPaths::check(int folder, const std::string& name, const std::st
   if (paths_.empty()) return {};
   struct stat info {};
   if (::fstat(folder, &info) != 0) return errno_error("checking the folder of " + shown, errno);
-  if (is_of_git(path_of(folder), name)) return kept(folder, name, shown);
+  if (is_of_git(path_of(folder), name) || is_of_bare(folder, name)) return kept(folder, name, shown);
   Identity at = identity_of(info);
   // A file that does not exist yet is known by its place. Some file systems ignore case.
   for (const Path& path : paths_)
@@ -96,6 +116,8 @@ Result<void> KeptPaths::check_new(int folder, const std::string& below, const st
   if (paths_.empty()) return {};
   struct stat info {};
   if (::fstat(folder, &info) != 0) return errno_error("checking the folder of " + shown, errno);
+  if (const std::string first = below.substr(0, below.find('/')); is_of_bare(folder, first))
+    return kept(folder, first, shown);
   const std::filesystem::path place = path_of(folder);
   for (std::size_t end = below.find('/');; end = below.find('/', end + 1)) {
     if (is_of_git(place, below.substr(0, end))) return kept(folder, below.substr(0, end), shown);

@@ -19,8 +19,9 @@ class KeptPaths {
  public:
   // Absolute paths, which need not exist.
   explicit KeptPaths(std::vector<std::string> paths);
-  // kDenied when `name` in the directory `folder` is one of them, would become one, or is below one. The paths are
-  // looked up again each time. Messages call it `shown`.
+  // kDenied when `name` in the directory `folder` is one of them, would become one, or is below one, or if it decides
+  // which programs Git runs: in a `.git`, and where it makes a directory a repository by itself or is a setting or a
+  // hook of such a one. The paths are looked up again each time. Messages call it `shown`.
   Result<void> check(int folder, const std::string& name, const std::string& shown) const;
   // The same of "a/b/name" in `folder`, where "a" does not exist: so that no directory is made for a refused file.
   Result<void> check_new(int folder, const std::string& below, const std::string& shown) const;

@@ -373,6 +373,24 @@ TEST_F(KeptFiles, AreThoseOfAnyRepository) {
     EXPECT_TRUE(workspace_->write(path, "fine")) << path;
 }
 
+// A directory can be a repository without a `.git`: whichever part comes last is refused, and then what runs programs.
+TEST_F(KeptFiles, MakeNoDirectoryARepository) {
+  const auto refused = [&](const std::string& path) {
+    const auto wrote = workspace_->write(path, "evil");
+    return !wrote && wrote.error().code == Code::kDenied &&
+           wrote.error().message.find("which programs Git runs") != std::string::npos;
+  };
+  for (const char* const path : {"a/config", "a/hooks/pre-commit", "a/objects/x", "a/refs/x", "b/HEAD", "b/config",
+                                 "b/refs/x", "c/HEAD", "c/objects/x", "d/commondir", "e/HEAD", "HEAD", "f/refs/HEAD"})
+    EXPECT_TRUE(workspace_->write(path, "fine")) << path;
+  for (const char* const path : {"a/HEAD", "b/objects/x", "c/refs/x", "d/HEAD", "e/commondir"})
+    EXPECT_TRUE(refused(path)) << path;
+  std::ofstream(root_ + "/a/HEAD") << "ref: refs/heads/x";
+  for (const char* const path : {"a/HEAD", "a/config", "a/config.worktree", "a/hooks/pre-commit", "a/hooks/new"})
+    EXPECT_TRUE(refused(path)) << path;
+  EXPECT_TRUE(workspace_->write("a/description", "fine"));
+}
+
 TEST_F(KeptFiles, LeaveNoNewDirectoriesWhereTheyAreRefused) {
   auto opened = open_workspace({root_}, {root_ + "/one/two/hooks"});
   ASSERT_TRUE(opened) << opened.error().message;
