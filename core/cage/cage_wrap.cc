@@ -78,13 +78,14 @@ Result<void> Cage::check_identities() const {
 // Looked up for each command: a repository may have got submodules in the meantime.
 Cage::Guarded Cage::guarded_now() const {
   Guarded out;
-  std::set<std::string> paths, watched;
+  std::set<std::string> paths, watched, git_links;
   for (const std::string& root : roots_) {
     const GitPlaces git = git_places(root, user_);
     const std::vector<std::string> others = guarded_places(root, user_.home);
     paths.insert(others.begin(), others.end());
     paths.insert(git.guarded.begin(), git.guarded.end());
     watched.insert(git.watched.begin(), git.watched.end());
+    git_links.insert(git.links.begin(), git.links.end());
     add_new(out.pinned, git.pinned);
     for (const GitPart& part : git.parts) out.parts.push_back(part.path);
   }
@@ -101,6 +102,7 @@ Cage::Guarded Cage::guarded_now() const {
       if (is_in(link, roots_)) paths.insert(link);
     if (!links.empty() && is_in(real_as_far(path), roots_)) paths.insert(real_as_far(path));
   }
+  paths.merge(git_links);
   for (const std::string& path : paths) watched.erase(path);
   out.paths.assign(paths.begin(), paths.end());
   out.watched.assign(watched.begin(), watched.end());

@@ -36,6 +36,31 @@ std::string worktree_of(const std::string& git) {
   return out;
 }
 
+// Git asks for no more than that: HEAD is read later, and the others need not be directories.
+bool has_shape(const std::string& directory) {
+  std::error_code failed;
+  const auto has = [&](const char* name) { return fs::exists(directory + name, failed); };
+  return kind_of(directory + "/HEAD") != 0 &&
+         (kind_of(directory + "/commondir") != 0 || (has("/objects") && has("/refs")));
+}
+
+// As `git init --separate-git-dir` makes it: it names no worktree, so it is no bare repository's, and no `.git` of
+// another worktree, of a submodule or of a linked worktree, which name theirs.
+bool is_separate(const std::string& git, const std::string& pointer) {
+  if (fs::path(git).filename() == ".git" || !is_git_directory(git)) return false;
+  for (const char* const name : {"/gitdir", "/commondir"})
+    if (kind_of(git + name) != 0) return false;
+  bool bare = true;
+  for (const GitSetting& each : settings_in(git + "/config")) {
+    if (each.name == "core.worktree") return false;
+    if (each.name == "core.bare") bare = each.value != "false";
+  }
+  struct stat own {
+  }, leading{};
+  return !bare && ::stat(git.c_str(), &own) == 0 && ::stat(pointer.c_str(), &leading) == 0 &&
+         own.st_uid == leading.st_uid;
+}
+
 void only_once(std::vector<std::string>& list) {
   const std::set<std::string> once(list.begin(), list.end());
   list.assign(once.begin(), once.end());
@@ -49,13 +74,17 @@ std::string hook_place(const std::string& named, const std::string& top) {
 
 class Finder {
  public:
-  Finder(const std::string& root, const GitUser& user)
-      : root_(root), user_(user), of_user_(git_targets(user_git_settings(user.home, user.xdg), user.home)) {}
+  // `shallow`: without what indexes name.
+  Finder(const std::string& root, const GitUser& user, bool shallow)
+      : root_(root),
+        shallow_(shallow),
+        user_(user),
+        of_user_(git_targets(user_git_settings(user.home, user.xdg), user.home)) {}
 
   GitPlaces find() {
     std::string git = root_ + "/.git";
     if (kind_of(git) == S_IFLNK) {
-      out_.guarded.push_back(git);
+      out_.links = links_of(git);
       git = real_path(git);
     }
     targets(of_user_, root_);
@@ -66,6 +95,8 @@ class Finder {
       out_.guarded.push_back(root_ + "/.git");
       if (!git.empty() && kind_of(git) == S_IFREG) follow(git);
     }
+    bare(root_, kDepthMax);
+    below();
     around();
     return finish();
   }
@@ -73,14 +104,18 @@ class Finder {
  private:
   // The files that Git reads its settings and its hooks from, and those that lead it to another directory of them.
   void guard(const std::string& git) {
-    for (const char* const name : {"hooks", "config", "config.worktree", "commondir"})
-      out_.guarded.push_back(git + "/" + name);
+    for (const char* const name : {"hooks", "config", "config.worktree", "commondir"}) hold(git + "/" + name);
   }
+  void hold(const std::string& path) { (loose_ ? out_.watched : out_.guarded).push_back(path); }
 
   void targets(const GitTargets& all, const std::string& top) {
-    for (const std::string& each : all.files) out_.guarded.push_back(each);
-    for (const std::string& each : all.programs) out_.guarded.push_back(lexical_path(each, top));
-    for (const std::string& each : all.hooks) out_.guarded.push_back(hook_place(each, top));
+    for (const std::string& each : all.files) hold(each);
+    for (const std::string& each : all.programs) hold(lexical_path(each, top));
+    for (const std::string& each : all.hooks) hold(hook_place(each, top));
+  }
+
+  std::vector<std::string> links(const std::string& top, const std::string& index, const std::string& within) const {
+    return shallow_ ? std::vector<std::string>() : gitlinks(top, index, within);
   }
 
   // A repository with its worktree. `common`: where its settings are.
@@ -95,12 +130,67 @@ class Finder {
       modules(common + "/modules", depth);
       worktrees(common, depth);
     }
-    for (const std::string& path : gitlinks(top, git + "/index", top)) link(path + "/.git", depth);
+    for (const std::string& path : links(top, git + "/index", top)) link(path + "/.git", depth);
+    if (git != top) bare(top, depth);
+  }
+
+  // Git takes the directory itself for a repository, also where a `.git` in it is broken.
+  void bare(const std::string& top, int depth) {
+    if (!has_shape(top)) return;
+    out_.parts.push_back({GitPart::Kind::kBare, top + "/HEAD", {}});
+    const std::string common = common_of(top);
+    if (depth > 0) repository(top, top, common.empty() ? top : common, depth - 1);
+  }
+
+  // The directories in the root: bare repositories, and worktrees of one that is in the root. A bare one without
+  // worktrees is only watched, so that it can be removed.
+  void below() {
+    std::error_code failed;
+    for (fs::directory_iterator at(root_, failed); !failed && at != fs::directory_iterator(); at.increment(failed)) {
+      std::error_code unknown;
+      if (at->symlink_status(unknown).type() != fs::file_type::directory) continue;
+      const std::string top = at->path().string(), pointer = top + "/.git";
+      if (top == root_ + "/.git") continue;
+      if (kind_of(pointer) == S_IFREG) {
+        const std::string git = pointed_to(pointer);
+        if (git != root_ && is_below(git, root_) && !seen_.contains(git)) within(top, pointer, git);
+      } else if (is_git_directory(top)) {
+        loose_ = kind_of(top + "/worktrees") == 0;
+        const std::string common = common_of(top);
+        repository(top, top, common.empty() ? top : common, kDepthMax);
+        loose_ = false;
+      }
+    }
+  }
+
+  // A worktree whose file `.git` leads to a directory in the root: commands can write that anyway, so it is guarded
+  // whatever it says of itself. The links on the way lead to it, too.
+  void within(const std::string& top, const std::string& pointer, const std::string& git) {
+    const std::string common = common_of(git), named = named_in(pointer);
+    out_.guarded.push_back(pointer);
+    out_.guarded.push_back(git + "/gitdir");
+    if (named != git) out_.guarded.push_back(named + "/config");
+    if (common != root_ && is_below(common, root_) && !is_below(common, root_ + "/.git")) out_.pinned.push_back(common);
+    repository(top, git, common.empty() ? git : common, kDepthMax);
+  }
+
+  // The path in a file `.git` as it is spelled.
+  static std::string named_in(const std::string& pointer) {
+    constexpr std::string_view kKey = "gitdir: ";
+    const std::string text = path_in(pointer);
+    if (!text.starts_with(kKey)) return {};
+    return lexical_path(text.substr(kKey.size()), fs::path(pointer).parent_path().string());
+  }
+
+  // Git enters no submodule through a link, but its user does. Where another link leads is a new part.
+  void behind_links(const std::string& git, int depth) {
+    const std::string real = real_path(git);
+    if (depth > 0 && is_below(real, root_) && real != root_ + "/.git") link(real, depth - 1);
   }
 
   void link(const std::string& git, int depth) {
     out_.parts.push_back({GitPart::Kind::kLink, git, {}});
-    if (!link_in_the_way(git).empty()) return;  // Git enters no submodule through a link
+    if (!link_in_the_way(git).empty()) return behind_links(git, depth);
     const mode_t kind = kind_of(git);
     if (kind != S_IFDIR || depth == 0) {
       out_.guarded.push_back(git);
@@ -166,14 +256,16 @@ class Finder {
   // A root whose `.git` is a file.
   void follow(const std::string& pointer) {
     const std::string git = pointed_to(pointer);
-    if (git.empty()) return;
+    if (git.empty() || git == root_) return;
+    if (is_below(git, root_)) return within(root_, pointer, git);
     const std::string common = common_of(git);
-    const bool names_root =
-        resolved(git, path_in(git + "/gitdir")) == real_path(pointer) || worktree_of(git) == real_path(root_);
+    const bool names_root = resolved(git, path_in(git + "/gitdir")) == real_path(pointer) ||
+                            worktree_of(git) == real_path(root_) ||
+                            (is_separate(git, pointer) && !is_below(root_, git));
     if (!names_root || !is_git_directory(common)) return;
     // A repository that a command has made would otherwise open any other one.
     const bool is_worktree = fs::path(git).parent_path() == fs::path(common) / "worktrees";
-    if ((git != common && !is_worktree) || (is_below(git, root_) && !is_below(common, root_))) return;
+    if (git != common && !is_worktree) return;
     out_.guarded.push_back(git + "/gitdir");
     out_.pinned = {common, git};
     for (const std::string& each : {common, git})
@@ -191,7 +283,7 @@ class Finder {
       if (common.empty()) continue;
       targets(of_user_, top.string());
       targets(git_targets({common + "/config", git + "/config.worktree"}, user_.home), top.string());
-      for (const std::string& path : gitlinks(top.string(), git + "/index", root_))
+      for (const std::string& path : links(top.string(), git + "/index", root_))
         if (is_below(path, root_) && path != root_) link(path + "/.git", kDepthMax);
       return;
     }
@@ -203,45 +295,37 @@ class Finder {
     const auto is_out = [&](const std::string& path) {
       const bool in_writable = std::any_of(out_.writable.begin(), out_.writable.end(),
                                            [&](const std::string& each) { return is_below(path, each); });
-      return !(is_below(path, root_) || in_writable) || path == root_ ||
+      return !(shallow_ || is_below(path, root_) || in_writable) || path == root_ ||
              (path == root_ + "/.git" && kind_of(path) == S_IFDIR);
     };
     std::erase_if(out_.guarded, is_out);
     std::erase_if(out_.watched, is_out);
+    std::erase_if(out_.links, is_out);
     std::erase_if(out_.parts, [&](const GitPart& part) { return is_out(part.path); });
     only_once(out_.guarded);
     only_once(out_.watched);
+    only_once(out_.pinned);
     return std::move(out_);
   }
 
   const std::string root_;
+  const bool shallow_;
   const GitUser user_;
   const GitTargets of_user_;
+  bool loose_ = false;  // what is found is watched, not guarded
   std::set<std::string> seen_;
   GitPlaces out_;
 };
 
 }  // namespace
 
-GitPlaces git_places(const std::string& root, const GitUser& user) { return Finder(root, user).find(); }
+GitPlaces git_places(const std::string& root, const GitUser& user) { return Finder(root, user, false).find(); }
 
 std::vector<std::string> git_hook_places(const std::string& root, const GitUser& user) {
-  std::vector<std::string> files = user_git_settings(user.home, user.xdg);
-  std::string top = root;
-  for (fs::path each = root; each.has_relative_path(); each = each.parent_path()) {
-    const std::string common = common_directory_of(each.string());
-    if (common.empty()) continue;
-    top = each.string();
-    const std::string pointed = pointed_to(top + "/.git");
-    for (const std::string& git : {common, pointed.empty() ? common : pointed})
-      for (const char* const name : {"/config", "/config.worktree"}) files.push_back(git + name);
-    break;
-  }
-  const GitTargets targets = git_targets(files, user.home);
-  std::vector<std::string> out;
-  for (const std::string& each : targets.hooks) out.push_back(hook_place(each, top));
-  for (const std::string& each : targets.programs) out.push_back(lexical_path(each, top));
-  return out;
+  GitPlaces places = Finder(root, user, true).find();
+  for (const auto& more : {places.watched, places.links})
+    places.guarded.insert(places.guarded.end(), more.begin(), more.end());
+  return std::move(places.guarded);
 }
 
 bool is_plain_part(const GitPart& part) {
@@ -252,6 +336,8 @@ bool is_plain_part(const GitPart& part) {
       return is_plain_git_directory(part.path);
     case GitPart::Kind::kWorktree:
       return is_plain_worktree(part.path, part.common);
+    case GitPart::Kind::kBare:
+      return is_plain_git_directory(fs::path(part.path).parent_path().string());
   }
   return false;
 }

@@ -15,6 +15,7 @@ struct GitPart {
     kLink,      // the `.git` of a submodule in its worktree
     kModule,    // the directory of a submodule
     kWorktree,  // the directory of a linked worktree in "worktrees"
+    kBare,      // the HEAD by which a directory is a repository itself, without a `.git`
   };
   Kind kind = Kind::kLink;
   std::string path;
@@ -25,6 +26,7 @@ struct GitPlaces {
   std::vector<std::string> writable;  // outside of the root
   std::vector<std::string> guarded;   // need not exist
   std::vector<std::string> watched;   // as `guarded`, but too many for a mount each
+  std::vector<std::string> links;     // guarded themselves; what they lead to is guarded in its own right
   std::vector<std::string> pinned;    // directories that stay where they are
   std::vector<GitPart> parts;
 };
@@ -34,12 +36,13 @@ struct GitUser {
   std::string home, xdg;  // $XDG_CONFIG_HOME; empty = not set
 };
 
-// A file `.git` of the root is believed only if the directory that it names names this root in turn: a repository could
-// otherwise open any directory. `root` is a real path.
+// A repository is guarded wherever it is in the root: behind a file `.git`, in the root itself, and, of the directories
+// in it, where one is bare or has a file `.git`. One that is elsewhere is opened only if it names this root in turn, or
+// if it can be no other worktree's: a file `.git` could otherwise open any directory. `root` is a real path.
 GitPlaces git_places(const std::string& root, const GitUser& user = {});
 
-// Directories of hooks and the program of fsmonitor that settings of Git name for this directory, absolute. `root`: a
-// real path. Less than git_places(): no submodule is looked at.
+// The guarded and watched ones, also outside of the root. `root`: a real path. Less than git_places(): no index is
+// read, so submodules are missing that have no directory in "modules".
 std::vector<std::string> git_hook_places(const std::string& root, const GitUser& user = {});
 
 // True for a part that a command may have added (plain.h).

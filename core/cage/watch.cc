@@ -79,6 +79,7 @@ std::vector<std::string> git_directories(const std::string& part) {
 // Neither it, nor a directory around it, nor a file that Git follows in it or behind it has changed since then: it was
 // not moved here either. What its settings name in the workspace may have changed meanwhile.
 bool is_older(const GitPart& part, const WatchPlan& plan) {
+  if (part.kind == GitPart::Kind::kBare) return false;  // it was none before, so a command has completed it
   std::vector<std::string> files{part.path};
   for (const std::string& git : git_directories(part.path)) {
     files.push_back(git);

@@ -186,7 +186,10 @@ void Watch::undo_parts(const Aside& aside, std::vector<std::string>& out) const 
     for (const GitPart& part : parts) {
       if (!is_there(part.path)) continue;
       const Aside::Moved moved = aside.move(part.path);
-      out.push_back(part.path + " was added to the repository" + by_whom(part.path) +
+      const std::string directory = fs::path(part.path).parent_path().string();
+      out.push_back((part.kind == GitPart::Kind::kBare ? directory + " was made a repository"
+                                                       : part.path + " was added to the repository") +
+                    by_whom(part.path) +
                     " with hooks or settings that can run programs, which the sandbox does not allow, and " +
                     (moved.gone ? "is undone" : "it could not be undone: check it now") + moved.kept());
     }

@@ -85,6 +85,22 @@ TEST_F(RunTest, FileToolsDoNotChangeTheProjectsOwnHooks) {
   EXPECT_FALSE(std::filesystem::exists(program_.project() + "/.agent"));
 }
 
+TEST_F(RunTest, FileToolsDoNotChangeARepositoryOfAnotherName) {
+  ASSERT_TRUE(make_directories(program_.project() + "/apart"));
+  program_.file(".git", "gitdir: apart\n");
+  program_.file("apart/config", "[core]\n");
+  const Finished ran = program_.run(scripted({"run", "--allow", "write_file", "plant a hook"},
+                                             "- calls:\n"
+                                             "  - {name: write_file, input: {path: apart/hooks/x, content: 'x'}}\n"
+                                             "  - {name: write_file, input: {path: apart/config, content: 'x'}}\n"
+                                             "  - {name: write_file, input: {path: apart/fine, content: 'made'}}\n"
+                                             "- text: done\n"));
+  EXPECT_EQ(ran.code, 0) << ran.err;
+  EXPECT_FALSE(std::filesystem::exists(program_.project() + "/apart/hooks"));
+  EXPECT_EQ(*read_file(program_.project() + "/apart/config", 100), "[core]\n");
+  EXPECT_EQ(*read_file(program_.project() + "/apart/fine", 100), "made");
+}
+
 TEST_F(RunTest, FileToolsDoNotChangeWhatGitRuns) {
   ASSERT_TRUE(make_directories(program_.project() + "/.git"));
   program_.file(".git/config", "[core]\n");

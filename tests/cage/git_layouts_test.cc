@@ -1,0 +1,200 @@
+// SPDX-License-Identifier: Apache-2.0
+// git_layouts_test.cc - a repository is guarded wherever its directory is in the workspace, and a command makes no
+// directory a repository that runs programs.
+#include <algorithm>
+
+#include "core/cage/git_places.h"
+#include "tests/cage/cage_test.h"
+
+namespace agentd::testing {
+namespace {
+
+constexpr char kBare[] = "mv .git .bare; git -C .bare config core.bare true; rm -f .bare/index\n";
+
+class GitLayouts : public InEachLayer {
+ protected:
+  std::string mark() const { return stage_.home() + "/ran"; }
+  // Plants programs in a directory of Git.
+  std::string planted_in(const std::string& git) const {
+    return "g=" + git + "; mkdir -p $g/hooks; printf '[core]\\n\\tfsmonitor = touch " + mark() +
+           "; false\\n' >> $g/config; printf '#!/bin/sh\\ntouch " + mark() +
+           "\\n' > $g/hooks/pre-commit; chmod +x $g/hooks/pre-commit\n";
+  }
+  // What the user does next in that directory runs none of it.
+  bool runs_in(const std::string& directory) const {
+    user("cd " + directory + "; (git status; git commit --allow-empty -m x) >/dev/null 2>&1 || true");
+    return std::filesystem::exists(mark());
+  }
+  void expect_refused(const std::string& script, const std::vector<std::string>& directories) {
+    SCOPED_TRACE(script);
+    const Ran ran = run(script);
+    EXPECT_TRUE(ran.code != 0 || !ran.remarks.empty()) << ran.output;
+    for (const std::string& each : directories) EXPECT_FALSE(runs_in(each)) << each;
+  }
+  void expect_fine(const std::string& script) {
+    SCOPED_TRACE(script);
+    const Ran ran = run("set -e\n" + script);
+    EXPECT_EQ(ran.code, 0) << ran.output;
+    EXPECT_TRUE(ran.remarks.empty()) << ran.remarks[0];
+  }
+};
+
+TEST_P(GitLayouts, TheControlRuns) {
+  user(planted_in(".git"));
+  EXPECT_TRUE(runs_in("."));
+}
+
+TEST_P(GitLayouts, ADirectoryInTheRootThatAFileLeadsToIsGuarded) {
+  user("mv .git gd; echo 'gitdir: gd' > .git");
+  expect_fine("echo b > a; git commit -qam two");
+  expect_refused(planted_in("gd"), {"."});
+  expect_refused("mv gd g; cp -r g gd; " + planted_in("gd"), {"."});
+  expect_refused("cp -r gd evil; " + planted_in("evil") + "echo 'gitdir: evil' > .git", {"."});
+  expect_refused("echo ../evil > gd/commondir", {"."});
+}
+
+TEST_P(GitLayouts, ADirectoryThatALinkLeadsToIsGuarded) {
+  user("mv .git gd; ln -s gd .git");
+  expect_fine("echo b > a; git commit -qam two");
+  expect_refused(planted_in("gd"), {"."});
+  expect_refused("cp -r gd evil; " + planted_in("evil") + "rm .git; ln -s evil .git", {"."});
+}
+
+TEST_P(GitLayouts, ALinkOnItsWayIsGuarded) {
+  user("mkdir deep; mv .git deep/gd; ln -s deep l; echo 'gitdir: l/gd' > .git");
+  expect_fine("echo b > a; git commit -qam two");
+  expect_refused("cp -r deep other; " + planted_in("other/gd") + "rm l; ln -s other l", {"."});
+  expect_refused(planted_in("l/gd"), {"."});
+}
+
+TEST_P(GitLayouts, ABareRepositoryWithWorktreesIsGuarded) {
+  user(std::string(kBare) + "echo 'gitdir: ./.bare' > .git; git worktree add -q w1");
+  expect_fine(
+      "cd w1; echo b > a; git commit -qam two; git worktree add -q ../w2; cd ../w2; echo c > a; git commit -qam c");
+  expect_refused(planted_in(".bare"), {".", "w1", "w2"});
+  expect_refused("cp -r .bare e; " + planted_in("e") + "echo ../../../e > .bare/worktrees/w1/commondir", {"w1"});
+}
+
+TEST_P(GitLayouts, SoItIsWhereNoFileOfTheRootLeadsThere) {
+  user(std::string(kBare) + "git -C .bare worktree add -q ../w1");
+  expect_fine("cd w1; echo b > a; git commit -qam two; git worktree add -q ../w2");
+  expect_refused(planted_in(".bare"), {".bare", "w1", "w2"});
+  expect_refused("cp -r .bare e; " + planted_in("e") + "sed -i s,/.bare/,/e/, w1/.git", {"w1"});
+}
+
+// It may be removed, and is found again.
+TEST_P(GitLayouts, ABareRepositoryAloneIsGuarded) {
+  expect_fine("git init -q --bare store.git; git push -q ./store.git HEAD:refs/heads/x");
+  expect_refused(planted_in("store.git"), {"store.git"});
+  expect_fine("rm -r store.git");
+}
+
+TEST_P(GitLayouts, ARootThatIsBareIsGuarded) {
+  user("mv .git/* .; rm -r .git index; git config core.bare true; git worktree add -q w1");
+  expect_fine("cd w1; echo b > a; git commit -qam two");
+  expect_refused(planted_in("."), {".", "w1"});
+  expect_refused("mv HEAD H; " + planted_in(".") + "mv H HEAD", {".", "w1"});
+}
+
+// The paths that file tools do not change, whatever the directory is called.
+TEST_P(GitLayouts, TheirPlacesAreKnownToFileTools) {
+  const auto knows = [&](const std::string& name) {
+    const std::vector<std::string> places = cage::git_hook_places(stage_.project());
+    return std::find(places.begin(), places.end(), file(name)) != places.end();
+  };
+  EXPECT_TRUE(knows(".git/hooks"));
+  EXPECT_FALSE(knows(".git")) << "commits are made there";
+  user("mv .git gd; echo 'gitdir: gd' > .git");
+  for (const char* const name : {".git", "gd/hooks", "gd/config", "gd/commondir"}) EXPECT_TRUE(knows(name)) << name;
+  user("mv gd .bare; rm .git; git -C .bare config core.bare true; rm .bare/index; git -C .bare worktree add -q ../w1");
+  for (const char* const name : {".bare/hooks", ".bare/config", "w1/.git"}) EXPECT_TRUE(knows(name)) << name;
+  EXPECT_FALSE(knows("gd/hooks"));
+}
+
+// ---- a root that becomes a repository
+
+constexpr char kMake[] =
+    "git init -q --bare x; mv x/* .; rmdir x; git config -f config core.bare false\n"
+    "git config -f config core.worktree .\n";
+
+TEST_P(GitLayouts, ACommandMakesTheRootNoRepositoryThatRunsPrograms) {
+  user("rm -rf .git");
+  const Ran ran = run(kMake + planted_in("."));
+  ASSERT_EQ(ran.remarks.size(), 1u) << ran.output;
+  EXPECT_NE(ran.remarks[0].find(" was made a repository by the command with hooks or settings"), std::string::npos)
+      << ran.remarks[0];
+  EXPECT_FALSE(exists("HEAD"));
+  EXPECT_TRUE(exists("config"));
+  EXPECT_FALSE(runs_in("."));
+}
+
+TEST_P(GitLayouts, NorBitByBit) {
+  user("rm -rf .git");
+  expect_fine(kMake + std::string("mv HEAD H"));
+  expect_fine(planted_in("."));  // a directory with a file "config" and one "hooks"
+  expect_refused("mv H HEAD", {"."});
+  EXPECT_FALSE(exists("HEAD"));
+  expect_refused("mv objects refs H ..; cp -r x . 2>/dev/null; echo 'ref: refs/heads/x' > HEAD; echo y > commondir",
+                 {"."});
+  EXPECT_FALSE(exists("HEAD"));
+}
+
+TEST_P(GitLayouts, APlainOneStaysAndIsGuardedThen) {
+  user("rm -rf .git");
+  expect_fine(kMake + std::string("git add a; git commit -qm a"));
+  EXPECT_TRUE(exists("HEAD"));
+  expect_refused(planted_in("."), {"."});
+  EXPECT_TRUE(exists("HEAD"));
+}
+
+// Git goes on to the directory itself where its `.git` is broken.
+TEST_P(GitLayouts, NorBehindABrokenOne) { expect_refused(kMake + planted_in(".") + "mv .git/HEAD .git/H", {"."}); }
+
+TEST_P(GitLayouts, NorInASubdirectoryOfARepository) {
+  user("mkdir web");
+  cage::CageSettings settings = stage_.settings();
+  settings.roots = {file("web")};
+  auto cage = cage::Cage::make(settings, GetParam());
+  ASSERT_TRUE(cage);
+  const Ran ran = stage_.run(cage->get(), "cd web; " + std::string(kMake) + planted_in("."));
+  EXPECT_EQ(ran.remarks.size(), 1u) << ran.output;
+  EXPECT_FALSE(runs_in("web"));
+}
+
+// ---- a directory elsewhere
+
+TEST_P(GitLayouts, ADirectoryOutsideCanBeCommittedTo) {
+  user("mv .git ../gd; echo 'gitdir: ../gd' > .git");
+  expect_fine("echo b > a; git commit -qam two");
+  expect_refused(planted_in("../gd"), {"."});
+}
+
+// Another one's `.git`, a bare repository and a submodule's are none of this root.
+TEST_P(GitLayouts, OthersStayClosed) {
+  user(
+      "mkdir ../other; mv .git ../other; cp -r ../other/.git ../b; git -C ../b config core.bare true\n"
+      "cp -r ../other/.git ../s; git -C ../s config core.worktree /elsewhere");
+  for (const char* const git : {"../other/.git", "../b", "../s"}) {
+    user("echo 'gitdir: " + std::string(git) + "' > .git");
+    const Ran ran = run("echo evil > " + std::string(git) + "/evil");
+    EXPECT_NE(ran.code, 0) << git;
+    EXPECT_FALSE(exists(std::string(git) + "/evil")) << git;
+  }
+}
+
+// ---- submodules behind links
+
+TEST_P(GitLayouts, ALinkInPlaceOfASubmoduleIsFollowed) {
+  expect_fine(
+      "git init -q deep/r; cd deep/r; git commit -q --allow-empty -m x; cd ../..\n"
+      "git update-index --add --cacheinfo 160000,$(git -C deep/r rev-parse HEAD),new; ln -s deep/r new");
+  expect_fine("cd deep/r; echo b > b; git add b; git commit -qm two");
+  expect_refused(planted_in("deep/r/.git"), {"new", "deep/r", "."});
+  expect_refused("cp -r deep/r e; " + planted_in("e/.git") + "rm new; ln -s e new", {"new"});
+}
+
+INSTANTIATE_TEST_SUITE_P(Layers, GitLayouts, ::testing::Values(cage::Layer::kBubblewrap, cage::Layer::kLandlock),
+                         layer_name);
+
+}  // namespace
+}  // namespace agentd::testing
