@@ -85,7 +85,7 @@ bool is_harmless_setting(std::string_view setting) {
 // A command, the options that take a program, and the words by which it runs one.
 struct Runner {
   std::string_view command;
-  Views options;               // in full; Git takes shorter ones, too
+  Views options{};             // in full; Git takes shorter ones, too
   std::string_view letters{};  // of short options
   std::string_view valued{};   // letters that end a group of short options, because the rest is a value
   Views words{};               // its own commands
@@ -139,8 +139,9 @@ std::string doubt_of_command(const Runner& runner, const std::vector<ShellWord>&
   for (std::size_t i = begin; i < words.size() && !words[i].is("--"); ++i) {
     const ShellWord& word = words[i];
     if (word.splits || word.text.starts_with(kUnknownPart) || (word.text.starts_with('-') && !word.known())) {
-      const bool settled = !runner.words.empty() && !first;  // "git submodule update $x"
-      if (!settled) return name + " depends on a value, which may be an option that runs a program";
+      // A branch or an address in a value is usual elsewhere.
+      const bool open = runner.command == "rebase" || runner.command == "difftool" || (!runner.words.empty() && first);
+      if (open) return name + " depends on a value, which may be an option that runs a program";
     }
     if (word.text.starts_with('-') && word.text.size() > 1) {
       if (takes_program(runner, word.text)) return name + " runs a program by " + word.text;
@@ -156,6 +157,7 @@ std::string doubt_of_command(const Runner& runner, const std::vector<ShellWord>&
 
 std::string doubt_of_git(const std::vector<ShellWord>& words) {
   static const Views valued{"-C", "--git-dir", "--work-tree", "--namespace", "--super-prefix", "--attr-source"};
+  const char* const kValue = "git depends on a value, which may be an option in front of its command";
   std::size_t at = 1;
   for (; at < words.size() && words[at].text.starts_with('-'); ++at) {
     const std::string& text = words[at].text;
@@ -170,8 +172,11 @@ std::string doubt_of_git(const std::vector<ShellWord>& words) {
     } else if (is_one_of(text, valued)) {
       ++at;
     }
+    if (at < words.size() && words[at].splits) return kValue;
   }
-  if (at >= words.size() || !words[at].known()) return {};  // rules take what is not known for any command
+  if (at >= words.size()) return {};
+  if (words[at].splits || words[at].text.starts_with(kUnknownPart)) return kValue;
+  if (!words[at].known()) return {};  // rules take it for any command that begins so
   const std::string& command = words[at].text;
   if (always_runs(command)) return "git " + command + " runs a program";
   const Runner* const runner = find_runner(command);
