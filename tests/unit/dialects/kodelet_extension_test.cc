@@ -313,6 +313,8 @@ TEST_F(ExtensionTest, WhatItAsksOfUsIsRefused) {
   EXPECT_EQ(only_action(tool_call(extension, "ask")).text, "saw ask");
   tool_call(extension, "ls");
   tool_call(extension, "ls");
+  // The program writes down the refusal when it has read it, which may be behind its answers.
+  for (int i = 0; i < 500 && times_heard("-32601") == 0; ++i) clock_.pause(Milliseconds(10));
   EXPECT_EQ(times_heard("-32601"), 1);
 }
 
