@@ -51,7 +51,7 @@ class Talk {
   ClientSession& client() { return *client_; }
   Session& session() { return remote_ ? static_cast<Session&>(*remote_) : *client_->session(); }
   bool is_served() const { return remote_ != nullptr; }
-  // Of a daemon that is there and does not work for this command; empty = there is none, or it has not said.
+  // The reason of a daemon that does not work for this command; empty = there is no daemon, or it has given none.
   const std::string& why_not_served() const { return why_not_served_; }
   // The recipe in use; null = none.
   const Recipe* recipe() const { return client_ ? client_->recipe() : nullptr; }

@@ -135,8 +135,10 @@ Result<void, RunError> ClientSession::clear(const CancelToken& cancel) {
 void ClientSession::start_servers() {
   McpServers& servers = workplace_.mcp_servers();
   servers.start();
-  if (!has_servers_) tools_.add(servers.of_session(request_.mcp_servers));
-  has_servers_ = true;
+  if (!servers_until_) {
+    tools_.add(servers.of_session(request_.mcp_servers));
+    servers_until_ = Deadline::after(runtime_.clock(), Milliseconds(runtime_.config().whole("mcp.start_wait_ms")));
+  }
   tell_of_servers();
 }
 
@@ -275,6 +277,7 @@ void ClientSession::publish() {
 void ClientSession::refresh() {
   workplace_.hooks().refresh();
   if (request_.offer_tools) workplace_.mcp_servers().wait();
+  if (servers_until_) tools_.wait(*servers_until_);
   tell_of_servers();
   if (workplace_.hooks().snapshot() != seen_) publish();
 }

@@ -94,7 +94,7 @@ class ClientSession {
   const OpenRequest request_;
   std::vector<std::string> roots_;  // of its files
   RecipeTools tools_;
-  bool has_servers_ = false;  // its own were started
+  std::optional<Deadline> servers_until_;  // its own were started, and are waited for until then
   Dispatcher dispatcher_;
   std::shared_ptr<const Snapshot> seen_;  // of the workplace's hooks, when they were published last
   // The workplace's, or its own. Shared with calls of plugins that are under way. Null = the workplace's cannot be

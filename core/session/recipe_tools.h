@@ -28,6 +28,10 @@ class RecipeTools final : public ToolSource {
 
   // The servers of this session alone; null = there are none.
   void add(std::unique_ptr<mcp::McpTools> servers) { servers_ = std::move(servers); }
+  // Waits until those have listed their tools, or the deadline.
+  void wait(Deadline deadline) {
+    if (servers_) servers_->wait({}, deadline);
+  }
 
   struct Limits {
     std::optional<std::vector<std::string>> names{};     // these tools alone

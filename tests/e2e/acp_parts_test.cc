@@ -519,5 +519,73 @@ TEST_F(AcpForms, AnEditorWithoutFormsIsToldWhatIsMissing) {
   EXPECT_TRUE(editor->requests().empty());
 }
 
+// ---- MCP servers of the editor
+
+class AcpServers : public AcpParts {
+ protected:
+  // A session with the played server, whose tool asks for a name: its id.
+  std::string session_with(AcpClient& editor, const std::string& name = "My server") const {
+    program_.directory().write("tools.json", R"({"tools":[{"name":"meet","description":"","inputSchema":)"
+                                             R"({"type":"object"},"does":{"ask":"Who are you?"}}]})");
+    const RpcMessage made = editor.call(
+        "session/new", R"({"cwd":")" + program_.project() + R"(","mcpServers":[{"name":")" + name +
+                           R"(","command":"python3","args":[")" AGENTD_MCP_SERVER R"(",")" +
+                           program_.directory().file("tools.json") + R"("],"env":[{"name":"A","value":"b"}]}]})");
+    return std::string(made.result()["sessionId"].string_or("fault " + made.fault.message));
+  }
+  static constexpr const char* kCalls = "- calls: [{name: mcp__My-server__meet, input: {}}]\n- text: done\n";
+};
+
+TEST_F(AcpServers, AServerOfTheEditorBringsToolsAndAsksByAForm) {
+  program_.config("mcp: {editor_sandbox: false}\npermissions: {allow: [mcp__My-server]}\n");
+  const auto editor = open(
+      std::string(kCalls) + "  expect: {contains: [Ada]}\n" + kCalls + "  expect: {contains: [there is no tool]}\n",
+      kForms);
+  std::string form;
+  editor->on_request([&](const RpcMessage& asked) {
+    EXPECT_EQ(asked.method, "elicitation/create");
+    form = asked.params().text();
+    return R"({"action":"accept","content":{"name":"Ada"}})";
+  });
+  const std::string session = session_with(*editor);
+  EXPECT_EQ(editor->prompt(session, "go"), "end_turn") << session;
+  EXPECT_TRUE(has(form, "The MCP server My-server asks: Who are you?")) << form;
+  // A session that has named none has none of it.
+  const std::string other = editor->new_session();
+  EXPECT_EQ(editor->prompt(other, "go"), "end_turn");
+  EXPECT_EQ(editor->requests().size(), 1u);
+}
+
+TEST_F(AcpServers, WithoutFormsItsQuestionIsDeclined) {
+  program_.config("mcp: {editor_sandbox: false}\npermissions: {allow: [mcp__My-server]}\n");
+  const auto editor = open(std::string(kCalls) + "  expect: {contains: [decline]}\n", "");
+  EXPECT_EQ(editor->prompt(session_with(*editor), "go"), "end_turn");
+}
+
+TEST_F(AcpServers, AServerOfTheEditorRunsInTheSandbox) {
+  program_.config("permissions: {allow: [mcp__My-server]}\n");
+  const auto editor = open(std::string(kCalls) + "  expect: {contains: [there is no tool]}\n", kForms);
+  EXPECT_EQ(editor->prompt(session_with(*editor), "go"), "end_turn");
+  EXPECT_TRUE(editor->requests().empty());
+  const std::string told = editor->said("notice");
+  EXPECT_TRUE(has(told, "it runs in the sandbox")) << told;
+}
+
+TEST_F(AcpServers, AServerThatCannotBeReadIsRefused) {
+  const auto editor = open("- text: never\n", "");
+  const auto said = [&](const std::string& servers) {
+    const RpcMessage made =
+        editor->call("session/new", R"({"cwd":")" + program_.project() + R"(","mcpServers":)" + servers + "}");
+    return made.fault.message;
+  };
+  EXPECT_EQ(said(R"([{"command":"x"}])"), "'mcpServers': a server must have a name");
+  EXPECT_EQ(said(R"([{"name":"a"}])"), "'mcpServers': a: a server must have a command or a url");
+  EXPECT_EQ(said(R"([{"name":"a b","command":"x"},{"name":"a-b","command":"y"}])"),
+            "'mcpServers': more than one server has the name a-b");
+  EXPECT_TRUE(has(said(R"([{"type":"sse","name":"a","url":"https://x","headers":[]}])"), "transport of 2024"));
+  EXPECT_EQ(said(R"([{"name":"a","command":"x","env":{"A":"b"}}])"),
+            "'mcpServers': a: env must be a list of names and values");
+}
+
 }  // namespace
 }  // namespace agentd::testing

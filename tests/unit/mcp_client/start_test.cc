@@ -159,13 +159,13 @@ TEST_F(StartTest, AreWaitedForByACall) {
 }
 
 TEST_F(StartTest, OfferTheToolsThatTheSettingsName) {
-  ServerSetup some = setup();
+  ServerSetup some = setup("");
   some.tools = {"ec*"};
-  begin({some});
+  up(some);
   EXPECT_EQ(offered(), Names{"mcp__srv__echo"});
-  ServerSetup other = setup();
+  ServerSetup other = setup("");
   other.tools = {"x"};
-  begin({other});
+  up(other);
   EXPECT_TRUE(offered().empty());
 }
 
