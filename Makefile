@@ -8,7 +8,7 @@ SPACE := $(subst ,, )
 HOOK_TESTS := unit_hooks unit_bridge unit_native unit_workers unit_host unit_isolation unit_worker unit_reload
 SESSION_TESTS := unit_base unit_store unit_agent unit_workplace simulator sessions_stress sessions_kill
 .PHONY: help deps build test demo install package release asan tsan \
-  clang check asan-hooks tsan-hooks asan-sessions tsan-sessions fuzz torture soak lint bench bench-acp bench-keep bench-macro bench-net bench-cage bench-search bench-serve bench-sessions bench-store bench-tokens interop tables ci clean
+  clang check asan-hooks tsan-hooks asan-sessions tsan-sessions fuzz torture soak lint bench bench-acp bench-keep bench-macro bench-mcp bench-net bench-cage bench-search bench-serve bench-sessions bench-store bench-tokens interop tables ci clean
 
 help:       ## this list
 	@grep -E '^[a-z-]+: .*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /  \1\t/' | expand -t 16
@@ -101,6 +101,9 @@ bench-store: release ## durable appends of many sessions, next to a bare sync; l
 
 bench-acp: release ## a prompt of an editor next to the same message by 'agentd run'
 	@build/release/bench/acp/bench_acp
+
+bench-mcp: release ## calls of MCP tools next to the official SDK and server-everything (needs npm)
+	@bash bench/mcp/run.sh build/release
 
 bench-cage: release ## a command in each layer of the sandbox next to a bare one; parallel reads next to serial ones
 	@build/release/bench/cage/bench_cage

@@ -76,8 +76,10 @@ McpServers::~McpServers() = default;
 
 Result<std::vector<McpServerHere>> McpServers::find(std::vector<std::string>& problems) const {
   auto consents = McpConsents::open(McpConsents::file_of(runtime_.home()), ::geteuid(), runtime_.clock());
-  if (!consents) problems.push_back(consents.error().message);
-  return mcp_servers_here(runtime_.config(), runtime_.home(), project_, consents ? *consents : McpConsents(), problems);
+  auto found =
+      mcp_servers_here(runtime_.config(), runtime_.home(), project_, consents ? *consents : McpConsents(), problems);
+  if (!consents && found && !found->empty()) problems.push_back(consents.error().message);
+  return found;
 }
 
 Result<void, RunError> McpServers::load(const std::vector<std::string>& roots) {

@@ -124,7 +124,7 @@ TEST(Surface, AConfigurationThatCannotBeReadEndsEveryRunWithItsPlace) {
   for (const auto& [text, told] :
        {std::pair<std::string, std::string>{"model: \"unterminated\n", ":1:8: the string that begins here has no"},
         {"effort: high\nmodel: \"a\xff\"\n", ":2:10: not valid UTF-8"},
-        {"mcpServers: {x: {command: y}}\n", ":1:1: 'mcpServers' names Model Context Protocol servers"}}) {
+        {"mcpServers: {x: {command: y}}\n", ":1:1: 'mcpServers' is how other agents name servers"}}) {
     program.config(text);
     for (const auto& words : {std::vector<std::string>{"run", "x", "--script", program.script("- text: a\n")},
                               std::vector<std::string>{"hooks", "list"}}) {

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Usage: mcp_probe [--header NAME:VALUE] [--values JSON] (--url URL | --program COMMAND...) < ORDERS
-// Drives the client of MCP servers by lines: `list` writes the tools, `call NAME JSON` calls one, `status` and `again`
-// (judges them again); each answers with one line of JSON. --values: what a person answers to each question of a
-// server, `defaults` = what its form has as such; without it each is declined. mcp_client.mjs plays it.
+// Drives the client of MCP servers by lines: `list` writes the tools, `call NAME JSON` calls one, `time COUNT NAME
+// JSON` calls one so often and writes the microseconds of a call, `status` and `again` (judges them again); each
+// answers with one line of JSON. --values: what a person answers to each question of a server, `defaults` = what its
+// form has as such; without it each is declined. mcp_client.mjs plays it.
 #include <filesystem>
 #include <iostream>
 #include <string>
@@ -85,6 +86,24 @@ void write_call(mcp::McpTools& tools, const std::string& name, const std::string
   std::cout << out.end_object().text() << std::endl;
 }
 
+// COUNT NAME JSON
+void write_time(mcp::McpTools& tools, const Clock& clock, const std::string& order) {
+  const std::size_t first = order.find(' '), second = order.find(' ', first + 1);
+  const int count = std::stoi(order.substr(0, first));
+  const std::string name = order.substr(first + 1, second - first - 1);
+  const auto input = ToolInput::make(order.substr(second + 1));
+  if (!input) return;
+  const std::uint64_t begin = clock.monotonic_ns();
+  int failed = 0;
+  for (int i = 0; i < count; ++i) {
+    const auto outcome = tools.call_for({}, {"1", name, *input}, nullptr, CancelToken(), Deadline{});
+    if (!outcome || !outcome->success) ++failed;
+  }
+  JsonWriter out;
+  out.begin_object().key("microseconds").real(static_cast<double>(clock.monotonic_ns() - begin) / 1e3 / count);
+  std::cout << out.member("failed", failed).end_object().text() << std::endl;
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -124,6 +143,7 @@ int main(int argc, char** argv) {
     if (line == "list") write_list(tools);
     if (line == "status") write_status(tools);
     if (line == "again") tools.judge_again();
+    if (line.starts_with("time ")) write_time(tools, clock, line.substr(5));
     if (line.starts_with("call ") && second != std::string::npos)
       write_call(tools, line.substr(space + 1, second - space - 1), line.substr(second + 1),
                  values.empty() ? nullptr : &person);
