@@ -43,6 +43,12 @@ Result<std::string> whole_number(std::string_view digits) {
                  ", which some programs round: write numbers beyond 9007199254740992 as a string");
 }
 
+// A whole number of any length, such as "-9223372036854775808".
+bool is_digits(std::string_view text) {
+  if (text.starts_with('-')) text.remove_prefix(1);
+  return !text.empty() && text.find_first_not_of("0123456789") == std::string_view::npos;
+}
+
 Result<std::string> canonical_number(std::string_view digits) {
   const std::size_t exponent = std::min(digits.find_first_of("eE"), digits.size());
   if (exponent == digits.size() && digits.find('.') == std::string_view::npos) return whole_number(digits);
@@ -78,6 +84,8 @@ class Canonical {
   bool RawNumber(const char* text, rapidjson::SizeType size, bool) {
     if (!no_object()) return false;
     const auto number = canonical_number({text, size});
+    if (!number && limits_.wide_numbers && is_digits({text, size}))
+      return writer_.RawValue(text, size, rapidjson::kNumberType);
     if (!number) return refuse(number.error().message);
     return writer_.RawValue(number->data(), number->size(), rapidjson::kNumberType);
   }

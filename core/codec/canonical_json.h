@@ -19,6 +19,8 @@ namespace agentd {
 struct CanonicalJsonLimits {
   std::size_t bytes = 4u << 20;  // of the original text, and of its canonical form
   int depth = 64;                // the object itself is level 1
+  // Whole numbers beyond 2^53 stay as they are written: for a text that is passed on, and decides nothing.
+  bool wide_numbers = false;
 };
 
 // Replaces the text of a member of the outermost object; its return value is written.
@@ -30,7 +32,7 @@ using MemberText = std::function<std::string(std::string_view key, std::string_v
 //
 // kInvalid, with a sentence that lacks its subject ("has the key \"command\" twice"): not one complete object, a byte
 // order mark, text after the object, invalid UTF-8, unpaired surrogates, a key twice in one object at any level, more
-// levels or bytes than the limits, whole numbers beyond 2^53, numbers that a double cannot hold.
+// levels or bytes than the limits, whole numbers beyond 2^53 (unless wide_numbers), numbers that a double cannot hold.
 Result<std::string> canonical_object(std::string_view text, const CanonicalJsonLimits& limits = {},
                                      const MemberText& member_text = {});
 

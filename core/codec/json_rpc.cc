@@ -97,7 +97,7 @@ std::variant<RpcMessage, RpcRefusal> read_rpc(std::string_view text, const RpcLi
     return refused({}, kRpcBadRequest,
                    "the message has " + std::to_string(text.size()) + " bytes; at most " +
                        std::to_string(limits.bytes) + " are read");
-  const auto canonical = canonical_object(text, {limits.bytes, limits.depth});
+  const auto canonical = canonical_object(text, {limits.bytes, limits.depth, limits.wide_numbers});
   if (!canonical) return refused_text(text, canonical.error().message);
   auto document = JsonDocument::parse(*canonical);
   if (!document) return refused({}, kRpcNotJson, "the message is not valid JSON: " + document.error().message);

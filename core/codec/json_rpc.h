@@ -81,6 +81,7 @@ struct RpcRefusal {
 struct RpcLimits {
   std::size_t bytes = 32u << 20;
   int depth = 64;
+  bool wide_numbers = false;  // CanonicalJsonLimits
 };
 std::variant<RpcMessage, RpcRefusal> read_rpc(std::string_view text, const RpcLimits& limits = {});
 

@@ -161,7 +161,7 @@ class HttpLink final : public Link {
 
   void take_text(const std::string& text, const RpcId& within, Reading& reading) {
     reading.heard = true;
-    auto read = read_rpc(is_utf8(text) ? text : to_utf8(text), {kMessageMax});
+    auto read = read_rpc(is_utf8(text) ? text : to_utf8(text), kAnswers);
     if (auto* const refusal = std::get_if<RpcRefusal>(&read)) {
       if (refusal->fault.code == kRpcNotJson) reading.answered = !within.is_null();
       if (refusal->id == within) reading.answered = true;
@@ -255,7 +255,7 @@ class HttpLink final : public Link {
     }
     if (in_session && response.status == 404)
       return ears_.lose(id, {Loss::Kind::kSession, "has ended the session", response.status});
-    auto read = read_rpc(is_utf8(reading.body) ? reading.body : to_utf8(reading.body), {kMessageMax});
+    auto read = read_rpc(is_utf8(reading.body) ? reading.body : to_utf8(reading.body), kAnswers);
     if (auto* const message = std::get_if<RpcMessage>(&read); message && message->kind == RpcMessage::Kind::kFault) {
       message->id = id;
       return ears_.take(std::move(*message), id);

@@ -25,6 +25,8 @@
 namespace agentd::mcp {
 
 inline constexpr std::size_t kMessageMax = 16u << 20;  // of a server, bytes
+// Schemas have limits such as 9223372036854775807, which go to the model as they came.
+inline constexpr RpcLimits kAnswers{.bytes = kMessageMax, .wide_numbers = true};
 
 using Fields = std::vector<std::pair<std::string, std::string>>;
 

@@ -108,7 +108,7 @@ class ProgramLink final : public Link {
   }
 
   void take(const std::string& text) {
-    auto read = read_rpc(is_utf8(text) ? text : to_utf8(text), {kMessageMax});
+    auto read = read_rpc(is_utf8(text) ? text : to_utf8(text), kAnswers);
     if (auto* const refusal = std::get_if<RpcRefusal>(&read)) {
       if (refusal->fault.code == kRpcNotJson) refusal->fault.message = "'" + one_line(text, kComplaintMax) + "'";
       return ears_.refuse(std::move(*refusal), {});

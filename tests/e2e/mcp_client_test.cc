@@ -190,6 +190,30 @@ TEST_F(McpClient, AServerThatEndsInACallFailsThatCallAndIsStartedAgain) {
   EXPECT_EQ(count_starts(), 2);
 }
 
+TEST_F(McpClient, AServerAsksThePersonAtTheTerminal) {
+  tools({tool("meet", R"({"ask":"Who are you?"})")});
+  configure();
+  const std::string script = program_.script("turns:\n- calls: [{name: mcp__played__meet, input: {}}]\n- text: done\n");
+  const std::vector<std::string> words{"run", "go", "--script", script, "--allow", "mcp__played"};
+  const Finished asked = program_.on_terminal(words, {{"Answer it? [y]es, [n]o: ", "y\n"}, {"name: ", "Ada\n"}},
+                                              std::chrono::milliseconds(400));
+  EXPECT_EQ(asked.code, 0) << asked.out;
+  EXPECT_TRUE(has(asked.out, "The MCP server played asks you")) << asked.out;
+  EXPECT_TRUE(has(results().at(0), "Ada")) << results().at(0);
+  const Finished refused =
+      program_.on_terminal(words, {{"Answer it? [y]es, [n]o: ", "n\n"}}, std::chrono::milliseconds(400));
+  EXPECT_EQ(refused.code, 0) << refused.out;
+  EXPECT_TRUE(has(results().at(0), "decline")) << results().at(0);
+  EXPECT_EQ(program_.run(words).code, 0);
+  EXPECT_TRUE(has(results().at(0), "decline")) << "nobody is there: " << results().at(0);
+}
+
+TEST_F(McpClient, AServerOfASessionBringsTools) {
+  configure(R"(,"scope":"session")");
+  ASSERT_EQ(call({"echo"}, allowed()).code, 0);
+  EXPECT_EQ(results(), std::vector<std::string>{"hello from the server"});
+}
+
 TEST_F(McpClient, AServerThatDoesNotStartDelaysNoRunForLong) {
   program_.config("mcp: {start_wait_ms: 200, servers: {slow: {command: sleep, args: [\"30\"]}}}\n");
   const Finished ran = program_.run({"run", "go", "--script", program_.script("turns:\n- text: done\n")});

@@ -28,6 +28,15 @@ TEST(CanonicalObject, WritesANumberInOneWay) {
             R"({"n":[1e+20,1.5e+300,5e-324,0.30000000000000004,1.2345678901234568e+20]})");
 }
 
+TEST(CanonicalObject, KeepsWideNumbersWhereTheyDecideNothing) {
+  const std::string text = R"({"n":[9223372036854775807,-9223372036854775808,18446744073709551616,1e3]})";
+  const auto kept = canonical_object(text, {.wide_numbers = true});
+  ASSERT_TRUE(kept) << kept.error().message;
+  EXPECT_EQ(*kept, R"({"n":[9223372036854775807,-9223372036854775808,18446744073709551616,1000]})");
+  EXPECT_FALSE(canonical_object(text));
+  EXPECT_FALSE(canonical_object(R"({"n":1e999})", {.wide_numbers = true}));
+}
+
 TEST(CanonicalObject, RefusesNumbersThatProgramsReadDifferently) {
   for (const std::string_view number : {"9007199254740993", "-9007199254740993", "18446744073709551616",
                                         "123456789012345678901234567890", "1e999", "-1e400", "1e-999"})
