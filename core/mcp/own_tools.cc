@@ -365,7 +365,10 @@ Result<ToolOutcome> OwnTools::call(const SessionContext& session, const ToolCall
   auto done = tool->run({runtime_, caller_, session, input.root(), cancel, deadline});
   if (!done && done.error().code == Code::kCancelled) return done.error();
   out.success = done.has_value();
-  out.content = done ? std::move(*done) : done.error().message;
+  if (done)
+    out.content = std::move(*done);
+  else
+    out.content = done.error().message;
   return out;
 }
 

@@ -82,7 +82,7 @@ Result<std::string> conversation_text(Store& store, const ConversationInfo& info
     good = json ? write_record_json(out, record) : write_markdown(markdown, record);
     return good.has_value();
   }));
-  AGENTD_TRY_VOID(good);
+  if (!good) return good.error();
   out.end_array().member("whole", whole).end_object();
   if (json) return std::string(out.text());
   if (!whole) markdown += "\n*(it continues: `agentd conversation show " + info.id + "`)*\n";

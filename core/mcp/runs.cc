@@ -65,7 +65,7 @@ Result<RunInLog> run_in_log(const Store& store, const TaskName& task) {
     good = note(record);
     return good.has_value() && !out.end;
   }));
-  AGENTD_TRY_VOID(good);
+  if (!good) return good.error();
   return out;
 }
 

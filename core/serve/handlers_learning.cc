@@ -73,7 +73,7 @@ std::string project_of(const RouteCall& call) {
     const auto asked = call.asked(name);
     return std::string(asked ? *asked : call.json(name).string_or(""));
   };
-  if (const std::string id = named("project_id"); !id.empty()) return id;
+  if (std::string id = named("project_id"); !id.empty()) return id;
   const std::string directory = named("project");
   return directory.empty() ? std::string() : find_project(directory).id;
 }

@@ -109,7 +109,7 @@ McpConsent& McpConsents::entry_of(std::vector<McpConsent>& all, const McpConsent
 
 Result<void> McpConsents::change_all(const std::function<void(std::vector<McpConsent>&)>& change) {
   std::vector<McpConsent> entries;
-  const auto changed = change_trust_file(file_, user_, [&](const auto& text) -> Result<std::string> {
+  auto changed = change_trust_file(file_, user_, [&](const auto& text) -> Result<std::string> {
     if (text) {
       AGENTD_TRY(entries, parse(*text, file_));
     }

@@ -86,7 +86,10 @@ Result<void, RunError> McpServers::load(const std::vector<std::string>& roots) {
   if (!wishes_.tools || wishes_.safe_mode) return {};
   roots_ = roots;
   files_ = mcp_files_state(runtime_.home(), project_);
-  consents_ = path_state(McpConsents::file_of(runtime_.home()));
+  {
+    const MutexLock lock(mutex_);
+    consents_ = path_state(McpConsents::file_of(runtime_.home()));
+  }
   std::vector<std::string> problems;
   auto found = find(problems);
   if (!found) return usage(found.error());

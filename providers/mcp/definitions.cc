@@ -21,7 +21,6 @@ constexpr std::size_t kTextMax = 64u << 10;     // a description
 constexpr std::size_t kSchemaMax = 256u << 10;  // bytes
 constexpr std::size_t kModelNameMax = 64;       // what all vendors take
 constexpr std::size_t kDigits = 8;
-constexpr int kLevelsMax = 64;
 constexpr Milliseconds kFreshMax{86'400'000};
 
 std::string quoted(std::string_view name) { return "'" + one_line(name, 80) + "'"; }
@@ -69,7 +68,7 @@ Result<Listing, Failure> list_tools(Connection& connection, const CancelToken& c
     if (page == kPagesMax) return Failure{Failure::Kind::kLost, "lists tools on more than 100 pages"};
     const Request request{"tools/list", [&](JsonWriter& params) { params.optional("cursor", cursor); }};
     auto answer = connection.ask(request, {cancel, deadline});
-    if (!answer) return std::move(answer.error());
+    if (!answer) return answer.error();
     const JsonView result = (*answer)->root()["result"], tools = result["tools"];
     if (!tools.is_array()) return Failure{Failure::Kind::kLost, "answered tools/list without a list of tools"};
     for (std::size_t i = 0; i < tools.size(); ++i) take_tool(out, names, tools.at(i));

@@ -148,7 +148,7 @@ class Handshake {
                           {},
                           true};
     auto answer = connection_.ask(request, patience_);
-    if (!answer) return std::move(answer.error());
+    if (!answer) return answer.error();
     auto out = initialized((*answer)->root()["result"]);
     if (!out) return out;
     connection_.agree(out->version, false);

@@ -28,7 +28,7 @@ Result<std::string, RpcFault> answers_to(JsonView questions, const Patience& pat
       return RpcFault{kRpcNoMethod, "it asks for " + one_line(question["method"].string_or("?"), 80) +
                                         ", which agentd does not offer"};
     auto answer = patience.question(question["params"]);
-    if (!answer) return std::move(answer.error());
+    if (!answer) return answer.error();
     out.key(questions.key_at(i)).raw(*answer);
   }
   out.end_object();
@@ -82,7 +82,7 @@ Result<ToolOutcome, Failure> Server::run_call(Connection& connection, const Offe
   };
   for (int round = 0; round < kRoundsMax; ++round) {
     auto answer = connection.ask(request, patience);
-    if (!answer) return std::move(answer.error());
+    if (!answer) return answer.error();
     const JsonView result = (*answer)->root()["result"];
     const std::string_view type = result["resultType"].string_or("complete");
     if (type == "complete") return outcome_of(result);

@@ -65,12 +65,12 @@ std::vector<std::string> rights_of(const McpServerSettings& server) {
   const auto add = [&](std::string_view what, const std::vector<std::string>& values) {
     if (!values.empty()) out.push_back(std::string(what) + neutral_line(join(values, ", "), kShownBytes));
   };
-  if (server.url.empty() && !server.sandbox) out.push_back("sandbox:     none: it runs with all your rights");
+  if (server.url.empty() && !server.sandbox) out.emplace_back("sandbox:     none: it runs with all your rights");
   add("network:     ", server.network);
   add("reads:       ", server.readable);
   add("writes:      ", server.writable);
   add("tools:       ", server.tools);
-  if (server.trust_annotations) out.push_back("believed:    which of its tools only read");
+  if (server.trust_annotations) out.emplace_back("believed:    which of its tools only read");
   return out;
 }
 
