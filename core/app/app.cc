@@ -93,6 +93,11 @@ std::string meant_command(const std::string& first) {
   return {};
 }
 
+// Of a command that is a group as well, both.
+std::string help_of(const CommandSpec& command) {
+  return command_help(command) + (next_words(command.name).empty() ? "" : "\n" + group_help(command.name));
+}
+
 }  // namespace
 
 int App::main(const std::vector<std::string>& words) {
@@ -132,9 +137,9 @@ int App::dispatch(const std::vector<std::string>& words) {
     return fail(kExitUsage, "unknown option '" + first + "'" +
                                 did_you_mean(first, {"--help", "--version", "--plugins"}) +
                                 "; put a command's options after its name");
-  // A command may be a group as well: the longer name is meant.
-  const bool longer = words.size() > 1 && find_command(first + " " + words[1]) != nullptr;
-  if (const CommandSpec* command = longer ? nullptr : find_command(first)) return run(*command, after(words, 1));
+  // A command without arguments may be a group as well: a word behind it is of the group.
+  const bool of_group = !next_words(first).empty() && words.size() > 1 && !words[1].starts_with('-');
+  if (const CommandSpec* command = of_group ? nullptr : find_command(first)) return run(*command, after(words, 1));
   if (!next_words(first).empty()) return group(first, after(words, 1));
   const std::string mean = did_you_mean(first, first_words());
   return fail(kExitUsage, "unknown command '" + first + "'" + (mean.empty() ? "; see 'agentd --help'" : mean));
@@ -168,7 +173,7 @@ int App::help(const std::vector<std::string>& words) {
     if (find_command(longer) == nullptr && next_words(longer).empty()) break;
     name = longer;
   }
-  if (const CommandSpec* command = find_command(name)) return print(command_help(*command));
+  if (const CommandSpec* command = find_command(name)) return print(help_of(*command));
   if (!next_words(name).empty()) return print(group_help(name));
   return fail(kExitUsage, "unknown command '" + words[0] + "'" + did_you_mean(words[0], first_words()));
 }
@@ -176,7 +181,7 @@ int App::help(const std::vector<std::string>& words) {
 int App::run(const CommandSpec& command, const std::vector<std::string>& words) {
   const Result<Arguments> arguments = parse_arguments(command, words);
   if (!arguments) return fail(kExitUsage, without_key(command.name, words, arguments.error().message));
-  if (arguments->has("help")) return print(command_help(command));
+  if (arguments->has("help")) return print(help_of(command));
   return command.run(*this, *arguments);
 }
 

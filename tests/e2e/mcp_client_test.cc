@@ -234,6 +234,17 @@ TEST_F(McpClient, WithoutToolsNoServerIsStarted) {
   EXPECT_EQ(count_starts(), 1) << "the negative control";
 }
 
+TEST_F(McpClient, TheHelpOfTheServerNamesTheCommandsForServers) {
+  for (const auto& words : {std::vector<std::string>{"mcp", "--help"}, std::vector<std::string>{"help", "mcp"}}) {
+    const Finished help = program_.run(words);
+    EXPECT_EQ(help.code, 0);
+    EXPECT_TRUE(has(help.out, "Usage: agentd mcp [options]") && has(help.out, "mcp trust")) << help.out;
+  }
+  const Finished wrong = program_.run({"mcp", "lst"});
+  EXPECT_EQ(wrong.code, 2);
+  EXPECT_TRUE(has(wrong.err, "unknown command 'mcp lst': did you mean 'list'?")) << wrong.err;
+}
+
 TEST_F(McpClient, ServersAreAddedShownImportedAndRemoved) {
   const auto run = [this](const std::vector<std::string>& words) { return program_.run(words); };
   EXPECT_EQ(run({"mcp", "show", "files"}).code, 4);
