@@ -93,7 +93,7 @@ std::string meant_command(const std::string& first) {
   return {};
 }
 
-// Of a command that is a group as well, both.
+// The help of a command that is a group as well has both.
 std::string help_of(const CommandSpec& command) {
   return command_help(command) + (next_words(command.name).empty() ? "" : "\n" + group_help(command.name));
 }
