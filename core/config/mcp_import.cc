@@ -67,6 +67,7 @@ void translate_claude(Translation& out, std::string_view member, JsonView value)
   if (is_common(member) || member == "url" || member == "type") return out.keep(member, value);
   if (member == "headers") return add_headers(out, value, member);
   if (member == "timeout") return out.milliseconds("timeout_ms", value.number_or(0) / 1000);
+  if (member == "disabled") return out.flag("enabled", !value.bool_or(false));
   out.problem(member, member == "headersHelper" ? "put the token into a variable, and write ${NAME}" : "");
 }
 
@@ -95,6 +96,7 @@ void translate_gemini(Translation& out, std::string_view member, JsonView value)
   if (member == "timeout") return out.keep("timeout_ms", value);
   if (member == "includeTools") return out.keep("tools", value);
   if (member == "description") return;  // for people
+  if (member == "disabled") return out.flag("enabled", !value.bool_or(false));
   out.problem(member, member == "excludeTools" || member == "trust" ? kRules : "");
 }
 
@@ -102,6 +104,7 @@ void translate_vscode(Translation& out, std::string_view member, JsonView value)
   if (is_common(member) || member == "url" || member == "type") return out.keep(member, value);
   if (member == "headers") return add_headers(out, value, member);
   if (member == "gallery" || member == "version") return;  // of its list of servers
+  if (member == "disabled") return out.flag("enabled", !value.bool_or(false));
   out.problem(member, member == "envFile" ? "put its variables into env" : "");
 }
 

@@ -69,6 +69,10 @@ Result<std::vector<PermissionRule>> rules_of(std::string_view rule, const std::s
     if (std::find(std::begin(kNoArguments), std::end(kNoArguments), tool) != std::end(kNoArguments) && !made.is_whole())
       return Error{Code::kInvalid, shown + "can match nothing, since " + tool + " has no path and no command: write '" +
                                        tool + "' for every call of it"};
+    if (tool.starts_with("mcp__") && !made.is_whole())
+      return Error{Code::kInvalid, shown +
+                                       "can match nothing, since rules see no argument of a server's tool: write '" +
+                                       tool + "' for every call of it"};
     out.push_back(std::move(made));
   }
   return out;

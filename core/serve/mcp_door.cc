@@ -192,12 +192,10 @@ McpDoor::Shared McpDoor::keep(ByName& clients, const std::string& name, Known kn
 
 std::optional<std::string> McpDoor::directory_of(const RouteCall& call) const {
   std::string cwd(call.asked("cwd").value_or(""));
-  const bool named = !cwd.empty();
-  if (!named) cwd = runtime_.user_home();
-  if (cwd.empty()) cwd = "/";
   std::error_code failed;
   if (!cwd.starts_with('/') || !std::filesystem::is_directory(cwd, failed)) {
-    call.exchange->reply(error_reply(400, "bad_request", "'cwd' names a directory that is there, by an absolute path"));
+    call.exchange->reply(error_reply(400, "bad_request",
+                                     "'cwd' names a directory that is there, by an absolute path: /mcp?cwd=DIRECTORY"));
     return std::nullopt;
   }
   cwd = std::filesystem::path(cwd).lexically_normal().string();

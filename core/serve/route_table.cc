@@ -43,7 +43,7 @@ constexpr P kPostBody[] = {
 };
 constexpr std::size_t kMessageBodyMax = 48u << 20;  // a document of 24 MiB as base64, and some images
 constexpr P kMcpQuery[] = {
-    {"cwd", "string", false, "the directory to work in, an absolute path; default: the user's home"},
+    {"cwd", "string", false, "the directory to work in, an absolute path (required)"},
 };
 constexpr P kImportQuery[] = {
     {"from", "auto|agentd|claude|codex", false, "the form of the file; default: by its content"},

@@ -10,6 +10,7 @@
 #include "core/base/hash.h"
 #include "core/base/shell_word.h"
 #include "core/codec/url.h"
+#include "core/runtime/secret_files.h"
 #include "core/trust/trust_store.h"
 #include "core/workplace/cage_setup.h"
 #include "core/workplace/hook_setup.h"
@@ -33,7 +34,9 @@ Result<std::vector<McpServerSettings>> servers_of_file(const std::string& path, 
 }
 
 bool has(const std::vector<McpServerHere>& servers, const std::string& name) {
-  return std::any_of(servers.begin(), servers.end(), [&](const auto& each) { return each.settings.name == name; });
+  return std::any_of(servers.begin(), servers.end(), [&](const auto& each) {
+    return ascii_lower(each.settings.name) == ascii_lower(name);  // rules ignore case
+  });
 }
 
 McpServerHere here(McpServerSettings settings) {
@@ -157,7 +160,7 @@ Result<void> add_address(mcp::ServerSetup& out, const McpServerSettings& server,
 
 }  // namespace
 
-std::string mcp_file_of(const std::string& home) { return home + "/mcp.json"; }
+std::string mcp_file_of(const std::string& home) { return mcp_servers_file(home); }
 std::string mcp_file_of(const Project& project) { return project.root + "/.mcp.json"; }
 
 std::string mcp_files_state(const std::string& home, const Project& project) {

@@ -120,6 +120,46 @@ TEST_F(McpClient, AToolThatHasChangedWaitsForConsent) {
   EXPECT_EQ(results(), (std::vector<std::string>{"changed", "new"}));
 }
 
+TEST_F(McpClient, WhatIsNoLongerTrustedIsNotAgreedToByItself) {
+  configure();
+  ASSERT_EQ(call({"echo"}, allowed()).code, 0);
+  EXPECT_EQ(program_.run({"mcp", "untrust", "played"}).code, 0);
+  tools({tool("echo", "\"changed\"")});
+  ASSERT_EQ(call({"echo"}, allowed()).code, 0);
+  EXPECT_FALSE(has(results().at(0), "changed")) << results().at(0);
+  EXPECT_EQ(program_.run({"mcp", "trust", "played", "--yes"}).code, 0);
+  ASSERT_EQ(call({"echo"}, allowed()).code, 0);
+  EXPECT_EQ(results().at(0), "changed");
+}
+
+TEST_F(McpClient, ServersOfOneNameAreOneWhateverItsCase) {
+  configure();
+  (void)program_.file(".mcp.json", R"({"mcpServers":{"PLAYED":{"command":"x"}}})");
+  const Finished list = program_.run({"mcp", "list", "--json"});
+  EXPECT_TRUE(has(list.out, "another server of yours has its name")) << list.out;
+  const Finished wrong = call({"echo"}, {"--set", "permissions.deny=mcp__played__echo(1)"});
+  EXPECT_EQ(wrong.code, 2);
+  EXPECT_TRUE(has(wrong.err, "rules see no argument of a server's tool")) << wrong.err;
+}
+
+TEST_F(McpClient, TheFileOfServersIsKeptFromTools) {
+  program_.set_project(program_.directory().path());
+  ASSERT_EQ(program_.run({"mcp", "add", "far", "--url", "https://example.org/mcp", "--header", "A: sekret"}).code, 0);
+  const std::string script = program_.script(
+      "turns:\n- calls: [{name: read_file, input: {path: home/mcp.json}}, {name: grep, input: {pattern: sekret, path: "
+      "home, output_mode: content}}]\n- text: done\n");
+  (void)program_.run({"run", "go", "--script", script, "--allow", "read_file", "--allow", "grep"});
+  for (const std::string& result : results()) EXPECT_FALSE(has(result, "A\": \"sekret")) << result;
+}
+
+TEST_F(McpClient, NoClientWorksInAgentdsHome) {
+  program_.config("");
+  program_.set_project(program_.home());
+  const Finished refused = program_.run({"mcp"}, "{}\n");
+  EXPECT_EQ(refused.code, 2);
+  EXPECT_TRUE(has(refused.err, "it belongs to agentd")) << refused.err;
+}
+
 TEST_F(McpClient, AServerOfTheProjectWaitsForConsentToItsExactCommand) {
   const auto place = [this](const std::string& more) {
     (void)program_.file(".mcp.json", R"({"mcpServers":{"played":{)" + server() + more + "}}}");

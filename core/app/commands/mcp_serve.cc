@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // mcp_serve.cc - mcp: a server of the Model Context Protocol over standard input and output.
+#include <filesystem>
 #include <optional>
 #include <utility>
 
@@ -49,6 +50,13 @@ Result<std::unique_ptr<Runtime>, RunError> begin_runtime(App& app, const Config&
   return begin(false);
 }
 
+// Links on the way count as the directories that they lead to.
+bool is_in(const std::string& directory, const std::string& place) {
+  std::error_code unknown;
+  const std::string real = std::filesystem::weakly_canonical(directory, unknown).string() + "/";
+  return real.starts_with(std::filesystem::weakly_canonical(place, unknown).string() + "/");
+}
+
 // The client, before it says its name.
 mcp::Caller caller_in(Runtime& runtime, const std::string& cwd) {
   mcp::Caller out;
@@ -68,6 +76,11 @@ int mcp_serve_command(App& app, const Arguments& arguments) {
     return app.fail(kExitUsage,
                     "mcp speaks with a client over standard input and output, and this is a terminal: name 'agentd "
                     "mcp' as an MCP server in the settings of your agent (docs/guide/mcp.md)");
+  const auto home = app.home();
+  const auto cwd = app.directory();
+  if (!home || !cwd) return app.fail(kExitUsage, (home ? cwd : home).error().message);
+  if (is_in(*cwd, *home))
+    return app.fail(kExitUsage, "no client works in " + neutral_line(*cwd, 1000) + ": it belongs to agentd");
   const auto out = take_protocol_output();
   if (!out) return app.fail(kExitFailure, out.error().message);
   SignalScope signals;
@@ -88,7 +101,7 @@ int mcp_serve_command(App& app, const Arguments& arguments) {
   RpcWire wire(app.surroundings().input, out->get(), app.clock(), mcp::kMcpCancelling);
   std::optional<serve::JobThreads> threads(std::in_place, kThreadsMax);
   mcp::Means means{
-      **runtime, [&](const std::string& cwd) { return workplaces.at(cwd); },
+      **runtime, [&](const std::string& directory) { return workplaces.at(directory); },
       [&](std::function<void()> work) { return threads->start(std::move(work)) == serve::JobThreads::Started::kYes; },
       AGENTD_VERSION, no_model};
   mcp::Server server(std::move(means));

@@ -120,13 +120,15 @@ int mcp_untrust_command(App& app, const Arguments& arguments) {
   const std::string& name = arguments.words()[0];
   const auto server = server_of(*here, name);
   if (!server) return app.fail(server.error().code, server.error().message);
-  const auto gone = here->consents.forget(name, (*server)->repository);
-  if (!gone) return app.fail(kExitFailure, gone.error().message);
-  if (!*gone) return app.fail(kExitNotFound, "nothing was trusted of the MCP server " + name);
+  if (here->consents.find(name, (*server)->repository) == nullptr)
+    return app.fail(kExitNotFound, "nothing was trusted of the MCP server " + name);
+  // Its entry stays: without one, a server of the user's would be agreed to at its next start.
+  const auto kept = here->consents.change(name, (*server)->repository, [](McpConsent& entry) {
+    entry.definition.clear();
+    entry.tools.emplace();
+  });
+  if (!kept) return app.fail(kExitFailure, kept.error().message);
   app.out().line("no longer trusted: " + name);
-  if ((*server)->repository.empty())
-    app.out().line("It is a server of your own, whose present tools count as agreed to at its next start: " +
-                   std::string("'agentd mcp remove' removes it"));
   return kExitOk;
 }
 
