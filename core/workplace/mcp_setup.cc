@@ -119,9 +119,11 @@ void add_secret(std::vector<std::string>& secrets, const std::string& value) {
 Result<void> add_program(mcp::ServerSetup& out, const ProcessSurroundings& surroundings, const Project& project,
                          const McpServerSettings& server, const Expander& expand) {
   AGENTD_TRY(std::string program, expand("command", server.command));
+  if (program != server.command) add_secret(out.secrets, program);
   out.argv.push_back(std::move(program));
   for (const std::string& each : server.args) {
     AGENTD_TRY(std::string argument, expand("args", each));
+    if (argument != each) add_secret(out.secrets, argument);
     out.argv.push_back(std::move(argument));
   }
   const std::string user_home = surroundings.environment("HOME").value_or("");
@@ -146,6 +148,7 @@ Result<void> add_program(mcp::ServerSetup& out, const ProcessSurroundings& surro
 // Headers are keys as a rule, and what a tool is given is the user's.
 Result<void> add_address(mcp::ServerSetup& out, const McpServerSettings& server, const Expander& expand) {
   AGENTD_TRY(out.url, expand("url", server.url));
+  if (out.url != server.url) add_secret(out.secrets, out.url);
   const auto parts = parse_http_url(out.url);
   if (!parts) return Error{Code::kInvalid, expand.error_text("url", parts.error().message)};
   if (!parts->secure && !parts->loopback())

@@ -265,6 +265,14 @@ TEST_F(McpClient, AServerThatDoesNotStartDelaysNoRunForLong) {
   EXPECT_TRUE(has(missing.err, "no-such-program-anywhere")) << missing.err;
 }
 
+TEST_F(McpClient, AVariableIsNotToldWhenAServerDoesNotStart) {
+  program_.set("MYKEY=sekret-value");
+  program_.config("mcp: {servers: {keyed: {command: python3, args: [\"no-${MYKEY}.py\"]}}}\n");
+  const Finished ran = program_.run({"run", "go", "--script", program_.script("turns:\n- text: done\n")});
+  EXPECT_TRUE(has(ran.err, "MCP server 'keyed'")) << ran.err;
+  EXPECT_FALSE(has(ran.err, "sekret-value")) << ran.err;
+}
+
 TEST_F(McpClient, WithoutToolsNoServerIsStarted) {
   configure();
   EXPECT_EQ(call({}, {"--no-tools"}).code, 0);
