@@ -6,8 +6,8 @@
 #include "core/app/render.h"
 #include "core/app/terminal.h"
 #include "core/base/bytes.h"
-#include "core/base/markdown.h"
 #include "core/codec/json.h"
+#include "core/conversation/block_markdown.h"
 #include "core/conversation/message_json.h"
 #include "core/conversation/view.h"
 
@@ -58,24 +58,6 @@ std::string block_text(const Block& block) {
       return "(an image, " + block.name + ")";
     case BlockKind::kDocument:
       return "(a document, " + (block.text.empty() ? block.name : block.text) + ")";
-  }
-  return {};
-}
-
-std::string block_markdown(const Block& block) {
-  switch (block.kind) {
-    case BlockKind::kText:
-      return block.text;
-    case BlockKind::kThinking:
-      return fenced(block.text, "thinking");
-    case BlockKind::kToolUse:
-      return "Calls `" + block.name + "`:\n\n" + fenced(block.json, "json");
-    case BlockKind::kToolResult:
-      return fenced(block.text, "");
-    case BlockKind::kImage:
-      return "*(an image, " + block.name + ")*";
-    case BlockKind::kDocument:
-      return "*(a document, " + (block.text.empty() ? block.name : block.text) + ")*";
   }
   return {};
 }

@@ -4,7 +4,7 @@
 #include <utility>
 
 #include "core/base/bytes.h"
-#include "core/base/markdown.h"
+#include "core/conversation/block_markdown.h"
 #include "core/conversation/message_json.h"
 #include "core/mcp/pages.h"
 #include "core/runtime/own_services.h"
@@ -40,23 +40,6 @@ Result<JsonDocument> ask_checkpoints(Runtime& runtime, std::string_view operatio
   return JsonDocument::parse(*answer);
 }
 
-std::string block_text(const Block& block) {
-  switch (block.kind) {
-    case BlockKind::kText:
-      return block.text;
-    case BlockKind::kThinking:
-      return fenced(block.text, "thinking");
-    case BlockKind::kToolUse:
-      return "Calls `" + block.name + "`:\n\n" + fenced(block.json, "json");
-    case BlockKind::kToolResult:
-      return fenced(block.text, "");
-    case BlockKind::kImage:
-    case BlockKind::kDocument:
-      break;
-  }
-  return "*(" + std::string(block.kind == BlockKind::kImage ? "an image, " : "a document, ") + block.name + ")*";
-}
-
 Result<void> write_markdown(std::string& out, const StoredRecord& record) {
   if (record.record.type == RecordType::kBoundary) {
     AGENTD_TRY(const BoundaryRecord boundary, read_boundary(record.record));
@@ -65,7 +48,7 @@ Result<void> write_markdown(std::string& out, const StoredRecord& record) {
   if (!carries_message(record.record.type)) return {};
   AGENTD_TRY(const MessageRecord message, read_message(record.record));
   out += "\n## " + std::to_string(record.seq) + " " + speaker(record) + "\n";
-  for (const Block& block : message.message.blocks) out += "\n" + block_text(block) + "\n";
+  for (const Block& block : message.message.blocks) out += "\n" + block_markdown(block) + "\n";
   return {};
 }
 
