@@ -304,7 +304,7 @@ bool Connection::gone() const {
   return gone_;
 }
 
-// Whoever would use it next knows before those who wait are woken.
+// The owner is told of the end before the callers that wait are woken, so that no new call takes this connection.
 void Connection::end(const std::string& why) {
   told_.ended(why);
   const MutexLock lock(mutex_);
