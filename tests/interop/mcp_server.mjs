@@ -140,7 +140,8 @@ check('inspector: tools', (await inspect('tools', [...command, '--method', 'tool
 check('inspector: a call', (await inspect('a call', [...command, '--method', 'tools/call', '--tool-name',
   'test_simple_text'])).includes('simple text response'), true);
 
-// ---- the conformance suites, which have no token: a server in between adds it
+// ---- the conformance suites, which have no token, and whose own requests leave the query out: a server in between
+// adds both
 
 const between = http.createServer((request, response) => {
   const own = between.address().port;
@@ -149,11 +150,11 @@ const between = http.createServer((request, response) => {
   // A page of this machine is one as well, for agentd; the suite wants it to be let in.
   if (/^https?:\/\/(localhost|127\.0\.0\.1|\[::1\])(:\d+)?$/.test(fields.origin ?? '')) delete fields.origin;
   for (const each of Object.keys(fields)) if (each.startsWith('sec-fetch-')) delete fields[each];
-  const up = http.request({ host: '127.0.0.1', port, method: request.method, path: request.url, headers: fields },
-    (answer) => {
-      response.writeHead(answer.statusCode, answer.headers);
-      answer.pipe(response);
-    });
+  const path = request.url === '/mcp' ? address(port).pathname + address(port).search : request.url;
+  const up = http.request({ host: '127.0.0.1', port, method: request.method, path, headers: fields }, (answer) => {
+    response.writeHead(answer.statusCode, answer.headers);
+    answer.pipe(response);
+  });
   up.on('error', () => response.destroy());
   response.on('close', () => up.destroy());
   request.pipe(up);
