@@ -280,6 +280,7 @@ Result<CagedCommand> Cage::wrap(const std::vector<std::string>& argv, const std:
     std::erase(view.writable, scratch_ == cache_ ? std::string() : scratch_);
     const std::size_t guarded_paths = view.guarded.size();
     view.guarded = few_guarded(std::move(view.guarded), repositories);
+    command->facts.has_mounts = true;
     command->facts.modules_closed = view.guarded.size() != guarded_paths;
     Invocation invocation = bubblewrap_words(bubblewrap_program(), view, directory, kWordsFd, settings_.helper);
     out.argv = std::move(invocation.argv);

@@ -6,6 +6,7 @@
 #include <filesystem>
 
 #include "core/base/file.h"
+#include "core/base/paths.h"
 
 namespace agentd::cage {
 namespace {
@@ -42,6 +43,13 @@ bool is_git_directory(const std::string& path) {
   struct stat info {};
   return is_directory(path + "/objects") && is_directory(path + "/refs") &&
          ::lstat((path + "/HEAD").c_str(), &info) == 0;
+}
+
+std::string path_named_in(const std::string& file) {
+  constexpr std::string_view kKey = "gitdir: ";
+  const std::string text = path_in(file);
+  if (!text.starts_with(kKey)) return {};
+  return lexical_path(text.substr(kKey.size()), fs::path(file).parent_path().string());
 }
 
 std::string pointed_to(const std::string& file) {

@@ -19,6 +19,8 @@ std::string path_in(const std::string& file);
 bool is_directory(const std::string& path);
 // It has objects, references and a HEAD.
 bool is_git_directory(const std::string& path);
+// The path that a file `.git` names, as it is spelled there but absolute; empty = none.
+std::string path_named_in(const std::string& file);
 // The real path of the directory that a file `.git` names; empty = none.
 std::string pointed_to(const std::string& file);
 // The directory with the settings and the hooks of a Git directory: that of its main worktree. Empty = it names one

@@ -83,9 +83,11 @@ class Finder {
 
   GitPlaces find() {
     std::string git = root_ + "/.git";
+    out_.parts.push_back({GitPart::Kind::kPointer, git});
     if (kind_of(git) == S_IFLNK) {
       out_.links = links_of(git);
       git = real_path(git);
+      if (is_directory(git)) lead(root_ + "/.git", behind(out_.links, git), git, git);
     }
     targets(of_user_, root_);
     if (is_directory(git)) {
@@ -110,8 +112,23 @@ class Finder {
 
   void targets(const GitTargets& all, const std::string& top) {
     for (const std::string& each : all.files) hold(each);
-    for (const std::string& each : all.programs) hold(lexical_path(each, top));
-    for (const std::string& each : all.hooks) hold(hook_place(each, top));
+    for (const std::string& each : all.programs) name(lexical_path(each, top));
+    for (const std::string& each : all.hooks) name(hook_place(each, top));
+  }
+  void name(const std::string& path) {
+    hold(path);
+    out_.parts.push_back({GitPart::Kind::kNamed, path});
+  }
+
+  // A directory that a `.git` leads to, and the repository that it belongs to.
+  void lead(const std::string& pointer, const std::string& spelled, const std::string& git, const std::string& common) {
+    out_.parts.push_back({GitPart::Kind::kDirectory, git, common, pointer, spelled});
+    if (!common.empty() && common != git)
+      out_.parts.push_back({GitPart::Kind::kDirectory, common, common, pointer, spelled});
+  }
+  // The next link on a way, or `end`, which is behind all of them.
+  static std::string behind(const std::vector<std::string>& links, const std::string& end) {
+    return links.size() > 1 ? links[1] : end;
   }
 
   std::vector<std::string> links(const std::string& top, const std::string& index, const std::string& within) const {
@@ -137,7 +154,7 @@ class Finder {
   // Git takes the directory itself for a repository, also where a `.git` in it is broken.
   void bare(const std::string& top, int depth) {
     if (!has_shape(top)) return;
-    out_.parts.push_back({GitPart::Kind::kBare, top + "/HEAD", {}});
+    out_.parts.push_back({GitPart::Kind::kBare, top + "/HEAD"});
     const std::string common = common_of(top);
     if (depth > 0) repository(top, top, common.empty() ? top : common, depth - 1);
   }
@@ -153,33 +170,34 @@ class Finder {
       if (top == root_ + "/.git") continue;
       if (kind_of(pointer) == S_IFREG) {
         const std::string git = pointed_to(pointer);
+        if (git.empty()) lost(pointer);
         if (git != root_ && is_below(git, root_) && !seen_.contains(git)) within(top, pointer, git);
-      } else if (is_git_directory(top)) {
+      } else if (has_shape(top)) {
         loose_ = kind_of(top + "/worktrees") == 0;
-        const std::string common = common_of(top);
-        repository(top, top, common.empty() ? top : common, kDepthMax);
+        bare(top, kDepthMax);
         loose_ = false;
       }
     }
   }
 
+  // A worktree whose repository has been removed: what a command puts there in its place is none of the user's.
+  void lost(const std::string& pointer) {
+    if (!is_below(path_named_in(pointer), root_)) return;
+    out_.watched.push_back(pointer);
+    out_.parts.push_back({GitPart::Kind::kPointer, pointer});
+  }
+
   // A worktree whose file `.git` leads to a directory in the root: commands can write that anyway, so it is guarded
   // whatever it says of itself. The links on the way lead to it, too.
   void within(const std::string& top, const std::string& pointer, const std::string& git) {
-    const std::string common = common_of(git), named = named_in(pointer);
+    const std::string common = common_of(git), named = path_named_in(pointer);
     out_.guarded.push_back(pointer);
     out_.guarded.push_back(git + "/gitdir");
+    out_.parts.push_back({GitPart::Kind::kPointer, pointer});
+    lead(pointer, named, git, common);
     if (named != git) out_.guarded.push_back(named + "/config");
     if (common != root_ && is_below(common, root_) && !is_below(common, root_ + "/.git")) out_.pinned.push_back(common);
     repository(top, git, common.empty() ? git : common, kDepthMax);
-  }
-
-  // The path in a file `.git` as it is spelled.
-  static std::string named_in(const std::string& pointer) {
-    constexpr std::string_view kKey = "gitdir: ";
-    const std::string text = path_in(pointer);
-    if (!text.starts_with(kKey)) return {};
-    return lexical_path(text.substr(kKey.size()), fs::path(pointer).parent_path().string());
   }
 
   // Git enters no submodule through a link, but its user does. Where another link leads is a new part.
@@ -189,7 +207,7 @@ class Finder {
   }
 
   void link(const std::string& git, int depth) {
-    out_.parts.push_back({GitPart::Kind::kLink, git, {}});
+    out_.parts.push_back({GitPart::Kind::kLink, git});
     if (!link_in_the_way(git).empty()) return behind_links(git, depth);
     const mode_t kind = kind_of(git);
     if (kind != S_IFDIR || depth == 0) {
@@ -201,6 +219,8 @@ class Finder {
     const std::string target = kind == S_IFREG ? pointed_to(git) : kind == S_IFLNK ? real_path(git) : git;
     if (target.empty()) return;
     const std::string common = kind == S_IFDIR ? git : common_of(target);
+    if (kind == S_IFREG) lead(git, path_named_in(git), target, common);
+    if (kind == S_IFLNK) lead(git, behind(links_of(git), target), target, common);
     repository(fs::path(git).parent_path().string(), target, common.empty() ? target : common, depth - 1);
   }
 
@@ -208,7 +228,7 @@ class Finder {
   bool is_link(const std::string& directory) {
     if (kind_of(directory) != S_IFLNK) return false;
     out_.guarded.push_back(directory);
-    out_.parts.push_back({GitPart::Kind::kModule, directory, {}});
+    out_.parts.push_back({GitPart::Kind::kModule, directory});
     return true;
   }
 
@@ -220,13 +240,13 @@ class Finder {
       const mode_t kind = kind_of(path);
       if (kind == S_IFLNK) {  // not followed: it could lead in circles
         out_.guarded.push_back(path);
-        out_.parts.push_back({GitPart::Kind::kModule, path, {}});
+        out_.parts.push_back({GitPart::Kind::kModule, path});
       }
       if (kind != S_IFDIR) continue;
       if (depth <= 0) {
         out_.guarded.push_back(path);
       } else if (kind_of(path + "/HEAD") != 0) {
-        out_.parts.push_back({GitPart::Kind::kModule, path, {}});
+        out_.parts.push_back({GitPart::Kind::kModule, path});
         guard(path);
         modules(path + "/modules", depth - 1);
       } else {
@@ -338,6 +358,13 @@ bool is_plain_part(const GitPart& part) {
       return is_plain_worktree(part.path, part.common);
     case GitPart::Kind::kBare:
       return is_plain_git_directory(fs::path(part.path).parent_path().string());
+    case GitPart::Kind::kPointer:
+      return true;
+    case GitPart::Kind::kDirectory:
+      return part.common.empty() || part.common == part.path ? is_plain_git_directory(part.path)
+                                                             : is_plain_worktree(part.path, part.common);
+    case GitPart::Kind::kNamed:
+      return is_without_programs(real_path(part.path));
   }
   return false;
 }

@@ -12,14 +12,19 @@ namespace agentd::cage {
 // A part of a repository that a command can add, and whose hooks and settings Git follows from then on.
 struct GitPart {
   enum class Kind {
-    kLink,      // the `.git` of a submodule in its worktree
-    kModule,    // the directory of a submodule
-    kWorktree,  // the directory of a linked worktree in "worktrees"
-    kBare,      // the HEAD by which a directory is a repository itself, without a `.git`
+    kLink,       // the `.git` of a submodule in its worktree
+    kModule,     // the directory of a submodule
+    kWorktree,   // the directory of a linked worktree in "worktrees"
+    kBare,       // the HEAD by which a directory is a repository itself, without a `.git`
+    kPointer,    // a `.git` that leads to a directory, or did; one that a command adds is none of the user's
+    kDirectory,  // what such a one leads to now
+    kNamed,      // hooks or a program that settings name by a path in each worktree
   };
   Kind kind = Kind::kLink;
   std::string path;
-  std::string common;  // of a worktree: the repository, a real path
+  std::string common = {};   // of a worktree: the repository, a real path
+  std::string pointer = {};  // of a directory: what leads to it ...
+  std::string spelled = {};  // ... and the path that is written there; links are not resolved
 };
 
 struct GitPlaces {

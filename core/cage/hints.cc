@@ -15,6 +15,7 @@ enum class Topic : unsigned char {
   kGitSettings,
   kSigning,
   kModules,
+  kGuardedMount,
   kElsewhere
 };
 
@@ -67,6 +68,7 @@ constexpr Sign kSigns[] = {
     {"failed to sign the data", Topic::kSigning},
     {"failed to write commit object", Topic::kSigning},
     {"unable to sign the tag", Topic::kSigning},
+    {"Device or resource busy", Topic::kGuardedMount},
     {"Read-only file system", Topic::kModules},
     {"Read-only file system", Topic::kElsewhere},
     {"EROFS", Topic::kElsewhere},
@@ -82,6 +84,8 @@ bool is_on(Topic topic, const CageFacts& facts) {
       return facts.local_sockets == CageFacts::LocalSockets::kClosed;
     case Topic::kModules:
       return facts.modules_closed;
+    case Topic::kGuardedMount:
+      return facts.has_mounts;
     case Topic::kElsewhere:
       return !facts.modules_closed;
     default:
@@ -112,6 +116,9 @@ std::string remark_of(Topic topic, const CageFacts& facts) {
     case Topic::kModules:
       return "this repository has more submodules than the sandbox can guard one by one, so the directory .git/modules "
              "is read-only for commands: commit in submodules in your own terminal";
+    case Topic::kGuardedMount:
+      return "a guarded path, such as the '.git' of a worktree, cannot be moved or removed in the sandbox, nor can the "
+             "directories around it: run such a command ('git worktree remove') in your own terminal";
     case Topic::kElsewhere:
       return "commands write in the workspace (but for guarded paths), in /tmp and in their cache; 'sandbox.writable: "
              "[DIR]' in your settings opens another directory";

@@ -19,6 +19,7 @@ struct CageFacts {
 
   bool network_off = false;                          // no host may be reached
   bool by_proxy = false;                             // hosts are reached through the proxy alone
+  bool has_mounts = false;                           // guarded paths are mounts of their own
   bool modules_closed = false;                       // the repositories of submodules are read-only as a whole
   LocalSockets local_sockets = LocalSockets::kOpen;  // kNever: no setting opens them in this layer
 };

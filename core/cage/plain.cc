@@ -28,8 +28,9 @@ bool is_plain_setting(std::string_view section, std::string_view key) {
   // The settings of a submodule name its place.
   if (section == "core")
     return one_of({"repositoryformatversion", "filemode", "bare", "logallrefupdates", "ignorecase", "precomposeunicode",
-                   "symlinks", "worktree"});
-  if (section == "remote") return one_of({"url", "fetch", "tagopt"});
+                   "symlinks", "worktree", "sharedrepository"});
+  if (section == "remote") return one_of({"url", "fetch", "tagopt", "mirror"});
+  if (section == "receive") return one_of({"denynonfastforwards", "denydeletes", "denycurrentbranch"});
   if (section == "branch") return one_of({"remote", "merge", "rebase"});
   if (section == "user") return one_of({"name", "email"});
   if (section == "extensions") return one_of({"objectformat", "refstorage"});
@@ -136,6 +137,19 @@ bool is_plain_pointer(const std::string& file) {
     return is_below(target, common + "/modules") || is_below(target, common + "/worktrees");
   }
   return false;
+}
+
+bool is_without_programs(const std::string& path) { return path.empty() || are_plain_hooks(*look(path)); }
+
+bool is_copy(const Tree& now, const Tree& other) {
+  constexpr std::uint32_t kRuns = 0111;
+  return now.rest == 0 && std::all_of(now.entries.begin(), now.entries.end(), [&](const auto& each) {
+           const auto& [name, entry] = each;
+           const auto same = other.entries.find(name);
+           if (same == other.entries.end() || (entry.mode & S_IFMT) != (same->second.mode & S_IFMT)) return false;
+           return S_ISDIR(entry.mode) || (entry.whole && same->second.whole && entry.content == same->second.content &&
+                                          (entry.mode & kRuns & ~same->second.mode) == 0);
+         });
 }
 
 bool is_plain_worktree(const std::string& administration, const std::string& common) {

@@ -29,6 +29,10 @@ bool is_plain_repository(const std::string& git);
 bool is_plain_git_directory(const std::string& git);
 // A file `.git` that leads to a submodule's or a worktree's directory in the repository around it.
 bool is_plain_pointer(const std::string& file);
+// Neither a program nor a directory that has hooks: nothing, or samples alone. `path`: a real path, empty = nothing.
+bool is_without_programs(const std::string& path);
+// The programs and hooks of a new worktree are those of another one: each file is there, too, and runs there.
+bool is_copy(const Tree& now, const Tree& other);
 // A directory below "worktrees" of the repository `common`, which is a real path.
 bool is_plain_worktree(const std::string& administration, const std::string& common);
 

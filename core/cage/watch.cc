@@ -10,6 +10,7 @@
 #include <filesystem>
 #include <set>
 
+#include "core/base/paths.h"
 #include "core/cage/git_files.h"
 #include "core/cage/git_settings.h"
 #include "core/cage/path_list.h"
@@ -79,7 +80,9 @@ std::vector<std::string> git_directories(const std::string& part) {
 // Neither it, nor a directory around it, nor a file that Git follows in it or behind it has changed since then: it was
 // not moved here either. What its settings name in the workspace may have changed meanwhile.
 bool is_older(const GitPart& part, const WatchPlan& plan) {
-  if (part.kind == GitPart::Kind::kBare) return false;  // it was none before, so a command has completed it
+  // It was none before, so a command has completed it.
+  using Kind = GitPart::Kind;
+  if (part.kind == Kind::kBare || part.kind == Kind::kDirectory || part.kind == Kind::kNamed) return false;
   std::vector<std::string> files{part.path};
   for (const std::string& git : git_directories(part.path)) {
     files.push_back(git);
@@ -97,6 +100,18 @@ bool is_older(const GitPart& part, const WatchPlan& plan) {
   add_new(files, around);
   return std::all_of(files.begin(), files.end(),
                      [&](const std::string& file) { return is_before(file, plan.since_ns); });
+}
+
+// The directory of a linked worktree was removed, and the worktree is still there: without "gitdir" nobody would find
+// it again, so what a command puts in its place would not be seen.
+bool is_led_to(const std::string& path, const Tree& before) {
+  const auto own = before.entries.find("");
+  if (own == before.entries.end() || fs::path(path).filename() != "gitdir") return false;
+  const std::string administration = parent_of(path);
+  std::string_view named = own->second.content;
+  while (named.ends_with('\n') || named.ends_with('\r')) named.remove_suffix(1);
+  const std::string pointer = lexical_path(named, administration);
+  return fs::path(pointer).filename() == ".git" && path_named_in(pointer) == administration;
 }
 
 // A repository that a command may have made stays.
@@ -186,7 +201,7 @@ bool Watch::is_led_elsewhere(const std::string& path, const Tree& before) const 
   const std::string real = real_path(path);
   const bool is_repository = fs::path(path).filename() == ".git" && fs::path(real).filename() == ".git";
   if (real.empty() || !is_repository || !is_in(real, plan_.roots)) return !real.empty();
-  return !may_stay(real) && !is_older({GitPart::Kind::kLink, real, {}}, plan_);
+  return !may_stay(real) && !is_older({GitPart::Kind::kLink, real}, plan_);
 }
 
 bool Watch::differs(const std::string& path, Baseline::State& state) const {
@@ -201,8 +216,8 @@ bool Watch::differs(const std::string& path, Baseline::State& state) const {
     state.renew(std::move(now));
     return false;
   }
-  // A path that is gone together with its directory does nothing any more.
-  if (!is_there(path) && !has_directory(path)) return false;
+  // A path that is gone together with its directory does nothing any more, unless something leads there.
+  if (!is_there(path) && !has_directory(path)) return is_led_to(path, *was);
   if (was->exists() || fs::path(path).filename() != ".git") return true;
   return !accept(path) && !is_plain_pointer(path);
 }
@@ -219,14 +234,44 @@ bool Watch::accept(const std::string& path) const {
   return true;
 }
 
+// The files that settings name in a new worktree may be those of an older one, and a link may lead to those.
+bool Watch::is_plain_name(const GitPart& part, const std::vector<GitPart>& known) const {
+  const std::string real = real_path(part.path);
+  if (!links_of(part.path).empty() && !is_in(real, plan_.roots)) return false;
+  if (is_plain_part(part)) return true;
+  const TreePointer now = look(real);
+  return std::any_of(known.begin(), known.end(), [&](const GitPart& each) {
+    const std::string other = each.kind == GitPart::Kind::kNamed ? real_path(each.path) : std::string();
+    return !other.empty() && is_copy(*now, *look(other));
+  });
+}
+
 std::vector<GitPart> Watch::new_parts() const {
   const std::set<std::string> known(plan_.parts.begin(), plan_.parts.end());
   std::vector<GitPart> out;
-  for (const std::string& root : plan_.roots)
-    for (GitPart& part : git_places(root, plan_.user).parts)
-      if (!known.contains(part.path) && is_there(part.path) && !is_plain_part(part) && !is_older(part, plan_))
-        out.push_back(std::move(part));
+  for (const std::string& root : plan_.roots) {
+    std::vector<GitPart> parts = git_places(root, plan_.user).parts;
+    const auto first_new = std::stable_partition(parts.begin(), parts.end(),
+                                                 [&](const GitPart& part) { return known.contains(part.path); });
+    const std::vector<GitPart> before(parts.begin(), first_new);
+    for (auto part = first_new; part != parts.end(); ++part) {
+      const bool is_name = part->kind == GitPart::Kind::kNamed;
+      if (part->kind == GitPart::Kind::kDirectory && !known.contains(part->pointer)) continue;
+      if (!is_there(part->path) && !(is_name && !links_of(part->path).empty())) continue;
+      if (is_name ? !is_plain_name(*part, before) : !is_plain_part(*part) && !is_older(*part, plan_))
+        out.push_back(std::move(*part));
+    }
+  }
   return out;
+}
+
+// The path to move, so that Git does not follow a part: a link that a command has put on the way, if there is one.
+std::string Watch::place_of(const GitPart& part) const {
+  const bool is_directory = part.kind == GitPart::Kind::kDirectory;
+  if (!is_directory && part.kind != GitPart::Kind::kNamed) return part.path;
+  for (const std::string& link : links_of(is_directory ? part.spelled : part.path))
+    if (may_move(link) && !is_before(link, plan_.since_ns)) return link;
+  return is_directory ? real_path(part.spelled) : part.path;
 }
 
 }  // namespace agentd::cage

@@ -87,7 +87,9 @@ class Watch {
                 std::vector<std::string>& out) const;
   std::string undo_one(const std::string& path, Baseline::State& state, const Aside& aside) const;
   void undo_parts(const Aside& aside, std::vector<std::string>& out) const;
+  bool is_plain_name(const GitPart& part, const std::vector<GitPart>& known) const;
   std::vector<GitPart> new_parts() const;
+  std::string place_of(const GitPart& part) const;
   std::string by_whom(const std::string& path) const;
   void release();
 

@@ -180,16 +180,26 @@ void Watch::undo_pin(const std::string& path, const Baseline::Pin& pin, const As
 
 // A removed part can show another one: a repository that was behind it.
 void Watch::undo_parts(const Aside& aside, std::vector<std::string>& out) const {
+  const auto name = [](const GitPart& part) {
+    switch (part.kind) {
+      case GitPart::Kind::kBare:
+        return fs::path(part.path).parent_path().string() + " was made a repository";
+      case GitPart::Kind::kDirectory:
+        return part.spelled + " was made a repository, to which " + part.pointer + " leads,";
+      case GitPart::Kind::kNamed:
+        return part.path + " was made in a worktree, where settings of Git name it,";
+      default:
+        return part.path + " was added to the repository";
+    }
+  };
   for (int round = 0; round < kRounds; ++round) {
     const std::vector<GitPart> parts = new_parts();
     if (parts.empty()) return;
     for (const GitPart& part : parts) {
-      if (!is_there(part.path)) continue;
-      const Aside::Moved moved = aside.move(part.path);
-      const std::string directory = fs::path(part.path).parent_path().string();
-      out.push_back((part.kind == GitPart::Kind::kBare ? directory + " was made a repository"
-                                                       : part.path + " was added to the repository") +
-                    by_whom(part.path) +
+      const std::string place = place_of(part);
+      if (place.empty() || !is_there(place)) continue;
+      const Aside::Moved moved = aside.move(place);
+      out.push_back(name(part) + by_whom(part.path) +
                     " with hooks or settings that can run programs, which the sandbox does not allow, and " +
                     (moved.gone ? "is undone" : "it could not be undone: check it now") + moved.kept());
     }

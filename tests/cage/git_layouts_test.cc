@@ -20,6 +20,11 @@ class GitLayouts : public InEachLayer {
            "; false\\n' >> $g/config; printf '#!/bin/sh\\ntouch " + mark() +
            "\\n' > $g/hooks/pre-commit; chmod +x $g/hooks/pre-commit\n";
   }
+  std::string planted_hooks_in(const std::string& top, const std::string& name = ".githooks") const {
+    const std::string hook = top + "/" + name + "/pre-commit";
+    return "mkdir -p " + top + "/" + name + "; printf '#!/bin/sh\\ntouch " + mark() + "\\n' > " + hook + "; chmod +x " +
+           hook + "\n";
+  }
   // What the user does next in that directory runs none of it.
   bool runs_in(const std::string& directory) const {
     user("cd " + directory + "; (git status; git commit --allow-empty -m x) >/dev/null 2>&1 || true");
@@ -191,6 +196,131 @@ TEST_P(GitLayouts, ALinkInPlaceOfASubmoduleIsFollowed) {
   expect_fine("cd deep/r; echo b > b; git add b; git commit -qm two");
   expect_refused(planted_in("deep/r/.git"), {"new", "deep/r", "."});
   expect_refused("cp -r deep/r e; " + planted_in("e/.git") + "rm new; ln -s e new", {"new"});
+}
+
+// ---- what is new at the end of a command
+
+// What the first command removed, the second one makes anew: Git follows it as it followed the one before.
+TEST_P(GitLayouts, TwoCommandsDoNotExchangeWhatAFileLeadsTo) {
+  for (const char* const make : {"git init -q --bare deep/gd; git -C deep/gd config core.bare false; ",
+                                 "git init -q --bare e; git -C e config core.bare false; ln -s ../e deep/gd; "}) {
+    user("rm -rf .git deep e; mkdir deep; git init -q .; mv .git deep/gd; echo 'gitdir: deep/gd' > .git");
+    (void)run("rm -rf deep/gd");
+    expect_refused(make + planted_in("deep/gd"), {"."});
+    EXPECT_FALSE(runs_in("."));
+  }
+}
+
+TEST_P(GitLayouts, NorWhatALinkLeadsTo) {
+  user("mkdir deep; mv .git deep/gd; ln -s deep/gd .git");
+  (void)run("rm -rf deep/gd");
+  expect_refused("git init -q --bare deep/gd; git -C deep/gd config core.bare false; " + planted_in("deep/gd"), {"."});
+}
+
+TEST_P(GitLayouts, NorTheRepositoryOfWorktrees) {
+  for (const char* const pointer : {"echo 'gitdir: ./.bare' > .git", "true"}) {
+    user("rm -rf .git .bare w1; git init -q .; git commit -q --allow-empty -m x\n" + std::string(kBare) + pointer +
+         "; git -C .bare worktree add -q ../w1");
+    (void)run("rm -rf .bare");
+    expect_refused(
+        "git init -q --bare .bare; mkdir -p .bare/worktrees/w1; cd .bare/worktrees/w1; echo ../.. > "
+        "commondir; echo ref: refs/heads/main > HEAD; echo " +
+            file("w1") + "/.git > gitdir; cd ../../..\n" + planted_in(".bare"),
+        {"w1", "."});
+  }
+}
+
+TEST_P(GitLayouts, NorThatOfASubmodule) {
+  user(
+      "mkdir sub deep; git init -q --separate-git-dir=$PWD/deep/gd sub; cd sub; git commit -q --allow-empty -m x; cd "
+      "..\n"
+      "git add sub 2>/dev/null; git commit -qm s");
+  (void)run("rm -rf deep/gd");
+  expect_refused("git init -q --bare deep/gd; git -C deep/gd config core.bare false; " + planted_in("deep/gd"),
+                 {"sub", "."});
+}
+
+TEST_P(GitLayouts, APlainOneMayTakeItsPlace) {
+  user("mkdir deep; mv .git deep/gd; echo 'gitdir: deep/gd' > .git; rm -rf deep/gd");
+  expect_fine("git init -q --bare deep/gd; git -C deep/gd config core.bare false; git add a; git commit -qm a");
+  expect_refused(planted_in("deep/gd"), {"."});
+}
+
+TEST_P(GitLayouts, ANewWorktreeBringsNoHooks) {
+  for (const char* const scope : {"", "--global "}) {
+    for (const char* const place : {"nw", "deep/nw"}) {
+      user("rm -rf .git nw deep; git init -q .; git commit -q --allow-empty -m x; git config " + std::string(scope) +
+           "core.hooksPath .githooks");
+      expect_refused("git worktree add -q " + std::string(place) + "; " + planted_hooks_in(place), {place});
+      expect_refused(planted_hooks_in(place), {place});
+    }
+    user("git config " + std::string(scope) + "--unset core.hooksPath");
+  }
+}
+
+TEST_P(GitLayouts, NorByALink) {
+  user("git config core.hooksPath tools/hooks; mkdir -p q/hooks");
+  expect_refused(
+      "git worktree add -q nw; ln -s ../q nw/tools; cp /bin/true q/hooks/x; " + planted_hooks_in("q", "hooks"), {"nw"});
+}
+
+TEST_P(GitLayouts, NorFromABranch) {
+  user("git config core.hooksPath .githooks");
+  expect_fine(
+      "mkdir -p q; printf '#!/bin/sh\ntouch " + mark() +
+      "\n' > q/pre-commit; b=$(git hash-object -w q/pre-commit); t=$(printf \"100755 blob $b\\tpre-commit\\n\" | git "
+      "mktree); t=$(printf \"040000 tree $t\\t.githooks\\n\" | git mktree); git branch e $(git commit-tree -m "
+      "e $t)");
+  expect_refused("git worktree add -q nw e", {"nw"});
+}
+
+// Those of the user, checked out.
+TEST_P(GitLayouts, ItBringsTheHooksOfTheOthers) {
+  user(
+      "mkdir .githooks; echo 'exit 0' > .githooks/pre-commit; chmod +x .githooks/pre-commit; git add .githooks\n"
+      "git commit -qm hooks; git config core.hooksPath .githooks");
+  expect_fine("git worktree add -q nw; cd nw; echo b > a; git commit -qam two");
+  EXPECT_TRUE(exists("nw/.githooks/pre-commit"));
+  expect_refused("echo 'touch " + mark() + "' >> nw/.githooks/pre-commit", {"nw"});
+}
+
+TEST_P(GitLayouts, ANewSubmoduleBringsNoHooks) {
+  user("git config --global core.hooksPath .githooks");
+  expect_refused(
+      "git init -q nn; git -C nn commit -q --allow-empty -m x; git add nn 2>/dev/null; " + planted_hooks_in("nn"),
+      {".", "nn"});
+  user("git config --global --unset core.hooksPath");
+}
+
+TEST_P(GitLayouts, AWorktreeIsGuardedThoughItsDirectoryWasRemoved) {
+  for (const char* const place : {"wt", "deep/wt"}) {
+    user("git worktree add -q " + std::string(place));
+    (void)run("rm -rf .git/worktrees");
+    expect_refused("cd " + std::string(place) + "; rm -rf .git; git init -q .; cd " + file("") + "; " +
+                       planted_in(std::string(place) + "/.git"),
+                   {place});
+    user("rm -rf .git/worktrees " + std::string(place));
+  }
+}
+
+TEST_P(GitLayouts, AWorktreeIsRemovedWithItsDirectory) {
+  user("git worktree add -q wt; git worktree add -q -b two deep/wt");
+  if (GetParam() == cage::Layer::kLandlock) {
+    expect_fine("git worktree remove wt; rm -rf deep/wt; git worktree prune");
+    EXPECT_FALSE(exists("wt"));
+    EXPECT_FALSE(exists(".git/worktrees"));
+  } else {
+    const Ran ran = run("git worktree remove wt");
+    EXPECT_NE(ran.code, 0) << "the guard is a mount";
+    ASSERT_EQ(ran.remarks.size(), 1u) << ran.output;
+    EXPECT_NE(ran.remarks[0].find("in your own terminal"), std::string::npos) << ran.remarks[0];
+  }
+}
+
+// It is guarded from its first command on.
+TEST_P(GitLayouts, ANewBareRepositoryHasNoHooks) {
+  expect_refused("git init -q --bare store.git; " + planted_in("store.git"), {"store.git"});
+  expect_fine("git init -q --bare --shared two.git; git clone -q --mirror . three.git");
 }
 
 INSTANTIATE_TEST_SUITE_P(Layers, GitLayouts, ::testing::Values(cage::Layer::kBubblewrap, cage::Layer::kLandlock),
