@@ -24,8 +24,8 @@ TEST(Hints, SayThatTheNetworkIsOff) {
        {"curl: (6) Could not resolve host: example.org", "ssh: Could not resolve hostname github.com",
         "fatal: unable to access 'https://x/': Could not resolve host: x", "wget: unable to resolve host address 'x'",
         "ping: x: Temporary failure in name resolution", "socket.gaierror: [Errno -2] Name or service not known",
-        "npm ERR! code EAI_AGAIN", "Error: getaddrinfo ENOTFOUND registry.npmjs.org",
-        "dial tcp: lookup proxy.golang.org: no such host", "failed to lookup address information: Name",
+        "npm ERR! code EAI_AGAIN", "Error: getaddrinfo ENOTFOUND packages.example.org",
+        "dial tcp: lookup modules.example.org: no such host", "failed to lookup address information: Name",
         "connect: Network is unreachable", "java.net.UnknownHostException: repo.maven.apache.org"})
     EXPECT_EQ(only(kOff, output), remark) << output;
   EXPECT_EQ(only(kOff, "Could not resolve host: a\nCould not resolve host: b\nEAI_AGAIN"), remark) << "once";

@@ -58,7 +58,7 @@ inline constexpr CanaryForm kCanaryForms[] = {
     {"gitlab-token", "glpat-{w20}"},
     {"gitlab-token", "glrt-{w20}"},
     {"npm-token", "npm_{a36}"},
-    {"npm-token", "//registry.npmjs.org/:_authToken=«{h8}-{h4}-{h4}-{h4}-{h12}»"},
+    {"npm-token", "//packages.example.org/:_authToken=«{h8}-{h4}-{h4}-{h4}-{h12}»"},
     {"pypi-token", "pypi-AgEI{w120}"},
     {"rubygems-token", "rubygems_{h48}"},
     {"docker-token", "dckr_pat_{w27}"},
