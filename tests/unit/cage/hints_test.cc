@@ -9,7 +9,7 @@
 namespace agentd::cage {
 namespace {
 
-constexpr CageFacts kOff{true, false, false}, kProxy{false, true, false}, kOpen{}, kModules{false, false, true};
+constexpr CageFacts kOff{true, false, false}, kProxy{false, true, false}, kOpen{}, kModules{false, false, true, true};
 
 std::string only(const CageFacts& facts, std::string_view output) {
   const auto got = hints_for(facts, output);
@@ -29,6 +29,15 @@ TEST(Hints, SayThatTheNetworkIsOff) {
         "connect: Network is unreachable", "java.net.UnknownHostException: repo.maven.apache.org"})
     EXPECT_EQ(only(kOff, output), remark) << output;
   EXPECT_EQ(only(kOff, "Could not resolve host: a\nCould not resolve host: b\nEAI_AGAIN"), remark) << "once";
+}
+
+TEST(Hints, SayThatAGuardedPathIsHeldByAMount) {
+  CageFacts facts;
+  const char* const output = "error: failed to delete '/p/wt': Device or resource busy";
+  EXPECT_TRUE(hints_for(facts, output).empty());
+  facts.has_mounts = true;
+  ASSERT_EQ(hints_for(facts, output).size(), 1u);
+  EXPECT_NE(hints_for(facts, output)[0].find("git worktree remove"), std::string::npos);
 }
 
 TEST(Hints, SayNothingWithoutAReason) {
