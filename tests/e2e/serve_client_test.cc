@@ -3,6 +3,7 @@
 // version, or see other files; and who is attached to a conversation.
 #include <fcntl.h>
 #include <gtest/gtest.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <filesystem>
@@ -311,6 +312,33 @@ TEST_F(ServeClients, WhoIsAttachedSeesTheRunOfAnotherTerminal) {
     each->signal(SIGTERM);
     EXPECT_EQ(each->wait().code, 128 + SIGTERM);
   }
+}
+
+// As in "agentd attach ID | head -1": the next event, which would tell, may be far.
+TEST_F(ServeClients, WhoIsAttachedEndsWithItsReader) {
+  home_.script("- {text: Seen.}\n");
+  home_.serve();
+  EXPECT_EQ(home_.program().run({"run", "hello"}).code, 0);
+  const std::string id = home_.program().newest();
+  int ends[2] = {-1, -1};
+  ASSERT_EQ(::pipe2(ends, O_CLOEXEC), 0);
+  home_.program().set_output(ends[1]);
+  Running attached = home_.program().start({"attach", id});
+  home_.program().set_output(-1);
+  ::close(ends[1]);
+  char shown[16];
+  ASSERT_GT(::read(ends[0], shown, sizeof shown), 0) << attached.err();
+  const auto has_ended = [&] {
+    siginfo_t info{};
+    return ::waitid(P_PID, static_cast<id_t>(attached.pid()), &info, WEXITED | WNOHANG | WNOWAIT) == 0 &&
+           info.si_pid != 0;
+  };
+  EXPECT_FALSE(has_ended());
+  ::close(ends[0]);
+  EXPECT_TRUE(comes(has_ended));
+  attached.signal(SIGKILL);
+  const Finished ended = attached.wait();
+  EXPECT_EQ(ended.code, 128 + SIGPIPE) << ended.err;
 }
 
 TEST_F(ServeClients, ARunIsCancelledFromElsewhere) {

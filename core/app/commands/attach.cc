@@ -93,7 +93,7 @@ class Attached {
     while (!over_) {
       take_events(**stream);
       if ((*stream)->has_ended()) return app_.fail(kExitFailure, "agentd serve has ended, or the conversation is gone");
-      if (app_.out().failure() != 0) return signal_exit(SIGPIPE);
+      if (app_.out().failure() != 0 || app_.out().reader_left()) return signal_exit(SIGPIPE);
       if (signals_.caught() != 0) interrupted();
       if (!over_ && types_) take_line();
     }
