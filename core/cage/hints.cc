@@ -138,7 +138,8 @@ std::vector<std::string> hints_for(const CageFacts& facts, std::string_view outp
   for (const auto& [text, topic, needs_refusal] : kSigns) {
     if (!is_on(topic, facts) || output.find(text) == std::string_view::npos) continue;
     if (needs_refusal && !has_refusal(output)) continue;
-    if (topic == Topic::kElsewhere && !out.empty()) continue;  // another one says more
+    const bool is_general = topic == Topic::kGuardedMount || topic == Topic::kElsewhere;
+    if (is_general && !out.empty()) continue;  // another one says more
     std::string remark = remark_of(topic, facts);
     if (std::find(out.begin(), out.end(), remark) == out.end()) out.push_back(std::move(remark));
   }

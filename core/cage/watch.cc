@@ -65,26 +65,38 @@ bool is_before(const std::string& path, std::int64_t since_ns) {
   return !look_at(path, info) || info.st_ctim.tv_sec * kSecondNs + info.st_ctim.tv_nsec + kStepNs < since_ns;
 }
 
-// The directories that Git follows for a part: itself, or those that a file `.git` leads to.
-std::vector<std::string> git_directories(const std::string& part) {
+// The directories that Git follows for a part: itself, the one of its HEAD, or those that a file `.git` leads to.
+std::vector<std::string> git_directories(const GitPart& part) {
   struct stat info {};
-  if (!look_at(part, info)) return {};
-  if (S_ISDIR(info.st_mode)) return {part};
+  if (!look_at(part.path, info)) return {};
+  if (part.kind == GitPart::Kind::kBare) return {parent_of(part.path)};
+  if (S_ISDIR(info.st_mode)) return {part.path};
   std::vector<std::string> out;
-  const std::string git = S_ISREG(info.st_mode) ? pointed_to(part) : std::string();
+  const std::string git = S_ISREG(info.st_mode) ? pointed_to(part.path) : std::string();
   if (!git.empty()) add_new(out, {git, common_of(git)});
   std::erase(out, std::string());
   return out;
 }
 
+bool is_whole(const std::string& git) {
+  return open_directory_at(git + "/objects", O_PATH).valid() && open_directory_at(git + "/refs", O_PATH).valid();
+}
+
+bool is_root(const std::string& directory, const WatchPlan& plan) {
+  return std::find(plan.roots.begin(), plan.roots.end(), directory) != plan.roots.end();
+}
+
 // Neither it, nor a directory around it, nor a file that Git follows in it or behind it has changed since then: it was
 // not moved here either. What its settings name in the workspace may have changed meanwhile.
 bool is_older(const GitPart& part, const WatchPlan& plan) {
-  // It was none before, so a command has completed it.
   using Kind = GitPart::Kind;
-  if (part.kind == Kind::kBare || part.kind == Kind::kDirectory || part.kind == Kind::kNamed) return false;
+  if (part.kind == Kind::kDirectory || part.kind == Kind::kNamed) return false;  // there was none before
+  // The times of a root change with its files. Elsewhere they tell whether a command has completed it, unless a link in
+  // it leads to what was missing.
+  if (part.kind == Kind::kBare && !(is_whole(parent_of(part.path)) && !is_root(parent_of(part.path), plan)))
+    return false;
   std::vector<std::string> files{part.path};
-  for (const std::string& git : git_directories(part.path)) {
+  for (const std::string& git : git_directories(part)) {
     files.push_back(git);
     for (const char* const name : {"config", "config.worktree", "commondir", "gitdir", "hooks"})
       files.push_back(git + "/" + name);
