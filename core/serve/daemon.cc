@@ -189,6 +189,7 @@ void Daemon::serve(const CancelToken& cancel, Milliseconds drain, const Pulse& p
     next = Deadline::after(clock, kTidy);
   }
   drains_ = true;
+  if (pulse.stopping) pulse.stopping();
   memories_.reset();
   const Deadline until = Deadline::after(clock, drain);
   mcp_.stop();

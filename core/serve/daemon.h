@@ -55,10 +55,11 @@ class Daemon {
   std::vector<std::uint16_t> ports() const { return server_->ports(); }
   const std::string& socket() const { return options_.http.socket; }
 
-  // Called that often, and every five seconds at least, while the thread of connections answers; 0: nobody listens.
   struct Pulse {
+    // Called that often, and every five seconds at least, while the thread of connections answers; 0: nobody listens.
     Milliseconds every{0};
     std::function<void()> tell{};
+    std::function<void()> stopping{};  // called once, before what works is let end
   };
   // Serves until `cancel` is set; then lets what works end until the deadline of `drain`.
   void serve(const CancelToken& cancel, Milliseconds drain, const Pulse& pulse);

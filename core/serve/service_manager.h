@@ -23,6 +23,7 @@ class ServiceManager {
   explicit ServiceManager(const Environment& environment);
 
   void ready(std::string_view status) const;
+  // From then on the manager waits for the end and for no watchdog (sd_notify(3)).
   void stopping() const;
   // How often alive() must be told: at half of the watchdog's time; 0: there is no watchdog.
   Milliseconds alive_every() const { return alive_every_; }

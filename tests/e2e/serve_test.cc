@@ -513,29 +513,64 @@ TEST_F(Serving, AHomeHasOneDaemon) {
   EXPECT_EQ(client_->get("/healthz").status, 200);
 }
 
+// A socket to which a daemon reports as to a service manager.
+class ServiceManagerSocket {
+ public:
+  explicit ServiceManagerSocket(std::string path)
+      : path_(std::move(path)), own_(::socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0)) {
+    sockaddr_un place{};
+    place.sun_family = AF_UNIX;
+    path_.copy(place.sun_path, sizeof place.sun_path - 1);
+    EXPECT_EQ(::bind(own_.get(), reinterpret_cast<const sockaddr*>(&place), sizeof place), 0);
+  }
+  const std::string& path() const { return path_; }
+  // Empty: nothing came within a second.
+  std::string next() const {
+    pollfd ready{own_.get(), POLLIN, 0};
+    if (::poll(&ready, 1, 1'000) <= 0) return {};
+    char text[64];
+    const ssize_t got = ::recv(own_.get(), text, sizeof text, 0);
+    return {text, static_cast<std::size_t>(std::max<ssize_t>(got, 0))};
+  }
+  // False after a minute.
+  bool hears(const std::string& text, int times) const {
+    for (const auto until = std::chrono::steady_clock::now() + std::chrono::minutes(1);
+         times > 0 && std::chrono::steady_clock::now() < until;)
+      if (next() == text) --times;
+    return times == 0;
+  }
+
+ private:
+  const std::string path_;
+  const UniqueFd own_;
+};
+
 // As many as come in a minute where each has five seconds are too few.
 TEST_F(Serving, AWatchdogIsToldAtHalfOfItsTime) {
-  const std::string path = program_.directory().file("notify");
-  const UniqueFd listens(::socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0));
-  sockaddr_un place{};
-  place.sun_family = AF_UNIX;
-  ASSERT_LT(path.size(), sizeof place.sun_path);
-  path.copy(place.sun_path, path.size());
-  ASSERT_EQ(::bind(listens.get(), reinterpret_cast<const sockaddr*>(&place), sizeof place), 0);
-  program_.set("NOTIFY_SOCKET=" + path);
+  const ServiceManagerSocket manager(program_.directory().file("notify"));
+  program_.set("NOTIFY_SOCKET=" + manager.path());
   program_.set("WATCHDOG_USEC=200000");
   start("- text: Hello.\n");
-  int told = 0;
-  for (const auto until = std::chrono::steady_clock::now() + std::chrono::minutes(1);
-       told < 20 && std::chrono::steady_clock::now() < until;) {
-    pollfd ready{listens.get(), POLLIN, 0};
-    if (::poll(&ready, 1, 1'000) <= 0) continue;
-    char text[64];
-    const ssize_t got = ::recv(listens.get(), text, sizeof text, 0);
-    if (got > 0 && std::string_view(text, static_cast<std::size_t>(got)) == "WATCHDOG=1") ++told;
-  }
-  EXPECT_EQ(told, 20);
+  EXPECT_TRUE(manager.hears("WATCHDOG=1", 20));
   EXPECT_EQ(end().code, 0);
+}
+
+// A manager that hears of the end behind it ends what still works when its watchdog is told nothing.
+TEST_F(Serving, AManagerHearsOfTheEndBeforeTheLastRunHasEnded) {
+  const ServiceManagerSocket manager(program_.directory().file("notify"));
+  program_.set("NOTIFY_SOCKET=" + manager.path());
+  start("- {text: Late., delay_ms: 2000}\n");
+  const std::string id = create();
+  EventReader events = client_->events(path(id, "events"));
+  EXPECT_EQ(say(id, "hello").status, 202);
+  ASSERT_TRUE(events.until("run_started"));
+  running_->signal(SIGTERM);
+  EXPECT_TRUE(manager.hears("STOPPING=1", 1));
+  const Finished before = program_.run({"conversation", "show", id});
+  EXPECT_FALSE(has(before.out, "Late.")) << before.out;
+  EXPECT_EQ(running_->wait().code, 0);
+  running_.reset();
+  EXPECT_TRUE(has(program_.run({"conversation", "show", id}).out, "Late."));
 }
 
 TEST_F(Serving, ListensOnThisMachineAlone) {

@@ -107,8 +107,7 @@ int serve_command(App& app, const Arguments& arguments) {
   app.out().flush();
   manager.ready("serving");
   (*daemon)->serve(cancel, std::chrono::seconds(config->whole("serve.drain_seconds")),
-                   {manager.alive_every(), [&manager] { manager.alive(); }});
-  manager.stopping();
+                   {manager.alive_every(), [&manager] { manager.alive(); }, [&manager] { manager.stopping(); }});
   daemon->reset();
   return signals.caught() == SIGHUP ? signal_exit(SIGHUP) : static_cast<int>(kExitOk);
 }
