@@ -121,7 +121,8 @@ std::optional<RecipeValues> Asker::fill(std::string_view message, const std::vec
 ElicitationAnswer Asker::elicit(const Elicitation& question, const CancelToken& cancel, Deadline deadline) {
   if (!forms_ || !question.url.empty()) return {ElicitationAnswer::Kind::kDeclined};
   const std::string text = "The MCP server " + neutral_line(question.server, kNameBytes) +
-                           " asks: " + neutral_line(question.message, kMessageBytes);
+                           " asks during a call of its tool " + neutral_line(question.tool, kNameBytes) + ": " +
+                           neutral_line(question.message, kMessageBytes);
   JsonWriter out;
   out.begin_object().member("mode", "form").member("sessionId", session_id_).member("message", text);
   out.key("requestedSchema").raw(question.schema_json).end_object();

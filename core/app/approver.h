@@ -6,6 +6,7 @@
 
 #include <functional>
 #include <memory>
+#include <set>
 #include <string>
 
 #include "core/app/terminal.h"
@@ -37,13 +38,15 @@ class TerminalApprover final : public Approver, public Elicitor {
   explicit TerminalApprover(Place place) : place_(std::move(place)) {}
   PermissionAnswer ask(const SessionContext& session, const Tool& tool, const ToolCall& call,
                        const AskedBy& by) override;
-  // Shows the server and its question, then asks for each value.
+  // Shows the server, its tool and its question, then asks for each value. A server whose questions the person does not
+  // want is not shown again in this session.
   ElicitationAnswer elicit(const Elicitation& question, const CancelToken& cancel, Deadline deadline) override;
 
  private:
   PermissionAnswer answer(const SessionContext& session, const Tool& tool, const ToolCall& call, const AskedBy& by);
 
   Place place_;
+  std::set<std::string> unheard_;  // servers whose questions are all declined
 };
 
 // Without a terminal: answers no to every question, with the way to change that.

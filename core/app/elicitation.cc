@@ -101,18 +101,23 @@ std::optional<std::string> fill(JsonView schema, const Ask& ask) {
 }  // namespace
 
 ElicitationAnswer TerminalApprover::elicit(const Elicitation& question, const CancelToken& cancel, Deadline) {
+  if (unheard_.contains(question.server)) return {ElicitationAnswer::Kind::kDeclined};
   if (place_.before) place_.before();
   const int terminal = place_.terminal.get();
   const auto write = [&](std::string_view text) { return write_all(terminal, text).has_value(); };
   const QuestionPlace place{terminal, write, place_.pastes, place_.keep, [&] { return cancel.cancelled(); }};
   const Ask ask = [&](const std::string& body, const std::string& prompt) { return ask_person(place, body, prompt); };
   std::string body = "The MCP server " + neutral_line(question.server, kLineBytes) +
-                     " asks you, and gets your answer:\n  " + neutral_line(question.message, kShownBytes) + "\n";
+                     " asks you during a call of its tool " + neutral_line(question.tool, kLineBytes) +
+                     ", and gets your answer:\n  " + neutral_line(question.message, kShownBytes) + "\n";
   if (!question.url.empty()) body += "  at " + neutral_line(question.url, kShownBytes) + "\n";
   ElicitationAnswer out;
-  const auto agreed = ask(body, question.url.empty() ? "Answer it? [y]es, [n]o: " : "Was it done there? [y]es, [n]o: ");
+  const auto agreed = ask(body, std::string(question.url.empty() ? "Answer it?" : "Was it done there?") +
+                                    " [y]es, [n]o, [d]ecline all of this server in this session: ");
   if (agreed) {
     out.kind = ElicitationAnswer::Kind::kDeclined;
+    const std::string word = ascii_lower(std::string(without_blanks(*agreed)));
+    if (word == "d" || word == "decline") unheard_.insert(question.server);
     const auto schema = JsonDocument::parse(question.schema_json.empty() ? "{}" : question.schema_json);
     if (parse_answer(*agreed).kind == Answer::Kind::kYes && schema) {
       const auto values = fill(schema->root(), ask);

@@ -2,6 +2,7 @@
 #include "core/codec/sse.h"
 
 #include <algorithm>
+#include <charconv>
 #include <cstring>
 
 namespace agentd {
@@ -107,6 +108,10 @@ Result<void> SseParser::take_field(std::string_view name, std::string_view value
     type_.assign(value);
   } else if (name == "id" && value.find('\0') == std::string_view::npos) {
     id_.assign(value);
+  } else if (name == "retry") {
+    std::int64_t time = 0;  // digits alone; what does not fit is not said
+    const auto [end, error] = std::from_chars(value.data(), value.data() + value.size(), time);
+    if (error == std::errc() && end == value.data() + value.size() && time >= 0) retry_ = Milliseconds(time);
   }
   return {};
 }

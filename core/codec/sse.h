@@ -8,9 +8,11 @@
 // Threading: thread-compatible.
 
 #include <functional>
+#include <optional>
 #include <string>
 #include <string_view>
 
+#include "core/base/clock.h"
 #include "core/base/result.h"
 
 namespace agentd {
@@ -38,6 +40,8 @@ class SseParser {
   // stream is never delivered. kCorrupt for a line or an event over its limit. After any error the parser must not be
   // fed again.
   Result<void> feed(std::string_view bytes, const OnEvent& on_event);
+  // How long the stream wants a reader to wait before it connects again, as it last said; nullopt: it has not.
+  std::optional<Milliseconds> retry() const { return retry_; }
 
  private:
   Result<void> take_line(std::string_view line, const OnEvent& on_event);
@@ -48,6 +52,7 @@ class SseParser {
   Limits limits_;
   std::string line_;  // the beginning of an incomplete line
   std::string type_, data_, id_;
+  std::optional<Milliseconds> retry_;
   std::size_t mark_seen_ = 0;  // bytes of the byte order mark; kMarkDone once it is decided
   bool has_data_ = false;
   bool after_cr_ = false;

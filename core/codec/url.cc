@@ -2,6 +2,7 @@
 #include "core/codec/url.h"
 
 #include <algorithm>
+#include <charconv>
 
 #include "core/base/bytes.h"
 
@@ -9,15 +10,21 @@ namespace agentd {
 namespace {
 
 Error bad_url(std::string_view url, std::string_view why) {
-  // The text before an @ may be a password.
+  // The text before an @ may be a password, and a query may have keys.
   const std::size_t at = url.find('@');
-  const std::string_view shown = at == std::string_view::npos ? url : url.substr(at + 1);
+  const std::string_view rest = at == std::string_view::npos ? url : url.substr(at + 1);
+  const std::string_view shown = rest.substr(0, rest.find('?'));
   return {Code::kInvalid, "'" + one_line(shown, 100) + "' is not a usable URL: " + std::string(why)};
 }
 
 char lower(char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; }
 
-bool is_number(std::string_view text) { return text.find_first_not_of("0123456789") == std::string_view::npos; }
+// Or none.
+bool is_port(std::string_view text) {
+  unsigned value = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  return text.empty() || (error == std::errc() && end == text.data() + text.size() && value >= 1 && value <= 65'535);
+}
 
 bool take_prefix(std::string_view& text, std::string_view lower_case) {
   if (text.size() < lower_case.size()) return false;
@@ -59,7 +66,7 @@ Result<HttpUrl> parse_http_url(std::string_view url) {
   if (six) host = authority.substr(1, bracket - 1);
   if (host.empty()) return bad_url(url, "the host is missing");
   if (colon != std::string_view::npos) out.port = std::string(authority.substr(colon + 1));
-  if (!is_number(out.port) || out.port.size() > 5) return bad_url(url, "its port is not a number");
+  if (!is_port(out.port)) return bad_url(url, "its port is not a number from 1 to 65535");
   out.host.resize(host.size());
   std::transform(host.begin(), host.end(), out.host.begin(), lower);
   return out;

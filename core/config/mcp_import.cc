@@ -5,11 +5,14 @@
 
 #include "core/base/bytes.h"
 #include "core/codec/toml.h"
+#include "core/config/mcp_address.h"
+#include "core/dialects/json_places.h"
 
 namespace agentd {
 namespace {
 
 constexpr std::size_t kShownBytes = 80;
+constexpr std::string_view kByteOrderMark = "\xEF\xBB\xBF";
 
 Error invalid(std::string message) { return {Code::kInvalid, std::move(message)}; }
 
@@ -24,6 +27,11 @@ class Translation {
 
   void keep(std::string_view member, JsonView value) { out_.key(member).value(value); }
   void text(std::string_view member, std::string_view value) { out_.member(member, value); }
+  void texts(std::string_view member, const std::vector<std::string>& values) {
+    out_.key(member).begin_array();
+    for (const std::string& value : values) out_.string(value);
+    out_.end_array();
+  }
   void flag(std::string_view member, bool value) { out_.member(member, value); }
   void milliseconds(std::string_view member, double seconds) {
     out_.member(member, static_cast<std::int64_t>(seconds * 1000));
@@ -51,6 +59,19 @@ class Translation {
   std::vector<std::pair<std::string, std::string>> headers_;
 };
 
+// A list of texts, as an element of a JSON list each.
+std::vector<std::string> texts_of(JsonView list) {
+  std::vector<std::string> out;
+  for (std::size_t i = 0; i < list.size(); ++i) out.push_back(text_of(list.at(i)));
+  return out;
+}
+
+// The tools that alone are offered. None at all is a list as well, where an empty list of agentd's means all.
+void keep_only(Translation& out, JsonView names) {
+  if (names.is_array() && names.size() == 0) return out.texts("except_tools", {"*"});
+  out.keep("tools", names);
+}
+
 constexpr std::string_view kRules = "write rules of permissions instead, such as mcp__NAME__TOOL (docs/guide/mcp.md)";
 
 bool is_common(std::string_view member) {
@@ -74,7 +95,8 @@ void translate_claude(Translation& out, std::string_view member, JsonView value)
 void translate_codex(Translation& out, std::string_view member, JsonView value) {
   if (is_common(member) || member == "url" || member == "enabled") return out.keep(member, value);
   if (member == "env_vars") return out.keep("pass_environment", value);
-  if (member == "enabled_tools") return out.keep("tools", value);
+  if (member == "enabled_tools") return keep_only(out, value);
+  if (member == "disabled_tools") return out.keep("except_tools", value);
   if (member == "bearer_token_env_var") return out.header("Authorization", "Bearer ${" + text_of(value) + "}");
   if (member == "http_headers") return add_headers(out, value, member);
   if (member == "env_http_headers") {
@@ -85,7 +107,21 @@ void translate_codex(Translation& out, std::string_view member, JsonView value) 
   if (member == "startup_timeout_sec") return out.milliseconds("start_timeout_ms", value.number_or(0));
   if (member == "startup_timeout_ms") return out.keep("start_timeout_ms", value);
   if (member == "tool_timeout_sec") return out.milliseconds("timeout_ms", value.number_or(0));
-  out.problem(member, member == "disabled_tools" ? kRules : "");
+  out.problem(member, "");
+}
+
+// "NAME(ARGUMENTS)" narrows a tool, for which agentd has rules: to offer all of it would be more than was meant.
+void keep_whole_names(Translation& out, std::string_view member, JsonView names) {
+  std::vector<std::string> whole;
+  for (const std::string& name : texts_of(names)) {
+    if (name.find('(') == std::string::npos)
+      whole.push_back(name);
+    else
+      out.problem(std::string(member) + " " + name, kRules);
+  }
+  if (whole.empty()) whole.emplace_back("*");
+  const bool none = whole.front() == "*";
+  out.texts(none ? "except_tools" : "tools", whole);
 }
 
 void translate_gemini(Translation& out, std::string_view member, JsonView value) {
@@ -94,10 +130,12 @@ void translate_gemini(Translation& out, std::string_view member, JsonView value)
   if (member == "url") return out.problem(member, "it is of the transport of 2024: use the server's httpUrl");
   if (member == "headers") return add_headers(out, value, member);
   if (member == "timeout") return out.keep("timeout_ms", value);
+  if (member == "includeTools" && value.is_array()) return keep_whole_names(out, member, value);
   if (member == "includeTools") return out.keep("tools", value);
+  if (member == "excludeTools") return out.keep("except_tools", value);
   if (member == "description") return;  // for people
   if (member == "disabled") return out.flag("enabled", !value.bool_or(false));
-  out.problem(member, member == "excludeTools" || member == "trust" ? kRules : "");
+  out.problem(member, member == "trust" ? kRules : "");
 }
 
 void translate_vscode(Translation& out, std::string_view member, JsonView value) {
@@ -142,8 +180,11 @@ void import_all(JsonView servers, McpDialect dialect, const std::string& path, I
     };
     const bool known = std::any_of(out.servers.begin(), out.servers.end(),
                                    [&](const McpServerSettings& each) { return each.name == name; });
+    const auto usable = read && !read->url.empty() ? check_mcp_url(read->url) : Result<void>();
     if (!read)
       problem(read.error().message);
+    else if (!usable)
+      problem("url: " + usable.error().message);
     else if (known)
       problem("the file has another server of that name");
     else if (json.find("${input:") != std::string::npos)
@@ -154,6 +195,34 @@ void import_all(JsonView servers, McpDialect dialect, const std::string& path, I
       read->place = path;
       out.servers.push_back(std::move(*read));
     }
+  }
+}
+
+// Servers that the other agent keeps off, by lists beside the servers.
+void turn_off(const std::vector<std::string>& names, ImportedServers& out) {
+  for (McpServerSettings& server : out.servers)
+    if (std::find(names.begin(), names.end(), server.name) != names.end()) server.enabled = false;
+}
+
+void turn_off_others(const std::vector<std::string>& names, ImportedServers& out) {
+  for (McpServerSettings& server : out.servers)
+    if (std::find(names.begin(), names.end(), server.name) == names.end()) server.enabled = false;
+}
+
+void take_lists(JsonView root, McpDialect dialect, const std::string& project_root, ImportedServers& out) {
+  if (dialect == McpDialect::kGemini) {
+    const JsonView lists = root["mcp"];
+    for (const JsonView excluded : {lists["excluded"], root["excludeMCPServers"]}) turn_off(texts_of(excluded), out);
+    for (const JsonView allowed : {lists["allowed"], root["allowMCPServers"]})
+      if (allowed.is_array()) turn_off_others(texts_of(allowed), out);
+  }
+  if (dialect != McpDialect::kClaude) return;
+  for (const JsonView place : {root, root["projects"][project_root]}) {
+    turn_off(texts_of(place["disabledMcpServers"]), out);
+    if (const JsonView disabled = place["disabledMcpjsonServers"]; disabled.size() > 0)
+      out.problems.push_back(
+          "disabledMcpjsonServers is not imported: " + one_line(join(texts_of(disabled), ", "), kShownBytes) +
+          " of .mcp.json is not started anyway, unless you have run 'agentd mcp trust NAME'");
   }
 }
 
@@ -179,15 +248,18 @@ Result<ImportedServers> import_mcp_servers(std::string_view text, McpDialect dia
   std::string converted;
   if (dialect == McpDialect::kCodex) {
     AGENTD_TRY(converted, toml_to_json(text, path));
-    text = converted;
+  } else {
+    if (text.starts_with(kByteOrderMark)) text.remove_prefix(kByteOrderMark.size());
+    converted = without_comments(text);
   }
-  const auto json = JsonDocument::parse(text);
+  const auto json = JsonDocument::parse(converted);
   if (!json) return invalid(path + ": " + json.error().message);
   ImportedServers out;
   const std::string_view list = list_of(dialect);
   const JsonView all = json->root()[list], of_project = json->root()["projects"][project_root][list];
   import_all(all, dialect, path, out);
   import_all(of_project, dialect, path, out);
+  take_lists(json->root(), dialect, project_root, out);
   if (!all.is_object() && !of_project.is_object())
     return invalid(path + " has no '" + std::string(list) + "' with servers");
   return out;

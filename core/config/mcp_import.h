@@ -2,9 +2,10 @@
 #pragma once
 // mcp_import.h - servers of the Model Context Protocol from the settings of other agents.
 //
-// A member that agentd has no counterpart for is a problem, and never dropped without a word. Keys that stand in those
-// settings come along as they are. Source: the settings files of Claude Code (.mcp.json, ~/.claude.json), Codex
-// (config.toml), Gemini CLI (settings.json) and VS Code (mcp.json).
+// Comments and commas at the end of a list are read, as those agents read them. A member that agentd has no counterpart
+// for is a problem, and never dropped without a word. Keys that stand in those settings come along as they are. Source:
+// the settings files of Claude Code (.mcp.json, ~/.claude.json), Codex (config.toml), Gemini CLI (settings.json) and VS
+// Code (mcp.json).
 //
 // Threading: pure functions.
 

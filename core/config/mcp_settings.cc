@@ -97,6 +97,7 @@ constexpr std::array kMembers{
     Member{"trust_annotations",
            [](JsonView value, McpServerSettings& out) { return read_flag(value, out.trust_annotations); }},
     Member{"tools", [](JsonView value, McpServerSettings& out) { return read_texts(value, out.tools); }},
+    Member{"except_tools", [](JsonView value, McpServerSettings& out) { return read_texts(value, out.except_tools); }},
     Member{"network", [](JsonView value, McpServerSettings& out) { return read_texts(value, out.network); }},
     Member{"readable", [](JsonView value, McpServerSettings& out) { return read_texts(value, out.readable); }},
     Member{"writable", [](JsonView value, McpServerSettings& out) { return read_texts(value, out.writable); }},
@@ -105,11 +106,13 @@ constexpr std::array kMembers{
     Member{"timeout_ms", [](JsonView value, McpServerSettings& out) { return read_time(value, out.timeout); }},
 };
 
-Fault unknown(std::string_view name) {
-  std::vector<std::string> known;
-  for (const Member& member : kMembers) known.emplace_back(member.name);
-  return "is no member of a server" + did_you_mean(name, known);
+std::vector<std::string> member_names() {
+  std::vector<std::string> out;
+  for (const Member& member : kMembers) out.emplace_back(member.name);
+  return out;
 }
+
+Fault unknown(std::string_view name) { return "is no member of a server" + did_you_mean(name, member_names()); }
 
 Fault read_member(std::string_view name, JsonView value, McpServerSettings& out) {
   const auto member =
@@ -134,6 +137,22 @@ void write_map(JsonWriter& out, std::string_view name, const std::map<std::strin
 bool is_name(std::string_view text) {
   return !text.empty() && std::isdigit(static_cast<unsigned char>(text.front())) == 0 &&
          std::all_of(text.begin(), text.end(), [](unsigned char c) { return std::isalnum(c) != 0 || c == '_'; });
+}
+
+// The value of "mcp.servers.NAME.MEMBER", a key of its own: a sentence that says what to write; empty = it is none.
+std::string wrong_key(std::string_view name, JsonView value) {
+  const std::size_t dot = name.find('.');
+  if (dot == std::string_view::npos) return {};
+  const std::string member = one_line(name.substr(dot + 1), kShownBytes);
+  const std::vector<std::string> known = member_names();
+  const bool is_known = std::find(known.begin(), known.end(), member) != known.end();
+  if (!is_known && value.is_object()) return {};  // a server with a wrong name
+  const std::string whole =
+      "--set 'mcp.servers." + one_line(name.substr(0, dot), kShownBytes) + "={command: PROGRAM, args: [...]}'";
+  if (is_known) return "a member of a server cannot be set by itself: set the whole server, " + whole;
+  const std::string meant = nearest(member, known);
+  return "'" + member + "' is no member of a server" + (meant.empty() ? "" : " (did you mean '" + meant + "'?)") +
+         ", which has " + join(known, ", ") + ": set the whole server, " + whole;
 }
 
 }  // namespace
@@ -183,27 +202,40 @@ Result<McpServerSettings> read_mcp_server(const std::string& name, JsonView valu
   return out;
 }
 
-Result<std::vector<McpServerSettings>> read_mcp_file(std::string_view text, const std::string& path,
-                                                     McpServerSettings::Origin origin) {
+Result<McpFile> read_mcp_entries(std::string_view text, const std::string& path, McpServerSettings::Origin origin) {
   const auto json = JsonDocument::parse(text);
   if (!json) return invalid(path + ": " + json.error().message);
   const char* const key = json->root()["mcpServers"].exists() ? "mcpServers" : "servers";
   const JsonView servers = json->root()[key];
   if (!servers.is_object()) return invalid(path + " must be an object with 'mcpServers', an object of servers by name");
   if (servers.size() > kServersMax) return invalid(path + " has more than " + std::to_string(kServersMax) + " servers");
-  std::vector<McpServerSettings> out;
+  McpFile out;
+  std::map<std::string, int> times;
+  for (std::size_t i = 0; i < servers.size(); ++i) ++times[std::string(servers.key_at(i))];
   for (std::size_t i = 0; i < servers.size(); ++i) {
-    const std::string name(servers.key_at(i));
+    const std::string name(servers.key_at(i)), shown = one_line(name, kShownBytes);
+    if (times[name] > 1) {  // which of them is meant is not known
+      out.faults.push_back({name, path + ": " + key + " has '" + shown + "' twice"});
+      times[name] = 0;
+    }
+    if (times[name] == 0) continue;
     auto read = read_mcp_server(name, servers.at(i));
-    if (!read) return invalid(path + ": " + key + "." + one_line(name, kShownBytes) + ": " + read.error().message);
-    const bool twice =
-        std::any_of(out.begin(), out.end(), [&](const McpServerSettings& each) { return each.name == name; });
-    if (twice) return invalid(path + ": " + key + " has '" + name + "' twice");
+    if (!read) {
+      out.faults.push_back({name, path + ": " + key + "." + shown + ": " + read.error().message});
+      continue;
+    }
     read->origin = origin;
     read->place = path;
-    out.push_back(std::move(*read));
+    out.servers.push_back(std::move(*read));
   }
   return out;
+}
+
+Result<std::vector<McpServerSettings>> read_mcp_file(std::string_view text, const std::string& path,
+                                                     McpServerSettings::Origin origin) {
+  AGENTD_TRY(McpFile file, read_mcp_entries(text, path, origin));
+  if (!file.faults.empty()) return invalid(std::move(file.faults.front().why));
+  return std::move(file.servers);
 }
 
 Result<std::vector<McpServerSettings>> mcp_servers_of(const Config& config) {
@@ -212,6 +244,8 @@ Result<std::vector<McpServerSettings>> mcp_servers_of(const Config& config) {
     const std::string key = "mcp.servers." + name;
     const auto json = JsonDocument::parse(config.json(key));
     if (!json) return invalid(config.origin(key) + ": " + key + ": " + json.error().message);
+    if (const std::string wrong = wrong_key(name, json->root()); !wrong.empty())
+      return invalid(config.origin(key) + ": " + key + ": " + wrong);
     auto read = read_mcp_server(name, json->root());
     if (!read) return invalid(config.origin(key) + ": " + key + ": " + read.error().message);
     read->place = config.origin(key);
@@ -234,6 +268,7 @@ std::string mcp_server_json(const McpServerSettings& server, JsonWriter::Layout 
   if (!server.sandbox) out.member("sandbox", false);
   if (server.trust_annotations) out.member("trust_annotations", true);
   write_texts(out, "tools", server.tools);
+  write_texts(out, "except_tools", server.except_tools);
   write_texts(out, "network", server.network);
   write_texts(out, "readable", server.readable);
   write_texts(out, "writable", server.writable);

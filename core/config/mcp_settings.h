@@ -44,7 +44,8 @@ struct McpServerSettings {
   bool per_session = false;  // scope: session
   bool sandbox = true;       // false: with all rights of the user
   bool trust_annotations = false;
-  std::vector<std::string> tools{};  // patterns of names; empty = all
+  std::vector<std::string> tools{};         // patterns of names; empty = all
+  std::vector<std::string> except_tools{};  // patterns of those that are left out
   std::vector<std::string> network{}, readable{}, writable{};
   Milliseconds start_timeout{30'000}, timeout{600'000};
 };
@@ -55,7 +56,18 @@ std::string_view name_of(McpServerSettings::Origin origin);
 std::string wrong_mcp_server_name(std::string_view name);
 // A server of that name. kInvalid: the message begins with the member, such as "args must be a list of texts".
 Result<McpServerSettings> read_mcp_server(const std::string& name, JsonView value);
-// {"mcpServers": {NAME: server, ...}}, or "servers". kInvalid: "FILE: mcpServers.NAME: args must be ...".
+
+struct McpFile {
+  struct Fault {
+    std::string name, why;  // "FILE: mcpServers.NAME: args must be ..."
+  };
+  std::vector<McpServerSettings> servers;
+  std::vector<Fault> faults;
+};
+// {"mcpServers": {NAME: server, ...}}, or "servers": a server that is wrong is a fault, and the others are there.
+// kInvalid: the text is no such file.
+Result<McpFile> read_mcp_entries(std::string_view text, const std::string& path, McpServerSettings::Origin origin);
+// The same, where one fault is the error of all.
 Result<std::vector<McpServerSettings>> read_mcp_file(std::string_view text, const std::string& path,
                                                      McpServerSettings::Origin origin);
 // mcp.servers.* of the settings. kInvalid with the place of the first one that is wrong.

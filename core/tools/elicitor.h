@@ -16,6 +16,7 @@ struct Elicitation {
   std::string server, message;  // of whom the question is, and its text; neither is to be believed
   std::string schema_json{};    // a flat object of strings, numbers, booleans and choices; empty = an address
   std::string url{};            // to be opened by the person
+  std::string tool{};           // whose call it belongs to, by the server's own name
 };
 
 struct ElicitationAnswer {

@@ -26,6 +26,11 @@ void write(JsonWriter& json, const McpConsent& entry) {
     for (const McpConsent::Tool& tool : *entry.tools) json.member(tool.name, tool.digest);
     json.end_object();
   }
+  if (!entry.held.empty()) {
+    json.key("held").begin_array();
+    for (const std::string& tool : entry.held) json.string(tool);
+    json.end_array();
+  }
   json.end_object();
 }
 
@@ -46,6 +51,7 @@ std::string read(JsonView json, McpConsent& out) {
   if (out.server.empty()) return "an entry has no server";
   if (!out.definition.empty() && !is_sha256(out.definition))
     return "the definition of " + out.server + " is no SHA-256";
+  for (std::size_t i = 0; i < json["held"].size(); ++i) out.held.emplace_back(json["held"].at(i).string_or(""));
   const JsonView tools = json["tools"];
   if (!tools.exists()) return {};
   if (!tools.is_object()) return "the tools of " + out.server + " are no object";
@@ -120,6 +126,14 @@ Result<void> McpConsents::change_all(const std::function<void(std::vector<McpCon
   });
   if (changed) entries_ = std::move(entries);
   return changed;
+}
+
+Result<void> McpConsents::set_held(const std::string& server, const std::string& repository,
+                                   const std::vector<std::string>& held) {
+  return change_all([&](std::vector<McpConsent>& all) {
+    for (McpConsent& entry : all)
+      if (is_of(entry, server, repository)) entry.held = held;
+  });
 }
 
 Result<bool> McpConsents::forget(const std::string& server, const std::string& repository) {

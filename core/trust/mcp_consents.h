@@ -31,6 +31,7 @@ struct McpConsent {
   std::string repository{};  // empty = the user's own server
   std::string definition{};  // SHA-256, hex; empty = nothing but its tools was agreed to, as for a server of the user's
   std::optional<std::vector<Tool>> tools{};  // absent = they were never listed
+  std::vector<std::string> held{};           // its tools that wait for consent, as of its last list
   std::int64_t agreed_ms = 0;
 };
 
@@ -49,6 +50,8 @@ class McpConsents {
     McpConsent fresh{server, repository};
     return change_all([&](std::vector<McpConsent>& all) { change(entry_of(all, fresh)); });
   }
+  // The tools that wait; the time of an entry stays. Nothing where there is no entry.
+  Result<void> set_held(const std::string& server, const std::string& repository, const std::vector<std::string>& held);
   // Removes the entry. False: there was none.
   Result<bool> forget(const std::string& server, const std::string& repository);
 

@@ -9,6 +9,7 @@
 #include "core/base/bytes.h"
 #include "core/base/shell_word.h"
 #include "core/runtime/version.h"
+#include "core/workplace/mcp_rules.h"
 
 namespace agentd {
 namespace {
@@ -44,7 +45,13 @@ class McpServers::StoredPins final : public mcp::Pins {
       known = recorded ? consents->find(server, repository) : nullptr;
     }
     std::vector<Verdict> out;
-    for (const mcp::Definition& tool : tools) out.push_back(verdict(known, tool));
+    std::vector<std::string> held;
+    for (const mcp::Definition& tool : tools) {
+      out.push_back(verdict(known, tool));
+      if (out.back() != Verdict::kAgreed) held.push_back(tool.name);
+    }
+    // For `agentd mcp list`, which starts no server; that it is not kept changes nothing else.
+    if (known != nullptr && known->held != held) (void)consents->set_held(server, repository, held);
     return out;
   }
 
@@ -100,6 +107,10 @@ Result<void, RunError> McpServers::load(const std::vector<std::string>& roots) {
     if (!each.off) pins_->add(each.settings.name, each.repository);
     if (each.waits) warn("the MCP server " + each.settings.name + " of this project is not started, since " + each.why);
   }
+  // A rule may be about another project's server; a misspelt one protects nothing.
+  if (const auto consents = McpConsents::open(McpConsents::file_of(runtime_.home()), ::geteuid(), runtime_.clock()))
+    for (const McpRuleProblem& problem : mcp_rule_problems(runtime_.config(), found_, *consents))
+      if (problem.misspelt) warn(problem.text);
   std::vector<mcp::ServerSetup> servers = setups(false);
   if (!servers.empty()) shared_ = std::make_unique<mcp::McpTools>(std::move(servers), parts());
   return {};

@@ -9,7 +9,7 @@
 #include "core/base/file.h"
 #include "core/base/hash.h"
 #include "core/base/shell_word.h"
-#include "core/codec/url.h"
+#include "core/config/mcp_address.h"
 #include "core/runtime/secret_files.h"
 #include "core/trust/trust_store.h"
 #include "core/workplace/cage_setup.h"
@@ -25,12 +25,22 @@ constexpr const char* kUsualVariables[] = {"HOME", "LANG",  "LC_ALL", "LC_CTYPE"
                                            "PATH", "SHELL", "TERM",   "TZ",       "USER"};
 
 // Nothing where there is no such file. A pipe or a device is none.
-Result<std::vector<McpServerSettings>> servers_of_file(const std::string& path, McpServerSettings::Origin origin) {
+Result<McpFile> servers_of_file(const std::string& path, McpServerSettings::Origin origin) {
   struct stat info {};
-  if (::stat(path.c_str(), &info) != 0) return std::vector<McpServerSettings>();
+  if (::stat(path.c_str(), &info) != 0) return McpFile();
   if (!S_ISREG(info.st_mode)) return Error{Code::kInvalid, path + " is not a regular file, so it is not read"};
   AGENTD_TRY(const std::string text, read_file(path, kFileBytesMax));
-  return read_mcp_file(text, path, origin);
+  return read_mcp_entries(text, path, origin);
+}
+
+McpServerHere wrong(const McpFile::Fault& fault, const std::string& place) {
+  McpServerHere out{{}, {}};
+  out.settings.name = fault.name;
+  out.settings.origin = McpServerSettings::Origin::kProject;
+  out.settings.place = place;
+  out.off = out.wrong = true;
+  out.why = fault.why;
+  return out;
 }
 
 bool has(const std::vector<McpServerHere>& servers, const std::string& name) {
@@ -148,11 +158,9 @@ Result<void> add_program(mcp::ServerSetup& out, const ProcessSurroundings& surro
 // Headers are keys as a rule, and what a tool is given is the user's.
 Result<void> add_address(mcp::ServerSetup& out, const McpServerSettings& server, const Expander& expand) {
   AGENTD_TRY(out.url, expand("url", server.url));
-  if (out.url != server.url) add_secret(out.secrets, out.url);
-  const auto parts = parse_http_url(out.url);
-  if (!parts) return Error{Code::kInvalid, expand.error_text("url", parts.error().message)};
-  if (!parts->secure && !parts->loopback())
-    return Error{Code::kInvalid, expand.error_text("url", "must be https, or http on this machine")};
+  if (out.url != server.url || shown_mcp_url(out.url) != out.url) add_secret(out.secrets, out.url);
+  if (const auto usable = check_mcp_url(out.url); !usable)
+    return Error{Code::kInvalid, expand.error_text("url", usable.error().message)};
   for (const auto& [name, text] : server.headers) {
     AGENTD_TRY(std::string value, expand("headers." + name, text));
     add_secret(out.secrets, value);
@@ -187,15 +195,20 @@ Result<std::vector<McpServerHere>> mcp_servers_here(const Config& config, const 
     }
     out.push_back(std::move(server));
   };
-  AGENTD_TRY(std::vector<McpServerSettings> of_user,
-             servers_of_file(mcp_file_of(home), McpServerSettings::Origin::kUserFile));
-  for (McpServerSettings& each : of_user) add(std::move(each), {});
+  AGENTD_TRY(McpFile of_user, servers_of_file(mcp_file_of(home), McpServerSettings::Origin::kUserFile));
+  if (!of_user.faults.empty()) return Error{Code::kInvalid, std::move(of_user.faults.front().why)};
+  for (McpServerSettings& each : of_user.servers) add(std::move(each), {});
   if (!config.flag("mcp.project_servers")) return out;
   auto of_project = servers_of_file(mcp_file_of(project), McpServerSettings::Origin::kProject);
   if (!of_project) problems.push_back(of_project.error().message + "; its servers are not used");
-  if (!of_project || of_project->empty()) return out;
+  if (!of_project) return out;
+  for (const McpFile::Fault& fault : of_project->faults) {
+    problems.push_back(fault.why + "; this server is not used");
+    if (!has(out, fault.name)) out.push_back(wrong(fault, mcp_file_of(project)));
+  }
+  if (of_project->servers.empty()) return out;
   AGENTD_TRY(const std::string repository, TrustStore::repository_key(project.root));
-  for (McpServerSettings& each : *of_project) add(std::move(each), repository);
+  for (McpServerSettings& each : of_project->servers) add(std::move(each), repository);
   return out;
 }
 
@@ -208,6 +221,7 @@ Result<mcp::ServerSetup> mcp_server_setup(const ProcessSurroundings& surrounding
   out.call_timeout = server.timeout;
   out.trust_annotations = server.trust_annotations;
   out.tools = server.tools;
+  out.except_tools = server.except_tools;
   const Expander expand(surroundings.environment, server);
   if (!server.url.empty()) {
     AGENTD_TRY_VOID(add_address(out, server, expand));

@@ -21,7 +21,8 @@ struct McpServerHere {
   McpServerSettings settings;
   std::string definition;    // SHA-256 of mcp_server_json(), hex
   std::string repository{};  // McpConsent::repository
-  bool off = false;          // by the settings, or since another server has its name
+  bool off = false;          // by the settings, since another server has its name, or since it is wrong
+  bool wrong = false;        // it cannot be read: nothing but its name and place is known
   bool waits = false;        // for the user's consent
   std::string why{};         // of both: one clause
 };
@@ -33,7 +34,8 @@ std::string mcp_file_of(const Project& project);
 std::string mcp_files_state(const std::string& home, const Project& project);
 
 // All of them, the user's first, by name. A file of the project's that cannot be read is a problem, and its servers are
-// not there. kInvalid: the user's settings or file are wrong.
+// not there; a server in it that is wrong is a problem, and the others are there. kInvalid: the user's settings or file
+// are wrong.
 Result<std::vector<McpServerHere>> mcp_servers_here(const Config& config, const std::string& home,
                                                     const Project& project, const McpConsents& consents,
                                                     std::vector<std::string>& problems);

@@ -26,7 +26,8 @@ constexpr std::size_t kSessionMax = 1'024;      // characters of its id
 constexpr Milliseconds kDay{86'400'000};        // whoever asks has a shorter time
 constexpr Milliseconds kLastTime{1'000};        // for the end of a session
 constexpr Milliseconds kPartTime{5'000};        // for a message without an answer
-constexpr Milliseconds kResumePause{1'000};
+constexpr Milliseconds kResumePause{1'000};     // where a stream does not say it ("retry")
+constexpr Milliseconds kResumePauseMin{100}, kResumePauseMax{60'000};
 constexpr int kResumesMax = 5;  // of one answer without a message between
 constexpr Milliseconds kSlice{20};
 
@@ -113,6 +114,7 @@ class HttpLink final : public Link {
     std::string body, last_id, why;
     bool answered = false, stream = false;
     bool heard = false;
+    Milliseconds pause = kResumePause;  // before the stream is asked for again
   };
 
   bool begin(std::function<void(const CancelToken&)> work, const RpcId& id, bool listens = false) {
@@ -193,6 +195,7 @@ class HttpLink final : public Link {
         take_text(std::string(event.data), within, reading);
       return {};
     });
+    if (const auto retry = reading.events.retry()) reading.pause = std::clamp(*retry, kResumePauseMin, kResumePauseMax);
     if (!fed) reading.why = "sent a stream that cannot be read: " + fed.error().message;
     return fed && !(reading.answered && !within.is_null());
   }
@@ -233,14 +236,16 @@ class HttpLink final : public Link {
 
   // The stream was cut, or the server has ended it, and goes on in another.
   void resume(const RpcId& id, Reading& reading, const CancelToken& cancel) {
-    for (int i = 0; i < kResumesMax && !reading.answered && clock_.sleep(kResumePause, cancel); ++i) {
+    for (int i = 0; i < kResumesMax && !reading.answered && clock_.sleep(reading.pause, cancel); ++i) {
       HttpRequest request = prepared("GET", {});
       request.headers.emplace_back("last-event-id", reading.last_id);
       Reading more;
       more.last_id = reading.last_id;
+      more.pause = reading.pause;
       const auto response = transfer(request, id, more, cancel, Deadline{});
       reading.answered = more.answered;
       reading.last_id = more.last_id;
+      reading.pause = more.pause;
       if (more.heard) i = -1;
       if (response && response->status != 200) return;
     }
@@ -276,15 +281,18 @@ class HttpLink final : public Link {
   // Hears the messages that a server sends by itself. A server that has none answers 405.
   void listen_by_get(const CancelToken& cancel) {
     std::string last_id;
+    Milliseconds pause = kResumePause;
     for (int i = 0; i < kResumesMax; ++i) {
       HttpRequest request = prepared("GET", {});
       if (!last_id.empty()) request.headers.emplace_back("last-event-id", last_id);
       Reading reading;
+      reading.pause = pause;
       const auto response = transfer(request, {}, reading, cancel, Deadline{});
       if (response && (response->status != 200 || !reading.stream)) return;
       last_id = reading.last_id;
+      pause = reading.pause;
       if (reading.heard) i = -1;
-      if (!clock_.sleep(kResumePause, cancel)) return;
+      if (!clock_.sleep(pause, cancel)) return;
     }
   }
 

@@ -137,10 +137,11 @@ Result<void> check_values(JsonView schema, JsonView values) {
   return {};
 }
 
-Result<std::string, RpcFault> ask_person(const std::string& server, JsonView params, Elicitor* person,
+Result<std::string, RpcFault> ask_person(const Asker& asker, JsonView params, Elicitor* person,
                                          const CancelToken& cancel, Deadline deadline) {
-  const auto question = read_question(server, params);
+  auto question = read_question(asker.server, params);
   if (!question) return RpcFault{kRpcBadParams, question.error().message};
+  question->tool = asker.tool;
   if (person == nullptr) return answer_of("decline", {});
   const ElicitationAnswer answer = person->elicit(*question, cancel, deadline);
   if (answer.kind == ElicitationAnswer::Kind::kDeclined) return answer_of("decline", {});

@@ -24,8 +24,12 @@ Result<Elicitation> read_question(const std::string& server, JsonView params);
 // Whether the values are what the form asks for. kInvalid: which one is not, and why.
 Result<void> check_values(JsonView schema, JsonView values);
 
+// Whose question it is: a server, during a call of one of its tools.
+struct Asker {
+  std::string server, tool;
+};
 // Asks `person` (null = declines) and gives the result of elicitation/create as JSON; a fault: it cannot be asked.
-Result<std::string, RpcFault> ask_person(const std::string& server, JsonView params, Elicitor* person,
+Result<std::string, RpcFault> ask_person(const Asker& asker, JsonView params, Elicitor* person,
                                          const CancelToken& cancel, Deadline deadline);
 
 }  // namespace agentd::mcp

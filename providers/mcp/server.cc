@@ -243,9 +243,11 @@ Result<void> Server::list(Connection& connection, Deadline deadline) {
 }
 
 bool Server::is_wanted(const std::string& tool) const {
-  return setup_.tools.empty() || std::any_of(setup_.tools.begin(), setup_.tools.end(), [&](const std::string& glob) {
-           return ::fnmatch(glob.c_str(), tool.c_str(), 0) == 0;
-         });
+  const auto one_matches = [&](const std::vector<std::string>& globs) {
+    return std::any_of(globs.begin(), globs.end(),
+                       [&](const std::string& glob) { return ::fnmatch(glob.c_str(), tool.c_str(), 0) == 0; });
+  };
+  return (setup_.tools.empty() || one_matches(setup_.tools)) && !one_matches(setup_.except_tools);
 }
 
 std::shared_ptr<const Server::Offer> Server::judged(std::vector<Definition> tools) {

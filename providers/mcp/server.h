@@ -66,7 +66,7 @@ class Server {
   Result<void> bring_up();
   Result<std::shared_ptr<Connection>> connect(Deadline deadline);
   Result<void> list(Connection& connection, Deadline deadline);
-  bool is_wanted(const std::string& tool) const;  // by ServerSetup::tools
+  bool is_wanted(const std::string& tool) const;  // by ServerSetup::tools and except_tools
   std::shared_ptr<const Offer> judged(std::vector<Definition> tools);
   void take_offer(std::shared_ptr<const Offer> offer) REQUIRES(mutex_);
   // Returns when the connection has ended, or the server is to end.

@@ -69,7 +69,9 @@ Result<ToolOutcome, Failure> Server::run_call(Connection& connection, const Offe
                                               Elicitor* person, const CancelToken& cancel, Deadline deadline) const {
   Patience patience{cancel, deadline, setup_.call_timeout};
   patience.whom = person;
-  patience.question = [&](JsonView params) { return ask_person(setup_.name, params, person, cancel, deadline); };
+  patience.question = [&](JsonView params) {
+    return ask_person({setup_.name, tool.definition.name}, params, person, cancel, deadline);
+  };
   Request request{"tools/call"};
   request.fields.emplace_back(kNameField, field_value(tool.definition.name));
   if (const auto input = JsonDocument::parse(arguments))

@@ -26,11 +26,12 @@ struct ServerSetup {
   std::vector<std::pair<std::string, std::string>> headers{};  // with each request; may be secrets, never told
   // The values of `environment` and `headers` that are not told in messages either.
   std::vector<std::string> secrets{};
-  Milliseconds start_timeout{30'000};  // until it has listed its tools
-  Milliseconds call_timeout{600'000};  // of a tool call; progress begins it again
-  std::vector<std::string> tools{};    // names or globs of those to offer; empty = all
-  std::string start_hint{};            // follows the reason why it did not start
-  bool trust_annotations = false;      // a tool with readOnlyHint may run beside others and needs no question
+  Milliseconds start_timeout{30'000};       // until it has listed its tools
+  Milliseconds call_timeout{600'000};       // of a tool call; progress begins it again
+  std::vector<std::string> tools{};         // names or globs of those to offer; empty = all
+  std::vector<std::string> except_tools{};  // of those that are left out
+  std::string start_hint{};                 // follows the reason why it did not start
+  bool trust_annotations = false;           // a tool with readOnlyHint may run beside others and needs no question
 };
 
 }  // namespace agentd::mcp

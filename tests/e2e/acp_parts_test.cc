@@ -549,7 +549,7 @@ TEST_F(AcpServers, AServerOfTheEditorBringsToolsAndAsksByAForm) {
   });
   const std::string session = session_with(*editor);
   EXPECT_EQ(editor->prompt(session, "go"), "end_turn") << session;
-  EXPECT_TRUE(has(form, "The MCP server My-server asks: Who are you?")) << form;
+  EXPECT_TRUE(has(form, "The MCP server My-server asks during a call of its tool meet: Who are you?")) << form;
   // A session that has named none has none of it.
   const std::string other = editor->new_session();
   EXPECT_EQ(editor->prompt(other, "go"), "end_turn");

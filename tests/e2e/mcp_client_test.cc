@@ -15,6 +15,8 @@ namespace {
 constexpr const char* kEcho = R"({"name":"echo","description":"Says hello.","inputSchema":{"type":"object"},)"
                               R"("does":"hello from the server"})";
 
+constexpr const char* kAnswerIt = "Answer it? [y]es, [n]o, [d]ecline all of this server in this session: ";
+
 class McpClient : public ::testing::Test {
  protected:
   // What the server lists; `tools` are JSON objects.
@@ -230,22 +232,134 @@ TEST_F(McpClient, AServerThatEndsInACallFailsThatCallAndIsStartedAgain) {
   EXPECT_EQ(count_starts(), 2);
 }
 
+TEST_F(McpClient, SecretsOfAnAddressAreNotShown) {
+  const Finished added =
+      program_.run({"mcp", "add", "far", "--url", "https://ann:sekret1@example.org/mcp?api_key=sekret2&x=plain"});
+  EXPECT_EQ(added.code, 0) << added.err;
+  EXPECT_TRUE(has(added.err, "write ${NAME} in its place")) << added.err;
+  (void)program_.file(".mcp.json", R"({"mcpServers":{"near":{"url":"http://127.0.0.1:1/?token=sekret3","headers":)"
+                                   R"({"A":"sekret4"}}}})");
+  std::string all = added.out + added.err;
+  for (const auto& words : std::vector<std::vector<std::string>>{{"mcp", "list"},
+                                                                 {"mcp", "list", "--json"},
+                                                                 {"mcp", "show", "far"},
+                                                                 {"mcp", "show", "far", "--json"},
+                                                                 {"mcp", "trust", "near", "--yes"}}) {
+    const Finished ran = program_.run(words);
+    all += ran.out + ran.err;
+  }
+  EXPECT_TRUE(has(all, "https://***@example.org/mcp?api_key=***&x=plain")) << all;
+  EXPECT_TRUE(has(all, "http://127.0.0.1:1/?token=***")) << all;
+  EXPECT_FALSE(has(all, "sekret")) << all;
+  const Finished plain = program_.run({"mcp", "add", "fine", "--url", "https://example.org/mcp?key=${KEY}"});
+  EXPECT_FALSE(has(plain.err, "write ${NAME}")) << plain.err;
+}
+
+TEST_F(McpClient, AnAddressThatCannotBeUsedIsRefusedBeforeItIsKept) {
+  const std::string sentence = "url: must be https, or http on this machine";
+  const Finished added = program_.run({"mcp", "add", "far", "--url", "http://example.org/mcp"});
+  EXPECT_EQ(added.code, 2);
+  EXPECT_TRUE(has(added.err, sentence)) << added.err;
+  EXPECT_EQ(program_.run({"mcp", "add", "far", "--url", "https://example.org:0/mcp"}).code, 2);
+  program_.config("mcp: {servers: {far: {url: \"http://example.org/mcp\"}}}\n");
+  const Finished ran = call({});
+  EXPECT_TRUE(has(ran.err, sentence)) << "a start says the same: " << ran.err;
+}
+
+TEST_F(McpClient, AWrongServerOfTheProjectTurnsOffNoOther) {
+  (void)program_.file(".mcp.json", R"({"mcpServers":{"bad":{"comand":"x"},"played":{)" + server() + "}}}");
+  const Finished trusted = program_.run({"mcp", "trust", "played", "--yes"});
+  EXPECT_EQ(trusted.code, 0) << trusted.err;
+  const Finished ran = call({"echo"}, allowed());
+  EXPECT_EQ(results(), std::vector<std::string>{"hello from the server"});
+  EXPECT_TRUE(has(ran.err, "mcpServers.bad: comand is no member of a server")) << ran.err;
+  const Finished list = program_.run({"mcp", "list"});
+  EXPECT_EQ(list.code, 0);
+  EXPECT_TRUE(has(list.err, ".mcp.json: mcpServers.bad: comand is no member")) << list.err;
+  EXPECT_TRUE(has(list.out, "wrong") && has(list.out, "played")) << list.out;
+  const Finished bad = program_.run({"mcp", "trust", "bad", "--yes"});
+  EXPECT_EQ(bad.code, 2);
+  EXPECT_TRUE(has(bad.err, ".mcp.json: mcpServers.bad: comand is no member")) << bad.err;
+}
+
+TEST_F(McpClient, AMisspeltServerOrToolOfARuleIsTold) {
+  configure();
+  ASSERT_EQ(call({"echo"}, allowed()).code, 0);
+  const auto told = [&](const std::string& rule) {
+    return program_.run({"permissions", "list", "--set", "permissions.deny=" + rule});
+  };
+  const Finished server = told("mcp__plaid__echo");
+  EXPECT_EQ(server.code, 0);
+  EXPECT_TRUE(has(server.err, "permissions.deny: no MCP server is named 'plaid': did you mean 'played'?"))
+      << server.err;
+  EXPECT_TRUE(has(told("mcp__other").err, "no MCP server is named 'other' here"));
+  EXPECT_TRUE(has(told("mcp__played__ehco").err,
+                  "permissions.deny: the MCP server played has no tool 'ehco': did you mean 'echo'?"));
+  for (const char* const fine : {"mcp__played", "mcp__played__*", "mcp__PLAYED__echo", "mcp__*"})
+    EXPECT_FALSE(has(told(fine).err, "MCP server")) << fine;
+  EXPECT_TRUE(has(call({}, {"--set", "permissions.deny=mcp__played__ehco"}).err, "did you mean 'echo'?"));
+  EXPECT_FALSE(has(call({}, {"--set", "permissions.deny=mcp__other__x"}).err, "other"))
+      << "of another project, perhaps";
+  EXPECT_TRUE(
+      has(program_.run({"doctor", "--set", "permissions.deny=mcp__other"}).out, "no MCP server is named 'other'"));
+}
+
+TEST_F(McpClient, TheListNamesToolsThatAreHeldBack) {
+  configure();
+  ASSERT_EQ(call({"echo"}, allowed()).code, 0);
+  EXPECT_FALSE(has(program_.run({"mcp", "list"}).out, "held back"));
+  tools({tool("echo", "\"changed\""), tool("fresh", "\"new\"")});
+  ASSERT_EQ(call({"echo"}, allowed()).code, 0);
+  const Finished list = program_.run({"mcp", "list"});
+  EXPECT_TRUE(has(list.out, "on, 2 tools held back: agentd mcp trust played")) << list.out;
+  EXPECT_TRUE(has(program_.run({"mcp", "list", "--json"}).out, R"("held_back":["echo","fresh"])"));
+  ASSERT_EQ(program_.run({"mcp", "trust", "played", "--yes"}).code, 0);
+  EXPECT_FALSE(has(program_.run({"mcp", "list"}).out, "held back"));
+}
+
+TEST_F(McpClient, ToolsThatAreLeftOutAreNotCalled) {
+  tools({kEcho, tool("other", "\"x\"")});
+  configure(R"(,"except_tools":["o*"])");
+  ASSERT_EQ(call({"echo", "other"}, allowed()).code, 0);
+  EXPECT_EQ(results().at(0), "hello from the server");
+  EXPECT_NE(results().at(1), "x");
+  configure();
+  ASSERT_EQ(program_.run({"mcp", "trust", "played", "--yes"}).code, 0);
+  ASSERT_EQ(call({"other"}, allowed()).code, 0);
+  EXPECT_EQ(results().at(0), "x") << "the negative control";
+}
+
 TEST_F(McpClient, AServerAsksThePersonAtTheTerminal) {
   tools({tool("meet", R"({"ask":"Who are you?"})")});
   configure();
   const std::string script = program_.script("turns:\n- calls: [{name: mcp__played__meet, input: {}}]\n- text: done\n");
   const std::vector<std::string> words{"run", "go", "--script", script, "--allow", "mcp__played"};
-  const Finished asked = program_.on_terminal(words, {{"Answer it? [y]es, [n]o: ", "y\n"}, {"name: ", "Ada\n"}},
-                                              std::chrono::milliseconds(400));
+  const Finished asked =
+      program_.on_terminal(words, {{kAnswerIt, "y\n"}, {"name: ", "Ada\n"}}, std::chrono::milliseconds(400));
   EXPECT_EQ(asked.code, 0) << asked.out;
-  EXPECT_TRUE(has(asked.out, "The MCP server played asks you")) << asked.out;
+  EXPECT_TRUE(has(asked.out, "The MCP server played asks you during a call of its tool meet, and gets")) << asked.out;
   EXPECT_TRUE(has(results().at(0), "Ada")) << results().at(0);
-  const Finished refused =
-      program_.on_terminal(words, {{"Answer it? [y]es, [n]o: ", "n\n"}}, std::chrono::milliseconds(400));
+  const Finished refused = program_.on_terminal(words, {{kAnswerIt, "n\n"}}, std::chrono::milliseconds(400));
   EXPECT_EQ(refused.code, 0) << refused.out;
   EXPECT_TRUE(has(results().at(0), "decline")) << results().at(0);
   EXPECT_EQ(program_.run(words).code, 0);
   EXPECT_TRUE(has(results().at(0), "decline")) << "nobody is there: " << results().at(0);
+}
+
+TEST_F(McpClient, ThePersonDeclinesAllQuestionsOfAServer) {
+  tools({tool("meet", R"({"ask":"Who are you?"})")});
+  configure();
+  const std::string meet = "{name: mcp__played__meet, input: {}}";
+  const std::string script =
+      program_.script("turns:\n- calls: [" + meet + "]\n- calls: [" + meet + "]\n- text: done\n");
+  const Finished ran = program_.on_terminal({"run", "go", "--script", script, "--allow", "mcp__played"},
+                                            {{kAnswerIt, "d\n"}}, std::chrono::milliseconds(400));
+  EXPECT_EQ(ran.code, 0) << ran.out;
+  const std::size_t first = ran.out.find("Who are you?");
+  EXPECT_NE(first, std::string::npos);
+  EXPECT_EQ(ran.out.find("Who are you?", first + 1), std::string::npos) << ran.out;
+  ASSERT_EQ(results().size(), 2u);
+  for (const std::string& result : results()) EXPECT_TRUE(has(result, "decline")) << result;
 }
 
 TEST_F(McpClient, AServerOfASessionBringsTools) {

@@ -90,7 +90,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   ++agentd::fuzz::got_through;
   check_names(listed->tools);
   Patience patience{cancel, now};
-  patience.question = [&](JsonView params) { return ask_person("server", params, nullptr, cancel, now); };
+  patience.question = [&](JsonView params) { return ask_person({"server", "tool"}, params, nullptr, cancel, now); };
   const auto answer = connection.ask({"tools/call"}, patience);
   if (!answer) return 0;
   const ToolOutcome outcome = outcome_of((*answer)->root()["result"]);

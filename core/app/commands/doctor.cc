@@ -10,6 +10,7 @@
 #include "core/app/commands/bundled_tools.h"
 #include "core/app/commands/commands.h"
 #include "core/app/commands/hooks_shared.h"
+#include "core/app/commands/mcp_shared.h"
 #include "core/app/commands/sandbox_here.h"
 #include "core/app/exit_codes.h"
 #include "core/app/failure.h"
@@ -262,7 +263,9 @@ void check_permissions(Report& report, const App& app, const HooksHere& here) {
       rule_problems(here.config, {"task"}, !may_have_other_tools(here, inventory));
   for (const RuleProblem& problem : problems)
     report.say(problem.broken ? Verdict::kBroken : Verdict::kWarn, problem.text);
-  if (problems.empty())
+  const std::vector<std::string> of_servers = mcp_rule_warnings(app, here.config, here.home, here.project);
+  for (const std::string& text : of_servers) report.say(Verdict::kWarn, text);
+  if (problems.empty() && of_servers.empty())
     report.say(Verdict::kOk, "mode " + here.config.text("permissions.mode") + ", " +
                                  std::to_string(here.config.list("permissions.allow").size()) + " rules that allow, " +
                                  std::to_string(here.config.list("permissions.ask").size()) + " that ask, " +

@@ -14,6 +14,7 @@
 #include "core/base/file.h"
 #include "core/base/shell_word.h"
 #include "core/codec/json.h"
+#include "core/config/mcp_address.h"
 #include "core/config/mcp_import.h"
 #include "core/trust/trust_file.h"
 
@@ -92,6 +93,7 @@ Result<McpServerSettings> server_of(const Arguments& arguments) {
   if (arguments.has("no-sandbox")) out.member("sandbox", false);
   if (arguments.has("trust-annotations")) out.member("trust_annotations", true);
   write_list(out, "tools", arguments.values("tool"));
+  write_list(out, "except_tools", arguments.values("except-tool"));
   write_list(out, "network", arguments.values("network"));
   write_list(out, "readable", arguments.values("readable"));
   write_list(out, "writable", arguments.values("writable"));
@@ -106,6 +108,9 @@ Result<McpServerSettings> server_of(const Arguments& arguments) {
 int mcp_add_command(App& app, const Arguments& arguments) {
   auto server = server_of(arguments);
   if (!server) return app.fail(kExitUsage, server.error().message);
+  if (!server->url.empty())
+    if (const auto usable = check_mcp_url(server->url); !usable)
+      return app.fail(kExitUsage, "url: " + usable.error().message);
   const auto here = mcp_here(app, arguments);
   if (!here) return app.fail(here.error().code, here.error().message);
   const std::string file = mcp_file_of(here->home);
@@ -126,6 +131,9 @@ int mcp_add_command(App& app, const Arguments& arguments) {
     return {};
   });
   if (!added) return app.fail(added.error().code == Code::kConflict ? kExitUsage : kExitFailure, added.error().message);
+  if (const std::string shown = shown_mcp_url(server->url); shown != server->url)
+    app.err().line("warning: " + file + " has the secret of the address " + neutral_line(shown, kShownBytes) +
+                   " as it is: write ${NAME} in its place, and put the secret into a variable of that name");
   app.out().line("added: " + server->name + " to " + file);
   app.out().line(shell_command("agentd mcp show --tools", server->name) + " starts it and lists its tools");
   return kExitOk;

@@ -5,7 +5,9 @@
 #include "core/app/exit_codes.h"
 #include "core/app/table.h"
 #include "core/app/transcript.h"
+#include "core/base/bytes.h"
 #include "core/codec/json.h"
+#include "core/config/mcp_address.h"
 
 namespace agentd::app {
 namespace {
@@ -15,7 +17,8 @@ constexpr std::size_t kShownBytes = 4000;
 // Values of the environment and of headers may be keys.
 McpServerSettings without_values(McpServerSettings server) {
   for (auto* const values : {&server.env, &server.headers})
-    for (auto& [name, value] : *values) value = value.starts_with("${") ? value : "***";
+    for (auto& [name, value] : *values) value = is_only_variables(value) ? value : "***";
+  server.url = shown_mcp_url(server.url);
   return server;
 }
 
@@ -23,10 +26,15 @@ void tell_problems(App& app, const McpHere& here) {
   for (const std::string& problem : here.problems) app.err().line("warning: " + neutral_line(problem, kShownBytes));
 }
 
-std::string json_of(const McpServerHere& server) {
+std::string json_of(const McpHere& here, const McpServerHere& server) {
   JsonWriter out;
   out.begin_object().member("name", server.settings.name).member("origin", name_of(server.settings.origin));
   out.member("place", server.settings.place).member("state", state_of(server)).optional("why", server.why);
+  if (const std::vector<std::string> held = held_back(here, server); !held.empty()) {
+    out.key("held_back").begin_array();
+    for (const std::string& tool : held) out.string(tool);
+    out.end_array();
+  }
   out.key("server").raw(mcp_server_json(without_values(server.settings))).end_object();
   return std::string(out.text());
 }
@@ -39,14 +47,23 @@ std::string json_of(const mcp::ServerStatus::ToolState& tool) {
   return std::string(out.text());
 }
 
-void show(App& app, const McpServerHere& server) {
+// "on, 2 tools held back: agentd mcp trust NAME".
+std::string state_text(const McpHere& here, const McpServerHere& server) {
+  std::string out(state_of(server));
+  if (const std::size_t held = held_back(here, server).size(); held > 0)
+    out += ", " + counted(held, "tool") + " held back: agentd mcp trust " + server.settings.name;
+  return out;
+}
+
+void show(App& app, const McpHere& here, const McpServerHere& server) {
   Output& out = app.out();
   const McpServerSettings shown = without_values(server.settings);
   const auto line = [&](std::string_view what, const std::string& text) {
     out.line("  " + std::string(what) + neutral_line(text, kShownBytes));
   };
-  out.line(shown.name + " (" + std::string(name_of(shown.origin)) + ", " + std::string(state_of(server)) + ")");
+  out.line(shown.name + " (" + std::string(name_of(shown.origin)) + ", " + state_text(here, server) + ")");
   line("place:       ", shown.place);
+  if (server.wrong) return line("note:        ", server.why);
   line(shown.url.empty() ? "runs:        " : "asks:        ", runs_text(shown));
   if (!shown.cwd.empty()) line("directory:   ", shown.cwd);
   for (const auto& [name, value] : shown.env) line("environment: ", name + "=" + value);
@@ -78,14 +95,15 @@ int mcp_list_command(App& app, const Arguments& arguments) {
   if (!here) return app.fail(here.error().code, here.error().message);
   tell_problems(app, *here);
   if (arguments.has("json")) {
-    for (const McpServerHere& each : here->servers) app.out().line(json_of(each));
+    for (const McpServerHere& each : here->servers) app.out().line(json_of(*here, each));
     return kExitOk;
   }
   if (here->servers.empty()) app.err().line("no MCP server is configured; 'agentd mcp add' adds one");
   std::vector<std::vector<std::string>> rows;
   for (const McpServerHere& each : here->servers)
-    rows.push_back({each.settings.name, std::string(state_of(each)), std::string(name_of(each.settings.origin)),
-                    neutral_line(runs_text(each.settings), kShownBytes)});
+    rows.push_back({neutral_line(each.settings.name, kShownBytes), state_text(*here, each),
+                    std::string(name_of(each.settings.origin)),
+                    neutral_line(each.wrong ? each.settings.place : runs_text(each.settings), kShownBytes)});
   if (!rows.empty())
     app.out().print(table_text({{"NAME"}, {"STATE"}, {"ORIGIN"}, {"SERVER"}}, rows, app.out().columns()));
   return kExitOk;
@@ -99,10 +117,11 @@ int mcp_show_command(App& app, const Arguments& arguments) {
   if (!server) return app.fail(server.error().code, server.error().message);
   const bool json = arguments.has("json");
   if (json)
-    app.out().line(json_of(**server));
+    app.out().line(json_of(*here, **server));
   else
-    show(app, **server);
+    show(app, *here, **server);
   if (!arguments.has("tools")) return kExitOk;
+  if ((*server)->wrong) return app.fail(kExitUsage, (*server)->why);
   if ((*server)->waits)
     return app.fail(kExitBlocked,
                     "the MCP server " + (*server)->settings.name + " is not started, since " + (*server)->why);

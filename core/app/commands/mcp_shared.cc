@@ -8,10 +8,12 @@
 #include "core/base/bytes.h"
 #include "core/base/nearest.h"
 #include "core/base/shell_word.h"
+#include "core/config/mcp_address.h"
 #include "core/net/curl_client.h"
 #include "core/runtime/provider_setup.h"
 #include "core/runtime/version.h"
 #include "core/workplace/hook_cages.h"
+#include "core/workplace/mcp_rules.h"
 
 namespace agentd::app {
 namespace {
@@ -38,6 +40,17 @@ Result<McpHere, Failure> mcp_here(const App& app, const Arguments& arguments) {
   return out;
 }
 
+std::vector<std::string> mcp_rule_warnings(const App& app, const Config& config, const std::string& home,
+                                           const Project& project) {
+  std::vector<std::string> unused, out;
+  const auto consents = McpConsents::open(McpConsents::file_of(home), ::geteuid(), app.clock());
+  if (!consents) return out;
+  const auto servers = mcp_servers_here(config, home, project, *consents, unused);
+  if (!servers) return out;
+  for (McpRuleProblem& problem : mcp_rule_problems(config, *servers, *consents)) out.push_back(std::move(problem.text));
+  return out;
+}
+
 Result<const McpServerHere*, Failure> server_of(const McpHere& here, const std::string& name) {
   std::vector<std::string> names;
   for (const McpServerHere& each : here.servers) {
@@ -50,11 +63,17 @@ Result<const McpServerHere*, Failure> server_of(const McpHere& here, const std::
 }
 
 std::string_view state_of(const McpServerHere& server) {
-  return server.waits ? "not trusted" : server.off ? "off" : "on";
+  return server.wrong ? "wrong" : server.waits ? "not trusted" : server.off ? "off" : "on";
+}
+
+std::vector<std::string> held_back(const McpHere& here, const McpServerHere& server) {
+  if (server.off || server.waits) return {};
+  const McpConsent* const known = here.consents.find(server.settings.name, server.repository);
+  return known == nullptr ? std::vector<std::string>() : known->held;
 }
 
 std::string runs_text(const McpServerSettings& server) {
-  if (!server.url.empty()) return server.url;
+  if (!server.url.empty()) return shown_mcp_url(server.url);
   std::string out = shell_word(server.command);
   for (const std::string& each : server.args) out += ' ' + shell_word(each);
   return out;
@@ -70,6 +89,7 @@ std::vector<std::string> rights_of(const McpServerSettings& server) {
   add("reads:       ", server.readable);
   add("writes:      ", server.writable);
   add("tools:       ", server.tools);
+  add("not offered: ", server.except_tools);
   if (server.trust_annotations) out.emplace_back("believed:    which of its tools only read");
   return out;
 }

@@ -28,12 +28,18 @@ struct McpHere {
 };
 Result<McpHere, Failure> mcp_here(const App& app, const Arguments& arguments);
 
+// Sentences about permission rules that name a server or a tool of one which is not there.
+std::vector<std::string> mcp_rule_warnings(const App& app, const Config& config, const std::string& home,
+                                           const Project& project);
+
 // The server that a session here would use by that name; the failure suggests the nearest.
 Result<const McpServerHere*, Failure> server_of(const McpHere& here, const std::string& name);
 
-// "on", "off", "not trusted".
+// "on", "off", "not trusted", "wrong".
 std::string_view state_of(const McpServerHere& server);
-// "npx -y @scope/server", or the address.
+// Its tools that wait for consent, as of its last start; empty where it is not on.
+std::vector<std::string> held_back(const McpHere& here, const McpServerHere& server);
+// "npx -y @scope/server", or the address without its secrets.
 std::string runs_text(const McpServerSettings& server);
 // The other rights of a server, and how far it is believed, a line each: "network:     api.example.org".
 std::vector<std::string> rights_of(const McpServerSettings& server);

@@ -9,6 +9,7 @@
 #include "core/app/exit_codes.h"
 #include "core/app/transcript.h"
 #include "core/codec/json.h"
+#include "core/config/mcp_address.h"
 
 namespace agentd::app {
 namespace {
@@ -21,6 +22,7 @@ class McpTruster {
       : app_(app), here_(here), server_(server), name_(server.settings.name), yes_(yes) {}
 
   int run() {
+    if (server_.wrong) return app_.fail(kExitUsage, "not trusted: " + server_.why);
     if (server_.off) return app_.fail(kExitUsage, "the MCP server " + name_ + " is off: " + server_.why);
     if (server_.waits) {
       if (!agree(definition(), "Start it with these rights? [y/N] ")) return refused();
@@ -38,6 +40,7 @@ class McpTruster {
     if (!news.empty() && !agree(news, "Offer these tools to the model? [y/N] ")) return refused();
     const auto kept = keep([&](McpConsent& entry) {
       entry.tools.emplace();
+      entry.held.clear();
       for (const auto& tool : status.tools) entry.tools->push_back({tool.definition.name, tool.definition.digest()});
     });
     if (!kept) return app_.fail(kExitFailure, kept.error().message);
@@ -58,7 +61,8 @@ class McpTruster {
     if (!server.cwd.empty()) line("directory:   ", server.cwd);
     for (const auto& [name, value] : server.env) line("environment: ", name + "=" + value);
     for (const std::string& name : server.pass_environment) line("environment: ", name + " of yours");
-    for (const auto& [name, value] : server.headers) line("header:      ", name + ": " + value);
+    for (const auto& [name, value] : server.headers)  // a key as a rule, and no right of the server
+      line("header:      ", name + ": " + (is_only_variables(value) ? value : "***"));
     for (const std::string& each : rights_of(server)) line("", each);
     line("sha256:      ", server_.definition);
     return out;

@@ -8,6 +8,7 @@
 #include "core/app/commands/bundled_tools.h"
 #include "core/app/commands/commands.h"
 #include "core/app/commands/hooks_shared.h"
+#include "core/app/commands/mcp_shared.h"
 #include "core/app/exit_codes.h"
 #include "core/app/table.h"
 #include "core/app/transcript.h"
@@ -56,19 +57,27 @@ std::vector<PermissionRule> without_repeats(const std::vector<PermissionRule>& r
   return out;
 }
 
-// The rules with which no run begins, since no tool can match them. Only a run knows the tools of other plugins.
-std::vector<RuleProblem> problems_here(const HooksHere& here, const std::vector<Tool>& tools, bool complete) {
+// The rules with which no run begins, since no tool can match them, and those about tools that no MCP server has. Only
+// a run knows the tools of other plugins.
+std::vector<RuleProblem> problems_here(const App& app, const HooksHere& here, const std::vector<Tool>& tools,
+                                       bool complete) {
   std::vector<std::string> names{"task"};
   for (const Tool& tool : tools) names.push_back(tool.name);
   std::vector<RuleProblem> out = rule_problems(here.config, names, complete);
   std::erase_if(out, [](const RuleProblem& problem) { return !problem.broken; });
+  for (std::string& text : mcp_rule_warnings(app, here.config, here.home, here.project))
+    out.push_back({false, std::move(text)});
   return out;
 }
 
 // After the answer of a command, which then ends as a run would.
 int tell(App& app, const std::vector<RuleProblem>& problems) {
-  for (const RuleProblem& problem : problems) app.err().line("agentd: " + neutral_line(problem.text, kShownBytes));
-  return problems.empty() ? kExitOk : kExitUsage;
+  bool broken = false;
+  for (const RuleProblem& problem : problems) {
+    app.err().line((problem.broken ? "agentd: " : "warning: ") + neutral_line(problem.text, kShownBytes));
+    broken = broken || problem.broken;
+  }
+  return broken ? kExitUsage : kExitOk;
 }
 
 // ---- explain
@@ -183,8 +192,10 @@ Result<Explained, Failure> explain(const App& app, const Arguments& arguments) {
   if (!input) return Failure{kExitUsage, "the input of " + call->tool + " " + input.error().message};
   PermissionRules rules = project_rules(app.surroundings(), here->config, here->home, here->project);
   AGENTD_TRY(rules.kept, kept_here(*here));
-  Explained out{
-      rules.decide(tool, *input, {roots.front(), home, roots}), call->tool, {}, problems_here(*here, tools, complete)};
+  Explained out{rules.decide(tool, *input, {roots.front(), home, roots}),
+                call->tool,
+                {},
+                problems_here(app, *here, tools, complete)};
   const auto document = JsonDocument::parse(input->text());
   if (tool.name == kCommandTool && document) out.command = document->root()["command"].string_or({});
   return out;
@@ -204,7 +215,7 @@ int permissions_list_command(App& app, const Arguments& arguments) {
   const std::vector<KeptAnswer> answers = (*kept)->answers();
   const Inventory inventory = inventory_of(app, *here);
   const std::vector<RuleProblem> problems =
-      problems_here(*here, bundled_tools(app, *here, inventory), !may_have_other_tools(*here, inventory));
+      problems_here(app, *here, bundled_tools(app, *here, inventory), !may_have_other_tools(*here, inventory));
   if (arguments.has("json")) {
     for (const auto& [list, each] : lists)
       for (const PermissionRule& rule : each) app.out().line(json_of(list, rule));

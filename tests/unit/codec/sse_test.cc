@@ -113,6 +113,16 @@ TEST(SseParser, RefusesAnEventOverTheLimit) {
   EXPECT_NE(fed.error().message.find("an event of more than 300 bytes"), std::string::npos);
 }
 
+TEST(SseParser, TellsHowLongToWaitBeforeTheNextConnection) {
+  SseParser parser;
+  const auto ignore = [](const SseEvent&) { return Result<void>(); };
+  EXPECT_EQ(parser.retry(), std::nullopt);
+  ASSERT_TRUE(parser.feed("retry: 2500\n\n", ignore));
+  EXPECT_EQ(parser.retry(), Milliseconds(2500));
+  ASSERT_TRUE(parser.feed("retry: 1s\nretry: -1\nretry:\nretry: 99999999999999999999\n\n", ignore));
+  EXPECT_EQ(parser.retry(), Milliseconds(2500)) << "what is no number is not said";
+}
+
 TEST(SseParser, StopsAtTheErrorOfItsReader) {
   SseParser parser;
   int seen = 0;

@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include "core/config/mcp_address.h"
 #include "core/config/mcp_import.h"
 
 namespace agentd {
@@ -75,10 +76,62 @@ TEST(McpSettings, AFileIsReadAsAWholeOrNotAtAll) {
   EXPECT_FALSE(read_file("{"));
 }
 
+TEST(McpSettings, OfAFileEachServerCanBeReadForItself) {
+  const auto file = read_mcp_entries(
+      R"({"mcpServers":{"a":{"command":"x"},"b":{"comand":"y"},"c":{"command":"1"},"c":{"command":"2"},"d__e":{}}})",
+      "/p/.mcp.json", McpServerSettings::Origin::kProject);
+  ASSERT_TRUE(file) << file.error().message;
+  ASSERT_EQ(file->servers.size(), 1u);
+  EXPECT_EQ(file->servers[0].name, "a");
+  ASSERT_EQ(file->faults.size(), 3u);
+  EXPECT_EQ(file->faults[0].name, "b");
+  EXPECT_EQ(file->faults[0].why,
+            "/p/.mcp.json: mcpServers.b: comand is no member of a server: did you mean 'command'?");
+  EXPECT_EQ(file->faults[1].why, "/p/.mcp.json: mcpServers has 'c' twice");
+  EXPECT_EQ(file->faults[2].name, "d__e");
+  EXPECT_FALSE(read_mcp_entries("{", "/f", McpServerSettings::Origin::kProject));
+}
+
+TEST(McpSettings, AnAddressIsHttpsOrOfThisMachine) {
+  const auto fault_of = [](std::string_view url) {
+    const auto usable = check_mcp_url(url);
+    return usable ? std::string("none") : usable.error().message;
+  };
+  for (const char* const good :
+       {"https://example.org/mcp", "http://127.0.0.1:8080/mcp", "http://[::1]:1/", "${URL}",
+        "https://${HOST}:${PORT}/mcp", "http://${HOST}/mcp", "https://h/${PATH}?a=${B}", "${SCHEME}://x"})
+    EXPECT_EQ(fault_of(good), "none") << good;
+  EXPECT_EQ(fault_of("http://example.org/${X}"), "must be https, or http on this machine");
+  EXPECT_EQ(fault_of("file:///etc/passwd"),
+            "'file:///etc/passwd' is not a usable URL: it must begin with https:// or http://");
+  EXPECT_EQ(fault_of("ftp://${HOST}/x"),
+            "'ftp://localhost' is not a usable URL: it must begin with https:// or http://");
+  EXPECT_EQ(fault_of("https:///mcp?key=sekret"), "'https:///mcp' is not a usable URL: the host is missing");
+  for (const char* const port : {"x", "0", "65536", "-1", "99999999999"})
+    EXPECT_EQ(fault_of("https://h:" + std::string(port) + "/"),
+              "'https://h:" + std::string(port) + "/' is not a usable URL: its port is not a number from 1 to 65535");
+}
+
+TEST(McpSettings, AnAddressIsShownWithoutSecrets) {
+  const std::pair<const char*, const char*> cases[] = {
+      {"https://ann:pw@h.org:8/mcp", "https://***@h.org:8/mcp"},
+      {"https://h/mcp?apiKey=abc&project=my-project-2024&x", "https://h/mcp?apiKey=***&project=my-project-2024&x"},
+      {"https://h/mcp?a=aB3aB3aB3aB3aB3aB3", "https://h/mcp?a=***"},
+      {"https://h/s/aB3aB3aB3aB3aB3aB3/mcp", "https://h/s/***/mcp"},
+      {"https://h/0123456789abcdef01234567", "https://h/***"},
+      {"https://h/mcp#access_token=x", "https://h/mcp#access_token=***"},
+      {"https://h/mcp?token=${T}&key=${K:-literal}", "https://h/mcp?token=${T}&key=***"},
+      {"https://${USER}:${PW}@h/", "https://${USER}:${PW}@h/"},
+      {"https://${USER}:pw@h/", "https://***@h/"},
+      {"http://127.0.0.1:9090/mcp?cwd=/home/ann/project", "http://127.0.0.1:9090/mcp?cwd=/home/ann/project"},
+  };
+  for (const auto& [url, shown] : cases) EXPECT_EQ(shown_mcp_url(url), shown) << url;
+}
+
 TEST(McpSettings, WrittenAndReadIsTheSame) {
   const auto first = read(R"({"command":"npx","args":["a"],"env":{"A":"1"},"pass_environment":["B"],"cwd":"sub",)"
                           R"("enabled":false,"scope":"session","sandbox":false,"trust_annotations":true,)"
-                          R"("tools":["x*"],"network":["h"],"readable":["/r"],"writable":["."],)"
+                          R"("tools":["x*"],"except_tools":["y"],"network":["h"],"readable":["/r"],"writable":["."],)"
                           R"("start_timeout_ms":5,"timeout_ms":6})");
   ASSERT_TRUE(first) << first.error().message;
   const std::string json = mcp_server_json(*first);
@@ -87,7 +140,7 @@ TEST(McpSettings, WrittenAndReadIsTheSame) {
   EXPECT_EQ(mcp_server_json(*second), json);
   for (const char* const member :
        {"command", "args", "env", "pass_environment", "cwd", "enabled", "scope", "sandbox", "trust_annotations",
-        "tools", "network", "readable", "writable", "start_timeout_ms", "timeout_ms"})
+        "tools", "except_tools", "network", "readable", "writable", "start_timeout_ms", "timeout_ms"})
     EXPECT_NE(json.find('"' + std::string(member) + '"'), std::string::npos) << member;
 }
 
@@ -115,6 +168,21 @@ TEST(McpSettings, TheSettingsNameTheLineOfAMistake) {
   ASSERT_TRUE(config) << config.error().message;
   EXPECT_EQ(mcp_servers_of(*config).error().message,
             "--set: mcp.servers.a: arg is no member of a server: did you mean 'args'?");
+  const auto fault_of = [](const std::string& key, const std::string& value) {
+    ConfigSources flags;
+    flags.flags = {{key, value, "--set"}};
+    const auto read = Config::load(flags);
+    EXPECT_TRUE(read) << read.error().message;
+    return read ? mcp_servers_of(*read).error().message : "";
+  };
+  EXPECT_TRUE(fault_of("mcp.servers.ok.enabeld", "false")
+                  .starts_with("--set: mcp.servers.ok.enabeld: 'enabeld' is no member of a server (did you mean "
+                               "'enabled'?), which has type, "
+                               "command, args,"));
+  EXPECT_TRUE(fault_of("mcp.servers.ok.x", "").starts_with("--set: mcp.servers.ok.x: 'x' is no member of a server, "));
+  EXPECT_EQ(fault_of("mcp.servers.ok.enabled", "false"),
+            "--set: mcp.servers.ok.enabled: a member of a server cannot be set by itself: set the whole server, --set "
+            "'mcp.servers.ok={command: PROGRAM, args: [...]}'");
   const KeySpec* const key = find_key("mcp.servers.a");
   ASSERT_NE(key, nullptr);
   EXPECT_EQ(display(*key, ConfigValue{{}, {}, R"({"env":{"K":"secret"}})"}), "\"***\"");
@@ -148,12 +216,11 @@ TEST(McpImport, ServersOfCodex) {
       McpDialect::kCodex);
   ASSERT_EQ(all.servers.size(), 2u);
   EXPECT_EQ(mcp_server_json(all.servers[0]),
-            R"({"command":"npx","args":["-y","d"],"env":{"K":"v"},"tools":["find"],"start_timeout_ms":2500,)"
-            R"("timeout_ms":60000})");
+            R"({"command":"npx","args":["-y","d"],"env":{"K":"v"},"tools":["find"],"except_tools":["x"],)"
+            R"("start_timeout_ms":2500,"timeout_ms":60000})");
   EXPECT_EQ(mcp_server_json(all.servers[1]),
             R"({"url":"https://h/mcp","headers":{"Authorization":"Bearer ${TOKEN}"},"enabled":false})");
-  ASSERT_EQ(all.problems.size(), 1u);
-  EXPECT_TRUE(all.problems[0].starts_with("docs: disabled_tools is not imported")) << all.problems[0];
+  EXPECT_TRUE(all.problems.empty());
   EXPECT_EQ(import_mcp_servers("a = [", McpDialect::kCodex, "/f", "").error().message.substr(0, 5), "/f:1:");
 }
 
@@ -177,6 +244,49 @@ TEST(McpImport, ServersOfGeminiAndVsCode) {
   EXPECT_EQ(mcp_dialect_of("/p/.vscode/mcp.json"), McpDialect::kVscode);
   EXPECT_EQ(mcp_dialect_of("/p/.mcp.json"), McpDialect::kClaude);
   EXPECT_EQ(find_mcp_dialect("vim"), std::nullopt);
+}
+
+TEST(McpImport, ToolsThatAnotherAgentLeavesOutStayOut) {
+  const ImportedServers gemini =
+      imported(R"x({"mcp":{"excluded":["off"]},"mcpServers":{"a":{"command":"x","includeTools":["p","q(1)"],)x"
+               R"x("excludeTools":["r"]},"none":{"command":"x","includeTools":[]},"off":{"command":"y"}}})x",
+               McpDialect::kGemini);
+  ASSERT_EQ(gemini.servers.size(), 3u);
+  EXPECT_EQ(mcp_server_json(gemini.servers[0]), R"({"command":"x","tools":["p"],"except_tools":["r"]})");
+  EXPECT_EQ(mcp_server_json(gemini.servers[1]), R"({"command":"x","except_tools":["*"]})") << "none is not all";
+  EXPECT_FALSE(gemini.servers[2].enabled);
+  ASSERT_EQ(gemini.problems.size(), 1u);
+  EXPECT_TRUE(gemini.problems[0].starts_with("a: includeTools q(1) is not imported")) << gemini.problems[0];
+  const ImportedServers claude =
+      imported(R"({"mcpServers":{"a":{"command":"x"},"b":{"command":"x"}},"projects":{"/p":{"mcpServers":{},)"
+               R"("disabledMcpServers":["b"],"disabledMcpjsonServers":["c"]}}})",
+               McpDialect::kClaude);
+  EXPECT_TRUE(claude.servers.at(0).enabled);
+  EXPECT_FALSE(claude.servers.at(1).enabled);
+  ASSERT_EQ(claude.problems.size(), 1u);
+  EXPECT_TRUE(claude.problems[0].starts_with("disabledMcpjsonServers is not imported: c of .mcp.json is not started"));
+}
+
+TEST(McpImport, AnAddressThatCannotBeUsedIsLeftOutByItself) {
+  const ImportedServers all =
+      imported(R"({"mcpServers":{"a":{"url":"http://example.org/mcp"},"b":{"command":"x"},"c":{"url":"file:///x"}}})",
+               McpDialect::kClaude);
+  ASSERT_EQ(all.servers.size(), 1u);
+  EXPECT_EQ(all.problems, (std::vector<std::string>{
+                              "a is not imported: url: must be https, or http on this machine",
+                              "c is not imported: url: 'file:///x' is not a usable URL: it must begin with https:// "
+                              "or http://"}));
+}
+
+TEST(McpImport, CommentsAndLastCommasOfEditorsAreRead) {
+  const ImportedServers all = imported(
+      "\xEF\xBB\xBF// mine\n{\"servers\": {/* one */ \"a\": {\"command\": \"x//y\", "
+      "\"args\": [\"a,]\", \"/*b*/\", ], // last\n },\n}, }\n",
+      McpDialect::kVscode);
+  ASSERT_EQ(all.servers.size(), 1u);
+  EXPECT_EQ(mcp_server_json(all.servers[0]), R"({"command":"x//y","args":["a,]","/*b*/"]})");
+  for (const char* const wrong : {"{\"servers\": {},, }", "{\"servers\": {\"a\" }"})
+    EXPECT_FALSE(import_mcp_servers(wrong, McpDialect::kVscode, "/f", "")) << wrong;
 }
 
 }  // namespace

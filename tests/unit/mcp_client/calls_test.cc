@@ -126,7 +126,7 @@ TEST_F(CallsTest, AskThePerson) {
   Answering ada(R"({"name":"Ada"})");
   EXPECT_EQ(said("mcp__srv__echo", "{}", &ada), R"({"action": "accept", "content": {"name": "Ada"}})");
   ASSERT_EQ(ada.asked.size(), 1u);
-  EXPECT_EQ(ada.asked[0].server + ": " + ada.asked[0].message, "srv: Your name?");
+  EXPECT_EQ(ada.asked[0].server + " " + ada.asked[0].tool + ": " + ada.asked[0].message, "srv echo: Your name?");
   EXPECT_EQ(said("mcp__srv__echo"), R"({"action": "decline"})");
   Answering no({ElicitationAnswer::Kind::kDeclined});
   EXPECT_EQ(said("mcp__srv__echo", "{}", &no), R"({"action": "decline"})");

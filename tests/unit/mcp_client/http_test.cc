@@ -175,6 +175,24 @@ TEST_F(HttpTest, GoOnWithAStreamThatWasCut) {
   EXPECT_EQ(with(*server, "tools/call").size(), 1u);
 }
 
+TEST_F(HttpTest, SayHowLongToWaitBeforeAStreamGoesOn) {
+  for (const auto& [said_ms, slept_ms] : {std::pair("321", 321), std::pair("86400000", 60'000), std::pair("0", 100)}) {
+    const auto server =
+        serving(Era::kOld, {{"tools/call",
+                             [&](const RecordedRequest&, const std::string&) {
+                               return Reply::stream("retry: " + std::string(said_ms) + "\n" + event("", "7"));
+                             }},
+                            {"GET", [&](const RecordedRequest& request, const std::string&) {
+                               if (request.header("last-event-id") != "7") return Reply::http(405, {}, "");
+                               return Reply::stream(event(answer("4", std::string(kDone)), "8"));
+                             }}});
+    up(at(*server));
+    EXPECT_EQ(said("mcp__web__e___"), "done");
+    EXPECT_TRUE(clock_.has_slept(Milliseconds(slept_ms))) << said_ms;
+    tools_.reset();
+  }
+}
+
 TEST_F(HttpTest, FailWithASentence) {
   std::string how;
   const auto server =

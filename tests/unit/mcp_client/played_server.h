@@ -5,6 +5,7 @@
 // Threading: thread-compatible; what a server and its threads write is read with a lock.
 
 #include <gtest/gtest.h>
+#include <algorithm>
 
 #include <functional>
 #include <map>
@@ -109,6 +110,26 @@ class Answering final : public Elicitor {
   ElicitationAnswer answer_;
 };
 
+// Knows how long it was asked to sleep; nobody waits longer than a moment for what would take long.
+class RecordingClock final : public SystemClock {
+ public:
+  bool sleep(Milliseconds time, const CancelToken& cancel) const override {
+    {
+      const std::lock_guard lock(mutex_);
+      sleeps_.push_back(time);
+    }
+    return SystemClock::sleep(time > Milliseconds(5'000) ? Milliseconds(50) : time, cancel);
+  }
+  bool has_slept(Milliseconds time) const {
+    const std::lock_guard lock(mutex_);
+    return std::find(sleeps_.begin(), sleeps_.end(), time) != sleeps_.end();
+  }
+
+ private:
+  mutable std::mutex mutex_;
+  mutable std::vector<Milliseconds> sleeps_;
+};
+
 class PlayedServers : public ::testing::Test {
  protected:
   ServerSetup setup(std::string_view changes, std::string name = "srv") {
@@ -184,7 +205,7 @@ class PlayedServers : public ::testing::Test {
     return warnings_;
   }
 
-  const SystemClock clock_;
+  const RecordingClock clock_;
   const std::unique_ptr<HttpClient> http_ = make_http_client(clock_);
   const testing::TempDir dir_;
   KeptPins pins_;

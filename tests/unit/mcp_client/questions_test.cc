@@ -80,12 +80,12 @@ TEST(McpQuestions, AreAnsweredWithWhatTheyAskFor) {
 TEST(McpQuestions, AddressesNeedNoValues) {
   const auto params = JsonDocument::parse(R"({"mode":"url","message":"m","url":"https://a.example"})");
   Answering yes(R"({"password":"x"})");
-  const auto answer = ask_person("s", params->root(), &yes, CancelToken(), Deadline{});
+  const auto answer = ask_person({"s", "t"}, params->root(), &yes, CancelToken(), Deadline{});
   EXPECT_EQ(*answer, R"({"action":"accept"})");
   EXPECT_EQ(yes.asked.at(0).url, "https://a.example");
   EXPECT_TRUE(yes.asked.at(0).schema_json.empty());
   const auto bad = JsonDocument::parse(R"({"mode":"url","message":"m","url":"ftp://a.example"})");
-  EXPECT_EQ(ask_person("s", bad->root(), &yes, CancelToken(), Deadline{}).error().code, kRpcBadParams);
+  EXPECT_EQ(ask_person({"s", "t"}, bad->root(), &yes, CancelToken(), Deadline{}).error().code, kRpcBadParams);
 }
 
 }  // namespace
