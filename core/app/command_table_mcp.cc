@@ -25,7 +25,7 @@ CommandSpec add_spec() {
        {"readable", 0, "PATH", "a further path that it may read (repeats)", {}, {}, {}, true},
        {"writable", 0, "PATH", "a path that it may change; . is the project (repeats)", {}, {}, {}, true},
        {"tool", 0, "NAME", "a tool to offer, or a glob; otherwise all (repeats)", {}, {}, {}, true},
-       {"except-tool", 0, "NAME", "a tool to leave out, or a glob (repeats)", {}, {}, {}, true},
+       {"except-tool", 0, "NAME", "a tool that is not offered, or a glob (repeats)", {}, {}, {}, true},
        {"scope", 0, "SCOPE", "session: a process for each session", "workplace|session"},
        {"trust-annotations", 0, {}, "believe which of its tools only read"},
        {"no-sandbox", 0, {}, "run it with all your rights"},

@@ -24,7 +24,7 @@ Result<Elicitation> read_question(const std::string& server, JsonView params);
 // Whether the values are what the form asks for. kInvalid: which one is not, and why.
 Result<void> check_values(JsonView schema, JsonView values);
 
-// Whose question it is: a server, during a call of one of its tools.
+// A server that asks, during a call of one of its tools.
 struct Asker {
   std::string server, tool;
 };
