@@ -112,7 +112,7 @@ Result<void> Cage::prepare() {
   if (!home.empty()) cache_ = home + "/.cache/agentd/cage/" + hex(sha256(key)).substr(0, 16);
   cache_ = cache_.empty() || !make_directories(cache_) ? scratch_ : real_as_far(cache_);
   writable_ = roots_;
-  for (const std::string& root : roots_) add_new(writable_, git_places(root, user_).writable);
+  for (const std::string& root : roots_) add_new(writable_, git_places(root, user_, roots_).writable);
   for (const std::string& path : settings_.writable) add_new(writable_, {real_as_far(path)});
   add_new(writable_, {scratch_, cache_});
   readable_ = system_places();

@@ -80,7 +80,7 @@ Cage::Guarded Cage::guarded_now() const {
   Guarded out;
   std::set<std::string> paths, watched, git_links;
   for (const std::string& root : roots_) {
-    const GitPlaces git = git_places(root, user_);
+    const GitPlaces git = git_places(root, user_, roots_);
     const std::vector<std::string> others = guarded_places(root, user_.home);
     paths.insert(others.begin(), others.end());
     paths.insert(git.guarded.begin(), git.guarded.end());

@@ -11,6 +11,7 @@
 #include "core/cage/git_files.h"
 #include "core/cage/git_index.h"
 #include "core/cage/git_settings.h"
+#include "core/cage/path_list.h"
 #include "core/cage/physical.h"
 #include "core/cage/places.h"
 #include "core/cage/plain.h"
@@ -69,17 +70,20 @@ void only_once(std::vector<std::string>& list) {
 // Husky's scripts are next to the directory that it names.
 std::string hook_place(const std::string& named, const std::string& top) {
   const fs::path path = lexical_path(named, top);
-  return path.filename() == "_" ? path.parent_path().string() : path.string();
+  return path.filename() == "_" && path.parent_path() != top ? path.parent_path().string() : path.string();
 }
 
 class Finder {
  public:
   // `shallow`: without what indexes name.
-  Finder(const std::string& root, const GitUser& user, bool shallow)
+  Finder(const std::string& root, const GitUser& user, std::vector<std::string> roots, bool shallow)
       : root_(root),
+        roots_(std::move(roots)),
         shallow_(shallow),
         user_(user),
-        of_user_(git_targets(user_git_settings(user.home, user.xdg), user.home)) {}
+        of_user_(git_targets(user_git_settings(user.home, user.xdg), user.home)) {
+    add_new(roots_, {root_});
+  }
 
   GitPlaces find() {
     std::string git = root_ + "/.git";
@@ -106,7 +110,8 @@ class Finder {
  private:
   // The files that Git reads its settings and its hooks from, and those that lead it to another directory of them.
   void guard(const std::string& git) {
-    for (const char* const name : {"hooks", "config", "config.worktree", "commondir"}) hold(git + "/" + name);
+    for (const char* const name : {"hooks", "config", "config.worktree", "commondir", "remotes", "branches"})
+      hold(git + "/" + name);
   }
   void hold(const std::string& path) { (loose_ ? out_.watched : out_.guarded).push_back(path); }
 
@@ -135,14 +140,15 @@ class Finder {
     return shallow_ ? std::vector<std::string>() : gitlinks(top, index, within);
   }
 
-  // A repository with its worktree. `common`: where its settings are.
+  // A repository with one of its worktrees: of several that lead to the same directory, each has names of its own.
+  // `common`: where its settings are.
   void repository(const std::string& top, const std::string& git, const std::string& common, int depth) {
-    if (!seen_.insert(real_path(git)).second) return;
+    if (!seen_.insert(real_path(git) + "\n" + top).second) return;
     guard(common);
     if (git != common) guard(git);
     targets(of_user_, top);
     targets(git_targets({common + "/config", git + "/config.worktree"}, user_.home), top);
-    modules(git + "/modules", depth);
+    if (seen_.insert(real_path(git)).second) modules(git + "/modules", depth);
     if (seen_.insert(real_path(common) + "/worktrees").second) {
       modules(common + "/modules", depth);
       worktrees(common, depth);
@@ -162,16 +168,14 @@ class Finder {
   // The directories in the root: bare repositories, and worktrees of one that is in the root. A bare one without
   // worktrees is only watched, so that it can be removed.
   void below() {
-    std::error_code failed;
-    for (fs::directory_iterator at(root_, failed); !failed && at != fs::directory_iterator(); at.increment(failed)) {
-      std::error_code unknown;
-      if (at->symlink_status(unknown).type() != fs::file_type::directory) continue;
-      const std::string top = at->path().string(), pointer = top + "/.git";
-      if (top == root_ + "/.git") continue;
-      if (kind_of(pointer) == S_IFREG) {
-        const std::string git = pointed_to(pointer);
+    for (const std::string& name : names_in(root_)) {
+      const std::string top = root_ + "/" + name, pointer = top + "/.git";
+      if (name == ".git" || kind_of(top) != S_IFDIR) continue;
+      const mode_t kind = kind_of(pointer);
+      if (kind == S_IFREG || kind == S_IFLNK) {
+        const std::string git = kind == S_IFREG ? pointed_to(pointer) : behind_link(pointer);
         if (git.empty()) lost(pointer);
-        if (git != root_ && is_below(git, root_) && !seen_.contains(git)) within(top, pointer, git);
+        if (!is_root(git) && is_in(git, roots_)) within(top, pointer, git);
       } else if (has_shape(top)) {
         loose_ = kind_of(top + "/worktrees") == 0;
         bare(top, kDepthMax);
@@ -182,7 +186,7 @@ class Finder {
 
   // A worktree whose repository has been removed: what a command puts there in its place is none of the user's.
   void lost(const std::string& pointer) {
-    if (!is_below(path_named_in(pointer), root_)) return;
+    if (!is_in(path_named_in(pointer), roots_)) return;
     out_.watched.push_back(pointer);
     out_.parts.push_back({GitPart::Kind::kPointer, pointer});
   }
@@ -190,26 +194,37 @@ class Finder {
   // A worktree whose file `.git` leads to a directory in the root: commands can write that anyway, so it is guarded
   // whatever it says of itself. The links on the way lead to it, too.
   void within(const std::string& top, const std::string& pointer, const std::string& git) {
-    const std::string common = common_of(git), named = path_named_in(pointer);
+    const std::string common = common_of(git);
+    const std::string named = kind_of(pointer) == S_IFREG ? path_named_in(pointer) : behind(links_of(pointer), git);
     out_.guarded.push_back(pointer);
     out_.guarded.push_back(git + "/gitdir");
     out_.parts.push_back({GitPart::Kind::kPointer, pointer});
     lead(pointer, named, git, common);
     if (named != git) out_.guarded.push_back(named + "/config");
-    if (common != root_ && is_below(common, root_) && !is_below(common, root_ + "/.git")) out_.pinned.push_back(common);
+    const bool is_usual = std::any_of(roots_.begin(), roots_.end(),
+                                      [&](const std::string& root) { return is_below(common, root + "/.git"); });
+    if (!is_root(common) && is_in(common, roots_) && !is_usual) out_.pinned.push_back(common);
     repository(top, git, common.empty() ? git : common, kDepthMax);
+  }
+
+  bool is_root(const std::string& path) const { return std::find(roots_.begin(), roots_.end(), path) != roots_.end(); }
+  // The directory of a link `.git`, be it to that or to a file that names it.
+  static std::string behind_link(const std::string& link) {
+    const std::string real = real_path(link);
+    return is_directory(real) ? real : pointed_to(real);
   }
 
   // Git enters no submodule through a link, but its user does. Where another link leads is a new part.
   void behind_links(const std::string& git, int depth) {
     const std::string real = real_path(git);
-    if (depth > 0 && is_below(real, root_) && real != root_ + "/.git") link(real, depth - 1);
+    if (depth > 0 && is_in(real, roots_) && real != root_ + "/.git") link(real, depth - 1);
   }
 
   void link(const std::string& git, int depth) {
     out_.parts.push_back({GitPart::Kind::kLink, git});
     if (!link_in_the_way(git).empty()) return behind_links(git, depth);
     const mode_t kind = kind_of(git);
+    if (depth == 0 && kind != 0) out_.parts.push_back({GitPart::Kind::kUnread, git});
     if (kind != S_IFDIR || depth == 0) {
       out_.guarded.push_back(git);
       if (kind == 0 || depth == 0) return;
@@ -245,6 +260,7 @@ class Finder {
       if (kind != S_IFDIR) continue;
       if (depth <= 0) {
         out_.guarded.push_back(path);
+        out_.parts.push_back({GitPart::Kind::kUnread, path});
       } else if (kind_of(path + "/HEAD") != 0) {
         out_.parts.push_back({GitPart::Kind::kModule, path});
         guard(path);
@@ -265,11 +281,17 @@ class Finder {
       for (const char* const file : {"config.worktree", "commondir", "gitdir"})
         list.push_back(administration + "/" + file);
       modules(administration + "/modules", depth - 1);
+      if (const std::string own = common_of(administration); own != real_path(common) && is_in(own, roots_)) guard(own);
       std::string pointer = path_in(administration + "/gitdir");
       if (!pointer.starts_with('/')) pointer = lexical_path(pointer, administration);
-      if (fs::path(pointer).filename() != ".git" || !is_below(pointer, root_)) continue;
+      if (fs::path(pointer).filename() != ".git" || !is_in(pointer, roots_)) continue;
       list.push_back(pointer);
+      out_.parts.push_back({GitPart::Kind::kPointer, pointer});
       if (depth > 0) repository(fs::path(pointer).parent_path().string(), administration, common, depth - 1);
+      // A command has led it elsewhere.
+      const std::string git = pointed_to(pointer);
+      if (depth > 0 && !git.empty() && git != real_path(administration) && !is_root(git) && is_in(git, roots_))
+        within(fs::path(pointer).parent_path().string(), pointer, git);
     }
   }
 
@@ -313,10 +335,9 @@ class Finder {
   // nothing.
   GitPlaces finish() {
     const auto is_out = [&](const std::string& path) {
-      const bool in_writable = std::any_of(out_.writable.begin(), out_.writable.end(),
-                                           [&](const std::string& each) { return is_below(path, each); });
-      return !(shallow_ || is_below(path, root_) || in_writable) || path == root_ ||
-             (path == root_ + "/.git" && kind_of(path) == S_IFDIR);
+      const bool is_usual = fs::path(path).filename() == ".git" && is_root(fs::path(path).parent_path().string());
+      return !(shallow_ || is_in(path, roots_) || is_in(path, out_.writable)) || is_root(path) ||
+             (is_usual && kind_of(path) == S_IFDIR);
     };
     std::erase_if(out_.guarded, is_out);
     std::erase_if(out_.watched, is_out);
@@ -329,6 +350,7 @@ class Finder {
   }
 
   const std::string root_;
+  std::vector<std::string> roots_;
   const bool shallow_;
   const GitUser user_;
   const GitTargets of_user_;
@@ -339,10 +361,13 @@ class Finder {
 
 }  // namespace
 
-GitPlaces git_places(const std::string& root, const GitUser& user) { return Finder(root, user, false).find(); }
+GitPlaces git_places(const std::string& root, const GitUser& user, const std::vector<std::string>& roots) {
+  return Finder(root, user, roots, false).find();
+}
 
-std::vector<std::string> git_hook_places(const std::string& root, const GitUser& user) {
-  GitPlaces places = Finder(root, user, true).find();
+std::vector<std::string> git_hook_places(const std::string& root, const GitUser& user,
+                                         const std::vector<std::string>& roots) {
+  GitPlaces places = Finder(root, user, roots, true).find();
   for (const auto& more : {places.watched, places.links})
     places.guarded.insert(places.guarded.end(), more.begin(), more.end());
   return std::move(places.guarded);
@@ -363,6 +388,8 @@ bool is_plain_part(const GitPart& part) {
     case GitPart::Kind::kDirectory:
       return part.common.empty() || part.common == part.path ? is_plain_git_directory(part.path)
                                                              : is_plain_worktree(part.path, part.common);
+    case GitPart::Kind::kUnread:
+      return false;
     case GitPart::Kind::kNamed:
       return is_without_programs(real_path(part.path));
   }

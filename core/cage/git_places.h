@@ -18,6 +18,7 @@ struct GitPart {
     kBare,       // the HEAD by which a directory is a repository itself, without a `.git`
     kPointer,    // a `.git` that leads to a directory, or did; one that a command adds is none of the user's
     kDirectory,  // what such a one leads to now
+    kUnread,     // one that is too deep to be read
     kNamed,      // hooks or a program that settings name by a path in each worktree
   };
   Kind kind = Kind::kLink;
@@ -43,12 +44,14 @@ struct GitUser {
 
 // A repository is guarded wherever it is in the root: behind a file `.git`, in the root itself, and, of the directories
 // in it, where one is bare or has a file `.git`. One that is elsewhere is opened only if it names this root in turn, or
-// if it can be no other worktree's: a file `.git` could otherwise open any directory. `root` is a real path.
-GitPlaces git_places(const std::string& root, const GitUser& user = {});
+// if it can be no other worktree's: a file `.git` could otherwise open any directory. `root` is a real path, and so are
+// `roots`, all that commands may write: a repository in one can have worktrees in another.
+GitPlaces git_places(const std::string& root, const GitUser& user = {}, const std::vector<std::string>& roots = {});
 
 // The guarded and watched ones, also outside of the root. `root`: a real path. Less than git_places(): no index is
 // read, so submodules are missing that have no directory in "modules".
-std::vector<std::string> git_hook_places(const std::string& root, const GitUser& user = {});
+std::vector<std::string> git_hook_places(const std::string& root, const GitUser& user = {},
+                                         const std::vector<std::string>& roots = {});
 
 // True for a part that a command may have added (plain.h).
 bool is_plain_part(const GitPart& part);

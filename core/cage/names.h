@@ -10,7 +10,7 @@
 namespace agentd::cage {
 
 // Sorted, without "." and "..", of an open directory, also by O_PATH, which stays with the caller; none where it cannot
-// be read.
+// be read. One that its owner has closed is listed as well.
 std::vector<std::string> names_in(int directory);
 
 }  // namespace agentd::cage

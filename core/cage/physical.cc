@@ -104,7 +104,7 @@ UniqueFd open_directory_at(const std::string& path, int flags) {
 UniqueFd open_place_at(const std::string& path) { return open_without_links(path, O_PATH | O_NOFOLLOW); }
 
 std::vector<std::string> names_in(const std::string& directory) {
-  const UniqueFd open = open_directory_at(directory, O_RDONLY);
+  const UniqueFd open = open_directory_at(directory, O_PATH);
   return open.valid() ? names_in(open.get()) : std::vector<std::string>();
 }
 

@@ -10,7 +10,9 @@
 #include <string_view>
 
 #include "core/base/file.h"
+#include "core/base/paths.h"
 #include "core/cage/git_files.h"
+#include "core/cage/git_settings.h"
 #include "core/cage/physical.h"
 #include "core/cage/places.h"
 
@@ -25,15 +27,15 @@ constexpr std::uint64_t kSettingsMax = 64u << 10;
 bool is_plain_setting(std::string_view section, std::string_view key) {
   using Keys = std::initializer_list<std::string_view>;
   const auto one_of = [&](Keys keys) { return std::find(keys.begin(), keys.end(), key) != keys.end(); };
-  // The settings of a submodule name its place.
   if (section == "core")
     return one_of({"repositoryformatversion", "filemode", "bare", "logallrefupdates", "ignorecase", "precomposeunicode",
-                   "symlinks", "worktree", "sharedrepository"});
-  if (section == "remote") return one_of({"url", "fetch", "tagopt", "mirror"});
+                   "symlinks", "sharedrepository", "sparsecheckout", "sparsecheckoutcone"});
+  if (section == "index") return one_of({"sparse"});
+  if (section == "remote") return one_of({"url", "fetch", "tagopt", "mirror", "promisor", "partialclonefilter"});
   if (section == "receive") return one_of({"denynonfastforwards", "denydeletes", "denycurrentbranch"});
   if (section == "branch") return one_of({"remote", "merge", "rebase"});
   if (section == "user") return one_of({"name", "email"});
-  if (section == "extensions") return one_of({"objectformat", "refstorage"});
+  if (section == "extensions") return one_of({"objectformat", "refstorage", "worktreeconfig", "partialclone"});
   return section == "submodule" && one_of({"active", "url"});
 }
 
@@ -50,7 +52,8 @@ std::string word_of(std::string_view text) {
   return lower(text.substr(0, end));
 }
 
-bool is_plain_line(std::string_view line, std::string& section) {
+// `places`: core.worktree is allowed, and is checked by its caller.
+bool is_plain_line(std::string_view line, std::string& section, bool places) {
   while (!line.empty() && (line.front() == ' ' || line.front() == '\t')) line.remove_prefix(1);
   while (!line.empty() && (line.back() == ' ' || line.back() == '\t' || line.back() == '\r')) line.remove_suffix(1);
   if (line.empty() || line.front() == '#' || line.front() == ';') return true;
@@ -60,24 +63,26 @@ bool is_plain_line(std::string_view line, std::string& section) {
     return line.back() == ']' && std::count(line.begin(), line.end(), ']') == 1;
   }
   // "ext::" runs a program.
-  return is_plain_setting(section, word_of(line)) && line.find("::") == std::string_view::npos;
+  const std::string key = word_of(line);
+  if (places && section == "core" && key == "worktree") return true;
+  return is_plain_setting(section, key) && line.find("::") == std::string_view::npos;
 }
 
-bool are_plain_settings(std::string_view text) {
+bool are_plain_settings(std::string_view text, bool places) {
   if (text.size() > kSettingsMax) return false;
   std::string section;
   for (std::size_t from = 0; from < text.size();) {
     const std::size_t end = std::min(text.find('\n', from), text.size());
-    if (!is_plain_line(text.substr(from, end - from), section)) return false;
+    if (!is_plain_line(text.substr(from, end - from), section, places)) return false;
     from = end + 1;
   }
   return true;
 }
 
-bool are_plain_settings(const Tree& file) {
+bool are_plain_settings(const Tree& file, bool places) {
   const auto own = file.entries.find("");
   return own != file.entries.end() && S_ISREG(own->second.mode) && own->second.whole &&
-         are_plain_settings(own->second.content);
+         are_plain_settings(own->second.content, places);
 }
 
 bool exists(const std::string& path) {
@@ -100,9 +105,59 @@ bool are_plain_hooks(const Tree& hooks) {
          });
 }
 
+// Git writes core.worktree for the directory of a submodule. Another place would let the user's `git checkout` write
+// where commands cannot: it must be a worktree whose `.git` leads back, or none yet, in the one around the repository.
+bool is_own_worktree(const std::string& named, const std::string& git) {
+  const std::string top = lexical_path(named, git), pointer = top + "/.git";
+  if (!links_of(named.starts_with('/') ? named : git + "/" + named).empty()) return false;
+  if (pointer == git || top == git) return true;
+  if (is_there(top)) return is_of_kind(pointer, S_IFREG) && pointed_to(pointer) == real_path(git);
+  const std::size_t at = git.find("/.git/");
+  if (at == std::string::npos || !is_below(top, git.substr(0, at))) return false;
+  return top.substr(at).find("/.") == std::string::npos;
+}
+
+bool has_own_worktree(const Tree& settings, const std::string& git) {
+  const std::vector<GitSetting> all = parse_git_settings(settings.entries.at("").content);
+  return std::all_of(all.begin(), all.end(), [&](const GitSetting& each) {
+    return each.name != "core.worktree" || is_own_worktree(each.value, git);
+  });
+}
+
 bool is_plain_git_directory(const GitReading& git) {
-  return git.inode != 0 && !git.parts.at("commondir")->exists() && !git.parts.at("config.worktree")->exists() &&
-         are_plain_settings(*git.parts.at("config")) && are_plain_hooks(*git.parts.at("hooks"));
+  if (git.inode == 0) return false;
+  const Tree& settings = *git.parts.at("config");
+  return !git.parts.at("commondir")->exists() && are_plain_hooks(*git.parts.at("hooks")) &&
+         are_plain_settings(settings, true) && has_own_worktree(settings, git.path) &&
+         (!git.parts.at("config.worktree")->exists() || are_plain_settings(*git.parts.at("config.worktree"), false));
+}
+
+// The directory of a submodule's repository, of which "modules" is the first: a repository has none but those in a
+// "modules" of its own.
+bool is_module(const std::string& modules, std::string rest) {
+  std::string at = modules;
+  while (!rest.empty()) {
+    const std::size_t end = std::min(rest.find('/'), rest.size());
+    at += "/" + rest.substr(0, end);
+    rest.erase(0, end + 1);
+    if (!exists(at + "/HEAD")) continue;
+    if (rest.empty()) return true;
+    constexpr std::string_view kNext = "modules/";
+    if (!rest.starts_with(kNext)) return false;
+    at += "/modules";
+    rest.erase(0, kNext.size());
+  }
+  return false;
+}
+
+// Likewise of a worktree, and of a submodule in one.
+bool is_worktree(const std::string& worktrees, const std::string& rest) {
+  const std::size_t end = rest.find('/');
+  if (end == std::string::npos) return !rest.empty();
+  constexpr std::string_view kNext = "modules/";
+  const std::string further = rest.substr(end + 1);
+  return further.starts_with(kNext) &&
+         is_module(worktrees + "/" + rest.substr(0, end) + "/modules", further.substr(kNext.size()));
 }
 
 }  // namespace
@@ -112,6 +167,7 @@ GitReading read_git_directory(const std::string& git) {
   const UniqueFd own = open_directory_at(git, O_PATH);
   struct stat info {};
   if (!own.valid() || ::fstat(own.get(), &info) != 0) return out;
+  out.path = git;
   out.inode = info.st_ino;
   for (const char* const name : {"hooks", "config", "config.worktree", "commondir"})
     out.parts[name] = look_in(own.get(), git + "/" + name);
@@ -134,7 +190,11 @@ bool is_plain_pointer(const std::string& file) {
     above = above.parent_path();
     const std::string common = common_directory_of(above.string());
     if (common.empty()) continue;
-    return is_below(target, common + "/modules") || is_below(target, common + "/worktrees");
+    const std::string modules = common + "/modules", worktrees = common + "/worktrees";
+    if (is_below(target, modules))
+      return is_module(modules, target.substr(std::min(modules.size() + 1, target.size())));
+    return is_below(target, worktrees) &&
+           is_worktree(worktrees, target.substr(std::min(worktrees.size() + 1, target.size())));
   }
   return false;
 }
@@ -154,9 +214,15 @@ bool is_copy(const Tree& now, const Tree& other) {
 
 bool is_plain_worktree(const std::string& administration, const std::string& common) {
   const std::string settings = administration + "/config.worktree";
-  if (exists(settings) && !are_plain_settings(*look(settings))) return false;
-  return is_of_kind(administration + "/commondir", S_IFREG) &&
-         resolved(administration, path_in(administration + "/commondir")) == common;
+  if (exists(settings) && !are_plain_settings(*look(settings), false)) return false;
+  // Any other way could lead elsewhere later.
+  if (!is_of_kind(administration + "/commondir", S_IFREG) || path_in(administration + "/commondir") != "../.." ||
+      resolved(administration, "../..") != common)
+    return false;
+  const std::string named = path_in(administration + "/gitdir"), pointer = lexical_path(named, administration);
+  if (fs::path(named).filename() != ".git" || !links_of(pointer).empty()) return false;
+  return !is_there(pointer) ? !is_there(fs::path(pointer).parent_path().string())
+                            : is_of_kind(pointer, S_IFREG) && pointed_to(pointer) == administration;
 }
 
 }  // namespace agentd::cage

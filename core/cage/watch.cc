@@ -86,26 +86,32 @@ bool is_root(const std::string& directory, const WatchPlan& plan) {
   return std::find(plan.roots.begin(), plan.roots.end(), directory) != plan.roots.end();
 }
 
-// Neither it, nor a directory around it, nor a file that Git follows in it or behind it has changed since then: it was
-// not moved here either. What its settings name in the workspace may have changed meanwhile.
+// Neither it nor a file that Git follows in it or behind it has changed since then. Nor have the directories around it:
+// it was not moved here. Those of a submodule are not asked, since they change with each commit in it.
 bool is_older(const GitPart& part, const WatchPlan& plan) {
   using Kind = GitPart::Kind;
-  if (part.kind == Kind::kDirectory || part.kind == Kind::kNamed) return false;  // there was none before
+  if (part.kind == Kind::kDirectory) return false;  // there was none before
   // The times of a root change with its files. Elsewhere they tell whether a command has completed it, unless a link in
   // it leads to what was missing.
   if (part.kind == Kind::kBare && !(is_whole(parent_of(part.path)) && !is_root(parent_of(part.path), plan)))
     return false;
-  std::vector<std::string> files{part.path};
-  for (const std::string& git : git_directories(part)) {
-    files.push_back(git);
+  if (part.kind == Kind::kNamed && !links_of(part.path).empty()) return false;
+  const bool is_of_submodule = part.kind == Kind::kLink || part.kind == Kind::kNamed;
+  std::vector<std::string> files;
+  struct stat info {};
+  if (part.kind != Kind::kLink || !look_at(part.path, info) || !S_ISDIR(info.st_mode)) files.push_back(part.path);
+  if (part.kind == Kind::kNamed)
+    for (const std::string& name : names_in(part.path)) files.push_back(part.path + "/" + name);
+  for (const std::string& git : part.kind == Kind::kNamed ? std::vector<std::string>() : git_directories(part)) {
+    if (!is_of_submodule) files.push_back(git);
     for (const char* const name : {"config", "config.worktree", "commondir", "gitdir", "hooks"})
       files.push_back(git + "/" + name);
     for (const std::string& name : names_in(git + "/hooks")) files.push_back(git + "/hooks/" + name);
-    const GitTargets named = git_targets({git + "/config", git + "/config.worktree"}, plan.user.home);
-    if (!named.files.empty() || !named.hooks.empty() || !named.programs.empty()) return false;
+    // The hooks and programs that they name are parts themselves.
+    add_new(files, git_targets({git + "/config", git + "/config.worktree"}, plan.user.home).files);
   }
   std::vector<std::string> around;
-  for (const std::string& file : files)
+  for (const std::string& file : is_of_submodule ? std::vector<std::string>() : files)
     for (const std::string& root : plan.roots)
       for (std::string above = parent_of(file); is_below(above, root) && above != root; above = parent_of(above))
         add_new(around, {above});
@@ -124,6 +130,20 @@ bool is_led_to(const std::string& path, const Tree& before) {
   while (named.ends_with('\n') || named.ends_with('\r')) named.remove_suffix(1);
   const std::string pointer = lexical_path(named, administration);
   return fs::path(pointer).filename() == ".git" && path_named_in(pointer) == administration;
+}
+
+// As by `git worktree move`: nothing is left in the place of before, and the worktree that is named now leads back.
+bool is_of_moved_worktree(const std::string& path, const Tree& before) {
+  const auto own = before.entries.find("");
+  const std::string administration = parent_of(path);
+  if (own == before.entries.end() || fs::path(path).filename() != "gitdir" ||
+      fs::path(administration).parent_path().filename() != "worktrees")
+    return false;
+  std::string_view named = own->second.content;
+  while (named.ends_with('\n')) named.remove_suffix(1);
+  return !is_there(parent_of(lexical_path(named, administration))) &&
+         is_there(lexical_path(path_in(path), administration)) &&
+         is_plain_worktree(administration, real_path(administration + "/../.."));
 }
 
 // A repository that a command may have made stays.
@@ -228,6 +248,7 @@ bool Watch::differs(const std::string& path, Baseline::State& state) const {
     state.renew(std::move(now));
     return false;
   }
+  if (is_of_moved_worktree(path, *was)) return false;
   // A path that is gone together with its directory does nothing any more, unless something leads there.
   if (!is_there(path) && !has_directory(path)) return is_led_to(path, *was);
   if (was->exists() || fs::path(path).filename() != ".git") return true;
@@ -262,7 +283,7 @@ std::vector<GitPart> Watch::new_parts() const {
   const std::set<std::string> known(plan_.parts.begin(), plan_.parts.end());
   std::vector<GitPart> out;
   for (const std::string& root : plan_.roots) {
-    std::vector<GitPart> parts = git_places(root, plan_.user).parts;
+    std::vector<GitPart> parts = git_places(root, plan_.user, plan_.roots).parts;
     const auto first_new = std::stable_partition(parts.begin(), parts.end(),
                                                  [&](const GitPart& part) { return known.contains(part.path); });
     const std::vector<GitPart> before(parts.begin(), first_new);
@@ -270,7 +291,7 @@ std::vector<GitPart> Watch::new_parts() const {
       const bool is_name = part->kind == GitPart::Kind::kNamed;
       if (part->kind == GitPart::Kind::kDirectory && !known.contains(part->pointer)) continue;
       if (!is_there(part->path) && !(is_name && !links_of(part->path).empty())) continue;
-      if (is_name ? !is_plain_name(*part, before) : !is_plain_part(*part) && !is_older(*part, plan_))
+      if (!(is_name ? is_plain_name(*part, before) : is_plain_part(*part)) && !is_older(*part, plan_))
         out.push_back(std::move(*part));
     }
   }

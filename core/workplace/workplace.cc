@@ -110,8 +110,10 @@ Result<std::shared_ptr<Workspace>> Workplace::files(const std::vector<std::strin
   for (const std::string& root : roots)
     for (const char* const of_git : {"/.git/hooks", "/.git/config"}) kept.push_back(root + of_git);
   cage::CageSettings settings = cage_settings(runtime_.surroundings(), runtime_.config(), runtime_.home(), roots, kept);
-  for (const std::string& root : roots)
-    for (std::string& path : cage::git_hook_places(cage::real_path(root), {settings.user_home, settings.xdg_config}))
+  std::vector<std::string> real;
+  for (const std::string& root : roots) real.push_back(cage::real_path(root));
+  for (const std::string& root : real)
+    for (std::string& path : cage::git_hook_places(root, {settings.user_home, settings.xdg_config}, real))
       kept.push_back(std::move(path));
   std::vector<std::string> hidden = secret_files(runtime_.home());
   hidden.push_back(store_lock_file(runtime_.home()));

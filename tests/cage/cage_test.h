@@ -19,7 +19,7 @@ namespace agentd::testing {
 class InEachLayer : public ::testing::TestWithParam<cage::Layer> {
  protected:
   void SetUp() override {
-    if (!cage::probe(AGENTD_CAGE).of(GetParam()).holds) GTEST_SKIP() << "this machine cannot make it";
+    if (!cage::probe(cage_helper()).of(GetParam()).holds) GTEST_SKIP() << "this machine cannot make it";
   }
 
   std::unique_ptr<cage::Cage> make() const {

@@ -17,7 +17,7 @@ namespace agentd::testing {
 class CageTest : public ::testing::TestWithParam<cage::Layer> {
  protected:
   void SetUp() override {
-    const cage::LayerState& state = cage::probe(AGENTD_CAGE).of(GetParam());
+    const cage::LayerState& state = cage::probe(cage_helper()).of(GetParam());
     if (!state.holds) GTEST_SKIP() << "this machine cannot make it: " << state.why;
   }
   // In a new cage around the stage's project.

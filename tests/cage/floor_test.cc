@@ -14,7 +14,7 @@ namespace {
 class Floor : public ::testing::TestWithParam<cage::Layer> {
  protected:
   void SetUp() override {
-    if (!cage::probe(AGENTD_CAGE).of(GetParam()).holds) GTEST_SKIP() << "this machine cannot make it";
+    if (!cage::probe(cage_helper()).of(GetParam()).holds) GTEST_SKIP() << "this machine cannot make it";
   }
   Ran run(const std::string& script, std::vector<std::string> network = {}) {
     cage::CageSettings settings = stage_.settings();

@@ -4,45 +4,14 @@
 #include <algorithm>
 
 #include "core/cage/git_places.h"
-#include "tests/cage/cage_test.h"
+#include "tests/cage/git_in_each_layer.h"
 
 namespace agentd::testing {
 namespace {
 
 constexpr char kBare[] = "mv .git .bare; git -C .bare config core.bare true; rm -f .bare/index\n";
 
-class GitLayouts : public InEachLayer {
- protected:
-  std::string mark() const { return stage_.home() + "/ran"; }
-  // Plants programs in a directory of Git.
-  std::string planted_in(const std::string& git) const {
-    return "g=" + git + "; mkdir -p $g/hooks; printf '[core]\\n\\tfsmonitor = touch " + mark() +
-           "; false\\n' >> $g/config; printf '#!/bin/sh\\ntouch " + mark() +
-           "\\n' > $g/hooks/pre-commit; chmod +x $g/hooks/pre-commit\n";
-  }
-  std::string planted_hooks_in(const std::string& top, const std::string& name = ".githooks") const {
-    const std::string hook = top + "/" + name + "/pre-commit";
-    return "mkdir -p " + top + "/" + name + "; printf '#!/bin/sh\\ntouch " + mark() + "\\n' > " + hook + "; chmod +x " +
-           hook + "\n";
-  }
-  // What the user does next in that directory runs none of it.
-  bool runs_in(const std::string& directory) const {
-    user("cd " + directory + "; (git status; git commit --allow-empty -m x) >/dev/null 2>&1 || true");
-    return std::filesystem::exists(mark());
-  }
-  void expect_refused(const std::string& script, const std::vector<std::string>& directories) {
-    SCOPED_TRACE(script);
-    const Ran ran = run(script);
-    EXPECT_TRUE(ran.code != 0 || !ran.remarks.empty()) << ran.output;
-    for (const std::string& each : directories) EXPECT_FALSE(runs_in(each)) << each;
-  }
-  void expect_fine(const std::string& script) {
-    SCOPED_TRACE(script);
-    const Ran ran = run("set -e\n" + script);
-    EXPECT_EQ(ran.code, 0) << ran.output;
-    EXPECT_TRUE(ran.remarks.empty()) << ran.remarks[0];
-  }
-};
+class GitLayouts : public GitInEachLayer {};
 
 TEST_P(GitLayouts, TheControlRuns) {
   user(planted_in(".git"));

@@ -134,6 +134,21 @@ TEST_P(Git, KeepsAnOlderRepositoryThatBecomesASubmodule) {
 }
 
 // What a file `.git` leads to counts as what is in a directory.
+// Whatever was done in it since.
+TEST_P(Git, KeepsAnOlderRepositoryWithNewCommits) {
+  user(
+      "git init -q own; cd own; mkdir .husky; echo 'exit 0' > .husky/pre-commit; git config core.hooksPath .husky\n"
+      "echo mine > .git/hooks/pre-commit");
+  const std::int64_t now_ns = later_ns();
+  user("cd own; git commit -q --no-verify --allow-empty -m s; echo n > n; cd ..; git add own 2>&1");
+  EXPECT_EQ(undone(stage_, now_ns), 0u);
+  EXPECT_TRUE(exists("own/.git"));
+  put("own/.husky/pre-commit", "evil\n");
+  EXPECT_EQ(undone(stage_, now_ns), 1u);
+  EXPECT_TRUE(exists("own/.git"));
+  EXPECT_FALSE(exists("own/.husky"));
+}
+
 TEST_P(Git, ChecksTheDirectoryThatAFileLeadsTo) {
   user(
       "git init -q --separate-git-dir=\"$PWD/apart\" own; cd own; echo o > o; git add o; git commit -qm o\n"

@@ -19,17 +19,17 @@ void attack(cage::Layer layer) {
   }
 }
 
-bool holds(cage::Layer layer) { return cage::probe(AGENTD_CAGE).of(layer).holds; }
+bool holds(cage::Layer layer) { return cage::probe(cage_helper()).of(layer).holds; }
 
 TEST(HostileModel, HasAtLeastAHundredAndFiftyScripts) { EXPECT_GE(hostile_rows().size(), 150u); }
 
 TEST(HostileModel, DoesNoHarmInBubblewrap) {
-  if (!holds(cage::Layer::kBubblewrap)) GTEST_SKIP() << cage::probe(AGENTD_CAGE).bubblewrap.why;
+  if (!holds(cage::Layer::kBubblewrap)) GTEST_SKIP() << cage::probe(cage_helper()).bubblewrap.why;
   attack(cage::Layer::kBubblewrap);
 }
 
 TEST(HostileModel, DoesNoHarmUnderLandlockAlone) {
-  if (!holds(cage::Layer::kLandlock)) GTEST_SKIP() << cage::probe(AGENTD_CAGE).landlock.why;
+  if (!holds(cage::Layer::kLandlock)) GTEST_SKIP() << cage::probe(cage_helper()).landlock.why;
   attack(cage::Layer::kLandlock);
 }
 

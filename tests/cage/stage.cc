@@ -126,7 +126,7 @@ Stage::~Stage() {
 
 cage::CageSettings Stage::settings() const {
   cage::CageSettings out;
-  out.helper = AGENTD_CAGE;
+  out.helper = cage_helper();
   out.user_home = home();
   out.agentd_home = home() + "/.agent";
   out.path = "/usr/bin:/bin";
@@ -241,8 +241,13 @@ std::string Stage::harm(const Ran& ran) const {
   return {};
 }
 
+std::string cage_helper() {
+  const char* const copy = std::getenv("AGENTD_TEST_CAGE");
+  return copy != nullptr ? copy : AGENTD_CAGE;
+}
+
 std::vector<cage::Layer> layers_here() {
-  const cage::Layers layers = cage::probe(AGENTD_CAGE);
+  const cage::Layers layers = cage::probe(cage_helper());
   std::vector<cage::Layer> out;
   for (const cage::Layer each : {cage::Layer::kBubblewrap, cage::Layer::kLandlock})
     if (layers.of(each).holds) out.push_back(each);

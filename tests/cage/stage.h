@@ -74,6 +74,9 @@ class Stage {
   Files outside_before_, guarded_before_;
 };
 
+// The program that makes a sandbox; AGENTD_TEST_CAGE names a copy of it.
+std::string cage_helper();
+
 // The layers that this machine can make; it has at least one.
 std::vector<cage::Layer> layers_here();
 
