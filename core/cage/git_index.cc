@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cstdint>
 #include <ctime>
+#include <deque>
 #include <filesystem>
 #include <map>
 #include <memory>
@@ -14,6 +15,9 @@
 
 #include "core/base/file.h"
 #include "core/base/mutex.h"
+#include "core/base/paths.h"
+#include "core/cage/git_files.h"
+#include "core/cage/physical.h"
 
 namespace agentd::cage {
 namespace {
@@ -23,6 +27,8 @@ namespace fs = std::filesystem;
 constexpr std::uint64_t kIndexMax = 1u << 30;
 constexpr std::size_t kWalkMax = 1'000'000;  // entries of directories
 constexpr std::size_t kKnownMax = 256;       // repositories
+constexpr std::size_t kBlockEntriesMax = 1u << 26;
+constexpr std::size_t kSha1 = 20, kSha256 = 32;  // bytes
 constexpr std::int64_t kSecondNs = 1'000'000'000, kSettledNs = 50'000'000;
 
 constexpr std::uint32_t kKindMask = 0170000, kGitlink = 0160000, kSparseDirectory = 0040000;
@@ -54,82 +60,171 @@ class Reader {
   const std::string_view text_;
 };
 
-// A path that Git refuses to enter is none.
-bool is_usable(const std::string& path) {
-  if (path.empty() || path.front() == '/' || path.find('\0') != std::string::npos) return false;
-  const fs::path parts(path);
-  return std::none_of(parts.begin(), parts.end(),
-                      [](const fs::path& part) { return part == ".." || part == "." || part == ".git"; });
+// Others are made by a program that is not Git, and Git enters them all the same.
+bool is_written_by_git(std::string_view path) {
+  while (true) {
+    const std::size_t end = std::min(path.find('/'), path.size());
+    const std::string_view part = path.substr(0, end);
+    if (part.empty() || part == "." || part == ".." || part == ".git") return false;
+    if (end == path.size()) return true;
+    path.remove_prefix(end + 1);
+  }
 }
 
-// Entries with names of `hash` bytes. Absent: it is not such an index.
+// Entries with names of `hash` bytes. Git reads those that a table names (IEOT) block by block, in several threads, and
+// else all in sequence: what both would see is found.
 class Parser {
  public:
-  Parser(std::string_view index, std::size_t hash) : reader_(index), hash_(hash) {}
+  // `index`: with the zeros behind the end that Git sees there; `size`: without them.
+  Parser(std::string_view index, std::size_t size, std::size_t hash) : reader_(index), size_(size), hash_(hash) {}
 
-  std::optional<Gitlinks> parse() {
+  Gitlinks parse() {
     version_ = reader_.number(4, 4);
-    if (version_ < 2 || version_ > 4) return std::nullopt;
+    if (version_ < 2 || version_ > 4) return {{}, false};
+    const std::uint32_t count = reader_.number(8, 4);
+    left_ = std::min<std::size_t>(kBlockEntriesMax, std::size_t{2} * count + 64);
     std::size_t at = kHeaderBytes;
-    for (std::uint32_t left = reader_.number(8, 4); left > 0; --left)
-      if (!entry(at)) return std::nullopt;
-    // Replacements in a split index have no name: which entries of the shared one they change is not read here.
-    while (reader_.has(at, hash_ + 8)) {
-      const std::string_view name = reader_.text().substr(at, 4);
-      if (name == "link" || name == "sdir") out_.complete = false;
-      const std::size_t bytes = reader_.number(at + 4, 4);
-      if (!reader_.has(at + 8, bytes)) return std::nullopt;
-      at += 8 + bytes;
+    bool whole = true;
+    for (std::uint32_t i = 0; i < count && whole; ++i) {
+      begins_.push_back(at);
+      whole = entry(at, i == 0);
+      fresh_.push_back(kept_ == 0);
     }
-    if (!reader_.has(at, hash_)) return std::nullopt;
+    begins_.push_back(at);
+    fits_ = whole && extensions(at);
+    if (const auto told = told_end(); told && (!fits_ || *told != at)) {
+      fits_ = true;
+      out_.complete = false;
+      (void)extensions(*told);
+    }
+    out_.complete = out_.complete && fits_;
     return std::move(out_);
   }
+  // False: it is no index with such names, as far as Git could tell.
+  bool fits() const { return fits_; }
 
  private:
-  // Lengths are taken from where Git takes them.
-  bool entry(std::size_t& at) {
+  struct Block {
+    std::size_t at = 0, entries = 0;
+  };
+
+  bool is_inside(std::size_t from, std::size_t bytes) const { return from <= size_ && size_ - from >= bytes; }
+
+  // Lengths are taken from where Git takes them. The first one of a block has nothing of the name before.
+  bool entry(std::size_t& at, bool first) {
     const std::size_t begin = at;
     if (!reader_.has(begin, kStatBytes + hash_ + 2)) return false;
     const std::uint32_t mode = reader_.number(begin + kModeAt, 4);
     const auto flags = static_cast<std::uint16_t>(reader_.number(begin + kStatBytes + hash_, 2));
-    std::size_t name = begin + kStatBytes + hash_ + 2 + (version_ >= 3 && (flags & kExtended) != 0 ? 2 : 0);
-    std::size_t kept = 0;
+    std::size_t name = begin + kStatBytes + hash_ + 2 + ((flags & kExtended) != 0 ? 2 : 0);
+    kept_ = 0;
     if (version_ == 4) {
       const auto stripped = reader_.variable(name);
-      if (!stripped || *stripped > name_.size()) return false;
-      kept = name_.size() - *stripped;
+      if (!stripped || (!first && *stripped > name_.size())) return false;
+      kept_ = first ? 0 : name_.size() - *stripped;
     }
     std::size_t bytes = flags & kNameMask;
     if (bytes == kNameMask) {
       const std::size_t end = reader_.has(name, 1) ? reader_.text().find('\0', name) : std::string_view::npos;
       if (end == std::string_view::npos) return false;
-      bytes = end - name + kept;
+      bytes = end - name + kept_;
     }
-    if (bytes < kept || !reader_.has(name, bytes - kept + 1)) return false;
-    name_.resize(kept);
-    name_ += reader_.text().substr(name, bytes - kept);
-    at = version_ == 4 ? name + (bytes - kept) + 1 : begin + (((name - begin) + bytes + 8) & ~std::size_t{7});
+    if (bytes < kept_ || !reader_.has(name, bytes - kept_ + 1)) return false;
+    name_.resize(kept_);
+    name_ += reader_.text().substr(name, bytes - kept_);
+    at = version_ == 4 ? name + (bytes - kept_) + 1 : begin + (((name - begin) + bytes + 8) & ~std::size_t{7});
     if ((mode & kKindMask) == kSparseDirectory) out_.complete = false;
-    if ((mode & kKindMask) == kGitlink && is_usable(name_)) out_.paths.push_back(name_);
+    if ((mode & kKindMask) == kGitlink) add(reader_.text()[name + (bytes - kept_)]);
     return true;
   }
 
+  // Git takes a name up to its zero, also where that is not at the end: `next` is what it finds there.
+  void add(char next) {
+    const std::string path = name_.substr(0, name_.find('\0'));
+    const bool goes_on = next != '\0' && path.size() == name_.size();
+    if (goes_on || path.size() < name_.size() || !is_written_by_git(path)) out_.complete = false;
+    if (goes_on) out_.paths.push_back(path + next);
+    if (!path.empty()) out_.paths.push_back(path);
+  }
+
+  // Replacements in a split index have no name: which entries of the shared one they change is not read here. False:
+  // they do not fill the index.
+  bool extensions(std::size_t at) {
+    while (is_inside(at, hash_ + 8)) {
+      const std::string_view name = reader_.text().substr(at, 4);
+      if (name == "link" || name == "sdir") out_.complete = false;
+      const std::size_t bytes = reader_.number(at + 4, 4);
+      if (name == "IEOT") table(at + 8, std::min(bytes, size_ - at - 8));
+      if (!is_inside(at + 8, bytes)) return false;
+      at += 8 + bytes;
+    }
+    return is_inside(at, hash_);
+  }
+
+  // Where the extensions begin, as the last one of them says.
+  std::optional<std::size_t> told_end() const {
+    for (const std::size_t bytes : {kSha1 + 4, hash_ + 4}) {
+      if (size_ < kHeaderBytes + 8 + bytes + hash_) continue;
+      const std::size_t at = size_ - hash_ - bytes - 8;
+      if (reader_.text().substr(at, 4) == "EOIE") return reader_.number(at + 8, 4);
+    }
+    return std::nullopt;
+  }
+
+  void table(std::size_t at, std::size_t bytes) {
+    std::vector<Block> blocks;
+    for (std::size_t from = 4; from + 8 <= bytes; from += 8)
+      blocks.push_back({reader_.number(at + from, 4), reader_.number(at + from + 4, 4)});
+    if (are_in_sequence(blocks)) return;
+    out_.complete = false;
+    for (const Block& block : blocks) {
+      std::size_t next = block.at;
+      for (std::size_t i = 0; i < block.entries && left_ > 0 && entry(next, i == 0); ++i) --left_;
+    }
+  }
+  // The blocks are the entries as they were read before.
+  bool are_in_sequence(const std::vector<Block>& blocks) const {
+    const std::size_t count = begins_.size() - 1;
+    std::size_t number = 0;
+    for (const Block& block : blocks) {
+      if (block.at != begins_[number] || block.entries > count - number) return false;
+      if (version_ == 4 && block.entries > 0 && !fresh_[number]) return false;
+      number += block.entries;
+    }
+    return number == count;
+  }
+
   const Reader reader_;
-  const std::size_t hash_;
+  const std::size_t size_, hash_;
   std::uint32_t version_ = 0;
-  std::string name_;  // of the entry before
+  std::string name_;                 // of the entry before
+  std::size_t kept_ = 0;             // bytes of it that the last entry has, too
+  std::vector<std::size_t> begins_;  // of the entries in sequence, and their end
+  std::vector<bool> fresh_;          // they have nothing of the name before
+  std::size_t left_ = 0;             // entries that blocks may have
+  bool fits_ = false;
   Gitlinks out_;
 };
 
+// The nearest first. Git needs no list of a directory to enter one in it: where it cannot be listed it is opened for
+// this.
 std::set<std::string> repositories_below(const std::string& top) {
   std::set<std::string> out;
   std::size_t left = kWalkMax;
-  std::error_code failed;
-  fs::recursive_directory_iterator at(top, fs::directory_options::skip_permission_denied, failed);
-  for (; !failed && at != fs::recursive_directory_iterator() && left > 0; at.increment(failed), --left) {
-    if (at->path().filename() != ".git") continue;
-    at.disable_recursion_pending();
-    if (at.depth() > 0) out.insert(at->path().parent_path().string());
+  std::deque<std::string> next{top};
+  for (; !next.empty() && left > 0; next.pop_front()) {
+    const std::string& directory = next.front();
+    std::error_code failed;
+    fs::directory_iterator at(directory, failed);
+    if (failed == std::errc::permission_denied) {
+      const Way way = Way::opened(directory + "/.git");
+      at = fs::directory_iterator(directory, failed);
+    }
+    for (; !failed && at != fs::directory_iterator() && left > 0; at.increment(failed), --left) {
+      std::error_code unknown;
+      if (directory != top && at->path().filename() == ".git") out.insert(directory);
+      if (!at->is_symlink(unknown) && at->is_directory(unknown)) next.push_back(at->path().string());
+    }
   }
   return out;
 }
@@ -169,27 +264,41 @@ Gitlinks read_links(const std::string& index) {
 }  // namespace
 
 Gitlinks parse_gitlinks(std::string_view index) {
-  constexpr std::size_t kSha1 = 20, kSha256 = 32;
-  Gitlinks out;
+  constexpr std::size_t kPage = 4096;
+  Gitlinks out, others;
   bool read = false;
   if (index.size() < kHeaderBytes || !index.starts_with("DIRC")) return {{}, false};
+  std::string mapped(index);
+  mapped.resize((index.size() + kPage - 1) / kPage * kPage, '\0');
   // The settings say which hash it is, and a command may have changed them: both are tried.
   for (const std::size_t hash : {kSha1, kSha256}) {
-    auto part = Parser(index, hash).parse();
-    if (!part) continue;
-    read = true;
-    out.complete = out.complete && part->complete;
-    out.paths.insert(out.paths.end(), part->paths.begin(), part->paths.end());
+    Parser parser(mapped, index.size(), hash);
+    const Gitlinks part = parser.parse();
+    Gitlinks& where = parser.fits() ? out : others;
+    where.complete = where.complete && part.complete;
+    where.paths.insert(where.paths.end(), part.paths.begin(), part.paths.end());
+    read = read || parser.fits();
   }
-  out.complete = out.complete && read;
-  return out;
+  return read ? out : others;
 }
 
 std::vector<std::string> gitlinks(const std::string& top, const std::string& index, const std::string& within) {
-  const Gitlinks links = read_links(index);
+  Gitlinks links = read_links(index);
   std::set<std::string> out;
-  for (const std::string& path : links.paths) out.insert(top + "/" + path);
-  if (!links.complete) out.merge(repositories_below(within));
+  if (!links.complete) {
+    out = repositories_below(within);
+    const std::string directory = fs::path(index).parent_path().string();
+    for (const std::string& name : names_in(directory)) {
+      if (!name.starts_with("sharedindex.")) continue;
+      const Gitlinks shared = read_links(directory + "/" + name);
+      links.paths.insert(links.paths.end(), shared.paths.begin(), shared.paths.end());
+    }
+  }
+  for (const std::string& path : links.paths) {
+    out.insert(lexical_path(path, top));
+    if (is_written_by_git(path)) continue;
+    if (const std::string real = resolved(top, path); !real.empty()) out.insert(real);
+  }
   return {out.begin(), out.end()};
 }
 

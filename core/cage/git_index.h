@@ -15,14 +15,18 @@
 namespace agentd::cage {
 
 struct Gitlinks {
-  std::vector<std::string> paths;  // below the top of the worktree
-  bool complete = true;            // false: the index has parts that are not read here, and there may be more
+  std::vector<std::string> paths;  // below the top of the worktree; as they are spelled, which may be anything
+  bool complete = true;            // false: there may be more
 };
 
-// Reads the bytes of an index. Not complete: another version, a split index, a sparse one, or no index at all.
+// Reads the bytes of an index. Not complete: another version, a split index, a sparse one, no index at all, or one that
+// Git would not write: with paths that have ".", "..", ".git" or nothing between slashes, with a table of its entries
+// that names others, or with names that do not end where they say. Git reads those, and so the paths are all that it
+// can find.
 Gitlinks parse_gitlinks(std::string_view index);
 
-// The directories of those that the index of the worktree `top` names. Where it is not complete, also all directories
+// The absolute paths of the directories that the index of the worktree `top` names, which may be outside of it: only a
+// program that is not Git writes those. Where it is not complete, also what shared indexes name, and all directories
 // below `within` that have a `.git`. What was read is kept by the identity and the times of the index.
 std::vector<std::string> gitlinks(const std::string& top, const std::string& index, const std::string& within);
 

@@ -73,6 +73,15 @@ std::string hook_place(const std::string& named, const std::string& top) {
   return path.filename() == "_" && path.parent_path() != top ? path.parent_path().string() : path.string();
 }
 
+// The hooks that are links; one to a directory is none.
+std::vector<std::string> links_to_files(const std::string& hooks) {
+  std::vector<std::string> out;
+  for (const std::string& name : names_in(real_path(hooks)))
+    if (const std::string path = hooks + "/" + name; kind_of(path) == S_IFLNK && !is_directory(path))
+      out.push_back(path);
+  return out;
+}
+
 class Finder {
  public:
   // `shallow`: without what indexes name.
@@ -112,13 +121,26 @@ class Finder {
   void guard(const std::string& git) {
     for (const char* const name : {"hooks", "config", "config.worktree", "commondir", "remotes", "branches"})
       hold(git + "/" + name);
+    for (const std::string& link : links_to_files(git + "/hooks")) hold_led(link);
   }
   void hold(const std::string& path) { (loose_ ? out_.watched : out_.guarded).push_back(path); }
+  // A hook that is a link: what it leads to in the root, and the links on the way, which may begin outside of it.
+  void hold_led(const std::string& path) {
+    for (const std::string& link : links_of(path)) hold(link);
+    if (const std::string real = real_as_far(path); is_below(real, root_)) hold(real);
+  }
 
   void targets(const GitTargets& all, const std::string& top) {
     for (const std::string& each : all.files) hold(each);
     for (const std::string& each : all.programs) name(lexical_path(each, top));
-    for (const std::string& each : all.hooks) name(hook_place(each, top));
+    for (const std::string& each : all.hooks) {
+      const std::string hooks = hook_place(each, top);
+      name(hooks);
+      for (const std::string& link : links_to_files(hooks)) {
+        out_.parts.push_back({GitPart::Kind::kNamed, link});
+        hold_led(link);
+      }
+    }
   }
   void name(const std::string& path) {
     hold(path);
@@ -153,7 +175,12 @@ class Finder {
       modules(common + "/modules", depth);
       worktrees(common, depth);
     }
-    for (const std::string& path : links(top, git + "/index", top)) link(path + "/.git", depth);
+    for (const std::string& path : links(top, git + "/index", top)) {
+      if (is_below(path, root_))
+        link(path + "/.git", depth);
+      else
+        out_.parts.push_back({GitPart::Kind::kIndex, git + "/index"});
+    }
     if (git != top) bare(top, depth);
   }
 
@@ -385,6 +412,8 @@ bool is_plain_part(const GitPart& part) {
       return is_plain_git_directory(fs::path(part.path).parent_path().string());
     case GitPart::Kind::kPointer:
       return true;
+    case GitPart::Kind::kIndex:
+      return false;
     case GitPart::Kind::kDirectory:
       return part.common.empty() || part.common == part.path ? is_plain_git_directory(part.path)
                                                              : is_plain_worktree(part.path, part.common);

@@ -19,6 +19,7 @@ struct GitPart {
     kPointer,    // a `.git` that leads to a directory, or did; one that a command adds is none of the user's
     kDirectory,  // what such a one leads to now
     kUnread,     // one that is too deep to be read
+    kIndex,      // an index that leads Git out of the root
     kNamed,      // hooks or a program that settings name by a path in each worktree
   };
   Kind kind = Kind::kLink;

@@ -107,6 +107,89 @@ TEST_F(GitIndex, ReadsEachCutOfAnIndexWithoutHarm) {
   }
 }
 
+// As Git writes it for reading in several threads, a table of the entries names those in sequence.
+TEST_F(GitIndex, FollowsATableOfTheEntries) {
+  fill("sha1", 40);
+  for (const char* const version : {"2", "4"}) {
+    git("for each in threads=3 recordOffsetTable=true recordEndOfIndexEntries=true; do git config "
+        "index.${each%=*} ${each#*=}; done; git update-index --index-version 3 --force-write-index; git update-index "
+        "--force-write-index --index-version " +
+        std::string(version));
+    std::string text = read_file(directory_.file(".git/index"), 1u << 24).value_or("");
+    const std::size_t table = text.find("IEOT");
+    ASSERT_NE(table, std::string::npos);
+    EXPECT_TRUE(cage::parse_gitlinks(text).complete) << version;
+    EXPECT_EQ(cage::parse_gitlinks(text).paths, expected_) << version;
+    const auto changed = [&](std::size_t at, int by) {
+      std::string out = text;
+      out[at] = static_cast<char>(out[at] + by);
+      return cage::parse_gitlinks(out);
+    };
+    EXPECT_FALSE(changed(table + 8 + 4 + 3, 8).complete) << "an offset";
+    EXPECT_FALSE(changed(table + 8 + 8 + 3, -1).complete) << "a count";
+    EXPECT_FALSE(changed(text.find("EOIE") + 8 + 3, 1).complete) << "the end of the entries";
+    text[text.find("d/sub")] = '.';
+    EXPECT_TRUE(cage::parse_gitlinks(text).complete) << "the control";
+  }
+}
+
+// What Git would not write, it reads nevertheless.
+TEST_F(GitIndex, TakesEachNameAsGitDoes) {
+  fill("sha1", 40);
+  git("git update-index --index-version 2");
+  const std::string text = read_file(directory_.file(".git/index"), 1u << 24).value_or("");
+  const auto found = [&](const std::string& path) {
+    std::string out = text;
+    out.replace(out.find("lib/a b"), 7, path);
+    return cage::parse_gitlinks(out);
+  };
+  for (const char* const path : {"l/../ab", "./b/a b", "/ib/a b", ".git/ab", "lib/.git", "lib//ab", "lib/a_/"}) {
+    EXPECT_FALSE(found(path).complete) << path;
+    EXPECT_EQ(found(path).paths.back(), path);
+  }
+  EXPECT_FALSE(found(std::string("lib\0a b", 7)).complete);
+  EXPECT_EQ(found(std::string("lib\0a b", 7)).paths.back(), "lib");
+  EXPECT_TRUE(found("li.../b").complete) << "the control";
+  // A length that is too short: Git copies one byte more, and takes all up to a zero.
+  std::string shorter = text;
+  shorter[shorter.find("lib/a b") - 1] = 6;
+  const cage::Gitlinks links = cage::parse_gitlinks(shorter);
+  EXPECT_FALSE(links.complete);
+  EXPECT_NE(std::find(links.paths.begin(), links.paths.end(), "lib/a b"), links.paths.end());
+}
+
+// Of an index that ends too early Git sees zeros.
+TEST_F(GitIndex, FindsWhatIsThereWhereTheRestIsMissing) {
+  fill("sha1", 40);
+  const std::string text = read_file(directory_.file(".git/index"), 1u << 24).value_or("");
+  const cage::Gitlinks links = cage::parse_gitlinks(std::string_view(text).substr(0, text.find("lib/a b") + 7));
+  EXPECT_FALSE(links.complete);
+  for (const std::string& path : expected_)
+    EXPECT_NE(std::find(links.paths.begin(), links.paths.end(), path), links.paths.end()) << path;
+}
+
+// Paths are absolute, whatever leads there.
+TEST_F(GitIndex, FindsThePlacesOfItsPaths) {
+  git("git init -q . && mkdir -p a/b && ln -s a/b l && git init -q e/n && git init -q .git/n && echo > a/f && git add "
+      "a && git update-index --add --cacheinfo 160000,1111111111111111111111111111111111111111,xxxxxx");
+  const std::string top = directory_.path(), index = top + "/.git/index";
+  git("sed -i 's,xxxxxx,l/../c,' .git/index");
+  const std::vector<std::string> found = cage::gitlinks(top, index, top);
+  for (const char* const name : {"/c", "/e/n", "/.git/n"})
+    EXPECT_NE(std::find(found.begin(), found.end(), top + name), found.end()) << name;
+  git("mkdir a/c");
+  const std::vector<std::string> behind = cage::gitlinks(top, index, top);
+  EXPECT_NE(std::find(behind.begin(), behind.end(), top + "/a/c"), behind.end());
+}
+
+TEST_F(GitIndex, FindsWhatASharedIndexNames) {
+  fill("sha1", 40);
+  git("sed -i 's,lib/a b,/li/a b,' .git/index && git update-index --split-index");
+  const std::vector<std::string> found =
+      cage::gitlinks(directory_.path(), directory_.file(".git/index"), directory_.path());
+  EXPECT_NE(std::find(found.begin(), found.end(), "/li/a b"), found.end());
+}
+
 // An index that cannot be read whole: every repository below counts.
 TEST_F(GitIndex, FallsBackToTheDirectories) {
   git("git init -q . && git init -q one/two && mkdir plain && echo > a && git add a");

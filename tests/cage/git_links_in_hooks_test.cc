@@ -1,0 +1,107 @@
+// SPDX-License-Identifier: Apache-2.0
+// git_links_in_hooks_test.cc - the files that links in directories of hooks lead to are guarded as the hooks.
+#include <algorithm>
+
+#include "core/cage/git_places.h"
+#include "tests/cage/cage_test.h"
+
+namespace agentd::testing {
+namespace {
+
+class GitLinksInHooks : public InEachLayer {
+ protected:
+  void SetUp() override {
+    InEachLayer::SetUp();
+    user("mkdir scripts; printf '#!/bin/sh\\n' > scripts/pc; chmod +x scripts/pc; git add scripts; git commit -qm s");
+  }
+  std::string mark() const { return stage_.home() + "/ran"; }
+  std::string planted(const std::string& script) const {
+    return "printf '#!/bin/sh\\ntouch " + mark() + "\\n' > " + script + "; chmod +x " + script + "\n";
+  }
+  bool runs_in(const std::string& top = ".") const {
+    user("cd " + top + "; git commit --allow-empty -qm x >/dev/null 2>&1 || true");
+    return std::filesystem::exists(mark());
+  }
+  void expect_refused(const std::string& script, const std::string& top = ".") {
+    SCOPED_TRACE(script);
+    const Ran ran = run(script);
+    EXPECT_TRUE(ran.code != 0 || !ran.remarks.empty()) << ran.output;
+    EXPECT_FALSE(runs_in(top));
+  }
+  void expect_fine(const std::string& script) {
+    SCOPED_TRACE(script);
+    const Ran ran = run("set -e\n" + script);
+    EXPECT_EQ(ran.code, 0) << ran.output;
+    EXPECT_TRUE(ran.remarks.empty()) << ran.remarks[0];
+  }
+};
+
+TEST_P(GitLinksInHooks, TheControlRuns) {
+  user("ln -s ../../scripts/pc .git/hooks/pre-commit\n" + planted("scripts/pc"));
+  EXPECT_TRUE(runs_in());
+}
+
+TEST_P(GitLinksInHooks, AFileThatNoneLeadsToIsFree) { expect_fine(planted("scripts/pc")); }
+
+TEST_P(GitLinksInHooks, TheFileIsGuarded) {
+  user("ln -s ../../scripts/pc .git/hooks/pre-commit");
+  expect_refused(planted("scripts/pc"));
+  expect_refused("rm scripts/pc; " + planted("scripts/pc"));
+  expect_refused("mv scripts s; mkdir scripts; " + planted("scripts/pc"));
+  expect_fine("echo more > scripts/other; git add scripts; git commit -qm two");
+}
+
+TEST_P(GitLinksInHooks, SoItIsThatOfTrackedHooks) {
+  user("mkdir .githooks; ln -s ../scripts/pc .githooks/pre-commit; git config core.hooksPath .githooks");
+  expect_refused(planted("scripts/pc"));
+}
+
+TEST_P(GitLinksInHooks, SoIsEachHop) {
+  user("ln -s scripts l; ln -s l/pc m; ln -s ../../m .git/hooks/pre-commit");
+  expect_refused(planted("scripts/pc"));
+  expect_refused("mkdir t; " + planted("t/pc") + "rm l; ln -s t l");
+  expect_refused(planted("evil") + "rm m; ln -s evil m");
+}
+
+TEST_P(GitLinksInHooks, SoItIsBehindADirectoryThatIsALink) {
+  user("mkdir own; ln -s ../scripts/pc own/pre-commit; rm -rf .git/hooks; ln -s ../own .git/hooks");
+  expect_refused(planted("scripts/pc"));
+}
+
+TEST_P(GitLinksInHooks, SoItIsBehindHooksOutsideOfTheRoot) {
+  user("mkdir ../hooks; ln -s " + file("scripts/pc") + " ../hooks/pre-commit; git config core.hooksPath $PWD/../hooks");
+  expect_refused(planted("scripts/pc"));
+}
+
+TEST_P(GitLinksInHooks, AFileThatIsMissingIsNotMade) {
+  user("ln -s ../../scripts/later .git/hooks/pre-commit");
+  expect_refused(planted("scripts/later"));
+  EXPECT_FALSE(exists("scripts/later"));
+}
+
+// What else is in a directory to which a link leads may change.
+TEST_P(GitLinksInHooks, ALinkToADirectoryGuardsNothing) {
+  user("ln -s ../../scripts .git/hooks/lib");
+  expect_fine("echo more > scripts/other");
+}
+
+TEST_P(GitLinksInHooks, ANewWorktreeBringsNoneOfItsOwn) {
+  user(
+      "mkdir .githooks; ln -s ../scripts/pc .githooks/pre-commit; git config core.hooksPath .githooks\n"
+      "git add .githooks; git commit -qm h");
+  expect_fine("git worktree add -q fine");
+  expect_refused("git worktree add -q nw; " + planted("nw/scripts/pc"), "nw");
+  expect_refused(planted("fine/scripts/pc"), "fine");
+}
+
+TEST_P(GitLinksInHooks, FileToolsKnowThem) {
+  user("ln -s ../../scripts/pc .git/hooks/pre-commit");
+  const std::vector<std::string> places = cage::git_hook_places(stage_.project());
+  EXPECT_NE(std::find(places.begin(), places.end(), file("scripts/pc")), places.end());
+}
+
+INSTANTIATE_TEST_SUITE_P(Layers, GitLinksInHooks, ::testing::Values(cage::Layer::kBubblewrap, cage::Layer::kLandlock),
+                         layer_name);
+
+}  // namespace
+}  // namespace agentd::testing
