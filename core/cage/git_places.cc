@@ -124,10 +124,15 @@ class Finder {
     for (const std::string& link : links_to_files(git + "/hooks")) hold_led(link);
   }
   void hold(const std::string& path) { (loose_ ? out_.watched : out_.guarded).push_back(path); }
-  // A hook that is a link: what it leads to in the root, and the links on the way, which may begin outside of it.
+  // A hook that is a link: what it leads to, there or not, and the links on the way, which may begin outside of the
+  // root.
   void hold_led(const std::string& path) {
-    for (const std::string& link : links_of(path)) hold(link);
-    if (const std::string real = real_as_far(path); is_below(real, root_)) hold(real);
+    for (const std::string& link : links_of(path)) {
+      hold(link);
+      std::error_code failed;
+      const std::string end = real_as_far((fs::path(link).parent_path() / fs::read_symlink(link, failed)).string());
+      if (!failed && is_below(end, root_) && !is_directory(end)) hold(end);
+    }
   }
 
   void targets(const GitTargets& all, const std::string& top) {

@@ -115,7 +115,7 @@ TEST_F(GitIndex, FollowsATableOfTheEntries) {
         "index.${each%=*} ${each#*=}; done; git update-index --index-version 3 --force-write-index; git update-index "
         "--force-write-index --index-version " +
         std::string(version));
-    std::string text = read_file(directory_.file(".git/index"), 1u << 24).value_or("");
+    const std::string text = read_file(directory_.file(".git/index"), 1u << 24).value_or("");
     const std::size_t table = text.find("IEOT");
     ASSERT_NE(table, std::string::npos);
     EXPECT_TRUE(cage::parse_gitlinks(text).complete) << version;
@@ -128,8 +128,6 @@ TEST_F(GitIndex, FollowsATableOfTheEntries) {
     EXPECT_FALSE(changed(table + 8 + 4 + 3, 8).complete) << "an offset";
     EXPECT_FALSE(changed(table + 8 + 8 + 3, -1).complete) << "a count";
     EXPECT_FALSE(changed(text.find("EOIE") + 8 + 3, 1).complete) << "the end of the entries";
-    text[text.find("d/sub")] = '.';
-    EXPECT_TRUE(cage::parse_gitlinks(text).complete) << "the control";
   }
 }
 
@@ -143,7 +141,7 @@ TEST_F(GitIndex, TakesEachNameAsGitDoes) {
     out.replace(out.find("lib/a b"), 7, path);
     return cage::parse_gitlinks(out);
   };
-  for (const char* const path : {"l/../ab", "./b/a b", "/ib/a b", ".git/ab", "lib/.git", "lib//ab", "lib/a_/"}) {
+  for (const char* const path : {"l/../ab", "./b/a b", "/ib/a b", ".git/ab", "li/.git", "lib//ab", "lib/a_/"}) {
     EXPECT_FALSE(found(path).complete) << path;
     EXPECT_EQ(found(path).paths.back(), path);
   }
