@@ -17,6 +17,7 @@
 #include "core/base/mutex.h"
 #include "core/base/paths.h"
 #include "core/cage/git_files.h"
+#include "core/cage/git_settings.h"
 #include "core/cage/physical.h"
 
 namespace agentd::cage {
@@ -232,13 +233,22 @@ std::set<std::string> repositories_below(const std::string& top) {
 struct Known {
   std::uint64_t device = 0, inode = 0;
   std::int64_t bytes = 0, changed_ns = 0;
+  std::size_t hash = 0;
   Gitlinks links;
 };
 
 Mutex known_mutex;
 std::map<std::string, Known> known GUARDED_BY(known_mutex);
 
-Gitlinks read_links(const std::string& index) {
+// As the settings of the repository say (extensions.objectFormat).
+std::size_t hash_of(const std::string& git) {
+  std::size_t out = kSha1;
+  for (const GitSetting& each : settings_in(common_of(git) + "/config"))
+    if (each.name == "extensions.objectformat") out = each.value == "sha256" ? kSha256 : kSha1;
+  return out;
+}
+
+Gitlinks read_links(const std::string& index, std::size_t hash) {
   struct stat info {};
   if (::stat(index.c_str(), &info) != 0) return {};
   const std::int64_t changed_ns = info.st_ctim.tv_sec * kSecondNs + info.st_ctim.tv_nsec;
@@ -246,51 +256,55 @@ Gitlinks read_links(const std::string& index) {
     const MutexLock lock(known_mutex);
     const auto found = known.find(index);
     if (found != known.end() && found->second.device == info.st_dev && found->second.inode == info.st_ino &&
-        found->second.bytes == info.st_size && found->second.changed_ns == changed_ns)
+        found->second.bytes == info.st_size && found->second.changed_ns == changed_ns && found->second.hash == hash)
       return found->second.links;
   }
   const auto text = read_file(index, kIndexMax);
-  Gitlinks out = text ? parse_gitlinks(*text) : Gitlinks{{}, false};
+  Gitlinks out = text ? parse_gitlinks(*text, hash) : Gitlinks{{}, false};
   timespec now{};
   ::clock_gettime(CLOCK_REALTIME, &now);
   // A file that was written just now may be written again within the same step of the clock.
   if (changed_ns + kSettledNs > now.tv_sec * kSecondNs + now.tv_nsec) return out;
   const MutexLock lock(known_mutex);
   if (known.size() >= kKnownMax) known.clear();
-  known[index] = {info.st_dev, info.st_ino, info.st_size, changed_ns, out};
+  known[index] = {info.st_dev, info.st_ino, info.st_size, changed_ns, hash, out};
   return out;
 }
 
 }  // namespace
 
-Gitlinks parse_gitlinks(std::string_view index) {
+Gitlinks parse_gitlinks(std::string_view index, std::size_t hash) {
   constexpr std::size_t kPage = 4096;
   Gitlinks out, others;
-  bool read = false;
+  bool read = false, as_said = hash == 0;
   if (index.size() < kHeaderBytes || !index.starts_with("DIRC")) return {{}, false};
   std::string mapped(index);
   mapped.resize((index.size() + kPage - 1) / kPage * kPage, '\0');
-  // The settings say which hash it is, and a command may have changed them: both are tried.
-  for (const std::size_t hash : {kSha1, kSha256}) {
-    Parser parser(mapped, index.size(), hash);
+  // A command may be changing the settings right now: both are tried.
+  for (const std::size_t bytes : {kSha1, kSha256}) {
+    Parser parser(mapped, index.size(), bytes);
     const Gitlinks part = parser.parse();
-    Gitlinks& where = parser.fits() ? out : others;
+    Gitlinks& where = parser.fits() || bytes == hash ? out : others;
     where.complete = where.complete && part.complete;
     where.paths.insert(where.paths.end(), part.paths.begin(), part.paths.end());
     read = read || parser.fits();
+    as_said = as_said || (bytes == hash && parser.fits());
   }
-  return read ? out : others;
+  if (!read) out.paths.insert(out.paths.end(), others.paths.begin(), others.paths.end());
+  out.complete = out.complete && read && as_said;
+  return out;
 }
 
 std::vector<std::string> gitlinks(const std::string& top, const std::string& index, const std::string& within) {
-  Gitlinks links = read_links(index);
+  const std::string git = fs::path(index).parent_path().string();
+  const std::size_t hash = hash_of(git);
+  Gitlinks links = read_links(index, hash);
   std::set<std::string> out;
   if (!links.complete) {
     out = repositories_below(within);
-    const std::string directory = fs::path(index).parent_path().string();
-    for (const std::string& name : names_in(directory)) {
+    for (const std::string& name : names_in(git)) {
       if (!name.starts_with("sharedindex.")) continue;
-      const Gitlinks shared = read_links(directory + "/" + name);
+      const Gitlinks shared = read_links(git + "/" + name, hash);
       links.paths.insert(links.paths.end(), shared.paths.begin(), shared.paths.end());
     }
   }

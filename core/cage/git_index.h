@@ -8,6 +8,7 @@
 //
 // Threading: thread-safe.
 
+#include <cstddef>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -22,8 +23,9 @@ struct Gitlinks {
 // Reads the bytes of an index. Not complete: another version, a split index, a sparse one, no index at all, or one that
 // Git would not write: with paths that have ".", "..", ".git" or nothing between slashes, with a table of its entries
 // that names others, or with names that do not end where they say. Git reads those, and so the paths are all that it
-// can find.
-Gitlinks parse_gitlinks(std::string_view index);
+// can find. `hash`: the bytes of an object's name, as the settings say; 0 = unknown. Both that there are are tried, and
+// an index that cannot be read whole with this one is not complete.
+Gitlinks parse_gitlinks(std::string_view index, std::size_t hash = 0);
 
 // The absolute paths of the directories that the index of the worktree `top` names, which may be outside of it: only a
 // program that is not Git writes those. Where it is not complete, also what shared indexes name, and all directories

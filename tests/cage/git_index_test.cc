@@ -66,6 +66,25 @@ TEST_F(GitIndex, NamesThemWithTheLongerHash) {
   }
 }
 
+// One that can be read with the other hash alone says nothing: Git reads it with that of the settings.
+TEST_F(GitIndex, IsNotCompleteWithTheOtherHash) {
+  constexpr std::size_t kSha1 = 20, kSha256 = 32;
+  for (const bool longer : {false, true}) {
+    git("rm -rf .git d");
+    fill(longer ? "sha256" : "sha1", longer ? 64 : 40);
+    const std::string text = read_file(directory_.file(".git/index"), 1u << 24).value_or("");
+    EXPECT_TRUE(cage::parse_gitlinks(text, longer ? kSha256 : kSha1).complete) << "the control";
+    EXPECT_FALSE(cage::parse_gitlinks(text, longer ? kSha1 : kSha256).complete);
+    const std::string top = directory_.path(), index = top + "/.git/index";
+    git("git init -q one");
+    EXPECT_EQ(cage::gitlinks(top, index, top).size(), expected_.size());
+    git("git config " + std::string(longer
+                                        ? "--unset extensions.objectFormat"
+                                        : "core.repositoryFormatVersion 1; git config extensions.objectFormat sha256"));
+    EXPECT_GT(cage::gitlinks(top, index, top).size(), expected_.size());
+  }
+}
+
 TEST_F(GitIndex, NamesNoneWhereThereIsNone) {
   git("git init -q . && echo > a && git add a");
   EXPECT_TRUE(links().complete);
