@@ -131,7 +131,7 @@ class Finder {
       hold(link);
       std::error_code failed;
       const std::string end = real_as_far((fs::path(link).parent_path() / fs::read_symlink(link, failed)).string());
-      if (!failed && is_below(end, root_) && !is_directory(end)) hold(end);
+      if (!failed && is_in(end, roots_) && !is_directory(end)) hold(end);
     }
   }
 
@@ -181,7 +181,7 @@ class Finder {
       worktrees(common, depth);
     }
     for (const std::string& path : links(top, git + "/index", top)) {
-      if (is_below(path, root_))
+      if (is_in(path, roots_))
         link(path + "/.git", depth);
       else
         out_.parts.push_back({GitPart::Kind::kIndex, git + "/index"});

@@ -186,6 +186,10 @@ void Watch::undo_parts(const Aside& aside, std::vector<std::string>& out) const 
         return fs::path(part.path).parent_path().string() + " was made a repository";
       case GitPart::Kind::kDirectory:
         return part.spelled + " was made a repository, to which " + part.pointer + " leads,";
+      case GitPart::Kind::kIndex:
+        return part.path + " was made to lead Git out of the workspace,";
+      case GitPart::Kind::kUnread:
+        return part.path + " was made deeper than agentd reads,";
       case GitPart::Kind::kNamed:
         return part.path + " was made in a worktree, where settings of Git name it,";
       default:
