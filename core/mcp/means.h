@@ -26,10 +26,20 @@ struct Means {
   std::string no_model{};  // why no model can be asked; empty = one can
 };
 
-// The other end of one request, which is answered once.
-class Answerer {
+// Where a client hears what it has not asked for.
+class Hearer {
  public:
-  virtual ~Answerer() = default;
+  virtual ~Hearer() = default;
+  virtual void notify(std::string_view method, std::string_view params) = 0;
+  // Nothing is told: the stream, if it is one, goes on.
+  virtual void still_here() {}
+  // True once nobody hears it any more.
+  virtual bool has_left() const { return false; }
+};
+
+// The other end of one request, which is answered once; it is notified in front of the answer.
+class Answerer : public Hearer {
+ public:
   virtual void answer(std::string result) = 0;
   virtual void refuse(const Fault& fault) = 0;
   // The request was cancelled: its client waits for no answer.
@@ -37,8 +47,8 @@ class Answerer {
   // The fields of HTTP that the request came with, by their names in lower case; without them it came by another way.
   virtual bool has_fields() const { return false; }
   virtual std::optional<std::string> field(const std::string&) const { return std::nullopt; }
-  // In front of the answer.
-  virtual void notify(std::string_view method, std::string_view params) = 0;
+  // False: nothing can be told in front of the answer.
+  virtual bool can_notify() const { return true; }
 };
 
 }  // namespace agentd::mcp

@@ -2,6 +2,7 @@
 #include "core/mcp/prompts.h"
 
 #include <algorithm>
+#include <functional>
 #include <utility>
 #include <vector>
 
@@ -72,6 +73,15 @@ Result<std::string, Fault> list_prompts(const Workplace& workplace, JsonView par
   if (!next.empty()) out.member("nextCursor", write_cursor("prompts", next));
   out.end_object();
   return std::string(out.text());
+}
+
+std::uint64_t sum_of_prompts(const Workplace& workplace) {
+  JsonWriter out;
+  out.begin_array();
+  for (const RecipeEntry& entry : workplace.recipes().list())
+    if (is_prompt(entry)) write_prompt(out, *entry.recipe);
+  out.end_array();
+  return std::hash<std::string_view>{}(out.text());
 }
 
 Result<std::string, Fault> get_prompt(const Workplace& workplace, JsonView params) {

@@ -4,6 +4,7 @@
 //
 // Threading: thread-safe, as the workplace.
 
+#include <cstdint>
 #include <string>
 
 #include "core/mcp/protocol.h"
@@ -14,6 +15,8 @@ namespace agentd::mcp {
 // The results of these methods, one object each; the legacy and the modern era have the same.
 Result<std::string, Fault> list_prompts(const Workplace& workplace, JsonView params);
 Result<std::string, Fault> get_prompt(const Workplace& workplace, JsonView params);
+// Another number where the list is another one.
+std::uint64_t sum_of_prompts(const Workplace& workplace);
 // Values of an argument of a prompt, and ids in the addresses of resources.
 Result<std::string, Fault> complete(const Workplace& workplace, JsonView params);
 

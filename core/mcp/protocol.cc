@@ -168,8 +168,10 @@ void write_server(JsonWriter& out, std::string_view version) {
 
 void write_abilities(JsonWriter& out, Era era) {
   out.begin_object();
-  for (const std::string_view each : {"tools", "prompts", "resources", "completions"})
-    out.key(each).begin_object().end_object();
+  for (const std::string_view each : {"tools", "prompts"})
+    out.key(each).begin_object().member("listChanged", true).end_object();
+  out.key("resources").begin_object().member("subscribe", true).member("listChanged", true).end_object();
+  out.key("completions").begin_object().end_object();
   if (era == Era::kLegacy) out.key("logging").begin_object().end_object();
   if (era == Era::kModern) {
     out.key("extensions").begin_object().key(kTasksExtension).begin_object().end_object().end_object();
@@ -184,6 +186,7 @@ std::string dressed(std::string_view json, const Dress& dress) {
   if (dress.ttl_ms) out.member("ttlMs", *dress.ttl_ms).member("cacheScope", "private");
   out.key("_meta").begin_object().key(kMetaServer);
   write_server(out, dress.version);
+  if (!dress.subscription.empty()) out.key(kMetaSubscription).raw(dress.subscription);
   out.end_object().end_object();
   std::string text(out.text());
   if (json == "{}") return text;

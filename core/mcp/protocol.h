@@ -19,6 +19,7 @@
 namespace agentd::mcp {
 
 inline constexpr std::string_view kTasksExtension = "io.modelcontextprotocol/tasks";
+inline constexpr std::string_view kMetaSubscription = "io.modelcontextprotocol/subscriptionId";
 inline constexpr std::string_view kMetaServer = "io.modelcontextprotocol/serverInfo";
 
 // Why a request of the modern era fails, beside RpcCode.
@@ -76,6 +77,7 @@ struct Dress {
   std::string_view version;              // of agentd
   std::string_view type = "complete";    // "task"
   std::optional<std::int64_t> ttl_ms{};  // nullopt: it may not be kept
+  std::string_view subscription{};       // JSON: the id of the request that it ends; empty = none
 };
 std::string dressed(std::string_view json, const Dress& dress);
 

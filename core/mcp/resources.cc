@@ -79,6 +79,20 @@ std::string contents(std::string_view uri, std::string_view type, std::string_vi
   return std::string(out.text());
 }
 
+Result<JsonDocument> show_checkpoint(Runtime& runtime, std::string_view uri) {
+  JsonWriter input;
+  input.begin_object().member("id", uri.substr(kCheckpoint.size())).end_object();
+  return ask_checkpoints(runtime, "show", input.text(), {});
+}
+
+// The conversation of the address, as Markdown or as JSON.
+Result<Ulid> conversation_of(std::string_view uri) {
+  if (!uri.starts_with(kConversation)) return Error{Code::kInvalid, "it names no conversation"};
+  std::string_view name = uri.substr(kConversation.size());
+  if (name.ends_with(kAsJson)) name.remove_suffix(kAsJson.size());
+  return Ulid::parse(name);
+}
+
 Fault not_there(Era era, std::string_view uri) {
   JsonWriter data;
   data.begin_object().member("uri", uri).end_object();
@@ -141,23 +155,31 @@ std::string list_templates() {
   return std::string(out.text());
 }
 
+Result<ResourcePlace, Fault> find_resource(Runtime& runtime, Era era, std::string_view uri) {
+  if (uri.starts_with(kCheckpoint)) {
+    const auto found = show_checkpoint(runtime, uri);
+    if (!found) return not_there(era, uri);
+    const auto conversation = Ulid::parse(found->root()["conversation_id"].string_or(""));
+    if (!conversation) return not_there(era, uri);
+    return ResourcePlace{*conversation, std::string(found->root()["id"].string_or(""))};
+  }
+  const auto id = conversation_of(uri);
+  if (!id || !runtime.store().info(*id)) return not_there(era, uri);
+  return ResourcePlace{*id};
+}
+
 Result<std::string, Fault> read_resource(Runtime& runtime, Era era, JsonView params) {
   const std::string_view uri = params["uri"].string_or("");
   if (uri.empty()) return bad_params("'uri' names a resource");
   if (uri.starts_with(kCheckpoint)) {
-    JsonWriter input;
-    input.begin_object().member("id", uri.substr(kCheckpoint.size())).end_object();
-    const auto found = ask_checkpoints(runtime, "show", input.text(), {});
+    const auto found = show_checkpoint(runtime, uri);
     if (!found) return not_there(era, uri);
     return contents(uri, kJsonType, found->root().text());
   }
-  if (!uri.starts_with(kConversation)) return not_there(era, uri);
-  std::string_view name = uri.substr(kConversation.size());
-  const bool json = name.ends_with(kAsJson);
-  if (json) name.remove_suffix(kAsJson.size());
-  const auto id = Ulid::parse(name);
+  const auto id = conversation_of(uri);
   const auto info = id ? runtime.store().info(*id) : Result<ConversationInfo>(id.error());
   if (!info) return not_there(era, uri);
+  const bool json = uri.ends_with(kAsJson);
   const auto text = conversation_text(runtime.store(), *info, *id, json);
   if (!text) return Fault{{kRpcInternal, text.error().message}};
   return contents(uri, json ? kJsonType : kMarkdownType, *text);

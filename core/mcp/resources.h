@@ -17,10 +17,17 @@
 
 namespace agentd::mcp {
 
+// The conversation that an address names, or that has the checkpoint.
+struct ResourcePlace {
+  Ulid conversation;
+  std::string checkpoint{};  // its id; empty: the conversation itself
+};
+// A resource that is there. `era`: one that is not has another code in each.
+Result<ResourcePlace, Fault> find_resource(Runtime& runtime, Era era, std::string_view uri);
+
 // The results of these methods, one object each. `project`: whose conversations are listed; empty = all.
 Result<std::string, Fault> list_resources(Runtime& runtime, const std::string& project, JsonView params);
 std::string list_templates();
-// `era`: a resource that is not there has another code in each.
 Result<std::string, Fault> read_resource(Runtime& runtime, Era era, JsonView params);
 
 }  // namespace agentd::mcp

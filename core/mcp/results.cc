@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/mcp/results.h"
 
+#include <functional>
+
 #include "core/mcp/own_tools.h"
 
 namespace agentd::mcp {
@@ -34,6 +36,14 @@ void write_tool(JsonWriter& out, const Tool& tool) {
     out.member("idempotentHint", (tool.flags & AGENTD_TOOL_IDEMPOTENT) != 0);
   }
   out.member("openWorldHint", (tool.flags & AGENTD_TOOL_OPEN_WORLD) != 0).end_object().end_object();
+}
+
+std::uint64_t sum_of_tools(const std::vector<Tool>& tools) {
+  JsonWriter out;
+  out.begin_array();
+  for (const Tool& each : tools) write_tool(out, each);
+  out.end_array();
+  return std::hash<std::string_view>{}(out.text());
 }
 
 std::string own_result(std::string_view json) {

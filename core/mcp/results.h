@@ -4,7 +4,9 @@
 //
 // Threading: pure functions.
 
+#include <cstdint>
 #include <string>
+#include <vector>
 
 #include "core/agent/agent.h"
 #include "core/codec/json.h"
@@ -14,6 +16,8 @@ namespace agentd::mcp {
 
 // A tool in a list. Annotations are hints for people: agentd's rules decide.
 void write_tool(JsonWriter& out, const Tool& tool);
+// Another number where the list is another one.
+std::uint64_t sum_of_tools(const std::vector<Tool>& tools);
 
 // The result of a tool. `own`: one of agentd's own, whose text is its structured content.
 std::string tool_result(const DirectReport& report, bool own);

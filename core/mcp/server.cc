@@ -47,8 +47,11 @@ struct Server::Call {
   To to;
   Asking asking;
   CancelToken cancel;
+  std::uint64_t number = 0;  // of Client::begin(); 0 = it is done at once
   // Set by a method whose result is of another type.
   mutable std::string_view type = "complete";
+  // Set by a method whose request stays open: somebody else answers it, and ends it.
+  mutable bool stays_open = false;
 
   JsonView params() const { return message->params(); }
 };
@@ -74,6 +77,9 @@ const Server::Method Server::kMethods[] = {
     {"resources/list", &Server::resources_list, true, true, true, true},
     {"resources/templates/list", &Server::resources_templates, true, true, false, true},
     {"resources/read", &Server::resources_read, true, true, true, true},
+    {"resources/subscribe", &Server::subscribe, true, false},
+    {"resources/unsubscribe", &Server::unsubscribe, true, false},
+    {"subscriptions/listen", &Server::listen, false, true},
     {"tasks/get", &Server::get_task, false, true},
     {"tasks/update", &Server::update_task, false, true},
     {"tasks/cancel", &Server::cancel_task, false, true},
@@ -110,9 +116,10 @@ void Server::take(const From& client, const std::shared_ptr<const RpcMessage>& m
   if (!method->waits) return work(call, *method);
   const auto number = client->begin(message->id, cancel);
   if (!number) return to->refuse({{kRpcBadRequest, "a request with this id waits for its answer already"}, 400});
-  if (means_.start([this, call, method, number] {
+  call.number = *number;
+  if (means_.start([this, call, method] {
         work(call, *method);
-        call.client->done(*number);
+        if (!call.stays_open) call.client->done(call.number);
       }))
     return;
   client->done(*number);
@@ -121,6 +128,7 @@ void Server::take(const From& client, const std::shared_ptr<const RpcMessage>& m
 
 void Server::work(const Call& call, const Method& method) {
   Reply reply = (this->*method.call)(call);
+  if (call.stays_open) return;
   if (call.cancel.cancelled()) return call.to->drop();
   if (!reply) return call.to->refuse(reply.error());
   Dress dress{call.asking.era, means_.version, call.type};
@@ -167,6 +175,7 @@ Server::Reply Server::list_tools(const Call& call) {
       return bad_params("'cursor' is not one that tools/list has given");
     from = std::stoul(*read);
   }
+  watch(call, List::kTools);
   const auto tools = call.client->tools();
   if (!tools) return fault_of(tools.error());
   JsonWriter out;
@@ -252,7 +261,13 @@ Server::Reply Server::run_agent(const Call& call, JsonView input, const Progress
 
 // ---- prompts and resources
 
+// A list that a client of the legacy era has got once is watched for it.
+void Server::watch(const Call& call, List list) {
+  if (call.asking.era == Era::kLegacy) changes_.watch(call.client, list);
+}
+
 Server::Reply Server::prompts_list(const Call& call) {
+  watch(call, List::kPrompts);
   const auto workplace = call.client->workplace();
   if (!workplace) return fault_of(workplace.error());
   return list_prompts(**workplace, call.params());
@@ -271,6 +286,7 @@ Server::Reply Server::completion(const Call& call) {
 }
 
 Server::Reply Server::resources_list(const Call& call) {
+  watch(call, List::kResources);
   return list_resources(means_.runtime, call.client->place().project, call.params());
 }
 
@@ -278,6 +294,25 @@ Server::Reply Server::resources_templates(const Call&) { return list_templates()
 
 Server::Reply Server::resources_read(const Call& call) {
   return read_resource(means_.runtime, call.asking.era, call.params());
+}
+
+// ---- changes
+
+Server::Reply Server::subscribe(const Call& call) {
+  if (auto fault = changes_.subscribe(call.client, call.params())) return std::move(*fault);
+  return std::string("{}");
+}
+
+Server::Reply Server::unsubscribe(const Call& call) {
+  if (auto fault = changes_.unsubscribe(call.client, call.params())) return std::move(*fault);
+  return std::string("{}");
+}
+
+Server::Reply Server::listen(const Call& call) {
+  if (auto fault = changes_.listen(call.client, call.params(), {call.message->id, call.to, call.cancel, call.number}))
+    return std::move(*fault);
+  call.stays_open = true;
+  return std::string();
 }
 
 // ---- tasks

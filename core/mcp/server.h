@@ -12,6 +12,7 @@
 #include <string>
 #include <string_view>
 
+#include "core/mcp/changes.h"
 #include "core/mcp/client.h"
 #include "core/mcp/runs.h"
 
@@ -20,7 +21,7 @@ namespace agentd::mcp {
 class Server {
  public:
   // REQUIRES: requests that go on end before it does; their clients were cancelled.
-  explicit Server(Means means) : means_(std::move(means)), runs_(means_) {}
+  explicit Server(Means means) : means_(std::move(means)), runs_(means_), changes_(means_) {}
 
   const Means& means() const { return means_; }
 
@@ -29,8 +30,13 @@ class Server {
   // Answers a request, at once or later, or takes a notification. `cancel` ends the work of the request.
   void take(const From& client, const std::shared_ptr<const RpcMessage>& message, const To& to,
             const CancelToken& cancel = {});
-  // Cancels the runs of agents that go on here.
-  void stop() { runs_.cancel_all(); }
+  // What clients are told besides their answers. A transport says where (Changes::hear), and which client has ended.
+  Changes& changes() { return changes_; }
+  // Tells nothing more, and cancels the runs of agents that go on here.
+  void stop() {
+    changes_.end();
+    runs_.cancel_all();
+  }
 
  private:
   struct Call;
@@ -52,12 +58,17 @@ class Server {
   Reply resources_list(const Call& call);
   Reply resources_templates(const Call& call);
   Reply resources_read(const Call& call);
+  Reply subscribe(const Call& call);
+  Reply unsubscribe(const Call& call);
+  Reply listen(const Call& call);
+  void watch(const Call& call, List list);
   Reply get_task(const Call& call);
   Reply update_task(const Call& call);
   Reply cancel_task(const Call& call);
 
   const Means means_;
   Runs runs_;
+  Changes changes_;
 };
 
 }  // namespace agentd::mcp

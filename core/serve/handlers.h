@@ -68,6 +68,7 @@ void scrub(Daemon& daemon, RouteCall call);
 
 // ---- handlers_mcp.cc
 void post_mcp(Daemon& daemon, RouteCall call);
+void get_mcp(Daemon& daemon, RouteCall call);
 void end_mcp(Daemon& daemon, RouteCall call);
 
 // ---- handlers_setup.cc

@@ -2,6 +2,7 @@
 #include "core/serve/mcp_door.h"
 
 #include <algorithm>
+#include <atomic>
 #include <filesystem>
 #include <utility>
 
@@ -18,6 +19,7 @@ constexpr std::size_t kThreadsMax = 256;  // requests and runs at a time
 constexpr std::size_t kClientsMax = 1'000;
 constexpr Milliseconds kUnused{60 * 60'000};
 constexpr std::int64_t kNoSession = -32001;
+constexpr std::string_view kStillHere = ": still here\n\n";
 
 void refuse(HttpExchange& exchange, const RpcId& id, const Fault& fault, unsigned status) {
   HttpReply reply;
@@ -47,6 +49,14 @@ bool is_long(const RpcMessage& message) {
   const JsonView params = message.params();
   const std::string_view tool = params["name"].string_or("");
   return params["_meta"]["progressToken"].exists() || tool == mcp::kRunAgent || tool == mcp::kCompact;
+}
+
+std::string event(std::string_view message) { return "event: message\ndata: " + std::string(message) + "\n\n"; }
+
+HttpReply stream_head() {
+  HttpReply out;
+  out.content_type = "text/event-stream";
+  return out;
 }
 
 bool speaks(std::string_view version) {
@@ -82,20 +92,20 @@ class McpDoor::Exchange final : public mcp::Answerer {
   void drop() override { refuse({{kRpcCancelled, "the request was cancelled"}}); }
   bool has_fields() const override { return true; }
   std::optional<std::string> field(const std::string& name) const override { return field_of(exchange_->head(), name); }
+  bool can_notify() const override { return takes_events_; }
   void notify(std::string_view method, std::string_view params) override {
     const MutexLock lock(mutex_);
     if (open()) (void)stream_->send(event(rpc_notification(method, params)));
   }
+  void still_here() override {
+    const MutexLock lock(mutex_);
+    if (stream_) (void)stream_->send(std::string(kStillHere));
+  }
 
  private:
-  static std::string event(std::string_view message) {
-    return "event: message\ndata: " + std::string(message) + "\n\n";
-  }
   bool open() REQUIRES(mutex_) {
     if (!stream_ && takes_events_) {
-      HttpReply head;
-      head.content_type = "text/event-stream";
-      stream_ = exchange_->stream(std::move(head), [cancel = cancel_, cancels = cancels_] {
+      stream_ = exchange_->stream(stream_head(), [cancel = cancel_, cancels = cancels_] {
         if (cancels) cancel.cancel(AGENTD_CANCEL_USER);
       });
     }
@@ -125,6 +135,23 @@ class McpDoor::Exchange final : public mcp::Answerer {
   bool well_ GUARDED_BY(mutex_) = false;
 };
 
+// The stream of a session: what its client has not asked for.
+class McpDoor::Told final : public mcp::Hearer {
+ public:
+  explicit Told(HttpExchange& exchange) : stream_(exchange.stream(stream_head(), [gone = gone_] { *gone = true; })) {
+    (void)stream_->send(": listening\n\n");
+  }
+  void notify(std::string_view method, std::string_view params) override {
+    (void)stream_->send(event(rpc_notification(method, params)));
+  }
+  void still_here() override { (void)stream_->send(std::string(kStillHere)); }
+  bool has_left() const override { return *gone_; }
+
+ private:
+  const std::shared_ptr<std::atomic<bool>> gone_ = std::make_shared<std::atomic<bool>>(false);  // with the server
+  const std::shared_ptr<HttpStream> stream_;  // shared with the connection; closed with this
+};
+
 McpDoor::McpDoor(Runtime& runtime, Workplaces& workplaces, std::string version)
     : runtime_(runtime),
       workplaces_(workplaces),
@@ -137,6 +164,7 @@ McpDoor::McpDoor(Runtime& runtime, Workplaces& workplaces, std::string version)
 McpDoor::~McpDoor() { stop(); }
 
 void McpDoor::stop() {
+  server_.changes().end();
   std::map<std::string, Known> sessions, alone;
   {
     const MutexLock lock(mutex_);
@@ -153,6 +181,8 @@ void McpDoor::tidy(const IsGood& is_good) {
   std::vector<Shared> ended;
   {
     const MutexLock lock(mutex_);
+    for (auto& [name, known] : sessions_)
+      if (server_.changes().is_heard(*known.client)) known.unused = Deadline::after(runtime_.clock(), kUnused);
     for (auto* const each : {&sessions_, &alone_})
       std::erase_if(*each, [&](const auto& entry) {
         const Known& known = entry.second;
@@ -164,11 +194,13 @@ void McpDoor::tidy(const IsGood& is_good) {
       });
   }
   end(std::move(ended));
+  server_.changes().keep_alive();
 }
 
 // Hooks of their ends may take their time.
 void McpDoor::end(std::vector<Shared> clients) {
   if (clients.empty()) return;
+  for (const Shared& each : clients) server_.changes().forget(*each);
   auto work = [clients = std::move(clients)] {
     for (const Shared& each : clients) each->end();
   };
@@ -280,6 +312,18 @@ McpDoor::Shared McpDoor::session_of(const RouteCall& call) {
   return found->second.client;
 }
 
+McpDoor::Shared McpDoor::session_or_answer(const RouteCall& call, const RpcId& id) {
+  if (const auto version = field_of(call.exchange->head(), mcp::kVersionField); version && !speaks(*version)) {
+    refuse(*call.exchange, id,
+           {{kRpcBadRequest, "MCP-Protocol-Version: this server does not speak '" + one_line(*version, 80) + "'"}},
+           400);
+    return nullptr;
+  }
+  Shared client = session_of(call);
+  if (!client) refuse(*call.exchange, id, {{kNoSession, "Session not found: begin another one with initialize"}}, 404);
+  return client;
+}
+
 void McpDoor::post_legacy(const RouteCall& call, const std::shared_ptr<const RpcMessage>& message,
                           const std::string& cwd) {
   HttpExchange& exchange = *call.exchange;
@@ -308,19 +352,34 @@ void McpDoor::post_legacy(const RouteCall& call, const std::shared_ptr<const Rpc
                     "the request has no field Mcp-Session-Id: begin with initialize, or say the version "
                     "in '_meta'"}},
                   400);
-  if (const auto version = field_of(head, mcp::kVersionField); version && !speaks(*version))
-    return refuse(
-        exchange, message->id,
-        {{kRpcBadRequest, "MCP-Protocol-Version: this server does not speak '" + one_line(*version, 80) + "'"}}, 400);
-  const Shared client = session_of(call);
-  if (!client)
-    return refuse(exchange, message->id, {{kNoSession, "Session not found: begin another one with initialize"}}, 404);
+  const Shared client = session_or_answer(call, message->id);
+  if (!client) return;
   if (message->kind == RpcMessage::Kind::kNotification) {
     server_.take(client, message, to);
     return accept(exchange);
   }
   if (is_long(*message)) to->begin_stream();
   server_.take(client, message, to, to->cancel());
+}
+
+void McpDoor::get(const RouteCall& call) {
+  HttpExchange& exchange = *call.exchange;
+  const RequestHead& head = exchange.head();
+  if (head.count(mcp::kSessionField) == 0) {
+    HttpReply none = error_reply(405, "method_not_allowed",
+                                 "GET is the stream of a session, which the field Mcp-Session-Id names; anything else "
+                                 "is a POST");
+    none.fields.emplace_back("allow", "POST, DELETE");
+    return exchange.reply(std::move(none));
+  }
+  if (!takes_events(head))
+    return exchange.reply(error_reply(406, "not_acceptable", "the answer is a stream: accept text/event-stream"));
+  const Shared client = session_or_answer(call, {});
+  if (!client) return;
+  if (server_.changes().is_heard(*client))
+    return refuse(exchange, {}, {{kRpcBadRequest, "the session has a stream already: close that one first"}}, 409);
+  // False: another one was faster, or the daemon ends; then the stream ends at once.
+  (void)server_.changes().hear(client, std::make_shared<Told>(exchange));
 }
 
 void McpDoor::remove(const RouteCall& call) {

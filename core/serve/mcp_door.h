@@ -3,7 +3,8 @@
 // mcp_door.h - the Model Context Protocol over HTTP: /mcp of the daemon.
 //
 // A legacy client has a session from `initialize` on, named by the field Mcp-Session-Id. It ends with DELETE, with its
-// token, or after an hour without use. A request of the modern era stands alone: requests with one token in one
+// token, or after an hour without use; a stream of what it is told (GET), of which it has one at a time, is a use, and
+// ends with it. A request of the modern era stands alone: requests with one token in one
 // directory share the conversation in which tools are called. An answer is JSON, or a stream of server-sent events
 // where something is told before it; in the modern era, a client that leaves the stream cancels the request.
 //
@@ -35,11 +36,13 @@ class McpDoor {
 
   // Handlers of the routes.
   void post(const RouteCall& call);
+  void get(const RouteCall& call);
   void remove(const RouteCall& call);
 
   // Cancels what goes on, and takes no more.
   void stop();
-  // To be called every few seconds: ends clients that nobody uses, and those whose token is gone.
+  // To be called every few seconds: tells streams that they go on; ends clients that nobody uses, and those whose token
+  // is gone.
   using IsGood = std::function<bool(const Digest& token)>;
   void tidy(const IsGood& is_good);
 
@@ -51,6 +54,7 @@ class McpDoor {
     Deadline unused{};
   };
   class Exchange;
+  class Told;
 
   void post_legacy(const RouteCall& call, const std::shared_ptr<const RpcMessage>& message, const std::string& cwd);
   void post_modern(const RouteCall& call, const std::shared_ptr<const RpcMessage>& message, const std::string& cwd);
@@ -58,6 +62,8 @@ class McpDoor {
   std::optional<std::string> directory_of(const RouteCall& call) const;
   mcp::Caller caller_in(const std::string& cwd, const std::string& surface) const;
   Shared session_of(const RouteCall& call);
+  // Null after its answer: the field names no session of the client, or a version that is not spoken.
+  Shared session_or_answer(const RouteCall& call, const RpcId& id);
   // Adds a client; returns the one that has to go for it, where there are too many. Null: there is room.
   using ByName = std::map<std::string, Known>;
   static Shared keep(ByName& clients, const std::string& name, Known known);

@@ -36,6 +36,17 @@ class OnWire final : public mcp::Answerer {
   const RpcId id_;
 };
 
+// What the client has not asked for.
+class HeardOnWire final : public mcp::Hearer {
+ public:
+  explicit HeardOnWire(RpcWire& wire) : wire_(wire) {}
+  void notify(std::string_view method, std::string_view params) override { wire_.notify(method, params); }
+  bool has_left() const override { return wire_.is_gone(); }
+
+ private:
+  RpcWire& wire_;
+};
+
 // Without a model for those who only want memories: `why` says then why none can be asked.
 Result<std::unique_ptr<Runtime>, RunError> begin_runtime(App& app, const Config& config, const Warn& warn,
                                                          std::string& why) {
@@ -107,12 +118,14 @@ int mcp_serve_command(App& app, const Arguments& arguments) {
   mcp::Server server(std::move(means));
   const auto client = std::make_shared<mcp::Client>(server.means(), caller_in(**runtime, app.surroundings().cwd),
                                                     mcp::Client::Ids::kOfOneConnection);
+  (void)server.changes().hear(client, std::make_shared<HeardOnWire>(wire));
   wire.read_all(
       [&](RpcMessage message) {
         const auto shared = std::make_shared<const RpcMessage>(std::move(message));
         server.take(client, shared, std::make_shared<OnWire>(wire, shared->id));
       },
       cancel);
+  server.changes().end();
   const Deadline last = Deadline::after(app.clock(), kLastAnswers);
   while (!client->is_idle() && !cancel.cancelled() && !last.passed(app.clock())) app.clock().pause(kLook);
   client->cancel_all();
