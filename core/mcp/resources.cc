@@ -159,9 +159,10 @@ Result<ResourcePlace, Fault> find_resource(Runtime& runtime, Era era, std::strin
   if (uri.starts_with(kCheckpoint)) {
     const auto found = show_checkpoint(runtime, uri);
     if (!found) return not_there(era, uri);
-    const auto conversation = Ulid::parse(found->root()["conversation_id"].string_or(""));
+    const JsonView checkpoint = found->root()["checkpoint"];
+    const auto conversation = Ulid::parse(checkpoint["conversation_id"].string_or(""));
     if (!conversation) return not_there(era, uri);
-    return ResourcePlace{*conversation, std::string(found->root()["id"].string_or(""))};
+    return ResourcePlace{*conversation, std::string(checkpoint["id"].string_or(""))};
   }
   const auto id = conversation_of(uri);
   if (!id || !runtime.store().info(*id)) return not_there(era, uri);

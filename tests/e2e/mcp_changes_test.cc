@@ -93,6 +93,7 @@ TEST_F(McpChanges, AListThatAClientHasIsToldOf) {
   EXPECT_TRUE(has(std::string(client->call("prompts/list", "{}").result().text()), "brand_new"));
   client->call("tools/list", "{}");
   program_.drop_hook(AGENTD_MCP_FIXTURES);
+  ASSERT_EQ(program_.run({"hooks", "trust", "mcp_fixtures", "--yes"}).code, 0);
   ASSERT_TRUE(client->until([&] { return heard(*client, kTools) == 1; }));
   EXPECT_TRUE(has(std::string(client->call("tools/list", "{}").result().text()), "test_simple_text"));
   // It has no list of resources.

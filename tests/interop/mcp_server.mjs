@@ -8,12 +8,17 @@ import { StdioClientTransport as ModernStdio } from '@modelcontextprotocol/clien
 import { Client as Legacy } from '@modelcontextprotocol/sdk/client/index.js';
 import { StdioClientTransport as LegacyStdio } from '@modelcontextprotocol/sdk/client/stdio.js';
 import { StreamableHTTPClientTransport as LegacyHttp } from '@modelcontextprotocol/sdk/client/streamableHttp.js';
+import {
+  PromptListChangedNotificationSchema as PromptsChanged, ResourceListChangedNotificationSchema as ResourcesChanged,
+  ResourceUpdatedNotificationSchema as ResourceUpdated,
+} from '@modelcontextprotocol/sdk/types.js';
 import { execFile, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { copyFileSync, mkdirSync, mkdtempSync, readFileSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import http from 'node:http';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { check, finish } from './counted.mjs';
 import { reasons } from './mcp_server_reasons.mjs';
@@ -116,6 +121,71 @@ for (const [name, client, transport, era] of [
 ]) {
   await client.connect(transport);
   await play(name, client, era);
+}
+
+// ---- changes that another process makes
+
+const runs = [];
+// A conversation, or one message more in it.
+async function say(conversation) {
+  const words = ['run', 'say', '--script', script, ...(conversation ? ['--resume', conversation] : [])];
+  const child = spawn(program, words, { env: environment, cwd: project, stdio: ['ignore', 'ignore', 'inherit'] });
+  const [code] = await once(child, 'exit');
+  check(`the other process, run ${runs.push(code)}`, code, 0);
+}
+// True once it holds; false after a while.
+async function comes(holds) {
+  for (let i = 0; i < 300 && !holds(); ++i) await sleep(50);
+  return holds();
+}
+let recipes = 0;
+const addRecipe = () => writeFileSync(join(home, 'recipes', `added_${++recipes}.md`), '---\ndescription: New\n---\nHi.\n');
+
+// `begin` subscribes, and returns what ends it.
+async function playChanges(name, client, begin) {
+  await say();
+  const [{ uri }] = (await client.listResources()).resources;
+  await client.listPrompts();
+  const updated = [], lists = { prompts: 0, resources: 0 };
+  const end = await begin(uri, (which) => { ++lists[which]; }, (each) => updated.push(each));
+  await say(uri.split('/').pop());
+  check(`${name}: hears of the conversation`, await comes(() => updated.length > 0), true);
+  check(`${name}: and of no other one`, updated.every((each) => each === uri), true);
+  check(`${name}: its recipes are as they were`, lists.prompts, 0);
+  addRecipe();
+  check(`${name}: hears of a new recipe`, await comes(() => lists.prompts === 1), true);
+  const before = lists.resources;
+  await say();
+  check(`${name}: hears of a new conversation`, await comes(() => lists.resources > before), true);
+  await end();
+  await client.close();
+}
+
+for (const [name, transport] of [['sdk on stdio', new LegacyStdio(stdio)],
+  ['sdk on HTTP', new LegacyHttp(address(port), authorized)]]) {
+  const client = new Legacy(identity);
+  await client.connect(transport);
+  await playChanges(`${name}, changes`, client, async (uri, list, resource) => {
+    client.setNotificationHandler(PromptsChanged, () => list('prompts'));
+    client.setNotificationHandler(ResourcesChanged, () => list('resources'));
+    client.setNotificationHandler(ResourceUpdated, ({ params }) => resource(params.uri));
+    await client.subscribeResource({ uri });
+    return () => client.unsubscribeResource({ uri });
+  });
+}
+for (const [name, transport] of [['client on stdio', new ModernStdio(stdio)],
+  ['client on HTTP', new ModernHttp(address(port), authorized)]]) {
+  const client = modern();
+  await client.connect(transport);
+  await playChanges(`${name}, changes`, client, async (uri, list, resource) => {
+    client.setNotificationHandler('notifications/prompts/list_changed', () => list('prompts'));
+    client.setNotificationHandler('notifications/resources/list_changed', () => list('resources'));
+    client.setNotificationHandler('notifications/resources/updated', ({ params }) => resource(params.uri));
+    const wish = { promptsListChanged: true, resourcesListChanged: true, resourceSubscriptions: [uri] };
+    const subscription = await client.listen(wish);
+    check(`${name}, changes: all of the wish is acknowledged`, subscription.honoredFilter, wish);
+    return () => subscription.close();
+  });
 }
 
 // ---- others as programs

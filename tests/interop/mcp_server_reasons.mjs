@@ -5,7 +5,7 @@ const audio = 'a tool of agentd has texts, images and documents, and no sound';
 const asks = 'agentd asks nothing of a client: what needs a person is denied, or waits for `agentd approve`';
 const resources = 'the resources of agentd are its conversations and checkpoints: plugins add none';
 const prompts = 'a prompt of agentd is the text of a recipe';
-const subscriptions = 'agentd tells no changes of resources, and does not say that it would';
+const subscriptions = `the suite subscribes to a fixture, and agentd to none but a resource that is there: ${resources}`;
 const logs = 'a tool of agentd sends no log messages to clients';
 
 const legacy = {
