@@ -36,19 +36,20 @@ std::size_t place_of(List list) { return static_cast<std::size_t>(list); }
 
 // What one client of the legacy era knows, or one request that stays open.
 struct Changes::Watch {
-  explicit Watch(From whose, std::optional<Listen> request = {})
-      : client(std::move(whose)), listen(std::move(request)) {
+  explicit Watch(const From& whose, std::optional<Listen> request = {})
+      : client(whose), held(request ? whose : nullptr), listen(std::move(request)) {
     if (listen) hearer = listen->to;
   }
 
-  const From client;
+  const std::weak_ptr<Client> client;
+  const From held;                     // of the modern era: its request goes on
   const std::optional<Listen> listen;  // of the modern era
   mutable Mutex mutex;
   std::shared_ptr<Hearer> hearer GUARDED_BY(mutex);  // shared with the transport; null: there is none
   std::array<ListMark, kLists.size()> lists GUARDED_BY(mutex){};
   std::map<std::string, Address> addresses GUARDED_BY(mutex);  // as the client writes them
 
-  bool is_of(const Client& other) const { return !listen && client.get() == &other; }
+  bool is_of(const Client& other) const { return !listen && client.lock().get() == &other; }
   bool is_over() const { return listen && listen->cancel.cancelled(); }
   bool is_heard() const REQUIRES(mutex) { return hearer && !hearer->has_left(); }
   bool wants() const REQUIRES(mutex) {
@@ -288,17 +289,19 @@ void Changes::end_listen(Watch& watch, bool answered) {
     watch.listen->to->answer(dressed("{}", dress));
   else
     watch.listen->to->drop();
-  watch.client->done(watch.listen->number);
+  watch.held->done(watch.listen->number);
 }
 
 void Changes::keep_alive() {
   std::vector<Shared> watches;
   {
     const MutexLock lock(mutex_);
+    std::erase_if(watches_, [](const Shared& each) { return each->client.expired(); });
     watches = watches_;
   }
   for (const Shared& each : watches) {
     const MutexLock lock(each->mutex);
+    if (!each->listen && !each->is_heard()) each->hearer = nullptr;
     if (each->hearer) each->hearer->still_here();
   }
 }
@@ -356,6 +359,8 @@ void Changes::look() {
 }
 
 void Changes::look_at(Watch& watch, Look& look) {
+  const From client = watch.client.lock();
+  if (!client) return;
   std::array<ListMark, kLists.size()> lists;
   {
     const MutexLock lock(watch.mutex);
@@ -364,7 +369,7 @@ void Changes::look_at(Watch& watch, Look& look) {
   }
   std::array<Sum, kLists.size()> sums;
   for (std::size_t i = 0; i < sums.size(); ++i)
-    if (lists[i].wanted) sums[i] = sum_of(watch.client, static_cast<List>(i), look);
+    if (lists[i].wanted) sums[i] = sum_of(client, static_cast<List>(i), look);
   const MutexLock lock(watch.mutex);
   if (!watch.is_heard()) return;
   for (std::size_t i = 0; i < sums.size(); ++i) {

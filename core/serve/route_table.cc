@@ -589,7 +589,7 @@ constexpr Route kRoutes[] = {
      "application/json"},
     {"GET",
      "/mcp",
-     Scope::kRun,
+     Scope::kRead,
      "read_mcp",
      "Streams what the session of the field `Mcp-Session-Id` is told besides its answers ([mcp.md](mcp.md)).",
      kMcpQuery,

@@ -129,7 +129,7 @@ const runs = [];
 // A conversation, or one message more in it.
 async function say(conversation) {
   const words = ['run', 'say', '--script', script, ...(conversation ? ['--resume', conversation] : [])];
-  const child = spawn(program, words, { env: environment, cwd: project, stdio: ['ignore', 'ignore', 'inherit'] });
+  const child = spawn(program, words, { env: environment, cwd: project, stdio: 'ignore' });
   const [code] = await once(child, 'exit');
   check(`the other process, run ${runs.push(code)}`, code, 0);
 }

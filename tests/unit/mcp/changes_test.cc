@@ -68,6 +68,7 @@ class Told : public testing::RuntimeTest<ManualClock> {
 
   Result<std::shared_ptr<Workplace>, RunError> workplace_at(const std::string& cwd) {
     const MutexLock lock(mutex_);
+    ++looks_;
     if (workplace_) return workplace_;
     AGENTD_TRY(auto made, Workplace::find(*runtime_, cwd, {}, [](const std::string&) {}));
     workplace_ = std::move(made);
@@ -130,7 +131,13 @@ class Told : public testing::RuntimeTest<ManualClock> {
     return holds();
   }
 
+  int looks() {
+    const MutexLock lock(mutex_);
+    return looks_;
+  }
+
   Mutex mutex_;
+  int looks_ GUARDED_BY(mutex_) = 0;  // at the project
   std::shared_ptr<Workplace> workplace_;
   std::optional<Means> means_;
   std::shared_ptr<Client> client_;
@@ -265,6 +272,29 @@ TEST_F(Told, LaterWhatHasChangedWhileNobodyHeard) {
   changes_->forget(*client_);
   EXPECT_FALSE(changes_->is_heard(*client_));
   EXPECT_EQ(next.use_count(), 1) << "its stream is closed";
+}
+
+TEST_F(Told, AndNothingIsLookedAtForWhomNobodyHears) {
+  changes_->watch(client_, List::kPrompts);
+  const int before = looks();
+  int seconds = 0;
+  (void)comes([&] { return ++seconds > 50; });
+  EXPECT_EQ(looks(), before);
+  const auto ear = hear();
+  ASSERT_TRUE(comes([&] { return looks() > before; }));
+  changes_->forget(*client_);
+  const int heard = (changes_->end(), looks());
+  (void)comes([&] { return ++seconds > 100; });
+  EXPECT_EQ(looks(), heard);
+}
+
+TEST_F(Told, AClientThatHasEndedIsForgotten) {
+  changes_->watch(client_, List::kPrompts);
+  const auto ear = hear();
+  EXPECT_EQ(ear.use_count(), 2);
+  client_.reset();
+  changes_->keep_alive();
+  EXPECT_EQ(ear.use_count(), 1);
 }
 
 // ---- requests that stay open
