@@ -34,7 +34,7 @@ std::size_t place_of(List list) { return static_cast<std::size_t>(list); }
 
 }  // namespace
 
-// What one client of the legacy era knows, or one request that stays open.
+// The state of one client of the legacy era, or of one request that stays open.
 struct Changes::Watch {
   explicit Watch(const From& whose, std::optional<Listen> request = {})
       : client(whose), held(request ? whose : nullptr), listen(std::move(request)) {
@@ -67,7 +67,7 @@ struct Changes::Watch {
   void write_meta(JsonWriter& out) const {
     if (listen) out.key("_meta").begin_object().key(kMetaSubscription).raw(listen->id.json()).end_object();
   }
-  // What a request gets, in front of all else. False: it wants nothing.
+  // Comes before all else that a request gets. False: it wants nothing.
   bool acknowledge() const REQUIRES(mutex) {
     JsonWriter out;
     out.begin_object().key("notifications").begin_object();

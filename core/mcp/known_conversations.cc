@@ -8,7 +8,7 @@ namespace {
 
 constexpr std::uint32_t kChangesAtOnce = 1'000;
 
-// What the list of resources has of it: the conversation, its title, and that it has a checkpoint more.
+// Its part of the list of resources: the conversation, its title and its newest checkpoint.
 std::uint64_t line_of(const ConversationInfo& info) {
   return std::hash<std::string>{}(info.id + '\n' + info.title + '\n' + info.checkpoint.id + '\n' +
                                   std::to_string(info.checkpoint.seq));

@@ -30,7 +30,7 @@ class Server {
   // Answers a request, at once or later, or takes a notification. `cancel` ends the work of the request.
   void take(const From& client, const std::shared_ptr<const RpcMessage>& message, const To& to,
             const CancelToken& cancel = {});
-  // What clients are told besides their answers. A transport says where (Changes::hear), and which client has ended.
+  // Notifications of changes. A transport says where (Changes::hear), and which client has ended.
   Changes& changes() { return changes_; }
   // Tells nothing more, and cancels the runs of agents that go on here.
   void stop() {

@@ -591,7 +591,7 @@ constexpr Route kRoutes[] = {
      "/mcp",
      Scope::kRead,
      "read_mcp",
-     "Streams what the session of the field `Mcp-Session-Id` is told besides its answers ([mcp.md](mcp.md)).",
+     "Streams the notifications to the session of the field `Mcp-Session-Id` ([mcp.md](mcp.md)).",
      kMcpQuery,
      {},
      "messages of JSON-RPC",

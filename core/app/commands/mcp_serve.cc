@@ -36,7 +36,7 @@ class OnWire final : public mcp::Answerer {
   const RpcId id_;
 };
 
-// What the client has not asked for.
+// Notifications to the client.
 class HeardOnWire final : public mcp::Hearer {
  public:
   explicit HeardOnWire(RpcWire& wire) : wire_(wire) {}
