@@ -94,14 +94,15 @@ TEST_F(ExtProcess, StartsReadsWritesAndEnds) {
   EXPECT_EQ(piece->next, 7u);
   EXPECT_EQ(piece->state->state, AGENTD_PROCESS_STATE_ENDED);
 
-  const std::uint64_t other = start(Options("sleep 600").record);
+  // Without a shell around it, which may start it while the signal comes.
+  const std::uint64_t other = start(Options("exec sleep 600").record);
   agentd_list all{};
   ASSERT_EQ(process()->list(process(), token_, &all), AGENTD_OK);
   ASSERT_EQ(all.count, 2u);
   const auto* const rows = static_cast<const agentd_process_state*>(all.first);
   EXPECT_EQ(rows[0].handle, handle);
   EXPECT_EQ(rows[1].state, AGENTD_PROCESS_STATE_RUNNING);
-  EXPECT_EQ(view_of(rows[1].command), "sh -c sleep 600");
+  EXPECT_EQ(view_of(rows[1].command), "sh -c exec sleep 600");
   EXPECT_EQ(process()->signal(process(), token_, other, SIGINT), AGENTD_OK);
   EXPECT_EQ(ended(other).signal, SIGINT);
   const agentd_process_state* state_of_end = nullptr;
