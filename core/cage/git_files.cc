@@ -7,6 +7,7 @@
 
 #include "core/base/file.h"
 #include "core/base/paths.h"
+#include "core/cage/physical.h"
 
 namespace agentd::cage {
 namespace {
@@ -19,6 +20,11 @@ constexpr std::uint64_t kPointerMax = 8 * 1024;
 
 std::string real_path(const std::string& path) {
   std::error_code failed;
+  // "/proc/self/cwd" is another directory for Git than for agentd.
+  for (const std::string& link : links_of(path)) {
+    const std::string target = fs::read_symlink(link, failed).string();
+    if (failed || lexical_path(target, fs::path(link).parent_path().string()).starts_with("/proc")) return {};
+  }
   const std::string out = fs::canonical(path, failed).string();
   return failed ? std::string() : out;
 }

@@ -39,8 +39,7 @@ std::string worktree_of(const std::string& git) {
 
 // Git asks for no more than that: HEAD is read later, and the others need not be directories.
 bool has_shape(const std::string& directory) {
-  std::error_code failed;
-  const auto has = [&](const char* name) { return fs::exists(directory + name, failed); };
+  const auto has = [&](const char* name) { return kind_of(directory + name) != 0; };
   return kind_of(directory + "/HEAD") != 0 &&
          (kind_of(directory + "/commondir") != 0 || (has("/objects") && has("/refs")));
 }
@@ -180,6 +179,7 @@ class Finder {
       modules(common + "/modules", depth);
       worktrees(common, depth);
     }
+    if (kind_of(git + "/index") == S_IFLNK) out_.parts.push_back({GitPart::Kind::kIndex, git + "/index"});
     for (const std::string& path : links(top, git + "/index", top)) {
       if (is_in(path, roots_))
         link(path + "/.git", depth);

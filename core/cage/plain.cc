@@ -31,11 +31,11 @@ bool is_plain_setting(std::string_view section, std::string_view key) {
     return one_of({"repositoryformatversion", "filemode", "bare", "logallrefupdates", "ignorecase", "precomposeunicode",
                    "symlinks", "sharedrepository", "sparsecheckout", "sparsecheckoutcone"});
   if (section == "index") return one_of({"sparse"});
-  if (section == "remote") return one_of({"url", "fetch", "tagopt", "mirror", "promisor", "partialclonefilter"});
+  if (section == "remote") return one_of({"url", "fetch", "tagopt", "mirror"});
   if (section == "receive") return one_of({"denynonfastforwards", "denydeletes", "denycurrentbranch"});
   if (section == "branch") return one_of({"remote", "merge", "rebase"});
   if (section == "user") return one_of({"name", "email"});
-  if (section == "extensions") return one_of({"objectformat", "refstorage", "worktreeconfig", "partialclone"});
+  if (section == "extensions") return one_of({"objectformat", "refstorage", "worktreeconfig"});
   return section == "submodule" && one_of({"active", "url"});
 }
 
@@ -58,11 +58,14 @@ bool is_plain_line(std::string_view line, std::string& section, bool places) {
   while (!line.empty() && (line.back() == ' ' || line.back() == '\t' || line.back() == '\r')) line.remove_suffix(1);
   if (line.empty() || line.front() == '#' || line.front() == ';') return true;
   if (line.back() == '\\') return false;
+  // Git reads them in another way than a person, and ends a path at a zero.
+  if (std::any_of(line.begin(), line.end(), [](char c) { return static_cast<unsigned char>(c) < ' '; })) return false;
   if (line.front() == '[') {
     section = word_of(line.substr(1));
     return line.back() == ']' && std::count(line.begin(), line.end(), ']') == 1;
   }
   // "ext::" runs a program.
+  if (line.find_first_of("\"\\") != std::string_view::npos) return false;
   const std::string key = word_of(line);
   if (places && section == "core" && key == "worktree") return true;
   return is_plain_setting(section, key) && line.find("::") == std::string_view::npos;
@@ -95,6 +98,17 @@ bool is_of_kind(const std::string& path, mode_t kind) {
   return ::lstat(path.c_str(), &info) == 0 && (info.st_mode & S_IFMT) == kind;
 }
 
+// Those that `git sparse-checkout` writes to "config.worktree". Others would differ from those of the repository.
+bool are_settings_of_worktree(const Tree& file) {
+  if (!file.exists()) return true;
+  if (!are_plain_settings(file, false)) return false;
+  const std::vector<GitSetting> all = parse_git_settings(file.entries.at("").content);
+  return std::all_of(all.begin(), all.end(), [](const GitSetting& each) {
+    return each.name == "core.sparsecheckout" || each.name == "core.sparsecheckoutcone" || each.name == "core.bare" ||
+           each.name == "index.sparse";
+  });
+}
+
 // Nothing but samples. Files that are too many to be known could be others.
 bool are_plain_hooks(const Tree& hooks) {
   if (!hooks.exists()) return true;
@@ -106,15 +120,12 @@ bool are_plain_hooks(const Tree& hooks) {
 }
 
 // Git writes core.worktree for the directory of a submodule. Another place would let the user's `git checkout` write
-// where commands cannot: it must be a worktree whose `.git` leads back, or none yet, in the one around the repository.
+// where commands cannot: it must be a worktree whose `.git` leads back.
 bool is_own_worktree(const std::string& named, const std::string& git) {
   const std::string top = lexical_path(named, git), pointer = top + "/.git";
   if (!links_of(named.starts_with('/') ? named : git + "/" + named).empty()) return false;
   if (pointer == git || top == git) return true;
-  if (is_there(top)) return is_of_kind(pointer, S_IFREG) && pointed_to(pointer) == real_path(git);
-  const std::size_t at = git.find("/.git/");
-  if (at == std::string::npos || !is_below(top, git.substr(0, at))) return false;
-  return top.substr(at).find("/.") == std::string::npos;
+  return is_of_kind(pointer, S_IFREG) && pointed_to(pointer) == real_path(git);
 }
 
 bool has_own_worktree(const Tree& settings, const std::string& git) {
@@ -129,7 +140,7 @@ bool is_plain_git_directory(const GitReading& git) {
   const Tree& settings = *git.parts.at("config");
   return !git.parts.at("commondir")->exists() && are_plain_hooks(*git.parts.at("hooks")) &&
          are_plain_settings(settings, true) && has_own_worktree(settings, git.path) &&
-         (!git.parts.at("config.worktree")->exists() || are_plain_settings(*git.parts.at("config.worktree"), false));
+         are_settings_of_worktree(*git.parts.at("config.worktree"));
 }
 
 // The directory of a submodule's repository, of which "modules" is the first: a repository has none but those in a
@@ -214,7 +225,7 @@ bool is_copy(const Tree& now, const Tree& other) {
 
 bool is_plain_worktree(const std::string& administration, const std::string& common) {
   const std::string settings = administration + "/config.worktree";
-  if (exists(settings) && !are_plain_settings(*look(settings), false)) return false;
+  if (!are_settings_of_worktree(*look(settings))) return false;
   // Any other way could lead elsewhere later.
   if (!is_of_kind(administration + "/commondir", S_IFREG) || path_in(administration + "/commondir") != "../.." ||
       resolved(administration, "../..") != common)

@@ -287,11 +287,20 @@ std::vector<GitPart> Watch::new_parts() const {
     const auto first_new = std::stable_partition(parts.begin(), parts.end(),
                                                  [&](const GitPart& part) { return known.contains(part.path); });
     const std::vector<GitPart> before(parts.begin(), first_new);
+    std::set<std::string> walked;
+    for (const GitPart& part : parts)
+      if (part.kind == GitPart::Kind::kModule || part.kind == GitPart::Kind::kWorktree) walked.insert(part.path);
+    // One that leads into a repository which is no part is judged by nobody else.
+    const auto is_plain = [&](const GitPart& part) {
+      struct stat info {};
+      const bool is_file = part.kind == GitPart::Kind::kLink && look_at(part.path, info) && S_ISREG(info.st_mode);
+      return is_plain_part(part) && (!is_file || walked.contains(pointed_to(part.path)));
+    };
     for (auto part = first_new; part != parts.end(); ++part) {
       const bool is_name = part->kind == GitPart::Kind::kNamed;
       if (part->kind == GitPart::Kind::kDirectory && !known.contains(part->pointer)) continue;
       if (!is_there(part->path) && !(is_name && !links_of(part->path).empty())) continue;
-      if (!(is_name ? is_plain_name(*part, before) : is_plain_part(*part)) && !is_older(*part, plan_))
+      if (!(is_name ? is_plain_name(*part, before) : is_plain(*part)) && !is_older(*part, plan_))
         out.push_back(std::move(*part));
     }
   }

@@ -187,7 +187,7 @@ void Watch::undo_parts(const Aside& aside, std::vector<std::string>& out) const 
       case GitPart::Kind::kDirectory:
         return part.spelled + " was made a repository, to which " + part.pointer + " leads,";
       case GitPart::Kind::kIndex:
-        return part.path + " was made to lead Git out of the workspace,";
+        return part.path + " was made to lead Git elsewhere,";
       case GitPart::Kind::kUnread:
         return part.path + " was made deeper than agentd reads,";
       case GitPart::Kind::kNamed:

@@ -179,7 +179,8 @@ TEST_P(Git, LetsALinkToAPlainRepositoryTakeTheSubmodulesPlace) {
 
 TEST_P(Git, UndoesANewDirectoryOfASubmodule) {
   expect_fine(
-      "git init -q --bare .git/modules/fine; git config -f .git/modules/fine/config core.worktree ../../../fine");
+      "git init -q --bare .git/modules/fine; git config -f .git/modules/fine/config core.worktree ../../../fine\n"
+      "mkdir fine; echo 'gitdir: ../.git/modules/fine' > fine/.git");
   for (const char* const evil :
        {"git init -q --bare .git/modules/x; echo evil > .git/modules/x/hooks/pre-commit",
         "git init -q --bare .git/modules/a/b/x; git config -f .git/modules/a/b/x/config core.fsmonitor evil",

@@ -51,6 +51,37 @@ TEST_P(GitTricks, ADirectoryInThatOfASubmoduleIsNone) {
                  {".", "nn"});
 }
 
+TEST_P(GitTricks, ADirectoryInARepositoryThatIsNoPartIsNone) {
+  expect_refused(
+      "git init -q x; git init -q x/nn; git -C x/nn commit -q --allow-empty -m a; mkdir x/.git/modules; mv x/nn/.git "
+      "x/.git/modules/e; echo 'gitdir: ../.git/modules/e' > x/nn/.git; git update-index --add --cacheinfo 160000,$(git "
+      "-C "
+      "x/nn rev-parse HEAD),x/nn; " +
+          planted_in("x/.git/modules/e"),
+      {"."});
+}
+
+// "/proc/self/cwd" is another directory for agentd than for Git.
+TEST_P(GitTricks, ALinkThroughAProcessLeadsNowhere) {
+  expect_refused(std::string("git init -q --bare .git/modules/x; ln -s .git/modules m; ") + kNew +
+                     "mkdir nn/m; mv nn/.git nn/m/x; " + planted_in("nn/m/x") +
+                     "echo 'gitdir: /proc/self/cwd/m/x' > nn/.git",
+                 {"."});
+  user("rm -rf nn m; git rm -q --cached nn || true");
+  expect_refused(std::string("git worktree add -q nw; cd nw; ") + kNew + planted_in("nn/.git") +
+                     "d=$(git rev-parse --git-dir); mv $d/index idx; ln -s /proc/self/cwd/idx $d/index",
+                 {"nw"});
+}
+
+TEST_P(GitTricks, AWorktreeIsReadAsGitReadsIt) {
+  expect_refused(
+      kNew + std::string("mkdir -p .git/modules; mv nn/.git .git/modules/nn; echo 'gitdir: "
+                         "../.git/modules/nn' > nn/.git; printf '[core]\\n\\tworktree = ../../../a\\tb\\n' >> "
+                         ".git/modules/nn/config; mkdir \"$(printf 'a\\tb')\"; cp nn/.git \"$(printf 'a\\tb')\""),
+      {});
+  EXPECT_FALSE(exists(".git/modules/nn/config"));
+}
+
 // Those of Git itself.
 TEST_P(GitTricks, ASubmoduleInAWorktreeIsOne) {
   user(
