@@ -207,6 +207,7 @@ class Finder {
       if (kind == S_IFREG || kind == S_IFLNK) {
         const std::string git = kind == S_IFREG ? pointed_to(pointer) : behind_link(pointer);
         if (git.empty()) lost(pointer);
+        if (git.empty()) out_.parts.push_back({GitPart::Kind::kUnread, pointer});
         if (!is_root(git) && is_in(git, roots_)) within(top, pointer, git);
       } else if (has_shape(top)) {
         loose_ = kind_of(top + "/worktrees") == 0;
@@ -322,6 +323,8 @@ class Finder {
       if (depth > 0) repository(fs::path(pointer).parent_path().string(), administration, common, depth - 1);
       // A command has led it elsewhere.
       const std::string git = pointed_to(pointer);
+      if (kind_of(pointer) != 0 && git != real_path(administration))
+        out_.parts.push_back({GitPart::Kind::kUnread, pointer});
       if (depth > 0 && !git.empty() && git != real_path(administration) && !is_root(git) && is_in(git, roots_))
         within(fs::path(pointer).parent_path().string(), pointer, git);
     }

@@ -18,7 +18,7 @@ struct GitPart {
     kBare,       // the HEAD by which a directory is a repository itself, without a `.git`
     kPointer,    // a `.git` that leads to a directory, or did; one that a command adds is none of the user's
     kDirectory,  // what such a one leads to now
-    kUnread,     // one that is too deep to be read
+    kUnread,     // one that is too deep to be read, or leads where nothing is read
     kIndex,      // an index that leads Git out of the root
     kNamed,      // hooks or a program that settings name by a path in each worktree
   };

@@ -98,7 +98,7 @@ bool is_of_kind(const std::string& path, mode_t kind) {
   return ::lstat(path.c_str(), &info) == 0 && (info.st_mode & S_IFMT) == kind;
 }
 
-// Those that `git sparse-checkout` writes to "config.worktree". Others would differ from those of the repository.
+// The settings that `git sparse-checkout` writes to "config.worktree". Others would differ from the repository's.
 bool are_settings_of_worktree(const Tree& file) {
   if (!file.exists()) return true;
   if (!are_plain_settings(file, false)) return false;

@@ -290,11 +290,16 @@ std::vector<GitPart> Watch::new_parts() const {
     std::set<std::string> walked;
     for (const GitPart& part : parts)
       if (part.kind == GitPart::Kind::kModule || part.kind == GitPart::Kind::kWorktree) walked.insert(part.path);
-    // One that leads into a repository which is no part is judged by nobody else.
+    std::vector<std::string> trusted;  // repositories of the user
+    for (const std::string& each : plan_.roots) trusted.push_back(common_directory_of(each));
+    // A `.git` can lead into a repository which is no part, so that nothing else judges it.
     const auto is_plain = [&](const GitPart& part) {
       struct stat info {};
       const bool is_file = part.kind == GitPart::Kind::kLink && look_at(part.path, info) && S_ISREG(info.st_mode);
-      return is_plain_part(part) && (!is_file || walked.contains(pointed_to(part.path)));
+      if (!is_plain_part(part) || !is_file) return is_plain_part(part);
+      const std::string git = pointed_to(part.path), common = common_of(git);
+      return walked.contains(git) && (std::find(trusted.begin(), trusted.end(), common) != trusted.end() ||
+                                      (!common.empty() && is_plain_git_directory(common)));
     };
     for (auto part = first_new; part != parts.end(); ++part) {
       const bool is_name = part->kind == GitPart::Kind::kNamed;

@@ -189,7 +189,7 @@ void Watch::undo_parts(const Aside& aside, std::vector<std::string>& out) const 
       case GitPart::Kind::kIndex:
         return part.path + " was made to lead Git elsewhere,";
       case GitPart::Kind::kUnread:
-        return part.path + " was made deeper than agentd reads,";
+        return part.path + " was made to lead Git where agentd does not read,";
       case GitPart::Kind::kNamed:
         return part.path + " was made in a worktree, where settings of Git name it,";
       default:

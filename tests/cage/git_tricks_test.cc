@@ -59,6 +59,18 @@ TEST_P(GitTricks, ADirectoryInARepositoryThatIsNoPartIsNone) {
       "x/nn rev-parse HEAD),x/nn; " +
           planted_in("x/.git/modules/e"),
       {"."});
+  user("rm -rf x; git rm -q --cached x/nn || true");
+  expect_refused(
+      "git init -q x; git -C x commit -q --allow-empty -m a; git -C x worktree add -q nn; git update-index --add "
+      "--cacheinfo 160000,$(git -C x rev-parse HEAD),x/nn; " +
+          planted_in("x/.git"),
+      {"."});
+}
+
+TEST_P(GitTricks, AWorktreeOfTheRootMayBeAdded) {
+  user("git config core.fsmonitor false; git config alias.x status");
+  expect_fine("git worktree add -q nw; git add . 2>/dev/null; git commit -qm x");
+  EXPECT_TRUE(exists("nw/.git"));
 }
 
 // "/proc/self/cwd" is another directory for agentd than for Git.
@@ -71,6 +83,11 @@ TEST_P(GitTricks, ALinkThroughAProcessLeadsNowhere) {
   expect_refused(std::string("git worktree add -q nw; cd nw; ") + kNew + planted_in("nn/.git") +
                      "d=$(git rev-parse --git-dir); mv $d/index idx; ln -s /proc/self/cwd/idx $d/index",
                  {"nw"});
+  for (const char* const place : {"n2", "deep/n2"})
+    expect_refused("git worktree add -q " + std::string(place) + "; ln -s $PWD/.git/worktrees m; cd " + place +
+                       "; mkdir m; cp -r ../.git m/n2 2>/dev/null || cp -r ../../.git m/n2; " + planted_in("m/n2") +
+                       "echo 'gitdir: /proc/self/cwd/m/n2' > .git",
+                   {place});
 }
 
 TEST_P(GitTricks, AWorktreeIsReadAsGitReadsIt) {
