@@ -186,10 +186,10 @@ TEST_F(HookTraps, AServerThatACommandOfTheModelLeavesBehindEndsWithIt) {
   const std::string mark = program_.directory().file("server");
   const Finished done =
       program_.run({"run", "x", "--allow", "bash", "--script",
-                    program_.script("- calls: [{name: bash, input: {command: \"setsid sh -c 'sleep 1; echo x >" + mark +
+                    program_.script("- calls: [{name: bash, input: {command: \"setsid sh -c 'sleep 5; echo x >" + mark +
                                     "' >/dev/null 2>&1 &\"}}]\n- text: done\n")});
   EXPECT_EQ(done.code, 0) << done.err;
-  ::sleep(2);
+  ::sleep(6);
   EXPECT_NE(::access(mark.c_str(), F_OK), 0);
 }
 
