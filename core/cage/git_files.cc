@@ -8,6 +8,7 @@
 #include "core/base/file.h"
 #include "core/base/paths.h"
 #include "core/cage/physical.h"
+#include "core/cage/places.h"
 
 namespace agentd::cage {
 namespace {
@@ -16,6 +17,13 @@ namespace fs = std::filesystem;
 
 constexpr std::uint64_t kPointerMax = 8 * 1024;
 
+// The path in a file `.git`; empty = none.
+std::string text_of_pointer(const std::string& file) {
+  constexpr std::string_view kKey = "gitdir: ";
+  const std::string text = path_in(file);
+  return text.starts_with(kKey) ? text.substr(kKey.size()) : std::string();
+}
+
 }  // namespace
 
 std::string real_path(const std::string& path) {
@@ -23,7 +31,7 @@ std::string real_path(const std::string& path) {
   // "/proc/self/cwd" is another directory for Git than for agentd.
   for (const std::string& link : links_of(path)) {
     const std::string target = fs::read_symlink(link, failed).string();
-    if (failed || lexical_path(target, fs::path(link).parent_path().string()).starts_with("/proc")) return {};
+    if (failed || is_below(lexical_path(target, fs::path(link).parent_path().string()), "/proc")) return {};
   }
   const std::string out = fs::canonical(path, failed).string();
   return failed ? std::string() : out;
@@ -52,17 +60,12 @@ bool is_git_directory(const std::string& path) {
 }
 
 std::string path_named_in(const std::string& file) {
-  constexpr std::string_view kKey = "gitdir: ";
-  const std::string text = path_in(file);
-  if (!text.starts_with(kKey)) return {};
-  return lexical_path(text.substr(kKey.size()), fs::path(file).parent_path().string());
+  const std::string text = text_of_pointer(file);
+  return text.empty() ? std::string() : lexical_path(text, fs::path(file).parent_path().string());
 }
 
 std::string pointed_to(const std::string& file) {
-  constexpr std::string_view kKey = "gitdir: ";
-  const std::string text = path_in(file);
-  if (!text.starts_with(kKey)) return {};
-  return resolved(fs::path(file).parent_path().string(), text.substr(kKey.size()));
+  return resolved(fs::path(file).parent_path().string(), text_of_pointer(file));
 }
 
 std::string common_of(const std::string& git) {
