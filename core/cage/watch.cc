@@ -120,29 +120,27 @@ bool is_older(const GitPart& part, const WatchPlan& plan) {
                      [&](const std::string& file) { return is_before(file, plan.since_ns); });
 }
 
+// The `.git` of a linked worktree, as the file "gitdir" named it; empty = this is no such file.
+std::string pointer_before(const std::string& path, const Tree& before) {
+  const auto own = before.entries.find("");
+  if (own == before.entries.end() || fs::path(path).filename() != "gitdir") return {};
+  std::string_view named = own->second.content;
+  while (named.ends_with('\n') || named.ends_with('\r')) named.remove_suffix(1);
+  return lexical_path(named, parent_of(path));
+}
+
 // The directory of a linked worktree was removed, and the worktree is still there: without "gitdir" nobody would find
 // it again, so what a command puts in its place would not be seen.
 bool is_led_to(const std::string& path, const Tree& before) {
-  const auto own = before.entries.find("");
-  if (own == before.entries.end() || fs::path(path).filename() != "gitdir") return false;
-  const std::string administration = parent_of(path);
-  std::string_view named = own->second.content;
-  while (named.ends_with('\n') || named.ends_with('\r')) named.remove_suffix(1);
-  const std::string pointer = lexical_path(named, administration);
-  return fs::path(pointer).filename() == ".git" && path_named_in(pointer) == administration;
+  const std::string pointer = pointer_before(path, before);
+  return fs::path(pointer).filename() == ".git" && path_named_in(pointer) == parent_of(path);
 }
 
 // As by `git worktree move`: nothing is left in the place of before, and the worktree that is named now leads back.
 bool is_of_moved_worktree(const std::string& path, const Tree& before) {
-  const auto own = before.entries.find("");
-  const std::string administration = parent_of(path);
-  if (own == before.entries.end() || fs::path(path).filename() != "gitdir" ||
-      fs::path(administration).parent_path().filename() != "worktrees")
-    return false;
-  std::string_view named = own->second.content;
-  while (named.ends_with('\n')) named.remove_suffix(1);
-  return !is_there(parent_of(lexical_path(named, administration))) &&
-         is_there(lexical_path(path_in(path), administration)) &&
+  const std::string pointer = pointer_before(path, before), administration = parent_of(path);
+  return !pointer.empty() && fs::path(administration).parent_path().filename() == "worktrees" &&
+         !is_there(parent_of(pointer)) && is_there(lexical_path(path_in(path), administration)) &&
          is_plain_worktree(administration, real_path(administration + "/../.."));
 }
 
@@ -286,6 +284,7 @@ std::vector<GitPart> Watch::new_parts() const {
     std::vector<GitPart> parts = git_places(root, plan_.user, plan_.roots).parts;
     const auto first_new = std::stable_partition(parts.begin(), parts.end(),
                                                  [&](const GitPart& part) { return known.contains(part.path); });
+    if (first_new == parts.end()) continue;
     const std::vector<GitPart> before(parts.begin(), first_new);
     std::set<std::string> walked;
     for (const GitPart& part : parts)
@@ -296,7 +295,7 @@ std::vector<GitPart> Watch::new_parts() const {
     const auto is_plain = [&](const GitPart& part) {
       struct stat info {};
       const bool is_file = part.kind == GitPart::Kind::kLink && look_at(part.path, info) && S_ISREG(info.st_mode);
-      if (!is_plain_part(part) || !is_file) return is_plain_part(part);
+      if (!is_file || !is_plain_part(part)) return !is_file && is_plain_part(part);
       const std::string git = pointed_to(part.path), common = common_of(git);
       return walked.contains(git) && (std::find(trusted.begin(), trusted.end(), common) != trusted.end() ||
                                       (!common.empty() && is_plain_git_directory(common)));
