@@ -25,12 +25,13 @@ class GitInEachLayer : public InEachLayer {
     return "mkdir -p " + top + "/" + name + "; printf '#!/bin/sh\\ntouch " + mark() + "\\n' > " + hook + "; chmod +x " +
            hook + "\n";
   }
-  // What the user does next in that directory runs none of it.
+  // The user works in that directory: true if what was planted ran.
   bool runs_in(const std::string& directory) const {
     user("cd " + directory + "; (git status; git commit --allow-empty -m x) >/dev/null 2>&1 || true");
     return std::filesystem::exists(mark());
   }
-  void expect_refused(const std::string& script, const std::vector<std::string>& directories) {
+  // The command fails, or says that it was undone; and what the user does next in these directories runs none of it.
+  void expect_refused(const std::string& script, const std::vector<std::string>& directories = {}) {
     SCOPED_TRACE(script);
     const Ran ran = run(script);
     EXPECT_TRUE(ran.code != 0 || !ran.remarks.empty()) << ran.output;

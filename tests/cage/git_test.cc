@@ -4,7 +4,7 @@
 #include <algorithm>
 
 #include "core/cage/git_places.h"
-#include "tests/cage/cage_test.h"
+#include "tests/cage/git_in_each_layer.h"
 
 namespace agentd::testing {
 namespace {
@@ -15,21 +15,7 @@ constexpr char kMakeSub[] =
     "git init -q ../sub.origin; cd ../sub.origin; echo s > s; git add s; git commit -qm s; cd - >/dev/null\n"
     "git -c protocol.file.allow=always submodule --quiet add ../sub.origin sub; git commit -qm sub\n";
 
-class Git : public InEachLayer {
- protected:
-  // The command fails, or says that it was undone.
-  void expect_refused(const std::string& script) {
-    SCOPED_TRACE(script);
-    const Ran ran = run(script);
-    EXPECT_TRUE(ran.code != 0 || !ran.remarks.empty()) << ran.output;
-  }
-  void expect_fine(const std::string& script) {
-    SCOPED_TRACE(script);
-    const Ran ran = run("set -e\n" + script);
-    EXPECT_EQ(ran.code, 0) << ran.output;
-    EXPECT_TRUE(ran.remarks.empty()) << ran.remarks[0];
-  }
-};
+class Git : public GitInEachLayer {};
 
 // ---- submodules
 
