@@ -79,17 +79,24 @@ std::optional<RuleProblem> tool_problem(const std::string& tool, const std::vect
   return problem_of(tool, names, complete);
 }
 
-std::vector<RuleProblem> rule_problems(const Config& config, const std::vector<std::string>& tools, bool complete) {
-  std::vector<RuleProblem> out;
+void each_rule(const Config& config,
+               const std::function<void(const std::string& tool, const std::string& place)>& visit) {
   for (const std::string_view list : kLists)
     for (const Candidate& said : config.candidates(list))
       for (const std::string& text : said.value.items) {
         const auto parts = rule_parts(text);
-        auto problem = tool_problem(parts ? parts->tool : text, tools, complete);
-        if (!problem) continue;
-        problem->text = said.origin + ": " + std::string(list) + ": " + problem->text;
-        out.push_back(std::move(*problem));
+        visit(parts ? parts->tool : text, said.origin + ": " + std::string(list) + ": ");
       }
+}
+
+std::vector<RuleProblem> rule_problems(const Config& config, const std::vector<std::string>& tools, bool complete) {
+  std::vector<RuleProblem> out;
+  each_rule(config, [&](const std::string& tool, const std::string& place) {
+    auto problem = tool_problem(tool, tools, complete);
+    if (!problem) return;
+    problem->text = place + problem->text;
+    out.push_back(std::move(*problem));
+  });
   return out;
 }
 

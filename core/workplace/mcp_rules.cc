@@ -6,7 +6,7 @@
 
 #include "core/base/bytes.h"
 #include "core/base/nearest.h"
-#include "core/tools/permission_rule.h"
+#include "core/config/permission_setup.h"
 #include "providers/mcp/definitions.h"
 
 namespace agentd {
@@ -14,7 +14,6 @@ namespace {
 
 constexpr std::size_t kShownBytes = 80, kToolsShown = 10;
 constexpr std::string_view kPrefix = "mcp__", kBetween = "__";
-constexpr std::string_view kLists[] = {"permissions.allow", "permissions.ask", "permissions.deny"};
 
 bool is_glob(std::string_view text) { return text.find_first_of("*?[") != std::string_view::npos; }
 
@@ -70,15 +69,12 @@ std::optional<McpRuleProblem> problem_of(const std::string& rule, const std::vec
 std::vector<McpRuleProblem> mcp_rule_problems(const Config& config, const std::vector<McpServerHere>& servers,
                                               const McpConsents& consents) {
   std::vector<McpRuleProblem> out;
-  for (const std::string_view list : kLists)
-    for (const Candidate& said : config.candidates(list))
-      for (const std::string& text : said.value.items) {
-        const auto parts = rule_parts(text);
-        auto problem = problem_of(parts ? parts->tool : text, servers, consents);
-        if (!problem) continue;
-        problem->text = said.origin + ": " + std::string(list) + ": " + problem->text;
-        out.push_back(std::move(*problem));
-      }
+  each_rule(config, [&](const std::string& tool, const std::string& place) {
+    auto problem = problem_of(tool, servers, consents);
+    if (!problem) return;
+    problem->text = place + problem->text;
+    out.push_back(std::move(*problem));
+  });
   return out;
 }
 
