@@ -90,6 +90,8 @@ class Editor {
     writeFileSync(join(this.home, 'config.yaml'), config, { mode: 0o600 });
     this.answer = answer;
     this.updates = [];
+    this.came = 0;       // updates that came on the wire
+    this.handedOn = 0;   // of those: what the SDK has handed on
     this.questions = [];
     const file = join(root, `${name}-${Math.random()}.yaml`);
     writeFileSync(file, script);
@@ -99,7 +101,11 @@ class Editor {
     });
     this.ended = new Promise((done) => this.child.once('exit', (code) => done(code)));
     const ours = new Map(), its = new Map();
-    const outgoing = lineSplitter(watch(ours, its)), incoming = lineSplitter(watch(its, ours));
+    const outgoing = lineSplitter(watch(ours, its)), checked = watch(its, ours);
+    const incoming = lineSplitter((line) => {
+      if (line.includes('"method":"session/update"')) ++this.came;
+      checked(line);
+    });
     const output = new WritableStream({
       write: (chunk) => {
         outgoing(chunk);
@@ -144,11 +150,20 @@ class Editor {
         this.forms.push(params);
         return { action: 'accept', content: { who: 'Ada' } };
       })
-      .onNotification(acp.methods.client.session.update, ({ params }) => { this.updates.push(params); });
+      .onNotification(acp.methods.client.session.update, ({ params }) => {
+        this.updates.push(params);
+        ++this.handedOn;
+      });
     this.connection = app.connect(acp.ndJsonStream(output, input));
     this.agent = this.connection.agent;
   }
-  request(method, params) { return this.agent.request(method, params); }
+  // The SDK hands on an update after the answer that came behind it: every one that came before the answer is awaited.
+  async request(method, params) {
+    const done = await this.agent.request(method, params);
+    const came = this.came;
+    check(`updates before the answer of ${method}`, await this.until(() => this.handedOn >= came), true);
+    return done;
+  }
   initialize() {
     return this.request(acp.methods.agent.initialize, {
       protocolVersion: acp.PROTOCOL_VERSION,
@@ -180,7 +195,6 @@ class Editor {
       (sessionId === undefined || each.sessionId === sessionId))
       .map((each) => each.update.content?.text ?? each.update.title ?? '').join('');
   }
-  // The SDK hands on an update after the answer that came behind it.
   async until(so) {
     for (let i = 0; i < 400 && !so(); ++i) await new Promise((done) => setTimeout(done, 25));
     return so();
@@ -250,6 +264,7 @@ async function wholeSession() {
   const refused = await editor.request('session/prompt', { sessionId: 'nobody', prompt: [] }).catch((error) => error);
   check('unknown session', refused.code, -32002);
   await editor.request(acp.methods.agent.session.delete, { sessionId: session });
+  check('updates are counted', editor.came > 20, true);
   check('deleted', (await editor.request(acp.methods.agent.session.list, {})).sessions, []);
   check('exit', await editor.close(), 0);
 }
