@@ -26,8 +26,7 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr std::uint64_t kIndexMax = 1u << 30;
-constexpr std::size_t kWalkMax = 1'000'000;  // entries of directories
-constexpr std::size_t kKnownMax = 256;       // repositories
+constexpr std::size_t kKnownMax = 256;  // repositories
 constexpr std::size_t kBlockEntriesMax = 1u << 26;
 constexpr std::size_t kSha1 = 20, kSha256 = 32;  // bytes
 constexpr std::int64_t kSecondNs = 1'000'000'000, kSettledNs = 50'000'000;
@@ -209,9 +208,12 @@ class Parser {
 
 // The nearest first. Git needs no list of a directory to enter one in it: where it cannot be listed it is opened for
 // this.
-std::set<std::string> repositories_below(const std::string& top) {
-  std::set<std::string> out;
-  std::size_t left = kWalkMax;
+struct Below {
+  std::set<std::string> repositories;
+  bool complete = true;
+};
+Below repositories_below(const std::string& top, std::size_t left) {
+  Below out;
   std::deque<std::string> next{top};
   for (; !next.empty() && left > 0; next.pop_front()) {
     const std::string& directory = next.front();
@@ -223,10 +225,11 @@ std::set<std::string> repositories_below(const std::string& top) {
     }
     for (; !failed && at != fs::directory_iterator() && left > 0; at.increment(failed), --left) {
       std::error_code unknown;
-      if (directory != top && at->path().filename() == ".git") out.insert(directory);
+      if (directory != top && at->path().filename() == ".git") out.repositories.insert(directory);
       if (!at->is_symlink(unknown) && at->is_directory(unknown)) next.push_back(at->path().string());
     }
   }
+  out.complete = left > 0;
   return out;
 }
 
@@ -295,13 +298,14 @@ Gitlinks parse_gitlinks(std::string_view index, std::size_t hash) {
   return out;
 }
 
-std::vector<std::string> gitlinks(const std::string& top, const std::string& index, const std::string& within) {
+Gitlinks gitlinks(const std::string& top, const std::string& index, const std::string& within, std::size_t walk_max) {
   const std::string git = fs::path(index).parent_path().string();
   const std::size_t hash = hash_of(git);
   Gitlinks links = read_links(index, hash);
-  std::set<std::string> out;
+  Below found;
+  std::set<std::string>& out = found.repositories;
   if (!links.complete) {
-    out = repositories_below(within);
+    found = repositories_below(within, walk_max);
     for (const std::string& name : names_in(git)) {
       if (!name.starts_with("sharedindex.")) continue;
       const Gitlinks shared = read_links(git + "/" + name, hash);
@@ -313,7 +317,7 @@ std::vector<std::string> gitlinks(const std::string& top, const std::string& ind
     if (is_written_by_git(path)) continue;
     if (const std::string real = resolved(top, path); !real.empty()) out.insert(real);
   }
-  return {out.begin(), out.end()};
+  return {{out.begin(), out.end()}, found.complete};
 }
 
 }  // namespace agentd::cage

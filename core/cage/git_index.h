@@ -29,7 +29,9 @@ Gitlinks parse_gitlinks(std::string_view index, std::size_t hash = 0);
 
 // The absolute paths of the directories that the index of the worktree `top` names, which may be outside of it: only a
 // program that is not Git writes those. Where it is not complete, also what shared indexes name, and all directories
-// below `within` that have a `.git`. What was read is kept by the identity and the times of the index.
-std::vector<std::string> gitlinks(const std::string& top, const std::string& index, const std::string& within);
+// below `within` that have a `.git`: the answer is not complete only if there are more than `walk_max` entries to be
+// searched. What was read is kept by the identity and the times of the index.
+Gitlinks gitlinks(const std::string& top, const std::string& index, const std::string& within,
+                  std::size_t walk_max = 1'000'000);
 
 }  // namespace agentd::cage

@@ -67,8 +67,7 @@ void only_once(std::vector<std::string>& list) {
 }
 
 // Husky's scripts are next to the directory that it names.
-std::string hook_place(const std::string& named, const std::string& top) {
-  const fs::path path = lexical_path(named, top);
+std::string hook_place(const fs::path& path, const std::string& top) {
   return path.filename() == "_" && path.parent_path() != top ? path.parent_path().string() : path.string();
 }
 
@@ -119,35 +118,51 @@ class Finder {
   // The files that Git reads its settings and its hooks from, and those that lead it to another directory of them.
   void guard(const std::string& git) {
     for (const char* const name : {"hooks", "config", "config.worktree", "commondir", "remotes", "branches"})
-      hold(git + "/" + name);
+      hold_led(git + "/" + name);
     for (const std::string& link : links_to_files(git + "/hooks")) hold_led(link);
+    keep_worktree(git);
   }
   void hold(const std::string& path) { (loose_ ? out_.watched : out_.guarded).push_back(path); }
-  // A hook that is a link: what it leads to, there or not, and the links on the way, which may begin outside of the
-  // root.
+  // With links on its way: those, which may begin outside of the root, and what they lead to, there or not.
   void hold_led(const std::string& path) {
-    for (const std::string& link : links_of(path)) {
-      hold(link);
-      std::error_code failed;
-      const std::string end = real_as_far((fs::path(link).parent_path() / fs::read_symlink(link, failed)).string());
-      if (!failed && is_in(end, roots_) && !is_directory(end)) hold(end);
+    const std::vector<std::string> links = links_of(path);
+    hold(path);
+    out_.links.insert(out_.links.end(), links.begin(), links.end());
+    if (links.empty()) return;
+    std::string end = real_as_far(path);
+    std::error_code failed;
+    // Through links that lead to nothing yet.
+    for (std::size_t hop = 0; hop < links.size() && !failed; ++hop) {
+      const std::vector<std::string> missing = links_of(end);
+      if (missing.empty()) break;
+      const fs::path target = fs::read_symlink(missing[0], failed);
+      end = real_as_far((fs::path(missing[0]).parent_path() / target).string() + end.substr(missing[0].size()));
     }
+    if (is_in(end, roots_)) hold(end);
+  }
+
+  // A checkout writes where core.worktree leads: a link can lead it to a place that commands cannot write.
+  void keep_worktree(const std::string& git) {
+    for (const char* const file : {"/config", "/config.worktree"})
+      for (const GitSetting& each : settings_in(git + file)) {
+        if (each.name != "core.worktree" || is_in(resolved(git, each.value), roots_)) continue;
+        for (const std::string& link : links_of(each.value.starts_with('/') ? each.value : git + "/" + each.value))
+          out_.parts.push_back({GitPart::Kind::kUnread, link});
+      }
   }
 
   void targets(const GitTargets& all, const std::string& top) {
-    for (const std::string& each : all.files) hold(each);
+    for (const std::string& each : all.files) hold_led(each);
     for (const std::string& each : all.programs) name(lexical_path(each, top));
     for (const std::string& each : all.hooks) {
-      const std::string hooks = hook_place(each, top);
+      const std::string named = lexical_path(each, top), hooks = hook_place(named, top);
       name(hooks);
-      for (const std::string& link : links_to_files(hooks)) {
-        out_.parts.push_back({GitPart::Kind::kNamed, link});
-        hold_led(link);
-      }
+      for (const std::string& directory : named == hooks ? std::vector{hooks} : std::vector{hooks, named})
+        for (const std::string& link : links_to_files(directory)) name(link);
     }
   }
   void name(const std::string& path) {
-    hold(path);
+    hold_led(path);
     out_.parts.push_back({GitPart::Kind::kNamed, path});
   }
 
@@ -162,8 +177,8 @@ class Finder {
     return links.size() > 1 ? links[1] : end;
   }
 
-  std::vector<std::string> links(const std::string& top, const std::string& index, const std::string& within) const {
-    return shallow_ ? std::vector<std::string>() : gitlinks(top, index, within);
+  Gitlinks links(const std::string& top, const std::string& index, const std::string& within) const {
+    return shallow_ ? Gitlinks() : gitlinks(top, index, within);
   }
 
   // A repository with one of its worktrees: of several that lead to the same directory, each has names of its own.
@@ -179,13 +194,15 @@ class Finder {
       modules(common + "/modules", depth);
       worktrees(common, depth);
     }
-    if (kind_of(git + "/index") == S_IFLNK) out_.parts.push_back({GitPart::Kind::kIndex, git + "/index"});
-    for (const std::string& path : links(top, git + "/index", top)) {
+    const Gitlinks links = this->links(top, git + "/index", top);
+    bool known = links.complete && kind_of(git + "/index") != S_IFLNK;
+    for (const std::string& path : links.paths) {
       if (is_in(path, roots_))
         link(path + "/.git", depth);
       else
-        out_.parts.push_back({GitPart::Kind::kIndex, git + "/index"});
+        known = false;
     }
+    if (!known) out_.parts.push_back({GitPart::Kind::kIndex, git + "/index"});
     if (git != top) bare(top, depth);
   }
 
@@ -320,6 +337,7 @@ class Finder {
       if (fs::path(pointer).filename() != ".git" || !is_in(pointer, roots_)) continue;
       list.push_back(pointer);
       out_.parts.push_back({GitPart::Kind::kPointer, pointer});
+      if (is_hidden(pointer)) out_.parts.push_back({GitPart::Kind::kUnread, administration});
       if (depth > 0) repository(fs::path(pointer).parent_path().string(), administration, common, depth - 1);
       // A command has led it elsewhere.
       const std::string git = pointed_to(pointer);
@@ -360,7 +378,7 @@ class Finder {
       if (common.empty()) continue;
       targets(of_user_, top.string());
       targets(git_targets({common + "/config", git + "/config.worktree"}, user_.home), top.string());
-      for (const std::string& path : links(top.string(), git + "/index", root_))
+      for (const std::string& path : links(top.string(), git + "/index", root_).paths)
         if (is_below(path, root_) && path != root_) link(path + "/.git", kDepthMax);
       return;
     }

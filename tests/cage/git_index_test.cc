@@ -77,11 +77,11 @@ TEST_F(GitIndex, IsNotCompleteWithTheOtherHash) {
     EXPECT_FALSE(cage::parse_gitlinks(text, longer ? kSha1 : kSha256).complete);
     const std::string top = directory_.path(), index = top + "/.git/index";
     git("git init -q one");
-    EXPECT_EQ(cage::gitlinks(top, index, top).size(), expected_.size());
+    EXPECT_EQ(cage::gitlinks(top, index, top).paths.size(), expected_.size());
     git("git config " + std::string(longer
                                         ? "--unset extensions.objectFormat"
                                         : "core.repositoryFormatVersion 1; git config extensions.objectFormat sha256"));
-    EXPECT_GT(cage::gitlinks(top, index, top).size(), expected_.size());
+    EXPECT_GT(cage::gitlinks(top, index, top).paths.size(), expected_.size());
   }
 }
 
@@ -191,11 +191,11 @@ TEST_F(GitIndex, FindsThePlacesOfItsPaths) {
       "a && git update-index --add --cacheinfo 160000,1111111111111111111111111111111111111111,xxxxxx");
   const std::string top = directory_.path(), index = top + "/.git/index";
   git("sed -i 's,xxxxxx,l/../c,' .git/index");
-  const std::vector<std::string> found = cage::gitlinks(top, index, top);
+  const std::vector<std::string> found = cage::gitlinks(top, index, top).paths;
   for (const char* const name : {"/c", "/e/n", "/.git/n"})
     EXPECT_NE(std::find(found.begin(), found.end(), top + name), found.end()) << name;
   git("mkdir a/c");
-  const std::vector<std::string> behind = cage::gitlinks(top, index, top);
+  const std::vector<std::string> behind = cage::gitlinks(top, index, top).paths;
   EXPECT_NE(std::find(behind.begin(), behind.end(), top + "/a/c"), behind.end());
 }
 
@@ -203,7 +203,7 @@ TEST_F(GitIndex, FindsWhatASharedIndexNames) {
   fill("sha1", 40);
   git("sed -i 's,lib/a b,/li/a b,' .git/index && git update-index --split-index");
   const std::vector<std::string> found =
-      cage::gitlinks(directory_.path(), directory_.file(".git/index"), directory_.path());
+      cage::gitlinks(directory_.path(), directory_.file(".git/index"), directory_.path()).paths;
   EXPECT_NE(std::find(found.begin(), found.end(), "/li/a b"), found.end());
 }
 
@@ -211,9 +211,11 @@ TEST_F(GitIndex, FindsWhatASharedIndexNames) {
 TEST_F(GitIndex, FallsBackToTheDirectories) {
   git("git init -q . && git init -q one/two && mkdir plain && echo > a && git add a");
   const std::string top = directory_.path(), index = top + "/.git/index";
-  EXPECT_TRUE(cage::gitlinks(top, index, top).empty());
+  EXPECT_TRUE(cage::gitlinks(top, index, top).paths.empty());
   git("git update-index --split-index");
-  EXPECT_EQ(cage::gitlinks(top, index, top), std::vector<std::string>{top + "/one/two"});
+  EXPECT_EQ(cage::gitlinks(top, index, top).paths, std::vector<std::string>{top + "/one/two"});
+  EXPECT_TRUE(cage::gitlinks(top, index, top).complete);
+  EXPECT_FALSE(cage::gitlinks(top, index, top, 5).complete) << "too many entries are no search";
 }
 
 // A change is seen, however soon it comes.
@@ -221,9 +223,9 @@ TEST_F(GitIndex, IsReadAgainWhenItChanges) {
   git("git init -q . && echo > a && git add a");
   const std::string top = directory_.path(), index = top + "/.git/index";
   for (int round = 0; round < 20; ++round) {
-    EXPECT_TRUE(cage::gitlinks(top, index, top).empty());
+    EXPECT_TRUE(cage::gitlinks(top, index, top).paths.empty());
     git("git update-index --add --cacheinfo 160000,1111111111111111111111111111111111111111,s");
-    EXPECT_EQ(cage::gitlinks(top, index, top).size(), 1u);
+    EXPECT_EQ(cage::gitlinks(top, index, top).paths.size(), 1u);
     git("git update-index --force-remove s");
   }
 }

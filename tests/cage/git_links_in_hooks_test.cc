@@ -47,6 +47,7 @@ TEST_P(GitLinksInHooks, SoIsEachHop) {
   expect_refused(planted("scripts/pc"));
   expect_refused("mkdir t; " + planted("t/pc") + "rm l; ln -s t l");
   expect_refused(planted("evil") + "rm m; ln -s evil m");
+  expect_fine("echo more > scripts/other");
 }
 
 TEST_P(GitLinksInHooks, SoItIsBehindADirectoryThatIsALink) {
@@ -57,6 +58,26 @@ TEST_P(GitLinksInHooks, SoItIsBehindADirectoryThatIsALink) {
 TEST_P(GitLinksInHooks, SoItIsBehindHooksOutsideOfTheRoot) {
   user("mkdir ../hooks; ln -s " + file("scripts/pc") + " ../hooks/pre-commit; git config core.hooksPath $PWD/../hooks");
   expect_refused(planted("scripts/pc"));
+}
+
+TEST_P(GitLinksInHooks, SoIsTheDirectoryThatALinkOutsideOfTheRootLeadsTo) {
+  user("mkdir own; ln -s " + file("own") + " ../hooks; git config core.hooksPath $PWD/../hooks");
+  expect_refused(planted("own/pre-commit"));
+}
+
+TEST_P(GitLinksInHooks, SoIsTheDirectoryThatALinkOfGitLeadsTo) {
+  user("mkdir own; rm -rf .git/hooks; ln -s ../own .git/hooks");
+  expect_refused(planted("own/pre-commit"));
+}
+
+TEST_P(GitLinksInHooks, SoItIsThatOfHusky) {
+  user("mkdir -p .husky/_; ln -s ../../scripts/pc .husky/_/pre-commit; git config core.hooksPath .husky/_");
+  expect_refused(planted("scripts/pc"));
+}
+
+TEST_P(GitLinksInHooks, SettingsBehindALinkAreNotMade) {
+  user("ln -s settings/git .gitconfig; git config include.path ../.gitconfig");
+  expect_refused("mkdir settings; printf '[core]\n\tfsmonitor = touch " + mark() + "; false\n' > settings/git");
 }
 
 TEST_P(GitLinksInHooks, AFileThatIsMissingIsNotMade) {

@@ -27,6 +27,15 @@ TEST_P(GitTricks, ADirectoryThatIsClosedHidesNothing) {
                  {});
 }
 
+TEST_P(GitTricks, AWorktreeInADirectoryThatIsClosedIsUndone) {
+  if (::geteuid() == 0) GTEST_SKIP() << "root sees what is in every directory; cage_attacks_of_nobody runs it";
+  user("git config core.hooksPath .githooks");
+  expect_refused("git worktree add -q d/nw; " + planted_hooks_in("d/nw") + "chmod 0 d");
+  (void)run("chmod 755 d");
+  user("chmod 755 d");
+  EXPECT_FALSE(runs_in("d/nw"));
+}
+
 TEST_P(GitTricks, ARootThatIsClosedIsSearched) {
   if (::geteuid() == 0) GTEST_SKIP() << "root lists every directory; cage_attacks_of_nobody runs it";
   user("mv .git .bare; git -C .bare config core.bare true; rm -f .bare/index; git -C .bare worktree add -q ../w1");
@@ -164,6 +173,35 @@ TEST_P(GitTricks, NorANewWorktree) {
   user("git config extensions.worktreeConfig true");
   expect_refused(
       "git worktree add -q nw; git config -f .git/worktrees/nw/config.worktree core.worktree $PWD/.git/hooks", {});
+}
+
+// It leads back when it is judged, and is exchanged in a later command.
+TEST_P(GitTricks, NorDoesOneWhoseWorktreeIsLedElsewhereLater) {
+  const std::filesystem::path home = stage_.home();
+  const std::string worktree = "d/" + home.filename().string(), written = home / "written";
+  const auto checks_out = [&] {
+    user("cd nn; git checkout -f -q || true");
+    return std::filesystem::exists(written);
+  };
+  expect_fine("git init -q nn; echo n > nn/written; git -C nn add .; git -C nn commit -qm n; rm nn/written\n" +
+              ("mkdir -p .git/modules " + worktree) +
+              "; mv nn/.git .git/modules/nn; echo 'gitdir: ../.git/modules/nn' > nn/.git\n" +
+              "git config -f .git/modules/nn/config core.worktree ../../../" + worktree +
+              "; echo 'gitdir: ../../.git/modules/nn' > " + worktree + "/.git; git add nn");
+  expect_refused("rm -rf " + worktree + "; ln -s " + home.string() + " " + worktree);
+  EXPECT_FALSE(checks_out());
+  user("rm -rf d; mkdir -p " + worktree);
+  expect_refused("rm -rf d; ln -s " + home.parent_path().string() + " d");
+  EXPECT_FALSE(checks_out());
+  user("rm -rf d; ln -s " + home.parent_path().string() + " d");
+  EXPECT_TRUE(checks_out()) << "the control";
+}
+
+TEST_P(GitTricks, NorDoesOneOfTheUser) {
+  user("mkdir d; git config core.worktree ../d");
+  expect_fine("rmdir d; mkdir t; ln -s t d");
+  expect_refused("rm d; ln -s " + stage_.home() + " d");
+  EXPECT_FALSE(std::filesystem::is_symlink(file("d")));
 }
 
 // ---- too deep to be read
