@@ -84,14 +84,6 @@ std::string_view status_of(TaskState::Kind kind) {
   return "failed";
 }
 
-std::string message_of(const TaskState& state) {
-  if (state.kind == TaskState::Kind::kWaiting)
-    return "a tool call waits for a person's answer: agentd approve " + state.waits_for;
-  if (state.kind == TaskState::Kind::kInterrupted)
-    return "the process of the run has ended; run_agent with conversation_id " + state.conversation + " continues it";
-  return {};
-}
-
 }  // namespace
 
 Result<RunWish> read_run_wish(JsonView input) {
@@ -143,6 +135,14 @@ Result<TaskState> task_in_log(Store& store, const std::string& id) {
   const auto lease = store.lease(task->conversation);
   out.kind = lease || info->runs != run.run ? TaskState::Kind::kInterrupted : TaskState::Kind::kWorking;
   return out;
+}
+
+std::string message_of(const TaskState& state) {
+  if (state.kind == TaskState::Kind::kWaiting)
+    return "a tool call waits for a person's answer: agentd approve " + state.waits_for;
+  if (state.kind == TaskState::Kind::kInterrupted)
+    return "the process of the run has ended; run_agent with conversation_id " + state.conversation + " continues it";
+  return {};
 }
 
 void write_task(JsonWriter& out, const TaskState& state) {

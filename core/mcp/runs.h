@@ -40,6 +40,8 @@ struct TaskState {
 };
 // kNotFound: there is no such task.
 Result<TaskState> task_in_log(Store& store, const std::string& id);
+// The sentence that a status alone does not say; empty = there is none.
+std::string message_of(const TaskState& state);
 // The members of a task: taskId, status and their like.
 void write_task(JsonWriter& out, const TaskState& state);
 // The answer of run_agent: the result of tools/call, one object.

@@ -327,7 +327,7 @@ Server::Reply Server::get_task(const Call& call) {
     out.key("result").raw(dressed(run_result(*state), {call.asking.era, means_.version}));
   } else if (state->kind == TaskState::Kind::kInterrupted) {
     out.key("error").begin_object().member("code", static_cast<std::int64_t>(kRpcInternal));
-    out.member("message", "the process of the run has ended").end_object();
+    out.member("message", message_of(*state)).end_object();
   }
   out.end_object();
   return std::string(out.text());

@@ -33,6 +33,7 @@ if [ "${2:-}" != tables ]; then
   [ -x "$newer" ] || newer=node
   "$newer" "$work/mcp_client.mjs" "$(cd "$build" && pwd)/tests/interop/mcp_probe"
   "$newer" "$work/mcp_server.mjs" "$(cd "$build" && pwd)/core/app/agentd" "$(cd "$build" && pwd)/tests/e2e/hooks/mcp_fixtures.so"
+  "$newer" "$work/mcp_tasks.mjs" "$(cd "$build" && pwd)/core/app/agentd"
   node "$work/mcp_foreign.mjs" "$(cd "$build" && pwd)/core/app/agentd"
 fi
 failed=0
