@@ -27,6 +27,7 @@ std::string always_text(const Tool& tool, const AskedBy& by) {
 
 PermissionAnswer TerminalApprover::ask(const SessionContext& session, const Tool& tool, const ToolCall& call,
                                        const AskedBy& by) {
+  const MutexLock one_at_a_time(asking_);
   if (place_.before) place_.before();
   PermissionAnswer out = answer(session, tool, call, by);
   if (place_.after) place_.after();

@@ -2,7 +2,7 @@
 #pragma once
 // approver.h - asks the person at the terminal whether a tool call may run, and for values that an MCP server wants.
 //
-// Threading: called on the run's thread.
+// Threading: ask() is called on the run's thread, elicit() on those of calls; one question is shown after the other.
 
 #include <functional>
 #include <memory>
@@ -12,6 +12,7 @@
 #include "core/app/terminal.h"
 #include "core/base/clock.h"
 #include "core/base/file.h"
+#include "core/base/mutex.h"
 #include "core/tools/elicitor.h"
 #include "core/tools/tool.h"
 
@@ -46,6 +47,7 @@ class TerminalApprover final : public Approver, public Elicitor {
   PermissionAnswer answer(const SessionContext& session, const Tool& tool, const ToolCall& call, const AskedBy& by);
 
   Place place_;
+  Mutex asking_;
   std::set<std::string> unheard_;  // servers whose questions are all declined
 };
 

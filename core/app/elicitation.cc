@@ -101,11 +101,13 @@ std::optional<std::string> fill(JsonView schema, const Ask& ask) {
 }  // namespace
 
 ElicitationAnswer TerminalApprover::elicit(const Elicitation& question, const CancelToken& cancel, Deadline) {
+  const MutexLock one_at_a_time(asking_);
   if (unheard_.contains(question.server)) return {ElicitationAnswer::Kind::kDeclined};
   if (place_.before) place_.before();
   const int terminal = place_.terminal.get();
   const auto write = [&](std::string_view text) { return write_all(terminal, text).has_value(); };
-  const QuestionPlace place{terminal, write, place_.pastes, place_.keep, [&] { return cancel.cancelled(); }};
+  const QuestionPlace place{terminal, write, place_.pastes, place_.keep,
+                            [&] { return cancel.cancelled() || (place_.withdrawn && place_.withdrawn()); }};
   const Ask ask = [&](const std::string& body, const std::string& prompt) { return ask_person(place, body, prompt); };
   std::string body = "The MCP server " + neutral_line(question.server, kLineBytes) +
                      " asks you during a call of its tool " + neutral_line(question.tool, kLineBytes) +

@@ -137,6 +137,7 @@ Result<JsonDocument, RunError> RemoteSession::wait_for_end(const CancelToken& ca
     if (!document) return lost();
     if (frame->type == serve::kContextFrame) compacted_ = serve::read_gauge(document->root());
     if (frame->type == serve::kQuestionFrame) answer(document->root());
+    if (frame->type == serve::kFormFrame) fill(document->root(), cancel);
     if (frame->type != serve::kDoneFrame) continue;
     if (document->root()["gauge"].exists()) gauge_ = serve::read_gauge(document->root()["gauge"]);
     refused_ = document->root()["refused"].bool_or(false);
@@ -160,6 +161,15 @@ void RemoteSession::answer(JsonView question) const {
       approver_.ask(context, tool, {asked.call_id, asked.tool, input ? *input : ToolInput()}, asked.by);
   JsonWriter out;
   serve::write_answer(out, given);
+  (void)door_->post(path("answers"), out.text());
+}
+
+void RemoteSession::fill(JsonView form, const CancelToken& cancel) const {
+  auto* const person = dynamic_cast<Elicitor*>(&approver_);
+  const ElicitationAnswer given = person == nullptr ? ElicitationAnswer{ElicitationAnswer::Kind::kDeclined}
+                                                    : person->elicit(serve::read_form(form), cancel, Deadline());
+  JsonWriter out;
+  serve::write_filled(out, given);
   (void)door_->post(path("answers"), out.text());
 }
 

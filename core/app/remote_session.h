@@ -85,6 +85,7 @@ class RemoteSession final : public Session {
   Result<RunReport, RunError> run_call(std::string_view json, const CancelToken& cancel);
   std::string path(std::string_view what) const;
   void answer(JsonView question) const;
+  void fill(JsonView form, const CancelToken& cancel) const;
   void opened(JsonView done);
   // A call that nobody cancels.
   Result<JsonDocument, RunError> ask(std::string_view call);

@@ -7,6 +7,11 @@
 #include "core/serve/client_wire.h"
 
 namespace agentd::serve {
+namespace {
+
+constexpr Milliseconds kLook{50};  // a cancel of a call is noticed
+
+}  // namespace
 
 thread_local ClientLink* ClientLink::current_ = nullptr;
 
@@ -105,26 +110,48 @@ PermissionAnswer ClientLink::ask(const SessionContext& session, const Tool& tool
   if (!is_listening())
     return {false, false, "a person must allow this call, and the terminal of the conversation did not ask for it",
             false};
-  {
-    const MutexLock lock(mutex_);
-    answer_.reset();
-    asks_ = true;
-  }
-  send(kQuestionFrame, question_json(session, tool, call, by));
-  MutexLock lock(mutex_);
-  while (!answer_ && !left_ && !cancelled_) changed_.wait(mutex_);
-  asks_ = false;
-  if (answer_) return *answer_;
-  if (left_) return {false, false, "the command that would have answered has ended", false};
-  lock.unlock();
-  send(kWithdrawnFrame, "{}");
-  return {false, false, "the run was cancelled before an answer", false};
+  const auto given = asked(kQuestionFrame, question_json(session, tool, call, by), CancelToken(), Deadline());
+  const auto document = given ? JsonDocument::parse(*given) : Result<JsonDocument>(Error{Code::kNotFound, {}});
+  if (document) return read_answer(document->root());
+  return {false, false,
+          has_left() ? "the command that would have answered has ended" : "the run was cancelled before an answer",
+          false};
 }
 
-bool ClientLink::answer(PermissionAnswer answer) {
+ElicitationAnswer ClientLink::elicit(const Elicitation& question, const CancelToken& cancel, Deadline deadline) {
+  if (!is_present()) return {ElicitationAnswer::Kind::kDeclined};
+  const auto given = asked(kFormFrame, form_json(question), cancel, deadline);
+  const auto document = given ? JsonDocument::parse(*given) : Result<JsonDocument>(Error{Code::kNotFound, {}});
+  return document ? read_filled(document->root()) : ElicitationAnswer{};
+}
+
+bool ClientLink::is_over(const CancelToken& cancel, Deadline deadline) const {
+  return left_ || cancelled_ || cancel.cancelled() || deadline.passed(clock_);
+}
+
+std::optional<std::string> ClientLink::asked(std::string_view frame, std::string_view json, const CancelToken& cancel,
+                                             Deadline deadline) {
+  MutexLock lock(mutex_);
+  while (asks_ && !is_over(cancel, deadline)) changed_.wait_for(mutex_, clock_, kLook);
+  if (is_over(cancel, deadline)) return std::nullopt;
+  asks_ = true;
+  answer_.reset();
+  lock.unlock();
+  send(frame, json);
+  lock.lock();
+  while (!answer_ && !is_over(cancel, deadline)) changed_.wait_for(mutex_, clock_, kLook);
+  asks_ = false;
+  changed_.notify_all();
+  if (answer_ || left_) return std::exchange(answer_, std::nullopt);
+  lock.unlock();
+  send(kWithdrawnFrame, "{}");
+  return std::nullopt;
+}
+
+bool ClientLink::answer(std::string json) {
   const MutexLock lock(mutex_);
   if (!asks_ || answer_) return false;
-  answer_ = std::move(answer);
+  answer_ = std::move(json);
   changed_.notify_all();
   return true;
 }

@@ -5,7 +5,7 @@
 //
 // The stream is the client's life: when it ends before the client has said so, the client has died.
 //
-// Threading: thread-safe; on_event() and ask() are called on the session's thread.
+// Threading: thread-safe; on_event() and ask() are called on the session's thread, elicit() on that of a call.
 
 #include <memory>
 #include <optional>
@@ -15,8 +15,10 @@
 #include <vector>
 
 #include "core/agent/events.h"
+#include "core/base/clock.h"
 #include "core/base/mutex.h"
 #include "core/serve/http_exchange.h"
+#include "core/tools/elicitor.h"
 #include "core/tools/tool.h"
 
 namespace agentd::serve {
@@ -30,9 +32,11 @@ struct ClientWishes {
   bool detached = false;                 // its run goes on without it, and questions wait
 };
 
-class ClientLink final : public EventSink, public Approver {
+class ClientLink final : public EventSink, public Approver, public Elicitor {
  public:
-  ClientLink(std::string id, ClientWishes wishes) : id_(std::move(id)), wishes_(std::move(wishes)) {}
+  // `clock` outlives it.
+  ClientLink(const Clock& clock, std::string id, ClientWishes wishes)
+      : clock_(clock), id_(std::move(id)), wishes_(std::move(wishes)) {}
 
   const std::string& id() const { return id_; }
   const ClientWishes& wishes() const { return wishes_; }
@@ -86,8 +90,10 @@ class ClientLink final : public EventSink, public Approver {
   // client leaves, or the call is cancelled, which the client is told.
   PermissionAnswer ask(const SessionContext& session, const Tool& tool, const ToolCall& call,
                        const AskedBy& by) override;
-  // False: nothing is asked.
-  bool answer(PermissionAnswer answer);
+  // Declines without a person, or in a run that is not the client's.
+  ElicitationAnswer elicit(const Elicitation& question, const CancelToken& cancel, Deadline deadline) override;
+  // The answer to what is asked now, as client_wire.h has it. False: nothing is asked.
+  bool answer(std::string json);
   // The event that is held was shown.
   void go_on();
 
@@ -95,7 +101,12 @@ class ClientLink final : public EventSink, public Approver {
   static thread_local ClientLink* current_;
 
   void listens(bool now);
+  // Sends a question when no other one is asked, and waits. nullopt: nobody answers it any more.
+  std::optional<std::string> asked(std::string_view frame, std::string_view json, const CancelToken& cancel,
+                                   Deadline deadline);
+  bool is_over(const CancelToken& cancel, Deadline deadline) const REQUIRES(mutex_);
 
+  const Clock& clock_;
   const std::string id_;
   const ClientWishes wishes_;
   mutable Mutex mutex_;
@@ -104,7 +115,7 @@ class ClientLink final : public EventSink, public Approver {
   std::uint32_t listens_ GUARDED_BY(mutex_) = 0;
   bool left_ GUARDED_BY(mutex_) = false, asks_ GUARDED_BY(mutex_) = false,
              cancelled_ GUARDED_BY(mutex_) = false, held_ GUARDED_BY(mutex_) = false;
-  std::optional<PermissionAnswer> answer_ GUARDED_BY(mutex_);
+  std::optional<std::string> answer_ GUARDED_BY(mutex_);
 };
 
 }  // namespace agentd::serve

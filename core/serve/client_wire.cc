@@ -247,4 +247,35 @@ PermissionAnswer read_answer(JsonView from) {
           from["given"].bool_or(false)};
 }
 
+std::string form_json(const Elicitation& form) {
+  JsonWriter out;
+  out.begin_object().member("server", form.server).member("tool", form.tool).member("message", form.message);
+  out.optional("url", form.url);
+  if (!form.schema_json.empty()) out.key("schema").raw(form.schema_json);
+  out.end_object();
+  return std::string(out.text());
+}
+
+Elicitation read_form(JsonView from) {
+  const JsonView schema = from["schema"];
+  return {text_of(from, "server"), text_of(from, "message"), schema.exists() ? schema.text() : std::string(),
+          text_of(from, "url"), text_of(from, "tool")};
+}
+
+void write_filled(JsonWriter& out, const ElicitationAnswer& answer) {
+  out.begin_object().member("filled", static_cast<unsigned>(answer.kind));
+  if (!answer.values_json.empty()) out.key("values").raw(answer.values_json);
+  out.end_object();
+}
+
+// An answer to something else cancels it.
+ElicitationAnswer read_filled(JsonView from) {
+  const auto kind = from["filled"].uint_or(static_cast<unsigned>(ElicitationAnswer::Kind::kCancelled));
+  const JsonView values = from["values"];
+  if (kind == static_cast<unsigned>(ElicitationAnswer::Kind::kAccepted))
+    return {ElicitationAnswer::Kind::kAccepted, values.exists() ? values.text() : std::string("{}")};
+  return {kind == static_cast<unsigned>(ElicitationAnswer::Kind::kDeclined) ? ElicitationAnswer::Kind::kDeclined
+                                                                            : ElicitationAnswer::Kind::kCancelled};
+}
+
 }  // namespace agentd::serve

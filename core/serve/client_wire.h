@@ -9,7 +9,8 @@
 //   held      the same before a request or a tool call, which waits until the client says that somebody still reads
 //   context   the gauge of the compact_boundary that follows
 //   question  a call that a person is asked about; the run waits for the answer
-//   withdrawn nobody needs the answer to that question any more: the run was cancelled elsewhere
+//   form      values that an MCP server asks a person for during a call, which waits for them
+//   withdrawn nobody needs the answer to the last question or form any more: the run was cancelled elsewhere
 //   done      the report of the last call, or its error
 //
 // Threading: pure functions.
@@ -20,12 +21,13 @@
 #include "core/agent/agent.h"
 #include "core/codec/json.h"
 #include "core/session/chat_calls.h"
+#include "core/tools/elicitor.h"
 
 namespace agentd::serve {
 
 inline constexpr std::string_view kClientFrame = "client", kToldFrame = "told", kHeldFrame = "held",
-                                  kContextFrame = "context", kQuestionFrame = "question", kWithdrawnFrame = "withdrawn",
-                                  kDoneFrame = "done";
+                                  kContextFrame = "context", kQuestionFrame = "question", kFormFrame = "form",
+                                  kWithdrawnFrame = "withdrawn", kDoneFrame = "done";
 
 // A request may be that large: HttpLimits::body_bytes, with the text escaped, and sent twice where it opens a session.
 inline constexpr std::size_t kClientTextMax = 512u << 10, kClientMediaMax = 4u << 20;
@@ -67,6 +69,11 @@ std::string question_json(const SessionContext& session, const Tool& tool, const
 WireQuestion read_question(JsonView from);
 void write_answer(JsonWriter& out, const PermissionAnswer& answer);
 PermissionAnswer read_answer(JsonView from);
+
+std::string form_json(const Elicitation& form);
+Elicitation read_form(JsonView from);
+void write_filled(JsonWriter& out, const ElicitationAnswer& answer);
+ElicitationAnswer read_filled(JsonView from);
 
 std::vector<std::string> texts_of(JsonView array);
 

@@ -9,7 +9,7 @@ namespace agentd::serve {
 
 std::shared_ptr<ClientLink> Clients::add(ClientWishes wishes) {
   const MutexLock lock(mutex_);
-  auto link = std::make_shared<ClientLink>(ids_.next().text(), std::move(wishes));
+  auto link = std::make_shared<ClientLink>(clock_, ids_.next().text(), std::move(wishes));
   clients_[link->id()].link = link;
   return link;
 }

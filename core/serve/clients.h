@@ -22,7 +22,7 @@ class Clients {
   };
 
   // `clock` outlives them.
-  explicit Clients(const Clock& clock) : ids_(clock) {}
+  explicit Clients(const Clock& clock) : clock_(clock), ids_(clock) {}
 
   // A new one.
   std::shared_ptr<ClientLink> add(ClientWishes wishes);
@@ -43,6 +43,7 @@ class Clients {
   void tidy();
 
  private:
+  const Clock& clock_;
   IdSource ids_;
   mutable Mutex mutex_;
   std::map<std::string, Client, std::less<>> clients_ GUARDED_BY(mutex_);

@@ -96,7 +96,7 @@ void answer_client(Daemon& daemon, RouteCall call) {
   const Clients::Client client = client_of(daemon, call);
   if (!client.link) return;
   JsonWriter out;
-  out.begin_object().member("taken", client.link->answer(read_answer(call.body->root()))).end_object();
+  out.begin_object().member("taken", client.link->answer(call.body->root().text())).end_object();
   reply_json(call, 200, out.text());
 }
 

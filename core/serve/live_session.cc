@@ -156,6 +156,7 @@ Result<void, RunError> LiveSession::ensure_open(const std::string& first_text, c
     request.commands_are_caged = true;
     if (!owner->wishes().detached) {
       request.approver = owner;
+      request.person = owner;
       request.waits.reset();
     }
   }

@@ -135,10 +135,12 @@ constexpr P kClientCallBody[] = {
     {"reason", "string", false, "`end`: the reason of `session_end`"},
 };
 constexpr P kClientAnswerBody[] = {
-    {"allowed", "boolean", true, "the answer"},
-    {"remember", "boolean", false, "it holds for later calls"},
-    {"given", "boolean", false, "a person has answered"},
-    {"reason", "string", false, "for the model"},
+    {"allowed", "boolean", false, "to a `question`: the answer"},
+    {"remember", "boolean", false, "to a `question`: it holds for later calls"},
+    {"given", "boolean", false, "to a `question`: a person has answered"},
+    {"reason", "string", false, "to a `question`: for the model"},
+    {"filled", "integer", false, "to a `form`: 0 = accepted, 1 = declined, 2 = cancelled"},
+    {"values", "object", false, "to a `form`: those of an accepted one"},
 };
 constexpr P kUsageQuery[] = {{"since", "string", false, "a day, `2026-01-31`"}};
 
@@ -524,7 +526,7 @@ constexpr Route kRoutes[] = {
      "For the command line, on the unix socket alone: streams a session to a command of the same version and settings.",
      {},
      kClientBody,
-     "`client`, `told`, `held`, `context`, `question`, `withdrawn`, `done`; 409 with `other_version`, "
+     "`client`, `told`, `held`, `context`, `question`, `form`, `withdrawn`, `done`; 409 with `other_version`, "
      "`other_namespace` or "
      "`other_settings`",
      true,
@@ -567,7 +569,7 @@ constexpr Route kRoutes[] = {
      "/api/v1/clients/{client}/answers",
      Scope::kAdmin,
      "answer_client",
-     "For the command line: a person's answer to the question in the stream.",
+     "For the command line: a person's answer to the question or the form in the stream.",
      {},
      kClientAnswerBody,
      "`taken`",

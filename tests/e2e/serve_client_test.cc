@@ -170,6 +170,35 @@ TEST_F(ServeClients, AQuestionIsAskedAtTheTerminalOfTheCommand) {
   EXPECT_GE(home_.served(), 1);
 }
 
+TEST_F(ServeClients, AServerAsksThePersonAtTheTerminalOfTheCommand) {
+  CommandsHome home;
+  const std::string tools = home.program().directory().file("tools.json");
+  AGENTD_ASSERT(write_file_atomically(
+      tools,
+      R"({"tools":[{"name":"meet","description":"","inputSchema":{"type":"object"},"does":{"ask":"Who are you?"}}]})",
+      0600));
+  const std::string places = "\"" AGENTD_MCP_SERVER "\",\"" + tools + "\"";
+  home.begin_again("mcp: {servers: {played: {command: python3, args: [" + places + "], readable: [" + places +
+                   "]}}}\npermissions: {allow: [mcp__played__meet]}\n");
+  const std::string meets = "- calls: [{name: mcp__played__meet, input: {}}]\n- text: So be it.\n";
+  home.script(meets + meets + meets);
+  home.serve();
+  const auto log = [&] { return home.log(home.program().newest()); };
+  const std::string question = "Answer it? [y]es, [n]o, [d]ecline all of this server in this session: ";
+  const Finished asked = home.program().on_terminal(
+      {"run", "meet me"}, {{question, "y\n"}, {"name: ", "Ada\n"}, {"So be it.", ""}}, std::chrono::milliseconds(400));
+  EXPECT_EQ(asked.code, 0) << asked.out;
+  EXPECT_TRUE(has(asked.out, "The MCP server played asks you during a call of its tool meet")) << asked.out;
+  EXPECT_TRUE(has(log(), "Ada")) << log();
+  const Finished refused = home.program().on_terminal({"run", "meet me"}, {{question, "n\n"}, {"So be it.", ""}},
+                                                      std::chrono::milliseconds(400));
+  EXPECT_EQ(refused.code, 0) << refused.out;
+  EXPECT_TRUE(has(log(), "decline")) << log();
+  EXPECT_EQ(home.program().run({"run", "meet me"}).code, 0);
+  EXPECT_TRUE(has(log(), "decline")) << "nobody is there: " << log();
+  EXPECT_GE(home.served(), 3);
+}
+
 TEST_F(ServeClients, CommandsHaveTheVariablesOfTheClient) {
   CommandsHome home("permissions: {allow: [bash]}\n");
   home.script("- calls: [{name: bash, input: {command: \"echo zone=$TZ\"}}]\n- text: Done.\n");

@@ -4,6 +4,8 @@
 
 #include <gtest/gtest.h>
 
+#include <atomic>
+#include <chrono>
 #include <functional>
 #include <memory>
 #include <string>
@@ -15,6 +17,9 @@
 
 namespace agentd::serve {
 namespace {
+
+const SystemClock clock;
+const Elicitation kForm{"played", "Who are you?", R"({"type":"object"})", {}, "meet"};
 
 // Keeps what is sent.
 class KeptStream final : public HttpStream {
@@ -56,19 +61,80 @@ class Reacting {
 };
 
 TEST(ClientLink, AnAnswerEndsTheQuestion) {
-  ClientLink link("ID", wishes());
-  EXPECT_FALSE(link.answer({true, false, {}, true})) << "nothing is asked";
-  const Reacting person(link, std::string(kQuestionFrame), [&] { (void)link.answer({true, false, {}, true}); });
+  ClientLink link(clock, "ID", wishes());
+  const std::string yes = R"({"allowed":true,"given":true})";
+  EXPECT_FALSE(link.answer(yes)) << "nothing is asked";
+  const Reacting person(link, std::string(kQuestionFrame), [&] { (void)link.answer(yes); });
   EXPECT_TRUE(ask(link).allowed);
+}
+
+TEST(ClientLink, AFormIsFilledByThePersonAlone) {
+  const auto filled = [&](ClientLink& link, const std::string& answer) {
+    const Reacting person(link, std::string(kFormFrame), [&] { (void)link.answer(answer); });
+    const ClientLink::Listening listening(&link);
+    return link.elicit(kForm, CancelToken(), Deadline());
+  };
+  ClientLink link(clock, "ID", wishes());
+  const ElicitationAnswer given = filled(link, R"({"filled":0,"values":{"name":"Ada"}})");
+  EXPECT_EQ(given.kind, ElicitationAnswer::Kind::kAccepted);
+  EXPECT_EQ(given.values_json, R"({"name":"Ada"})");
+  EXPECT_EQ(filled(link, R"({"filled":1})").kind, ElicitationAnswer::Kind::kDeclined);
+  EXPECT_EQ(filled(link, R"({"allowed":true,"given":true})").kind, ElicitationAnswer::Kind::kCancelled);
+  EXPECT_EQ(link.elicit(kForm, CancelToken(), Deadline()).kind, ElicitationAnswer::Kind::kDeclined) << "another's run";
+  ClientWishes alone = wishes();
+  alone.answers = false;
+  ClientLink absent(clock, "ID", alone);
+  const ClientLink::Listening listening(&absent);
+  EXPECT_EQ(absent.elicit(kForm, CancelToken(), Deadline()).kind, ElicitationAnswer::Kind::kDeclined);
+}
+
+TEST(ClientLink, AFormIsWithdrawnWithItsCall) {
+  ClientLink link(clock, "ID", wishes());
+  std::string sent;
+  const CancelToken cancel;
+  link.connect(std::make_shared<KeptStream>([&](const std::string& bytes) {
+    sent += bytes;
+    cancel.cancel(AGENTD_CANCEL_USER);
+  }));
+  const ClientLink::Listening listening(&link);
+  EXPECT_EQ(link.elicit(kForm, cancel, Deadline()).kind, ElicitationAnswer::Kind::kCancelled);
+  EXPECT_NE(sent.find("event: withdrawn"), std::string::npos) << sent;
+}
+
+TEST(ClientLink, OneQuestionIsAskedAfterTheOther) {
+  ClientLink link(clock, "ID", wishes());
+  std::atomic<int> questions = 0, forms = 0;
+  link.connect(std::make_shared<KeptStream>([&](const std::string& bytes) {
+    questions += bytes.find("event: question") != std::string::npos ? 1 : 0;
+    forms += bytes.find("event: form") != std::string::npos ? 1 : 0;
+  }));
+  const auto wait_for = [](const std::atomic<int>& count) {
+    while (count == 0) std::this_thread::yield();
+  };
+  bool allowed = false;
+  ElicitationAnswer filled;
+  const ClientLink::Listening listening(&link);
+  std::thread asking([&] { allowed = ask(link).allowed; });
+  wait_for(questions);
+  std::thread calling([&] { filled = link.elicit(kForm, CancelToken(), Deadline()); });
+  std::this_thread::sleep_for(std::chrono::milliseconds(100));
+  EXPECT_EQ(forms, 0);
+  EXPECT_TRUE(link.answer(R"({"allowed":true})"));
+  wait_for(forms);
+  EXPECT_TRUE(link.answer(R"({"filled":0,"values":{"name":"Ada"}})"));
+  asking.join();
+  calling.join();
+  EXPECT_TRUE(allowed);
+  EXPECT_EQ(filled.values_json, R"({"name":"Ada"})");
 }
 
 TEST(ClientLink, AQuestionEndsWithItsClientAndWithItsCall) {
   {
-    ClientLink link("ID", wishes());
+    ClientLink link(clock, "ID", wishes());
     const Reacting leaves(link, std::string(kQuestionFrame), [&] { link.leave(); });
     EXPECT_FALSE(ask(link).allowed);
   }
-  ClientLink link("ID", wishes());
+  ClientLink link(clock, "ID", wishes());
   link.begin_call();
   const Reacting cancels(link, std::string(kQuestionFrame), [&] { link.cancel_call(); });
   EXPECT_FALSE(ask(link).allowed);
@@ -76,7 +142,7 @@ TEST(ClientLink, AQuestionEndsWithItsClientAndWithItsCall) {
 }
 
 TEST(ClientLink, NobodyIsAskedAboutARunThatIsNotTheClients) {
-  ClientLink link("ID", wishes());
+  ClientLink link(clock, "ID", wishes());
   std::string sent;
   link.connect(std::make_shared<KeptStream>([&](const std::string& bytes) { sent += bytes; }));
   EXPECT_FALSE(link.is_present());
@@ -90,7 +156,7 @@ TEST(ClientLink, NobodyIsAskedAboutARunThatIsNotTheClients) {
 }
 
 TEST(ClientLink, AToolCallWaitsUntilItsEventWasShown) {
-  ClientLink link("ID", wishes());
+  ClientLink link(clock, "ID", wishes());
   bool shown = false;
   const Reacting shows(link, std::string(kHeldFrame), [&] {
     shown = true;
@@ -102,7 +168,7 @@ TEST(ClientLink, AToolCallWaitsUntilItsEventWasShown) {
 }
 
 TEST(ClientLink, NothingIsHeldForADetachedCommandAndNothingToldWithoutACall) {
-  ClientLink link("ID", wishes(true));
+  ClientLink link(clock, "ID", wishes(true));
   std::string sent;
   link.connect(std::make_shared<KeptStream>([&](const std::string& bytes) { sent += bytes; }));
   link.on_event(RunEvent(told::ToolCalled{"call_1", "bash", "{}"}));
@@ -113,7 +179,6 @@ TEST(ClientLink, NothingIsHeldForADetachedCommandAndNothingToldWithoutACall) {
 }
 
 TEST(ClientLink, TheEndOfAllCancelsEveryCall) {
-  ManualClock clock;
   Clients clients(clock);
   const auto link = clients.add(wishes());
   EXPECT_FALSE(link->is_cancelled());
