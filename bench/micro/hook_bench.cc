@@ -59,9 +59,7 @@ class Hooks {
                                      [](const std::string&) { return std::optional<std::string>(); },
                                      {},
                                      temp_.path(),
-                                     "",
-                                     "default",
-                                     {}});
+                                     ""});
     host_->load_all();
     snapshot_ = std::make_unique<Snapshot>(host_->subscriptions(), std::vector<std::string>{}, clock_);
   }

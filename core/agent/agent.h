@@ -416,6 +416,10 @@ Result<void> note_session(const AgentServices& services, agentd_conv conversatio
 // with its next commit, so before a model gets the result of the tool that asked for it. kNotFound: there is no such
 // session; kInvalid: it makes no checkpoints, or nothing was said in it yet; kBusy, kUnavailable. Thread-safe.
 Result<std::string> checkpoint_session(const AgentServices& services, agentd_conv conversation, CheckpointWish wish);
+// The permission mode of an open conversation, which its client may change at any time; nullopt: it is not open.
+// Thread-safe.
+std::optional<PermissionRules::Mode> permission_mode_of(const AgentServices& services,
+                                                        std::string_view conversation_id);
 // The id of that open conversation; empty when there is none. Thread-safe.
 std::string conversation_of(const AgentServices& services, agentd_conv conversation);
 

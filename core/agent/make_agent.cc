@@ -132,6 +132,11 @@ AgentServicesPtr make_services(RuntimeParts parts, RuntimeSettings settings) {
 
 Services& as_services(AgentServices& services) { return services; }
 
+std::optional<PermissionRules::Mode> permission_mode_of(const AgentServices& services,
+                                                        std::string_view conversation_id) {
+  return services.sessions().permission_mode_of(conversation_id);
+}
+
 std::string project_of(const AgentServices& services, agentd_conv conversation) {
   return services.sessions().project_of(conversation);
 }

@@ -16,7 +16,7 @@ namespace agentd {
 struct DialectContext {
   std::string transcript_path;  // claude, gemini; empty = none
   std::string timestamp;        // ISO 8601, UTC
-  std::string permission_mode;  // claude: default, acceptEdits, plan, bypassPermissions
+  std::string permission_mode;  // claude: of the conversation, as `permissions.mode` names it; empty = unknown
   std::string project_dir;
 };
 

@@ -380,13 +380,22 @@ void write_event(JsonWriter& out, const HookDefinition& hook, JsonView payload, 
   }
 }
 
+// The tool's own name of a permission mode.
+std::string_view mode_of(std::string_view mode) {
+  constexpr std::pair<std::string_view, std::string_view> kModes[] = {
+      {"accept_edits", "acceptEdits"}, {"plan", "plan"}, {"allow", "bypassPermissions"}, {"deny", "dontAsk"}};
+  for (const auto& [own, its] : kModes)
+    if (own == mode) return its;
+  return "default";
+}
+
 std::string input(const HookDefinition& hook, JsonView payload, const DialectContext& context) {
   JsonWriter out;
   out.begin_object();
   out.member("session_id", text_of(payload["session_id"]));
   out.member("transcript_path", context.transcript_path);
   out.member("cwd", text_of(payload["cwd"]));
-  out.member("permission_mode", context.permission_mode.empty() ? std::string("default") : context.permission_mode);
+  out.member("permission_mode", mode_of(context.permission_mode));
   out.member("hook_event_name", foreign_event(Dialect::kClaude, hook.event));
   const bool about_agent = hook.event == AGENTD_EVENT_SUBAGENT_START || hook.event == AGENTD_EVENT_SUBAGENT_STOP;
   if (about_agent || text_of(payload["invoked_by"]) == "subagent") write_agent(out, payload);

@@ -42,7 +42,8 @@ struct ExternalEnvironment {
   WebhookRules webhooks;
   std::string project_dir;           // the project's root
   std::string transcript_directory;  // for dialects whose hooks read the conversation from a file
-  std::string permission_mode;       // in claude's terms
+  // The name of the permission mode of an open conversation; empty = it is not open.
+  std::function<std::string(std::string_view conversation_id)> permission_mode{};
   // Called after every run of a program or webhook with its input and its raw answer, possibly on several threads at
   // once. Empty = unused.
   std::function<void(const HookDefinition&, std::string_view input, const RawAnswer&)> tap{};

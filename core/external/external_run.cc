@@ -91,7 +91,8 @@ std::string with_hook(std::string_view payload_text, const HookDefinition& defin
 DialectContext ExternalHook::context_of(JsonView payload) const {
   DialectContext out;
   out.timestamp = iso_time(environment_.clock.wall_ms());
-  out.permission_mode = environment_.permission_mode;
+  if (environment_.permission_mode)
+    out.permission_mode = environment_.permission_mode(payload["conv_id"].string_or({}));
   out.project_dir = environment_.project_dir;
   if (!traits_of(definition_.dialect).transcript) return out;
   out.transcript_path = transcript_path(environment_.transcript_directory, payload);

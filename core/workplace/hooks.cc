@@ -167,7 +167,10 @@ ExternalEnvironment Hooks::environment() const {
           {config_.list("hooks.allow_hosts")},
           project_.root,
           runtime_.home() + "/transcripts",
-          "default",
+          [this](std::string_view conversation_id) {
+            const auto mode = permission_mode_of(runtime_.services(), conversation_id);
+            return mode ? std::string(name_of(*mode)) : config_.text("permissions.mode");
+          },
           {},
           config_.list("hooks.pass_environment"),
           cages_};

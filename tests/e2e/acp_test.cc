@@ -239,6 +239,23 @@ TEST_F(Acp, TheModeHoldsFromTheNextCallOn) {
   EXPECT_EQ(editor->count("config_option_update"), 1u);
 }
 
+TEST_F(Acp, HooksAreToldTheModeThatIsInForce) {
+  const std::string heard = program_.directory().file("heard");
+  hook("look", "on: PreToolUse\ndialect: claude\ncommand: \"cat >> " + heard + "; echo >> " + heard + "\"\n");
+  const auto editor = open(bash_call("true") + "- text: done\n" + bash_call("true") + "- text: done\n" +
+                           bash_call("true") + "- text: done\n");
+  editor->on_request([](const RpcMessage&) { return AcpClient::choose("allow"); });
+  const std::string session = editor->new_session(), other = editor->new_session();
+  EXPECT_EQ(editor->prompt(session, "go"), "end_turn");
+  editor->call("session/set_mode", R"({"sessionId":")" + session + R"(","modeId":"allow"})");
+  EXPECT_EQ(editor->prompt(session, "go"), "end_turn");
+  EXPECT_EQ(editor->prompt(other, "go"), "end_turn");
+  std::vector<std::string> modes;
+  for (const JsonDocument& each : json_lines(read_file(heard, 1u << 20).value_or("")))
+    modes.emplace_back(each.root()["permission_mode"].string_or(""));
+  EXPECT_EQ(modes, (std::vector<std::string>{"default", "bypassPermissions", "default"}));
+}
+
 TEST_F(Acp, ThePlanModeReadsOnly) {
   const auto editor = open(bash_call("touch made") + "- text: done\n");
   const std::string session = editor->new_session();

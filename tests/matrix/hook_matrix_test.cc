@@ -441,8 +441,7 @@ class Cell {
             [](const std::string&) { return std::optional<std::string>(); },
             {},
             temp_.path(),
-            temp_.file("transcripts"),
-            "default"};
+            temp_.file("transcripts")};
   }
 
   // Loaded once to learn the names, and again with the failure policy that the user's config would

@@ -68,6 +68,13 @@ std::string SessionRegistry::project_of(agentd_conv handle) const {
   return found == sessions_.end() ? std::string() : found->second.agent->options().project_id;
 }
 
+std::optional<PermissionRules::Mode> SessionRegistry::permission_mode_of(std::string_view conversation_id) const {
+  const MutexLock lock(mutex_);
+  for (const auto& [handle, open] : sessions_)
+    if (open.session->conversation_id() == conversation_id) return open.agent->parts().permissions.mode_now();
+  return std::nullopt;
+}
+
 std::shared_ptr<Workspace> SessionRegistry::files_of(agentd_conv handle) const {
   const MutexLock lock(mutex_);
   const auto found = sessions_.find(handle);

@@ -58,6 +58,8 @@ class SessionRegistry {
   Result<void> note(agentd_conv handle, EndNotes notes) const;
   // SharedSession::want_checkpoint() of it. kNotFound: no open session has the handle.
   Result<bool> want_checkpoint(agentd_conv handle, const CheckpointWish& wish) const;
+  // The mode in force; nullopt: no session of that conversation is open.
+  std::optional<PermissionRules::Mode> permission_mode_of(std::string_view conversation_id) const;
   // Empty: no open session has the handle.
   std::string conversation_of(agentd_conv handle) const;
   void count_thread(agentd_conv handle, std::string_view plugin) const;

@@ -204,23 +204,22 @@ class Replay {
     HookHostOptions options = here_.setup.options;
     options.consent.record = false;
     options.native.roots = {here_.project.cwd};
-    host_ = std::make_unique<HookHost>(options, ExternalEnvironment{tokens_,
-                                                                    services_,
-                                                                    app_.clock(),
-                                                                    log_,
-                                                                    [this]() -> HttpClient& {
-                                                                      if (!http_)
-                                                                        http_ = make_http_client(
-                                                                            app_.clock(), http_settings(here_.config));
-                                                                      return *http_;
-                                                                    },
-                                                                    app_.surroundings().environment,
-                                                                    {here_.config.list("hooks.allow_hosts")},
-                                                                    here_.project.root,
-                                                                    here_.home + "/transcripts",
-                                                                    "default",
-                                                                    {},
-                                                                    here_.config.list("hooks.pass_environment")});
+    host_ = std::make_unique<HookHost>(
+        options, ExternalEnvironment{tokens_,
+                                     services_,
+                                     app_.clock(),
+                                     log_,
+                                     [this]() -> HttpClient& {
+                                       if (!http_) http_ = make_http_client(app_.clock(), http_settings(here_.config));
+                                       return *http_;
+                                     },
+                                     app_.surroundings().environment,
+                                     {here_.config.list("hooks.allow_hosts")},
+                                     here_.project.root,
+                                     here_.home + "/transcripts",
+                                     [mode = here_.config.text("permissions.mode")](std::string_view) { return mode; },
+                                     {},
+                                     here_.config.list("hooks.pass_environment")});
     host_->load_all();
     std::vector<Subscription> asked;
     for (Subscription& each : host_->subscriptions()) {

@@ -117,7 +117,7 @@ Result<void, Failure> Trial::start(const HooksHere& here, const ExternalEnvironm
                           {here.config.list("hooks.allow_hosts")},
                           here.project.root,
                           here.home + "/transcripts",
-                          "default",
+                          [mode = here.config.text("permissions.mode")](std::string_view) { return mode; },
                           {},
                           here.config.list("hooks.pass_environment")};
   ExternalEnvironment used = environment == nullptr ? own : *environment;

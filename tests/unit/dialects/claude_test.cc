@@ -40,6 +40,19 @@ TEST(ClaudeInput, PreToolUseIsClaudesOwnObjectAndNothingElse) {
   EXPECT_EQ(json.root()["tool_use_id"].string_or(""), "call_1");
 }
 
+TEST(ClaudeInput, AModeHasClaudesName) {
+  for (const auto& [own, its] : std::vector<std::pair<std::string, std::string>>{{"ask", "default"},
+                                                                                 {"accept_edits", "acceptEdits"},
+                                                                                 {"plan", "plan"},
+                                                                                 {"allow", "bypassPermissions"},
+                                                                                 {"deny", "dontAsk"},
+                                                                                 {"", "default"}})
+    EXPECT_EQ(sent(bash_payload("ls"), AGENTD_EVENT_BEFORE_TOOL_CALL, {"", "", own, ""})
+                  .root()["permission_mode"]
+                  .string_or(""),
+              its);
+}
+
 TEST(ClaudeInput, AFileToolHasFilePath) {
   const JsonDocument json =
       sent(tool_payload(AGENTD_EVENT_BEFORE_TOOL_CALL, "write_file", R"({"path":"/a","content":"x"})"),

@@ -44,8 +44,7 @@ class HookReload : public ::testing::Test {
                                      [](const std::string&) { return std::optional<std::string>(); },
                                      {},
                                      fixture_.temp.path(),
-                                     fixture_.temp.file("transcripts"),
-                                     "default"});
+                                     fixture_.temp.file("transcripts")});
     host_->load_all();
     publish();
   }
