@@ -36,6 +36,23 @@ using Sockets = CagedCalls::Sockets;
 // The descriptors at which the helper finds its orders and bubblewrap its words: in the order in which they are passed.
 constexpr int kOrdersFd = 3, kWordsFd = 4;
 
+// A file in it has another name, by which a command could write around a mount. True also if there are too many to
+// tell.
+bool has_other_names(const std::string& path) {
+  constexpr int kEntriesMax = 2'000;
+  std::error_code failed;
+  const auto has_several = [&](const fs::path& file) {
+    struct stat info {};
+    return ::lstat(file.c_str(), &info) == 0 && S_ISREG(info.st_mode) && info.st_nlink > 1;
+  };
+  if (has_several(path)) return true;
+  int left = kEntriesMax;
+  fs::recursive_directory_iterator at(path, fs::directory_options::skip_permission_denied, failed);
+  for (; !failed && at != fs::recursive_directory_iterator(); at.increment(failed))
+    if (left-- == 0 || has_several(at->path())) return true;
+  return false;
+}
+
 // Its position is at the beginning.
 Result<UniqueFd> sealed(const std::string& text) {
   UniqueFd out(::memfd_create("sandbox", MFD_CLOEXEC | MFD_ALLOW_SEALING));
@@ -251,6 +268,7 @@ Result<CagedCommand> Cage::wrap(const std::vector<std::string>& argv, const std:
     const Identity own = apart ? identity_at(path) : Identity();
     const bool mounts = own.kind != 0 && own.kind != S_IFLNK;
     if (mounts) view.known[path] = own;
+    if (mounts && has_other_names(path)) watched.push_back(path);
     (mounts ? view.guarded : watched).push_back(std::move(path));
   }
   const std::vector<std::string> repositories = guarded.pinned;

@@ -17,13 +17,6 @@ namespace fs = std::filesystem;
 
 constexpr std::uint64_t kPointerMax = 8 * 1024;
 
-// The path in a file `.git`; empty = none.
-std::string text_of_pointer(const std::string& file) {
-  constexpr std::string_view kKey = "gitdir: ";
-  const std::string text = path_in(file);
-  return text.starts_with(kKey) ? text.substr(kKey.size()) : std::string();
-}
-
 }  // namespace
 
 std::string real_path(const std::string& path) {
@@ -57,6 +50,21 @@ bool is_git_directory(const std::string& path) {
   struct stat info {};
   return is_directory(path + "/objects") && is_directory(path + "/refs") &&
          ::lstat((path + "/HEAD").c_str(), &info) == 0;
+}
+
+bool is_straight(const std::string& path) {
+  bool named = false;
+  for (const fs::path& part : fs::path(path).relative_path()) {
+    if (part == ".." && named) return false;
+    named = named || (part != ".." && part != "." && !part.empty());
+  }
+  return true;
+}
+
+std::string text_of_pointer(const std::string& file) {
+  constexpr std::string_view kKey = "gitdir: ";
+  const std::string text = path_in(file);
+  return text.starts_with(kKey) ? text.substr(kKey.size()) : std::string();
 }
 
 std::string path_named_in(const std::string& file) {

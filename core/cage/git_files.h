@@ -19,7 +19,11 @@ std::string path_in(const std::string& file);
 bool is_directory(const std::string& path);
 // It has objects, references and a HEAD.
 bool is_git_directory(const std::string& path);
-// The path that a file `.git` names, as it is spelled there but absolute; empty = none.
+// No ".." is behind another part: a link in the place of that part would lead the path elsewhere.
+bool is_straight(const std::string& path);
+// The path that a file `.git` names, as it is spelled there and not absolute; empty = none.
+std::string text_of_pointer(const std::string& file);
+// The same, absolute and without dots; empty = none.
 std::string path_named_in(const std::string& file);
 // The real path of the directory that a file `.git` names; empty = none.
 std::string pointed_to(const std::string& file);

@@ -437,7 +437,7 @@ bool is_plain_part(const GitPart& part) {
     case GitPart::Kind::kBare:
       return is_plain_git_directory(fs::path(part.path).parent_path().string());
     case GitPart::Kind::kPointer:
-      return true;
+      return is_straight(text_of_pointer(part.path));
     case GitPart::Kind::kIndex:
       return false;
     case GitPart::Kind::kDirectory:

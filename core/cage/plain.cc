@@ -29,8 +29,19 @@ bool is_plain_setting(std::string_view section, std::string_view key) {
   const auto one_of = [&](Keys keys) { return std::find(keys.begin(), keys.end(), key) != keys.end(); };
   if (section == "core")
     return one_of({"repositoryformatversion", "filemode", "bare", "logallrefupdates", "ignorecase", "precomposeunicode",
-                   "symlinks", "sharedrepository", "sparsecheckout", "sparsecheckoutcone"});
-  if (section == "index") return one_of({"sparse"});
+                   "symlinks", "sharedrepository", "sparsecheckout", "sparsecheckoutcone", "autocrlf", "eol",
+                   "safecrlf", "quotepath", "longpaths", "abbrev", "whitespace", "compression", "untrackedcache"});
+  if (section == "index") return one_of({"sparse", "version", "threads"});
+  // Switches and numbers.
+  if (section == "advice" || section == "color" || section == "column") return true;
+  if (section == "commit" || section == "tag") return one_of({"gpgsign", "verbose", "sort", "cleanup"});
+  if (section == "pull" || section == "rebase")
+    return one_of({"rebase", "ff", "autostash", "autosquash", "updaterefs"});
+  if (section == "push") return one_of({"default", "autosetupremote", "followtags"});
+  if (section == "fetch") return one_of({"prune", "prunetags", "parallel"});
+  if (section == "merge") return one_of({"ff", "conflictstyle", "renames", "stat"});
+  if (section == "gc") return one_of({"auto", "autodetach"});
+  if (section == "init") return one_of({"defaultbranch"});
   if (section == "remote") return one_of({"url", "fetch", "tagopt", "mirror"});
   if (section == "receive") return one_of({"denynonfastforwards", "denydeletes", "denycurrentbranch"});
   if (section == "branch") return one_of({"remote", "merge", "rebase"});
@@ -123,7 +134,7 @@ bool are_plain_hooks(const Tree& hooks) {
 // where commands cannot: it must be a worktree whose `.git` leads back.
 bool is_own_worktree(const std::string& named, const std::string& git) {
   const std::string top = lexical_path(named, git), pointer = top + "/.git";
-  if (!links_of(named.starts_with('/') ? named : git + "/" + named).empty()) return false;
+  if (!is_straight(named) || !links_of(named.starts_with('/') ? named : git + "/" + named).empty()) return false;
   if (pointer == git || top == git) return true;
   return is_of_kind(pointer, S_IFREG) && pointed_to(pointer) == real_path(git);
 }
@@ -194,7 +205,7 @@ bool is_plain_repository(const GitReading& git) { return is_plain_git_directory(
 bool is_plain_repository(const std::string& git) { return is_plain_repository(read_git_directory(git)); }
 
 bool is_plain_pointer(const std::string& file) {
-  if (!is_of_kind(file, S_IFREG)) return false;
+  if (!is_of_kind(file, S_IFREG) || !is_straight(text_of_pointer(file))) return false;
   const std::string target = pointed_to(file);
   if (target.empty()) return false;
   for (fs::path above = fs::path(file).parent_path(); above.has_relative_path();) {
@@ -231,9 +242,10 @@ bool is_plain_worktree(const std::string& administration, const std::string& com
       resolved(administration, "../..") != common)
     return false;
   const std::string named = path_in(administration + "/gitdir"), pointer = lexical_path(named, administration);
-  if (fs::path(named).filename() != ".git" || !links_of(pointer).empty()) return false;
+  if (fs::path(named).filename() != ".git" || !is_straight(named) || !links_of(pointer).empty()) return false;
   return !is_there(pointer) ? !is_there(fs::path(pointer).parent_path().string())
-                            : is_of_kind(pointer, S_IFREG) && pointed_to(pointer) == administration;
+                            : is_of_kind(pointer, S_IFREG) && is_straight(text_of_pointer(pointer)) &&
+                                  pointed_to(pointer) == administration;
 }
 
 }  // namespace agentd::cage

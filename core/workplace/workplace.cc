@@ -107,9 +107,10 @@ Result<std::shared_ptr<Workspace>> Workplace::files(const std::vector<std::strin
   std::weak_ptr<Workspace>& known = files_[roots];
   if (auto open = known.lock()) return open;
   std::vector<std::string> kept = kept_paths(runtime_.surroundings(), runtime_.config(), runtime_.home(), project_);
+  cage::CageSettings settings = cage_settings(runtime_.surroundings(), runtime_.config(), runtime_.home(), roots, kept);
+  // For the file tools alone: the sandbox knows a repository that a command makes.
   for (const std::string& root : roots)
     for (const char* const of_git : {"/.git/hooks", "/.git/config"}) kept.push_back(root + of_git);
-  cage::CageSettings settings = cage_settings(runtime_.surroundings(), runtime_.config(), runtime_.home(), roots, kept);
   std::vector<std::string> real;
   for (const std::string& root : roots) real.push_back(cage::real_path(root));
   for (const std::string& root : real)

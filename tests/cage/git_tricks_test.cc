@@ -126,6 +126,41 @@ TEST_P(GitTricks, TheRepositoryOfANewWorktreeIsNotBehindALink) {
   EXPECT_FALSE(runs_in("nw"));
 }
 
+// A link in the place of the part before ".." leads it elsewhere later.
+TEST_P(GitTricks, APathThatGoesBackIsNone) {
+  expect_refused("git worktree add -q nw; mkdir q; echo \"gitdir: $PWD/q/../.git/worktrees/nw\" > nw/.git");
+  (void)run("mkdir -p z/y; cp -r .git z/.git; " + planted_in("z/.git") + "rmdir q; ln -s z/y q");
+  EXPECT_FALSE(runs_in("nw"));
+  user("rm -rf nw q z; git worktree prune");
+  expect_refused(kNew + std::string("mkdir -p nn/q .git/modules; mv nn/.git .git/modules/nn; echo 'gitdir: "
+                                    "q/../../.git/modules/nn' > nn/.git"));
+  (void)run("mkdir -p z/.git/modules z/m/y; cp -r .git/modules/nn z/.git/modules/; " + planted_in("z/.git/modules/nn") +
+            "rmdir nn/q; ln -s ../z/m/y nn/q");
+  EXPECT_FALSE(runs_in("."));
+  user("rm -rf nn z .git/modules; git rm -q --cached nn || true; git config core.hooksPath .githooks");
+  expect_refused(kNew + std::string("mkdir -p q .git/modules; mv nn/.git .git/modules/nn; echo 'gitdir: "
+                                    "../.git/modules/nn' > nn/.git; git config -f .git/modules/nn/config "
+                                    "core.worktree $PWD/q/../nn"));
+  user("rm -rf nn .git/modules; git rm -q --cached nn || true; mkdir d");
+  expect_refused("git worktree add -q d/nw; mkdir -p d/q; echo $PWD/d/q/../nw/.git > .git/worktrees/nw/gitdir");
+  EXPECT_EQ(run("true").code, 0) << "later commands run";
+}
+
+// The name by which a mount is guarded is not the only one of a file.
+TEST_P(GitTricks, AHardLinkLeadsAroundNoGuard) {
+  const std::string adds = "printf '[core]\\n\\tfsmonitor = touch " + mark() + "; false\\n' >> h";
+  expect_fine(kNew + std::string("ln nn/.git/config h"));
+  expect_refused(adds, {"."});
+  user("rm -rf nn h; git rm -q --cached nn || true; git config core.hooksPath .githooks");
+  user(
+      "mkdir .githooks; printf '#!/bin/sh\\n' > .githooks/pre-commit; chmod +x .githooks/pre-commit; git add .; git "
+      "commit -qm h");
+  expect_fine("git worktree add -q nw; ln nw/.githooks/pre-commit hard");
+  expect_refused("echo touch " + mark() + " >> hard", {"nw"});
+  user("ln .githooks/pre-commit mine");
+  expect_refused("echo touch " + mark() + " >> mine", {"."});
+}
+
 // ---- several worktrees of one directory
 
 TEST_P(GitTricks, EachWorktreeHasNamesOfItsOwn) {
@@ -262,6 +297,14 @@ TEST_P(GitTricks, AUnderscoreInTheRootIsADirectoryOfHooks) {
 }
 
 // ---- what is fine
+
+TEST_P(GitTricks, HarmlessSettingsOfANewRepositoryStay) {
+  user("rm -rf .git");
+  expect_fine(
+      "git init -q .; git config core.autocrlf input; git config commit.gpgsign false; git config pull.rebase "
+      "true; git config advice.detachedHead false; git commit -q --allow-empty -m a");
+  EXPECT_TRUE(exists(".git/config"));
+}
 
 TEST_P(GitTricks, ASparseWorktreeStays) {
   user(

@@ -61,6 +61,13 @@ TEST_F(SandboxLog, HasNothingToSayOfAPlainCommand) {
   EXPECT_EQ(records("permission"), "");
 }
 
+TEST_F(SandboxLog, HasNothingToSayOfANewRepository) {
+  if (!has_sandbox()) GTEST_SKIP() << "this machine cannot make one";
+  EXPECT_EQ(run("git init -q && git -c user.name=A -c user.email=a@example.org commit -q --allow-empty -m a").code, 0);
+  EXPECT_TRUE(exists(program_.project() + "/.git/config")) << records("permission");
+  EXPECT_EQ(records("permission"), "");
+}
+
 TEST_F(SandboxLog, SaysThatARunIsWithoutIt) {
   program_.config("sandbox: {layer: \"off\"}\n");
   const Finished ran = run("echo x > .mcp.json");
