@@ -67,6 +67,16 @@ bool matches(std::string_view tokens, std::string_view text, bool lenient) {
   return now[text.size()] != 0;
 }
 
+std::vector<std::string_view> words_of(std::string_view tokens) {
+  std::vector<std::string_view> out;
+  for (;;) {
+    const std::size_t end = tokens.find(kBlank);
+    out.push_back(tokens.substr(0, end));
+    if (end == std::string_view::npos) return out;
+    tokens.remove_prefix(end + 1);
+  }
+}
+
 Error wrong(std::string_view text, const std::string& why) {
   return Error{Code::kInvalid, "'" + one_line(text, kShownBytes) + "' " + why};
 }
@@ -131,8 +141,41 @@ bool CommandPattern::covers(const ShellCommand& command) const {
   return matches(tokens_, text, false) || (further_ && matches(tokens_ + kBlank + kAny, text, false));
 }
 
+// The words of the pattern with options between them: `git remote -v add`. A word behind an option may be its value.
+CommandPattern::Fit CommandPattern::touches_between(const ShellCommand& command) const {
+  const std::vector<std::string_view> pattern = words_of(tokens_);
+  const std::string& program = command.words.front().text;
+  if (pattern.size() < 2 ||
+      !(matches(pattern[0], program, false) || matches(pattern[0], program.substr(program.rfind('/') + 1), false)))
+    return Fit::kNo;
+  // How certain it is that so many words of the pattern have been found, up to the word that is looked at.
+  std::vector<Fit> found(pattern.size() + 1, Fit::kNo);
+  found[1] = Fit::kYes;
+  for (std::size_t i = 1; i < command.words.size() && i < kOptionsMax + pattern.size(); ++i) {
+    const std::string& word = command.words[i].text;
+    const bool option = word.starts_with('-'), value = command.words[i - 1].text.starts_with('-');
+    std::vector<Fit> next(found.size(), Fit::kNo);
+    for (std::size_t k = 1; k < found.size(); ++k) {
+      if (found[k] == Fit::kNo) continue;
+      if (k == pattern.size()) {
+        if (further_) return found[k];
+        continue;
+      }
+      if (option) next[k] = std::max(next[k], found[k]);
+      if (value && !option) next[k] = std::max(next[k], Fit::kMaybe);
+      if (matches(pattern[k], word, false)) next[k + 1] = std::max(next[k + 1], found[k]);
+    }
+    found = std::move(next);
+  }
+  return found.back();
+}
+
 CommandPattern::Fit CommandPattern::touches(const ShellCommand& command) const {
   if (command.words.empty()) return Fit::kNo;
+  return std::max(touches_in_front(command), touches_between(command));
+}
+
+CommandPattern::Fit CommandPattern::touches_in_front(const ShellCommand& command) const {
   const std::string& program = command.words.front().text;
   const std::string base = program.substr(program.rfind('/') + 1);
   Fit out = Fit::kNo;

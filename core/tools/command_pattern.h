@@ -28,11 +28,15 @@ class CommandPattern {
   // For a rule that permits: the words as they are, whatever their unknown parts become. A pattern without wildcards
   // covers no command with assignments, nor one whose input the text chooses: `python3 -` may be any program.
   bool covers(const ShellCommand& command) const;
-  // For a rule that forbids or asks: the program may be named by a path, and options may precede the pattern's words.
+  // For a rule that forbids or asks: the program may be named by a path, and options may be in front of the pattern's
+  // words and between them.
   Fit touches(const ShellCommand& command) const;
   bool is_exact() const { return exact_; }
 
  private:
+  Fit touches_in_front(const ShellCommand& command) const;
+  Fit touches_between(const ShellCommand& command) const;
+
   std::string tokens_;    // characters, and the signs of command_pattern.cc
   bool further_ = false;  // any words may follow
   bool exact_ = false;    // it has no wildcard

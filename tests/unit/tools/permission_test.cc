@@ -153,6 +153,23 @@ TEST_F(Rules, WhatIsForbiddenIsFoundInEverySpelling) {
     EXPECT_EQ(command(text).permission, kAllow) << text << ": " << command(text).reason;
 }
 
+TEST_F(Rules, OptionsBetweenTheWordsHideNothing) {
+  rules_.mode = PermissionRules::Mode::kAllow;
+  deny("bash(git remote add:*)");
+  deny("bash(npm run deploy*)");
+  deny("bash(docker compose up:*)");
+  deny("bash(git stash drop)");
+  for (const char* text : {"git remote -v add x y", "npm run -s deploy", "npm run --silent deploy-all",
+                           "/usr/bin/git -P remote -v add x", "docker compose --ansi=never up -d", "git stash -q drop"})
+    EXPECT_EQ(command(text).permission, kDeny) << text << ": " << command(text).reason;
+  // The word behind an option may be its value.
+  for (const char* text : {"docker compose -f x up", "docker compose -f x -p y up -d", "git remote -v show add"})
+    EXPECT_EQ(command(text).permission, kAsk) << text << ": " << command(text).reason;
+  for (const char* text : {"git remote -v", "git remote show add", "npm run -s build", "npm test -- run deploy",
+                           "docker compose -f x down", "docker run -e compose up", "git stash -q drop 1"})
+    EXPECT_EQ(command(text).permission, kAllow) << text << ": " << command(text).reason;
+}
+
 TEST_F(Rules, AWordThatMayVanishHidesNothing) {
   rules_.mode = PermissionRules::Mode::kAllow;
   deny("bash(git push)");
