@@ -54,16 +54,18 @@ CommandSpec list_spec() {
 }
 
 CommandSpec show_spec() {
-  return {"mcp show",
-          "NAME",
-          "show a server: its command, its rights and, with --tools, its tools",
-          "Values of variables and headers are not shown.",
-          {{"tools", 0, {}, "start it, and list its tools"}, kAsJson, kSet},
-          {"agentd mcp show files", "agentd mcp show --tools files"},
-          1,
-          1,
-          {},
-          mcp_show_command};
+  return {
+      "mcp show",
+      "NAME",
+      "show a server: its command, its rights and, with --tools, its tools",
+      "Values of variables and headers, and what looks like a secret in arguments and the address, are shown as ***. "
+      "${NAME} stays.",
+      {{"tools", 0, {}, "start it, and list its tools"}, kAsJson, kSet},
+      {"agentd mcp show files", "agentd mcp show --tools files"},
+      1,
+      1,
+      {},
+      mcp_show_command};
 }
 
 CommandSpec trust_spec() {
@@ -71,7 +73,8 @@ CommandSpec trust_spec() {
           "NAME",
           "trust a server of the project, or the changed tools of a server",
           "Shows the exact command, its environment and its rights, starts it after you agree, and shows the tools "
-          "that are\nnew or changed. A tool that changes later is not offered until you trust it again.",
+          "that are\nnew or changed. Tools that you refuse are held back, and so is a tool that changes later, until "
+          "you trust it\nagain. A server that does not start, so that its tools cannot be shown, is not trusted.",
           {kYes, kSet},
           {"agentd mcp trust files"},
           1,

@@ -16,10 +16,7 @@ namespace agentd {
 Result<void> check_mcp_url(std::string_view url);
 
 // The address without what may be a secret: user and password, and parts of the path and the query that are named like
-// a secret or look like one, each as "***". A variable stays.
+// a secret or look like one, each as "***". Variables stay.
 std::string shown_mcp_url(std::string_view url);
-
-// True for texts such as "${NAME}", which have nothing of their own that could be a secret.
-bool is_only_variables(std::string_view text);
 
 }  // namespace agentd

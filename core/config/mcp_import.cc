@@ -2,6 +2,7 @@
 #include "core/config/mcp_import.h"
 
 #include <algorithm>
+#include <cctype>
 
 #include "core/base/bytes.h"
 #include "core/codec/toml.h"
@@ -36,7 +37,10 @@ class Translation {
   void milliseconds(std::string_view member, double seconds) {
     out_.member(member, static_cast<std::int64_t>(seconds * 1000));
   }
-  void header(const std::string& name, std::string value) { headers_.emplace_back(name, std::move(value)); }
+  void header(const std::string& name, std::string value) {
+    if (is_mcp_transport_header(name)) return problem("headers." + name, "agentd sets it itself");
+    headers_.emplace_back(name, std::move(value));
+  }
   void problem(std::string_view member, std::string_view why) {
     problems_.push_back(one_line(name_, kShownBytes) + ": " + one_line(member, kShownBytes) + " is not imported" +
                         (why.empty() ? "" : ": " + std::string(why)));
@@ -70,6 +74,57 @@ std::vector<std::string> texts_of(JsonView list) {
 void keep_only(Translation& out, JsonView names) {
   if (names.is_array() && names.size() == 0) return out.texts("except_tools", {"*"});
   out.keep("tools", names);
+}
+
+// "$NAME" of Gemini CLI as "${NAME}". Source: its documentation, where both forms are variables of the environment.
+std::string with_braces(std::string_view text) {
+  std::string out;
+  for (std::size_t at = 0; at < text.size();) {
+    std::size_t end = at + 1;
+    const auto is_of_name = [&] {
+      const auto c = static_cast<unsigned char>(text[end]);
+      return c == '_' || std::isalpha(c) != 0 || (end > at + 1 && std::isdigit(c) != 0);
+    };
+    while (text[at] == '$' && end < text.size() && is_of_name()) ++end;
+    if (end > at + 1)
+      out.append("${").append(text.substr(at + 1, end - at - 1)).append("}");
+    else
+      out += text[at];
+    at = end;
+  }
+  return out;
+}
+
+// "${env:NAME}" of VS Code as "${NAME}".
+std::string without_env(std::string_view text) {
+  constexpr std::string_view kOfVscode = "${env:";
+  std::string out;
+  for (std::size_t at; (at = text.find(kOfVscode)) != std::string_view::npos;) {
+    out.append(text.substr(0, at)).append("${");
+    text.remove_prefix(at + kOfVscode.size());
+  }
+  return out.append(text);
+}
+
+using Converted = std::string (*)(std::string_view);
+
+void write_converted(JsonWriter& out, JsonView value, Converted convert) {
+  if (value.is_string()) {
+    out.string(convert(value.string_or("")));
+  } else if (value.is_array()) {
+    out.begin_array();
+    for (std::size_t i = 0; i < value.size(); ++i) write_converted(out, value.at(i), convert);
+    out.end_array();
+  } else if (value.is_object()) {
+    out.begin_object();
+    for (std::size_t i = 0; i < value.size(); ++i) {
+      out.key(value.key_at(i));
+      write_converted(out, value.at(i), convert);
+    }
+    out.end_object();
+  } else {
+    out.value(value);
+  }
 }
 
 constexpr std::string_view kRules = "write rules of permissions instead, such as mcp__NAME__TOOL (docs/guide/mcp.md)";
@@ -165,32 +220,63 @@ std::string_view list_of(McpDialect dialect) {
   return dialect == McpDialect::kCodex ? "mcp_servers" : dialect == McpDialect::kVscode ? "servers" : "mcpServers";
 }
 
+// A member with variables in agentd's form; nothing where it is as in agentd.
+std::optional<JsonDocument> converted_member(McpDialect dialect, std::string_view member, JsonView value) {
+  const bool gemini = dialect == McpDialect::kGemini && (member == "env" || member == "headers");
+  if (!gemini && dialect != McpDialect::kVscode) return std::nullopt;
+  JsonWriter out;
+  write_converted(out, value, gemini ? with_braces : without_env);
+  auto document = JsonDocument::parse(out.text());
+  return document ? std::optional(std::move(*document)) : std::nullopt;
+}
+
+// Which members have the text: "its command", "its env".
+std::string members_with(JsonView server, std::string_view text) {
+  std::vector<std::string> out;
+  for (std::size_t i = 0; i < server.size(); ++i)
+    if (server.at(i).text().find(text) != std::string::npos) out.emplace_back(server.key_at(i));
+  return "its " + join(out, " and its ");
+}
+
+std::string folder_problem(JsonView server) {
+  constexpr std::string_view kFolder = "${workspaceFolder";
+  const bool of_cwd = server["cwd"].text().find(kFolder) != std::string::npos;
+  const std::string where = members_with(server, kFolder);
+  if (where == "its cwd") return "its cwd has ${workspaceFolder}: omit it, since a server starts at the project's root";
+  return where + (where.find(" and ") == std::string::npos ? " has" : " have") +
+         " ${workspaceFolder}: write paths from the project's root, where a server starts" +
+         (of_cwd ? ", and omit cwd" : "");
+}
+
 void import_all(JsonView servers, McpDialect dialect, const std::string& path, ImportedServers& out) {
   for (std::size_t i = 0; i < servers.size(); ++i) {
     const std::string name(servers.key_at(i));
     Translation translation(name, out.problems);
     const JsonView members = servers.at(i);
-    for (std::size_t k = 0; k < members.size(); ++k)
-      translator_of(dialect)(translation, members.key_at(k), members.at(k));
+    for (std::size_t k = 0; k < members.size(); ++k) {
+      const auto converted = converted_member(dialect, members.key_at(k), members.at(k));
+      translator_of(dialect)(translation, members.key_at(k), converted ? converted->root() : members.at(k));
+    }
     const std::string json = translation.json();
     const auto document = JsonDocument::parse(json);
     auto read = document ? read_mcp_server(name, document->root()) : Result<McpServerSettings>(document.error());
     const auto problem = [&](const std::string& why) {
       out.problems.push_back(one_line(name, kShownBytes) + " is not imported: " + why);
     };
-    const bool known = std::any_of(out.servers.begin(), out.servers.end(),
-                                   [&](const McpServerSettings& each) { return each.name == name; });
+    const bool known = std::any_of(out.servers.begin(), out.servers.end(), [&](const McpServerSettings& each) {
+      return ascii_lower(each.name) == ascii_lower(name);
+    });
     const auto usable = read && !read->url.empty() ? check_mcp_url(read->url) : Result<void>();
     if (!read)
       problem(read.error().message);
     else if (!usable)
       problem("url: " + usable.error().message);
     else if (known)
-      problem("the file has another server of that name");
+      problem("the file has another server of that name (upper and lower case are one)");
     else if (json.find("${input:") != std::string::npos)
       problem("it asks for ${input:...}: write a variable of the environment instead, as ${NAME}");
     else if (json.find("${workspaceFolder") != std::string::npos)
-      problem("it uses ${workspaceFolder}: leave its cwd out, since a server starts at the project's root");
+      problem(folder_problem(document->root()));
     else {
       read->place = path;
       out.servers.push_back(std::move(*read));

@@ -49,6 +49,19 @@ Fault read_map(JsonView value, std::map<std::string, std::string>& out) {
   return {};
 }
 
+// The transport sets these itself: others would contradict it, or end what it has begun.
+constexpr std::string_view kHeadersOfTransport[] = {
+    "accept",   "connection",           "content-length", "content-type",     "host", "last-event-id", "mcp-method",
+    "mcp-name", "mcp-protocol-version", "mcp-session-id", "transfer-encoding"};
+
+Fault read_headers(JsonView value, std::map<std::string, std::string>& out) {
+  if (Fault fault = read_map(value, out); !fault.empty()) return fault;
+  for (const auto& [name, unused] : out)
+    if (is_mcp_transport_header(name))
+      return "must not have '" + one_line(name, kShownBytes) + "', which agentd sets itself: omit it";
+  return {};
+}
+
 Fault read_flag(JsonView value, bool& out) {
   if (!value.is_bool()) return "must be true or false";
   out = value.bool_or(false);
@@ -90,7 +103,7 @@ constexpr std::array kMembers{
            [](JsonView value, McpServerSettings& out) { return read_texts(value, out.pass_environment); }},
     Member{"cwd", [](JsonView value, McpServerSettings& out) { return read_text(value, out.cwd); }},
     Member{"url", [](JsonView value, McpServerSettings& out) { return read_text(value, out.url); }},
-    Member{"headers", [](JsonView value, McpServerSettings& out) { return read_map(value, out.headers); }},
+    Member{"headers", [](JsonView value, McpServerSettings& out) { return read_headers(value, out.headers); }},
     Member{"enabled", [](JsonView value, McpServerSettings& out) { return read_flag(value, out.enabled); }},
     Member{"scope", read_scope},
     Member{"sandbox", [](JsonView value, McpServerSettings& out) { return read_flag(value, out.sandbox); }},
@@ -156,6 +169,11 @@ std::string wrong_key(std::string_view name, JsonView value) {
 }
 
 }  // namespace
+
+bool is_mcp_transport_header(std::string_view name) {
+  const auto is = [low = ascii_lower(name)](std::string_view each) { return low == each; };
+  return std::any_of(std::begin(kHeadersOfTransport), std::end(kHeadersOfTransport), is);
+}
 
 std::string_view name_of(McpServerSettings::Origin origin) {
   switch (origin) {

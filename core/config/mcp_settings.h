@@ -52,6 +52,9 @@ struct McpServerSettings {
 
 std::string_view name_of(McpServerSettings::Origin origin);
 
+// True for a header that the transport sets itself, which no server's settings can have: "Content-Length", "Accept".
+bool is_mcp_transport_header(std::string_view name);
+
 // The fault of a name, as the rest of a sentence that begins with it; empty = it can be one.
 std::string wrong_mcp_server_name(std::string_view name);
 // A server of that name. kInvalid: the message begins with the member, such as "args must be a list of texts".

@@ -21,6 +21,11 @@ Error corrupt(const std::string& file, std::string_view what) {
 void write(JsonWriter& json, const McpConsent& entry) {
   json.begin_object().member("server", entry.server).optional("repository", entry.repository);
   json.optional("definition", entry.definition).member("agreed_ms", entry.agreed_ms);
+  if (!entry.files.empty()) {
+    json.key("files").begin_object();
+    for (const McpConsent::File& file : entry.files) json.member(file.path, file.digest);
+    json.end_object();
+  }
   if (entry.tools) {
     json.key("tools").begin_object();
     for (const McpConsent::Tool& tool : *entry.tools) json.member(tool.name, tool.digest);
@@ -52,6 +57,11 @@ std::string read(JsonView json, McpConsent& out) {
   if (!out.definition.empty() && !is_sha256(out.definition))
     return "the definition of " + out.server + " is no SHA-256";
   for (std::size_t i = 0; i < json["held"].size(); ++i) out.held.emplace_back(json["held"].at(i).string_or(""));
+  const JsonView files = json["files"];
+  for (std::size_t i = 0; i < files.size(); ++i) {
+    out.files.push_back({std::string(files.key_at(i)), std::string(files.at(i).string_or(""))});
+    if (!is_sha256(out.files.back().digest)) return "the digest of a file of " + out.server + " is no SHA-256";
+  }
   const JsonView tools = json["tools"];
   if (!tools.exists()) return {};
   if (!tools.is_object()) return "the tools of " + out.server + " are no object";

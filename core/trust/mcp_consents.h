@@ -4,8 +4,8 @@
 //
 // One JSON file outside every workspace (mcp_trust.json in the home directory). A server of a repository is keyed by
 // its name and the repository's root (TrustStore::repository_key()), and agreed to by the digest of its definition:
-// what is started, with which environment, and what it may use. A tool is agreed to by the digest of its own
-// definition.
+// what is started, with which environment, and what it may use; and by those of the repository's files that its command
+// names. A tool is agreed to by the digest of its own definition.
 //
 // Threading: thread-compatible; several processes may use one file.
 
@@ -27,9 +27,14 @@ struct McpConsent {
   struct Tool {
     std::string name, digest;  // by the server's own name; SHA-256, hex
   };
+  struct File {
+    std::string path, digest;  // from the repository's root; SHA-256, hex
+    friend bool operator==(const File&, const File&) = default;
+  };
   std::string server;
   std::string repository{};  // empty = the user's own server
   std::string definition{};  // SHA-256, hex; empty = nothing but its tools was agreed to, as for a server of the user's
+  std::vector<File> files{};                 // of the repository that its command names, as they were
   std::optional<std::vector<Tool>> tools{};  // absent = they were never listed
   std::vector<std::string> held{};           // its tools that wait for consent, as of its last list
   std::int64_t agreed_ms = 0;

@@ -38,7 +38,9 @@ class McpServers::StoredPins final : public mcp::Pins {
     const std::string& repository = repositories_[server];
     auto consents = McpConsents::open(file_, ::geteuid(), clock_);
     const McpConsent* known = consents ? consents->find(server, repository) : nullptr;
-    if (consents && (known == nullptr || !known->tools)) {
+    // The user has agreed to a server of a repository when its tools were shown, or to none of them.
+    const bool shown_first = !repository.empty() && repository != kOfEditors;
+    if (consents && !shown_first && (known == nullptr || !known->tools)) {
       const auto recorded = consents->change(server, repository, [&](McpConsent& entry) {
         if (!entry.tools) entry.tools = tools_of(tools);
       });
@@ -89,6 +91,13 @@ Result<std::vector<McpServerHere>> McpServers::find(std::vector<std::string>& pr
   return found;
 }
 
+std::string McpServers::scripts_state() const {
+  std::string out;
+  for (const McpServerHere& server : found_)
+    for (const McpConsent::File& file : server.files) out += path_state(project_.root + "/" + file.path);
+  return out;
+}
+
 Result<void, RunError> McpServers::load(const std::vector<std::string>& roots) {
   if (!wishes_.tools || wishes_.safe_mode) return {};
   roots_ = roots;
@@ -101,6 +110,7 @@ Result<void, RunError> McpServers::load(const std::vector<std::string>& roots) {
   auto found = find(problems);
   if (!found) return usage(found.error());
   found_ = std::move(*found);
+  files_ += scripts_state();
   for (const std::string& problem : problems) warn(problem);
   pins_ = std::make_unique<StoredPins>(McpConsents::file_of(runtime_.home()), runtime_.clock());
   for (const McpServerHere& each : found_) {
@@ -188,7 +198,7 @@ std::vector<std::string> McpServers::take_warnings() {
 
 bool McpServers::is_stale() {
   if (!pins_) return false;
-  if (mcp_files_state(runtime_.home(), project_) != files_) return true;
+  if (mcp_files_state(runtime_.home(), project_) + scripts_state() != files_) return true;
   {
     const MutexLock lock(mutex_);
     const std::string consents = path_state(McpConsents::file_of(runtime_.home()));

@@ -52,6 +52,7 @@ class McpServers {
   void warn(const std::string& text);
   std::vector<mcp::ServerSetup> setups(bool per_session);
   Result<std::vector<McpServerHere>> find(std::vector<std::string>& problems) const;
+  std::string scripts_state() const;  // of McpServerHere::files of all
 
   Runtime& runtime_;
   const Project& project_;

@@ -14,6 +14,7 @@
 #include "core/trust/trust_store.h"
 #include "core/workplace/cage_setup.h"
 #include "core/workplace/hook_setup.h"
+#include "core/workplace/mcp_scripts.h"
 
 namespace agentd {
 namespace {
@@ -49,21 +50,38 @@ bool has(const std::vector<McpServerHere>& servers, const std::string& name) {
   });
 }
 
-McpServerHere here(McpServerSettings settings) {
+McpServerHere here(McpServerSettings settings, std::vector<std::string>& problems) {
   McpServerHere out{std::move(settings), {}};
   out.definition = hex(sha256(mcp_server_json(out.settings)));
   out.off = !out.settings.enabled;
   if (out.off) out.why = "enabled is false";
+  if (out.off || out.settings.url.empty()) return out;
+  if (const auto usable = check_mcp_url(out.settings.url); !usable) {
+    out.off = true;
+    out.why = "its address cannot be used: url: " + usable.error().message;
+    problems.push_back(out.settings.place + ": the server " + out.settings.name + ": url: " + usable.error().message +
+                       "; this server is not used");
+  }
   return out;
 }
 
-void judge(McpServerHere& server, const McpConsents& consents) {
-  const McpConsent* const known = consents.find(server.settings.name, server.repository);
-  if (known != nullptr && known->definition == server.definition) return;
-  server.waits = true;
-  const bool changed = known != nullptr && !known->definition.empty();
-  server.why = std::string(changed ? "it has changed since you trusted it" : "you have not trusted it yet") + "; " +
-               shell_command("agentd mcp trust", server.settings.name) + " shows and trusts it";
+// Why it is not as it was trusted; empty = it is.
+std::string news_of(const McpServerHere& server, const McpConsent* known) {
+  if (known == nullptr || known->definition.empty()) return "you have not trusted it yet";
+  if (known->definition != server.definition) return "it has changed since you trusted it";
+  for (const auto& [some, others] : {std::pair(&server.files, &known->files), std::pair(&known->files, &server.files)})
+    for (const McpConsent::File& file : *some)
+      if (std::find(others->begin(), others->end(), file) == others->end())
+        return one_line(file.path, 200) + ", which its command names, has changed since you trusted it";
+  return {};
+}
+
+void judge(McpServerHere& server, const McpConsents& consents, const Project& project) {
+  server.files = mcp_scripts_of(server.settings, project.root);
+  const std::string news = news_of(server, consents.find(server.settings.name, server.repository));
+  server.waits = !news.empty();
+  if (server.waits)
+    server.why = news + "; " + shell_command("agentd mcp trust", server.settings.name) + " shows and trusts it";
 }
 
 std::vector<std::string> expanded(const std::vector<std::string>& paths, const std::string& user_home,
@@ -183,15 +201,15 @@ Result<std::vector<McpServerHere>> mcp_servers_here(const Config& config, const 
                                                     std::vector<std::string>& problems) {
   std::vector<McpServerHere> out;
   AGENTD_TRY(std::vector<McpServerSettings> own, mcp_servers_of(config));
-  for (McpServerSettings& each : own) out.push_back(here(std::move(each)));
+  for (McpServerSettings& each : own) out.push_back(here(std::move(each), problems));
   const auto add = [&](McpServerSettings settings, const std::string& repository) {
-    McpServerHere server = here(std::move(settings));
+    McpServerHere server = here(std::move(settings), problems);
     server.repository = repository;
     if (has(out, server.settings.name)) {
       server.off = true;
       server.why = "another server of yours has its name";
     } else if (!server.off && server.settings.origin == McpServerSettings::Origin::kProject) {
-      judge(server, consents);
+      judge(server, consents, project);
     }
     out.push_back(std::move(server));
   };

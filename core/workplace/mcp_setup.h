@@ -19,12 +19,13 @@ namespace agentd {
 
 struct McpServerHere {
   McpServerSettings settings;
-  std::string definition;    // SHA-256 of mcp_server_json(), hex
-  std::string repository{};  // McpConsent::repository
-  bool off = false;          // by the settings, since another server has its name, or since it is wrong
-  bool wrong = false;        // it cannot be read: nothing but its name and place is known
-  bool waits = false;        // for the user's consent
-  std::string why{};         // of both: one clause
+  std::string definition;                 // SHA-256 of mcp_server_json(), hex
+  std::string repository{};               // McpConsent::repository
+  bool off = false;                       // by the settings, since another server has its name, or since it is wrong
+  bool wrong = false;                     // it cannot be read: nothing but its name and place is known
+  bool waits = false;                     // for the user's consent
+  std::string why{};                      // of these: one clause
+  std::vector<McpConsent::File> files{};  // of a server of the project: mcp_scripts_of()
 };
 
 // mcp.json of `agentd mcp add`, and the project's file.
@@ -34,8 +35,8 @@ std::string mcp_file_of(const Project& project);
 std::string mcp_files_state(const std::string& home, const Project& project);
 
 // All of them, the user's first, by name. A file of the project's that cannot be read is a problem, and its servers are
-// not there; a server in it that is wrong is a problem, and the others are there. kInvalid: the user's settings or file
-// are wrong.
+// not there; a server in it that is wrong, and one with an address that no start can use, is a problem, and the others
+// are there. kInvalid: the user's settings or file are wrong.
 Result<std::vector<McpServerHere>> mcp_servers_here(const Config& config, const std::string& home,
                                                     const Project& project, const McpConsents& consents,
                                                     std::vector<std::string>& problems);

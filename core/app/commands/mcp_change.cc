@@ -16,12 +16,14 @@
 #include "core/codec/json.h"
 #include "core/config/mcp_address.h"
 #include "core/config/mcp_import.h"
+#include "core/config/mcp_shown.h"
 #include "core/trust/trust_file.h"
 
 namespace agentd::app {
 namespace {
 
 constexpr std::size_t kShownBytes = 4000;
+constexpr const char* kCaseNote = " (names that differ only by upper and lower case are one)";
 constexpr std::uint64_t kImportBytesMax = 64u << 20;  // ~/.claude.json keeps histories
 
 using Servers = std::vector<McpServerSettings>;
@@ -29,6 +31,8 @@ using Servers = std::vector<McpServerSettings>;
 Servers::iterator find(Servers& servers, const std::string& name) {
   return std::find_if(servers.begin(), servers.end(), [&](const auto& each) { return each.name == name; });
 }
+
+bool is_same_name(const std::string& a, const std::string& b) { return ascii_lower(a) == ascii_lower(b); }
 
 // The file as a whole; what it has is read strictly, so that nothing is lost.
 Result<void> change(const std::string& file, const std::function<Result<void>(Servers&)>& change_servers) {
@@ -114,10 +118,17 @@ int mcp_add_command(App& app, const Arguments& arguments) {
   const auto here = mcp_here(app, arguments);
   if (!here) return app.fail(here.error().code, here.error().message);
   const std::string file = mcp_file_of(here->home);
-  for (const McpServerHere& each : here->servers)
-    if (each.settings.name == server->name && each.settings.origin == McpServerSettings::Origin::kSettings)
-      return app.fail(kExitUsage, "the settings have a server '" + server->name + "' already, at " +
-                                      each.settings.place + ": change it there, or choose another name");
+  for (const McpServerHere& each : here->servers) {
+    if (each.settings.origin == McpServerSettings::Origin::kProject || !is_same_name(each.settings.name, server->name))
+      continue;
+    if (each.settings.origin == McpServerSettings::Origin::kSettings)
+      return app.fail(kExitUsage, "the settings have a server '" + each.settings.name + "' already, at " +
+                                      each.settings.place + kCaseNote + ": change it there, or choose another name");
+    if (each.settings.name != server->name)
+      return app.fail(kExitUsage, file + " has a server '" + each.settings.name + "'" + kCaseNote +
+                                      ": choose another name, or run " +
+                                      shell_command("agentd mcp remove", each.settings.name) + " first");
+  }
   const auto added = change(file, [&](Servers& servers) -> Result<void> {
     const auto known = find(servers, server->name);
     if (known == servers.end()) {
@@ -131,9 +142,9 @@ int mcp_add_command(App& app, const Arguments& arguments) {
     return {};
   });
   if (!added) return app.fail(added.error().code == Code::kConflict ? kExitUsage : kExitFailure, added.error().message);
-  if (const std::string shown = shown_mcp_url(server->url); shown != server->url)
-    app.err().line("warning: " + file + " has the secret of the address " + neutral_line(shown, kShownBytes) +
-                   " as it is: write ${NAME} in its place, and put the secret into a variable of that name");
+  if (const std::vector<std::string> secrets = written_secrets(*server); !secrets.empty())
+    app.err().line("warning: " + file + " has what may be a secret as it is, in " + shown_text(join(secrets, ", ")) +
+                   ": write ${NAME} in its place, and put the secret into a variable of that name");
   app.out().line("added: " + server->name + " to " + file);
   app.out().line(shell_command("agentd mcp show --tools", server->name) + " starts it and lists its tools");
   return kExitOk;
@@ -143,15 +154,28 @@ int mcp_remove_command(App& app, const Arguments& arguments) {
   const std::string& name = arguments.words()[0];
   const auto here = mcp_here(app, arguments);
   if (!here) return app.fail(here.error().code, here.error().message);
-  const auto server = app::server_of(*here, name);
-  if (!server) return app.fail(server.error().code, server.error().message);
-  if ((*server)->settings.origin != McpServerSettings::Origin::kUserFile)
+  using Origin = McpServerSettings::Origin;
+  const auto is_of = [&](Origin origin) {
+    return std::any_of(here->servers.begin(), here->servers.end(), [&](const McpServerHere& each) {
+      return each.settings.name == name && each.settings.origin == origin;
+    });
+  };
+  if (!is_of(Origin::kUserFile)) {
+    const auto server = app::server_of(*here, name);
+    if (!server) return app.fail(server.error().code, server.error().message);
     return app.fail(kExitUsage, "the MCP server " + name + " is in " + (*server)->settings.place + ": remove it there");
-  const auto removed = change(mcp_file_of(here->home), [&](Servers& servers) -> Result<void> {
+  }
+  const std::string file = mcp_file_of(here->home);
+  const auto removed = change(file, [&](Servers& servers) -> Result<void> {
     std::erase_if(servers, [&](const McpServerSettings& each) { return each.name == name; });
     return {};
   });
   if (!removed) return app.fail(kExitFailure, removed.error().message);
+  for (const McpServerHere& each : here->servers)
+    if (each.settings.origin == Origin::kSettings && is_same_name(each.settings.name, name)) {
+      app.out().line("removed: " + name + " of " + file + "; " + each.settings.place + " still has one");
+      return kExitOk;
+    }
   // Another server of that name begins anew.
   McpConsents consents = here->consents;
   if (const auto gone = consents.forget(name, {}); !gone) return app.fail(kExitFailure, gone.error().message);
@@ -173,10 +197,11 @@ int mcp_import_command(App& app, const Arguments& arguments) {
   const auto add = [&](Servers& servers) -> Result<void> {
     for (const McpServerSettings& each : imported->servers) {
       const bool known = std::any_of(here->servers.begin(), here->servers.end(), [&](const McpServerHere& other) {
-        return other.settings.name == each.name && other.settings.origin != McpServerSettings::Origin::kProject;
+        return is_same_name(other.settings.name, each.name) &&
+               other.settings.origin != McpServerSettings::Origin::kProject;
       });
       if (known || find(servers, each.name) != servers.end()) {
-        problems.push_back(each.name + " is not imported: you have a server of that name");
+        problems.push_back(each.name + " is not imported: you have a server of that name" + kCaseNote);
         continue;
       }
       servers.push_back(each);

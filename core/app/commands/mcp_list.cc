@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // mcp_list.cc - agentd mcp list, show: the servers whose tools the model gets here.
+#include <algorithm>
+
 #include "core/app/commands/commands.h"
 #include "core/app/commands/mcp_shared.h"
 #include "core/app/exit_codes.h"
@@ -7,23 +9,23 @@
 #include "core/app/transcript.h"
 #include "core/base/bytes.h"
 #include "core/codec/json.h"
-#include "core/config/mcp_address.h"
+#include "core/config/mcp_shown.h"
 
 namespace agentd::app {
 namespace {
 
 constexpr std::size_t kShownBytes = 4000;
 
-// Values of the environment and of headers may be keys.
-McpServerSettings without_values(McpServerSettings server) {
-  for (auto* const values : {&server.env, &server.headers})
-    for (auto& [name, value] : *values) value = is_only_variables(value) ? value : "***";
-  server.url = shown_mcp_url(server.url);
-  return server;
-}
-
-void tell_problems(App& app, const McpHere& here) {
-  for (const std::string& problem : here.problems) app.err().line("warning: " + neutral_line(problem, kShownBytes));
+// `only`: nothing about other servers, which another command would name.
+void tell_problems(App& app, const McpHere& here, const McpServerHere* only = nullptr) {
+  for (const std::string& problem : here.problems) {
+    const bool of_others = std::any_of(here.servers.begin(), here.servers.end(), [&](const McpServerHere& each) {
+      return &each != only &&
+             (each.wrong ? problem.starts_with(each.why)
+                         : problem.find(": the server " + each.settings.name + ": ") != std::string::npos);
+    });
+    if (only == nullptr || !of_others) app.err().line("warning: " + shown_text(problem));
+  }
 }
 
 std::string json_of(const McpHere& here, const McpServerHere& server) {
@@ -35,7 +37,7 @@ std::string json_of(const McpHere& here, const McpServerHere& server) {
     for (const std::string& tool : held) out.string(tool);
     out.end_array();
   }
-  out.key("server").raw(mcp_server_json(without_values(server.settings))).end_object();
+  out.key("server").raw(mcp_server_json(without_secrets(server.settings))).end_object();
   return std::string(out.text());
 }
 
@@ -57,9 +59,9 @@ std::string state_text(const McpHere& here, const McpServerHere& server) {
 
 void show(App& app, const McpHere& here, const McpServerHere& server) {
   Output& out = app.out();
-  const McpServerSettings shown = without_values(server.settings);
+  const McpServerSettings shown = without_secrets(server.settings);
   const auto line = [&](std::string_view what, const std::string& text) {
-    out.line("  " + std::string(what) + neutral_line(text, kShownBytes));
+    out.line("  " + std::string(what) + shown_text(text));
   };
   out.line(shown.name + " (" + std::string(name_of(shown.origin)) + ", " + state_text(here, server) + ")");
   line("place:       ", shown.place);
@@ -75,16 +77,15 @@ void show(App& app, const McpHere& here, const McpServerHere& server) {
 
 void show(App& app, const McpHere& here, const McpServerHere& server, const mcp::ServerStatus& status) {
   const McpConsent* const known = here.consents.find(server.settings.name, server.repository);
-  app.out().line("  version:     " +
-                 neutral_line(status.title + " " + status.version + ", protocol " + status.protocol, kShownBytes));
+  app.out().line("  version:     " + shown_text(status.title + " " + status.version + ", protocol " + status.protocol));
   for (const mcp::ServerStatus::ToolState& tool : status.tools) {
     std::string note = known != nullptr && known->tools ? " (new: not trusted)" : "";
     if (known != nullptr && known->tools)
       for (const McpConsent::Tool& each : *known->tools)
         if (each.name == tool.definition.name)
           note = each.digest == tool.definition.digest() ? "" : " (changed: not trusted)";
-    app.out().line("  " + neutral_line(tool.name, kShownBytes) + note);
-    app.out().line("    " + neutral_line(tool.definition.description, kShownBytes));
+    app.out().line("  " + shown_text(tool.name) + note);
+    app.out().line("    " + shown_text(tool.definition.description));
   }
 }
 
@@ -101,9 +102,10 @@ int mcp_list_command(App& app, const Arguments& arguments) {
   if (here->servers.empty()) app.err().line("no MCP server is configured; 'agentd mcp add' adds one");
   std::vector<std::vector<std::string>> rows;
   for (const McpServerHere& each : here->servers)
-    rows.push_back({neutral_line(each.settings.name, kShownBytes), state_text(*here, each),
-                    std::string(name_of(each.settings.origin)),
-                    neutral_line(each.wrong ? each.settings.place : runs_text(each.settings), kShownBytes)});
+    rows.push_back(
+        {neutral_line(each.settings.name, kShownBytes), state_text(*here, each),
+         std::string(name_of(each.settings.origin)),
+         neutral_line(each.wrong ? each.settings.place : runs_text(without_secrets(each.settings)), kShownBytes)});
   if (!rows.empty())
     app.out().print(table_text({{"NAME"}, {"STATE"}, {"ORIGIN"}, {"SERVER"}}, rows, app.out().columns()));
   return kExitOk;
@@ -112,9 +114,9 @@ int mcp_list_command(App& app, const Arguments& arguments) {
 int mcp_show_command(App& app, const Arguments& arguments) {
   const auto here = mcp_here(app, arguments);
   if (!here) return app.fail(here.error().code, here.error().message);
-  tell_problems(app, *here);
   const auto server = server_of(*here, arguments.words()[0]);
   if (!server) return app.fail(server.error().code, server.error().message);
+  tell_problems(app, *here, *server);
   const bool json = arguments.has("json");
   if (json)
     app.out().line(json_of(*here, **server));
@@ -131,6 +133,7 @@ int mcp_show_command(App& app, const Arguments& arguments) {
     for (const mcp::ServerStatus::ToolState& tool : (*started)->status().tools) app.out().line(json_of(tool));
   else
     show(app, *here, **server, (*started)->status());
+  for (const std::string& warning : (*started)->warnings()) app.err().line("warning: " + shown_text(warning));
   return kExitOk;
 }
 

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 // mcp_serve.cc - mcp: a server of the Model Context Protocol over standard input and output.
-#include <filesystem>
 #include <optional>
 #include <utility>
 
@@ -10,6 +9,7 @@
 #include "core/app/exit_codes.h"
 #include "core/app/failure.h"
 #include "core/app/signals.h"
+#include "core/cage/places.h"
 #include "core/mcp/server.h"
 #include "core/rpc/wire.h"
 #include "core/runtime/version.h"
@@ -61,13 +61,6 @@ Result<std::unique_ptr<Runtime>, RunError> begin_runtime(App& app, const Config&
   return begin(false);
 }
 
-// Links on the way count as the directories that they lead to.
-bool is_in(const std::string& directory, const std::string& place) {
-  std::error_code unknown;
-  const std::string real = std::filesystem::weakly_canonical(directory, unknown).string() + "/";
-  return real.starts_with(std::filesystem::weakly_canonical(place, unknown).string() + "/");
-}
-
 // The client, before it says its name.
 mcp::Caller caller_in(Runtime& runtime, const std::string& cwd) {
   mcp::Caller out;
@@ -90,8 +83,6 @@ int mcp_serve_command(App& app, const Arguments& arguments) {
   const auto home = app.home();
   const auto cwd = app.directory();
   if (!home || !cwd) return app.fail(kExitUsage, (home ? cwd : home).error().message);
-  if (is_in(*cwd, *home))
-    return app.fail(kExitUsage, "no client works in " + neutral_line(*cwd, 1000) + ": it belongs to agentd");
   const auto out = take_protocol_output();
   if (!out) return app.fail(kExitFailure, out.error().message);
   SignalScope signals;
@@ -108,7 +99,13 @@ int mcp_serve_command(App& app, const Arguments& arguments) {
   }
   HookWishes hooks;
   hooks.hooks = !arguments.has("no-hooks");
-  serve::Workplaces workplaces(**runtime, hooks, warn);
+  serve::WorkplaceLimits limits{.closed = {*home}};
+  if (const auto user = app.surroundings().environment("HOME"))
+    for (std::string& place : cage::secret_places(*user)) limits.closed.push_back(std::move(place));
+  serve::Workplaces workplaces(**runtime, hooks, warn, std::move(limits));
+  if (workplaces.is_closed(*cwd))
+    return app.fail(kExitUsage,
+                    "no client works in " + neutral_line(*cwd, 1000) + ": it has keys, or belongs to agentd");
   RpcWire wire(app.surroundings().input, out->get(), app.clock(), mcp::kMcpCancelling);
   std::optional<serve::JobThreads> threads(std::in_place, kThreadsMax);
   mcp::Means means{

@@ -3,11 +3,13 @@
 
 #include <unistd.h>
 
+#include <algorithm>
+
 #include "core/app/exit_codes.h"
 #include "core/app/transcript.h"
 #include "core/base/bytes.h"
 #include "core/base/nearest.h"
-#include "core/base/shell_word.h"
+#include "core/base/visible_word.h"
 #include "core/config/mcp_address.h"
 #include "core/net/curl_client.h"
 #include "core/runtime/provider_setup.h"
@@ -72,17 +74,24 @@ std::vector<std::string> held_back(const McpHere& here, const McpServerHere& ser
   return known == nullptr ? std::vector<std::string>() : known->held;
 }
 
+std::string shown_text(std::string_view text) {
+  std::string out = visible(text);
+  std::replace_if(
+      out.begin(), out.end(), [](char c) { return c == '\n' || c == '\t'; }, ' ');
+  return out;
+}
+
 std::string runs_text(const McpServerSettings& server) {
-  if (!server.url.empty()) return shown_mcp_url(server.url);
-  std::string out = shell_word(server.command);
-  for (const std::string& each : server.args) out += ' ' + shell_word(each);
+  if (!server.url.empty()) return shown_text(shown_mcp_url(server.url));
+  std::string out = visible_word(server.command);
+  for (const std::string& each : server.args) out += ' ' + visible_word(each);
   return out;
 }
 
 std::vector<std::string> rights_of(const McpServerSettings& server) {
   std::vector<std::string> out;
   const auto add = [&](std::string_view what, const std::vector<std::string>& values) {
-    if (!values.empty()) out.push_back(std::string(what) + neutral_line(join(values, ", "), kShownBytes));
+    if (!values.empty()) out.push_back(std::string(what) + shown_text(join(values, ", ")));
   };
   if (server.url.empty() && !server.sandbox) out.emplace_back("sandbox:     none: it runs with all your rights");
   add("network:     ", server.network);
@@ -113,16 +122,26 @@ Result<std::unique_ptr<StartedServer>, Failure> StartedServer::start(App& app, c
   const Deadline until = Deadline::after(app.clock(), setup->start_timeout);
   std::vector<mcp::ServerSetup> servers;
   servers.push_back(std::move(*setup));
-  out->tools_ = std::make_unique<mcp::McpTools>(
-      std::move(servers),
-      mcp::McpParts{app.clock(), *out->http_, *out->pins_, [](const std::string&) {}, AGENTD_VERSION});
+  out->tools_ =
+      std::make_unique<mcp::McpTools>(std::move(servers), mcp::McpParts{app.clock(), *out->http_, *out->pins_,
+                                                                        [&all = *out](const std::string& text) {
+                                                                          const MutexLock lock(all.mutex_);
+                                                                          all.warnings_.push_back(text);
+                                                                        },
+                                                                        AGENTD_VERSION});
   out->tools_->start();
   out->tools_->wait({}, until);
   out->status_ = out->tools_->status().front();
   if (out->status_.state == mcp::ServerState::kReady) return out;
   std::string why = out->status_.why.empty() ? "it has not listed its tools in time" : out->status_.why;
   if (!out->status_.error_text.empty()) why += "; it wrote: " + out->status_.error_text;
-  return Failure{kExitFailure, "the MCP server " + server.name + " did not start: " + neutral_line(why, kShownBytes)};
+  return Failure{kExitFailure,
+                 "the MCP server " + server.name + " did not start: " + shown_text(utf8_prefix(why, kShownBytes))};
+}
+
+std::vector<std::string> StartedServer::warnings() const {
+  const MutexLock lock(mutex_);
+  return warnings_;
 }
 
 }  // namespace agentd::app

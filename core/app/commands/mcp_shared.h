@@ -11,6 +11,7 @@
 
 #include "core/app/app.h"
 #include "core/app/failure.h"
+#include "core/base/mutex.h"
 #include "core/net/http.h"
 #include "core/workplace/mcp_setup.h"
 #include "providers/mcp/mcp_tools.h"
@@ -39,7 +40,9 @@ Result<const McpServerHere*, Failure> server_of(const McpHere& here, const std::
 std::string_view state_of(const McpServerHere& server);
 // Its tools that wait for consent, as of its last start; empty where it is not on.
 std::vector<std::string> held_back(const McpHere& here, const McpServerHere& server);
-// "npx -y @scope/server", or the address without its secrets.
+// Text of a server or of a repository on one line, where all that a terminal does not show is an escape (visible()).
+std::string shown_text(std::string_view text);
+// "npx -y @scope/server" as a shell would read it, each word by visible_word(), or the address without its secrets.
 std::string runs_text(const McpServerSettings& server);
 // The other rights of a server, and how far it is believed, a line each: "network:     api.example.org".
 std::vector<std::string> rights_of(const McpServerSettings& server);
@@ -51,6 +54,8 @@ class StartedServer {
   static Result<std::unique_ptr<StartedServer>, Failure> start(App& app, const McpHere& here,
                                                                const McpServerSettings& server);
   const mcp::ServerStatus& status() const { return status_; }
+  // Tools that it has listed and that cannot be used, and why: sentences.
+  std::vector<std::string> warnings() const;
 
  private:
   class AllAgreed;
@@ -60,6 +65,8 @@ class StartedServer {
   ~StartedServer();
 
  private:
+  mutable Mutex mutex_;
+  std::vector<std::string> warnings_ GUARDED_BY(mutex_);
   std::unique_ptr<AllAgreed> pins_;
   std::unique_ptr<HttpClient> http_;
   std::unique_ptr<mcp::McpTools> tools_;

@@ -1,20 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 // mcp_trust.cc - agentd mcp trust, untrust: the servers of a repository, and the tools of any server, that the user
 // agrees to.
-#include <algorithm>
-
 #include "core/app/commands/commands.h"
 #include "core/app/commands/hooks_shared.h"
 #include "core/app/commands/mcp_shared.h"
 #include "core/app/exit_codes.h"
 #include "core/app/transcript.h"
+#include "core/base/bytes.h"
+#include "core/base/visible_word.h"
 #include "core/codec/json.h"
-#include "core/config/mcp_address.h"
+#include "core/config/secret_words.h"
 
 namespace agentd::app {
 namespace {
-
-constexpr std::size_t kShownBytes = 4000;
 
 class McpTruster {
  public:
@@ -24,63 +22,83 @@ class McpTruster {
   int run() {
     if (server_.wrong) return app_.fail(kExitUsage, "not trusted: " + server_.why);
     if (server_.off) return app_.fail(kExitUsage, "the MCP server " + name_ + " is off: " + server_.why);
-    if (server_.waits) {
-      if (!agree(definition(), "Start it with these rights? [y/N] ")) return refused();
-      if (auto kept = keep([&](McpConsent& entry) {
-            entry.definition = server_.definition;
-            entry.tools.reset();
-          });
-          !kept)
-        return app_.fail(kExitFailure, kept.error().message);
-    }
+    if (server_.waits && !agree(definition(), "Start it with these rights? [y/N] "))
+      return app_.fail(kExitFailure, "not trusted: nothing was changed");
     const auto started = StartedServer::start(app_, here_, server_.settings);
-    if (!started) return app_.fail(started.error().code, started.error().message);
-    const mcp::ServerStatus& status = (*started)->status();
-    const std::string news = changes(status);
-    if (!news.empty() && !agree(news, "Offer these tools to the model? [y/N] ")) return refused();
-    const auto kept = keep([&](McpConsent& entry) {
-      entry.tools.emplace();
-      entry.held.clear();
-      for (const auto& tool : status.tools) entry.tools->push_back({tool.definition.name, tool.definition.digest()});
+    if (!started)
+      return app_.fail(started.error().code,
+                       server_.waits ? "not trusted, since its tools could not be shown: " + started.error().message
+                                     : started.error().message);
+    const std::vector<mcp::ServerStatus::ToolState>& tools = (*started)->status().tools;
+    const News news = news_of(tools);
+    // Before the question: however it ends, none of these is offered without a yes.
+    auto kept = keep([&](McpConsent& entry) {
+      if (server_.waits) {
+        entry.definition = server_.definition;
+        entry.files = server_.files;
+        entry.tools.emplace();
+      }
+      if (!entry.tools) entry.tools.emplace();
+      entry.held = news.names;
     });
     if (!kept) return app_.fail(kExitFailure, kept.error().message);
-    app_.out().line("trusted: " + name_ + " with " + std::to_string(status.tools.size()) +
-                    (status.tools.size() == 1 ? " tool" : " tools"));
+    if (!news.names.empty() && !agree(news.text, "Offer these tools to the model? [y/N] "))
+      return app_.fail(kExitFailure, "not trusted: " + counted(news.names.size(), "tool") + " of " + name_ +
+                                         (news.names.size() == 1 ? " is" : " are") + " held back until you agree");
+    kept = keep([&](McpConsent& entry) {
+      entry.tools.emplace();
+      entry.held.clear();
+      for (const auto& tool : tools) entry.tools->push_back({tool.definition.name, tool.definition.digest()});
+    });
+    if (!kept) return app_.fail(kExitFailure, kept.error().message);
+    app_.out().line("trusted: " + name_ + " with " + counted(tools.size(), "tool"));
     return kExitOk;
   }
 
  private:
   // All that decides what the server can do, in full.
   std::string definition() const {
-    std::string out = name_ + " of " + server_.settings.place + "\n";
+    std::string out = name_ + " of " + shown_text(server_.settings.place) + "\n";
     const auto line = [&](std::string_view what, const std::string& text) {
-      out += "  " + std::string(what) + neutral_line(text, kShownBytes) + "\n";
+      out += "  " + std::string(what) + shown_text(text) + "\n";
     };
     const McpServerSettings& server = server_.settings;
     line(server.url.empty() ? "runs:        " : "asks:        ", runs_text(server));
     if (!server.cwd.empty()) line("directory:   ", server.cwd);
-    for (const auto& [name, value] : server.env) line("environment: ", name + "=" + value);
+    for (const auto& [name, value] : server.env)
+      line("environment: ", name + "=" + (shown_text(value) == value ? value : visible_word(value)));
     for (const std::string& name : server.pass_environment) line("environment: ", name + " of yours");
     for (const auto& [name, value] : server.headers)  // a key as a rule, and no right of the server
-      line("header:      ", name + ": " + (is_only_variables(value) ? value : "***"));
+      line("header:      ", name + ": " + without_literals(value));
     for (const std::string& each : rights_of(server)) line("", each);
     line("sha256:      ", server_.definition);
+    for (const McpConsent::File& file : server_.files) line("file:        ", file.path + ", sha256 " + file.digest);
+    if (!server.command.empty())
+      out += server_.files.empty()
+                 ? "  Consent is to this text, not to the programs and scripts that it names, nor to what they load.\n"
+                 : "  Consent is to this text and these files, not to what they load.\n";
     return out;
   }
 
-  // The tools that were not agreed to, with what the model would be told of them. Empty = there are none.
-  std::string changes(const mcp::ServerStatus& status) const {
+  // The tools that were not agreed to, with what the model would be told of them.
+  struct News {
+    std::vector<std::string> names;
+    std::string text;
+  };
+  News news_of(const std::vector<mcp::ServerStatus::ToolState>& tools) const {
     const McpConsent* const known = here_.consents.find(name_, server_.repository);
-    std::string out;
-    for (const mcp::ServerStatus::ToolState& tool : status.tools) {
+    News out;
+    for (const mcp::ServerStatus::ToolState& tool : tools) {
       std::string_view word = "new";
       if (known != nullptr && known->tools)
         for (const McpConsent::Tool& each : *known->tools)
-          if (each.name == tool.definition.name) word = each.digest == tool.definition.digest() ? "" : "changed";
-      if (word.empty()) continue;
-      out += "  " + neutral_line(tool.name, kShownBytes) + " (" + std::string(word) + ")\n    " +
-             neutral_line(tool.definition.description, kShownBytes) + "\n    " +
-             neutral_line(tool.definition.input_schema_json, kShownBytes) + "\n";
+          if (each.name == tool.definition.name)
+            word = each.digest == tool.definition.digest() ? "as before" : "changed";
+      if (word == "as before" && !server_.waits) continue;
+      out.names.push_back(tool.definition.name);
+      out.text += "  " + shown_text(tool.name) + " (" + std::string(word) + ")\n    " +
+                  shown_text(tool.definition.description) + "\n    " + shown_text(tool.definition.input_schema_json) +
+                  "\n";
     }
     return out;
   }
@@ -90,7 +108,6 @@ class McpTruster {
     app_.out().print(text);
     return true;
   }
-  int refused() { return app_.fail(kExitFailure, "not trusted: nothing was changed further"); }
 
   template <typename Change>
   Result<void> keep(Change change) {

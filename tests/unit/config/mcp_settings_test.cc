@@ -5,6 +5,8 @@
 
 #include "core/config/mcp_address.h"
 #include "core/config/mcp_import.h"
+#include "core/config/mcp_shown.h"
+#include "core/config/secret_words.h"
 
 namespace agentd {
 namespace {
@@ -120,12 +122,70 @@ TEST(McpSettings, AnAddressIsShownWithoutSecrets) {
       {"https://h/s/aB3aB3aB3aB3aB3aB3/mcp", "https://h/s/***/mcp"},
       {"https://h/0123456789abcdef01234567", "https://h/***"},
       {"https://h/mcp#access_token=x", "https://h/mcp#access_token=***"},
-      {"https://h/mcp?token=${T}&key=${K:-literal}", "https://h/mcp?token=${T}&key=***"},
+      {"https://h/mcp?token=${T}&key=${K:-lit/eral}", "https://h/mcp?token=${T}&key=${K:-***}"},
+      {"https://h/mcp?token=ab${T}", "https://h/mcp?token=***${T}"},
       {"https://${USER}:${PW}@h/", "https://${USER}:${PW}@h/"},
-      {"https://${USER}:pw@h/", "https://***@h/"},
+      {"https://${USER}:pw@h/", "https://${USER}:***@h/"},
       {"http://127.0.0.1:9090/mcp?cwd=/home/ann/project", "http://127.0.0.1:9090/mcp?cwd=/home/ann/project"},
   };
   for (const auto& [url, shown] : cases) EXPECT_EQ(shown_mcp_url(url), shown) << url;
+}
+
+TEST(McpSettings, VariablesAreShownBesideWhatIsNot) {
+  const std::pair<const char*, const char*> cases[] = {
+      {"agentd ${ANTHROPIC_API_KEY}", "*** ${ANTHROPIC_API_KEY}"},
+      {"Bearer ${X}", "Bearer ${X}"},
+      {"Bearer abc", "Bearer ***"},
+      {"x${A}y${B}z", "***${A}***${B}***"},
+      {"${A}:${B}", "${A}:${B}"},
+      {"${A:-x${B}", "${A:-***}"},
+      {"${A:-}", "${A:-}"},
+      {"${a b}", "***"},
+      {"${", "***"},
+      {"", ""},
+  };
+  for (const auto& [text, shown] : cases) EXPECT_EQ(without_literals(text), shown) << text;
+}
+
+TEST(McpSettings, SecretsOfArgumentsAreNotShown) {
+  const std::pair<std::vector<std::string>, std::vector<std::string>> cases[] = {
+      {{"-y", "@scope/server-2024", "/Users/Ann/Projects/Server2.js"},
+       {"-y", "@scope/server-2024", "/Users/Ann/Projects/Server2.js"}},
+      {{"--api-key", "abc", "x"}, {"--api-key", "***", "x"}},
+      {{"--api-key", "${KEY}"}, {"--api-key", "${KEY}"}},
+      {{"--token=ghp_abc", "--password", "x"}, {"--token=***", "--password", "***"}},
+      {{"--auth", "--port", "80"}, {"--auth", "--port", "80"}},
+      {{"--no-auth", "x"}, {"--no-auth", "x"}},
+      {{"-e", "API_KEY=abc", "-e", "LEVEL=debug"}, {"-e", "API_KEY=***", "-e", "LEVEL=debug"}},
+      {{"--header", "Authorization: Bearer abc"}, {"--header", "Authorization: Bearer ***"}},
+      {{"--header=Authorization:${A}"}, {"--header=Authorization:${A}"}},
+      {{"--db=postgres://ann:pw@h/db", "https://h/?key=a"}, {"--db=postgres://***@h/db", "https://h/?key=***"}},
+      {{"sk-ant-api03-abc", "a/b"}, {"***", "a/b"}},
+      {{"image@sha256:0123456789abcdef0123456789abcdef"}, {"image@sha256:0123456789abcdef0123456789abcdef"}},
+      {{"${TOKEN:-x}", "registry.org/auth:latest"}, {"${TOKEN:-x}", "registry.org/auth:latest"}},
+  };
+  for (const auto& [args, shown] : cases) EXPECT_EQ(shown_mcp_args(args), shown) << args[0];
+}
+
+TEST(McpSettings, WrittenSecretsAreNamed) {
+  const auto written = [](const std::string& json) {
+    const auto server = read(json);
+    EXPECT_TRUE(server) << server.error().message;
+    return server ? written_secrets(*server) : std::vector<std::string>();
+  };
+  EXPECT_EQ(written(R"({"command":"x","args":["--token","a1"],"env":{"API_KEY":"b","LEVEL":"debug"}})"),
+            (std::vector<std::string>{"the variable API_KEY", "the argument --token ***"}));
+  EXPECT_EQ(written(R"({"url":"https://u:p@h/","headers":{"Authorization":"Bearer x","X-A":"ghp_1","X-B":"c"}})"),
+            (std::vector<std::string>{"the header Authorization", "the header X-A", "the address https://***@h/"}));
+  EXPECT_TRUE(written(R"({"url":"https://h/","headers":{"Authorization":"Bearer ${X}"}})").empty());
+}
+
+TEST(McpSettings, AHeaderOfTheTransportIsRefused) {
+  for (const char* const name : {"Content-Length", "host", "ACCEPT", "Content-Type", "Mcp-Session-Id",
+                                 "MCP-Protocol-Version", "Connection", "Transfer-Encoding"})
+    EXPECT_EQ(fault(R"({"url":"https://x","headers":{")" + std::string(name) + R"(":"1"}})"),
+              "headers must not have '" + std::string(name) + "', which agentd sets itself: omit it");
+  EXPECT_EQ(fault(R"({"url":"https://x","headers":{"X-Accept":"1"}})"), "none");
 }
 
 TEST(McpSettings, WrittenAndReadIsTheSame) {
@@ -276,6 +336,44 @@ TEST(McpImport, AnAddressThatCannotBeUsedIsLeftOutByItself) {
                               "a is not imported: url: must be https, or http on this machine",
                               "c is not imported: url: 'file:///x' is not a usable URL: it must begin with https:// "
                               "or http://"}));
+}
+
+TEST(McpImport, VariablesOfOtherAgentsStayVariables) {
+  const ImportedServers gemini = imported(
+      R"({"mcpServers":{"a":{"command":"x","args":["$HOME"],"env":{"A":"$TOK","B":"${TOK} $1 $","C":"a$TOK_2-b"}},)"
+      R"("h":{"httpUrl":"https://h","headers":{"A":"Bearer $TOK"}}}})",
+      McpDialect::kGemini);
+  ASSERT_EQ(gemini.servers.size(), 2u);
+  EXPECT_EQ(mcp_server_json(gemini.servers[0]),
+            R"({"command":"x","args":["$HOME"],"env":{"A":"${TOK}","B":"${TOK} $1 $","C":"a${TOK_2}-b"}})");
+  EXPECT_EQ(mcp_server_json(gemini.servers[1]), R"({"url":"https://h","headers":{"A":"Bearer ${TOK}"}})");
+  const ImportedServers vscode =
+      imported(R"({"servers":{"a":{"command":"x","args":["${env:FOO}/${env:BAR}"],"env":{"A":"${env:FOO}"}},)"
+               R"("b":{"command":"${workspaceFolder}/x"},"c":{"command":"x","cwd":"${workspaceFolder}"},)"
+               R"("d":{"command":"x","args":["${workspaceFolder}"],"cwd":"${workspaceFolder}"}}})",
+               McpDialect::kVscode);
+  ASSERT_EQ(vscode.servers.size(), 1u);
+  EXPECT_EQ(mcp_server_json(vscode.servers[0]), R"({"command":"x","args":["${FOO}/${BAR}"],"env":{"A":"${FOO}"}})");
+  EXPECT_EQ(vscode.problems,
+            (std::vector<std::string>{
+                "b is not imported: its command has ${workspaceFolder}: write paths from the project's root, where a "
+                "server starts",
+                "c is not imported: its cwd has ${workspaceFolder}: omit it, since a server starts at the "
+                "project's root",
+                "d is not imported: its args and its cwd have ${workspaceFolder}: write paths from the project's root, "
+                "where a server starts, and omit cwd"}));
+}
+
+TEST(McpImport, HeadersOfTheTransportAreLeftOut) {
+  const ImportedServers all =
+      imported(R"({"mcpServers":{"a":{"url":"https://h","headers":{"Accept":"x","K":"v"}},"A":{"command":"x"}}})",
+               McpDialect::kClaude);
+  ASSERT_EQ(all.servers.size(), 1u);
+  EXPECT_EQ(mcp_server_json(all.servers[0]), R"({"url":"https://h","headers":{"K":"v"}})");
+  EXPECT_EQ(all.problems, (std::vector<std::string>{
+                              "a: headers.Accept is not imported: agentd sets it itself",
+                              "A is not imported: the file has another server of that name (upper and lower case are "
+                              "one)"}));
 }
 
 TEST(McpImport, CommentsAndLastCommasOfEditorsAreRead) {

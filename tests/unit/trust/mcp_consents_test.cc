@@ -41,6 +41,12 @@ TEST_F(McpConsenting, ConsentsAreKeptByServerAndRepository) {
   EXPECT_EQ(info.st_mode & 0777, 0600u);
 }
 
+TEST_F(McpConsenting, FilesOfAServerAreKept) {
+  const std::vector<McpConsent::File> files{{"a.sh", hex(sha256("1"))}, {"b/c.py", hex(sha256("2"))}};
+  ASSERT_TRUE(open()->change("a", "/r", [&](McpConsent& entry) { entry.files = files; }));
+  EXPECT_EQ(open()->find("a", "/r")->files, files);
+}
+
 TEST_F(McpConsenting, ChangesOfAnotherProcessStay) {
   auto first = open(), second = open();
   ASSERT_TRUE(first && second);
