@@ -29,7 +29,11 @@ TEST_F(McpConsent, ToolsThatAreRefusedAreHeldBack) {
   place(server());
   const Finished refused = answer({{kStart, "y\n"}, {kOffer, "n\n"}});
   EXPECT_EQ(refused.code, 1) << refused.out;
-  EXPECT_TRUE(has(refused.out, "not trusted: 1 tool of played is held back until you agree")) << refused.out;
+  EXPECT_TRUE(has(
+      refused.out,
+      "not trusted: 1 tool of played is held back until you agree; 'agentd mcp untrust played' keeps it from starting"))
+      << refused.out;
+
   EXPECT_TRUE(has(listed(), "on, 1 tool held back: agentd mcp trust played")) << listed();
   EXPECT_EQ(call({"echo"}, allowed()).code, 0);
   EXPECT_FALSE(has(results().at(0), "hello")) << results().at(0);

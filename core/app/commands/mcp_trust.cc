@@ -7,6 +7,7 @@
 #include "core/app/exit_codes.h"
 #include "core/app/transcript.h"
 #include "core/base/bytes.h"
+#include "core/base/shell_word.h"
 #include "core/base/visible_word.h"
 #include "core/codec/json.h"
 #include "core/config/secret_words.h"
@@ -43,8 +44,7 @@ class McpTruster {
     });
     if (!kept) return app_.fail(kExitFailure, kept.error().message);
     if (!news.names.empty() && !agree(news.text, "Offer these tools to the model? [y/N] "))
-      return app_.fail(kExitFailure, "not trusted: " + counted(news.names.size(), "tool") + " of " + name_ +
-                                         (news.names.size() == 1 ? " is" : " are") + " held back until you agree");
+      return refused_tools(news.names.size());
     kept = keep([&](McpConsent& entry) {
       entry.tools.emplace();
       entry.held.clear();
@@ -101,6 +101,14 @@ class McpTruster {
                   "\n";
     }
     return out;
+  }
+
+  int refused_tools(std::size_t count) {
+    std::string text = "not trusted: " + counted(count, "tool") + " of " + name_ + (count == 1 ? " is" : " are") +
+                       " held back until you agree";
+    if (!server_.repository.empty())
+      text += "; " + shell_command("agentd mcp untrust", name_) + " keeps it from starting";
+    return app_.fail(kExitFailure, text);
   }
 
   bool agree(const std::string& text, std::string_view question) {
