@@ -42,14 +42,12 @@ bool is_of(const Range (&ranges)[kCount], std::uint32_t code) {
                      [&](const Range& range) { return code >= range.first && code <= range.last; });
 }
 
-// Characters that show nothing, so that text can say what a person does not see: format characters and those that
-// "can be ignored" (Unicode, Default_Ignorable_Code_Point), and blanks that count as letters. Embeddings, overrides and
-// isolates among them make text read differently from what it says (Unicode TR 36). U+200C, U+200D and the variation
-// selectors U+FE0E and U+FE0F are not here: many scripts and most emoji need them.
-constexpr Range kUnseen[] = {{0xAD, 0xAD},       {0x34F, 0x34F},     {0x61C, 0x61C},    {0x115F, 0x1160},
-                             {0x17B4, 0x17B5},   {0x180B, 0x180F},   {0x200B, 0x200B},  {0x200E, 0x200F},
-                             {0x2028, 0x202E},   {0x2060, 0x206F},   {0x2800, 0x2800},  {0x3164, 0x3164},
-                             {0xFE00, 0xFE0D},   {0xFEFF, 0xFEFF},   {0xFFA0, 0xFFA0},  {0xFFF0, 0xFFFB},
+// Characters that show nothing and that prose of no language needs: tags, fillers, invisible operators, and those that
+// make text read differently from what it says: embeddings, overrides and isolates (Unicode TR 36). Marks of direction,
+// joiners, breaks of no width and variation selectors are not here: Arabic, Hebrew, Khmer, Mongolian and emoji need
+// them.
+constexpr Range kUnseen[] = {{0x115F, 0x1160},   {0x2028, 0x202E},   {0x2061, 0x206F},
+                             {0x3164, 0x3164},   {0xFFA0, 0xFFA0},   {0xFFF0, 0xFFFB},
                              {0x1BCA0, 0x1BCA3}, {0x1D173, 0x1D17A}, {0xE0000, 0xE0FFF}};
 
 bool is_harmful(std::uint32_t code) {
@@ -57,12 +55,13 @@ bool is_harmful(std::uint32_t code) {
   return code <= 0x9F || is_of(kUnseen, code);
 }
 
-// Further ones that a terminal does not show as themselves: joiners, unusual blanks, private characters.
+// Further ones that a terminal does not show as themselves: of no width, unusual blanks, private characters.
 bool is_hidden(std::uint32_t code) {
   if (code < 0x7F) return false;
-  static constexpr Range kHidden[] = {{0xA0, 0xA0},     {0x1680, 0x1680},   {0x2000, 0x200F}, {0x202F, 0x202F},
-                                      {0x205F, 0x205F}, {0x3000, 0x3000},   {0xE000, 0xF8FF}, {0xFE0E, 0xFE0F},
-                                      {0xFFFC, 0xFFFC}, {0xF0000, 0x10FFFF}};
+  static constexpr Range kHidden[] = {
+      {0xA0, 0xA0},     {0xAD, 0xAD},     {0x34F, 0x34F},   {0x61C, 0x61C},   {0x1680, 0x1680},   {0x17B4, 0x17B5},
+      {0x180B, 0x180F}, {0x2000, 0x200F}, {0x202F, 0x202F}, {0x205F, 0x2060}, {0x2800, 0x2800},   {0x3000, 0x3000},
+      {0xE000, 0xF8FF}, {0xFE00, 0xFE0F}, {0xFEFF, 0xFEFF}, {0xFFFC, 0xFFFC}, {0xF0000, 0x10FFFF}};
   return is_of(kHidden, code);
 }
 

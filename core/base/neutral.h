@@ -10,10 +10,9 @@
 
 namespace agentd {
 
-// Escapes control characters (C0, DEL, C1) and characters that show nothing, among them those that change the direction
-// of writing, tags and fillers, as \xNN or \u{NNNN}: they can say what a person does not see. Newlines and tabs stay,
-// and so do the joiners U+200C and U+200D and the variation selectors U+FE0E and U+FE0F, which many scripts and most
-// emoji need. Bytes may come in any pieces.
+// Escapes control characters (C0, DEL, C1) and characters that show nothing and that prose of no language needs, among
+// them those that change the direction of writing, tags and fillers, as \xNN or \u{NNNN}. Newlines and tabs stay. For
+// what a person decides about there is visible(). Bytes may come in any pieces.
 class Neutralizer {
  public:
   std::string feed(std::string_view bytes);
@@ -24,8 +23,8 @@ class Neutralizer {
   std::string rest_;
 };
 std::string neutral(std::string_view text);
-// Stricter, for what a person decides about: everything that a terminal does not show as itself, such as joiners,
-// variation selectors and unusual blanks, is escaped as \u{NNNN} as well.
+// Stricter, for what a person decides about: everything that a terminal does not show as itself, such as characters of
+// no width, variation selectors and unusual blanks, is escaped as \u{NNNN} as well.
 std::string visible(std::string_view text);
 // neutral() on one line, cut at `bytes_max` with a mark.
 std::string neutral_line(std::string_view text, std::size_t bytes_max);
