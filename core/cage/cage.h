@@ -79,6 +79,7 @@ class Cage final : public CommandCage {
   Result<void> check_identities() const;
   struct Guarded {
     std::vector<std::string> paths, watched, pinned, parts;  // `watched`: for which no mounts are made
+    std::vector<std::string> absent;                         // of worktrees that bubblewrap's view does not show
   };
   Guarded guarded_now() const;
   std::unique_ptr<Watch> watch(Guarded guarded, std::vector<std::string> watched, Trees elsewhere);

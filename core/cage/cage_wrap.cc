@@ -105,6 +105,8 @@ Cage::Guarded Cage::guarded_now() const {
     git_links.insert(git.links.begin(), git.links.end());
     add_new(out.pinned, git.pinned);
     for (const GitPart& part : git.parts) out.parts.push_back(part.path);
+    for (const GitAbsent& each : git.absent)
+      if (!is_below(each.top, "/tmp") && !is_in(each.top, writable_)) add_new(out.absent, {each.administration});
   }
   for (const std::string& path : settings_.kept)
     if (is_in(real_as_far(path), roots_)) paths.insert(real_as_far(path));
@@ -270,6 +272,13 @@ Result<CagedCommand> Cage::wrap(const std::vector<std::string>& argv, const std:
     if (mounts) view.known[path] = own;
     if (mounts && has_other_names(path)) watched.push_back(path);
     (mounts ? view.guarded : watched).push_back(std::move(path));
+  }
+  // What Git keeps of worktrees that this view does not show would be pruned.
+  for (const std::string& path : apart ? guarded.absent : std::vector<std::string>()) {
+    const Identity own = identity_at(path);
+    if (own.kind != S_IFDIR) continue;
+    view.known[path] = own;
+    view.guarded.push_back(path);
   }
   const std::vector<std::string> repositories = guarded.pinned;
   // Shared with finish(), which the caller keeps.

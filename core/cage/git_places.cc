@@ -82,11 +82,9 @@ std::vector<std::string> links_to_files(const std::string& hooks) {
 
 class Finder {
  public:
-  // `shallow`: without what indexes name.
-  Finder(const std::string& root, const GitUser& user, std::vector<std::string> roots, bool shallow)
+  Finder(const std::string& root, const GitUser& user, std::vector<std::string> roots)
       : root_(root),
         roots_(std::move(roots)),
-        shallow_(shallow),
         user_(user),
         of_user_(git_targets(user_git_settings(user.home, user.xdg), user.home)) {
     add_new(roots_, {root_});
@@ -177,10 +175,6 @@ class Finder {
     return links.size() > 1 ? links[1] : end;
   }
 
-  Gitlinks links(const std::string& top, const std::string& index, const std::string& within) const {
-    return shallow_ ? Gitlinks() : gitlinks(top, index, within);
-  }
-
   // A repository with one of its worktrees: of several that lead to the same directory, each has names of its own.
   // `common`: where its settings are.
   void repository(const std::string& top, const std::string& git, const std::string& common, int depth) {
@@ -194,7 +188,7 @@ class Finder {
       modules(common + "/modules", depth);
       worktrees(common, depth);
     }
-    const Gitlinks links = this->links(top, git + "/index", top);
+    const Gitlinks links = gitlinks(top, git + "/index", top);
     bool known = links.complete && kind_of(git + "/index") != S_IFLNK;
     for (const std::string& path : links.paths) {
       if (is_in(path, roots_))
@@ -204,6 +198,17 @@ class Finder {
     }
     if (!known) out_.parts.push_back({GitPart::Kind::kIndex, git + "/index"});
     if (git != top) bare(top, depth);
+    if (depth > 0) other_worktree(top, git, common, depth);
+  }
+
+  // Where core.worktree leads: there Git looks for hooks and programs that settings name by a relative path.
+  void other_worktree(const std::string& top, const std::string& git, const std::string& common, int depth) {
+    for (const std::string& file : {common + "/config", git + "/config.worktree"})
+      for (const GitSetting& each : settings_in(file)) {
+        if (each.name != "core.worktree") continue;
+        const std::string other = resolved(git, each.value);
+        if (other != top && is_in(other, roots_)) repository(other, git, common, depth - 1);
+      }
   }
 
   // Git takes the directory itself for a repository, also where a `.git` in it is broken.
@@ -334,6 +339,8 @@ class Finder {
       if (const std::string own = common_of(administration); own != real_path(common) && is_in(own, roots_)) guard(own);
       std::string pointer = path_in(administration + "/gitdir");
       if (!pointer.starts_with('/')) pointer = lexical_path(pointer, administration);
+      if (const std::string top = real_as_far(fs::path(pointer).parent_path().string()); !is_in(top, roots_))
+        out_.absent.push_back({top, administration});
       if (fs::path(pointer).filename() != ".git" || !is_in(pointer, roots_)) continue;
       list.push_back(pointer);
       out_.parts.push_back({GitPart::Kind::kPointer, pointer});
@@ -378,7 +385,7 @@ class Finder {
       if (common.empty()) continue;
       targets(of_user_, top.string());
       targets(git_targets({common + "/config", git + "/config.worktree"}, user_.home), top.string());
-      for (const std::string& path : links(top.string(), git + "/index", root_).paths)
+      for (const std::string& path : gitlinks(top.string(), git + "/index", root_).paths)
         if (is_below(path, root_) && path != root_) link(path + "/.git", kDepthMax);
       return;
     }
@@ -389,7 +396,7 @@ class Finder {
   GitPlaces finish() {
     const auto is_out = [&](const std::string& path) {
       const bool is_usual = fs::path(path).filename() == ".git" && is_root(fs::path(path).parent_path().string());
-      return !(shallow_ || is_in(path, roots_) || is_in(path, out_.writable)) || is_root(path) ||
+      return !(is_in(path, roots_) || is_in(path, out_.writable)) || is_root(path) ||
              (is_usual && kind_of(path) == S_IFDIR);
     };
     std::erase_if(out_.guarded, is_out);
@@ -404,7 +411,6 @@ class Finder {
 
   const std::string root_;
   std::vector<std::string> roots_;
-  const bool shallow_;
   const GitUser user_;
   const GitTargets of_user_;
   bool loose_ = false;  // what is found is watched, not guarded
@@ -415,12 +421,12 @@ class Finder {
 }  // namespace
 
 GitPlaces git_places(const std::string& root, const GitUser& user, const std::vector<std::string>& roots) {
-  return Finder(root, user, roots, false).find();
+  return Finder(root, user, roots).find();
 }
 
 std::vector<std::string> git_hook_places(const std::string& root, const GitUser& user,
                                          const std::vector<std::string>& roots) {
-  GitPlaces places = Finder(root, user, roots, true).find();
+  GitPlaces places = git_places(root, user, roots);
   for (const auto& more : {places.watched, places.links})
     places.guarded.insert(places.guarded.end(), more.begin(), more.end());
   return std::move(places.guarded);

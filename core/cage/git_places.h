@@ -29,12 +29,18 @@ struct GitPart {
   std::string spelled = {};  // ... and the path that is written there; links are not resolved
 };
 
+// A worktree outside of the roots. Where it cannot be seen, Git removes what it keeps of the worktree.
+struct GitAbsent {
+  std::string top, administration;  // `top`: a real path as far as it exists
+};
+
 struct GitPlaces {
   std::vector<std::string> writable;  // outside of the root
   std::vector<std::string> guarded;   // need not exist
   std::vector<std::string> watched;   // as `guarded`, but too many for a mount each
   std::vector<std::string> links;     // guarded themselves; what they lead to is guarded in its own right
   std::vector<std::string> pinned;    // directories that stay where they are
+  std::vector<GitAbsent> absent;
   std::vector<GitPart> parts;
 };
 
@@ -49,8 +55,7 @@ struct GitUser {
 // `roots`, all that commands may write: a repository in one can have worktrees in another.
 GitPlaces git_places(const std::string& root, const GitUser& user = {}, const std::vector<std::string>& roots = {});
 
-// The guarded and watched ones, also outside of the root. `root`: a real path. Less than git_places(): no index is
-// read, so submodules are missing that have no directory in "modules".
+// The guarded and watched ones of git_places().
 std::vector<std::string> git_hook_places(const std::string& root, const GitUser& user = {},
                                          const std::vector<std::string>& roots = {});
 

@@ -158,6 +158,8 @@ GitTargets git_targets(const std::vector<std::string>& files, const std::string&
         out.hooks.push_back(value);
       } else if (each.name == "core.fsmonitor") {
         if (!is_switch(value)) add_words(value, out.programs);
+      } else if (each.name == "init.templatedir") {
+        if (value.starts_with('/')) out.files.push_back(value);
       } else if (each.name == "include.path" || each.name == "includeif.path") {
         out.files.push_back(lexical_path(value, fs::path(file).parent_path().string()));
         open.push_back(out.files.back());

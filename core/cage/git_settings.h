@@ -22,7 +22,8 @@ std::vector<GitSetting> parse_git_settings(std::string_view text);
 std::vector<GitSetting> settings_in(const std::string& file);
 
 struct GitTargets {
-  std::vector<std::string> files;     // of settings that were read or are missing, that is, all that are included
+  std::vector<std::string> files;     // of settings that were read or are missing, that is, all that are included; and
+                                      // the directory that `git init` copies
   std::vector<std::string> hooks;     // directories, relative to the top of a worktree unless they begin with '/'
   std::vector<std::string> programs;  // likewise
 };

@@ -199,9 +199,37 @@ std::vector<std::string> secret_places(const std::string& home) {
 
 std::vector<std::string> guarded_places(const std::string& root, const std::string& home) {
   std::vector<std::string> out;
-  for (const char* const name : {".agent", ".mcp.json", ".claude", ".codex", ".cursor", ".gemini", ".vscode", ".idea",
-                                 ".zed", ".windsurf", ".continue", ".kiro", ".roo", ".opencode", "opencode.json",
-                                 ".fleet", ".devcontainer", ".envrc", ".aider.conf.yml"})
+  for (const char* const name : {".agent",
+                                 ".mcp.json",
+                                 ".claude",
+                                 ".codex",
+                                 ".cursor",
+                                 ".gemini",
+                                 ".vscode",
+                                 ".idea",
+                                 ".zed",
+                                 ".windsurf",
+                                 ".continue",
+                                 ".kiro",
+                                 ".roo",
+                                 ".opencode",
+                                 "opencode.json",
+                                 ".fleet",
+                                 ".devcontainer",
+                                 ".envrc",
+                                 ".aider.conf.yml",
+                                 ".hg/hgrc",
+                                 ".sl/config",
+                                 ".jj/repo/config.toml",
+                                 ".helix",
+                                 ".qwen",
+                                 "crush.json",
+                                 ".crush.json",
+                                 ".amazonq",
+                                 ".vs",
+                                 ".factory",
+                                 ".run",
+                                 ".github/hooks"})
     out.push_back(root + "/" + name);
   if (home.empty() || !is_below(home, root)) return out;
   for (const char* const name : {".bashrc",

@@ -125,8 +125,13 @@ class Replacement {
 
 class KernelWorkspace final : public Workspace {
  public:
-  KernelWorkspace(std::vector<std::string> paths, std::vector<Root> roots, KeptPaths kept, HiddenFiles hidden)
-      : paths_(std::move(paths)), roots_(std::move(roots)), kept_(std::move(kept)), hidden_(std::move(hidden)) {}
+  KernelWorkspace(std::vector<std::string> paths, std::vector<Root> roots, std::vector<std::string> kept,
+                  HiddenFiles hidden, std::function<std::vector<std::string>()> kept_now)
+      : paths_(std::move(paths)),
+        roots_(std::move(roots)),
+        kept_(std::move(kept)),
+        kept_now_(std::move(kept_now)),
+        hidden_(std::move(hidden)) {}
 
   const std::vector<std::string>& roots() const override { return paths_; }
 
@@ -165,14 +170,16 @@ class KernelWorkspace final : public Workspace {
   Result<UniqueFd> open_regular(const Place& place, struct stat* info) const;
   Result<std::string> read_at(int fd, std::uint64_t offset, std::uint64_t bytes, const Place& place) const;
   Result<Place> follow(Place place) const;
-  Result<void> check_missing(const Place& place, std::string folder, std::string below) const;
-  Result<UniqueFd> make_folder(const Place& place, const std::string& folder) const;
+  KeptPaths kept_paths() const;
+  static Result<void> check_missing(const Place& place, std::string folder, std::string below, const KeptPaths& kept);
+  static Result<UniqueFd> make_folder(const Place& place, const std::string& folder, const KeptPaths& kept);
   Result<Replacement> prepare(const std::string& path, std::string_view bytes) const;
   Result<void> expect(const std::string& path, std::string_view expected) const;
 
   const std::vector<std::string> paths_;
   const std::vector<Root> roots_;
-  const KeptPaths kept_;
+  const std::vector<std::string> kept_;
+  const std::function<std::vector<std::string>()> kept_now_;
   const HiddenFiles hidden_;
   Mutex writes_;  // held over compare and rename
 };
@@ -263,10 +270,11 @@ Result<Place> KernelWorkspace::follow(Place place) const {
 }
 
 // Before folders are made: what is refused leaves none behind.
-Result<void> KernelWorkspace::check_missing(const Place& place, std::string folder, std::string below) const {
+Result<void> KernelWorkspace::check_missing(const Place& place, std::string folder, std::string below,
+                                            const KeptPaths& kept) {
   for (;;) {
     const auto opened = open_beneath(place.root, folder, {.flags = O_PATH | O_DIRECTORY}, place.shown);
-    if (opened) return kept_.check_new(opened->get(), below, place.shown);
+    if (opened) return kept.check_new(opened->get(), below, place.shown);
     if (opened.error().code != Code::kNotFound || folder == ".") return {};  // make_folder() says why
     auto [above, name] = split(folder);
     below = name + "/" + below;
@@ -274,17 +282,24 @@ Result<void> KernelWorkspace::check_missing(const Place& place, std::string fold
   }
 }
 
-Result<UniqueFd> KernelWorkspace::make_folder(const Place& place, const std::string& folder) const {
+Result<UniqueFd> KernelWorkspace::make_folder(const Place& place, const std::string& folder, const KeptPaths& kept) {
   const OpenOptions options{.flags = O_PATH | O_DIRECTORY};
   auto opened = open_beneath(place.root, folder, options, place.shown);
   if (opened || opened.error().code != Code::kNotFound || folder == ".") return opened;
   const auto [above, name] = split(folder);
   if (name.empty() || name == "." || name == "..") return opened;
-  AGENTD_TRY(const UniqueFd parent, make_folder(place, above));
-  AGENTD_TRY_VOID(kept_.check(parent.get(), name, place.shown));
+  AGENTD_TRY(const UniqueFd parent, make_folder(place, above, kept));
+  AGENTD_TRY_VOID(kept.check(parent.get(), name, place.shown));
   if (::mkdirat(parent.get(), name.c_str(), 0777) != 0 && errno != EEXIST)
     return errno_error("creating the folder of " + place.shown, errno);
   return open_beneath(place.root, folder, options, place.shown);
+}
+
+KeptPaths KernelWorkspace::kept_paths() const {
+  std::vector<std::string> all = kept_;
+  if (kept_now_)
+    for (std::string& each : kept_now_()) all.push_back(std::move(each));
+  return KeptPaths(std::move(all));
 }
 
 Result<Replacement> KernelWorkspace::prepare(const std::string& path, std::string_view bytes) const {
@@ -293,9 +308,10 @@ Result<Replacement> KernelWorkspace::prepare(const std::string& path, std::strin
   auto [folder, name] = split(place.below);
   if (name == "." || name == ".." || name.empty() || place.below.back() == '/')
     return Error{Code::kInvalid, place.shown + " names a directory, not a file"};
-  AGENTD_TRY_VOID(check_missing(place, folder, name));
-  AGENTD_TRY(UniqueFd parent, make_folder(place, folder));
-  AGENTD_TRY_VOID(kept_.check(parent.get(), name, place.shown));
+  const KeptPaths kept = kept_paths();
+  AGENTD_TRY_VOID(check_missing(place, folder, name, kept));
+  AGENTD_TRY(UniqueFd parent, make_folder(place, folder, kept));
+  AGENTD_TRY_VOID(kept.check(parent.get(), name, place.shown));
   struct stat info {};
   std::optional<mode_t> mode;
   if (::fstatat(parent.get(), name.c_str(), &info, AT_SYMLINK_NOFOLLOW) == 0) {
@@ -359,7 +375,8 @@ Result<FileListing> KernelWorkspace::list(const std::string& path, std::uint32_t
 }  // namespace
 
 Result<std::unique_ptr<Workspace>> open_workspace(std::vector<std::string> roots, std::vector<std::string> kept,
-                                                  std::vector<std::string> hidden) {
+                                                  std::vector<std::string> hidden,
+                                                  std::function<std::vector<std::string>()> kept_now) {
   AGENTD_TRY_VOID(check_openat2());
   if (roots.empty()) return Error{Code::kInvalid, "a workspace needs at least one directory"};
   std::vector<Root> opened;
@@ -375,7 +392,7 @@ Result<std::unique_ptr<Workspace>> open_workspace(std::vector<std::string> roots
     opened.push_back(std::move(root));
   }
   return std::unique_ptr<Workspace>(std::make_unique<KernelWorkspace>(
-      std::move(roots), std::move(opened), KeptPaths(std::move(kept)), HiddenFiles(std::move(hidden))));
+      std::move(roots), std::move(opened), std::move(kept), HiddenFiles(std::move(hidden)), std::move(kept_now)));
 }
 
 }  // namespace agentd

@@ -8,6 +8,7 @@
 // Threading: thread-safe.
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -59,8 +60,9 @@ class Workspace {
 
 // `roots`: absolute directories; relative paths start at the first. `kept`: absolute paths of files and directories
 // that may be read but not changed, nor anything in them, by whatever path. `hidden`: files that may not even be read.
-// They need not exist yet.
+// They need not exist yet. `kept_now`: further kept ones, asked for each change and on several threads; empty = none.
 Result<std::unique_ptr<Workspace>> open_workspace(std::vector<std::string> roots, std::vector<std::string> kept = {},
-                                                  std::vector<std::string> hidden = {});
+                                                  std::vector<std::string> hidden = {},
+                                                  std::function<std::vector<std::string>()> kept_now = {});
 
 }  // namespace agentd

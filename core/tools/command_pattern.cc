@@ -153,7 +153,8 @@ CommandPattern::Fit CommandPattern::touches_between(const ShellCommand& command)
   found[1] = Fit::kYes;
   for (std::size_t i = 1; i < command.words.size() && i < kOptionsMax + pattern.size(); ++i) {
     const std::string& word = command.words[i].text;
-    const bool option = word.starts_with('-'), value = command.words[i - 1].text.starts_with('-');
+    const bool option = word.starts_with('-') || (i == 1 && word.starts_with('+')),
+               value = command.words[i - 1].text.starts_with('-');
     std::vector<Fit> next(found.size(), Fit::kNo);
     for (std::size_t k = 1; k < found.size(); ++k) {
       if (found[k] == Fit::kNo) continue;
@@ -195,7 +196,7 @@ CommandPattern::Fit CommandPattern::touches_in_front(const ShellCommand& command
     if (out == Fit::kYes || begin >= command.words.size()) return out;
     // An option, or the value of the one before it.
     const std::string& text = command.words[begin].text;
-    const bool option = text.starts_with('-');
+    const bool option = text.starts_with('-') || (begin == 1 && text.starts_with('+'));  // +toolchain
     const bool value = begin > 1 && command.words[begin - 1].text.starts_with('-');
     if (!option && !value && !text.starts_with(kUnknownPart)) return out;
     if (begin >= kOptionsMax) return Fit::kMaybe;

@@ -108,17 +108,22 @@ Result<std::shared_ptr<Workspace>> Workplace::files(const std::vector<std::strin
   if (auto open = known.lock()) return open;
   std::vector<std::string> kept = kept_paths(runtime_.surroundings(), runtime_.config(), runtime_.home(), project_);
   cage::CageSettings settings = cage_settings(runtime_.surroundings(), runtime_.config(), runtime_.home(), roots, kept);
-  // For the file tools alone: the sandbox knows a repository that a command makes.
+  // For the file tools alone: the sandbox knows a repository that a command makes. Commands make worktrees and
+  // submodules, too, so these are found for each change.
   for (const std::string& root : roots)
     for (const char* const of_git : {"/.git/hooks", "/.git/config"}) kept.push_back(root + of_git);
   std::vector<std::string> real;
   for (const std::string& root : roots) real.push_back(cage::real_path(root));
-  for (const std::string& root : real)
-    for (std::string& path : cage::git_hook_places(root, {settings.user_home, settings.xdg_config}, real))
-      kept.push_back(std::move(path));
+  const cage::GitUser user{settings.user_home, settings.xdg_config};
+  const auto kept_now = [real, user] {
+    std::vector<std::string> out;
+    for (const std::string& root : real)
+      for (std::string& path : cage::git_hook_places(root, user, real)) out.push_back(std::move(path));
+    return out;
+  };
   std::vector<std::string> hidden = secret_files(runtime_.home());
   hidden.push_back(store_lock_file(runtime_.home()));
-  AGENTD_TRY(std::unique_ptr<Workspace> opened, open_workspace(roots, std::move(kept), std::move(hidden)));
+  AGENTD_TRY(std::unique_ptr<Workspace> opened, open_workspace(roots, std::move(kept), std::move(hidden), kept_now));
   opened->set_cage(make_cage(std::move(settings), runtime_.config()));
   std::shared_ptr<Workspace> out = std::move(opened);
   known = out;

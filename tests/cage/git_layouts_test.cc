@@ -286,6 +286,29 @@ TEST_P(GitLayouts, AWorktreeIsRemovedWithItsDirectory) {
   }
 }
 
+// Git takes relative paths in settings from there.
+TEST_P(GitLayouts, TheWorktreeOfARepositoryMayBeAnotherDirectory) {
+  user(
+      "mkdir src; git config core.worktree ../src; git config core.hooksPath .githooks; git config core.fsmonitor "
+      "./fsm");
+  expect_refused(planted_hooks_in("src"));
+  expect_refused("printf '#!/bin/sh\\ntouch " + mark() + "\\n' > src/fsm; chmod +x src/fsm");
+  expect_refused(
+      "cd src; git init -q nn; git -C nn commit -q --allow-empty -m n; git -C nn config core.fsmonitor 'touch " +
+      mark() +
+      "; false'; git --git-dir ../.git --work-tree . update-index --add --cacheinfo 160000,$(git "
+      "-C nn rev-parse HEAD),nn");
+  EXPECT_FALSE(runs_in("."));
+  expect_fine("echo x > src/x; git add -A; git commit -qm x");
+}
+
+// A view that does not show them would let Git take them for gone.
+TEST_P(GitLayouts, WorktreesOutsideOfTheRootAreNotPruned) {
+  user("git worktree add -q ../sib; cd ../sib; mkdir -p $(git rev-parse --git-dir)/modules/m; echo s > s; git add s");
+  (void)run("git worktree prune; git gc -q --prune=now");
+  user("cd ../sib; git diff --cached --name-only | grep -qx s; test -d $(git rev-parse --git-dir)/modules/m");
+}
+
 // It is guarded from its first command on.
 TEST_P(GitLayouts, ANewBareRepositoryHasNoHooks) {
   expect_refused("git init -q --bare store.git; " + planted_in("store.git"), {"store.git"});

@@ -2,6 +2,8 @@
 // sandbox_settings_test.cc - settings of the sandbox that can't be meant so are told before anything runs.
 #include <gtest/gtest.h>
 
+#include <cstdlib>
+
 #include <fstream>
 
 #include "core/base/file.h"
@@ -103,6 +105,27 @@ TEST_F(SandboxSettings, FileToolsKeepTheHooksThatGitIsSetTo) {
   }
   program_.file(".git/config", "[core]\n\tbare = false\n");
   EXPECT_TRUE(written()) << "they are files like any other";
+}
+
+// Also in a worktree that a command of the same run has made.
+TEST_F(SandboxSettings, FileToolsKeepTheHooksOfANewWorktree) {
+  const std::string git = "git -c user.name=A -c user.email=a@example.org ";
+  ASSERT_EQ(std::system(("cd " + program_.project() +
+                         " && git init -q && mkdir .githooks && echo true > "
+                         ".githooks/pre-commit && " +
+                         git + "add . && " + git + "commit -qm a && git config core.hooksPath .githooks")
+                            .c_str()),
+            0);
+  const std::string script =
+      "- calls: [{name: bash, input: {command: git worktree add -q nw}}]\n- calls:\n  - {name: write_file, input: "
+      "{path: nw/.githooks/pre-commit, content: evil}}\n  - {name: write_file, input: {path: nw/other, content: "
+      "fine}}\n- text: done\n";
+  const std::vector<std::string> allowed{"--allow", "write_file", "--allow", "bash"};
+  std::vector<std::string> words{"run", "x", "--script", program_.script(script)};
+  words.insert(words.end(), allowed.begin(), allowed.end());
+  EXPECT_EQ(program_.run(words).code, 0);
+  EXPECT_TRUE(exists(program_.project() + "/nw/other"));
+  EXPECT_EQ(read_file(program_.project() + "/nw/.githooks/pre-commit", 100).value_or(""), "true\n");
 }
 
 TEST_F(SandboxSettings, TheModeForEditsAsksAboutGuardedPaths) {

@@ -159,8 +159,10 @@ TEST_F(Rules, OptionsBetweenTheWordsHideNothing) {
   deny("bash(npm run deploy*)");
   deny("bash(docker compose up:*)");
   deny("bash(git stash drop)");
-  for (const char* text : {"git remote -v add x y", "npm run -s deploy", "npm run --silent deploy-all",
-                           "/usr/bin/git -P remote -v add x", "docker compose --ansi=never up -d", "git stash -q drop"})
+  deny("bash(cargo publish:*)");
+  for (const char* text :
+       {"git remote -v add x y", "npm run -s deploy", "npm run --silent deploy-all", "/usr/bin/git -P remote -v add x",
+        "docker compose --ansi=never up -d", "git stash -q drop", "cargo +nightly publish"})
     EXPECT_EQ(command(text).permission, kDeny) << text << ": " << command(text).reason;
   // The word behind an option may be its value.
   for (const char* text : {"docker compose -f x up", "docker compose -f x -p y up -d", "git remote -v show add"})
