@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // elicitation.cc - the person at the terminal gives values to an MCP server that asks for them.
 #include <charconv>
+#include <cmath>
 
 #include "core/app/approver.h"
 #include "core/app/keyboard.h"
@@ -8,6 +9,7 @@
 #include "core/base/bytes.h"
 #include "core/codec/json.h"
 #include "core/config/config_keys.h"
+#include "core/tools/form_values.h"
 
 namespace agentd::app {
 namespace {
@@ -17,51 +19,53 @@ constexpr int kTriesMax = 10;
 
 using Ask = std::function<Result<std::string>(const std::string& body, const std::string& prompt)>;
 
-// "[a, b, c]" of a property's choices; empty = it has none.
-std::string choices_of(JsonView property) {
+// " [a, b, c] (from 1 to 9)": what a property may be; empty = anything of its type.
+std::string room_of(JsonView property) {
+  const bool list = property["type"].string_or("") == "array";
+  const JsonView choices = form_choices(list ? property["items"] : property);
   std::string out;
-  const JsonView list = property["enum"].exists() ? property["enum"] : property["oneOf"];
-  for (std::size_t i = 0; i < list.size(); ++i) {
-    const JsonView each = list.at(i).is_object() ? list.at(i)["const"] : list.at(i);
-    out += (out.empty() ? "" : ", ") + neutral_line(each.string_or(""), kLineBytes);
-  }
-  return out.empty() ? out : " [" + out + "]";
+  for (std::size_t i = 0; i < choices.size(); ++i)
+    out += (out.empty() ? "" : ", ") + neutral_line(form_choice(choices.at(i)), kLineBytes);
+  if (!out.empty()) out = " [" + out + "]";
+  if (list) out += out.empty() ? "" : ", with commas";
+  if (const std::string limits = form_limits(property); !limits.empty()) out += ", " + limits;
+  return out;
 }
 
-bool is_choice(JsonView property, std::string_view text) {
-  const JsonView list = property["enum"].exists() ? property["enum"] : property["oneOf"];
-  for (std::size_t i = 0; i < list.size(); ++i)
-    if ((list.at(i).is_object() ? list.at(i)["const"] : list.at(i)).string_or("") == text) return true;
-  return list.size() == 0;
-}
-
-// Writes the typed text as a value of the property's type. A sentence when it is none; empty = written.
-std::string write_value(JsonWriter& out, const std::string& name, JsonView property, const std::string& text) {
+// The typed text as a value of the property's type, in JSON; where it is none of that type, as the text.
+std::string value_of(JsonView property, const std::string& text) {
   const std::string_view type = property["type"].string_or("string");
   const char* const end = text.data() + text.size();
+  JsonWriter out;
   if (type == "boolean") {
     const std::string low = ascii_lower(text);
     const bool yes = low == "y" || low == "yes" || low == "true", no = low == "n" || low == "no" || low == "false";
-    if (!yes && !no) return "Please answer yes or no.";
-    out.member(name, yes);
+    if (yes || no) return yes ? "true" : "false";
   } else if (type == "integer") {
     std::int64_t value = 0;
-    if (const auto [stop, error] = std::from_chars(text.data(), end, value); error != std::errc() || stop != end)
-      return "Please give a whole number.";
-    out.member(name, value);
+    const auto [stop, error] = std::from_chars(text.data(), end, value);
+    if (error == std::errc() && stop == end) return std::to_string(value);
   } else if (type == "number") {
     double value = 0;
-    if (const auto [stop, error] = std::from_chars(text.data(), end, value); error != std::errc() || stop != end)
-      return "Please give a number.";
-    out.key(name).real(value);
+    const auto [stop, error] = std::from_chars(text.data(), end, value);
+    if (error == std::errc() && stop == end && std::isfinite(value)) return std::string(out.real(value).text());
   } else if (type == "array") {
-    out.key(name).begin_array();
+    out.begin_array();
     for (const std::string& each : split(text, ',')) out.string(without_blanks(each));
-    out.end_array();
-  } else {
-    if (!is_choice(property, text)) return "Please give one of" + choices_of(property) + ".";
-    out.member(name, text);
+    return std::string(out.end_array().text());
   }
+  return std::string(out.string(text).text());
+}
+
+// Writes the typed text as the property's value. A sentence when it is none; empty = written.
+std::string write_value(JsonWriter& out, const std::string& name, JsonView property, const std::string& text) {
+  const std::string value = value_of(property, text);
+  const auto document = JsonDocument::parse(value);
+  const std::string unmet = document ? form_value_unmet(property, document->root()) : "another text";
+  if (property["type"].string_or("") == "boolean" && !unmet.empty()) return "Please answer yes or no.";
+  if (property["type"].string_or("") == "integer" && unmet == "a number") return "Please give a whole number.";
+  if (!unmet.empty()) return "Please give " + neutral_line(unmet, kShownBytes) + ".";
+  out.key(name).raw(value);
   return {};
 }
 
@@ -83,7 +87,7 @@ std::optional<std::string> fill(JsonView schema, const Ask& ask) {
     const bool required = is_required(schema, name);
     std::string body = neutral_line(property["description"].string_or(""), kShownBytes);
     if (!body.empty()) body += "\n";
-    const std::string prompt = neutral_line(property["title"].string_or(name), kLineBytes) + choices_of(property) +
+    const std::string prompt = neutral_line(property["title"].string_or(name), kLineBytes) + room_of(property) +
                                (required ? ": " : " (Enter: none): ");
     for (int tries = 0;; ++tries) {
       const auto line = ask(body, prompt);

@@ -61,19 +61,19 @@ TEST(McpQuestions, AreAnsweredWithWhatTheyAskFor) {
   for (const auto& [values, why] : std::vector<std::pair<std::string, std::string>>{
            {"[]", "the values are no object"},
            {"{}", "the value 'name' is missing"},
-           {R"({"name":"A"})", "the value 'name' is too short or too long"},
-           {R"({"name":"Ada L"})", "the value 'name' is too short or too long"},
-           {R"({"name":7})", "the value 'name' is not a text"},
+           {R"({"name":"A"})", "the value 'name' has to be at least 2 characters"},
+           {R"({"name":"Ada L"})", "the value 'name' has to be at most 4 characters"},
+           {R"({"name":7})", "the value 'name' has to be a text"},
            {R"({"name":"Ada","x":1})", "the value 'x' was not asked for"},
-           {R"({"name":"Ada","age":1.5})", "the value 'age' is not a whole number"},
-           {R"({"name":"Ada","age":-1})", "the value 'age' is too small or too large"},
-           {R"({"name":"Ada","size":"1"})", "the value 'size' is not a number"},
-           {R"({"name":"Ada","yes":"true"})", "the value 'yes' is neither true nor false"},
-           {R"({"name":"Ada","color":"blue"})", "the value 'color' must be one of its choices"},
-           {R"({"name":"Ada","shape":"Line"})", "the value 'shape' must be one of its choices"},
-           {R"({"name":"Ada","many":[]})", "the value 'many' has too few or too many choices"},
-           {R"({"name":"Ada","many":["c"]})", "the value 'many' must be made of its choices"},
-           {R"({"name":"Ada","few":"x"})", "the value 'few' is not a list"}})
+           {R"({"name":"Ada","age":1.5})", "the value 'age' has to be a whole number"},
+           {R"({"name":"Ada","age":-1})", "the value 'age' has to be at least 0"},
+           {R"({"name":"Ada","size":"1"})", "the value 'size' has to be a number"},
+           {R"({"name":"Ada","yes":"true"})", "the value 'yes' has to be true or false"},
+           {R"({"name":"Ada","color":"blue"})", "the value 'color' has to be one of: red, green"},
+           {R"({"name":"Ada","shape":"Line"})", "the value 'shape' has to be one of: o, l"},
+           {R"({"name":"Ada","many":[]})", "the value 'many' has to be at least 1 choice"},
+           {R"({"name":"Ada","many":["c"]})", "the value 'many' has to be one of: a, b for each"},
+           {R"({"name":"Ada","few":"x"})", "the value 'few' has to be a list"}})
     EXPECT_EQ(checked(values), why) << values;
 }
 
