@@ -85,9 +85,14 @@ class Outcome {
 
 }  // namespace
 
-ToolOutcome outcome_of(JsonView result) {
+Result<ToolOutcome> outcome_of(JsonView result, bool modern) {
   Outcome reader;
   const JsonView content = result["content"], structured = result["structuredContent"];
+  const auto is_absent = [](JsonView value) { return !value.exists() || value.is_null(); };
+  if (!is_absent(content) && !content.is_array())
+    return Error{Code::kInvalid, "answered with content that is not a list"};
+  if (!modern && !is_absent(structured) && !structured.is_object())
+    return Error{Code::kInvalid, "answered with structured content that is not an object"};
   for (std::size_t i = 0; i < content.size(); ++i) reader.take(content.at(i));
   if (structured.exists() && !structured.is_null()) {
     reader.out.structured_json = structured.text();

@@ -8,12 +8,14 @@
 //
 // Threading: pure functions.
 
+#include "core/base/result.h"
 #include "core/codec/json.h"
 #include "core/tools/tool.h"
 
 namespace agentd::mcp {
 
-// `result` is an object.
-ToolOutcome outcome_of(JsonView result);
+// `result` is an object; `modern`: of 2026-07-28, where structured content may be any JSON. kInvalid, the rest of a
+// sentence that begins with the server: it is no result of a tool.
+Result<ToolOutcome> outcome_of(JsonView result, bool modern);
 
 }  // namespace agentd::mcp

@@ -63,6 +63,11 @@ void Connection::agree(std::string_view version, bool modern) {
   link_->agree(version, modern);
 }
 
+bool Connection::is_modern() const {
+  const MutexLock lock(mutex_);
+  return modern_;
+}
+
 void Connection::write_client(JsonWriter& out) const {
   out.begin_object().member("name", "agentd").member("version", client_version_).end_object();
 }

@@ -31,10 +31,11 @@ struct Failure {
     kFault,      // the server's own answer: `fault`
     kCancelled,  // by the caller
     kTimeout,
-    kGone,     // the link has ended
-    kLost,     // this request alone
-    kStatus,   // an answer of HTTP with this status and without a message
-    kSession,  // the session, or the link, has ended before: the request was not done
+    kGone,       // the link has ended
+    kLost,       // this request alone
+    kStatus,     // an answer of HTTP with this status and without a message
+    kBadResult,  // the call was done; its result cannot be read
+    kSession,    // the session, or the link, has ended before: the request was not done
   };
   Kind kind = Kind::kLost;
   std::string why{};  // the rest of a sentence that begins with the server
@@ -84,6 +85,7 @@ class Connection {
 
   // The version in which requests are made from now on.
   void agree(std::string_view version, bool modern);
+  bool is_modern() const;
 
   Answer ask(const Request& request, const Patience& patience);
   // A request whose answer is awaited elsewhere, or not at all. nullopt: the link has ended.

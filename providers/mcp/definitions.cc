@@ -28,11 +28,12 @@ std::string quoted(std::string_view name) { return "'" + one_line(name, 80) + "'
 // The fault of a tool, as the rest of a sentence that begins with it; empty = it can be one.
 std::string wrong_tool(JsonView tool) {
   const std::string_view name = tool["name"].string_or("");
-  if (name.empty()) return "has no name";
   if (name.size() > kToolNameMax) return "has a name that is too long";
   if (has_control_character(name)) return "has a name with a control character";
   const JsonView schema = tool["inputSchema"];
   if (!schema.is_object() || schema["type"].string_or("") != "object") return "has an input that is no object";
+  if (schema["properties"].exists() && !schema["properties"].is_object())
+    return "has an input whose properties are no object";
   if (tool["description"].string_or("").size() > kTextMax) return "has a description of more than 64 KiB";
   if (schema.text().size() > kSchemaMax) return "has a schema of more than 256 KiB";
   if (const auto fields = param_fields(schema); !fields) return fields.error().message;
@@ -43,6 +44,10 @@ std::string json_or_none(JsonView value) { return value.is_object() ? value.text
 
 void take_tool(Listing& out, std::set<std::string>& names, JsonView tool) {
   const std::string name(tool["name"].string_or(""));
+  if (name.empty()) {
+    ++out.nameless;
+    return;
+  }
   std::string fault = wrong_tool(tool);
   if (fault.empty() && !names.insert(name).second) fault = "is listed twice";
   if (!fault.empty()) {
@@ -72,7 +77,7 @@ Result<Listing, Failure> list_tools(Connection& connection, const CancelToken& c
     const JsonView result = (*answer)->root()["result"], tools = result["tools"];
     if (!tools.is_array()) return Failure{Failure::Kind::kLost, "answered tools/list without a list of tools"};
     for (std::size_t i = 0; i < tools.size(); ++i) take_tool(out, names, tools.at(i));
-    if (out.tools.size() + out.faults.size() > kToolsMax)
+    if (out.tools.size() + out.faults.size() + out.nameless > kToolsMax)
       return Failure{Failure::Kind::kLost, "lists more than 1,000 tools"};
     if (const JsonView fresh = result["ttlMs"]; fresh.is_number()) {
       const Milliseconds time(std::clamp<std::int64_t>(fresh.int_or(0), 0, kFreshMax.count()));

@@ -19,6 +19,7 @@ namespace agentd::mcp {
 struct Listing {
   std::vector<Definition> tools;
   std::vector<std::string> faults{};        // of tools that were left out: sentences without the server
+  std::size_t nameless = 0;                 // entries that are no tools, since they have no name
   std::optional<Milliseconds> fresh_for{};  // from 2026-07-28 on: how long it needs no further look
 };
 

@@ -12,8 +12,9 @@ namespace {
 
 constexpr std::int64_t kUnsupportedVersion = -32022;
 constexpr std::string_view kMetaServer = "io.modelcontextprotocol/serverInfo";
-// How long a program has for server/discover. Programs that do not know it answer at once, or never.
-constexpr Milliseconds kDiscoverWait{3'000};
+// How long a program has for server/discover until it gets initialize, too. Programs that do not know it answer at
+// once, or never; the latter are to have listed their tools within the wait of a first turn (mcp.start_wait_ms).
+constexpr Milliseconds kDiscoverWait{750};
 constexpr std::size_t kNameMax = 200;
 
 void take_name(Agreed& out, JsonView info) {
@@ -40,6 +41,22 @@ std::string listed(JsonView versions) {
   return out.empty() ? "none" : out;
 }
 
+// "2026-07-28, 2025-11-25, ...": all that agentd speaks.
+std::string own_versions() {
+  std::string out(kModernVersion);
+  for (const std::string_view version : kLegacyVersions) out += ", " + std::string(version);
+  return out;
+}
+
+// A sentence where the versions that a server lists have none of agentd's.
+std::optional<std::string> no_common_version(JsonView versions) {
+  const auto common = [&](std::string_view version) { return lists(versions, version); };
+  if (!versions.is_array() || versions.size() == 0 || common(kModernVersion) ||
+      std::any_of(kLegacyVersions.begin(), kLegacyVersions.end(), common))
+    return std::nullopt;
+  return "speaks only these versions of the protocol: " + listed(versions) + "; agentd speaks " + own_versions();
+}
+
 // nullopt: it speaks the other era.
 std::optional<Agreed> discovered(JsonView result) {
   if (!lists(result["supportedVersions"], kModernVersion)) return std::nullopt;
@@ -53,8 +70,7 @@ Result<Agreed, Failure> initialized(JsonView result) {
   Agreed out{false, one_line(result["protocolVersion"].string_or(""), 40)};
   if (std::find(kLegacyVersions.begin(), kLegacyVersions.end(), out.version) == kLegacyVersions.end())
     return Failure{Failure::Kind::kLost,
-                   "speaks version '" + out.version + "' of the protocol, which agentd does not (it speaks " +
-                       std::string(kModernVersion) + ", " + std::string(kLegacyVersions.front()) + " and older ones)"};
+                   "speaks version '" + out.version + "' of the protocol; agentd speaks " + own_versions()};
   take_abilities(out, result["capabilities"]);
   take_name(out, result["serverInfo"]);
   return out;
@@ -79,13 +95,16 @@ class Handshake {
   // Reads an answer to server/discover, and falls back where it says nothing.
   Result<Agreed, Failure> after_discover(const Answer& answer) {
     if (answer) {
-      if (auto out = discovered((*answer)->root()["result"])) return std::move(*out);
+      const JsonView result = (*answer)->root()["result"];
+      if (auto out = discovered(result)) return std::move(*out);
+      if (auto why = no_common_version(result["supportedVersions"]))
+        return Failure{Failure::Kind::kLost, std::move(*why)};
       return legacy();
     }
     const Failure& failure = answer.error();
     if (failure.kind == Failure::Kind::kFault) {
       if (!asked_again_ && supports_modern(failure.fault)) return discover_again();
-      if (auto why = no_common_version(failure.fault)) return Failure{Failure::Kind::kLost, std::move(*why)};
+      if (auto why = refused_versions(failure.fault)) return Failure{Failure::Kind::kLost, std::move(*why)};
       return legacy();
     }
     const bool refused = failure.status == 401 || failure.status == 403;
@@ -104,16 +123,10 @@ class Handshake {
   }
 
   // A sentence where the server knows neither era.
-  static std::optional<std::string> no_common_version(const RpcFault& fault) {
+  static std::optional<std::string> refused_versions(const RpcFault& fault) {
     if (fault.code != kUnsupportedVersion) return std::nullopt;
     const auto data = JsonDocument::parse(fault.data);
-    if (!data) return std::nullopt;
-    const JsonView versions = data->root()["supported"];
-    const auto common = [&](std::string_view version) { return lists(versions, version); };
-    if (!versions.is_array() || versions.size() == 0 ||
-        std::any_of(kLegacyVersions.begin(), kLegacyVersions.end(), common))
-      return std::nullopt;
-    return "speaks these versions of the protocol, and agentd none of them: " + listed(versions);
+    return data ? no_common_version(data->root()["supported"]) : std::nullopt;
   }
 
   // A program: the first answer that says anything counts.

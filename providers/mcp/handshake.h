@@ -4,7 +4,7 @@
 //
 // server/discover is asked first. A server that does not know it is asked to initialize: over HTTP when it has
 // answered with a status of 400 or above, over a program also when it has not answered for a while. A program that is
-// slow to start gets both, and answers the first that it knows.
+// slow to start gets both, and answers the first that it knows; what comes later to the other is ignored.
 // Source: modelcontextprotocol.io, "Versioning" 2026-07-28 and "Lifecycle" 2025-11-25.
 //
 // Threading: pure, but for the connection.
@@ -25,7 +25,7 @@ struct Agreed {
   bool tells_changes = false;  // of the list of tools
 };
 
-// `modern_first`: false = begin with initialize, since the last start ended in between.
+// `modern_first`: false = begin with initialize, since it was of that era, or ended in between, at the last start.
 Result<Agreed, Failure> shake_hands(Connection& connection, bool modern_first, const CancelToken& cancel,
                                     Deadline deadline);
 

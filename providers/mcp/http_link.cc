@@ -2,7 +2,9 @@
 // A server at an address: each message is a request of HTTP, whose answer is a message or a stream of them.
 // Source: modelcontextprotocol.io, "Streamable HTTP" of both eras.
 #include <algorithm>
+#include <charconv>
 #include <list>
+#include <optional>
 #include <system_error>
 
 #include <agentd/hook_abi.h>
@@ -26,6 +28,7 @@ constexpr std::size_t kSessionMax = 1'024;      // characters of its id
 constexpr Milliseconds kDay{86'400'000};        // whoever asks has a shorter time
 constexpr Milliseconds kLastTime{1'000};        // for the end of a session
 constexpr Milliseconds kPartTime{5'000};        // for a message without an answer
+constexpr int kBusySecondsMax = 5;              // of Retry-After: then it is asked once more
 constexpr Milliseconds kResumePause{1'000};     // where a stream does not say it ("retry")
 constexpr Milliseconds kResumePauseMin{100}, kResumePauseMax{60'000};
 constexpr int kResumesMax = 5;  // of one answer without a message between
@@ -38,6 +41,17 @@ bool is_event_stream(const HttpResponse& response) {
 bool is_session(std::string_view id) {
   const auto visible = [](char c) { return c > ' ' && c < '\x7f'; };
   return id.size() <= kSessionMax && std::all_of(id.begin(), id.end(), visible);
+}
+
+// How long a server that has too many requests asks for patience, if that is short.
+std::optional<Milliseconds> busy_for(const HttpResponse& response) {
+  if (response.status != 429) return std::nullopt;
+  const std::string_view text = without_blanks(response.header("retry-after"));
+  int seconds = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), seconds);
+  if (error != std::errc() || end != text.data() + text.size() || seconds < 0 || seconds > kBusySecondsMax)
+    return std::nullopt;
+  return Milliseconds(seconds * 1'000);
 }
 
 class HttpLink final : public Link {
@@ -214,8 +228,16 @@ class HttpLink final : public Link {
     request.body = message.text;
     Reading reading;
     const bool asks = !message.id.is_null();
-    auto response =
-        transfer(request, message.id, reading, cancel, asks ? Deadline{} : Deadline::after(clock_, kPartTime));
+    const auto ask = [&] {
+      return transfer(request, message.id, reading, cancel, asks ? Deadline{} : Deadline::after(clock_, kPartTime));
+    };
+    auto response = ask();
+    // A server that is busy has not done it.
+    if (const auto pause = response && !reading.answered ? busy_for(*response) : std::nullopt;
+        pause && clock_.sleep(*pause, cancel)) {
+      reading = {};
+      response = ask();
+    }
     if (response) note_session(*response);
     if (!asks || reading.answered || cancel.cancelled()) return;
     if (!reading.why.empty()) return ears_.lose(message.id, {Loss::Kind::kBroken, reading.why});

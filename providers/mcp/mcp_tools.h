@@ -36,6 +36,10 @@ class McpTools final : public ToolSource {
 
   // Starts those that are not; returns at once.
   void start();
+  // Takes these in place of the servers that it has. One of the same identity goes on, and its tools are judged again;
+  // the others end with the calls that run there, and new ones are started if start() was called.
+  void update(std::vector<ServerSetup> servers);
+  bool is_empty() const;  // it has no server
   // Waits until each server has listed its tools, or failed, or the deadline.
   void wait(const CancelToken& cancel, Deadline deadline);
 
@@ -49,6 +53,11 @@ class McpTools final : public ToolSource {
                                const CancelToken& cancel, Deadline deadline);
   // True for a tool that it has, or had.
   bool has(std::string_view name) const;
+  // Why a name of a server's tool is none now: the server still starts, or has failed, or has listed it since the turn
+  // began. A sentence for the model; empty = the name is no server's, or its server has no such tool.
+  std::string why_missing(std::string_view name) const;
+  // The servers that have neither listed their tools nor failed since start(), by name.
+  std::vector<std::string> starting() const;
   std::vector<ServerStatus> status() const;
   // Judges all tools again: the user may have agreed.
   void judge_again();

@@ -38,6 +38,15 @@ std::string last_words(std::string_view text) {
   return said.empty() ? said : ": " + said;
 }
 
+// True for a text that is no message, and was meant as an answer: one that is nested too deep or cut off, or a batch.
+// Nobody else waits for it, while a line of a log is not for anybody.
+bool looks_like_answer(std::string_view text) {
+  const std::string_view bare = without_blanks(text);
+  if (!bare.starts_with('{') && !bare.starts_with('[')) return false;
+  const auto names = [&](std::string_view member) { return bare.find(member) != std::string_view::npos; };
+  return names("\"jsonrpc\"") && names("\"id\"") && (names("\"result\"") || names("\"error\""));
+}
+
 class ProgramLink final : public Link {
  public:
   ProgramLink(std::unique_ptr<DuplexProcess> process, const Clock& clock)
@@ -110,7 +119,9 @@ class ProgramLink final : public Link {
   void take(const std::string& text) {
     auto read = read_rpc(is_utf8(text) ? text : to_utf8(text), kAnswers);
     if (auto* const refusal = std::get_if<RpcRefusal>(&read)) {
-      if (refusal->fault.code == kRpcNotJson) refusal->fault.message = "'" + one_line(text, kComplaintMax) + "'";
+      refusal->answered = refusal->answered && !looks_like_answer(text);
+      if (refusal->fault.code == kRpcNotJson && refusal->answered)
+        refusal->fault.message = "'" + one_line(text, kComplaintMax) + "'";
       return ears_.refuse(std::move(*refusal), {});
     }
     ears_.take(std::move(std::get<RpcMessage>(read)), {});

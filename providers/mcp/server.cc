@@ -64,6 +64,11 @@ std::string Server::sentence(const std::string& rest) const {
   return clean("the MCP server '" + setup_.name + "' " + rest);
 }
 
+// The sandbox can be why a program ends or is silent; not why it answers otherwise than it should.
+std::string Server::hint(const Failure& why) const {
+  return why.kind == Failure::Kind::kGone || why.kind == Failure::Kind::kTimeout ? setup_.start_hint : std::string();
+}
+
 void Server::warn_once(const std::string& text) {
   {
     const MutexLock lock(mutex_);
@@ -180,9 +185,10 @@ Result<std::shared_ptr<Connection>> Server::connect(Deadline deadline) {
     // Some programs end at the first method that they do not know.
     legacy_ = modern_first && why.kind == Failure::Kind::kGone && !setup_.argv.empty();
     at_once_ = legacy_;
-    return Error{Code::kUnavailable, sentence(why.why) + setup_.start_hint};
+    return Error{Code::kUnavailable, sentence(why.why) + hint(why)};
   }
   agreed_ = std::move(*agreed);
+  legacy_ = !agreed_.modern && !setup_.argv.empty();
   return connection;
 }
 
@@ -228,11 +234,15 @@ Result<void> Server::list(Connection& connection, Deadline deadline) {
   Listing listing;
   if (has_tools) {
     auto listed = list_tools(connection, end_, deadline);
-    if (!listed) return Error{Code::kUnavailable, sentence(listed.error().why + " (its list of tools)")};
+    if (!listed)
+      return Error{Code::kUnavailable, sentence(listed.error().why + " (its list of tools)") + hint(listed.error())};
     listing = std::move(*listed);
     std::erase_if(listing.tools, [&](const Definition& tool) { return !is_wanted(tool.name); });
   }
   for (const std::string& fault : listing.faults) warn_once(sentence("lists what cannot be used: " + fault));
+  if (const std::size_t some = listing.nameless; some > 0)
+    warn_once(sentence("lists what cannot be used: " +
+                       (some == 1 ? std::string("1 entry") : with_commas(some) + " entries") + " without a name"));
   auto offer = judged(std::move(listing.tools));
   const MutexLock lock(mutex_);
   take_offer(std::move(offer));
@@ -351,6 +361,11 @@ bool Server::is_settled() const {
   return settled_;
 }
 
+bool Server::is_starting() const {
+  const MutexLock lock(mutex_);
+  return started_ && !settled_;
+}
+
 ServerStatus Server::status() const {
   ServerStatus out;
   std::shared_ptr<Connection> connection;
@@ -393,6 +408,15 @@ std::vector<Tool> Server::tools() const {
 bool Server::has(std::string_view name) const {
   const MutexLock lock(mutex_);
   return names_.find(name) != names_.end();
+}
+
+std::string Server::why_missing(std::string_view name) const {
+  const MutexLock lock(mutex_);
+  if (names_.find(name) != names_.end())
+    return sentence("has listed its tools since this turn began: call it in the next one");
+  if (started_ && !settled_)
+    return sentence("is still starting, so its tools cannot be called yet: go on without them, or try later");
+  return state_ == ServerState::kFailed && !offer_ ? why_ : std::string();
 }
 
 }  // namespace agentd::mcp

@@ -42,10 +42,15 @@ class Server {
   void end_soon();
   // True once its tools are listed, or a start has failed.
   bool is_settled() const;
+  bool is_starting() const;  // for the first time
+  const std::string& name() const { return setup_.name; }
+  const std::string& identity() const { return setup_.identity; }
   ServerStatus status() const;
   // The tools that the user has agreed to, also while it is away.
   std::vector<Tool> tools() const;
   bool has(std::string_view name) const;
+  // McpTools::why_missing().
+  std::string why_missing(std::string_view name) const;
   void judge_again();
   Result<ToolOutcome> call(const ToolCall& call, Elicitor* person, const CancelToken& cancel, Deadline deadline);
 
@@ -82,6 +87,7 @@ class Server {
   // "the MCP server 'x' has ended", without its secrets.
   std::string sentence(const std::string& rest) const;
   std::string clean(std::string text) const;
+  std::string hint(const Failure& why) const;  // ServerSetup::start_hint, where it may help
   void warn_once(const std::string& text);
 
   const ServerSetup setup_;
@@ -99,7 +105,7 @@ class Server {
   std::uint64_t judged_ GUARDED_BY(mutex_) = 0;   // those that the offer has
   bool ended_ GUARDED_BY(mutex_) = false;         // the connection
   bool at_once_ GUARDED_BY(mutex_) = false;       // the next start needs no pause
-  bool legacy_ GUARDED_BY(mutex_) = false;        // it ended at server/discover
+  bool legacy_ GUARDED_BY(mutex_) = false;        // a program of the old era, or one that ends at server/discover
   mutable bool overdue_ GUARDED_BY(mutex_) = false;
   Agreed agreed_ GUARDED_BY(mutex_);
   Deadline fresh_ GUARDED_BY(mutex_){};

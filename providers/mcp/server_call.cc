@@ -35,6 +35,13 @@ Result<std::string, RpcFault> answers_to(JsonView questions, const Patience& pat
   return std::string(out.text());
 }
 
+// The server, or what is before it, has turned the request away; the call was not done.
+bool is_refusal(const Failure& failure) {
+  const int status = failure.status;
+  return failure.kind == Failure::Kind::kStatus &&
+         (status == 401 || status == 403 || status == 429 || (status >= 300 && status < 400));
+}
+
 }  // namespace
 
 Result<Server::Ready> Server::await_ready(const CancelToken& cancel, Deadline deadline) {
@@ -87,7 +94,11 @@ Result<ToolOutcome, Failure> Server::run_call(Connection& connection, const Offe
     if (!answer) return answer.error();
     const JsonView result = (*answer)->root()["result"];
     const std::string_view type = result["resultType"].string_or("complete");
-    if (type == "complete") return outcome_of(result);
+    if (type == "complete") {
+      auto outcome = outcome_of(result, connection.is_modern());
+      if (!outcome) return Failure{Failure::Kind::kBadResult, outcome.error().message};
+      return std::move(*outcome);
+    }
     if (type != "input_required")
       return Failure{Failure::Kind::kLost, "answered with a result of the unknown type '" + one_line(type, 40) + "'"};
     const JsonView questions = result["inputRequests"], kept = result["requestState"];
@@ -112,7 +123,8 @@ Result<ToolOutcome> Server::told(const Failure& failure, const CancelToken& canc
     return Error{Code::kCancelled, "the call was cancelled"};
   if (failure.kind == Failure::Kind::kTimeout) return Error{Code::kUnavailable, sentence(failure.why)};
   std::string text = sentence(failure.why);
-  const bool known = failure.kind == Failure::Kind::kFault || failure.kind == Failure::Kind::kSession;
+  const bool known = failure.kind == Failure::Kind::kFault || failure.kind == Failure::Kind::kSession ||
+                     failure.kind == Failure::Kind::kBadResult || is_refusal(failure);
   if (!known) text += "; it is not known whether the call was done";
   ToolOutcome out;
   out.success = false;

@@ -16,6 +16,8 @@ namespace agentd::mcp {
 
 struct ServerSetup {
   std::string name;  // of the user's: letters, digits, "_", "-"; at most 32
+  // Equal for setups that start the same server in the same way, whatever the text; empty = equal to none.
+  std::string identity{};
   // A program that speaks over its standard input and output; empty = `url`.
   std::vector<std::string> argv{};
   std::string cwd{};                       // absolute

@@ -111,6 +111,31 @@ def call(id, name, arguments, params):
   EXPECT_TRUE(until([&] { return times(R"("method":"notifications/cancelled")") == 1; }));
 }
 
+// Nobody else can answer it, so nobody waits for the time of the call.
+TEST_F(CallsTest, FailAtOnceByAnAnswerThatIsNone) {
+  up(R"(
+def call(id, name, arguments, params):
+    head = '{"jsonrpc":"2.0","id":%d,"result":' % id
+    if arguments["how"] == "deep": raw(head + "[" * 5000 + "]" * 5000 + "}\n")
+    elif arguments["how"] == "batch": raw("[" + head + "{}}]\n")
+    elif arguments["how"] == "words": result(id, content="words")
+    elif arguments["how"] == "list": result(id, content=[], structuredContent=[1])
+    else:
+        raw('{"level":"info","id":1,"message":"no result"}\n[1]\n')
+        text(id, "done")
+)");
+  const std::string begin = "failed: the MCP server 'srv' ";
+  for (const auto& [how, why] : std::vector<std::pair<std::string, std::string>>{
+           {"deep", begin + "sent no valid answer: the message is not valid JSON"},
+           {"batch", begin + "sent no valid answer: the message is a batch"},
+           {"words", begin + "answered with content that is not a list"},
+           {"list", begin + "answered with structured content that is not an object"},
+           {"log", "done"}})
+    EXPECT_EQ(said("mcp__srv__echo", R"({"how":")" + how + "\"}").find(why), 0u) << how;
+  EXPECT_EQ(said("mcp__srv__echo", R"({"how":"words"})"), begin + "answered with content that is not a list")
+      << "it is known that the call was done";
+}
+
 // ---- questions
 
 constexpr std::string_view kAsks = R"(

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <thread>
+#include <tuple>
 
 #include "core/codec/json.h"
 #include "played_server.h"
@@ -229,9 +230,35 @@ TEST_F(HttpTest, FailWithASentence) {
     how = what;
     const std::string text = said("mcp__web__e___");
     EXPECT_EQ(text.find(why), 0u) << what << ": " << text;
+    if (what == "moved" || what == "denied") {
+      EXPECT_EQ(text, why) << "it was not done";
+    }
     EXPECT_EQ(text.find("secret"), std::string::npos) << text;
     EXPECT_EQ(text.find("in-the-address"), std::string::npos) << text;
   }
+}
+
+TEST_F(HttpTest, ThatAreBusyForAMomentAreAskedOnceMore) {
+  std::string pause;
+  int busy = 0;
+  const auto server = serving(Era::kNew, {{"tools/call", [&](const RecordedRequest&, const std::string& id) {
+                                             if (busy-- > 0) return Reply::http(429, {{"retry-after", pause}}, "");
+                                             return Reply::http(200, kJson, answer(id, std::string(kDone)));
+                                           }}});
+  up(at(*server));
+  for (const auto& [times, wait, said_then, calls] :
+       std::vector<std::tuple<int, std::string, std::string, std::size_t>>{
+           {1, "1", "done", 2},
+           {2, "0", "failed: the MCP server 'web' answered with the status 429 of HTTP", 4},
+           {1, "6", "failed: the MCP server 'web' answered with the status 429 of HTTP", 5},
+           {1, "Wed, 21 Oct 2015 07:28:00 GMT", "failed: the MCP server 'web' answered with the status 429 of HTTP", 6},
+           {1, "-1", "failed: the MCP server 'web' answered with the status 429 of HTTP", 7}}) {
+    busy = times;
+    pause = wait;
+    EXPECT_EQ(said("mcp__web__e___"), said_then) << wait;
+    EXPECT_EQ(with(*server, "tools/call").size(), calls) << wait;
+  }
+  EXPECT_TRUE(clock_.has_slept(Milliseconds(1'000)));
 }
 
 TEST_F(HttpTest, ThatDoNotLetUsInFail) {

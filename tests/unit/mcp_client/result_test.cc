@@ -11,7 +11,8 @@ const std::string kPng = base64("\x89PNG\r\n\x1a\n0123");
 
 ToolOutcome of(std::string_view result) {
   const auto document = JsonDocument::parse(result);
-  return outcome_of(document->root());
+  const auto out = outcome_of(document->root(), true);
+  return out ? *out : ToolOutcome();
 }
 
 TEST(McpResult, KeepsTextsAsTheyAre) {
@@ -75,8 +76,23 @@ TEST(McpResult, TellsOfResourcesAndSounds) {
 TEST(McpResult, KeepsWhatHasAStructure) {
   const ToolOutcome both = of(R"({"content":[{"type":"text","text":"3"}],"structuredContent":{"sum":3}})");
   EXPECT_EQ(both.content + both.structured_json, R"(3{"sum":3})");
+  EXPECT_EQ(of(R"({"structuredContent":[1,2]})").content, "[1,2]");
   const ToolOutcome alone = of(R"({"content":[],"structuredContent":{"sum":3}})");
   EXPECT_EQ(alone.content, R"({"sum":3})");
+}
+
+TEST(McpResult, SaysWhatIsNone) {
+  const auto why = [](std::string_view result, bool modern) {
+    const auto document = JsonDocument::parse(result);
+    const auto out = outcome_of(document->root(), modern);
+    return out ? "good" : out.error().message;
+  };
+  for (const bool modern : {false, true})
+    EXPECT_EQ(why(R"({"content":"words"})", modern), "answered with content that is not a list");
+  EXPECT_EQ(why(R"({"content":[],"structuredContent":[1]})", false),
+            "answered with structured content that is not an object");
+  EXPECT_EQ(why(R"({"content":[],"structuredContent":[1]})", true), "good");
+  EXPECT_EQ(why(R"({"content":null,"structuredContent":{}})", false), "good");
 }
 
 }  // namespace

@@ -44,6 +44,80 @@ TEST_F(StartTest, ThatDoNotAnswerAnUnknownMethodAreInitialized) {
   EXPECT_EQ(status().protocol, "2025-11-25");
 }
 
+// A first turn waits for 3 seconds (mcp.start_wait_ms).
+TEST_F(StartTest, ThatAreSilentHaveTheirToolsInAFirstTurn) {
+  ManualClock clock;
+  McpTools tools({setup("def discover(id): pass\n")},
+                 {.clock = clock, .http = *http_, .pins = pins_, .warn = {}, .client_version = "9.9"});
+  tools.start();
+  ASSERT_TRUE(until([&] { return times("server/discover") == 1; }));
+  int passed_ms = 0;
+  EXPECT_TRUE(until([&] {
+    if (passed_ms < 2'000) clock.advance(Milliseconds(10));
+    passed_ms += 10;
+    return !tools.tools().empty();
+  }));
+}
+
+TEST_F(StartTest, OfTheOldEraAreKnownWhenTheyStartAgain) {
+  up(R"(
+late = []
+def discover(id): late.append(id)
+def initialize(id):
+    result(id, protocolVersion=VERSION, serverInfo=INFO, capabilities={"tools": {}})
+    for each in late: result(each, supportedVersions=["2026-07-28"], capabilities={})
+def call(id, name, arguments, params):
+    if arguments.get("die"): sys.exit(1)
+    text(id, "lives")
+)");
+  EXPECT_EQ(status().protocol, "2025-11-25") << "an answer to the first question that comes late counts for nothing";
+  EXPECT_EQ(said("mcp__srv__echo"), "lives");
+  EXPECT_EQ(said("mcp__srv__echo", R"({"die":true})").find("failed: "), 0u);
+  EXPECT_EQ(said("mcp__srv__echo"), "lives");
+  EXPECT_EQ(times("server/discover"), 1u);
+  EXPECT_EQ(times("\"initialize\""), 2u);
+}
+
+TEST_F(StartTest, ThatStillStartAreNamed) {
+  McpTools& tools = begin({setup("while not os.path.exists(os.path.join(folder, 'go')): time.sleep(0.01)\n")});
+  EXPECT_EQ(tools.starting(), Names{"srv"});
+  EXPECT_EQ(tools.why_missing("mcp__srv__echo"),
+            "the MCP server 'srv' is still starting, so its tools cannot be called yet: go on without them, or try "
+            "later");
+  EXPECT_EQ(tools.why_missing("mcp__other__echo"), "");
+  (void)dir_.write("go", "");
+  tools.wait(CancelToken(), Deadline::after(clock_, Milliseconds(30'000)));
+  EXPECT_EQ(tools.starting(), Names{});
+  EXPECT_NE(tools.why_missing("mcp__srv__echo").find("since this turn began"), std::string::npos);
+  EXPECT_EQ(tools.why_missing("mcp__srv__none"), "");
+}
+
+TEST_F(StartTest, GoOnWhereOthersChange) {
+  const auto with = [&](const std::string& name, const std::string& identity) {
+    ServerSetup out = setup(
+        "calls = 0\n"
+        "def call(id, name, arguments, params):\n"
+        "    global calls\n    calls += 1\n    text(id, str(calls))\n",
+        name);
+    out.identity = identity;
+    return out;
+  };
+  const auto wait = [&] { tools_->wait(CancelToken(), Deadline::after(clock_, Milliseconds(30'000))); };
+  begin({with("a", "1"), with("b", "1")});
+  wait();
+  EXPECT_EQ(said("mcp__a__echo") + said("mcp__b__echo"), "11");
+  tools_->update({with("b", "2"), with("c", "1"), with("a", "1")});
+  wait();
+  EXPECT_EQ(said("mcp__a__echo") + said("mcp__b__echo") + said("mcp__c__echo"), "211");
+  tools_->update({with("a", "1"), with("c", "1")});
+  EXPECT_EQ(said("mcp__b__echo"), "not_found: no MCP server has a tool 'mcp__b__echo'");
+  EXPECT_EQ(said("mcp__a__echo") + said("mcp__c__echo"), "32");
+  tools_->update({});
+  EXPECT_TRUE(tools_->is_empty());
+  tools_->update({with("a", ""), with("a", "")});
+  EXPECT_EQ(said("mcp__a__echo"), "1");
+}
+
 TEST_F(StartTest, OfTheNewEraThatAreSlowAreNotTakenForOldOnes) {
   up("ERA = 'modern'\ntime.sleep(4)\n");
   EXPECT_EQ(times("\"initialize\""), 1u);  // it was slow enough to be asked that, too
@@ -51,16 +125,20 @@ TEST_F(StartTest, OfTheNewEraThatAreSlowAreNotTakenForOldOnes) {
 }
 
 TEST_F(StartTest, AgreeOnAVersionOfTheirs) {
+  const std::string own = "2026-07-28, 2025-11-25, 2025-06-18, 2025-03-26, 2024-11-05";
   up("def discover(id): fault(id, -32022, 'no', data={'supported': ['2025-06-18'], 'requested': '2026-07-28'})\n"
      "VERSION = '2025-06-18'\n");
   EXPECT_EQ(status().protocol, "2025-06-18");
   up("def discover(id): fault(id, -32022, 'no', data={'supported': ['2030-01-01'], 'requested': '2026-07-28'})\n");
   EXPECT_EQ(status().state, ServerState::kFailed);
   EXPECT_EQ(status().why,
-            "the MCP server 'srv' speaks these versions of the protocol, and agentd none of them: 2030-01-01");
-  up("VERSION = '1999-01-01'\n");
-  EXPECT_NE(status().why.find("speaks version '1999-01-01' of the protocol, which agentd does not"), std::string::npos)
-      << status().why;
+            "the MCP server 'srv' speaks only these versions of the protocol: 2030-01-01; agentd speaks " + own);
+  up("def discover(id): result(id, supportedVersions=['2030-01-01'], capabilities={})\n");
+  EXPECT_NE(status().why.find("versions of the protocol: 2030-01-01; agentd"), std::string::npos) << status().why;
+  ServerSetup old = setup("VERSION = '1999-01-01'\n");
+  old.start_hint = "; it runs in the sandbox";
+  up(old);
+  EXPECT_EQ(status().why, "the MCP server 'srv' speaks version '1999-01-01' of the protocol; agentd speaks " + own);
 }
 
 TEST_F(StartTest, ListTheirToolsOnPages) {
@@ -91,13 +169,16 @@ def listed(id, params):
 
 TEST_F(StartTest, LeaveOutWhatCannotBeATool) {
   up(R"(TOOLS = [tool("good"), tool(""), {"name": "bad"}, tool("list", inputSchema={"type": "array"}), tool("good"),
-  tool("x\ny"), tool("big", description="x" * 70000), 7]
+  tool("x\ny"), tool("big", description="x" * 70000), 7, {"name": 5}, tool("odd", inputSchema={"type": "object", "properties": 5}),
+  tool("untyped", inputSchema={"properties": 5})]
 )");
   EXPECT_EQ(offered(), Names{"mcp__srv__good"});
   for (const char* const why :
-       {"'' is left out: it has no name", "'bad' is left out: it has an input that is no object",
-        "'list' is left out: it has an input", "'good' is left out: it is listed twice",
-        "has a name with a control character", "has a description of more than 64 KiB"})
+       {"lists what cannot be used: 3 entries without a name\n", "'odd' is left out: it has an input whose properties",
+        "'untyped' is left out: it has an input that is no object",
+        "'bad' is left out: it has an input that is no object", "'list' is left out: it has an input",
+        "'good' is left out: it is listed twice", "has a name with a control character",
+        "has a description of more than 64 KiB"})
     EXPECT_NE(warnings().find(why), std::string::npos) << why << " in " << warnings();
 }
 
@@ -138,8 +219,10 @@ TEST_F(StartTest, ThatFailSayWhyOnce) {
 TEST_F(StartTest, ThatTakeTooLongFail) {
   ServerSetup slow = setup("def listed(id, params): pass\n");
   slow.start_timeout = Milliseconds(300);
+  slow.start_hint = "; it runs in the sandbox";
   up(slow);
   EXPECT_EQ(status().why.find("the MCP server 'srv' has not answered in time"), 0u) << status().why;
+  EXPECT_NE(status().why.find("; it runs in the sandbox"), std::string::npos) << status().why;
 }
 
 TEST_F(StartTest, OfWhichOneFailsLeaveTheOthers) {
