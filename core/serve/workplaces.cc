@@ -76,7 +76,7 @@ bool Workplaces::is_current(const Workplace& workplace) {
 }
 
 bool Workplaces::is_fresh(const Open& open, const std::string& hooks) const {
-  return open.hooks == hooks && !open.workplace->mcp_servers().is_stale() &&
+  return open.hooks == hooks &&
          (!wishes_.hooks || open.workplace->hooks().trust_seen() == trust_state(runtime_.home()));
 }
 

@@ -135,8 +135,10 @@ Result<void, RunError> ClientSession::clear(const CancelToken& cancel) {
 void ClientSession::start_servers() {
   McpServers& servers = workplace_.mcp_servers();
   servers.start();
-  if (!servers_until_) {
-    tools_.add(servers.of_session(request_.mcp_servers));
+  const std::uint64_t now = servers.refresh();
+  if (!servers_until_ || servers_seen_ != now) {
+    servers.update(tools_.own_servers(), request_.mcp_servers);
+    servers_seen_ = now;
     servers_until_ = Deadline::after(runtime_.clock(), Milliseconds(runtime_.config().whole("mcp.start_wait_ms")));
   }
   tell_of_servers();
@@ -276,9 +278,17 @@ void ClientSession::publish() {
 
 void ClientSession::refresh() {
   workplace_.hooks().refresh();
-  if (request_.offer_tools) workplace_.mcp_servers().wait();
+  if (request_.offer_tools) {
+    start_servers();
+    workplace_.mcp_servers().wait();
+  }
   if (servers_until_) tools_.wait(*servers_until_);
   tell_of_servers();
+  if (request_.offer_tools)
+    for (const std::string& name : tools_.starting())
+      if (slow_servers_.insert(name).second)
+        request_.events.on_event(
+            RunEvent(told::Warning{"the MCP server " + name + " is still starting; its tools come with a later turn"}));
   if (workplace_.hooks().snapshot() != seen_) publish();
 }
 

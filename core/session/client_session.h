@@ -9,6 +9,7 @@
 
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -94,6 +95,8 @@ class ClientSession {
   const OpenRequest request_;
   std::vector<std::string> roots_;  // of its files
   RecipeTools tools_;
+  std::set<std::string> slow_servers_;     // of which was told that they still start
+  std::uint64_t servers_seen_ = 0;         // McpServers::refresh(), when its own were started
   std::optional<Deadline> servers_until_;  // its own were started, and are waited for until then
   Dispatcher dispatcher_;
   std::shared_ptr<const Snapshot> seen_;  // of the workplace's hooks, when they were published last

@@ -19,13 +19,33 @@ bool RecipeTools::has(std::string_view name) const {
   return !names || std::find(names->begin(), names->end(), name) != names->end();
 }
 
-std::vector<ToolSource*> RecipeTools::sources() const {
-  std::vector<ToolSource*> out;
-  for (ToolSource* const each :
-       {own_.get(), workplace_.hooks().tools(), static_cast<ToolSource*>(workplace_.mcp_servers().shared()),
-        static_cast<ToolSource*>(servers_.get())})
+std::vector<mcp::McpTools*> RecipeTools::servers() const {
+  std::vector<mcp::McpTools*> out;
+  for (mcp::McpTools* const each : {workplace_.mcp_servers().shared(), servers_.get()})
     if (each != nullptr) out.push_back(each);
   return out;
+}
+
+std::vector<ToolSource*> RecipeTools::sources() const {
+  std::vector<ToolSource*> out;
+  for (ToolSource* const each : {own_.get(), workplace_.hooks().tools()})
+    if (each != nullptr) out.push_back(each);
+  for (mcp::McpTools* const each : servers()) out.push_back(each);
+  return out;
+}
+
+std::vector<std::string> RecipeTools::starting() const {
+  std::vector<std::string> out;
+  for (const mcp::McpTools* const each : servers())
+    for (std::string& name : each->starting()) out.push_back(std::move(name));
+  return out;
+}
+
+std::string RecipeTools::why_missing(std::string_view name) const {
+  if (!has(name)) return {};
+  for (const mcp::McpTools* const each : servers())
+    if (std::string why = each->why_missing(name); !why.empty()) return why;
+  return {};
 }
 
 std::vector<Tool> RecipeTools::tools() const {

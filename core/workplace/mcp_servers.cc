@@ -101,29 +101,54 @@ std::string McpServers::scripts_state() const {
 Result<void, RunError> McpServers::load(const std::vector<std::string>& roots) {
   if (!wishes_.tools || wishes_.safe_mode) return {};
   roots_ = roots;
-  files_ = mcp_files_state(runtime_.home(), project_);
-  {
-    const MutexLock lock(mutex_);
-    consents_ = path_state(McpConsents::file_of(runtime_.home()));
-  }
+  const MutexLock finding(finding_);
+  const std::string now = files();
   std::vector<std::string> problems;
   auto found = find(problems);
   if (!found) return usage(found.error());
-  found_ = std::move(*found);
-  files_ += scripts_state();
-  for (const std::string& problem : problems) warn(problem);
   pins_ = std::make_unique<StoredPins>(McpConsents::file_of(runtime_.home()), runtime_.clock());
+  take(std::move(*found), problems);
+  files_ = now + scripts_state();
+  shared_ = std::make_unique<mcp::McpTools>(setups(false), parts());
+  return {};
+}
+
+std::string McpServers::files() const {
+  return mcp_files_state(runtime_.home(), project_) + path_state(McpConsents::file_of(runtime_.home()));
+}
+
+void McpServers::take(std::vector<McpServerHere> found, const std::vector<std::string>& problems) {
+  found_ = std::move(found);
+  ++times_found_;
+  for (const std::string& problem : problems) warn_once(problem);
   for (const McpServerHere& each : found_) {
     if (!each.off) pins_->add(each.settings.name, each.repository);
-    if (each.waits) warn("the MCP server " + each.settings.name + " of this project is not started, since " + each.why);
+    if (each.waits)
+      warn_once("the MCP server " + each.settings.name + " of this project is not started, since " + each.why);
   }
   // A rule may be about another project's server; a misspelt one protects nothing.
   if (const auto consents = McpConsents::open(McpConsents::file_of(runtime_.home()), ::geteuid(), runtime_.clock()))
     for (const McpRuleProblem& problem : mcp_rule_problems(runtime_.config(), found_, *consents))
-      if (problem.misspelt) warn(problem.text);
-  std::vector<mcp::ServerSetup> servers = setups(false);
-  if (!servers.empty()) shared_ = std::make_unique<mcp::McpTools>(std::move(servers), parts());
-  return {};
+      if (problem.misspelt) warn_once(problem.text);
+}
+
+std::uint64_t McpServers::refresh() {
+  if (!pins_) return 0;
+  const MutexLock finding(finding_);
+  const std::string now = files();
+  if (now + scripts_state() == files_) return times_found_;
+  std::vector<std::string> problems;
+  auto found = find(problems);
+  if (!found) {
+    files_ = now + scripts_state();
+    warn_once(found.error().message + "; the MCP servers stay as they were");
+    return times_found_;
+  }
+  take(std::move(*found), problems);
+  files_ = now + scripts_state();
+  shared_->update(setups(false));
+  wait_anew();
+  return times_found_;
 }
 
 mcp::McpParts McpServers::parts() {
@@ -148,9 +173,18 @@ void McpServers::start() {
   {
     const MutexLock lock(mutex_);
     if (waits_until_) return;
-    waits_until_ = Deadline::after(runtime_.clock(), Milliseconds(runtime_.config().whole("mcp.start_wait_ms")));
+    waits_until_ = wait_of_start();
   }
   if (shared_) shared_->start();
+}
+
+Deadline McpServers::wait_of_start() const {
+  return Deadline::after(runtime_.clock(), Milliseconds(runtime_.config().whole("mcp.start_wait_ms")));
+}
+
+void McpServers::wait_anew() {
+  const MutexLock lock(mutex_);
+  if (waits_until_) waits_until_ = wait_of_start();
 }
 
 void McpServers::wait() const {
@@ -162,8 +196,8 @@ void McpServers::wait() const {
   if (shared_ && until) shared_->wait({}, *until);
 }
 
-std::unique_ptr<mcp::McpTools> McpServers::of_session(const std::vector<McpServerSettings>& of_client) {
-  if (!pins_) return nullptr;
+std::vector<mcp::ServerSetup> McpServers::setups_of_session(const std::vector<McpServerSettings>& of_client) {
+  const MutexLock finding(finding_);
   std::vector<mcp::ServerSetup> servers = setups(true);
   for (const McpServerSettings& each : of_client) {
     const bool taken = std::any_of(found_.begin(), found_.end(), [&](const McpServerHere& other) {
@@ -180,10 +214,16 @@ std::unique_ptr<mcp::McpTools> McpServers::of_session(const std::vector<McpServe
     else
       warn(setup.error().message + "; the server is not started");
   }
-  if (servers.empty()) return nullptr;
-  auto out = std::make_unique<mcp::McpTools>(std::move(servers), parts());
-  out->start();
-  return out;
+  return servers;
+}
+
+void McpServers::update(std::unique_ptr<mcp::McpTools>& session, const std::vector<McpServerSettings>& of_client) {
+  if (!pins_) return;
+  std::vector<mcp::ServerSetup> servers = setups_of_session(of_client);
+  if (session) return session->update(std::move(servers));
+  if (servers.empty()) return;
+  session = std::make_unique<mcp::McpTools>(std::move(servers), parts());
+  session->start();
 }
 
 void McpServers::warn(const std::string& text) {
@@ -191,27 +231,17 @@ void McpServers::warn(const std::string& text) {
   if (warnings_.size() < kWarningsMax) warnings_.push_back(text);
 }
 
+void McpServers::warn_once(const std::string& text) {
+  {
+    const MutexLock lock(mutex_);
+    if (!told_.insert(text).second) return;
+  }
+  warn(text);
+}
+
 std::vector<std::string> McpServers::take_warnings() {
   const MutexLock lock(mutex_);
   return std::exchange(warnings_, {});
-}
-
-bool McpServers::is_stale() {
-  if (!pins_) return false;
-  if (mcp_files_state(runtime_.home(), project_) + scripts_state() != files_) return true;
-  {
-    const MutexLock lock(mutex_);
-    const std::string consents = path_state(McpConsents::file_of(runtime_.home()));
-    if (consents == consents_) return false;
-    consents_ = consents;
-  }
-  std::vector<std::string> problems;
-  const auto now = find(problems);
-  const bool same =
-      now && std::equal(now->begin(), now->end(), found_.begin(), found_.end(),
-                        [](const McpServerHere& a, const McpServerHere& b) { return a.waits == b.waits; });
-  if (same && shared_) shared_->judge_again();
-  return !same;
 }
 
 }  // namespace agentd

@@ -1,11 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// mcp_servers.h - the servers of the Model Context Protocol that work in a project: found once, started when a session
-// begins, and shared by its sessions; those of one session are its own.
+// mcp_servers.h - the servers of the Model Context Protocol that work in a project: started when a session begins, and
+// shared by its sessions; those of one session are its own.
 //
-// Threading: load() on one thread; the rest on any, after load().
+// They are found when the workplace is loaded, and again when a file of theirs has changed: then those whose own
+// settings, trust or surroundings are others end or begin, and the rest go on.
+//
+// Threading: load() on one thread; the rest on any, after load(), but for the tools of a session: its thread.
 
+#include <cstdint>
 #include <memory>
+#include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -34,36 +40,44 @@ class McpServers {
   // Waits until they have listed their tools, at most until mcp.start_wait_ms after start().
   void wait() const;
   // Their tools. Null = there are none.
-  mcp::McpTools* shared() const { return shared_.get(); }
-  // Tools of the servers that each session has to itself, and of those that its client names. Null = there are none.
-  std::unique_ptr<mcp::McpTools> of_session(const std::vector<McpServerSettings>& of_client);
+  mcp::McpTools* shared() const { return shared_ && !shared_->is_empty() ? shared_.get() : nullptr; }
+  // Finds them again if a file has changed since. What is wrong with the files is a warning, and then all stay as they
+  // are. Gives how often they were found so far: a session to which another number was given calls update().
+  std::uint64_t refresh();
+  // The tools of the servers that a session has to itself, and of those that its client names: starts them, and where
+  // it has some, ends and starts those that have changed. It stays null where there are none.
+  void update(std::unique_ptr<mcp::McpTools>& session, const std::vector<McpServerSettings>& of_client);
 
   // Sentences about servers that are not used, or not as they were, since the last call.
   std::vector<std::string> take_warnings();
-  // True when another set of servers would be found now: a file has changed, or the user has agreed to one. Judges
-  // tools again where consents have changed.
-  bool is_stale();
-  // For people: all that were found, those that are not started included.
-  const std::vector<McpServerHere>& found() const { return found_; }
 
  private:
   class StoredPins;
   mcp::McpParts parts();
   void warn(const std::string& text);
-  std::vector<mcp::ServerSetup> setups(bool per_session);
+  void warn_once(const std::string& text);
+  // Warns of what is wrong with them: once in this process, as that is found at each change.
+  void take(std::vector<McpServerHere> found, const std::vector<std::string>& problems) REQUIRES(finding_);
+  std::vector<mcp::ServerSetup> setups(bool per_session) REQUIRES(finding_);
+  std::vector<mcp::ServerSetup> setups_of_session(const std::vector<McpServerSettings>& of_client);
+  std::string files() const;  // another text when one of the files has changed
+  Deadline wait_of_start() const;
+  void wait_anew();
   Result<std::vector<McpServerHere>> find(std::vector<std::string>& problems) const;
-  std::string scripts_state() const;  // of McpServerHere::files of all
+  std::string scripts_state() const REQUIRES(finding_);  // of McpServerHere::files of all
 
   Runtime& runtime_;
   const Project& project_;
   const HookWishes wishes_;
   std::vector<std::string> roots_;
-  std::vector<McpServerHere> found_;
-  std::string files_;  // states of the files when they were found
-  std::unique_ptr<StoredPins> pins_;
-  std::unique_ptr<mcp::McpTools> shared_;
+  std::unique_ptr<StoredPins> pins_;       // null: no server is wanted
+  std::unique_ptr<mcp::McpTools> shared_;  // likewise
+  Mutex finding_;                          // held while files are read; before mutex_
+  std::vector<McpServerHere> found_ GUARDED_BY(finding_);
+  std::string files_ GUARDED_BY(finding_);  // states of the files, when they were found
+  std::uint64_t times_found_ GUARDED_BY(finding_) = 0;
   mutable Mutex mutex_;
-  std::string consents_ GUARDED_BY(mutex_);                 // likewise, of the file of consents
+  std::set<std::string> told_ GUARDED_BY(mutex_);           // by warn_once()
   std::optional<Deadline> waits_until_ GUARDED_BY(mutex_);  // absent = not started
   std::vector<std::string> warnings_ GUARDED_BY(mutex_);
 };

@@ -187,6 +187,22 @@ Result<void> add_address(mcp::ServerSetup& out, const McpServerSettings& server,
   return {};
 }
 
+// Of its settings and of what they stand for now.
+std::string identity_of(const mcp::ServerSetup& setup, const McpServerSettings& server,
+                        const std::vector<std::string>& roots) {
+  JsonWriter out;
+  out.begin_array().raw(mcp_server_json(server)).number(static_cast<int>(server.origin));
+  out.string(setup.cwd).string(setup.url);
+  for (const auto* const texts : {&setup.argv, &setup.environment, &roots}) {
+    out.begin_array();
+    for (const std::string& text : *texts) out.string(text);
+    out.end_array();
+  }
+  for (const auto& [name, value] : setup.headers) out.string(name).string(value);
+  out.end_array();
+  return hex(sha256(out.text()));
+}
+
 }  // namespace
 
 std::string mcp_file_of(const std::string& home) { return mcp_servers_file(home); }
@@ -243,9 +259,11 @@ Result<mcp::ServerSetup> mcp_server_setup(const ProcessSurroundings& surrounding
   const Expander expand(surroundings.environment, server);
   if (!server.url.empty()) {
     AGENTD_TRY_VOID(add_address(out, server, expand));
+    out.identity = identity_of(out, server, roots);
     return out;
   }
   AGENTD_TRY_VOID(add_program(out, surroundings, project, server, expand));
+  out.identity = identity_of(out, server, roots);
   if (server.sandbox) out.cage = cage_of(surroundings, config, home, project, roots, server);
   if (out.cage)
     out.start_hint = "; it runs in the sandbox: 'readable', 'writable' and 'network' of its settings open more to it";

@@ -283,6 +283,38 @@ TEST_F(McpClient, AServerAsksThePersonAtTheTerminal) {
   EXPECT_TRUE(has(results().at(0), "decline")) << "nobody is there: " << results().at(0);
 }
 
+TEST_F(McpClient, AValueThatTheFormDoesNotAllowIsAskedForAgain) {
+  tools({tool("order", R"({"ask":"What?","form":{"type":"object","required":["count","note"],"properties":{)"
+                       R"("count":{"type":"integer","minimum":1,"maximum":9},)"
+                       R"("note":{"type":"string","minLength":2,"maxLength":4},)"
+                       R"("parts":{"type":"array","minItems":1,"maxItems":2,"items":{"enum":["a","b","c"]}}}}})")});
+  configure();
+  const std::string script =
+      program_.script("turns:\n- calls: [{name: mcp__played__order, input: {}}]\n- text: done\n");
+  const std::string count = "count, from 1 to 9: ", note = "note, from 2 to 4 characters: ",
+                    parts = "parts [a, b, c], with commas, from 1 to 2 choices (Enter: none): ";
+  const Finished asked = program_.on_terminal({"run", "go", "--script", script, "--allow", "mcp__played"},
+                                              {{kAnswerIt, "y\n"},
+                                               {count, "many\n"},
+                                               {count, "10\n"},
+                                               {count, "0\n"},
+                                               {count, "3\n"},
+                                               {note, "x\n"},
+                                               {note, "abcde\n"},
+                                               {note, "ab\n"},
+                                               {parts, "a,b,c\n"},
+                                               {parts, "a,x\n"},
+                                               {parts, "a, c\n"}},
+                                              std::chrono::milliseconds(400));
+  EXPECT_EQ(asked.code, 0) << asked.out;
+  for (const char* const sentence : {"Please give a whole number.", "Please give at most 9.", "Please give at least 1.",
+                                     "Please give at least 2 characters.", "Please give at most 4 characters.",
+                                     "Please give at most 2 choices.", "Please give one of: a, b, c for each."})
+    EXPECT_TRUE(has(asked.out, sentence)) << sentence << "\n" << asked.out;
+  EXPECT_TRUE(has(results().at(0), R"("accept")")) << results().at(0);
+  EXPECT_TRUE(has(results().at(0), R"("count": 3)")) << results().at(0);
+}
+
 TEST_F(McpClient, ThePersonDeclinesAllQuestionsOfAServer) {
   tools({tool("meet", R"({"ask":"Who are you?"})")});
   configure();
@@ -307,9 +339,16 @@ TEST_F(McpClient, AServerOfASessionBringsTools) {
 
 TEST_F(McpClient, AServerThatDoesNotStartDelaysNoRunForLong) {
   program_.config("mcp: {start_wait_ms: 200, servers: {slow: {command: sleep, args: [\"30\"]}}}\n");
-  const Finished ran = program_.run({"run", "go", "--script", program_.script("turns:\n- text: done\n")});
+  const Finished ran = call({"mcp__slow__find", "mcp__slow__find", "mcp__none__find"});
   EXPECT_EQ(ran.code, 0) << ran.err;
   EXPECT_TRUE(has(ran.out, "done"));
+  const std::string warning = "the MCP server slow is still starting; its tools come with a later turn";
+  const std::size_t told = ran.err.find(warning);
+  ASSERT_NE(told, std::string::npos) << ran.err;
+  EXPECT_EQ(ran.err.find(warning, told + 1), std::string::npos) << "once: " << ran.err;
+  ASSERT_EQ(results().size(), 3u);
+  EXPECT_TRUE(has(results()[0], "the MCP server 'slow' is still starting")) << results()[0];
+  EXPECT_EQ(results()[2], "there is no tool named mcp__none__find");
   program_.config("mcp: {servers: {gone: {command: no-such-program-anywhere}}}\n");
   const Finished missing = program_.run({"run", "go", "--script", program_.script("turns:\n- text: done\n")});
   EXPECT_EQ(missing.code, 0) << missing.err;
@@ -322,6 +361,22 @@ TEST_F(McpClient, AVariableIsNotToldWhenAServerDoesNotStart) {
   const Finished ran = program_.run({"run", "go", "--script", program_.script("turns:\n- text: done\n")});
   EXPECT_TRUE(has(ran.err, "MCP server 'keyed'")) << ran.err;
   EXPECT_FALSE(has(ran.err, "sekret-value")) << ran.err;
+}
+
+TEST_F(McpClient, AServerThatDoesNotStartSaysWhyOnceAndWhatItsSettingsOpen) {
+  program_.config(
+      "mcp: {servers: {ends: {command: python3, args: ['-c', 'import sys; sys.exit(\"the very reason\")']}, "
+      "silent: {command: sleep, args: ['30'], start_timeout_ms: 1000}}}\n");
+  const Finished ends = program_.run({"mcp", "show", "--tools", "ends"});
+  EXPECT_EQ(ends.code, 1);
+  const std::size_t reason = ends.err.find("the very reason");
+  ASSERT_NE(reason, std::string::npos) << ends.err;
+  EXPECT_EQ(ends.err.find("the very reason", reason + 1), std::string::npos) << ends.err;
+  const Finished silent = program_.run({"mcp", "show", "--tools", "silent"});
+  EXPECT_EQ(silent.code, 1);
+  EXPECT_TRUE(has(silent.err, "has not answered in time")) << silent.err;
+  for (const Finished& each : {ends, silent})
+    EXPECT_TRUE(has(each.err, "it runs in the sandbox: 'readable', 'writable' and 'network'")) << each.err;
 }
 
 TEST_F(McpClient, WithoutToolsNoServerIsStarted) {

@@ -3,7 +3,7 @@
 """A server of the Model Context Protocol, 2025-11-25, over standard input and output.
 
 Its first argument is a JSON file {"tools": [TOOL...]}, which is read for each list. What a call does is in the tool's
-"does": an answer's text, or {"write": PATH}, {"environment": NAME}, {"read": PATH}, {"ask": MESSAGE}, {"die": true}.
+"does": an answer's text, or {"write": PATH}, {"environment": NAME}, {"read": PATH}, {"ask": MESSAGE, "form": SCHEMA}, {"die": true}.
 Every start appends a line to the file of the second argument, if there is one.
 """
 import json
@@ -21,10 +21,11 @@ def tools():
         return json.load(file)["tools"]
 
 
-def ask(message):
-    send({"id": "question", "method": "elicitation/create", "params": {
-        "message": message,
-        "requestedSchema": {"type": "object", "properties": {"name": {"type": "string"}}, "required": ["name"]}}})
+NAME = {"type": "object", "properties": {"name": {"type": "string"}}, "required": ["name"]}
+
+
+def ask(message, form):
+    send({"id": "question", "method": "elicitation/create", "params": {"message": message, "requestedSchema": form}})
     for line in sys.stdin:
         answer = json.loads(line)
         if answer.get("id") == "question":
@@ -46,7 +47,7 @@ def do(work):
         if "environment" in work:
             return os.environ.get(work["environment"], "(not set)")
         if "ask" in work:
-            return ask(work["ask"])
+            return ask(work["ask"], work.get("form", NAME))
         if "die" in work:
             os._exit(3)
     except OSError as error:

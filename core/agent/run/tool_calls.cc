@@ -13,6 +13,7 @@
 #include "core/base/thread.h"
 #include "core/base/thrown.h"
 #include "core/codec/json.h"
+#include "core/tools/missing_tools.h"
 #include "core/tools/withheld.h"
 
 namespace agentd {
@@ -110,7 +111,9 @@ PreparedCall ToolCalls::prepare(const Wish& wish) {
   const Tool* const tool = session_.context.find_tool(use.name);
   if (tool == nullptr || !offered_.contains(use.name)) {
     out.tool.name = use.name;
-    out.refuse(ToolStatus::kError, "there is no tool named " + use.name);
+    const auto* const source = dynamic_cast<const MissingTools*>(&session_.base().tools);
+    std::string why = source == nullptr ? std::string() : source->why_missing(use.name);
+    out.refuse(ToolStatus::kError, why.empty() ? "there is no tool named " + use.name : std::move(why));
     return out;
   }
   out.tool = *tool;
