@@ -30,7 +30,8 @@ CommandSpec add_spec() {
        {"trust-annotations", 0, {}, "believe which of its tools only read"},
        {"no-sandbox", 0, {}, "run it with all your rights"},
        {"replace", 0, {}, "replace the server of that name"}},
-      {"agentd mcp add files --writable . -- npx -y @modelcontextprotocol/server-filesystem .",
+      {"agentd mcp add files --writable . --network registry.npmjs.org -- npx -y "
+       "@modelcontextprotocol/server-filesystem .",
        "agentd mcp add tickets --url https://mcp.example.org/mcp --header 'Authorization: Bearer ${TICKETS_TOKEN}'"},
       1,
       kManyWords,

@@ -9,7 +9,9 @@
 #include "core/app/transcript.h"
 #include "core/base/bytes.h"
 #include "core/base/nearest.h"
+#include "core/base/shell_word.h"
 #include "core/base/visible_word.h"
+#include "core/config/config_keys.h"
 #include "core/config/mcp_address.h"
 #include "core/net/curl_client.h"
 #include "core/runtime/provider_setup.h"
@@ -21,6 +23,17 @@ namespace agentd::app {
 namespace {
 
 constexpr std::size_t kShownBytes = 4000;
+constexpr Milliseconds kReasonTime{1'000};
+
+// The lines of what a program wrote that the reason has not told yet.
+std::string untold(std::string_view written, std::string_view why) {
+  std::string out;
+  for (const std::string& line : split(written, '\n')) {
+    const std::string shown = one_line(without_blanks(line), kShownBytes);
+    if (!shown.empty() && why.find(shown) == std::string_view::npos) out += (out.empty() ? "" : "\n") + line;
+  }
+  return out;
+}
 
 }  // namespace
 
@@ -119,7 +132,8 @@ Result<std::unique_ptr<StartedServer>, Failure> StartedServer::start(App& app, c
   if (!setup) return Failure{kExitUsage, setup.error().message};
   std::unique_ptr<StartedServer> out(new StartedServer());
   out->http_ = make_http_client(app.clock(), http_settings(here.config));
-  const Deadline until = Deadline::after(app.clock(), setup->start_timeout);
+  // The server's own time ends first, with its reason.
+  const Deadline until = Deadline::after(app.clock(), setup->start_timeout + kReasonTime);
   std::vector<mcp::ServerSetup> servers;
   servers.push_back(std::move(*setup));
   out->tools_ =
@@ -134,7 +148,7 @@ Result<std::unique_ptr<StartedServer>, Failure> StartedServer::start(App& app, c
   out->status_ = out->tools_->status().front();
   if (out->status_.state == mcp::ServerState::kReady) return out;
   std::string why = out->status_.why.empty() ? "it has not listed its tools in time" : out->status_.why;
-  if (!out->status_.error_text.empty()) why += "; it wrote: " + out->status_.error_text;
+  if (const std::string more = untold(out->status_.error_text, why); !more.empty()) why += "; it wrote: " + more;
   return Failure{kExitFailure,
                  "the MCP server " + server.name + " did not start: " + shown_text(utf8_prefix(why, kShownBytes))};
 }

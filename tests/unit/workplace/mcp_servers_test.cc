@@ -42,18 +42,21 @@ class McpServersOfAProject : public testing::RuntimeTest<SystemClock> {
 TEST_F(McpServersOfAProject, AreFoundAgainWhenAScriptHasChanged) {
   trust();
   const auto servers = found();
-  EXPECT_FALSE(servers->found().at(0).waits) << servers->found().at(0).why;
-  EXPECT_FALSE(servers->is_stale());
+  EXPECT_NE(servers->shared(), nullptr);
+  const std::uint64_t first = servers->refresh();
+  EXPECT_EQ(servers->refresh(), first) << "nothing has changed";
   temp_.write("a/srv.sh", "exit 1 # another\n");
-  EXPECT_TRUE(servers->is_stale());
-  const auto again = found();
-  EXPECT_TRUE(again->found().at(0).waits);
-  EXPECT_EQ(again->found().at(0).why,
-            "srv.sh, which its command names, has changed since you trusted it; 'agentd mcp trust s' shows and trusts "
-            "it");
-  EXPECT_FALSE(again->is_stale());
+  const std::uint64_t second = servers->refresh();
+  EXPECT_NE(second, first);
+  EXPECT_EQ(servers->shared(), nullptr) << "it waits";
+  EXPECT_EQ(servers->take_warnings(),
+            std::vector<std::string>{"the MCP server s of this project is not started, since srv.sh, which its command "
+                                     "names, has changed since you trusted it; 'agentd mcp trust s' shows and trusts "
+                                     "it"});
+  EXPECT_EQ(servers->refresh(), second);
   trust();
-  EXPECT_FALSE(found()->found().at(0).waits);
+  EXPECT_NE(servers->refresh(), second);
+  EXPECT_NE(servers->shared(), nullptr);
 }
 
 }  // namespace
