@@ -59,19 +59,41 @@ void write_checkpoint_offer(JsonWriter& out, const OwnCall& call, std::string& m
   message += "There is a checkpoint: ask the user whether to resume it; checkpoint_resume does. ";
 }
 
+// A memory of `list` in the form of `prime`, which names its text and its source otherwise.
+void write_as_primed(JsonWriter& out, const OwnCall& call, JsonView memory) {
+  JsonWriter input;
+  input.begin_object().member("id", memory["id"].string_or("")).end_object();
+  const auto shown = serve(call, kMemoryService, "show", input.text());
+  const auto parsed = shown ? JsonDocument::parse(*shown) : Result<JsonDocument>(shown.error());
+  out.begin_object();
+  for (const std::string_view name : {"id", "title"}) out.member(name, memory[name].string_or(""));
+  out.member("text", memory["content"].string_or(""));
+  for (const std::string_view name : {"subject", "polarity"}) out.member(name, memory[name].string_or(""));
+  for (const std::string_view name : {"confidence", "created_ms"}) out.key(name).value(memory[name]);
+  out.member("source", parsed ? parsed->root()["source"].string_or("") : std::string_view());
+  out.member("project_id", memory["project_id"].string_or("")).end_object();
+}
+
 // Memories that fit the task; the newest without one.
 void write_memories(JsonWriter& out, const OwnCall& call, std::string& message) {
   JsonWriter input;
   const std::string task = text(call, "task");
   input.begin_object().member("project_id", project_of(call)).optional("task", task);
-  if (!task.empty()) input.member("limit", kPrimed);
+  if (task.empty())
+    input.member("superseded", false);
+  else
+    input.member("limit", kPrimed);
   input.end_object();
   const auto found = serve(call, kMemoryService, task.empty() ? "list" : "prime", input.text());
   const auto parsed = found ? JsonDocument::parse(*found) : Result<JsonDocument>(found.error());
   out.key("memories").begin_array();
   const JsonView list = parsed ? parsed->root()["memories"] : JsonView();
   const std::size_t count = std::min<std::size_t>(list.size(), kPrimed);
-  for (std::size_t i = 0; i < count; ++i) out.value(list.at(i));
+  for (std::size_t i = 0; i < count; ++i)
+    if (task.empty())
+      write_as_primed(out, call, list.at(i));
+    else
+      out.value(list.at(i));
   out.end_array();
   if (!found)
     message += found.error().message;

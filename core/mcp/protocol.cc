@@ -12,6 +12,7 @@ namespace agentd::mcp {
 namespace {
 
 constexpr std::size_t kShown = 80;
+constexpr std::string_view kOfBatches = "2025-03-26";
 
 // The member of the params that the field Mcp-Name repeats.
 struct NameSource {
@@ -60,7 +61,7 @@ std::optional<Fault> check_name(const Fields& fields, const RpcMessage& message)
 Fault unsupported(std::string_view asked) {
   JsonWriter data;
   data.begin_object().key("supported").begin_array().string(kModernVersion);
-  for (const std::string_view each : kLegacyVersions) data.string(each);
+  for (const std::string_view each : kServedVersions) data.string(each);
   data.end_array().member("requested", asked).end_object();
   return {{kMcpUnsupportedVersion, "this server does not speak version '" + one_line(asked, kShown) + "'",
            std::string(data.text())},
@@ -158,8 +159,9 @@ std::optional<Fault> check_param_fields(std::string_view schema, JsonView argume
 }
 
 std::string_view negotiated_version(std::string_view asked) {
-  const auto* const found = std::find(kLegacyVersions.begin(), kLegacyVersions.end(), asked);
-  return found == kLegacyVersions.end() ? kLegacyVersions.front() : *found;
+  if (asked == kOfBatches) return kServedVersions.back();
+  const auto* const found = std::find(kServedVersions.begin(), kServedVersions.end(), asked);
+  return found == kServedVersions.end() ? kServedVersions.front() : *found;
 }
 
 void write_server(JsonWriter& out, std::string_view version) {

@@ -8,6 +8,7 @@
 //
 // Threading: values and pure functions.
 
+#include <array>
 #include <functional>
 #include <optional>
 #include <string>
@@ -62,7 +63,11 @@ std::optional<Fault> check_fields(const Fields& fields, const RpcMessage& messag
 using FieldOf = std::function<std::optional<std::string>(const std::string& lower_case_name)>;
 std::optional<Fault> check_param_fields(std::string_view schema, JsonView arguments, const FieldOf& field);
 
-// The legacy version that is spoken with a client which asks for that one: the same, else the newest.
+// The legacy versions that are served, the newest first: all but 2025-03-26, whose batches are not read.
+inline constexpr std::array<std::string_view, 3> kServedVersions{"2025-11-25", "2025-06-18", "2024-11-05"};
+
+// The legacy version that is spoken with a client which asks for that one: the same, else the newest. A client of
+// 2025-03-26 gets 2024-11-05, which such clients know, and which has no batches.
 std::string_view negotiated_version(std::string_view asked);
 
 // The name that clients see, in `initialize`, `server/discover` and each modern result.

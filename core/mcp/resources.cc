@@ -120,9 +120,11 @@ Result<std::string, Fault> list_resources(Runtime& runtime, const std::string& p
     query.limit = kPage;
     const auto list = runtime.store().list(query);
     if (!list) return bad_params(list.error().message);
+    // One without messages is a client's own, for its tool calls.
     for (const ConversationInfo& info : *list)
-      write_resource(out, std::string(kConversation) + info.id, info.id, one_line(info.title, kShown), kMarkdownType,
-                     info.updated_ms);
+      if (info.messages > 0)
+        write_resource(out, std::string(kConversation) + info.id, info.id, one_line(info.title, kShown), kMarkdownType,
+                       info.updated_ms);
     next = list->size() == kPage ? list->back().id : std::string(kAllSeen);
   } else if (const auto list = ask_checkpoints(runtime, "list", R"({"limit":100})", project)) {
     const JsonView all = list->root()["checkpoints"];

@@ -156,7 +156,7 @@ Server::Reply Server::initialize(const Call& call) {
 Server::Reply Server::discover(const Call&) {
   JsonWriter out;
   out.begin_object().key("supportedVersions").begin_array().string(kModernVersion);
-  for (const std::string_view each : kLegacyVersions) out.string(each);
+  for (const std::string_view each : kServedVersions) out.string(each);
   out.end_array().key("capabilities");
   write_abilities(out, Era::kModern);
   out.member("instructions", kInstructions).end_object();

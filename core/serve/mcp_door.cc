@@ -60,7 +60,7 @@ HttpReply stream_head() {
 }
 
 bool speaks(std::string_view version) {
-  return std::find(mcp::kLegacyVersions.begin(), mcp::kLegacyVersions.end(), version) != mcp::kLegacyVersions.end();
+  return std::find(mcp::kServedVersions.begin(), mcp::kServedVersions.end(), version) != mcp::kServedVersions.end();
 }
 
 }  // namespace

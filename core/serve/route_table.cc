@@ -2,6 +2,7 @@
 // route_table.cc - the routes of the daemon.
 #include "core/serve/client_wire.h"
 #include "core/serve/handlers.h"
+#include "core/serve/http_limits.h"
 #include "core/serve/routes.h"
 
 namespace agentd::serve {
@@ -588,7 +589,8 @@ constexpr Route kRoutes[] = {
      post_mcp,
      200,
      "application/json",
-     "application/json"},
+     "application/json",
+     HttpLimits().body_bytes},
     {"GET",
      "/mcp",
      Scope::kRead,

@@ -2,6 +2,7 @@
 // mcp_http_test.cc - clients of the Model Context Protocol at /mcp of the daemon: sessions, requests that stand alone,
 // their fields, and who is not let in.
 #include <gtest/gtest.h>
+#include <unistd.h>
 
 #include "tests/e2e/served_home.h"
 
@@ -129,6 +130,19 @@ TEST_F(McpHttp, WhoIsNotLetInElsewhereIsNotLetInHere) {
   EXPECT_EQ(home_.client().request("POST", "/mcp?cwd=" + home_.program().home(), list, fields("tools/list")).status,
             403);
   EXPECT_EQ(home_.client().request("POST", "/mcp?cwd=relative", list, fields("tools/list")).status, 400);
+}
+
+TEST_F(McpHttp, AMessageThatIsTooLargeIsRefusedByItsLength) {
+  const auto answered = [&](std::size_t length) {
+    const UniqueFd fd = home_.client().begin(
+        "POST", path_, "Content-Type: application/json\r\nContent-Length: " + std::to_string(length) + "\r\n", "[]");
+    char answer[64] = {};
+    EXPECT_GT(::read(fd.get(), answer, sizeof answer - 1), 0);
+    return std::string(answer);
+  };
+  EXPECT_TRUE(has(answered((8u << 20) + 1), " 413 "));
+  EXPECT_TRUE(has(answered(20'000'000), " 413 "));
+  EXPECT_TRUE(has(answered(2), " 400 ")) << "the negative control";
 }
 
 TEST_F(McpHttp, WhatIsNoMessageIsRefused) {

@@ -200,6 +200,15 @@ TEST_F(Mcp, ASessionLeavesItsLessonsToTheNextOne) {
   EXPECT_EQ(found["memories"].at(0)["title"].string_or(""), "mend the frobnicator");
   EXPECT_TRUE(found["checkpoint"].exists());
   EXPECT_FALSE(found["resumed"].bool_or(true));
+  const RpcMessage bare = call(*client, "session_start", "{}");
+  const JsonView newest = bare.result()["structuredContent"]["memories"];
+  ASSERT_EQ(newest.size(), 1U);
+  for (std::size_t i = 0; i < found["memories"].at(0).size(); ++i) {
+    const std::string_view name = found["memories"].at(0).key_at(i);
+    if (name == "score") continue;
+    EXPECT_EQ(newest.at(0)[name].text(), found["memories"].at(0)[name].text()) << name;
+  }
+  EXPECT_EQ(newest.at(0).size() + 1, found["memories"].at(0).size()) << newest.text();
   EXPECT_EQ(call(*client, "checkpoint_list", "{}").result()["structuredContent"]["checkpoints"].size(), 1U);
 }
 
@@ -374,6 +383,16 @@ TEST_F(Mcp, AResourceThatIsNotThereHasItsErasCode) {
   EXPECT_TRUE(has(modern.fault.data, "01ARZ3NDEKTSV4RRFFQ69G5FAV"));
   EXPECT_EQ(client->call("resources/read", R"({"uri":"file:///etc/passwd"})").fault.code, kRpcNotFound);
   EXPECT_EQ(client->call("resources/templates/list", "{}").result()["resourceTemplates"].size(), 3U);
+}
+
+TEST_F(Mcp, AConversationWithoutMessagesIsNoResource) {
+  const auto client = open();
+  (void)call(*client, "checkpoint_list", "{}");  // in a conversation of the client's own
+  const std::string own = program_.newest();
+  EXPECT_FALSE(own.empty());
+  EXPECT_EQ(client->call("resources/list", "{}").result()["resources"].size(), 0U);
+  ASSERT_EQ(program_.run({"run", "go", "--script", program_.script("turns:\n- text: done\n")}).code, 0);
+  EXPECT_EQ(client->call("resources/list", "{}").result()["resources"].size(), 1U);
 }
 
 TEST_F(Mcp, AForeignCursorIsRefused) {

@@ -42,6 +42,9 @@ Error busy(const Ulid& conversation, int fd) {
   const ssize_t got = ::pread(fd, text.data(), text.size(), 0);
   std::string_view pid(text.data(), got > 0 ? static_cast<std::size_t>(got) : 0);
   pid = pid.substr(0, pid.find('\n'));
+  if (pid == std::to_string(::getpid()))  // such as the daemon, asked by another client
+    return {Code::kBusy, "conversation " + conversation.text() +
+                             " is in use: another client works in it; try again when that has ended"};
   const bool number = !pid.empty() && pid.find_first_not_of("0123456789") == std::string_view::npos;
   return {Code::kBusy, "conversation " + conversation.text() + " is in use by " +
                            (number ? "process " + std::string(pid) : "another process") +

@@ -131,6 +131,7 @@ TEST(Versions, TheNewestIsSpokenWithAClientOfAnother) {
   EXPECT_EQ(negotiated_version("2024-11-05"), "2024-11-05");
   EXPECT_EQ(negotiated_version("2025-06-18"), "2025-06-18");
   EXPECT_EQ(negotiated_version("1999-01-01"), "2025-11-25");
+  EXPECT_EQ(negotiated_version("2025-03-26"), "2024-11-05") << "batches of that version are not read";
 }
 
 TEST(Results, EachEraHasItsOwnDress) {
