@@ -23,7 +23,8 @@ std::string_view form_choice(JsonView choice);
 // "from 1 to 9", "at most 5 characters", "at least 1 choice": the limits of a property; empty = it has none.
 std::string form_limits(JsonView property);
 
-// What the value should be and is not: "a whole number", "at most 9", "one of: red, green"; empty = it fits.
+// The demand of the property that the value does not meet: "a whole number", "at most 9", "one of: red, green"; empty =
+// it fits.
 std::string form_value_unmet(JsonView property, JsonView value);
 
 }  // namespace agentd

@@ -187,7 +187,7 @@ Result<void> add_address(mcp::ServerSetup& out, const McpServerSettings& server,
   return {};
 }
 
-// Of its settings and of what they stand for now.
+// ServerSetup::identity, by the settings and the values that they stand for now.
 std::string identity_of(const mcp::ServerSetup& setup, const McpServerSettings& server,
                         const std::vector<std::string>& roots) {
   JsonWriter out;

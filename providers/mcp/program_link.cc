@@ -39,7 +39,7 @@ std::string last_words(std::string_view text) {
 }
 
 // True for a text that is no message, and was meant as an answer: one that is nested too deep or cut off, or a batch.
-// Nobody else waits for it, while a line of a log is not for anybody.
+// A line of a log is none: it is for whoever reads the log.
 bool looks_like_answer(std::string_view text) {
   const std::string_view bare = without_blanks(text);
   if (!bare.starts_with('{') && !bare.starts_with('[')) return false;

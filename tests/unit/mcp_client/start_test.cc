@@ -169,7 +169,8 @@ def listed(id, params):
 
 TEST_F(StartTest, LeaveOutWhatCannotBeATool) {
   up(R"(TOOLS = [tool("good"), tool(""), {"name": "bad"}, tool("list", inputSchema={"type": "array"}), tool("good"),
-  tool("x\ny"), tool("big", description="x" * 70000), 7, {"name": 5}, tool("odd", inputSchema={"type": "object", "properties": 5}),
+  tool("x\ny"), tool("big", description="x" * 70000), 7, {"name": 5},
+  tool("odd", inputSchema={"type": "object", "properties": 5}),
   tool("untyped", inputSchema={"properties": 5})]
 )");
   EXPECT_EQ(offered(), Names{"mcp__srv__good"});

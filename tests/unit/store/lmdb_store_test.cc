@@ -552,8 +552,8 @@ TEST_F(LmdbStoreTest, AStaleLockFileIsTakenOver) {
     EXPECT_EQ(*read_file(file, 100), std::to_string(::getpid()) + "\n");
     const auto second = store->lease(a_);
     EXPECT_CODE(Code::kBusy, second);
-    EXPECT_EQ(second.error().message, "conversation " + a_.text() +
-                                          " is in use: another client works in it; try again when that has ended");
+    EXPECT_EQ(second.error().message,
+              "conversation " + a_.text() + " is in use: another client works in it; try again when that has ended");
   }
   EXPECT_FALSE(std::filesystem::exists(file));
 }
