@@ -564,7 +564,7 @@ TEST_F(AcpServers, WithoutFormsItsQuestionIsDeclined) {
 
 TEST_F(AcpServers, AServerOfTheEditorRunsInTheSandbox) {
   program_.config("permissions: {allow: [mcp__My-server]}\n");
-  const auto editor = open(std::string(kCalls) + "  expect: {contains: [there is no tool]}\n", kForms);
+  const auto editor = open(std::string(kCalls) + "  expect: {contains: [it runs in the sandbox]}\n", kForms);
   EXPECT_EQ(editor->prompt(session_with(*editor), "go"), "end_turn");
   EXPECT_TRUE(editor->requests().empty());
   const std::string told = editor->said("notice");
