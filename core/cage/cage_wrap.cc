@@ -273,7 +273,7 @@ Result<CagedCommand> Cage::wrap(const std::vector<std::string>& argv, const std:
     if (mounts && has_other_names(path)) watched.push_back(path);
     (mounts ? view.guarded : watched).push_back(std::move(path));
   }
-  // What Git keeps of worktrees that this view does not show would be pruned.
+  // Git would prune its files of worktrees that this view does not show.
   for (const std::string& path : apart ? guarded.absent : std::vector<std::string>()) {
     const Identity own = identity_at(path);
     if (own.kind != S_IFDIR) continue;

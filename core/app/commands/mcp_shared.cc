@@ -9,7 +9,6 @@
 #include "core/app/transcript.h"
 #include "core/base/bytes.h"
 #include "core/base/nearest.h"
-#include "core/base/shell_word.h"
 #include "core/base/visible_word.h"
 #include "core/config/config_keys.h"
 #include "core/config/mcp_address.h"
