@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "core/base/bytes.h"
+#include "core/codec/mcp_protocol.h"
 #include "core/serve/http_limits.h"
 #include "core/workplace/project.h"
 
@@ -59,8 +60,10 @@ HttpReply stream_head() {
   return out;
 }
 
+// Also 2025-03-26, which clients name without having agreed to it: its messages are those of the others, but for
+// batches.
 bool speaks(std::string_view version) {
-  return std::find(mcp::kServedVersions.begin(), mcp::kServedVersions.end(), version) != mcp::kServedVersions.end();
+  return std::find(mcp::kLegacyVersions.begin(), mcp::kLegacyVersions.end(), version) != mcp::kLegacyVersions.end();
 }
 
 }  // namespace

@@ -80,6 +80,17 @@ TEST_F(McpHttp, ARequestStandsAloneWhereItsFieldsAgree) {
   EXPECT_EQ(none.json().root()["error"]["code"].int_or(0), -32601);
 }
 
+// Clients name it without having agreed to it.
+TEST_F(McpHttp, TheVersionWithBatchesIsTakenAsAField) {
+  const std::string id = begin_session();
+  EXPECT_EQ(
+      post(request("tools/list", ""), "Mcp-Session-Id: " + id + "\r\nMCP-Protocol-Version: 2025-03-26\r\n").status,
+      200);
+  EXPECT_EQ(
+      post(request("tools/list", ""), "Mcp-Session-Id: " + id + "\r\nMCP-Protocol-Version: 2020-01-01\r\n").status,
+      400);
+}
+
 TEST_F(McpHttp, ARunIsAStreamOfItsProgress) {
   const std::string id = begin_session();
   const HttpAnswer ran =
