@@ -93,8 +93,11 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   patience.question = [&](JsonView params) { return ask_person({"server", "tool"}, params, nullptr, cancel, now); };
   const auto answer = connection.ask({"tools/call"}, patience);
   if (!answer) return 0;
-  const ToolOutcome outcome = outcome_of((*answer)->root()["result"]);
-  require(is_utf8(outcome.content), "a result is text");
-  require(outcome.structured_json.empty() || JsonDocument::parse(outcome.structured_json), "a structure is JSON");
+  for (const bool modern : {false, true}) {
+    const auto outcome = outcome_of((*answer)->root()["result"], modern);
+    if (!outcome) continue;
+    require(is_utf8(outcome->content), "a result is text");
+    require(outcome->structured_json.empty() || JsonDocument::parse(outcome->structured_json), "a structure is JSON");
+  }
   return 0;
 }
