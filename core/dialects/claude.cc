@@ -103,7 +103,7 @@ std::string_view end_reason(JsonView payload) {
 
 // A list of edits was MultiEdit's, and is for hooks that name it. All others know an Edit, as which they get it.
 std::string tool_name(const HookDefinition& hook, JsonView payload) {
-  const std::string usual = foreign_tool(Dialect::kClaude, tool_of(payload));
+  std::string usual = foreign_tool(Dialect::kClaude, tool_of(payload));
   if (!has_edit_list(payload) || hook.matcher.matches_all() || !hook.matcher.matches(kMultiEdit)) return usual;
   const bool named = hook.matcher.text().find(kMultiEdit) != std::string::npos || !hook.matcher.matches(usual);
   return named ? std::string(kMultiEdit) : usual;
