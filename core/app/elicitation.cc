@@ -7,6 +7,7 @@
 #include "core/app/keyboard.h"
 #include "core/app/transcript.h"
 #include "core/base/bytes.h"
+#include "core/base/neutral.h"
 #include "core/codec/json.h"
 #include "core/config/config_keys.h"
 #include "core/tools/form_values.h"
@@ -113,10 +114,11 @@ ElicitationAnswer TerminalApprover::elicit(const Elicitation& question, const Ca
   const QuestionPlace place{terminal, write, place_.pastes, place_.keep,
                             [&] { return cancel.cancelled() || (place_.withdrawn && place_.withdrawn()); }};
   const Ask ask = [&](const std::string& body, const std::string& prompt) { return ask_person(place, body, prompt); };
-  std::string body = "The MCP server " + neutral_line(question.server, kLineBytes) +
-                     " asks you during a call of its tool " + neutral_line(question.tool, kLineBytes) +
-                     ", and gets your answer:\n  " + neutral_line(question.message, kShownBytes) + "\n";
-  if (!question.url.empty()) body += "  at " + neutral_line(question.url, kShownBytes) + "\n";
+  const auto shown = [](const std::string& text, std::size_t most) { return neutral_line(visible(text), most); };
+  std::string body = "The MCP server " + shown(question.server, kLineBytes) + " asks you during a call of its tool " +
+                     shown(question.tool, kLineBytes) + ", and gets your answer:\n  " +
+                     shown(question.message, kShownBytes) + "\n";
+  if (!question.url.empty()) body += "  at " + shown(question.url, kShownBytes) + "\n";
   ElicitationAnswer out;
   const auto agreed = ask(body, std::string(question.url.empty() ? "Answer it?" : "Was it done there?") +
                                     " [y]es, [n]o, [d]ecline all of this server in this session: ");

@@ -267,13 +267,14 @@ TEST_F(McpClient, ToolsThatAreLeftOutAreNotCalled) {
 }
 
 TEST_F(McpClient, AServerAsksThePersonAtTheTerminal) {
-  tools({tool("meet", R"({"ask":"Who are you?"})")});
+  tools({tool("meet", "{\"ask\":\"Who\u200b are you?\"}")});
   configure();
   const std::string script = program_.script("turns:\n- calls: [{name: mcp__played__meet, input: {}}]\n- text: done\n");
   const std::vector<std::string> words{"run", "go", "--script", script, "--allow", "mcp__played"};
   const Finished asked =
       program_.on_terminal(words, {{kAnswerIt, "y\n"}, {"name: ", "Ada\n"}}, std::chrono::milliseconds(400));
   EXPECT_EQ(asked.code, 0) << asked.out;
+  EXPECT_TRUE(has(asked.out, "Who\\u{200b} are you?")) << asked.out;
   EXPECT_TRUE(has(asked.out, "The MCP server played asks you during a call of its tool meet, and gets")) << asked.out;
   EXPECT_TRUE(has(results().at(0), "Ada")) << results().at(0);
   const Finished refused = program_.on_terminal(words, {{kAnswerIt, "n\n"}}, std::chrono::milliseconds(400));
