@@ -7,6 +7,7 @@
 #include <iterator>
 
 #include "core/base/bytes.h"
+#include "core/base/code_point.h"
 
 namespace agentd {
 namespace {
@@ -17,20 +18,6 @@ std::size_t announced_length(unsigned char first) {
   if (first >= 0xC2 && first <= 0xDF) return 2;
   if (first >= 0xE0 && first <= 0xEF) return 3;
   return first >= 0xF0 && first <= 0xF4 ? 4 : 0;
-}
-
-std::uint32_t code_point(std::string_view character) {
-  const auto byte = [&](std::size_t i) { return static_cast<std::uint32_t>(static_cast<unsigned char>(character[i])); };
-  switch (character.size()) {
-    case 1:
-      return byte(0);
-    case 2:
-      return (byte(0) & 0x1Fu) << 6 | (byte(1) & 0x3Fu);
-    case 3:
-      return (byte(0) & 0x0Fu) << 12 | (byte(1) & 0x3Fu) << 6 | (byte(2) & 0x3Fu);
-    default:
-      return (byte(0) & 0x07u) << 18 | (byte(1) & 0x3Fu) << 12 | (byte(2) & 0x3Fu) << 6 | (byte(3) & 0x3Fu);
-  }
 }
 
 struct Range {

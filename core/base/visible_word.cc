@@ -6,18 +6,12 @@
 #include <cstdio>
 
 #include "core/base/bytes.h"
+#include "core/base/code_point.h"
 #include "core/base/neutral.h"
 #include "core/base/shell_word.h"
 
 namespace agentd {
 namespace {
-
-std::uint32_t code_point(std::string_view character) {
-  const auto first = static_cast<unsigned char>(character.front());
-  std::uint32_t out = character.size() == 1 ? first : first & (0xFFu >> (character.size() + 1));
-  for (const char c : character.substr(1)) out = out << 6 | (static_cast<unsigned char>(c) & 0x3Fu);
-  return out;
-}
 
 std::string escaped(std::uint32_t code) {
   if (code == '\n') return "\\n";
