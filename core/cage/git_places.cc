@@ -29,12 +29,17 @@ mode_t kind_of(const std::string& path) {
   return ::lstat(path.c_str(), &info) == 0 ? info.st_mode & S_IFMT : 0;
 }
 
-// The value of core.worktree, which Git writes for a submodule.
-std::string worktree_of(const std::string& git) {
-  std::string out;
-  for (const GitSetting& each : settings_in(git + "/config"))
-    if (each.name == "core.worktree") out = resolved(git, each.value);
+// The values of core.worktree, which Git writes for a submodule; the last one counts.
+std::vector<std::string> worktrees_named_in(const std::string& file) {
+  std::vector<std::string> out;
+  for (const GitSetting& each : settings_in(file))
+    if (each.name == "core.worktree") out.push_back(each.value);
   return out;
+}
+
+std::string worktree_of(const std::string& git) {
+  const std::vector<std::string> named = worktrees_named_in(git + "/config");
+  return named.empty() ? std::string() : resolved(git, named.back());
 }
 
 // Git asks for no more than that: HEAD is read later, and the others need not be directories.
@@ -142,9 +147,9 @@ class Finder {
   // A checkout writes where core.worktree leads: a link can lead it to a place that commands cannot write.
   void keep_worktree(const std::string& git) {
     for (const char* const file : {"/config", "/config.worktree"})
-      for (const GitSetting& each : settings_in(git + file)) {
-        if (each.name != "core.worktree" || is_in(resolved(git, each.value), roots_)) continue;
-        for (const std::string& link : links_of(each.value.starts_with('/') ? each.value : git + "/" + each.value))
+      for (const std::string& each : worktrees_named_in(git + file)) {
+        if (is_in(resolved(git, each), roots_)) continue;
+        for (const std::string& link : links_of(each.starts_with('/') ? each : git + "/" + each))
           out_.parts.push_back({GitPart::Kind::kUnread, link});
       }
   }
@@ -204,9 +209,8 @@ class Finder {
   // Where core.worktree leads: there Git looks for hooks and programs that settings name by a relative path.
   void other_worktree(const std::string& top, const std::string& git, const std::string& common, int depth) {
     for (const std::string& file : {common + "/config", git + "/config.worktree"})
-      for (const GitSetting& each : settings_in(file)) {
-        if (each.name != "core.worktree") continue;
-        const std::string other = resolved(git, each.value);
+      for (const std::string& each : worktrees_named_in(file)) {
+        const std::string other = resolved(git, each);
         if (other != top && is_in(other, roots_)) repository(other, git, common, depth - 1);
       }
   }
