@@ -55,7 +55,7 @@ struct GitUser {
 // `roots`, all that commands may write: a repository in one can have worktrees in another.
 GitPlaces git_places(const std::string& root, const GitUser& user = {}, const std::vector<std::string>& roots = {});
 
-// The guarded and watched ones of git_places().
+// The guarded and watched ones of git_places(), and the links.
 std::vector<std::string> git_hook_places(const std::string& root, const GitUser& user = {},
                                          const std::vector<std::string>& roots = {});
 
