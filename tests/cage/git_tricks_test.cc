@@ -291,6 +291,23 @@ TEST_P(GitTricks, FilesOfRemotesAreGuarded) {
   EXPECT_FALSE(exists(".git/remotes/origin"));
 }
 
+TEST_P(GitTricks, TheTemplateOfNewRepositoriesIsGuarded) {
+  user("mkdir -p tpl/hooks; git config --global init.templateDir $PWD/tpl");
+  expect_refused("echo > tpl/hooks/post-commit");
+  user("git config --global --unset init.templateDir");
+  expect_fine("echo > tpl/hooks/other");
+}
+
+// As Git's: they name programs.
+TEST_P(GitTricks, SettingsOfOtherToolsAreGuarded) {
+  for (const char* const path : {".hg/hgrc", ".sl/config", ".jj/repo/config.toml", ".helix/languages.toml",
+                                 ".qwen/settings.json", "crush.json", ".github/hooks/pre.json", ".run/a.xml"}) {
+    expect_refused("mkdir -p $(dirname " + std::string(path) + "); echo x > " + path);
+    EXPECT_FALSE(exists(path)) << path;
+  }
+  expect_fine("mkdir -p .github; echo x > .github/dependabot.yml");
+}
+
 TEST_P(GitTricks, AUnderscoreInTheRootIsADirectoryOfHooks) {
   user("git config core.hooksPath _");
   expect_refused(planted_hooks_in(".", "_"), {"."});
