@@ -47,10 +47,10 @@ void write_members(JsonWriter& out, const Action& action) {
   }
 }
 
-void write_action(JsonWriter& out, const Action& action, std::uint32_t event, bool redacted) {
+void write_action(JsonWriter& out, const Action& action, std::uint32_t event, bool judged) {
   out.begin_object().member("action", action_name(action.kind));
   const bool rewritten = action.kind == AGENTD_ACT_REPLACE_TEXT && event != AGENTD_EVENT_BEFORE_TOOL_CALL;
-  if (rewritten || (redacted && action.kind == AGENTD_ACT_CONTINUE))
+  if (rewritten || (judged && action.kind == AGENTD_ACT_CONTINUE))
     out.member("sha256", hex(sha256(action.text))).member("bytes", std::uint64_t{action.text.size()});
   else
     write_members(out, action);
@@ -72,10 +72,10 @@ std::string messages_json(const Rows& rows) {
 
 }  // namespace
 
-std::string answer_json(std::span<const Action> actions, std::uint32_t event, bool redacted) {
+std::string answer_json(std::span<const Action> actions, std::uint32_t event, bool judged) {
   JsonWriter out;
   out.begin_array();
-  for (const Action& action : actions) write_action(out, action, event, redacted);
+  for (const Action& action : actions) write_action(out, action, event, judged);
   out.end_array();
   return std::string(out.text());
 }

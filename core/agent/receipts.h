@@ -18,9 +18,9 @@ namespace agentd {
 
 // The actions that a hook asked for at `event` as a compact JSON array. Long texts are cut; of a
 // rewritten text, unless it is a tool's input, only digest and length are told, since a later hook
-// may have taken something out of it. `redacted`: so of what is to be said next, which a redactor
-// sees first.
-std::string answer_json(std::span<const Action> actions, std::uint32_t event, bool redacted = false);
+// may have taken something out of it. `judged`: so of what is to be said next, which the hooks of
+// messages see first.
+std::string answer_json(std::span<const Action> actions, std::uint32_t event, bool judged = false);
 
 // The JSON that the hook of a receipt was asked with, byte for byte: the kept bytes, and the
 // messages of the view at the receipt's revision where the event carries them. kNotFound: the bytes

@@ -162,7 +162,9 @@ void SessionImpl::start(const std::string& first_text, const CancelToken& cancel
   const AtWork work(*this, RunQueue::RunPlace());
   context_.refresh_tools();  // a part of what the gauge counts, also before the first run
   const bool wanted = hooks_.wants(AGENTD_EVENT_SESSION_START);
-  const Priming::Start& start = priming_.begin(messages_.passed(first_text), wanted, cancel);
+  // A text that hooks may refuse or rewrite is no task yet: it is known once they have passed it.
+  const bool judged = hooks_.snapshot().decides(AGENTD_EVENT_USER_MESSAGE_SEND);
+  const Priming::Start& start = priming_.begin(judged ? std::string() : messages_.passed(first_text), wanted, cancel);
   if (!wanted) return;
   const CancelBinding binding(work.slot(), cancel);
   messages_.start_session(source_, &start);

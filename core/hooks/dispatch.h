@@ -38,6 +38,8 @@ struct Dispatch {
   // Checks a hook's text before it is used: returns the text to use, or the reason why the hook failed. Null = every
   // text is used unchanged.
   Result<std::string> (*admit)(void* context, std::string_view text) = nullptr;
+  // Takes the text out of the payload after a hook has blocked, before observers see it. Null = they see it as it is.
+  void (*withdraw)(void* context) = nullptr;
   // Why the hook may not be called any more; empty = it may. A hook that fails closed has then failed, any other is
   // skipped. Called on several threads at once; null = all may.
   std::string (*refusal)(void* context, const Subscription& hook) = nullptr;

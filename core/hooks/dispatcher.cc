@@ -415,6 +415,15 @@ Entries observers_of(Entries entries) {
   return entries;
 }
 
+// The hooks that are still called after a deny.
+Entries after_deny(CallSlot& slot, const Dispatch& event, Entries rest) {
+  const Entries observers = observers_of(rest);
+  if (event.withdraw == nullptr || observers.empty()) return observers;
+  event.withdraw(event.context);
+  slot.forget_payload_text();
+  return observers;
+}
+
 // Prepares the slot for the calls of the event.
 void begin(CallSlot& slot, const Dispatch& event) {
   if (slot.touched()) slot.clean();
@@ -452,7 +461,7 @@ bool call_one(const Snapshot& snapshot, CallSlot& slot, const Dispatch& event, c
       open = call_one(snapshot, slot, event, entry, trace, outcome);
     }
     entries = entries.subspan(called);
-    if (!open) entries = observers_of(entries);
+    if (!open) entries = after_deny(slot, event, entries);
   }
   slot.set_deadline(UINT64_MAX);
   slot.close();
@@ -464,7 +473,7 @@ bool call_one(const Snapshot& snapshot, CallSlot& slot, const Dispatch& event, c
                                              std::unique_ptr<Outcome>& outcome) {
   const bool open = settle(snapshot, slot, event, *entry, status, nullptr, nullptr, outcome);
   const Entries rest{entry + 1, snapshot.end(event.event)};
-  call_in_time(snapshot, slot, event, (open ? rest : observers_of(rest)).data(), nullptr, outcome);
+  call_in_time(snapshot, slot, event, (open ? rest : after_deny(slot, event, rest)).data(), nullptr, outcome);
 }
 
 // True if the event itself limits or traces no call, and is for all of its hooks. One test instead of five.

@@ -344,7 +344,8 @@ constexpr Text kMemories = R"([{"id":"mem_3","title":"how tests are run","text":
 constexpr PayloadField kFields[] = {
     name("source", AT(source), WIDE(source), kSessionSources, AGENTD_SOURCE_STARTUP, "the reason why it begins",
          R"("startup")"),
-    optional(text("task", AT(task), "the first user text, when it is known", R"("make the tests pass")")),
+    optional(text("task", AT(task), "the first user text; absent: it is not known yet, or hooks check it first",
+                  R"("make the tests pass")")),
     nullable(object("checkpoint", AT(checkpoint), recollection::kTable, "the offered checkpoint", kCheckpoint)),
     records("memories", AT(memories), recollection::kTable, "at most 3 that fit the task", kMemories),
 };

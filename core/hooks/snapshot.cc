@@ -111,6 +111,7 @@ void Snapshot::add_entry(std::uint32_t index) {
   }
   entries_.push_back(entry);
   mask_ |= event_bit(from.event);
+  if (from.decides()) deciding_mask_ |= event_bit(from.event);
   if (!from.shadow && (from.withholds() || from.may_rewrite())) redacted_mask_ |= event_bit(from.event);
 }
 

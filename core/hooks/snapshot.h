@@ -76,6 +76,8 @@ struct Subscription {
   // closed guards the text.
   bool withholds() const;
   bool may_rewrite() const;
+  // True if the event's text may be refused or changed by the hook.
+  bool decides() const { return !observes() && !shadow; }
 };
 
 // The subscriptions of one configuration, sorted. Immutable.
@@ -105,6 +107,8 @@ class Snapshot {
   // True if the event's text must not be seen before its hooks have run: one of them may rewrite it, or withholds it by
   // failing.
   bool redacts(std::uint32_t event) const { return (redacted_mask_ & event_bit(event)) != 0; }
+  // True if a hook of the event may refuse what it announces, or rewrite its text.
+  bool decides(std::uint32_t event) const { return (deciding_mask_ & event_bit(event)) != 0; }
   std::span<const Entry> entries(std::uint32_t event) const { return {first(event), end(event)}; }
   // The event's first entry. An event without a subscriber has another event's, or none: REQUIRES wants().
   const Entry* first(std::uint32_t event) const { return entries_.data() + first_[event]; }
@@ -120,7 +124,7 @@ class Snapshot {
   std::vector<Subscription> subscriptions_;  // in order of dispatch within each event
   std::vector<Entry> entries_;
   std::array<std::uint32_t, 65> first_{};
-  std::uint64_t mask_ = 0, redacted_mask_ = 0;
+  std::uint64_t mask_ = 0, redacted_mask_ = 0, deciding_mask_ = 0;
   std::vector<std::unique_ptr<Serial>> serials_;
   const Clock& clock_;
 };

@@ -23,12 +23,6 @@ bool is_private(std::uint32_t event) {
 // One kept payload per piece of a streamed answer would be the answer many times over.
 bool is_stream(std::uint32_t event) { return event == AGENTD_EVENT_MODEL_DELTA; }
 
-bool redacts_messages(const Snapshot& snapshot) {
-  for (const Snapshot::Entry& entry : snapshot.entries(AGENTD_EVENT_USER_MESSAGE_SEND))
-    if ((entry.flags & AGENTD_HOOK_REDACTS) != 0) return true;
-  return false;
-}
-
 std::string joined(std::string_view first, std::string_view second) {
   std::string out(first);
   if (!out.empty() && !second.empty()) out += "; ";
@@ -61,6 +55,12 @@ void Firing::rewrite(void* me, std::uint32_t target, std::string_view text) {
 Result<std::string> Firing::admit(void* me, std::string_view text) {
   const auto& firing = *static_cast<Firing*>(me);
   return firing.fired_.admit(firing.fired_.context, text);
+}
+
+void Firing::withdraw(void* me) {
+  auto& firing = *static_cast<Firing*>(me);
+  ++firing.version_;
+  firing.fired_.withdraw(firing.fired_.context);
 }
 
 std::string Firing::refusal(void* me, const Subscription& hook) {
@@ -119,7 +119,7 @@ std::string Firing::answer_of(const HookTrace& trace) const {
   const bool words = !output && !(frame_.scrubs_messages && fired_.event == AGENTD_EVENT_USER_MESSAGE_SEND);
   for (Action& action : actions)
     if (!words || action.kind != AGENTD_ACT_REPLACE_TEXT) action.text = clean(std::move(action.text));
-  return answer_json(actions, fired_.event, redacts_messages(frame_.snapshot));
+  return answer_json(actions, fired_.event, frame_.snapshot.decides(AGENTD_EVENT_USER_MESSAGE_SEND));
 }
 
 void Firing::keep(const HookTrace& trace) {

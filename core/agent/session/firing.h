@@ -27,6 +27,7 @@ struct Fired {
   const void* bare = nullptr;  // the same without messages; null = payload
   void (*rewrite)(void* context, std::uint32_t target, std::string_view text) = nullptr;
   Result<std::string> (*admit)(void* context, std::string_view text) = nullptr;
+  void (*withdraw)(void* context) = nullptr;
   void* context = nullptr;
   std::uint32_t attempt = 1;
   std::uint16_t only = 0;     // as that of Dispatch; 0 = all hooks
@@ -56,6 +57,7 @@ class Firing final : public TraceSink {
   // For Dispatch::rewrite and its context: the hook's own view of the payload is kept first.
   static void rewrite(void* me, std::uint32_t target, std::string_view text);
   static Result<std::string> admit(void* me, std::string_view text);
+  static void withdraw(void* me);
   // For Dispatch::refusal and its context: the hook's limits in this run.
   static std::string refusal(void* me, const Subscription& hook);
   void on_hook(const HookTrace& trace) override;

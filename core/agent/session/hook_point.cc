@@ -108,6 +108,7 @@ Dispatch HookPoint::dispatch_of(const Fired& fired) const {
   dispatch.budget_ns = static_cast<std::uint64_t>(std::chrono::nanoseconds(time).count());
   if (fired.rewrite != nullptr) dispatch.rewrite = &Firing::rewrite;
   if (fired.admit != nullptr) dispatch.admit = &Firing::admit;
+  if (fired.withdraw != nullptr) dispatch.withdraw = &Firing::withdraw;
   if (position_.run != 0) dispatch.refusal = &Firing::refusal;
   dispatch.slots = &parts_.slots;
   dispatch.only = fired.only;

@@ -24,6 +24,8 @@ std::uint32_t abi_source_of(MessageSource source) {
 }
 
 constexpr std::string_view kMemorySource = "memory";
+// Observers see it in place of a message that a hook has blocked.
+constexpr std::string_view kWithdrawn = "[withheld: a hook blocked this message]";
 
 agentd_recollection to_abi_record(const Recollection& from) {
   agentd_recollection out{};
@@ -66,6 +68,11 @@ std::unique_ptr<Outcome> Messages::ask(std::string& text, MessageSource source, 
     auto& mine = *static_cast<Payload*>(context);
     mine.text = mine.messages.passed(std::string(rewritten));
     mine.record.text = to_abi(mine.text);
+  };
+  fired.withdraw = [](void* context) {
+    agentd_user_message& record = static_cast<Payload*>(context)->record;
+    record.text = to_abi(kWithdrawn);
+    record.images = {};
   };
   return hooks_.fire(fired);
 }

@@ -4,7 +4,8 @@
 // Private to this room.
 //
 // The memories are asked for once: before session_start where the first text is known, else before the first message of
-// the user is added. The model gets them behind that message.
+// the user is added. A text that hooks of messages may refuse or rewrite is not known before they have passed it. The
+// model gets them behind that message.
 //
 // Threading: the session's thread; never inside a dispatch.
 

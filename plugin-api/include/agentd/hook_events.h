@@ -270,7 +270,7 @@ typedef struct agentd_session_start {
   uint32_t source;                       /* AGENTD_SOURCE_                                 */
   const agentd_recollection* checkpoint; /* NULL = none offered                            */
   agentd_list memories;                  /* agentd_recollection, at most 3                 */
-  agentd_str task;                       /* the first user text, when it is known          */
+  agentd_str task;                       /* the first user text; empty: not known, or hooks check it first */
 } agentd_session_start;
 
 #define AGENTD_OUTCOME_UNKNOWN 0u
