@@ -191,9 +191,21 @@ class LineEditorImpl final : public LineEditor {
     }
     std::string text = narrow({line, static_cast<std::size_t>(count)});
     while (text.ends_with('\n')) text.pop_back();
-    if (pastes_.empty() && history_file_.add(text)) remember(text);
+    if (pastes_.empty() && history_file_.may_keep(text)) {
+      remember(text);
+      read_.push_back(text);
+    }
     return pastes_.expand(std::move(text));
   }
+
+  void keep(const std::function<bool(std::string_view line)>& may) override {
+    std::erase_if(read_, [&](const std::string& line) {
+      const bool kept = may(line);
+      if (kept) history_file_.add(line);
+      return kept;
+    });
+  }
+  void drop_lines() override { read_.clear(); }
 
   void prefill(std::string_view text) override {
     std::string whole = with_newlines(text);
@@ -371,6 +383,7 @@ class LineEditorImpl final : public LineEditor {
 
   const Options options_;
   const LineHistory history_file_;
+  std::vector<std::string> read_;  // lines that are not in the file
   Library library_;
   locale_t utf8_ = locale_t{};
   File in_, out_, err_;
@@ -440,17 +453,19 @@ std::string LineHistory::load() const {
   return text.substr(begin);
 }
 
-bool LineHistory::add(std::string_view line) const {
+bool LineHistory::may_keep(std::string_view line) const {
   if (is_blank(line) || line.front() == ' ' || line.size() > kHistoryLineBytes ||
       line.find('\n') != std::string_view::npos)
     return false;
   const Result<Scrubber> scrubber = Scrubber::make();
   const auto scrubbed = scrubber ? scrubber->scrub(line) : Result<Scrubbed>(scrubber.error());
-  if (!scrubbed || !scrubbed->findings.empty()) return false;
-  if (file_.empty()) return true;
+  return scrubbed && scrubbed->findings.empty();
+}
+
+void LineHistory::add(std::string_view line) const {
+  if (file_.empty()) return;
   const UniqueFd file(::open(file_.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | O_NOFOLLOW, 0600));
   if (file.valid()) (void)write_all(file.get(), std::string(line) + "\n");
-  return true;
 }
 
 }  // namespace agentd::app

@@ -11,6 +11,7 @@
 //
 // Threading: one thread. Waiting ends when SignalScope catches a signal.
 
+#include <functional>
 #include <map>
 #include <memory>
 #include <optional>
@@ -35,6 +36,10 @@ class LineEditor {
   // when a signal was caught. `style`: SGR parameters of the prompt; empty = none. The terminal is
   // in its own mode again when it returns.
   virtual std::optional<std::string> read(std::string_view prompt, std::string_view style) = 0;
+  // Puts those of the lines that were read into the history file, once each. The others stay in this process's own
+  // history, for the arrow keys, and after drop_lines() are not asked about again.
+  virtual void keep(const std::function<bool(std::string_view line)>& may) = 0;
+  virtual void drop_lines() = 0;
   // Put into the next line, for the user to send or to delete.
   virtual void prefill(std::string_view text) = 0;
 };
@@ -61,8 +66,9 @@ class LineHistory {
  public:
   explicit LineHistory(std::string file) : file_(std::move(file)) {}
   std::string load() const;
-  // False if it is not kept.
-  bool add(std::string_view line) const;
+  bool may_keep(std::string_view line) const;
+  // REQUIRES: may_keep().
+  void add(std::string_view line) const;
 
  private:
   std::string file_;

@@ -14,6 +14,24 @@
 
 namespace agentd::app {
 
+namespace {
+
+class StoredWatch final : public EventSink {
+ public:
+  StoredWatch(EventSink& shown, const std::function<void(std::string_view)>& tell) : shown_(shown), tell_(tell) {}
+  void on_event(const RunEvent& event) override {
+    const auto* const message = std::get_if<told::UserMessage>(&event.body);
+    if (message != nullptr && event.agent_depth == 0 && tell_) tell_(message->text);
+    shown_.on_event(event);
+  }
+
+ private:
+  EventSink& shown_;
+  const std::function<void(std::string_view)>& tell_;
+};
+
+}  // namespace
+
 Talk::Talk(App& app, const Arguments& arguments, Config config, const Wishes& wishes)
     : app_(app), arguments_(arguments), config_(std::move(config)), wishes_(wishes) {
   if (arguments.has("json")) style_ = Style::kJson;
@@ -49,8 +67,8 @@ EventSink& Talk::make_renderer(bool trace) {
 }
 
 Result<void, Failure> Talk::start() {
-  watch_ =
-      std::make_unique<ReaderWatch>(make_renderer(config_.flag("hooks.trace")), app_.out(), [] { end_for_reader(); });
+  stored_watch_ = std::make_unique<StoredWatch>(make_renderer(config_.flag("hooks.trace")), tell_stored_);
+  watch_ = std::make_unique<ReaderWatch>(*stored_watch_, app_.out(), [] { end_for_reader(); });
   approver_ = make_approver(app_.err().tty(), {{},
                                                marks_pastes(app_.surroundings().environment("TERM").value_or("")),
                                                true,

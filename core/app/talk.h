@@ -83,6 +83,8 @@ class Talk {
   void footer(const RunReport& report);
   // Receives text typed before a question; dropped unless set.
   void keep_typed(std::function<void(std::string)> keep) { keep_typed_ = std::move(keep); }
+  // Receives each message of the user's once it is stored, as hooks have left it; called within a run.
+  void tell_stored(std::function<void(std::string_view)> tell) { tell_stored_ = std::move(tell); }
   // Lets a thread distil what an earlier session left, until the session's end.
   void refine_memories() {
     if (runtime_) memory_worker_ = MemoryWorker::start(*runtime_);
@@ -112,8 +114,10 @@ class Talk {
   std::unique_ptr<TerminalRenderer> terminal_;
   std::unique_ptr<JsonRenderer> json_;
   std::unique_ptr<QuietRenderer> quiet_;
+  std::unique_ptr<EventSink> stored_watch_;
   std::unique_ptr<ReaderWatch> watch_;
   std::function<void(std::string)> keep_typed_;
+  std::function<void(std::string_view)> tell_stored_;
   std::unique_ptr<Approver> approver_;
   bool daemon_is_there_ = false;
   std::string why_not_served_;             // in the daemon's words

@@ -40,8 +40,12 @@ class Chat {
   Chat(App& app, const Arguments& arguments, Talk& talk, SignalScope& signals)
       : app_(app), arguments_(arguments), talk_(talk), signals_(signals), editor_(open_editor()) {
     talk_.keep_typed([this](std::string text) { keep(std::move(text)); });
+    talk_.tell_stored([this](std::string_view text) { keep_lines(text); });
   }
-  ~Chat() { talk_.keep_typed({}); }
+  ~Chat() {
+    talk_.keep_typed({});
+    talk_.tell_stored({});
+  }
   Chat(const Chat&) = delete;
   Chat& operator=(const Chat&) = delete;
 
@@ -91,6 +95,23 @@ class Chat {
     app_.err().flush();
   }
 
+  // The history file has the lines whose words were stored: not what a hook has blocked or rewritten.
+  void keep_lines(std::string_view stored) {
+    if (!editor_) return;
+    stored_.append(stored).append("\n");
+    editor_->keep([this](std::string_view line) { return is_stored(line); });
+  }
+  bool is_stored(std::string_view line) const {
+    const auto stored = [this](std::string_view words) { return stored_.find(words) != std::string::npos; };
+    while (line.ends_with('\\')) line.remove_suffix(1);
+    const std::size_t end = std::min(line.find(' '), line.size());
+    const bool path = line.substr(0, end).find('/', 1) != std::string_view::npos;
+    if (!line.starts_with('/') || path) return stored(line);
+    const RecipeLine recipe = parse_recipe_line(line.substr(end));
+    return stored(recipe.words) && std::all_of(recipe.arguments.begin(), recipe.arguments.end(),
+                                               [&](const auto& each) { return stored(each.second); });
+  }
+
   std::string prompt() const {
     const Gauge gauge = talk_.session().gauge();
     return (gauge.limit == 0 ? "" : std::to_string(gauge.percent()) + " % ") + "> ";
@@ -119,6 +140,8 @@ class Chat {
 
   std::optional<std::string> read_message() {
     std::string text;
+    if (editor_) editor_->drop_lines();
+    stored_.clear();
     for (;;) {
       const std::optional<std::string> line = read_part(text.empty() ? prompt() : "… ");
       if (!line) return std::nullopt;
@@ -152,6 +175,8 @@ class Chat {
 
   void command(const std::string& name, const std::string& rest) {
     if (refuses_words(name, rest)) return;
+    const bool own = std::find(std::begin(kCommands), std::end(kCommands), name) != std::end(kCommands);
+    if (own && editor_) editor_->keep([](std::string_view) { return true; });
     if (name == "/exit" || name == "/quit") {
       over_ = true;
     } else if (name == "/help") {
@@ -353,6 +378,7 @@ class Chat {
   Talk& talk_;
   SignalScope& signals_;
   std::unique_ptr<LineEditor> editor_;  // null: the terminal edits lines
+  std::string stored_;                  // the messages of the last line that were stored, as hooks left them
   int code_ = kExitOk;                  // of the last message, for scripts that pipe messages in
   bool over_ = false;
 };
