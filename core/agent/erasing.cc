@@ -8,6 +8,7 @@
 
 #include "core/agent/checkpoints.h"
 #include "core/agent/loading.h"
+#include "core/agent/removed_texts.h"
 #include "core/agent/states.h"
 #include "core/base/bytes.h"
 #include "core/codec/json.h"
@@ -151,6 +152,49 @@ void put_in_order(std::vector<ErasedText>& texts) {
                    [](const ErasedText& a, const ErasedText& b) { return a.text.size() > b.text.size(); });
   std::set<std::string> seen;
   std::erase_if(texts, [&](const ErasedText& each) { return !seen.insert(each.text).second; });
+}
+
+// The receipts of a part that lose what they keep. By sequence the hooks of the same run have seen the text, maybe in
+// pieces or in other words.
+bool loses_texts(const ErasePlan& plan, const PlannedPart& part, const AnyOf& any, const HookReceipt& receipt,
+                 std::string_view payload) {
+  const bool of_the_run = plan.whole && std::find(part.runs.begin(), part.runs.end(), receipt.run) != part.runs.end();
+  return of_the_run || (receipt.payload_kept && part.payloads.contains(receipt.payload_digest)) || any.in(payload) ||
+         any.in(receipt.answer) || any.in(receipt.note);
+}
+
+// Each receipt that keeps anything, with its payload, empty where none is kept.
+Result<void> for_each_receipt(const Store& store, const Ulid& conversation,
+                              const std::function<Result<void>(const HookReceipt&, std::string_view)>& visit) {
+  std::vector<HookReceipt> all;
+  AGENTD_TRY_VOID(store.receipts(conversation, [&](const HookReceipt& receipt) {
+    if (receipt.payload_kept || receipt.answer != "[]" || !receipt.note.empty()) all.push_back(receipt);
+    return true;
+  }));
+  for (const HookReceipt& receipt : all) {
+    auto payload = receipt.payload_kept ? store.blob(receipt.payload_digest) : Result<std::string>(std::string());
+    if (!payload && payload.error().code != Code::kNotFound) return payload.error();  // else removed for its age
+    AGENTD_TRY_VOID(visit(receipt, payload.value_or(std::string())));
+  }
+  return {};
+}
+
+Result<void> count_receipts(const Store& store, const ErasePlan& plan, const AnyOf& any, PlannedPart& part) {
+  return for_each_receipt(store, part.conversation,
+                          [&](const HookReceipt& receipt, std::string_view payload) -> Result<void> {
+                            if (loses_texts(plan, part, any, receipt, payload)) ++part.receipts;
+                            return {};
+                          });
+}
+
+// Every text of a JSON value, names of members among them.
+void collect_texts(JsonView value, std::set<std::string>& out) {
+  if (value.is_string()) out.emplace(value.string_or(""));
+  if (!value.is_object() && !value.is_array()) return;
+  for (std::size_t i = 0; i < value.size(); ++i) {
+    if (value.is_object()) out.emplace(value.key_at(i));
+    collect_texts(value.at(i), out);
+  }
 }
 
 // ---- one conversation
@@ -344,7 +388,6 @@ class PartPlan {
     out_.runs.assign(runs.begin(), runs.end());
     return std::move(out_);
   }
-  bool empty() const { return planned_.empty() && out_.attached.empty(); }
 
  private:
   // True if an erased message has the call.
@@ -379,11 +422,14 @@ class Planner {
     for (std::size_t i = 0; i < relatives_.size(); ++i) parts_.emplace_back(relatives_[i], logs_[i]);
     out_.whole = !query_.ranges.empty();
     AGENTD_TRY_VOID(out_.whole ? by_sequence() : by_text());
+    const AnyOf any(out_.texts);
     for (std::size_t i = 0; i < parts_.size(); ++i) {
       AGENTD_TRY_VOID(parts_[i].add_erasures());
       AGENTD_TRY_VOID(parts_[i].end_question(store_));
       out_.looked_at.push_back(relatives_[i].id);
-      if (!parts_[i].empty()) out_.parts.push_back(parts_[i].take());
+      PlannedPart part = parts_[i].take();
+      AGENTD_TRY_VOID(count_receipts(store_, out_, any, part));
+      if (!part.records.empty() || !part.attached.empty() || part.receipts != 0) out_.parts.push_back(std::move(part));
     }
     return std::move(out_);
   }
@@ -445,7 +491,7 @@ class Planner {
     return {};
   }
 
-  // In every text of every record, and in the attached ones.
+  // In every text of every record, in the attached ones, and in what receipts keep.
   Result<void> find_texts() {
     const auto find_in = [&](std::string_view text) -> Result<void> {
       AGENTD_TRY(const std::vector<ErasedText> found, query_.find(text));
@@ -469,6 +515,15 @@ class Planner {
         AGENTD_TRY_VOID(find_in(text));
       }
     }
+    std::set<std::string> kept;
+    const auto keep = [&](const HookReceipt& receipt, std::string_view payload) -> Result<void> {
+      kept.insert(receipt.note);
+      for (const std::string_view json : {payload, std::string_view(receipt.answer)})
+        if (const auto document = JsonDocument::parse(json)) collect_texts(document->root(), kept);
+      return {};
+    };
+    for (const Relative& each : relatives_) AGENTD_TRY_VOID(for_each_receipt(store_, each.id, keep));
+    for (const std::string& text : kept) AGENTD_TRY_VOID(find_in(text));
     return {};
   }
 
@@ -483,6 +538,27 @@ class Planner {
 }  // namespace
 
 Result<ErasePlan> plan_erase(const Store& store, const EraseQuery& query) { return Planner(store, query).run(); }
+
+Result<ErasePlan> plan_erase_removed(const Store& store, const std::optional<Ulid>& conversation) {
+  AGENTD_TRY(const std::vector<RemovedText> removed, removed_texts(store, conversation));
+  ErasePlan out;
+  for (const RemovedText& each : removed) {
+    if (out.parts.empty() || out.parts.back().conversation != each.conversation) {
+      AGENTD_TRY(const ConversationInfo info, store.info(each.conversation));
+      out.looked_at.push_back(each.conversation);
+      PlannedPart& part = out.parts.emplace_back();
+      part.conversation = each.conversation;
+      part.revision = info.revision;
+    }
+    out.parts.back().payloads.insert(each.payload);
+    // A shorter one may be part of what must stay.
+    if (each.text.size() >= kErasedCopyMin) out.texts.push_back({each.text, std::string(kErasedText)});
+  }
+  put_in_order(out.texts);
+  const AnyOf any(out.texts);
+  for (PlannedPart& part : out.parts) AGENTD_TRY_VOID(count_receipts(store, out, any, part));
+  return out;
+}
 
 Result<std::vector<std::unique_ptr<Lease>>> lease_all(Store& store, const ErasePlan& plan) {
   std::vector<std::unique_ptr<Lease>> out;
@@ -529,11 +605,8 @@ Result<void> carry_out(Store& store, const ErasePlan& plan, std::span<const Eras
     for (const PlannedRecord& record : part->records) request.records.push_back({record.seq, record.payload});
     request.attached = part->attached;
     request.append = part->append;
-    // By sequence the hooks of the same run have seen it, maybe in pieces or in other words.
     request.receipt = [&](const HookReceipt& receipt, std::string_view payload) {
-      const bool of_the_run =
-          plan.whole && std::find(part->runs.begin(), part->runs.end(), receipt.run) != part->runs.end();
-      return of_the_run || any.in(payload) || any.in(receipt.answer) || any.in(receipt.note);
+      return loses_texts(plan, *part, any, receipt, payload);
     };
     AGENTD_TRY(const EraseReport report, store.erase(part->conversation, part->revision, request));
     done.parts.insert(done.parts.begin(), {part->conversation, report});

@@ -11,6 +11,8 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
+#include <set>
 #include <span>
 #include <string>
 #include <string_view>
@@ -58,6 +60,8 @@ struct PlannedPart {
   std::vector<Digest> attached;     // prompts and tool schemas that hold the text
   std::vector<Record> append;       // that end a question whose call is erased
   std::vector<std::uint32_t> runs;  // of the erased records
+  std::set<Digest> payloads;        // of receipts that go by themselves
+  std::uint64_t receipts = 0;       // that lose answer, note and payload
 };
 struct ErasePlan {
   std::vector<PlannedPart> parts;  // only those with something to erase; the named conversation is the first
@@ -69,9 +73,12 @@ struct ErasePlan {
   bool empty() const { return parts.empty(); }
 };
 
-// kNotFound: no such conversation; kInvalid: a sequence that the log does not have, or without a text; kCorrupt. The
-// plan is empty where sequences were erased before, and nothing else has their texts.
+// Looks through records, attached texts and receipts, each by itself. kNotFound: no such conversation; kInvalid: a
+// sequence that the log does not have, or without a text; kCorrupt. The plan is empty where sequences were erased
+// before, and nothing else has their texts.
 Result<ErasePlan> plan_erase(const Store& store, const EraseQuery& query);
+// The receipts that keep what hooks had removed (removed_texts.h), of that conversation or of all; kCorrupt.
+Result<ErasePlan> plan_erase_removed(const Store& store, const std::optional<Ulid>& conversation);
 
 // Told of what is erased, before the log changes, so that a command that is killed can be given again: whoever has made
 // something of these records forgets it, and returns how much that was.

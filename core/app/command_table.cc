@@ -260,11 +260,13 @@ CommandSpec conversation_fork_spec() {
 CommandSpec conversation_erase_spec() {
   return {
       "conversation erase",
-      "ID [SEQ|SEQ-SEQ...]",
+      "[ID] [SEQ|SEQ-SEQ...]",
       "take a text out of a conversation and of what was made of it",
       "For a secret that got in. By SEQ the messages lose all of their text; --match takes one text out wherever it "
-      "stands;\n--scrub does so with everything that looks like a secret. The messages keep their place, role and "
-      "calls, so that\nthe conversation continues. It goes through forks, parents and subagents, summaries, titles, "
+      "stands;\n--scrub does so with everything that looks like a secret. --removed takes out the messages that a hook "
+      "blocked or\nrewrote and that earlier versions of agentd kept in receipts; without ID in all conversations. The "
+      "messages keep\ntheir place, role and calls, so that the conversation continues. It goes through forks, parents "
+      "and subagents, summaries, titles, "
       "open questions\n(their calls do not run), receipts of hooks, prompts, transcripts, the history of lines "
       "and the diagnostic log, and\noverwrites what the store has freed. Everything is listed first, and a person "
       "confirms it on a terminal: a program\ncannot. Other agentd processes should have ended.\nIt does not reach "
@@ -272,12 +274,14 @@ CommandSpec conversation_erase_spec() {
       "confirm a guess. So change a secret that was sent.",
       {{"match", 'm', "TEXT", "the text that goes; \"-\" reads it from standard input, out of the shell's history"},
        {"scrub", 0, {}, "whatever the rules for secrets find"},
+       {"removed", 0, {}, "messages that hooks had removed and that receipts keep ('agentd doctor' finds them)"},
        {"keys", 0, {}, "erase the keys of plugins that hold the text, too"},
        {"dry-run", 'n', {}, "show what would go; change nothing"},
        kAsJson},
       {"agentd conversation erase 01JZ8 12", "agentd conversation erase 01JZ8 3-7 --dry-run",
-       "agentd conversation erase 01JZ8 --match - < secret.txt", "agentd conversation erase 01JZ8 --scrub"},
-      1,
+       "agentd conversation erase 01JZ8 --match - < secret.txt", "agentd conversation erase 01JZ8 --scrub",
+       "agentd conversation erase --removed"},
+      0,
       kManyWords,
       {},
       erase_command};
@@ -287,8 +291,8 @@ CommandSpec conversation_delete_spec() {
   return {"conversation delete",
           "ID",
           "delete a conversation permanently",
-          "The store reuses the pages later; until then the text may remain in the store's file. 'agentd store backup "
-          "DIR'\nmakes a copy without it.",
+          "With its receipts, transcript and outputs of commands; the pages that the store has freed are overwritten. "
+          "Memories\nof it stay ('agentd memory delete').",
           {{"yes", 'y', {}, "do not ask for confirmation"}},
           {"agentd conversation delete 01JZ8 --yes"},
           1,

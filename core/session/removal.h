@@ -13,9 +13,11 @@
 
 namespace agentd {
 
-// The conversation, its limits, its permission mode, the names of its checkpoints, the outputs of its commands, and the
-// search index, which has its texts. kNotFound: there is none. After another error the conversation may be gone, and
-// the sentence says what stays.
-Result<void> remove_conversation(Store& store, const std::string& home, const Clock& clock, const Ulid& conversation);
+// The conversation with its receipts, its limits, its permission mode, the names of its checkpoints, its transcript for
+// hooks, the outputs of its commands, and the search index, which has its texts; then Store::wipe(), which takes time
+// linear in the store. Memories of it stay. kNotFound: there is none. After another error the conversation may be gone,
+// and the sentence says what stays.
+Result<WipeReport> remove_conversation(Store& store, const std::string& home, const Clock& clock,
+                                       const Ulid& conversation);
 
 }  // namespace agentd

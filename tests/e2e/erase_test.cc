@@ -4,8 +4,12 @@
 #include <signal.h>
 
 #include <filesystem>
+#include <memory>
 
+#include "core/base/clock.h"
 #include "core/base/file.h"
+#include "core/conversation/receipt.h"
+#include "core/store/lmdb/lmdb_store.h"
 #include "tests/e2e/program.h"
 
 namespace agentd::testing {
@@ -225,6 +229,111 @@ TEST_F(Erase, WhatDoesNotFitIsSaidBeforeAnything) {
     const Finished refused = program_.run(all);
     EXPECT_EQ(refused.code, 2) << refused.err;
     EXPECT_TRUE(has(refused.err, said)) << refused.err;
+  }
+}
+
+// ---- what earlier versions have kept
+
+// A conversation whose first message a hook blocked, with a receipt that has it, as earlier versions left one.
+class EraseRemoved : public Erase {
+ protected:
+  std::string kept() {
+    EXPECT_TRUE(make_directories(program_.home() + "/hooks"));
+    EXPECT_TRUE(write_file_atomically(program_.home() + "/hooks/no.yaml",
+                                      "on: user_message_send\ndo: {action: block, reason: not that}\n", 0600));
+    EXPECT_EQ(program_.run({"run", message(), "--script", program_.script("- text: never\n")}).code, 3);
+    EXPECT_EQ(files(), std::vector<std::string>{}) << listed(files());
+    const std::string id = newest_of_the_user();
+    LmdbOptions options;
+    options.directory = program_.home() + "/store";
+    const SystemClock clock;
+    const auto store = open_lmdb_store(options, clock);
+    EXPECT_TRUE(store) << (store ? "" : store.error().message);
+    if (!store) return id;
+    HookReceipt receipt;
+    receipt.event_id = id;
+    receipt.event = "session_start";
+    receipt.hook = "session_memory";
+    receipt.answer = R"([{"action":"inject_context","text":"noted"}])";
+    receipt.effect = AnswerEffect::kApplied;
+    const std::string payload = R"({"v":1,"event":"session_start","source":"startup","task":")" + message() + "\"}";
+    receipt.payload_digest = sha256(payload);
+    receipt.payload = std::make_shared<const std::string>(payload);
+    receipt.time_ms = clock.wall_ms();
+    const auto added = (*store)->append_receipts(*Ulid::parse(id), std::vector{receipt});
+    EXPECT_TRUE(added) << (added ? "" : added.error().message);
+    return id;
+  }
+  static std::string message() { return std::string("the password is ") + kSecret + ", do not tell"; }
+};
+
+TEST_F(EraseRemoved, DoctorFindsItAndEraseRemovesIt) {
+  const std::string id = kept();
+  ASSERT_EQ(files().size(), 1u) << "the control: the store has it";
+  const Finished sick = program_.run({"doctor"});
+  EXPECT_TRUE(
+      has(sick.out, "1 receipt of 1 conversation keeps a message as it was before a hook blocked or rewrote it"))
+      << sick.out;
+  ASSERT_TRUE(has(sick.out, "agentd conversation erase --removed")) << sick.out;
+  EXPECT_FALSE(has(sick.out, kSecret));
+  const Finished shown = program_.run({"conversation", "erase", "--removed", "--dry-run", "--json"});
+  EXPECT_EQ(shown.code, 0) << shown.err;
+  EXPECT_TRUE(has(shown.out, "\"kind\":\"receipts\",\"count\":1")) << shown.out;
+  EXPECT_FALSE(files().empty());
+
+  const Finished erased = erase({"--removed"});
+  EXPECT_EQ(erased.code, 0) << erased.out;
+  EXPECT_EQ(files(), std::vector<std::string>{}) << listed(files()) << erased.out;
+  EXPECT_FALSE(has(program_.run({"doctor"}).out, "keeps a message"));
+  expect_whole();
+  const Finished again = program_.on_terminal({"conversation", "erase", "--removed"}, {});
+  EXPECT_EQ(again.code, 0) << again.out;
+}
+
+TEST_F(EraseRemoved, ItIsErasedByItsTextAndOfOneConversation) {
+  const std::string id = kept();
+  const Finished by_text = erase({id, "--match", kSecret});
+  EXPECT_EQ(by_text.code, 0) << by_text.out;
+  EXPECT_EQ(files(), std::vector<std::string>{}) << by_text.out;
+  const std::string other = kept();
+  ASSERT_FALSE(files().empty());
+  const Finished nothing = program_.on_terminal({"conversation", "erase", id, "--removed"}, {});
+  EXPECT_EQ(nothing.code, 0) << nothing.out;
+  EXPECT_FALSE(files().empty());
+  const Finished of_one = erase({other, "--removed"});
+  EXPECT_EQ(of_one.code, 0) << of_one.out;
+  EXPECT_EQ(files(), std::vector<std::string>{}) << of_one.out;
+}
+
+TEST_F(EraseRemoved, ADeletedConversationLeavesNoBytes) {
+  const std::string id = kept();
+  ASSERT_FALSE(files().empty());
+  ASSERT_TRUE(make_directories(program_.home() + "/transcripts"));
+  ASSERT_TRUE(write_file_atomically(program_.home() + "/transcripts/" + id + ".jsonl", kSecret, 0600));
+  const Finished deleted = program_.run({"conversation", "delete", id, "--yes"});
+  EXPECT_EQ(deleted.code, 0) << deleted.err;
+  EXPECT_EQ(files(), std::vector<std::string>{}) << listed(files());
+  expect_whole();
+}
+
+TEST_F(Erase, ADeletedConversationOfManyTurnsLeavesNoBytes) {
+  const std::string id = talk();
+  ASSERT_FALSE(files().empty());
+  EXPECT_EQ(program_.run({"conversation", "delete", id, "--yes"}).code, 0);
+  for (const JsonDocument& line : json_lines(program_.run({"conversation", "list", "--all", "--json"}).out)) {
+    const std::string child(line.root()["id"].string_or(""));
+    EXPECT_EQ(program_.run({"conversation", "delete", child, "--yes"}).code, 0);
+  }
+  EXPECT_EQ(files(), std::vector<std::string>{}) << listed(files());
+}
+
+TEST_F(Erase, WithoutAConversationOnlyWhatHooksRemovedIsErased) {
+  for (const std::vector<std::string>& words :
+       std::vector<std::vector<std::string>>{{"--match", "hunter2"}, {"--scrub"}, {}}) {
+    std::vector<std::string> all{"conversation", "erase", "--dry-run"};
+    all.insert(all.end(), words.begin(), words.end());
+    const Finished refused = program_.run(all);
+    EXPECT_EQ(refused.code, 2) << refused.err;
   }
 }
 

@@ -153,6 +153,10 @@ int delete_command(App& app, const Arguments& arguments) {
   const auto removed = remove_conversation(*found->store, *app.home(), app.clock(), found->id);
   if (!removed) return app.fail(store_exit(removed.error()), removed.error().message);
   app.out().confirm("deleted " + info->id + "\n");
+  if (removed->pages_left != 0)
+    app.err().line("agentd: " + counted(removed->pages_left, "page") +
+                   " that it had could not be overwritten, because another process reads an older state of the store: "
+                   "'agentd conversation erase --removed' does it when that has ended");
   return kExitOk;
 }
 

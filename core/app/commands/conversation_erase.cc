@@ -104,11 +104,27 @@ Result<EraseQuery, Failure> query_of(const App& app, const Arguments& arguments,
 }
 
 Result<void, Failure> check_words(const Arguments& arguments) {
-  const int ways =
-      (arguments.words().size() > 1 ? 1 : 0) + (arguments.has("match") ? 1 : 0) + (arguments.has("scrub") ? 1 : 0);
-  if (ways == 1) return {};
-  return usage(ways == 0 ? "say what goes: sequences, --match TEXT or --scrub"
-                         : "sequences, --match and --scrub exclude each other: erase twice");
+  int ways = arguments.words().size() > 1 ? 1 : 0;
+  for (const char* const option : {"match", "scrub", "removed"}) ways += arguments.has(option) ? 1 : 0;
+  if (ways == 0) return usage("say what goes: sequences, --match TEXT, --scrub or --removed");
+  if (ways > 1) return usage("sequences, --match, --scrub and --removed exclude each other: erase twice");
+  if (arguments.words().empty() && !arguments.has("removed"))
+    return usage("name the conversation: 'agentd conversation list' has the ids");
+  return {};
+}
+
+// The search for the texts that go, in the store as it is then.
+struct Wanted {
+  std::function<Result<ErasePlan>(const Store&)> plan;
+  bool may_be_none = false;  // having found nothing is no failure
+};
+Result<Wanted, Failure> wanted_of(const App& app, const Arguments& arguments, const std::optional<Ulid>& conversation) {
+  if (arguments.has("removed"))
+    return Wanted{[conversation](const Store& store) { return plan_erase_removed(store, conversation); }, true};
+  auto query = query_of(app, arguments, *conversation);
+  if (!query) return query.error();
+  const bool finds = query->find != nullptr;
+  return Wanted{[query = std::move(*query)](const Store& store) { return plan_erase(store, query); }, finds};
 }
 
 // ---- the work
@@ -139,8 +155,8 @@ class Erasing {
   Erasing(App& app, const Arguments& arguments, Store& store, std::string home, PluginServices* plugins)
       : app_(app), arguments_(arguments), store_(store), home_(std::move(home)), listeners_(listeners_of(plugins)) {}
 
-  int run(const EraseQuery& query) {
-    if (auto found = look(query); !found) return app_.fail(found.error().code, found.error().message);
+  int run(const Wanted& wanted) {
+    if (auto found = look(wanted); !found) return app_.fail(found.error().code, found.error().message);
     const bool any = !plan_.empty() || !keys_.empty() || !files_.empty();
     show_plan();
     if (arguments_.has("dry-run")) {
@@ -156,14 +172,14 @@ class Erasing {
       if (!*yes) return app_.fail(kExitFailure, "nothing was erased: you said no");
     }
     // By sequence the plan is empty only where all of it was erased before.
-    return erase(query, any, query.find != nullptr || plan_.whole);
+    return erase(wanted, any, wanted.may_be_none || plan_.whole);
   }
 
  private:
   bool json() const { return arguments_.has("json"); }
 
-  Result<void, Failure> look(const EraseQuery& query) {
-    auto plan = plan_erase(store_, query);
+  Result<void, Failure> look(const Wanted& wanted) {
+    auto plan = wanted.plan(store_);
     if (!plan)
       return Failure{plan.error().code == Code::kInvalid ? static_cast<int>(kExitUsage) : store_exit(plan.error()),
                      plan.error().message};
@@ -194,6 +210,8 @@ class Erasing {
       for (const Digest& digest : part.attached)
         rows.push_back({part.conversation.text(), "-", "prompt", hex(digest).substr(0, 12), relation});
       if (!part.append.empty()) rows.push_back({part.conversation.text(), "-", "call", "does not run", relation});
+      if (part.receipts != 0)
+        rows.push_back({part.conversation.text(), "-", "receipts", with_commas(part.receipts), relation});
     }
     if (!rows.empty())
       app_.out().print(table_text({{"CONVERSATION"}, {"SEQ", true}, {"KIND"}, {"WHY"}, {"RELATION", false, true}}, rows,
@@ -248,6 +266,11 @@ class Erasing {
       out.member("kind", "prompt").member("sha256", hex(digest)).optional("relation", part.relation).end_object();
       app_.out().line(out.text());
     }
+    if (part.receipts == 0) return;
+    JsonWriter out;
+    out.begin_object().member("type", "planned").member("conversation_id", part.conversation.text());
+    out.member("kind", "receipts").member("count", part.receipts).optional("relation", part.relation).end_object();
+    app_.out().line(out.text());
   }
   void print_key(const KeyWithText& key, bool erased) {
     JsonWriter out;
@@ -261,10 +284,14 @@ class Erasing {
     const UniqueFd terminal(::open("/dev/tty", O_RDWR | O_CLOEXEC | O_NOCTTY));
     if (!terminal.valid()) return usage(std::string(kNoTerminal));
     app_.out().flush();
-    std::uint64_t records = 0;
-    for (const PlannedPart& part : plan_.parts) records += part.records.size();
-    const std::string body = counted(records, "record") + " of " + counted(plan_.parts.size(), "conversation") +
-                             " would lose text. Nothing brings it back.\n";
+    std::uint64_t records = 0, receipts = 0;
+    for (const PlannedPart& part : plan_.parts) {
+      records += part.records.size();
+      receipts += part.receipts;
+    }
+    const std::string body =
+        counted(records, "record") + (receipts == 0 ? "" : " and " + counted(receipts, "receipt")) + " of " +
+        counted(plan_.parts.size(), "conversation") + " would lose text. Nothing brings it back.\n";
     const auto write = [&](std::string_view text) { return write_all(terminal.get(), text).has_value(); };
     const bool pastes = marks_pastes(app_.surroundings().environment("TERM").value_or(""));
     int signal = 0;
@@ -283,7 +310,7 @@ class Erasing {
   // ---- during
 
   // `may_be_none`: having found nothing is no failure.
-  int erase(const EraseQuery& query, bool any, bool may_be_none) {
+  int erase(const Wanted& wanted, bool any, bool may_be_none) {
     const Result<void> erased = carry_out(store_, plan_, listeners_, done_);
     if (!erased) {
       const std::string before = done_.parts.empty()
@@ -303,7 +330,7 @@ class Erasing {
     if (!wiped) problems_.push_back("the freed pages of the store were not overwritten: " + wiped.error().message);
     if (wiped) wiped_ = *wiped;
     leases_.clear();
-    if (any) look_again(query);
+    if (any) look_again(wanted);
     show_parts();
     return show_end(any, may_be_none);
   }
@@ -349,11 +376,11 @@ class Erasing {
 
   // A fork needs no lease: one that was made while the person was asked is not in the plan, and neither is what another
   // process has appended elsewhere.
-  void look_again(const EraseQuery& query) {
+  void look_again(const Wanted& wanted) {
     const bool is_in_its_place = std::any_of(texts_.begin(), texts_.end(), [](const std::string& text) {
       return kErasedText.find(text) != std::string_view::npos;
     });
-    const auto now = is_in_its_place ? Error{Code::kInvalid, ""} : plan_erase(store_, query);
+    const auto now = is_in_its_place ? Error{Code::kInvalid, ""} : wanted.plan(store_);
     if (!now) return;
     for (const PlannedPart& part : now->parts)
       problems_.push_back(
@@ -460,20 +487,29 @@ int erase_command(App& app, const Arguments& arguments) {
   if (auto checked = check_words(arguments); !checked) return app.fail(checked.error().code, checked.error().message);
   const auto home = app.home();
   if (!home) return app.fail(kExitUsage, home.error().message);
-  auto found = existing_conversation(app, arguments.words()[0]);
+  const auto open = [&]() -> Result<FoundConversation, Failure> {
+    if (!arguments.words().empty()) return existing_conversation(app, arguments.words()[0]);
+    auto store = existing_store(app);
+    if (!store) return store.error();
+    if (*store == nullptr) return Failure{kExitNotFound, "no conversation is stored yet"};
+    return FoundConversation{std::move(*store), {}};
+  };
+  auto found = open();
   if (!found) return app.fail(found.error().code, found.error().message);
-  const auto query = query_of(app, arguments, found->id);
-  if (!query) return app.fail(query.error().code, query.error().message);
+  const std::optional<Ulid> conversation =
+      arguments.words().empty() ? std::optional<Ulid>() : std::optional<Ulid>(found->id);
+  const auto wanted = wanted_of(app, arguments, conversation);
+  if (!wanted) return app.fail(wanted.error().code, wanted.error().message);
   if (!arguments.has("dry-run") && !has_terminal()) return app.fail(kExitUsage, kNoTerminal);
-  if (arguments.has("dry-run")) return Erasing(app, arguments, *found->store, *home, nullptr).run(*query);
+  if (arguments.has("dry-run")) return Erasing(app, arguments, *found->store, *home, nullptr).run(*wanted);
   // A process opens a store once.
   found->store.reset();
   const auto plugins = PluginServices::open(app, arguments);
-  if (plugins) return Erasing(app, arguments, (*plugins)->store(), *home, plugins->get()).run(*query);
+  if (plugins) return Erasing(app, arguments, (*plugins)->store(), *home, plugins->get()).run(*wanted);
   app.err().line("agentd: memories are not asked to forget: " + neutral_line(plugins.error().message, kReasonBytes));
-  const auto again = existing_conversation(app, arguments.words()[0]);
+  const auto again = open();
   if (!again) return app.fail(again.error().code, again.error().message);
-  const int code = Erasing(app, arguments, *again->store, *home, nullptr).run(*query);
+  const int code = Erasing(app, arguments, *again->store, *home, nullptr).run(*wanted);
   return code == kExitOk ? static_cast<int>(kExitFailure) : code;
 }
 

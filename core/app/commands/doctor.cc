@@ -7,6 +7,7 @@
 #include <cstdio>
 #include <set>
 
+#include "core/agent/removed_texts.h"
 #include "core/app/commands/bundled_tools.h"
 #include "core/app/commands/commands.h"
 #include "core/app/commands/hooks_shared.h"
@@ -106,6 +107,19 @@ void check_directory(Report& report, const std::string& path, bool holds_hooks, 
   report.say(Verdict::kOk, path + " (mode " + mode_text(info.st_mode) + ")");
 }
 
+// Messages that hooks removed and that earlier versions kept.
+void check_removed_texts(Report& report, const Store& store) {
+  const auto removed = removed_texts(store);
+  if (!removed) return report.say(Verdict::kWarn, "receipts of hooks: " + removed.error().message);
+  if (removed->empty()) return;
+  std::set<Ulid> conversations;
+  for (const RemovedText& each : *removed) conversations.insert(each.conversation);
+  report.say(Verdict::kWarn,
+             counted(removed->size(), "receipt") + " of " + counted(conversations.size(), "conversation") + " keep" +
+                 (removed->size() == 1 ? "s" : "") + " a message as it was before a hook blocked or rewrote it");
+  report.advise("agentd conversation erase --removed");
+}
+
 void check_store(Report& report, const App& app, const std::string& home) {
   const auto store = open_store(home, false, app.clock());
   if (!store && store.error().code == Code::kNotFound)
@@ -126,6 +140,7 @@ void check_store(Report& report, const App& app, const std::string& home) {
   report.say(Verdict::kOk, "store " + stats->path + ", format " + std::to_string(stats->format) + ", " +
                                counted(stats->conversations, "conversation") + ", " + with_commas(stats->bytes) +
                                " bytes");
+  check_removed_texts(report, **store);
 }
 
 void check_log(Report& report, const Config& config, const std::string& home) {
