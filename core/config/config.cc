@@ -522,6 +522,23 @@ std::string Config::json(std::string_view key) const {
   return said == nullptr ? "" : said->value.json;
 }
 
+Config Config::up_to(Layer strongest) const {
+  Config out;
+  out.warnings_ = warnings_;
+  for (const auto& [key, all] : said_) {
+    std::vector<Candidate> kept;
+    for (const Candidate& said : all)
+      if (said.layer <= strongest) kept.push_back(said);
+    if (!kept.empty()) out.said_.emplace(key, std::move(kept));
+  }
+  return out;
+}
+
+Layer Config::layer(std::string_view key) const {
+  const Candidate* const said = winner(key);
+  return said == nullptr ? Layer::kDefault : said->layer;
+}
+
 bool Config::is_set(std::string_view key) const { return winner(key) != nullptr; }
 
 std::vector<Candidate> Config::candidates(std::string_view key) const {

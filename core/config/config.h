@@ -66,6 +66,11 @@ class Config {
   std::vector<std::string> list(std::string_view key) const;
   std::string json(std::string_view key) const;  // empty = not set
 
+  // The configuration without the layers above this one.
+  Config up_to(Layer strongest) const;
+  // The layer of the value in use; the strongest one of an accumulating list.
+  Layer layer(std::string_view key) const;
+
   // True if a layer above the defaults sets it.
   bool is_set(std::string_view key) const;
   // All candidates, weakest first, including a default.

@@ -22,7 +22,10 @@ constexpr KeySpec kKeys[] = {
     {"models.aliases.*", ValueType::kText, "",
      "The model behind an alias of yours, as VENDOR/NAME or a name of the same provider; valid wherever a model is "
      "named. Hooks and records show the model's own name."},
-    {"base_url", ValueType::kText, "", "The provider's address; empty means its public one."},
+    {"base_url", ValueType::kText, "",
+     "The address of one provider; empty means its public one. On the command line it is that of the provider that is "
+     "asked; in a file or the environment that of `provider` there or in a weaker place, or else of the vendor of "
+     "`model`. Other providers keep their addresses (docs/reference/models.md)."},
     {"max_output_tokens", ValueType::kWhole, "16384", "The longest answer to request, in tokens.", {}, 1, kMany},
     {"thinking_tokens",
      ValueType::kWhole,
@@ -549,7 +552,8 @@ constexpr KeySpec kKeys[] = {
     {"providers.anthropic.base_url",
      ValueType::kText,
      "https://api.anthropic.com",
-     "The address of Anthropic's API: https, or http on this machine; base_url overrides it. ANTHROPIC_BASE_URL is "
+     "The address of Anthropic's API: https, or http on this machine; a base_url of this provider overrides it. "
+     "ANTHROPIC_BASE_URL is "
      "used if nothing else is set.",
      {},
      0,
@@ -590,7 +594,8 @@ constexpr KeySpec kKeys[] = {
     {"providers.openai.base_url",
      ValueType::kText,
      "https://api.openai.com/v1",
-     "The address of OpenAI's API: https, or http on this machine; base_url overrides it. OPENAI_BASE_URL is used if "
+     "The address of OpenAI's API: https, or http on this machine; a base_url of this provider overrides it. "
+     "OPENAI_BASE_URL is used if "
      "nothing else is set.",
      {},
      0,
@@ -602,7 +607,8 @@ constexpr KeySpec kKeys[] = {
     {"providers.google.base_url",
      ValueType::kText,
      "https://generativelanguage.googleapis.com",
-     "The address of Gemini's API: https, or http on this machine; base_url overrides it. GOOGLE_GEMINI_BASE_URL is "
+     "The address of Gemini's API: https, or http on this machine; a base_url of this provider overrides it. "
+     "GOOGLE_GEMINI_BASE_URL is "
      "used if nothing else is set.",
      {},
      0,

@@ -46,11 +46,9 @@ std::string assumption_of(const ModelInfo& model, const std::string& name, const
 }
 
 // True if the provider's models may have slashes in their names, as those of most servers and gateways do.
-bool has_slashes(const Config& config, const std::string& provider) {
+bool has_slashes(const Config& config, const ModelTable& table, const std::string& provider) {
   if (const ProviderRow* const row = find_provider(provider); row == nullptr || !row->plain_names) return true;
-  for (const std::string& key : {std::string("base_url"), "providers." + provider + ".base_url"})
-    if (const auto said = config.candidates(key); !said.empty() && said.back().layer != Layer::kDefault) return true;
-  return false;
+  return config.is_set("providers." + provider + ".base_url") || base_url_owner(config, table).provider == provider;
 }
 
 // True if an entry is for names that begin like this one, up to its slash.
@@ -72,7 +70,7 @@ std::string misspelt_provider(const ModelTable& table, const Config& config, std
   if (names.contains(name) || is_of_table(table, model.substr(0, slash + 1))) return {};
   const std::string meant = nearest(name, {names.begin(), names.end()});
   const bool of_meant = !meant.empty() && table.find(model.substr(slash + 1)).provider == meant;
-  if (has_slashes(config, asked) && !of_meant) return {};
+  if (has_slashes(config, table, asked) && !of_meant) return {};
   return "no provider named '" + one_line(name, 60) + "'" +
          (meant.empty() ? ", so " : ": did you mean '" + meant + "'? ") + asked + " is used for the model '" +
          one_line(model, 80) + "'";

@@ -31,24 +31,48 @@ Error no_provider(const Config& config, const std::string& name) {
           (mean.empty() ? "; there are " + join(all, ", ") + "; add another one with providers.NAME.base_url" : mean)};
 }
 
-Layer layer_of(const Config& config, const std::string& key) {
-  const std::vector<Candidate> said = config.candidates(key);
-  return said.empty() ? Layer::kDefault : said.back().layer;
+// The setting that holds a provider's address, and the address.
+struct Address {
+  std::string setting, url, origin;
+};
+
+std::string url_of_vendor(const std::string& provider) {
+  const ProviderRow* const row = find_provider(provider);
+  return std::string(row == nullptr ? "" : row->base_url);
 }
 
-// A key that was set for a vendor goes to that vendor or to this machine; for other hosts the user must name it.
-void say_where_keys_go(const Config& config, ProviderSetup& setup, const std::string& address_key,
-                       const std::string& home, bool loopback) {
+Address address_of(const Config& config, const ModelTable& table, const std::string& provider) {
+  const bool general = base_url_owner(config, table).provider == provider;
+  Address out{general ? "base_url" : key_of(provider, "base_url"), {}, {}};
+  out.url = config.text(out.setting);
+  if (out.url.empty()) out.url = url_of_vendor(provider);
+  out.origin = config.origin(out.setting);
+  return out;
+}
+
+// "host:port" of a URL; empty if it is not one.
+std::string place_of(const std::string& url) {
+  const Result<HttpUrl> parsed = parse_http_url(url);
+  return parsed ? parsed->place() : std::string();
+}
+
+// A key that was set for a vendor goes to that vendor or to this machine; for other hosts the user must name it. The
+// name counts for the addresses that its place, a file or the command line, and weaker ones set.
+void say_where_keys_go(const Config& config, const ModelTable& table, ProviderSetup& setup, const Address& address,
+                       bool loopback) {
   const std::string variable_key = key_of(setup.name, "api_key_env");
-  const bool named = layer_of(config, variable_key) > Layer::kProvider;
-  const auto own = parse_http_url(home);
-  const bool at_home = own && own->place() == setup.place;
-  const bool vendors_own = layer_of(config, address_key) <= Layer::kProvider;
-  setup.other_variable = loopback || at_home || vendors_own;
-  if (setup.key_variable.empty() || setup.other_variable || named) return;
-  setup.key_refused = address_key + " (" + setup.url_origin + "): the key in " + setup.key_variable +
-                      " was not set for " + one_line(setup.place, 100) + ": name the variable that holds its key in " +
-                      variable_key + ", or store one with " + shell_command("agentd auth set", setup.name);
+  const Layer of_key = config.layer(variable_key), of_address = config.layer(address.setting);
+  const bool at_home = place_of(url_of_vendor(setup.name)) == setup.place;
+  setup.other_variable = loopback || at_home || of_address <= Layer::kProvider;
+  if (setup.key_variable.empty() || setup.other_variable) return;
+  const bool named = of_key > Layer::kProvider;
+  if (named && of_key >= of_address) return;
+  if (named && place_of(address_of(config.up_to(of_key), table, setup.name).url) == setup.place) return;
+  setup.key_refused = address.setting + " (" + setup.url_origin + "): the key in " + setup.key_variable +
+                      " was not set for " + one_line(setup.place, 100) + ": " +
+                      (named ? "set " + variable_key + " where the address is set"
+                             : "name the variable that holds its key in " + variable_key) +
+                      ", or store one with " + shell_command("agentd auth set", setup.name);
 }
 
 // A setting of the provider or the model as it was given: "--model openai/gpt-6.1-sol".
@@ -57,6 +81,35 @@ std::string as_given(const Config& config, std::string_view key) {
   if (origin == "--" + std::string(key)) return origin + " " + value;
   if (origin == "--set") return origin + " " + std::string(key) + "=" + value;
   return std::string(key) + " " + value + " (" + origin + ")";
+}
+
+// The provider that a setting names; empty: none does.
+std::string named_provider(const Config& config, const ModelTable& table) {
+  const std::string provider = config.text("provider"), model = real_model(config, config.text("model"), "");
+  if (provider == kScripted) return provider;
+  const std::set<std::string> names = provider_names(config);
+  const ModelRoute route = route_of(model, names);
+  if (!route.provider.empty() && route.provider != kScripted) return route.provider;
+  if (config.is_set("provider")) return provider;
+  const std::string& vendor = table.find(model).provider;
+  return !model.empty() && names.contains(vendor) && vendor != kScripted ? vendor : std::string();
+}
+
+// The error for a base_url with which no provider is set: it would be the default's, but another one is selected.
+std::optional<Error> unclear_base_url(const Config& config, const ModelTable& table, const std::string& provider) {
+  const BaseUrlOwner owner = base_url_owner(config, table);
+  const std::string selected = named_provider(config, table);
+  if (owner.provider.empty() || owner.named || selected.empty()) return std::nullopt;
+  if (selected == owner.provider || selected == kScripted) return std::nullopt;
+  if (provider != owner.provider && provider != selected) return std::nullopt;
+  const bool by_model =
+      !route_of(real_model(config, config.text("model"), ""), provider_names(config)).provider.empty();
+  return Error{Code::kInvalid, "base_url (" + config.origin("base_url") + ") is the address of " + owner.provider +
+                                   ", the default provider, but " +
+                                   as_given(config, by_model || !config.is_set("provider") ? "model" : "provider") +
+                                   " selects " + one_line(selected, 60) +
+                                   ": set provider where base_url is set, or replace base_url with " +
+                                   key_of(one_line(selected, 60), "base_url")};
 }
 
 // The error for a provider of the command line that the model's name, which overrides it, contradicts.
@@ -113,17 +166,25 @@ Result<ModelRoute> model_in_force(const Config& config, const ModelTable& table)
   if (provider == kScripted) return ModelRoute{provider, model.empty() ? table.default_of(provider) : model};
   ModelRoute out = route_of(model, names);
   if (!out.provider.empty() && out.provider != kScripted) {
-    const bool by_flag = layer_of(config, "provider") == Layer::kFlag;
+    const bool by_flag = config.layer("provider") == Layer::kFlag;
     if (by_flag && out.provider != provider) return two_providers(config, provider, out);
     return out;
   }
-  const std::string& vendor = table.find(model).provider;
-  const bool by_table = !model.empty() && !config.is_set("provider") && names.contains(vendor) && vendor != kScripted;
-  out = {by_table ? vendor : provider, model.empty() ? table.default_of(provider) : model};
+  const std::string named = named_provider(config, table);
+  out = {named.empty() ? provider : named, model.empty() ? table.default_of(provider) : model};
   if (out.model.empty())
     return Error{Code::kInvalid, "no model is set: '" + one_line(provider, 60) +
                                      "' has no default; pass --model NAME, or set model in the configuration"};
   return out;
+}
+
+BaseUrlOwner base_url_owner(const Config& config, const ModelTable& table) {
+  if (config.text("base_url").empty()) return {};
+  const Layer layer = config.layer("base_url");
+  const Config there = config.up_to(layer);
+  if (layer != Layer::kFlag && there.is_set("provider")) return {there.text("provider"), true};
+  const std::string named = named_provider(there, table);
+  return named.empty() ? BaseUrlOwner{there.text("provider"), false} : BaseUrlOwner{named, true};
 }
 
 std::vector<std::pair<std::string, std::string>> models_beside(const Config& config, std::string_view own) {
@@ -154,33 +215,32 @@ Result<void> check_network_files(const Config& config) {
   return {};
 }
 
-Result<ProviderSetup> provider_setup(const Config& config, const std::string& name, bool in_force) {
+Result<ProviderSetup> provider_setup(const Config& config, const ModelTable& table, const std::string& name) {
   if (!provider_names(config).contains(name) || name == kScripted) return no_provider(config, name);
+  if (const auto unclear = unclear_base_url(config, table, name)) return *unclear;
   ProviderSetup out;
   out.name = name;
   const std::string kind_key = key_of(name, "kind");
   out.row = find_provider(name);
   const std::string own_format(out.row == nullptr ? "" : out.row->format);
   out.format = &provider_format(config.is_set(kind_key) ? config.text(kind_key) : own_format);
-  const std::string home(out.row == nullptr ? "" : out.row->base_url);
-  const bool general = in_force && !config.text("base_url").empty();
-  const std::string address_key = general ? "base_url" : key_of(name, "base_url");
-  out.url = config.text(address_key);
-  if (out.url.empty()) out.url = home;
-  out.url_origin = config.origin(address_key);
+  const Address address = address_of(config, table, name);
+  out.url = address.url;
+  out.url_origin = address.origin;
   if (out.url.empty())
-    return Error{Code::kInvalid, "the provider '" + one_line(name, 60) + "' has no address: set " + address_key};
+    return Error{Code::kInvalid, "the provider '" + one_line(name, 60) + "' has no address: set " + address.setting};
   const Result<HttpUrl> url = parse_http_url(out.url);
-  if (!url) return Error{Code::kInvalid, address_key + " (" + out.url_origin + "): " + url.error().message};
+  const std::string begin = address.setting + " (" + out.url_origin + "): ";
+  if (!url) return Error{Code::kInvalid, begin + url.error().message};
   out.place = url->place();
   if (!url->secure && !url->loopback())
-    return Error{Code::kInvalid, address_key + " (" + out.url_origin + "): http://" + one_line(out.place, 100) +
+    return Error{Code::kInvalid, begin + "http://" + one_line(out.place, 100) +
                                      " would carry the key and the prompts unencrypted; use https"};
   out.key_variable = config.text(key_of(name, "api_key_env"));
   // An empty setting of Anthropic or Google means that no key is sent.
   if (out.key_variable.empty() && out.row != nullptr && out.row->format == provider_formats().front().name)
     out.key_variable = std::string(out.row->key_variable);
-  say_where_keys_go(config, out, address_key, home, url->loopback());
+  say_where_keys_go(config, table, out, address, url->loopback());
   return out;
 }
 

@@ -42,6 +42,15 @@ std::string real_model(const Config& config, std::string_view name, std::string_
 // kInvalid: no provider has that name, or a flag sets a provider other than the one in the model's name.
 Result<ModelRoute> model_in_force(const Config& config, const ModelTable& table);
 
+// The provider whose address the setting base_url is. On the command line: the one that the run asks. In a file or the
+// environment: `provider`, or else that of `model`, as this place and weaker ones set them, so that a stronger place
+// which selects another provider does not send that one's key there.
+struct BaseUrlOwner {
+  std::string provider;  // empty: base_url is not set
+  bool named = false;    // false: the default provider, since no setting names one
+};
+BaseUrlOwner base_url_owner(const Config& config, const ModelTable& table);
+
 // The settings that name models besides the conversation's own, with each model's real_model(): fallback,
 // compaction.model, and agents.model if subagents are enabled.
 std::vector<std::pair<std::string, std::string>> models_beside(const Config& config, std::string_view own);
@@ -63,9 +72,10 @@ struct ProviderSetup {
   // named for them.
   bool other_variable = true;
 };
-// kInvalid: no provider has that name; its address is not a URL; or its http would send key and prompts
-// unencrypted. The message names the setting. `in_force`: the general base_url is this provider's.
-Result<ProviderSetup> provider_setup(const Config& config, const std::string& name, bool in_force);
+// The one place that decides where a provider's requests go and which keys may go there: runs ask it, and so do the
+// commands that tell of them. kInvalid: no provider has that name; its address is not a URL; its http would send key
+// and prompts unencrypted; or base_url may be this provider's or another one's. The message names the setting.
+Result<ProviderSetup> provider_setup(const Config& config, const ModelTable& table, const std::string& name);
 
 using Variables = std::function<std::optional<std::string>(const std::string& name)>;
 

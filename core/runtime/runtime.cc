@@ -142,8 +142,8 @@ Result<void, RunError> Runtime::make_providers() {
   if (options_.needs_model)
     if (auto found = check_keys(own); !found) return found.error();
   provider_ = std::make_unique<ModelRouter>(
-      provider_names(config_), own, [this, own](const std::string& name) -> Result<std::unique_ptr<ModelProvider>> {
-        AGENTD_TRY(const ProviderSetup found, provider_setup(config_, name, name == own));
+      provider_names(config_), own, [this](const std::string& name) -> Result<std::unique_ptr<ModelProvider>> {
+        AGENTD_TRY(const ProviderSetup found, provider_setup(config_, models_, name));
         AGENTD_TRY(const KeySource source, keys_->find(found));
         return make_provider(found, config_, keys_->value(found, source), source, *http_, clock_);
       });
@@ -152,14 +152,14 @@ Result<void, RunError> Runtime::make_providers() {
 
 // The keys of the model in use, and of the other models that the settings name.
 Result<void, RunError> Runtime::check_keys(const std::string& own) const {
-  if (auto found = check_key(own, own); !found) {
+  if (auto found = check_key(own); !found) {
     if (found.error().code != Code::kNotFound) return usage(found.error());
     return RunError{RunError::Kind::kProvider, found.error().message + ", or replay a file with --script FILE"};
   }
   for (const auto& [setting, model] : models_beside(config_, own)) {
     const std::string name = route_of(model, provider_names(config_)).provider;
     if (name.empty()) continue;
-    if (auto found = check_key(name, own); !found)
+    if (auto found = check_key(name); !found)
       return RunError{RunError::Kind::kUsage, config_.origin(setting) + ": " + setting + " names " +
                                                   one_line(model, 80) + ": " + found.error().message};
   }
@@ -167,8 +167,8 @@ Result<void, RunError> Runtime::check_keys(const std::string& own) const {
 }
 
 // kNotFound: the provider wants a key, and there is none.
-Result<void> Runtime::check_key(const std::string& provider, const std::string& own) const {
-  AGENTD_TRY(const ProviderSetup setup, provider_setup(config_, provider, provider == own));
+Result<void> Runtime::check_key(const std::string& provider) const {
+  AGENTD_TRY(const ProviderSetup setup, provider_setup(config_, models_, provider));
   AGENTD_TRY(const KeySource source, keys_->find(setup));
   if (source || setup.key_variable.empty()) return {};
   return Error{Code::kNotFound, no_key_text(setup)};

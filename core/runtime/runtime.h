@@ -108,7 +108,7 @@ class Runtime {
   Result<void, RunError> make_providers();
   Result<void, RunError> make_scripted();
   Result<void, RunError> check_keys(const std::string& own) const;
-  Result<void> check_key(const std::string& provider, const std::string& own) const;
+  Result<void> check_key(const std::string& provider) const;
   Result<void, RunError> open_stores();
   void settle_models();
   void make_agent_services();

@@ -134,6 +134,7 @@ ClientTerms own_terms(const Config& config, const Environment& environment, cons
     if (!name.empty())
       if (const auto value = environment(name)) add(parts[name], name, *value);
   add(parts["model"], route->provider, route->model);
+  add(parts["base_url"], "owner", base_url_owner(config, *table).provider);
   add(parts["models.yaml"], {}, read_file(model_table_file(home), 1u << 20).value_or(std::string()));
   add(parts["--no-hooks"], {}, hooks ? "1" : "0");
   add(parts["limits or namespaces of the process"], {}, confinement_text(status));

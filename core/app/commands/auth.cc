@@ -22,12 +22,10 @@ namespace {
 
 constexpr std::size_t kInputBytesMax = 64 * 1024, kNameBytesMax = 60;
 
-// The provider's address in a run: the general base_url is the selected provider's.
+// The provider as a run has it; a broken models.yaml is reported by runs.
 Result<ProviderSetup> setup_of(const Config& config, const std::string& home, const std::string& name) {
-  std::string in_force = config.text("provider");
-  if (const auto table = load_model_table(home, config))
-    if (const auto route = model_in_force(config, *table)) in_force = route->provider;
-  return provider_setup(config, name, name == in_force);
+  const auto table = load_model_table(home, config);
+  return provider_setup(config, table ? *table : ModelTable::embedded(), name);
 }
 
 Result<std::string, Failure> read_key(App& app, const std::string& provider) {

@@ -290,10 +290,10 @@ void check_permissions(Report& report, const App& app, const HooksHere& here) {
 
 // The selected provider, and those that a setting names, must be complete; of the others, those with a key are
 // listed.
-void check_provider(Report& report, const Config& config, const KeyRing& keys, const std::string& name, bool in_force,
-                    bool needed) {
+void check_provider(Report& report, const Config& config, const ModelTable& table, const KeyRing& keys,
+                    const std::string& name, bool needed) {
   const Verdict wrong = needed ? Verdict::kBroken : Verdict::kWarn;
-  const auto setup = provider_setup(config, name, in_force);
+  const auto setup = provider_setup(config, table, name);
   if (!setup) return report.say(wrong, setup.error().message);
   const auto key = keys.find(*setup);
   // Problems of the key file are reported once, separately.
@@ -331,8 +331,8 @@ void check_script(Report& report, const Config& config) {
                             : "scripted: " + script + (readable ? "" : " cannot be read"));
 }
 
-void check_providers(Report& report, const App& app, const Config& config, const std::string& home,
-                     const std::string& in_force) {
+void check_providers(Report& report, const App& app, const Config& config, const ModelTable& table,
+                     const std::string& home, const std::string& in_force) {
   check_stored_keys(report, home);
   const KeyRing keys(app.surroundings().environment, home);
   const std::set<std::string> names = provider_names(config);
@@ -340,7 +340,7 @@ void check_providers(Report& report, const App& app, const Config& config, const
   if (in_force != kScripted)
     for (const auto& [setting, model] : models_beside(config, in_force)) asked.insert(route_of(model, names).provider);
   for (const std::string& name : names)
-    if (name != kScripted) check_provider(report, config, keys, name, name == in_force, asked.contains(name));
+    if (name != kScripted) check_provider(report, config, table, keys, name, asked.contains(name));
   const bool needed = in_force != kScripted;
   const Result<std::string> library = http_library_version();
   report.say(library  ? Verdict::kOk
@@ -357,7 +357,7 @@ void check_model(Report& report, const App& app, const Config& config, const std
   const auto route = model_in_force(config, *table);
   if (!route) return report.say(Verdict::kBroken, route.error().message);
   report.say(Verdict::kNote, "provider: " + route->provider + " (" + config.origin("provider") + ")");
-  check_providers(report, app, config, home, route->provider);
+  check_providers(report, app, config, *table, home, route->provider);
   for (const std::string& alias : config.model_aliases())
     if (table->knows(alias))
       report.say(Verdict::kNote, config.origin("models.aliases." + alias) + ": alias " + alias +

@@ -143,7 +143,7 @@ Config in_environment(std::map<std::string, std::string> variables, const std::s
 }
 
 std::string address(const Config& config, const std::string& provider = "anthropic") {
-  const auto found = provider_setup(config, provider, true);
+  const auto found = provider_setup(config, ModelTable::embedded(), provider);
   return found ? found->place + " (" + found->url_origin + ")" : found.error().message;
 }
 
@@ -165,10 +165,56 @@ TEST(ProviderAddress, TheProvidersVariableCountsWhereNothingElseIsSet) {
             "gateway.example (OPENAI_BASE_URL)");
 }
 
+// A base_url in each place, with what provider and model are set there and elsewhere: the provider that it belongs to;
+// "NAME?" where no setting names it.
+TEST(ProviderAddress, ABaseUrlBelongsToTheProviderThatItsPlaceOrAWeakerOneNames) {
+  testing::TempDir directory;
+  const std::string system = directory.file("system.yaml"), user = directory.file("user.yaml");
+  const auto owner = [&](const std::string& of_system, const std::string& of_user,
+                         std::map<std::string, std::string> variables = {},
+                         std::vector<ConfigSources::Flag> flags = {}) {
+    EXPECT_TRUE(write_file_atomically(system, of_system, 0600));
+    EXPECT_TRUE(write_file_atomically(user, of_user, 0600));
+    ConfigSources sources;
+    sources.system_file = system;
+    sources.user_file = user;
+    sources.environment = environment_of(std::move(variables));
+    sources.flags = std::move(flags);
+    const auto config = Config::load(sources);
+    if (!config) return config.error().message;
+    const BaseUrlOwner found = base_url_owner(*config, ModelTable::embedded());
+    return found.provider + (found.named || found.provider.empty() ? "" : "?");
+  };
+  const std::string here = "base_url: https://x.example\n";
+  const ConfigSources::Flag ask_openai{"model", "openai/m", "--model"}, at_x{"base_url", "https://x.example", "--set"};
+  EXPECT_EQ(owner("", "provider: openai\n"), "");
+  EXPECT_EQ(owner("", here), "anthropic?");
+  EXPECT_EQ(owner("", here, {}, {ask_openai}), "anthropic?");
+  EXPECT_EQ(owner(here, "provider: openai\n"), "anthropic?");
+  EXPECT_EQ(owner("", here + "provider: groq\n", {}, {ask_openai}), "groq");
+  EXPECT_EQ(owner("", here + "provider: groq\n", {{"AGENTD_PROVIDER", "openai"}}), "groq");
+  EXPECT_EQ(owner("", here + "provider: groq\nmodel: openai/m\n"), "groq");
+  EXPECT_EQ(owner(here + "provider: groq\n", "provider: openai\n"), "groq");
+  EXPECT_EQ(owner("provider: groq\n", here), "groq");
+  EXPECT_EQ(owner("provider: groq\n", here + "provider: openai\n"), "openai");
+  EXPECT_EQ(owner("", here + "model: openai/m\n"), "openai");
+  EXPECT_EQ(owner("", here + "model: gpt-6-luna\n"), "openai");
+  EXPECT_EQ(owner("", here + "model: fast\nmodels: {aliases: {fast: google/m}}\n"), "google");
+  EXPECT_EQ(owner("", here + "model: unknown\n", {}, {ask_openai}), "anthropic?");
+  EXPECT_EQ(owner("", here + "provider: scripted\n"), "scripted");
+  EXPECT_EQ(owner("", "provider: groq\n", {{"AGENTD_BASE_URL", "https://x.example"}}), "groq");
+  EXPECT_EQ(owner("", "", {{"AGENTD_BASE_URL", "https://x.example"}}, {ask_openai}), "anthropic?");
+  EXPECT_EQ(owner("", "provider: groq\n", {}, {at_x}), "groq");
+  EXPECT_EQ(owner("", "provider: groq\n", {}, {at_x, ask_openai}), "openai");
+  EXPECT_EQ(owner("", "provider: groq\nmodel: google/m\n", {}, {at_x}), "google");
+  EXPECT_EQ(owner("", here + "provider: groq\n", {}, {at_x, ask_openai}), "openai");
+  EXPECT_EQ(owner("", here + "provider: groq\n", {}, {{"base_url", "", "--set"}}), "");
+}
+
 // Which variable the key comes from, "file", "none", or why there is none to be sent.
 std::string key_of(const Config& config, const std::string& provider, const std::map<std::string, std::string>& keys,
                    const std::string& home = "/nonexistent") {
-  const auto setup = provider_setup(config, provider, true);
+  const auto setup = provider_setup(config, ModelTable::embedded(), provider);
   if (!setup) return setup.error().message;
   const auto source = KeyRing(environment_of(keys), home).find(*setup);
   if (!source) return source.error().message;
@@ -176,21 +222,23 @@ std::string key_of(const Config& config, const std::string& provider, const std:
   return source->kind == KeySource::Kind::kFile ? "file" : "none";
 }
 
+// The provider is selected, with an address in the environment.
+Config elsewhere(const std::string& provider, const std::string& url = "https://other.example/v1") {
+  return in_environment({{"AGENTD_BASE_URL", url}, {"AGENTD_PROVIDER", provider}});
+}
+
 TEST(ProviderAddress, AKeyGoesToNoHostThatItWasNotSetFor) {
   for (const char* const provider : {"anthropic", "openai", "groq"}) {
-    const std::string said = key_of(in_environment({{"AGENTD_BASE_URL", "https://other.example/v1"}}), provider, {});
+    const std::string said = key_of(elsewhere(provider), provider, {});
     EXPECT_NE(said.find("was not set for other.example: name the variable that holds its key in providers." +
                         std::string(provider) + ".api_key_env"),
               std::string::npos)
         << said;
   }
   // Its own host, this machine, and a server that gets no key of a vendor's.
-  EXPECT_EQ(address(in_environment({{"AGENTD_BASE_URL", "https://api.openai.com/v2"}}), "openai"),
-            "api.openai.com (AGENTD_BASE_URL)");
-  EXPECT_EQ(address(in_environment({{"AGENTD_BASE_URL", "http://127.0.0.1:9/v1"}}), "openai"),
-            "127.0.0.1:9 (AGENTD_BASE_URL)");
-  EXPECT_EQ(address(in_environment({{"AGENTD_BASE_URL", "https://other.example/v1"}}), "ollama"),
-            "other.example (AGENTD_BASE_URL)");
+  EXPECT_EQ(address(elsewhere("openai", "https://api.openai.com/v2"), "openai"), "api.openai.com (AGENTD_BASE_URL)");
+  EXPECT_EQ(address(elsewhere("openai", "http://127.0.0.1:9/v1"), "openai"), "127.0.0.1:9 (AGENTD_BASE_URL)");
+  EXPECT_EQ(address(elsewhere("ollama"), "ollama"), "other.example (AGENTD_BASE_URL)");
 }
 
 TEST(ProviderAddress, TheVendorsOtherVariableGoesNoFurtherThanItsFirst) {
@@ -200,17 +248,17 @@ TEST(ProviderAddress, TheVendorsOtherVariableGoesNoFurtherThanItsFirst) {
   for (const char* const provider : {"anthropic", "google"}) {
     const std::string variable = provider == std::string("google") ? "AGENTD_PROVIDERS_GOOGLE_API_KEY_ENV"
                                                                    : "AGENTD_PROVIDERS_ANTHROPIC_API_KEY_ENV";
-    const Config elsewhere = in_environment({{"AGENTD_BASE_URL", "https://other.example"}, {variable, "MY_KEY"}});
-    EXPECT_EQ(key_of(elsewhere, provider, keys), "none");
-    EXPECT_EQ(key_of(elsewhere, provider, {{"MY_KEY", "k"}}), "MY_KEY");
+    const Config named = in_environment(
+        {{"AGENTD_BASE_URL", "https://other.example"}, {"AGENTD_PROVIDER", provider}, {variable, "MY_KEY"}});
+    EXPECT_EQ(key_of(named, provider, keys), "none");
+    EXPECT_EQ(key_of(named, provider, {{"MY_KEY", "k"}}), "MY_KEY");
   }
 }
 
 TEST(StoredKeys, AreUsedWhereNoVariableIsSetAndForTheirHostAlone) {
   testing::TempDir directory;
   const std::string home = directory.file("home");
-  const Config usual = in_environment({}), other = in_environment({{"AGENTD_BASE_URL", "https://other.example/v1"}}),
-               here = in_environment({{"AGENTD_BASE_URL", "http://127.0.0.1:9/v1"}});
+  const Config usual = in_environment({}), other = elsewhere("groq"), here = elsewhere("groq", "http://127.0.0.1:9/v1");
   EXPECT_EQ(key_of(usual, "groq", {}, home), "none");
   ASSERT_TRUE(store_credential(home, {"groq", "api.groq.com", "gsk-1"}));
   EXPECT_EQ(key_of(usual, "groq", {}, home), "file");
@@ -227,14 +275,15 @@ TEST(StoredKeys, AreUsedWhereNoVariableIsSetAndForTheirHostAlone) {
   EXPECT_EQ(key_of(other, "groq", {}, home), "file");
   EXPECT_NE(key_of(other, "groq", {{"GROQ_API_KEY", "k"}}, home).find("was not set for other.example"),
             std::string::npos);
-  const auto setup = provider_setup(other, "groq", true);
+  const auto setup = provider_setup(other, ModelTable::embedded(), "groq");
   const KeyRing keys(environment_of({}), home);
   EXPECT_EQ(keys.value(*setup, *keys.find(*setup)), "gsk-2");
 }
 
 TEST(ProviderAddress, HttpIsForThisMachineAlone) {
   for (const char* const url : {"http://127.0.0.1:9000", "http://localhost/x", "http://[::1]:80"})
-    EXPECT_TRUE(provider_setup(in_environment({{"ANTHROPIC_BASE_URL", url}}), "anthropic", true)) << url;
+    EXPECT_TRUE(provider_setup(in_environment({{"ANTHROPIC_BASE_URL", url}}), ModelTable::embedded(), "anthropic"))
+        << url;
   EXPECT_EQ(address(in_environment({{"ANTHROPIC_BASE_URL", "http://user:pw@gateway.example:80/secret"}})),
             "providers.anthropic.base_url (ANTHROPIC_BASE_URL): http://gateway.example:80 would carry the "
             "key and the prompts unencrypted; use https");
@@ -346,15 +395,17 @@ TEST(ModelInForce, AProviderOfTheConfigurationIsOneToo) {
   const auto route = model_in_force(config, ModelTable::embedded());
   ASSERT_TRUE(route) << route.error().message;
   EXPECT_EQ(route->provider + " " + route->model, "work some/model");
-  const auto work = provider_setup(config, "work", true);
+  const auto work = provider_setup(config, ModelTable::embedded(), "work");
   ASSERT_TRUE(work) << work.error().message;
   EXPECT_EQ(work->key_variable, "WORK_KEY");
   EXPECT_EQ(work->format->name, "openai");
-  const auto gate = provider_setup(config, "gate", false);
+  const auto gate = provider_setup(config, ModelTable::embedded(), "gate");
   ASSERT_TRUE(gate) << gate.error().message;
   EXPECT_EQ(gate->format->name, "anthropic");
   EXPECT_EQ(gate->key_variable, "");  // no vendor's key goes there
-  EXPECT_NE(provider_setup(config, "lost", false).error().message.find("has no address: set providers.lost.base_url"),
+  EXPECT_NE(provider_setup(config, ModelTable::embedded(), "lost")
+                .error()
+                .message.find("has no address: set providers.lost.base_url"),
             std::string::npos);
 }
 

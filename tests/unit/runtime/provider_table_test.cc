@@ -58,7 +58,7 @@ TEST(ProviderTable, SetsUpEveryProviderWithoutAConfiguration) {
   ASSERT_TRUE(config) << config.error().message;
   for (const ProviderRow& row : provider_rows()) {
     if (row.name == kScripted) continue;
-    const auto setup = provider_setup(*config, std::string(row.name), false);
+    const auto setup = provider_setup(*config, ModelTable::embedded(), std::string(row.name));
     ASSERT_TRUE(setup) << setup.error().message;
     EXPECT_EQ(setup->url, row.base_url);
     EXPECT_EQ(setup->key_variable, row.key_variable);
