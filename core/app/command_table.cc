@@ -780,8 +780,8 @@ CommandSpec doctor_spec() {
           "check the installation and show how to fix what does not work",
           "Nothing is changed and no request is sent. Executable hooks that a run would use are started as FILE hook "
           "to\nreport their events. Exit code 1 if something required is broken.",
-          {kSet},
-          {"agentd doctor"},
+          {kAsJson, kSet},
+          {"agentd doctor", "agentd doctor --json | jq -r 'select(.verdict == \"broken\").text'"},
           0,
           0,
           {},

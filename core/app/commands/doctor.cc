@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstdio>
+#include <optional>
 #include <set>
 
 #include "core/agent/removed_texts.h"
@@ -21,6 +22,7 @@
 #include "core/cage/layers.h"
 #include "core/cage/path_list.h"
 #include "core/cage/places.h"
+#include "core/codec/json.h"
 #include "core/config/permission_setup.h"
 #include "core/dialects/known_names.h"
 #include "core/net/curl_client.h"
@@ -40,22 +42,54 @@ constexpr Milliseconds kTrialTime{10'000};
 
 enum class Verdict { kOk, kNote, kWarn, kBroken };
 
-// Prints one finding a line and remembers whether anything needed is broken.
+using Facts = std::vector<std::pair<std::string_view, std::string>>;
+
+// Prints one finding a line, as text or as a JSON object, and remembers whether anything needed is broken.
 class Report {
  public:
-  explicit Report(Output& out) : out_(out) {}
+  Report(Output& out, bool json) : out_(out), json_(json) {
+    if (!json_) out_.print("agentd " AGENTD_VERSION "\n\n");
+  }
 
-  void section(std::string_view name) { out_.print((first_ ? "" : "\n") + std::string(name) + "\n"), first_ = false; }
+  void section(std::string_view name) {
+    end_finding();
+    if (!json_) out_.print((section_.empty() ? "" : "\n") + std::string(name) + "\n");
+    section_ = name;
+  }
 
-  void say(Verdict verdict, std::string_view text) {
+  // `facts`: what the text says, for programs; empty values are omitted.
+  void say(Verdict verdict, std::string_view text, const Facts& facts = {}) {
     if (verdict == Verdict::kBroken) broken_ = true;
-    out_.print("  " + mark(verdict) + "  " + neutral_line(text, 2000) + "\n");
+    if (!json_) return out_.print("  " + mark(verdict) + "  " + neutral_line(text, 2000) + "\n");
+    end_finding();
+    finding_.emplace();
+    finding_->begin_object().member("section", section_).member("verdict", name_of(verdict)).member("text", text);
+    for (const auto& [name, value] : facts) finding_->optional(name, value);
   }
   // Advice on the line before.
-  void advise(std::string_view text) { out_.print("          → " + neutral_line(text, 2000) + "\n"); }
-  bool broken() const { return broken_; }
+  void advise(std::string_view text) {
+    if (!json_) return out_.print("          → " + neutral_line(text, 2000) + "\n");
+    if (finding_) finding_->optional("advice", text);
+  }
+  // True if something required is broken.
+  bool end() {
+    end_finding();
+    if (!json_) out_.print(broken_ ? "\nSomething required is broken; see above.\n" : "\nEverything required works.\n");
+    return broken_;
+  }
 
  private:
+  // Advice may follow a finding, so its object is printed with the next one.
+  void end_finding() {
+    if (!finding_) return;
+    finding_->end_object();
+    out_.print(std::string(finding_->text()) + "\n");
+    finding_.reset();
+  }
+  static std::string_view name_of(Verdict verdict) {
+    constexpr std::string_view kNames[] = {"ok", "note", "warning", "broken"};
+    return kNames[static_cast<int>(verdict)];
+  }
   std::string mark(Verdict verdict) const {
     switch (verdict) {
       case Verdict::kOk:
@@ -71,7 +105,10 @@ class Report {
   }
 
   Output& out_;
-  bool broken_ = false, first_ = true;
+  const bool json_;
+  bool broken_ = false;
+  std::string section_;
+  std::optional<JsonWriter> finding_;
 };
 
 std::string mode_text(mode_t mode) {
@@ -312,7 +349,19 @@ void check_provider(Report& report, const Config& config, const ModelTable& tabl
   if (none && !setup->key_variable.empty())
     report.advise("run " + shell_command("agentd auth set", name) + ", or export " + setup->key_variable +
                   "=..., or, without a key, use --script FILE");
-  report.say(Verdict::kNote, name + ": requests go to " + setup->place + " (" + setup->url_origin + ")");
+  const std::string variable = none ? std::string() : key->variable;
+  report.say(Verdict::kNote,
+             name + ": requests go to " + setup->place + " (" + setup->url_origin + "), " +
+                 (none               ? "without a key"
+                  : variable.empty() ? "with the stored key"
+                                     : "with the key in " + variable),
+             {{"provider", name},
+              {"host", setup->place},
+              {"address_from", setup->url_origin},
+              {"key_from", none               ? "none"
+                           : variable.empty() ? "file"
+                                              : "environment"},
+              {"variable", variable}});
 }
 
 void check_stored_keys(Report& report, const std::string& home) {
@@ -467,8 +516,7 @@ void check_sandbox(Report& report, const App& app, const Config& config) {
 }  // namespace
 
 int doctor_command(App& app, const Arguments& arguments) {
-  Report report(app.out());
-  app.out().print("agentd " AGENTD_VERSION "\n\n");
+  Report report(app.out(), arguments.has("json"));
   report.section("Configuration");
   const Result<std::string> home = app.home();
   Result<ConfigSources> sources = config_sources(app.surroundings());
@@ -497,8 +545,7 @@ int doctor_command(App& app, const Arguments& arguments) {
   check_model(report, app, *config, *home);
   report.section("Sandbox");
   check_sandbox(report, app, *config);
-  app.out().print(report.broken() ? "\nSomething required is broken; see above.\n" : "\nEverything required works.\n");
-  return report.broken() ? kExitFailure : kExitOk;
+  return report.end() ? kExitFailure : kExitOk;
 }
 
 }  // namespace agentd::app
