@@ -119,6 +119,12 @@ bool Running::wait_for_err(const std::string& text) const {
 
 Program::Program() { AGENTD_ASSERT(make_directories(project_)); }
 
+void Program::set(const std::string& variable) {
+  const std::string name = variable.substr(0, variable.find('=') + 1);
+  std::erase_if(environment_, [&](const std::string& each) { return each.starts_with(name); });
+  environment_.push_back(variable);
+}
+
 void Program::config(const std::string& yaml) const {
   AGENTD_ASSERT(make_directories(home_));
   AGENTD_ASSERT(write_file_atomically(home_ + "/config.yaml", yaml, 0600));

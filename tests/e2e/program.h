@@ -52,7 +52,8 @@ class Program {
   const std::string& project() const { return project_; }
   const TempDir& directory() const { return directory_; }
 
-  void set(const std::string& variable) { environment_.push_back(variable); }
+  // "NAME=VALUE", in the place of an earlier one.
+  void set(const std::string& variable);
   // The program inherits a SIGCHLD that is ignored.
   void ignore_child_signals() { ignores_children_ = true; }
   // The program is started by another one: its path and the words before the program's own path.
