@@ -50,8 +50,9 @@ std::vector<Value> models(Runtime& runtime, const Choices& choices) {
   for (const std::string& name : settings.fallbacks) add(out, {name, name});
   for (const std::string& alias : runtime.config().model_aliases()) add(out, {alias, alias, runtime.real_model(alias)});
   const ModelTable& table = runtime.agent_parts().models;
+  const std::int64_t now = runtime.clock().wall_ms();
   for (const ModelInfo& info : table.models())
-    if (info.provider == settings.provider && !info.pattern.empty() && !info.assumed && !info.retired)
+    if (info.provider == settings.provider && !info.pattern.empty() && !info.assumed && !is_retired(info, now))
       add(out, {info.pattern, info.pattern});
   add(out, {choices.model, choices.model});
   return out;

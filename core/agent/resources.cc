@@ -3,6 +3,8 @@
 
 #include <utility>
 
+#include "core/tokens/retirement.h"
+
 namespace agentd {
 
 // ---- the process
@@ -25,10 +27,11 @@ std::string RuntimeResources::summary_model(std::string_view asked, const ModelS
   if (!settings.summary_model.empty()) return settings.summary_model;
   const ModelInfo info = parts_.models.find(settings.model);
   const bool same_provider = info.provider.empty() || info.provider == settings.provider;
-  if (info.summary_model.empty() || !same_provider) return settings.model;
+  const std::string own = summariser_in_service(parts_.models, info, parts_.clock.wall_ms());
+  if (own.empty() || !same_provider) return settings.model;
   // Where the model is asked for by its vendor's name, so is its cheap one.
   const std::string vendor = settings.provider + "/";
-  return (settings.model.starts_with(vendor) ? vendor : std::string()) + info.summary_model;
+  return (settings.model.starts_with(vendor) ? vendor : std::string()) + own;
 }
 
 Rows::Count RuntimeResources::row_count() const {

@@ -74,8 +74,8 @@ RemoteSession::Offer RemoteSession::ask(const App& app, const Config& config, co
                                         Approver& approver) {
   auto door = DaemonDoor::find(app);
   if (!door) return {};
-  const serve::ClientTerms terms =
-      serve::own_terms(config, app.surroundings().environment, app.home().value_or(""), wishes.hooks, door->token());
+  const serve::ClientTerms terms = serve::own_terms(config, app.surroundings().environment, app.home().value_or(""),
+                                                    wishes.hooks, door->token(), app.clock().wall_ms());
   const bool answers = approver.is_present() && !wishes.detached;
   auto stream = door->stream("POST", "/api/v1/clients", hello(terms, wishes, answers));
   if (!stream)

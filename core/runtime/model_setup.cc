@@ -9,6 +9,7 @@
 #include "core/base/nearest.h"
 #include "core/runtime/provider_setup.h"
 #include "core/tokens/bpe.h"
+#include "core/tokens/retirement.h"
 
 namespace agentd {
 namespace {
@@ -30,11 +31,30 @@ bool is_window_beta(const ModelTable& table, const std::string& beta) {
 std::string retirement_of(const ModelInfo& model, const std::string& name, std::string_view use, std::int64_t wall_ms) {
   const auto days = days_until_retired(model, wall_ms);
   if (!days || *days > kRetiresSoonDays) return {};
-  const std::string gone = *days <= 0 ? " was retired by its provider on " : " will be retired by its provider on ";
+  const bool is_gone = is_retired(model, wall_ms);
+  const std::string gone = is_gone ? " was retired by its provider on " : " will be retired by its provider on ";
   std::string out = "the model " + one_line(name, 80) + gone + model.retires;
-  if (*days > 0) out += " (in " + std::to_string(*days) + (*days == 1 ? " day)" : " days)");
+  if (!is_gone) out += " (in " + std::to_string(*days) + (*days == 1 ? " day)" : " days)");
   out += ": choose another with " + std::string(use);
   return model.successor.empty() ? out : out + ", such as " + model.successor;
+}
+
+// The same for the models that other settings choose, and the one that the user's table chooses for summaries.
+std::vector<std::string> retirements_beside(const ModelTable& table, const Config& config, const ModelInfo& model,
+                                            const std::string& name, std::int64_t wall_ms) {
+  std::vector<std::pair<std::string, std::string>> named;
+  for (const char* const role : {"compaction.model", "agents.model"}) named.emplace_back(role, config.text(role));
+  for (const std::string& fallback : config.list("fallback")) named.emplace_back("fallback", fallback);
+  if (model.summary_model_is_the_users && config.text("compaction.model").empty())
+    named.emplace_back("summary_model in models.yaml", model.summary_model);
+  std::vector<std::string> out;
+  for (const auto& [role, text] : named) {
+    const std::string other = real_model(config, text, "");
+    if (other.empty() || other == name) continue;
+    std::string told = retirement_of(table.find(other), other, role, wall_ms);
+    if (!told.empty()) out.push_back(std::move(told));
+  }
+  return out;
 }
 
 // A warning about an unknown model of a known provider, and the assumptions about it.
@@ -143,12 +163,7 @@ std::vector<std::string> model_warnings(const ModelTable& table, const Config& c
   for (const std::string& each : models_of_settings(config, in_force))
     if (std::string told = misspelt_provider(table, config, in_force.provider, each); !told.empty())
       out.push_back(std::move(told));
-  for (const char* const role : {"compaction.model", "agents.model"}) {
-    const std::string other = real_model(config, config.text(role), "");
-    if (other.empty() || other == name) continue;
-    const std::string told = retirement_of(table.find(other), other, role, wall_ms);
-    if (!told.empty()) out.push_back(told);
-  }
+  for (std::string& told : retirements_beside(table, config, model, name, wall_ms)) out.push_back(std::move(told));
   if (const std::string note = thinking_note(model, name, thinking_wish(config)); !note.empty()) out.push_back(note);
   if (config.whole("context_window") != 0) return out;
   if (model.assumed) out.push_back(assumption_of(model, name, model_table_file(home)));

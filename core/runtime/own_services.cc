@@ -11,6 +11,7 @@
 #include "core/base/bytes.h"
 #include "core/codec/json.h"
 #include "core/scrub/secrets.h"
+#include "core/tokens/retirement.h"
 
 namespace agentd {
 namespace {
@@ -252,7 +253,8 @@ Result<std::string> model(const Asked& asked) {
   if (vendor_of_chosen.empty()) vendor_of_chosen = asked.own.settings.provider;
   JsonWriter out;
   out.begin_object();
-  out.member("model", distiller_model(asked.own.runtime.models, asked.own.settings, vendor_of_chosen, vendor, name));
+  out.member("model", distiller_model(asked.own.runtime.models, asked.own.settings, vendor_of_chosen, vendor, name,
+                                      asked.own.runtime.clock.wall_ms()));
   out.end_object();
   return finished(out);
 }
@@ -270,14 +272,16 @@ constexpr Row kRows[] = {
 }  // namespace
 
 std::string distiller_model(const ModelTable& models, const ModelSettings& settings,
-                            const std::string& vendor_of_setting, const std::string& vendor, const std::string& model) {
+                            const std::string& vendor_of_setting, const std::string& vendor, const std::string& model,
+                            std::int64_t wall_ms) {
   const std::string prefix = vendor + "/";
   const auto named = [&](const std::string& name) { return name.starts_with(prefix) ? name : prefix + name; };
   if (!settings.summary_model.empty() && vendor_of_setting == vendor) return named(settings.summary_model);
   const ModelInfo info = models.find(model.starts_with(prefix) ? model.substr(prefix.size()) : model);
   // Another vendor's model that this one serves: its cheap one may have another name there.
   const bool own = info.provider.empty() || info.provider == vendor;
-  return named(own && !info.summary_model.empty() ? info.summary_model : model);
+  const std::string cheap = summariser_in_service(models, info, wall_ms);
+  return named(own && !cheap.empty() ? cheap : model);
 }
 
 void offer_own_services(ServiceRegistry& registry, OwnServiceParts parts) {

@@ -32,6 +32,7 @@ void offer_own_services(ServiceRegistry& registry, OwnServiceParts parts);
 // The model that distils a conversation which was with that model of that vendor, as "vendor/name": the one of
 // compaction.model if it is the vendor's, else the vendor's cheap one, else the model itself. Never another vendor's.
 std::string distiller_model(const ModelTable& models, const ModelSettings& settings,
-                            const std::string& vendor_of_setting, const std::string& vendor, const std::string& model);
+                            const std::string& vendor_of_setting, const std::string& vendor, const std::string& model,
+                            std::int64_t wall_ms);
 
 }  // namespace agentd

@@ -12,6 +12,7 @@
 #include "core/base/shell_word.h"
 #include "core/codec/json.h"
 #include "core/codec/url.h"
+#include "core/tokens/retirement.h"
 
 namespace agentd {
 namespace {
@@ -159,11 +160,12 @@ std::string real_model(const Config& config, std::string_view name, std::string_
   return alone ? route.model : model;
 }
 
-Result<ModelRoute> model_in_force(const Config& config, const ModelTable& table) {
+Result<ModelRoute> model_in_force(const Config& config, const ModelTable& table, std::int64_t wall_ms) {
   const std::set<std::string> names = provider_names(config);
   const std::string provider = config.text("provider"), model = real_model(config, config.text("model"), "");
   if (!names.contains(provider)) return no_provider(config, provider);
-  if (provider == kScripted) return ModelRoute{provider, model.empty() ? table.default_of(provider) : model};
+  if (provider == kScripted)
+    return ModelRoute{provider, model.empty() ? default_in_service(table, provider, wall_ms) : model};
   ModelRoute out = route_of(model, names);
   if (!out.provider.empty() && out.provider != kScripted) {
     const bool by_flag = config.layer("provider") == Layer::kFlag;
@@ -171,7 +173,7 @@ Result<ModelRoute> model_in_force(const Config& config, const ModelTable& table)
     return out;
   }
   const std::string named = named_provider(config, table);
-  out = {named.empty() ? provider : named, model.empty() ? table.default_of(provider) : model};
+  out = {named.empty() ? provider : named, model.empty() ? default_in_service(table, provider, wall_ms) : model};
   if (out.model.empty())
     return Error{Code::kInvalid, "no model is set: '" + one_line(provider, 60) +
                                      "' has no default; pass --model NAME, or set model in the configuration"};

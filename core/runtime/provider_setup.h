@@ -39,8 +39,9 @@ std::string real_model(const Config& config, std::string_view name, std::string_
 
 // The provider and the model of a run, from the settings `provider` and `model` taken together. A name with a
 // provider goes there ("openai/gpt-6.1-sol"); a name in the table goes to its vendor, unless `provider` was set.
-// kInvalid: no provider has that name, or a flag sets a provider other than the one in the model's name.
-Result<ModelRoute> model_in_force(const Config& config, const ModelTable& table);
+// Without a model it is the provider's default at that time. kInvalid: no provider has that name, or a flag sets a
+// provider other than the one in the model's name.
+Result<ModelRoute> model_in_force(const Config& config, const ModelTable& table, std::int64_t wall_ms);
 
 // The provider whose address the setting base_url is. On the command line: the one that the run asks. In a file or the
 // environment: `provider`, or else that of `model`, as this place and weaker ones set them, so that a stronger place

@@ -89,7 +89,7 @@ Result<void, RunError> Runtime::load_models() {
   auto table = load_model_table(home_, config_);
   if (!table) return usage(table.error());
   models_ = std::move(*table);
-  auto route = model_in_force(config_, models_);
+  auto route = model_in_force(config_, models_, clock_.wall_ms());
   if (!route) return usage(route.error());
   route_ = std::move(*route);
   const ModelInfo model = models_.find(route_.model);

@@ -115,13 +115,13 @@ std::string build_text() {
 }  // namespace
 
 ClientTerms own_terms(const Config& config, const Environment& environment, const std::string& home, bool hooks,
-                      const std::string& token) {
+                      const std::string& token, std::int64_t wall_ms) {
   ClientTerms out{AGENTD_VERSION, build_text(), link_text("/proc/self/ns/mnt"), 0, {}};
   const std::string status = own_status();
   // By umask() it would change for a moment.
   out.umask = static_cast<std::uint32_t>(std::strtoul(std::string(status_line(status, "Umask")).c_str(), nullptr, 8));
   const auto table = load_model_table(home, config);
-  const auto route = table ? model_in_force(config, *table) : Result<ModelRoute>(table.error());
+  const auto route = table ? model_in_force(config, *table, wall_ms) : Result<ModelRoute>(table.error());
   if (!route) return out;
   std::set<std::string> variables(std::begin(kVariables), std::end(kVariables));
   for (const ProviderRow& row : provider_rows()) {

@@ -26,9 +26,10 @@ struct ClientTerms {
 };
 
 // The terms of this process. `home`: that of agentd, whose table of models counts; `hooks`: they are asked. `settings`
-// is empty, and fits none, if the settings name no model that can be used.
+// is empty, and fits none, if the settings name no model that can be used. At `wall_ms`, since a default model may have
+// been followed by another one since the daemon began.
 ClientTerms own_terms(const Config& config, const Environment& environment, const std::string& home, bool hooks,
-                      const std::string& token);
+                      const std::string& token, std::int64_t wall_ms);
 
 enum class TermsFit : std::uint8_t { kSame, kOtherVersion, kOtherNamespace, kOtherSettings };
 TermsFit compare(const ClientTerms& client, const ClientTerms& daemon);

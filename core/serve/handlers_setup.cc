@@ -96,13 +96,15 @@ void list_plugins(Daemon& daemon, RouteCall call) {
 
 void list_models(Daemon& daemon, RouteCall call) {
   const ModelSettings& in_use = daemon.runtime().model_settings();
+  const std::int64_t now = daemon.runtime().clock().wall_ms();
   JsonWriter out;
   out.begin_object().member("provider", in_use.provider).member("model", in_use.model).key("models").begin_array();
   for (const ModelInfo& info : daemon.runtime().agent_parts().models.models()) {
     if (info.pattern.empty()) continue;
     out.begin_object().member("pattern", info.pattern).optional("provider", info.provider);
     out.member("window", info.window).member("max_output", info.max_output);
-    out.optional("retires", info.retires).optional("successor", info.successor).end_object();
+    out.optional("retires", info.retires).optional("successor", info.successor);
+    out.member("retired", is_retired(info, now)).end_object();
   }
   out.end_array().end_object();
   reply_json(call, 200, out.text());

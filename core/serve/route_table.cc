@@ -642,7 +642,7 @@ constexpr Route kRoutes[] = {
      "Lists the known models, and the selected one.",
      {},
      {},
-     "`provider`, `model`, `models`",
+     "`provider`, `model`, `models`: `pattern`, `provider`, `window`, `max_output`, `retires`, `successor`, `retired`",
      false,
      list_models},
     {"GET",

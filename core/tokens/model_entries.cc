@@ -305,6 +305,7 @@ void take(const std::optional<From>& from, To& to) {
 void ModelEntries::Entry::apply(ModelInfo& to) const {
   take(provider, to.provider);
   take(summary_model, to.summary_model);
+  to.summary_model_is_the_users |= summary_model.has_value();
   take(encoding, to.encoding);
   take(default_effort, to.default_effort);
   take(thinking_off, to.thinking_off);

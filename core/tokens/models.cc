@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
-#include <charconv>
-#include <chrono>
 
 #include "core/codec/json.h"
 #include "core/tokens/model_entries.h"
+#include "core/tokens/spelling.h"
 #include "core/tokens/tokens.h"
 #include "embedded_models.h"
 
@@ -131,33 +130,21 @@ void open_window(ModelInfo& info, const std::vector<std::string>& active) {
   }
 }
 
-// The summariser's name as this model's provider knows it. A gateway's own spelling is not guessed: there the model
-// itself summarises.
+// The summariser's name as this model's provider knows it. With a gateway's spelling the model itself summarises.
 std::string summariser_for(const ModelInfo& info, std::string_view name) {
-  constexpr std::string_view kGoogle = "models/";
-  if (starts(info.pattern, name) || info.summary_model.empty()) return info.summary_model;
-  const bool google = name.starts_with(kGoogle) && starts(info.pattern, name.substr(kGoogle.size()));
-  return google ? std::string(kGoogle) + info.summary_model : std::string();
+  return spelt_alike(info, name, info.summary_model);
 }
 
-std::optional<std::chrono::sys_days> parse_date(std::string_view text) {
-  const auto number = [&](std::size_t at, std::size_t length) {
-    unsigned out = 0;
-    const char* const end = text.data() + at + length;
-    const auto [stop, error] = std::from_chars(text.data() + at, end, out);
-    return error == std::errc() && stop == end ? out : 0u;
-  };
-  if (text.size() != 10 || text[4] != '-' || text[7] != '-') return std::nullopt;
-  const std::chrono::year_month_day date{std::chrono::year(static_cast<int>(number(0, 4))),
-                                         std::chrono::month(number(5, 2)), std::chrono::day(number(8, 2))};
-  if (!date.ok()) return std::nullopt;
-  return std::chrono::sys_days(date);
-}
-
-constexpr std::string_view kModels = "models", kRetired = "retired";
 constexpr std::string_view kThinkingNames[] = {"none", "budget", "adaptive", "always"};
 
 }  // namespace
+
+std::string spelt_alike(const ModelInfo& info, std::string_view name, const std::string& other) {
+  constexpr std::string_view kGoogle = "models/";
+  if (starts(info.pattern, name) || other.empty()) return other;
+  const bool google = name.starts_with(kGoogle) && starts(info.pattern, name.substr(kGoogle.size()));
+  return google ? std::string(kGoogle) + other : std::string();
+}
 
 std::string_view name_of(ThinkingKind kind) { return kThinkingNames[static_cast<std::size_t>(kind)]; }
 
@@ -165,16 +152,6 @@ std::optional<ThinkingKind> parse_thinking_kind(std::string_view name) {
   for (std::size_t i = 0; i < std::size(kThinkingNames); ++i)
     if (kThinkingNames[i] == name) return static_cast<ThinkingKind>(i);
   return std::nullopt;
-}
-
-bool is_date(std::string_view text) { return parse_date(text).has_value(); }
-
-std::optional<std::int64_t> days_until_retired(const ModelInfo& model, std::int64_t wall_ms) {
-  const auto gone = parse_date(model.retires);
-  if (!gone) return std::nullopt;
-  const auto today = std::chrono::floor<std::chrono::days>(
-      std::chrono::sys_time<std::chrono::milliseconds>(std::chrono::milliseconds(wall_ms)));
-  return (*gone - today).count();
 }
 
 std::string_view bare_model_name(std::string_view model) {
@@ -201,37 +178,31 @@ Result<ModelTable> ModelTable::parse(std::string_view json) {
   const JsonView defaults = document.root()["defaults"];
   for (std::size_t i = 0; i < defaults.size(); ++i)
     table.defaults_.emplace(defaults.key_at(i), defaults.at(i).string_or({}));
-  for (const std::string_view section : {kModels, kRetired}) {
-    const JsonView models = document.root()[section];
-    for (std::size_t i = 0; i < models.size(); ++i) {
-      AGENTD_TRY(ModelInfo info, read_model(models.at(i), base));
-      info.retired = section == kRetired;
-      table.models_.push_back(std::move(info));
-    }
+  const JsonView models = document.root()["models"];
+  for (std::size_t i = 0; i < models.size(); ++i) {
+    AGENTD_TRY(ModelInfo info, read_model(models.at(i), base));
+    table.models_.push_back(std::move(info));
   }
   return table;
 }
 
-// models.json has a line for each entry, below the line of its section; what is above the sections is read now.
+// models.json has a line for each entry; what is above them is read now.
 ModelTable ModelTable::embedded() {
-  constexpr std::string_view kSection = "  \"", kRow = "    {\"pattern\": \"";
+  constexpr std::string_view kModels = "  \"models\"", kRow = "    {\"pattern\": \"";
   std::string_view rest = kEmbeddedModels;
   std::string head;
   std::vector<Row> rows;
-  bool retired = false;
   while (!rest.empty()) {
     const std::string_view line = rest.substr(0, rest.find('\n'));
     rest.remove_prefix(std::min(line.size() + 1, rest.size()));
     if (line.starts_with(kRow)) {
       const std::string_view pattern = line.substr(kRow.size());
-      rows.push_back({pattern.substr(0, pattern.find('"')), line.substr(0, line.rfind('}') + 1), retired});
-    } else if (line.starts_with(kSection) && line.ends_with('[')) {
-      retired = line.substr(kSection.size()).starts_with(kRetired);
-    } else if (rows.empty()) {
+      rows.push_back({pattern.substr(0, pattern.find('"')), line.substr(0, line.rfind('}') + 1)});
+    } else if (rows.empty() && !line.starts_with(kModels)) {
       head += line;
     }
   }
-  head.back() = '}';  // instead of the comma before the first section
+  head.back() = '}';  // instead of the comma before the models
   auto table = parse(head);
   AGENTD_ASSERT(table.has_value());
   table->rows_ = std::move(rows);
@@ -243,7 +214,6 @@ ModelInfo ModelTable::read(const Row& row) const {
   AGENTD_ASSERT(json.has_value());
   auto info = read_model(json->root(), otherwise_);
   AGENTD_ASSERT(info.has_value());
-  info->retired = row.retired;
   return std::move(*info);
 }
 
@@ -272,7 +242,7 @@ Result<void> ModelTable::overlay(std::string_view yaml, std::string_view file) {
       ModelInfo fresh = match(entry.pattern).value_or(otherwise_);
       fresh.summary_model = summariser_for(fresh, entry.pattern);
       fresh.pattern = entry.pattern;
-      fresh.assumed = fresh.retired = false;
+      fresh.assumed = false;
       if (!fresh.prices_are_the_users) fresh.prices.reset();
       found = models_.insert(models_.end(), std::move(fresh));
     }

@@ -63,6 +63,7 @@ struct ModelInfo {
   std::string beta{};                                         // the source of `window`; empty = none
   std::uint64_t base_window = 200'000;                        // without betas
   std::string summary_model{};                                // the provider's cheap one; empty = the model itself
+  bool summary_model_is_the_users = false;                    // from models.yaml
   std::string encoding{};                                     // cl100k_base, o200k_base; empty = unknown
   std::string origin{};                                       // "FILE:LINE" of the user's entry; empty = built in
   ThinkingKind thinking = ThinkingKind::kBudget;
@@ -76,7 +77,6 @@ struct ModelInfo {
   std::string retires{};    // YYYY-MM-DD, the first day on which requests fail; empty = not announced
   std::string successor{};  // its replacement
   bool assumed = false;     // the entry is for names that the table does not know
-  bool retired = false;     // built in, and removed from the provider's own service
   // The provider's standard rates in its own service; absent = unknown. ModelTable::prices_of says which names they
   // apply to.
   std::optional<Prices> prices{};
@@ -87,6 +87,9 @@ struct ModelInfo {
 // The first day without the model, in days from the wall time's day (UTC): 0 = today, negative = already gone. Absent
 // when no date is known.
 std::optional<std::int64_t> days_until_retired(const ModelInfo& model, std::int64_t wall_ms);
+// True from that day on. Nothing else marks a retired model: an entry retires on its day in a program that was built
+// long before. What follows it, says retirement.h.
+bool is_retired(const ModelInfo& model, std::int64_t wall_ms);
 // True for an existing date in the table's form, YYYY-MM-DD.
 bool is_date(std::string_view text);
 
@@ -113,7 +116,7 @@ class ModelTable {
   bool knows(std::string_view model) const { return match(model).has_value(); }
   // All of them, which reads each.
   std::vector<ModelInfo> models() const;
-  // The model for requests that name none; empty = the provider has no default.
+  // The model for requests that name none, retired or not (retirement.h); empty = the provider has no default.
   std::string default_of(const std::string& provider) const;
   const std::map<std::string, std::string>& defaults() const { return defaults_; }
   // The entry for unknown models.
@@ -123,7 +126,6 @@ class ModelTable {
   // An entry of the embedded table, which is read when its model is asked for: a start needs one of them.
   struct Row {
     std::string_view pattern, json;
-    bool retired = false;
   };
   ModelInfo read(const Row& row) const;
   void read_rows();

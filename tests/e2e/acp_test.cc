@@ -10,6 +10,7 @@
 #include "tests/e2e/acp_client.h"
 #include "tests/e2e/guide_page.h"
 #include "tests/e2e/program.h"
+#include "tests/support/dates.h"
 
 namespace agentd::testing {
 namespace {
@@ -266,6 +267,21 @@ TEST_F(Acp, ThePlanModeReadsOnly) {
   EXPECT_EQ(editor->prompt(session, "go"), "end_turn");
   EXPECT_TRUE(editor->requests().empty());
   EXPECT_FALSE(made("made"));
+}
+
+TEST_F(Acp, AModelThatHasRetiredIsNotOffered) {
+  ASSERT_TRUE(write_file_atomically(program_.home() + "/models.yaml",
+                                    "models: [{pattern: played-old, provider: scripted, retires: " + utc_day(-1) +
+                                        "}, {pattern: played-new, provider: scripted, retires: " + utc_day(2) + "}]\n",
+                                    0600));
+  const auto editor = open("- text: done\n");
+  const auto choose = [&, session = editor->new_session()](const std::string& model) {
+    return editor->call("session/set_config_option",
+                        R"({"sessionId":")" + session + R"(","configId":"model","value":")" + model + R"("})");
+  };
+  const std::string why = choose("played-old").fault.message;
+  EXPECT_TRUE(has(why, "has no value 'played-old'") && has(why, "played-new")) << why;
+  EXPECT_EQ(choose("played-new").fault.message, "");
 }
 
 TEST_F(Acp, AVerdictOfAHookIsShown) {

@@ -3,12 +3,12 @@
 // learned of a model's tokenizer.
 #include <gtest/gtest.h>
 
-#include <ctime>
 #include <string>
 
 #include "tests/e2e/program.h"
 #include "tests/support/anthropic_rules.h"
 #include "tests/support/anthropic_wire.h"
+#include "tests/support/dates.h"
 #include "tests/support/loopback_server.h"
 
 namespace agentd::testing {
@@ -76,14 +76,15 @@ TEST_F(Models, WithoutTheBetaThereIsNoHeaderAndTheUsualWindow) {
 }
 
 TEST_F(Models, ABetaThatTheModelDoesNotHaveIsSentAndToldAndOpensNothing) {
+  models_yaml("models: [{pattern: claude-narrow, window: 200000}]\n");
   LoopbackServer server(std::deque<Reply>{good_day()});
-  const Finished ran = run(server, {"run", "--json", "--model", "claude-opus-4-5", "--set",
+  const Finished ran = run(server, {"run", "--json", "--model", "claude-narrow", "--set",
                                     "providers.anthropic.betas=" + std::string(kWide), "hello"});
   ASSERT_EQ(ran.code, 0) << ran.err;
   EXPECT_EQ(server.requests()[0].header("anthropic-beta"), kWide);
   EXPECT_EQ(limit_of(ran), 200'000u - kReserve);
   EXPECT_EQ(warnings_in(ran), 1u) << ran.out;
-  EXPECT_NE(ran.out.find("does not widen the window of claude-opus-4-5"), std::string::npos) << ran.out;
+  EXPECT_NE(ran.out.find("does not widen the window of claude-narrow"), std::string::npos) << ran.out;
 }
 
 TEST_F(Models, AnUnknownModelIsToldOnceWithTheKeyThatHelps) {
@@ -141,23 +142,26 @@ TEST_F(Models, TheTableIsListed) {
 }
 
 TEST_F(Models, ANameSaysWhatItComesToAndWhy) {
+  models_yaml("models: [{pattern: claude-sonnet-4-5, retires: 2999-12-31}]\n");
   const std::vector<std::string> beta{"--set", "providers.anthropic.betas=" + std::string(kWide)};
   Finished ran = program_.run({"models", "us.anthropic.claude-sonnet-4-5-20250929-v1:0", beta[0], beta[1]});
   ASSERT_EQ(ran.code, 0) << ran.err;
   EXPECT_EQ(ran.out,
             "us.anthropic.claude-sonnet-4-5-20250929-v1:0\n"
-            "  entry       'claude-sonnet-4-5' (built-in)\n"
-            "  provider    anthropic\n"
-            "  window      1,000,000 tokens, with the beta context-1m-2025-08-07 (200,000 without it)\n"
-            "  limit       983,616 tokens for a conversation, 16,384 are reserved for the answer\n"
-            "  output      64,000 tokens at most\n"
-            "  thinking    budget\n"
-            "  sampling    temperature and top_p are accepted\n"
-            "  prices      unknown: set 'prices' in an entry of models.yaml\n"
-            "  retires     2026-11-30; claude-sonnet-5-5 follows\n"
-            "  summariser  the model itself\n"
-            "  encoding    unknown\n"
-            "  counted by  simple\n");
+            "  entry       'claude-sonnet-4-5' (" +
+                program_.home() +
+                "/models.yaml:1)\n"
+                "  provider    anthropic\n"
+                "  window      1,000,000 tokens, with the beta context-1m-2025-08-07 (200,000 without it)\n"
+                "  limit       983,616 tokens for a conversation, 16,384 are reserved for the answer\n"
+                "  output      64,000 tokens at most\n"
+                "  thinking    budget\n"
+                "  sampling    temperature and top_p are accepted\n"
+                "  prices      unknown: set 'prices' in an entry of models.yaml\n"
+                "  retires     2999-12-31; claude-sonnet-5-5 follows\n"
+                "  summariser  the model itself\n"
+                "  encoding    unknown\n"
+                "  counted by  simple\n");
   ran = program_.run({"models", "nobody-knows", "--json"});
   ASSERT_EQ(ran.code, 0);
   const auto lines = json_lines(ran.out);
@@ -246,21 +250,80 @@ TEST_F(Models, AnEffortOfTheUsersOwnTableIsSent) {
 }
 
 TEST_F(Models, AModelThatRetiresSoonIsToldWhenARunBegins) {
-  const auto day = [](int ahead) {
-    char text[16];
-    const std::time_t then = std::time(nullptr) + ahead * 86'400;
-    std::tm parts{};
-    ::gmtime_r(&then, &parts);
-    return std::string(text, std::strftime(text, sizeof text, "%Y-%m-%d", &parts));
-  };
   for (const auto& [ahead, told] : {std::pair(30, true), {-3, true}, {90, false}}) {
-    models_yaml("models: [{pattern: claude-house, retires: " + day(ahead) + "}]\n");
+    models_yaml("models: [{pattern: claude-house, retires: " + utc_day(ahead) + "}]\n");
     LoopbackServer server(std::deque<Reply>{good_day()});
     const Finished ran = run(server, {"run", "--json", "--model", "claude-house", "hello"});
     ASSERT_EQ(ran.code, 0) << ran.err;
-    EXPECT_EQ(field(ran, "warning", "text").find("retired by its provider on " + day(ahead)) != std::string::npos, told)
+    EXPECT_EQ(field(ran, "warning", "text").find("retired by its provider on " + utc_day(ahead)) != std::string::npos,
+              told)
         << ran.out;
   }
+}
+
+// Nothing is released or installed on that day: the program knows it from the table.
+TEST_F(Models, AModelIsRetiredFromItsDayOn) {
+  models_yaml("models: [{pattern: house-old, retires: " + utc_day(-1) +
+              ", successor: house-new}, {pattern: house-new, retires: " + utc_day(2) + "}]\n");
+  EXPECT_TRUE(has(program_.run({"models", "house-old"}).out, "  retired     " + utc_day(-1) + "; house-new follows\n"));
+  EXPECT_TRUE(has(program_.run({"models", "house-new"}).out, "  retires     " + utc_day(2) + "\n"));
+  std::string order;
+  for (const JsonDocument& line : json_lines(program_.run({"models", "--json"}).out))
+    if (const std::string pattern(line.root()["pattern"].string_or("")); pattern.starts_with("house"))
+      order += pattern + (line.root()["retired"].bool_or(false) ? " retired " : " ");
+  EXPECT_EQ(order, "house-new house-old retired ");
+  EXPECT_TRUE(has(program_.run({"models"}).out, utc_day(-1) + " (retired)"));
+  const Finished doctor = program_.run({"doctor", "--set", "model=house-old", "--set", "provider=anthropic"});
+  EXPECT_TRUE(has(doctor.out, "the model house-old was retired by its provider on " + utc_day(-1))) << doctor.out;
+}
+
+TEST_F(Models, ADefaultThatHasRetiredIsNotChosenAnyMore) {
+  for (const auto& [retires, model] : {std::pair(-1, "claude-opus-5-5"), {2, "claude-sonnet-5-5"}}) {
+    models_yaml("models: [{pattern: claude-sonnet-5-5, retires: " + utc_day(retires) +
+                ", successor: claude-opus-5-5}]\n");
+    LoopbackServer server(strict);
+    const Finished ran = run(server, {"run", "--json", "hello"});
+    ASSERT_EQ(ran.code, 0) << ran.err << ran.out;
+    EXPECT_TRUE(has(server.requests()[0].body, R"("model":")" + std::string(model) + '"')) << server.requests()[0].body;
+    EXPECT_EQ(has(field(ran, "warning", "text"), "will be retired"), retires > 0) << ran.out;
+  }
+}
+
+TEST_F(Models, ASummariserThatHasRetiredIsNotChosenAnyMore) {
+  models_yaml("models: [{pattern: claude-haiku-5-5, retires: " + utc_day(-1) + ", successor: claude-opus-5}]\n");
+  LoopbackServer server(strict);
+  ASSERT_EQ(run(server, {"run", "hello"}).code, 0);
+  const Finished compacted = run(server, {"compact", "--follow"});
+  ASSERT_EQ(compacted.code, 0) << compacted.err;
+  EXPECT_TRUE(has(server.requests().back().body, R"("model":"claude-opus-5")")) << server.requests().back().body;
+  EXPECT_TRUE(has(program_.run({"models", "claude-sonnet-5-5"}).out, "  summariser  claude-opus-5\n"));
+}
+
+TEST_F(Models, AFallbackThatHasRetiredIsPassedOverWhenItIsNotFound) {
+  models_yaml("models: [{pattern: claude-old, retires: " + utc_day(-1) + "}]\n");
+  LoopbackServer server([](const RecordedRequest& request) {
+    if (has(request.body, R"("model":"claude-sonnet-5-5")"))
+      return Reply::http(529, {{"content-type", "application/json"}},
+                         anthropic_error_body("overloaded_error", "later"));
+    if (has(request.body, R"("model":"claude-old")"))
+      return Reply::http(404, {{"content-type", "application/json"}}, anthropic_error_body("not_found_error", "gone"));
+    return good_day();
+  });
+  const Finished ran = run(server, {"run", "--json", "--set", "fallback=claude-old,claude-opus-5-5", "hello"});
+  ASSERT_EQ(ran.code, 0) << ran.err << ran.out;
+  EXPECT_EQ(server.requests().size(), 3u);
+  const std::string told = field(ran, "warning", "text");
+  EXPECT_TRUE(has(told, "the model claude-old was retired by its provider on " + utc_day(-1))) << told;
+  EXPECT_TRUE(has(told, "claude-opus-5-5 is used instead")) << told;
+}
+
+// The day of the machine's own zone, which is at most one beside UTC's.
+TEST_F(Models, TheDayIsToldToTheModel) {
+  LoopbackServer server(strict);
+  ASSERT_EQ(run(server, {"run", "hello"}).code, 0);
+  const std::string& body = server.requests()[0].body;
+  const auto says = [&](int ahead) { return has(body, "today is " + utc_day(ahead)); };
+  EXPECT_TRUE(says(-1) || says(0) || says(1)) << body;
 }
 
 // ---- texts of white space alone, which the API refuses

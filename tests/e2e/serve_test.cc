@@ -20,6 +20,7 @@
 #include "core/base/file.h"
 #include "tests/e2e/http_client.h"
 #include "tests/e2e/program.h"
+#include "tests/support/dates.h"
 
 namespace agentd::testing {
 namespace {
@@ -429,6 +430,24 @@ TEST_F(Serving, SpendingIsShownSinceADay) {
     EXPECT_EQ(client_->get(std::string("/api/v1/usage?since=") + wrong).status, 400) << wrong;
   EXPECT_EQ(client_->get("/api/v1/usage?since=2026-01-31").status, 200);
   EXPECT_EQ(client_->get("/api/v1/usage").status, 200);
+}
+
+TEST_F(Serving, TheListOfModelsSaysWhichAreRetired) {
+  ASSERT_TRUE(write_file_atomically(program_.home() + "/models.yaml",
+                                    "models: [{pattern: played-old, retires: " + utc_day(-1) +
+                                        "}, {pattern: played-new, retires: " + utc_day(2) + "}]\n",
+                                    0600));
+  start("- text: Hello.\n");
+  const HttpAnswer got = client_->get("/api/v1/models");
+  ASSERT_EQ(got.status, 200) << got.body;
+  const JsonDocument body = got.json();
+  std::string found;
+  for (std::size_t i = 0; i < body.root()["models"].size(); ++i) {
+    const JsonView model = body.root()["models"].at(i);
+    if (const std::string pattern(model["pattern"].string_or("")); pattern.starts_with("played"))
+      found += pattern + (model["retired"].bool_or(false) ? " retired " : " served ");
+  }
+  EXPECT_EQ(found, "played-old retired played-new served ");
 }
 
 TEST_F(Serving, APluginThatDoesNotWorkIsShownWithTheReason) {

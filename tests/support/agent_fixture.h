@@ -204,7 +204,9 @@ class AgentTest : public ::testing::Test {
   WatchedStore store_{make_memory_store(clock_)};
   FakeModel model_;
   const ModelTable models_ = *ModelTable::parse(
-      R"({"models":[{"pattern":"m-","provider":"fake","window":10000,"max_output":2000,"summary_model":"cheap"}]})");
+      R"({"models":[{"pattern":"m-","provider":"fake","window":10000,"max_output":2000,"summary_model":"cheap"},
+                    {"pattern":"gone","provider":"fake","window":10000,"max_output":2000,"retires":"2023-11-14"},
+                    {"pattern":"going","provider":"fake","window":10000,"max_output":2000,"retires":"2023-11-15"}]})");
   const SimpleEstimator estimator_;
   Dispatcher dispatcher_{clock_};
   FakeTools tools_;

@@ -76,7 +76,8 @@ class ModelCall {
   bool tells_schema_in_words(const ModelError& error, const ModelRequest& request);
   bool asks_again(ModelError& error);
   void wait_for_busy(const ModelError& error);
-  bool falls_back(const ModelError& error);
+  bool falls_back(const ModelError& error, const ModelRequest& request);
+  bool is_gone(const ModelError& error, const ModelRequest& request) const;
   Result<std::optional<ModelResponse>, RunError> make_room(const ModelError& error);
   Result<std::optional<ModelResponse>, RunError> summarise_instead(const ModelError& error);
   RunError failed(const ModelError& error);

@@ -6,6 +6,7 @@
 #include "core/agent/run/model_call.h"
 #include "core/agent/summariser.h"
 #include "core/base/bytes.h"
+#include "core/tokens/retirement.h"
 
 namespace agentd {
 namespace {
@@ -56,7 +57,7 @@ bool ModelCall::asks_to_spell_again(const ModelResponse& answer) {
 Result<std::optional<ModelResponse>, RunError> ModelCall::recover(ModelError error, const ModelRequest& request) {
   using Next = std::optional<ModelResponse>;
   if (!error.partial.text().empty()) half_ = error.partial;
-  if (tells_schema_in_words(error, request) || asks_again(error) || falls_back(error)) return Next();
+  if (tells_schema_in_words(error, request) || asks_again(error) || falls_back(error, request)) return Next();
   if (error.partial.text().empty()) error.partial = half_;
   if (session_.messages.prompt() && wants_other_form(error)) return summarise_instead(error);
   if (error.kind != ModelErrorKind::kContextLength || overflow_over_ || run_.compaction) return failed(error);
@@ -95,12 +96,22 @@ void ModelCall::wait_for_busy(const ModelError& error) {
   session_.agent.parts().clock.sleep(wait, session_.shared.cancel());
 }
 
-// Trouble of the provider's that another one need not have: it is busy, broken or not to be reached, or the account's
-// limit is spent. Every attempt at another model is judged by the hooks anew, as each request is.
-bool ModelCall::falls_back(const ModelError& error) {
+// True if the provider does not find a model whose last day is over. The day alone is no reason not to ask: another
+// cloud may still serve the model.
+bool ModelCall::is_gone(const ModelError& error, const ModelRequest& request) const {
+  const AgentParts& base = session_.agent.parts();
+  return error.kind == ModelErrorKind::kInvalid && error.http_status == 404 &&
+         is_retired(base.models.find(request.model), base.clock.wall_ms());
+}
+
+// Trouble of the provider's that another one need not have: it is busy, broken or not to be reached, it has retired the
+// model, or the account's limit is spent. Every attempt at another model is judged by the hooks anew, as each request
+// is.
+bool ModelCall::falls_back(const ModelError& error, const ModelRequest& request) {
   const auto& fallbacks = session_.options.fallbacks;
   // A fallback that the budget does not cover, or whose price is not known, is no reason not to ask the next one.
-  const bool trouble = may_pass_elsewhere(error.kind) || (error.kind == ModelErrorKind::kLimit && run_.fallback != 0);
+  const bool trouble = may_pass_elsewhere(error.kind) || is_gone(error, request) ||
+                       (error.kind == ModelErrorKind::kLimit && run_.fallback != 0);
   if (!trouble || run_.compaction || run_.fallback >= fallbacks.size()) return false;
   const std::string& next = fallbacks[run_.fallback++];
   const std::string why = without_advice(error);

@@ -403,7 +403,7 @@ void check_providers(Report& report, const App& app, const Config& config, const
 void check_model(Report& report, const App& app, const Config& config, const std::string& home) {
   const Result<ModelTable> table = load_model_table(home, config);
   if (!table) return report.say(Verdict::kBroken, table.error().message);
-  const auto route = model_in_force(config, *table);
+  const auto route = model_in_force(config, *table, app.clock().wall_ms());
   if (!route) return report.say(Verdict::kBroken, route.error().message);
   report.say(Verdict::kNote, "provider: " + route->provider + " (" + config.origin("provider") + ")");
   check_providers(report, app, config, *table, home, route->provider);

@@ -10,6 +10,7 @@
 #include "core/codec/json.h"
 #include "core/runtime/model_setup.h"
 #include "core/runtime/provider_setup.h"
+#include "core/tokens/retirement.h"
 
 namespace agentd::app {
 namespace {
@@ -22,14 +23,16 @@ struct Shown {
   std::uint64_t limit = 0;
   std::string window_from;  // the origin of the window: a beta, context_window; empty = the entry itself
   std::string counter;      // simple, cl100k_base, o200k_base
+  bool retired = false;
 };
 
 std::string shown(std::string_view text) { return neutral_line(text, kShownBytes); }
 
 std::string origin_of(const ModelInfo& info) { return info.origin.empty() ? "built-in" : info.origin; }
 
-Result<Shown> shown_as(const Config& config, ModelInfo info, bool in_use) {
+Result<Shown> shown_as(const Config& config, ModelInfo info, bool in_use, std::int64_t wall_ms) {
   Shown out;
+  out.retired = is_retired(info, wall_ms);
   if (!info.beta.empty()) out.window_from = info.beta;
   if (const std::uint64_t own = config.whole("context_window"); in_use && own != 0) {
     info.window = own;
@@ -92,6 +95,7 @@ std::string json_of(const Shown& model, const std::string& name) {
   for (const std::string& effort : info.efforts) json.string(effort);
   json.end_array().optional("default_effort", info.default_effort);
   json.member("sampling", info.sampling).optional("retires", info.retires);
+  json.member("retired", model.retired);
   json.optional("successor", info.successor).member("assumed", info.assumed);
   if (info.prices) write_prices(json, *info.prices);
   json.member("from", origin_of(info)).end_object();
@@ -111,7 +115,7 @@ std::vector<std::string> cells_of(const Shown& model) {
           info.sampling ? "yes" : "no",
           info.prices ? price_text(info.prices->rates.input) : "-",
           info.prices ? price_text(info.prices->rates.output) : "-",
-          or_dash(info.retires),
+          or_dash(info.retires) + (model.retired ? " (retired)" : ""),
           or_dash(info.summary_model),
           or_dash(info.encoding),
           shown(origin_of(info))};
@@ -195,7 +199,8 @@ void print_one(Output& out, const Shown& model, const std::string& name) {
     line("prices", "unknown: set 'prices' in an entry of models.yaml");
   }
   if (!info.retires.empty())
-    line("retires", info.retires + (info.successor.empty() ? "" : "; " + info.successor + " follows"));
+    line(model.retired ? "retired" : "retires",
+         info.retires + (info.successor.empty() ? "" : "; " + info.successor + " follows"));
   line("summariser", info.summary_model.empty() ? "the model itself" : info.summary_model);
   line("encoding", info.encoding.empty() ? "unknown" : info.encoding);
   line("counted by", model.counter);
@@ -210,7 +215,8 @@ int models_command(App& app, const Arguments& arguments) {
   if (!config) return app.fail(kExitUsage, config.error().message);
   const Result<ModelTable> table = load_model_table(*home, *config);
   if (!table) return app.fail(kExitUsage, table.error().message);
-  const Result<ModelRoute> route = model_in_force(*config, *table);
+  const std::int64_t now = app.clock().wall_ms();
+  const Result<ModelRoute> route = model_in_force(*config, *table, now);
   const std::string in_force = route ? route->model : std::string();
   const std::string asked = arguments.words().empty() ? std::string() : arguments.words()[0];
   const std::string name = real_model(*config, asked, "");
@@ -221,11 +227,13 @@ int models_command(App& app, const Arguments& arguments) {
     wanted.back().prices = table->prices_of(provider, name);
   } else {
     for (const ModelInfo& info : table->models()) wanted.push_back(table->find(info.pattern));
+    std::stable_partition(wanted.begin(), wanted.end(), [&](const auto& info) { return !is_retired(info, now); });
     wanted.push_back(table->otherwise());
   }
   std::vector<Shown> models;
   for (ModelInfo& info : wanted) {
-    Result<Shown> one = shown_as(*config, std::move(info), !name.empty() && name == in_force);
+    info.summary_model = summariser_in_service(*table, info, now);
+    Result<Shown> one = shown_as(*config, std::move(info), !name.empty() && name == in_force, now);
     if (!one) return app.fail(kExitUsage, one.error().message);
     models.push_back(std::move(*one));
   }

@@ -95,7 +95,8 @@ int serve_command(App& app, const Arguments& arguments) {
   if (auto made = serve::Tokens::load(*home); !made) return app.fail(kExitUsage, made.error().message);
   const auto token = serve::Tokens::read_own(*home);
   if (!token) return app.fail(kExitUsage, token.error().message);
-  options->terms = serve::own_terms(*config, app.surroundings().environment, *home, options->hooks.hooks, *token);
+  options->terms = serve::own_terms(*config, app.surroundings().environment, *home, options->hooks.hooks, *token,
+                                    app.clock().wall_ms());
   const Warn log = [&runtime](const std::string& text) { (*runtime)->log().write(LogLevel::kWarning, "serve", text); };
   auto daemon = serve::Daemon::start(**runtime, std::move(*options), log);
   if (!daemon) {

@@ -336,6 +336,42 @@ TEST_F(Run, AnotherModelIsAskedWhenTheOneBeforeCannotAnswerNow) {
   EXPECT_EQ(judged, "m-1 ");
 }
 
+// What a provider answers of a model that it does not have.
+ModelResult not_found() {
+  ModelError out;
+  out.kind = ModelErrorKind::kInvalid;
+  out.message = "no such model";
+  out.http_status = 404;
+  return out;
+}
+
+// On its last day and later; another cloud may still serve it, so it is asked.
+TEST_F(Run, AModelThatItsProviderHasRetiredIsPassedOver) {
+  options_.fallbacks = {"gone-1", "m-too"};
+  open();
+  model_.fail(ModelErrorKind::kOverloaded, "529");
+  model_.answers.emplace_back(not_found());
+  model_.say("here");
+  EXPECT_EQ(text_of(run("first")), "here");
+  EXPECT_EQ(model_.requests.size(), 3u);
+  EXPECT_EQ(model_.requests.back().model, "m-too");
+  // One that is not known is a mistake, unless its day has come; so is another refusal.
+  model_.answers.emplace_back(not_found());
+  EXPECT_FALSE(run("second"));
+  model_.fail(ModelErrorKind::kOverloaded, "529").fail(ModelErrorKind::kInvalid, "400");
+  EXPECT_FALSE(run("third"));
+  EXPECT_EQ(model_.requests.size(), 6u);
+}
+
+TEST_F(Run, AModelOfWhichTheLastDayIsToComeIsNotPassedOver) {
+  options_.fallbacks = {"going", "m-too"};
+  open();
+  model_.fail(ModelErrorKind::kOverloaded, "529");
+  model_.answers.emplace_back(not_found());
+  EXPECT_FALSE(run("first"));
+  EXPECT_EQ(model_.requests.size(), 2u);
+}
+
 TEST_F(Run, ErrorsAreToldToHooks) {
   std::string code;
   on(AGENTD_EVENT_AGENT_ERROR, "watch", [&](const TestCall& call) {

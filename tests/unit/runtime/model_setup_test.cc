@@ -12,6 +12,7 @@
 #include <map>
 
 #include "core/base/file.h"
+#include "core/tokens/retirement.h"
 #include "tests/support/temp_dir.h"
 
 namespace agentd {
@@ -34,7 +35,7 @@ std::vector<std::string> warnings(const std::vector<std::pair<std::string, std::
                                   std::int64_t wall_ms) {
   const Config config = config_of(settings);
   const ModelTable table = ModelTable::embedded();
-  return model_warnings(table, config, *model_in_force(config, table), "/home/ann/.agent", wall_ms);
+  return model_warnings(table, config, *model_in_force(config, table, wall_ms), "/home/ann/.agent", wall_ms);
 }
 
 TEST(ModelWarnings, AModelIsToldSixtyDaysBeforeItsLastDay) {
@@ -54,6 +55,45 @@ TEST(ModelWarnings, TheSummarisersLastDayIsToldToo) {
   const auto told = warnings({{"compaction.model", "claude-sonnet-4-5"}}, wall_of(2026, 11, 20));
   ASSERT_EQ(told.size(), 1u);
   EXPECT_NE(told[0].find("(in 10 days): choose another with compaction.model"), std::string::npos) << told[0];
+}
+
+TEST(ModelWarnings, TheLastDaysOfFallbacksAreToldToo) {
+  const auto told = warnings({{"fallback", "gpt-5,openai/o3"}}, wall_of(2026, 12, 11));
+  ASSERT_EQ(told.size(), 2u);
+  EXPECT_EQ(told[0],
+            "the model gpt-5 was retired by its provider on 2026-12-11: choose another with fallback, such as "
+            "gpt-6.1-sol");
+  EXPECT_NE(told[1].find("the model openai/o3 was retired"), std::string::npos) << told[1];
+}
+
+TEST(ModelWarnings, TheLastDayOfASummariserInTheUsersOwnTableIsTold) {
+  const Config config = config_of({{"model", "claude-opus-5-5"}});
+  ModelTable table = ModelTable::embedded();
+  ASSERT_TRUE(table.overlay("models: [{pattern: claude-opus-5-5, summary_model: claude-sonnet-4-5}]", "models.yaml"));
+  const std::int64_t day = wall_of(2026, 11, 30);
+  const auto told = model_warnings(table, config, *model_in_force(config, table, day), "/home/ann/.agent", day);
+  ASSERT_EQ(told.size(), 1u);
+  EXPECT_NE(told[0].find("was retired by its provider on 2026-11-30: choose another with summary_model in models.yaml"),
+            std::string::npos)
+      << told[0];
+}
+
+// They retire on their day in a program that was built before.
+TEST(ModelWarnings, AModelRetiresOnItsDay) {
+  for (const auto& [model, day] : {std::pair("claude-sonnet-4-5", wall_of(2026, 11, 30)),
+                                   {"gemini-2.5-pro", wall_of(2026, 12, 1)},
+                                   {"gemini-2.5-flash", wall_of(2026, 12, 1)},
+                                   {"gpt-5", wall_of(2026, 12, 11)},
+                                   {"o3", wall_of(2026, 12, 11)},
+                                   {"claude-opus-4-5", wall_of(2027, 1, 22)},
+                                   {"claude-mythos-preview", wall_of(2026, 6, 30)}}) {
+    const auto before = warnings({{"model", model}}, day - 1), then = warnings({{"model", model}}, day);
+    ASSERT_EQ(before.size(), 1u) << model;
+    EXPECT_NE(before[0].find(" will be retired by its provider"), std::string::npos) << before[0];
+    EXPECT_NE(before[0].find(" (in 1 day)"), std::string::npos) << before[0];
+    ASSERT_EQ(then.size(), 1u) << model;
+    EXPECT_NE(then[0].find(" was retired by its provider"), std::string::npos) << then[0];
+  }
 }
 
 TEST(ModelWarnings, AnUnknownNameOfAKnownProviderIsToldWithWhatIsAssumed) {
@@ -295,7 +335,7 @@ TEST(ProviderAddress, HttpIsForThisMachineAlone) {
 // ---- who answers
 
 std::string in_force(const std::map<std::string, std::string>& variables) {
-  const auto route = model_in_force(in_environment(variables), ModelTable::embedded());
+  const auto route = model_in_force(in_environment(variables), ModelTable::embedded(), 0);
   return route ? route->provider + " " + route->model : route.error().message;
 }
 
@@ -329,7 +369,7 @@ TEST(ModelInForce, AProviderOfTheCommandLineMustNotContradictTheModels) {
     sources.environment = environment_of({{"AGENTD_MODEL", "google/gemini-3.8-flash"}});
     const auto config = Config::load(sources);
     if (!config) return config.error().message;
-    const auto route = model_in_force(*config, ModelTable::embedded());
+    const auto route = model_in_force(*config, ModelTable::embedded(), 0);
     return route ? route->provider + " " + route->model : route.error().message;
   };
   EXPECT_EQ(said({{"provider", "openai", "--provider"}, {"model", "anthropic/claude-opus-5-5", "--model"}}),
@@ -392,7 +432,7 @@ TEST(ModelInForce, AProviderOfTheConfigurationIsOneToo) {
       "  gate: {kind: anthropic, base_url: https://gate.example}\n  lost: {max_retries: 1}\n",
       0600));
   const Config config = in_environment({{"AGENTD_MODEL", "work/some/model"}}, file);
-  const auto route = model_in_force(config, ModelTable::embedded());
+  const auto route = model_in_force(config, ModelTable::embedded(), 0);
   ASSERT_TRUE(route) << route.error().message;
   EXPECT_EQ(route->provider + " " + route->model, "work some/model");
   const auto work = provider_setup(config, ModelTable::embedded(), "work");
@@ -418,37 +458,62 @@ std::string release_date() {
   return named != nullptr ? named : AGENTD_COMMIT_DATE;
 }
 
-// What of the built-in table and of the defaults no longer holds on that day.
-std::vector<std::string> past_on(const std::string& date) {
-  const ModelTable table = ModelTable::embedded();
+// The models that the table chooses for a user who has not chosen, and that have retired on that day. A release should
+// name their successors; an older program takes them from the table.
+std::vector<std::string> past_on(const ModelTable& table, std::int64_t wall_ms) {
   std::vector<std::string> out;
   const auto look = [&](const std::string& model, const std::string& what) {
-    const ModelInfo info = table.find(model);
-    if (info.retired || (!info.retires.empty() && info.retires <= date)) out.push_back(what + model);
+    if (is_retired(table.find(model), wall_ms)) out.push_back(what + model);
   };
-  for (const ModelInfo& info : table.models()) {
-    if (!info.retired && !info.retires.empty() && info.retires <= date)
-      out.push_back("move to 'retired': " + info.pattern);
-    if (info.retired && (info.retires.empty() || info.retires > date))
-      out.push_back("not yet retired: " + info.pattern);
+  for (const ModelInfo& info : table.models())
     if (!info.summary_model.empty()) look(info.summary_model, info.pattern + " is summarised by ");
-  }
   for (const auto& [provider, model] : table.defaults()) look(model, "the default model of " + provider + " is ");
   return out;
 }
 
-TEST(ModelTableOnItsRelease, NothingThatIsBuiltInIsPastItsLastDay) {
+std::int64_t wall_of(const std::string& date) {
+  return wall_of(std::stoi(date.substr(0, 4)), static_cast<unsigned>(std::stoi(date.substr(5, 2))),
+                 static_cast<unsigned>(std::stoi(date.substr(8, 2))));
+}
+
+TEST(ModelTableOnItsRelease, NothingThatItChoosesIsPastItsLastDay) {
   const std::string date = release_date();
   ASSERT_TRUE(is_date(date)) << date;
-  for (const std::string& past : past_on(date)) ADD_FAILURE() << "on " << date << ", core/tokens/models.json: " << past;
+  for (const std::string& past : past_on(ModelTable::embedded(), wall_of(date)))
+    ADD_FAILURE() << "on " << date << ", core/tokens/models.json: " << past;
 }
 
 TEST(ModelTableOnItsRelease, ADayTooLateIsSeen) {
-  const auto past = past_on("2026-12-11");
-  EXPECT_EQ(std::count(past.begin(), past.end(), "move to 'retired': claude-sonnet-4-5"), 1);
-  EXPECT_EQ(std::count(past.begin(), past.end(), "move to 'retired': gpt-5"), 1);
-  const auto early = past_on("2026-01-01");
-  EXPECT_EQ(std::count(early.begin(), early.end(), "not yet retired: claude-opus-4"), 1);
+  ModelTable table = ModelTable::embedded();
+  ASSERT_TRUE(
+      table.overlay("models: [{pattern: claude-sonnet-5-5, retires: 2027-03-01}, "
+                    "{pattern: gemini-3.5-flash-lite, retires: 2027-03-02}]",
+                    "models.yaml"));
+  EXPECT_TRUE(past_on(table, wall_of(2027, 2, 28)).empty());
+  EXPECT_EQ(past_on(table, wall_of(2027, 3, 1)),
+            std::vector<std::string>{"the default model of anthropic is claude-sonnet-5-5"});
+  const auto later = past_on(table, wall_of(2027, 3, 2));
+  EXPECT_EQ(std::count(later.begin(), later.end(), "gemini-2.5-pro is summarised by gemini-3.5-flash-lite"), 1);
+}
+
+// A program that is not replaced for two years still chooses models that are served, as far as the table knows.
+TEST(ModelTableOnItsRelease, AnOldProgramChoosesNoModelThatHasRetired) {
+  ModelTable table = ModelTable::embedded();
+  const std::int64_t last = wall_of(release_date()) + 700 * std::int64_t{86'400'000};
+  const auto check = [&] {
+    for (const auto& [provider, model] : table.defaults())
+      EXPECT_FALSE(is_retired(table.find(default_in_service(table, provider, last)), last)) << provider;
+    for (const ModelInfo& info : table.models())
+      EXPECT_FALSE(is_retired(table.find(summariser_in_service(table, info, last)), last)) << info.pattern;
+  };
+  check();
+  // Models that are chosen today, once their vendors announce a day.
+  ASSERT_TRUE(
+      table.overlay("models: [{pattern: claude-sonnet-5-5, retires: 2027-03-01, successor: claude-opus-5-5}, "
+                    "{pattern: claude-haiku-5-5, retires: 2027-03-01, successor: claude-sonnet-5-5}]",
+                    "models.yaml"));
+  EXPECT_EQ(default_in_service(table, "anthropic", last), "claude-opus-5-5");
+  check();
 }
 
 }  // namespace

@@ -277,14 +277,14 @@ TEST(DistillerModel, IsOfTheConversationsOwnVendor) {
   const ModelTable models = *ModelTable::parse(
       R"({"models":[{"pattern":"m-","provider":"fake","window":10000,"max_output":2000,"summary_model":"cheap"}]})");
   ModelSettings settings;
-  EXPECT_EQ(distiller_model(models, settings, "", "fake", "m-1"), "fake/cheap");
-  EXPECT_EQ(distiller_model(models, settings, "", "fake", "fake/m-1"), "fake/cheap");
-  EXPECT_EQ(distiller_model(models, settings, "", "fake", "unknown"), "fake/unknown");
-  EXPECT_EQ(distiller_model(models, settings, "", "resold", "m-1"), "resold/m-1") << "its cheap one may be another";
+  EXPECT_EQ(distiller_model(models, settings, "", "fake", "m-1", 0), "fake/cheap");
+  EXPECT_EQ(distiller_model(models, settings, "", "fake", "fake/m-1", 0), "fake/cheap");
+  EXPECT_EQ(distiller_model(models, settings, "", "fake", "unknown", 0), "fake/unknown");
+  EXPECT_EQ(distiller_model(models, settings, "", "resold", "m-1", 0), "resold/m-1") << "its cheap one may be another";
   settings.summary_model = "fake/chosen";
-  EXPECT_EQ(distiller_model(models, settings, "fake", "fake", "m-1"), "fake/chosen");
+  EXPECT_EQ(distiller_model(models, settings, "fake", "fake", "m-1", 0), "fake/chosen");
   settings.summary_model = "other/chosen";
-  EXPECT_EQ(distiller_model(models, settings, "other", "fake", "m-1"), "fake/cheap") << "never another vendor's";
+  EXPECT_EQ(distiller_model(models, settings, "other", "fake", "m-1", 0), "fake/cheap") << "never another vendor's";
 }
 
 TEST_F(OwnServices, TheDistillerNamesAModel) {

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "core/base/file.h"
+#include "core/tokens/retirement.h"
 #include "core/tokens/tokens.h"
 
 namespace agentd {
@@ -136,6 +137,45 @@ TEST(ModelDates, DaysAreCountedFromTheDayOfTheWallTime) {
   EXPECT_EQ(days_until_retired(model, -1), 60);
 }
 
+TEST(ModelDates, AModelRetiresWhenItsDayBegins) {
+  ModelInfo model;
+  EXPECT_FALSE(is_retired(model, 0));
+  model.retires = "1970-03-01";
+  constexpr std::int64_t kDay = 86'400'000;
+  EXPECT_FALSE(is_retired(model, 59 * kDay - 1));
+  EXPECT_TRUE(is_retired(model, 59 * kDay));
+  EXPECT_TRUE(is_retired(model, 1'000 * kDay));
+}
+
+// Without a release, and for all that is chosen without the user.
+TEST(ModelDates, ASuccessorIsChosenFromTheDayOn) {
+  constexpr std::int64_t kDay = 86'400'000;
+  auto table = ModelTable::parse(R"({"defaults": {"v": "old", "lost": "last"}, "models": [
+    {"pattern": "old", "window": 1, "summary_model": "old-mini", "retires": "1970-01-11", "successor": "new"},
+    {"pattern": "old-mini", "window": 1, "retires": "1970-01-21", "successor": "new"},
+    {"pattern": "new", "window": 1, "retires": "1970-01-31", "successor": "newest"},
+    {"pattern": "newest", "window": 1},
+    {"pattern": "last", "window": 1, "retires": "1970-01-11"},
+    {"pattern": "egg", "window": 1, "retires": "1970-01-11", "successor": "hen"},
+    {"pattern": "hen", "window": 1, "retires": "1970-01-11", "successor": "egg"}]})");
+  ASSERT_TRUE(table) << table.error().message;
+  EXPECT_EQ(default_in_service(*table, "v", 9 * kDay), "old");
+  EXPECT_EQ(default_in_service(*table, "v", 10 * kDay), "new");
+  EXPECT_EQ(default_in_service(*table, "v", 30 * kDay), "newest");
+  EXPECT_EQ(default_in_service(*table, "lost", 30 * kDay), "last");
+  EXPECT_EQ(default_in_service(*table, "nobody", 30 * kDay), "");
+  EXPECT_EQ(summariser_in_service(*table, table->find("old"), 19 * kDay), "old-mini");
+  EXPECT_EQ(summariser_in_service(*table, table->find("old"), 20 * kDay), "new");
+  EXPECT_EQ(summariser_in_service(*table, table->find("newest"), 20 * kDay), "") << "the model itself";
+  EXPECT_EQ(in_service(*table, "models/old", 10 * kDay), "models/new");
+  EXPECT_EQ(in_service(*table, "gateway/old", 10 * kDay), "gateway/old") << "its spelling is not guessed";
+  EXPECT_EQ(in_service(*table, "unknown", 10 * kDay), "unknown");
+  EXPECT_FALSE(in_service(*table, "hen", 10 * kDay).empty()) << "a circle ends";
+  // What the user's own table names is used, even after its last day: another cloud may serve it.
+  ASSERT_TRUE(table->overlay("models: [{pattern: old, summary_model: old-mini}]", "models.yaml"));
+  EXPECT_EQ(summariser_in_service(*table, table->find("old"), 20 * kDay), "old-mini");
+}
+
 TEST(ModelDates, OnlyDaysOfTheCalendarAreDates) {
   EXPECT_TRUE(is_date("2028-02-29"));
   for (const char* const text :
@@ -203,7 +243,7 @@ TEST(ModelTable, EveryEntryIsALineOfTheFile) {
   ASSERT_EQ(found.size(), expected.size());
   for (std::size_t i = 0; i < found.size(); ++i) {
     EXPECT_EQ(found[i].pattern, expected[i].pattern);
-    EXPECT_EQ(found[i].retired, expected[i].retired) << found[i].pattern;
+    EXPECT_EQ(found[i].retires, expected[i].retires) << found[i].pattern;
     EXPECT_EQ(found[i].max_output, expected[i].max_output) << found[i].pattern;
     EXPECT_EQ(found[i].successor, expected[i].successor) << found[i].pattern;
     EXPECT_EQ(found[i].prices.has_value(), expected[i].prices.has_value()) << found[i].pattern;
