@@ -10,6 +10,7 @@ packages=(
   libspdlog-dev libre2-dev libsqlite3-dev libssl-dev libcurl4-openssl-dev liblzma-dev libgtest-dev libbenchmark-dev
   libseccomp-dev libedit-dev libxml2-dev
   bubblewrap  # the stronger layer of the sandbox
+  faketime  # tests run on later days
   python3 jq bc  # hooks of the tests are written in them
 )
 if [ -n "${CI:-}" ]; then

@@ -5,6 +5,8 @@
 #include <gtest/gtest.h>
 #include <poll.h>
 #include <pty.h>
+#include <semaphore.h>
+#include <sys/mman.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -35,6 +37,14 @@ std::vector<char*> pointers(std::vector<std::string>& texts) {
   for (std::string& text : texts) out.push_back(text.data());
   out.push_back(nullptr);
   return out;
+}
+
+// What libfaketime leaves of a process that was killed, or that ended without its destructors: a later process of that
+// number would not start.
+void forget_other_day(pid_t pid) {
+  if (std::getenv("FAKETIME") == nullptr) return;
+  ::shm_unlink(("/faketime_shm_" + std::to_string(pid)).c_str());
+  ::sem_unlink(("/faketime_sem_" + std::to_string(pid)).c_str());
 }
 
 int exit_code(int status) { return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status); }
@@ -94,6 +104,7 @@ Running::~Running() {
   if (pid_ <= 0) return;
   ::kill(pid_, SIGKILL);
   ::waitpid(pid_, nullptr, 0);
+  forget_other_day(pid_);
 }
 
 void Running::signal(int number) const { ::kill(pid_, number); }
@@ -103,7 +114,7 @@ Finished Running::wait() {
   const bool ended = eventually([&] { return ::waitpid(pid_, &status, WNOHANG) == pid_; });
   EXPECT_TRUE(ended) << "the program did not end; it wrote\n" << out() << err();
   if (!ended) return {-1, out(), err()};
-  pid_ = -1;
+  forget_other_day(std::exchange(pid_, -1));
   meet_others();
   return {exit_code(status), out(), err()};
 }
@@ -153,6 +164,10 @@ std::vector<std::string> Program::full_environment() const {
     if (std::none_of(out.begin(), out.end(), [&](const std::string& set) { return set.starts_with(name); }))
       out.push_back(usual);
   }
+  // Another day (tests/calendar), which is the program's as well.
+  if (std::getenv("FAKETIME") != nullptr)
+    for (const char* name : {"FAKETIME", "FAKETIME_DONT_FAKE_MONOTONIC", "FAKE_UTIME", "LD_PRELOAD"})
+      if (const char* value = std::getenv(name)) out.push_back(std::string(name) + "=" + value);
   // Sanitizers of the test's own build; nothing of the user's.
   for (const char* name : {"ASAN_OPTIONS", "UBSAN_OPTIONS", "TSAN_OPTIONS", "LSAN_OPTIONS"})
     if (const char* value = std::getenv(name)) out.push_back(std::string(name) + "=" + value);
@@ -231,6 +246,7 @@ Finished Program::on_terminal(const std::vector<std::string>& words,
   if (next < dialogue.size()) ::kill(pid, SIGKILL);
   int status = 0;
   ::waitpid(pid, &status, 0);
+  forget_other_day(pid);
   meet_others();
   finished.code = exit_code(status);
   return finished;
