@@ -25,10 +25,12 @@ void Setting::make_home(const std::string& name, const std::string& hooks) const
   std::filesystem::create_directories(dir_.file(name) + "/hooks");
   for (const std::string& each : {dir_.file(name), dir_.file(name) + "/hooks"})
     std::filesystem::permissions(each, std::filesystem::perms::owner_all);
+  // A run that refines what an earlier one left sends a request more, at a moment of its own.
   dir_.write(name + "/config.yaml", "base_url: " + server_.url() +
                                         "\n"
                                         "model: claude-sonnet-4-5\n"
                                         "permissions:\n  mode: allow\n"
+                                        "memory:\n  refine: false\n"
                                         "workspace:\n  roots: [" +
                                         dir_.file("work") + "]\n" + hooks);
 }
