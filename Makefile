@@ -8,7 +8,7 @@ SPACE := $(subst ,, )
 HOOK_TESTS := unit_hooks unit_bridge unit_native unit_workers unit_host unit_isolation unit_worker unit_reload
 SESSION_TESTS := unit_base unit_store unit_agent unit_workplace simulator sessions_stress sessions_kill
 .PHONY: help deps build test demo install package release asan tsan \
-  clang check asan-hooks tsan-hooks asan-sessions tsan-sessions fuzz torture soak lint bench bench-acp bench-keep bench-macro bench-mcp bench-net bench-cage bench-search bench-serve bench-sessions bench-store bench-tokens interop tables ci clean
+  clang check asan-hooks tsan-hooks asan-sessions tsan-sessions fuzz torture soak lint bench bench-acp bench-keep bench-once bench-macro bench-mcp bench-net bench-cage bench-search bench-serve bench-sessions bench-store bench-tokens interop tables ci clean
 
 help:       ## this list
 	@grep -E '^[a-z-]+: .*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /  \1\t/' | expand -t 16
@@ -24,7 +24,7 @@ test: build ## builds and passes the tests
 	@ctest --preset $(PRESET)
 
 demo: deps  ## builds and runs the main job: a native hook compacts a real conversation
-	@cmake --preset $(PRESET) -DAGENTD_TESTS=OFF -B build/demo > build-demo.log 2>&1 || \
+	@cmake --preset $(PRESET) -DAGENTD_TESTS=OFF -DAGENTD_BENCH=OFF -B build/demo > build-demo.log 2>&1 || \
 	  { cat build-demo.log; exit 1; }; rm -f build-demo.log
 	@cmake --build build/demo
 	@bash docs/demo/run.sh build/demo
@@ -84,11 +84,16 @@ lint: deps  ## clang-tidy over all sources; SINCE=COMMIT: those that differ from
 	@cmake --preset clang > build-lint.log 2>&1 || { cat build-lint.log; exit 1; }; rm -f build-lint.log
 	@bash cmake/lint.sh build/clang $(SINCE)
 
-bench: release ## micro benchmarks, each next to its limit, and what moved against bench/ratios.md
+bench: release ## micro benchmarks and tool calls, each next to its limit, and what moved against bench/ratios.md
 	@build/release/bench/micro/bench_micro --ratios=bench/ratios.md
+	@build/release/bench/macro/bench_macro --only tool --ratios=bench/ratios.md
 
 bench-keep: release ## the same, and writes the ratios of this run to bench/ratios.md
 	@build/release/bench/micro/bench_micro --ratios=bench/ratios.md --keep
+	@build/release/bench/macro/bench_macro --only tool --ratios=bench/ratios.md --keep
+
+bench-once: build ## every benchmark whole, with one round: whether they run, which 'make test' tests, too
+	@ctest --preset $(PRESET) -L '^bench$$'
 
 bench-macro: release ## whole processes: a turn next to curl and to the floor program
 	@build/release/bench/macro/bench_macro
@@ -120,8 +125,10 @@ bench-sessions: release ## thousands of sessions in one process: idle, parked, a
 bench-tokens: release ## the exact token counter next to npm's tokenizers (needs npm)
 	@bash bench/tokens/run.sh build/release
 
-interop: build ## official SDKs and other tools themselves, side by side with agentd (needs npm)
+interop: build ## official SDKs and other tools themselves, side by side with agentd, and one round of bench-mcp and bench-tokens (needs npm)
 	@bash tests/interop/run.sh build/$(PRESET)
+	@bash bench/once.sh bash bench/mcp/run.sh build/$(PRESET) --once
+	@bash bench/once.sh bash bench/tokens/run.sh build/$(PRESET) --once
 
 tables: build ## what hooks of every kind do in every behaviour, and beside the tools that they were written for (needs npm)
 	@build/$(PRESET)/tests/matrix/hook_matrix --gtest_brief=1 | grep -E '^matrix: |FAILED'

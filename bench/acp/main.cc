@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // bench_acp - a prompt over the Agent Client Protocol, from its line to the line of its answer, next to the same
 // message by `agentd run --json`; and the opening of a session.
+//
+// bench_acp [--once] [--agentd FILE]
 #include <fcntl.h>
 #include <spawn.h>
 #include <sys/wait.h>
@@ -12,8 +14,9 @@
 #include <string>
 #include <vector>
 
-#include "bench/macro/child.h"
+#include "bench/child.h"
 #include "bench/place.h"
+#include "bench/tally.h"
 #include "core/base/clock.h"
 #include "core/base/file.h"
 #include "core/codec/json_rpc.h"
@@ -22,7 +25,10 @@
 namespace agentd::bench {
 namespace {
 
-constexpr int kPrompts = 301, kRuns = 41, kSessions = 41;
+struct Options {
+  std::string agentd = BENCH_AGENTD;
+  int prompts = 301, runs = 41, sessions = 41;
+};
 
 double middle(std::vector<double> times) {
   std::sort(times.begin(), times.end());
@@ -79,6 +85,9 @@ class Editor {
       auto* const message = std::get_if<RpcMessage>(&read);
       if (message == nullptr || message->kind == RpcMessage::Kind::kNotification) continue;
       if (message->kind == RpcMessage::Kind::kFault) end(message->fault.message);
+      if (method == "session/prompt" && message->id == RpcId(id) &&
+          message->result()["stopReason"].string_or("") != "end_turn")
+        end("a prompt did not end its turn");
       if (message->id == RpcId(id)) session_ = std::string(message->result()["sessionId"].string_or(session_));
       if (message->id == RpcId(id)) return static_cast<double>(clock_.monotonic_ns() - begin) / 1e6;
     }
@@ -99,12 +108,12 @@ class Editor {
   std::string session_;
 };
 
-int run() {
+int run(const Options& options) {
   const Place place("/var/tmp");
   const std::string home = place.path() + "/home", project = place.path() + "/project";
   if (!make_directories(home) || !make_directories(project)) return 1;
   std::string turns;
-  for (int i = 0; i < kPrompts; ++i) turns += "- text: done\n";
+  for (int i = 0; i < options.prompts; ++i) turns += "- text: done\n";
   const std::string script = place.path() + "/script.yaml";
   if (!write_file_atomically(script, turns, 0600)) return 1;
   const std::vector<std::string> environment{"PATH=/usr/bin:/bin", "HOME=" + home, "AGENTD_HOME=" + home,
@@ -114,15 +123,16 @@ int run() {
   };
   std::vector<double> prompts, opened, runs;
   {
-    Editor editor(BENCH_AGENTD, script, environment);
+    Editor editor(options.agentd, script, environment);
     editor.call("initialize", R"({"protocolVersion":1})");
-    for (int i = 0; i < kSessions; ++i)
+    for (int i = 0; i < options.sessions; ++i)
       opened.push_back(editor.call("session/new", R"({"cwd":")" + project + R"(","mcpServers":[]})"));
-    for (int i = 0; i < kPrompts; ++i) prompts.push_back(editor.call("session/prompt", prompt_to(editor.session())));
+    for (int i = 0; i < options.prompts; ++i)
+      prompts.push_back(editor.call("session/prompt", prompt_to(editor.session())));
   }
-  for (int i = 0; i < kRuns; ++i) {
+  for (int i = 0; i < options.runs; ++i) {
     const auto took =
-        time_program(Program{{BENCH_AGENTD, "run", "go on", "--json", "--script", script}, environment, project},
+        time_program(Program{{options.agentd, "run", "go on", "--json", "--script", script}, environment, project},
                      place.path() + "/errors");
     if (!took) {
       std::fprintf(stderr, "bench_acp: %s\n", took.error().message.c_str());
@@ -134,10 +144,24 @@ int run() {
   std::printf("prompt over ACP      %7.2f ms\n", prompt);
   std::printf("agentd run --json    %7.2f ms, %.1f times\n", process, process / prompt);
   std::printf("session/new          %7.2f ms\n", middle(opened));
-  return 0;
+  Tally tally;
+  tally.expect("rows", 3);
+  for (const double each : {prompt, process, middle(opened)}) tally.measured("rows", {each});
+  return tally.finish();
 }
 
 }  // namespace
 }  // namespace agentd::bench
 
-int main() { return agentd::bench::run(); }
+int main(int argc, char** argv) {
+  using namespace agentd::bench;
+  Options options;
+  if (take_word(argc, argv, kOnce)) options.prompts = options.runs = options.sessions = 2;
+  if (argc == 3 && std::string_view(argv[1]) == "--agentd")
+    options.agentd = argv[2];
+  else if (argc != 1) {
+    std::fprintf(stderr, "usage: bench_acp [--once] [--agentd FILE]\n");
+    return 2;
+  }
+  return run(options);
+}

@@ -7,7 +7,9 @@
 #include <fstream>
 #include <vector>
 
-#include "bench/macro/child.h"
+#include "bench/child.h"
+#include "bench/place.h"
+#include "core/base/file.h"
 
 namespace agentd::bench {
 namespace {
@@ -16,7 +18,7 @@ namespace fs = std::filesystem;
 
 constexpr int kCalls = 8;  // as many as run at the same time
 constexpr int kRounds = 15;
-constexpr int kFiles = 160, kLines = 2'000;  // of each of the eight directories
+constexpr int kFiles = 160, kFilesOnce = 4, kLines = 2'000;  // of each of the eight directories
 
 // The calls of a turn, or of a turn each.
 enum class Order { kOneAnswer, kAnswerEach };
@@ -33,11 +35,11 @@ std::string script(const std::string& tool, const std::string& key, const std::s
   return out + "]}\n{\"text\":\"done\"}\n";
 }
 
-void write_tree(const std::string& project) {
+void write_tree(const std::string& project, int files) {
   for (int i = 0; i < kCalls; ++i) {
     const std::string directory = project + "/d" + std::to_string(i);
     fs::create_directories(directory);
-    for (int file = 0; file < kFiles; ++file) {
+    for (int file = 0; file < files; ++file) {
       std::ofstream out(directory + "/" + std::to_string(file));
       for (int line = 0; line < kLines; ++line) out << "line " << line << " of a file that has no needle in it\n";
     }
@@ -54,22 +56,24 @@ struct Shape {
   }
 };
 
-bool time_once(Shape& shape, const std::string& directory) {
+void time_once(Shape& shape, const std::string& agentd, const std::string& directory) {
   const std::string file = directory + "/script.jsonl", home = directory + "/home";
   std::ofstream(file) << shape.script;
-  const Program program{{BENCH_AGENTD, "run", "go", "--no-save", "--script", file},
+  const Program program{{agentd, "run", "go", "--no-save", "--script", file},
                         {"PATH=/usr/bin:/bin", "HOME=" + directory, "AGENTD_HOME=" + home},
                         directory + "/project"};
-  const auto times = time_program(program, directory + "/errors");
-  if (!times) std::printf("parallel reads: %s\n", times.error().message.c_str());
-  if (times) shape.times.push_back(times->wall_ms);
-  return times.has_value();
+  shape.times.push_back(expect(time_program(program, directory + "/errors")).wall_ms);
+  const std::string said = expect(read_file(directory + "/errors", 1u << 20));
+  int right = 0;
+  for (std::size_t at = 0; (at = said.find(" · ok · ", at)) != std::string::npos; ++at) ++right;
+  if (right != kCalls) stop(std::to_string(kCalls - right) + " calls did not succeed: " + said);
 }
 
 }  // namespace
 
-bool bench_reads(const std::string& directory) {
-  write_tree(directory + "/project");
+void bench_reads(Tally& tally, const std::string& agentd, const std::string& directory, bool once) {
+  write_tree(directory + "/project", once ? kFilesOnce : kFiles);
+  tally.expect("reads", 2);
   struct Tool {
     const char *name, *key, *rest, *names;
   };
@@ -77,12 +81,14 @@ bool bench_reads(const std::string& directory) {
        {Tool{"grep", "path", "\"pattern\":\"n[a-e]+dle [0-9]{9}\",", "d"}, Tool{"read_file", "path", "", "f"}}) {
     Shape serial{script(tool.name, tool.key, tool.rest, tool.names, Order::kAnswerEach)};
     Shape parallel{script(tool.name, tool.key, tool.rest, tool.names, Order::kOneAnswer)};
-    for (int i = 0; i < kRounds; ++i)
-      if (!time_once(serial, directory) || !time_once(parallel, directory)) return false;
+    for (int i = 0; i < (once ? 1 : kRounds); ++i) {
+      time_once(serial, agentd, directory);
+      time_once(parallel, agentd, directory);
+    }
     std::printf("%-12s %7.2f ms for %d in one answer, %7.2f ms for an answer each: %.2f times\n", tool.name,
                 parallel.median(), kCalls, serial.median(), parallel.median() / serial.median());
+    tally.measured("reads", {parallel.median(), serial.median()});
   }
-  return true;
 }
 
 }  // namespace agentd::bench

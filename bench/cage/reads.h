@@ -7,9 +7,11 @@
 
 #include <string>
 
+#include "bench/tally.h"
+
 namespace agentd::bench {
 
-// Prints a row for each tool; `directory` is empty and writable. False: the program failed, which was said.
-bool bench_reads(const std::string& directory);
+// Prints a row for each tool. `directory` is empty and writable. Ends the benchmark if the program fails.
+void bench_reads(Tally& tally, const std::string& agentd, const std::string& directory, bool once);
 
 }  // namespace agentd::bench

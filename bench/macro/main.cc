@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // bench_macro - whole processes against a server on loopback, interleaved round by round.
 //
-// bench_macro [--rounds N] [--agentd FILE] [--before FILE] [--curl FILE] [--only BENCH]
+// bench_macro [--once | --rounds N] [--agentd FILE] [--before FILE] [--curl FILE] [--only BENCH]
+//             [--ratios=FILE [--keep]]            what moved against the tree's table; --keep: writes it there
 // bench_macro --serve|--hold [--agentd FILE] [--home NAME]
 #include <poll.h>
 #include <unistd.h>
@@ -10,22 +11,28 @@
 #include <cstdlib>
 #include <string_view>
 
-#include "bench/macro/child.h"
+#include "bench/child.h"
 #include "bench/macro/model_server.h"
 #include "bench/macro/plugin_bench.h"
 #include "bench/macro/setting.h"
 #include "bench/macro/table.h"
+#include "bench/macro/tool_bench.h"
+#include "bench/ratios.h"
+#include "bench/tally.h"
 
 namespace agentd::bench {
 namespace {
 
 constexpr double kTurnRatio = 2.0, kTurnExtraMs = 2.5;
 constexpr double kPrivateDirtyMb = 4.0, kPssRatio = 2.0;
-constexpr double kToolExtraMs = 3.0;
 constexpr double kLearningTurnMs = 0.3;
 constexpr double kNoRequestRatio = 3.0;
 
-Result<void> bench_turn(Setting& setting, int rounds) {
+void count(Tally& tally, const char* part, const std::vector<Timed>& programs) {
+  for (const Timed& each : programs) tally.measured(part, {each.ms.median()});
+}
+
+Result<void> bench_turn(Setting& setting, int rounds, Tally& tally) {
   setting.server().set_mode(ModelServer::Mode::kText);
   std::vector<Timed> programs{{"curl", setting.curl()},
                               {"floor, two commits", setting.floor("2")},
@@ -37,7 +44,9 @@ Result<void> bench_turn(Setting& setting, int rounds) {
     programs.push_back({"before, all bundled hooks on", setting.turn("all", Build::kBefore)});
   }
   AGENTD_TRY_VOID(interleave(programs, rounds, setting.errors()));
+  AGENTD_TRY_VOID(setting.expect_requests(programs.size() * static_cast<std::size_t>(rounds)));
   print_times("one text turn of a fresh process", programs);
+  count(tally, "turn", programs);
   const Samples& curl = programs[0].ms;
   for (const std::size_t index : {2u, 4u}) {
     const Samples &floor = programs[index - 1].ms, &agentd = programs[index].ms;
@@ -54,18 +63,22 @@ Result<void> bench_turn(Setting& setting, int rounds) {
 
 // What a turn and a session cost more where they are learned from: sessions of one turn and of many, whose difference
 // is turns alone.
-Result<void> bench_learning(Setting& setting, int rounds) {
-  constexpr int kTurns = 100;
+Result<void> bench_learning(Setting& setting, const Options& options, Tally& tally) {
+  const int rounds = options.once ? 1 : std::max(options.rounds / 4, 3), more = options.once ? 2 : 100;
+  const std::string many = std::to_string(1 + more);
   setting.server().set_mode(ModelServer::Mode::kText);
   std::vector<Timed> programs{{"1 turn, memory off", setting.chat(1, "unlearned")},
                               {"1 turn, memory on", setting.chat(1, "home")},
-                              {"101 turns, memory off", setting.chat(1 + kTurns, "unlearned")},
-                              {"101 turns, memory on", setting.chat(1 + kTurns, "home")}};
+                              {many + " turns, memory off", setting.chat(1 + more, "unlearned")},
+                              {many + " turns, memory on", setting.chat(1 + more, "home")}};
   AGENTD_TRY_VOID(warm(programs, setting.errors()));
   AGENTD_TRY_VOID(interleave(programs, rounds, setting.errors()));
+  // A round to warm up, in each of which a program of few and one of many turns have memory and have none.
+  AGENTD_TRY_VOID(setting.expect_requests(static_cast<std::size_t>((rounds + 1) * 2 * (2 + more))));
   print_times("sessions with and without memory", programs);
+  count(tally, "learning", programs);
   const Samples off = differences(programs[2].ms, programs[0].ms), on = differences(programs[3].ms, programs[1].ms);
-  print_aim("a turn more with memory on, medians", differences(on, off).median() / kTurns, kLearningTurnMs, "ms");
+  print_aim("a turn more with memory on, medians", differences(on, off).median() / more, kLearningTurnMs, "ms");
   print_samples("a session of one turn more", differences(programs[1].ms, programs[0].ms), "ms");
   return {};
 }
@@ -88,7 +101,7 @@ void print_memory(const char* name, const Memory& memory) {
               memory.rss_kb / 1024);
 }
 
-Result<void> bench_memory(Setting& setting) {
+Result<void> bench_memory(Setting& setting, Tally& tally) {
   // Pages of a program that was just built are dirty until they are on the disk.
   ::sync();
   AGENTD_TRY(const Memory curl, held_memory(setting, setting.curl()));
@@ -99,6 +112,8 @@ Result<void> bench_memory(Setting& setting) {
   print_memory("curl", curl);
   print_memory("floor", floor);
   print_memory("agentd, all hooks on", agentd);
+  for (const Memory& each : {curl, floor, agentd})
+    tally.measured("memory", {each.private_dirty_kb, each.pss_kb, each.rss_kb});
   print_aim("agentd, private dirty", agentd.private_dirty_kb / 1024, kPrivateDirtyMb, "MB");
   print_aim("agentd / curl, PSS", agentd.pss_kb / curl.pss_kb, kPssRatio, "x");
   // A process that shares nothing has its whole resident set for itself.
@@ -106,27 +121,7 @@ Result<void> bench_memory(Setting& setting) {
   return {};
 }
 
-Result<void> bench_tool(Setting& setting, int rounds) {
-  Samples gap, bare;
-  for (int round = 0; round < rounds; ++round) {
-    setting.server().set_mode(ModelServer::Mode::kTool);
-    AGENTD_TRY_VOID(time_program(setting.turn(), setting.errors()));
-    const auto arrivals = setting.server().arrivals();
-    if (arrivals.size() != 2 || setting.server().last_body().find(kToolOutput) == std::string::npos)
-      return Error{Code::kUnavailable, "the run did not send the tool's output with a second request: " +
-                                           setting.server().last_body().substr(0, 2000)};
-    gap.add(std::chrono::duration<double, std::milli>(arrivals[1] - arrivals[0]).count());
-    AGENTD_TRY(const Times times, time_program(setting.tool(), setting.errors()));
-    bare.add(times.wall_ms);
-  }
-  std::printf("\nfrom a tool call to the next request\n  %-44s %8s %8s %8s\n", "", "min", "median", "max");
-  print_samples("request to request, with a bash command", gap, "ms");
-  print_samples("the same command by posix_spawn", bare, "ms");
-  print_aim("beyond the tool, median of the pairs", differences(gap, bare).median(), kToolExtraMs, "ms");
-  return {};
-}
-
-Result<void> bench_no_request(Setting& setting, int rounds) {
+Result<void> bench_no_request(Setting& setting, int rounds, Tally& tally) {
   std::vector<Timed> programs{{"/bin/true", {{"/bin/true"}, {}}},
                               {"agentd --version", setting.agentd({"--version"})},
                               {"agentd --plugins", setting.agentd({"--plugins"})}};
@@ -136,6 +131,7 @@ Result<void> bench_no_request(Setting& setting, int rounds) {
   }
   AGENTD_TRY_VOID(interleave(programs, rounds, setting.errors()));
   print_times("commands that talk to nobody", programs);
+  count(tally, "silent", programs);
   for (const std::size_t index : {1u, 2u}) {
     const std::string label = programs[index].name + " / true, median of the pairs";
     print_aim(label.c_str(), ratios(programs[index].ms, programs[0].ms).median(), kNoRequestRatio, "x");
@@ -146,25 +142,48 @@ Result<void> bench_no_request(Setting& setting, int rounds) {
   return {};
 }
 
-Result<void> bench_all(const Options& options) {
-  Setting setting(options);
-  // Makes the stores and the request's body, and warms the page cache.
-  for (const char* const home : {"home", "all"}) {
-    if (setting.has_before()) AGENTD_TRY_VOID(time_program(setting.turn(home, Build::kBefore), setting.errors()));
-    AGENTD_TRY_VOID(time_program(setting.turn(home), setting.errors()));
-  }
-  setting.keep_body();
-  AGENTD_TRY_VOID(time_program(setting.floor(), setting.errors()));
-  AGENTD_TRY_VOID(time_program(setting.curl(), setting.errors()));
-  std::printf("%d rounds, one of each program in turn\n", options.rounds);
-  const auto wanted = [&](const char* name) { return options.only.empty() || options.only == name; };
-  if (wanted("turn")) AGENTD_TRY_VOID(bench_turn(setting, options.rounds));
-  if (wanted("learning")) AGENTD_TRY_VOID(bench_learning(setting, std::max(options.rounds / 4, 3)));
-  if (wanted("plugins")) AGENTD_TRY_VOID(bench_plugins(setting, options.rounds));
-  if (wanted("memory")) AGENTD_TRY_VOID(bench_memory(setting));
-  if (wanted("tool")) AGENTD_TRY_VOID(bench_tool(setting, options.rounds));
-  if (wanted("silent")) AGENTD_TRY_VOID(bench_no_request(setting, options.rounds));
+// The benches, and how many rows each has; so many more with another build.
+struct Part {
+  const char* name;
+  int rows, before;
+};
+constexpr Part kParts[] = {
+    {"turn", 5, 2},   {"learning", 4, 0},     {"plugins", 2 * kPluginRows, 2 * (kPluginRows - 1)},
+    {"memory", 3, 0}, {"tool", kToolRows, 0}, {"silent", 3, 2}};
+
+Result<void> run_parts(Setting& setting, const Options& options, Tally& tally, std::vector<Ratio>& ratios) {
+  const auto wanted = [&](std::string_view name) { return options.only.empty() || options.only == name; };
+  for (const Part& part : kParts)
+    if (wanted(part.name)) tally.expect(part.name, part.rows + (setting.has_before() ? part.before : 0));
+  if (wanted("turn")) AGENTD_TRY_VOID(bench_turn(setting, options.rounds, tally));
+  if (wanted("learning")) AGENTD_TRY_VOID(bench_learning(setting, options, tally));
+  if (wanted("plugins")) AGENTD_TRY_VOID(bench_plugins(setting, options.rounds, tally));
+  if (wanted("memory")) AGENTD_TRY_VOID(bench_memory(setting, tally));
+  if (wanted("tool")) AGENTD_TRY_VOID(bench_tool(setting, options.rounds, tally, ratios));
+  if (wanted("silent")) AGENTD_TRY_VOID(bench_no_request(setting, options.rounds, tally));
   return {};
+}
+
+int bench_all(const Options& options, const RatioFile& file) {
+  Setting setting(options);
+  Tally tally;
+  std::vector<Ratio> ratios;
+  const auto all = [&]() -> Result<void> {
+    // Makes the stores and the request's body, and warms the page cache.
+    for (const char* const home : {"home", "all"}) {
+      if (setting.has_before()) AGENTD_TRY_VOID(time_program(setting.turn(home, Build::kBefore), setting.errors()));
+      AGENTD_TRY_VOID(time_program(setting.turn(home), setting.errors()));
+    }
+    setting.keep_body();
+    AGENTD_TRY_VOID(time_program(setting.floor(), setting.errors()));
+    AGENTD_TRY_VOID(time_program(setting.curl(), setting.errors()));
+    std::printf("%d rounds, one of each program in turn\n", options.rounds);
+    return run_parts(setting, options, tally, ratios);
+  };
+  const auto done = all();
+  if (!done) std::fprintf(stderr, "bench_macro: %s\n", done.error().message.c_str());
+  const bool compared = done.has_value() && compare_ratios(file, "bench_macro", ratios);
+  return std::max(tally.finish(), compared ? 0 : 1);
 }
 
 // For a profiler: the server alone, and what is to be run against it.
@@ -217,17 +236,18 @@ int main(int argc, char** argv) {
   const std::string_view first = argc > 1 ? argv[1] : "";
   const bool serves = first == "--serve" || first == "--hold";
   agentd::bench::Options options;
+  const agentd::bench::RatioFile file = agentd::bench::take_ratio_file(argc, argv);
+  options.once = agentd::bench::take_word(argc, argv, agentd::bench::kOnce);
+  if (options.once && !file.path.empty()) return agentd::bench::refuse_ratios_of_once();
+  if (options.once) options.rounds = 1;
   if (!agentd::bench::parse(serves ? 2 : 1, argc, argv, options)) {
     std::fprintf(stderr,
-                 "usage: bench_macro [--rounds N] [--agentd FILE] [--before FILE] [--curl FILE]\n"
-                 "                   [--only turn|plugins|memory|tool|silent]\n"
+                 "usage: bench_macro [--once | --rounds N] [--agentd FILE] [--before FILE] [--curl FILE]\n"
+                 "                   [--only turn|learning|plugins|memory|tool|silent] [--ratios=FILE [--keep]]\n"
                  "       bench_macro --serve|--hold [--agentd FILE] [--home NAME]\n");
     return 2;
   }
   if (serves)
     return agentd::bench::serve(options, first == "--serve" ? ModelServer::Mode::kText : ModelServer::Mode::kHold);
-  const auto done = agentd::bench::bench_all(options);
-  if (done) return 0;
-  std::fprintf(stderr, "bench_macro: %s\n", done.error().message.c_str());
-  return 1;
+  return agentd::bench::bench_all(options, file);
 }

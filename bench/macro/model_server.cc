@@ -28,10 +28,23 @@ std::string text_stream() {
   return wire.bytes();
 }
 
-std::string tool_stream() {
-  AnthropicWire wire;
-  wire.start().tool_use("toolu_bench", "bash", {R"({"command":)", R"("printf bench-%s ran"})"}).finish("tool_use");
-  return wire.bytes();
+std::vector<Reply> tool_replies() {
+  std::vector<Reply> out;
+  for (std::size_t i = 0; i < kToolCalls; ++i) {
+    AnthropicWire wire;
+    wire.start()
+        .tool_use("toolu_bench" + std::to_string(i), "bash",
+                  {R"({"command":)", "\"" + std::string(kToolCommand) + "\"}"})
+        .finish("tool_use");
+    out.push_back(Reply::chunked(events(wire.bytes())));
+  }
+  return out;
+}
+
+std::size_t count(std::string_view text, std::string_view part) {
+  std::size_t out = 0;
+  for (std::size_t at = 0; (at = text.find(part, at)) != std::string_view::npos; at += part.size()) ++out;
+  return out;
 }
 
 Reply held() {
@@ -44,8 +57,8 @@ Reply held() {
 
 ModelServer::ModelServer()
     : text_(Reply::chunked(events(text_stream()))),
-      tool_(Reply::chunked(events(tool_stream()))),
       hold_(held()),
+      tools_(tool_replies()),
       server_([this](const testing::RecordedRequest& request) { return answer(request); }) {}
 
 Reply ModelServer::answer(const testing::RecordedRequest& request) {
@@ -58,8 +71,10 @@ Reply ModelServer::answer(const testing::RecordedRequest& request) {
       return text_;
     case Mode::kHold:
       return hold_;
-    case Mode::kTool:
-      return request.body.find("toolu_bench") == std::string::npos ? tool_ : text_;
+    case Mode::kTool: {
+      const std::size_t results = count(request.body, R"("tool_use_id":"toolu_bench)");
+      return results < kToolCalls ? tools_[results] : text_;
+    }
   }
   return text_;
 }
@@ -74,6 +89,8 @@ std::vector<ModelServer::Time> ModelServer::arrivals() const {
   const std::lock_guard lock(mutex_);
   return arrivals_;
 }
+
+std::size_t ModelServer::tool_outputs() const { return count(last_body(), kToolOutput); }
 
 std::string ModelServer::last_body() const {
   const std::lock_guard lock(mutex_);

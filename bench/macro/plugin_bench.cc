@@ -78,7 +78,11 @@ void print_extra(const Timed& row, const Timed& none, double limit_ms) {
   std::printf("\n");
 }
 
-Result<void> bench_rows(Setting& setting, const char* title, int rounds) {
+void count(Tally& tally, const std::vector<Timed>& rows) {
+  for (const Timed& each : rows) tally.measured("plugins", {each.ms.median()});
+}
+
+Result<void> bench_rows(Setting& setting, const char* title, int rounds, Tally& tally) {
   std::vector<Timed> now, before;
   for (const Row& row : kRows) {
     now.push_back({row.name, setting.turn(row.home)});
@@ -102,6 +106,10 @@ Result<void> bench_rows(Setting& setting, const char* title, int rounds) {
     bare.ms.add(times.wall_ms);
     bare.cpu_ms.add(times.cpu_ms);
   }
+  // Each to warm up and in each round, and one more in each.
+  const std::size_t each_round = now.size() + 1 + (before.empty() ? 0 : before.size() + 1);
+  AGENTD_TRY_VOID(setting.expect_requests(now.size() + before.size() + each_round * static_cast<std::size_t>(rounds)));
+  for (const auto& rows : {now, before, std::vector{bare}}) count(tally, rows);
   print_times(title, now);
   print_times("", {bare});
   std::printf(" beyond the run without plugins, medians of the pairs\n");
@@ -115,12 +123,13 @@ Result<void> bench_rows(Setting& setting, const char* title, int rounds) {
 
 }  // namespace
 
-Result<void> bench_plugins(Setting& setting, int rounds) {
+Result<void> bench_plugins(Setting& setting, int rounds, Tally& tally) {
   setting.server().set_mode(ModelServer::Mode::kText);
-  AGENTD_TRY_VOID(bench_rows(setting, "isolated plugins, one text turn", rounds));
+  AGENTD_TRY_VOID(bench_rows(setting, "isolated plugins, one text turn", rounds, tally));
+  setting.server().set_mode(ModelServer::Mode::kText);
   Others others;
   AGENTD_TRY_VOID(others.start(kOthers));
-  return bench_rows(setting, "the same beside 1,000 other processes", rounds);
+  return bench_rows(setting, "the same beside 1,000 other processes", rounds, tally);
 }
 
 }  // namespace agentd::bench

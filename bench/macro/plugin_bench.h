@@ -6,10 +6,13 @@
 // Threading: one thread.
 
 #include "bench/macro/setting.h"
+#include "bench/tally.h"
 
 namespace agentd::bench {
 
+inline constexpr int kPluginRows = 6;  // with few and with a thousand other processes each
+
 // Starts a thousand processes that sleep, and ends them.
-Result<void> bench_plugins(Setting& setting, int rounds);
+Result<void> bench_plugins(Setting& setting, int rounds, Tally& tally);
 
 }  // namespace agentd::bench

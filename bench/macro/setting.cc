@@ -50,6 +50,8 @@ void Setting::make_homes(const std::string& prefix) const {
   with_modules("plugins1", "asked", 1);
   with_modules("plugins10", "asked", kPlugins);
   with_modules("waiting10", "waiting", kPlugins);
+  for (const char* const layer : {"off", "landlock", "bubblewrap"})
+    make_home(prefix + "layer-" + layer, std::string("sandbox:\n  layer: ") + layer + "\n");
   make_home(prefix + "shell10", "");
   for (int i = 0; i < kPlugins; ++i) {
     const std::string file = dir_.write(prefix + "shell10/hooks/shell" + std::to_string(i), kShellHook);
@@ -63,10 +65,25 @@ std::vector<std::string> Setting::environment() const {
 
 Program Setting::agentd(const std::vector<std::string>& words, const std::string& home, Build build) const {
   const bool now = build == Build::kNow;
-  Program program{{now ? options_.agentd : options_.before}, environment()};
+  Program program{{now ? options_.agentd : options_.before}, environment(), dir_.file("work")};
   program.environment.push_back("AGENTD_HOME=" + dir_.file(now ? home : "before-" + home));
   program.argv.insert(program.argv.end(), words.begin(), words.end());
   return program;
+}
+
+Program Setting::bare_tool(bool bwrap) const {
+  Program out{{"/bin/bash", "-c", kToolCommand}, environment(), dir_.file("work")};
+  if (bwrap)
+    out.argv.insert(out.argv.begin(), {"/usr/bin/bwrap", "--unshare-all", "--die-with-parent", "--ro-bind", "/", "/",
+                                       "--dev", "/dev", "--proc", "/proc", "--tmpfs", "/tmp"});
+  return out;
+}
+
+Result<void> Setting::expect_requests(std::size_t count) const {
+  const std::size_t came = server_.arrivals().size();
+  if (came == count) return {};
+  return Error{Code::kUnavailable,
+               "the programs sent " + std::to_string(came) + " requests instead of " + std::to_string(count)};
 }
 
 Program Setting::chat(int turns, const std::string& home) const {

@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "bench/macro/child.h"
+#include "bench/child.h"
 #include "bench/macro/model_server.h"
 #include "bench/macro/table.h"
 #include "tests/support/temp_dir.h"
@@ -22,6 +22,7 @@ struct Options {
   std::string only;          // one of the benches: turn, learning, plugins, memory, tool, silent; empty = all of them
   std::string home = "all";  // of the command that --serve shows
   int rounds = 40;
+  bool once = false;  // one round, with shorter sessions
 };
 
 // Which of the two programs.
@@ -36,7 +37,8 @@ class Setting {
   std::string errors() const { return dir_.file("stderr"); }
   // `home`: "home" as it is installed, "unlearned" without session_memory, "all" with every bundled hook switched on,
   // "plugins0", "plugins1" and "plugins10" with so many isolated plugins that are asked once in a run, "waiting10" with
-  // ten that are never asked, "shell10" with ten hooks in sh. Each build has homes of its own.
+  // ten that are never asked, "shell10" with ten hooks in sh, "layer-off" and so on with that layer of the sandbox.
+  // Each build has homes of its own.
   Program agentd(const std::vector<std::string>& words, const std::string& home = "all",
                  Build build = Build::kNow) const;
   Program turn(const std::string& home = "all", Build build = Build::kNow) const {
@@ -47,9 +49,14 @@ class Setting {
   // `commits`: as many as the agentd makes that it is held against.
   Program floor(const char* commits = "2") const;
   Program curl() const;
-  Program tool() const { return {{"/bin/bash", "-c", kToolCommand}, environment()}; }
+  // A run as it is installed, with that sandbox.layer.
+  Program tool_run(const std::string& layer) const { return agentd({"run", "go"}, "layer-" + layer); }
+  // The tool's command by itself, or in namespaces of its own.
+  Program bare_tool(bool bwrap) const;
   // What agentd sends is what the others send.
   void keep_body() const { dir_.write("body.json", server_.last_body()); }
+  // Fails unless the server was asked so often since the last set_mode(): a program that fails to ask is fast.
+  Result<void> expect_requests(std::size_t count) const;
   bool has_before() const { return !options_.before.empty(); }
 
  private:

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Usage: node compare.mjs AGENTD MCP_PROBE FIXTURES
+// Usage: node compare.mjs AGENTD MCP_PROBE FIXTURES [--once]
 // Tool calls one after the other, in rounds that take turns: agentd's client next to the official SDK's, both with the
 // same server that answers at once; and agentd as a server next to server-everything, both with the official SDK's
 // client. A call of agentd passes hooks and rules, and is durable before it runs and when it has ended.
@@ -12,9 +12,9 @@ import { dirname, join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
 
-const [, , program, probe, fixtures] = process.argv;
+const [, , program, probe, fixtures, once] = process.argv;
 const here = dirname(fileURLToPath(import.meta.url));
-const kRounds = 7, kCalls = 2000, kServerCalls = 300;
+const [kRounds, kCalls, kServerCalls] = once === '--once' ? [1, 3, 3] : [7, 2000, 300];
 const nullServer = [process.execPath, join(here, 'null_server.mjs')];
 const everything = [process.execPath, join(here, 'node_modules/@modelcontextprotocol/server-everything/dist/index.js')];
 
@@ -34,7 +34,10 @@ async function connect([command, ...args], more = {}) {
 // Microseconds of a call, of several one after the other.
 async function timeSdk(client, name, input, calls) {
   const begun = process.hrtime.bigint();
-  for (let i = 0; i < calls; ++i) await client.callTool({ name, arguments: input });
+  for (let i = 0; i < calls; ++i) {
+    const { isError, content } = await client.callTool({ name, arguments: input });
+    if (isError || !content?.length) throw new Error(`${name} answered ${JSON.stringify(content)}`);
+  }
   return Number(process.hrtime.bigint() - begun) / 1e3 / calls;
 }
 
@@ -46,7 +49,9 @@ async function timeProbe(name, input, calls) {
 }
 
 const median = (values) => values.toSorted((a, b) => a - b)[Math.floor(values.length / 2)];
+let measured = 0;
 function tell(what, ours, theirs) {
+  measured += Number([...ours, ...theirs].every((value) => value > 0));
   const ratios = ours.map((value, index) => value / theirs[index]);
   console.log(`${what}: ${median(ours).toFixed(0)} us next to ${median(theirs).toFixed(0)} us, ratio ${
     median(ratios).toFixed(2)} (${Math.min(...ratios).toFixed(2)} to ${Math.max(...ratios).toFixed(2)})`);
@@ -74,3 +79,5 @@ for (let round = 0; round <= kRounds; ++round) {
 tell('a call of a tool of agentd mcp, with its durable records, next to one of server-everything', served, plain);
 await server.close();
 await other.close();
+console.log(`bench_mcp: rows measured: ${measured} of 2`);
+process.exit(measured === 2 ? 0 : 1);

@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# Usage: bench/mcp/run.sh [BUILD_DIR]; needs npm and node 20 or newer. The packages are those of tests/interop.
+# Usage: bench/mcp/run.sh [BUILD_DIR [--once]]; needs npm and node 20 or newer. The packages are those of tests/interop.
 set -eu
 here=$(cd "$(dirname "$0")" && pwd)
 build=${1:-$here/../../build/release}
@@ -12,4 +12,4 @@ trap 'rm -rf "$work"' EXIT
 cp "$here"/../../tests/interop/package*.json "$here"/*.mjs "$work/"
 (cd "$work" && npm ci --ignore-scripts --no-audit --no-fund --silent)
 build=$(cd "$build" && pwd)
-node "$work/compare.mjs" "$build/core/app/agentd" "$build/tests/interop/mcp_probe" "$build/tests/e2e/hooks/mcp_fixtures.so"
+node "$work/compare.mjs" "$build/core/app/agentd" "$build/tests/interop/mcp_probe" "$build/tests/e2e/hooks/mcp_fixtures.so" "${2:-}"

@@ -11,6 +11,7 @@
 #include <string>
 #include <vector>
 
+#include "bench/micro/summary.h"
 #include "core/compaction/compaction.h"
 #include "core/conversation/view.h"
 #include "core/recipes/recipes.h"
@@ -159,6 +160,8 @@ BENCHMARK(CompactionSplit)->Apply(sizes);
 BENCHMARK(CompactionPrunes)->Apply(sizes);
 BENCHMARK(CompactionBody)->Apply(sizes);
 BENCHMARK(CompactionPieces)->Apply(sizes);
-BENCHMARK(CompactionBoundary)->Apply(sizes)->Iterations(20);
+void add_compaction_boundary(Effort effort) {
+  benchmark::RegisterBenchmark("CompactionBoundary", CompactionBoundary)->Apply(sizes)->Iterations(effort.times(20));
+}
 
 }  // namespace agentd::bench

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "bench/micro/bare_spawn.h"
+#include "bench/micro/summary.h"
 #include "core/hooks/contract.h"
 #include "core/hooks/payload_record.h"
 #include "core/host/hook_host.h"
@@ -136,8 +137,15 @@ void TenObservers(benchmark::State& state) {
   state.counters["ratio"] = quantile(many_ns, 0.5) / quantile(one_ns, 0.5);
 }
 
-BENCHMARK(HookExecutable)->Iterations(200)->Repetitions(5);
-BENCHMARK(TenObservers)->Iterations(10)->Repetitions(3);
-
 }  // namespace
+
+void add_hook_benches(Effort effort) {
+  benchmark::RegisterBenchmark("HookExecutable", HookExecutable)
+      ->Iterations(effort.times(200))
+      ->Repetitions(effort.times(5));
+  benchmark::RegisterBenchmark("TenObservers", TenObservers)
+      ->Iterations(effort.times(10))
+      ->Repetitions(effort.times(3));
+}
+
 }  // namespace agentd::bench

@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "bench/micro/hooks.h"
+#include "bench/micro/summary.h"
 #include "core/bridge/plugin_context.h"
 #include "core/conversation/view.h"
 #include "tests/support/host_fixture.h"
@@ -183,9 +184,14 @@ void FirstCallAfterLoad(benchmark::State& state) {
   state.counters["first_ns"] = first.median();
 }
 
-// A fixed number of rounds: the history grows with each, and loading it again takes its time.
-BENCHMARK(AgentStop)->Arg(10)->Arg(1'000)->Arg(100'000)->Iterations(2'000)->Repetitions(3);
-BENCHMARK(FirstCallAfterLoad)->Arg(10)->Arg(1'000)->Arg(100'000)->Iterations(3)->Repetitions(3);
-
 }  // namespace
+
+// A fixed number of rounds: the history grows with each, and loading it again takes its time.
+void add_payload_benches(Effort effort) {
+  for (auto* const bench :
+       {benchmark::RegisterBenchmark("AgentStop", AgentStop)->Iterations(effort.times(2'000)),
+        benchmark::RegisterBenchmark("FirstCallAfterLoad", FirstCallAfterLoad)->Iterations(effort.times(3))})
+    bench->Arg(10)->Arg(1'000)->Arg(100'000)->Repetitions(effort.times(3));
+}
+
 }  // namespace agentd::bench

@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "bench/micro/bare_spawn.h"
+#include "bench/micro/summary.h"
 #include "core/process/filter.h"
 #include "core/process/process.h"
 
@@ -62,8 +63,12 @@ void FilterShell(benchmark::State& state) {
   measure(state, {{"/bin/sh", "-c", "cat; echo {}"}, payload, payload + "{}\n"});
 }
 
-BENCHMARK(FilterTrue)->Iterations(300)->Repetitions(5);
-BENCHMARK(FilterShell)->Iterations(300)->Repetitions(5);
-
 }  // namespace
+
+void add_spawn_benches(Effort effort) {
+  for (auto* const bench : {benchmark::RegisterBenchmark("FilterTrue", FilterTrue),
+                            benchmark::RegisterBenchmark("FilterShell", FilterShell)})
+    bench->Iterations(effort.times(300))->Repetitions(effort.times(5));
+}
+
 }  // namespace agentd::bench

@@ -25,9 +25,6 @@ constexpr double kFlatCallNs = 2'000;
 
 constexpr double kMegabyte = 1'048'576;
 
-// Of a figure that is measured once in a run.
-constexpr double kNoiseOfOne = 0.2;
-
 const char* verdict(bool met) { return met ? "met" : "MISSED"; }
 
 }  // namespace
@@ -36,9 +33,10 @@ void Summary::ReportRuns(const std::vector<Run>& runs) {
   for (const Run& run : runs) {
     if (run.error_occurred) {
       std::printf("%s failed: %s\n", run.benchmark_name().c_str(), run.error_message.c_str());
-      failed_ = true;
+      failed_.insert(run.run_name.str());
     }
     if (run.run_type != Run::RT_Iteration || run.error_occurred) continue;
+    ran_[run.run_name.str()] += run.GetAdjustedRealTime();
     std::string name = run.run_name.function_name;
     if (!run.run_name.args.empty()) name.append("/").append(run.run_name.args);
     times_[name].push_back(run.GetAdjustedCPUTime());
@@ -47,6 +45,13 @@ void Summary::ReportRuns(const std::vector<Run>& runs) {
       times_[key.append("/").append(counter)].push_back(value.value);
     }
   }
+}
+
+std::vector<double> Summary::measured() const {
+  std::vector<double> out;
+  for (const auto& [name, ns] : ran_)
+    if (!failed_.contains(name)) out.push_back(ns);
+  return out;
 }
 
 double Summary::pick(const std::string& name, Pick pick, Part part) const {
@@ -231,11 +236,10 @@ void Summary::add_ratio(std::vector<Ratio>& out, std::string figure, const std::
                         Pick how) const {
   const auto ratio = [&](Part part) {
     const double value = pick(bench, how, part), unit = over.empty() ? 1 : pick(over, how, part);
-    return value < 0 || unit <= 0 ? -1 : value / unit;
+    return value < 0 || unit <= 0 ? 0 : value / unit;
   };
   const double all = ratio(Part::kAll), even = ratio(Part::kEven), odd = ratio(Part::kOdd);
-  if (all <= 0) return;
-  out.push_back({std::move(figure), all, odd < 0 ? kNoiseOfOne : std::abs(even - odd) / all});
+  out.push_back({std::move(figure), all, odd <= 0 ? kNoiseOfOne : std::abs(even - odd) / all});
 }
 
 void Summary::add_subscribers(std::vector<Ratio>& out) const {

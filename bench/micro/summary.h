@@ -8,11 +8,12 @@
 #include <benchmark/benchmark.h>
 
 #include <map>
+#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
 
-#include "bench/micro/ratios.h"
+#include "bench/ratios.h"
 
 namespace agentd::bench {
 
@@ -23,10 +24,10 @@ class Summary final : public benchmark::BenchmarkReporter {
   void ReportRuns(const std::vector<Run>& runs) override;
   // The table of aims, to standard output. What a filter left out is left out here.
   void print() const;
-  // The ratios that the tree keeps, of what was measured.
+  // The ratios that the tree keeps. The value is 0 where a bench of it was not run.
   std::vector<Ratio> ratios() const;
-  // A bench could not run, or a hook did not answer as it does.
-  bool failed() const { return failed_; }
+  // The nanoseconds of each bench that was run and found right what it checks.
+  std::vector<double> measured() const;
 
  private:
   // The best repetition of "Bench/size", or of its counter "Bench/size/counter"; ns, -1 = not
@@ -38,8 +39,7 @@ class Summary final : public benchmark::BenchmarkReporter {
   enum class Pick { kBest, kMiddle };
   enum class Part { kAll, kEven, kOdd };
   double pick(const std::string& name, Pick pick, Part part) const;
-  // Adds a ratio of two benches, or, with an empty `over`, a counter that is one already; nothing if it was not
-  // measured.
+  // Adds a ratio of two benches, or, with an empty `over`, a counter that is one already.
   void add_ratio(std::vector<Ratio>& out, std::string figure, const std::string& bench, const std::string& over,
                  Pick how) const;
   void add_subscribers(std::vector<Ratio>& out) const;
@@ -67,11 +67,23 @@ class Summary final : public benchmark::BenchmarkReporter {
   void print_tokens(const std::string& text) const;
 
   std::map<std::string, std::vector<double>> times_;
-  bool failed_ = false;
+  std::map<std::string, double> ran_;
+  std::set<std::string> failed_;
 };
 
-// Registers the benches of token_bench.cc, which are named by their texts.
-void add_token_benches();
+// How often what has a number of its own is done.
+struct Effort {
+  bool once = false;
+  int times(int all) const { return once ? 1 : all; }
+};
+
+// Register the benches of their files; those that need neither a number nor a text register themselves.
+void add_compaction_boundary(Effort effort);
+void add_hook_benches(Effort effort);
+void add_payload_benches(Effort effort);
 void add_scrub_benches();
+void add_spawn_benches(Effort effort);
+void add_token_benches();
+void add_worker_benches(Effort effort);
 
 }  // namespace agentd::bench

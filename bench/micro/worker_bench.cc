@@ -23,6 +23,7 @@
 
 #include "bench/micro/bare_spawn.h"
 #include "bench/micro/hooks.h"
+#include "bench/micro/summary.h"
 #include "core/bridge/token_table.h"
 #include "core/codec/json.h"
 #include "core/conversation/rows.h"
@@ -428,9 +429,17 @@ void WorkerEightLanes(benchmark::State& state) {
   report(state, kinds, right);
 }
 
-BENCHMARK(WorkerEightLanes)->Iterations(10)->Repetitions(1);
-BENCHMARK(WorkerCalls)->Arg(1 << 10)->Arg(64 << 10)->Arg(1 << 20)->Iterations(10)->Repetitions(1);
-BENCHMARK(WorkerColdCalls)->Iterations(100)->Repetitions(1);
-
 }  // namespace
+
+void add_worker_benches(Effort effort) {
+  benchmark::RegisterBenchmark("WorkerEightLanes", WorkerEightLanes)->Iterations(effort.times(10))->Repetitions(1);
+  benchmark::RegisterBenchmark("WorkerCalls", WorkerCalls)
+      ->Arg(1 << 10)
+      ->Arg(64 << 10)
+      ->Arg(1 << 20)
+      ->Iterations(effort.times(10))
+      ->Repetitions(1);
+  benchmark::RegisterBenchmark("WorkerColdCalls", WorkerColdCalls)->Iterations(effort.times(100))->Repetitions(1);
+}
+
 }  // namespace agentd::bench

@@ -2,8 +2,8 @@
 // bench_search - searches among 100,000 messages: the first build of the index, its size next to the texts, the
 // catching up after one more message, and the time of searches for words as frequent as the ones of a text are.
 //
-// bench_search [DIRECTORY]: where the store is made and removed; the system's directory for temporary files unless it
-// is given.
+// bench_search [--once] [DIRECTORY]: where the store is made and removed; the system's directory for temporary files
+// unless it is given.
 #include <stdlib.h>
 
 #include <algorithm>
@@ -17,6 +17,7 @@
 
 #include "bench/cpu_time.h"
 #include "bench/place.h"
+#include "bench/tally.h"
 #include "core/base/clock.h"
 #include "core/base/ids.h"
 #include "core/base/log.h"
@@ -26,7 +27,7 @@
 namespace agentd::bench {
 namespace {
 
-constexpr std::size_t kConversations = 2'000, kMessagesEach = 50;
+constexpr std::size_t kMessagesEach = 50;
 constexpr std::size_t kWordsEach = 70, kVocabulary = 30'000;
 constexpr double kNsPerMs = 1e6, kMiB = 1 << 20;
 
@@ -49,15 +50,19 @@ class Words {
   std::mt19937_64 random_{1};
 };
 
+struct Effort {
+  std::size_t conversations = 2'000, searches = 400;  // of a kind
+};
+
 class Stage {
  public:
   explicit Stage(const std::string& parent)
       : place_(parent), store_(expect(open_lmdb_store({place_.path() + "/store"}, clock_))) {}
 
   // Returns the bytes of the texts.
-  std::uint64_t fill() {
+  std::uint64_t fill(std::size_t conversations) {
     std::uint64_t bytes = 0;
-    for (std::size_t i = 0; i < kConversations; ++i) {
+    for (std::size_t i = 0; i < conversations; ++i) {
       const Ulid id = ids_.next();
       GenesisRecord genesis;
       genesis.conversation_id = id.text();
@@ -75,9 +80,12 @@ class Stage {
     }
     return bytes;
   }
-  void add_one() {
-    const Record one = message(words_.text());
+  // Returns a word that only this message has.
+  std::string add_one() {
+    const std::string word = "newest";
+    const Record one = message(words_.text() + " " + word);
     expect(store_->append(newest_, expect(store_->info(newest_)).revision, {&one, 1}));
+    return word;
   }
   std::string query() {
     std::string out = words_.word();
@@ -90,9 +98,11 @@ class Stage {
     query.text = text;
     query.project_id = project;
     const std::uint64_t begin = clock_.monotonic_ns();
-    expect(SearchIndex(place_.path(), *store_, clock_, log_).search(query));
+    found_ = expect(SearchIndex(place_.path(), *store_, clock_, log_).search(query)).found.size();
     return static_cast<double>(clock_.monotonic_ns() - begin) / kNsPerMs;
   }
+  // By the last search.
+  std::size_t found() const { return found_; }
   double index_mib() const {
     return static_cast<double>(std::filesystem::file_size(place_.path() + "/search.db")) / kMiB;
   }
@@ -109,40 +119,60 @@ class Stage {
   const std::unique_ptr<Store> store_;
   Words words_;
   Ulid newest_;
-  std::size_t queries_ = 0;
+  std::size_t queries_ = 0, found_ = 0;
 };
 
-void print_searches(Stage& stage, const char* what, const std::string& project) {
-  constexpr std::size_t kTimes = 400;
-  std::vector<double> times;
-  for (std::size_t i = 0; i < kTimes; ++i) times.push_back(stage.search(stage.query(), project));
-  std::sort(times.begin(), times.end());
-  std::printf("%-46s p50 %8.1f ms   p99 %8.1f ms   worst %8.1f ms\n", what, times[kTimes / 2], times[kTimes * 99 / 100],
-              times.back());
+// Prints a row of one search, which must find something.
+void print_search(Tally& tally, Stage& stage, const char* what, const std::string& text) {
+  const double ms = stage.search(text);
+  if (stage.found() == 0) stop("nothing was found for " + text);
+  std::printf("%-46s %.1f ms\n", what, ms);
+  tally.measured("searches", {ms});
 }
 
-void run(const std::string& parent) {
+void print_searches(Tally& tally, Stage& stage, const Effort& effort, const char* what, const std::string& project) {
+  std::vector<double> times;
+  std::size_t found = 0;
+  for (std::size_t i = 0; i < effort.searches; ++i) {
+    times.push_back(stage.search(stage.query(), project));
+    found += stage.found();
+  }
+  if (found == 0) stop("none of the searches found anything");
+  std::sort(times.begin(), times.end());
+  const double p50 = times[times.size() / 2], p99 = times[times.size() * 99 / 100];
+  std::printf("%-46s p50 %8.1f ms   p99 %8.1f ms   worst %8.1f ms\n", what, p50, p99, times.back());
+  tally.measured("searches", {p50, p99});
+}
+
+int run(const std::string& parent, const Effort& effort) {
+  Tally tally;
+  tally.expect("index", 2);
+  tally.expect("searches", 5);
   Stage stage(parent);
-  const double text_mib = static_cast<double>(stage.fill()) / kMiB;
+  const double text_mib = static_cast<double>(stage.fill(effort.conversations)) / kMiB;
   const double cpu = cpu_ms();
   const double built = stage.search("w20000");
-  std::printf("%zu messages, %.1f MiB of text\n", kConversations * kMessagesEach, text_mib);
+  std::printf("%zu messages, %.1f MiB of text\n", effort.conversations * kMessagesEach, text_mib);
   std::printf("%-46s %.1f s, of CPU %.1f s\n", "the first search, which builds the index", built / 1e3,
               (cpu_ms() - cpu) / 1e3);
+  tally.measured("index", {built});
   std::printf("%-46s %.1f MiB, %.2f of the text\n", "the index", stage.index_mib(), stage.index_mib() / text_mib);
-  stage.add_one();
-  std::printf("%-46s %.1f ms\n", "a search after one more message", stage.search("w20000"));
-  print_searches(stage, "one to three words", "");
-  print_searches(stage, "the same in one project of ten", "p3");
-  std::printf("%-46s %.1f ms\n", "the most frequent word", stage.search(Words::name(1)));
-  std::printf("%-46s %.1f ms\n", "a phrase of the two most frequent words",
-              stage.search("\"" + Words::name(1) + " " + Words::name(2) + "\""));
+  tally.measured("index", {stage.index_mib(), text_mib});
+  print_search(tally, stage, "a search after one more message", stage.add_one());
+  print_searches(tally, stage, effort, "one to three words", "");
+  print_searches(tally, stage, effort, "the same in one project of ten", "p3");
+  print_search(tally, stage, "the most frequent word", Words::name(1));
+  print_search(tally, stage, "a phrase of the two most frequent words",
+               "\"" + Words::name(1) + " " + Words::name(2) + "\"");
+  return tally.finish();
 }
 
 }  // namespace
 }  // namespace agentd::bench
 
 int main(int count, char** arguments) {
-  agentd::bench::run(count > 1 ? arguments[1] : std::filesystem::temp_directory_path().string());
-  return 0;
+  using namespace agentd::bench;
+  Effort effort;
+  if (take_word(count, arguments, kOnce)) effort = {20, 6};
+  return run(count > 1 ? arguments[1] : std::filesystem::temp_directory_path().string(), effort);
 }

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "bench/macro/child.h"
+#include "bench/child.h"
 #include "bench/serve/http_line.h"
 #include "bench/serve/sides.h"
 #include "core/base/clock.h"
@@ -76,31 +76,32 @@ class Daemon {
 
 }  // namespace
 
-Figures with_daemon(const std::string& agentd, const std::string& parent, std::size_t sessions, std::size_t active) {
+Figures with_daemon(const std::string& agentd, const std::string& parent, Load load) {
   Figures out;
   const Setting setting(parent, true);
   Daemon daemon(agentd, setting);
   (void)daemon.open(1);  // what is made once
   const double before = pss_kib(daemon.pid());
   const std::uint64_t begin = daemon.clock().monotonic_ns();
-  const std::vector<std::string> ids = daemon.open(sessions);
-  out.opened_each = static_cast<double>(sessions) * 1e9 / static_cast<double>(daemon.clock().monotonic_ns() - begin);
+  const std::vector<std::string> ids = daemon.open(load.sessions);
+  out.opened_each =
+      static_cast<double>(load.sessions) * 1e9 / static_cast<double>(daemon.clock().monotonic_ns() - begin);
   daemon.wait_until_idle();
-  out.kib_each = (pss_kib(daemon.pid()) - before) / static_cast<double>(sessions);
+  out.kib_each = (pss_kib(daemon.pid()) - before) / static_cast<double>(load.sessions);
   std::vector<std::unique_ptr<HttpLine>> requests, events;
-  for (std::size_t i = 0; i < active; ++i) {
+  for (std::size_t i = 0; i < load.active; ++i) {
     requests.push_back(std::make_unique<HttpLine>(daemon.line()));
     events.push_back(std::make_unique<HttpLine>(daemon.line()));
     events.back()->stream(Daemon::path(ids[i], "events"));
   }
-  measure_active(out, daemon.pid(), active, [&](std::size_t i) {
+  measure_active(out, daemon.pid(), load, [&](std::size_t i) {
     (void)requests[i]->must(202, "POST", Daemon::path(ids[i], "messages"), R"({"text":"hello"})");
     events[i]->wait_for("run_ended");
   });
   return out;
 }
 
-void print_parked(const std::string& agentd, const std::string& parent, std::size_t sessions) {
+Parked print_parked(const std::string& agentd, const std::string& parent, std::size_t sessions, Milliseconds rest) {
   const Setting setting(parent, false, 1);
   Daemon daemon(agentd, setting);
   (void)daemon.open(1);
@@ -111,10 +112,11 @@ void print_parked(const std::string& agentd, const std::string& parent, std::siz
   const std::string parked = R"(agentd_sessions{state="parked"})";
   while (daemon.metric(parked) < static_cast<double>(sessions)) daemon.clock().pause(Milliseconds(1'000));
   daemon.wait_until_idle();
-  daemon.clock().pause(Milliseconds(12'000));  // two rounds of its care later
+  daemon.clock().pause(rest);
   const double left = pss_kib(daemon.pid());
   std::printf("\n%zu sessions: %.0f MiB before, %.0f MiB with them idle, %.0f MiB once they are parked\n", sessions,
               first / 1'024, idle / 1'024, left / 1'024);
+  return {first, idle, left};
 }
 
 }  // namespace agentd::bench

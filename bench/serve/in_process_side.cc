@@ -79,17 +79,18 @@ class Process {
 
 }  // namespace
 
-Figures in_process(const std::string& parent, std::size_t sessions, std::size_t active) {
+Figures in_process(const std::string& parent, Load load) {
   Figures out;
   const Setting setting(parent, true);
   Process process(setting);
   (void)process.open(1);
   const double before = pss_kib(::getpid());
   const std::uint64_t begin = process.clock().monotonic_ns();
-  const auto all = process.open(sessions);
-  out.opened_each = static_cast<double>(sessions) * 1e9 / static_cast<double>(process.clock().monotonic_ns() - begin);
-  out.kib_each = (pss_kib(::getpid()) - before) / static_cast<double>(sessions);
-  measure_active(out, ::getpid(), active, [&](std::size_t i) { Process::turn(*all[i]); });
+  const auto all = process.open(load.sessions);
+  out.opened_each =
+      static_cast<double>(load.sessions) * 1e9 / static_cast<double>(process.clock().monotonic_ns() - begin);
+  out.kib_each = (pss_kib(::getpid()) - before) / static_cast<double>(load.sessions);
+  measure_active(out, ::getpid(), load, [&](std::size_t i) { Process::turn(*all[i]); });
   return out;
 }
 

@@ -2,17 +2,15 @@
 #include "bench/serve/setting.h"
 
 #include <sys/stat.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include <algorithm>
-#include <cerrno>
 #include <filesystem>
 #include <fstream>
 #include <iterator>
 #include <utility>
 
-#include "bench/macro/child.h"
+#include "bench/child.h"
 #include "core/base/clock.h"
 #include "core/base/thread.h"
 
@@ -59,21 +57,21 @@ double cpu_ms(int pid) {
   return (user + system) * 1e3 / static_cast<double>(::sysconf(_SC_CLK_TCK));
 }
 
-void measure_active(Figures& into, int pid, std::size_t count, const std::function<void(std::size_t)>& turn) {
+void measure_active(Figures& into, int pid, Load load, const std::function<void(std::size_t)>& turn) {
   const SystemClock clock;
-  std::vector<std::vector<double>> each(count);
+  std::vector<std::vector<double>> each(load.active);
   std::vector<Thread> threads;
   const double cpu = cpu_ms(pid);
   const std::uint64_t begin = clock.monotonic_ns();
-  for (std::size_t i = 0; i < count; ++i)
+  for (std::size_t i = 0; i < load.active; ++i)
     threads.emplace_back([&, i] {
-      for (std::uint64_t now = clock.monotonic_ns(); now < begin + kActiveNs;) {
+      for (std::uint64_t now = clock.monotonic_ns(); now < begin + load.active_ns;) {
         turn(i);
         const std::uint64_t then = std::exchange(now, clock.monotonic_ns());
         each[i].push_back(static_cast<double>(now - then) / 1e6 - kAnswerMs);
       }
     });
-  clock.pause(Milliseconds(3'000));
+  clock.pause(load.look);
   into.threads = status_number(pid, "Threads");
   into.descriptors = descriptors(pid);
   for (Thread& thread : threads) thread.join();
@@ -86,29 +84,6 @@ void measure_active(Figures& into, int pid, std::size_t count, const std::functi
   into.p50_ms = all[all.size() / 2];
   into.p99_ms = all[all.size() * 99 / 100];
   into.cpu_us = (cpu_ms(pid) - cpu) / turns * 1e3;
-}
-
-Figures apart(const std::function<Figures()>& side) {
-  int ends[2];
-  if (::pipe(ends) != 0) stop("no pipe can be made");
-  std::fflush(stdout);
-  const pid_t pid = ::fork();
-  if (pid < 0) stop("no process can be made");
-  if (pid == 0) {
-    const Figures out = side();
-    const bool wrote = ::write(ends[1], &out, sizeof out) == static_cast<ssize_t>(sizeof out);
-    std::fflush(stdout);
-    ::_exit(wrote ? 0 : 1);
-  }
-  ::close(ends[1]);
-  Figures out;
-  const bool got = ::read(ends[0], &out, sizeof out) == static_cast<ssize_t>(sizeof out);
-  ::close(ends[0]);
-  int status = 0;
-  while (::waitpid(pid, &status, 0) < 0 && errno == EINTR) {
-  }
-  if (!got || status != 0) std::exit(1);  // it has said why
-  return out;
 }
 
 }  // namespace agentd::bench

@@ -11,13 +11,20 @@
 #include <vector>
 
 #include "bench/place.h"
+#include "core/base/clock.h"
 
 namespace agentd::bench {
 
 inline constexpr int kPieces = 20, kBetweenPiecesMs = 10;
 inline constexpr double kAnswerMs = kPieces * kBetweenPiecesMs;  // of a paced answer
 inline constexpr std::size_t kAtOnce = 64;                       // sessions that are opened at the same time
-inline constexpr std::uint64_t kActiveNs = 8'000'000'000;
+
+// How many sessions there are, how many of them are active for how long, and when these are looked at.
+struct Load {
+  std::size_t sessions = 0, active = 0;
+  std::uint64_t active_ns = 8'000'000'000;
+  Milliseconds look{3'000};
+};
 
 // A home and a project in a directory of their own, without hooks: the provider `scripted` answers each request with
 // one text, again and again.
@@ -46,10 +53,7 @@ double status_number(int pid, const std::string& name);
 double descriptors(int pid);
 double cpu_ms(int pid);
 
-// Turns of `count` sessions, one after the other in each, for kActiveNs; `turn` returns when the turn has ended.
-void measure_active(Figures& into, int pid, std::size_t count, const std::function<void(std::size_t)>& turn);
-
-// What `side` gives, in a process of its own, so that no part begins with the memory of the one before.
-Figures apart(const std::function<Figures()>& side);
+// Turns of the active sessions, one after the other in each; `turn` returns when the turn has ended.
+void measure_active(Figures& into, int pid, Load load, const std::function<void(std::size_t)>& turn);
 
 }  // namespace agentd::bench

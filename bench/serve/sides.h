@@ -11,12 +11,15 @@
 
 namespace agentd::bench {
 
-// `sessions` are opened, with a turn each; `active` of them then have turn after turn, in the daemon each with its
+// The sessions are opened, with a turn each; the active ones then have turn after turn, in the daemon each with its
 // stream of events.
-Figures with_daemon(const std::string& agentd, const std::string& parent, std::size_t sessions, std::size_t active);
-Figures in_process(const std::string& parent, std::size_t sessions, std::size_t active);
+Figures with_daemon(const std::string& agentd, const std::string& parent, Load load);
+Figures in_process(const std::string& parent, Load load);
 
-// What the daemon has of memory before any session, with idle ones, and once they are parked.
-void print_parked(const std::string& agentd, const std::string& parent, std::size_t sessions);
+// What the daemon has of memory before any session, with idle ones, and once they are parked, in KiB. Prints it.
+struct Parked {
+  double first, idle, left;
+};
+Parked print_parked(const std::string& agentd, const std::string& parent, std::size_t sessions, Milliseconds rest);
 
 }  // namespace agentd::bench

@@ -9,8 +9,8 @@
 #include <functional>
 #include <vector>
 
+#include "bench/child.h"
 #include "bench/cpu_time.h"
-#include "bench/macro/child.h"
 #include "bench/sessions/one_process.h"
 #include "core/base/thread.h"
 
@@ -196,8 +196,7 @@ void print_compared_head() {
       "descriptors");
 }
 
-void print_compared(const std::string& agentd, const std::string& parent, std::size_t count) {
-  const std::size_t rounds = std::clamp<std::size_t>(320 / count, 1, 40);
+Compared print_compared(const std::string& agentd, const std::string& parent, std::size_t count, std::size_t rounds) {
   Turns of_sessions, of_processes;
   Held held_sessions, held_processes;
   {
@@ -218,6 +217,7 @@ void print_compared(const std::string& agentd, const std::string& parent, std::s
               many.wall_ms / one.wall_ms, many.per_second / one.per_second, many.p50 / one.p50, many.p99 / one.p99,
               many.cpu_us / one.cpu_us, many.mib / one.mib, many.threads / one.threads,
               many.descriptors / one.descriptors);
+  return {one.per_second, one.mib, many.per_second, many.mib};
 }
 
 }  // namespace agentd::bench

@@ -15,6 +15,10 @@ void print_compared_head();
 // Two rows and their ratio. Both sides take turns, round by round, and each has one store, in a directory in `parent`.
 // A session is opened, has its turn and is closed; a process is a run of `agentd` from its start to its end, without
 // hooks and tools. Memory, threads and descriptors are those of one more round, while all wait for their answers.
-void print_compared(const std::string& agentd, const std::string& parent, std::size_t count);
+// Returns the turns a second and the memory of both, in MiB.
+struct Compared {
+  double one_per_second, one_mib, many_per_second, many_mib;
+};
+Compared print_compared(const std::string& agentd, const std::string& parent, std::size_t count, std::size_t rounds);
 
 }  // namespace agentd::bench

@@ -3,49 +3,40 @@
 // processes, what an idle and a parked one takes, and the turns of 1, 64 and 1,000 that stay active, with a model that
 // streams at a pace.
 //
-// bench_sessions [--agentd FILE] [--processes N] [DIRECTORY]: the program of the processes, and the most of them at
-// once: 64 unless it is given, as not every machine takes 1,000. DIRECTORY: where the stores are made and removed; the
-// system's directory for temporary files unless it is given.
+// bench_sessions [--once] [--agentd FILE] [--processes N] [DIRECTORY]: the program of the processes, and the most of
+// them at the same time: 64 unless it is given, as not every machine takes 1,000. DIRECTORY: where the stores are made
+// and removed; the system's directory for temporary files unless it is given.
 #include <malloc.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
 #include <algorithm>
-#include <cerrno>
+#include <array>
 #include <cstdio>
 #include <cstdlib>
 #include <filesystem>
-#include <functional>
 #include <memory>
 #include <string>
 #include <string_view>
 #include <utility>
 #include <vector>
 
+#include "bench/apart.h"
 #include "bench/cpu_time.h"
 #include "bench/sessions/compare.h"
 #include "bench/sessions/one_process.h"
+#include "bench/tally.h"
 #include "core/agent/waits.h"
 #include "core/base/thread.h"
 
 namespace agentd::bench {
 namespace {
 
-// In a process of its own, so that no part begins with the memory of the one before.
-void apart(const std::function<void()>& part) {
-  std::fflush(stdout);
-  const pid_t pid = ::fork();
-  if (pid < 0) stop("no process can be made");
-  if (pid == 0) {
-    part();
-    std::fflush(stdout);
-    ::_exit(0);
-  }
-  int status = 0;
-  while (::waitpid(pid, &status, 0) < 0 && errno == EINTR) {
-  }
-  if (status != 0) std::exit(1);
-}
+struct Effort {
+  std::array<std::size_t, 3> counts{1, 64, 1'000};
+  std::size_t turns = 320, rounds = 40;  // of the turns next to processes: of all rounds, and rounds at most
+  std::size_t idle = 10'000, parked = 1'000;
+  std::uint64_t active_ns = 5'000'000'000;
+  Milliseconds look{2'000};  // when active ones are looked at
+};
 
 double resident_kib() { return status_number("self", "VmRSS"); }
 double threads_now() { return status_number("self", "Threads"); }
@@ -60,7 +51,8 @@ std::vector<std::unique_ptr<Session>> after_one_turn(OneProcess& process, std::s
   return sessions;
 }
 
-void print_idle(const std::string& parent, std::size_t count) {
+// Returns the resident KiB.
+double print_idle(const std::string& parent, std::size_t count) {
   OneProcess process(parent);
   process.turn(*process.open());  // what is made once
   const double before = resident_kib();
@@ -70,10 +62,11 @@ void print_idle(const std::string& parent, std::size_t count) {
       "\n%zu idle sessions of one turn: %.1f KiB each, with the pages of the store that are mapped; %.0f threads, "
       "%zu descriptors\n",
       count, kib / static_cast<double>(count), threads_now(), descriptors("self"));
+  return before + kib;
 }
 
-// A parked run needs no session: whoever has the answer opens the conversation.
-void print_parked(const std::string& parent, std::size_t count) {
+// A parked run needs no session: whoever has the answer opens the conversation. Returns how many wait.
+double print_parked(const std::string& parent, std::size_t count) {
   OneProcess process(parent, OneProcess::Use::kPark);
   process.turn(*process.open());
   const double before = resident_kib(), threads = threads_now();
@@ -91,10 +84,11 @@ void print_parked(const std::string& parent, std::size_t count) {
   const auto waits = list_waits(process.store(), process.clock().wall_ms());
   if (!waits) stop(waits.error().message);
   if (waits->size() != count + 1) stop("of the parked sessions, only " + std::to_string(waits->size()) + " wait");
+  return static_cast<double>(waits->size());
 }
 
-void print_active(const std::string& parent, std::size_t count) {
-  constexpr std::uint64_t kTimeNs = 5'000'000'000;
+// Returns turns a second.
+double print_active(const std::string& parent, std::size_t count, const Effort& effort) {
   OneProcess process(parent);
   const auto sessions = after_one_turn(process, count);
   process.model().set(PacedModel::Answer::kPaced);
@@ -105,13 +99,13 @@ void print_active(const std::string& parent, std::size_t count) {
   const std::uint64_t begin = process.clock().monotonic_ns();
   for (std::size_t i = 0; i < count; ++i)
     threads.emplace_back([&, i] {
-      for (std::uint64_t now = process.clock().monotonic_ns(); now < begin + kTimeNs;) {
+      for (std::uint64_t now = process.clock().monotonic_ns(); now < begin + effort.active_ns;) {
         process.turn(*sessions[i]);
         const std::uint64_t then = std::exchange(now, process.clock().monotonic_ns());
         each[i].push_back(static_cast<double>(now - then) / 1e6 - kAnswerMs);
       }
     });
-  process.clock().pause(Milliseconds(2'000));
+  process.clock().pause(effort.look);
   const double more = resident_kib() - resident, running = threads_now();
   const std::size_t open = descriptors("self");
   for (Thread& thread : threads) thread.join();
@@ -123,6 +117,7 @@ void print_active(const std::string& parent, std::size_t count) {
   std::printf("%8zu %10.0f %12.1f %10.1f %12.0f %12.1f %10.0f %12zu\n", count, turns / seconds, all[all.size() / 2],
               all[all.size() * 99 / 100], (cpu_ms() - cpu) / turns * 1e3, more / static_cast<double>(count), running,
               open);
+  return turns / seconds;
 }
 
 struct Options {
@@ -147,31 +142,42 @@ bool parse(int argc, char** argv, Options& options) {
   return true;
 }
 
-void print_all(const Options& options) {
-  constexpr std::size_t kCounts[] = {1, 64, 1'000};
+int run(const Options& options, const Effort& effort) {
+  Tally tally;
+  tally.expect("idle and parked", 2);
+  tally.expect("active", static_cast<int>(effort.counts.size()));
   print_compared_head();
-  for (const std::size_t count : kCounts) {
-    if (count <= options.processes)
-      apart([&] { print_compared(options.agentd, options.parent, count); });
-    else
+  for (const std::size_t count : effort.counts) {
+    if (count > options.processes) {
       std::printf("%8zu not compared: --processes %zu does it\n", count, count);
+      continue;
+    }
+    const std::size_t rounds = std::clamp<std::size_t>(effort.turns / count, 1, effort.rounds);
+    const Compared got = apart([&] { return print_compared(options.agentd, options.parent, count, rounds); });
+    tally.expect("next to processes", 2);
+    tally.measured("next to processes", {got.one_per_second, got.one_mib});
+    tally.measured("next to processes", {got.many_per_second, got.many_mib});
   }
-  apart([&] { print_idle(options.parent, 10'000); });
-  apart([&] { print_parked(options.parent, 1'000); });
+  tally.measured("idle and parked", {apart([&] { return print_idle(options.parent, effort.idle); })});
+  tally.measured("idle and parked", {apart([&] { return print_parked(options.parent, effort.parked); })});
   std::printf("\nactive, an answer of %.0f ms\n%8s %10s %12s %10s %12s %12s %10s %12s\n", kAnswerMs, "sessions",
               "turns/s", "added ms p50", "p99", "CPU us/turn", "KiB each", "threads", "descriptors");
-  for (const std::size_t count : kCounts) apart([&] { print_active(options.parent, count); });
+  for (const std::size_t count : effort.counts)
+    tally.measured("active", {apart([&] { return print_active(options.parent, count, effort); })});
+  return tally.finish();
 }
 
 }  // namespace
 }  // namespace agentd::bench
 
 int main(int argc, char** argv) {
-  agentd::bench::Options options;
-  if (!agentd::bench::parse(argc, argv, options)) {
-    std::fprintf(stderr, "usage: bench_sessions [--agentd FILE] [--processes N] [DIRECTORY]\n");
+  using namespace agentd::bench;
+  Options options;
+  Effort effort;
+  if (take_word(argc, argv, kOnce)) effort = {{1, 4, 16}, 1, 1, 100, 16, 300'000'000, agentd::Milliseconds(100)};
+  if (!parse(argc, argv, options)) {
+    std::fprintf(stderr, "usage: bench_sessions [--once] [--agentd FILE] [--processes N] [DIRECTORY]\n");
     return 2;
   }
-  agentd::bench::print_all(options);
-  return 0;
+  return run(options, effort);
 }

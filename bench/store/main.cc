@@ -3,8 +3,8 @@
 // bytes and to LMDB alone with the same rows; an append to a long log; and lists, ids and openings of stores with many
 // conversations.
 //
-// bench_store [--appends] [DIRECTORY]: the first part alone; where the stores are made and removed; the system's
-// directory for temporary files unless it is given. A figure of syncs means little on a file system in memory.
+// bench_store [--once] [--appends] [DIRECTORY]: the first part alone; where the stores are made and removed; the
+// system's directory for temporary files unless it is given. A figure of syncs means little on a file system in memory.
 #include <fcntl.h>
 #include <stdlib.h>
 #include <unistd.h>
@@ -17,12 +17,12 @@
 #include <memory>
 #include <optional>
 #include <string>
-#include <string_view>
 #include <vector>
 
 #include "bench/cpu_time.h"
 #include "bench/place.h"
 #include "bench/store/bare_rows.h"
+#include "bench/tally.h"
 #include "core/base/clock.h"
 #include "core/base/ids.h"
 #include "core/base/mutex.h"
@@ -38,6 +38,14 @@ namespace {
 
 constexpr std::size_t kMessageBytes = 1024;
 constexpr double kNsPerUs = 1e3, kNsPerSecond = 1e9;
+
+struct Effort {
+  std::array<std::size_t, 4> sessions{1, 8, 64, 1'000};
+  int rounds = 6, syncs = 100;
+  Milliseconds slice{500};
+  std::array<std::uint64_t, 3> sizes{10, 1'000, 100'000};  // of a log, and conversations of a store
+  int times = 200, openings = 20;
+};
 
 class Stage {
  public:
@@ -77,17 +85,16 @@ class Stage {
 // ---- appends of many sessions
 
 // One bare fdatasync after each 1 KiB at the end of a file, in microseconds.
-double bare_sync_us(const std::string& parent, const Clock& clock) {
+double bare_sync_us(const std::string& parent, const Clock& clock, int times) {
   const Place place(parent);
   const int fd = ::open((place.path() + "/file").c_str(), O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
   const std::string text(kMessageBytes, 'x');
-  constexpr int kTimes = 100;
   const std::uint64_t begin = clock.monotonic_ns();
-  for (int i = 0; i < kTimes; ++i)
+  for (int i = 0; i < times; ++i)
     if (::write(fd, text.data(), text.size()) < 0 || ::fdatasync(fd) != 0) stop("a bare file cannot be synced");
   const double ns = static_cast<double>(clock.monotonic_ns() - begin);
   ::close(fd);
-  return ns / kTimes / kNsPerUs;
+  return ns / times / kNsPerUs;
 }
 
 // Threads with a conversation and its lease each, which append one message after another while run() lasts.
@@ -179,12 +186,12 @@ class Measured {
         sessions_(parent, count),
         rows_(place_.path(), sessions_.ids(), sessions_.row_bytes()) {}
 
-  void round(const std::string& parent, const Clock& clock) {
-    sync_us += bare_sync_us(parent, clock);
-    add(store, clock, [&] { return sessions_.run(kSlice); });
+  void round(const std::string& parent, const Clock& clock, const Effort& effort) {
+    sync_us += bare_sync_us(parent, clock, effort.syncs);
+    add(store, clock, [&] { return sessions_.run(effort.slice); });
     add(bare, clock, [&] {
       std::uint64_t count = 0;
-      for (const Deadline end = Deadline::after(clock, kSlice); !end.passed(clock); count += group_)
+      for (const Deadline end = Deadline::after(clock, effort.slice); !end.passed(clock); count += group_)
         rows_.commit(group_);
       return count;
     });
@@ -204,7 +211,6 @@ class Measured {
   int rounds = 0;
 
  private:
-  static constexpr Milliseconds kSlice{500};
   template <typename Work>
   static void add(Rate& rate, const Clock& clock, const Work& work) {
     const double cpu = cpu_ms();
@@ -221,14 +227,14 @@ class Measured {
 };
 
 // Round by round, so that all are measured on the same disk.
-void print_rates(const std::string& parent) {
-  constexpr int kRounds = 6;
+void print_rates(Tally& tally, const std::string& parent, const Effort& effort) {
   const SystemClock clock;
-  const std::array<std::size_t, 4> counts{1, 8, 64, 1'000};
+  const auto& counts = effort.sessions;
+  tally.expect("rates", static_cast<int>(counts.size()));
   std::vector<std::unique_ptr<Measured>> all;
   for (const std::size_t count : counts) all.push_back(std::make_unique<Measured>(parent, count));
-  for (int i = 0; i < kRounds; ++i)
-    for (const auto& measured : all) measured->round(parent, clock);
+  for (int i = 0; i < effort.rounds; ++i)
+    for (const auto& measured : all) measured->round(parent, clock, effort);
   std::printf("durable appends of %zu bytes; LMDB alone: the same rows, one transaction per group of all sessions\n",
               kMessageBytes);
   std::printf("%8s | %9s %6s %9s %7s %7s | %9s %6s %7s | %8s %8s %8s\n", "sessions", "a second", "x one", "x syncs",
@@ -241,6 +247,8 @@ void print_rates(const std::string& parent) {
         m.store.per_second() * m.sync_us / m.rounds / 1e6, m.appends_per_commit(), m.store.cpu_us_each(),
         m.bare.per_second(), m.bare.per_second() / all[0]->bare.per_second(), m.bare.cpu_us_each(),
         m.store.per_second() / m.bare.per_second(), m.writer_us(), m.bare_puts_us(), m.sync_us / m.rounds);
+    tally.measured("rates", {m.store.per_second(), m.bare.per_second(), m.appends_per_commit(), m.writer_us(),
+                             m.bare_puts_us(), m.sync_us});
   }
   std::printf("writer's, LMDB's: processor time of the checks and puts of an append, of the puts of LMDB alone, us\n");
 }
@@ -254,25 +262,26 @@ double us_of(const Clock& clock, int times, const Work& work) {
   return static_cast<double>(clock.monotonic_ns() - begin) / times / kNsPerUs;
 }
 
-void print_long_log(const std::string& parent) {
+void print_long_log(Tally& tally, const std::string& parent, const Effort& effort) {
+  tally.expect("a long log", static_cast<int>(effort.sizes.size()));
   Stage stage(parent);
   const Ulid id = stage.begin("p");
   const auto lease = expect(stage.store().lease(id));
   const Record message = Stage::message();
   std::uint64_t revision = 2;
   std::printf("\nan append at message, us\n");
-  for (const std::uint64_t at : {10u, 1'000u, 100'000u}) {
+  for (const std::uint64_t at : effort.sizes) {
     while (revision < at) {
       const std::vector<Record> many(std::min<std::uint64_t>(1'000, at - revision), message);
       expect(stage.store().append(id, revision, many));
       revision += many.size();
     }
     const double cpu = cpu_ms();
-    constexpr int kTimes = 200;
     const auto append = [&] { expect(stage.store().append(id, revision++, {&message, 1})); };
-    const double us = us_of(stage.clock(), kTimes, append);
+    const double us = us_of(stage.clock(), effort.times, append);
     std::printf("%10llu %10.1f, of CPU %.1f\n", static_cast<unsigned long long>(at), us,
-                (cpu_ms() - cpu) / kTimes * 1e3);
+                (cpu_ms() - cpu) / effort.times * 1e3);
+    tally.measured("a long log", {us});
   }
 }
 
@@ -289,25 +298,33 @@ void fill(Stage& stage, std::vector<Ulid>& ids, std::size_t count) {
   for (Thread& thread : threads) thread.join();
 }
 
-void print_many(const std::string& parent) {
+template <typename List>
+void found(const Result<List>& list) {
+  if (!list) stop(list.error().message);
+  if (list->empty()) stop("a list of conversations is empty");
+}
+
+void print_many(Tally& tally, const std::string& parent, const Effort& effort) {
+  tally.expect("many conversations", static_cast<int>(effort.sizes.size()));
   Stage stage(parent);
   std::vector<Ulid> ids;
   std::printf("\nof many conversations, us\n%10s %10s %12s %10s %10s %10s\n", "there are", "list 20", "of a project",
               "by prefix", "info", "open");
-  for (const std::size_t count : {10u, 1'000u, 100'000u}) {
+  for (const std::size_t count : effort.sizes) {
     fill(stage, ids, count);
     ConversationQuery newest, project;
     newest.limit = project.limit = 20;
     project.project_id = "p3";
     const std::string prefix = ids[count / 2].text().substr(0, 22);
-    constexpr int kTimes = 200;
+    const int times = effort.times;
     Store* store = &stage.store();
-    const double list = us_of(stage.clock(), kTimes, [&] { expect(store->list(newest)); });
-    const double of_project = us_of(stage.clock(), kTimes, [&] { expect(store->list(project)); });
-    const double by_prefix = us_of(stage.clock(), kTimes, [&] { expect(store->find_ids(prefix, 2)); });
-    const double info = us_of(stage.clock(), kTimes, [&] { expect(store->info(ids[count / 2])); });
-    const double open = us_of(stage.clock(), 20, [&] { stage.open(); });
+    const double list = us_of(stage.clock(), times, [&] { found(store->list(newest)); });
+    const double of_project = us_of(stage.clock(), times, [&] { found(store->list(project)); });
+    const double by_prefix = us_of(stage.clock(), times, [&] { found(store->find_ids(prefix, 2)); });
+    const double info = us_of(stage.clock(), times, [&] { expect(store->info(ids[count / 2])); });
+    const double open = us_of(stage.clock(), effort.openings, [&] { stage.open(); });
     std::printf("%10zu %10.1f %12.1f %10.1f %10.1f %10.1f\n", count, list, of_project, by_prefix, info, open);
+    tally.measured("many conversations", {list, of_project, by_prefix, info, open});
   }
 }
 
@@ -316,12 +333,16 @@ void print_many(const std::string& parent) {
 
 int main(int count, char** arguments) {
   using namespace agentd::bench;
-  const bool appends_alone = count > 1 && std::string_view(arguments[1]) == "--appends";
-  const int at = appends_alone ? 2 : 1;
-  const std::string parent = count > at ? arguments[at] : std::filesystem::temp_directory_path().string();
-  print_rates(parent);
-  if (appends_alone) return 0;
-  print_long_log(parent);
-  print_many(parent);
-  return 0;
+  Effort effort;
+  if (take_word(count, arguments, kOnce))
+    effort = {{1, 4, 16, 64}, 1, 2, agentd::Milliseconds(50), {10, 100, 300}, 2, 1};
+  const bool appends_alone = take_word(count, arguments, "--appends");
+  const std::string parent = count > 1 ? arguments[1] : std::filesystem::temp_directory_path().string();
+  Tally tally;
+  print_rates(tally, parent, effort);
+  if (!appends_alone) {
+    print_long_log(tally, parent, effort);
+    print_many(tally, parent, effort);
+  }
+  return tally.finish();
 }

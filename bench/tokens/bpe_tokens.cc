@@ -3,23 +3,24 @@
 //   bpe_tokens encode ENCODING text|special   standard input: records of a 32-bit length and bytes;
 //                                             standard output: per record a 32-bit number of tokens
 //                                             and the tokens, numbers as the machine has them
-//   bpe_tokens time ENCODING FILE             tokens, and nanoseconds of the best of several rounds
-//   bpe_tokens texts FOLDER                   writes the texts of the bench there; a line for each:
-//                                             file, "normal" or "pathological"
+//   bpe_tokens time ENCODING FILE SECONDS     tokens, and nanoseconds of the best of the rounds of so long, at least
+//   one bpe_tokens texts FOLDER BYTES             writes the texts of the bench there, cut to so many bytes at most; a
+//   line
+//                                             for each: file, "normal" or "pathological"
 #include <algorithm>
 #include <chrono>
+#include <cstdlib>
 #include <cstring>
 #include <fstream>
 #include <iostream>
 #include <iterator>
 
 #include "bench/tokens/texts.h"
+#include "core/base/bytes.h"
 #include "core/tokens/bpe.h"
 
 namespace agentd::bench {
 namespace {
-
-constexpr double kSecondsOfRounds = 1.0;
 
 int encode(const Bpe& bpe, bool special) {
   const auto how = special ? Bpe::Special::kRecognise : Bpe::Special::kAsText;
@@ -36,42 +37,44 @@ int encode(const Bpe& bpe, bool special) {
   return std::cout.flush() ? 0 : 1;
 }
 
-int time(const Bpe& bpe, const char* path) {
+int time(const Bpe& bpe, const char* path, double seconds) {
   using Clock = std::chrono::steady_clock;
   std::ifstream in(path, std::ios::binary);
   const std::string text(std::istreambuf_iterator<char>(in), {});
   std::uint64_t tokens = 0;
   double best = 0, all = 0;
-  while (all < kSecondsOfRounds * 1e9) {
+  do {
     const auto from = Clock::now();
     tokens = bpe.count(text);
     const double took = std::chrono::duration<double, std::nano>(Clock::now() - from).count();
     best = best == 0 ? took : std::min(best, took);
     all += took;
-  }
+  } while (all < seconds * 1e9);
   std::cout << tokens << " " << static_cast<std::uint64_t>(best) << "\n";
   return 0;
 }
 
-int write_texts(const std::string& folder) {
+int write_texts(const std::string& folder, std::size_t bytes) {
   for (const Text& text : texts()) {
     std::ofstream out(folder + "/" + text.name, std::ios::binary);
-    if (!(out << text.bytes << std::flush)) return 1;
+    if (!(out << utf8_prefix(text.bytes, bytes) << std::flush)) return 1;
     std::cout << text.name << "|" << (text.pathological ? "pathological" : "normal") << "\n";
   }
   return 0;
 }
 
 int run(int argc, char** argv) {
-  if (argc == 3 && std::strcmp(argv[1], "texts") == 0) return write_texts(argv[2]);
-  if (argc == 4) {
+  if (argc == 4 && std::strcmp(argv[1], "texts") == 0)
+    return write_texts(argv[2], static_cast<std::size_t>(std::atol(argv[3])));
+  if (argc == 4 || argc == 5) {
     const Bpe* const bpe = Bpe::find(argv[2]);
-    if (bpe != nullptr && std::strcmp(argv[1], "encode") == 0)
+    if (bpe != nullptr && argc == 4 && std::strcmp(argv[1], "encode") == 0)
       return encode(*bpe, std::strcmp(argv[3], "special") == 0);
-    if (bpe != nullptr && std::strcmp(argv[1], "time") == 0) return time(*bpe, argv[3]);
+    if (bpe != nullptr && argc == 5 && std::strcmp(argv[1], "time") == 0)
+      return time(*bpe, argv[3], std::atof(argv[4]));
   }
-  std::cerr << "usage: bpe_tokens encode ENCODING text|special | bpe_tokens time ENCODING FILE"
-               " | bpe_tokens texts FOLDER\n";
+  std::cerr << "usage: bpe_tokens encode ENCODING text|special | bpe_tokens time ENCODING FILE SECONDS"
+               " | bpe_tokens texts FOLDER BYTES\n";
   return 2;
 }
 

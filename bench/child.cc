@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "bench/macro/child.h"
+#include "bench/child.h"
 
 #include <fcntl.h>
 #include <signal.h>
