@@ -65,8 +65,9 @@ void add_scrub_benches() {
       {"nothing", prose()}, {"sources", sources()}, {"100_secrets", with_secrets()}};
   for (const auto& [name, text] : kTexts) {
     const std::string of = std::string("/") + name;
-    benchmark::RegisterBenchmark(("Scrub/memcpy" + of).c_str(), [&text](auto& state) { copy(state, text); });
-    benchmark::RegisterBenchmark(("Scrub/pass" + of).c_str(), [&text](auto& state) { scrub(state, *kSecrets, text); });
+    benchmark::RegisterBenchmark(("Scrub/memcpy" + of).c_str(), [&text = text](auto& state) { copy(state, text); });
+    benchmark::RegisterBenchmark(("Scrub/pass" + of).c_str(),
+                                 [&text = text](auto& state) { scrub(state, *kSecrets, text); });
   }
 }
 
