@@ -119,6 +119,15 @@ std::string with_newlines(std::string_view text) {
   return out;
 }
 
+// libedit writes a sequence between \1 only together with the character behind it: the style ends in front of the
+// prompt's last one, a blank.
+std::wstring in_style(std::wstring prompt, std::string_view style) {
+  if (style.empty() || prompt.empty()) return prompt;
+  const wchar_t last = prompt.back();
+  prompt.pop_back();
+  return L"\1\x1b[" + wide(style) + L"m\1" + prompt + L"\1\x1b[0m\1" + last;
+}
+
 class LineEditorImpl final : public LineEditor {
  public:
   explicit LineEditorImpl(Options options) : options_(std::move(options)), history_file_(options_.history_file) {}
@@ -172,7 +181,7 @@ class LineEditorImpl final : public LineEditor {
 
   std::optional<std::string> read(std::string_view prompt, std::string_view style) override {
     const Utf8Here here(utf8_);
-    prompt_ = style.empty() ? wide(prompt) : L"\1\x1b[" + wide(style) + L"m\1" + wide(prompt) + L"\1\x1b[0m\1";
+    prompt_ = in_style(wide(prompt), style);
     (void)write_all(options_.terminal, kPastesOn);
     before_ = {};
     repairs_ = false;

@@ -33,8 +33,8 @@ class LineEditor {
   virtual ~LineEditor() = default;
 
   // A message without its last line break; nullopt at the end of input (Ctrl-D in an empty line) or
-  // when a signal was caught. `style`: SGR parameters of the prompt; empty = none. The terminal is
-  // in its own mode again when it returns.
+  // when a signal was caught. `style`: SGR parameters of the prompt, which ends with a blank; empty =
+  // none. The terminal is in its own mode again when it returns.
   virtual std::optional<std::string> read(std::string_view prompt, std::string_view style) = 0;
   // Puts those of the lines that were read into the history file, once each. The others stay in this process's own
   // history, for the arrow keys, and after drop_lines() are not asked about again.

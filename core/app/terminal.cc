@@ -18,6 +18,17 @@ namespace agentd::app {
 namespace {
 
 constexpr std::size_t kBufferBytes = 64 * 1024;
+constexpr std::string_view kStyleEnds = "\x1b[0m";
+
+// The bytes for one write: a signal may end the program between two, and must not leave the terminal in a style. A
+// style that is longer than one write is cut.
+std::size_t next_write(std::string_view text) {
+  if (text.size() <= PIPE_BUF) return text.size();
+  const std::string_view piece = text.substr(0, PIPE_BUF);
+  const std::size_t end = piece.rfind(kStyleEnds);
+  const std::size_t begin = piece.find("\x1b[", end == std::string_view::npos ? 0 : end + kStyleEnds.size());
+  return begin == std::string_view::npos || begin == 0 ? piece.size() : begin;
+}
 
 }  // namespace
 
@@ -47,7 +58,8 @@ void Output::flush() {
       failure_ = EINTR;
       break;
     }
-    const ssize_t wrote = ::write(fd_, left.data(), std::min<std::size_t>(left.size(), PIPE_BUF));
+    const ssize_t wrote =
+        ::write(fd_, left.data(), colour_ ? next_write(left) : std::min<std::size_t>(left.size(), PIPE_BUF));
     if (wrote < 0 && errno == EINTR) continue;
     if (wrote < 0) failure_ = errno;
     if (wrote > 0) left.remove_prefix(static_cast<std::size_t>(wrote));

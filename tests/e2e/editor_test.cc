@@ -4,7 +4,10 @@
 #include <gtest/gtest.h>
 #include <sys/stat.h>
 
+#include <algorithm>
 #include <chrono>
+#include <string>
+#include <vector>
 
 #include "core/base/file.h"
 #include "tests/e2e/program.h"
@@ -47,6 +50,58 @@ class Editor : public ::testing::Test {
 
   Program program_;
 };
+
+// What a terminal made of the bytes that it got: the characters, and whether each has an attribute.
+struct Shown {
+  explicit Shown(std::string_view bytes) {
+    for (std::size_t at = 0; at < bytes.size();) {
+      if (bytes[at] != '\x1b') {
+        text += bytes[at++];
+        styled.push_back(on);
+      } else if (bytes.substr(at, 2) == "\x1b[") {
+        const std::size_t end = std::min(bytes.find_first_not_of("0123456789;?", at + 2), bytes.size());
+        if (end < bytes.size() && bytes[end] == 'm')
+          on = bytes.substr(at + 2, end - at - 2).find_first_not_of("0;") != std::string_view::npos;
+        at = end + 1;
+      } else {
+        at += 2;
+      }
+    }
+  }
+  // How often a text is shown with an attribute, and without one.
+  std::size_t times(const std::string& part, bool with) const {
+    std::size_t out = 0;
+    for (std::size_t at = 0; (at = text.find(part, at)) != std::string::npos; at += part.size())
+      out += styled[at] == with ? 1 : 0;
+    return out;
+  }
+  std::string text;
+  std::vector<bool> styled;
+  bool on = false;  // at the end
+};
+
+// A style ends with the prompt that has it, however the chat ends.
+TEST_F(Editor, NothingIsStyledBehindThePrompt) {
+  const std::vector<std::pair<std::string, std::string>> ends[] = {
+      {{" % > ", "\x04"}},
+      {{" % > ", "/exit\n"}},
+      {{" % > ", "half\x03"}, {"Ctrl-C again", ""}, {" % > ", "\x03"}},
+      {{" % > ", Program::kTerminate}}};
+  for (const auto& end : ends) {
+    std::vector<std::pair<std::string, std::string>> dialogue{
+        {" % > ", "Wwords\\\n"}, {"… ", "Xmore\n"}, {"Yunderstood", ""}};
+    dialogue.insert(dialogue.end(), end.begin(), end.end());
+    const Finished ran = program_.on_terminal({"chat", "--script", program_.script("- text: Yunderstood\n")}, dialogue,
+                                              milliseconds(150));
+    const Shown shown(ran.out);
+    EXPECT_GE(shown.times("% >", true), 2u) << ran.out;
+    for (const char* const plain : {"Wwords", "Xmore", "Yunderstood"}) {
+      EXPECT_GE(shown.times(plain, false), 1u) << plain << ran.out;
+      EXPECT_EQ(shown.times(plain, true), 0u) << plain << ran.out;
+    }
+    EXPECT_FALSE(shown.on) << "the shell's prompt is styled behind: " << ran.out;
+  }
+}
 
 TEST_F(Editor, ArrowKeysMoveInTheLine) {
   const Finished ran = chat(

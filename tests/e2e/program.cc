@@ -201,6 +201,40 @@ Finished Program::run(const std::vector<std::string>& words, const std::string& 
   return start(words, input).wait();
 }
 
+namespace {
+
+// What a terminal shows, without the styles of its parts.
+class ShownText {
+ public:
+  void add(std::string_view bytes) {
+    rest_ += bytes;
+    std::size_t at = 0;
+    while (at < rest_.size()) {
+      const std::size_t length = style_at(at);
+      if (length == std::string::npos) break;  // not all of it is here
+      if (length == 0) text_ += rest_[at];
+      at += std::max<std::size_t>(length, 1);
+    }
+    rest_.erase(0, at);
+  }
+  const std::string& text() const { return text_; }
+
+ private:
+  // The bytes of an SGR sequence there: 0 = there is none.
+  std::size_t style_at(std::size_t at) const {
+    constexpr std::string_view kBegin = "\x1b[";
+    const std::string_view rest = std::string_view(rest_).substr(at);
+    if (!kBegin.starts_with(rest.substr(0, kBegin.size())) && !rest.starts_with(kBegin)) return 0;
+    const std::size_t end = rest.find_first_not_of("0123456789;", kBegin.size());
+    if (rest.size() <= kBegin.size() || end == std::string_view::npos) return std::string::npos;
+    return rest[end] == 'm' ? end + 1 : 0;
+  }
+
+  std::string text_, rest_;
+};
+
+}  // namespace
+
 Finished Program::on_terminal(const std::vector<std::string>& words,
                               const std::vector<std::pair<std::string, std::string>>& dialogue,
                               std::chrono::milliseconds pause, const std::string& early) {
@@ -213,6 +247,7 @@ Finished Program::on_terminal(const std::vector<std::string>& words,
   EXPECT_TRUE(write_all(terminal, early));
   Finished finished;
   std::size_t next = 0, seen = 0;
+  ShownText shown;
   std::string typed;  // not yet taken: a terminal reads while it writes
   ::fcntl(terminal, F_SETFL, O_RDWR | O_NONBLOCK);
   for (const auto until = std::chrono::steady_clock::now() + kPatience; owned.valid();) {
@@ -228,8 +263,9 @@ Finished Program::on_terminal(const std::vector<std::string>& words,
     const ssize_t got = ::read(terminal, buffer, sizeof buffer);
     if (got <= 0) break;  // EIO: the program is gone
     finished.out.append(buffer, static_cast<std::size_t>(got));
+    shown.add({buffer, static_cast<std::size_t>(got)});
     while (next < dialogue.size()) {
-      const std::size_t at = finished.out.find(dialogue[next].first, seen);
+      const std::size_t at = shown.text().find(dialogue[next].first, seen);
       if (at == std::string::npos) break;
       seen = at + dialogue[next].first.size();
       std::this_thread::sleep_for(pause);

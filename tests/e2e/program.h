@@ -78,7 +78,7 @@ class Program {
   Finished run(const std::vector<std::string>& words, const std::string& input = {});
   Running start(const std::vector<std::string>& words, const std::string& input = {});
   // The same on a terminal of its own; what it shows comes as `out`. Each input is sent when the
-  // text before it has been shown, and not before `pause` is over: {"> ", "hello\n"}. `early` is
+  // text before it has been shown, in whatever style, and not before `pause` is over: {"> ", "hello\n"}. `early` is
   // typed before the program has shown anything. Where the input is kHangUp, the terminal is closed; kTerminate: the
   // program gets SIGTERM.
   static constexpr const char* kHangUp = "(the terminal is closed)";
