@@ -105,8 +105,8 @@ ModelResult call_utility(const RuntimeParts& parts, ModelProvider& account, cons
   request.origins = wanted.origins;
   if (holds_tool_blocks(wanted.messages)) request.tools = wanted.tools;
   request.may_call_tools = false;
-  request.thinking =
-      wanted.thinking ? *wanted.thinking : least_thinking(parts.models.find(wanted.model), wanted.max_output_tokens);
+  request.thinking = wanted.thinking ? *wanted.thinking : least_thinking(info, wanted.max_output_tokens);
+  request.thinking_back = info.thinking_back;
   bound_answer(request, wanted.answer_tokens_max);
   request.purpose = wanted.purpose;
   request.conversation_id = wanted.conversation_id;

@@ -88,6 +88,8 @@ struct ModelRequest {
   // cannot enforce (kInvalid, 400).
   std::string_view output_schema{};
   Thinking thinking{};
+  // The model wants its thinking back with each of its answers; absent = the provider knows its server.
+  std::optional<bool> thinking_back{};
   // The approximate tokens of the complete prompt; 0 = not counted.
   std::uint64_t prompt_tokens = 0;
   std::string purpose = "turn";  // turn, summary, thread: for traces and the scripted provider

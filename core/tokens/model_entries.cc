@@ -149,6 +149,8 @@ class EntryReader {
       AGENTD_TRY(out.thinking, thinking(value));
     } else if (name == "efforts") {
       AGENTD_TRY(out.efforts, texts(name, value));
+    } else if (name == "thinking_back") {
+      AGENTD_TRY(out.thinking_back, yes_or_no(name, value));
     } else if (name == "sampling") {
       AGENTD_TRY(out.sampling, yes_or_no(name, value));
     } else if (name == "inputs") {
@@ -164,7 +166,8 @@ class EntryReader {
   }
 
   static std::vector<std::string> names_of(bool with_pattern) {
-    std::vector<std::string> out{"encoding", "betas", "thinking", "efforts", "sampling", "retires", "prices", "inputs"};
+    std::vector<std::string> out{"encoding", "betas",   "thinking", "thinking_back", "efforts",
+                                 "sampling", "retires", "prices",   "inputs"};
     if (with_pattern) out.emplace_back("pattern");
     for (const WholeKey& key : kWholeKeys) out.emplace_back(key.name);
     for (const FractionKey& key : kFractionKeys) out.emplace_back(key.name);
@@ -313,6 +316,7 @@ void ModelEntries::Entry::apply(ModelInfo& to) const {
   take(retires, to.retires);
   take(thinking, to.thinking);
   take(efforts, to.efforts);
+  take(thinking_back, to.thinking_back);
   take(sampling, to.sampling);
   take(images, to.images);
   take(documents, to.documents);

@@ -24,7 +24,7 @@ struct ModelEntries {
     std::optional<std::string> retires, successor;
     std::optional<ThinkingKind> thinking;
     std::optional<std::vector<std::string>> efforts;
-    std::optional<bool> sampling, images, documents;
+    std::optional<bool> thinking_back, sampling, images, documents;
     std::optional<std::uint64_t> window, max_output, output_reserve;
     std::optional<double> checkpoint_at, compact_at, force_at;
     std::map<std::string, std::uint64_t> betas;

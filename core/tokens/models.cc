@@ -178,6 +178,7 @@ Result<ModelTable> ModelTable::parse(std::string_view json) {
   const JsonView defaults = document.root()["defaults"];
   for (std::size_t i = 0; i < defaults.size(); ++i)
     table.defaults_.emplace(defaults.key_at(i), defaults.at(i).string_or({}));
+  table.thinking_back_ = texts_of(document.root()["thinking_back"]);
   const JsonView models = document.root()["models"];
   for (std::size_t i = 0; i < models.size(); ++i) {
     AGENTD_TRY(ModelInfo info, read_model(models.at(i), base));
@@ -278,6 +279,13 @@ std::optional<ModelInfo> ModelTable::match(std::string_view model) const {
   return std::nullopt;
 }
 
+// A family's later versions want what the earlier ones wanted.
+bool ModelTable::wants_thinking_back(std::string_view model) const {
+  const std::string_view bare = bare_model_name(model);
+  return std::any_of(thinking_back_.begin(), thinking_back_.end(),
+                     [&](const std::string& family) { return starts(family, model) || starts(family, bare); });
+}
+
 std::optional<Prices> ModelTable::prices_of(std::string_view provider, std::string_view model) const {
   const std::optional<ModelInfo> found = match(model);
   if (!found) return otherwise_.prices;
@@ -295,8 +303,9 @@ std::string ModelTable::default_of(const std::string& provider) const {
 
 ModelInfo ModelTable::find(std::string_view model) const {
   std::optional<ModelInfo> found = match(model);
-  if (!found) return otherwise_;
-  ModelInfo out = std::move(*found);
+  ModelInfo out = found ? std::move(*found) : otherwise_;
+  if (!out.thinking_back && wants_thinking_back(model)) out.thinking_back = true;
+  if (!found) return out;
   open_window(out, active_);
   out.summary_model = summariser_for(out, model);
   return out;

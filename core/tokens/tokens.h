@@ -71,6 +71,9 @@ struct ModelInfo {
   std::string default_effort{};        // the provider's, when a request names none
   // For kAdaptive: the provider's word that disables thinking. "omit": thinking is off unless requested.
   std::string thinking_off{};
+  // The model wants its thinking back with each of its answers; absent = its server knows. ModelTable::find() fills in
+  // what the model's family is known for.
+  std::optional<bool> thinking_back{};
   bool sampling = true;     // accepts temperature and similar settings
   bool images = true;       // sees images
   bool documents = false;   // reads PDF
@@ -130,6 +133,7 @@ class ModelTable {
   ModelInfo read(const Row& row) const;
   void read_rows();
   std::optional<ModelInfo> match(std::string_view model) const;
+  bool wants_thinking_back(std::string_view model) const;
   // The entry of the longest pattern that fits; null in both = none.
   struct Best {
     const ModelInfo* info = nullptr;
@@ -141,6 +145,7 @@ class ModelTable {
   std::vector<ModelInfo> models_;
   std::vector<Row> rows_;                        // instead of models_, until the table is changed
   std::map<std::string, std::string> defaults_;  // by provider
+  std::vector<std::string> thinking_back_;       // beginnings of the names of families
   std::vector<std::string> active_;
 };
 

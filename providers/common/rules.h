@@ -43,6 +43,7 @@ struct WireFacts {
   std::function<bool(std::string_view seal)> foreign{};
   std::size_t call_id_bytes = 0;    // call ids are that many letters and digits; 0 = as the wire format accepts them
   bool user_behind_results = true;  // a user message may directly follow tool results
+  bool thinking_back = false;       // each answer must have its thinking beside it
 };
 
 // The rules of a wire format, and what checks a request's body against them: all breaches in its order; none = the API

@@ -96,13 +96,10 @@ class Writer {
     if (!is_blank(request_.system)) write_plain("system", request_.system);
     // The first message must be the user's: templates of models behind the servers refuse others.
     if (!groups.empty() && groups.front().assistant) write_plain("user", kNoText);
-    // Thinking belongs to the answers after the user's last words.
-    std::size_t loop = groups.size();
-    while (loop > 0 && (groups[loop - 1].assistant || has_results(groups[loop - 1]))) --loop;
     for (std::size_t i = 0; i < groups.size(); ++i) {
       const bool last = i + 1 == groups.size();
       if (groups[i].assistant)
-        write_assistant(groups[i], closing.empty() && i >= loop);
+        write_assistant(groups[i]);
       else
         write_user(groups[i], last ? closing : std::string_view());
     }
@@ -136,7 +133,7 @@ class Writer {
     out_.begin_object().member("role", role).member("content", text).end_object();
   }
 
-  void write_assistant(const WireGroup& group, bool with_thoughts) {
+  void write_assistant(const WireGroup& group) {
     const std::string text = texts_of(blocks_of(group, is_text));
     const auto calls = blocks_of(group, is_call);
     out_.begin_object().member("role", "assistant").key("content");
@@ -144,7 +141,7 @@ class Writer {
       out_.null();
     else
       out_.string(text.empty() ? kNoText : std::string_view(text));
-    if (with_thoughts && !dialect_.reasoning.empty()) write_thoughts(group);
+    if (wants_thinking_back(request_, dialect_)) out_.member(dialect_.reasoning, thoughts_of(group));
     if (!calls.empty()) {
       out_.key("tool_calls").begin_array();
       for (const agentd_block* call : calls) write_call(*call);
@@ -153,16 +150,20 @@ class Writer {
     out_.end_object();
   }
 
-  // No model accepts another's thinking.
-  void write_thoughts(const WireGroup& group) {
+  // Empty for an answer of another model, whose thinking is not this one's: the member itself is what the server wants.
+  std::string thoughts_of(const WireGroup& group) const {
     std::string out;
     for (const agentd_message* row : group.rows) {
-      const Origin* const from = request_.origins == nullptr ? nullptr : request_.origins->of(row->seq);
-      if (from != nullptr && (from->provider != provider_ || from->model != request_.model)) continue;
+      if (!is_own(*row)) continue;
       for (const agentd_block& block : block_span(*row))
         if (is_thought(block)) out.append(out.empty() ? "" : "\n\n").append(full_text(block));
     }
-    if (!out.empty()) out_.member(dialect_.reasoning, out);
+    return out;
+  }
+
+  bool is_own(const agentd_message& row) const {
+    const Origin* const from = request_.origins == nullptr ? nullptr : request_.origins->of(row.seq);
+    return from != nullptr && from->provider == provider_ && from->model == request_.model;
   }
 
   void write_call(const agentd_block& call) {
@@ -211,6 +212,10 @@ class Writer {
 };
 
 }  // namespace
+
+bool wants_thinking_back(const ModelRequest& request, const ChatDialect& dialect) {
+  return !dialect.reasoning.empty() && request.thinking_back.value_or(dialect.thinking_back);
+}
 
 Result<void> write_chat_request(JsonWriter& out, const ModelRequest& request, const ChatDialect& dialect,
                                 std::string_view provider) {

@@ -19,8 +19,12 @@ namespace agentd {
 // texts are left out; a placeholder replaces a message that would be empty. The system prompt is the first message;
 // each tool result is a message of its own, directly after the calls. Images of results follow in a user message,
 // because a result is a text; where the server requires it, an assistant message precedes that. The first message after
-// the system prompt is the user's. `provider` is the name in origins.
+// the system prompt is the user's. With wants_thinking_back() each answer has its thinking beside it, as far as the
+// request's own model wrote it, otherwise an empty text. `provider` is the name in origins.
 Result<void> write_chat_request(JsonWriter& out, const ModelRequest& request, const ChatDialect& dialect,
                                 std::string_view provider);
+
+// True if the model wants its thinking back and the server accepts it.
+bool wants_thinking_back(const ModelRequest& request, const ChatDialect& dialect);
 
 }  // namespace agentd

@@ -37,6 +37,7 @@ enum Rule : std::size_t {
   kPartsKnown,
   kTextNotEmpty,
   kTextNotBlank,
+  kThinkingBack,
   kMediaForm,
   kCallsPlace,
   kCallsSome,
@@ -77,6 +78,8 @@ constexpr WireRule kRules[] = {
     {"parts-known", "parts are texts, images and files, of the user's messages alone", kChatPage},
     {"text-not-empty", "no text is empty", kSeen},
     {"text-not-blank", "no text is white space alone", "refusals of gateways in front of other wires"},
+    {"thinking-back", "where the model requires it, each answer has its thinking beside it, which may be empty",
+     "DeepSeek, Thinking Mode; refusals of Kimi's and MiMo's servers"},
     {"media-form", "an image is a JPEG, PNG, GIF or WebP, a file a PDF with a name, in data URLs", kFilesPage},
     {"calls-place", "calls are the assistant's", kChatPage},
     {"calls-some", "a list of calls is not empty", kSeen},
@@ -231,7 +234,11 @@ class Reader {
     if (!calls.exists() || !message["content"].is_null())
       read_content(message["content"], role == "user", at + ".content");
     for (const char* const thought : {"reasoning_content", "reasoning"})
-      if (message[thought].exists()) read_text(message[thought], at + "." + thought);
+      if (const JsonView text = message[thought];
+          text.exists() && !(facts_.thinking_back && text.is_string() && text.string_or("").empty()))
+        read_text(text, at + "." + thought);
+    if (facts_.thinking_back && role == "assistant" && !message["reasoning_content"].is_string())
+      out_.broken(kThinkingBack, at, "The `reasoning_content` in the thinking mode must be passed back to the API.");
     if (!calls.exists()) return;
     if (!calls.is_array() || calls.size() == 0)
       out_.broken(kCallsSome, at + ".tool_calls", "Invalid '" + at + ".tool_calls': empty array.");

@@ -11,23 +11,25 @@ namespace {
 
 constexpr ChatDialect kPlain{};
 constexpr ChatDialect kCompletionTokens{.output_limit = "max_completion_tokens"};
+// It refuses members of a message that it does not know.
+constexpr ChatDialect kGroq{.output_limit = "max_completion_tokens", .reasoning = {}};
 
 constexpr std::array<OpenAiHost, 10> kHosts{{
     {"openai", "api.openai.com", "https://api.openai.com/v1", "OPENAI_API_KEY", true, kCompletionTokens, true},
-    // Within a tool loop the model needs its thinking back.
+    // A request with tools is refused if an earlier answer is without its thinking, also one of an earlier run.
     {"deepseek",
      "api.deepseek.com",
      "https://api.deepseek.com/v1",
      "DEEPSEEK_API_KEY",
      false,
-     {.reasoning = "reasoning_content", .effort = false}},
+     {.thinking_back = true, .effort = false}},
     {"mistral",
      "api.mistral.ai",
      "https://api.mistral.ai/v1",
      "MISTRAL_API_KEY",
      false,
-     {.call_id_bytes = 9, .usage_on_request = false, .effort = false, .user_behind_results = false}},
-    {"groq", "api.groq.com", "https://api.groq.com/openai/v1", "GROQ_API_KEY", false, kCompletionTokens},
+     {.reasoning = {}, .call_id_bytes = 9, .usage_on_request = false, .effort = false, .user_behind_results = false}},
+    {"groq", "api.groq.com", "https://api.groq.com/openai/v1", "GROQ_API_KEY", false, kGroq},
     {"xai", "api.x.ai", "https://api.x.ai/v1", "XAI_API_KEY", false, kCompletionTokens},
     {"openrouter", "openrouter.ai", "https://openrouter.ai/api/v1", "OPENROUTER_API_KEY", false, kPlain},
     {"ollama", "localhost:11434", "http://localhost:11434/v1", "", false, kPlain},

@@ -17,9 +17,9 @@ namespace agentd {
 // The differences in Chat Completions.
 struct ChatDialect {
   std::string_view output_limit = "max_tokens";  // the key
-  // The key under which the model's thinking is sent back with the answers of its tool loop; empty = it is not sent
-  // back.
-  std::string_view reasoning{};
+  // The key under which a model's thinking is sent back with its answers; empty = the server refuses it.
+  std::string_view reasoning = "reasoning_content";
+  bool thinking_back = false;       // its models want that, unless a request says otherwise
   std::size_t call_id_bytes = 0;    // call ids are that many letters and digits; 0 = unchanged
   bool usage_on_request = true;     // stream_options.include_usage is supported
   bool effort = true;               // reasoning_effort is supported

@@ -61,7 +61,8 @@ class OpenAi final : public ModelProvider {
     if constexpr (kRequestsAreChecked) {
       const WireFacts facts{.foreign = foreign_seals(request, options_.name),
                             .call_id_bytes = host_.chat.call_id_bytes,
-                            .user_behind_results = host_.chat.user_behind_results};
+                            .user_behind_results = host_.chat.user_behind_results,
+                            .thinking_back = wants_thinking_back(request, host_.chat)};
       require_rules(options_.name,
                     responses_ ? kResponsesWire.breaches(body.text(), facts) : kChatWire.breaches(body.text(), facts));
     }

@@ -12,7 +12,7 @@
 
 namespace agentd {
 
-// For the body of POST /chat/completions. Reads `call_id_bytes` and `user_behind_results` of the facts.
+// For the body of POST /chat/completions. Reads all facts but `foreign`.
 extern const WireFormat kChatWire;
 // For the body of POST /responses. Reads `foreign` of the facts.
 extern const WireFormat kResponsesWire;

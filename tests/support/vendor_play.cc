@@ -83,6 +83,7 @@ Breaches breaches_of(const std::string& wire, std::string_view url, std::string_
   const bool mistral = url.find("mistral") != std::string_view::npos;
   own.call_id_bytes = mistral ? 9 : 0;
   own.user_behind_results = !mistral;
+  own.thinking_back = url.find("deepseek") != std::string_view::npos || model_of(url, body).starts_with("deepseek");
   return kChatWire.breaches(body, own);
 }
 

@@ -122,6 +122,7 @@ void ModelCall::add_form(OutgoingCall& out) {
   if (run_.pauses != 0) request.closing_text = kGoOn;
   if (prompt) request.closing_text = *prompt;
   request.thinking = session_.agent.thinking_for(request.model, request.max_output_tokens, run_.compaction != nullptr);
+  request.thinking_back = info.thinking_back;
 }
 
 Result<void, RunError> ModelCall::prepare(OutgoingCall& out, std::uint32_t attempt) {

@@ -94,6 +94,7 @@ std::string json_of(const Shown& model, const std::string& name) {
   json.member("thinking", name_of(info.thinking)).key("efforts").begin_array();
   for (const std::string& effort : info.efforts) json.string(effort);
   json.end_array().optional("default_effort", info.default_effort);
+  if (info.thinking_back) json.member("thinking_back", *info.thinking_back);
   json.member("sampling", info.sampling).optional("retires", info.retires);
   json.member("retired", model.retired);
   json.optional("successor", info.successor).member("assumed", info.assumed);
@@ -189,6 +190,7 @@ void print_one(Output& out, const Shown& model, const std::string& name) {
                     " are reserved for the answer");
   line("output", with_commas(info.max_output) + " tokens at most");
   line("thinking", std::string(name_of(info.thinking)));
+  if (info.thinking_back.value_or(false)) line("", "goes back with each answer");
   if (!info.efforts.empty()) line("efforts", effort_text(info));
   line("sampling", info.sampling ? "temperature and top_p are accepted" : "temperature and top_p are refused");
   if (info.prices) {

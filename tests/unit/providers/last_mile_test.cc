@@ -27,7 +27,7 @@ using testing::Chance;
 using testing::PlayedVendors;
 
 // Small windows: compaction is a part of most histories.
-constexpr const char* kTable = R"({"models":[
+constexpr const char* kTable = R"({"thinking_back":["deepseek"],"models":[
   {"pattern":"claude-haiku","provider":"anthropic","window":12000,"max_output":3000,"thinking":"budget",
    "inputs":["image","pdf"]},
   {"pattern":"claude-sonnet","provider":"anthropic","window":12000,"max_output":3000,"thinking":"adaptive",
@@ -39,11 +39,12 @@ constexpr const char* kTable = R"({"models":[
    "inputs":["image","pdf"]},
   {"pattern":"gemini-2","provider":"google","window":12000,"max_output":3000,"thinking":"budget","inputs":["image"]},
   {"pattern":"house","provider":"work","window":12000,"max_output":3000,"thinking":"none","inputs":["image","pdf"]},
-  {"pattern":"blind","provider":"work","window":12000,"max_output":3000,"thinking":"budget","inputs":[]}]})";
+  {"pattern":"blind","provider":"work","window":12000,"max_output":3000,"thinking":"budget","inputs":[]},
+  {"pattern":"deepseek","provider":"work","window":12000,"max_output":3000,"thinking":"budget","inputs":[]}]})";
 
 constexpr const char* kModels[] = {"anthropic/claude-haiku-1", "anthropic/claude-sonnet-1", "openai/gpt-1",
                                    "google/gemini-3",          "google/gemini-2",           "work/house-1",
-                                   "mistral/blind-small",      "deepseek/blind-reasoner"};
+                                   "mistral/blind-small",      "deepseek/blind-reasoner",   "work/deepseek-house"};
 
 // For a history that ends the process: its seed is not lost.
 volatile std::uint32_t seed_of_history = 0;

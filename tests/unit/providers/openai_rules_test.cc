@@ -14,6 +14,7 @@ namespace {
 using testing::chat_refusal;
 using testing::responses_refusal;
 using testing::TestRequest;
+using testing::thinking_in;
 
 std::string chat_body(TestRequest& request, const ChatDialect& dialect = {}) {
   JsonWriter out;
@@ -38,6 +39,8 @@ TEST(OpenAiRules, NoHistoryBreaksThem) {
     ASSERT_EQ(chat_refusal(chat), "") << "seed " << seed << "\n" << chat;
     const std::string short_ids = chat_body(request, {.call_id_bytes = 9});
     ASSERT_EQ(chat_refusal(short_ids, {.call_id_bytes = 9}), "") << "seed " << seed << "\n" << short_ids;
+    const std::string thinking = chat_body(request, {.thinking_back = true});
+    ASSERT_EQ(chat_refusal(thinking, {.thinking_back = true}), "") << "seed " << seed << "\n" << thinking;
     const std::string responses = responses_body(request);
     ASSERT_EQ(responses_refusal(responses), "") << "seed " << seed << "\n" << responses;
   }
@@ -92,33 +95,61 @@ TEST(OpenAiOrigins, APhaseGoesBackToTheModelThatNamedIt) {
   EXPECT_EQ(responses_body(request).find("phase"), std::string::npos);
 }
 
-TEST(OpenAiOrigins, ReasoningOfTheToolLoopGoesBackWhereTheServerWantsIt) {
+// ---- models that want their thinking back
+
+Message looking(const std::string& id, const std::string& why) {
+  Message out;
+  out.role = Role::kAssistant;
+  Block block = Block::of_text(why);
+  block.kind = BlockKind::kThinking;
+  out.blocks = {block, Block::tool_use(id, "ls", "{}")};
+  return out;
+}
+
+Message result(const std::string& id) {
+  Message out;
+  out.blocks.push_back(Block::tool_result(id, "x", false));
+  return out;
+}
+
+// Two runs with a call each, an answer without thinking between them.
+struct TwoRuns {
+  TwoRuns() {
+    request.value().model = "deepseek-v4-flash";
+    request.user("a").add(looking("c1", "earlier")).add(result("c1"));
+    request.add(Message::of_text(Role::kAssistant, "well")).user("b").add(looking("c2", "now")).add(result("c2"));
+    for (const std::uint64_t seq : {2u, 4u, 6u}) origins.note(seq, {"openai", "chat", "deepseek-v4-flash"});
+    request.value().origins = &origins;
+  }
   TestRequest request;
-  request.value().model = "deepseek-reasoner";
-  const auto looking = [](const std::string& id, const std::string& why) {
-    Message out;
-    out.role = Role::kAssistant;
-    Block block = Block::of_text(why);
-    block.kind = BlockKind::kThinking;
-    out.blocks = {block, Block::tool_use(id, "ls", "{}")};
-    return out;
-  };
-  const auto result = [](const std::string& id) {
-    Message out;
-    out.blocks.push_back(Block::tool_result(id, "x", false));
-    return out;
-  };
-  request.user("a").add(looking("c1", "earlier")).add(result("c1"));
-  request.add(Message::of_text(Role::kAssistant, "well")).user("b").add(looking("c2", "now")).add(result("c2"));
   Origins origins;
-  for (const std::uint64_t seq : {2u, 6u}) origins.note(seq, {"openai", "chat", "deepseek-reasoner"});
-  request.value().origins = &origins;
-  const std::string body = chat_body(request, {.reasoning = "reasoning_content"});
-  EXPECT_NE(body.find(R"("reasoning_content":"now")"), std::string::npos) << body;
-  EXPECT_EQ(body.find("earlier"), std::string::npos) << body;
-  EXPECT_EQ(chat_body(request).find("now"), std::string::npos);
-  origins.note(6, {"openai", "chat", "another"});
-  EXPECT_EQ(chat_body(request, {.reasoning = "reasoning_content"}).find("now"), std::string::npos);
+};
+
+TEST(OpenAiOrigins, ThinkingGoesBackWithEachAnswerOfAllRunsWhereTheModelWantsIt) {
+  TwoRuns runs;
+  EXPECT_EQ(thinking_in(chat_body(runs.request)), "-\n-\n-\n");
+  // The server's models want it, or this model does wherever it is served.
+  EXPECT_EQ(thinking_in(chat_body(runs.request, {.thinking_back = true})), "earlier\n\nnow\n");
+  runs.request.value().thinking_back = true;
+  const std::string body = chat_body(runs.request);
+  EXPECT_EQ(thinking_in(body), "earlier\n\nnow\n");
+  EXPECT_EQ(chat_refusal(body, {.thinking_back = true}), "") << body;
+  // What is known of the model goes before what is known of its server; a server may refuse it.
+  runs.request.value().thinking_back = false;
+  EXPECT_EQ(thinking_in(chat_body(runs.request, {.thinking_back = true})), "-\n-\n-\n");
+  runs.request.value().thinking_back = true;
+  EXPECT_EQ(thinking_in(chat_body(runs.request, openai_host_at("https://api.groq.com/openai/v1").chat)), "-\n-\n-\n");
+}
+
+TEST(OpenAiOrigins, ThinkingOfAnotherModelIsAnEmptyText) {
+  TwoRuns runs;
+  runs.request.value().thinking_back = true;
+  runs.origins.note(2, {"openai", "chat", "another"});
+  runs.origins.note(6, {"work", "chat", "deepseek-v4-flash"});
+  EXPECT_EQ(thinking_in(chat_body(runs.request)), "\n\n\n");
+  // Nobody knows whose an answer is that a hook wrote, or that is older than the origins.
+  runs.request.value().origins = nullptr;
+  EXPECT_EQ(thinking_in(chat_body(runs.request)), "\n\n\n");
 }
 
 }  // namespace

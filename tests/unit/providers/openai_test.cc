@@ -368,7 +368,8 @@ TEST_F(OpenAi, AKeyIsNeededWhereTheServerWantsOneAndNeverShown) {
 TEST(OpenAiHosts, AreKnownByTheirAddress) {
   EXPECT_TRUE(openai_host_at("https://api.openai.com/v1").responses);
   EXPECT_EQ(openai_host_at("https://api.mistral.ai").chat.call_id_bytes, 9u);
-  EXPECT_EQ(openai_host_at("https://api.deepseek.com/v1/").chat.reasoning, "reasoning_content");
+  EXPECT_TRUE(openai_host_at("https://api.deepseek.com/v1/").chat.thinking_back);
+  EXPECT_FALSE(openai_host_at("http://127.0.0.1:9/v1").chat.thinking_back);
   // Another host's name within the address changes nothing.
   EXPECT_EQ(openai_host_at("https://proxy.test/api.openai.com/v1").name, "");
   EXPECT_EQ(openai_host_at("http://127.0.0.1:9/v1").chat.output_limit, "max_tokens");

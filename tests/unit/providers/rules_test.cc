@@ -80,7 +80,7 @@ const std::vector<Wire>& wires() {
        R"({"id":"c1","type":"function","function":{"name":"ls","arguments":"{}"}},)"
        R"({"id":"c2","type":"function","function":{"name":"cat","arguments":"{\"a\":1}"}}]},)"
        R"({"role":"tool","tool_call_id":"c1","content":"a.txt"},{"role":"tool","tool_call_id":"c2","content":"b"},)"
-       R"({"role":"assistant","content":"found"},{"role":"user","content":"now"}]})"},
+       R"({"role":"assistant","content":"found","reasoning_content":""},{"role":"user","content":"now"}]})"},
       {"responses", kResponsesWire,
        R"({"model":"m","stream":true,"store":false,"instructions":"be good","max_output_tokens":99,)"
        R"("reasoning":{"effort":"low","summary":"auto"},"include":["reasoning.encrypted_content"],)"
@@ -225,27 +225,28 @@ const std::vector<Control>& controls() {
          R"("messages":[{"role":"system","content":"be good"}],"metadata":[)"}}},
       {"chat",
        "roles-known",
-       {{R"({"role":"assistant","content":"found"})", R"({"role":"developer","content":"found"})"}}},
+       {{R"({"role":"assistant","content":"found","reasoning_content":""})",
+         R"({"role":"developer","content":"found"})"}}},
       {"chat",
        "system-first",
-       {{R"({"role":"assistant","content":"found"})", R"({"role":"system","content":"found"})"}}},
+       {{R"({"role":"assistant","content":"found","reasoning_content":""})",
+         R"({"role":"system","content":"found"})"}}},
       {"chat",
        "role-first",
        {{R"({"role":"user","content":[{"type":"text")",
-         R"({"role":"assistant","content":"x"},{"role":"user","content":[{"type":"text")"}}},
-      {"chat", "user-behind-results", {{R"({"role":"assistant","content":"found"},)", ""}}},
+         R"({"role":"assistant","content":"x","reasoning_content":"y"},{"role":"user","content":[{"type":"text")"}}},
+      {"chat", "user-behind-results", {{R"({"role":"assistant","content":"found","reasoning_content":""},)", ""}}},
       {"chat", "role-last", {{R"(,{"role":"user","content":"now"})", ""}}},
       {"chat", "content-some", {{R"("content":"found")", R"("content":null)"}}},
       {"chat", "parts-known", {{R"("content":"found")", R"("content":[{"type":"text","text":"found"}])"}}},
       {"chat", "text-not-empty", {{R"("content":"found")", R"("content":"")"}}},
       {"chat", "text-not-blank", {{R"("content":"a.txt")", R"("content":" \n")"}}},
+      {"chat", "thinking-back", {{R"(,"reasoning_content":"")", ""}}},
       {"chat", "media-form", {{"data:image/png", "https://image.example/png"}}},
       {"chat",
        "calls-place",
        {{R"({"role":"user","content":"now"})", R"({"role":"user","content":"now","reasoning_content":"x"})"}}},
-      {"chat",
-       "calls-some",
-       {{R"({"role":"assistant","content":"found"})", R"({"role":"assistant","content":"found","tool_calls":[]})"}}},
+      {"chat", "calls-some", {{R"("content":"found",)", R"("content":"found","tool_calls":[],)"}}},
       {"chat", "call-form", {{R"({"id":"c1","type":"function")", R"({"id":"c1","type":"custom")"}}},
       {"chat",
        "call-id-form",
@@ -422,6 +423,7 @@ WireFacts facts() {
   WireFacts out;
   out.foreign = [](std::string_view seal) { return !seal.starts_with("own/"); };
   out.user_behind_results = false;
+  out.thinking_back = true;
   return out;
 }
 

@@ -271,7 +271,37 @@ TEST(ModelTable, EveryEntryIsSound) {
   }
 }
 
+TEST(ModelTable, FamiliesThatWantTheirThinkingBackAreKnownUnderAnyName) {
+  const ModelTable table = ModelTable::embedded();
+  for (const char* const name :
+       {"deepseek-v4-flash", "deepseek/deepseek-v4-pro", "deepseek-ai/DeepSeek-V4-Flash", "deepseek-v5",
+        "accounts/fireworks/models/deepseek-v4", "hf.co/unsloth/DeepSeek-V4-GGUF:Q4", "us.deepseek-v4-v1:0", "kimi-k3",
+        "moonshotai/Kimi-K2.6", "moonshotai.kimi-k2.5", "z-ai/glm-5", "zai-org/GLM-5.2", "MiniMaxAI/MiniMax-M3",
+        "minimax/minimax-m3:free", "xiaomi/mimo-v2.5-pro"})
+    EXPECT_EQ(table.find(name).thinking_back, true) << name;
+  for (const char* const name : {"claude-sonnet-5-5", "gpt-6-sol", "openai/gpt-oss-120b", "qwen3-coder", "glm-55",
+                                 "minimax-m2", "my-deepseek", "mistral-large"})
+    EXPECT_EQ(table.find(name).thinking_back, std::nullopt) << name;
+  // Nothing else is claimed to be known of them.
+  EXPECT_FALSE(table.knows("deepseek-v4-flash"));
+}
+
 // ---- the user's table
+
+TEST(ModelOverlay, WhetherThinkingGoesBackIsSaidByTheEntryElseByTheFamily) {
+  const ModelTable table = overlaid(
+      "models:\n"
+      "  - {pattern: house, thinking_back: true}\n"
+      "  - {pattern: deepseek-v4, window: 128000}\n"
+      "  - {pattern: deepseek-old, thinking_back: false}\n");
+  EXPECT_EQ(table.find("house-2").thinking_back, true);
+  EXPECT_EQ(table.find("deepseek-v4-pro").thinking_back, true);
+  EXPECT_EQ(table.find("deepseek-v4-pro").window, 128'000u);
+  EXPECT_EQ(table.find("work/deepseek-old-7b").thinking_back, false);
+  EXPECT_EQ(overlaid("default: {thinking_back: true}").find("nobody-knows").thinking_back, true);
+  EXPECT_EQ(refusal("models: [{pattern: m, thinking_back: reasoning_content}]"),
+            "models.yaml:1:23: thinking_back must be true or false, not 'reasoning_content'");
+}
 
 TEST(ModelOverlay, AnEntryChangesOnlyWhatItNames) {
   const ModelTable table = overlaid("models:\n  - pattern: claude-sonnet-4-5\n    window: 500000\n");
