@@ -58,6 +58,29 @@ std::string folded(const std::vector<UnknownKey>& keys) {
          "): 'agentd hooks list' names each";
 }
 
+// "runs from now on at agent_stop and offers the tool word_count".
+std::string what_it_does(const std::vector<std::string>& events, const std::string& offers) {
+  if (events.empty() && !offers.empty()) return offers;
+  return "runs from now on at " + (events.empty() ? "no event" : join(events, ", ")) +
+         (offers.empty() ? "" : " and " + offers);
+}
+
+std::string counted_names(const std::string& what, const std::vector<std::string>& names) {
+  return names.empty() ? std::string() : "the " + what + (names.size() == 1 ? " " : "s ") + join(names, ", ");
+}
+
+// The tools and services of a plugin.
+std::string offers_of(const Plugin& plugin) {
+  std::vector<std::string> tools, services;
+  for (const PluginTool& each : plugin.tools()) tools.push_back(each.tool.name);
+  for (const OfferedService& each : plugin.services())
+    if (std::find(services.begin(), services.end(), each.interface_id) == services.end())
+      services.push_back(each.interface_id);
+  const std::string of_tools = counted_names("tool", tools), of_services = counted_names("service", services);
+  if (of_tools.empty() && of_services.empty()) return {};
+  return "offers " + of_tools + (of_tools.empty() || of_services.empty() ? "" : " and ") + of_services;
+}
+
 // Interfaces that reach nothing outside of the call.
 constexpr std::array<std::string_view, 3> kHarmlessInterfaces{AGENTD_JSON_ID, AGENTD_FIELD_ID, AGENTD_TASKS_ID};
 
@@ -223,8 +246,7 @@ void HookHost::record(const Seen& seen) {
   else if (is_new)
     notes_.push_back("new hook " + entry.name +
                      (entry.name == entry.path ? " (sha256 " : " (" + entry.path + ", sha256 ") +
-                     entry.digest.substr(0, 12) + ") runs from now on at " +
-                     (entry.events.empty() ? "no event" : join(entry.events, ", ")) + ": " + seen.may +
+                     entry.digest.substr(0, 12) + ") " + what_it_does(entry.events, seen.offers) + ": " + seen.may +
                      (entry.guard ? "; it is a guard: if it fails, the event is blocked" : ""));
 }
 
@@ -241,7 +263,8 @@ bool HookHost::may_fail(const std::string& name) const {
 }
 
 // Records a hook's events, so that it is missed when its file is gone.
-Result<void> HookHost::remember(TrustEntry entry, const std::vector<HookDefinition>& hooks, std::string may) {
+Result<void> HookHost::remember(TrustEntry entry, const std::vector<HookDefinition>& hooks, std::string may,
+                                std::string offers) {
   for (const HookDefinition& hook : hooks) {
     add_event(entry.events, hook.event);
     entry.guard = entry.guard || is_guard(hook);
@@ -250,7 +273,7 @@ Result<void> HookHost::remember(TrustEntry entry, const std::vector<HookDefiniti
   const TrustEntry* const known = trust() == nullptr ? nullptr : trust()->find(entry.path);
   entry.guard = entry.guard || (known != nullptr && known->guard && may_fail(entry.name));
   entry.trusted_ms = clock_.wall_ms();
-  return keep({std::move(entry), std::move(may)});
+  return keep({std::move(entry), std::move(may), std::move(offers)});
 }
 
 std::string HookHost::native_may(const Plugin& plugin) const {
@@ -293,7 +316,7 @@ void HookHost::remember_native(const Plugin& plugin, const std::string& path) {
     auto key = TrustStore::repository_key(options_.project_root);
     if (key) entry.repository = std::move(*key);
   }
-  if (auto kept = remember(std::move(entry), rows, native_may(plugin)); !kept)
+  if (auto kept = remember(std::move(entry), rows, native_may(plugin), offers_of(plugin)); !kept)
     problem(plugin.path(), plugin.identity().name, kept.error().message);
 }
 

@@ -122,10 +122,12 @@ class HookHost {
   struct Seen {
     TrustEntry entry;
     std::string may;
+    std::string offers;  // "offers the tool word_count"; empty = nothing
   };
   Result<void> keep(const Seen& seen);
   void record(const Seen& seen);
-  Result<void> remember(TrustEntry entry, const std::vector<HookDefinition>& hooks, std::string may);
+  Result<void> remember(TrustEntry entry, const std::vector<HookDefinition>& hooks, std::string may,
+                        std::string offers = {});
   std::string native_may(const Plugin& plugin) const;
   bool says_guard(const HookFile& file, std::string_view bytes) const;
   bool may_fail(const std::string& name) const;

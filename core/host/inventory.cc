@@ -193,6 +193,11 @@ class Describer {
       out.guard = out.guard || out.manifest->has_capability("gate") || out.manifest->has_capability("redact");
     }
     if (out.state == HookState::kOn && !found->second.ok()) set(out, HookState::kBroken, found->second.obstacle);
+    if (out.state != HookState::kOn) return {};
+    if (found->second.lacks.required)
+      set(out, HookState::kBroken, out.path + " " + found->second.lacks.sentence());
+    else
+      out.lacks = found->second.lacks;
     return {};
   }
 

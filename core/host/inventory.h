@@ -68,6 +68,7 @@ struct HookSource {
   std::vector<HookDefinition> hooks;  // for files that may be parsed; empty for native ones
   std::vector<std::string> events;    // those known without running it
   std::vector<std::string> problems;  // parts that are not supported
+  NotGranted lacks{};                 // native, and on: what it asks for and does not get
 
   // True if its events are blocked because it does not run.
   bool blocks() const {

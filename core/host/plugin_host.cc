@@ -29,13 +29,6 @@ std::string pass_state(Plugin& old, Plugin& next) {
 
 constexpr std::uint64_t kModuleBytesMax = 256u << 20;
 
-const HostOffer& host_offer() {
-  static const HostOffer offer{{"agentd.compactor", "agentd.threads", "agentd.store", AGENTD_TOOLS_ID, AGENTD_JSON_ID,
-                                AGENTD_FIELD_ID, AGENTD_TASKS_ID},
-                               {AGENTD_WORKSPACE_ID, AGENTD_PROCESS_ID, AGENTD_PROVIDE_ID, AGENTD_SERVICES_ID}};
-  return offer;
-}
-
 Error of_file(const HookFile& file, const std::string& predicate) {
   return {Code::kInvalid, file.path + " " + predicate};
 }
@@ -84,6 +77,12 @@ constexpr std::pair<Isolation, std::string_view> kIsolations[] = {
     {Isolation::kProcess, "process"},
     {Isolation::kProcessPerConversation, "process-per-conversation"}};
 
+const PluginConfig& config_in(const PluginHostOptions& options, const std::string& name) {
+  static const PluginConfig none;
+  const auto found = options.plugins.find(name);
+  return found == options.plugins.end() ? none : found->second;
+}
+
 // Mistakes in the configuration that prevent loading a module.
 std::string config_problem(const PluginHostOptions& options, const HookFile& file) {
   const auto config = options.plugins.find(file.name);
@@ -113,6 +112,9 @@ void describe_file(const PluginHostOptions& options, HookFile& file, HookDescrip
     const std::string why = no_worker(options.worker, file);
     if (!why.empty()) out.obstacle = why;
   }
+  const PluginConfig& config = config_in(options, file.name);
+  const Grants grants = grants_for(config, file.precedence, file.bundled, judged->manifest);
+  out.lacks = not_granted(file.name, file.precedence, judged->manifest, grants, config, options.grant_settings);
   out.manifest = std::move(judged->manifest);
 }
 
@@ -140,37 +142,27 @@ Isolation isolation_of(const PluginHostOptions& options, const HookFile& file, c
                                                                    : options.isolation;
 }
 
-std::vector<std::string> grant_names() {
-  std::vector<std::string> out{"compactor", "thread_factory", "store"};
-  for (const auto* const offered : {&host_offer().drafts, &host_offer().services})
-    for (const std::string& id : *offered)
-      if (const std::string name = grant_name(id); std::find(out.begin(), out.end(), name) == out.end())
-        out.push_back(name);
-  for (const std::string_view each : known_capabilities()) out.emplace_back(each);
-  return out;
-}
-
 std::vector<HookDescription> describe_hooks(const PluginHostOptions& options) {
   HookScan scan = scan_hook_directories(options.directories, options.disable, options.user, options.allow);
   std::vector<HookDescription> out;
   for (HookFile& file : scan.files) {
-    HookDescription each{file.name, file.path, file.kind, file.precedence, {}, {}, ""};
+    HookDescription each{file.name, file.path, file.kind, file.precedence, {}, {}, "", {}};
     describe_file(options, file, each);
     each.obstacle = one_line(each.obstacle, 2000);
     out.push_back(std::move(each));
   }
   for (const HookProblem& problem : scan.problems)
-    out.push_back({problem.name, problem.path, HookKind::kNative, Precedence::kUser, {}, {}, problem.message});
+    out.push_back({problem.name, problem.path, HookKind::kNative, Precedence::kUser, {}, {}, problem.message, {}});
   for (const auto* const off : {&scan.disabled, &scan.not_allowed})
     for (const HookName& each : *off)
-      out.push_back({each.name, "", HookKind::kNative, each.precedence, {}, {}, "disabled"});
+      out.push_back({each.name, "", HookKind::kNative, each.precedence, {}, {}, "disabled", {}});
   return out;
 }
 
 PluginHost::PluginHost(PluginHostOptions options, TokenTable& tokens, Services& services, const Clock& clock, Log& log)
     : options_(std::move(options)),
       environment_{tokens, services, clock, log, options_.private_copy_directory, {}, nullptr, options_.registry},
-      tools_([this] { return plugins(); }, clock) {
+      tools_([this] { return plugins(); }, clock, [this](const Plugin& plugin) { return why_denied(plugin); }) {
   if (!options_.record_directory.empty()) records_ = std::make_shared<WorkerRecords>(options_.record_directory);
 }
 
@@ -188,10 +180,28 @@ void PluginHost::problem(const HookFile& file, std::string message) {
   problems_.push_back({file.path, file.name, std::move(message)});
 }
 
-const PluginConfig& PluginHost::config_of(const std::string& name) const {
-  static const PluginConfig none;
-  const auto found = options_.plugins.find(name);
-  return found == options_.plugins.end() ? none : found->second;
+const PluginConfig& PluginHost::config_of(const std::string& name) const { return config_in(options_, name); }
+
+NotGranted PluginHost::lacks_of(const std::string& name, Precedence precedence, const Manifest& manifest,
+                                const Grants& grants) const {
+  return not_granted(name, precedence, manifest, grants, config_of(name), options_.grant_settings);
+}
+
+// A failed call of a tool may be for want of a grant, which the plugin itself cannot name.
+std::string PluginHost::why_denied(const Plugin& plugin) const {
+  const NotGranted lacks = lacks_of(plugin.identity().name, plugin.precedence(), plugin.manifest(), plugin.grants());
+  return lacks.any() && !lacks.on_purpose ? "the plugin " + plugin.identity().name + " " + lacks.sentence()
+                                          : std::string();
+}
+
+// Told once for each instance; a user who has set the grants on purpose knows.
+void PluginHost::tell_grants(const Plugin& plugin, std::vector<HookProblem>& to) const {
+  const std::string& name = plugin.identity().name;
+  const NotGranted lacks = lacks_of(name, plugin.precedence(), plugin.manifest(), plugin.grants());
+  if (!lacks.any()) return;
+  std::string message = one_line(plugin.path() + " " + lacks.sentence(), 2000);
+  environment_.log.write(lacks.on_purpose ? LogLevel::kInfo : LogLevel::kWarning, "host", message);
+  if (!lacks.on_purpose) to.push_back({plugin.path(), name, std::move(message)});
 }
 
 PluginConfig PluginHost::config_for(const HookFile& file, const Manifest& manifest) const {
@@ -324,6 +334,7 @@ void PluginHost::load_ready(Ready ready, std::vector<std::shared_ptr<Plugin>>& l
     return;
   }
   if (!made->without_state.empty()) problem(file, made->without_state);
+  tell_grants(*made->plugin, problems_);
   for (const std::string& note : made->plugin->notes())
     environment_.log.write(LogLevel::kInfo, file.name, file.path + ": " + note);
   loaded[place] = std::move(made->plugin);
@@ -353,7 +364,7 @@ Result<PluginHost::Ready> PluginHost::prepare_module(HookFile& file, const std::
     return of_file(file, obstacle);
   if (std::string problem = config_problem(options_, file); !problem.empty())
     return Error{Code::kInvalid, std::move(problem)};
-  AGENTD_TRY(Grants grants, grants_for(file, manifest));
+  AGENTD_TRY(Grants grants, grants_of(file, manifest));
   AGENTD_TRY(SealedFile sealed, seal(bytes, file.path, environment_.private_copy_directory, environment_.log));
   const std::string why_not = quarantine_ ? quarantine_->why_not(sealed.digest) : std::string();
   if (!why_not.empty()) {
@@ -440,6 +451,11 @@ Result<PluginHost::Made> PluginHost::start(Ready ready, Plugin* old) {
   const PluginEnvironment environment =
       environment_of(file.precedence, is_shared(file.precedence, ready.manifest, isolation));
   const PluginConfig config = config_for(file, ready.manifest);
+  const NotGranted lacks = lacks_of(file.name, file.precedence, ready.manifest, ready.grants);
+  // create() may have refused for want of a grant.
+  const auto explained = [&lacks](const Error& why) {
+    return Error{why.code, why.message + (lacks.any() && !lacks.on_purpose ? "; it " + lacks.sentence() : "")};
+  };
   Made out;
   if (isolation != Isolation::kInProcess) {
     if (!supervisor_)
@@ -448,48 +464,25 @@ Result<PluginHost::Made> PluginHost::start(Ready ready, Plugin* old) {
                         : std::make_shared<WorkerSupervisor>(environment_.log, environment_.clock);
     std::vector<std::string> roots;
     if (opens_files(ready.manifest)) roots = roots_without(options_.roots, options_.home);
-    AGENTD_TRY(out.plugin, WorkerPlugin::load(file, std::move(ready.sealed), std::move(ready.manifest),
-                                              std::move(ready.grants), config, environment,
-                                              {supervisor_, options_.worker, isolation, std::move(roots), records_,
-                                               options_.expected}));
+    auto made = WorkerPlugin::load(
+        file, std::move(ready.sealed), std::move(ready.manifest), std::move(ready.grants), config, environment,
+        {supervisor_, options_.worker, isolation, std::move(roots), records_, options_.expected});
+    if (!made) return explained(made.error());
+    out.plugin = std::move(*made);
   } else {
-    AGENTD_TRY(out.plugin, NativePlugin::load(file, std::move(ready.sealed), std::move(ready.manifest),
-                                              std::move(ready.grants), config, environment));
+    auto made = NativePlugin::load(file, std::move(ready.sealed), std::move(ready.manifest), std::move(ready.grants),
+                                   config, environment);
+    if (!made) return explained(made.error());
+    out.plugin = std::move(*made);
   }
   if (old != nullptr) out.without_state = pass_state(*old, *out.plugin);
   return out;
 }
 
-Result<Grants> PluginHost::grants_for(const HookFile& file, const Manifest& manifest) const {
-  const PluginConfig& config = config_of(file.name);
-  const auto granted = [&](const std::string& id) {
-    if (!manifest.asks_for(id)) return false;
-    const bool harmless =
-        id == AGENTD_TOOLS_ID || id == AGENTD_JSON_ID || id == AGENTD_FIELD_ID || id == AGENTD_TASKS_ID;
-    if (harmless) return true;
-    if (config.grants) return config.grants->contains(id);
-    // A repository's hook gets nothing that reaches outside of the call. Drafts act with the host's rights, outside a
-    // worker's sandbox, and are granted only by name.
-    if (file.precedence == Precedence::kProject) return false;
-    return file.bundled || !host_offer().drafts.contains(id);
-  };
-  Grants out;
-  out.compactor = granted("agentd.compactor");
-  out.threads = granted("agentd.threads");
-  out.store = granted("agentd.store");
-  for (const auto* const offered : {&host_offer().services, &host_offer().drafts})
-    for (const std::string& id : *offered) {
-      if (granted(id))
-        out.interfaces.insert(id);
-      else if (manifest.asks_for(id))
-        environment_.log.write(
-            LogLevel::kInfo, "hooks",
-            file.name + " asks for " + grant_name(id) + ", which hooks." + file.name + ".grant does not grant");
-    }
-  std::string missing;
-  for (const std::string& id : manifest.required)
-    if (!granted(id)) missing += (missing.empty() ? "" : ", ") + grant_name(id);
-  if (!missing.empty()) return of_file(file, "requires more than hooks." + file.name + ".grant grants: add " + missing);
+Result<Grants> PluginHost::grants_of(const HookFile& file, const Manifest& manifest) const {
+  Grants out = grants_for(config_of(file.name), file.precedence, file.bundled, manifest);
+  if (const NotGranted lacks = lacks_of(file.name, file.precedence, manifest, out); lacks.required)
+    return of_file(file, lacks.sentence());
   for (const std::string& id : manifest.required) {
     if ((id == AGENTD_WORKSPACE_ID || id == AGENTD_PROCESS_ID) && !ext_tables_)
       return of_file(file, "requires " + id + ", which needs a workspace: start agentd in a directory");

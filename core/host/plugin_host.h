@@ -22,6 +22,7 @@
 
 #include "core/base/mutex.h"
 #include "core/host/file_watch.h"
+#include "core/host/grants.h"
 #include "core/host/shared_plugins.h"
 #include "core/native/ext_tables.h"
 #include "core/native/manifest.h"
@@ -41,6 +42,7 @@ struct PluginHostOptions {
   std::string record_directory;                 // worker_records.h; empty = each isolated module starts at load
   std::vector<std::uint32_t> expected;          // events that will certainly come; see WorkerPlacing
   std::map<std::string, PluginConfig> plugins;  // by name, as in hooks.NAME
+  GrantSettings grant_settings{};               // where the user writes grants
   std::string home;                             // agentd's own directory, which no worker can reach; empty = none
   std::vector<std::string> kept;                // paths that agentd.workspace may read but not change; see workspace.h
   std::vector<std::string> hidden{};            // files that it may not read
@@ -72,6 +74,7 @@ struct HookDescription {
   std::optional<Manifest> manifest;
   Isolation isolation = Isolation::kInProcess;  // for a native one with a manifest
   std::string obstacle;                         // why it is not used and what to do, one line; empty = it can be used
+  NotGranted lacks{};                           // of what it asks for; no obstacle for the module itself
   bool ok() const { return obstacle.empty(); }
 };
 
@@ -81,9 +84,6 @@ Isolation isolation_of(const PluginHostOptions& options, const HookFile& file, c
 // "in-process", "process", "process-per-conversation": as in the config.
 std::string_view name_of(Isolation isolation);
 std::optional<Isolation> isolation_of(std::string_view name);
-
-// The names for hooks.NAME.grant, as in the documentation: services, interfaces and capabilities.
-std::vector<std::string> grant_names();
 
 // Every hook of the directories in load order, including unsafe and unreadable ones; unsafe directories are entries
 // without a name. Reads only what the manifests need.
@@ -129,7 +129,7 @@ class PluginHost {
   const std::vector<BrokenGuard>& broken_guards() const { return broken_guards_; }
   // Names that a glob of the config disabled.
   const std::vector<std::string>& disabled() const { return disabled_; }
-  // Modules that were not loaded, and tools that are hidden.
+  // Modules that were not loaded, or without all that they ask for, and tools that are hidden.
   const std::vector<HookProblem>& problems() const { return problems_; }
   // Null if the quarantine is unused.
   Quarantine* quarantine() const { return quarantine_.get(); }
@@ -170,7 +170,12 @@ class PluginHost {
   // Adds the services of an instance of this host's own, instead of those of `old`, if that is not null.
   void offer(const std::shared_ptr<Plugin>& plugin, const Plugin* old) const;
   void withdraw(const Plugin& plugin) const;
-  Result<Grants> grants_for(const HookFile& file, const Manifest& manifest) const;
+  // An error if it lacks what it requires.
+  Result<Grants> grants_of(const HookFile& file, const Manifest& manifest) const;
+  NotGranted lacks_of(const std::string& name, Precedence precedence, const Manifest& manifest,
+                      const Grants& grants) const;
+  std::string why_denied(const Plugin& plugin) const;
+  void tell_grants(const Plugin& plugin, std::vector<HookProblem>& to) const;
   void problem(const HookFile& file, std::string message);
   const PluginConfig& config_of(const std::string& name) const;
   PluginConfig config_for(const HookFile& file, const Manifest& manifest) const;

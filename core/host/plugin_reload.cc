@@ -126,6 +126,7 @@ std::shared_ptr<Plugin> PluginHost::load_changed(HookFile& file, const std::shar
   for (const std::string& note : made->plugin->notes())
     environment_.log.write(LogLevel::kInfo, file.name, file.path + ": " + note);
   if (old) tell_reload(*old, *made, out);
+  tell_grants(*made->plugin, out.problems);
   out.loaded.push_back(made->plugin);
   return std::move(made->plugin);
 }

@@ -15,7 +15,8 @@ bool takes_placeholders(const Plugin& plugin, const Tool& tool) {
 
 }  // namespace
 
-PluginTools::PluginTools(Plugins plugins, const Clock& clock) : plugins_(std::move(plugins)), clock_(clock) {}
+PluginTools::PluginTools(Plugins plugins, const Clock& clock, WhyDenied why_denied)
+    : plugins_(std::move(plugins)), clock_(clock), why_denied_(std::move(why_denied)) {}
 
 std::vector<Tool> PluginTools::tools() const {
   std::vector<Tool> out;
@@ -37,7 +38,13 @@ Result<ToolOutcome> PluginTools::call(const SessionContext& session, const ToolC
     for (const PluginTool& each : plugin->tools()) {
       if (each.tool.name != call.name) continue;
       const Deadline own = Deadline::after(clock_, each.tool.timeout);
-      return plugin->call_tool(each, call, session, cancel, Deadline{std::min(own.at_ns, deadline.at_ns)});
+      auto out = plugin->call_tool(each, call, session, cancel, Deadline{std::min(own.at_ns, deadline.at_ns)});
+      const bool failed = out ? !out->success : out.error().code == Code::kDenied;
+      const std::string why = failed && why_denied_ ? why_denied_(*plugin) : std::string();
+      if (why.empty()) return out;
+      if (!out) return Error{out.error().code, out.error().message + " (" + why + ")"};
+      out->content += "\n(" + why + ")";
+      return out;
     }
   return Error{Code::kNotFound, "no tool is named " + call.name};
 }

@@ -18,10 +18,13 @@ namespace agentd {
 
 class PluginTools final : public ToolSource {
  public:
-  // `plugins` returns the current ones in order of precedence, on any thread; a call keeps its plugin alive. Both
+  // `plugins` returns the current ones in order of precedence, on any thread; a call keeps its plugin alive. The
   // arguments outlive the source.
   using Plugins = std::function<std::vector<std::shared_ptr<Plugin>>()>;
-  PluginTools(Plugins plugins, const Clock& clock);
+  // `why_denied` returns what a failed call of the plugin may be for want of, a sentence for the model and the user;
+  // empty = nothing. Called on any thread.
+  using WhyDenied = std::function<std::string(const Plugin&)>;
+  PluginTools(Plugins plugins, const Clock& clock, WhyDenied why_denied = {});
 
   // If two tools have one name, the first in order is used.
   std::vector<Tool> tools() const override;
@@ -34,6 +37,7 @@ class PluginTools final : public ToolSource {
  private:
   const Plugins plugins_;
   const Clock& clock_;
+  const WhyDenied why_denied_;
 };
 
 }  // namespace agentd

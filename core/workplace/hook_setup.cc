@@ -68,6 +68,24 @@ HookSettings hook_settings(const Config& config, const std::string& name, const 
   return out;
 }
 
+bool is_the_users(const Config& config, const std::string& key) {
+  const std::vector<Candidate> said = config.candidates(key);
+  return std::any_of(said.begin(), said.end(), [](const Candidate& each) { return each.layer == Layer::kUser; });
+}
+
+GrantSettings grant_settings(const Config& config, const std::string& home) {
+  constexpr std::string_view kHooks = "hooks.";
+  GrantSettings out;
+  out.file = home + "/config.yaml";
+  for (const std::string& key : config.free_keys())
+    if (key.starts_with(kHooks) && is_the_users(config, key)) out.hooks.emplace(free_part(key));
+  out.has_hooks =
+      !out.hooks.empty() || std::any_of(config_keys().begin(), config_keys().end(), [&](const KeySpec& key) {
+        return key.name.starts_with(kHooks) && is_the_users(config, std::string(key.name));
+      });
+  return out;
+}
+
 HookLimits limits_at(const Config& config, const std::string& key, const HookLimits& otherwise) {
   const auto limit = [&](const char* name, std::uint64_t usual) {
     return config.is_set(key + name) ? config.whole(key + name) : usual;
@@ -222,6 +240,7 @@ HookSetup hook_setup(const ProcessSurroundings& surroundings, const Config& conf
     PluginConfig& plugin = options.plugins[name];
     if (!plugin.enabled) plugin.enabled = true;
   }
+  options.grant_settings = grant_settings(config, home);
   options.private_copy_directory = home + "/private";
   setup.options.project_root = project.root;
   if (const std::string which = config.text("hooks.sandbox"); which != "asked")

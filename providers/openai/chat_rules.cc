@@ -78,7 +78,7 @@ constexpr WireRule kRules[] = {
     {"parts-known", "parts are texts, images and files, of the user's messages alone", kChatPage},
     {"text-not-empty", "no text is empty", kSeen},
     {"text-not-blank", "no text is white space alone", "refusals of gateways in front of other wires"},
-    {"thinking-back", "where the model requires it, each answer has its thinking beside it, which may be empty",
+    {"thinking-back", "where the model requires it, each answer comes with its thinking, which may be empty",
      "DeepSeek, Thinking Mode; refusals of Kimi's and MiMo's servers"},
     {"media-form", "an image is a JPEG, PNG, GIF or WebP, a file a PDF with a name, in data URLs", kFilesPage},
     {"calls-place", "calls are the assistant's", kChatPage},

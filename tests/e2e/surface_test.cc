@@ -108,8 +108,8 @@ TEST(Surface, TheFirstUseOfAModuleNamesItsIsolationAndItsServices) {
   const std::string script = program.script("- text: a\n");
   const Finished apart = program.run({"run", "x", "--script", script});
   EXPECT_TRUE(has(apart.err,
-                  " runs from now on at before_tool_call, agent_stop, before_compaction: native, in a "
-                  "process of its own in a sandbox that may use agentd.compactor, agentd.threads, "
+                  " runs from now on at before_tool_call, agent_stop, before_compaction and offers the tools probe, "
+                  "later: native, in a process of its own in a sandbox that may use agentd.compactor, agentd.threads, "
                   "agentd.store"))
       << apart.err;
   program.run({"hooks", "untrust", "services"});

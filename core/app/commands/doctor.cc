@@ -229,6 +229,9 @@ void check_hook(Report& report, const HookSource& source, const HookHostOptions&
     case HookState::kOn:
       report.say(Verdict::kOk, hook_line(source, options));
       for (const std::string& problem : source.problems) report.say(Verdict::kNote, problem);
+      if (source.lacks.any())
+        report.say(source.lacks.on_purpose ? Verdict::kNote : Verdict::kWarn,
+                   source.name + " " + source.lacks.sentence());
       return;
     case HookState::kOff:
       return report.say(Verdict::kNote, why);

@@ -51,6 +51,7 @@ void print_table(Output& out, const std::vector<HookRow>& rows) {
     const bool last = at == rows.size() || rows[at].source != row.source;
     if (!last) continue;
     for (const std::string& problem : row.source->problems) out.print("    " + neutral_line(problem, 2000) + "\n");
+    if (row.source->lacks.any()) out.print("    " + neutral_line(row.source->lacks.sentence(), 2000) + "\n");
   }
 }
 
@@ -69,6 +70,7 @@ std::string json_of(const HookRow& row) {
   if (source.kind != SourceKind::kNative) json.member("sandbox", row.sandbox);
   json.optional("why_not", row.why_not);
   if (source.manifest) json.member("id", source.manifest->id);
+  if (source.lacks.any()) json.member("not_granted", source.lacks.sentence());
   if (!source.problems.empty()) {
     json.key("problems").begin_array();
     for (const std::string& problem : source.problems) json.string(problem);

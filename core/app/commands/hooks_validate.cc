@@ -185,6 +185,8 @@ int hooks_validate_command(App& app, const Arguments& arguments) {
                       " for agentd's own process, which do not apply to a worker process\n");
     app.out().print(neutral_line((*bench)->subject().path, 1000) + ": " + count.text() + "\n");
     if (!not_judged.contains(101)) app.out().print("  " + profile_text(profile) + "\n");
+    if (const NotGranted& lacks = (*bench)->description().lacks; lacks.any())
+      app.out().print("  its users have to grant " + join(lacks.names, ", ") + ": " + lacks.how + "\n");
   }
   return count.fail == 0 ? kExitOk : kExitFailure;
 }

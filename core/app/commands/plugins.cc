@@ -30,7 +30,9 @@ void write_json(Output& out, const Inventory& inventory) {
     for (const std::string& event : source.events) json.string(event);
     json.end_array().member("trust", name_of(source.trust));
     json.member("ok", source.state == HookState::kOn);
-    json.member("verdict", verdict_of(source)).end_object();
+    json.member("verdict", verdict_of(source));
+    if (source.lacks.any()) json.member("not_granted", source.lacks.sentence());
+    json.end_object();
   }
   for (const HookProblem& problem : inventory.problems)
     json.begin_object()
@@ -56,6 +58,7 @@ void write_text(Output& out, const Inventory& inventory) {
     if (!source.isolation.empty()) out.print("  runs:    " + source.isolation + "\n");
     if (!source.path.empty()) out.print("  file:    " + neutral_line(source.path, 1000) + "\n");
     out.print("  verdict: " + neutral_line(verdict_of(source), 2000) + "\n");
+    if (source.lacks.any()) out.print("           it " + neutral_line(source.lacks.sentence(), 2000) + "\n");
   }
   for (const HookProblem& problem : inventory.problems)
     out.print(neutral_line(problem.path, 1000) + "\n  verdict: " + neutral_line(problem.message, 2000) + "\n");

@@ -359,7 +359,10 @@ agentd_status provide(init& from, const service_spec& spec) noexcept {
   }
   const auto* const table = from.query<agentd_provide>(AGENTD_PROVIDE_ID);
   if (table == nullptr) {
-    return from.refuse(AGENTD_E_DENIED, "this plugin needs agentd.provide/1: list it in hook_drafts and grant it");
+    return from.refuse(
+        AGENTD_E_DENIED,
+        "this plugin needs agentd.provide/1: list it in the class, hook_drafts[] = {agentd::id::provide}, "
+        "and grant it in config.yaml, hooks: {NAME: {grant: [agentd.provide/1]}}");
   }
   auto row = sized<agentd_service_row>();
   row.flags = spec.flags;

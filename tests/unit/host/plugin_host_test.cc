@@ -165,7 +165,8 @@ TEST(PluginHost, RequiredServicesThatTheUserWithholdsStopTheLoadAndAreNamedAtOnc
   fixture.install("asks");
   fixture.options.plugins["asks"].grants = {"agentd.store"};
   fixture.load();
-  EXPECT_NE(only_problem(fixture).find("requires more than hooks.asks.grant grants: add compactor, thread_factory"),
+  EXPECT_NE(only_problem(fixture).find("asks.so is not loaded: it requires compactor, thread_factory, which are not "
+                                       "granted; to grant them, add to config.yaml: hooks: {asks: {grant: ["),
             std::string::npos)
       << only_problem(fixture);
 }
