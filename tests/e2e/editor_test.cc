@@ -72,7 +72,7 @@ struct Shown {
   std::size_t times(const std::string& part, bool with) const {
     std::size_t out = 0;
     for (std::size_t at = 0; (at = text.find(part, at)) != std::string::npos; at += part.size())
-      out += styled[at] == with ? 1 : 0;
+      if (styled[at] == with) ++out;
     return out;
   }
   std::string text;

@@ -19,10 +19,11 @@ TEST(OutputTest, NoWriteEndsWithinAStyle) {
   ASSERT_EQ(::pipe2(ends, O_DIRECT), 0);  // one read gives what one write gave
   const UniqueFd reader(ends[0]);
   UniqueFd writer(ends[1]);
+  constexpr std::size_t kWriteBytes = PIPE_BUF;
   std::string expected;
   {
     Output out(writer.get(), true, true);
-    for (std::size_t before : {PIPE_BUF - 10, PIPE_BUF - 3, PIPE_BUF - 1, PIPE_BUF, 7}) {
+    for (const std::size_t before : {kWriteBytes - 10, kWriteBytes - 3, kWriteBytes - 1, kWriteBytes, std::size_t{7}}) {
       for (const std::string& part : {std::string(before, '.'), out.styled("1", "some words"), std::string(40, ',')}) {
         out.print(part);
         expected += part;
