@@ -208,7 +208,8 @@ void WorkspaceTools::add_search_tools(agentd::init& from) {
   from.add_tool<&WorkspaceTools::grep>(kGrep);
 }
 
-void WorkspaceTools::on_user_message_send(agentd::call& c) { memory_.set_cwd(c.conversation(), c.envelope().cwd()); }
+// At an event that decides nothing: a hook of messages would keep the task from session_start.
+void WorkspaceTools::on_turn_start(agentd::call& c) { memory_.set_cwd(c.conversation(), c.envelope().cwd()); }
 void WorkspaceTools::on_after_clear(agentd::call& c) { memory_.forget(c.conversation()); }
 void WorkspaceTools::on_session_end(agentd::call& c) { memory_.forget(c.conversation()); }
 

@@ -29,7 +29,7 @@ class WorkspaceTools {
 
   explicit WorkspaceTools(agentd::init& from);
 
-  void on_user_message_send(agentd::call& c);
+  void on_turn_start(agentd::call& c);
   void on_after_compaction(agentd::call& c, agentd::after_compaction_view ended);
   void on_after_clear(agentd::call& c);
   void on_session_end(agentd::call& c);

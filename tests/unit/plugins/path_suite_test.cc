@@ -54,7 +54,7 @@ class Tree : public ::testing::Test {
     services_.emplace(host_, root_, std::vector<std::string>{root_ + "/.agent"},
                       std::vector<std::string>{root_ + "/.agent/keys"});
     EXPECT_EQ(host_.create("{}").status, AGENTD_OK);
-    host_.user_message_send();
+    host_.turn_start();
   }
   ~Tree() override { EXPECT_EQ(host_.breaches(), std::vector<std::string>{}); }
 

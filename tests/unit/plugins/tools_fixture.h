@@ -21,7 +21,7 @@ class Tools : public ::testing::Test {
   void SetUp() override {
     const outcome got = host_.create("{}");
     ASSERT_EQ(got.status, AGENTD_OK) << got.error;
-    host_.user_message_send();  // tells the working directory
+    host_.turn_start();  // tells the working directory
   }
 
   // The text of a tool that did its work.
