@@ -24,8 +24,9 @@ constexpr KeySpec kKeys[] = {
      "named. Hooks and records show the model's own name."},
     {"base_url", ValueType::kText, "",
      "The address of one provider; empty means its public one. On the command line it is that of the provider that is "
-     "asked; in a file or the environment that of `provider` there or in a weaker place, or else of the vendor of "
-     "`model`. Other providers keep their addresses (docs/reference/models.md)."},
+     "asked; in a file or the environment that of `provider`, or of the vendor of a `model` there, which counts more "
+     "than "
+     "a `provider` of a weaker place. Other providers keep their addresses (docs/reference/models.md)."},
     {"max_output_tokens", ValueType::kWhole, "16384", "The longest answer to request, in tokens.", {}, 1, kMany},
     {"thinking_tokens",
      ValueType::kWhole,

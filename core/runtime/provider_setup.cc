@@ -86,8 +86,9 @@ std::string as_given(const Config& config, std::string_view key) {
 
 // The provider that a setting names; empty: none does.
 std::string named_provider(const Config& config, const ModelTable& table) {
-  const std::string provider = config.text("provider"), model = real_model(config, config.text("model"), "");
+  std::string provider = config.text("provider");
   if (provider == kScripted) return provider;
+  const std::string model = real_model(config, config.text("model"), "");
   const std::set<std::string> names = provider_names(config);
   const ModelRoute route = route_of(model, names);
   if (!route.provider.empty() && route.provider != kScripted) return route.provider;
@@ -184,7 +185,9 @@ BaseUrlOwner base_url_owner(const Config& config, const ModelTable& table) {
   if (config.text("base_url").empty()) return {};
   const Layer layer = config.layer("base_url");
   const Config there = config.up_to(layer);
-  if (layer != Layer::kFlag && there.is_set("provider")) return {there.text("provider"), true};
+  // A model that this place names says more than a provider of a weaker one.
+  const bool by_model = there.layer("model") == layer && there.layer("provider") < layer;
+  if (layer != Layer::kFlag && there.is_set("provider") && !by_model) return {there.text("provider"), true};
   const std::string named = named_provider(there, table);
   return named.empty() ? BaseUrlOwner{there.text("provider"), false} : BaseUrlOwner{named, true};
 }

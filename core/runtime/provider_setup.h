@@ -44,8 +44,9 @@ std::string real_model(const Config& config, std::string_view name, std::string_
 Result<ModelRoute> model_in_force(const Config& config, const ModelTable& table, std::int64_t wall_ms);
 
 // The provider whose address the setting base_url is. On the command line: the one that the run asks. In a file or the
-// environment: `provider`, or else that of `model`, as this place and weaker ones set them, so that a stronger place
-// which selects another provider does not send that one's key there.
+// environment: `provider`, or else that of `model`, as this place and weaker ones set them, a `model` of this place
+// before a `provider` of a weaker one. A stronger place that selects another provider does not send that one's key
+// there.
 struct BaseUrlOwner {
   std::string provider;  // empty: base_url is not set
   bool named = false;    // false: the default provider, since no setting names one

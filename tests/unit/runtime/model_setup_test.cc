@@ -244,6 +244,9 @@ TEST(ProviderAddress, ABaseUrlBelongsToTheProviderThatItsPlaceOrAWeakerOneNames)
   EXPECT_EQ(owner("", here + "provider: scripted\n"), "scripted");
   EXPECT_EQ(owner("", "provider: groq\n", {{"AGENTD_BASE_URL", "https://x.example"}}), "groq");
   EXPECT_EQ(owner("", "", {{"AGENTD_BASE_URL", "https://x.example"}}, {ask_openai}), "anthropic?");
+  EXPECT_EQ(owner("", "provider: groq\n", {{"AGENTD_BASE_URL", "https://x.example"}, {"AGENTD_MODEL", "openai/m"}}),
+            "openai");
+  EXPECT_EQ(owner("", "provider: groq\nmodel: openai/m\n", {{"AGENTD_BASE_URL", "https://x.example"}}), "groq");
   EXPECT_EQ(owner("", "provider: groq\n", {}, {at_x}), "groq");
   EXPECT_EQ(owner("", "provider: groq\n", {}, {at_x, ask_openai}), "openai");
   EXPECT_EQ(owner("", "provider: groq\nmodel: google/m\n", {}, {at_x}), "google");
