@@ -303,7 +303,7 @@ std::string ModelTable::default_of(const std::string& provider) const {
 
 ModelInfo ModelTable::find(std::string_view model) const {
   std::optional<ModelInfo> found = match(model);
-  ModelInfo out = found ? std::move(*found) : otherwise_;
+  ModelInfo out = found ? *found : otherwise_;
   if (!out.thinking_back && wants_thinking_back(model)) out.thinking_back = true;
   if (!found) return out;
   open_window(out, active_);

@@ -12,16 +12,18 @@ namespace {
 constexpr int kSuccessorsMax = 8;  // an end for tables whose models follow each other in a circle
 
 std::optional<std::chrono::sys_days> parse_date(std::string_view text) {
+  bool digits = true;
   const auto number = [&](std::size_t at, std::size_t length) {
     unsigned out = 0;
     const char* const end = text.data() + at + length;
     const auto [stop, error] = std::from_chars(text.data() + at, end, out);
-    return error == std::errc() && stop == end ? out : 0u;
+    digits = digits && error == std::errc() && stop == end;
+    return out;
   };
   if (text.size() != 10 || text[4] != '-' || text[7] != '-') return std::nullopt;
   const std::chrono::year_month_day date{std::chrono::year(static_cast<int>(number(0, 4))),
                                          std::chrono::month(number(5, 2)), std::chrono::day(number(8, 2))};
-  if (!date.ok()) return std::nullopt;
+  if (!digits || !date.ok()) return std::nullopt;
   return std::chrono::sys_days(date);
 }
 

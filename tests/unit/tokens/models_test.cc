@@ -178,8 +178,8 @@ TEST(ModelDates, ASuccessorIsChosenFromTheDayOn) {
 
 TEST(ModelDates, OnlyDaysOfTheCalendarAreDates) {
   EXPECT_TRUE(is_date("2028-02-29"));
-  for (const char* const text :
-       {"", "2027-02-29", "2027-2-9", "27-02-09", "2027-13-01", "2027-00-10", "2027/01/01", "2027-01-0x"})
+  for (const char* const text : {"abcd-01-01", "-001-01-01", "", "2027-02-29", "2027-2-9", "27-02-09", "2027-13-01",
+                                 "2027-00-10", "2027/01/01", "2027-01-0x"})
     EXPECT_FALSE(is_date(text)) << text;
 }
 
