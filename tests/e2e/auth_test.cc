@@ -140,6 +140,24 @@ TEST_F(Auth, AKeyGoesToTheHostThatItWasStoredForAlone) {
   EXPECT_EQ(second.requests()[1].header("authorization"), "Bearer by-variable");
 }
 
+// The address on the command line is the one that the key is for.
+TEST_F(Auth, AnAddressOfAnotherProviderIsNotPassedOver) {
+  const Finished wrong =
+      program_.run({"auth", "set", "openai", "--set", "base_url=https://gw.example/v1"}, kKey + "\n");
+  EXPECT_EQ(wrong.code, 2) << wrong.out;
+  EXPECT_TRUE(has(wrong.err, "give that of openai with --set providers.NAME.base_url=URL")) << wrong.err;
+  EXPECT_FALSE(exists(keys()));
+  for (const std::vector<std::string>& more :
+       std::vector<std::vector<std::string>>{{"--set", "providers.openai.base_url=https://gw.example/v1"},
+                                             {"--set", "base_url=https://gw.example/v1", "--set", "provider=openai"}}) {
+    std::vector<std::string> words{"auth", "set", "openai"};
+    words.insert(words.end(), more.begin(), more.end());
+    const Finished stored = program_.run(words, kKey + "\n");
+    EXPECT_EQ(stored.code, 0) << stored.err;
+    EXPECT_TRUE(has(stored.out, "of openai for gw.example")) << stored.out;
+  }
+}
+
 TEST_F(Auth, AFileThatOthersMayOpenIsRefused) {
   LoopbackServer server([](const RecordedRequest&) { return answer("Hi."); });
   use(server);

@@ -22,10 +22,24 @@ namespace {
 
 constexpr std::size_t kInputBytesMax = 64 * 1024, kNameBytesMax = 60;
 
-// The provider as a run has it; a broken models.yaml is reported by runs.
+ModelTable table_of(const Config& config, const std::string& home) {
+  const auto loaded = load_model_table(home, config);
+  return loaded ? *loaded : ModelTable::embedded();  // a broken models.yaml is reported by runs
+}
+
+// The provider as a run has it.
 Result<ProviderSetup> setup_of(const Config& config, const std::string& home, const std::string& name) {
-  const auto table = load_model_table(home, config);
-  return provider_setup(config, table ? *table : ModelTable::embedded(), name);
+  return provider_setup(config, table_of(config, home), name);
+}
+
+// The same for a key that is given now: an address on this command line is the one that the key is for.
+Result<ProviderSetup> setup_of_new_key(const Config& config, const std::string& home, const std::string& name) {
+  const std::string owner = base_url_owner(config, table_of(config, home)).provider;
+  if (config.layer("base_url") == Layer::kFlag && !owner.empty() && owner != name)
+    return Error{Code::kInvalid, "base_url (" + config.origin("base_url") + ") would be the address of " + owner +
+                                     ": give that of " + one_line(name, kNameBytesMax) +
+                                     " with --set providers.NAME.base_url=URL"};
+  return setup_of(config, home, name);
 }
 
 Result<std::string, Failure> read_key(App& app, const std::string& provider) {
@@ -112,7 +126,7 @@ int auth_set_command(App& app, const Arguments& arguments) {
   const Result<Config> config = app.config(arguments);
   if (!config) return app.fail(kExitUsage, config.error().message);
   if (!provider_names(*config).contains(name) && looks_like_key(name)) return app.fail(kExitUsage, kKeyIsNoArgument);
-  const auto setup = setup_of(*config, *home, name);
+  const auto setup = setup_of_new_key(*config, *home, name);
   if (!setup) return app.fail(kExitUsage, setup.error().message);
   // Checked before the user types a key.
   if (const auto there = Credentials::load(*home); !there) return app.fail(kExitUsage, there.error().message);
