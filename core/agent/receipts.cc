@@ -47,13 +47,32 @@ void write_members(JsonWriter& out, const Action& action) {
   }
 }
 
-void write_action(JsonWriter& out, const Action& action, std::uint32_t event, bool judged) {
+bool is_kept(const Action& action, std::uint32_t event, AnswerTexts texts) {
+  switch (action.kind) {
+    case AGENTD_ACT_BLOCK:
+    case AGENTD_ACT_PERMISSION:
+    case AGENTD_ACT_STOP_RUN:
+      return true;
+    case AGENTD_ACT_CONTINUE:
+    case AGENTD_ACT_CALLBACK:
+      return texts == AnswerTexts::kAll;
+    case AGENTD_ACT_REPLACE_TEXT:
+      return event == AGENTD_EVENT_BEFORE_TOOL_CALL;
+    default:
+      return texts != AnswerTexts::kReasons;
+  }
+}
+
+void write_action(JsonWriter& out, const Action& action, std::uint32_t event, AnswerTexts texts) {
   out.begin_object().member("action", action_name(action.kind));
-  const bool rewritten = action.kind == AGENTD_ACT_REPLACE_TEXT && event != AGENTD_EVENT_BEFORE_TOOL_CALL;
-  if (rewritten || (judged && action.kind == AGENTD_ACT_CONTINUE))
-    out.member("sha256", hex(sha256(action.text))).member("bytes", std::uint64_t{action.text.size()});
-  else
+  if (is_kept(action, event, texts)) {
     write_members(out, action);
+  } else {
+    const bool calls = action.kind == AGENTD_ACT_CALLBACK;
+    const std::string& text = calls ? action.json : action.text;
+    if (calls) write_text(out, "text", action.text);  // the recipe's name
+    out.member("sha256", hex(sha256(text))).member("bytes", std::uint64_t{text.size()});
+  }
   out.end_object();
 }
 
@@ -72,10 +91,10 @@ std::string messages_json(const Rows& rows) {
 
 }  // namespace
 
-std::string answer_json(std::span<const Action> actions, std::uint32_t event, bool judged) {
+std::string answer_json(std::span<const Action> actions, std::uint32_t event, AnswerTexts texts) {
   JsonWriter out;
   out.begin_array();
-  for (const Action& action : actions) write_action(out, action, event, judged);
+  for (const Action& action : actions) write_action(out, action, event, texts);
   out.end_array();
   return std::string(out.text());
 }

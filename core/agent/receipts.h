@@ -16,11 +16,15 @@
 
 namespace agentd {
 
-// The actions that a hook asked for at `event` as a compact JSON array. Long texts are cut; of a
-// rewritten text, unless it is a tool's input, only digest and length are told, since a later hook
-// may have taken something out of it. `judged`: so of what is to be said next, which the hooks of
-// messages see first.
-std::string answer_json(std::span<const Action> actions, std::uint32_t event, bool judged = false);
+// Which texts of an answer a receipt has; of the others only digest and length.
+enum class AnswerTexts : std::uint8_t {
+  kAll,      // but for a rewritten text that is no tool's input: a later hook may have taken something out of it
+  kSaid,     // not what is to be said next, which the hooks of messages see first
+  kReasons,  // only why it was refused: the message that the others may repeat has been blocked
+};
+
+// The actions that a hook asked for at `event` as a compact JSON array. Long texts are cut.
+std::string answer_json(std::span<const Action> actions, std::uint32_t event, AnswerTexts texts = AnswerTexts::kAll);
 
 // The JSON that the hook of a receipt was asked with, byte for byte: the kept bytes, and the
 // messages of the view at the receipt's revision where the event carries them. kNotFound: the bytes

@@ -24,8 +24,10 @@ void AGENTD_CALL core_fail(const agentd_core* core, agentd_token token, agentd_s
   State& state = state_of(core);
   if (state.abandoned.load()) return;
   std::string text = one_line(view_of(what), 2'000);
-  state.log.write(LogLevel::kWarning, state.identity.name, text);
-  if (CallSlot* const slot = state.find(token)) slot->fail(token, status, std::move(text));
+  CallSlot* const slot = state.find(token);
+  if (slot == nullptr || !slot->log_later(token, state.identity.name + ": " + text))
+    state.log.write(LogLevel::kWarning, state.identity.name, text);
+  if (slot != nullptr) slot->fail(token, status, std::move(text));
 }
 
 void AGENTD_CALL core_log(const agentd_core* core, agentd_token, int32_t level, agentd_str text) noexcept {
@@ -429,7 +431,7 @@ Result<std::vector<Action>> PluginContext::control(std::uint32_t event, const vo
   dispatch.deadline_ns = deadline.at_ns;
   const agentd_status status = run_call(*state_, *slot, dispatch, fn);
   CallSlot::Answer answer = slot->take_answer();
-  if (status != AGENTD_OK) return call_error(status, answer.failure, state_->identity.name);
+  if (status != AGENTD_OK) return call_error(status, answer.failure.text, state_->identity.name);
   return std::move(answer.actions);
 }
 
@@ -454,7 +456,7 @@ Result<ToolOutcome> PluginContext::call_tool(const PluginTool& tool, void* self,
   const agentd_status status =
       run_call(*state_, *slot, dispatch, [&](const agentd_call* c) { return tool.fn(self, c); });
   CallSlot::Answer answer = slot->take_answer();
-  if (status != AGENTD_OK) return call_error(status, answer.failure, call.name);
+  if (status != AGENTD_OK) return call_error(status, answer.failure.text, call.name);
   ToolOutcome out;
   for (Action& action : answer.actions) {
     if (action.kind == AGENTD_ACT_TOOL_OUTPUT) {

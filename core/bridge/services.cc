@@ -134,7 +134,7 @@ ServiceAnswer PluginContext::call_service(const OfferedService& service, void* s
   if (status != AGENTD_OK) {
     // A status that the contract does not have counts as a failure.
     if (status > 0) status = AGENTD_E_INTERNAL;
-    std::string why = std::move(answer.failure);
+    std::string why = std::move(answer.failure.text);
     if (why.empty())
       why = status == AGENTD_E_DEADLINE    ? "it did not answer before its deadline"
             : status == AGENTD_E_CANCELLED ? "it was cancelled"

@@ -150,7 +150,7 @@ class AnswerReader {
     std::string answer(out_.text());
     AGENTD_TRY(const JsonDocument document, JsonDocument::parse(answer));
     const Verdict verdict = interpret_canonical(event_.id, {}, document.root());
-    if (verdict.failed) return source_.at_value(node_, "'do': " + verdict.failure);
+    if (verdict.failed) return source_.at_value(node_, "'do': " + verdict.failure.text);
     if (!verdict.warnings.empty()) return source_.at_value(node_, "'do': " + verdict.warnings.front());
     return answer;
   }

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "core/hooks/action.h"
+#include "core/hooks/failure_text.h"
 
 namespace agentd {
 
@@ -37,8 +38,9 @@ struct Verdict {
   std::vector<Action> actions;        // legal for the event, in order; targets set
   bool failed = false;                // follows the hook's on_failure
   bool timed_out = false;             // a failure by deadline
-  std::string failure;                // one sentence
+  FailureText failure;                // one sentence
   std::vector<std::string> warnings;  // unknown keys, illegal answers, non-blocking errors
+  std::vector<std::string> log{};     // lines for the log, which may quote the hook
   std::uint32_t children = 0;         // processes that had to be killed with the program
 };
 

@@ -319,15 +319,14 @@ std::string canonical_subject(const HookDefinition& hook, JsonView payload) {
   return "";
 }
 
-std::string no_object(const ParsedOutput& output) {
-  if (!output.problem.empty()) return output.problem;
-  return "its output must be one JSON object; it begins with '" + first_line(output.text, 80) + "'";
+FailureText no_object(const ParsedOutput& output) {
+  return output.problem.empty() ? not_one_object(output) : FailureText(output.problem);
 }
 
 Verdict strict(const HookDefinition& hook, Verdict verdict) {
   if (!hook.strict_output || verdict.failed || verdict.warnings.empty()) return verdict;
   verdict.failed = true;
-  verdict.failure = "its output is not strict: " + verdict.warnings.front();
+  verdict.failure = quoting("its output is not strict", verdict.warnings.front());
   verdict.actions.clear();
   return verdict;
 }

@@ -225,7 +225,7 @@ void take_text(const HookDefinition& hook, const ParsedOutput& output, VerdictMa
   else if (made.event() == AGENTD_EVENT_BEFORE_COMPACTION)
     made.set(AGENTD_KEY_CUSTOM_INSTRUCTIONS, 0, output.text, "its output");
   else if (hook.strict_output)
-    made.fail("its output must be one JSON object; it begins with '" + first_line(output.text, 80) + "'");
+    made.fail(not_one_object(output));
 }
 
 void take_output(const HookDefinition& hook, JsonView payload, const RawAnswer& answer, VerdictMaker& made) {

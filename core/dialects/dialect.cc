@@ -179,7 +179,7 @@ Verdict interpret(const HookDefinition& hook, JsonView payload, const RawAnswer&
   }
   verdict.failed = true;
   verdict.actions.clear();
-  verdict.failure = "its output was not understood: " + why;
+  verdict.failure = quoting("its output was not understood", why);
   return verdict;
 }
 

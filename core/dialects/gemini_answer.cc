@@ -249,7 +249,7 @@ void take_output(const HookDefinition& hook, JsonView payload, const RawAnswer& 
       if (!output.problem.empty())
         made.fail(output.problem);
       else if (hook.strict_output && !from_error)
-        made.fail("its output must be one JSON object; it begins with '" + first_line(output.text, 80) + "'");
+        made.fail(not_one_object(output));
       else if (!from_error && made.can(AGENTD_ACT_SYSTEM_MESSAGE))
         made.notice(output.text, "its output");
       break;

@@ -118,17 +118,30 @@ ParsedOutput parse_output(std::string_view out, bool over_cap) {
   return parsed;
 }
 
-std::string broken_end(const HookDefinition& hook, const RawAnswer& answer) {
+FailureText quoting(std::string own, std::string_view quote) {
+  const std::size_t words = own.size();
+  return {quote.empty() ? std::move(own) : own + ": " + std::string(quote), words};
+}
+
+FailureText not_one_object(const ParsedOutput& output) {
+  const std::string own = "its output must be one JSON object";
+  return {own + "; it begins with '" + first_line(output.text, 80) + "'", own.size()};
+}
+
+FailureText broken_end(const HookDefinition& hook, const RawAnswer& answer) {
+  const auto all = [](std::string text) { return FailureText(std::move(text), FailureText::kAll); };
+  // A program that makes a sandbox is quoted behind a colon, and so may be the hook itself.
   const auto or_else = [&](std::string_view otherwise) {
-    return answer.problem.empty() ? std::string(otherwise) : answer.problem;
+    if (answer.problem.empty()) return all(std::string(otherwise));
+    return FailureText(answer.problem, hook.sandbox ? answer.problem.find(':') : FailureText::kAll);
   };
   switch (answer.end) {
     case RawAnswer::End::kSignalled:
-      return "it was killed by signal " + std::to_string(answer.code);
+      return all("it was killed by signal " + std::to_string(answer.code));
     case RawAnswer::End::kTimedOut:
-      return "it did not answer before its deadline";
+      return all("it did not answer before its deadline");
     case RawAnswer::End::kCancelled:
-      return "it was cancelled";
+      return all("it was cancelled");
     case RawAnswer::End::kNotStarted:
       return or_else("it could not be started");
     case RawAnswer::End::kExited:
@@ -138,12 +151,11 @@ std::string broken_end(const HookDefinition& hook, const RawAnswer& answer) {
   if (answer.http_status == 0) return or_else("the webhook did not answer");
   if (answer.http_status >= 200 && answer.http_status < 300) return "";
   const std::string line = first_line(answer.out);
-  return "the webhook answered with status " + std::to_string(answer.http_status) + (line.empty() ? "" : ": " + line);
+  return quoting("the webhook answered with status " + std::to_string(answer.http_status), line);
 }
 
-std::string exit_sentence(const RawAnswer& answer) {
-  const std::string line = telling_line(answer.err);
-  return "it exited with code " + std::to_string(answer.code) + (line.empty() ? "" : ": " + line);
+FailureText exit_sentence(const RawAnswer& answer) {
+  return quoting("it exited with code " + std::to_string(answer.code), telling_line(answer.err));
 }
 
 std::string telling_line(std::string_view error, std::size_t most) {

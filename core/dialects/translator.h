@@ -81,13 +81,17 @@ struct ParsedOutput {
 };
 ParsedOutput parse_output(std::string_view out, bool over_cap);
 
+// "OWN: QUOTE", of which the first part is agentd's.
+FailureText quoting(std::string own, std::string_view quote);
+// That the output is a text: "its output must be one JSON object; it begins with ...".
+FailureText not_one_object(const ParsedOutput& output);
 // The failure in how a hook ended: a signal, the deadline, no start, a webhook's status other than 2xx. Exit codes are
 // left to the dialect. Empty = it exited normally (or the webhook returned 2xx).
-std::string broken_end(const HookDefinition& hook, const RawAnswer& answer);
+FailureText broken_end(const HookDefinition& hook, const RawAnswer& answer);
 // The line of standard error that names the error: the last one that is not indented.
 std::string telling_line(std::string_view error, std::size_t most = 200);
 // "it exited with code 3: " and that line of standard error.
-std::string exit_sentence(const RawAnswer& answer);
+FailureText exit_sentence(const RawAnswer& answer);
 // Standard error without white space at its ends, as valid UTF-8, at most `most` bytes.
 std::string error_text(const RawAnswer& answer, std::size_t most = 16 * 1024);
 std::string first_line(std::string_view text, std::size_t most = 200);
@@ -105,15 +109,15 @@ class VerdictMaker {
 
   void warn(std::string sentence);
   // The first failure is kept; take() then drops all actions.
-  void fail(std::string sentence);
-  void fail_by_deadline(std::string sentence);
+  void fail(FailureText why);
+  void fail_by_deadline(FailureText why);
   // Records broken_end() as a failure; false = it ended normally.
   bool fails_by_end(const HookDefinition& hook, const RawAnswer& answer);
 
   // For a hook whose exit code reports a failure, after its output was read: refusals, questions and redactions are
   // kept, as in its own tool; permissions and changes are dropped. Without any of the former it is a failure. A guard
   // has failed in any case, which refuses too.
-  void keep_refusals(const HookDefinition& hook, std::string failure);
+  void keep_refusals(const HookDefinition& hook, FailureText failure);
 
   // Returns false and warns that `what` has no effect if the event does not allow the action.
   bool add(Action action, std::string_view what);

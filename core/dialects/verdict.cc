@@ -28,19 +28,19 @@ bool VerdictMaker::can(std::uint32_t kind) const { return is_legal(event_, kind)
 
 void VerdictMaker::warn(std::string sentence) { verdict_.warnings.push_back(std::move(sentence)); }
 
-void VerdictMaker::fail(std::string sentence) {
+void VerdictMaker::fail(FailureText why) {
   if (verdict_.failed) return;
   verdict_.failed = true;
-  verdict_.failure = std::move(sentence);
+  verdict_.failure = std::move(why);
 }
 
-void VerdictMaker::fail_by_deadline(std::string sentence) {
+void VerdictMaker::fail_by_deadline(FailureText why) {
   if (!verdict_.failed) verdict_.timed_out = true;
-  fail(std::move(sentence));
+  fail(std::move(why));
 }
 
 bool VerdictMaker::fails_by_end(const HookDefinition& hook, const RawAnswer& answer) {
-  std::string why = broken_end(hook, answer);
+  FailureText why = broken_end(hook, answer);
   if (why.empty()) return false;
   if (answer.end == RawAnswer::End::kTimedOut)
     fail_by_deadline(std::move(why));
@@ -104,7 +104,7 @@ bool VerdictMaker::permission(std::uint32_t decision, std::string_view reason, b
   return add(std::move(action), what);
 }
 
-void VerdictMaker::keep_refusals(const HookDefinition& hook, std::string failure) {
+void VerdictMaker::keep_refusals(const HookDefinition& hook, FailureText failure) {
   const EventTraits* const traits = find_event(event_);
   const bool blocking = traits != nullptr && traits->blocking;
   const auto refuses = [&](const Action& action) {
@@ -121,11 +121,12 @@ void VerdictMaker::keep_refusals(const HookDefinition& hook, std::string failure
     const bool loosens = action.kind == AGENTD_ACT_PERMISSION || action.kind == AGENTD_ACT_REPLACE_TEXT;
     return loosens && !refuses(action);
   });
-  warn(std::move(failure));
+  warn(std::move(failure.text));
 }
 
 Verdict VerdictMaker::take(const HookDefinition& hook) {
-  if (hook.strict_output && !verdict_.warnings.empty()) fail("its output is not strict: " + verdict_.warnings.front());
+  if (hook.strict_output && !verdict_.warnings.empty())
+    fail(quoting("its output is not strict", verdict_.warnings.front()));
   return take();
 }
 

@@ -304,13 +304,13 @@ agentd_status ExternalHook::run_aside(const Asked& asked, const std::string& pay
   const bool started = background_.start([this, text = payload_text, deadline](const CancelToken& cancel) {
     const auto payload = JsonDocument::parse(text);
     if (!payload) return;
-    const Verdict verdict = run(payload->root(), text, cancel, deadline);
-    if (verdict.failed)
-      environment_.log.write(LogLevel::kWarning, "hooks",
-                             definition_.name + " failed in the background: " + verdict.failure);
+    Verdict verdict = run(payload->root(), text, cancel, deadline);
+    if (verdict.failed) verdict.log.push_back(definition_.name + " failed in the background: " + verdict.failure.text);
+    for (const std::string& line : verdict.log) environment_.log.write(LogLevel::kWarning, "hooks", line);
   });
   if (!started) {
-    asked.slot->fail(asked.token, AGENTD_E_BUSY, "it was not started: too many hooks run in the background");
+    asked.slot->fail(asked.token, AGENTD_E_BUSY,
+                     {"it was not started: too many hooks run in the background", FailureText::kAll});
     return AGENTD_E_BUSY;
   }
   mark_spent(asked);
@@ -322,8 +322,10 @@ agentd_status ExternalHook::answer_with(const Asked& asked, Verdict verdict) {
   if (!verdict.warnings.empty()) {
     const std::string warnings = joined(verdict.warnings);
     asked.slot->note(asked.token, warnings);
-    environment_.log.write(LogLevel::kWarning, "hooks", definition_.name + ": " + warnings);
+    verdict.log.push_back(definition_.name + ": " + warnings);
   }
+  for (const std::string& line : verdict.log)
+    if (!asked.slot->log_later(asked.token, line)) environment_.log.write(LogLevel::kWarning, "hooks", line);
   if (verdict.failed) {
     const agentd_status status = verdict.timed_out ? AGENTD_E_DEADLINE : AGENTD_E_IO;
     asked.slot->fail(asked.token, status, std::move(verdict.failure));

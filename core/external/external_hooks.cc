@@ -23,7 +23,8 @@ struct ExternalHooks::MissingGuard {
 
   static agentd_status AGENTD_CALL refuse(void* self, const agentd_call* call) noexcept {
     const auto& guard = *static_cast<MissingGuard*>(self);
-    if (CallSlot* const slot = guard.tokens.find(call->token)) slot->fail(call->token, AGENTD_E_DENIED, guard.why);
+    if (CallSlot* const slot = guard.tokens.find(call->token))
+      slot->fail(call->token, AGENTD_E_DENIED, {guard.why, FailureText::kAll});
     return AGENTD_E_DENIED;
   }
 };

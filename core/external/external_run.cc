@@ -132,8 +132,7 @@ Verdict ExternalHook::run(JsonView payload, std::string_view, const CancelToken&
   judge_sandbox(answer, verdict);
   // The failure quotes one line of it; the log has all of it.
   if (verdict.failed && !trimmed(answer.err).empty())
-    environment_.log.write(LogLevel::kWarning, "hooks",
-                           definition_.name + " wrote on standard error: " + one_line(answer.err, kErrorBytesLogged));
+    verdict.log.push_back(definition_.name + " wrote on standard error: " + one_line(answer.err, kErrorBytesLogged));
   return verdict;
 }
 
@@ -142,7 +141,7 @@ void ExternalHook::judge_sandbox(const RawAnswer& answer, Verdict& verdict) cons
   if (answer.remarks.empty()) return;
   const std::string remarks = "in the sandbox: " + join(answer.remarks, "; ");
   if (!answer.undone) return verdict.warnings.push_back(remarks);
-  environment_.log.write(LogLevel::kWarning, "hooks", definition_.name + ": " + remarks);
+  verdict.log.push_back(definition_.name + ": " + remarks);
   verdict.actions.clear();
   verdict.failed = true;
   verdict.failure = remarks;

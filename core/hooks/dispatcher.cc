@@ -41,9 +41,11 @@ HookAnswer take_answer(CallSlot& slot, agentd_status status, std::string why) {
     out.status = AGENTD_E_INTERNAL;
     why = "it returned the status " + std::to_string(status) + ", which does not exist";
   }
-  if (!why.empty()) out.failure = out.failure.empty() ? std::move(why) : out.failure + "; " + why;
-  if (out.failure.empty() && status == AGENTD_E_DEADLINE) out.failure = "it did not answer before its deadline";
-  if (out.failure.empty() && status == AGENTD_E_CANCELLED) out.failure = "it was cancelled";
+  if (!why.empty() && !out.failure.empty()) why = out.failure.text + "; " + why;
+  if (!why.empty()) out.failure = {std::move(why), out.failure.empty() ? FailureText::kAll : out.failure.own};
+  if (out.failure.empty() && status == AGENTD_E_DEADLINE)
+    out.failure = {"it did not answer before its deadline", FailureText::kAll};
+  if (out.failure.empty() && status == AGENTD_E_CANCELLED) out.failure = {"it was cancelled", FailureText::kAll};
   return out;
 }
 
@@ -128,7 +130,8 @@ bool settle_answer(const Snapshot& snapshot, const Dispatch& event, const Snapsh
   if (trace != nullptr) {
     const Subscription& from = snapshot.subscription(entry);
     trace->on_hook({from.name, from.plugin, from.bytes_digest, from.event, answer.duration_ns, answer.status,
-                    answer.failure, answer.actions, effect, answer.note, answer.children, answer.refused});
+                    answer.failure.text, answer.failure.own, answer.actions, effect, answer.note, answer.log,
+                    answer.children, answer.refused});
   }
   return !merger.blocked();
 }
@@ -162,7 +165,7 @@ struct TimedCall {
   agentd_status make(const Subscription& hook, const Snapshot::Entry& entry, const Dispatch& event, CallSlot& slot,
                      const agentd_call& call) {
     if (slot.deadline_ns() <= started_ns) {
-      slot.fail(call.token, AGENTD_E_DEADLINE, "no time was left to call it");
+      slot.fail(call.token, AGENTD_E_DEADLINE, {"no time was left to call it", FailureText::kAll});
       return AGENTD_E_DEADLINE;
     }
     if (event.refusal == nullptr) return entry.fn(entry.self, &call);
@@ -173,7 +176,7 @@ struct TimedCall {
       slot.skip(call.token, why);
       return AGENTD_OK;
     }
-    slot.fail(call.token, AGENTD_E_TOO_BIG, why);
+    slot.fail(call.token, AGENTD_E_TOO_BIG, {why, FailureText::kAll});
     return AGENTD_E_TOO_BIG;
   }
 
@@ -213,7 +216,7 @@ struct TimedCall {
   if (from.on_failure != FailurePolicy::kClosed || from.observes()) return true;
   HookAnswer answer;
   answer.status = AGENTD_E_DEADLINE;
-  answer.failure = "an earlier call never ended: it is disabled until agentd restarts";
+  answer.failure = {"an earlier call never ended: it is disabled until agentd restarts", FailureText::kAll};
   slot.open(&event);  // trace receivers read this event's payload
   const bool open = settle_answer(snapshot, event, entry, answer, trace, outcome);
   slot.forget_payload_text();

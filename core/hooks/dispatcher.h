@@ -46,9 +46,11 @@ struct HookTrace {
   std::uint64_t duration_ns = 0;
   agentd_status status = AGENTD_OK;
   std::string_view failure;         // text of fail()
+  std::size_t own_words = 0;        // FailureText::own
   std::span<const Action> actions;  // its emitted actions
   AnswerEffect effect = AnswerEffect::kNone;
   std::string_view note;       // why it was skipped, or a warning
+  std::string_view log;        // for the log, unless the event's text was removed
   std::uint32_t children = 0;  // processes that outlived it, and were killed
   bool refused = false;        // it was not called: Dispatch::refusal
 };

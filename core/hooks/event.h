@@ -75,6 +75,13 @@ std::string_view action_name(std::uint32_t kind);
 // "allow", "deny", "ask" or "defer"; "?" for an unknown AGENTD_PERMISSION_.
 std::string_view permission_name(std::uint32_t decision);
 
+// True where hooks may take a text away before anybody else sees it: by blocking a message, by rewriting an answer or a
+// tool's output. The log has such a text only in the form in which they leave it.
+constexpr bool has_removable_text(std::uint32_t event) {
+  return event == AGENTD_EVENT_USER_MESSAGE_SEND || event == AGENTD_EVENT_AFTER_MODEL_CALL ||
+         event == AGENTD_EVENT_AFTER_TOOL_CALL || event == AGENTD_EVENT_TOOL_CALL_FAILED;
+}
+
 constexpr std::uint64_t event_bit(std::uint32_t id) { return id < 64 ? 1ull << id : 0; }
 
 }  // namespace agentd

@@ -54,14 +54,14 @@ Outcome& Merger::outcome() {
   return *outcome_;
 }
 
-AnswerEffect Merger::take_failure(const Subscription& from, agentd_status status, const std::string& failure) {
-  outcome().failures.push_back({by(from), status, failure});
+AnswerEffect Merger::take_failure(const Subscription& from, agentd_status status, const FailureText& failure) {
+  outcome().failures.push_back({by(from), status, failure.text, failure.own});
   if (from.withholds()) withhold(from);
   const EventTraits* const traits = find_event(event_.event);
   if (from.on_failure == FailurePolicy::kOpen || traits == nullptr || !traits->blocking || from.observes())
     return AnswerEffect::kFailed;
   const bool first = !outcome().blocked;
-  block(from, "the guard '" + from.name + "' failed" + (failure.empty() ? "" : ": " + failure));
+  block(from, "the guard '" + from.name + "' failed" + (failure.empty() ? "" : ": " + failure.text));
   if (first) outcome().blocked_by_failure = true;
   return AnswerEffect::kBlocked;
 }

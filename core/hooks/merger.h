@@ -41,7 +41,7 @@ class Merger {
   Outcome& outcome();
   static Outcome::By by(const Subscription& from) { return {from.name, from.plugin}; }
 
-  AnswerEffect take_failure(const Subscription& from, agentd_status status, const std::string& failure);
+  AnswerEffect take_failure(const Subscription& from, agentd_status status, const FailureText& failure);
   void withhold(const Subscription& from);
   void block(const Subscription& from, std::string reason);
   AnswerEffect keep_notice(const Subscription& from, const Action& action);

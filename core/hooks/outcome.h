@@ -30,6 +30,7 @@ struct Outcome {
     By by;
     agentd_status status = AGENTD_OK;
     std::string text;
+    std::size_t own_words = 0;  // FailureText::own
   };
 
   bool blocked = false;

@@ -7,6 +7,7 @@
 
 #include "core/base/for_ever.h"
 #include "core/hooks/dispatch.h"
+#include "core/hooks/event.h"
 #include "core/hooks/payload_json.h"
 
 namespace agentd {
@@ -16,9 +17,10 @@ constexpr std::uint64_t kSliceNs = std::chrono::nanoseconds(CallSlot::kSlice).co
 void CallSlot::clean() {
   const MutexLock lock(mutex_);
   actions_.clear();
-  failure_.clear();
+  failure_ = {};
   arena_.reset();
   note_.clear();
+  log_.clear();
   skipped_ = false;
   children_ = 0;
   done_generation_ = UINT64_MAX;
@@ -30,8 +32,8 @@ void CallSlot::clean() {
 
 CallSlot::Answer CallSlot::take_answer() {
   const MutexLock lock(mutex_);
-  Answer out{std::exchange(actions_, {}), std::exchange(failure_, {}), std::exchange(note_, {}),
-             std::exchange(skipped_, false), std::exchange(children_, 0)};
+  Answer out{std::exchange(actions_, {}), std::exchange(failure_, {}),    std::exchange(note_, {}),
+             std::exchange(log_, {}),     std::exchange(skipped_, false), std::exchange(children_, 0)};
   // Drops actions that another thread emitted under an older token.
   const std::uint64_t now = generation();
   std::erase_if(out.actions, [&](const Action& action) { return action.generation != now; });
@@ -129,10 +131,10 @@ bool CallSlot::emit(agentd_token token, Action action) {
   return true;
 }
 
-bool CallSlot::fail(agentd_token token, agentd_status, std::string text) {
+bool CallSlot::fail(agentd_token token, agentd_status, FailureText why) {
   const MutexLock lock(mutex_);
   if (!is_open(token)) return false;
-  failure_ = std::move(text);
+  failure_ = std::move(why);
   touched_.store(true, std::memory_order_relaxed);
   return true;
 }
@@ -142,6 +144,16 @@ bool CallSlot::note(agentd_token token, std::string_view text) {
   if (!is_open(token)) return false;
   if (!note_.empty()) note_ += "; ";
   note_ += text;
+  touched_.store(true, std::memory_order_relaxed);
+  return true;
+}
+
+bool CallSlot::log_later(agentd_token token, std::string_view line) {
+  if (!has_removable_text(event())) return false;
+  const MutexLock lock(mutex_);
+  if (!is_open(token)) return false;
+  if (!log_.empty()) log_ += "; ";
+  log_ += line;
   touched_.store(true, std::memory_order_relaxed);
   return true;
 }

@@ -28,6 +28,7 @@
 #include "core/base/mutex.h"
 #include "core/conversation/rows.h"
 #include "core/hooks/action.h"
+#include "core/hooks/failure_text.h"
 
 namespace agentd {
 
@@ -88,7 +89,8 @@ class CallSlot {
   // The answers of the calls since clean(); taking them empties the slot.
   struct Answer {
     std::vector<Action> actions;
-    std::string failure, note;
+    FailureText failure;
+    std::string note, log;
     bool skipped = false;
     std::uint32_t children = 0;
   };
@@ -123,10 +125,13 @@ class CallSlot {
   // ---- any thread, while the token is current; false or null when it is stale
 
   bool emit(agentd_token token, Action action);
-  bool fail(agentd_token token, agentd_status status, std::string text);
+  bool fail(agentd_token token, agentd_status status, FailureText why);
   bool complete(agentd_token token, agentd_status status);
   // Records why a hook was not called, or a warning: only for traces. One sentence; several are joined.
   bool note(agentd_token token, std::string_view text);
+  // Holds a line for the log, which quotes the hook, back until the event is over, since hooks may remove what it
+  // repeats. False = the event has no such text, or the token is stale: the line can be written at once.
+  bool log_later(agentd_token token, std::string_view line);
   // For the host's own kinds of hooks, which then return AGENTD_OK: records that the hook was not called, and why.
   bool skip(agentd_token token, std::string_view why);
   // Counts processes that outlived the call's program and were killed.
@@ -197,8 +202,8 @@ class CallSlot {
   Mutex mutex_;
   Condition completed_;
   std::vector<Action> actions_ GUARDED_BY(mutex_);
-  std::string failure_ GUARDED_BY(mutex_);
-  std::string note_ GUARDED_BY(mutex_);
+  FailureText failure_ GUARDED_BY(mutex_);
+  std::string note_ GUARDED_BY(mutex_), log_ GUARDED_BY(mutex_);
   bool skipped_ GUARDED_BY(mutex_) = false;
   std::uint32_t children_ GUARDED_BY(mutex_) = 0;
   // Shared by the slots of one dispatch and by hooks that still read it.

@@ -84,7 +84,44 @@ std::string_view status_of(TaskState::Kind kind) {
   return "failed";
 }
 
+std::string in_place_of(std::string_view words) {
+  return "[" + counted(words.size(), "byte") + ", which the hooks of messages see first, in the run]";
+}
+
+// `object` with `change` of the name and the words of each of its words.
+template <typename Change>
+void write_words(JsonWriter& out, JsonView object, bool nested, const Change& change) {
+  out.begin_object();
+  for (std::size_t i = 0; i < object.size(); ++i) {
+    const std::string_view name = object.key_at(i);
+    const JsonView value = object.at(i);
+    out.key(name);
+    if (value.is_string() && (nested || name == "prompt"))
+      out.string(change(name, value.string_or(""), nested));
+    else if (!nested && name == "arguments" && value.is_object())
+      write_words(out, value, true, change);
+    else
+      out.value(value);
+  }
+  out.end_object();
+}
+
 }  // namespace
+
+std::string without_words(JsonView input) {
+  JsonWriter out;
+  write_words(out, input, false, [](std::string_view, std::string_view words, bool) { return in_place_of(words); });
+  return std::string(out.text());
+}
+
+std::string with_words(JsonView left, JsonView given) {
+  JsonWriter out;
+  write_words(out, left, false, [&](std::string_view name, std::string_view words, bool nested) {
+    const std::string_view was = (nested ? given["arguments"] : given)[name].string_or("");
+    return std::string(words == in_place_of(was) ? was : words);
+  });
+  return std::string(out.text());
+}
 
 Result<RunWish> read_run_wish(JsonView input) {
   RunWish out;

@@ -29,6 +29,12 @@ struct RunWish {
 // kInvalid: a sentence about the input of run_agent.
 Result<RunWish> read_run_wish(JsonView input);
 
+// The input of run_agent as the hooks of the call get it: without its words, the prompt and the values of a recipe's
+// arguments. They are a user's message, which the hooks of messages see first, in the conversation of the run.
+std::string without_words(JsonView input);
+// The input as the hooks of the call have left it, with the words of `given` wherever they have not set others.
+std::string with_words(JsonView left, JsonView given);
+
 // A run, as the log has it.
 struct TaskState {
   enum class Kind : std::uint8_t { kWorking, kWaiting, kEnded, kCancelled, kInterrupted } kind = Kind::kWorking;

@@ -212,8 +212,9 @@ Server::Reply Server::call_tool(const Call& call) {
     out.end_object();
     call.to->notify("notifications/progress", out.text());
   };
-  const auto called =
-      call.client->call({name, arguments.exists() ? arguments.text() : std::string()}, call.cancel, progress);
+  std::string input = arguments.exists() ? std::string(arguments.text()) : std::string();
+  if (name == kRunAgent && arguments.exists()) input = without_words(arguments);
+  const auto called = call.client->call({name, std::move(input)}, call.cancel, progress);
   before = last;
   if (!called) {
     if (called.error().kind == RunError::Kind::kCancelled) return fault_of(called.error());
@@ -226,10 +227,13 @@ Server::Reply Server::call_tool(const Call& call) {
     call.client->end();
     return tool_result(called->report, true);
   }
-  const auto input = JsonDocument::parse(called->begun);
-  if (!input) return tool_failure(input.error().message);
-  if (own->name == kRunAgent) return run_agent(call, input->root(), progress);
-  const auto compacted = compact_conversation(means_, input->root(), call.cancel);
+  const auto begun = JsonDocument::parse(called->begun);
+  if (!begun) return tool_failure(begun.error().message);
+  if (own->name == kRunAgent) {
+    const auto wish = JsonDocument::parse(with_words(begun->root(), arguments));
+    return wish ? run_agent(call, wish->root(), progress) : tool_failure(wish.error().message);
+  }
+  const auto compacted = compact_conversation(means_, begun->root(), call.cancel);
   return compacted ? own_result(*compacted) : tool_failure(compacted.error().message);
 }
 

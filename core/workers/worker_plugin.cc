@@ -301,7 +301,7 @@ agentd_status WorkerPlugin::run(const agentd_call& call, const Wanted& wanted) {
   CallSlot* const slot = tokens_.find(call.token);
   if (slot == nullptr) return AGENTD_E_NOT_FOUND;
   const auto failed = [&](const Error& error) {
-    if (!error.message.empty()) slot->fail(call.token, AGENTD_E_INTERNAL, error.message);
+    if (!error.message.empty()) slot->fail(call.token, AGENTD_E_INTERNAL, {error.message, FailureText::kAll});
     if (error.message.empty()) return is_cancelled(*call.live) ? AGENTD_E_CANCELLED : AGENTD_E_DEADLINE;
     return AGENTD_E_INTERNAL;
   };
@@ -311,8 +311,9 @@ agentd_status WorkerPlugin::run(const agentd_call& call, const Wanted& wanted) {
   if (!instance) {
     if (is_cancelled(*call.live)) return AGENTD_E_CANCELLED;
     slot->fail(call.token, AGENTD_E_DEADLINE,
-               "its workers of " + std::to_string(placing_.options.conversations_busy_max) +
-                   " other conversations, as many as may run calls at once, were busy until its deadline");
+               {"its workers of " + std::to_string(placing_.options.conversations_busy_max) +
+                    " other conversations, as many as may run calls at once, were busy until its deadline",
+                FailureText::kAll});
     return AGENTD_E_DEADLINE;
   }
   const auto process = process_of(instance, *call.live);

@@ -349,7 +349,7 @@ agentd_status WorkerProcess::call(const agentd_call& call, const Target& target)
   const auto lane = take_lane(running);
   if (!lane) {
     if (!usable()) {
-      slot->fail(call.token, AGENTD_E_INTERNAL, end_text());
+      slot->fail(call.token, AGENTD_E_INTERNAL, {end_text(), FailureText::kAll});
       return AGENTD_E_INTERNAL;
     }
     const std::uint32_t cancel = cancel_of(*call.live);

@@ -25,8 +25,10 @@ namespace fs = std::filesystem;
 // The words that the gate takes out, one for each place, and those whose message it blocks.
 const std::vector<std::string> kRewritten{"canary-first",  "canary-later",  "canary-recipe", "canary-words",
                                           "canary-answer", "canary-stream", "canary-output", "canary-failure",
-                                          "canary-goeson", "canary-typed",  "canary-posted", "canary-editor"};
-const std::vector<std::string> kBlocked{"forbidden-first", "forbidden-later", "forbidden-typed", "forbidden-posted"};
+                                          "canary-goeson", "canary-typed",  "canary-posted", "canary-editor",
+                                          "canary-client"};
+const std::vector<std::string> kBlocked{"forbidden-first", "forbidden-later", "forbidden-typed", "forbidden-posted",
+                                        "forbidden-client"};
 
 constexpr const char* kGate = R"(#!/usr/bin/env python3
 import json, re, sys
@@ -108,6 +110,18 @@ class RemovedText : public ::testing::Test {
                                       "on: agent_stop\nonce: conversation\n"
                                       "do: {action: continue, messages: [go on with canary-goeson]}\n",
                                       0600));
+    // Hooks that fail before the gate is called, and quote what they were given in each way in which a failure can.
+    std::string broken = "hooks:\n";
+    const std::string grep = "grep -oE \"(canary|forbidden)-[a-z]+\" | head -n 1";
+    for (const char* const event : {"user_message_send", "after_model_call", "after_tool_call", "tool_call_failed"})
+      for (const auto& [name, command] : std::vector<std::pair<std::string, std::string>>{
+               {"dies", grep + " >&2; exit 1"},
+               {"talks", grep},
+               {"invents", grep + " | sed \"s/.*/{\\\"&\\\": 1}/\""},
+               {"grumbles", "x=$(" + grep + "); echo {\\\"system_message\\\": \\\"noted\\\", \\\"$x\\\": 1}"}})
+        broken += "  - {name: " + name + "-" + event + ", on: " + event +
+                  ", priority: 200, command: " + quoted(command) + "}\n";
+    ASSERT_TRUE(write_file_atomically(hooks + "/broken.yaml", broken, 0600));
     ASSERT_TRUE(make_directories(program_.home() + "/recipes"));
     ASSERT_TRUE(write_file_atomically(program_.home() + "/recipes/ask.md",
                                       "---\nname: ask\ndescription: asks\narguments: {what: the thing}\n---\n"
@@ -148,6 +162,7 @@ class RemovedText : public ::testing::Test {
     type();
     post(refused == 0 ? "\"stop\"" : "\"blocked\"");
     edit();
+    call();
     run({"compact", "--follow"}, 0);
     run({"checkpoint", "save", "a place", "--json"}, 0);
     for (const std::vector<std::string>& words :
@@ -211,6 +226,19 @@ class RemovedText : public ::testing::Test {
     for (const RpcMessage& each : editor.updates()) said_ += std::string(each.params().text()) + "\n";
   }
 
+  // By a client of MCP, whose call is judged before the run begins.
+  void call() {
+    AcpClient client(program_, {}, "mcp");
+    client.call("initialize", R"({"protocolVersion":"2025-06-18","capabilities":{}})");
+    client.notify("notifications/initialized", "{}");
+    for (const std::string words : {R"("prompt":"tell me of canary-client")", R"("prompt":"the forbidden-client word")",
+                                    R"("recipe":"ask","arguments":{"what":"canary-client"})"})
+      said_ += std::string(
+                   client.call("tools/call", R"({"name":"run_agent","arguments":{)" + words + "}}").result().text()) +
+               "\n";
+    for (const RpcMessage& each : client.updates()) said_ += std::string(each.params().text()) + "\n";
+  }
+
   // ---- what is left
 
   std::string everything() const {
@@ -254,6 +282,22 @@ TEST_F(RemovedText, IsFoundWhereTheHooksAreInShadowMode) {
   do_all(0);
   EXPECT_EQ(found(kRewritten), kRewritten);
   EXPECT_EQ(found(kBlocked), kBlocked);
+}
+
+// Hooks of a tool that calls them together: the context that one of them adds is part of a message that another blocks.
+TEST_F(RemovedText, AContextThatQuotesABlockedMessageIsNotKept) {
+  const std::string settings = program_.directory().file("settings.json");
+  ASSERT_TRUE(write_file_atomically(settings,
+                                    R"({"hooks":{"UserPromptSubmit":[{"hooks":[)"
+                                    R"({"type":"command","command":"grep -oE 'forbidden-[a-z]+'"},)"
+                                    R"({"type":"command","command":"! grep -q forbidden- || exit 2"}]}]}})",
+                                    0600));
+  program_.config("hooks: {trace: true, adapt: [\"claude:" + settings + "\"]}\n");
+  const std::string script = program_.script("- text: thanks\n");
+  run({"run", "a plain message", "--script", script}, 0);
+  run({"run", "--follow", "the forbidden-first message", "--script", script}, 3);
+  EXPECT_EQ(found({"forbidden-first"}), std::vector<std::string>{});
+  EXPECT_TRUE(has(run({"hooks", "trace"}, 0).out, "inject_context"));
 }
 
 // The bundled redactor, and a guard in one line of YAML: the first message and what its session begins with.

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/agent/session/firing.h"
 
-#include "core/agent/receipts.h"
+#include <iterator>
+
 #include "core/agent/states.h"
 #include "core/scrub/secrets.h"
 
@@ -13,12 +14,6 @@ std::string_view event_name(std::uint32_t event) {
 }
 
 namespace {
-
-// Texts that the log has only in the form in which hooks leave them.
-bool is_private(std::uint32_t event) {
-  return event == AGENTD_EVENT_USER_MESSAGE_SEND || event == AGENTD_EVENT_AFTER_MODEL_CALL ||
-         event == AGENTD_EVENT_AFTER_TOOL_CALL || event == AGENTD_EVENT_TOOL_CALL_FAILED;
-}
 
 // One kept payload per piece of a streamed answer would be the answer many times over.
 bool is_stream(std::uint32_t event) { return event == AGENTD_EVENT_MODEL_DELTA; }
@@ -75,12 +70,22 @@ void Firing::find_problems(const HookTrace& trace) {
   for (const Action& action : trace.actions)
     if (std::string why = why_illegal(trace.event, action); !why.empty())
       problems_.push_back({hook, std::move(why), false});
+  const bool quotes = may_quote(trace);
   // Errors in the answer of a hook that did not fail itself.
-  if (trace.status >= 0 && !trace.failure.empty()) problems_.push_back({hook, std::string(trace.failure), true});
+  if (trace.status >= 0 && !trace.failure.empty())
+    problems_.push_back({hook, std::string(trace.failure), true, quotes});
   // Observers also note what they did; no call waits for their answers.
+  if (!trace.note.empty() && !observes(trace)) problems_.push_back({hook, std::string(trace.note), true, quotes});
+}
+
+bool Firing::observes(const HookTrace& trace) const {
   const Snapshot::Entry* const entry = entry_of(trace);
-  const bool observes = entry != nullptr && (entry->flags & AGENTD_HOOK_OBSERVES) != 0;
-  if (!trace.note.empty() && !observes) problems_.push_back({hook, std::string(trace.note), true});
+  return entry != nullptr && (entry->flags & AGENTD_HOOK_OBSERVES) != 0;
+}
+
+// Observers come last, and see what the others have left.
+bool Firing::may_quote(const HookTrace& trace) const {
+  return has_removable_text(fired_.event) && !observes(trace) && trace.effect != AnswerEffect::kSkipped;
 }
 
 const Snapshot::Entry* Firing::entry_of(const HookTrace& trace) const {
@@ -103,6 +108,7 @@ void Firing::on_hook(const HookTrace& trace) {
   const bool worth_it =
       is_stream(fired_.event) ? trace.status < 0 : frame_.all || spoke || !trace.note.empty() || !trace.failure.empty();
   answered_ = answered_ || spoke;
+  if (!trace.log.empty()) (may_quote(trace) ? quoting_log_ : log_).emplace_back(trace.log);
   if (worth_it) keep(trace);
   before_rewrite_.reset();
 }
@@ -113,13 +119,13 @@ std::string Firing::clean(std::string text) const {
 
 // A hook's answer passes the border, too, before a receipt holds it. What takes the place of the user's or the model's
 // own words stays, as these do.
-std::string Firing::answer_of(const HookTrace& trace) const {
+std::string Firing::answer_of(const HookTrace& trace, AnswerTexts texts) const {
   std::vector<Action> actions(trace.actions.begin(), trace.actions.end());
   const bool output = fired_.event == AGENTD_EVENT_AFTER_TOOL_CALL || fired_.event == AGENTD_EVENT_TOOL_CALL_FAILED;
   const bool words = !output && !(frame_.scrubs_messages && fired_.event == AGENTD_EVENT_USER_MESSAGE_SEND);
   for (Action& action : actions)
     if (!words || action.kind != AGENTD_ACT_REPLACE_TEXT) action.text = clean(std::move(action.text));
-  return answer_json(actions, fired_.event, frame_.snapshot.decides(AGENTD_EVENT_USER_MESSAGE_SEND));
+  return answer_json(actions, fired_.event, texts);
 }
 
 void Firing::keep(const HookTrace& trace) {
@@ -134,9 +140,12 @@ void Firing::keep(const HookTrace& trace) {
   receipt.kind = kind_of(trace);
   receipt.bytes_digest = std::string(trace.bytes_digest);
   if (seen.payload) receipt.payload_digest = digest_of(seen.payload);
-  receipt.answer = answer_of(trace);
+  receipt.answer = answer_of(
+      trace, frame_.snapshot.decides(AGENTD_EVENT_USER_MESSAGE_SEND) ? AnswerTexts::kSaid : AnswerTexts::kAll);
   receipt.effect = trace.effect;
   receipt.note = clean(joined(trace.failure, trace.note));
+  if (fired_.event == AGENTD_EVENT_USER_MESSAGE_SEND) seen.reasons = answer_of(trace, AnswerTexts::kReasons);
+  if (may_quote(trace)) seen.own_note = trace.failure.empty() ? "" : without_quotes(trace.failure, trace.own_words);
   receipt.duration_us = (trace.duration_ns + 500) / 1000;
 }
 
@@ -148,13 +157,37 @@ const Digest& Firing::digest_of(const std::shared_ptr<const std::string>& text) 
   return digest_;
 }
 
+bool Firing::is_refused(const Outcome* outcome) const {
+  return fired_.event == AGENTD_EVENT_USER_MESSAGE_SEND && outcome != nullptr && outcome->blocked;
+}
+
+void Firing::leave_out_quotes(Outcome* outcome) {
+  if (!has_removable_text(fired_.event) || (version_ == 0 && !is_refused(outcome))) {
+    log_.insert(log_.end(), std::make_move_iterator(quoting_log_.begin()), std::make_move_iterator(quoting_log_.end()));
+    return;
+  }
+  for (Seen& seen : seen_) {
+    if (seen.own_note) seen.receipt.note = std::move(*seen.own_note);
+    if (is_refused(outcome)) seen.receipt.answer = std::move(seen.reasons);
+  }
+  std::erase_if(problems_, [](const Problem& problem) { return problem.may_quote; });
+  if (outcome == nullptr) return;
+  for (Outcome::Failure& failure : outcome->failures) {
+    const std::string own = without_quotes(failure.text, failure.own_words);
+    if (outcome->blocked_by_failure && outcome->blocked_by.hook == failure.by.hook &&
+        outcome->reason.ends_with(failure.text))
+      outcome->reason.replace(outcome->reason.size() - failure.text.size(), std::string::npos, own);
+    failure.text = own;
+  }
+}
+
 // Text that a hook rewrote or refused is not stored: such a payload is known only by its digest.
 std::vector<HookReceipt> Firing::take_receipts(const Outcome* outcome) {
-  const bool refused = fired_.event == AGENTD_EVENT_USER_MESSAGE_SEND && outcome != nullptr && outcome->blocked;
-  const bool kept = (answered_ || frame_.all) && !refused && !is_stream(fired_.event);
+  const bool kept = (answered_ || frame_.all) && !is_refused(outcome) && !is_stream(fired_.event);
   std::vector<HookReceipt> out;
   for (Seen& seen : seen_) {
-    if (kept && (!is_private(fired_.event) || seen.version == version_)) seen.receipt.payload = std::move(seen.payload);
+    if (kept && (!has_removable_text(fired_.event) || seen.version == version_))
+      seen.receipt.payload = std::move(seen.payload);
     out.push_back(std::move(seen.receipt));
   }
   seen_.clear();

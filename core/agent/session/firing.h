@@ -7,11 +7,13 @@
 
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "core/agent/hook_ledger.h"
+#include "core/agent/receipts.h"
 #include "core/conversation/receipt.h"
 #include "core/hooks/dispatcher.h"
 
@@ -49,7 +51,8 @@ class Firing final : public TraceSink {
   };
   struct Problem {
     std::string hook, text;
-    bool logged = false;  // by the code that found it
+    bool logged = false;     // by the code that found it
+    bool may_quote = false;  // the event's text
   };
 
   Firing(const Fired& fired, CallSlot& slot, Frame frame) : fired_(fired), slot_(slot), frame_(std::move(frame)) {}
@@ -62,22 +65,34 @@ class Firing final : public TraceSink {
   static std::string refusal(void* me, const Subscription& hook);
   void on_hook(const HookTrace& trace) override;
 
+  // ---- after the dispatch
+
+  // Where hooks removed the event's text, the words of failed hooks that may quote it are taken out of the outcome, and
+  // of what the following functions return.
+  void leave_out_quotes(Outcome* outcome);
   // The receipts, with the payloads that may be kept.
   std::vector<HookReceipt> take_receipts(const Outcome* outcome);
   const std::vector<Problem>& problems() const { return problems_; }
+  // Lines for the log.
+  const std::vector<std::string>& log() const { return log_; }
 
  private:
   struct Seen {
     HookReceipt receipt;
     std::shared_ptr<const std::string> payload;
-    unsigned version = 0;  // of the payload: counts rewrites
+    unsigned version = 0;                   // of the payload: counts rewrites
+    std::string reasons{};                  // the answer of a message that is refused
+    std::optional<std::string> own_note{};  // where the hook's words may quote a text that was removed
   };
+  bool observes(const HookTrace& trace) const;
+  bool may_quote(const HookTrace& trace) const;
+  bool is_refused(const Outcome* outcome) const;
   const Snapshot::Entry* entry_of(const HookTrace& trace) const;
   std::string kind_of(const HookTrace& trace) const;
   std::string clean(std::string text) const;
   void find_problems(const HookTrace& trace);
   void keep(const HookTrace& trace);
-  std::string answer_of(const HookTrace& trace) const;
+  std::string answer_of(const HookTrace& trace, AnswerTexts texts) const;
   const Digest& digest_of(const std::shared_ptr<const std::string>& text);
 
   const Fired fired_;
@@ -85,6 +100,7 @@ class Firing final : public TraceSink {
   const Frame frame_;
   std::vector<Seen> seen_;
   std::vector<Problem> problems_;
+  std::vector<std::string> log_, quoting_log_;
   // The payload of the hook that is rewriting.
   std::shared_ptr<const std::string> before_rewrite_;
   unsigned version_ = 0, version_before_ = 0;

@@ -135,7 +135,9 @@ std::unique_ptr<Outcome> HookPoint::fire(const Fired& fired) {
 // Turns the answers into receipts, reports, and the end of the run.
 void HookPoint::take(const Fired& fired, Firing& firing, Outcome* outcome) {
   if (outcome != nullptr) drop_illegal(*outcome, fired.event);
+  firing.leave_out_quotes(outcome);
   for (HookReceipt& receipt : firing.take_receipts(outcome)) log_.add_receipt(std::move(receipt));
+  for (const std::string& line : firing.log()) parts_.log.write(LogLevel::kWarning, "hooks", line);
   for (const Firing::Problem& problem : firing.problems()) report_problem(fired.event, problem);
   if (outcome == nullptr) return;
   pass_border(*outcome);

@@ -502,6 +502,17 @@ TEST(AnswerJson, CutsLongTextsAndHidesRewrittenOnes) {
   EXPECT_NE(json.find(R"("bytes":5000)"), std::string::npos);
   EXPECT_EQ(json.find("s3cret"), std::string::npos);
   EXPECT_NE(json.find(hex(sha256("s3cret"))), std::string::npos);
+  // What is to be said next is for the hooks of messages first; of a blocked message only the reason is told.
+  Action callback = action(AGENTD_ACT_CALLBACK, "review");
+  callback.json = "s3cret";
+  const std::vector<Action> said{action(AGENTD_ACT_BLOCK, "a word"), action(AGENTD_ACT_INJECT_CONTEXT, "a quote"),
+                                 action(AGENTD_ACT_CONTINUE, "s3cret"), callback};
+  const std::string next = answer_json(said, AGENTD_EVENT_AGENT_STOP, AnswerTexts::kSaid);
+  EXPECT_EQ(next.find("s3cret"), std::string::npos);
+  for (const char* const kept : {"a word", "a quote", "review"}) EXPECT_NE(next.find(kept), std::string::npos) << kept;
+  const std::string refused = answer_json(said, AGENTD_EVENT_USER_MESSAGE_SEND, AnswerTexts::kReasons);
+  for (const char* const gone : {"s3cret", "a quote"}) EXPECT_EQ(refused.find(gone), std::string::npos) << gone;
+  EXPECT_NE(refused.find("a word"), std::string::npos);
   // What a tool is called with is in the log; what it was called with in the end is told.
   EXPECT_EQ(answer_json({{action(AGENTD_ACT_REPLACE_TEXT, "{}")}}, AGENTD_EVENT_BEFORE_TOOL_CALL),
             R"([{"action":"rewrite","text":"{}"}])");
