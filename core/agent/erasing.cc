@@ -540,9 +540,10 @@ class Planner {
 Result<ErasePlan> plan_erase(const Store& store, const EraseQuery& query) { return Planner(store, query).run(); }
 
 Result<ErasePlan> plan_erase_removed(const Store& store, const std::optional<Ulid>& conversation) {
-  AGENTD_TRY(const std::vector<RemovedText> removed, removed_texts(store, conversation));
+  AGENTD_TRY(RemovedTexts removed, removed_texts(store, conversation));
   ErasePlan out;
-  for (const RemovedText& each : removed) {
+  out.damaged = std::move(removed.damaged);
+  for (const RemovedText& each : removed.found) {
     if (out.parts.empty() || out.parts.back().conversation != each.conversation) {
       AGENTD_TRY(const ConversationInfo info, store.info(each.conversation));
       out.looked_at.push_back(each.conversation);

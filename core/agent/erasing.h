@@ -70,6 +70,7 @@ struct ErasePlan {
   std::vector<std::string> said;   // by sequence: the texts of the named records, of any length
   bool whole = false;              // by sequence
   std::size_t too_short = 0;       // finds that are shorter than kErasedTextMin
+  std::vector<Ulid> damaged{};     // conversations that could not be looked through
   bool empty() const { return parts.empty(); }
 };
 

@@ -74,10 +74,10 @@ Result<void> find_in(const Store& store, const Ulid& conversation, std::vector<R
 
 }  // namespace
 
-Result<std::vector<RemovedText>> removed_texts(const Store& store, const std::optional<Ulid>& conversation) {
-  std::vector<RemovedText> out;
+Result<RemovedTexts> removed_texts(const Store& store, const std::optional<Ulid>& conversation) {
+  RemovedTexts out;
   if (conversation) {
-    AGENTD_TRY_VOID(find_in(store, *conversation, out));
+    AGENTD_TRY_VOID(find_in(store, *conversation, out.found));
     return out;
   }
   ConversationQuery query;
@@ -86,7 +86,10 @@ Result<std::vector<RemovedText>> removed_texts(const Store& store, const std::op
     AGENTD_TRY(const std::vector<ConversationInfo> page, store.list(query));
     for (const ConversationInfo& info : page) {
       AGENTD_TRY(const Ulid id, Ulid::parse(info.id));
-      AGENTD_TRY_VOID(find_in(store, id, out));
+      const auto looked = find_in(store, id, out.found);
+      if (looked || looked.error().code == Code::kNotFound) continue;
+      if (looked.error().code != Code::kCorrupt) return looked.error();
+      out.damaged.push_back(id);
     }
     if (page.size() < kPage) return out;
     query.after = page.back().id;

@@ -23,8 +23,13 @@ struct RemovedText {
   std::string text;
 };
 
-// In the order of the conversations, newest first; of that conversation, or of all. Reads the receipts of all, and the
-// logs of those alone in which a hook has checked a message. kNotFound, kCorrupt.
-Result<std::vector<RemovedText>> removed_texts(const Store& store, const std::optional<Ulid>& conversation = {});
+struct RemovedTexts {
+  std::vector<RemovedText> found;  // in the order of the conversations, newest first
+  std::vector<Ulid> damaged;       // conversations that could not be looked through
+};
+
+// Of that conversation, or of all. Reads the receipts of all, and the logs of those alone in which a hook has checked a
+// message. Of all, a conversation that is deleted meanwhile has none. kNotFound and kCorrupt, of that conversation.
+Result<RemovedTexts> removed_texts(const Store& store, const std::optional<Ulid>& conversation = {});
 
 }  // namespace agentd

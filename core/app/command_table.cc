@@ -288,19 +288,17 @@ CommandSpec conversation_erase_spec() {
 }
 
 CommandSpec conversation_delete_spec() {
-  return {
-      "conversation delete",
-      "ID",
-      "delete a conversation permanently",
-      "With its receipts, transcript and outputs of commands; the pages that the store has freed are overwritten. An "
-      "agentd\nthat still runs, such as 'agentd serve', may write old bytes again: end it first where that "
-      "matters. Memories of\nthe conversation stay ('agentd memory delete').",
-      {{"yes", 'y', {}, "do not ask for confirmation"}},
-      {"agentd conversation delete 01JZ8 --yes"},
-      1,
-      1,
-      {},
-      delete_command};
+  return {"conversation delete",
+          "ID",
+          "delete a conversation permanently",
+          "With its receipts, transcript and outputs of commands; the pages that the store has freed are overwritten. "
+          "Memories of\nthe conversation stay ('agentd memory delete').",
+          {{"yes", 'y', {}, "do not ask for confirmation"}},
+          {"agentd conversation delete 01JZ8 --yes"},
+          1,
+          1,
+          {},
+          delete_command};
 }
 
 CommandSpec checkpoint_list_spec() {

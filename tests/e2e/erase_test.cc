@@ -10,6 +10,7 @@
 #include "core/base/file.h"
 #include "core/conversation/receipt.h"
 #include "core/store/lmdb/lmdb_store.h"
+#include "tests/e2e/http_client.h"
 #include "tests/e2e/program.h"
 
 namespace agentd::testing {
@@ -237,12 +238,14 @@ TEST_F(Erase, WhatDoesNotFitIsSaidBeforeAnything) {
 // A conversation whose first message a hook blocked, with a receipt that has it, as earlier versions left one.
 class EraseRemoved : public Erase {
  protected:
-  std::string kept() {
+  std::string kept(const std::string& also = {}) {
     EXPECT_TRUE(make_directories(program_.home() + "/hooks"));
-    EXPECT_TRUE(write_file_atomically(program_.home() + "/hooks/no.yaml",
-                                      "on: user_message_send\ndo: {action: block, reason: not that}\n", 0600));
+    std::filesystem::remove(program_.home() + "/hooks/no.yaml");
+    EXPECT_TRUE(write_file_atomically(program_.home() + (also.empty() ? "/hooks/no.yaml" : "/hooks/never.yaml"),
+                                      "on: user_message_send\ndo: {action: block, reason: not that" + also + "}\n",
+                                      0600));
     EXPECT_EQ(program_.run({"run", message(), "--script", program_.script("- text: never\n")}).code, 3);
-    EXPECT_EQ(files(), std::vector<std::string>{}) << listed(files());
+    if (also.empty()) EXPECT_EQ(files(), std::vector<std::string>{}) << listed(files());
     const std::string id = newest_of_the_user();
     LmdbOptions options;
     options.directory = program_.home() + "/store";
@@ -305,6 +308,23 @@ TEST_F(EraseRemoved, ItIsErasedByItsTextAndOfOneConversation) {
   EXPECT_EQ(files(), std::vector<std::string>{}) << of_one.out;
 }
 
+TEST_F(EraseRemoved, ADamagedConversationIsNamedAndTheOthersAreLookedThrough) {
+  const std::string good = kept(), damaged = kept(" anybody");
+  const std::string path = program_.home() + "/store/data.mdb";
+  std::string bytes = *read_file(path, 1u << 30);
+  const std::string place = "not that anybody";
+  ASSERT_TRUE(has(bytes, place));
+  for (std::size_t at = 0; (at = bytes.find(place, at)) != std::string::npos; ++at) bytes[at] = 'x';
+  ASSERT_TRUE(write_file_atomically(path, bytes, 0600));
+  const Finished sick = program_.run({"doctor"});
+  EXPECT_TRUE(has(sick.out, "1 conversation could not be read, the first is " + damaged)) << sick.out;
+  EXPECT_TRUE(has(sick.out, "1 receipt of 1 conversation keeps a message")) << sick.out;
+  const Finished erased = erase({"--removed"});
+  EXPECT_EQ(erased.code, 1) << erased.out;
+  EXPECT_TRUE(has(erased.out, "conversation " + damaged + " is damaged and was not looked through")) << erased.out;
+  EXPECT_TRUE(has(erased.out, "erased from " + good)) << erased.out;
+}
+
 TEST_F(EraseRemoved, ADeletedConversationLeavesNoBytes) {
   const std::string id = kept();
   ASSERT_FALSE(files().empty());
@@ -324,6 +344,44 @@ TEST_F(Erase, ADeletedConversationOfManyTurnsLeavesNoBytes) {
     const std::string child(line.root()["id"].string_or(""));
     EXPECT_EQ(program_.run({"conversation", "delete", child, "--yes"}).code, 0);
   }
+  EXPECT_EQ(files(), std::vector<std::string>{}) << listed(files());
+}
+
+// The pages that a daemon has written are still in its memory.
+TEST_F(Erase, ADaemonThatGoesOnDoesNotWriteTheBytesAgain) {
+  program_.config("serve: {port: 0}\n");
+  Running daemon = program_.start({"serve", "--script",
+                                   program_.script("- text: noted\n- text: noted\n- text: noted\n"
+                                                   "- text: noted\n- text: noted\n- text: noted\n")});
+  ASSERT_TRUE(daemon.wait_for_out("agentd serves ")) << daemon.err();
+  ASSERT_TRUE(daemon.wait_for_out("\n"));
+  const std::string out = daemon.out();
+  std::string token = *read_file(program_.home() + "/serve.token", 1'000);
+  while (token.ends_with('\n')) token.pop_back();
+  const HttpClient client(static_cast<std::uint16_t>(std::stoi(out.substr(out.rfind(':') + 1))), token);
+  const auto say = [&](const std::string& text, int times) {
+    const HttpAnswer made = client.post("/api/v1/conversations", R"({"cwd":")" + program_.project() + "\"}");
+    const std::string id(made.json().root()["id"].string_or(""));
+    const std::string path = "/api/v1/conversations/" + id;
+    for (int i = 0; i < times; ++i) {
+      EventReader events = client.events(path + "/events");
+      EXPECT_EQ(client.post(path + "/messages", R"({"text":")" + text + "\"}").status, 202);
+      EXPECT_TRUE(events.until("run_ended"));
+    }
+    return id;
+  };
+  const std::string id = say("my word is " + std::string(kSecret), 3);
+  ASSERT_FALSE(files().empty()) << "the control: the store has it";
+  Finished deleted;
+  for (int tries = 0; tries < 100; ++tries) {  // the daemon lets go of it a little later
+    deleted = program_.run({"conversation", "delete", id, "--yes"});
+    if (deleted.code == 0) break;
+  }
+  ASSERT_EQ(deleted.code, 0) << deleted.err;
+  say("another thing", 3);
+  EXPECT_EQ(files(), std::vector<std::string>{}) << listed(files());
+  daemon.signal(SIGTERM);
+  EXPECT_EQ(daemon.wait().code, 0);
   EXPECT_EQ(files(), std::vector<std::string>{}) << listed(files());
 }
 

@@ -161,7 +161,7 @@ class Erasing {
     show_plan();
     if (arguments_.has("dry-run")) {
       if (!arguments_.has("json")) app_.out().line(any ? "nothing was changed" : "nothing has it");
-      return kExitOk;
+      return show_problems() ? kExitFailure : kExitOk;
     }
     if (any) {
       auto leases = lease_all(store_, plan_);
@@ -185,6 +185,9 @@ class Erasing {
                      plan.error().message};
     plan_ = std::move(*plan);
     for (const ErasedText& each : plan_.texts) texts_.push_back(each.text);
+    for (const Ulid& each : plan_.damaged)
+      problems_.push_back("conversation " + each.text() +
+                          " is damaged and was not looked through: 'agentd store check'");
     auto keys = keys_with(store_, plan_.texts);
     if (!keys) return Failure{store_exit(keys.error()), keys.error().message};
     keys_ = std::move(*keys);
@@ -450,12 +453,15 @@ class Erasing {
             "not reached: exports, backups, other copies, the providers that it was sent to, and old blocks of the "
             "disk.\nThe digests of the erased records stay, and confirm a guess: change a secret.");
     }
+    if (show_problems()) return kExitFailure;
+    if (any || may_be_none) return kExitOk;
+    return app_.fail(kExitNotFound, "no record, file or key has that text");
+  }
+  bool show_problems() {
     app_.out().flush();
     for (const std::string& problem : problems_) app_.err().line("agentd: " + neutral_line(problem, 4096));
     app_.err().flush();
-    if (!problems_.empty()) return kExitFailure;
-    if (any || may_be_none) return kExitOk;
-    return app_.fail(kExitNotFound, "no record, file or key has that text");
+    return !problems_.empty();
   }
   std::string left_in_store() const {
     return keys_.size() > keys_erased_ ? ": in keys of plugins (--keys erases them), or in other conversations"

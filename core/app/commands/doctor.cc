@@ -148,12 +148,18 @@ void check_directory(Report& report, const std::string& path, bool holds_hooks, 
 void check_removed_texts(Report& report, const Store& store) {
   const auto removed = removed_texts(store);
   if (!removed) return report.say(Verdict::kWarn, "receipts of hooks: " + removed.error().message);
-  if (removed->empty()) return;
+  if (!removed->damaged.empty()) {
+    report.say(Verdict::kWarn, counted(removed->damaged.size(), "conversation") + " could not be read, the first is " +
+                                   removed->damaged.front().text());
+    report.advise("agentd store check");
+  }
+  if (removed->found.empty()) return;
   std::set<Ulid> conversations;
-  for (const RemovedText& each : *removed) conversations.insert(each.conversation);
-  report.say(Verdict::kWarn,
-             counted(removed->size(), "receipt") + " of " + counted(conversations.size(), "conversation") + " keep" +
-                 (removed->size() == 1 ? "s" : "") + " a message as it was before a hook blocked or rewrote it");
+  for (const RemovedText& each : removed->found) conversations.insert(each.conversation);
+  report.say(Verdict::kWarn, counted(removed->found.size(), "receipt") + " of " +
+                                 counted(conversations.size(), "conversation") + " keep" +
+                                 (removed->found.size() == 1 ? "s" : "") +
+                                 " a message as it was before a hook blocked or rewrote it");
   report.advise("agentd conversation erase --removed");
 }
 

@@ -33,6 +33,11 @@ constexpr off_t kReserveBytes = 1 << 20, kReserveBytesMin = 64 << 10;
 // LMDB reports a short write as EIO. With less than this left the disk was full.
 constexpr std::uint64_t kFullBelowBytes = 1 << 20;
 
+// The buffers of changed pages that a transaction of so many puts and erasures uses at most: for each a page, the one
+// that it is split into, and a page for a long value, with those above them.
+constexpr std::uint64_t kBuffersMin = 64, kBuffersMax = 16'384;
+std::uint64_t buffers_of(std::uint64_t writes) { return std::min(kBuffersMin + 4 * writes, kBuffersMax); }
+
 std::uint64_t round_up(std::uint64_t bytes) { return (bytes + 65'535) / 65'536 * 65'536; }
 
 MDB_val to_val(std::string_view text) {
@@ -222,7 +227,11 @@ Result<void> Env::start(bool fresh) {
   mdb_env_get_fd(env_, &fd);
   ::fcntl(fd, F_SETFD, FD_CLOEXEC);
   clear_dead_readers();
-  if (!options_.read_only) keep_reserve();
+  if (!options_.read_only) {
+    keep_reserve();
+    wipes_ = UniqueFd(::open((options_.directory + "/wipes").c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600));
+    wipes_seen_ = wipes();
+  }
   return check_length();
 }
 
@@ -380,10 +389,54 @@ Result<bool> Env::grow(Room room, std::uint64_t seen) {
   return true;
 }
 
+// 0 = none, or the number cannot be read.
+std::uint64_t Env::wipes() const {
+  std::uint64_t out = 0;
+  return ::pread(wipes_.get(), &out, sizeof out, 0) == sizeof out ? out : 0;
+}
+
+// REQUIRES: no process can write.
+Result<void> Env::count_wipe() {
+  const std::uint64_t next = wipes() + 1;
+  if (::pwrite(wipes_.get(), &next, sizeof next, 0) == sizeof next) return {};
+  return errno_error("writing " + options_.directory + "/wipes", errno);
+}
+
+// LMDB keeps the buffers of written pages for later ones and does not clear them: what a page of then had would be
+// written behind the rows of another. Each is filled with the zeros of a value that is never committed. Those that the
+// first round has used for the pages above the values are the last ones to be used by the second.
+Result<void> Env::clean_buffers(std::uint64_t buffers) {
+  constexpr std::uint64_t kPageHeader = 16;
+  for (std::uint64_t round = 0; round < 2; ++round) {
+    AGENTD_TRY(Txn txn, begin(0));
+    MDB_stat stat{};
+    if (const int status = mdb_env_stat(env_, &stat); status != MDB_SUCCESS) return txn.error_of(status);
+    MDB_dbi table = 0;
+    if (const int status = mdb_dbi_open(txn.txn_.get(), nullptr, 0, &table); status != MDB_SUCCESS)
+      return txn.error_of(status);
+    const std::string zeros(stat.ms_psize - kPageHeader, '\0');
+    const std::uint64_t most = buffers + round * (buffers / 16 + kBuffersMin);
+    for (std::uint64_t i = 0; i < most; ++i) {
+      const auto put = txn.put(table, "~" + std::to_string(i), zeros);
+      if (!put && txn.status_ == MDB_MAP_FULL) break;
+      if (!put) return put.error();
+    }
+  }
+  return {};
+}
+
 // False: the map is full.
 Result<bool> Env::try_write(const std::function<Result<void>(Txn&)>& change) {
   AGENTD_TRY(Txn txn, begin(0));
-  if (auto changed = change(txn); !changed) {
+  if (const std::uint64_t wipes = this->wipes(); wipes != wipes_seen_) {
+    { const Txn ended(std::move(txn)); }
+    AGENTD_TRY_VOID(clean_buffers(buffers_most_));
+    wipes_seen_ = wipes;
+    return try_write(change);
+  }
+  const auto changed = change(txn);
+  if (const std::uint64_t used = buffers_of(txn.writes()); used > buffers_most_) buffers_most_ = used;
+  if (!changed) {
     if (txn.status_ == MDB_MAP_FULL) return false;
     disk_full_ = is_of_the_disk(txn.status_);
     return disk_full_ ? write_failed(txn.status_) : changed.error();
@@ -435,7 +488,8 @@ Result<void> Env::alone(const std::function<Result<void>(const Quiet&)>& work) {
   if (const int status = mdb_reader_list(env_, note_reader, &quiet.oldest); status < 0)
     return lmdb_error(doing(true), status);
   wrote_ = true;
-  return work(quiet);
+  AGENTD_TRY_VOID(work(quiet));
+  return count_wipe();
 }
 
 Result<void> Env::write_within(Room room, const std::function<Result<void>(Txn&)>& change) {

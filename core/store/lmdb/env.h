@@ -136,7 +136,8 @@ class Env {
     std::uint64_t newest = 0;  // the number of the newest commit
     std::uint64_t oldest = 0;  // the oldest state that a reader uses, or that the older meta page leads to
   };
-  // Runs `work` while no process can write; readers continue.
+  // Runs `work`, which overwrites what was deleted, while no process can write; readers continue. From its success on
+  // each process cleans the buffers that it uses again before it commits.
   Result<void> alone(const std::function<Result<void>(const Quiet&)>& work);
 
   const std::string& directory() const { return options_.directory; }
@@ -158,6 +159,9 @@ class Env {
   void keep_reserve() const;
   Result<void> write_within(Room room, const std::function<Result<void>(Txn&)>& change);
   Result<bool> try_write(const std::function<Result<void>(Txn&)>& change);
+  std::uint64_t wipes() const;
+  Result<void> count_wipe();
+  Result<void> clean_buffers(std::uint64_t buffers);
   Result<void> make_room(Room room);
   Result<bool> grow(Room room, std::uint64_t seen);
   Result<void> resize(std::uint64_t bytes) const;
@@ -168,6 +172,9 @@ class Env {
   const LmdbOptions options_;
   const Clock& clock_;
   UniqueFd claim_, shared_lock_;  // closed after env_
+  UniqueFd wipes_;                // the file with the number of wipes
+  std::atomic<std::uint64_t> wipes_seen_ = 0;
+  std::atomic<std::uint64_t> buffers_most_ = 0;  // that a transaction may have used
   MDB_env* env_ = nullptr;
   mutable MapGate map_gate_;
   mutable std::atomic<bool> unmapped_ = false;

@@ -4,8 +4,9 @@
 //
 // LMDB never overwrites a page that a transaction or a reader may still use: it writes changed pages elsewhere, and
 // what was deleted stays in the file until the page is needed again. Bytes of deleted rows also stay between the rows
-// of a page in use, even of one that is written later, because buffers are used again. Both are overwritten in place,
-// while nobody can write: free pages that no state in use has, and bytes that belong to no row.
+// of a page in use. Both are overwritten in place, while nobody can write: free pages that no state in use has, and
+// bytes that belong to no row. The buffers of each process, whose bytes would get between the rows of a page that is
+// written later, are cleaned before its next commit (Env::alone).
 //
 // A page is free for good when neither meta page, nor a reader, leads to a state that has it (Env::Quiet). So a commit
 // comes first, which makes the older meta page that of the newest change, and the work is done twice, because the pages

@@ -180,9 +180,9 @@ TEST_F(RemovedTexts, AHookThatComesBetweenTheEventsIsTooLateAndThatIsFound) {
   ASSERT_TRUE(is_kept()) << "the control: this order keeps it";
   const auto found = removed_texts(store_);
   ASSERT_TRUE(found) << found.error().message;
-  ASSERT_EQ(found->size(), 1u);
-  EXPECT_EQ((*found)[0].text, kRaw);
-  EXPECT_EQ((*found)[0].conversation, id());
+  ASSERT_EQ(found->found.size(), 1u);
+  EXPECT_EQ(found->found[0].text, kRaw);
+  EXPECT_EQ(found->found[0].conversation, id());
 
   const auto plan = plan_erase_removed(store_, std::nullopt);
   ASSERT_TRUE(plan) << plan.error().message;
@@ -190,7 +190,7 @@ TEST_F(RemovedTexts, AHookThatComesBetweenTheEventsIsTooLateAndThatIsFound) {
   EXPECT_TRUE(plan->parts[0].records.empty());
   EXPECT_EQ(erase(*plan).parts[0].report.receipts, plan->parts[0].receipts);
   EXPECT_FALSE(is_kept()) << kept();
-  EXPECT_TRUE(removed_texts(store_)->empty());
+  EXPECT_TRUE(removed_texts(store_)->found.empty());
   EXPECT_TRUE(plan_erase_removed(store_, id())->empty());
 }
 
@@ -201,7 +201,7 @@ TEST_F(RemovedTexts, ABlockedFirstMessageThatIsKeptIsFound) {
   ASSERT_FALSE(run(kRaw));
   session_->end("exit");
   ASSERT_TRUE(is_kept());
-  ASSERT_EQ(removed_texts(store_, id())->size(), 1u);
+  ASSERT_EQ(removed_texts(store_, id())->found.size(), 1u);
   erase(*plan_erase_removed(store_, id()));
   EXPECT_FALSE(is_kept()) << kept();
 }
@@ -215,7 +215,7 @@ TEST_F(RemovedTexts, ATaskThatTheLogHasStays) {
   publish();
   ASSERT_TRUE(run(kRaw));
   session_->end("exit");
-  EXPECT_TRUE(removed_texts(store_)->empty());
+  EXPECT_TRUE(removed_texts(store_)->found.empty());
 }
 
 // ---- receipts are looked through by themselves

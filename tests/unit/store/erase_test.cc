@@ -74,6 +74,29 @@ TEST_F(EraseTest, NothingOfItIsLeftInTheFiles) {
   EXPECT_EQ(read_all(*store, b_).size(), 9u);
 }
 
+// LMDB uses the buffers of written pages again: what they had must not get behind the rows of later ones.
+TEST_F(EraseTest, NothingOfItComesBackWithLaterWrites) {
+  const auto store = open();
+  ASSERT_OK(store->append(a_, 0, opening(a_, with_secret(40))));
+  std::uint64_t revision = 2;
+  for (int i = 0; i < 40; ++i) {
+    std::vector<Record> batch;
+    for (int each = 0; each < 1 + i % 7; ++each) batch.push_back(user_message(with_secret(150)));
+    ASSERT_OK(
+        store->append(a_, revision, batch, std::vector<std::string>{with_secret(2'500 + static_cast<std::size_t>(i))}));
+    revision += batch.size();
+  }
+  ASSERT_OK(store->append(b_, 0, opening(b_)));
+  ASSERT_OK(store->remove(a_));
+  ASSERT_OK(store->wipe());
+  EXPECT_EQ(found(), 0);
+  for (std::uint64_t at = 2; at < 60; ++at) {
+    ASSERT_OK(store->append(b_, at, {{user_message(std::string(at % 9 == 0 ? 3'000 : 20, 'n'))}},
+                            std::vector<std::string>{std::string(2'100 + at, 'b')}));
+    ASSERT_EQ(found(), 0) << "after the commit of " << at;
+  }
+}
+
 TEST_F(EraseTest, AStoreStaysWholeThroughWipes) {
   {
     const auto store = open();
