@@ -183,15 +183,34 @@ Verdict interpret(const HookDefinition& hook, JsonView payload, const RawAnswer&
   return verdict;
 }
 
+namespace {
+
+// nullopt: the hook's answer is not known before it gives it.
+template <typename Is>
+std::optional<bool> always_answers(const HookDefinition& hook, const Is& is) {
+  if (hook.runs != HookRuns::kAction) return std::nullopt;
+  const auto answer = JsonDocument::parse(hook.action_json);
+  if (!answer) return std::nullopt;
+  const Verdict verdict = interpret_canonical(hook.event, {}, answer->root());
+  return std::any_of(verdict.actions.begin(), verdict.actions.end(), is);
+}
+
+}  // namespace
+
 bool may_rewrite(const HookDefinition& hook) {
-  if (hook.runs == HookRuns::kAction)
-    if (const auto answer = JsonDocument::parse(hook.action_json)) {
-      const Verdict verdict = interpret_canonical(hook.event, {}, answer->root());
-      return std::any_of(verdict.actions.begin(), verdict.actions.end(),
-                         [](const Action& action) { return action.kind == AGENTD_ACT_REPLACE_TEXT; });
-    }
+  const auto is_rewrite = [](const Action& action) { return action.kind == AGENTD_ACT_REPLACE_TEXT; };
+  if (const auto known = always_answers(hook, is_rewrite)) return *known;
   const auto rewrites = translator_of(hook.dialect).rewrites;
   return rewrites == nullptr || rewrites(hook);
+}
+
+bool may_refuse(const HookDefinition& hook) {
+  return always_answers(hook,
+                        [](const Action& action) {
+                          return action.kind == AGENTD_ACT_BLOCK || action.kind == AGENTD_ACT_STOP_RUN ||
+                                 (action.kind == AGENTD_ACT_PERMISSION && action.code != AGENTD_PERMISSION_ALLOW);
+                        })
+      .value_or(true);
 }
 
 void blame(DefinitionSet& set, std::string hook, std::uint32_t event, std::string sentence) {

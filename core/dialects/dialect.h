@@ -78,6 +78,8 @@ std::vector<std::string> dialect_environment(const HookDefinition& hook, JsonVie
 
 // False if no answer of the hook, in its dialect or by its `do`, replaces the event's text.
 bool may_rewrite(const HookDefinition& hook);
+// True if an answer of the hook can refuse what the event announces.
+bool may_refuse(const HookDefinition& hook);
 
 // Turns an answer into actions, a failure or warnings. Does not fail itself.
 Verdict interpret(const HookDefinition& hook, JsonView payload, const RawAnswer& answer);

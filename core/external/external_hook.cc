@@ -174,6 +174,7 @@ Subscription ExternalHook::subscription() {
   out.waits = definition_.runs != HookRuns::kAction;
   out.shadow = definition_.shadow;
   out.keeps_text = !may_rewrite(definition_);
+  out.never_refuses = !may_refuse(definition_);
   out.together = group_of(definition_);
   if (!definition_.async)
     out.timeout = definition_.timeout ? definition_.timeout : default_time(definition_.dialect, definition_.event);

@@ -55,6 +55,7 @@ struct Subscription {
   bool waits = false;           // it waits for something outside of this process: a program, a server
   bool shadow = false;          // shadow mode: its answer is traced and ignored
   bool keeps_text = false;      // none of its answers rewrites the event's text
+  bool never_refuses = false;   // none refuses what the event announces
   // The tool that it was written for calls it together with the others of this name. Only for hooks that wait.
   std::string together{};
   // The time of its calls, instead of the event's; at the end of a session never longer. Null = the event's.
@@ -77,7 +78,9 @@ struct Subscription {
   bool withholds() const;
   bool may_rewrite() const;
   // True if the event's text may be refused or changed by the hook.
-  bool decides() const { return !observes() && !shadow; }
+  bool decides() const {
+    return !observes() && !shadow && !(keeps_text && never_refuses && on_failure == FailurePolicy::kOpen);
+  }
 };
 
 // The subscriptions of one configuration, sorted. Immutable.

@@ -9,12 +9,15 @@
 #include <iterator>
 
 #include "core/base/bytes.h"
+#include "core/base/file.h"
+#include "core/codec/yaml.h"
 #include "core/runtime/provider_setup.h"
 #include "core/runtime/secret_files.h"
 
 namespace agentd {
 namespace {
 
+constexpr std::uint64_t kConfigBytesMax = 1u << 20;
 constexpr const char* kOnByDefault[] = {"workspace_tools", "session_memory"};
 
 bool is_directory(const std::string& path) {
@@ -73,16 +76,21 @@ bool is_the_users(const Config& config, const std::string& key) {
   return std::any_of(said.begin(), said.end(), [](const Candidate& each) { return each.layer == Layer::kUser; });
 }
 
+// Also one without a value.
+bool has_section(const std::string& file, std::string_view name) {
+  const auto text = read_file(file, kConfigBytesMax);
+  if (!text) return false;
+  const auto root = parse_yaml(*text, file);
+  return root && root->find(name) != nullptr;
+}
+
 GrantSettings grant_settings(const Config& config, const std::string& home) {
   constexpr std::string_view kHooks = "hooks.";
   GrantSettings out;
   out.file = home + "/config.yaml";
   for (const std::string& key : config.free_keys())
     if (key.starts_with(kHooks) && is_the_users(config, key)) out.hooks.emplace(free_part(key));
-  out.has_hooks =
-      !out.hooks.empty() || std::any_of(config_keys().begin(), config_keys().end(), [&](const KeySpec& key) {
-        return key.name.starts_with(kHooks) && is_the_users(config, std::string(key.name));
-      });
+  out.has_hooks = has_section(out.file, "hooks");
   return out;
 }
 

@@ -85,6 +85,9 @@ TEST_F(GrantsTest, TheLinesFitIntoTheSettingsThatAreThere) {
     program_.config("hooks:\n  isolation: " + std::string(isolation) + "\n");
     paste(told(run()).warnings, " under hooks: ", "  ");
     expect_works();
+    program_.config("hooks:\n");  // without a value
+    paste(told(run()).warnings, " under hooks: ", "  ");
+    expect_works();
     program_.config("hooks:\n  word_count:\n    isolation: " + std::string(isolation) + "\n");
     paste(told(run()).warnings, " under hooks.word_count: ", "    ");
     expect_works();

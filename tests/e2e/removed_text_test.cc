@@ -300,6 +300,26 @@ TEST_F(RemovedText, AContextThatQuotesABlockedMessageIsNotKept) {
   EXPECT_TRUE(has(run({"hooks", "trace"}, 0).out, "inject_context"));
 }
 
+// The control of what session_start begins with: a hook that can neither refuse nor rewrite takes nothing away.
+TEST_F(RemovedText, AHookThatOnlyAddsContextDoesNotHideTheTask) {
+  const std::string hooks = program_.home() + "/hooks", seen = program_.directory().file("seen");
+  ASSERT_TRUE(make_directories(hooks));
+  ASSERT_TRUE(
+      write_file_atomically(hooks + "/start.yaml", "on: session_start\ncommand: \"cat >> " + seen + "\"\n", 0600));
+  const std::string script = program_.script("- text: thanks\n");
+  const auto task = [&](const std::string& answer) {
+    EXPECT_TRUE(write_file_atomically(hooks + "/more.yaml", "on: user_message_send\ndo: " + answer + "\n", 0600));
+    run({"hooks", "trust", "more", "--yes"}, 0);
+    std::filesystem::remove(seen);
+    run({"run", "a plain message", "--script", script}, has(answer, "block") ? 3 : 0);
+    const auto event = JsonDocument::parse(read_file(seen, 100'000).value_or(""));
+    return event ? std::string(event->root()["task"].string_or("")) : "nothing";
+  };
+  EXPECT_EQ(task("{additional_context: be brief}"), "a plain message");
+  EXPECT_EQ(task("{action: block, reason: not that}"), "");
+  EXPECT_EQ(task("{message: another}"), "");
+}
+
 // The bundled redactor, and a guard in one line of YAML: the first message and what its session begins with.
 TEST_F(RemovedText, TheBundledRedactorSeesTheFirstMessageBeforeSessionStart) {
   const std::string token = "ghp_abcdefghijklmnopqrst" + std::string("uvwxyz0123456789");

@@ -36,6 +36,13 @@ std::string capped(std::string text) {
          " bytes left out ...]\n" + std::string(tail);
 }
 
+// True if an entry of the plan that the output told is no longer in it.
+bool tells_less(const std::string& before, const std::string& after, const std::vector<PlanEntry>& plan) {
+  return std::any_of(plan.begin(), plan.end(), [&](const PlanEntry& entry) {
+    return before.find(entry.content) != std::string::npos && after.find(entry.content) == std::string::npos;
+  });
+}
+
 ToolStatus status_of_failed(Code code) {
   if (code == Code::kCancelled) return ToolStatus::kCancelled;
   return code == Code::kDenied ? ToolStatus::kDenied : ToolStatus::kError;
@@ -541,6 +548,7 @@ void ToolCalls::after_tool(Step& step) {
     for (const auto& [rule, count] : payload.scrubbed) result.scrubbed[rule] += count;
     session_.hooks.record_effect(event, outcome->rewrites.back().by, HookEffect::kRewrite, result.text, payload.text,
                                  {});
+    if (step.plan && tells_less(result.text, payload.text, *step.plan)) step.plan.reset();
     result.text = payload.text;
     result.full_bytes = result.text.size();
     if (outcome->withheld) {

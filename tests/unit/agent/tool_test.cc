@@ -172,6 +172,24 @@ TEST_F(ToolCalls, APlanInAResultIsToldToTheSurface) {
   EXPECT_EQ(plans.front().text, "read completed medium; write pending high");
 }
 
+// A plan repeats what the output says.
+TEST_F(ToolCalls, AnEntryThatAHookTakesOutOfTheOutputIsNotToldInAPlan) {
+  tools_.handler = [](const ToolCall&) {
+    ToolOutcome outcome;
+    outcome.content = "1. fetch the s3cret";
+    outcome.structured_json = R"({"plan":[{"content":"fetch the s3cret","status":"pending"}]})";
+    return Result<ToolOutcome>(outcome);
+  };
+  std::string output = "1. fetch the s3cret (noted)";
+  on(AGENTD_EVENT_AFTER_TOOL_CALL, "cleaner",
+     [&](const TestCall& call) { return call.answer(action(AGENTD_ACT_REPLACE_TEXT, output)); });
+  result_of_one_call();
+  EXPECT_EQ(events_.of(RunEvent::Type::kPlan).size(), 1u) << "the control: the output still tells it";
+  output = "1. fetch the [removed]";
+  EXPECT_EQ(result_of_one_call().text, output);
+  EXPECT_EQ(events_.of(RunEvent::Type::kPlan).size(), 1u);
+}
+
 TEST_F(ToolCalls, WhatIsNoPlanIsNotToldAsOne) {
   for (const char* const structured :
        {"", "{}", "not \"plan\" json", R"({"plan":7})", R"({"plan":[7]})", R"({"plan":[{"content":"x"}]})",
