@@ -146,6 +146,8 @@ Result<void, RunError> SessionImpl::catch_up() {
   if (!added) return added.error();
   if (added->empty()) return {};
   threshold_.follow_log();
+  erased_ = erased_ || std::any_of(added->begin(), added->end(),
+                                   [](const StoredRecord& record) { return record.record.type == RecordType::kErase; });
   const auto messages = std::count_if(added->begin(), added->end(), [](const StoredRecord& record) {
     return record.record.type == RecordType::kUserMessage || record.record.type == RecordType::kAssistantMessage;
   });
@@ -188,6 +190,15 @@ void SessionImpl::end(std::string_view reason) {
   place_.reset();
 }
 
+// Not the text that was said, if it was erased meanwhile: the log has what takes its place.
+std::string SessionImpl::task() const {
+  const Store& store = agent_.parts().store;
+  const auto info = store.info(position_.conversation);
+  const bool grown = info && info->revision != shared_.conversation().revision();
+  if (messages_.task().empty() || (!erased_ && !grown)) return messages_.task();
+  return task_of_session(store, position_.conversation, position_.session_id);
+}
+
 void SessionImpl::fire_end(std::string_view reason) {
   const EndNotes notes = shared_.notes();
   std::vector<agentd_str> tags;
@@ -196,7 +207,8 @@ void SessionImpl::fire_end(std::string_view reason) {
   payload.size = sizeof payload;
   payload.outcome = notes.outcome.value_or(outcome_);
   payload.reason = to_abi(reason);
-  payload.task = to_abi(notes.task.empty() ? messages_.task() : notes.task);
+  const std::string task = notes.task.empty() ? this->task() : notes.task;
+  payload.task = to_abi(task);
   payload.approach = to_abi(notes.approach);
   payload.notes = to_abi(notes.notes);
   payload.tags = {tags.data(), static_cast<std::uint32_t>(tags.size()), sizeof(agentd_str)};

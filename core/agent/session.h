@@ -80,6 +80,7 @@ class SessionImpl final : public Session, private ChildSessions {
   // kBlocked: a tool call waits for an answer.
   Result<void, RunError> check_waiting() const;
   Result<RunReport, RunError> carry_on_direct(const std::string& changed);
+  std::string task() const;
   void fire_end(std::string_view reason);
   // As the rows of attached sessions name it.
   Attendance::Session attended() const {
@@ -116,6 +117,7 @@ class SessionImpl final : public Session, private ChildSessions {
 
   std::uint32_t outcome_ = AGENTD_OUTCOME_UNKNOWN;  // of the last run
   bool ended_ = false;
+  bool erased_ = false;  // something of the conversation, since the session began
 };
 
 }  // namespace agentd

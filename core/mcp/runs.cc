@@ -11,9 +11,9 @@
 namespace agentd::mcp {
 namespace {
 
-constexpr Milliseconds kLook{50};
+constexpr Milliseconds kRunLook{50};
 constexpr std::int64_t kPollMs = 1'000;
-constexpr std::size_t kShown = 80;
+constexpr std::size_t kShownIdBytes = 80;
 
 // The id of a task: "CONVERSATION.KEY".
 struct TaskName {
@@ -29,7 +29,9 @@ std::optional<TaskName> parse_task(std::string_view id) {
   return TaskName{*conversation, key->text()};
 }
 
-Error no_task(std::string_view id) { return {Code::kNotFound, "there is no task '" + one_line(id, kShown) + "'"}; }
+Error no_task(std::string_view id) {
+  return {Code::kNotFound, "there is no task '" + one_line(id, kShownIdBytes) + "'"};
+}
 
 // The run that a message began, as the log has it.
 struct RunInLog {
@@ -117,8 +119,12 @@ std::string without_words(JsonView input) {
 std::string with_words(JsonView left, JsonView given) {
   JsonWriter out;
   write_words(out, left, false, [&](std::string_view name, std::string_view words, bool nested) {
-    const std::string_view was = (nested ? given["arguments"] : given)[name].string_or("");
-    return std::string(words == in_place_of(was) ? was : words);
+    const std::string was((nested ? given["arguments"] : given)[name].string_or(""));
+    const std::string mark = in_place_of(was);
+    const std::size_t at = words.find(mark);
+    // A hook may have written something beside it.
+    if (at == std::string_view::npos) return std::string(words);
+    return std::string(words.substr(0, at)) + was + std::string(words.substr(at + mark.size()));
   });
   return std::string(out.text());
 }
@@ -135,7 +141,7 @@ Result<RunWish> read_run_wish(JsonView input) {
     return Error{Code::kInvalid, "run_agent needs a prompt, or the name of a recipe"};
   if (const std::string_view id = input["conversation_id"].string_or(""); !id.empty()) {
     const auto parsed = Ulid::parse(id);
-    if (!parsed) return Error{Code::kInvalid, "'" + one_line(id, kShown) + "' is no id of a conversation"};
+    if (!parsed) return Error{Code::kInvalid, "'" + one_line(id, kShownIdBytes) + "' is no id of a conversation"};
     out.conversation = *parsed;
   }
   return out;
@@ -242,7 +248,7 @@ bool Runs::Run::wait_stored(const CancelToken& cancel) {
   const MutexLock lock(mutex_);
   while (!stored_ && !ended_) {
     if (cancel.cancelled()) cancel_.cancel(AGENTD_CANCEL_USER);
-    changed_.wait_for(mutex_, clock_, kLook);
+    changed_.wait_for(mutex_, clock_, kRunLook);
   }
   return stored_;
 }
@@ -254,7 +260,7 @@ Result<void, RunError> Runs::Run::wait(const CancelToken& cancel, const Progress
     std::string now;
     {
       const MutexLock lock(mutex_);
-      if (steps_ == told && !ended_) changed_.wait_for(mutex_, clock_, kLook);
+      if (steps_ == told && !ended_) changed_.wait_for(mutex_, clock_, kRunLook);
       if (cancel.cancelled()) cancel_.cancel(AGENTD_CANCEL_USER);
       if (ended_) return *ended_;
       step = steps_;
@@ -271,7 +277,7 @@ Result<void, RunError> Runs::Run::wait(const CancelToken& cancel, const Progress
 Runs::~Runs() {
   const MutexLock lock(mutex_);
   for (const auto& run : runs_) run->cancel_.cancel(AGENTD_CANCEL_SHUTDOWN);
-  while (!runs_.empty()) ended_.wait_for(mutex_, means_.runtime.clock(), kLook);
+  while (!runs_.empty()) ended_.wait_for(mutex_, means_.runtime.clock(), kRunLook);
 }
 
 Result<std::shared_ptr<Runs::Run>, RunError> Runs::begin(const std::string& cwd, RunWish wish,
@@ -366,7 +372,8 @@ Result<std::string, RunError> compact_conversation(const Means& means, JsonView 
   const std::string_view named = input["conversation_id"].string_or("");
   const auto id = Ulid::parse(named);
   const auto info = id ? means.runtime.store().info(*id) : Result<ConversationInfo>(id.error());
-  if (!info) return RunError{RunError::Kind::kNotFound, "there is no conversation '" + one_line(named, kShown) + "'"};
+  if (!info)
+    return RunError{RunError::Kind::kNotFound, "there is no conversation '" + one_line(named, kShownIdBytes) + "'"};
   CompactOptions options;
   if (const std::string_view strategy = input["strategy"].string_or(""); !strategy.empty()) {
     const auto parsed = parse_strategy(strategy);

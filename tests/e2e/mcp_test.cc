@@ -264,6 +264,31 @@ TEST_F(Mcp, ARunTellsItsProgressAndItsAnswer) {
   EXPECT_TRUE(JsonDocument::parse(json.result()["contents"].at(0)["text"].string_or("")));
 }
 
+// The words of a run are a message, which the hooks of messages see, and a hook of the call has no need of: what it
+// writes beside them is added.
+TEST_F(Mcp, AHookOfTheCallAddsToTheWordsOfARunAndDoesNotSeeThem) {
+  const std::string hooks = program_.home() + "/hooks", seen = program_.directory().file("seen");
+  ASSERT_TRUE(make_directories(hooks));
+  ASSERT_TRUE(write_file_atomically(hooks + "/add",
+                                    "#!/usr/bin/env python3\nimport json, sys\n"
+                                    "if sys.argv[1] == 'hook':\n    print('before_tool_call')\n    sys.exit()\n"
+                                    "text = sys.stdin.read()\nopen('" +
+                                        seen +
+                                        "', 'a').write(text)\n"
+                                        "words = json.loads(text)['tool']['input']\n"
+                                        "if 'also' not in words['prompt']:\n"
+                                        "    words['prompt'] = words['prompt'] + ' and also this'\n"
+                                        "    print(json.dumps({'input': words}))\n",
+                                    0755));
+  const auto client = open();
+  const RpcMessage ran = call(*client, "run_agent", R"({"prompt":"say the word"})");
+  const std::string id(ran.result()["structuredContent"]["conversation_id"].string_or(""));
+  EXPECT_TRUE(has(program_.run({"conversation", "show", id}).out, "say the word and also this"));
+  const std::string asked = read_file(seen, 1u << 20).value_or("");
+  EXPECT_TRUE(has(asked, "[12 bytes, which the hooks of messages see first, in the run]")) << asked;
+  EXPECT_FALSE(has(asked, "say the word")) << asked;
+}
+
 TEST_F(Mcp, ARunIsATaskThatAnotherProcessCanPoll) {
   std::string task;
   {

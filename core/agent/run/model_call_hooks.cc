@@ -12,11 +12,14 @@ namespace {
 // How often hooks may set another model for one call.
 constexpr int kModelChoicesMax = 3;
 
-// Puts a rewritten answer in place of the text blocks; tool calls and thinking stay.
+// Puts a rewritten answer in place of the text blocks. Its thinking, which may say what was taken out, goes, unless the
+// answer calls tools: their providers refuse the next request without it.
 void replace_text(Message& message, const std::string& text) {
   std::vector<Block> blocks;
+  const bool keeps_thinking = has_tool_calls(message);
   bool placed = false;
   for (Block& block : message.blocks) {
+    if (block.kind == BlockKind::kThinking && !keeps_thinking) continue;
     if (block.kind != BlockKind::kText) {
       blocks.push_back(std::move(block));
     } else if (!placed && !text.empty()) {

@@ -7,24 +7,14 @@
 #include "core/agent/attendance.h"
 #include "core/agent/recollections.h"
 #include "tests/support/agent_fixture.h"
+#include "tests/unit/agent/remembering.h"
 
 namespace agentd {
 namespace {
 
 using testing::AgentTest;
+using testing::Remembering;
 using testing::TestCall;
-
-class Remembering final : public Recollections {
- public:
-  Result<std::vector<Recollection>> prime(const PrimeRequest& request, const CancelToken&, Deadline) override {
-    asked.push_back(request.task);
-    if (fails) return Error{Code::kUnavailable, "no index"};
-    return known;
-  }
-  std::vector<Recollection> known;
-  std::vector<std::string> asked;
-  bool fails = false;
-};
 
 class Lifecycle : public AgentTest {
  protected:

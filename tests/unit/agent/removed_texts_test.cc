@@ -13,32 +13,25 @@
 #include "core/agent/recollections.h"
 #include "core/conversation/receipt.h"
 #include "tests/support/agent_fixture.h"
+#include "tests/unit/agent/remembering.h"
 
 namespace agentd {
 namespace {
 
 using testing::action;
 using testing::AgentTest;
+using testing::Remembering;
 using testing::TestCall;
 using testing::TestHook;
 
 constexpr const char* kRaw = "my word is hunter2-is-the-word-of-the-day";
 constexpr const char* kSecret = "hunter2";
 
-class Remembering final : public Recollections {
- public:
-  Result<std::vector<Recollection>> prime(const PrimeRequest& request, const CancelToken&, Deadline) override {
-    asked.push_back(request.task);
-    return known;
-  }
-  std::vector<Recollection> known{{"mem_1", "how tests run", "make test", {}, 800, 5}};
-  std::vector<std::string> asked;
-};
-
 class RemovedTexts : public AgentTest {
  protected:
   RemovedTexts() {
     options_.lifecycle = true;
+    memories_.known = {{"mem_1", "how tests run", "make test", {}, 800, 5}};
     on(AGENTD_EVENT_SESSION_START, "start", [this](const TestCall& call) {
       started_.emplace_back(view_of(call.payload<agentd_session_start>().task));
       return call.answer(action(AGENTD_ACT_INJECT_CONTEXT, "noted"));
@@ -127,6 +120,39 @@ TEST_F(RemovedTexts, HooksThatOnlyWatchLeaveTheTaskKnown) {
   EXPECT_EQ(started_, std::vector<std::string>{kRaw});
   EXPECT_EQ(memories_.asked, std::vector<std::string>{kRaw});
 }
+
+// ---- what was erased while the session is open
+
+class ErasedTask : public RemovedTexts, public ::testing::WithParamInterface<const char*> {};
+
+TEST_P(ErasedTask, IsNotToldAtTheEnd) {
+  const std::string when = GetParam();
+  std::string told;
+  on(AGENTD_EVENT_SESSION_END, "end", [&](const TestCall& call) {
+    told = std::string(view_of(call.payload<agentd_session_end>().task));
+    return call.answer(action(AGENTD_ACT_SYSTEM_MESSAGE, "noted"));
+  });
+  begin();
+  model_.say("done").say("done again");
+  ASSERT_TRUE(run(kRaw));
+  if (when != "the control: never") {
+    EraseQuery query;
+    query.conversation = id();
+    query.texts.push_back({kSecret, "[erased]"});
+    const auto plan = plan_erase(store_, query);
+    ASSERT_TRUE(plan) << plan.error().message;
+    erase(*plan);
+    ASSERT_FALSE(is_kept()) << kept();
+  }
+  if (when == "before another run") ASSERT_TRUE(run("go on"));
+  session_->end("exit");
+  EXPECT_EQ(told.find(kSecret) != std::string::npos, when == "the control: never") << told;
+  EXPECT_EQ(is_kept(), when == "the control: never") << kept();
+  EXPECT_NE(told.find("my word is"), std::string::npos) << told;
+}
+
+INSTANTIATE_TEST_SUITE_P(When, ErasedTask,
+                         ::testing::Values("the control: never", "before the end", "before another run"));
 
 // ---- behind them
 

@@ -672,6 +672,32 @@ TEST_F(Run, RedactedAnswerIsTheOneThatIsShownAndStored) {
   for (const StoredRecord& record : log()) EXPECT_EQ(record.record.payload.find("1234"), std::string::npos);
 }
 
+// Thinking says what the answer says; providers want it back with tool calls alone.
+TEST_F(Run, TheThinkingOfARewrittenAnswerGoesUnlessItCallsTools) {
+  on(AGENTD_EVENT_AFTER_MODEL_CALL, "redact", [](const TestCall& call) {
+    return view_of(call.payload<agentd_model_response>().text).empty()
+               ? AGENTD_OK
+               : call.answer(action(AGENTD_ACT_REPLACE_TEXT, "the code is ***"));
+  }).what.flags = AGENTD_HOOK_REDACTS;
+  tools_.offer("bash");
+  open();
+  const auto think = [this](const std::string& text) {
+    Block block = Block::of_text(text);
+    block.kind = BlockKind::kThinking;
+    std::vector<Block>& blocks = model_.answers.back()->message.blocks;
+    blocks.insert(blocks.begin(), block);
+  };
+  model_.ask_tools({{"bash", R"({"command":"ls"})"}});
+  think("a tool is needed");
+  model_.say("the code is 1234");
+  think("the code must be 1234");
+  EXPECT_EQ(text_of(run("go")), "the code is ***");
+  std::string all;
+  for (const StoredRecord& record : log()) all += record.record.payload;
+  EXPECT_EQ(all.find("1234"), std::string::npos);
+  EXPECT_NE(all.find("a tool is needed"), std::string::npos);
+}
+
 TEST_F(Run, AnswerIsWithheldWhenItsRedactorFails) {
   auto& hook = on(AGENTD_EVENT_AFTER_MODEL_CALL, "redact", [](const TestCall&) { return AGENTD_E_INTERNAL; });
   hook.what.flags = AGENTD_HOOK_REDACTS;

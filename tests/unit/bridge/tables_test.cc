@@ -130,7 +130,7 @@ class Tables : public ::testing::Test {
     last_token_ = call.token;
     fn(call);
     CallSlot::Answer answer = slot->take_answer();
-    failure_ = answer.failure;
+    failure_ = answer.failure.text;
     slot->close();
     return std::move(answer.actions);
   }

@@ -204,7 +204,7 @@ TEST(Canonical, ABadReplacementIsNamedByItsPlace) {
     const Verdict verdict =
         answer_at(AGENTD_EVENT_AGENT_STOP, std::string(R"({"action":"replace","replace_messages":)") + list + "}");
     EXPECT_TRUE(verdict.failed) << list;
-    EXPECT_TRUE(contains(verdict.failure, part)) << verdict.failure;
+    EXPECT_TRUE(contains(verdict.failure.text, part)) << verdict.failure.text;
     EXPECT_TRUE(verdict.actions.empty());
   }
 }
@@ -233,7 +233,7 @@ TEST(Canonical, AWrongTypeOrWordIsAFailure) {
   for (const auto& [json, part] : table) {
     const Verdict verdict = answer_at(AGENTD_EVENT_BEFORE_TOOL_CALL, json);
     EXPECT_TRUE(verdict.failed) << json;
-    EXPECT_TRUE(contains(verdict.failure, part)) << json << ": " << verdict.failure;
+    EXPECT_TRUE(contains(verdict.failure.text, part)) << json << ": " << verdict.failure.text;
   }
 }
 
@@ -267,7 +267,7 @@ TEST(Canonical, AKeyThatTheEventCannotUseIsAWarningAndIgnored) {
   for (const auto& [json, event] : table) {
     const Verdict verdict = answer_at(event, json);
     EXPECT_TRUE(verdict.actions.empty()) << json;
-    EXPECT_FALSE(verdict.failed) << json << verdict.failure;
+    EXPECT_FALSE(verdict.failed) << json << verdict.failure.text;
     EXPECT_EQ(verdict.warnings.size(), 1u) << json;
   }
 }
@@ -276,7 +276,7 @@ TEST(Canonical, AnEmptySummaryReplacesNothing) {
   for (const char* const json : {R"({"summary":""})", R"({"action":"summary","summary":" \n"})"}) {
     const Verdict verdict = answer_at(AGENTD_EVENT_BEFORE_COMPACTION, json);
     EXPECT_TRUE(verdict.failed) << json;
-    EXPECT_EQ(verdict.failure, "its summary is empty");
+    EXPECT_EQ(verdict.failure.text, "its summary is empty");
   }
 }
 
@@ -295,7 +295,7 @@ TEST(Canonical, EveryActionOfEveryEventIsLegal) {
 }
 
 TEST(Canonical, AnAnswerMustBeAnObject) {
-  EXPECT_EQ(answer_at(AGENTD_EVENT_AGENT_STOP, "[1]").failure, "the answer must be an object, not a list");
+  EXPECT_EQ(answer_at(AGENTD_EVENT_AGENT_STOP, "[1]").failure.text, "the answer must be an object, not a list");
 }
 
 // ---- the protocol
@@ -310,7 +310,7 @@ TEST(Executable, EmptyOutputIsNoOpinion) {
 
 TEST(Executable, ItsFailureIsToldByTheLineThatSaysWhatWentWrong) {
   const auto line = [](std::string_view error) {
-    return run_at(AGENTD_EVENT_BEFORE_TOOL_CALL, exited(1, "", std::string(error))).failure;
+    return run_at(AGENTD_EVENT_BEFORE_TOOL_CALL, exited(1, "", std::string(error))).failure.text;
   };
   EXPECT_EQ(line("Traceback (most recent call last):\n  File \"/x\", line 3, in <module>\n    f()\n"
                  "KeyError: 'path'\n"),
@@ -327,7 +327,7 @@ TEST(Executable, EveryCodeButZeroIsAFailureWhateverTheOutput) {
     const Verdict verdict =
         run_at(AGENTD_EVENT_BEFORE_TOOL_CALL, exited(code, R"({"action":"block"})", "more\noops\n"));
     EXPECT_TRUE(verdict.failed);
-    EXPECT_EQ(verdict.failure, "it exited with code " + std::to_string(code) + ": oops");
+    EXPECT_EQ(verdict.failure.text, "it exited with code " + std::to_string(code) + ": oops");
     EXPECT_TRUE(verdict.actions.empty());
   }
 }
@@ -348,7 +348,7 @@ TEST(Executable, WhatIsNoSingleObjectHasItsOwnSentence) {
   for (const auto& [out, part] : table) {
     const Verdict verdict = run_at(AGENTD_EVENT_BEFORE_TOOL_CALL, exited(0, out));
     EXPECT_TRUE(verdict.failed) << out;
-    EXPECT_TRUE(contains(verdict.failure, part)) << out << ": " << verdict.failure;
+    EXPECT_TRUE(contains(verdict.failure.text, part)) << out << ": " << verdict.failure.text;
   }
 }
 
@@ -356,20 +356,20 @@ TEST(Executable, OutputOverTheCapIsAFailureEvenWhenItReads) {
   RawAnswer answer = exited(0, R"({"action":"none"})");
   answer.out_over_cap = true;
   const Verdict verdict = run_at(AGENTD_EVENT_BEFORE_TOOL_CALL, answer);
-  EXPECT_TRUE(contains(verdict.failure, "larger than the cap"));
+  EXPECT_TRUE(contains(verdict.failure.text, "larger than the cap"));
 }
 
 TEST(Executable, TheWayItEndedIsTheFailure) {
   RawAnswer answer = exited(9, R"({"permission":"allow"})");
   answer.end = RawAnswer::End::kSignalled;
-  EXPECT_EQ(run_at(AGENTD_EVENT_BEFORE_TOOL_CALL, answer).failure, "it was killed by signal 9");
+  EXPECT_EQ(run_at(AGENTD_EVENT_BEFORE_TOOL_CALL, answer).failure.text, "it was killed by signal 9");
   answer.end = RawAnswer::End::kTimedOut;
   const Verdict late = run_at(AGENTD_EVENT_BEFORE_TOOL_CALL, answer);
   EXPECT_TRUE(late.failed && late.timed_out);
-  EXPECT_EQ(late.failure, "it did not answer before its deadline");
+  EXPECT_EQ(late.failure.text, "it did not answer before its deadline");
   answer.end = RawAnswer::End::kNotStarted;
   answer.problem = "starting guard: no such file";
-  EXPECT_EQ(run_at(AGENTD_EVENT_BEFORE_TOOL_CALL, answer).failure, "starting guard: no such file");
+  EXPECT_EQ(run_at(AGENTD_EVENT_BEFORE_TOOL_CALL, answer).failure.text, "starting guard: no such file");
   EXPECT_FALSE(run_at(AGENTD_EVENT_BEFORE_TOOL_CALL, answer).timed_out);
 }
 
@@ -388,8 +388,37 @@ TEST(Executable, AKeyThatComesTwiceIsNoAnswer) {
     const Verdict verdict = run_at(AGENTD_EVENT_BEFORE_TOOL_CALL, exited(0, text));
     EXPECT_TRUE(verdict.failed) << text;
     EXPECT_TRUE(verdict.actions.empty()) << text;
-    EXPECT_NE(verdict.failure.find("twice"), std::string::npos) << verdict.failure;
+    EXPECT_NE(verdict.failure.text.find("twice"), std::string::npos) << verdict.failure.text;
   }
+}
+
+// Where hooks removed the event's text, agentd says in its own words alone why a hook failed.
+TEST(Executable, AFailureKnowsWhichOfItsWordsMayQuoteTheHook) {
+  const auto own = [](const HookDefinition& hook, const RawAnswer& answer) {
+    const JsonDocument payload = bash_payload();
+    const FailureText failure = interpret(hook, payload.root(), answer).failure;
+    const std::string text = without_quotes(failure.text, failure.own);
+    return text.substr(0, text.find(" (its own words are left out"));
+  };
+  HookDefinition hook = hook_for(Dialect::kAgentd, AGENTD_EVENT_BEFORE_TOOL_CALL);
+  EXPECT_EQ(own(hook, exited(3, "", "s3cret\n")), "it exited with code 3");
+  EXPECT_EQ(own(hook, exited(0, "s3cret")), "its output must be one JSON object");
+  EXPECT_EQ(own(hook, exited(0, "{\"s3cret\": 1} more")), "it failed");
+  RawAnswer answer = exited(0, "");
+  answer.end = RawAnswer::End::kTimedOut;
+  EXPECT_EQ(own(hook, answer), "it did not answer before its deadline");
+  answer.end = RawAnswer::End::kNotStarted;
+  answer.problem = "starting guard: no such file";
+  EXPECT_EQ(own(hook, answer), "starting guard: no such file");
+  hook.sandbox = true;  // its program may have written that
+  EXPECT_EQ(own(hook, answer), "starting guard");
+  hook.sandbox = false;
+  hook.on_failure = FailurePolicy::kClosed;
+  EXPECT_EQ(own(hook, exited(0, "{\"s3cret\": 1}")), "its output was not understood");
+  hook.runs = HookRuns::kWebhook;
+  answer = exited(0, "s3cret");
+  answer.http_status = 503;
+  EXPECT_EQ(own(hook, answer), "the webhook answered with status 503");
 }
 
 TEST(Executable, AGuardThatIsNotUnderstoodHasNotAgreed) {
@@ -400,7 +429,7 @@ TEST(Executable, AGuardThatIsNotUnderstoodHasNotAgreed) {
   hook.on_failure = FailurePolicy::kClosed;
   const Verdict verdict = interpret(hook, payload.root(), answer);
   EXPECT_TRUE(verdict.failed);
-  EXPECT_NE(verdict.failure.find("its output was not understood: "), std::string::npos) << verdict.failure;
+  EXPECT_NE(verdict.failure.text.find("its output was not understood: "), std::string::npos) << verdict.failure.text;
   EXPECT_FALSE(interpret(hook, payload.root(), exited(0, "{}")).failed);
 }
 
@@ -412,7 +441,7 @@ TEST(Executable, StrictOutputMakesAWarningAFailure) {
   hook.strict_output = true;
   const Verdict strict = interpret(hook, payload.root(), answer);
   EXPECT_TRUE(strict.failed && strict.actions.empty());
-  EXPECT_TRUE(contains(strict.failure, "'colour'"));
+  EXPECT_TRUE(contains(strict.failure.text, "'colour'"));
 }
 
 TEST(Webhook, OnlyA2xxAnswers) {
@@ -427,9 +456,9 @@ TEST(Webhook, OnlyA2xxAnswers) {
   EXPECT_FALSE(interpret(hook, payload.root(), answer).failed);
   answer.http_status = 503;
   answer.out = "overloaded\n";
-  EXPECT_EQ(interpret(hook, payload.root(), answer).failure, "the webhook answered with status 503: overloaded");
+  EXPECT_EQ(interpret(hook, payload.root(), answer).failure.text, "the webhook answered with status 503: overloaded");
   answer.http_status = 0;
-  EXPECT_EQ(interpret(hook, payload.root(), answer).failure, "the webhook did not answer");
+  EXPECT_EQ(interpret(hook, payload.root(), answer).failure.text, "the webhook did not answer");
 }
 
 TEST(Dialects, AreFoundByName) {

@@ -255,7 +255,7 @@ TEST(ClaudeExit, AnotherCodeIsAFailureAndNeverAnAnswer) {
                                      R"({"hookSpecificOutput":{"permissionDecision":"allow"}})", "command not found");
     EXPECT_TRUE(verdict.failed);
     EXPECT_TRUE(verdict.actions.empty());
-    EXPECT_TRUE(contains(verdict.failure, "command not found"));
+    EXPECT_TRUE(contains(verdict.failure.text, "command not found"));
   }
 }
 
@@ -293,9 +293,9 @@ TEST(ClaudeExit, ASignalIsAFailureWhateverWasWritten) {
   answer.end = RawAnswer::End::kSignalled;
   const Verdict verdict = verdict_of(kClaude, AGENTD_EVENT_BEFORE_TOOL_CALL, answer);
   EXPECT_TRUE(verdict.failed && verdict.actions.empty());
-  EXPECT_EQ(verdict.failure, "it was killed by signal 15");
+  EXPECT_EQ(verdict.failure.text, "it was killed by signal 15");
   answer.code = 2;  // an interrupt is no exit code 2
-  EXPECT_EQ(verdict_of(kClaude, AGENTD_EVENT_BEFORE_TOOL_CALL, answer).failure, "it was killed by signal 2");
+  EXPECT_EQ(verdict_of(kClaude, AGENTD_EVENT_BEFORE_TOOL_CALL, answer).failure.text, "it was killed by signal 2");
   answer.end = RawAnswer::End::kTimedOut;
   EXPECT_TRUE(verdict_of(kClaude, AGENTD_EVENT_BEFORE_TOOL_CALL, answer).timed_out);
 }
@@ -326,7 +326,7 @@ TEST(ClaudeOutput, ALogLineBeforeADenyIsNoAllow) {
   const std::string deny = R"({"hookSpecificOutput":{"hookEventName":"PreToolUse","permissionDecision":"deny"}})";
   const Verdict verdict = answered(AGENTD_EVENT_BEFORE_TOOL_CALL, 0, "checking policy...\n" + deny + "\n");
   EXPECT_TRUE(verdict.failed);
-  EXPECT_TRUE(contains(verdict.failure, "text precedes the JSON object")) << verdict.failure;
+  EXPECT_TRUE(contains(verdict.failure.text, "text precedes the JSON object")) << verdict.failure.text;
 }
 
 TEST(ClaudeOutput, JsonInContextIsContext) {
@@ -465,7 +465,7 @@ TEST(ClaudeOutput, AWrongWordOrTypeIsAFailure) {
   for (const auto& [json, part] : table) {
     const Verdict verdict = answered(AGENTD_EVENT_BEFORE_TOOL_CALL, 0, json);
     EXPECT_TRUE(verdict.failed && verdict.actions.empty()) << json;
-    EXPECT_TRUE(contains(verdict.failure, part)) << verdict.failure;
+    EXPECT_TRUE(contains(verdict.failure.text, part)) << verdict.failure.text;
   }
 }
 

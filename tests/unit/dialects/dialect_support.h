@@ -163,7 +163,7 @@ inline Verdict verdict_of(Dialect dialect, std::uint32_t event, const RawAnswer&
 
 // The only action of a verdict; a failed expectation and an empty one when there are more or none.
 inline Action only_action(const Verdict& verdict) {
-  EXPECT_FALSE(verdict.failed) << verdict.failure;
+  EXPECT_FALSE(verdict.failed) << verdict.failure.text;
   EXPECT_EQ(verdict.actions.size(), 1u);
   return verdict.actions.size() == 1 ? verdict.actions[0] : Action{};
 }

@@ -59,7 +59,7 @@ TEST(DockerMessages, AreTheOnesOfAChat) {
 
 TEST(DockerMessages, TheSameHistoryBackIsNoOpinion) {
   const Verdict verdict = answer_with(sent());
-  EXPECT_FALSE(verdict.failed) << verdict.failure;
+  EXPECT_FALSE(verdict.failed) << verdict.failure.text;
   EXPECT_TRUE(verdict.actions.empty());
   EXPECT_TRUE(verdict.warnings.empty());
 }
@@ -126,7 +126,7 @@ TEST(DockerMessages, AnAddedSystemMessageIsContext) {
 TEST(DockerMessages, AnUnknownRoleIsAFailure) {
   const Verdict verdict = answer_with(R"([{"role":"robot","content":"x"}])");
   EXPECT_TRUE(verdict.failed);
-  EXPECT_TRUE(contains(verdict.failure, "robot"));
+  EXPECT_TRUE(contains(verdict.failure.text, "robot"));
 }
 
 TEST(DockerMessages, ElsewhereTheyAreIgnoredWithAWarning) {

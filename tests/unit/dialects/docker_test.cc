@@ -67,7 +67,7 @@ TEST(DockerPolicy, EveryFailureFollowsTheEventAndOnError) {
         const Verdict verdict = interpret(hook, any_payload(hook.event).root(), broken.answer);
         const std::string what = event + "/" + policy + "/" + broken.name;
         EXPECT_TRUE(verdict.failed) << what;
-        EXPECT_FALSE(verdict.failure.empty()) << what;
+        EXPECT_FALSE(verdict.failure.text.empty()) << what;
         EXPECT_EQ(verdict.timed_out, broken.timed_out) << what;
         EXPECT_TRUE(verdict.actions.empty()) << what;
         const bool closed = event == "pre_tool_use" || event == "tool_guard" || policy == "block";

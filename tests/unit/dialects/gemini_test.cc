@@ -9,11 +9,11 @@ namespace {
 
 constexpr Dialect kGemini = Dialect::kGemini;
 
-Verdict answered(std::uint32_t event, int code, std::string out, std::string err = {}) {
+Verdict gemini_answered(std::uint32_t event, int code, std::string out, std::string err = {}) {
   return verdict_of(kGemini, event, exited(code, std::move(out), std::move(err)));
 }
 
-JsonDocument sent(const JsonDocument& payload, std::uint32_t event) {
+JsonDocument gemini_input(const JsonDocument& payload, std::uint32_t event) {
   return parsed(
       dialect_input(hook_for(kGemini, event), payload.root(), {"/t.jsonl", "2026-08-21T10:00:00Z", "", "/repo"}));
 }
@@ -34,18 +34,18 @@ Verdict model_answer(const std::string& out, const char* event = "BeforeModel") 
 // ---- out
 
 TEST(GeminiInput, BeforeToolIsGeminisOwnObject) {
-  const JsonDocument json = sent(bash_payload("ls"), AGENTD_EVENT_BEFORE_TOOL_CALL);
+  const JsonDocument json = gemini_input(bash_payload("ls"), AGENTD_EVENT_BEFORE_TOOL_CALL);
   EXPECT_EQ(json.root().text(), R"({"session_id":"ses_1","transcript_path":"/t.jsonl","cwd":"/work/app",)"
                                 R"("hook_event_name":"BeforeTool","timestamp":"2026-08-21T10:00:00Z",)"
                                 R"("tool_name":"run_shell_command","tool_input":{"command":"ls"}})");
 }
 
 TEST(GeminiInput, AfterToolHasTheResponseAndTheError) {
-  const JsonDocument good = sent(any_payload(AGENTD_EVENT_AFTER_TOOL_CALL), AGENTD_EVENT_AFTER_TOOL_CALL);
+  const JsonDocument good = gemini_input(any_payload(AGENTD_EVENT_AFTER_TOOL_CALL), AGENTD_EVENT_AFTER_TOOL_CALL);
   EXPECT_EQ(good.root()["tool_response"].text(), R"({"llmContent":"done","returnDisplay":"done"})");
   const JsonDocument bad =
-      sent(tool_payload(AGENTD_EVENT_TOOL_CALL_FAILED, "edit_file", R"({"path":"a"})", "", false, "gone"),
-           AGENTD_EVENT_TOOL_CALL_FAILED);
+      gemini_input(tool_payload(AGENTD_EVENT_TOOL_CALL_FAILED, "edit_file", R"({"path":"a"})", "", false, "gone"),
+                   AGENTD_EVENT_TOOL_CALL_FAILED);
   EXPECT_EQ(bad.root()["hook_event_name"].string_or(""), "AfterTool");
   EXPECT_EQ(bad.root()["tool_name"].string_or(""), "replace");
   EXPECT_EQ(bad.root()["tool_input"]["file_path"].string_or(""), "a");
@@ -53,21 +53,22 @@ TEST(GeminiInput, AfterToolHasTheResponseAndTheError) {
 }
 
 TEST(GeminiInput, AModelCallIsARequest) {
-  const JsonDocument json = sent(model_payload(), AGENTD_EVENT_BEFORE_MODEL_CALL);
+  const JsonDocument json = gemini_input(model_payload(), AGENTD_EVENT_BEFORE_MODEL_CALL);
   EXPECT_EQ(json.root()["llm_request"].text(),
             R"({"model":"big","messages":[{"role":"system","content":"be kind"},)"
             R"({"role":"user","content":"hi"},{"role":"model","content":"hello"}]})");
-  const JsonDocument after = sent(parsed(R"({"model":"big","response":"yes","stop_reason":"end_turn",)"
-                                         R"("usage":{"input_tokens":3,"cache_read_tokens":4,"output_tokens":2}})"),
-                                  AGENTD_EVENT_AFTER_MODEL_CALL);
+  const JsonDocument after =
+      gemini_input(parsed(R"({"model":"big","response":"yes","stop_reason":"end_turn",)"
+                          R"("usage":{"input_tokens":3,"cache_read_tokens":4,"output_tokens":2}})"),
+                   AGENTD_EVENT_AFTER_MODEL_CALL);
   const JsonView response = after.root()["llm_response"];
   EXPECT_EQ(response["candidates"].at(0)["content"]["parts"].text(), R"(["yes"])");
   EXPECT_EQ(response["usageMetadata"]["totalTokenCount"].int_or(0), 9);
 }
 
 TEST(GeminiInput, AgentEventsHavePromptAndResponse) {
-  EXPECT_EQ(sent(message_payload("fix"), AGENTD_EVENT_USER_MESSAGE_SEND).root()["prompt"].string_or(""), "fix");
-  const JsonDocument stop = sent(stop_payload("Done.", true), AGENTD_EVENT_AGENT_STOP);
+  EXPECT_EQ(gemini_input(message_payload("fix"), AGENTD_EVENT_USER_MESSAGE_SEND).root()["prompt"].string_or(""), "fix");
+  const JsonDocument stop = gemini_input(stop_payload("Done.", true), AGENTD_EVENT_AGENT_STOP);
   EXPECT_EQ(stop.root()["hook_event_name"].string_or(""), "AfterAgent");
   EXPECT_EQ(stop.root()["prompt_response"].string_or(""), "Done.");
   EXPECT_TRUE(stop.root()["stop_hook_active"].bool_or(false));
@@ -94,25 +95,26 @@ TEST(GeminiInput, TheEnvironmentHasItsFoldersAndClaudesAlias) {
 
 TEST(GeminiExit, TwoBlocksWhateverTheOutput) {
   for (const char* const out : {"", "{}", R"({"decision":"allow"})", "text"}) {
-    const Action action = only_action(answered(AGENTD_EVENT_BEFORE_TOOL_CALL, 2, out, "no\n"));
+    const Action action = only_action(gemini_answered(AGENTD_EVENT_BEFORE_TOOL_CALL, 2, out, "no\n"));
     EXPECT_EQ(action.kind, AGENTD_ACT_BLOCK) << out;
     EXPECT_EQ(action.text, "no");
   }
 }
 
 TEST(GeminiExit, TwoWithNothingOnStandardErrorBlocks) {
-  EXPECT_EQ(only_action(answered(AGENTD_EVENT_BEFORE_TOOL_CALL, 2, "")).kind, AGENTD_ACT_BLOCK);
-  EXPECT_EQ(only_action(answered(AGENTD_EVENT_USER_MESSAGE_SEND, 2, "")).kind, AGENTD_ACT_BLOCK);
-  EXPECT_EQ(only_action(answered(AGENTD_EVENT_AGENT_STOP, 2, "")).kind, AGENTD_ACT_CONTINUE);
+  EXPECT_EQ(only_action(gemini_answered(AGENTD_EVENT_BEFORE_TOOL_CALL, 2, "")).kind, AGENTD_ACT_BLOCK);
+  EXPECT_EQ(only_action(gemini_answered(AGENTD_EVENT_USER_MESSAGE_SEND, 2, "")).kind, AGENTD_ACT_BLOCK);
+  EXPECT_EQ(only_action(gemini_answered(AGENTD_EVENT_AGENT_STOP, 2, "")).kind, AGENTD_ACT_CONTINUE);
 }
 
 TEST(GeminiExit, AnotherCodeIsAFailureUnlessItRefuses) {
   for (const int code : {1, 3, 127}) {
-    const Verdict verdict = answered(AGENTD_EVENT_BEFORE_TOOL_CALL, code, R"({"systemMessage":"hm"})", "not found");
+    const Verdict verdict =
+        gemini_answered(AGENTD_EVENT_BEFORE_TOOL_CALL, code, R"({"systemMessage":"hm"})", "not found");
     EXPECT_TRUE(verdict.failed && verdict.actions.empty()) << code;
     // Seen of Gemini CLI itself: a hook that says no and then fails has said no.
     const Verdict denied =
-        answered(AGENTD_EVENT_BEFORE_TOOL_CALL, code, R"({"decision":"deny","reason":"no"})", "not found");
+        gemini_answered(AGENTD_EVENT_BEFORE_TOOL_CALL, code, R"({"decision":"deny","reason":"no"})", "not found");
     EXPECT_EQ(only_action(denied).kind, AGENTD_ACT_BLOCK) << code;
   }
 }
@@ -121,12 +123,12 @@ TEST(GeminiExit, ASignalAllowsNothing) {
   RawAnswer answer = exited(9, R"({"decision":"allow"})");
   answer.end = RawAnswer::End::kSignalled;
   const Verdict verdict = verdict_of(kGemini, AGENTD_EVENT_BEFORE_TOOL_CALL, answer);
-  EXPECT_EQ(verdict.failure, "it was killed by signal 9");
+  EXPECT_EQ(verdict.failure.text, "it was killed by signal 9");
 }
 
 // ---- output
 
-struct OneAnswer {
+struct GeminiAnswerCase {
   std::uint32_t event;
   const char* json;
   std::uint32_t kind;
@@ -134,7 +136,7 @@ struct OneAnswer {
 };
 
 TEST(GeminiOutput, EachFieldIsItsAction) {
-  const std::array<OneAnswer, 15> table{{
+  const std::array<GeminiAnswerCase, 15> table{{
       {AGENTD_EVENT_BEFORE_TOOL_CALL, R"({"decision":"deny","reason":"r"})", AGENTD_ACT_BLOCK, "r"},
       {AGENTD_EVENT_BEFORE_TOOL_CALL, R"({"decision":"block","reason":"r"})", AGENTD_ACT_BLOCK, "r"},
       {AGENTD_EVENT_BEFORE_TOOL_CALL, R"({"decision":"ask","reason":"r"})", AGENTD_ACT_PERMISSION, "r"},
@@ -159,9 +161,9 @@ TEST(GeminiOutput, EachFieldIsItsAction) {
        R"([{"content":{"parts":["a",{"text":"b"}]}}]}}})",
        AGENTD_ACT_REPLACE_TEXT, "ab"},
   }};
-  for (const OneAnswer& row : table) {
+  for (const GeminiAnswerCase& row : table) {
     SCOPED_TRACE(row.json);
-    const Verdict verdict = answered(row.event, 0, row.json);
+    const Verdict verdict = gemini_answered(row.event, 0, row.json);
     const Action action = only_action(verdict);
     EXPECT_EQ(action.kind, row.kind);
     EXPECT_EQ(action.text, row.text);
@@ -171,7 +173,7 @@ TEST(GeminiOutput, EachFieldIsItsAction) {
 
 TEST(GeminiOutput, AllowIsNoOpinion) {
   for (const char* const json : {R"({"decision":"allow"})", R"({"decision":"approve"})", "{}"}) {
-    const Verdict verdict = answered(AGENTD_EVENT_BEFORE_TOOL_CALL, 0, json);
+    const Verdict verdict = gemini_answered(AGENTD_EVENT_BEFORE_TOOL_CALL, 0, json);
     EXPECT_TRUE(verdict.actions.empty() && !verdict.failed && verdict.warnings.empty()) << json;
   }
 }
@@ -188,31 +190,34 @@ TEST(GeminiOutput, ARewriteIsAPatchOfTheInput) {
 }
 
 TEST(GeminiOutput, StandardErrorStandsInForAnEmptyOutput) {
-  EXPECT_EQ(only_action(answered(AGENTD_EVENT_BEFORE_TOOL_CALL, 0, " \n", R"({"decision":"deny","reason":"r"})")).text,
-            "r");
-  const Verdict logs = answered(AGENTD_EVENT_BEFORE_TOOL_CALL, 0, "", "debug: all is well\n");
+  EXPECT_EQ(
+      only_action(gemini_answered(AGENTD_EVENT_BEFORE_TOOL_CALL, 0, " \n", R"({"decision":"deny","reason":"r"})")).text,
+      "r");
+  const Verdict logs = gemini_answered(AGENTD_EVENT_BEFORE_TOOL_CALL, 0, "", "debug: all is well\n");
   EXPECT_TRUE(logs.actions.empty() && !logs.failed);
   // Only then: an output that is there is the answer.
-  EXPECT_TRUE(answered(AGENTD_EVENT_BEFORE_TOOL_CALL, 0, "{}", R"({"decision":"deny"})").actions.empty());
+  EXPECT_TRUE(gemini_answered(AGENTD_EVENT_BEFORE_TOOL_CALL, 0, "{}", R"({"decision":"deny"})").actions.empty());
 }
 
 TEST(GeminiOutput, AJsonStringIsUnwrappedOnce) {
   EXPECT_EQ(
-      only_action(answered(AGENTD_EVENT_BEFORE_TOOL_CALL, 0, R"("{\"decision\":\"deny\",\"reason\":\"r\"}")")).text,
+      only_action(gemini_answered(AGENTD_EVENT_BEFORE_TOOL_CALL, 0, R"("{\"decision\":\"deny\",\"reason\":\"r\"}")"))
+          .text,
       "r");
-  EXPECT_EQ(only_action(answered(AGENTD_EVENT_BEFORE_TOOL_CALL, 0, R"("\"{}\"")")).kind, AGENTD_ACT_SYSTEM_MESSAGE);
+  EXPECT_EQ(only_action(gemini_answered(AGENTD_EVENT_BEFORE_TOOL_CALL, 0, R"("\"{}\"")")).kind,
+            AGENTD_ACT_SYSTEM_MESSAGE);
 }
 
 TEST(GeminiOutput, ALogLineBeforeADenyIsNoAllow) {
-  const Verdict verdict = answered(AGENTD_EVENT_BEFORE_TOOL_CALL, 0, "loading\n{\"decision\":\"deny\"}");
+  const Verdict verdict = gemini_answered(AGENTD_EVENT_BEFORE_TOOL_CALL, 0, "loading\n{\"decision\":\"deny\"}");
   EXPECT_TRUE(verdict.failed);
-  EXPECT_TRUE(contains(verdict.failure, "text precedes the JSON object"));
+  EXPECT_TRUE(contains(verdict.failure.text, "text precedes the JSON object"));
 }
 
 TEST(GeminiOutput, BrokenOutputOrWordsAreFailures) {
   for (const char* const out :
        {"{\"decision\":", "{}{}", R"({"decision":"maybe"})", R"({"decision":1})", R"({"hookSpecificOutput":[]})"})
-    EXPECT_TRUE(answered(AGENTD_EVENT_BEFORE_TOOL_CALL, 0, out).failed) << out;
+    EXPECT_TRUE(gemini_answered(AGENTD_EVENT_BEFORE_TOOL_CALL, 0, out).failed) << out;
   RawAnswer huge = exited(0, std::string(1000, 'x'));
   huge.out_over_cap = true;
   EXPECT_TRUE(verdict_of(kGemini, AGENTD_EVENT_BEFORE_TOOL_CALL, huge).failed);
@@ -223,7 +228,7 @@ TEST(GeminiOutput, ContinueFalseEndsTheRunWhereItDoesSoInGemini) {
        {AGENTD_EVENT_BEFORE_TOOL_CALL, AGENTD_EVENT_AFTER_TOOL_CALL, AGENTD_EVENT_TOOL_CALL_FAILED,
         AGENTD_EVENT_USER_MESSAGE_SEND, AGENTD_EVENT_AGENT_STOP, AGENTD_EVENT_BEFORE_MODEL_CALL,
         AGENTD_EVENT_AFTER_MODEL_CALL}) {
-    const Action action = only_action(answered(event, 0, R"({"continue":false,"stopReason":"s"})"));
+    const Action action = only_action(gemini_answered(event, 0, R"({"continue":false,"stopReason":"s"})"));
     EXPECT_EQ(action.kind, AGENTD_ACT_STOP_RUN) << event;
     EXPECT_EQ(action.text, "s");
   }
@@ -240,7 +245,7 @@ TEST(GeminiOutput, WhatCannotBeHonouredIsAWarning) {
       {AGENTD_EVENT_BEFORE_COMPACTION, R"({"continue":false})"},
   }};
   for (const auto& [event, json] : table) {
-    const Verdict verdict = answered(event, 0, json);
+    const Verdict verdict = gemini_answered(event, 0, json);
     EXPECT_TRUE(verdict.actions.empty() && !verdict.failed) << json;
     EXPECT_EQ(verdict.warnings.size(), 1u) << json;
   }
@@ -297,7 +302,8 @@ TEST(GeminiModel, AMockedResponseIsAWarning) {
 }
 
 TEST(GeminiModel, ADeniedAnswerIsNotShown) {
-  const Verdict verdict = answered(AGENTD_EVENT_AFTER_MODEL_CALL, 0, R"({"decision":"deny","reason":"withheld"})");
+  const Verdict verdict =
+      gemini_answered(AGENTD_EVENT_AFTER_MODEL_CALL, 0, R"({"decision":"deny","reason":"withheld"})");
   EXPECT_EQ(only_action(verdict).text, "withheld");
   EXPECT_EQ(verdict.warnings.size(), 1u);
 }

@@ -138,7 +138,7 @@ TEST_F(ExtensionTest, OneProgramAnswersEveryEvent) {
 TEST_F(ExtensionTest, AnAnswerWithoutAResultIsNoOpinion) {
   KodeletExtension extension(request("ok"), clock_);
   const Verdict verdict = tool_call(extension, "void");
-  EXPECT_FALSE(verdict.failed) << verdict.failure;
+  EXPECT_FALSE(verdict.failed) << verdict.failure.text;
   EXPECT_TRUE(verdict.actions.empty());
 }
 
@@ -149,7 +149,7 @@ TEST_F(ExtensionTest, ThreadsAskAtTheSameTime) {
   for (std::size_t i = 0; i < texts.size(); ++i)
     threads.emplace_back([&, i] {
       const Verdict verdict = tool_call(extension, "c" + std::to_string(i));
-      texts[i] = verdict.actions.empty() ? verdict.failure : verdict.actions[0].text;
+      texts[i] = verdict.actions.empty() ? verdict.failure.text : verdict.actions[0].text;
     });
   for (std::thread& thread : threads) thread.join();
   for (std::size_t i = 0; i < texts.size(); ++i) EXPECT_EQ(texts[i], "saw c" + std::to_string(i));
@@ -204,8 +204,8 @@ TEST_F(ExtensionTest, ACrashIsAFailureWithItsLastWordsAndTheNextCallStartsItAgai
   KodeletExtension extension(request("ok"), clock_);
   const Verdict crash = tool_call(extension, "crash");
   EXPECT_TRUE(crash.failed);
-  EXPECT_TRUE(contains(crash.failure, "it hurts")) << crash.failure;
-  EXPECT_TRUE(contains(crash.failure, "guard")) << crash.failure;
+  EXPECT_TRUE(contains(crash.failure.text, "it hurts")) << crash.failure.text;
+  EXPECT_TRUE(contains(crash.failure.text, "guard")) << crash.failure.text;
   EXPECT_EQ(only_action(tool_call(extension, "ls")).text, "saw ls");
   EXPECT_FALSE(extension.off());
 }
@@ -215,8 +215,8 @@ TEST_F(ExtensionTest, TheThirdEndWithinAMinuteIsTheLast) {
   for (int i = 0; i < 3; ++i) EXPECT_TRUE(tool_call(extension, "crash").failed);
   const Verdict verdict = tool_call(extension, "ls");
   EXPECT_TRUE(verdict.failed);
-  EXPECT_TRUE(contains(verdict.failure, "is disabled")) << verdict.failure;
-  EXPECT_TRUE(contains(verdict.failure, "3 times within 60 s")) << verdict.failure;
+  EXPECT_TRUE(contains(verdict.failure.text, "is disabled")) << verdict.failure.text;
+  EXPECT_TRUE(contains(verdict.failure.text, "3 times within 60 s")) << verdict.failure.text;
   EXPECT_TRUE(extension.off());
   EXPECT_EQ(times_heard("started"), 3);
 }
@@ -303,7 +303,7 @@ TEST_F(ExtensionTest, AnErrorIsAFailureAndTheProgramStays) {
   KodeletExtension extension(request("ok"), clock_);
   const Verdict verdict = tool_call(extension, "error");
   EXPECT_TRUE(verdict.failed);
-  EXPECT_TRUE(contains(verdict.failure, "-32603: bad")) << verdict.failure;
+  EXPECT_TRUE(contains(verdict.failure.text, "-32603: bad")) << verdict.failure.text;
   EXPECT_EQ(only_action(tool_call(extension, "ls")).text, "saw ls");
   EXPECT_EQ(times_heard("started"), 1);
 }

@@ -66,7 +66,7 @@ TEST(KodeletAnswer, AnyOtherExitIsAFailureAndTwoIsNoBlock) {
     const Verdict verdict = kodelet(AGENTD_EVENT_BEFORE_TOOL_CALL, exited(code, R"({"blocked":true})", "why"));
     EXPECT_TRUE(verdict.failed) << code;
     EXPECT_TRUE(verdict.actions.empty()) << code;
-    EXPECT_TRUE(contains(verdict.failure, "why")) << code;
+    EXPECT_TRUE(contains(verdict.failure.text, "why")) << code;
   }
 }
 
@@ -97,7 +97,7 @@ TEST(KodeletAnswer, OutputIsTheTextOfTheStructure) {
   const auto text = [](const char* output) {
     const Verdict verdict =
         kodelet(AGENTD_EVENT_AFTER_TOOL_CALL, exited(0, std::string(R"({"output":)") + output + "}"));
-    EXPECT_FALSE(verdict.failed) << verdict.failure;
+    EXPECT_FALSE(verdict.failed) << verdict.failure.text;
     return verdict.actions.empty() ? std::string("(none)") : verdict.actions[0].text;
   };
   EXPECT_EQ(text(R"({"toolName":"bash","success":true,"metadata":{"output":"clean"}})"), "clean");
