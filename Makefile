@@ -24,10 +24,9 @@ test: build ## builds and passes the tests
 	@ctest --preset $(PRESET)
 
 demo: deps  ## builds and runs the main job: a native hook compacts a real conversation
-	@cmake --preset $(PRESET) -DAGENTD_TESTS=OFF -DAGENTD_BENCH=OFF -B build/demo > build-demo.log 2>&1 || \
-	  { cat build-demo.log; exit 1; }; rm -f build-demo.log
-	@cmake --build build/demo
-	@bash docs/demo/run.sh build/demo
+	@cmake --preset $(PRESET) > build-$(PRESET).log 2>&1 || { cat build-$(PRESET).log; exit 1; }; rm -f build-$(PRESET).log
+	@cmake --build --preset $(PRESET) --target product
+	@bash docs/demo/run.sh build/$(PRESET)
 
 build/install: deps
 	@cmake --preset release -DAGENTD_TESTS=OFF -DAGENTD_BENCH=OFF -B build/install > build-install.log 2>&1 || \

@@ -13,6 +13,8 @@ install(TARGETS agentd RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
 install(TARGETS agentd-hook-worker agentd-cage RUNTIME DESTINATION libexec/agentd)
 list(TRANSFORM bundled PREPEND plugin_ OUTPUT_VARIABLE bundled_targets)
 install(TARGETS ${bundled_targets} LIBRARY DESTINATION lib/agentd/hooks)
+# All of that, and no test.
+add_custom_target(product DEPENDS agentd agentd-hook-worker agentd-cage ${bundled_targets})
 
 # What hooks are written with.
 install(DIRECTORY ${api}/include/agentd ${api}/cpp/agentd ${api}/testing/agentd

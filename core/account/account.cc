@@ -130,7 +130,7 @@ std::uint64_t Account::prompt_of(const ModelRequest& request) const {
 namespace {
 
 // The rest of a run's limit of which `gone` is spent or reserved. kDenied: it is less than `least`.
-Result<Amount> left_of(const Limits& limits, Amount gone, Amount least) {
+Result<Amount> left_of_run(const Limits& limits, Amount gone, Amount least) {
   const auto refusal = [&](const std::string& limit, const std::string& so_far, const std::string& next,
                            std::string_view key) {
     return Error{Code::kDenied, "the run's budget of " + limit + " does not cover the next request: " + so_far +
@@ -155,7 +155,7 @@ Result<Amount> Account::reserve_in_run(const Bill& bill, std::uint64_t output) {
   const Amount gone{saturating_add(spent_.total(), reserved_.tokens),
                     saturating_add(spent_.cost_nano_usd, reserved_.nano_usd)};
   const Amount least = bill.with(std::min(bill.least(), output));
-  AGENTD_TRY(const Amount left, left_of(limits_.run, gone, least));
+  AGENTD_TRY(const Amount left, left_of_run(limits_.run, gone, least));
   const Amount most = bill.with(std::min(output, bill.covered_by(left)));
   reserved_.tokens = saturating_add(reserved_.tokens, most.tokens);
   reserved_.nano_usd = saturating_add(reserved_.nano_usd, most.nano_usd);

@@ -13,7 +13,7 @@
 namespace agentd::acp {
 namespace {
 
-constexpr Milliseconds kSlice{200};  // between two looks at a command's output
+constexpr Milliseconds kOutputSlice{200};  // between two looks at a command's output
 constexpr int kNotBegun = 125;
 constexpr Milliseconds kOpenTime{60'000};  // an editor may ask its person first
 constexpr Milliseconds kEndTime{10'000};
@@ -73,7 +73,7 @@ struct EditorCommands::Started {
   void wait(const CancelToken& cancel, Deadline deadline, const Clock& clock) {
     const MutexLock lock(mutex);
     while (!done && !cancel.cancelled() && !deadline.passed(clock))
-      changed.wait_for(mutex, clock, std::clamp(deadline.left(clock), Milliseconds(1), kSlice));
+      changed.wait_for(mutex, clock, std::clamp(deadline.left(clock), Milliseconds(1), kOutputSlice));
   }
 
   CommandPiece read(std::uint64_t position, std::size_t most, const CancelToken& cancel, Deadline deadline,
@@ -87,7 +87,7 @@ struct EditorCommands::Started {
       auto part = terminal->output(goes_on ? unread : position, most);
       const bool last = out.state.ended() || cancel.cancelled() || deadline.passed(clock);
       if (part.bytes.empty() && !last) {
-        changed.wait_for(mutex, clock, std::clamp(deadline.left(clock), Milliseconds(1), kSlice));
+        changed.wait_for(mutex, clock, std::clamp(deadline.left(clock), Milliseconds(1), kOutputSlice));
         continue;
       }
       // A word that is cut in two is not recognised as a secret in either piece.

@@ -11,10 +11,10 @@
 namespace agentd::acp {
 namespace {
 
-constexpr Milliseconds kAnswerTime{5'000};
+constexpr Milliseconds kFileAnswerTime{5'000};
 constexpr std::uint64_t kTextMax = 8u << 20;  // longer files are not the editor's
 constexpr std::size_t kFilesMax = 1'000;      // of which the editor says something
-constexpr std::size_t kShownBytes = 300;
+constexpr std::size_t kShownPathBytes = 300;
 constexpr std::string_view kByteOrderMark = "\xEF\xBB\xBF";
 
 // Empty: there is no such file.
@@ -154,7 +154,7 @@ void UnsavedFiles::add(const std::string& path) {
     files_[file] = path;
   else
     notices_.push_back("more than " + std::to_string(kFilesMax) + " files are not saved: the saved text of " +
-                       one_line(path, kShownBytes) + " is used");
+                       one_line(path, kShownPathBytes) + " is used");
 }
 
 bool UnsavedFiles::is_named(const std::string& path) const {
@@ -169,7 +169,7 @@ bool UnsavedFiles::is_named(const std::string& path) const {
 
 RpcWire::Patience UnsavedFiles::patience() const {
   const MutexLock lock(mutex_);
-  return {.cancel = cancel_, .deadline = Deadline::after(clock_, kAnswerTime)};
+  return {.cancel = cancel_, .deadline = Deadline::after(clock_, kFileAnswerTime)};
 }
 
 UnsavedFiles::View UnsavedFiles::look(const std::string& path, std::string_view saved) {
@@ -212,13 +212,13 @@ void UnsavedFiles::tell(const std::string& path, std::optional<std::string_view>
                     wire_.ask("fs/write_text_file", out.text(), patience());
   if (told) return;
   const MutexLock lock(mutex_);
-  notices_.push_back(one_line(file, kShownBytes) +
+  notices_.push_back(one_line(file, kShownPathBytes) +
                      " was changed on the disk, and its text in the editor is not saved: compare the two there");
 }
 
 void UnsavedFiles::note_read(const std::string& path) {
   const MutexLock lock(mutex_);
-  notices_.push_back("the saved text of " + one_line(path, kShownBytes) +
+  notices_.push_back("the saved text of " + one_line(path, kShownPathBytes) +
                      " was read, since the editor could not be asked for the one that is not saved");
 }
 

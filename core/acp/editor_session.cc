@@ -16,7 +16,6 @@ namespace {
 
 constexpr std::size_t kPromptsMax = 64, kJobsMax = kPromptsMax + 8;
 
-const RunError kCancelled{RunError::Kind::kCancelled, "cancelled"};
 const RpcFault kTwice{kRpcBadRequest, "a request with this id waits for its answer already"};
 const RpcFault kRequestCancelled{kRpcCancelled, "the request was cancelled"};
 const RpcFault kTooMany{kRpcInternal, "too many prompts wait in this session: try again when one was answered"};

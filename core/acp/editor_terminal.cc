@@ -13,12 +13,12 @@
 namespace agentd::acp {
 namespace {
 
-constexpr std::uint64_t kKeptBytes = 8u << 20;  // of its output, by the editor
-constexpr std::size_t kSeamBytes = 4096;        // by which two looks are joined
-constexpr std::size_t kLineBytes = 400;         // of the command as it is listed
-constexpr Milliseconds kAnswerTime{3'000};      // of the editor
-constexpr std::uint64_t kExitCodes = 1u << 16;  // below it
-constexpr Milliseconds kSlice{50};              // how often a cancel word is checked
+constexpr std::uint64_t kKeptBytes = 8u << 20;      // of its output, by the editor
+constexpr std::size_t kSeamBytes = 4096;            // by which two looks are joined
+constexpr std::size_t kLineBytes = 400;             // of the command as it is listed
+constexpr Milliseconds kTerminalAnswerTime{3'000};  // of the editor
+constexpr std::uint64_t kExitCodes = 1u << 16;      // below it
+constexpr Milliseconds kCancelSlice{50};            // how often a cancel word is checked
 constexpr int kSignals = 64;
 
 std::string line_of(const std::vector<std::string>& argv) { return one_line(join(argv, " "), kLineBytes); }
@@ -102,7 +102,7 @@ EditorTerminal::EditorTerminal(RpcWire& wire, std::string session, std::string i
 
 EditorTerminal::~EditorTerminal() { release(); }
 
-Deadline EditorTerminal::soon() const { return Deadline::after(clock_, kAnswerTime); }
+Deadline EditorTerminal::soon() const { return Deadline::after(clock_, kTerminalAnswerTime); }
 
 RpcWire::Answer EditorTerminal::ask(std::string_view method, const RpcWire::Patience& patience) const {
   return wire_.ask(method, params_of(session_, id_), patience);
@@ -131,7 +131,7 @@ bool EditorTerminal::begin_wait(const CancelToken& cancel, Deadline deadline) {
   const MutexLock lock(mutex_);
   while (reason_ == EndReason::kNone && waits_) {
     if (cancel.cancelled() || deadline.passed(clock_)) return false;
-    changed_.wait_for(mutex_, clock_, std::clamp(deadline.left(clock_), Milliseconds(1), kSlice));
+    changed_.wait_for(mutex_, clock_, std::clamp(deadline.left(clock_), Milliseconds(1), kCancelSlice));
   }
   if (reason_ != EndReason::kNone) return false;
   waits_ = true;

@@ -16,6 +16,8 @@ namespace agentd::acp {
 
 RpcFault fault_of(const RunError& error);
 RunError run_error_of(const Error& error);
+// The error of what a cancel has ended.
+inline const RunError kCancelled{RunError::Kind::kCancelled, "cancelled"};
 
 // The stop reason of a run, or the fault that its prompt is answered with.
 Result<std::string_view, RpcFault> stop_of(const Result<RunReport, RunError>& report);

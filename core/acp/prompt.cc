@@ -8,9 +8,9 @@
 namespace agentd::acp {
 namespace {
 
-constexpr std::size_t kShownBytes = 80;
+constexpr std::size_t kShownBlockBytes = 80;
 
-Error bad(std::string what) { return {Code::kInvalid, std::move(what)}; }
+Error bad_prompt(std::string what) { return {Code::kInvalid, std::move(what)}; }
 
 void add(std::string& text, std::string_view more) {
   if (more.empty()) return;
@@ -37,7 +37,8 @@ Result<void> take_resource(Prompt& out, JsonView resource) {
     return {};
   }
   const std::string_view type = resource["mimeType"].string_or("");
-  if (!resource["blob"].is_string()) return bad("the resource " + one_line(uri, kShownBytes) + " has no content");
+  if (!resource["blob"].is_string())
+    return bad_prompt("the resource " + one_line(uri, kShownBlockBytes) + " has no content");
   AGENTD_TRY(Block block, media(resource, type.starts_with("image/"), "blob"));
   out.media.push_back(std::move(block));
   return {};
@@ -47,13 +48,13 @@ Result<void> take_block(Prompt& out, JsonView block) {
   const std::string_view type = block["type"].string_or("");
   out.is_plain = out.is_plain && type == "text";
   if (type == "text") {
-    if (!block["text"].is_string()) return bad("a text block has no text");
+    if (!block["text"].is_string()) return bad_prompt("a text block has no text");
     add(out.text, block["text"].string_or(""));
     return {};
   }
   if (type == "resource_link") {
     const std::string_view uri = block["uri"].string_or("");
-    if (uri.empty()) return bad("a resource_link has no uri");
+    if (uri.empty()) return bad_prompt("a resource_link has no uri");
     const std::string file = file_of(uri);
     add(out.text, "See " + one_line(file.empty() ? uri : std::string_view(file), 4'000));
     return {};
@@ -64,18 +65,18 @@ Result<void> take_block(Prompt& out, JsonView block) {
     out.media.push_back(std::move(image));
     return {};
   }
-  return bad("a content block must be text, image, resource or resource_link, not '" + one_line(type, kShownBytes) +
-             "'");
+  return bad_prompt("a content block must be text, image, resource or resource_link, not '" +
+                    one_line(type, kShownBlockBytes) + "'");
 }
 
 }  // namespace
 
 Result<Prompt> read_prompt(JsonView blocks) {
-  if (!blocks.is_array()) return bad("'prompt' must be a list of content blocks");
+  if (!blocks.is_array()) return bad_prompt("'prompt' must be a list of content blocks");
   Prompt out;
   out.is_plain = true;
   for (std::size_t i = 0; i < blocks.size(); ++i) AGENTD_TRY_VOID(take_block(out, blocks.at(i)));
-  if (is_blank(out.text) && out.media.empty()) return bad("the prompt is empty");
+  if (is_blank(out.text) && out.media.empty()) return bad_prompt("the prompt is empty");
   return out;
 }
 

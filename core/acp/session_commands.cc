@@ -5,6 +5,7 @@
 #include <iterator>
 #include <utility>
 
+#include "core/acp/faults.h"
 #include "core/base/bytes.h"
 #include "core/base/neutral.h"
 #include "core/recipes/recipe_line.h"
@@ -13,8 +14,6 @@ namespace agentd::acp {
 namespace {
 
 constexpr std::size_t kDescriptionBytes = 300;
-
-const RunError kCancelled{RunError::Kind::kCancelled, "cancelled"};
 
 struct Command {
   std::string_view name, description, hint;

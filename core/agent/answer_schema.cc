@@ -6,14 +6,14 @@
 namespace agentd {
 namespace {
 
-constexpr std::string_view kSpace = " \t\r\n";
+constexpr std::string_view kBlanks = " \t\r\n";
 constexpr int kDepthMax = 500;
 constexpr std::string_view kFence = "```";
 
 std::string_view trimmed(std::string_view text) {
-  const std::size_t first = text.find_first_not_of(kSpace);
+  const std::size_t first = text.find_first_not_of(kBlanks);
   if (first == std::string_view::npos) return {};
-  return text.substr(first, text.find_last_not_of(kSpace) - first + 1);
+  return text.substr(first, text.find_last_not_of(kBlanks) - first + 1);
 }
 
 // The text between "```json" and "```" if there is nothing else.

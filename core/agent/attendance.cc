@@ -10,11 +10,13 @@
 namespace agentd {
 namespace {
 
-constexpr std::string_view kSpace = "agentd.attached";
-constexpr std::size_t kProjectDigits = 32;  // a project's id may be a path, which is too long for a key
+constexpr std::string_view kAttachedSpace = "agentd.attached";
+constexpr std::size_t kProjectPrefixDigits = 32;  // a project's id may be a path, which is too long for a key
 constexpr std::uint32_t kRowsMax = 1'000;
 
-std::string prefix_of(const std::string& project_id) { return hex(sha256(project_id)).substr(0, kProjectDigits) + "/"; }
+std::string prefix_of(const std::string& project_id) {
+  return hex(sha256(project_id)).substr(0, kProjectPrefixDigits) + "/";
+}
 
 std::string key_of(const Attendance::Session& session) { return prefix_of(session.project_id) + session.session; }
 
@@ -34,12 +36,12 @@ Result<KeyPut> Attendance::row_of(const Session& session) {
   AGENTD_TRY(const std::string own, process());
   JsonWriter out;
   out.begin_object().member("conversation", session.conversation).member("process", own).end_object();
-  return KeyPut{std::string(kSpace), key_of(session), std::string(out.text())};
+  return KeyPut{std::string(kAttachedSpace), key_of(session), std::string(out.text())};
 }
 
 void Attendance::leave(const Session& session) {
   const KeyOp erase{KeyOp::Kind::kErase, key_of(session), {}};
-  if (auto done = store_.commit_keys(kSpace, {&erase, 1}); !done)
+  if (auto done = store_.commit_keys(kAttachedSpace, {&erase, 1}); !done)
     log_.write(LogLevel::kError, "agent",
                "the end of session " + session.session + " could not be saved: " + done.error().message);
 }
@@ -47,7 +49,7 @@ void Attendance::leave(const Session& session) {
 std::vector<Attendance::Gone> Attendance::find_gone(const std::string& project_id) {
   std::vector<Gone> out;
   const std::string prefix = prefix_of(project_id);
-  const auto rows = store_.scan_keys(kSpace, prefix, {}, kRowsMax);
+  const auto rows = store_.scan_keys(kAttachedSpace, prefix, {}, kRowsMax);
   if (!rows || rows->empty()) return out;
   std::string own;
   {

@@ -17,19 +17,19 @@
 namespace agentd {
 namespace {
 
-constexpr std::string_view kSpace = "agentd.checkpoints";
+constexpr std::string_view kCheckpointSpace = "agentd.checkpoints";
 constexpr std::string_view kById = "id/", kByProject = "project/", kNewest = "newest/";
-constexpr std::size_t kProjectDigits = 32;  // a project's id may be a path, which is too long for a key
+constexpr std::size_t kProjectKeyDigits = 32;  // a project's id may be a path, which is too long for a key
 constexpr std::size_t kPrefixMin = 4;
-constexpr std::uint32_t kPage = 1'000;
-constexpr int kTries = 5;
+constexpr std::uint32_t kCheckpointPage = 1'000;
+constexpr int kSaveTries = 5;
 constexpr std::uint64_t kTailShare = 4;            // the tail of `context` is a quarter of the view
 constexpr std::size_t kExtractBytes = 6'000;       // of the user's texts
 constexpr std::size_t kExtractMessageBytes = 400;  // of one of them
 constexpr std::size_t kExtractAnswerBytes = 2'000;
 
 std::string project_key(std::string_view prefix, const std::string& project_id) {
-  return std::string(prefix) + hex(sha256(project_id)).substr(0, kProjectDigits);
+  return std::string(prefix) + hex(sha256(project_id)).substr(0, kProjectKeyDigits);
 }
 
 std::string row_json(const CheckpointRecord& record, const std::string& project_id, std::uint64_t seq,
@@ -125,7 +125,7 @@ std::string write_checkpoint_json(const Checkpoint& from) {
 std::vector<KeyPut> rows_of_checkpoint(const CheckpointRecord& record, const std::string& project_id, std::uint64_t seq,
                                        std::int64_t now_ms) {
   const std::string json = row_json(record, project_id, seq, now_ms);
-  const std::string space(kSpace);
+  const std::string space(kCheckpointSpace);
   return {{space, std::string(kById) + record.id, json},
           {space, project_key(kByProject, project_id) + "/" + record.id, {}},
           {space, project_key(kNewest, project_id), json}};
@@ -133,8 +133,8 @@ std::vector<KeyPut> rows_of_checkpoint(const CheckpointRecord& record, const std
 
 Result<void> rename_checkpoint(Store& store, const std::string& id, const std::string& name) {
   std::string key = std::string(kById) + id;
-  for (int tries = 0; tries < kTries;) {
-    const auto stored = store.get_key(kSpace, key);
+  for (int tries = 0; tries < kSaveTries;) {
+    const auto stored = store.get_key(kCheckpointSpace, key);
     if (!stored && stored.error().code == Code::kNotFound) return {};
     if (!stored) return stored.error();
     AGENTD_TRY(Checkpoint row, read_row(stored->value));
@@ -143,7 +143,7 @@ Result<void> rename_checkpoint(Store& store, const std::string& id, const std::s
       row.record.name = name;
       const KeyOp put{KeyOp::Kind::kPut, key, row_json(row.record, row.project_id, row.seq, row.created_ms),
                       stored->version};
-      done = store.commit_keys(kSpace, {&put, 1});
+      done = store.commit_keys(kCheckpointSpace, {&put, 1});
     }
     if (!done && done.error().code != Code::kConflict) return done.error();
     if (!done) {
@@ -162,22 +162,23 @@ namespace {
 // Puts the newest row that is left in the place of one of a conversation that is gone.
 Result<void> move_newest(Store& store, const std::string& project_id, const std::string& conversation) {
   const std::string key = project_key(kNewest, project_id), prefix = project_key(kByProject, project_id) + "/";
-  const auto stored = store.get_key(kSpace, key);
+  const auto stored = store.get_key(kCheckpointSpace, key);
   if (!stored) return stored.error().code == Code::kNotFound ? Result<void>() : stored.error();
   AGENTD_TRY(const Checkpoint newest, read_row(stored->value));
   if (newest.record.conversation_id != conversation) return {};
   std::string last;
   for (std::string after;;) {
-    AGENTD_TRY(const std::vector<StoredKey> page, store.scan_keys(kSpace, prefix, after, kPage));
+    AGENTD_TRY(const std::vector<StoredKey> page, store.scan_keys(kCheckpointSpace, prefix, after, kCheckpointPage));
     if (!page.empty()) last = page.back().key.substr(prefix.size());
-    if (page.size() < kPage) break;
+    if (page.size() < kCheckpointPage) break;
     after = page.back().key;
   }
-  const auto next = last.empty() ? Error{Code::kNotFound, ""} : store.get_key(kSpace, std::string(kById) + last);
+  const auto next =
+      last.empty() ? Error{Code::kNotFound, ""} : store.get_key(kCheckpointSpace, std::string(kById) + last);
   if (!next && next.error().code != Code::kNotFound) return next.error();
   const KeyOp op = next ? KeyOp{KeyOp::Kind::kPut, key, next->value, stored->version}
                         : KeyOp{KeyOp::Kind::kErase, key, {}, stored->version};
-  const auto done = store.commit_keys(kSpace, {&op, 1});
+  const auto done = store.commit_keys(kCheckpointSpace, {&op, 1});
   // In a conflict somebody has saved a newer one.
   return done || done.error().code == Code::kConflict ? Result<void>() : done.error();
 }
@@ -188,7 +189,7 @@ Result<void> forget_checkpoints(Store& store, const std::string& conversation) {
   std::vector<KeyOp> gone;
   std::set<std::string> projects;
   for (std::string after;;) {
-    AGENTD_TRY(const std::vector<StoredKey> page, store.scan_keys(kSpace, kById, after, kPage));
+    AGENTD_TRY(const std::vector<StoredKey> page, store.scan_keys(kCheckpointSpace, kById, after, kCheckpointPage));
     for (const StoredKey& each : page) {
       const auto row = read_row(each.value);
       if (!row || row->record.conversation_id != conversation) continue;
@@ -196,17 +197,17 @@ Result<void> forget_checkpoints(Store& store, const std::string& conversation) {
       gone.push_back({KeyOp::Kind::kErase, project_key(kByProject, row->project_id) + "/" + row->record.id, {}});
       projects.insert(row->project_id);
     }
-    if (page.size() < kPage) break;
+    if (page.size() < kCheckpointPage) break;
     after = page.back().key;
   }
   if (gone.empty()) return {};
-  AGENTD_TRY([[maybe_unused]] const std::uint64_t version, store.commit_keys(kSpace, gone));
+  AGENTD_TRY([[maybe_unused]] const std::uint64_t version, store.commit_keys(kCheckpointSpace, gone));
   for (const std::string& project : projects) AGENTD_TRY_VOID(move_newest(store, project, conversation));
   return {};
 }
 
 Result<Checkpoint> Checkpoints::row(const std::string& key) const {
-  AGENTD_TRY(const StoredKey stored, parts_.store.get_key(kSpace, key));
+  AGENTD_TRY(const StoredKey stored, parts_.store.get_key(kCheckpointSpace, key));
   return read_row(stored.value);
 }
 
@@ -239,9 +240,10 @@ Result<std::vector<Checkpoint>> Checkpoints::list(const std::string& project_id,
   const std::string prefix = project_id.empty() ? std::string(kById) : project_key(kByProject, project_id) + "/";
   std::vector<std::string> ids;  // oldest first
   for (std::string after;;) {
-    AGENTD_TRY(const std::vector<StoredKey> page, parts_.store.scan_keys(kSpace, prefix, after, kPage));
+    AGENTD_TRY(const std::vector<StoredKey> page,
+               parts_.store.scan_keys(kCheckpointSpace, prefix, after, kCheckpointPage));
     for (const StoredKey& each : page) ids.push_back(each.key.substr(prefix.size()));
-    if (page.size() < kPage) break;
+    if (page.size() < kCheckpointPage) break;
     after = page.back().key;
   }
   std::vector<Checkpoint> out;
@@ -287,7 +289,8 @@ Result<Checkpoint> Checkpoints::find(std::string_view id) const {
   if (wanted.size() < kPrefixMin || wanted.size() > Ulid::kTextBytes)
     return Error{Code::kNotFound, "'" + one_line(id, 40) + "' is not a checkpoint: give an id, or at least " +
                                       std::to_string(kPrefixMin) + " characters of its beginning"};
-  AGENTD_TRY(const std::vector<StoredKey> rows, parts_.store.scan_keys(kSpace, std::string(kById) + wanted, {}, 2));
+  AGENTD_TRY(const std::vector<StoredKey> rows,
+             parts_.store.scan_keys(kCheckpointSpace, std::string(kById) + wanted, {}, 2));
   if (rows.empty()) return no_checkpoint(id);
   if (rows.size() > 1)
     return Error{Code::kInvalid,

@@ -6,10 +6,10 @@
 namespace agentd {
 namespace {
 
-constexpr std::string_view kSpace = "agentd.modes";
+constexpr std::string_view kModeSpace = "agentd.modes";
 
 Result<void> commit(Store& store, const KeyOp& op) {
-  const auto done = store.commit_keys(kSpace, {&op, 1});
+  const auto done = store.commit_keys(kModeSpace, {&op, 1});
   if (!done) return done.error();
   return {};
 }
@@ -18,7 +18,7 @@ Result<void> commit(Store& store, const KeyOp& op) {
 
 Result<std::optional<PermissionRules::Mode>> mode_of_conversation(const Store& store, const std::string& conversation) {
   using Found = std::optional<PermissionRules::Mode>;
-  const auto kept = store.get_key(kSpace, conversation);
+  const auto kept = store.get_key(kModeSpace, conversation);
   if (!kept && kept.error().code == Code::kNotFound) return Found();
   if (!kept) return kept.error();
   const Found mode = find_permission_mode(kept->value);

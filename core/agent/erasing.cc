@@ -18,7 +18,7 @@
 namespace agentd {
 namespace {
 
-constexpr std::uint32_t kPage = 250;
+constexpr std::uint32_t kErasingPage = 250;
 // Marks behind the words that a title is made of: of one that was cut, and of forks.
 constexpr std::string_view kTitleMarks[] = {" (fork)", " (resumed)", "...", "…"};
 // A shorter title is that of a text only when it is all of it; a longer one may have been cut (info.cc).
@@ -55,11 +55,11 @@ struct Relative {
 Result<std::vector<ConversationInfo>> all_conversations(const Store& store) {
   std::vector<ConversationInfo> out;
   ConversationQuery query;
-  query.limit = kPage;
+  query.limit = kErasingPage;
   for (;;) {
     AGENTD_TRY(std::vector<ConversationInfo> page, store.list(query));
     out.insert(out.end(), page.begin(), page.end());
-    if (page.size() < kPage) return out;
+    if (page.size() < kErasingPage) return out;
     query.after = out.back().id;
   }
 }
@@ -623,7 +623,7 @@ Result<std::vector<KeyWithText>> keys_with(const Store& store, std::span<const E
     if (std::find(std::begin(kOwnSpaces), std::end(kOwnSpaces), space) != std::end(kOwnSpaces)) continue;
     std::string after;
     for (;;) {
-      AGENTD_TRY(const std::vector<StoredKey> keys, store.scan_keys(space, {}, after, kPage));
+      AGENTD_TRY(const std::vector<StoredKey> keys, store.scan_keys(space, {}, after, kErasingPage));
       if (keys.empty()) break;
       after = keys.back().key;
       for (const StoredKey& key : keys)

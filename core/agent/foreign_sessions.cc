@@ -11,9 +11,9 @@
 namespace agentd {
 namespace {
 
-constexpr std::string_view kSpace = "agentd.foreign";
+constexpr std::string_view kForeignSpace = "agentd.foreign";
 constexpr std::size_t kKeyDigits = 40;  // the names may be too long for a key
-constexpr int kTries = 50;
+constexpr int kClaimTries = 50;
 constexpr Milliseconds kPause{20};  // until another process has made the conversation that it claims
 
 std::string key_of(const ForeignSession& session) {
@@ -35,7 +35,7 @@ Result<Ulid> ForeignSessions::open(const ForeignSession& session) {
   if (session.session_id.size() > ForeignSession::kSessionIdBytesMax)
     return Error{Code::kInvalid, "the session_id has " + std::to_string(session.session_id.size()) +
                                      " bytes, more than " + std::to_string(ForeignSession::kSessionIdBytesMax)};
-  for (int tries = 1; tries <= kTries; ++tries) {
+  for (int tries = 1; tries <= kClaimTries; ++tries) {
     AGENTD_TRY(const std::optional<Ulid> opened, try_open(session));
     if (opened) return *opened;
     clock_.pause(kPause);
@@ -46,7 +46,7 @@ Result<Ulid> ForeignSessions::open(const ForeignSession& session) {
 // Nullopt: another process is about to.
 Result<std::optional<Ulid>> ForeignSessions::try_open(const ForeignSession& session) {
   const std::string key = key_of(session);
-  const auto row = store_.get_key(kSpace, key);
+  const auto row = store_.get_key(kForeignSpace, key);
   if (!row && row.error().code != Code::kNotFound) return row.error();
   std::unique_ptr<Lease> abandoned;
   if (row) {
@@ -65,7 +65,7 @@ Result<std::optional<Ulid>> ForeignSessions::try_open(const ForeignSession& sess
   const Ulid id = ids_.next();
   AGENTD_TRY(const auto lease, store_.lease(id));
   const KeyOp claim{KeyOp::Kind::kPut, key, id.text(), row ? row->version : KeyOp::kAbsent};
-  const auto claimed = store_.commit_keys(kSpace, {&claim, 1});
+  const auto claimed = store_.commit_keys(kForeignSpace, {&claim, 1});
   if (!claimed && claimed.error().code == Code::kConflict) return std::optional<Ulid>();
   if (!claimed) return claimed.error();
   AGENTD_TRY_VOID(make(id, session));

@@ -12,16 +12,16 @@
 namespace agentd {
 namespace {
 
-constexpr std::uint32_t kPage = 250;
+constexpr std::uint32_t kRemovedTextsPage = 250;
 constexpr std::string_view kStart = "session_start", kMessage = "user_message_send";
 
 // The messages of a conversation, as the log has them.
-struct Messages {
+struct LoggedMessages {
   std::vector<std::string> texts;
   std::set<std::string> rewritten;  // digests of the texts before
 };
-Result<Messages> messages_of(const Store& store, const Ulid& conversation) {
-  Messages out;
+Result<LoggedMessages> messages_of(const Store& store, const Ulid& conversation) {
+  LoggedMessages out;
   Result<void> good;
   const auto take = [&](const Record& record) -> Result<void> {
     if (record.type == RecordType::kUserMessage) {
@@ -55,7 +55,7 @@ Result<void> find_in(const Store& store, const Ulid& conversation, std::vector<R
   if (starts.empty() || !judged) return {};
   std::sort(starts.begin(), starts.end());
   starts.erase(std::unique(starts.begin(), starts.end()), starts.end());
-  AGENTD_TRY(const Messages messages, messages_of(store, conversation));
+  AGENTD_TRY(const LoggedMessages messages, messages_of(store, conversation));
   for (const Digest& digest : starts) {
     const auto payload = store.blob(digest);
     if (!payload && payload.error().code == Code::kNotFound) continue;  // removed for its age
@@ -81,7 +81,7 @@ Result<RemovedTexts> removed_texts(const Store& store, const std::optional<Ulid>
     return out;
   }
   ConversationQuery query;
-  query.limit = kPage;
+  query.limit = kRemovedTextsPage;
   for (;;) {
     AGENTD_TRY(const std::vector<ConversationInfo> page, store.list(query));
     for (const ConversationInfo& info : page) {
@@ -91,7 +91,7 @@ Result<RemovedTexts> removed_texts(const Store& store, const std::optional<Ulid>
       if (looked.error().code != Code::kCorrupt) return looked.error();
       out.damaged.push_back(id);
     }
-    if (page.size() < kPage) return out;
+    if (page.size() < kRemovedTextsPage) return out;
     query.after = page.back().id;
   }
 }

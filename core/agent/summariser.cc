@@ -10,7 +10,7 @@
 namespace agentd {
 namespace {
 
-constexpr std::string_view kSystem =
+constexpr std::string_view kSummariserPrompt =
     "You summarise conversations between a user and a coding agent, so that the work can go on from the "
     "summary alone.";
 constexpr std::uint64_t kRoomMin = 128;  // tokens; with less a part says nothing
@@ -127,7 +127,8 @@ std::uint64_t Summariser::room_of(const SummaryRequest& request) const {
   // An estimate is an estimate: a twentieth stays free.
   const double window = static_cast<double>(request.window) * 0.95 / request.scale;
   std::uint64_t taken = request.max_summary_tokens + parts_.estimator.count_text(request.prompt) +
-                        parts_.estimator.count_text(kSystem) + parts_.estimator.count_text(request.system) + 100;
+                        parts_.estimator.count_text(kSummariserPrompt) + parts_.estimator.count_text(request.system) +
+                        100;
   if (holds_tool_blocks(request.messages))
     for (const ToolSpec& tool : request.tools)
       taken += parts_.estimator.count_text(tool.name + tool.description + tool.input_schema_json);
@@ -144,12 +145,12 @@ Summariser::Asked Summariser::ask_about_rows(const SummaryRequest& request) {
   call.system = request.system;
   call.thinking = request.thinking;
   // Its place is the end: whatever stands before the prompt is as the conversation sends it.
-  return ask_whole(request, call, std::string(kSystem) + "\n\n" + request.prompt);
+  return ask_whole(request, call, std::string(kSummariserPrompt) + "\n\n" + request.prompt);
 }
 
 Summariser::Asked Summariser::ask(const SummaryRequest& request, UtilityRequest call, std::string_view prompt) {
   call.model = request.model;
-  if (call.system.empty()) call.system = kSystem;
+  if (call.system.empty()) call.system = kSummariserPrompt;
   call.closing_text = prompt;
   call.purpose = "summary";
   call.conversation_id = request.conversation_id;

@@ -95,7 +95,7 @@ bool thinks_unasked(const ModelInfo& model) {
   return model.thinking == ThinkingKind::kAlways || model.thinking_off != kOmit;
 }
 
-std::string shown(std::string_view name) { return one_line(name, 80); }
+std::string shown_name(std::string_view name) { return one_line(name, 80); }
 
 }  // namespace
 
@@ -131,29 +131,30 @@ std::string thinking_note(const ModelInfo& model, std::string_view name, const T
   const bool budget = wish.budget_tokens != 0;
   if (model.thinking == ThinkingKind::kNone)
     return named || budget
-               ? shown(name) + " does not think: " + (named ? "effort" : "thinking_tokens") + " has no effect"
+               ? shown_name(name) + " does not think: " + (named ? "effort" : "thinking_tokens") + " has no effect"
                : std::string();
   if (model.thinking == ThinkingKind::kBudget) {
     if (!named) return {};
     if (model.efforts.empty())
-      return budget ? shown(name) + " takes a thinking budget and no effort: effort has no effect with thinking_tokens"
-                    : shown(name) + " takes a thinking budget and no effort: effort " + wish.effort + " is sent as " +
-                          with_commas(budget_of(wish.effort)) + " thinking tokens";
+      return budget ? shown_name(name) +
+                          " takes a thinking budget and no effort: effort has no effect with thinking_tokens"
+                    : shown_name(name) + " takes a thinking budget and no effort: effort " + wish.effort +
+                          " is sent as " + with_commas(budget_of(wish.effort)) + " thinking tokens";
   } else {
     if (wish.effort == kNone && model.thinking == ThinkingKind::kAlways)
-      return shown(name) + " always thinks: effort none is sent as effort " + nearest(model, "low");
+      return shown_name(name) + " always thinks: effort none is sent as effort " + nearest(model, "low");
     const std::string effort = budget ? nearest(model, effort_of(wish.budget_tokens)) : std::string();
     if (budget && effort.empty())
-      return shown(name) + " decides itself how much it thinks: thinking_tokens has no effect";
+      return shown_name(name) + " decides itself how much it thinks: thinking_tokens has no effect";
     if (budget)
-      return shown(name) + " takes an effort and no thinking budget: " +
+      return shown_name(name) + " takes an effort and no thinking budget: " +
              (wish.effort.empty() ? "thinking_tokens " + with_commas(wish.budget_tokens) + " is sent as effort " +
                                         effort + "; set effort"
                                   : "thinking_tokens has no effect");
   }
   const std::string sent = named ? nearest(model, wish.effort) : std::string();
   if (!named || sent == wish.effort) return {};
-  return shown(name) + " has no effort " + wish.effort + ": effort " + sent + " is sent";
+  return shown_name(name) + " has no effort " + wish.effort + ": effort " + sent + " is sent";
 }
 
 }  // namespace agentd

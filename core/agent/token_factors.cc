@@ -4,7 +4,7 @@
 namespace agentd {
 namespace {
 
-constexpr std::string_view kSpace = "agentd.calibration";
+constexpr std::string_view kCalibrationSpace = "agentd.calibration";
 constexpr std::string_view kKey = "factors";
 // Each conflict means that another process has stored its own: one of both gets through.
 constexpr int kSaveAttempts = 5;
@@ -12,7 +12,7 @@ constexpr int kSaveAttempts = 5;
 }  // namespace
 
 Result<std::uint64_t> TokenFactors::read() {
-  auto stored = store_.get_key(kSpace, kKey);
+  auto stored = store_.get_key(kCalibrationSpace, kKey);
   if (!stored && stored.error().code == Code::kNotFound) return KeyOp::kAbsent;
   if (!stored) return stored.error();
   // Unreadable factors are written again.
@@ -64,7 +64,7 @@ void TokenFactors::save() {
       break;
     }
     const KeyOp put{KeyOp::Kind::kPut, std::string(kKey), calibration_.json(), *version};
-    auto done = store_.commit_keys(kSpace, {&put, 1});
+    auto done = store_.commit_keys(kCalibrationSpace, {&put, 1});
     if (done) return calibration_.saved();
     why = done.error();
     if (why.code != Code::kConflict) break;

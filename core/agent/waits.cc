@@ -10,8 +10,8 @@
 namespace agentd {
 namespace {
 
-constexpr std::string_view kSpace = "agentd.waits";
-constexpr std::uint32_t kPage = 250;
+constexpr std::string_view kWaitSpace = "agentd.waits";
+constexpr std::uint32_t kWaitPage = 250;
 // A key is written before its wait: one without a wait is left alone for as long.
 constexpr std::int64_t kKeyAgeMs = 24ll * 3'600'000;
 
@@ -81,7 +81,7 @@ Error ended(const Store& store, const StoredKey& key) {
 
 Result<void> name_wait(Store& store, const std::string& wait, const std::string& conversation) {
   const KeyOp put{KeyOp::Kind::kPut, wait, conversation};
-  auto done = store.commit_keys(kSpace, {&put, 1});
+  auto done = store.commit_keys(kWaitSpace, {&put, 1});
   if (!done) return done.error();
   return {};
 }
@@ -121,7 +121,7 @@ Result<std::vector<WaitingCall>> list_waits(Store& store, std::int64_t now_ms) {
   std::vector<KeyOp> stale;
   std::string after;
   for (;;) {
-    AGENTD_TRY(const std::vector<StoredKey> keys, store.scan_keys(kSpace, {}, after, kPage));
+    AGENTD_TRY(const std::vector<StoredKey> keys, store.scan_keys(kWaitSpace, {}, after, kWaitPage));
     if (keys.empty()) break;
     after = keys.back().key;
     for (const StoredKey& key : keys) {
@@ -139,7 +139,7 @@ Result<std::vector<WaitingCall>> list_waits(Store& store, std::int64_t now_ms) {
     }
   }
   // A key that stays does no harm.
-  if (!stale.empty()) (void)store.commit_keys(kSpace, stale);
+  if (!stale.empty()) (void)store.commit_keys(kWaitSpace, stale);
   return out;
 }
 
@@ -151,7 +151,7 @@ Result<WaitingCall> find_wait(const Store& store, std::string_view id) {
   std::string after;
   std::optional<StoredKey> known;
   while (!prefix.empty() && found.size() < 2) {
-    AGENTD_TRY(const std::vector<StoredKey> keys, store.scan_keys(kSpace, prefix, after, kPage));
+    AGENTD_TRY(const std::vector<StoredKey> keys, store.scan_keys(kWaitSpace, prefix, after, kWaitPage));
     if (keys.empty()) break;
     after = keys.back().key;
     known = keys.back();

@@ -804,7 +804,7 @@ CommandSpec completion_spec() {
       completion_command};
 }
 
-std::vector<CommandSpec> joined(const std::vector<std::vector<CommandSpec>>& parts) {
+std::vector<CommandSpec> joined_parts(const std::vector<std::vector<CommandSpec>>& parts) {
   std::vector<CommandSpec> out;
   for (const std::vector<CommandSpec>& part : parts) out.insert(out.end(), part.begin(), part.end());
   return out;
@@ -813,23 +813,23 @@ std::vector<CommandSpec> joined(const std::vector<std::vector<CommandSpec>>& par
 }  // namespace
 
 const std::vector<CommandSpec>& all_commands() {
-  static const std::vector<CommandSpec> commands =
-      joined({{run_spec(), chat_spec(), approve_spec(), compact_spec(), conversation_list_spec(),
-               conversation_search_spec(), conversation_show_spec(), conversation_dump_spec()},
-              transfer_commands(),
-              {conversation_boundaries_spec(), conversation_fork_spec(), conversation_erase_spec(),
-               conversation_delete_spec(), checkpoint_list_spec(), checkpoint_save_spec(), checkpoint_show_spec(),
-               checkpoint_resume_spec(), permissions_list_spec(), permissions_explain_spec(), permissions_forget_spec(),
-               config_show_spec(), config_explain_spec(), config_path_spec(), config_reference_spec()},
-              hooks_commands(),
-              {memory_search_spec(), memory_add_spec(), memory_list_spec(), memory_show_spec(), memory_edit_spec(),
-               memory_delete_spec(), memory_jobs_spec(), memory_export_spec(), memory_import_spec(), models_spec(),
-               usage_spec(), auth_set_spec(), auth_list_spec(), auth_remove_spec()},
-              token_commands(),
-              mcp_commands(),
-              {recipe_list_spec(), recipe_show_spec(), store_check_spec(), store_stats_spec(), store_backup_spec(),
-               store_salvage_spec(), sandbox_run_spec(), sandbox_explain_spec(), serve_command_spec(),
-               acp_command_spec(), mcp_serve_spec(), attach_command_spec(), doctor_spec(), completion_spec()}});
+  static const std::vector<CommandSpec> commands = joined_parts(
+      {{run_spec(), chat_spec(), approve_spec(), compact_spec(), conversation_list_spec(), conversation_search_spec(),
+        conversation_show_spec(), conversation_dump_spec()},
+       transfer_commands(),
+       {conversation_boundaries_spec(), conversation_fork_spec(), conversation_erase_spec(), conversation_delete_spec(),
+        checkpoint_list_spec(), checkpoint_save_spec(), checkpoint_show_spec(), checkpoint_resume_spec(),
+        permissions_list_spec(), permissions_explain_spec(), permissions_forget_spec(), config_show_spec(),
+        config_explain_spec(), config_path_spec(), config_reference_spec()},
+       hooks_commands(),
+       {memory_search_spec(), memory_add_spec(), memory_list_spec(), memory_show_spec(), memory_edit_spec(),
+        memory_delete_spec(), memory_jobs_spec(), memory_export_spec(), memory_import_spec(), models_spec(),
+        usage_spec(), auth_set_spec(), auth_list_spec(), auth_remove_spec()},
+       token_commands(),
+       mcp_commands(),
+       {recipe_list_spec(), recipe_show_spec(), store_check_spec(), store_stats_spec(), store_backup_spec(),
+        store_salvage_spec(), sandbox_run_spec(), sandbox_explain_spec(), serve_command_spec(), acp_command_spec(),
+        mcp_serve_spec(), attach_command_spec(), doctor_spec(), completion_spec()}});
   return commands;
 }
 

@@ -14,7 +14,7 @@ namespace agentd::app {
 namespace {
 
 constexpr std::size_t kPrefixMin = 4;
-constexpr std::size_t kShownBytes = 40;
+constexpr std::size_t kShownTitleBytes = 40;
 
 // A number of the log; ids start with a zero.
 bool is_sequence(const std::string& name) {
@@ -26,7 +26,7 @@ Result<std::uint64_t, Failure> sequence_of(const History& history, const std::st
   std::uint64_t seq = 0;
   const auto read = std::from_chars(name.data(), name.data() + name.size(), seq);
   if (read.ec == std::errc() && seq <= history.revision()) return seq;
-  return Failure{kExitNotFound, "conversation " + history.id + " has no sequence " + one_line(name, kShownBytes) +
+  return Failure{kExitNotFound, "conversation " + history.id + " has no sequence " + one_line(name, kShownTitleBytes) +
                                     "; its last one is " + std::to_string(history.revision())};
 }
 
@@ -37,7 +37,7 @@ bool begins(const std::string& id, const std::string& prefix) {
 }
 
 Failure no_boundary(const History& history, const std::string& name) {
-  return {kExitNotFound, "conversation " + history.id + " has no boundary '" + one_line(name, kShownBytes) +
+  return {kExitNotFound, "conversation " + history.id + " has no boundary '" + one_line(name, kShownTitleBytes) +
                              "'; 'agentd conversation boundaries " + history.id + "' lists them"};
 }
 
@@ -63,8 +63,8 @@ std::string unanswered_note(const Store& store, const Project& project, const Ul
   if (!list) return {};
   for (const ConversationInfo& info : *list)
     if (info.messages != 0 && info.agent_type.empty() && has_answer(store, info))
-      return "--follow continues " + newest->id + " \"" + one_line(newest->title, kShownBytes) +
-             "\", which has no answer yet; the newest with one is \"" + one_line(info.title, kShownBytes) +
+      return "--follow continues " + newest->id + " \"" + one_line(newest->title, kShownTitleBytes) +
+             "\", which has no answer yet; the newest with one is \"" + one_line(info.title, kShownTitleBytes) +
              "\": --resume " + info.id;
   return {};
 }
@@ -137,7 +137,7 @@ Result<const LoggedBoundary*, Failure> find_boundary(const History& history, con
   for (const LoggedBoundary& boundary : history.boundaries) {
     if (number ? std::to_string(boundary.seq) != name : !begins(boundary.record.id, name)) continue;
     if (only != nullptr)
-      return Failure{kExitUsage, "'" + one_line(name, kShownBytes) + "' matches more than one boundary, such as " +
+      return Failure{kExitUsage, "'" + one_line(name, kShownTitleBytes) + "' matches more than one boundary, such as " +
                                      only->record.id + " and " + boundary.record.id + "; give more characters"};
     only = &boundary;
   }

@@ -15,7 +15,7 @@
 namespace agentd::app {
 namespace {
 
-constexpr std::size_t kShownBytes = 2'000, kLineBytes = 200;
+constexpr std::size_t kShownQuestionBytes = 2'000, kFormLineBytes = 200;
 constexpr int kTriesMax = 10;
 
 using Ask = std::function<Result<std::string>(const std::string& body, const std::string& prompt)>;
@@ -26,7 +26,7 @@ std::string room_of(JsonView property) {
   const JsonView choices = form_choices(list ? property["items"] : property);
   std::string out;
   for (std::size_t i = 0; i < choices.size(); ++i)
-    out += (out.empty() ? "" : ", ") + neutral_line(form_choice(choices.at(i)), kLineBytes);
+    out += (out.empty() ? "" : ", ") + neutral_line(form_choice(choices.at(i)), kFormLineBytes);
   if (!out.empty()) out = " [" + out + "]";
   if (list) out += out.empty() ? "" : ", with commas";
   if (const std::string limits = form_limits(property); !limits.empty()) out += ", " + limits;
@@ -65,7 +65,7 @@ std::string write_value(JsonWriter& out, const std::string& name, JsonView prope
   const std::string unmet = document ? form_value_unmet(property, document->root()) : "another text";
   if (property["type"].string_or("") == "boolean" && !unmet.empty()) return "Please answer yes or no.";
   if (property["type"].string_or("") == "integer" && unmet == "a number") return "Please give a whole number.";
-  if (!unmet.empty()) return "Please give " + neutral_line(unmet, kShownBytes) + ".";
+  if (!unmet.empty()) return "Please give " + neutral_line(unmet, kShownQuestionBytes) + ".";
   out.key(name).raw(value);
   return {};
 }
@@ -86,9 +86,9 @@ std::optional<std::string> fill(JsonView schema, const Ask& ask) {
     const std::string name(properties.key_at(i));
     const JsonView property = properties.at(i);
     const bool required = is_required(schema, name);
-    std::string body = neutral_line(property["description"].string_or(""), kShownBytes);
+    std::string body = neutral_line(property["description"].string_or(""), kShownQuestionBytes);
     if (!body.empty()) body += "\n";
-    const std::string prompt = neutral_line(property["title"].string_or(name), kLineBytes) + room_of(property) +
+    const std::string prompt = neutral_line(property["title"].string_or(name), kFormLineBytes) + room_of(property) +
                                (required ? ": " : " (Enter: none): ");
     for (int tries = 0;; ++tries) {
       const auto line = ask(body, prompt);
@@ -115,10 +115,10 @@ ElicitationAnswer TerminalApprover::elicit(const Elicitation& question, const Ca
                             [&] { return cancel.cancelled() || (place_.withdrawn && place_.withdrawn()); }};
   const Ask ask = [&](const std::string& body, const std::string& prompt) { return ask_person(place, body, prompt); };
   const auto shown = [](const std::string& text, std::size_t most) { return neutral_line(visible(text), most); };
-  std::string body = "The MCP server " + shown(question.server, kLineBytes) + " asks you during a call of its tool " +
-                     shown(question.tool, kLineBytes) + ", and gets your answer:\n  " +
-                     shown(question.message, kShownBytes) + "\n";
-  if (!question.url.empty()) body += "  at " + shown(question.url, kShownBytes) + "\n";
+  std::string body = "The MCP server " + shown(question.server, kFormLineBytes) +
+                     " asks you during a call of its tool " + shown(question.tool, kFormLineBytes) +
+                     ", and gets your answer:\n  " + shown(question.message, kShownQuestionBytes) + "\n";
+  if (!question.url.empty()) body += "  at " + shown(question.url, kShownQuestionBytes) + "\n";
   ElicitationAnswer out;
   const auto agreed = ask(body, std::string(question.url.empty() ? "Answer it?" : "Was it done there?") +
                                     " [y]es, [n]o, [d]ecline all of this server in this session: ");

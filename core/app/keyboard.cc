@@ -26,7 +26,7 @@ constexpr milliseconds kTyping{1000};  // between two typed keys
 // No person types the next line this soon after an Enter, and a burst split by a busy machine is seen as one.
 constexpr milliseconds kSettling{150};
 // A person may keep typing a message for this long; a paste may take this long to arrive.
-constexpr milliseconds kLook{50};  // a withdrawal is noticed
+constexpr milliseconds kWithdrawalLook{50};  // a withdrawal is noticed
 constexpr milliseconds kTypingMax{60'000}, kPasteMax{10'000};
 
 // The modes of a terminal, restored at the end.
@@ -116,7 +116,7 @@ Result<std::string> read_typed_line(const QuestionPlace& place) {
   const int fd = place.input;
   char buffer[kTerminalLineBytes];
   for (;;) {
-    const InputWait came = wait_for_input(fd, place.withdrawn ? static_cast<int>(kLook.count()) : -1);
+    const InputWait came = wait_for_input(fd, place.withdrawn ? static_cast<int>(kWithdrawalLook.count()) : -1);
     if (came == InputWait::kSignal) return interrupted();
     if (place.withdrawn && place.withdrawn()) return withdrawn(place);
     if (came == InputWait::kTimeout) continue;

@@ -19,7 +19,7 @@ namespace agentd::app {
 namespace {
 
 constexpr Milliseconds kSilent{3000};
-constexpr std::size_t kShownBytes = 200;
+constexpr std::size_t kShownPathBytes = 200;
 
 // The kind of a binary file; empty for text.
 std::string binary_kind(std::string_view bytes) {
@@ -63,12 +63,12 @@ Result<bool> attach(WithFiles& out, std::set<std::string>& done, const std::stri
   const std::string path = std::filesystem::canonical(given, failed).string();
   struct stat info {};
   if (failed || ::stat(path.c_str(), &info) != 0 || !S_ISREG(info.st_mode)) return false;
-  const std::string shown = "@" + one_line(name, kShownBytes);
+  const std::string shown = "@" + one_line(name, kShownPathBytes);
   if (!is_inside(path, roots))
     return Error{Code::kInvalid,
                  shown + " is outside the workspace and was not attached; pipe it in: agentd run \"...\" < FILE"};
   if (!done.insert(path).second) return true;
-  auto bytes = hidden.read(path, kDocumentBytesMax, one_line(name, kShownBytes));
+  auto bytes = hidden.read(path, kDocumentBytesMax, one_line(name, kShownPathBytes));
   if (!bytes) return Error{Code::kInvalid, shown + " was not attached: " + bytes.error().message};
   auto media = media_of(*bytes, name);
   if (!media) return Error{Code::kInvalid, shown + " was not attached: " + media.error().message};
@@ -87,7 +87,7 @@ Result<bool> attach(WithFiles& out, std::set<std::string>& done, const std::stri
 }  // namespace
 
 Result<Block> image_in(const std::string& path) {
-  const std::string shown = one_line(path, kShownBytes);
+  const std::string shown = one_line(path, kShownPathBytes);
   auto bytes = read_file(path, kDocumentBytesMax);
   if (!bytes) return Error{Code::kInvalid, "--image " + shown + ": " + bytes.error().message};
   auto media = media_of(*bytes, path);
@@ -112,7 +112,7 @@ Result<std::string> piped_text(int fd, const std::function<void()>& waiting) {
 std::string missing_sentence(const std::vector<std::string>& missing) {
   std::string names;
   for (std::size_t i = 0; i < missing.size(); ++i)
-    names += (i == 0 ? "" : i + 1 == missing.size() ? " and " : ", ") + one_line(missing[i], kShownBytes);
+    names += (i == 0 ? "" : i + 1 == missing.size() ? " and " : ", ") + one_line(missing[i], kShownPathBytes);
   return names + (missing.size() == 1 ? " names no file here and was sent unchanged"
                                       : " name no files here and were sent unchanged");
 }

@@ -12,7 +12,7 @@ namespace agentd::app {
 namespace {
 
 namespace po = boost::program_options;
-constexpr std::size_t kShownBytes = 60;
+constexpr std::size_t kShownWordBytes = 60;
 
 // No guessing: --res must not mean --resume today and something else tomorrow.
 constexpr int kStyle = po::command_line_style::allow_short | po::command_line_style::allow_dash_for_short |
@@ -20,7 +20,7 @@ constexpr int kStyle = po::command_line_style::allow_short | po::command_line_st
                        po::command_line_style::allow_long | po::command_line_style::long_allow_adjacent |
                        po::command_line_style::long_allow_next | po::command_line_style::allow_sticky;
 
-std::string quoted(std::string_view text) { return "'" + one_line(text, kShownBytes) + "'"; }
+std::string shown_word(std::string_view text) { return "'" + one_line(text, kShownWordBytes) + "'"; }
 
 po::options_description describe(const CommandSpec& command) {
   po::options_description out;
@@ -51,12 +51,12 @@ const OptionSpec* find_option(const CommandSpec& command, std::string_view name)
 Error unknown_option(const CommandSpec& command, const std::string& given) {
   const std::string mean = did_you_mean(given, option_names(command));
   const std::string rest = mean.empty() ? "; see 'agentd " + std::string(command.name) + " --help'" : mean;
-  return {Code::kInvalid, "'agentd " + std::string(command.name) + "' has no option " + quoted(given) + rest};
+  return {Code::kInvalid, "'agentd " + std::string(command.name) + "' has no option " + shown_word(given) + rest};
 }
 
 Error syntax_error(const std::string& given, po::invalid_command_line_syntax::kind_t kind) {
   const bool extra = kind == po::invalid_command_line_syntax::extra_parameter;
-  return {Code::kInvalid, quoted(given) + (extra ? " takes no value" : " needs a value")};
+  return {Code::kInvalid, shown_word(given) + (extra ? " takes no value" : " needs a value")};
 }
 
 Result<void> check_choice(const OptionSpec& option, const std::string& value) {
@@ -65,13 +65,13 @@ Result<void> check_choice(const OptionSpec& option, const std::string& value) {
   for (const std::string& name : names)
     if (name == value) return {};
   return Error{Code::kInvalid, "--" + std::string(option.name) + " must be " + choices_sentence(option.choices) +
-                                   ", not " + quoted(value) + did_you_mean(value, names)};
+                                   ", not " + shown_word(value) + did_you_mean(value, names)};
 }
 
 Result<void> check_words(const CommandSpec& command, const std::vector<std::string>& words) {
   const std::string name = "'agentd " + std::string(command.name) + "'";
   if (words.size() > command.arguments_max)
-    return Error{Code::kInvalid, name + " takes no argument " + quoted(words[command.arguments_max]) + "; see " +
+    return Error{Code::kInvalid, name + " takes no argument " + shown_word(words[command.arguments_max]) + "; see " +
                                      "'agentd " + std::string(command.name) + " --help'"};
   if (words.size() < command.arguments_min)
     return Error{Code::kInvalid, name + " needs " + std::string(command.arguments)};
@@ -80,7 +80,7 @@ Result<void> check_words(const CommandSpec& command, const std::vector<std::stri
     const std::vector<std::string> names = split(command.argument_choices, '|');
     if (std::find(names.begin(), names.end(), word) == names.end())
       return Error{Code::kInvalid, name + " takes " + choices_sentence(command.argument_choices) + ", not " +
-                                       quoted(word) + did_you_mean(word, names)};
+                                       shown_word(word) + did_you_mean(word, names)};
   }
   return {};
 }
@@ -151,7 +151,7 @@ Result<Arguments> parse_arguments(const CommandSpec& command, const std::vector<
   if (out.has("help")) return out;
   for (const std::string& setting : out.values("set"))
     if (setting.find('=') == std::string::npos)
-      return Error{Code::kInvalid, "--set needs KEY=VALUE, not " + quoted(setting)};
+      return Error{Code::kInvalid, "--set needs KEY=VALUE, not " + shown_word(setting)};
   AGENTD_TRY_VOID(check_words(command, out.words_));
   return out;
 }
@@ -160,7 +160,7 @@ Result<std::uint64_t> parse_count(std::string_view option, const std::string& te
   std::uint64_t value = 0;
   const auto [stop, error] = std::from_chars(text.data(), text.data() + text.size(), value);
   if (error == std::errc() && stop == text.data() + text.size() && value >= 1 && value <= 1'000'000'000) return value;
-  return Error{Code::kInvalid, "--" + std::string(option) + " must be a whole number from 1, not " + quoted(text)};
+  return Error{Code::kInvalid, "--" + std::string(option) + " must be a whole number from 1, not " + shown_word(text)};
 }
 
 }  // namespace agentd::app

@@ -18,9 +18,9 @@
 namespace agentd::app {
 namespace {
 
-constexpr std::size_t kColumnsMin = 30;
-constexpr std::size_t kNameBytesMax = 100;
-constexpr std::uint64_t kFileBytesMax = 1u << 20;
+constexpr std::size_t kQuestionColumnsMin = 30;
+constexpr std::size_t kQuestionNameBytesMax = 100;
+constexpr std::uint64_t kChangedFileBytesMax = 1u << 20;
 constexpr std::size_t kContextLines = 3;
 
 std::vector<std::string_view> lines_of(std::string_view text) {
@@ -43,7 +43,7 @@ std::size_t columns_of(char first) {
 // that it never wraps into what looks like a line of agentd.
 void append_line(std::string& out, std::string_view mark, std::string_view line, std::size_t columns) {
   const std::string text = visible(line);
-  const std::size_t room = std::max(columns, kColumnsMin) - 5;
+  const std::size_t room = std::max(columns, kQuestionColumnsMin) - 5;
   out += mark;
   std::size_t used = 0;
   for (std::size_t at = 0; at < text.size();) {
@@ -85,7 +85,7 @@ void append_member(std::string& out, std::string_view key, JsonView value, std::
   }
   const std::string begin = "  " + std::string(key) + ":";
   const bool one_line = text.find('\n') == std::string::npos;
-  if (one_line && begin.size() + 2 * visible(text).size() + 2 < std::max(columns, kColumnsMin)) {
+  if (one_line && begin.size() + 2 * visible(text).size() + 2 < std::max(columns, kQuestionColumnsMin)) {
     out += begin + " " + visible(text) + "\n";
   } else if (one_line) {
     out += begin + "\n";
@@ -116,7 +116,7 @@ Existing read_existing(const QuestionView& view, std::string_view path) {
   out.there = true;
   if (::fstat(file.get(), &info) != 0 || !S_ISREG(info.st_mode)) return out;
   if (!view.hidden.empty() && !HiddenFiles({view.hidden}).check(file.get(), full)) return out;
-  Result<std::string> text = read_fd(file.get(), kFileBytesMax, full);
+  Result<std::string> text = read_fd(file.get(), kChangedFileBytesMax, full);
   if (text && is_utf8(*text)) out.text = std::move(*text);
   return out;
 }
@@ -178,7 +178,7 @@ std::string line_changes(std::string_view before, std::string_view after) {
 }
 
 std::string question_text(const Tool& tool, const ToolCall& call, const AskedBy& by, const QuestionView& view) {
-  std::string out = neutral_line(tool.name, kNameBytesMax) + " wants to run:\n";
+  std::string out = neutral_line(tool.name, kQuestionNameBytesMax) + " wants to run:\n";
   const Result<JsonDocument> document = JsonDocument::parse(call.input.text());
   const JsonView root = document ? document->root() : JsonView();
   if (!root.is_object()) {
@@ -197,7 +197,8 @@ std::string question_text(const Tool& tool, const ToolCall& call, const AskedBy&
     }
   }
   if (!by.hook.empty()) {
-    out += "The hook " + neutral_line(by.hook, kNameBytesMax) + " asks for this" + (by.reason.empty() ? ".\n" : ":\n");
+    out += "The hook " + neutral_line(by.hook, kQuestionNameBytesMax) + " asks for this" +
+           (by.reason.empty() ? ".\n" : ":\n");
     append_block(out, by.reason, view.columns);
   }
   if (by.hook.empty() && !by.reason.empty()) {

@@ -13,7 +13,7 @@
 namespace agentd::app {
 namespace {
 
-constexpr Milliseconds kLook{50};  // a cancel is noticed
+constexpr Milliseconds kCancelLook{50};  // a cancel is noticed
 
 std::string hello(const serve::ClientTerms& terms, const RemoteSession::Wishes& wishes, bool answers) {
   JsonWriter out;
@@ -118,7 +118,7 @@ Result<JsonDocument, RunError> RemoteSession::wait_for_end(const CancelToken& ca
   bool cancelled = false;
   UntilStored until(events_);
   for (;;) {
-    const auto frame = stream_->next(kLook);
+    const auto frame = stream_->next(kCancelLook);
     const auto look = [&] {
       if (cancel.cancelled() && !std::exchange(cancelled, true)) (void)door_->post(path("cancel"), "{}");
     };

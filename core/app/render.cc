@@ -13,7 +13,7 @@
 namespace agentd::app {
 namespace {
 
-constexpr std::size_t kLineBytes = 240;
+constexpr std::size_t kEventLineBytes = 240;
 constexpr std::size_t kPieceBytes = 64 << 10;
 constexpr std::size_t kWarningBytes = 2000;  // agentd's own sentences end with what to do
 constexpr std::size_t kCallBytes = 100;
@@ -34,7 +34,7 @@ std::string visible_line(std::string_view text) {
   return prefix.size() < text.size() ? out + "…" : out;
 }
 
-std::string line_of(std::string_view text) { return neutral_line(text, kLineBytes); }
+std::string line_of(std::string_view text) { return neutral_line(text, kEventLineBytes); }
 
 std::string failure_text(const told::HookFailed& event) {
   return "hook " + line_of(event.hook) + " failed at " + line_of(event.event) + ": " + line_of(event.why);

@@ -9,7 +9,7 @@
 namespace agentd::app {
 namespace {
 
-constexpr std::size_t kNameBytesMax = 64;
+constexpr std::size_t kHookNameBytesMax = 64;
 
 // The action of the sample hook, if its event allows a useful one.
 enum class Sample { kGuard, kCompact, kNothing };
@@ -31,7 +31,7 @@ std::string replaced(std::string_view text, std::string_view from, std::string_v
 
 bool is_name(std::string_view name) {
   constexpr std::string_view kMay = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-";
-  return !name.empty() && name.size() <= kNameBytesMax && std::isalpha(static_cast<unsigned char>(name[0])) != 0 &&
+  return !name.empty() && name.size() <= kHookNameBytesMax && std::isalpha(static_cast<unsigned char>(name[0])) != 0 &&
          name.find_first_not_of(kMay) == std::string_view::npos;
 }
 

@@ -21,8 +21,8 @@ namespace {
 // A signal handler can only reach static storage: this is the program's one global.
 std::atomic<const CancelToken*> current_token{nullptr};
 std::atomic<int> last_signal{0};
-std::atomic<bool> wished{false};       // since next()
-std::atomic<std::int64_t> wish_ns{0};  // when the last wish came, on the monotonic clock; 0 = none
+std::atomic<bool> cancel_wished{false};  // since next()
+std::atomic<std::int64_t> wish_ns{0};    // when the last wish came, on the monotonic clock; 0 = none
 // Readable once a signal was caught. A signal may be handled on any thread, so that it need not interrupt
 // the one that waits.
 std::atomic<int> wake_fd{-1};
@@ -78,13 +78,13 @@ extern "C" void on_signal(int signal) {
   const Handling handling;
   if (!is_new_wish()) return;
   const CancelToken* token = current_token.load();
-  if (token == nullptr || wished.exchange(true)) ::_exit(128 + signal);
+  if (token == nullptr || cancel_wished.exchange(true)) ::_exit(128 + signal);
   cancel_for(*token, signal);
 }
 
 void forget_signals() {
   last_signal.store(0);
-  wished.store(false);
+  cancel_wished.store(false);
 }
 
 void install(void (*handler)(int)) {
@@ -129,7 +129,7 @@ SignalScope::~SignalScope() {
 void end_for_reader() {
   const Handling handling;
   const CancelToken* token = current_token.load();
-  if (token != nullptr && !wished.exchange(true)) cancel_for(*token, SIGPIPE);
+  if (token != nullptr && !cancel_wished.exchange(true)) cancel_for(*token, SIGPIPE);
 }
 
 CancelToken SignalScope::next() {

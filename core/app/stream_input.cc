@@ -18,12 +18,12 @@ namespace {
 
 constexpr std::size_t kReadBytes = 64 * 1024;
 constexpr Milliseconds kSlice{100};
-constexpr std::size_t kShownBytes = 60;
+constexpr std::size_t kShownTypeBytes = 60;
 constexpr std::string_view kShape = R"({"type":"user","message":{"role":"user","content":"..."}})";
 
 Error bad(std::string what) { return {Code::kInvalid, std::move(what)}; }
 
-Result<Block> media_of(JsonView from, bool image) {
+Result<Block> streamed_media(JsonView from, bool image) {
   const JsonView source = from["source"];
   if (source["type"].string_or("") != "base64")
     return bad((image ? std::string("an image") : std::string("a document")) +
@@ -39,8 +39,8 @@ Result<void> take_block(StreamMessage& out, JsonView from) {
     return {};
   }
   if (type != "image" && type != "document")
-    return bad("a content block must be text, image or document, not '" + one_line(type, kShownBytes) + "'");
-  AGENTD_TRY(out.media.emplace_back(), media_of(from, type == "image"));
+    return bad("a content block must be text, image or document, not '" + one_line(type, kShownTypeBytes) + "'");
+  AGENTD_TRY(out.media.emplace_back(), streamed_media(from, type == "image"));
   return {};
 }
 
@@ -54,7 +54,7 @@ Result<StreamMessage> read_stream_message(std::string_view line) {
     return bad("a message must be " + std::string(kShape));
   const JsonView message = root["message"], content = message["content"];
   if (const std::string_view role = message["role"].string_or("user"); role != "user")
-    return bad("the role of a message must be user, not '" + one_line(role, kShownBytes) + "'");
+    return bad("the role of a message must be user, not '" + one_line(role, kShownTypeBytes) + "'");
   StreamMessage out;
   if (content.is_string()) {
     out.text = std::string(content.string_or({}));

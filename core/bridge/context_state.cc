@@ -17,11 +17,11 @@ namespace {
 
 using State = PluginContext::State;
 
-State& state_of(const agentd_core* core) { return *reinterpret_cast<const CoreTable*>(core)->state; }
+State& state_of_core(const agentd_core* core) { return *reinterpret_cast<const CoreTable*>(core)->state; }
 
 void AGENTD_CALL core_fail(const agentd_core* core, agentd_token token, agentd_status status,
                            agentd_str what) noexcept {
-  State& state = state_of(core);
+  State& state = state_of_core(core);
   if (state.abandoned.load()) return;
   std::string text = one_line(view_of(what), 2'000);
   CallSlot* const slot = state.find(token);
@@ -31,14 +31,14 @@ void AGENTD_CALL core_fail(const agentd_core* core, agentd_token token, agentd_s
 }
 
 void AGENTD_CALL core_log(const agentd_core* core, agentd_token, int32_t level, agentd_str text) noexcept {
-  State& state = state_of(core);
+  State& state = state_of_core(core);
   if (state.abandoned.load()) return;
   const int clamped = std::clamp(level, AGENTD_LEVEL_DEBUG, AGENTD_LEVEL_ERROR);
   state.log.write(static_cast<LogLevel>(clamped), state.identity.name, one_line(view_of(text), 2'000));
 }
 
 const void* AGENTD_CALL core_query(const agentd_core* core, agentd_str id, uint32_t min_size) noexcept {
-  State& state = state_of(core);
+  State& state = state_of_core(core);
   const MutexLock lock(state.mutex);
   const auto found = state.interfaces.find(std::string(view_of(id)));
   if (found == state.interfaces.end()) return nullptr;
@@ -60,7 +60,7 @@ bool legal_in_control(std::uint32_t event, std::uint32_t kind) {
 }
 
 agentd_status AGENTD_CALL core_emit(const agentd_core* core, agentd_token token, const agentd_action* action) noexcept {
-  State& state = state_of(core);
+  State& state = state_of_core(core);
   CallSlot* const slot = state.find(token);
   if (slot == nullptr) return AGENTD_E_NOT_FOUND;
   const std::uint32_t during = slot->event();
@@ -86,12 +86,12 @@ constexpr std::size_t kArenaBytesMax = std::size_t{1} << 30;
 
 void* AGENTD_CALL core_arena(const agentd_core* core, agentd_token token, size_t bytes, size_t align) noexcept {
   if (align == 0 || align > 64 || (align & (align - 1)) != 0 || bytes > kArenaBytesMax) return nullptr;
-  CallSlot* const slot = state_of(core).find(token);
+  CallSlot* const slot = state_of_core(core).find(token);
   return slot == nullptr ? nullptr : slot->allocate(token, bytes, align);
 }
 
 agentd_status AGENTD_CALL core_complete(const agentd_core* core, agentd_token token, agentd_status status) noexcept {
-  CallSlot* const slot = state_of(core).find(token);
+  CallSlot* const slot = state_of_core(core).find(token);
   if (slot == nullptr || status == AGENTD_PENDING) return AGENTD_E_NOT_FOUND;
   return slot->complete(token, status) ? AGENTD_OK : AGENTD_E_NOT_FOUND;
 }
@@ -99,7 +99,7 @@ agentd_status AGENTD_CALL core_complete(const agentd_core* core, agentd_token to
 agentd_status AGENTD_CALL core_scope_open(const agentd_core* core, agentd_conv conversation, uint64_t deadline_ns,
                                           agentd_token* out, const agentd_live** live) noexcept {
   if (out == nullptr) return AGENTD_E_ARG;
-  State& state = state_of(core);
+  State& state = state_of_core(core);
   if (state.abandoned.load()) return AGENTD_E_CANCELLED;
   auto scope = std::make_unique<OpenScope>(state.tokens);
   CallSlot& slot = *scope->slot;
@@ -113,14 +113,14 @@ agentd_status AGENTD_CALL core_scope_open(const agentd_core* core, agentd_conv c
 }
 
 void AGENTD_CALL core_scope_close(const agentd_core* core, agentd_token token) noexcept {
-  State& state = state_of(core);
+  State& state = state_of_core(core);
   if (state.abandoned.load()) return;
   const MutexLock lock(state.mutex);
   state.scopes.erase(token);
 }
 
 uint64_t AGENTD_CALL core_now_ns(const agentd_core* core) noexcept {
-  const State& state = state_of(core);
+  const State& state = state_of_core(core);
   return state.abandoned.load() ? UINT64_MAX : state.clock.monotonic_ns();
 }
 
@@ -280,7 +280,7 @@ uint32_t AGENTD_CALL field_key(const agentd_field* table, agentd_str path) noexc
   return 0;
 }
 
-JsonView element(JsonView array, std::string_view place) {
+JsonView element_at(JsonView array, std::string_view place) {
   std::size_t index = 0;
   const char* const end = place.data() + place.size();
   const auto read = std::from_chars(place.data(), end, index);
@@ -292,7 +292,7 @@ JsonView follow(JsonView view, std::string_view path) {
   while (!path.empty()) {
     const std::size_t dot = path.find('.');
     const std::string_view step = path.substr(0, dot);
-    view = view.is_array() ? element(view, step) : view[step];
+    view = view.is_array() ? element_at(view, step) : view[step];
     path = dot == std::string_view::npos ? std::string_view() : path.substr(dot + 1);
   }
   return view;

@@ -15,7 +15,7 @@ using State = PluginContext::State;
 
 constexpr std::size_t kServiceRowFirstBytes = 64;  // of its first release
 
-agentd_status refuse(State& state, agentd_token token, agentd_status status, std::string why) {
+agentd_status refuse_call(State& state, agentd_token token, agentd_status status, std::string why) {
   if (CallSlot* const slot = state.find(token)) slot->fail(token, status, std::move(why));
   return status;
 }
@@ -28,23 +28,23 @@ agentd_status AGENTD_CALL provide_add(const agentd_provide* table, agentd_token 
                                       const agentd_service_row* raw) noexcept {
   State& state = *reinterpret_cast<const ProvideTable*>(table)->state;
   if (state.abandoned.load()) return AGENTD_E_CANCELLED;
-  if (raw == nullptr) return refuse(state, token, AGENTD_E_ARG, "provide.add needs a row");
+  if (raw == nullptr) return refuse_call(state, token, AGENTD_E_ARG, "provide.add needs a row");
   const auto row = normalise<agentd_service_row>(raw, kServiceRowFirstBytes, "a service's row");
   if (!row)
-    return refuse(state, token, row.error().code == Code::kConflict ? AGENTD_E_TOO_BIG : AGENTD_E_ARG,
-                  row.error().message);
+    return refuse_call(state, token, row.error().code == Code::kConflict ? AGENTD_E_TOO_BIG : AGENTD_E_ARG,
+                       row.error().message);
   if (!is_text(row->interface_id) || !is_text(row->operation) || row->fn == nullptr)
-    return refuse(state, token, AGENTD_E_ARG, "a service's row needs an interface, an operation and a function");
+    return refuse_call(state, token, AGENTD_E_ARG, "a service's row needs an interface, an operation and a function");
   const std::string_view interface = view_of(row->interface_id), operation = view_of(row->operation);
   if (std::string why = service_name_problem(interface, operation); !why.empty())
-    return refuse(state, token, AGENTD_E_ARG, std::move(why));
+    return refuse_call(state, token, AGENTD_E_ARG, std::move(why));
   const MutexLock lock(state.mutex);
   for (const OfferedService& other : state.provided)
     if (other.interface_id == interface && other.operation == operation) return AGENTD_E_CONFLICT;
   if (state.provided.size() >= AGENTD_SERVICE_ROWS_MAX)
-    return refuse(state, token, AGENTD_E_TOO_BIG,
-                  "the operation " + std::string(operation) + " of " + std::string(interface) +
-                      " is one too many: a plugin offers at most " + std::to_string(AGENTD_SERVICE_ROWS_MAX));
+    return refuse_call(state, token, AGENTD_E_TOO_BIG,
+                       "the operation " + std::string(operation) + " of " + std::string(interface) +
+                           " is one too many: a plugin offers at most " + std::to_string(AGENTD_SERVICE_ROWS_MAX));
   state.provided.push_back(
       {std::string(interface), std::string(operation), row->flags, Milliseconds(row->timeout_ms), row->fn, row->tag});
   return AGENTD_OK;
@@ -77,10 +77,10 @@ agentd_status AGENTD_CALL registry_call(const agentd_registry* table, agentd_tok
   CallSlot* const slot = state.find(token);
   if (slot == nullptr) return AGENTD_E_NOT_FOUND;
   if (result == nullptr || !is_text(interface_id) || !is_text(operation) || !is_text(input_json))
-    return refuse(state, token, AGENTD_E_ARG,
-                  "registry.call needs an interface, an operation, a JSON text and a pointer for the result");
+    return refuse_call(state, token, AGENTD_E_ARG,
+                       "registry.call needs an interface, an operation, a JSON text and a pointer for the result");
   if (state.registry == nullptr)
-    return refuse(state, token, AGENTD_E_UNSUPPORTED, "there are no services in this run of agentd");
+    return refuse_call(state, token, AGENTD_E_UNSUPPORTED, "there are no services in this run of agentd");
   ServiceRequest request;
   request.interface_id = view_of(interface_id);
   request.operation = view_of(operation);
@@ -92,7 +92,7 @@ agentd_status AGENTD_CALL registry_call(const agentd_registry* table, agentd_tok
   request.cancel = slot->service_cancel();
   request.deadline.at_ns = slot->deadline_ns();
   ServiceAnswer answer = state.registry->call(std::move(request));
-  if (!answer) return refuse(state, token, answer.error().status, answer.error().message);
+  if (!answer) return refuse_call(state, token, answer.error().status, answer.error().message);
   *result = slot->copy(token, *answer);
   return result->ptr == nullptr ? AGENTD_E_NOT_FOUND : AGENTD_OK;
 }

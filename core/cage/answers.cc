@@ -90,7 +90,7 @@ class Asker {
 
 std::string own_path(int fd) { return "/proc/self/fd/" + std::to_string(fd); }
 
-bool is_below(const std::string& path, const std::string& root) {
+bool is_within(const std::string& path, const std::string& root) {
   return path == root || (path.starts_with(root) && (root.ends_with('/') || path[root.size()] == '/'));
 }
 
@@ -110,7 +110,7 @@ class Change {
     std::error_code unknown;
     const std::string real = std::filesystem::read_symlink(own_path(file_.get()), unknown).string();
     const bool inside =
-        std::any_of(writable_.begin(), writable_.end(), [&](const std::string& root) { return is_below(real, root); });
+        std::any_of(writable_.begin(), writable_.end(), [&](const std::string& root) { return is_within(real, root); });
     if (unknown || !inside) return -EPERM;
     return change();
   }

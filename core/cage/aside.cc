@@ -22,13 +22,13 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr int kDepthMax = 200;
+constexpr int kAsideDepthMax = 200;
 constexpr std::uint64_t kCopyMax = 64u << 20;  // of one file
 
 // Files, directories and links; anything else in it is not kept.
 bool copy(int folder, const std::string& name, const std::string& place, int depth) {
   struct stat info {};
-  if (depth == kDepthMax || ::fstatat(folder, name.c_str(), &info, AT_SYMLINK_NOFOLLOW) != 0) return false;
+  if (depth == kAsideDepthMax || ::fstatat(folder, name.c_str(), &info, AT_SYMLINK_NOFOLLOW) != 0) return false;
   if (S_ISLNK(info.st_mode)) {
     std::string target(PATH_MAX, '\0');
     const ssize_t length = ::readlinkat(folder, name.c_str(), target.data(), target.size());

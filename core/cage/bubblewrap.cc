@@ -9,6 +9,7 @@
 #include <map>
 #include <optional>
 
+#include "core/cage/git_files.h"
 #include "core/cage/places.h"
 
 namespace agentd::cage {
@@ -19,11 +20,6 @@ struct Mount {
   std::vector<std::string> words;
   std::optional<Noted> noted;
 };
-
-bool is_directory(const std::string& path) {
-  struct stat info {};
-  return ::stat(path.c_str(), &info) == 0 && S_ISDIR(info.st_mode);
-}
 
 class Mounts {
  public:

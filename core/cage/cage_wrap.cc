@@ -33,8 +33,8 @@ namespace fs = std::filesystem;
 
 using Sockets = CagedCalls::Sockets;
 
-// The descriptors at which the helper finds its orders and bubblewrap its words: in the order in which they are passed.
-constexpr int kOrdersFd = 3, kWordsFd = 4;
+// The descriptor at which bubblewrap finds its words: they are passed behind the orders.
+constexpr int kWordsFd = kOrdersFd + 1;
 
 // A file in it has another name, by which a command could write around a mount. True also if there are too many to
 // tell.

@@ -29,7 +29,6 @@ constexpr std::uint64_t kIndexMax = 1u << 30;
 constexpr std::size_t kKnownMax = 256;  // repositories
 constexpr std::size_t kBlockEntriesMax = 1u << 26;
 constexpr std::size_t kSha1 = 20, kSha256 = 32;  // bytes
-constexpr std::int64_t kSecondNs = 1'000'000'000, kSettledNs = 50'000'000;
 
 constexpr std::uint32_t kKindMask = 0170000, kGitlink = 0160000, kSparseDirectory = 0040000;
 constexpr std::size_t kModeAt = 24, kStatBytes = 40, kHeaderBytes = 12;
@@ -73,10 +72,10 @@ bool is_written_by_git(std::string_view path) {
 
 // Entries with names of `hash` bytes. Git reads those that a table names (IEOT) block by block, in several threads, and
 // else all in sequence: what both would see is found.
-class Parser {
+class IndexParser {
  public:
   // `index`: with the zeros behind the end that Git sees there; `size`: without them.
-  Parser(std::string_view index, std::size_t size, std::size_t hash) : reader_(index), size_(size), hash_(hash) {}
+  IndexParser(std::string_view index, std::size_t size, std::size_t hash) : reader_(index), size_(size), hash_(hash) {}
 
   Gitlinks parse() {
     version_ = reader_.number(4, 4);
@@ -241,7 +240,7 @@ struct Known {
 };
 
 Mutex known_mutex;
-std::map<std::string, Known> known GUARDED_BY(known_mutex);
+std::map<std::string, Known> known_indexes GUARDED_BY(known_mutex);
 
 // As the settings of the repository say (extensions.objectFormat).
 std::size_t hash_of(const std::string& git) {
@@ -257,8 +256,8 @@ Gitlinks read_links(const std::string& index, std::size_t hash) {
   const std::int64_t changed_ns = info.st_ctim.tv_sec * kSecondNs + info.st_ctim.tv_nsec;
   {
     const MutexLock lock(known_mutex);
-    const auto found = known.find(index);
-    if (found != known.end() && found->second.device == info.st_dev && found->second.inode == info.st_ino &&
+    const auto found = known_indexes.find(index);
+    if (found != known_indexes.end() && found->second.device == info.st_dev && found->second.inode == info.st_ino &&
         found->second.bytes == info.st_size && found->second.changed_ns == changed_ns && found->second.hash == hash)
       return found->second.links;
   }
@@ -269,8 +268,8 @@ Gitlinks read_links(const std::string& index, std::size_t hash) {
   // A file that was written just now may be written again within the same step of the clock.
   if (changed_ns + kSettledNs > now.tv_sec * kSecondNs + now.tv_nsec) return out;
   const MutexLock lock(known_mutex);
-  if (known.size() >= kKnownMax) known.clear();
-  known[index] = {info.st_dev, info.st_ino, info.st_size, changed_ns, hash, out};
+  if (known_indexes.size() >= kKnownMax) known_indexes.clear();
+  known_indexes[index] = {info.st_dev, info.st_ino, info.st_size, changed_ns, hash, out};
   return out;
 }
 
@@ -285,7 +284,7 @@ Gitlinks parse_gitlinks(std::string_view index, std::size_t hash) {
   mapped.resize((index.size() + kPage - 1) / kPage * kPage, '\0');
   // A command may be changing the settings right now: both are tried.
   for (const std::size_t bytes : {kSha1, kSha256}) {
-    Parser parser(mapped, index.size(), bytes);
+    IndexParser parser(mapped, index.size(), bytes);
     const Gitlinks part = parser.parse();
     Gitlinks& where = parser.fits() || bytes == hash ? out : others;
     where.complete = where.complete && part.complete;

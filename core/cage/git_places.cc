@@ -21,7 +21,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr int kDepthMax = 16;                  // of submodules in submodules, and of directories in their names
+constexpr int kGitDepthMax = 16;               // of submodules in submodules, and of directories in their names
 constexpr std::size_t kMountedWorktrees = 50;  // the others are watched
 
 mode_t kind_of(const std::string& path) {
@@ -106,12 +106,12 @@ class Finder {
     targets(of_user_, root_);
     if (is_directory(git)) {
       out_.pinned.push_back(git);
-      repository(root_, git, git, kDepthMax);
+      repository(root_, git, git, kGitDepthMax);
     } else {
       out_.guarded.push_back(root_ + "/.git");
       if (!git.empty() && kind_of(git) == S_IFREG) follow(git);
     }
-    bare(root_, kDepthMax);
+    bare(root_, kGitDepthMax);
     below();
     around();
     return finish();
@@ -237,7 +237,7 @@ class Finder {
         if (!is_root(git) && is_in(git, roots_)) within(top, pointer, git);
       } else if (has_shape(top)) {
         loose_ = kind_of(top + "/worktrees") == 0;
-        bare(top, kDepthMax);
+        bare(top, kGitDepthMax);
         loose_ = false;
       }
     }
@@ -263,7 +263,7 @@ class Finder {
     const bool is_usual = std::any_of(roots_.begin(), roots_.end(),
                                       [&](const std::string& root) { return is_below(common, root + "/.git"); });
     if (!is_root(common) && is_in(common, roots_) && !is_usual) out_.pinned.push_back(common);
-    repository(top, git, common.empty() ? git : common, kDepthMax);
+    repository(top, git, common.empty() ? git : common, kGitDepthMax);
   }
 
   bool is_root(const std::string& path) const { return std::find(roots_.begin(), roots_.end(), path) != roots_.end(); }
@@ -377,7 +377,7 @@ class Finder {
     for (const std::string& each : {common, git})
       if (!is_below(each, root_) && (out_.writable.empty() || !is_below(each, out_.writable[0])))
         out_.writable.push_back(each);
-    repository(root_, git, common, kDepthMax);
+    repository(root_, git, common, kGitDepthMax);
   }
 
   // The root is a part of a larger worktree: its settings and its submodules can lead here.
@@ -390,7 +390,7 @@ class Finder {
       targets(of_user_, top.string());
       targets(git_targets({common + "/config", git + "/config.worktree"}, user_.home), top.string());
       for (const std::string& path : gitlinks(top.string(), git + "/index", root_).paths)
-        if (is_below(path, root_) && path != root_) link(path + "/.git", kDepthMax);
+        if (is_below(path, root_) && path != root_) link(path + "/.git", kGitDepthMax);
       return;
     }
   }

@@ -14,16 +14,16 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr std::uint64_t kFileMax = 4u << 20;
+constexpr std::uint64_t kSettingsFileMax = 4u << 20;
 constexpr std::size_t kFilesMax = 200;
 
-char lower(char letter) { return static_cast<char>(std::tolower(static_cast<unsigned char>(letter))); }
+char lower_letter(char letter) { return static_cast<char>(std::tolower(static_cast<unsigned char>(letter))); }
 bool is_name(char letter) { return std::isalnum(static_cast<unsigned char>(letter)) != 0 || letter == '-'; }
 bool is_blank(char letter) { return letter == ' ' || letter == '\t' || letter == '\r'; }
 
-class Parser {
+class SettingsParser {
  public:
-  explicit Parser(std::string_view text) : text_(text) {
+  explicit SettingsParser(std::string_view text) : text_(text) {
     if (text_.starts_with("\xEF\xBB\xBF")) at_ = 3;
   }
 
@@ -46,7 +46,7 @@ class Parser {
   void skip_line() { at_ = std::min(text_.find('\n', at_), text_.size()); }
   std::string word() {
     std::string out;
-    while (at_ < text_.size() && is_name(text_[at_])) out += lower(text_[at_++]);
+    while (at_ < text_.size() && is_name(text_[at_])) out += lower_letter(text_[at_++]);
     return out;
   }
 
@@ -115,7 +115,7 @@ class Parser {
 
 // A switch; anything else is the path of a program.
 bool is_switch(std::string value) {
-  std::transform(value.begin(), value.end(), value.begin(), lower);
+  std::transform(value.begin(), value.end(), value.begin(), lower_letter);
   for (const char* const each : {"", "true", "false", "yes", "no", "on", "off", "1", "0"})
     if (value == each) return true;
   return false;
@@ -136,10 +136,10 @@ void add_words(const std::string& line, std::vector<std::string>& out) {
 
 }  // namespace
 
-std::vector<GitSetting> parse_git_settings(std::string_view text) { return Parser(text).parse(); }
+std::vector<GitSetting> parse_git_settings(std::string_view text) { return SettingsParser(text).parse(); }
 
 std::vector<GitSetting> settings_in(const std::string& file) {
-  const auto text = read_file(file, kFileMax);
+  const auto text = read_file(file, kSettingsFileMax);
   return text ? parse_git_settings(*text) : std::vector<GitSetting>();
 }
 

@@ -27,7 +27,7 @@ namespace fs = std::filesystem;
 
 // The first line of a file; both have the same length.
 constexpr std::string_view kRuns = "running\n", kEnded = "ended  \n";
-constexpr std::uint64_t kFileMax = 1u << 30;
+constexpr std::uint64_t kJournalFileMax = 1u << 30;
 constexpr int kAttempts = 3;
 constexpr std::time_t kForgottenSeconds = 60;  // a directory without a lock
 constexpr Milliseconds kKeepersEnd{2'000}, kPause{10};
@@ -78,7 +78,7 @@ bool is_linked(int file) {
 
 // Absent: no command runs there, or it cannot be read.
 std::optional<JournalText> read_journal(const std::string& file) {
-  const auto text = read_file(file, kFileMax);
+  const auto text = read_file(file, kJournalFileMax);
   if (!text || !text->starts_with(kRuns)) return std::nullopt;
   auto journal = parse_journal(std::string_view(*text).substr(kRuns.size()));
   if (!journal) return std::nullopt;

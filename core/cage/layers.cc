@@ -39,8 +39,6 @@ long setting(const char* path) {
 
 bool in_container() { return ::access("/.dockerenv", F_OK) == 0 || ::access("/run/.containerenv", F_OK) == 0; }
 
-constexpr int kOrdersFd = 3;  // the first that is passed
-
 Result<UniqueFd> file_of(const Orders& orders) {
   UniqueFd out(::memfd_create("orders", MFD_CLOEXEC));
   if (!out.valid()) return errno_error("keeping the orders of a trial", errno);

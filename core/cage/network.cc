@@ -5,18 +5,14 @@
 #include <cctype>
 #include <charconv>
 
+#include "core/base/bytes.h"
+
 namespace agentd::cage {
 namespace {
 
 constexpr std::size_t kHostMax = 253;
 
-std::string lower(std::string_view text) {
-  std::string out(text);
-  for (char& each : out) each = static_cast<char>(std::tolower(static_cast<unsigned char>(each)));
-  return out;
-}
-
-bool is_host(std::string_view text) {
+bool is_rule_host(std::string_view text) {
   return !text.empty() && text.size() <= kHostMax && std::all_of(text.begin(), text.end(), [](unsigned char each) {
     return std::isalnum(each) != 0 || each == '-' || each == '.' || each == '_' || each == ':';
   });
@@ -24,7 +20,7 @@ bool is_host(std::string_view text) {
 
 bool is_web(std::uint16_t port) { return port == 80 || port == 443; }
 
-Error wrong(const std::string& text) {
+Error no_host(const std::string& text) {
   return {Code::kInvalid, "sandbox.network: '" + text +
                               "' is no host: write example.org, *.example.org, or with a port "
                               "example.org:8080"};
@@ -36,29 +32,29 @@ Result<NetworkRules> NetworkRules::parse(const std::vector<std::string>& texts) 
   NetworkRules out;
   for (const std::string& text : texts) {
     Rule rule;
-    std::string host = lower(text);
+    std::string host = ascii_lower(text);
     if (host == "all")
       return Error{Code::kInvalid,
                    "sandbox.network: 'all' means every host and stands alone: write [all], or name the hosts"};
     std::string port;
     if (host.starts_with('[')) {
       const std::size_t end = host.find(']');
-      if (end == std::string::npos) return wrong(text);
-      if (end + 1 < host.size() && host[end + 1] != ':') return wrong(text);
+      if (end == std::string::npos) return no_host(text);
+      if (end + 1 < host.size() && host[end + 1] != ':') return no_host(text);
       port = end + 1 < host.size() ? host.substr(end + 2) : "";
       host = host.substr(1, end - 1);
     } else if (const std::size_t colon = host.find(':'); colon != std::string::npos && host.rfind(':') == colon) {
       port = host.substr(colon + 1);
       host.resize(colon);
-      if (port.empty()) return wrong(text);
+      if (port.empty()) return no_host(text);
     }
     if (!port.empty()) {
       const auto [end, failed] = std::from_chars(port.data(), port.data() + port.size(), rule.port);
-      if (failed != std::errc() || end != port.data() + port.size() || rule.port == 0) return wrong(text);
+      if (failed != std::errc() || end != port.data() + port.size() || rule.port == 0) return no_host(text);
     }
     rule.below = host == "*" || host.starts_with("*.");
     if (rule.below) host.erase(0, host == "*" ? 1 : 2);
-    if (!(rule.below && host.empty()) && !is_host(host)) return wrong(text);
+    if (!(rule.below && host.empty()) && !is_rule_host(host)) return no_host(text);
     rule.host = std::move(host);
     out.rules_.push_back(std::move(rule));
   }

@@ -41,7 +41,7 @@ bool parse(std::string_view text, std::uint64_t* out) {
   return failed == std::errc() && end == text.data() + text.size();
 }
 
-std::string text_of(const Noted& note) {
+std::string text_of_note(const Noted& note) {
   std::string out;
   for (const std::uint64_t number : {static_cast<std::uint64_t>(note.as), note.identity.device, note.identity.inode,
                                      std::uint64_t{note.identity.kind}})
@@ -131,7 +131,7 @@ std::string text_of(const Orders& orders) {
   for (const std::string& path : orders.readable) put(out, kReadable, path);
   for (const std::string& path : orders.writable) put(out, kWritable, path);
   for (const std::string& path : orders.devices) put(out, kDevice, path);
-  for (const Noted& note : orders.noted) put(out, kNoted, text_of(note));
+  for (const Noted& note : orders.noted) put(out, kNoted, text_of_note(note));
   if (!orders.proxy.empty()) put(out, kProxy, orders.proxy);
   put(out, kMachine, std::uint64_t{orders.reaches_machine});
   if (orders.owner >= 0) put(out, kOwner, static_cast<std::uint64_t>(orders.owner));

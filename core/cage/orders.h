@@ -18,6 +18,9 @@
 
 namespace agentd::cage {
 
+// The descriptor at which agentd-cage finds them: the first that is passed.
+inline constexpr int kOrdersFd = 3;
+
 struct Orders {
   bool apart = false;    // namespaces are around it: bubblewrap has made them
   bool confines = true;  // Landlock and seccomp; false: only the keeper's services, where nothing is guarded

@@ -15,7 +15,7 @@
 namespace agentd::cage {
 namespace {
 
-constexpr int kDepthMax = 200;  // of directories whose rights are opened
+constexpr int kOpenedDepthMax = 200;  // of directories whose rights are opened
 
 // Step by step, for kernels without openat2 (before Linux 5.6) and filters that refuse it.
 UniqueFd walk_without_links(const std::string& path, int flags) {
@@ -62,7 +62,7 @@ bool is_closed(const struct stat& info) {
 void open_below(const std::string& directory, const std::string& until, int depth) {
   const UniqueFd own = open_directory_at(directory, O_PATH);
   struct stat info {};
-  if (!own.valid() || depth == kDepthMax || ::fstat(own.get(), &info) != 0) return;
+  if (!own.valid() || depth == kOpenedDepthMax || ::fstat(own.get(), &info) != 0) return;
   if (is_closed(info)) set_rights(own.get(), (info.st_mode & 07777) | 0500);
   if (::fstatat(own.get(), until.c_str(), &info, AT_SYMLINK_NOFOLLOW) == 0) return;
   for (const std::string& each : names_in(own.get())) open_below(directory + "/" + each, until, depth + 1);
@@ -71,7 +71,7 @@ void open_below(const std::string& directory, const std::string& until, int dept
 void open_up(int folder, const std::string& name, int depth) {
   const UniqueFd own(::openat(folder, name.c_str(), O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
   struct stat info {};
-  if (!own.valid() || depth == kDepthMax || ::fstat(own.get(), &info) != 0) return;
+  if (!own.valid() || depth == kOpenedDepthMax || ::fstat(own.get(), &info) != 0) return;
   (void)open_rights(own.get(), info);
   for (const std::string& each : names_in(own.get())) open_up(own.get(), each, depth + 1);
 }

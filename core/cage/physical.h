@@ -20,6 +20,9 @@
 
 namespace agentd::cage {
 
+inline constexpr std::int64_t kSecondNs = 1'000'000'000;
+inline constexpr std::int64_t kSettledNs = 50'000'000;  // more than a step of the kernel's clock for files
+
 // The directory of a path and the last name in it. Not valid: it is not there, or a link is in the way.
 struct Physical {
   UniqueFd folder;

@@ -12,7 +12,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr int kDepthMax = 4;
+constexpr int kPublicDepthMax = 4;
 
 bool exists(const std::string& path) { return ::access(path.c_str(), F_OK) == 0; }
 
@@ -75,7 +75,7 @@ void add_parts_without(const std::string& place, const std::vector<std::string>&
 std::vector<std::string> parts_without(const std::vector<std::string>& places,
                                        const std::vector<std::string>& secrets) {
   std::vector<std::string> out;
-  for (const std::string& place : places) add_parts_without(place, secrets, kDepthMax, out);
+  for (const std::string& place : places) add_parts_without(place, secrets, kPublicDepthMax, out);
   return out;
 }
 
@@ -92,7 +92,7 @@ std::vector<std::string> system_places() {
         "/sys/fs/cgroup", "/sys/kernel/mm/transparent_hugepage", "/var/lib/dpkg", "/var/cache/fontconfig"})
     add_existing(out, path);
   if (::geteuid() == 0)
-    (void)add_public("/etc", kDepthMax, out);
+    (void)add_public("/etc", kPublicDepthMax, out);
   else
     out.emplace_back("/etc");
   return out;

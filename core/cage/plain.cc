@@ -9,6 +9,7 @@
 #include <filesystem>
 #include <string_view>
 
+#include "core/base/bytes.h"
 #include "core/base/file.h"
 #include "core/base/paths.h"
 #include "core/cage/git_files.h"
@@ -50,17 +51,11 @@ bool is_plain_setting(std::string_view section, std::string_view key) {
   return section == "submodule" && one_of({"active", "url"});
 }
 
-std::string lower(std::string_view text) {
-  std::string out(text);
-  for (char& each : out) each = static_cast<char>(std::tolower(static_cast<unsigned char>(each)));
-  return out;
-}
-
 // A section's or a key's name at the beginning of the text.
 std::string word_of(std::string_view text) {
   std::size_t end = 0;
   while (end < text.size() && (std::isalnum(static_cast<unsigned char>(text[end])) != 0 || text[end] == '-')) ++end;
-  return lower(text.substr(0, end));
+  return ascii_lower(text.substr(0, end));
 }
 
 // `places`: core.worktree is allowed, and is checked by its caller.
@@ -99,7 +94,7 @@ bool are_plain_settings(const Tree& file, bool places) {
          are_plain_settings(own->second.content, places);
 }
 
-bool exists(const std::string& path) {
+bool has_entry(const std::string& path) {
   struct stat info {};
   return ::lstat(path.c_str(), &info) == 0;
 }
@@ -162,7 +157,7 @@ bool is_module(const std::string& modules, std::string rest) {
     const std::size_t end = std::min(rest.find('/'), rest.size());
     at += "/" + rest.substr(0, end);
     rest.erase(0, end + 1);
-    if (!exists(at + "/HEAD")) continue;
+    if (!has_entry(at + "/HEAD")) continue;
     if (rest.empty()) return true;
     constexpr std::string_view kNext = "modules/";
     if (!rest.starts_with(kNext)) return false;

@@ -9,20 +9,16 @@
 #include <charconv>
 #include <cstring>
 
+#include "core/base/bytes.h"
+
 namespace agentd::cage {
 namespace {
 
-Error wrong(std::string_view what) { return {Code::kInvalid, "a proxy request " + std::string(what)}; }
-
-std::string lower(std::string_view text) {
-  std::string out(text);
-  for (char& each : out) each = static_cast<char>(std::tolower(static_cast<unsigned char>(each)));
-  return out;
-}
+Error bad_request(std::string_view what) { return {Code::kInvalid, "a proxy request " + std::string(what)}; }
 
 // A name's end in the root zone means the same host.
 std::string host_of(std::string_view text) {
-  std::string out = lower(text);
+  std::string out = ascii_lower(text);
   if (out.ends_with('.')) out.pop_back();
   return out;
 }
@@ -34,7 +30,7 @@ bool is_ipv6(const std::string& text) {
 }
 
 // A name, an address of version 4, or one of version 6 without a zone.
-bool is_host(const std::string& text) {
+bool is_requested_host(const std::string& text) {
   if (text.find(':') != std::string::npos) return is_ipv6(text);
   return !text.empty() && text.size() <= 253 && text[0] != '.' && text.find("..") == std::string::npos &&
          std::all_of(text.begin(), text.end(), [](unsigned char each) {
@@ -48,7 +44,7 @@ Result<NetworkRequest> parse_host(std::string_view text, std::uint16_t port) {
   const bool bracketed = text.starts_with('[');
   if (bracketed) {
     const std::size_t end = text.find(']');
-    if (end == std::string_view::npos) return wrong("has no host");
+    if (end == std::string_view::npos) return bad_request("has no host");
     host = text.substr(1, end - 1);
     number = text.substr(end + 1);
   } else if (const std::size_t colon = text.find(':'); colon != std::string_view::npos) {
@@ -59,10 +55,11 @@ Result<NetworkRequest> parse_host(std::string_view text, std::uint16_t port) {
   if (!number.empty()) {
     const auto [end, failed] = std::from_chars(number.data() + 1, number.data() + number.size(), out.port);
     if (number.front() != ':' || failed != std::errc() || end != number.data() + number.size())
-      return wrong("has no port");
+      return bad_request("has no port");
   }
-  if (!is_host(out.host) || bracketed != (out.host.find(':') != std::string::npos)) return wrong("has no host");
-  if (out.port == 0) return wrong("has no port");
+  if (!is_requested_host(out.host) || bracketed != (out.host.find(':') != std::string::npos))
+    return bad_request("has no host");
+  if (out.port == 0) return bad_request("has no port");
   return out;
 }
 
@@ -87,12 +84,12 @@ Result<std::string> headers_for_host(std::string_view headers) {
     const std::size_t end = std::min(headers.find("\r\n"), headers.size());
     const std::string_view line = headers.substr(0, end);
     headers.remove_prefix(std::min(end + 2, headers.size()));
-    const std::string name = lower(line.substr(0, line.find(':')));
-    if (line.find(':') == std::string_view::npos || !is_token(name)) return wrong("has a header that is none");
+    const std::string name = ascii_lower(line.substr(0, line.find(':')));
+    if (line.find(':') == std::string_view::npos || !is_token(name)) return bad_request("has a header that is none");
     if (name == "content-length" || name == "transfer-encoding") ++lengths;
     if (!is_for_proxy(name)) out.append(line).append("\r\n");
   }
-  if (lengths > 1) return wrong("has two lengths");
+  if (lengths > 1) return bad_request("has two lengths");
   return out;
 }
 
@@ -100,7 +97,7 @@ Result<std::string> headers_for_host(std::string_view headers) {
 Result<std::optional<Opening>> parse_request(std::string_view method, std::string_view target, std::string_view version,
                                              std::string_view headers, std::string_view rest) {
   constexpr std::string_view kScheme = "http://";
-  if (lower(target.substr(0, kScheme.size())) != kScheme) return wrong("has no whole address");
+  if (ascii_lower(target.substr(0, kScheme.size())) != kScheme) return bad_request("has no whole address");
   target.remove_prefix(kScheme.size());
   const std::size_t slash = std::min(target.find_first_of("/?"), target.size());
   const std::string_view host = target.substr(0, slash);
@@ -131,20 +128,20 @@ bool has_plain_lines(std::string_view head) {
 Result<std::optional<Opening>> parse_http(std::string_view text) {
   const std::size_t end = text.find("\r\n\r\n");
   if (end == std::string_view::npos) {
-    if (text.size() > kHeadMax) return wrong("is too long");
+    if (text.size() > kHeadMax) return bad_request("is too long");
     return std::optional<Opening>();
   }
-  if (end > kHeadMax) return wrong("is too long");
+  if (end > kHeadMax) return bad_request("is too long");
   const std::string_view head = text.substr(0, end), rest = text.substr(end + 4);
-  if (!has_plain_lines(head)) return wrong("has a character that none may have");
+  if (!has_plain_lines(head)) return bad_request("has a character that none may have");
   const std::size_t line_end = std::min(head.find("\r\n"), head.size());
   const std::string_view line = head.substr(0, line_end), headers = head.substr(std::min(line_end + 2, head.size()));
   const std::size_t first = line.find(' '), second = line.rfind(' ');
-  if (first == std::string_view::npos || first == second) return wrong("is not HTTP/1");
+  if (first == std::string_view::npos || first == second) return bad_request("is not HTTP/1");
   const std::string_view method = line.substr(0, first), target = line.substr(first + 1, second - first - 1);
   const std::string_view version = line.substr(second + 1);
-  if (version != "HTTP/1.1" && version != "HTTP/1.0") return wrong("is not HTTP/1");
-  if (!is_token(method) || target.find(' ') != std::string_view::npos) return wrong("is not HTTP/1");
+  if (version != "HTTP/1.1" && version != "HTTP/1.0") return bad_request("is not HTTP/1");
+  if (!is_token(method) || target.find(' ') != std::string_view::npos) return bad_request("is not HTTP/1");
   if (method != "CONNECT") return parse_request(method, target, version, headers, rest);
   AGENTD_TRY(NetworkRequest to, parse_host(target, 0));
   return std::optional<Opening>({Opening::Kind::kConnect, std::move(to), std::string(rest)});
@@ -159,14 +156,14 @@ std::size_t socks_greeting_bytes(std::string_view text) {
 Result<std::optional<Opening>> parse_socks(std::string_view text) {
   constexpr char kVersion = 5, kConnect = 1, kIpv4 = 1, kName = 3, kIpv6 = 4;
   if (text.size() < 5) return std::optional<Opening>();
-  if (text[0] != kVersion || text[1] != kConnect) return wrong("of SOCKS is not for a connection");
+  if (text[0] != kVersion || text[1] != kConnect) return bad_request("of SOCKS is not for a connection");
   const char kind = text[3];
   const std::size_t begin = kind == kName ? 5 : 4;
   const std::size_t bytes = kind == kIpv4   ? 4
                             : kind == kIpv6 ? 16
                             : kind == kName ? static_cast<unsigned char>(text[4])
                                             : 0;
-  if (bytes == 0) return wrong("of SOCKS has no host");
+  if (bytes == 0) return bad_request("of SOCKS has no host");
   if (text.size() < begin + bytes + 2) return std::optional<Opening>();
   NetworkRequest to;
   if (kind == kName) {
@@ -179,7 +176,7 @@ Result<std::optional<Opening>> parse_socks(std::string_view text) {
   const auto high = static_cast<unsigned char>(text[begin + bytes]);
   const auto low = static_cast<unsigned char>(text[begin + bytes + 1]);
   to.port = static_cast<std::uint16_t>(high << 8 | low);
-  if (!is_host(to.host) || to.port == 0) return wrong("of SOCKS has no host");
+  if (!is_requested_host(to.host) || to.port == 0) return bad_request("of SOCKS has no host");
   return std::optional<Opening>({Opening::Kind::kSocks, std::move(to), std::string(text.substr(begin + bytes + 2))});
 }
 

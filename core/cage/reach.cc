@@ -69,7 +69,7 @@ constexpr Net6 kNets6[] = {
     {{0x00, 0x64, 0xff, 0x9b, 0x00, 0x01}, 48, Reach::kPrivate},                                   // translated
 };
 
-bool is_in(const Bytes& at, const Bytes& net, int bits) {
+bool is_in_net(const Bytes& at, const Bytes& net, int bits) {
   const auto whole = static_cast<std::size_t>(bits / 8);
   if (!std::equal(at.begin(), at.begin() + whole, net.begin())) return false;
   return bits % 8 == 0 || at[whole] >> (8 - bits % 8) == net[whole] >> (8 - bits % 8);
@@ -102,9 +102,9 @@ std::uint32_t word(const Bytes& at, std::size_t from) {
 Reach reach_of_6(const Bytes& at) {
   Reach out = Reach::kPublic;
   for (const auto& [net, bits, reach] : kNets6)
-    if (is_in(at, net, bits)) out = std::max(out, reach);
+    if (is_in_net(at, net, bits)) out = std::max(out, reach);
   for (const auto& [net, bits, from, inverted] : kCarriers)
-    if (is_in(at, net, bits)) out = std::max(out, reach_of_4(inverted ? ~word(at, from) : word(at, from)));
+    if (is_in_net(at, net, bits)) out = std::max(out, reach_of_4(inverted ? ~word(at, from) : word(at, from)));
   // ISATAP: in any network, by the second half; the bit of a global one is free.
   constexpr std::uint32_t kIsatap = 0x00005efe, kGlobal = 0x02000000;
   if ((word(at, 8) & ~kGlobal) == kIsatap) out = std::max(out, reach_of_4(word(at, 12)));

@@ -20,10 +20,10 @@
 namespace agentd::cage {
 namespace {
 
-constexpr const char* kOwner = "owner";
+constexpr const char* kOwnerFile = "owner";
 constexpr std::string_view kMark = "agentd scratch directory\n";
 constexpr std::size_t kRandom = 6;
-constexpr int kDepthMax = 200;
+constexpr int kScratchDepthMax = 200;
 
 // Opened for its content even where its mode forbids that.
 UniqueFd open_directory(int parent, const std::string& name) {
@@ -39,7 +39,7 @@ UniqueFd open_directory(int parent, const std::string& name) {
 bool remove_at(int parent, const std::string& name, int depth) {
   if (::unlinkat(parent, name.c_str(), 0) == 0 || errno == ENOENT) return true;
   const UniqueFd directory = open_directory(parent, name);
-  if (!directory.valid() || depth == kDepthMax) return false;
+  if (!directory.valid() || depth == kScratchDepthMax) return false;
   for (const std::string& each : names_in(directory.get())) (void)remove_at(directory.get(), each, depth + 1);
   return ::unlinkat(parent, name.c_str(), AT_REMOVEDIR) == 0 || errno == ENOENT;
 }
@@ -48,16 +48,16 @@ bool remove_at(int parent, const std::string& name, int depth) {
 bool is_ownerless(int directory) {
   struct stat info {};
   if (::fstat(directory, &info) != 0 || info.st_uid != ::geteuid()) return false;
-  const UniqueFd owner(::openat(directory, kOwner, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC));
+  const UniqueFd owner(::openat(directory, kOwnerFile, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC));
   if (!owner.valid() || ::fstat(owner.get(), &info) != 0) return false;
   if (!S_ISREG(info.st_mode) || info.st_uid != ::geteuid()) return false;
-  const auto text = read_fd(owner.get(), kMark.size(), kOwner);
+  const auto text = read_fd(owner.get(), kMark.size(), kOwnerFile);
   return text && *text == kMark && ::flock(owner.get(), LOCK_EX | LOCK_NB) == 0;
 }
 
 // Locked before it has the name by which others look for it.
 Result<UniqueFd> make_owner(const std::string& path) {
-  const std::string name = path + "/" + kOwner, unnamed = name + ".new";
+  const std::string name = path + "/" + kOwnerFile, unnamed = name + ".new";
   UniqueFd out(::open(unnamed.c_str(), O_CREAT | O_EXCL | O_RDWR | O_NOFOLLOW | O_CLOEXEC, 0600));
   if (!out.valid()) return errno_error("making the file " + unnamed, errno);
   AGENTD_TRY_VOID(write_all(out.get(), kMark));

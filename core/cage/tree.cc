@@ -18,9 +18,7 @@
 namespace agentd::cage {
 namespace {
 
-constexpr std::uint64_t kFileMax = 1u << 20;
-constexpr std::int64_t kSettledNs = 50'000'000;  // more than a step of the kernel's clock for files
-constexpr std::int64_t kSecondNs = 1'000'000'000;
+constexpr std::uint64_t kTreeFileMax = 1u << 20;
 
 // Bounds of what is kept of one guarded path.
 struct Budget {
@@ -39,7 +37,7 @@ Result<std::string> content_of(int folder, const std::string& name) {
   const UniqueFd file(::openat(folder, name.c_str(), O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC));
   struct stat info {};
   if (!file.valid() || ::fstat(file.get(), &info) != 0 || !S_ISREG(info.st_mode)) return Error{};
-  return read_fd(file.get(), kFileMax, name);
+  return read_fd(file.get(), kTreeFileMax, name);
 }
 
 // Mixes an entry that is not kept into the sum of all of those.
@@ -65,7 +63,7 @@ void look_into(int folder, const std::string& name, const std::string& below, bo
     if (S_ISLNK(info.st_mode)) {
       entry.content = target_of(folder, name);
     } else if (S_ISREG(info.st_mode) && with_content) {
-      entry.whole = entry.bytes <= std::min(kFileMax, budget.bytes);
+      entry.whole = entry.bytes <= std::min(kTreeFileMax, budget.bytes);
       if (auto text = entry.whole ? content_of(folder, name) : Result<std::string>(Error{}); text)
         entry.content = std::move(*text);
       else
@@ -95,7 +93,7 @@ std::int64_t now_ns() {
 
 using Compare = bool (*)(const Tree::Entry&, const Tree::Entry&);
 
-bool is_same(const Tree& now, const Tree& before, Compare same) {
+bool is_same_tree(const Tree& now, const Tree& before, Compare same) {
   return now.rest == before.rest && now.entries.size() == before.entries.size() &&
          std::equal(now.entries.begin(), now.entries.end(), before.entries.begin(),
                     [&](const auto& a, const auto& b) { return a.first == b.first && same(a.second, b.second); });
@@ -148,9 +146,9 @@ Tree glance(const std::string& path) {
   return out;
 }
 
-bool is_untouched(const Tree& now, const Tree& before) { return is_same(now, before, is_untouched_entry); }
+bool is_untouched(const Tree& now, const Tree& before) { return is_same_tree(now, before, is_untouched_entry); }
 
-bool has_same_content(const Tree& now, const Tree& before) { return is_same(now, before, has_same_entry); }
+bool has_same_content(const Tree& now, const Tree& before) { return is_same_tree(now, before, has_same_entry); }
 
 namespace {
 

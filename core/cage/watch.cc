@@ -23,9 +23,8 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr std::size_t kSearchMax = 200'000;        // entries of directories, for one that was moved
-constexpr std::int64_t kSecondNs = 1'000'000'000;  // and a step of the clock of files is shorter than kStepNs
-constexpr std::int64_t kStepNs = 20'000'000;
+constexpr std::size_t kSearchMax = 200'000;   // entries of directories, for one that was moved
+constexpr std::int64_t kStepNs = 20'000'000;  // a step of the clock of files is shorter
 
 std::uint64_t inode_of(const std::string& path) {
   struct stat info {};

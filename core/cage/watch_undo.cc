@@ -19,7 +19,7 @@ namespace fs = std::filesystem;
 
 constexpr int kRounds = 3;  // of undoing, while another command changes it again
 
-bool is_same(const struct stat& one, const struct stat& other) {
+bool is_same_file(const struct stat& one, const struct stat& other) {
   return one.st_dev == other.st_dev && one.st_ino == other.st_ino;
 }
 
@@ -30,7 +30,7 @@ bool Watch::is_in_place(const std::string& path, const Baseline::Pin& pin) const
   struct stat now {
   }, own{};
   if (::fstat(pin->get(), &own) != 0) return !of_past_;
-  return look_at(path, now) && is_same(now, own);
+  return look_at(path, now) && is_same_file(now, own);
 }
 
 // Commands can only put links in the roots and in the repositories that they may write.
@@ -150,7 +150,7 @@ void Watch::undo_pin(const std::string& path, const Baseline::Pin& pin, const As
   const Physical from = physical(place);
   const bool moved = from.valid() && !aside.contains(place) &&
                      ::fstatat(from.folder.get(), from.name.c_str(), &found, AT_SYMLINK_NOFOLLOW) == 0 &&
-                     is_same(found, own);
+                     is_same_file(found, own);
   if (!moved && !there)
     out.push_back(path + " was removed" + by_whom(path) + ", with the hooks and settings of Git in it" +
                   (link.empty() ? "" : ", and the link " + link + " is moved away") + ": restore it" + gone.kept());

@@ -21,26 +21,25 @@ namespace {
 
 constexpr std::int64_t kWholeMax = std::int64_t{1} << 53;
 constexpr std::size_t kShownBytes = 80;
-constexpr std::string_view kByteOrderMark = "\xEF\xBB\xBF";
 
-Error refused(std::string what) { return {Code::kInvalid, std::move(what)}; }
+Error not_canonical(std::string what) { return {Code::kInvalid, std::move(what)}; }
 
 std::string quoted(std::string_view text) { return '"' + one_line(text, kShownBytes) + '"'; }
 
 template <typename Number>
-Result<Number> number_of(std::string_view digits) {
+Result<Number> parsed_number(std::string_view digits) {
   Number number{};
   const char* const end = digits.data() + digits.size();
   const auto [at, failed] = std::from_chars(digits.data(), end, number);
   if (failed == std::errc() && at == end) return number;
-  return refused("");
+  return not_canonical("");
 }
 
 Result<std::string> whole_number(std::string_view digits) {
-  const auto number = number_of<std::int64_t>(digits);
+  const auto number = parsed_number<std::int64_t>(digits);
   if (number && *number <= kWholeMax && *number >= -kWholeMax) return std::to_string(*number);
-  return refused("has the whole number " + one_line(digits, kShownBytes) +
-                 ", which some programs round: write numbers beyond 9007199254740992 as a string");
+  return not_canonical("has the whole number " + one_line(digits, kShownBytes) +
+                       ", which some programs round: write numbers beyond 9007199254740992 as a string");
 }
 
 // A whole number of any length, such as "-9223372036854775808".
@@ -52,11 +51,11 @@ bool is_digits(std::string_view text) {
 Result<std::string> canonical_number(std::string_view digits) {
   const std::size_t exponent = std::min(digits.find_first_of("eE"), digits.size());
   if (exponent == digits.size() && digits.find('.') == std::string_view::npos) return whole_number(digits);
-  const auto number = number_of<double>(digits);
+  const auto number = parsed_number<double>(digits);
   const bool zero = digits.substr(0, exponent).find_first_of("123456789") == std::string_view::npos;
   if (!zero && (!number || !std::isfinite(*number) || *number == 0))
-    return refused("has the number " + one_line(digits, kShownBytes) +
-                   ", which is too large or too small for a program to hold");
+    return not_canonical("has the number " + one_line(digits, kShownBytes) +
+                         ", which is too large or too small for a program to hold");
   if (zero) return std::string("0");
   const bool fits = std::fabs(*number) <= static_cast<double>(kWholeMax);
   if (fits && std::trunc(*number) == *number) return std::to_string(static_cast<std::int64_t>(*number));
@@ -145,7 +144,7 @@ class Canonical {
 };
 
 Error too_long(std::size_t bytes, std::size_t most) {
-  return refused("has " + with_commas(bytes) + " bytes; the limit is " + with_commas(most));
+  return not_canonical("has " + with_commas(bytes) + " bytes; the limit is " + with_commas(most));
 }
 
 }  // namespace
@@ -153,22 +152,22 @@ Error too_long(std::size_t bytes, std::size_t most) {
 Result<std::string> canonical_object(std::string_view text, const CanonicalJsonLimits& limits,
                                      const MemberText& member_text) {
   if (text.size() > limits.bytes) return too_long(text.size(), limits.bytes);
-  if (text.starts_with(kByteOrderMark)) return refused("begins with a byte order mark");
-  if (!is_utf8(text)) return refused("is not valid UTF-8");
+  if (text.starts_with(kByteOrderMark)) return not_canonical("begins with a byte order mark");
+  if (!is_utf8(text)) return not_canonical("is not valid UTF-8");
   constexpr unsigned kFlags =
       rapidjson::kParseIterativeFlag | rapidjson::kParseNumbersAsStringsFlag | rapidjson::kParseStopWhenDoneFlag;
   rapidjson::MemoryStream bytes(text.data(), text.size());
   rapidjson::Reader reader;
   Canonical canonical(limits, member_text);
   const rapidjson::ParseResult result = reader.Parse<kFlags>(bytes, canonical);
-  if (!canonical.problem().empty()) return refused(canonical.problem());
+  if (!canonical.problem().empty()) return not_canonical(canonical.problem());
   if (result.IsError())
-    return refused("is not a JSON object: byte " + std::to_string(result.Offset()) + ": " +
-                   std::string(json_mistake_text(result.Code())));
+    return not_canonical("is not a JSON object: byte " + std::to_string(result.Offset()) + ": " +
+                         std::string(json_mistake_text(result.Code())));
   const std::string_view rest = text.substr(bytes.Tell());
   if (rest.find_first_not_of(" \t\r\n") != std::string_view::npos)
-    return refused("has text after its JSON object, at byte " +
-                   std::to_string(bytes.Tell() + rest.find_first_not_of(" \t\r\n")));
+    return not_canonical("has text after its JSON object, at byte " +
+                         std::to_string(bytes.Tell() + rest.find_first_not_of(" \t\r\n")));
   std::string out = canonical.text();
   if (out.size() > limits.bytes) return too_long(out.size(), limits.bytes);
   return out;

@@ -21,7 +21,7 @@ constexpr std::string_view kNoSpace =
 // Letters after a backslash that mean the same in both.
 constexpr std::string_view kBoth = "dDwWbBtnrfvx";
 constexpr unsigned kLast = 0x10FFFF;
-constexpr std::size_t kShownBytesMax = 200;
+constexpr std::size_t kShownPatternBytesMax = 200;
 // Unicode categories by their long names, and RE2's names for them.
 constexpr std::pair<std::string_view, std::string_view> kSets[] = {{"Letter", "L"},
                                                                    {"Lowercase_Letter", "Ll"},
@@ -158,18 +158,18 @@ class Translator {
   bool inside_ = false;  // inside "[]"
 };
 
-Error refused(std::string_view pattern, const std::string& why) {
-  return {Code::kInvalid, "the expression '" + one_line(pattern, kShownBytesMax) +
-                              "' cannot be used: " + one_line(why, kShownBytesMax)};
+Error refused_expression(std::string_view pattern, const std::string& why) {
+  return {Code::kInvalid, "the expression '" + one_line(pattern, kShownPatternBytesMax) +
+                              "' cannot be used: " + one_line(why, kShownPatternBytesMax)};
 }
 
 }  // namespace
 
 Result<Regex> compile_ecma(std::string_view pattern) {
   Translator translator(pattern);
-  if (const auto mistake = translator.run()) return refused(pattern, *mistake);
+  if (const auto mistake = translator.run()) return refused_expression(pattern, *mistake);
   auto made = Regex::compile(translator.text());
-  if (!made && made.error().code == Code::kInvalid) return refused(pattern, made.error().message);
+  if (!made && made.error().code == Code::kInvalid) return refused_expression(pattern, made.error().message);
   return made;
 }
 

@@ -6,6 +6,7 @@
 #include <rapidjson/writer.h>
 
 #include "core/base/bytes.h"
+#include "core/codec/json_compare.h"
 #include "core/codec/json_mistake.h"
 
 namespace agentd {
@@ -14,8 +15,6 @@ namespace {
 using Value = rapidjson::Value;
 
 const Value* as(const void* value) { return static_cast<const Value*>(value); }
-
-std::string_view text_of(const Value& value) { return {value.GetString(), value.GetStringLength()}; }
 
 bool hex4(std::string_view text, std::size_t at, unsigned& out) {
   if (at + 4 > text.size()) return false;
@@ -66,8 +65,7 @@ std::string without_lone_surrogates(std::string_view text, JsonDocument::Halves 
 constexpr unsigned kUnchecked =
     rapidjson::kParseInsituFlag | rapidjson::kParseIterativeFlag | rapidjson::kParseFullPrecisionFlag;
 constexpr unsigned kFlags = kUnchecked | rapidjson::kParseValidateEncodingFlag;
-constexpr int kDepthMax = 1000;
-constexpr std::string_view kByteOrderMark = "\xEF\xBB\xBF";
+constexpr int kJsonDepthMax = 1000;
 
 // RapidJSON turns a lone low surrogate into bytes that are not UTF-8.
 bool names_surrogate(std::string_view text) {
@@ -100,8 +98,8 @@ class DepthGuard {
   bool RawNumber(const char* text, rapidjson::SizeType size, bool copy) { return to_.RawNumber(text, size, copy); }
   bool String(const char* text, rapidjson::SizeType size, bool copy) { return to_.String(text, size, copy); }
   bool Key(const char* text, rapidjson::SizeType size, bool copy) { return to_.Key(text, size, copy); }
-  bool StartObject() { return ++depth_ <= kDepthMax && to_.StartObject(); }
-  bool StartArray() { return ++depth_ <= kDepthMax && to_.StartArray(); }
+  bool StartObject() { return ++depth_ <= kJsonDepthMax && to_.StartObject(); }
+  bool StartArray() { return ++depth_ <= kJsonDepthMax && to_.StartArray(); }
   bool EndObject(rapidjson::SizeType members) { return --depth_ >= 0 && to_.EndObject(members); }
   bool EndArray(rapidjson::SizeType elements) { return --depth_ >= 0 && to_.EndArray(elements); }
 
@@ -136,8 +134,9 @@ rapidjson::ParseResult read_into(rapidjson::Document& document, std::string& tex
   return result;
 }
 
-std::string mistake(const rapidjson::ParseResult& result) {
-  if (result.Code() == rapidjson::kParseErrorTermination) return "more than " + std::to_string(kDepthMax) + " levels";
+std::string json_mistake(const rapidjson::ParseResult& result) {
+  if (result.Code() == rapidjson::kParseErrorTermination)
+    return "more than " + std::to_string(kJsonDepthMax) + " levels";
   return std::string(json_mistake_text(result.Code()));
 }
 
@@ -218,7 +217,7 @@ Result<JsonDocument> JsonDocument::parse(std::string_view text, Halves halves) {
   const auto result =
       unchecked ? read_into<kUnchecked>(state->document, state->text) : read_into(state->document, state->text);
   if (result.IsError())
-    return Error{Code::kInvalid, "bad JSON at byte " + std::to_string(result.Offset()) + ": " + mistake(result)};
+    return Error{Code::kInvalid, "bad JSON at byte " + std::to_string(result.Offset()) + ": " + json_mistake(result)};
   return JsonDocument(std::move(state));
 }
 

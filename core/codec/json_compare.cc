@@ -19,7 +19,6 @@ using rapidjson::Value;
 // A long double holds every std::uint64_t, every std::int64_t and every double.
 static_assert(std::numeric_limits<long double>::digits >= 64);
 constexpr long double kTwoTo64 = 18446744073709551616.0L;
-constexpr std::size_t kStepBytes = 64;  // bytes that one step compares or hashes
 
 __extension__ using Wide = unsigned __int128;
 

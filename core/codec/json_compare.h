@@ -7,10 +7,13 @@
 
 #include <rapidjson/document.h>
 
+#include <cstddef>
 #include <cstdint>
 #include <string_view>
 
 namespace agentd {
+
+inline constexpr std::size_t kStepBytes = 64;  // bytes of a text that one step reads, compares or hashes
 
 // The steps that a check may still take, each of about the same cost, so that no schema and no value can keep a thread
 // busy for long.

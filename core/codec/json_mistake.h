@@ -10,6 +10,9 @@
 
 namespace agentd {
 
+// Of UTF-8; a mistake at the beginning of a text.
+inline constexpr std::string_view kByteOrderMark = "\xEF\xBB\xBF";
+
 // The mistake as the last part of a sentence: no capital at its beginning, no full stop at its end.
 std::string_view json_mistake_text(rapidjson::ParseErrorCode code);
 

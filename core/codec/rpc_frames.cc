@@ -9,12 +9,12 @@
 namespace agentd {
 namespace {
 
-constexpr std::size_t kShownBytes = 80;
+constexpr std::size_t kShownFrameBytes = 80;
 
-std::string shown(std::string_view line) { return "'" + one_line(without_blanks(line), kShownBytes) + "'"; }
+std::string shown_frame(std::string_view line) { return "'" + one_line(without_blanks(line), kShownFrameBytes) + "'"; }
 
 Error no_frame(std::string_view line) {
-  return {Code::kInvalid, "has a malformed frame: " + shown(line.substr(0, line.find('\n'))) +
+  return {Code::kInvalid, "has a malformed frame: " + shown_frame(line.substr(0, line.find('\n'))) +
                               " (standard output is for the protocol, logs go to standard error)"};
 }
 
@@ -22,7 +22,8 @@ Result<std::size_t> length_of(std::string_view text, std::size_t most) {
   std::size_t length = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), length);
   if (error != std::errc() || end != text.data() + text.size())
-    return Error{Code::kInvalid, "has a frame whose Content-Length is " + shown(text) + ", which is not a number"};
+    return Error{Code::kInvalid,
+                 "has a frame whose Content-Length is " + shown_frame(text) + ", which is not a number"};
   if (length > most)
     return Error{Code::kInvalid, "has a message of " + std::to_string(length) + " bytes; at most " +
                                      std::to_string(most) + " are read"};

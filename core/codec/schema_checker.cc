@@ -13,11 +13,7 @@ namespace {
 
 using rapidjson::Value;
 
-constexpr std::size_t kShownBytesMax = 200, kPlaceBytesMax = 1000;
-constexpr std::size_t kStepBytes = 64;  // bytes of a text that one step reads
-
-// For a message: untrusted text must not move the cursor or fill the page.
-std::string shown(std::string_view text) { return one_line(text, kShownBytesMax); }
+constexpr std::size_t kPlaceBytesMax = 1000;
 
 // The bits of all types that match the value.
 unsigned types_of(const Value& value) {
@@ -77,7 +73,7 @@ bool SchemaChecker::breaks(const SchemaNode& node, std::string_view keyword) {
   rapidjson::StringBuffer buffer;
   rapidjson::Writer<rapidjson::StringBuffer> writer(buffer);
   rule->Accept(writer);
-  rule_ += ": " + shown({buffer.GetString(), buffer.GetSize()});
+  rule_ += ": " + shown_in_message({buffer.GetString(), buffer.GetSize()});
   return false;
 }
 
@@ -85,7 +81,7 @@ bool SchemaChecker::breaks(const SchemaNode& node, std::string_view keyword) {
 bool SchemaChecker::below(std::string_view step) {
   if (quiet_ > 0) return false;
   std::string escaped = "/";
-  for (const char c : shown(step)) c == '~' ? escaped += "~0" : c == '/' ? escaped += "~1" : escaped += c;
+  for (const char c : shown_in_message(step)) c == '~' ? escaped += "~0" : c == '/' ? escaped += "~1" : escaped += c;
   steps_.push_back(std::move(escaped));
   return false;
 }

@@ -79,6 +79,9 @@ struct SchemaNode {
   const SchemaNode *none = nullptr, *condition = nullptr, *then = nullptr, *otherwise = nullptr;
 };
 
+// A text of a schema or a value for a message: untrusted text must not move the cursor or fill the page.
+std::string shown_in_message(std::string_view text);
+
 constexpr std::string_view kTypeNames[] = {"null", "boolean", "object", "array", "number", "integer", "string"};
 
 struct SchemaNodes {

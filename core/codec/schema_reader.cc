@@ -28,9 +28,6 @@ constexpr std::string_view kDrafts[] = {
     "json-schema.org/schema",          "json-schema.org/draft-04/schema",      "json-schema.org/draft-06/schema",
     "json-schema.org/draft-07/schema", "json-schema.org/draft/2019-09/schema", "json-schema.org/draft/2020-12/schema"};
 
-// For a message: untrusted text must not move the cursor or fill the page.
-std::string shown(std::string_view text) { return one_line(text, kShownBytesMax); }
-
 const Value* member(const Value& object, std::string_view name) {
   const auto found =
       object.FindMember(Value(rapidjson::StringRef(name.data(), static_cast<rapidjson::SizeType>(name.size()))));
@@ -120,14 +117,14 @@ class Reader {
   };
 
   static Error wrong(const std::string& place, const std::string& what) {
-    return {Code::kInvalid, (place.empty() ? std::string() : "at " + shown(place) + ": ") + what};
+    return {Code::kInvalid, (place.empty() ? std::string() : "at " + shown_in_message(place) + ": ") + what};
   }
   static Error wrong(const Spot& spot, const std::string& what) { return wrong(spot.place, what); }
   static std::string text(const Value& value) {
     rapidjson::StringBuffer buffer;
     rapidjson::Writer<rapidjson::StringBuffer> writer(buffer);
     value.Accept(writer);
-    return shown({buffer.GetString(), buffer.GetSize()});
+    return shown_in_message({buffer.GetString(), buffer.GetSize()});
   }
   static Error not_a(const Spot& spot, const char* what, const Value& value) {
     return wrong(spot, std::string("must be ") + what + ", not " + text(value));
@@ -162,7 +159,7 @@ class Reader {
     std::set<std::string_view> seen;
     for (const auto& each : object.GetObject())
       if (!seen.insert(text_of(each.name)).second)
-        return wrong(place, "'" + shown(text_of(each.name)) + "' is repeated");
+        return wrong(place, "'" + shown_in_message(text_of(each.name)) + "' is repeated");
     return {};
   }
 
@@ -176,7 +173,7 @@ class Reader {
           AGENTD_TRY_VOID((this->*each.read)(spot, value));
           return is_rule;
         }
-    return wrong(place, "the keyword '" + shown(spot.key) + "' is not supported");
+    return wrong(place, "the keyword '" + shown_in_message(spot.key) + "' is not supported");
   }
 
   // ---- names ----
@@ -205,7 +202,7 @@ class Reader {
   Result<void> named(const Spot& spot, std::string_view name) {
     if (spot.apart) return wrong(spot, "a name below an $id of its own is not supported");
     if (!anchors_.emplace(name, &spot.node).second)
-      return wrong(spot, "the name '" + shown(name) + "' is already the name of another schema");
+      return wrong(spot, "the name '" + shown_in_message(name) + "' is already the name of another schema");
     return {};
   }
 
@@ -454,7 +451,8 @@ class Reader {
       const auto known = anchors_.find(*decoded);
       if (known != anchors_.end()) found = known->second;
     }
-    if (found == nullptr) return wrong(from.place, "\"#" + shown(from.to) + "\" does not name a schema in this schema");
+    if (found == nullptr)
+      return wrong(from.place, "\"#" + shown_in_message(from.to) + "\" does not name a schema in this schema");
     from.node->reference = found;
     return {};
   }
@@ -573,6 +571,8 @@ const std::array<Reader::Keyword, 38> Reader::kRules = {{
 }};
 
 }  // namespace
+
+std::string shown_in_message(std::string_view text) { return one_line(text, kShownBytesMax); }
 
 Result<std::unique_ptr<const SchemaNodes>> read_schema(const Value& schema) { return Reader().read(schema); }
 

@@ -15,7 +15,7 @@ namespace agentd {
 namespace {
 
 constexpr int kNodesMax = 100'000;
-constexpr int kDepthMax = 64;
+constexpr int kYamlDepthMax = 64;
 
 std::string place(std::string_view name, int line, int column) {
   return std::string(name) + ":" + std::to_string(line) + ":" + std::to_string(column) + ": ";
@@ -47,7 +47,7 @@ bool is_open(std::string_view text, std::size_t begin) {
 }
 
 // yaml-cpp's sentence for people; its own where it has no better one.
-std::string mistake(const std::string& said) {
+std::string yaml_mistake(const std::string& said) {
   static const std::pair<std::string_view, std::string_view> kMeant[] = {
       {YAML::ErrorMsg::MAP_VALUE, "a ':' cannot be here: quote a text that contains one, and check the indentation"},
       {YAML::ErrorMsg::MAP_KEY, "a key cannot be here: check the indentation"},
@@ -81,9 +81,9 @@ struct Walker {
     node.column = from.Mark().column + 1;
     node.value_line = node.line;
     node.value_column = node.column;
-    if (++nodes > kNodesMax || depth > kDepthMax)
+    if (++nodes > kNodesMax || depth > kYamlDepthMax)
       return Error{Code::kInvalid, place(name, node.line, node.column) + "more than " + std::to_string(kNodesMax) +
-                                       " values or " + std::to_string(kDepthMax) + " levels"};
+                                       " values or " + std::to_string(kYamlDepthMax) + " levels"};
     switch (from.Type()) {
       case YAML::NodeType::Undefined:
       case YAML::NodeType::Null:
@@ -218,7 +218,7 @@ Result<YamlNode> parse_yaml(std::string_view text, std::string_view name) {
                                      "a second document begins here and would be ignored: "
                                      "write one document, without '---' in it"};
   } catch (const YAML::Exception& error) {
-    return Error{Code::kInvalid, place(name, error.mark.line + 1, error.mark.column + 1) + mistake(error.msg)};
+    return Error{Code::kInvalid, place(name, error.mark.line + 1, error.mark.column + 1) + yaml_mistake(error.msg)};
   }
 }
 

@@ -32,11 +32,11 @@ std::string as_flag(const std::string& text) {
 }
 
 constexpr std::uint64_t kConfigBytesMax = 1u << 20;
-constexpr std::size_t kShownBytes = 60;
+constexpr std::size_t kShownValueBytes = 60;
 
 Error wrong_value(const KeySpec& key, std::string_view name, std::string_view text) {
   return {Code::kInvalid,
-          std::string(name) + " must be " + type_text(key) + ", not '" + one_line(text, kShownBytes) + "'"};
+          std::string(name) + " must be " + type_text(key) + ", not '" + one_line(text, kShownValueBytes) + "'"};
 }
 
 bool is_whole(const KeySpec& key, std::string_view text) {
@@ -117,7 +117,7 @@ Result<ConfigValue> parse_list(const KeySpec& key, std::string_view name, std::s
   for (const std::string& item : out.items)
     if (std::count(item.begin(), item.end(), '[') != std::count(item.begin(), item.end(), ']'))
       return Error{Code::kInvalid, std::string(name) + " must be a list like 'a, *' or '[a, \"*\"]', not '" +
-                                       one_line(text, kShownBytes) + "'"};
+                                       one_line(text, kShownValueBytes) + "'"};
   return out;
 }
 
@@ -283,7 +283,7 @@ class ConfigReader {
     for (const std::string& name : variables) {
       if (std::find(known.begin(), known.end(), name) != known.end()) continue;
       const std::string mean = did_you_mean(name, known);
-      const std::string text = "the environment variable " + one_line(name, kShownBytes) + " is not a setting" +
+      const std::string text = "the environment variable " + one_line(name, kShownValueBytes) + " is not a setting" +
                                (mean.empty() ? ": 'agentd config reference' lists them" : mean);
       if (std::any_of(sections.begin(), sections.end(),
                       [&](const std::string& section) { return name.starts_with(section); }))
@@ -328,12 +328,12 @@ class ConfigReader {
   Result<void> check_aliases() const {
     for (const std::string& alias : config_.model_aliases()) {
       const std::string key = "models.aliases." + alias, model = config_.text(key);
-      const std::string begin = config_.origin(key) + ": " + one_line(key, 2 * kShownBytes) + ": ";
+      const std::string begin = config_.origin(key) + ": " + one_line(key, 2 * kShownValueBytes) + ": ";
       if (alias.find('/') != std::string::npos)
         return Error{Code::kInvalid, begin + "a name with a slash means a provider's model: choose another one"};
       if (is_blank(model)) return Error{Code::kInvalid, begin + "name the model that it stands for"};
       if (config_.is_set("models.aliases." + model))
-        return Error{Code::kInvalid, begin + "'" + one_line(model, kShownBytes) + "' is an alias itself (" +
+        return Error{Code::kInvalid, begin + "'" + one_line(model, kShownValueBytes) + "' is an alias itself (" +
                                          config_.origin("models.aliases." + model) +
                                          "): name the model that it stands for"};
     }
@@ -347,7 +347,7 @@ class ConfigReader {
     std::vector<std::string> names;
     for (const KeySpec& key : config_keys()) names.emplace_back(key.name);
     return {Code::kInvalid,
-            flag.flag + ": unknown key '" + one_line(flag.key, kShownBytes) + "'" + did_you_mean(flag.key, names)};
+            flag.flag + ": unknown key '" + one_line(flag.key, kShownValueBytes) + "'" + did_you_mean(flag.key, names)};
   }
 
   Result<void> read_section(Layer layer, const std::string& path, const std::string& section, const YamlNode& node) {
@@ -375,7 +375,7 @@ class ConfigReader {
     if (const std::string other = of_other_tool(section, name, node); !other.empty())
       return {Code::kInvalid, place(path, node) + other};
     const std::string in = section.empty() ? "" : " in '" + section + "'";
-    return {Code::kInvalid, place(path, node) + "unknown key '" + one_line(name, kShownBytes) + "'" + in +
+    return {Code::kInvalid, place(path, node) + "unknown key '" + one_line(name, kShownValueBytes) + "'" + in +
                                 did_you_mean(name, names_below(section))};
   }
 

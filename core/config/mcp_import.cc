@@ -12,10 +12,10 @@
 namespace agentd {
 namespace {
 
-constexpr std::size_t kShownBytes = 80;
+constexpr std::size_t kShownImportBytes = 80;
 constexpr std::string_view kByteOrderMark = "\xEF\xBB\xBF";
 
-Error invalid(std::string message) { return {Code::kInvalid, std::move(message)}; }
+Error invalid_file(std::string message) { return {Code::kInvalid, std::move(message)}; }
 
 std::string text_of(JsonView value) { return value.is_string() ? std::string(value.string_or("")) : value.text(); }
 
@@ -42,8 +42,8 @@ class Translation {
     headers_.emplace_back(name, std::move(value));
   }
   void problem(std::string_view member, std::string_view why) {
-    problems_.push_back(one_line(name_, kShownBytes) + ": " + one_line(member, kShownBytes) + " is not imported" +
-                        (why.empty() ? "" : ": " + std::string(why)));
+    problems_.push_back(one_line(name_, kShownImportBytes) + ": " + one_line(member, kShownImportBytes) +
+                        " is not imported" + (why.empty() ? "" : ": " + std::string(why)));
   }
 
   std::string json() {
@@ -261,7 +261,7 @@ void import_all(JsonView servers, McpDialect dialect, const std::string& path, I
     const auto document = JsonDocument::parse(json);
     auto read = document ? read_mcp_server(name, document->root()) : Result<McpServerSettings>(document.error());
     const auto problem = [&](const std::string& why) {
-      out.problems.push_back(one_line(name, kShownBytes) + " is not imported: " + why);
+      out.problems.push_back(one_line(name, kShownImportBytes) + " is not imported: " + why);
     };
     const bool known = std::any_of(out.servers.begin(), out.servers.end(), [&](const McpServerSettings& each) {
       return ascii_lower(each.name) == ascii_lower(name);
@@ -307,7 +307,7 @@ void take_lists(JsonView root, McpDialect dialect, const std::string& project_ro
     turn_off(texts_of(place["disabledMcpServers"]), out);
     if (const JsonView disabled = place["disabledMcpjsonServers"]; disabled.size() > 0)
       out.problems.push_back(
-          "disabledMcpjsonServers is not imported: " + one_line(join(texts_of(disabled), ", "), kShownBytes) +
+          "disabledMcpjsonServers is not imported: " + one_line(join(texts_of(disabled), ", "), kShownImportBytes) +
           " of .mcp.json is not started anyway, unless you have run 'agentd mcp trust NAME'");
   }
 }
@@ -339,7 +339,7 @@ Result<ImportedServers> import_mcp_servers(std::string_view text, McpDialect dia
     converted = without_comments(text);
   }
   const auto json = JsonDocument::parse(converted);
-  if (!json) return invalid(path + ": " + json.error().message);
+  if (!json) return invalid_file(path + ": " + json.error().message);
   ImportedServers out;
   const std::string_view list = list_of(dialect);
   const JsonView all = json->root()[list], of_project = json->root()["projects"][project_root][list];
@@ -347,7 +347,7 @@ Result<ImportedServers> import_mcp_servers(std::string_view text, McpDialect dia
   import_all(of_project, dialect, path, out);
   take_lists(json->root(), dialect, project_root, out);
   if (!all.is_object() && !of_project.is_object())
-    return invalid(path + " has no '" + std::string(list) + "' with servers");
+    return invalid_file(path + " has no '" + std::string(list) + "' with servers");
   return out;
 }
 

@@ -11,7 +11,7 @@
 namespace agentd {
 namespace {
 
-constexpr std::size_t kShownBytes = 80, kServersMax = 200, kNameMax = 32;
+constexpr std::size_t kShownNameBytes = 80, kServersMax = 200, kNameMax = 32;
 constexpr std::int64_t kTimeMax = 24 * 3'600'000;
 
 using Fault = std::string;  // the rest of a sentence; empty = none
@@ -38,7 +38,7 @@ Fault read_map(JsonView value, std::map<std::string, std::string>& out) {
     const JsonView each = value.at(i);
     const std::string name(value.key_at(i));
     if (name.empty() || name.find_first_of(std::string_view("=\0\r\n:", 5)) != std::string::npos)
-      return "has a name that cannot be one: '" + one_line(name, kShownBytes) + "'";
+      return "has a name that cannot be one: '" + one_line(name, kShownNameBytes) + "'";
     std::string& text = out[name];
     if (each.is_number() || each.is_bool())
       text = each.text();
@@ -58,7 +58,7 @@ Fault read_headers(JsonView value, std::map<std::string, std::string>& out) {
   if (Fault fault = read_map(value, out); !fault.empty()) return fault;
   for (const auto& [name, unused] : out)
     if (is_mcp_transport_header(name))
-      return "must not have '" + one_line(name, kShownBytes) + "', which agentd sets itself: omit it";
+      return "must not have '" + one_line(name, kShownNameBytes) + "', which agentd sets itself: omit it";
   return {};
 }
 
@@ -156,12 +156,12 @@ bool is_name(std::string_view text) {
 std::string wrong_key(std::string_view name, JsonView value) {
   const std::size_t dot = name.find('.');
   if (dot == std::string_view::npos) return {};
-  const std::string member = one_line(name.substr(dot + 1), kShownBytes);
+  const std::string member = one_line(name.substr(dot + 1), kShownNameBytes);
   const std::vector<std::string> known = member_names();
   const bool is_known = std::find(known.begin(), known.end(), member) != known.end();
   if (!is_known && value.is_object()) return {};  // a server with a wrong name
   const std::string whole =
-      "--set 'mcp.servers." + one_line(name.substr(0, dot), kShownBytes) + "={command: PROGRAM, args: [...]}'";
+      "--set 'mcp.servers." + one_line(name.substr(0, dot), kShownNameBytes) + "={command: PROGRAM, args: [...]}'";
   if (is_known) return "a member of a server cannot be set by itself: set the whole server, " + whole;
   const std::string meant = nearest(member, known);
   return "'" + member + "' is no member of a server" + (meant.empty() ? "" : " (did you mean '" + meant + "'?)") +
@@ -208,7 +208,7 @@ Result<McpServerSettings> read_mcp_server(const std::string& name, JsonView valu
   for (std::size_t i = 0; i < value.size(); ++i) {
     const std::string_view member = value.key_at(i);
     if (const Fault fault = read_member(member, value.at(i), out); !fault.empty())
-      return invalid(one_line(member, kShownBytes) + " " + fault);
+      return invalid(one_line(member, kShownNameBytes) + " " + fault);
   }
   if (out.command.empty() == out.url.empty())
     return invalid(out.url.empty() ? "a server must have a command or a url"
@@ -231,7 +231,7 @@ Result<McpFile> read_mcp_entries(std::string_view text, const std::string& path,
   std::map<std::string, int> times;
   for (std::size_t i = 0; i < servers.size(); ++i) ++times[std::string(servers.key_at(i))];
   for (std::size_t i = 0; i < servers.size(); ++i) {
-    const std::string name(servers.key_at(i)), shown = one_line(name, kShownBytes);
+    const std::string name(servers.key_at(i)), shown = one_line(name, kShownNameBytes);
     if (times[name] > 1) {  // which of them is meant is not known
       out.faults.push_back({name, path + ": " + key + " has '" + shown + "' twice"});
       times[name] = 0;
@@ -306,7 +306,7 @@ Result<std::string> with_variables(std::string_view text, const Environment& env
     const std::size_t bar = inside.find(":-");
     const std::string name(inside.substr(0, bar));
     if (end == std::string_view::npos || !is_name(name))
-      return invalid("'" + one_line(text.substr(begin), kShownBytes) + "' must be ${NAME} or ${NAME:-TEXT}");
+      return invalid("'" + one_line(text.substr(begin), kShownNameBytes) + "' must be ${NAME} or ${NAME:-TEXT}");
     const std::optional<std::string> value = environment ? environment(name) : std::nullopt;
     if (value && !(value->empty() && bar != std::string_view::npos))
       out += *value;

@@ -14,7 +14,7 @@
 namespace agentd {
 namespace {
 
-constexpr std::size_t kShownBytes = 80;
+constexpr std::size_t kShownRuleBytes = 80;
 constexpr std::string_view kOfServers = "mcp__";
 constexpr std::string_view kLists[] = {"permissions.allow", "permissions.ask", "permissions.deny"};
 
@@ -38,13 +38,13 @@ std::string did_you_mean_tool(const std::string& name, const std::set<std::strin
 }
 
 RuleProblem problem_of(const std::string& rule, const std::set<std::string>& names, bool complete) {
-  const std::string shown = "'" + one_line(rule, kShownBytes) + "'";
+  const std::string shown = "'" + one_line(rule, kShownRuleBytes) + "'";
   const std::vector<std::string> all(names.begin(), names.end());
   if (is_glob(rule)) {
     const std::string mean = did_you_mean(ascii_lower(rule.substr(0, rule.find_first_of("*?["))), all);
     return {!mean.empty(), shown + " matches no tool" + (mean.empty() ? " present here" : mean)};
   }
-  const std::string glob = "'" + one_line(rule, kShownBytes) + "*'";
+  const std::string glob = "'" + one_line(rule, kShownRuleBytes) + "*'";
   if (const std::string_view instead = instead_of(tools_of_rule(rule).front()); !instead.empty())
     return {complete, "agentd has no tool like " + shown + ": remove the rule (" + std::string(instead) +
                           "), or write " + glob + " for a tool that is added later"};

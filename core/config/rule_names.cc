@@ -9,7 +9,7 @@
 namespace agentd {
 namespace {
 
-constexpr std::size_t kShownBytes = 80;
+constexpr std::size_t kShownRuleNameBytes = 80;
 // Names of other agents' tools for which agentd has none.
 constexpr std::pair<std::string_view, std::string_view> kInstead[] = {
     {"ls", "glob and bash list folders"},
@@ -51,7 +51,7 @@ std::string wrong_rule(std::string_view rule) {
   const std::string& tool = parts->tool;
   if (const std::size_t class_begin = tool.rfind('[');
       class_begin != std::string::npos && tool.find(']', class_begin + 2) == std::string::npos)
-    return "'" + one_line(rule, kShownBytes) + "' is not a glob: its '[' is not closed";
+    return "'" + one_line(rule, kShownRuleNameBytes) + "' is not a glob: its '[' is not closed";
   const auto made = rules_of(rule, {});
   return made ? std::string() : made.error().message;
 }
@@ -61,7 +61,7 @@ Result<std::vector<PermissionRule>> rules_of(std::string_view rule, const std::s
   std::vector<PermissionRule> out;
   for (std::string& tool : tools_of_rule(parts.tool)) {
     AGENTD_TRY(PermissionRule made, make_rule({tool, parts.argument}, std::string(rule), place));
-    const std::string shown = "'" + one_line(rule, kShownBytes) + "' ";
+    const std::string shown = "'" + one_line(rule, kShownRuleNameBytes) + "' ";
     if (tool == kWebTool && std::holds_alternative<PathPattern>(made.argument))
       return Error{Code::kInvalid, shown + "can match nothing: write " + tool + "(domain:HOST)"};
     if (tool != kWebTool && known_tools().count(tool) != 0 && std::holds_alternative<DomainPattern>(made.argument))

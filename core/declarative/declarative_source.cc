@@ -18,14 +18,14 @@ Error placed(std::string_view path, int line, int column, const std::string& wha
                               std::to_string(std::max(column, 1)) + ": " + what};
 }
 
-std::string in_quotes(std::string_view text) { return "'" + one_line(text, kShownBytes) + "'"; }
+std::string quoted_text(std::string_view text) { return "'" + one_line(text, kShownBytes) + "'"; }
 
 std::string shown(const YamlNode& node) {
   switch (node.kind) {
     case YamlNode::Kind::kNull:
       return "empty";
     case YamlNode::Kind::kScalar:
-      return in_quotes(node.scalar);
+      return quoted_text(node.scalar);
     case YamlNode::Kind::kList:
       return "a list";
     case YamlNode::Kind::kMap:
@@ -42,7 +42,7 @@ std::string listed(const std::vector<std::string>& words) {
 }
 
 std::string must_be(std::string_view key, const std::string& wanted, const YamlNode& node) {
-  return in_quotes(key) + " must be " + wanted + ", not " + shown(node);
+  return quoted_text(key) + " must be " + wanted + ", not " + shown(node);
 }
 
 }  // namespace
@@ -64,8 +64,8 @@ Error DeclarativeSource::at_byte(const YamlNode& node, std::size_t offset, const
 
 Error DeclarativeSource::unknown_key(const YamlNode& node, std::string_view key, std::string_view in,
                                      const std::vector<std::string>& known) const {
-  return at_key(
-      node, "unknown key " + in_quotes(key) + (in.empty() ? "" : " in " + in_quotes(in)) + did_you_mean(key, known));
+  return at_key(node, "unknown key " + quoted_text(key) + (in.empty() ? "" : " in " + quoted_text(in)) +
+                          did_you_mean(key, known));
 }
 
 Result<std::string> DeclarativeSource::text_of(const YamlNode& node, std::string_view key) const {
@@ -103,7 +103,7 @@ Result<std::vector<std::string>> DeclarativeSource::texts_of(const YamlNode& nod
   if (alone && node.kind == YamlNode::Kind::kScalar) return std::vector<std::string>{node.scalar};
   if (node.kind != YamlNode::Kind::kList)
     return at_value(node, must_be(key, alone ? "a text or a list of texts" : "a list of texts", node));
-  if (node.items.empty()) return at_value(node, in_quotes(key) + " is an empty list");
+  if (node.items.empty()) return at_value(node, quoted_text(key) + " is an empty list");
   std::vector<std::string> out;
   for (const YamlNode& item : node.items) {
     if (item.kind != YamlNode::Kind::kScalar) return at_value(item, "an element of " + must_be(key, "a text", item));

@@ -23,8 +23,6 @@ constexpr std::array<ActionWord, 8> kActions{{
     {"callback", AGENTD_ACT_CALLBACK, "callback"},
 }};
 
-bool is_stop(std::uint32_t event) { return event == AGENTD_EVENT_AGENT_STOP || event == AGENTD_EVENT_SUBAGENT_STOP; }
-
 // Reads one answer. It asks for every key once, whatever the action, so that the remaining keys are unknown; a key that
 // this action or event cannot use is a warning.
 class Canonical {
@@ -231,16 +229,16 @@ class Canonical {
     const std::string_view name = messages.exists() ? "messages" : "follow_up_messages";
     bool going_on = add_messages(list, name);
     if (message_ && made_.event() != AGENTD_EVENT_USER_MESSAGE_SEND) {
-      if (is_stop(made_.event()) && action_ == "continue" && !going_on && !message_->empty())
+      if (is_stop_event(made_.event()) && action_ == "continue" && !going_on && !message_->empty())
         going_on = made_.go_on(*message_, "message");
       else
         no_effect("message");
     }
-    if (action_ == "continue" && !is_stop(made_.event())) no_effect("action: continue");
+    if (action_ == "continue" && !is_stop_event(made_.event())) no_effect("action: continue");
     const bool stays = then_ && *then_ == "stop";
     if (then_)
       made_.set(AGENTD_KEY_THEN, stays ? 0 : 1, "", "then");
-    else if (action_ == "continue" && !going_on && is_stop(made_.event()))
+    else if (action_ == "continue" && !going_on && is_stop_event(made_.event()))
       made_.set(AGENTD_KEY_THEN, 1, "", "action: continue");
   }
 

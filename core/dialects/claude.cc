@@ -14,7 +14,7 @@
 namespace agentd {
 namespace {
 
-constexpr std::array<EventName, 33> kEvents{{
+constexpr std::array<EventName, 33> kClaudeEvents{{
     {"PreToolUse", AGENTD_EVENT_BEFORE_TOOL_CALL},
     {"PermissionRequest", AGENTD_EVENT_PERMISSION_REQUEST},
     {"PostToolUse", AGENTD_EVENT_AFTER_TOOL_CALL},
@@ -52,38 +52,38 @@ constexpr std::array<EventName, 33> kEvents{{
 
 using V = ToolValue;
 
-constexpr std::array<ToolKey, 2> kBashKeys{{{"timeout_ms", "timeout"}, {"background", "run_in_background"}}};
+constexpr std::array<ToolKey, 2> kClaudeBashKeys{{{"timeout_ms", "timeout"}, {"background", "run_in_background"}}};
 constexpr std::array<ToolKey, 1> kOutputKeys{{{"id", "bash_id"}}};
 constexpr std::array<ToolKey, 1> kKillKeys{{{"id", "shell_id"}}};
-constexpr std::array<ToolKey, 1> kFileKeys{{{"path", "file_path", V::kPath}}};
-constexpr std::array<ToolKey, 1> kFolderKeys{{{"path", "path", V::kPath}}};
+constexpr std::array<ToolKey, 1> kClaudeFileKeys{{{"path", "file_path", V::kPath}}};
+constexpr std::array<ToolKey, 1> kClaudeFolderKeys{{{"path", "path", V::kPath}}};
 constexpr std::array<ToolKey, 1> kNotebookKeys{{{"notebook_path", "notebook_path", V::kPath}}};
-constexpr std::array<ToolKey, 5> kGrepKeys{{{"path", "path", V::kPath},
-                                            {"ignore_case", "-i"},
-                                            {"context", "-C"},
-                                            {"limit", "head_limit"},
-                                            {"output_mode", "output_mode", V::kFilesMode}}};
-constexpr std::array<ToolRow, 18> kTools{{{"bash", "Bash", kBashKeys},
-                                          {"bash_output", "BashOutput", kOutputKeys},
-                                          {"kill_shell", "KillShell", kKillKeys},
-                                          {"kill_shell", "KillBash", kKillKeys},
-                                          {"read_file", "Read", kFileKeys},
-                                          {"write_file", "Write", kFileKeys},
-                                          {"edit_file", "Edit", kFileKeys},
-                                          {"multi_edit", "MultiEdit", kFileKeys},
-                                          {"glob", "Glob", kFolderKeys},
-                                          {"grep", "Grep", kGrepKeys},
-                                          {"ls", "LS", kFolderKeys},
-                                          {"web_fetch", "WebFetch", {}},
-                                          {"web_search", "WebSearch", {}},
-                                          {"todo_write", "TodoWrite", {}},
-                                          {"todo_read", "TodoRead", {}},
-                                          {"task", "Agent", {}},
-                                          {"task", "Task", {}},
-                                          {"notebook_edit", "NotebookEdit", kNotebookKeys}}};
+constexpr std::array<ToolKey, 5> kClaudeGrepKeys{{{"path", "path", V::kPath},
+                                                  {"ignore_case", "-i"},
+                                                  {"context", "-C"},
+                                                  {"limit", "head_limit"},
+                                                  {"output_mode", "output_mode", V::kFilesMode}}};
+constexpr std::array<ToolRow, 18> kClaudeTools{{{"bash", "Bash", kClaudeBashKeys},
+                                                {"bash_output", "BashOutput", kOutputKeys},
+                                                {"kill_shell", "KillShell", kKillKeys},
+                                                {"kill_shell", "KillBash", kKillKeys},
+                                                {"read_file", "Read", kClaudeFileKeys},
+                                                {"write_file", "Write", kClaudeFileKeys},
+                                                {"edit_file", "Edit", kClaudeFileKeys},
+                                                {"multi_edit", "MultiEdit", kClaudeFileKeys},
+                                                {"glob", "Glob", kClaudeFolderKeys},
+                                                {"grep", "Grep", kClaudeGrepKeys},
+                                                {"ls", "LS", kClaudeFolderKeys},
+                                                {"web_fetch", "WebFetch", {}},
+                                                {"web_search", "WebSearch", {}},
+                                                {"todo_write", "TodoWrite", {}},
+                                                {"todo_read", "TodoRead", {}},
+                                                {"task", "Agent", {}},
+                                                {"task", "Task", {}},
+                                                {"notebook_edit", "NotebookEdit", kNotebookKeys}}};
 
 // Tools of Claude Code that agentd has no counterpart of.
-constexpr std::array<std::string_view, 21> kOwnTools{
+constexpr std::array<std::string_view, 21> kClaudeOwnTools{
     "AskUserQuestion", "EnterPlanMode", "EnterWorktree", "ExitPlanMode", "ExitWorktree", "LSP",        "Monitor",
     "NotebookRead",    "PowerShell",    "SendMessage",   "Skill",        "SlashCommand", "TaskCreate", "TaskGet",
     "TaskList",        "TaskOutput",    "TaskStop",      "TaskUpdate",   "TeamCreate",   "TeamDelete", "ToolSearch"};
@@ -93,7 +93,7 @@ constexpr std::string_view kMultiEdit = "MultiEdit";
 std::string_view text_of(JsonView value) { return value.string_or(""); }
 
 // Claude's reasons: clear, logout, prompt_input_exit, other.
-std::string_view end_reason(JsonView payload) {
+std::string_view claude_end_reason(JsonView payload) {
   const std::string_view reason = text_of(payload["reason"]);
   if (reason == "clear") return reason;
   return reason == "exit" ? "prompt_input_exit" : "other";
@@ -109,7 +109,7 @@ std::string tool_name(const HookDefinition& hook, JsonView payload) {
   return named ? std::string(kMultiEdit) : usual;
 }
 
-void write_tool(JsonWriter& out, const HookDefinition& hook, JsonView payload) {
+void write_claude_tool(JsonWriter& out, const HookDefinition& hook, JsonView payload) {
   out.member("tool_name", tool_name(hook, payload));
   out.key("tool_input").raw(shown_input(Dialect::kClaude, payload, text_of(payload["cwd"])));
   out.member("tool_use_id", text_of(payload["tool"]["call_id"]));
@@ -247,7 +247,7 @@ void write_grep(JsonWriter& out, JsonView input, const SearchAnswer& answer) {
 }
 
 // The response in the shape of Claude's own tools, whose keys scripts read.
-void write_response(JsonWriter& out, JsonView payload) {
+void write_claude_response(JsonWriter& out, JsonView payload) {
   const std::string_view tool = tool_of(payload);
   const JsonView input = tool_input_of(payload);
   const std::string_view content = text_of(payload["output"]["content"]);
@@ -275,9 +275,9 @@ void write_response(JsonWriter& out, JsonView payload) {
   out.end_object();
 }
 
-void write_after_tool(JsonWriter& out, const HookDefinition& hook, JsonView payload) {
-  write_tool(out, hook, payload);
-  write_response(out, payload);
+void write_claude_after_tool(JsonWriter& out, const HookDefinition& hook, JsonView payload) {
+  write_claude_tool(out, hook, payload);
+  write_claude_response(out, payload);
   out.member("duration_ms", payload["duration_ms"].uint_or(0));
 }
 
@@ -294,14 +294,14 @@ std::string failure_text(std::string_view text) {
 }
 
 void write_failed_tool(JsonWriter& out, const HookDefinition& hook, JsonView payload) {
-  write_tool(out, hook, payload);
+  write_claude_tool(out, hook, payload);
   const std::string_view error = text_of(payload["output"]["error"]);
   out.member("error", failure_text(error.empty() ? text_of(payload["output"]["content"]) : error));
   out.member("is_interrupt", false).member("duration_ms", payload["duration_ms"].uint_or(0));
 }
 
 void write_permission(JsonWriter& out, const HookDefinition& hook, JsonView payload) {
-  write_tool(out, hook, payload);
+  write_claude_tool(out, hook, payload);
   const JsonView suggestions = payload["suggestions"];
   if (!suggestions.is_array()) return;
   out.key("permission_suggestions").begin_array();
@@ -325,7 +325,7 @@ void write_agent(JsonWriter& out, JsonView payload) {
   out.member("agent_type", agent_type(payload));
 }
 
-void write_stop(JsonWriter& out, JsonView payload) {
+void write_claude_stop(JsonWriter& out, JsonView payload) {
   out.member("stop_hook_active", payload["stop_hook_active"].bool_or(false));
   out.member("last_assistant_message", text_of(payload["response"]));
 }
@@ -339,14 +339,14 @@ void write_before_compact(JsonWriter& out, JsonView payload) {
     out.string(instructions);
 }
 
-void write_event(JsonWriter& out, const HookDefinition& hook, JsonView payload, const DialectContext& context) {
+void write_claude_event(JsonWriter& out, const HookDefinition& hook, JsonView payload, const DialectContext& context) {
   switch (hook.event) {
     case AGENTD_EVENT_BEFORE_TOOL_CALL:
-      return write_tool(out, hook, payload);
+      return write_claude_tool(out, hook, payload);
     case AGENTD_EVENT_PERMISSION_REQUEST:
       return write_permission(out, hook, payload);
     case AGENTD_EVENT_AFTER_TOOL_CALL:
-      return write_after_tool(out, hook, payload);
+      return write_claude_after_tool(out, hook, payload);
     case AGENTD_EVENT_TOOL_CALL_FAILED:
       return write_failed_tool(out, hook, payload);
     case AGENTD_EVENT_USER_MESSAGE_SEND:
@@ -356,17 +356,17 @@ void write_event(JsonWriter& out, const HookDefinition& hook, JsonView payload, 
       out.member("source", text_of(payload["source"])).member("model", text_of(payload["model"]));
       return;
     case AGENTD_EVENT_SESSION_END:
-      out.member("reason", end_reason(payload));
+      out.member("reason", claude_end_reason(payload));
       return;
     case AGENTD_EVENT_AGENT_STOP:
-      return write_stop(out, payload);
+      return write_claude_stop(out, payload);
     case AGENTD_EVENT_AGENT_ERROR:
       out.member("error", text_of(payload["code"]));
       out.member("error_details", text_of(payload["message"]));
       return;
     case AGENTD_EVENT_SUBAGENT_STOP:
       out.member("agent_transcript_path", context.transcript_path);
-      return write_stop(out, payload);
+      return write_claude_stop(out, payload);
     case AGENTD_EVENT_BEFORE_COMPACTION:
       return write_before_compact(out, payload);
     case AGENTD_EVENT_AFTER_COMPACTION:
@@ -389,7 +389,7 @@ std::string_view mode_of(std::string_view mode) {
   return "default";
 }
 
-std::string input(const HookDefinition& hook, JsonView payload, const DialectContext& context) {
+std::string claude_input(const HookDefinition& hook, JsonView payload, const DialectContext& context) {
   JsonWriter out;
   out.begin_object();
   out.member("session_id", text_of(payload["session_id"]));
@@ -399,14 +399,14 @@ std::string input(const HookDefinition& hook, JsonView payload, const DialectCon
   out.member("hook_event_name", foreign_event(Dialect::kClaude, hook.event));
   const bool about_agent = hook.event == AGENTD_EVENT_SUBAGENT_START || hook.event == AGENTD_EVENT_SUBAGENT_STOP;
   if (about_agent || text_of(payload["invoked_by"]) == "subagent") write_agent(out, payload);
-  write_event(out, hook, payload, context);
+  write_claude_event(out, hook, payload, context);
   out.end_object();
   return std::string(out.text());
 }
 
 // ---- matchers and environment
 
-std::string subject(const HookDefinition& hook, JsonView payload) {
+std::string claude_subject(const HookDefinition& hook, JsonView payload) {
   if (is_tool_event(hook.event)) return tool_name(hook, payload);
   std::string_view text;
   switch (hook.event) {
@@ -414,7 +414,7 @@ std::string subject(const HookDefinition& hook, JsonView payload) {
       text = text_of(payload["source"]);
       break;
     case AGENTD_EVENT_SESSION_END:
-      text = end_reason(payload);
+      text = claude_end_reason(payload);
       break;
     case AGENTD_EVENT_BEFORE_COMPACTION:
     case AGENTD_EVENT_AFTER_COMPACTION:
@@ -436,7 +436,8 @@ std::string subject(const HookDefinition& hook, JsonView payload) {
 
 // Some scripts disable themselves silently unless they run under Claude Code (CLAUDECODE). Some append `export` lines
 // for later commands to CLAUDE_ENV_FILE and stop if it is not set; agentd's commands do not read that file.
-std::vector<std::string> environment(const HookDefinition& hook, JsonView payload, const DialectContext& context) {
+std::vector<std::string> claude_environment(const HookDefinition& hook, JsonView payload,
+                                            const DialectContext& context) {
   const std::string project = context.project_dir.empty() ? std::string(text_of(payload["cwd"])) : context.project_dir;
   std::vector<std::string> out{"CLAUDE_PROJECT_DIR=" + project, "CLAUDECODE=1", "CLAUDE_CODE_ENTRYPOINT=cli",
                                "CLAUDE_CODE_CHILD_SESSION=1",
@@ -446,7 +447,7 @@ std::vector<std::string> environment(const HookDefinition& hook, JsonView payloa
 }
 
 // A prompt's hooks have 30 s, since the user waits for them; all others have ten minutes since Claude Code 2.1.3.
-std::optional<Milliseconds> time(std::uint32_t event) {
+std::optional<Milliseconds> claude_time(std::uint32_t event) {
   return event == AGENTD_EVENT_USER_MESSAGE_SEND ? Milliseconds(30'000) : Milliseconds(600'000);
 }
 
@@ -458,15 +459,15 @@ constexpr Translator kClaude{
                .users_prompts = true,
                .transcript = true,
                .bare_variables = true},
-    .events = kEvents,
-    .tools = kTools,
-    .own_tools = kOwnTools,
-    .input = input,
-    .subject = subject,
-    .environment = environment,
+    .events = kClaudeEvents,
+    .tools = kClaudeTools,
+    .own_tools = kClaudeOwnTools,
+    .input = claude_input,
+    .subject = claude_subject,
+    .environment = claude_environment,
     .interpret = interpret_claude,
     .read_settings = read_claude_settings,
-    .time = time,
+    .time = claude_time,
 };
 
 }  // namespace

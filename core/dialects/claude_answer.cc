@@ -9,8 +9,6 @@
 namespace agentd {
 namespace {
 
-bool is_stop(std::uint32_t event) { return event == AGENTD_EVENT_AGENT_STOP || event == AGENTD_EVENT_SUBAGENT_STOP; }
-
 bool is_after_tool(std::uint32_t event) {
   return event == AGENTD_EVENT_AFTER_TOOL_CALL || event == AGENTD_EVENT_TOOL_CALL_FAILED;
 }
@@ -27,20 +25,16 @@ bool takes_plain_text(std::uint32_t event) {
          event == AGENTD_EVENT_SUBAGENT_START;
 }
 
-std::string default_reason(const HookDefinition& hook) {
-  return "the hook " + hook.name + " blocked it and gave no reason";
-}
-
 std::string no_stop_reason(const HookDefinition& hook) {
   return "the hook " + hook.name + " ended the run and gave no reason";
 }
 
 // Turns "block" into the event's action. `what` names it in the warning where it has no effect.
 void take_block(const HookDefinition& hook, VerdictMaker& made, std::string_view reason, std::string_view what) {
-  const std::string text = reason.empty() ? default_reason(hook) : std::string(reason);
+  const std::string text = reason.empty() ? default_block_reason(hook) : std::string(reason);
   if (can_block(made.event())) {
     made.block(text, what);
-  } else if (is_stop(made.event())) {
+  } else if (is_stop_event(made.event())) {
     made.go_on(reason.empty() ? "A hook asked you to go on." : text, what);
   } else if (is_after_tool(made.event())) {
     made.context(text, what);
@@ -157,7 +151,7 @@ class ClaudeAnswer {
     if (decision == 0)
       made_.fail("the key '" + name + "' must be allow, deny, ask or defer, not " + in_quotes(*word));
     else if (decision == AGENTD_PERMISSION_DENY && can_block(made_.event()))
-      made_.block(reason.empty() ? default_reason(hook_) : reason, name);
+      made_.block(reason.empty() ? default_block_reason(hook_) : reason, name);
     else
       made_.permission(decision, reason, false, name);
   }
@@ -228,7 +222,7 @@ void take_text(const HookDefinition& hook, const ParsedOutput& output, VerdictMa
     made.fail(not_one_object(output));
 }
 
-void take_output(const HookDefinition& hook, JsonView payload, const RawAnswer& answer, VerdictMaker& made) {
+void take_claude_output(const HookDefinition& hook, JsonView payload, const RawAnswer& answer, VerdictMaker& made) {
   const ParsedOutput output = parse_output(answer.out, answer.out_over_cap);
   switch (output.kind) {
     case ParsedOutput::Kind::kEmpty:
@@ -255,11 +249,11 @@ Verdict interpret_claude(const HookDefinition& hook, JsonView payload, const Raw
   if (made.fails_by_end(hook, answer)) return made.take();
   const bool webhook = hook.runs == HookRuns::kWebhook;
   if (webhook || answer.code == 0)
-    take_output(hook, payload, answer, made);
+    take_claude_output(hook, payload, answer, made);
   else if (answer.code == kBlockCode)
     take_block(hook, made, error_text(answer), "exit code 2");
   else {
-    take_output(hook, payload, answer, made);
+    take_claude_output(hook, payload, answer, made);
     made.keep_refusals(hook, exit_sentence(answer));
   }
   return made.take(hook);

@@ -13,35 +13,35 @@ using V = ToolValue;
 
 constexpr std::array<ToolKey, 2> kShellKeys{{{"command", "cmd"}, {"timeout_ms", "timeout", V::kSeconds}}};
 constexpr std::array<ToolKey, 1> kSearchKeys{{{"pattern", "query"}}};
-constexpr std::array<ToolRow, 7> kTools{{{"bash", "shell", kShellKeys},
-                                         {"read_file", "read_file", {}},
-                                         {"write_file", "write_file", {}},
-                                         {"edit_file", "edit_file", {}, true},
-                                         {"grep", "search_files_content", kSearchKeys},
-                                         {"glob", "search_files", {}},
-                                         {"ls", "list_directory", {}}}};
+constexpr std::array<ToolRow, 7> kDockerTools{{{"bash", "shell", kShellKeys},
+                                               {"read_file", "read_file", {}},
+                                               {"write_file", "write_file", {}},
+                                               {"edit_file", "edit_file", {}, true},
+                                               {"grep", "search_files_content", kSearchKeys},
+                                               {"glob", "search_files", {}},
+                                               {"ls", "list_directory", {}}}};
 
 // Tools of docker-agent that agentd has no counterpart of.
-constexpr std::array<std::string_view, 20> kOwnTools{"think",
-                                                     "fetch",
-                                                     "handoff",
-                                                     "transfer_task",
-                                                     "create_todo",
-                                                     "create_todos",
-                                                     "update_todo",
-                                                     "update_todos",
-                                                     "list_todos",
-                                                     "add_memory",
-                                                     "get_memories",
-                                                     "delete_memory",
-                                                     "search_memories",
-                                                     "directory_tree",
-                                                     "read_multiple_files",
-                                                     "create_directory",
-                                                     "run_shell_background",
-                                                     "list_background_jobs",
-                                                     "view_background_job",
-                                                     "stop_background_job"};
+constexpr std::array<std::string_view, 20> kDockerOwnTools{"think",
+                                                           "fetch",
+                                                           "handoff",
+                                                           "transfer_task",
+                                                           "create_todo",
+                                                           "create_todos",
+                                                           "update_todo",
+                                                           "update_todos",
+                                                           "list_todos",
+                                                           "add_memory",
+                                                           "get_memories",
+                                                           "delete_memory",
+                                                           "search_memories",
+                                                           "directory_tree",
+                                                           "read_multiple_files",
+                                                           "create_directory",
+                                                           "run_shell_background",
+                                                           "list_background_jobs",
+                                                           "view_background_job",
+                                                           "stop_background_job"};
 
 std::string_view text(JsonView payload, std::string_view key) { return payload[key].string_or(""); }
 
@@ -59,7 +59,7 @@ void write_usage(JsonWriter& out, JsonView usage) {
   if (usage["cost_usd"].is_number()) out.key("cost").real(usage["cost_usd"].number_or(0));
 }
 
-void write_tool(JsonWriter& out, const HookDefinition& hook, JsonView payload) {
+void write_docker_tool(JsonWriter& out, const HookDefinition& hook, JsonView payload) {
   const std::string_view tool = tool_of(payload);
   out.member("tool_name", foreign_tool(Dialect::kDocker, tool));
   out.member("tool_use_id", text(payload["tool"], "call_id"));
@@ -122,13 +122,13 @@ void write_model_call(JsonWriter& out, std::string_view name, JsonView payload) 
   out.key("messages").raw(docker_messages(payload));
 }
 
-void write_stop(JsonWriter& out, JsonView payload) {
+void write_docker_stop(JsonWriter& out, JsonView payload) {
   out.member("stop_response", text(payload, "response"));
   out.member("last_user_message", last_user_message(payload["messages"]));
   if (text(payload, "invoked_by") == "subagent") out.member("parent_session_id", text(payload, "session_id"));
 }
 
-void write_event(JsonWriter& out, std::string_view name, const HookDefinition& hook, JsonView payload) {
+void write_docker_event(JsonWriter& out, std::string_view name, const HookDefinition& hook, JsonView payload) {
   switch (hook.event) {
     case AGENTD_EVENT_SESSION_START:
       out.member("source", session_source(text(payload, "source")));
@@ -155,7 +155,7 @@ void write_event(JsonWriter& out, std::string_view name, const HookDefinition& h
       break;
     case AGENTD_EVENT_AGENT_STOP:
     case AGENTD_EVENT_SUBAGENT_STOP:
-      write_stop(out, payload);
+      write_docker_stop(out, payload);
       break;
     case AGENTD_EVENT_AGENT_ERROR:
       out.member("notification_level", "error");
@@ -174,7 +174,7 @@ std::string_view name_of_event(const HookDefinition& hook) {
   return !name.empty() || traits == nullptr ? name : traits->name;
 }
 
-std::string input(const HookDefinition& hook, JsonView payload, const DialectContext&) {
+std::string docker_input(const HookDefinition& hook, JsonView payload, const DialectContext&) {
   const std::string_view name = name_of_event(hook);
   const std::string_view agent = text(payload["agent"], "type");
   const bool main = agent.empty() || text(payload, "invoked_by") == "main";
@@ -185,14 +185,14 @@ std::string input(const HookDefinition& hook, JsonView payload, const DialectCon
   const std::string_view model = text(payload, "model");
   if (!model.empty()) out.member("model_id", std::string(text(payload, "provider")) + "/" + std::string(model));
   if (is_tool_event(hook.event))
-    write_tool(out, hook, payload);
+    write_docker_tool(out, hook, payload);
   else
-    write_event(out, name, hook, payload);
+    write_docker_event(out, name, hook, payload);
   out.end_object();
   return std::string(out.text());
 }
 
-std::string subject(const HookDefinition& hook, JsonView payload) {
+std::string docker_subject(const HookDefinition& hook, JsonView payload) {
   return is_tool_event(hook.event) ? foreign_tool(Dialect::kDocker, tool_of(payload)) : std::string();
 }
 
@@ -404,7 +404,7 @@ Verdict interpret_exit(const HookDefinition& hook, const RawAnswer& answer) {
   return verdict.take();
 }
 
-Verdict interpret_run(const HookDefinition& hook, JsonView payload, const RawAnswer& answer) {
+Verdict interpret_docker_run(const HookDefinition& hook, JsonView payload, const RawAnswer& answer) {
   VerdictMaker ended(hook.event);
   if (ended.fails_by_end(hook, answer)) return ended.take();
   if (answer.code != 0) return interpret_exit(hook, answer);
@@ -423,7 +423,7 @@ Verdict interpret_run(const HookDefinition& hook, JsonView payload, const RawAns
   return DockerAnswer(hook, payload, output.root()).read();
 }
 
-std::vector<EventName> event_names() {
+std::vector<EventName> docker_event_names() {
   std::vector<EventName> out;
   for (const DockerEvent& each : docker_events())
     for (const std::uint32_t event : each.events)
@@ -434,16 +434,16 @@ std::vector<EventName> event_names() {
 }  // namespace
 
 const Translator& docker_translator() {
-  static const std::vector<EventName> kNames = event_names();
+  static const std::vector<EventName> kNames = docker_event_names();
   static const Translator kTranslator{
       .traits = {.program = "docker-agent", .bash = true},
       .events = kNames,
-      .tools = kTools,
-      .own_tools = kOwnTools,
+      .tools = kDockerTools,
+      .own_tools = kDockerOwnTools,
       .mcp = {"mcp:", ":"},
-      .input = input,
-      .subject = subject,
-      .interpret = interpret_run,
+      .input = docker_input,
+      .subject = docker_subject,
+      .interpret = interpret_docker_run,
       .read_settings = read_docker_settings,
       .is_its_yaml = is_docker_file,
       .matcher = [](std::uint32_t) { return MatcherRules::kDocker; },

@@ -8,7 +8,7 @@
 namespace agentd {
 namespace {
 
-std::string joined_texts(JsonView blocks, std::string_view type) {
+std::string texts_of_type(JsonView blocks, std::string_view type) {
   std::string out;
   for (std::size_t i = 0; i < blocks.size(); ++i) {
     const JsonView block = blocks.at(i);
@@ -60,8 +60,8 @@ std::string assistant_message(JsonView message) {
   JsonWriter out;
   out.begin_object().member("role", "assistant");
   out.member("content",
-             blocks.is_array() ? joined_texts(blocks, "text") : std::string(message["content"].string_or("")));
-  out.optional("reasoning_content", joined_texts(blocks, "thinking"));
+             blocks.is_array() ? texts_of_type(blocks, "text") : std::string(message["content"].string_or("")));
+  out.optional("reasoning_content", texts_of_type(blocks, "thinking"));
   for (std::size_t i = 0; i < blocks.size(); ++i)
     if (blocks.at(i)["signature"].is_string()) {
       out.member("thinking_signature", blocks.at(i)["signature"].string_or(""));
@@ -89,7 +89,7 @@ std::vector<std::string> docker_forms(JsonView message) {
   for (std::size_t i = 0; i < blocks.size(); ++i)
     if (blocks.at(i)["type"].string_or("") == "tool_result") out.push_back(tool_message(blocks.at(i)));
   const std::string text =
-      blocks.is_array() ? joined_texts(blocks, "text") : std::string(message["content"].string_or(""));
+      blocks.is_array() ? texts_of_type(blocks, "text") : std::string(message["content"].string_or(""));
   if (!out.empty() && text.empty() && !has_block(blocks, "image")) return out;
   JsonWriter writer;
   writer.begin_object().member("role", "user").member("content", text);
@@ -100,7 +100,7 @@ std::vector<std::string> docker_forms(JsonView message) {
 }
 
 // The identity of a message does not depend on the order of its keys.
-std::string identity(JsonView message) {
+std::string message_identity(JsonView message) {
   JsonWriter out;
   out.begin_array();
   for (const std::string_view key :
@@ -122,7 +122,7 @@ std::vector<Known> known_messages(JsonView payload) {
     Known known;
     known.seq = messages.at(i)["seq"].uint_or(0);
     for (const std::string& form : docker_forms(messages.at(i)))
-      if (const auto parsed = JsonDocument::parse(form)) known.identities.push_back(identity(parsed->root()));
+      if (const auto parsed = JsonDocument::parse(form)) known.identities.push_back(message_identity(parsed->root()));
     out.push_back(std::move(known));
   }
   return out;
@@ -141,7 +141,7 @@ void write_image_block(JsonWriter& out, std::string_view url) {
   out.member("data", url.substr(comma + 8)).end_object();
 }
 
-void write_content(JsonWriter& out, JsonView message) {
+void write_docker_content(JsonWriter& out, JsonView message) {
   const JsonView parts = message["multi_content"];
   if (!parts.is_array() || parts.size() == 0) return write_text_block(out, message["content"].string_or(""));
   for (std::size_t i = 0; i < parts.size(); ++i) {
@@ -157,7 +157,7 @@ void write_assistant(JsonWriter& out, JsonView message) {
     out.member("text", message["reasoning_content"].string_or(""));
     out.member("signature", message["thinking_signature"].string_or("")).end_object();
   }
-  write_content(out, message);
+  write_docker_content(out, message);
   const JsonView calls = message["tool_calls"];
   for (std::size_t i = 0; i < calls.size(); ++i) {
     const JsonView call = calls.at(i);
@@ -211,7 +211,7 @@ class Rewritten {
       write_assistant(out, message);
     } else if (role == "user") {
       out.begin_object().member("role", "user").key("blocks").begin_array();
-      write_content(out, message);
+      write_docker_content(out, message);
       out.end_array().end_object();
     } else {
       verdict_.fail("updated_messages[" + std::to_string(at) + "]: the role " + in_quotes(role) +
@@ -222,7 +222,7 @@ class Rewritten {
 
   // The number of messages from `at` on that are together one message of the payload, after those kept so far.
   std::size_t keep(JsonWriter& out, std::size_t at) {
-    const std::string first = identity(messages_.at(at));
+    const std::string first = message_identity(messages_.at(at));
     for (std::size_t i = next_; i < known_.size(); ++i) {
       if (known_[i].seq == 0 || known_[i].identities.front() != first || !same(known_[i], at)) continue;
       next_ = i + 1;
@@ -237,7 +237,7 @@ class Rewritten {
   bool same(const Known& known, std::size_t at) const {
     if (at + known.identities.size() > messages_.size()) return false;
     for (std::size_t i = 1; i < known.identities.size(); ++i)
-      if (identity(messages_.at(at + i)) != known.identities[i]) return false;
+      if (message_identity(messages_.at(at + i)) != known.identities[i]) return false;
     return true;
   }
 

@@ -35,7 +35,7 @@ std::string scalar_of(const YamlNode& node, std::string_view key) {
 }
 
 // Equal for handlers that agree in every field; an empty field equals an absent one.
-std::string identity(const YamlNode& handler) {
+std::string handler_identity(const YamlNode& handler) {
   std::string out;
   for (const std::string_view key : kHandlerKeys) {
     const YamlNode* const found = handler.find(key);
@@ -188,7 +188,7 @@ class DockerFile {
     if (node.kind != YamlNode::Kind::kMap)
       return mistake(event, node, "a handler of " + std::string(event.name) + " must be a mapping");
     if (!is_command(event, node)) return;
-    const std::string same = identity(node);
+    const std::string same = handler_identity(node);
     auto found = std::find_if(out.begin(), out.end(), [&](const Handler& each) { return each.identity == same; });
     if (found == out.end()) found = out.insert(out.end(), {&node, same, {}, false});
     if (matcher.empty() || matcher == "*")

@@ -15,9 +15,9 @@ struct Expression::Node {
 
 namespace {
 
-using Kind = ExprNode::Kind;
+using ExprKind = ExprNode::Kind;
 
-constexpr std::size_t kShownBytes = 80;
+constexpr std::size_t kShownPartBytes = 80;
 
 // A value that borrows its text from the tree or the payload, so that evaluation allocates nothing.
 struct Value {
@@ -86,7 +86,7 @@ bool is_true(const Value& value) {
   return false;
 }
 
-std::string_view type_name(const Value& value) {
+std::string_view value_type_name(const Value& value) {
   switch (value.type) {
     case Type::kFailed:
     case Type::kNull:
@@ -125,10 +125,10 @@ bool equal(const Value& a, const Value& b) {
   return false;
 }
 
-bool ordered(Kind kind, int sign) {
-  if (kind == Kind::kLess) return sign < 0;
-  if (kind == Kind::kLessEqual) return sign <= 0;
-  return kind == Kind::kGreater ? sign > 0 : sign >= 0;
+bool ordered(ExprKind kind, int sign) {
+  if (kind == ExprKind::kLess) return sign < 0;
+  if (kind == ExprKind::kLessEqual) return sign <= 0;
+  return kind == ExprKind::kGreater ? sign > 0 : sign >= 0;
 }
 
 double calculated(char sign, double a, double b) {
@@ -152,36 +152,36 @@ class Evaluator {
 
   Value value(const ExprNode& node) {
     switch (node.kind) {
-      case Kind::kNull:
+      case ExprKind::kNull:
         return {};
-      case Kind::kBoolean:
+      case ExprKind::kBoolean:
         return of_boolean(node.boolean);
-      case Kind::kNumber:
+      case ExprKind::kNumber:
         return of_number(node.number);
-      case Kind::kText:
+      case ExprKind::kText:
         return of_text(node.text);
-      case Kind::kPath:
+      case ExprKind::kPath:
         return path(node);
-      case Kind::kNot:
+      case ExprKind::kNot:
         return negation(node);
-      case Kind::kNegate:
+      case ExprKind::kNegate:
         return negative(node);
-      case Kind::kAnd:
+      case ExprKind::kAnd:
         return joined(node, false);
-      case Kind::kOr:
+      case ExprKind::kOr:
         return joined(node, true);
-      case Kind::kArithmetic:
+      case ExprKind::kArithmetic:
         return arithmetic(node);
-      case Kind::kMatches:
+      case ExprKind::kMatches:
         return matches(node);
-      case Kind::kEqual:
-      case Kind::kNotEqual:
-      case Kind::kLess:
-      case Kind::kLessEqual:
-      case Kind::kGreater:
-      case Kind::kGreaterEqual:
-      case Kind::kContains:
-      case Kind::kIn:
+      case ExprKind::kEqual:
+      case ExprKind::kNotEqual:
+      case ExprKind::kLess:
+      case ExprKind::kLessEqual:
+      case ExprKind::kGreater:
+      case ExprKind::kGreaterEqual:
+      case ExprKind::kContains:
+      case ExprKind::kIn:
         return comparison(node);
     }
     return {};
@@ -192,7 +192,7 @@ class Evaluator {
  private:
   Value fail(const ExprNode& node, const std::string& what) {
     const std::string_view part = std::string_view(text_).substr(node.begin, node.end - node.begin);
-    failure_ = "'" + one_line(part, kShownBytes) + "': " + what;
+    failure_ = "'" + one_line(part, kShownPartBytes) + "': " + what;
     Value out;
     out.type = Type::kFailed;
     return out;
@@ -217,7 +217,8 @@ class Evaluator {
   Value negative(const ExprNode& node) {
     const Value operand = value(node.children[0]);
     if (operand.is(Type::kFailed) || operand.is(Type::kNull)) return operand;
-    if (!operand.is(Type::kNumber)) return fail(node, "'-' needs a number, not " + std::string(type_name(operand)));
+    if (!operand.is(Type::kNumber))
+      return fail(node, "'-' needs a number, not " + std::string(value_type_name(operand)));
     return of_number(-operand.number);
   }
 
@@ -239,7 +240,8 @@ class Evaluator {
       if (next.is(Type::kFailed)) return next;
       for (const Value* operand : {&std::as_const(total), &next})
         if (!operand->is(Type::kNumber) && !operand->is(Type::kNull))
-          return fail(node, "'" + node.signs.substr(i, 1) + "' needs numbers, not " + std::string(type_name(*operand)));
+          return fail(node,
+                      "'" + node.signs.substr(i, 1) + "' needs numbers, not " + std::string(value_type_name(*operand)));
       const bool both = total.is(Type::kNumber) && next.is(Type::kNumber);
       total = both ? of_number(calculated(node.signs[i], total.number, next.number)) : Value();
     }
@@ -250,7 +252,8 @@ class Evaluator {
     const Value operand = value(node.children[0]);
     if (operand.is(Type::kFailed)) return operand;
     if (operand.is(Type::kNull)) return of_boolean(false);
-    if (!operand.is(Type::kText)) return fail(node, "'matches' needs a text, not " + std::string(type_name(operand)));
+    if (!operand.is(Type::kText))
+      return fail(node, "'matches' needs a text, not " + std::string(value_type_name(operand)));
     return of_boolean(node.regex->find(operand.text, 0, {}));
   }
 
@@ -259,13 +262,13 @@ class Evaluator {
     if (left.is(Type::kFailed)) return left;
     const Value right = value(node.children[1]);
     if (right.is(Type::kFailed)) return right;
-    if (node.kind == Kind::kContains) return holds_member(node, left, right);
-    if (node.kind == Kind::kIn) return holds_member(node, right, left);
-    if (node.kind != Kind::kEqual && node.kind != Kind::kNotEqual) return order(node, left, right);
+    if (node.kind == ExprKind::kContains) return holds_member(node, left, right);
+    if (node.kind == ExprKind::kIn) return holds_member(node, right, left);
+    if (node.kind != ExprKind::kEqual && node.kind != ExprKind::kNotEqual) return order(node, left, right);
     if (left.is_container() && right.is_container())
       return fail(node, "'" + std::string(operator_text(node.kind)) + "' cannot compare " +
-                            std::string(type_name(left)) + " with " + std::string(type_name(right)));
-    return of_boolean(equal(left, right) == (node.kind == Kind::kEqual));
+                            std::string(value_type_name(left)) + " with " + std::string(value_type_name(right)));
+    return of_boolean(equal(left, right) == (node.kind == ExprKind::kEqual));
   }
 
   Value order(const ExprNode& node, const Value& left, const Value& right) {
@@ -274,8 +277,8 @@ class Evaluator {
       return of_boolean(ordered(node.kind, left.number < right.number ? -1 : left.number > right.number));
     if (left.is(Type::kText) && right.is(Type::kText))
       return of_boolean(ordered(node.kind, left.text.compare(right.text)));
-    return fail(node, "'" + std::string(operator_text(node.kind)) + "' cannot compare " + std::string(type_name(left)) +
-                          " with " + std::string(type_name(right)));
+    return fail(node, "'" + std::string(operator_text(node.kind)) + "' cannot compare " +
+                          std::string(value_type_name(left)) + " with " + std::string(value_type_name(right)));
   }
 
   // Substring of a text, element of a list, or key of an object.
@@ -286,7 +289,7 @@ class Evaluator {
     if (texts && part.is(Type::kNull)) return of_boolean(false);
     if (!texts || !part.is(Type::kText))
       return fail(node, "'" + std::string(operator_text(node.kind)) + "' cannot look for " +
-                            std::string(type_name(part)) + " in " + std::string(type_name(whole)));
+                            std::string(value_type_name(part)) + " in " + std::string(value_type_name(whole)));
     if (whole.is(Type::kObject)) return of_boolean(whole.view[part.text].exists());
     return of_boolean(whole.text.find(part.text) != std::string_view::npos);
   }

@@ -12,16 +12,16 @@
 namespace agentd {
 namespace {
 
-using Kind = ExprNode::Kind;
+using ExprKind = ExprNode::Kind;
 using Parsed = Result<ExprNode, ExpressionMistake>;
 
-constexpr std::size_t kShownBytes = 40;
+constexpr std::size_t kShownTokenBytes = 40;
 constexpr std::size_t kIndexDigitsMax = 9;
 
 bool is_space(char c) { return c == ' ' || c == '\t' || c == '\n' || c == '\r'; }
 bool is_digit(char c) { return c >= '0' && c <= '9'; }
 bool begins_name(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_'; }
-bool is_name(char c) { return begins_name(c) || is_digit(c); }
+bool continues_name(char c) { return begins_name(c) || is_digit(c); }
 
 struct Token {
   enum class Type { kEnd, kNumber, kString, kName, kSign, kUnknown, kUnclosed };
@@ -32,17 +32,17 @@ struct Token {
 
 struct Comparison {
   std::string_view text;
-  Kind kind;
+  ExprKind kind;
 };
-constexpr std::array<Comparison, 9> kComparisons{{{"==", Kind::kEqual},
-                                                  {"!=", Kind::kNotEqual},
-                                                  {"<=", Kind::kLessEqual},
-                                                  {">=", Kind::kGreaterEqual},
-                                                  {"<", Kind::kLess},
-                                                  {">", Kind::kGreater},
-                                                  {"matches", Kind::kMatches},
-                                                  {"contains", Kind::kContains},
-                                                  {"in", Kind::kIn}}};
+constexpr std::array<Comparison, 9> kComparisons{{{"==", ExprKind::kEqual},
+                                                  {"!=", ExprKind::kNotEqual},
+                                                  {"<=", ExprKind::kLessEqual},
+                                                  {">=", ExprKind::kGreaterEqual},
+                                                  {"<", ExprKind::kLess},
+                                                  {">", ExprKind::kGreater},
+                                                  {"matches", ExprKind::kMatches},
+                                                  {"contains", ExprKind::kContains},
+                                                  {"in", ExprKind::kIn}}};
 
 // Longer signs first: "<=" is not "<".
 constexpr std::array<std::string_view, 21> kSigns{"==", "!=", "<=", ">=", "&&", "||", "<", ">", "!", "+", "-",
@@ -74,7 +74,7 @@ class Lexer {
   }
 
   std::size_t name_end(std::size_t at) const {
-    while (at < text_.size() && is_name(text_[at])) ++at;
+    while (at < text_.size() && continues_name(text_[at])) ++at;
     return at;
   }
 
@@ -146,7 +146,7 @@ class Parser {
   ExpressionMistake wrong(std::string what) const { return wrong_at(token_.begin, std::move(what)); }
 
   std::string shown(const Token& token) const {
-    return "'" + one_line(text_.substr(token.begin, token.end - token.begin), kShownBytes) + "'";
+    return "'" + one_line(text_.substr(token.begin, token.end - token.begin), kShownTokenBytes) + "'";
   }
 
   ExpressionMistake unexpected(std::string_view wanted) const {
@@ -176,10 +176,10 @@ class Parser {
     return node;
   }
 
-  Parsed any() { return joined(Kind::kOr, "or", "||", &Parser::all); }
-  Parsed all() { return joined(Kind::kAnd, "and", "&&", &Parser::negation); }
+  Parsed any() { return joined(ExprKind::kOr, "or", "||", &Parser::all); }
+  Parsed all() { return joined(ExprKind::kAnd, "and", "&&", &Parser::negation); }
 
-  Parsed joined(Kind kind, std::string_view word, std::string_view sign, Parsed (Parser::*part)()) {
+  Parsed joined(ExprKind kind, std::string_view word, std::string_view sign, Parsed (Parser::*part)()) {
     const std::size_t begin = token_.begin;
     AGENTD_TRY(ExprNode first, (this->*part)());
     if (!is_word(word) && !is_sign(sign)) return first;
@@ -199,12 +199,12 @@ class Parser {
     std::size_t count = 0;
     for (; is_word("not") || is_sign("!"); ++count) advance();
     AGENTD_TRY(ExprNode node, comparison());
-    return wrapped(Kind::kNot, count, std::move(node), begin);
+    return wrapped(ExprKind::kNot, count, std::move(node), begin);
   }
 
   // Two operators are not the same as none: they convert the operand to a boolean or a number. Four are the same as
   // two.
-  Parsed wrapped(Kind kind, std::size_t count, ExprNode node, std::size_t begin) {
+  Parsed wrapped(ExprKind kind, std::size_t count, ExprNode node, std::size_t begin) {
     for (std::size_t i = count == 0 ? 0 : 2 - count % 2; i > 0; --i) {
       ExprNode outer;
       outer.kind = kind;
@@ -229,7 +229,7 @@ class Parser {
     advance();
     ExprNode node;
     node.kind = found->kind;
-    if (node.kind == Kind::kMatches) {
+    if (node.kind == ExprKind::kMatches) {
       node.text = token_.text;
       AGENTD_TRY(node.regex, regex());
       node.children.push_back(std::move(left));
@@ -271,7 +271,7 @@ class Parser {
     AGENTD_TRY(ExprNode first, (this->*part)());
     if (!sign_among(signs)) return first;
     ExprNode node;
-    node.kind = Kind::kArithmetic;
+    node.kind = ExprKind::kArithmetic;
     node.children.push_back(std::move(first));
     while (sign_among(signs)) {
       node.signs += token_.text;
@@ -287,7 +287,7 @@ class Parser {
     std::size_t count = 0;
     for (; is_sign("-"); ++count) advance();
     AGENTD_TRY(ExprNode node, value());
-    return wrapped(Kind::kNegate, count, std::move(node), begin);
+    return wrapped(ExprKind::kNegate, count, std::move(node), begin);
   }
 
   Parsed value() {
@@ -323,7 +323,7 @@ class Parser {
 
   Parsed number() {
     ExprNode node;
-    node.kind = Kind::kNumber;
+    node.kind = ExprKind::kNumber;
     const char* const end = token_.text.data() + token_.text.size();
     const auto [stop, error] = std::from_chars(token_.text.data(), end, node.number);
     if (error != std::errc() || stop != end || !std::isfinite(node.number))
@@ -335,7 +335,7 @@ class Parser {
 
   Parsed text() {
     ExprNode node;
-    node.kind = Kind::kText;
+    node.kind = ExprKind::kText;
     AGENTD_TRY(node.text, unescaped());
     const std::size_t begin = token_.begin;
     advance();
@@ -367,7 +367,7 @@ class Parser {
 
   Parsed constant() {
     ExprNode node;
-    node.kind = is_word("null") ? Kind::kNull : Kind::kBoolean;
+    node.kind = is_word("null") ? ExprKind::kNull : ExprKind::kBoolean;
     node.boolean = is_word("true");
     const std::size_t begin = token_.begin;
     advance();
@@ -376,7 +376,7 @@ class Parser {
 
   Parsed path() {
     ExprNode node;
-    node.kind = Kind::kPath;
+    node.kind = ExprKind::kPath;
     node.path.push_back({std::string(token_.text), -1});
     const std::size_t begin = token_.begin;
     advance();

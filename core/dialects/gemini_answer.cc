@@ -7,13 +7,9 @@
 namespace agentd {
 namespace {
 
-std::string default_reason(const HookDefinition& hook) {
-  return "the hook " + hook.name + " blocked it and gave no reason";
-}
-
 // Turns "deny" into the event's action; SessionStart, SessionEnd, Notification and PreCompress are only advisory.
 void take_deny(const HookDefinition& hook, VerdictMaker& made, std::string_view reason, std::string_view what) {
-  const std::string text = reason.empty() ? default_reason(hook) : std::string(reason);
+  const std::string text = reason.empty() ? default_block_reason(hook) : std::string(reason);
   switch (made.event()) {
     case AGENTD_EVENT_BEFORE_TOOL_CALL:
     case AGENTD_EVENT_USER_MESSAGE_SEND:
@@ -234,7 +230,7 @@ ParsedOutput unwrapped(std::string_view out, bool over_cap, std::string& held) {
 }
 
 // An object on standard error replaces an empty standard output; plain text there is only a log.
-void take_output(const HookDefinition& hook, JsonView payload, const RawAnswer& answer, VerdictMaker& made) {
+void take_gemini_output(const HookDefinition& hook, JsonView payload, const RawAnswer& answer, VerdictMaker& made) {
   std::string held;
   const bool from_error = hook.runs != HookRuns::kWebhook && !answer.out_over_cap && trimmed(answer.out).empty();
   const ParsedOutput output =
@@ -266,11 +262,11 @@ Verdict interpret_gemini(const HookDefinition& hook, JsonView payload, const Raw
   VerdictMaker made(hook.event);
   if (made.fails_by_end(hook, answer)) return made.take();
   if (hook.runs == HookRuns::kWebhook || answer.code == 0)
-    take_output(hook, payload, answer, made);
+    take_gemini_output(hook, payload, answer, made);
   else if (answer.code == kBlockCode)
     take_deny(hook, made, error_text(answer), "exit code 2");
   else {
-    take_output(hook, payload, answer, made);
+    take_gemini_output(hook, payload, answer, made);
     made.keep_refusals(hook, exit_sentence(answer));
   }
   return made.take(hook);

@@ -19,7 +19,7 @@ struct Rule {
   bool has_detail = false;
 };
 
-Error bad(std::string_view rule, std::string_view why) {
+Error bad_rule(std::string_view rule, std::string_view why) {
   return {Code::kInvalid, "the rule " + in_quotes(rule) + " cannot be read: " + std::string(why)};
 }
 
@@ -30,15 +30,15 @@ Result<Rule> parse_rule(std::string_view text) {
   out.tool = trimmed(rule.substr(0, open));
   const auto odd = [](char c) { return c == ')' || c == ' ' || c == ',' || c == '|'; };
   if (out.tool.empty() || std::any_of(out.tool.begin(), out.tool.end(), odd))
-    return bad(text, "it must begin with the name of one tool, as in Bash(git *)");
+    return bad_rule(text, "it must begin with the name of one tool, as in Bash(git *)");
   if (open == std::string_view::npos) return out;
-  if (rule.back() != ')') return bad(text, "the bracket at its end is not closed");
+  if (rule.back() != ')') return bad_rule(text, "the bracket at its end is not closed");
   out.detail = trimmed(rule.substr(open + 1, rule.size() - open - 2));
   out.has_detail = !out.detail.empty();
   int depth = 0;
   for (const char c : out.detail) {
     depth += c == '(' ? 1 : c == ')' ? -1 : 0;
-    if (depth < 0) return bad(text, "it must be one rule, as in Bash(git *), not a list");
+    if (depth < 0) return bad_rule(text, "it must be one rule, as in Bash(git *), not a list");
   }
   return out;
 }

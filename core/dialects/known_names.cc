@@ -23,9 +23,9 @@
 namespace agentd {
 namespace {
 
-constexpr std::size_t kShownBytes = 80;
+constexpr std::size_t kShownNameBytes = 80;
 
-std::string shown(std::string_view name) { return "'" + one_line(name, kShownBytes) + "'"; }
+std::string shown(std::string_view name) { return "'" + one_line(name, kShownNameBytes) + "'"; }
 
 // ---- paths of a payload
 

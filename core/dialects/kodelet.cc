@@ -14,7 +14,7 @@ namespace {
 
 // Names of the old protocol come first: those are sent. A Kodelet hook gets one event for tool results, failed or not,
 // and one for the end of any agent.
-constexpr std::array<EventName, 21> kEvents{{
+constexpr std::array<EventName, 21> kKodeletEvents{{
     {"before_tool_call", AGENTD_EVENT_BEFORE_TOOL_CALL},
     {"after_tool_call", AGENTD_EVENT_AFTER_TOOL_CALL},
     {"after_tool_call", AGENTD_EVENT_TOOL_CALL_FAILED},
@@ -40,26 +40,25 @@ constexpr std::array<EventName, 21> kEvents{{
 
 using V = ToolValue;
 
-constexpr std::array<ToolKey, 1> kBashKeys{{{"timeout_ms", "timeout", V::kSeconds}}};
+constexpr std::array<ToolKey, 1> kKodeletBashKeys{{{"timeout_ms", "timeout", V::kSeconds}}};
 constexpr std::array<ToolKey, 2> kReadKeys{{{"path", "file_path"}, {"limit", "line_limit"}}};
 constexpr std::array<ToolKey, 2> kWriteKeys{{{"path", "file_path"}, {"content", "text"}}};
 constexpr std::array<ToolKey, 3> kEditKeys{
     {{"path", "file_path"}, {"old_string", "old_text"}, {"new_string", "new_text"}}};
-constexpr std::array<ToolKey, 1> kGrepKeys{{{"glob", "include"}}};
-constexpr std::array<ToolRow, 9> kTools{{{"bash", "bash", kBashKeys},
-                                         {"read_file", "file_read", kReadKeys},
-                                         {"write_file", "file_write", kWriteKeys},
-                                         {"edit_file", "file_edit", kEditKeys},
-                                         {"glob", "glob_tool", {}},
-                                         {"grep", "grep_tool", kGrepKeys},
-                                         {"web_fetch", "web_fetch", {}},
-                                         {"todo_write", "todo_write", {}},
-                                         {"task", "subagent", {}}}};
+constexpr std::array<ToolKey, 1> kKodeletGrepKeys{{{"glob", "include"}}};
+constexpr std::array<ToolRow, 9> kKodeletTools{{{"bash", "bash", kKodeletBashKeys},
+                                                {"read_file", "file_read", kReadKeys},
+                                                {"write_file", "file_write", kWriteKeys},
+                                                {"edit_file", "file_edit", kEditKeys},
+                                                {"glob", "glob_tool", {}},
+                                                {"grep", "grep_tool", kKodeletGrepKeys},
+                                                {"web_fetch", "web_fetch", {}},
+                                                {"todo_write", "todo_write", {}},
+                                                {"task", "subagent", {}}}};
 
 bool is_result(std::uint32_t event) {
   return event == AGENTD_EVENT_AFTER_TOOL_CALL || event == AGENTD_EVENT_TOOL_CALL_FAILED;
 }
-bool is_stop(std::uint32_t event) { return event == AGENTD_EVENT_AGENT_STOP || event == AGENTD_EVENT_SUBAGENT_STOP; }
 
 void write_input_of_tool(JsonWriter& out, std::string_view key, JsonView payload) {
   const JsonView input = tool_input_of(payload);
@@ -108,7 +107,7 @@ std::optional<std::string> text_of_output(JsonView output, JsonView payload) {
 }
 
 // True if the result has any of the members that may hold its text.
-bool has_text(JsonView output) {
+bool has_output_text(JsonView output) {
   return output.is_string() || output["content"].is_string() || output["metadata"]["output"].is_string() ||
          output["error"].is_string();
 }
@@ -116,7 +115,7 @@ bool has_text(JsonView output) {
 // The text that the model reads for a rewritten result; nullopt if the hook did not change it. A structure without any
 // known text member is used as its JSON, rather than the original that the hook meant to remove.
 std::optional<std::string> rewritten_output(JsonView output, JsonView payload) {
-  return has_text(output) ? text_of_output(output, payload) : std::optional(output.text());
+  return has_output_text(output) ? text_of_output(output, payload) : std::optional(output.text());
 }
 
 void write_messages(JsonWriter& out, JsonView payload) {
@@ -132,7 +131,7 @@ void write_messages(JsonWriter& out, JsonView payload) {
 
 // ---- the executable
 
-std::string input(const HookDefinition& hook, JsonView payload, const DialectContext& context) {
+std::string kodelet_input(const HookDefinition& hook, JsonView payload, const DialectContext& context) {
   const std::string_view name = foreign_event(Dialect::kKodelet, hook.event);
   JsonWriter out;
   out.begin_object().member("event", name.empty() ? payload["event"].string_or("") : name);
@@ -150,7 +149,7 @@ std::string input(const HookDefinition& hook, JsonView payload, const DialectCon
     out.member("tool_user_id", payload["tool"]["call_id"].string_or(""));
   } else if (hook.event == AGENTD_EVENT_USER_MESSAGE_SEND) {
     out.member("message", payload["message"].string_or(""));
-  } else if (is_stop(hook.event)) {
+  } else if (is_stop_event(hook.event)) {
     write_messages(out, payload);
     if (payload["usage"].is_object()) out.key("usage").value(payload["usage"]);
   } else if (hook.event == AGENTD_EVENT_TURN_END) {
@@ -161,7 +160,7 @@ std::string input(const HookDefinition& hook, JsonView payload, const DialectCon
   return std::string(out.text());
 }
 
-std::string subject(const HookDefinition& hook, JsonView payload) {
+std::string kodelet_subject(const HookDefinition& hook, JsonView payload) {
   return is_tool_event(hook.event) ? foreign_tool(Dialect::kKodelet, tool_of(payload)) : std::string();
 }
 
@@ -218,7 +217,7 @@ Verdict interpret_output(const HookDefinition& hook, JsonView payload, const Raw
 }
 
 // Every end but exit code 0 is a failure; exit code 2 has no special meaning here.
-Verdict interpret_run(const HookDefinition& hook, JsonView payload, const RawAnswer& answer) {
+Verdict interpret_kodelet_run(const HookDefinition& hook, JsonView payload, const RawAnswer& answer) {
   VerdictMaker verdict(hook.event);
   if (!verdict.fails_by_end(hook, answer) && answer.code != 0) verdict.fail(exit_sentence(answer));
   return verdict.failed() ? verdict.take() : interpret_output(hook, payload, answer);
@@ -229,11 +228,11 @@ Verdict interpret_run(const HookDefinition& hook, JsonView payload, const RawAns
 const Translator& kodelet_translator() {
   static constexpr Translator kTranslator{
       .traits = {.program = "Kodelet"},
-      .events = kEvents,
-      .tools = kTools,
-      .input = input,
-      .subject = subject,
-      .interpret = interpret_run,
+      .events = kKodeletEvents,
+      .tools = kKodeletTools,
+      .input = kodelet_input,
+      .subject = kodelet_subject,
+      .interpret = interpret_kodelet_run,
   };
   return kTranslator;
 }
@@ -242,13 +241,13 @@ const Translator& kodelet_translator() {
 
 std::string_view extension_event(std::uint32_t event) {
   if (event == 0) return {};
-  for (const EventName& each : kEvents)
+  for (const EventName& each : kKodeletEvents)
     if (each.event == event && each.foreign.find('.') != std::string_view::npos) return each.foreign;
   return {};
 }
 
 std::uint32_t event_of_extension(std::string_view name) {
-  for (const EventName& each : kEvents)
+  for (const EventName& each : kKodeletEvents)
     if (each.foreign == name && name.find('.') != std::string_view::npos) return each.event;
   return 0;
 }
@@ -289,7 +288,7 @@ void write_event_payload(JsonWriter& out, std::uint32_t event, JsonView payload)
   } else if (event == AGENTD_EVENT_TURN_END) {
     out.member("response", payload["response"].string_or(""));
     out.member("turnNumber", payload["turn_number"].uint_or(0));
-  } else if (is_stop(event)) {
+  } else if (is_stop_event(event)) {
     write_messages(out, payload);
   }
   out.end_object();
@@ -345,7 +344,7 @@ void unusable(std::string_view key, VerdictMaker& verdict) {
   verdict.warn(std::string(key) + " has no effect at " + std::string(verdict.event_name()) + " and was ignored");
 }
 
-void take_output(AnswerKeys& keys, VerdictMaker& verdict, JsonView payload) {
+void take_kodelet_output(AnswerKeys& keys, VerdictMaker& verdict, JsonView payload) {
   const JsonView output = keys.get("output");
   if (!output.exists()) return;
   if (!is_result(verdict.event())) return unusable("output", verdict);
@@ -373,7 +372,7 @@ void take_event_result(AnswerKeys& keys, VerdictMaker& verdict, JsonView payload
     else
       unusable("message", verdict);
   }
-  take_output(keys, verdict, payload);
+  take_kodelet_output(keys, verdict, payload);
   take_system_prompt(keys, verdict);
   take_tools(keys, verdict);
   take_follow_ups(keys, verdict);

@@ -18,7 +18,7 @@ bool is_name(std::string_view text) {
   });
 }
 
-std::string_view trimmed(std::string_view text) {
+std::string_view without_spaces(std::string_view text) {
   while (!text.empty() && text.front() == ' ') text.remove_prefix(1);
   while (!text.empty() && text.back() == ' ') text.remove_suffix(1);
   return text;
@@ -29,7 +29,7 @@ std::vector<std::string> names_in(std::string_view text) {
   std::vector<std::string> names;
   while (true) {
     const std::size_t end = text.find_first_of("|,");
-    const std::string_view name = trimmed(text.substr(0, end));
+    const std::string_view name = without_spaces(text.substr(0, end));
     if (!name.empty() && !is_name(name)) return {};
     if (!name.empty()) names.emplace_back(name);
     if (end == std::string_view::npos) return names;
@@ -37,7 +37,7 @@ std::vector<std::string> names_in(std::string_view text) {
   }
 }
 
-Error bad(std::string_view text, const std::string& why) {
+Error bad_matcher(std::string_view text, const std::string& why) {
   return {Code::kInvalid, "the matcher '" + one_line(text, 60) + "' " + why};
 }
 
@@ -47,11 +47,11 @@ Result<Matcher> Matcher::parse(std::string_view text, MatcherRules rules) {
   Matcher out;
   out.text_ = std::string(text);
   if (text.empty() || text == "*") return out;
-  if (text.size() > kTextBytesMax) return bad(text, "has more than " + with_commas(kTextBytesMax) + " bytes");
+  if (text.size() > kTextBytesMax) return bad_matcher(text, "has more than " + with_commas(kTextBytesMax) + " bytes");
   // No name has a line end (from YAML's "|") or a control character ("\b" between double quotes), so nothing would
   // match.
   if (has_control_character(text))
-    return bad(text, "has a line end or a control character: write it on one line, in single quotes");
+    return bad_matcher(text, "has a line end or a control character: write it on one line, in single quotes");
   if (rules == MatcherRules::kExact) {
     out.names_ = {std::string(text)};
     return out;
@@ -60,12 +60,12 @@ Result<Matcher> Matcher::parse(std::string_view text, MatcherRules rules) {
     out.names_ = names_in(text);
     if (!out.names_.empty()) return out;
     // As an expression it would match everything, which its author cannot mean.
-    if (text.find_first_not_of("|, ") == std::string_view::npos) return bad(text, "names nothing");
+    if (text.find_first_not_of("|, ") == std::string_view::npos) return bad_matcher(text, "names nothing");
   }
   auto regex = Regex::compile(text);
   if (!regex && regex.error().code == Code::kInvalid)
-    return bad(text, "is not a valid regular expression: " + regex.error().message +
-                         " (RE2 syntax: no look-around, no back-references)");
+    return bad_matcher(text, "is not a valid regular expression: " + regex.error().message +
+                                 " (RE2 syntax: no look-around, no back-references)");
   if (!regex) return regex.error();
   out.regex_ = std::make_shared<const Regex>(std::move(*regex));
   out.whole_ = rules == MatcherRules::kDocker;

@@ -42,7 +42,7 @@ bool write_block(JsonWriter& out, JsonView block) {
   return true;
 }
 
-void write_content(JsonWriter& out, JsonView message) {
+void write_transcript_content(JsonWriter& out, JsonView message) {
   out.key("content");
   const JsonView blocks = message["blocks"];
   if (!blocks.is_array() && message["role"].string_or({}) == "user") {
@@ -66,7 +66,7 @@ std::string line_of(JsonView payload, JsonView message, std::size_t index, const
   out.member("uuid", std::string(payload["conv_id"].string_or({})) + "-" + seq);
   out.key("message").begin_object().member("role", role);
   if (role == "assistant") out.member("type", "message").member("model", payload["model"].string_or({}));
-  write_content(out, message);
+  write_transcript_content(out, message);
   out.end_object().end_object();
   return std::string(out.text()) + "\n";
 }

@@ -16,7 +16,7 @@
 namespace agentd {
 namespace {
 
-constexpr std::size_t kShownBytes = 80;
+constexpr std::size_t kShownOutputBytes = 80;
 constexpr std::string_view kBlanks = " \t\r\n\v\f";
 
 // The end of the object that begins at `from` (one past its brace), by braces and strings alone; npos if it is not
@@ -73,7 +73,7 @@ std::string bad_object(std::string_view text, const Error& error) {
   if (!JsonDocument::parse(text.substr(0, end))) return "its output is not valid JSON: " + error.message;
   const std::string_view rest = trimmed(text.substr(end));
   if (rest.substr(0, 1) == "{") return "its output holds two JSON objects where one is expected";
-  return "text follows the JSON object in its output: '" + first_line(rest, kShownBytes) + "'";
+  return "text follows the JSON object in its output: '" + first_line(rest, kShownOutputBytes) + "'";
 }
 
 std::string bad_bytes(std::string_view out, bool over_cap) {
@@ -98,7 +98,8 @@ ParsedOutput parse_output(std::string_view out, bool over_cap) {
   if (parsed.text[0] != '{') {
     parsed.kind = ParsedOutput::Kind::kText;
     if (holds_answer(parsed.text))
-      parsed.problem = "text precedes the JSON object in its output: '" + first_line(parsed.text, kShownBytes) + "'";
+      parsed.problem =
+          "text precedes the JSON object in its output: '" + first_line(parsed.text, kShownOutputBytes) + "'";
     return parsed;
   }
   auto object = JsonDocument::parse(parsed.text);
@@ -222,7 +223,7 @@ std::string one_of(const std::vector<std::string>& words) {
   return out;
 }
 
-std::string in_quotes(std::string_view name) { return "'" + one_line(name, kShownBytes) + "'"; }
+std::string in_quotes(std::string_view name) { return "'" + one_line(name, kShownOutputBytes) + "'"; }
 
 std::string_view type_name(JsonView value) {
   if (!value.exists() || value.is_null()) return "null";
@@ -251,6 +252,14 @@ JsonView tool_input_of(JsonView payload) { return payload["tool"]["input"]; }
 bool is_tool_event(std::uint32_t event) {
   return event == AGENTD_EVENT_BEFORE_TOOL_CALL || event == AGENTD_EVENT_PERMISSION_REQUEST ||
          event == AGENTD_EVENT_AFTER_TOOL_CALL || event == AGENTD_EVENT_TOOL_CALL_FAILED;
+}
+
+bool is_stop_event(std::uint32_t event) {
+  return event == AGENTD_EVENT_AGENT_STOP || event == AGENTD_EVENT_SUBAGENT_STOP;
+}
+
+std::string default_block_reason(const HookDefinition& hook) {
+  return "the hook " + hook.name + " blocked it and gave no reason";
 }
 
 bool has_edit_list(JsonView payload) {

@@ -193,6 +193,10 @@ std::string event_label(const HookDefinition& hook);
 std::string_view tool_of(JsonView payload);
 JsonView tool_input_of(JsonView payload);
 bool is_tool_event(std::uint32_t event);
+// The end of an agent or of a subagent.
+bool is_stop_event(std::uint32_t event);
+// For a hook that blocks without a reason.
+std::string default_block_reason(const HookDefinition& hook);
 // True for a call of edit_file with a list of edits and without an edit next to it, which the tool refuses.
 bool has_edit_list(JsonView payload);
 // AGENTD_STRATEGY_ for full, tail, users, default.

@@ -12,7 +12,7 @@
 namespace agentd {
 namespace {
 
-bool is_name_byte(char c) {
+bool is_word_byte(char c) {
   return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_';
 }
 
@@ -55,12 +55,12 @@ bool allows(std::string_view text, const HttpUrl& url) {
 bool is_token(std::string_view name) {
   constexpr std::string_view kMarks = "!#$%&'*+-.^_`|~";
   return !name.empty() && std::all_of(name.begin(), name.end(), [&](char c) {
-    return is_name_byte(c) || kMarks.find(c) != std::string_view::npos;
+    return is_word_byte(c) || kMarks.find(c) != std::string_view::npos;
   });
 }
 
 std::size_t name_end(std::string_view value, std::size_t at) {
-  while (at < value.size() && is_name_byte(value[at])) ++at;
+  while (at < value.size() && is_word_byte(value[at])) ++at;
   return at;
 }
 

@@ -15,7 +15,6 @@ namespace {
 
 using Reply = RpcConnection::Reply;
 
-constexpr Milliseconds kPoll{10};
 // Runs whose agent.init is remembered, and its bytes; one that is forgotten is asked for again.
 constexpr std::size_t kInitsMax = 4'096, kInitBytesMax = 16u << 20;
 constexpr std::size_t kSubscriptionsMax = 64;
@@ -170,7 +169,7 @@ void KodeletExtension::State::drop_ended() {
 }
 
 bool KodeletExtension::State::lock_starting(const CancelToken& cancel, Deadline deadline) {
-  while (!starting.lock_for(clock, kPoll))
+  while (!starting.lock_for(clock, RpcConnection::kPoll))
     if (cancel.cancelled() || deadline.passed(clock)) return false;
   return true;
 }
@@ -189,7 +188,7 @@ Result<void> KodeletExtension::State::wait_back_off(const CancelToken& cancel, D
   while (!ready_at.passed(clock)) {
     if (cancel.cancelled()) return Error{Code::kCancelled, whose("cancelled")};
     if (deadline.passed(clock)) return Error{Code::kBusy, whose("it is restarted later, since " + why)};
-    clock.pause(kPoll);
+    clock.pause(RpcConnection::kPoll);
   }
   return {};
 }

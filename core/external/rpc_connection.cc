@@ -16,8 +16,6 @@ namespace {
 
 constexpr std::size_t kReadMax = 64u << 10;
 constexpr std::size_t kRefusalsMax = 64;
-// How often waiting calls poll their cancel token.
-constexpr Milliseconds kPoll{10};
 // For writes that no call waits for: a program that does not read for this long is broken.
 constexpr Milliseconds kShortWrite{500};
 // Overdue requests in a row after which the program counts as hung.

@@ -24,6 +24,9 @@ namespace agentd {
 
 class RpcConnection {
  public:
+  // How often waiting calls poll their cancel token.
+  static constexpr Milliseconds kPoll{10};
+
   struct Reply {
     enum class Kind { kResult, kError, kTimedOut, kCancelled, kEnded };
     Kind kind = Kind::kEnded;

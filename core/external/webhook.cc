@@ -127,7 +127,7 @@ class Call {
   bool over_cap_ = false;
 };
 
-RawAnswer not_started(const Error& error) {
+RawAnswer not_sent(const Error& error) {
   RawAnswer out;
   out.end = RawAnswer::End::kNotStarted;
   out.problem = error.message;
@@ -139,11 +139,11 @@ RawAnswer not_started(const Error& error) {
 RawAnswer post_webhook(const HookDefinition& hook, std::string_view body, HttpClient& client, const WebhookRules& rules,
                        const VariableLookup& variable, const CancelToken& cancel, Deadline deadline,
                        const Clock& clock) {
-  if (const auto allowed = check_webhook_url(hook.url, rules); !allowed) return not_started(allowed.error());
+  if (const auto allowed = check_webhook_url(hook.url, rules); !allowed) return not_sent(allowed.error());
   Call call(hook, variable);
   HttpRequest request;
   request.body = body;
-  if (const auto ready = call.prepare(request); !ready) return not_started(ready.error());
+  if (const auto ready = call.prepare(request); !ready) return not_sent(ready.error());
   if (hook.timeout) deadline.at_ns = std::min(deadline.at_ns, Deadline::after(clock, *hook.timeout).at_ns);
   const auto response = client.send(
       request, [&](const HttpResponse& so_far, std::string_view bytes) { return call.take(so_far, bytes); }, cancel,

@@ -218,7 +218,7 @@ std::string event_page(const EventTraits& event) {
   return page + "\n" + example_page(event.id);
 }
 
-constexpr std::string_view kHead = R"(# The events, and their JSON
+constexpr std::string_view kPageHead = R"(# The events, and their JSON
 
 This page is printed from the tables that the program itself reads (`AGENTD_EVENT_ROWS` of
 `plugin-api/include/agentd/hook_events.h`, `core/hooks/payload_fields.cc`); a test compares the
@@ -255,7 +255,7 @@ std::string contract_json(std::uint32_t event) {
 }
 
 std::string events_reference() {
-  std::string page(kHead);
+  std::string page(kPageHead);
   page += "Events:";
   for (const EventTraits& event : all_events())
     page += (event.id == all_events().front().id ? " [" : ", [") + std::string(event.name) + "](#" +

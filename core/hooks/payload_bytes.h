@@ -13,6 +13,8 @@
 
 namespace agentd {
 
+inline constexpr std::uint64_t kNsPerMs = 1'000'000;  // a record has nanoseconds, JSON milliseconds
+
 template <typename Member>
 Member member_at(const char* record, std::size_t offset) {
   Member member;

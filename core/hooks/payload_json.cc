@@ -12,8 +12,6 @@
 namespace agentd {
 namespace {
 
-constexpr std::uint64_t kNsPerMs = 1'000'000;
-
 // Foreign JSON text: unchanged if it parses, else as a string. Line breaks between its tokens become spaces, so that a
 // payload stays one line.
 void json_text(JsonWriter& out, std::string_view json) {

@@ -19,7 +19,6 @@
 namespace agentd {
 namespace {
 
-constexpr std::uint64_t kNsPerMs = 1'000'000;
 constexpr std::uint64_t kLimitMadeUp = 100'000;  // limit of a gauge of which only the percent is known
 constexpr std::size_t kShownMax = 60;            // bytes of a value shown in an error
 // The start of every text of payload_json(). Its spaces are content and stay; those of a hand-written text are layout.

@@ -20,7 +20,7 @@
 namespace agentd {
 namespace {
 
-bool contains(const std::vector<std::string>& list, const std::string& what) {
+bool is_listed(const std::vector<std::string>& list, const std::string& what) {
   return std::find(list.begin(), list.end(), what) != list.end();
 }
 
@@ -46,7 +46,7 @@ std::vector<std::string> grantable(const Manifest& manifest, Precedence preceden
   std::vector<std::string> out;
   for (const auto* const asked : {&manifest.required, &manifest.drafts, &manifest.wanted})
     for (const std::string& id : *asked)
-      if (is_offered(id) && !is_harmless(id) && !contains(out, id)) out.push_back(id);
+      if (is_offered(id) && !is_harmless(id) && !is_listed(out, id)) out.push_back(id);
   if (precedence != Precedence::kProject) return out;
   const auto known = known_capabilities();
   for (const std::string& each : manifest.capabilities)
@@ -97,7 +97,7 @@ std::vector<std::string> grant_names() {
   std::vector<std::string> out{"compactor", "thread_factory", "store"};
   for (const auto* const offered : {&host_offer().drafts, &host_offer().services})
     for (const std::string& id : *offered)
-      if (const std::string name = grant_name(id); !contains(out, name)) out.push_back(name);
+      if (const std::string name = grant_name(id); !is_listed(out, name)) out.push_back(name);
   for (const std::string_view each : known_capabilities()) out.emplace_back(each);
   return out;
 }
@@ -131,11 +131,12 @@ NotGranted not_granted(const std::string& name, Precedence precedence, const Man
     all.push_back(grant_name(id));
     if (is_granted(id, grants) || (config.grants && config.grants->contains(id))) continue;
     out.names.push_back(grant_name(id));
-    out.required = out.required || contains(manifest.required, id);
+    out.required = out.required || is_listed(manifest.required, id);
   }
   if (out.names.empty()) return out;
-  out.on_purpose = config.grants && std::all_of(config.grants->begin(), config.grants->end(),
-                                                [&](const auto& id) { return is_harmless(id) || contains(asked, id); });
+  out.on_purpose = config.grants && std::all_of(config.grants->begin(), config.grants->end(), [&](const auto& id) {
+                     return is_harmless(id) || is_listed(asked, id);
+                   });
   out.how = how_to_grant(name, all, out.names.size() == 1, config.grants.has_value(), settings);
   return out;
 }

@@ -3,7 +3,6 @@
 #include <sys/stat.h>
 
 #include <algorithm>
-#include <filesystem>
 #include <map>
 
 #include "core/base/nearest.h"
@@ -13,12 +12,6 @@
 
 namespace agentd {
 namespace {
-
-std::string canonical(const std::string& path) {
-  std::error_code failed;
-  const auto out = std::filesystem::canonical(path, failed);
-  return failed ? path : out.string();
-}
 
 std::vector<std::uint32_t> event_ids(const std::vector<std::string>& names) {
   std::vector<std::uint32_t> out;
@@ -82,7 +75,7 @@ bool HookHost::is_here(const TrustEntry& guard) const {
   if (system_.contains(guard.name)) return true;
   const auto& directories = options_.native.directories;
   return std::any_of(directories.begin(), directories.end(), [&](const HookDirectory& each) {
-    return each.precedence == Precedence::kSystem && guard.path.starts_with(canonical(each.path) + "/");
+    return each.precedence == Precedence::kSystem && guard.path.starts_with(canonical_path(each.path) + "/");
   });
 }
 
@@ -184,7 +177,7 @@ std::string HookHost::path_of_problem(const std::string& name) const {
   for (const HookProblem& each : problems_) {
     const std::string file = each.path.substr(each.path.rfind('/') + 1);
     if (!each.path.empty() && (each.name == name || file.substr(0, file.find('.')) == name))
-      return canonical(each.path);
+      return canonical_path(each.path);
   }
   return {};
 }

@@ -6,7 +6,6 @@
 #include <algorithm>
 #include <array>
 #include <atomic>
-#include <filesystem>
 #include <system_error>
 #include <utility>
 
@@ -22,12 +21,6 @@ namespace {
 constexpr std::uint64_t kScriptBytesMax = 64u << 20;
 constexpr std::size_t kProbesMax = 8;        // run in parallel
 constexpr std::size_t kUnknownKeysTold = 3;  // named per file
-
-std::string canonical(const std::string& path) {
-  std::error_code failed;
-  const auto out = std::filesystem::canonical(path, failed);
-  return failed ? path : out.string();
-}
 
 std::string folder_of(const std::string& path) { return path.substr(0, path.rfind('/') + 1); }
 
@@ -193,7 +186,7 @@ TrustStore* HookHost::trust() {
 Result<TrustEntry> HookHost::entry_of(const HookFile& file, const std::string& digest) {
   TrustEntry out;
   out.name = file.name;
-  out.path = canonical(file.path);
+  out.path = canonical_path(file.path);
   out.digest = digest;
   if (file.precedence == Precedence::kProject) {
     AGENTD_TRY(out.repository, TrustStore::repository_key(options_.project_root));
@@ -332,7 +325,7 @@ void HookHost::load_all() {
   for (const HookProblem& each : natives_.problems())
     if (!is_adapted(each, options_.adapted)) problems_.push_back(each);
   for (const auto& plugin : natives_.plugins()) {
-    const std::string path = canonical(plugin->path());
+    const std::string path = canonical_path(plugin->path());
     owners_.emplace(plugin->identity().name, path);
     if (plugin->precedence() == Precedence::kSystem) system_.insert(plugin->identity().name);
     remember_native(*plugin, path);
@@ -436,7 +429,7 @@ void HookHost::load_external(HookFile& file) {
 bool HookHost::has_twin(const HookFile& file) const {
   const auto owner = owners_.find(file.name);
   if (owner == owners_.end() || file.precedence == Precedence::kProject) return false;
-  const std::string path = canonical(file.path);
+  const std::string path = canonical_path(file.path);
   return owner->second != path && folder_of(owner->second) == folder_of(path);
 }
 
@@ -495,7 +488,7 @@ Result<void> HookHost::load_settings(const AdaptedSource& source) {
     if (!is_among(mistakes, each) && !(folds && is_among(loaded.unknown_keys, each))) problem(source.path, "", each);
   if (folds) problem(source.path, "", source.path + ": " + folded(loaded.unknown_keys));
   TrustEntry asked;
-  asked.path = canonical(source.path);
+  asked.path = canonical_path(source.path);
   asked.name = asked.path;
   asked.digest = loaded.bytes.digest;
   if (source.precedence == Precedence::kProject) {
@@ -521,7 +514,7 @@ Result<void> HookHost::load_settings(const AdaptedSource& source) {
 void HookHost::tell_mistakes(const AdaptedSource& source, const std::vector<SourceMistake>& mistakes) {
   for (const SourceMistake& each : mistakes) {
     if (is_off(options_, each.hook)) continue;
-    if (!is_allowed(options_, each.hook) && !is_allowed(options_, canonical(source.path))) continue;
+    if (!is_allowed(options_, each.hook) && !is_allowed(options_, canonical_path(source.path))) continue;
     const std::string remedy =
         each.sentence + "; correct it, or disable it with hooks.disable: [\"" + each.hook + "\"]";
     if (source.precedence == Precedence::kProject) {

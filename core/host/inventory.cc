@@ -24,12 +24,6 @@ constexpr std::uint64_t kHookBytesMax = 256u << 20;
 constexpr std::size_t kHeadBytes = 4096;  // longer than any interpreter line
 constexpr const char* kNotAllowed = "off: no glob of hooks.allow matches it";
 
-std::string canonical(const std::string& path) {
-  std::error_code failed;
-  const auto out = std::filesystem::canonical(path, failed);
-  return failed ? path : out.string();
-}
-
 SourceKind source_kind(HookKind kind) {
   switch (kind) {
     case HookKind::kNative:
@@ -42,7 +36,7 @@ SourceKind source_kind(HookKind kind) {
   return SourceKind::kNative;
 }
 
-bool contains(const std::vector<std::string>& names, const std::string& name) {
+bool has_name(const std::vector<std::string>& names, const std::string& name) {
   return std::find(names.begin(), names.end(), name) != names.end();
 }
 
@@ -61,7 +55,7 @@ void add_hooks(HookSource& out, std::vector<HookDefinition> hooks) {
   out.events.clear();
   for (const HookDefinition& hook : out.hooks) {
     const EventTraits* const event = find_event(hook.event);
-    if (event != nullptr && !contains(out.events, std::string(event->name))) out.events.emplace_back(event->name);
+    if (event != nullptr && !has_name(out.events, std::string(event->name))) out.events.emplace_back(event->name);
     out.guard = out.guard || fails_closed(hook);
   }
 }
@@ -119,7 +113,7 @@ class Describer {
     out.kind = source_kind(file.kind);
     out.precedence = file.precedence;
     out.guard =
-        contains(options_.guards, file.name) || settings_of(options_, file.name).on_failure == FailurePolicy::kClosed;
+        has_name(options_.guards, file.name) || settings_of(options_, file.name).on_failure == FailurePolicy::kClosed;
     if (auto described = describe(out, file); !described) {
       set(out, HookState::kBroken, described.error().message);
       out.unreadable = is_unreadable(file, described.error());
@@ -243,7 +237,7 @@ class Describer {
   // Asks the trust store about the bytes; `digest` is empty for the system's.
   Result<void> judge(HookSource& out, const std::string& path, Precedence precedence, std::string digest) {
     out.entry.name = out.name;
-    out.entry.path = canonical(path);
+    out.entry.path = canonical_path(path);
     out.entry.digest = std::move(digest);
     seen_.insert(out.entry.path);
     if (precedence == Precedence::kSystem) {
@@ -279,7 +273,7 @@ class Describer {
 
   void add_adapted(const AdaptedSource& source) {
     HookSource out;
-    out.name = canonical(source.path);
+    out.name = canonical_path(source.path);
     out.path = source.path;
     out.kind = SourceKind::kSettings;
     out.dialect = source.dialect;
@@ -328,9 +322,9 @@ class Describer {
     out.name = problem.name;
     out.path = problem.path;
     out.kind = problem.no_hook ? SourceKind::kUnknown : kind_of_path(problem.path);
-    out.entry.path = canonical(problem.path);
+    out.entry.path = canonical_path(problem.path);
     if (out.name.rfind("project/", 0) == 0) out.precedence = Precedence::kProject;
-    out.guard = contains(options_.guards, out.name) || is_known_guard(out.entry.path);
+    out.guard = has_name(options_.guards, out.name) || is_known_guard(out.entry.path);
     seen_.insert(out.entry.path);
     set(out, HookState::kBroken, std::move(problem.message));
     out_.sources.push_back(std::move(out));
@@ -547,7 +541,7 @@ std::vector<HookRow> rows_of(const HookSource& source, const HookHostOptions& op
 }
 
 const HookSource* find_source(const Inventory& inventory, std::string_view name_or_path) {
-  const std::string path = canonical(std::string(name_or_path));
+  const std::string path = canonical_path(std::string(name_or_path));
   for (const HookSource& source : inventory.sources)
     if (source.name == name_or_path || source.path == name_or_path ||
         (!source.entry.path.empty() && source.entry.path == path))

@@ -147,6 +147,12 @@ std::string names_of(Dialect dialect, const std::string& path) {
 
 }  // namespace
 
+std::string canonical_path(const std::string& path) {
+  std::error_code failed;
+  const auto out = std::filesystem::canonical(path, failed);
+  return failed ? path : out.string();
+}
+
 Result<void> check_interpreter(const std::string& path, std::string_view bytes) {
   if (!bytes.starts_with("#!")) return {};
   constexpr std::string_view kBlanks = " \t";

@@ -15,6 +15,9 @@
 
 namespace agentd {
 
+// Links resolved; the path itself where that fails.
+std::string canonical_path(const std::string& path);
+
 struct LoadedHooks {
   HookBytes bytes;
   std::vector<HookDefinition> hooks;

@@ -13,7 +13,7 @@
 namespace agentd::mcp {
 namespace {
 
-constexpr Milliseconds kLook{1'000};
+constexpr Milliseconds kChangesLook{1'000};
 
 struct ListName {
   std::string_view method, wish;  // the wish: a member of `notifications`
@@ -335,7 +335,7 @@ void Changes::work() {
       continue;
     }
     const Clock& clock = means_.runtime.clock();
-    for (const Deadline next = Deadline::after(clock, kLook); !ends_ && !next.passed(clock);)
+    for (const Deadline next = Deadline::after(clock, kChangesLook); !ends_ && !next.passed(clock);)
       changed_.wait_until(mutex_, clock, next);
     if (ends_) return;
     lock.unlock();

@@ -12,7 +12,7 @@
 namespace agentd::mcp {
 namespace {
 
-constexpr std::size_t kPage = 50, kShown = 80;
+constexpr std::size_t kPromptsPage = 50, kShownPromptBytes = 80;
 constexpr std::uint32_t kValuesMax = 100;  // of a completion; the protocol's limit
 
 bool is_prompt(const RecipeEntry& entry) { return entry.recipe && !entry.recipe->swaps_context(); }
@@ -31,7 +31,7 @@ void write_prompt(JsonWriter& out, const Recipe& recipe) {
 Result<Recipe, Fault> find_prompt(const Workplace& workplace, std::string_view name) {
   const auto entry = workplace.recipes().look(name);
   if (!entry || !is_prompt(*entry))
-    return bad_params("there is no prompt '" + one_line(name, kShown) + "'" +
+    return bad_params("there is no prompt '" + one_line(name, kShownPromptBytes) + "'" +
                       (entry && !entry->problem.empty() ? ": " + entry->problem : std::string()));
   return *entry->recipe;
 }
@@ -61,7 +61,7 @@ Result<std::string, Fault> list_prompts(const Workplace& workplace, JsonView par
   std::string last, next;
   for (const RecipeEntry& entry : workplace.recipes().list()) {
     if (!is_prompt(entry) || entry.name <= after) continue;
-    if (count == kPage) {
+    if (count == kPromptsPage) {
       next = last;
       break;
     }

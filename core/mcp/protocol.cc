@@ -11,7 +11,7 @@
 namespace agentd::mcp {
 namespace {
 
-constexpr std::size_t kShown = 80;
+constexpr std::size_t kShownFieldBytes = 80;
 constexpr std::string_view kOfBatches = "2025-03-26";
 
 // The member of the params that the field Mcp-Name repeats.
@@ -54,8 +54,8 @@ std::optional<Fault> check_name(const Fields& fields, const RpcMessage& message)
   const auto named = decoded(*fields.name);
   if (!named) return mismatch(kNameField, "the field Mcp-Name is not valid base64");
   if (*named == value.string_or("")) return std::nullopt;
-  return mismatch(kNameField, member + " is '" + one_line(value.string_or(""), kShown) + "', and Mcp-Name '" +
-                                  one_line(*named, kShown) + "'");
+  return mismatch(kNameField, member + " is '" + one_line(value.string_or(""), kShownFieldBytes) + "', and Mcp-Name '" +
+                                  one_line(*named, kShownFieldBytes) + "'");
 }
 
 Fault unsupported(std::string_view asked) {
@@ -63,7 +63,7 @@ Fault unsupported(std::string_view asked) {
   data.begin_object().key("supported").begin_array().string(kModernVersion);
   for (const std::string_view each : kServedVersions) data.string(each);
   data.end_array().member("requested", asked).end_object();
-  return {{kMcpUnsupportedVersion, "this server does not speak version '" + one_line(asked, kShown) + "'",
+  return {{kMcpUnsupportedVersion, "this server does not speak version '" + one_line(asked, kShownFieldBytes) + "'",
            std::string(data.text())},
           400};
 }
@@ -106,14 +106,15 @@ std::optional<Fault> check_fields(const Fields& fields, const RpcMessage& messag
     return incomplete(kMetaVersion);
   }
   if (fields.version && without_blanks(*fields.version) != *claim)
-    return mismatch(kVersionField, "'_meta' names version '" + one_line(*claim, kShown) +
-                                       "', and MCP-Protocol-Version '" + one_line(*fields.version, kShown) + "'");
+    return mismatch(kVersionField, "'_meta' names version '" + one_line(*claim, kShownFieldBytes) +
+                                       "', and MCP-Protocol-Version '" + one_line(*fields.version, kShownFieldBytes) +
+                                       "'");
   if (*claim != kModernVersion || !is_request) return std::nullopt;  // read_asking() tells why
   if (!fields.version) return mismatch(kVersionField, "the request has no field MCP-Protocol-Version");
   if (!fields.method) return mismatch(kMethodField, "the request has no field Mcp-Method");
   if (without_blanks(*fields.method) != message.method)
-    return mismatch(kMethodField, "the method is '" + one_line(message.method, kShown) + "', and Mcp-Method '" +
-                                      one_line(*fields.method, kShown) + "'");
+    return mismatch(kMethodField, "the method is '" + one_line(message.method, kShownFieldBytes) +
+                                      "', and Mcp-Method '" + one_line(*fields.method, kShownFieldBytes) + "'");
   return check_name(fields, message);
 }
 

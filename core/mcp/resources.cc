@@ -12,8 +12,8 @@
 namespace agentd::mcp {
 namespace {
 
-constexpr std::uint32_t kPage = 50;
-constexpr std::size_t kTextMax = 8u << 20, kShown = 120;
+constexpr std::uint32_t kResourcesPage = 50;
+constexpr std::size_t kTextMax = 8u << 20, kShownResourceBytes = 120;
 constexpr std::string_view kConversation = "agentd://conversation/", kCheckpoint = "agentd://checkpoint/";
 constexpr std::string_view kAsJson = "/json";
 constexpr std::string_view kMarkdownType = "text/markdown", kJsonType = "application/json";
@@ -96,8 +96,8 @@ Result<Ulid> conversation_of(std::string_view uri) {
 Fault not_there(Era era, std::string_view uri) {
   JsonWriter data;
   data.begin_object().member("uri", uri).end_object();
-  return {{era == Era::kModern ? kRpcBadParams : kRpcNotFound, "there is no resource '" + one_line(uri, kShown) + "'",
-           std::string(data.text())}};
+  return {{era == Era::kModern ? kRpcBadParams : kRpcNotFound,
+           "there is no resource '" + one_line(uri, kShownResourceBytes) + "'", std::string(data.text())}};
 }
 
 }  // namespace
@@ -117,15 +117,15 @@ Result<std::string, Fault> list_resources(Runtime& runtime, const std::string& p
     ConversationQuery query;
     query.project_id = project;
     query.after = after;
-    query.limit = kPage;
+    query.limit = kResourcesPage;
     const auto list = runtime.store().list(query);
     if (!list) return bad_params(list.error().message);
     // One without messages is a client's own, for its tool calls.
     for (const ConversationInfo& info : *list)
       if (info.messages > 0)
-        write_resource(out, std::string(kConversation) + info.id, info.id, one_line(info.title, kShown), kMarkdownType,
-                       info.updated_ms);
-    next = list->size() == kPage ? list->back().id : std::string(kAllSeen);
+        write_resource(out, std::string(kConversation) + info.id, info.id, one_line(info.title, kShownResourceBytes),
+                       kMarkdownType, info.updated_ms);
+    next = list->size() == kResourcesPage ? list->back().id : std::string(kAllSeen);
   } else if (const auto list = ask_checkpoints(runtime, "list", R"({"limit":100})", project)) {
     const JsonView all = list->root()["checkpoints"];
     for (std::size_t i = 0; i < all.size(); ++i) {
@@ -133,7 +133,7 @@ Result<std::string, Fault> list_resources(Runtime& runtime, const std::string& p
       const std::string id(each["id"].string_or(""));
       const std::string_view name = each["name"].string_or("");
       write_resource(out, std::string(kCheckpoint) + id, id,
-                     one_line(name.empty() ? each["title"].string_or("") : name, kShown), kJsonType,
+                     one_line(name.empty() ? each["title"].string_or("") : name, kShownResourceBytes), kJsonType,
                      each["created_ms"].int_or(0));
     }
   }

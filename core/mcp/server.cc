@@ -14,7 +14,7 @@
 namespace agentd::mcp {
 namespace {
 
-constexpr std::size_t kToolsPage = 50, kShown = 80;
+constexpr std::size_t kToolsPage = 50, kShownNameBytes = 80;
 constexpr std::int64_t kListsTtlMs = 5'000;
 constexpr std::string_view kInstructions =
     "agentd keeps memories, checkpoints and conversations across sessions. Call session_start with the task before you "
@@ -34,7 +34,7 @@ Fault fault_of(const RunError& error) {
 }
 
 Fault no_method(std::string_view name, Era era) {
-  return {{kRpcNoMethod, "Method not found: agentd has no '" + one_line(name, kShown) + "'"},
+  return {{kRpcNoMethod, "Method not found: agentd has no '" + one_line(name, kShownNameBytes) + "'"},
           era == Era::kModern ? 404u : 200u};
 }
 
@@ -142,7 +142,7 @@ Server::Reply Server::initialize(const Call& call) {
   const JsonView params = call.params();
   if (!params["protocolVersion"].is_string()) return bad_params("'protocolVersion' must be a text");
   if (call.client->is_initialized()) return Fault{{kRpcBadRequest, "initialize was called before"}, 400};
-  call.client->set_initialized(one_line(params["clientInfo"]["name"].string_or(""), kShown));
+  call.client->set_initialized(one_line(params["clientInfo"]["name"].string_or(""), kShownNameBytes));
   JsonWriter out;
   out.begin_object().member("protocolVersion", negotiated_version(params["protocolVersion"].string_or("")));
   out.key("capabilities");
@@ -196,7 +196,8 @@ Server::Reply Server::call_tool(const Call& call) {
   if (!tools) return fault_of(tools.error());
   const auto tool = std::find_if(tools->begin(), tools->end(), [&](const Tool& each) { return each.name == name; });
   if (tool == tools->end())
-    return bad_params("Unknown tool: '" + one_line(name, kShown) + "' is not offered; tools/list has those that are");
+    return bad_params("Unknown tool: '" + one_line(name, kShownNameBytes) +
+                      "' is not offered; tools/list has those that are");
   if (call.asking.era == Era::kModern && call.to->has_fields())
     if (auto fault = check_param_fields(tool->input_schema_json, arguments,
                                         [&](const std::string& field) { return call.to->field(field); }))

@@ -34,7 +34,7 @@ constexpr bool kOwnIs64 = true;
 #error "name this machine's ELF number here"
 #endif
 
-std::string machine_name(std::uint16_t machine) {
+std::string elf_machine_name(std::uint16_t machine) {
   switch (machine) {
     case 3:
       return "x86 (32 bit)";
@@ -158,7 +158,7 @@ Result<ModuleScan> scan_elf(const ModuleBytes& bytes) {
     return Error{Code::kInvalid, "is truncated: copy the file again"};
   ModuleScan out;
   if (header[5] != 1) {
-    out.obstacle = "is built for a big-endian machine: rebuild it for " + machine_name(kOwnMachine);
+    out.obstacle = "is built for a big-endian machine: rebuild it for " + elf_machine_name(kOwnMachine);
     return out;
   }
   if (u16_at(header, 16) != kTypeShared)
@@ -168,7 +168,7 @@ Result<ModuleScan> scan_elf(const ModuleBytes& bytes) {
   if (!out.manifest) out.manifest = elf.by_sections();
   const std::uint16_t machine = u16_at(header, 18);
   if (machine != kOwnMachine || is64 != kOwnIs64)
-    out.obstacle = "is built for " + machine_name(machine) + ": rebuild it for " + machine_name(kOwnMachine);
+    out.obstacle = "is built for " + elf_machine_name(machine) + ": rebuild it for " + elf_machine_name(kOwnMachine);
   else if (!elf.is_whole())
     out.obstacle = "is truncated: copy the file again";
   return out;

@@ -175,14 +175,16 @@ agentd_status give(const Result<CommandState>& state, const Ask& ask, const agen
   return *out == nullptr ? AGENTD_E_NOT_FOUND : AGENTD_OK;
 }
 
-ExtShared& shared_of(const agentd_process* table) { return *reinterpret_cast<const ExtProcessTable*>(table)->shared; }
+ExtShared& shared_of_process(const agentd_process* table) {
+  return *reinterpret_cast<const ExtProcessTable*>(table)->shared;
+}
 
 // ---- the functions
 
 agentd_status AGENTD_CALL process_run(const agentd_process* table, agentd_token token,
                                       const agentd_process_options* options,
                                       const agentd_process_result** out) noexcept {
-  const Ask ask(shared_of(table), token);
+  const Ask ask(shared_of_process(table), token);
   if (const agentd_status refused = ask.refusal(); refused != AGENTD_OK) return refused;
   if (options == nullptr || out == nullptr) return ask.incomplete(service_facts_of<&agentd_process::run>);
   auto known = normalise<agentd_process_options>(options, kProcessOptionsFirstBytes, "the options of process.run");
@@ -211,7 +213,7 @@ agentd_status AGENTD_CALL process_run(const agentd_process* table, agentd_token 
 
 agentd_status AGENTD_CALL process_start(const agentd_process* table, agentd_token token,
                                         const agentd_process_options* options, uint64_t* handle) noexcept {
-  const Ask ask(shared_of(table), token);
+  const Ask ask(shared_of_process(table), token);
   if (const agentd_status refused = ask.refusal(); refused != AGENTD_OK) return refused;
   if (options == nullptr || handle == nullptr) return ask.incomplete(service_facts_of<&agentd_process::start>);
   auto known = normalise<agentd_process_options>(options, kProcessOptionsFirstBytes, "the options of process.start");
@@ -228,7 +230,7 @@ agentd_status AGENTD_CALL process_start(const agentd_process* table, agentd_toke
 agentd_status AGENTD_CALL process_read(const agentd_process* table, agentd_token token, uint64_t handle,
                                        uint64_t position, uint64_t limit, uint32_t wait_ms,
                                        const agentd_process_piece** out) noexcept {
-  const Ask ask(shared_of(table), token);
+  const Ask ask(shared_of_process(table), token);
   if (const agentd_status refused = ask.refusal(); refused != AGENTD_OK) return refused;
   if (out == nullptr) return ask.incomplete(service_facts_of<&agentd_process::read>);
   const std::uint64_t most = limit == 0 ? kPieceDefault : std::min(limit, kPieceMax);
@@ -245,7 +247,7 @@ agentd_status AGENTD_CALL process_read(const agentd_process* table, agentd_token
 
 agentd_status AGENTD_CALL process_write(const agentd_process* table, agentd_token token, uint64_t handle,
                                         agentd_str bytes, uint32_t close) noexcept {
-  const Ask ask(shared_of(table), token);
+  const Ask ask(shared_of_process(table), token);
   if (const agentd_status refused = ask.refusal(); refused != AGENTD_OK) return refused;
   if (!is_text(bytes)) return ask.incomplete(service_facts_of<&agentd_process::write>);
   const Deadline deadline = earlier(Deadline::after(ask.clock(), kWriteTime), ask);
@@ -255,7 +257,7 @@ agentd_status AGENTD_CALL process_write(const agentd_process* table, agentd_toke
 
 agentd_status AGENTD_CALL process_signal(const agentd_process* table, agentd_token token, uint64_t handle,
                                          uint32_t number) noexcept {
-  const Ask ask(shared_of(table), token);
+  const Ask ask(shared_of_process(table), token);
   if (const agentd_status refused = ask.refusal(); refused != AGENTD_OK) return refused;
   constexpr std::uint32_t kMost = 1'000;  // the host checks it
   auto sent = ask.commands().host->signal(handle, static_cast<int>(std::min(number, kMost)));
@@ -264,14 +266,14 @@ agentd_status AGENTD_CALL process_signal(const agentd_process* table, agentd_tok
 
 agentd_status AGENTD_CALL process_wait(const agentd_process* table, agentd_token token, uint64_t handle,
                                        uint32_t wait_ms, const agentd_process_state** out) noexcept {
-  const Ask ask(shared_of(table), token);
+  const Ask ask(shared_of_process(table), token);
   if (const agentd_status refused = ask.refusal(); refused != AGENTD_OK) return refused;
   if (out == nullptr) return ask.incomplete(service_facts_of<&agentd_process::wait>);
   return give(ask.commands().host->wait(handle, ask.slot().service_cancel(), deadline_of(wait_ms, ask)), ask, out);
 }
 
 agentd_status AGENTD_CALL process_list(const agentd_process* table, agentd_token token, agentd_list* out) noexcept {
-  const Ask ask(shared_of(table), token);
+  const Ask ask(shared_of_process(table), token);
   if (const agentd_status refused = ask.refusal(); refused != AGENTD_OK) return refused;
   if (out == nullptr) return ask.incomplete(service_facts_of<&agentd_process::list>);
   const std::vector<CommandState> all = ask.commands().host->list();
@@ -284,7 +286,7 @@ agentd_status AGENTD_CALL process_list(const agentd_process* table, agentd_token
 
 agentd_status AGENTD_CALL process_resize(const agentd_process* table, agentd_token token, uint64_t handle,
                                          uint32_t rows, uint32_t columns) noexcept {
-  const Ask ask(shared_of(table), token);
+  const Ask ask(shared_of_process(table), token);
   if (const agentd_status refused = ask.refusal(); refused != AGENTD_OK) return refused;
   const auto size = size_of(rows, columns);
   auto resized = size ? ask.commands().host->resize(handle, *size) : Result<void>(size.error());
@@ -293,7 +295,7 @@ agentd_status AGENTD_CALL process_resize(const agentd_process* table, agentd_tok
 
 agentd_status AGENTD_CALL process_end(const agentd_process* table, agentd_token token, uint64_t handle,
                                       const agentd_process_state** out) noexcept {
-  const Ask ask(shared_of(table), token);
+  const Ask ask(shared_of_process(table), token);
   if (const agentd_status refused = ask.refusal(); refused != AGENTD_OK) return refused;
   if (out == nullptr) return ask.incomplete(service_facts_of<&agentd_process::end>);
   return give(ask.commands().host->end(handle), ask, out);

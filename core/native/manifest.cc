@@ -16,7 +16,7 @@ namespace agentd {
 namespace {
 
 constexpr std::size_t kIdBytesMax = 256;
-constexpr std::size_t kListMax = 256;
+constexpr std::size_t kManifestListMax = 256;
 constexpr std::size_t kDepthMax = 64;
 // The first two state the hook's purpose, the others open what is otherwise closed to a worker.
 constexpr std::string_view kCapabilities[] = {"gate", "redact", "network", "processes", "files:read", "files:write"};
@@ -62,7 +62,7 @@ Result<std::vector<std::string>> texts(JsonView root, std::string_view key) {
   const JsonView found = root[key];
   std::vector<std::string> out;
   if (!found.exists()) return out;
-  if (!found.is_array() || found.size() > kListMax) return wrong(key, "must be a short list of texts");
+  if (!found.is_array() || found.size() > kManifestListMax) return wrong(key, "must be a short list of texts");
   for (std::size_t i = 0; i < found.size(); ++i) {
     if (!found.at(i).is_string() || !is_plain(found.at(i).string_or({})))
       return wrong(key, "must be a list of plain names");

@@ -14,7 +14,7 @@ constexpr std::uint32_t kSectionsMax = 96;  // the limit of Windows' loader
 constexpr std::uint16_t kIsDll = 0x2000;
 constexpr std::string_view kSection(".agentd\0", 8);
 
-std::string machine_name(std::uint16_t machine) {
+std::string pe_machine_name(std::uint16_t machine) {
   switch (machine) {
     case 0x014c:
       return "x86 (32 bit)";
@@ -63,7 +63,7 @@ Result<ModuleScan> scan_pe(const ModuleBytes& bytes) {
   if ((u16_at(header, 22) & kIsDll) == 0)
     return Error{Code::kInvalid, "is a Windows program, not a shared library: link it with -shared"};
   ModuleScan out;
-  out.obstacle = "is a module for Windows (" + machine_name(u16_at(header, 4)) +
+  out.obstacle = "is a module for Windows (" + pe_machine_name(u16_at(header, 4)) +
                  "); this agentd loads ELF modules: rebuild it for Linux";
   out.manifest = find_section(bytes, start + kHeaderBytes + u16_at(header, 20), u16_at(header, 6));
   return out;

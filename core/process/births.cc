@@ -45,14 +45,14 @@ Known& known() {
   return all;
 }
 
-struct CloseDirectory {
+struct CloseTasks {
   void operator()(DIR* directory) const { ::closedir(directory); }
 };
 
 std::vector<pid_t> threads_of(pid_t pid) {
   std::vector<pid_t> out;
   const std::string path = "/proc/" + std::to_string(pid) + "/task";
-  const std::unique_ptr<DIR, CloseDirectory> directory(::opendir(path.c_str()));
+  const std::unique_ptr<DIR, CloseTasks> directory(::opendir(path.c_str()));
   if (!directory) return out;
   while (const dirent* const entry = ::readdir(directory.get()))
     if (const pid_t number = static_cast<pid_t>(std::atoi(entry->d_name)); number > 0) out.push_back(number);

@@ -17,12 +17,12 @@
 namespace agentd {
 namespace {
 
-constexpr std::size_t kReadBytes = 64 * 1024;
+constexpr std::size_t kCommandReadBytes = 64 * 1024;
 constexpr int kReadsAtOnce = 16;              // of one command, before the next one has its turn
 constexpr std::size_t kPieceBytes = 1 << 20;  // of one read()
 constexpr std::size_t kLineBytes = 400;       // of the command as it is listed
-constexpr Milliseconds kSlice{50};            // how often a cancel word is checked
-constexpr int kKillRounds = 3;                // in one step
+constexpr Milliseconds kCommandSlice{50};     // how often a cancel word is checked
+constexpr int kKillRoundsAtOnce = 3;          // in one step
 constexpr std::uint64_t kMs = 1'000'000;
 constexpr std::uint64_t kGiveUpNs = 2'000 * kMs;  // a process stuck in the kernel may outlive SIGKILL
 constexpr std::uint64_t kQuietNs = 100 * kMs;     // of the output, while somebody who could not be ended holds it
@@ -82,7 +82,7 @@ Command::Command(std::uint64_t handle, CommandRequest request, Child child, Uniq
       deadline_(deadline_of(request_, started_ns)),
       child_(std::move(child)),
       output_(terminal.valid() ? std::move(terminal) : std::move(child_.output)),
-      buffer_(kReadBytes, '\0'),
+      buffer_(kCommandReadBytes, '\0'),
       caged_(std::move(caged)),
       input_(request_.terminal ? copy_of(output_) : std::move(child_.input)),
       text_(request_.process.output_bytes_max, request_.process.spill) {
@@ -148,7 +148,7 @@ CommandPiece Command::read(std::uint64_t position, std::size_t bytes_max, const 
   const bool unread = position == ProcessHost::kUnread;
   const MutexLock lock(mutex_);
   while (!ended_ && text_.total() <= (unread ? unread_ : position) && !cancel.cancelled() && !deadline.passed(clock_))
-    changed_.wait_for(mutex_, clock_, std::clamp(deadline.left(clock_), Milliseconds(1), kSlice));
+    changed_.wait_for(mutex_, clock_, std::clamp(deadline.left(clock_), Milliseconds(1), kCommandSlice));
   CommandPiece out;
   auto part = text_.from(unread ? unread_ : position, std::clamp<std::size_t>(bytes_max, 1, kPieceBytes));
   // A word that is cut in two is not recognised as a secret in either piece.
@@ -166,7 +166,7 @@ CommandPiece Command::read(std::uint64_t position, std::size_t bytes_max, const 
 CommandState Command::wait(const CancelToken& cancel, Deadline deadline) {
   const MutexLock lock(mutex_);
   while (!ended_ && !cancel.cancelled() && !deadline.passed(clock_))
-    changed_.wait_for(mutex_, clock_, std::clamp(deadline.left(clock_), Milliseconds(1), kSlice));
+    changed_.wait_for(mutex_, clock_, std::clamp(deadline.left(clock_), Milliseconds(1), kCommandSlice));
   return state_locked();
 }
 
@@ -188,7 +188,7 @@ Result<void> Command::write(std::string_view bytes, bool close, const CancelToke
     if (errno != EAGAIN && errno != EINTR) return errno_error("writing to " + name, errno);
     if (deadline.passed(clock_)) return Error{Code::kBusy, name + " did not read its input before the deadline"};
     pollfd one{input_.get(), POLLOUT, 0};
-    (void)clock_.poll_for({&one, 1}, std::clamp(deadline.left(clock_), Milliseconds(1), kSlice));
+    (void)clock_.poll_for({&one, 1}, std::clamp(deadline.left(clock_), Milliseconds(1), kCommandSlice));
   }
   if (close && !request_.terminal) input_.reset();
   return {};
@@ -311,7 +311,7 @@ void Command::go_on_ending() {
   if (leader_ended_ && family_->gone() && !family_->gather()) return begin_drain();
   const std::uint64_t now = real_.monotonic_ns();
   if (now < kill_at_ns_) return;
-  const bool all = family_->kill_all(kKillRounds);
+  const bool all = family_->kill_all(kKillRoundsAtOnce);
   if ((all && leader_ended_) || now >= give_up_at_ns_) begin_drain();
 }
 

@@ -20,14 +20,14 @@
 namespace agentd {
 namespace {
 
-constexpr Milliseconds kSlice{20};   // how often the cancel word and the clock are checked
-constexpr Milliseconds kGrace{200};  // between SIGTERM and SIGKILL
+constexpr Milliseconds kDuplexSlice{20};  // how often the cancel word and the clock are checked
+constexpr Milliseconds kGrace{200};       // between SIGTERM and SIGKILL
 // The longest pause in the output after the program ended while a child of it holds the pipe.
 constexpr Milliseconds kSettle{50};
-constexpr std::size_t kReadBytes = 16 * 1024;
+constexpr std::size_t kDuplexReadBytes = 16 * 1024;
 constexpr int kErrorReads = 64;  // at a time, so that endless standard error does not delay the answer
 
-void set_non_blocking(const UniqueFd& fd) { ::fcntl(fd.get(), F_SETFL, O_NONBLOCK); }
+void make_non_blocking(const UniqueFd& fd) { ::fcntl(fd.get(), F_SETFL, O_NONBLOCK); }
 
 class Duplex final : public DuplexProcess {
  public:
@@ -41,8 +41,8 @@ class Duplex final : public DuplexProcess {
         mark_(std::move(mark)),
         clock_(clock),
         error_(request.error_bytes_max) {
-    set_non_blocking(child_.input);
-    set_non_blocking(child_.error);
+    make_non_blocking(child_.input);
+    make_non_blocking(child_.error);
   }
 
   // The grace is real time, so that a caller's stopped clock keeps no process alive.
@@ -106,7 +106,7 @@ class Duplex final : public DuplexProcess {
     return ready == 1;
   }
 
-  Milliseconds slice(Deadline deadline) const { return std::min(deadline.left(clock_), kSlice); }
+  Milliseconds slice(Deadline deadline) const { return std::min(deadline.left(clock_), kDuplexSlice); }
 
   // Waits for `fd` or the program's end and drains standard error: a program blocked on a full pipe answers nothing.
   // True when `fd` is ready.
@@ -122,7 +122,7 @@ class Duplex final : public DuplexProcess {
   }
 
   void drain_error() const REQUIRES(mutex_) {
-    char buffer[kReadBytes];
+    char buffer[kDuplexReadBytes];
     for (int reads = 0; reads < kErrorReads && !error_ended_; ++reads) {
       const ssize_t got = ::read(child_.error.get(), buffer, sizeof buffer);
       if (got < 0 && (errno == EAGAIN || errno == EINTR)) return;
@@ -132,7 +132,7 @@ class Duplex final : public DuplexProcess {
   }
 
   Result<std::string> take(std::size_t bytes_max) {
-    std::string out(std::clamp<std::size_t>(bytes_max, 1, kReadBytes), '\0');
+    std::string out(std::clamp<std::size_t>(bytes_max, 1, kDuplexReadBytes), '\0');
     ssize_t got = 0;
     do {
       got = ::read(child_.output.get(), out.data(), out.size());
@@ -165,7 +165,7 @@ class Duplex final : public DuplexProcess {
   // Drops output while the program is being ended.
   bool discard(Milliseconds at_most) {
     if (!wait(child_.output, POLLIN, at_most)) return false;
-    char buffer[kReadBytes];
+    char buffer[kDuplexReadBytes];
     const ssize_t got = ::read(child_.output.get(), buffer, sizeof buffer);
     if (got == 0) child_.output.reset();
     return got > 0;

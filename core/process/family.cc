@@ -28,7 +28,7 @@ namespace agentd {
 namespace {
 
 constexpr int kKillRounds = 500;
-constexpr Milliseconds kSlice{20};  // how often the clock is checked
+constexpr Milliseconds kFamilySlice{20};  // how often the clock is checked
 constexpr int kReapSlices = 100;  // a process stuck in the kernel may outlive SIGKILL; the caller must not wait for it
 constexpr int kBirthTries = 3;    // milliseconds
 constexpr std::size_t kEnvironmentBytesMax = std::size_t{8} << 20;
@@ -256,7 +256,7 @@ void Family::end(const UniqueFd& leader, const Clock& clock, Milliseconds grace,
   while (!last.passed(clock)) {
     const bool leader_ended = ended(leader);
     if (leader_ended && gone()) break;
-    const Milliseconds slice = std::clamp(last.left(clock), Milliseconds(1), kSlice);
+    const Milliseconds slice = std::clamp(last.left(clock), Milliseconds(1), kFamilySlice);
     const bool idle = !pump(leader_ended ? Milliseconds(0) : slice);
     if (leader_ended && idle) clock.pause(Milliseconds(1));
   }
@@ -270,7 +270,7 @@ void Family::end_rest() {
 
 void Family::end_now(const UniqueFd& leader, const Pump& pump) {
   (void)kill_all(kKillRounds);
-  for (int round = 0; round < kReapSlices && !ended(leader); ++round) pump(kSlice);
+  for (int round = 0; round < kReapSlices && !ended(leader); ++round) pump(kFamilySlice);
 }
 
 }  // namespace agentd

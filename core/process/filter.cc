@@ -15,16 +15,16 @@
 namespace agentd {
 namespace {
 
-constexpr Milliseconds kSlice{20};  // how often the cancel word and the clock are checked
+constexpr Milliseconds kFilterSlice{20};  // how often the cancel word and the clock are checked
 // How long a child that never pauses may add to the answer of a program that ended.
 constexpr Milliseconds kSettleMax{1'000};
 constexpr int kLateReads = 128;  // what a pipe may still hold after the deadline
-constexpr std::size_t kReadBytes = 16 * 1024;
+constexpr std::size_t kFilterReadBytes = 16 * 1024;
 
 // One program from its start to its answer.
-class Run {
+class FilterRun {
  public:
-  Run(Child child, const FilterRequest& request, std::string mark, const Clock& clock, std::uint64_t started_ns)
+  FilterRun(Child child, const FilterRequest& request, std::string mark, const Clock& clock, std::uint64_t started_ns)
       : child_(std::move(child)),
         request_(request),
         mark_(std::move(mark)),
@@ -62,7 +62,9 @@ class Run {
     return true;
   }
 
-  Milliseconds slice(Deadline deadline) const { return std::clamp(deadline.left(clock_), Milliseconds(1), kSlice); }
+  Milliseconds slice(Deadline deadline) const {
+    return std::clamp(deadline.left(clock_), Milliseconds(1), kFilterSlice);
+  }
 
   bool open() const { return child_.output.valid() || child_.error.valid(); }
 
@@ -85,7 +87,7 @@ class Run {
   // Closes the pipe at its end: a short read means that no process holds the other side.
   template <typename Sink>
   void read_some(UniqueFd* pipe, int events, const Sink& sink) {
-    char buffer[kReadBytes];
+    char buffer[kFilterReadBytes];
     ssize_t got = 0;
     if ((events & POLLIN) != 0) got = ::read(pipe->get(), buffer, sizeof buffer);
     if (got < 0 && errno == EINTR) return;
@@ -152,7 +154,7 @@ Result<FilterResult> run_filter(const FilterRequest& request, const Clock& clock
                                           request.program, request.program_fd));
   auto child = spawn({start.argv, start.environment, request.cwd, request.input, Pipes::kApart, start.program, mark,
                       start.pass, Offspring::kBranded});
-  auto out = child ? Run(std::move(*child), request, mark, clock, started_ns).finish(cancel, deadline)
+  auto out = child ? FilterRun(std::move(*child), request, mark, clock, started_ns).finish(cancel, deadline)
                    : Result<FilterResult>(child.error());
   if (!start.caged) return out;
   CagedCommand::After after = out ? start.caged->finish(out->error, out->exit_code) : start.caged->finish({}, -1);

@@ -23,21 +23,21 @@
 namespace agentd {
 namespace {
 
-constexpr Milliseconds kSlice{20};
+constexpr Milliseconds kForkSlice{20};
 constexpr int kDrainRounds = 25;  // for the rest in a pipe after the child has ended
 constexpr int kThrew = 250, kNoStart = 251;
-constexpr std::size_t kReadBytes = 64 * 1024;
+constexpr std::size_t kForkReadBytes = 64 * 1024;
 
-struct Pipe {
+struct ForkPipe {
   UniqueFd read, write;
 };
 
-Result<Pipe> make_pipe() {
+Result<ForkPipe> make_fork_pipe() {
   int ends[2] = {-1, -1};
   if (::pipe2(ends, O_CLOEXEC) != 0) return errno_error("creating a pipe", errno);
   UniqueFd write(ends[1]);
   // Above 2, so that the child's standard descriptors replace neither.
-  Pipe out;
+  ForkPipe out;
   AGENTD_TRY(out.read, above_standard(ends[0], "creating a pipe"));
   AGENTD_TRY(out.write, above_standard(write.release(), "creating a pipe"));
   return out;
@@ -62,7 +62,7 @@ rlim_t data_bytes() {
   return static_cast<rlim_t>(pages) * static_cast<rlim_t>(::sysconf(_SC_PAGESIZE));
 }
 
-void become_child(pid_t parent, const Pipe& output, const ForkLimits& limits) {
+void become_child(pid_t parent, const ForkPipe& output, const ForkLimits& limits) {
   ::setsid();
   ::prctl(PR_SET_PDEATHSIG, SIGKILL);
   if (::getppid() != parent) ::_exit(kNoStart);  // the parent ended before PR_SET_PDEATHSIG
@@ -99,7 +99,7 @@ class Watch {
         limits_(limits),
         clock_(clock),
         kept_(limits.output_bytes_max),
-        buffer_(kReadBytes, '\0') {}
+        buffer_(kForkReadBytes, '\0') {}
 
   ForkEnd finish(const CancelToken& cancel) {
     const Deadline deadline = Deadline::after(clock_, limits_.time);
@@ -111,7 +111,7 @@ class Watch {
       reported = end_.report.size();
       end_.timed_out = deadline.passed(clock_) || step.passed(clock_);
       end_.cancelled = cancel.cancelled();
-      wait(kSlice);
+      wait(kForkSlice);
     }
     // Its descendants end with it, also when it ended normally.
     Family family(pid_, {output_.get(), report_.get()}, {}, brand_);
@@ -119,7 +119,7 @@ class Watch {
       family.kill_all(kDrainRounds);
     else
       family.end_now(pidfd_, [this](Milliseconds at_most) { return wait(at_most); });
-    for (int round = 0; round < kDrainRounds && (output_.valid() || report_.valid()); ++round) wait(kSlice);
+    for (int round = 0; round < kDrainRounds && (output_.valid() || report_.valid()); ++round) wait(kForkSlice);
     reap();
     end_.output = kept_.text();
     return std::move(end_);
@@ -184,8 +184,8 @@ std::string ForkEnd::how() const {
 
 Result<ForkEnd> run_forked(const std::function<int(int report_fd)>& body, const ForkLimits& limits, const Clock& clock,
                            const CancelToken& cancel) {
-  AGENTD_TRY(Pipe report, make_pipe());
-  AGENTD_TRY(Pipe output, make_pipe());
+  AGENTD_TRY(ForkPipe report, make_fork_pipe());
+  AGENTD_TRY(ForkPipe output, make_fork_pipe());
   const pid_t parent = ::getpid();
   std::optional<Birth> birth(std::in_place, Offspring::kBranded);
   const std::uint64_t number = birth->brand();

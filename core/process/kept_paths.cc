@@ -30,7 +30,7 @@ bool is_at(const std::string& path, const Identity& identity) {
 }
 
 // The kernel's path of an open file; " (deleted)" follows when it was removed.
-std::filesystem::path path_of(int fd) {
+std::filesystem::path path_of_descriptor(int fd) {
   std::error_code failed;
   return std::filesystem::read_symlink("/proc/self/fd/" + std::to_string(fd), failed);
 }
@@ -62,13 +62,13 @@ bool is_of_bare(int folder, const std::string& name) {
   const auto whole = [](int place) { return has(place, "commondir") || (has(place, "objects") && has(place, "refs")); };
   if (is("HEAD")) return whole(folder);
   if (is("config") || is("config.worktree") || is("hooks")) return has(folder, "HEAD") && whole(folder);
-  if (path_of(folder).filename() != "hooks") return false;
+  if (path_of_descriptor(folder).filename() != "hooks") return false;
   const UniqueFd above(::openat(folder, "..", O_PATH | O_DIRECTORY | O_CLOEXEC));
   return above.valid() && has(above.get(), "HEAD") && whole(above.get());
 }
 
 Error kept(int folder, const std::string& name, const std::string& shown) {
-  const bool of_git = is_of_git(path_of(folder), name) || is_of_bare(folder, name);
+  const bool of_git = is_of_git(path_of_descriptor(folder), name) || is_of_bare(folder, name);
   return {Code::kDenied, shown + (of_git ? " decides which programs Git runs" : " belongs to agentd itself") +
                              ": tools may read it but not change it"};
 }
@@ -87,7 +87,7 @@ Result<void> KeptPaths::check(int folder, const std::string& name, const std::st
   if (paths_.empty()) return {};
   struct stat info {};
   if (::fstat(folder, &info) != 0) return errno_error("checking the folder of " + shown, errno);
-  if (is_of_git(path_of(folder), name) || is_of_bare(folder, name)) return kept(folder, name, shown);
+  if (is_of_git(path_of_descriptor(folder), name) || is_of_bare(folder, name)) return kept(folder, name, shown);
   Identity at = identity_of(info);
   // A file that does not exist yet is known by its place. Some file systems ignore case.
   for (const Path& path : paths_)
@@ -118,7 +118,7 @@ Result<void> KeptPaths::check_new(int folder, const std::string& below, const st
   if (::fstat(folder, &info) != 0) return errno_error("checking the folder of " + shown, errno);
   if (const std::string first = below.substr(0, below.find('/')); is_of_bare(folder, first))
     return kept(folder, first, shown);
-  const std::filesystem::path place = path_of(folder);
+  const std::filesystem::path place = path_of_descriptor(folder);
   for (std::size_t end = below.find('/');; end = below.find('/', end + 1)) {
     if (is_of_git(place, below.substr(0, end))) return kept(folder, below.substr(0, end), shown);
     if (end == std::string::npos) break;
@@ -140,7 +140,7 @@ Result<void> HiddenFiles::check(int fd, const std::string& shown) const {
   struct stat info {};
   if (::fstat(fd, &info) != 0) return errno_error("checking " + shown, errno);
   const Identity file = identity_of(info);
-  const std::filesystem::path real = path_of(fd);
+  const std::filesystem::path real = path_of_descriptor(fd);
   const bool placed = ::stat(real.parent_path().c_str(), &info) == 0;
   const Identity folder = identity_of(info);
   for (const std::string& each : paths_) {

@@ -15,21 +15,21 @@
 namespace agentd {
 namespace {
 
-constexpr Milliseconds kSlice{20};        // how often the cancel word and the clock are checked
-constexpr Milliseconds kDrainQuiet{100};  // after the command's end, while a descendant holds its pipe
-constexpr int kDrainWakeups = 50;         // when the descendant keeps writing: at most a second
-constexpr std::size_t kReadBytes = 64 * 1024;
+constexpr Milliseconds kProcessSlice{20};  // how often the cancel word and the clock are checked
+constexpr Milliseconds kDrainQuiet{100};   // after the command's end, while a descendant holds its pipe
+constexpr int kDrainWakeups = 50;          // when the descendant keeps writing: at most a second
+constexpr std::size_t kProcessReadBytes = 64 * 1024;
 
 // One command from its start to its answer.
-class Run {
+class ProcessRun {
  public:
-  Run(Child child, const ProcessRequest& request, const Clock& clock, std::uint64_t started_ns)
+  ProcessRun(Child child, const ProcessRequest& request, const Clock& clock, std::uint64_t started_ns)
       : child_(std::move(child)),
         request_(request),
         clock_(clock),
         started_ns_(started_ns),
         output_(request.output_bytes_max, request.spill),
-        buffer_(kReadBytes, '\0') {}
+        buffer_(kProcessReadBytes, '\0') {}
 
   Result<ProcessResult> finish(const CancelToken& cancel, Deadline deadline) {
     while (!ended_) {
@@ -66,7 +66,9 @@ class Run {
     }
   }
 
-  Milliseconds slice(Deadline deadline) const { return std::clamp(deadline.left(clock_), Milliseconds(1), kSlice); }
+  Milliseconds slice(Deadline deadline) const {
+    return std::clamp(deadline.left(clock_), Milliseconds(1), kProcessSlice);
+  }
 
   void stop() {
     Family family(child_.pid, {child_.output.get()}, {}, child_.brand);
@@ -83,7 +85,7 @@ class Run {
   void drain() {
     Milliseconds quiet{0};
     for (int wakeups = 0; wakeups < kDrainWakeups && child_.output.valid(); ++wakeups) {
-      quiet = wait(kSlice) ? Milliseconds(0) : quiet + kSlice;
+      quiet = wait(kProcessSlice) ? Milliseconds(0) : quiet + kProcessSlice;
       if (quiet >= kDrainQuiet) return;
     }
   }
@@ -192,7 +194,7 @@ Result<ProcessResult> run_process(const ProcessRequest& request, const Clock& cl
   start.pass = request.pass;
   start.offspring = Offspring::kBranded;
   AGENTD_TRY(Child child, spawn(start));
-  return Run(std::move(child), request, clock, started_ns).finish(cancel, deadline);
+  return ProcessRun(std::move(child), request, clock, started_ns).finish(cancel, deadline);
 }
 
 }  // namespace agentd

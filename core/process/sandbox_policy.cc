@@ -32,9 +32,9 @@ namespace {
 
 // Calls of futex(2) that libseccomp 2.5 has no names for.
 constexpr int kFutexWake = 454, kFutexWait = 455, kFutexRequeue = 456;
-constexpr std::size_t kInstructionsMax = 4'096;                            // the kernel's limit
-constexpr long kCreateRuleset = 444, kAddRule = 445, kRestrictSelf = 446;  // Landlock
-constexpr std::uint64_t kIoPriorityOfProcess = 1;                          // linux/ioprio.h
+constexpr std::size_t kInstructionsMax = 4'096;                                     // the kernel's limit
+constexpr long kLandlockCreate = 444, kLandlockAdd = 445, kLandlockRestrict = 446;  // Landlock
+constexpr std::uint64_t kIoPriorityOfProcess = 1;                                   // linux/ioprio.h
 
 struct EndFilter {
   void operator()(void* filter) const { ::seccomp_release(filter); }
@@ -222,7 +222,7 @@ void allow_getting_ready(Filter& filter) {
   for (const char* const call : {"kill", "pidfd_send_signal", "recvmsg", "rt_sigqueueinfo", "rt_tgsigqueueinfo",
                                  "seccomp", "setsid", "tgkill", "tkill", "open", "openat", "openat2", "creat"})
     filter.allow(call);
-  for (const long call : {kCreateRuleset, kAddRule, kRestrictSelf}) filter.allow(static_cast<int>(call));
+  for (const long call : {kLandlockCreate, kLandlockAdd, kLandlockRestrict}) filter.allow(static_cast<int>(call));
 }
 
 // Rules for all processes with the same capabilities.
@@ -262,7 +262,8 @@ void refuse_emptying(Filter& filter) {
 
 // The host must stay able to end this process.
 void refuse_rest(Filter& filter, const OpenedCalls& opened, long landlock) {
-  for (const long call : {kCreateRuleset, kAddRule, kRestrictSelf}) filter.answer(EPERM, static_cast<int>(call));
+  for (const long call : {kLandlockCreate, kLandlockAdd, kLandlockRestrict})
+    filter.answer(EPERM, static_cast<int>(call));
   filter.refuse("seccomp");
   filter.refuse("prctl", {is(0, PR_SET_PDEATHSIG)});
   if (opened.own_limits)

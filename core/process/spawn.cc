@@ -23,7 +23,7 @@
 namespace agentd {
 namespace {
 
-std::string_view path_of(const std::vector<std::string>& environment) {
+std::string_view search_path_of(const std::vector<std::string>& environment) {
   for (const std::string& entry : environment)
     if (entry.starts_with("PATH=")) return std::string_view(entry).substr(5);
   return "/usr/local/bin:/usr/bin:/bin";
@@ -235,7 +235,7 @@ Result<void> check_command(const std::vector<std::string>& argv, const std::vect
 
 Result<std::string> find_program(const std::string& name, const std::vector<std::string>& environment) {
   if (name.find('/') != std::string::npos) return name;
-  std::string_view path = path_of(environment);
+  std::string_view path = search_path_of(environment);
   bool found_one_denied = false;
   while (!path.empty()) {
     const std::size_t end = std::min(path.find(':'), path.size());

@@ -30,14 +30,14 @@ constexpr std::size_t kPassedMax = 8;
 constexpr std::size_t kNameBytes = 160;  // room for the arguments of the forked processes
 constexpr int kExitNoZygote = 72;
 
-struct Pipe {
+struct ZygotePipe {
   UniqueFd read, write;
 };
 
-Result<Pipe> make_pipe() {
+Result<ZygotePipe> make_zygote_pipe() {
   int ends[2] = {-1, -1};
   if (::pipe2(ends, O_CLOEXEC) != 0) return errno_error("creating a pipe", errno);
-  return Pipe{UniqueFd(ends[0]), UniqueFd(ends[1])};
+  return ZygotePipe{UniqueFd(ends[0]), UniqueFd(ends[1])};
 }
 
 // Sends a packet of at least one byte with descriptors.
@@ -227,7 +227,7 @@ Result<Zygote> Zygote::start(std::vector<std::string> argv, const std::vector<st
 
 Result<UniqueFd> Zygote::ask(const Wish& wish) const {
   AGENTD_ASSERT(wish.pass.size() < kPassedMax);
-  AGENTD_TRY(Pipe output, make_pipe());
+  AGENTD_TRY(ZygotePipe output, make_zygote_pipe());
   std::string names;
   for (const std::string& each : wish.arguments) names += each + '\0';
   names.resize(std::clamp<std::size_t>(names.size(), 1, kNameBytes));

@@ -13,7 +13,7 @@ namespace {
 
 constexpr std::size_t kShownBytes = 200;
 
-std::string listed(const std::vector<std::string>& patterns) {
+std::string listed_patterns(const std::vector<std::string>& patterns) {
   std::string out;
   for (const std::string& pattern : patterns) out += (out.empty() ? "" : ", ") + pattern;
   return out;
@@ -73,7 +73,8 @@ std::string why_command_refused(const std::vector<std::string>& patterns, std::s
   const auto input = JsonDocument::parse(input_json);
   if (!input || !input->root()["command"].is_string()) return "its input has no command";
   const std::string command(trimmed(input->root()["command"].string_or({})));
-  const std::string allowed = patterns.empty() ? "it allows none" : "it allows " + one_line(listed(patterns), 1000);
+  const std::string allowed =
+      patterns.empty() ? "it allows none" : "it allows " + one_line(listed_patterns(patterns), 1000);
   const bool named = std::any_of(patterns.begin(), patterns.end(), [&](const std::string& pattern) {
     return ::fnmatch(pattern.c_str(), command.c_str(), 0) == 0;
   });

@@ -18,9 +18,9 @@ bool is_argument_name(std::string_view name) {
          std::all_of(name.begin(), name.end(), [&](char c) { return is_letter(c) || (c >= '0' && c <= '9'); });
 }
 
-class Reader {
+class FrontMatterReader {
  public:
-  Reader(std::string_view text, std::string_view path) : text_(text), path_(path) {}
+  FrontMatterReader(std::string_view text, std::string_view path) : text_(text), path_(path) {}
 
   Result<Recipe> read() {
     AGENTD_TRY(FrontMatter parts, parse_front_matter(text_, path_));
@@ -207,7 +207,7 @@ Result<Recipe> parse_recipe(std::string_view text, std::string_view path) {
   // Editors of other systems begin a file with a byte order mark, which is not part of the text.
   constexpr std::string_view kByteOrderMark = "\xef\xbb\xbf";
   if (text.starts_with(kByteOrderMark)) text.remove_prefix(kByteOrderMark.size());
-  return Reader(text, path).read();
+  return FrontMatterReader(text, path).read();
 }
 
 bool Recipe::swaps_context() const {

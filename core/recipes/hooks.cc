@@ -52,9 +52,9 @@ bool acts_at(RecipeHandler handler, std::uint32_t event) {
   return false;
 }
 
-class Reader {
+class RecipeHooksReader {
  public:
-  explicit Reader(std::string_view path) : path_(path) {}
+  explicit RecipeHooksReader(std::string_view path) : path_(path) {}
 
   Result<std::vector<RecipeHook>> read(const YamlNode& node) {
     if (node.kind == YamlNode::Kind::kNull) return std::move(out_);
@@ -239,7 +239,7 @@ class Reader {
 std::string_view name_of(RecipeHandler handler) { return traits_of(handler).name; }
 
 Result<std::vector<RecipeHook>> read_recipe_hooks(const YamlNode& node, std::string_view path) {
-  return Reader(path).read(node);
+  return RecipeHooksReader(path).read(node);
 }
 
 }  // namespace agentd

@@ -14,7 +14,7 @@ constexpr std::string_view kBlanks = " \t\r\n";
 constexpr int kDepthMax = 64;  // nested parentheses
 constexpr std::string_view kKnown = "use .name, if, else, end, default, eq, ne, not, and, or";
 
-bool is_blank(char c) { return kBlanks.find(c) != std::string_view::npos; }
+bool is_blank_char(char c) { return kBlanks.find(c) != std::string_view::npos; }
 
 std::string_view trimmed_left(std::string_view text) {
   const auto begin = text.find_first_not_of(kBlanks);
@@ -103,7 +103,7 @@ class Expression {
     while (length < rest_.size() && is_word(rest_[length])) ++length;
     const std::string name(rest_.substr(1, length - 1));
     if (name.empty() ||
-        (length < rest_.size() && rest_[length] != ')' && rest_[length] != '|' && !is_blank(rest_[length])))
+        (length < rest_.size() && rest_[length] != ')' && rest_[length] != '|' && !is_blank_char(rest_[length])))
       return not_understood(std::string(rest_));
     rest_.remove_prefix(length);
     if (names_ != nullptr && std::find(names_->begin(), names_->end(), name) == names_->end()) names_->push_back(name);
@@ -235,7 +235,7 @@ class Renderer {
   std::size_t closing(std::size_t from) const {
     std::size_t at = from;
     if (at < body_.size() && body_[at] == '-') ++at;
-    while (at < body_.size() && is_blank(body_[at])) ++at;
+    while (at < body_.size() && is_blank_char(body_[at])) ++at;
     if (body_.substr(at, 2) == "/*") {
       const std::size_t end = body_.find("*/", at + 2);
       return end == std::string_view::npos ? end : body_.find("}}", end);
@@ -274,7 +274,7 @@ class Renderer {
   Result<std::string> value_of(std::string_view text) const { return Expression(text, values_, names_).whole(); }
 
   static bool is_call(std::string_view text, std::string_view word) {
-    return text == word || (text.starts_with(word) && (is_blank(text[word.size()]) || text[word.size()] == '('));
+    return text == word || (text.starts_with(word) && (is_blank_char(text[word.size()]) || text[word.size()] == '('));
   }
 
   Result<void> action(std::string_view text) {

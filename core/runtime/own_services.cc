@@ -263,7 +263,7 @@ struct Row {
   std::string_view interface_id, operation;
   Result<std::string> (*run)(const Asked&);
 };
-constexpr Row kRows[] = {
+constexpr Row kOwnOperations[] = {
     {kCheckpointService, "save", save},     {kCheckpointService, "list", list}, {kCheckpointService, "show", show},
     {kCheckpointService, "resume", resume}, {kSessionService, "note", note},    {kSessionService, "open", open_session},
     {kDistillerService, "model", model},
@@ -287,7 +287,7 @@ std::string distiller_model(const ModelTable& models, const ModelSettings& setti
 void offer_own_services(ServiceRegistry& registry, OwnServiceParts parts) {
   // Shared by the operations, which the registry keeps.
   const auto own = std::make_shared<const OwnServiceParts>(std::move(parts));
-  for (const Row& row : kRows)
+  for (const Row& row : kOwnOperations)
     registry.offer_builtin(std::string(row.interface_id), std::string(row.operation),
                            [own, run = row.run](const ServiceRequest& request) -> Result<std::string> {
                              AGENTD_TRY(const JsonDocument input, JsonDocument::parse(request.input_json));

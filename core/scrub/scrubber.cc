@@ -22,7 +22,7 @@ constexpr std::size_t kPassesMax = 16;
 constexpr std::size_t kGroups = 5;
 
 bool is_word(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_'; }
-bool is_digit(char c) { return c >= '0' && c <= '9'; }
+bool is_ascii_digit(char c) { return c >= '0' && c <= '9'; }
 
 // Bytes of a text; `rule` is the index of the rule that found them, lower ones name better.
 struct Region {
@@ -43,7 +43,7 @@ bool left_allows(ScrubLeft left, std::string_view text, std::size_t at) {
     case ScrubLeft::kNoToken:
       return before != '-' && left_allows(ScrubLeft::kNoWord, text, at);
     case ScrubLeft::kDigit:
-      return is_digit(before);
+      return is_ascii_digit(before);
     case ScrubLeft::kParameter:
       return std::string_view("?&;\"' ").find(before) != std::string_view::npos;
   }

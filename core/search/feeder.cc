@@ -13,7 +13,7 @@
 namespace agentd {
 namespace {
 
-constexpr Milliseconds kLookAgain{5'000};
+constexpr Milliseconds kFeederLookAgain{5'000};
 constexpr Milliseconds kTurnWait{200};  // another process that has its turn does the same work
 constexpr int kLowPriority = 10;
 
@@ -47,7 +47,7 @@ void IndexFeeder::committed() {
 bool IndexFeeder::is_wanted() {
   if (thread_.joinable()) return true;
   if (failed_ || !next_look_.passed(clock_)) return false;
-  next_look_ = Deadline::after(clock_, kLookAgain);
+  next_look_ = Deadline::after(clock_, kFeederLookAgain);
   if (files_.are_in_use()) start();
   return thread_.joinable();
 }

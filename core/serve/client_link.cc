@@ -9,7 +9,7 @@
 namespace agentd::serve {
 namespace {
 
-constexpr Milliseconds kLook{50};  // a cancel of a call is noticed
+constexpr Milliseconds kCancelLook{50};  // a cancel of a call is noticed
 
 }  // namespace
 
@@ -132,14 +132,14 @@ bool ClientLink::is_over(const CancelToken& cancel, Deadline deadline) const {
 std::optional<std::string> ClientLink::asked(std::string_view frame, std::string_view json, const CancelToken& cancel,
                                              Deadline deadline) {
   MutexLock lock(mutex_);
-  while (asks_ && !is_over(cancel, deadline)) changed_.wait_for(mutex_, clock_, kLook);
+  while (asks_ && !is_over(cancel, deadline)) changed_.wait_for(mutex_, clock_, kCancelLook);
   if (is_over(cancel, deadline)) return std::nullopt;
   asks_ = true;
   answer_.reset();
   lock.unlock();
   send(frame, json);
   lock.lock();
-  while (!answer_ && !is_over(cancel, deadline)) changed_.wait_for(mutex_, clock_, kLook);
+  while (!answer_ && !is_over(cancel, deadline)) changed_.wait_for(mutex_, clock_, kCancelLook);
   asks_ = false;
   changed_.notify_all();
   if (answer_ || left_) return std::exchange(answer_, std::nullopt);

@@ -4,6 +4,7 @@
 //
 // Threading: called on the threads of the daemon's pool.
 
+#include <cstddef>
 #include <string>
 #include <string_view>
 
@@ -81,6 +82,8 @@ void show_config(Daemon& daemon, RouteCall call);
 
 // ---- shared by them
 
+// This many streams may be open at the same time, so that connections are left for requests.
+inline constexpr std::size_t kStreamsMax = 256;
 // The id in the path; nullopt after a 404 for what is none.
 std::optional<Ulid> conversation_of(const RouteCall& call);
 // As the store has it, or as it is before its first message. kNotFound: none of both.

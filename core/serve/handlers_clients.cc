@@ -9,7 +9,6 @@ namespace {
 
 using Link = std::shared_ptr<ClientLink>;
 
-constexpr std::size_t kStreamsMax = 256;  // as for events
 // A command reads all of its stream at once, and long results come in one piece.
 constexpr std::size_t kStreamBytes = 256u << 20;
 

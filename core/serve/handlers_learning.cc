@@ -32,7 +32,7 @@ unsigned status_of(agentd_status status) {
   }
 }
 
-std::string_view code_of(unsigned status) {
+std::string_view status_word(unsigned status) {
   switch (status) {
     case 400:
       return "bad_request";
@@ -62,7 +62,7 @@ void pass_on(Daemon& daemon, const RouteCall& call, std::string_view interface_i
   const ServiceAnswer answer = daemon.runtime().registry().call(request);
   if (answer) return reply_json(call, good, *answer);
   const unsigned status = status_of(answer.error().status);
-  HttpReply reply = error_reply(status, code_of(status), answer.error().message);
+  HttpReply reply = error_reply(status, status_word(status), answer.error().message);
   if (status == 503) reply.fields.emplace_back("retry-after", "1");
   call.exchange->reply(std::move(reply));
 }

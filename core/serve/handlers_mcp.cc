@@ -5,8 +5,6 @@
 namespace agentd::serve {
 namespace {
 
-constexpr std::size_t kStreamsMax = 256;  // as for events
-
 // False after an answer.
 bool has_room(Daemon& daemon, const RouteCall& call) {
   if (daemon.figures().streams < kStreamsMax) return true;

@@ -14,8 +14,6 @@ namespace {
 
 using Shared = Sessions::Shared;
 
-constexpr std::size_t kStreamsMax = 256;  // so that connections are left for requests
-
 // The session of the path; null after its answer.
 Shared session_of(Daemon& daemon, const RouteCall& call) {
   const auto id = conversation_of(call);
@@ -26,7 +24,7 @@ Shared session_of(Daemon& daemon, const RouteCall& call) {
   return nullptr;
 }
 
-std::string_view name_of(LiveSession::Queued queued) {
+std::string_view queued_name(LiveSession::Queued queued) {
   switch (queued) {
     case LiveSession::Queued::kRun:
       return "run";
@@ -36,12 +34,6 @@ std::string_view name_of(LiveSession::Queued queued) {
       return "follow_up";
   }
   return "";
-}
-
-HttpReply stream_head() {
-  HttpReply out;
-  out.content_type = "text/event-stream";
-  return out;
 }
 
 // An answer of a session's work.
@@ -175,7 +167,7 @@ void post_message(Daemon& daemon, RouteCall call) {
                 [call, id = std::string(call.at("id"))](const Result<LiveSession::Queued, RunError>& queued) {
                   if (!queued) return reply_error(call, queued.error());
                   JsonWriter out;
-                  out.begin_object().member("queued", name_of(*queued)).member("conversation_id", id).end_object();
+                  out.begin_object().member("queued", queued_name(*queued)).member("conversation_id", id).end_object();
                   reply_json(call, 202, out.text());
                 });
 }

@@ -18,7 +18,6 @@
 namespace agentd::serve {
 namespace {
 
-constexpr std::size_t kStreamsMax = 256;        // as for events
 constexpr std::size_t kPieceBytes = 64u << 10;  // that are sent at once, if not a batch has more
 constexpr std::size_t kNameMax = 64;
 constexpr std::chrono::minutes kBackupTime{60};

@@ -15,15 +15,15 @@ namespace http = boost::beast::http;
 
 constexpr std::size_t kFramingMax = 1u << 10;  // bytes of a chunk's line, or of what follows the last chunk
 
-struct RefuseExtensions {
-  void operator()(std::uint64_t /*size*/, boost::beast::string_view extensions, AsioFailed& failed) const {
-    if (!extensions.empty()) failed = http::error::bad_chunk_extension;
-  }
-};
-
 }  // namespace
 
 struct HttpBody::Parser {
+  struct RefuseExtensions {
+    void operator()(std::uint64_t /*size*/, boost::beast::string_view extensions, AsioFailed& failed) const {
+      if (!extensions.empty()) failed = http::error::bad_chunk_extension;
+    }
+  };
+
   Parser() {
     reader.eager(true);
     reader.body_limit(boost::none);  // the connection counts

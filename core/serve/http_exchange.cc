@@ -28,4 +28,10 @@ HttpReply error_reply(unsigned status, std::string_view code, std::string_view m
   return reply;
 }
 
+HttpReply stream_head() {
+  HttpReply out;
+  out.content_type = "text/event-stream";
+  return out;
+}
+
 }  // namespace agentd::serve

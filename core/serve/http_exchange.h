@@ -77,5 +77,7 @@ class HttpExchange {
 
 // `text` is told as it is: {"error":{"code":"not_found","message":"..."}}.
 HttpReply error_reply(unsigned status, std::string_view code, std::string_view message);
+// The head of a stream of server-sent events.
+HttpReply stream_head();
 
 }  // namespace agentd::serve

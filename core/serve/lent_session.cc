@@ -11,7 +11,7 @@
 namespace agentd::serve {
 namespace {
 
-RunError busy(const std::string& id) {
+RunError busy_conversation(const std::string& id) {
   return {RunError::Kind::kBusy,
           "conversation " + id + " is in use by 'agentd serve': 'agentd attach " + id + "' joins it"};
 }
@@ -21,7 +21,7 @@ RunError busy(const std::string& id) {
 void LiveSession::lend(SessionWishes wishes, const std::string& first_text, ClientWork work,
                        std::function<void(RunError)> refused) {
   const auto client = wishes.client;
-  if (!jobs_.is_idle()) return refused(busy(id()));
+  if (!jobs_.is_idle()) return refused(busy_conversation(id()));
   const auto added = jobs_.add([this, wishes = std::move(wishes)] {
     if (wishes_.client && wishes_.client != wishes.client && !wishes_.client->has_left()) return;
     if (client_) close("exit", State::kParked);
@@ -31,14 +31,14 @@ void LiveSession::lend(SessionWishes wishes, const std::string& first_text, Clie
     wishes_ = std::move(now);
     unseen_ = 0;
   });
-  if (added != JobLine::Added::kYes) return refused(busy(id()));
+  if (added != JobLine::Added::kYes) return refused(busy_conversation(id()));
   work_for(client, std::move(work), std::move(refused), first_text);
 }
 
 void LiveSession::work_for(std::shared_ptr<ClientLink> client, ClientWork work, std::function<void(RunError)> refused,
                            const std::string& first_text) {
   const auto checked = [this, client, refused, work = std::move(work)](const CancelToken& cancel) {
-    if (wishes_.client != client) return refused(busy(id()));
+    if (wishes_.client != client) return refused(busy_conversation(id()));
     const ClientLink::Listening listening(client.get());
     if (client->is_cancelled()) cancel.cancel(AGENTD_CANCEL_USER);
     const auto works = [this](std::shared_ptr<ClientLink> now) {
@@ -55,7 +55,7 @@ void LiveSession::work_for(std::shared_ptr<ClientLink> client, ClientWork work, 
 // The client listens for as long as a run of its own goes on.
 std::optional<RunError> LiveSession::busy_for(const ClientLink& client) const {
   const MutexLock lock(mutex_);
-  return runs_ && !client.is_listening() ? std::optional<RunError>(busy(id_)) : std::nullopt;
+  return runs_ && !client.is_listening() ? std::optional<RunError>(busy_conversation(id_)) : std::nullopt;
 }
 
 void LiveSession::run_now(const std::function<Result<RunReport, RunError>()>& run,

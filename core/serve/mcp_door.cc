@@ -54,12 +54,6 @@ bool is_long(const RpcMessage& message) {
 
 std::string event(std::string_view message) { return "event: message\ndata: " + std::string(message) + "\n\n"; }
 
-HttpReply stream_head() {
-  HttpReply out;
-  out.content_type = "text/event-stream";
-  return out;
-}
-
 // Also 2025-03-26, which clients name without having agreed to it: its messages are those of the others, but for
 // batches.
 bool speaks(std::string_view version) {

@@ -9,7 +9,7 @@
 namespace agentd::serve {
 namespace {
 
-constexpr std::size_t kShownBytes = 60;
+constexpr std::size_t kShownNameBytes = 60;
 
 HttpReply bad(std::string message) { return error_reply(400, "bad_request", message); }
 
@@ -79,7 +79,8 @@ std::optional<HttpReply> check_query(const Route& route, const RouteCall& call) 
   for (const auto& [name, value] : call.query) {
     const RouteParameter* const known = find(route.query, name);
     if (known == nullptr)
-      return bad("there is no parameter '" + one_line(name, kShownBytes) + "' here; known: " + names_of(route.query));
+      return bad("there is no parameter '" + one_line(name, kShownNameBytes) +
+                 "' here; known: " + names_of(route.query));
     if (!fits(known->type, std::string_view(value)))
       return bad("the parameter '" + name + "' takes " + words_of(known->type));
     if (name == "limit" && value.find_first_not_of('0') == std::string::npos) return bad("'limit' is at least 1");
@@ -96,7 +97,7 @@ std::optional<HttpReply> check_body(const Route& route, JsonView body) {
     const std::string_view name = body.key_at(i);
     const RouteParameter* const known = find(route.body, name);
     if (known == nullptr)
-      return bad("the body takes no '" + one_line(name, kShownBytes) + "'; known: " + names_of(route.body));
+      return bad("the body takes no '" + one_line(name, kShownNameBytes) + "'; known: " + names_of(route.body));
     for (std::size_t before = 0; before < i; ++before)
       if (body.key_at(before) == name) return bad("the body has '" + std::string(name) + "' twice");
     if (!fits(known->type, body.at(i)))

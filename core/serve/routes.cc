@@ -8,7 +8,7 @@
 namespace agentd::serve {
 namespace {
 
-constexpr std::size_t kPairsMax = 64, kShownBytes = 60;
+constexpr std::size_t kPairsMax = 64, kShownQueryBytes = 60;
 
 bool is_alphanumeric(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9'); }
 
@@ -145,7 +145,7 @@ Result<std::vector<std::pair<std::string, std::string>>> read_query(std::string_
     if (!name || !value) return wrong_query("must be UTF-8 in escapes such as %C3%A4, without %00");
     if (name->empty()) return wrong_query("must have a name before each '='");
     if (std::any_of(out.begin(), out.end(), [&](const auto& each) { return each.first == *name; }))
-      return wrong_query("must have each name once, and '" + one_line(*name, kShownBytes) + "' is repeated");
+      return wrong_query("must have each name once, and '" + one_line(*name, kShownQueryBytes) + "' is repeated");
     if (out.size() == kPairsMax) return wrong_query("must have at most " + std::to_string(kPairsMax) + " names");
     out.emplace_back(std::move(*name), std::move(*value));
   }

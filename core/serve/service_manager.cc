@@ -17,7 +17,7 @@ namespace {
 
 constexpr int kFirstPassed = 3, kPassedMax = 16;
 
-long number_in(const std::optional<std::string>& text) {
+long variable_number(const std::optional<std::string>& text) {
   long out = 0;
   if (text) (void)std::from_chars(text->data(), text->data() + text->size(), out);
   return out;
@@ -27,8 +27,8 @@ long number_in(const std::optional<std::string>& text) {
 
 std::vector<UniqueFd> take_sockets(const Environment& environment) {
   std::vector<UniqueFd> out;
-  if (number_in(environment("LISTEN_PID")) != ::getpid()) return out;
-  const long count = number_in(environment("LISTEN_FDS"));
+  if (variable_number(environment("LISTEN_PID")) != ::getpid()) return out;
+  const long count = variable_number(environment("LISTEN_FDS"));
   for (int i = 0; i < count && i < kPassedMax; ++i) {
     ::fcntl(kFirstPassed + i, F_SETFD, FD_CLOEXEC);
     out.emplace_back(kFirstPassed + i);
@@ -38,8 +38,8 @@ std::vector<UniqueFd> take_sockets(const Environment& environment) {
 
 ServiceManager::ServiceManager(const Environment& environment) : socket_(environment("NOTIFY_SOCKET").value_or("")) {
   const auto of = environment("WATCHDOG_PID");
-  const long time_us = number_in(environment("WATCHDOG_USEC"));
-  if (socket_.empty() || time_us <= 0 || (of && number_in(of) != ::getpid())) return;
+  const long time_us = variable_number(environment("WATCHDOG_USEC"));
+  if (socket_.empty() || time_us <= 0 || (of && variable_number(of) != ::getpid())) return;
   alive_every_ = Milliseconds(std::max(1L, time_us / 2'000));
 }
 

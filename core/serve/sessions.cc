@@ -11,7 +11,7 @@
 namespace agentd::serve {
 namespace {
 
-constexpr Milliseconds kLook{10};
+constexpr Milliseconds kEndLook{10};
 
 RunError closing() { return {RunError::Kind::kBusy, "agentd is being closed: try again when it has started"}; }
 
@@ -200,7 +200,7 @@ void Sessions::end_all(std::string_view reason, Deadline deadline) {
     return left.empty() && std::all_of(ended.begin(), ended.end(),
                                        [](const Shared& each) { return each->idle_since_ns().has_value(); });
   };
-  while (!all_ended() && !deadline.passed(runtime_.clock())) runtime_.clock().pause(kLook);
+  while (!all_ended() && !deadline.passed(runtime_.clock())) runtime_.clock().pause(kEndLook);
   for (const Shared& each : ended) each->stop();
 }
 

@@ -23,7 +23,7 @@ constexpr const char* kOwn = "serve.token";
 constexpr const char* kOwnNew = "serve.token.new";  // while it is made, under the lock
 constexpr const char* kNamed = "serve.tokens";
 constexpr std::string_view kPrefix = "agentd_", kHexDigits = "0123456789abcdef";
-constexpr std::size_t kDigits = 64, kNameBytesMax = 40;
+constexpr std::size_t kDigits = 64, kTokenNameBytesMax = 40;
 constexpr std::array<std::string_view, 5> kScopes{"none", "read", "run", "approve", "admin"};
 
 constexpr PrivateThings kTokens{"token", "tokens"};
@@ -53,7 +53,7 @@ Result<std::string> new_token() {
   return std::string(kPrefix) + hex(std::span<const std::uint8_t>(bytes));
 }
 
-bool is_token(std::string_view text) {
+bool looks_like_token(std::string_view text) {
   return text.size() == kPrefix.size() + kDigits && text.starts_with(kPrefix) &&
          text.find_first_not_of(kHexDigits, kPrefix.size()) == std::string_view::npos;
 }
@@ -64,7 +64,7 @@ Result<std::optional<std::string>> read_own_at(int directory, const std::string&
   AGENTD_TRY(std::optional<std::string> text, read_private(directory, kOwn, path));
   if (!text) return text;
   if (text->ends_with('\n')) text->pop_back();
-  if (!is_token(*text))
+  if (!looks_like_token(*text))
     return Error{Code::kCorrupt, path + " does not have a token: remove it, and 'agentd serve' makes another"};
   return text;
 }
@@ -264,7 +264,7 @@ bool Tokens::has(const Digest& token) const {
 std::string wrong_token_name(std::string_view name) {
   constexpr std::string_view kLetters = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789";
   if (name.empty()) return "is empty";
-  if (name.size() > kNameBytesMax) return "has more than " + std::to_string(kNameBytesMax) + " characters";
+  if (name.size() > kTokenNameBytesMax) return "has more than " + std::to_string(kTokenNameBytesMax) + " characters";
   if (name == Tokens::kOwnName) return "'agentd' is reserved for the daemon's own token";
   const auto fits = [&](char c) {
     return kLetters.find(c) != std::string_view::npos || c == '.' || c == '_' || c == '-';

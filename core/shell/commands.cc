@@ -22,11 +22,6 @@ constexpr std::string_view kBinaryTests[] = {"=",   "==",  "!=",  "<",   ">",   
                                              "-lt", "-le", "-gt", "-ge", "-nt", "-ot", "-ef"};
 constexpr std::string_view kFindRuns[] = {"-exec", "-execdir", "-ok", "-okdir"};
 
-template <std::size_t N>
-bool holds(const std::string_view (&names)[N], std::string_view name) {
-  return std::find(std::begin(names), std::end(names), name) != std::end(names);
-}
-
 // It may begin with '-'.
 bool may_be_option(const ShellWord& word) {
   return word.text.starts_with('-') || word.text.starts_with(kUnknownPart) || word.splits;

@@ -40,11 +40,6 @@ constexpr std::string_view kLocales[] = {"C", "POSIX", "C.UTF-8", "C.utf8", "en_
 // Variables in lower case that programs or interactive shells obey.
 constexpr std::string_view kKnownInLowerCase[] = {"_", "auto_resume", "histchars"};
 
-template <std::size_t N>
-bool holds(const std::string_view (&names)[N], std::string_view name) {
-  return std::find(std::begin(names), std::end(names), name) != std::end(names);
-}
-
 }  // namespace
 
 bool is_name(std::string_view text) {

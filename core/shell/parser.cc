@@ -10,8 +10,6 @@ bool is_blank(char c) { return c == ' ' || c == '\t'; }
 
 bool is_operator(char c) { return std::string_view(";&|()<>").find(c) != std::string_view::npos; }
 
-bool is_digit(char c) { return c >= '0' && c <= '9'; }
-
 constexpr std::string_view kHosts[] = {"/dev/tcp/", "/dev/udp/"};
 
 // "1", "1-" or "-", after "<&" or ">&".

@@ -14,6 +14,8 @@
 
 namespace agentd::shell {
 
+inline bool is_digit(char c) { return c >= '0' && c <= '9'; }
+
 class Parser {
  public:
   // `text` outlives it.

@@ -4,7 +4,10 @@
 //
 // Threading: one thread.
 
+#include <algorithm>
+#include <iterator>
 #include <string>
+#include <string_view>
 #include <utility>
 
 #include "core/shell/shell.h"
@@ -15,6 +18,11 @@ inline constexpr std::size_t kTextMax = 64 * 1024;
 inline constexpr std::size_t kReadMax = 4 * kTextMax;  // of all texts within texts
 inline constexpr std::size_t kCommandsMax = 1000;
 inline constexpr int kDepthMax = 24;
+
+template <std::size_t N>
+bool holds(const std::string_view (&names)[N], std::string_view name) {
+  return std::find(std::begin(names), std::end(names), name) != std::end(names);
+}
 
 class Reading {
  public:

@@ -9,9 +9,7 @@ namespace {
 
 bool is_letter(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_'; }
 
-bool is_digit(char c) { return c >= '0' && c <= '9'; }
-
-bool is_one_of(char c, std::string_view set) { return set.find(c) != std::string_view::npos; }
+bool is_any_of(char c, std::string_view set) { return set.find(c) != std::string_view::npos; }
 
 constexpr std::string_view kSpecialParameters = "@*#?$!-";
 
@@ -27,7 +25,7 @@ void Parser::unknown(Word& out, bool splits) {
 bool Parser::ends_word() const {
   const char c = peek();
   if ((c == '<' || c == '>') && peek(1) == '(') return false;
-  return at_end() || is_one_of(c, " \t\n;&|()<>");
+  return at_end() || is_any_of(c, " \t\n;&|()<>");
 }
 
 Parser::Word Parser::word() {
@@ -107,7 +105,7 @@ void Parser::unquoted(Word& out) {
     case '~':
       ++at_;
       if (!first) break;
-      while (!ends_word() && (is_letter(peek()) || is_digit(peek()) || is_one_of(peek(), "+-."))) ++at_;
+      while (!ends_word() && (is_letter(peek()) || is_digit(peek()) || is_any_of(peek(), "+-."))) ++at_;
       return unknown(out, false);
     case '=':
       ++at_;
@@ -141,7 +139,7 @@ void Parser::quoted(Word& out) {
       dollar(out, true);
     } else if (c == '`') {
       backquoted(out, true);
-    } else if (c == '\\' && is_one_of(peek(1), "$`\"\\\n") && at_ + 1 < text_.size()) {
+    } else if (c == '\\' && is_any_of(peek(1), "$`\"\\\n") && at_ + 1 < text_.size()) {
       if (peek(1) != '\n') out.out.text += peek(1);
       at_ += 2;
     } else {
@@ -187,7 +185,7 @@ void Parser::expansion(Word& out, bool in_quotes) {
   } else if (is_letter(c)) {
     while (is_letter(peek()) || is_digit(peek())) ++at_;
     unknown(out, !in_quotes);
-  } else if (is_digit(c) || is_one_of(c, kSpecialParameters)) {
+  } else if (is_digit(c) || is_any_of(c, kSpecialParameters)) {
     ++at_;
     unknown(out, !in_quotes || c == '@');
   } else {
@@ -231,7 +229,7 @@ void Parser::arithmetic(Word& out) {
     }
     if (is_letter(c))
       doubt("an arithmetic expansion depends on a variable");
-    else if (!is_digit(c) && !is_one_of(c, " \t+-*/%()<>=!&|^~?:,"))
+    else if (!is_digit(c) && !is_any_of(c, " \t+-*/%()<>=!&|^~?:,"))
       return stop("an arithmetic expansion is not understood");
     open += c == '(' ? 1 : c == ')' ? -1 : 0;
     ++at_;
@@ -251,7 +249,7 @@ void Parser::parameter(Word& out, bool in_quotes) {
     while (is_letter(peek()) || is_digit(peek())) ++at_;
   else if (is_digit(peek()))
     while (is_digit(peek())) ++at_;
-  else if (is_one_of(peek(), "@*#?$-") && !at_end())
+  else if (is_any_of(peek(), "@*#?$-") && !at_end())
     ++at_;
   else
     return stop("an expansion in braces is not understood");
@@ -260,7 +258,7 @@ void Parser::parameter(Word& out, bool in_quotes) {
   if (length) return stop("an expansion in braces is not understood");
   (void)take(":");
   const char operation = peek();
-  if (!is_one_of(operation, "-=?+#%/^,") || at_end() || (is_one_of(operation, "#%/^,") && text_[at_ - 1] == ':'))
+  if (!is_any_of(operation, "-=?+#%/^,") || at_end() || (is_any_of(operation, "#%/^,") && text_[at_ - 1] == ':'))
     return stop("an expansion in braces is not understood");
   if (operation == '=') reading_.sets(name, false);
   ++at_;
@@ -309,7 +307,7 @@ void Parser::backquoted(Word& out, bool in_quotes) {
     if (peek() == '`') break;
     if (peek() == '\\') {
       doubt("there is a backslash in backquotes");
-      if (at_ + 1 < text_.size() && is_one_of(peek(1), in_quotes ? "$`\\\"" : "$`\\")) ++at_;
+      if (at_ + 1 < text_.size() && is_any_of(peek(1), in_quotes ? "$`\\\"" : "$`\\")) ++at_;
     }
     inside += peek();
   }

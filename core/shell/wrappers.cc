@@ -196,7 +196,7 @@ constexpr std::string_view kLaunchers[] = {"chroot",
                                            "nu",
                                            "xonsh"};
 
-bool is_one_of(std::string_view word, const std::vector<std::string_view>& names) {
+bool is_listed(std::string_view word, const std::vector<std::string_view>& names) {
   return std::find(names.begin(), names.end(), word) != names.end();
 }
 
@@ -242,10 +242,10 @@ class Options {
   void read_long(const std::string& text) {
     const std::size_t equals = text.find('=');
     const std::string_view name = std::string_view(text).substr(0, equals);
-    if (is_one_of(name, wrapper_.long_flags)) {
+    if (is_listed(name, wrapper_.long_flags)) {
       ++at_;
       if (name == "--exec") out_.directly = true;
-    } else if (is_one_of(name, wrapper_.long_valued)) {
+    } else if (is_listed(name, wrapper_.long_valued)) {
       ++at_;
       if (equals == std::string::npos)
         value({}, name);

@@ -12,8 +12,6 @@ namespace {
 constexpr std::uint8_t kPlain = 0;
 constexpr std::uint8_t kWithErased = 1;  // some payloads were erased
 constexpr std::size_t kErasedBytes = 8;  // in place of such a payload
-// Flags of the place of a payload, not of the record.
-constexpr std::uint8_t kOfTheStore = Record::kBlob | Record::kErased;
 
 bool is_erased_from(const Batch& batch) {
   return std::any_of(batch.records.begin(), batch.records.end(),
@@ -76,45 +74,45 @@ std::uint32_t checksum(std::string_view bytes) {
   return crc32c(head);
 }
 
-Error corrupt(std::string why) { return {Code::kCorrupt, "the batch " + std::move(why)}; }
+Error corrupt_batch(std::string why) { return {Code::kCorrupt, "the batch " + std::move(why)}; }
 
 Result<void> check_header(std::string_view bytes) {
   if (bytes.size() < kBatchHeaderBytes)
-    return corrupt("has " + std::to_string(bytes.size()) + " bytes, fewer than its header");
+    return corrupt_batch("has " + std::to_string(bytes.size()) + " bytes, fewer than its header");
   const std::uint16_t version = get_be16(bytes.data());
   if (version > kBatchVersion)
-    return corrupt("has format " + std::to_string(version) + ": it was written by a newer agentd");
-  if (get_be32(bytes.data() + kCrcAt) != checksum(bytes)) return corrupt("does not match its checksum");
-  if (version == 0) return corrupt("has format 0, which does not exist");
+    return corrupt_batch("has format " + std::to_string(version) + ": it was written by a newer agentd");
+  if (get_be32(bytes.data() + kCrcAt) != checksum(bytes)) return corrupt_batch("does not match its checksum");
+  if (version == 0) return corrupt_batch("has format 0, which does not exist");
   if (byte_at(bytes.data() + 2) > kWithErased || byte_at(bytes.data() + 3) != 0)
-    return corrupt("uses a codec of a newer agentd");
+    return corrupt_batch("uses a codec of a newer agentd");
   return {};
 }
 
 // Reads the three parts after the header; checks every length against the rest.
 Result<void> read_body(std::string_view body, std::size_t records, std::size_t attached, Batch& out) {
   if (records > body.size() / kRecordHeaderBytes)
-    return corrupt("is shorter than the headers of its " + std::to_string(records) + " records");
+    return corrupt_batch("is shorter than the headers of its " + std::to_string(records) + " records");
   out.records.reserve(records);
   for (std::size_t i = 0; i < records; ++i) out.records.push_back(get_record(body.data() + i * kRecordHeaderBytes));
   body.remove_prefix(records * kRecordHeaderBytes);
   if (attached > body.size() / sizeof(Digest))
-    return corrupt("is shorter than the digests of its " + std::to_string(attached) + " blobs");
+    return corrupt_batch("is shorter than the digests of its " + std::to_string(attached) + " blobs");
   for (std::size_t i = 0; i < attached; ++i) out.attached.push_back(get_digest(body.data() + i * sizeof(Digest)));
   body.remove_prefix(attached * sizeof(Digest));
   for (BatchRecord& record : out.records) {
     if ((record.flags & Record::kErased) != 0) {
-      if (body.size() < kErasedBytes) return corrupt("is shorter than its payloads");
+      if (body.size() < kErasedBytes) return corrupt_batch("is shorter than its payloads");
       record.erased_by = get_be64(body.data());
       body.remove_prefix(kErasedBytes);
       continue;
     }
     if (record.in_blob()) continue;
-    if (record.length > body.size()) return corrupt("is shorter than its payloads");
+    if (record.length > body.size()) return corrupt_batch("is shorter than its payloads");
     record.payload = body.substr(0, record.length);
     body.remove_prefix(record.length);
   }
-  if (!body.empty()) return corrupt("has " + std::to_string(body.size()) + " bytes after its last payload");
+  if (!body.empty()) return corrupt_batch("has " + std::to_string(body.size()) + " bytes after its last payload");
   return {};
 }
 
@@ -126,9 +124,9 @@ Result<void> check_erased(const Batch& batch, std::uint8_t codec) {
     const bool erased = (record.flags & Record::kErased) != 0;
     any = any || erased;
     if (erased && (record.in_blob() || record.erased_by <= batch.first_seq + i))
-      return corrupt("has an erased record without a place for what replaces it");
+      return corrupt_batch("has an erased record without a place for what replaces it");
   }
-  if (any != (codec == kWithErased)) return corrupt("has a codec that does not fit its records");
+  if (any != (codec == kWithErased)) return corrupt_batch("has a codec that does not fit its records");
   return {};
 }
 
@@ -172,10 +170,10 @@ Result<Batch> decode_batch(std::string_view bytes) {
   out.first_seq = get_be64(at + 8);
   out.time_ms = static_cast<std::int64_t>(get_be64(at + 16));
   out.previous = get_digest(at + 32);
-  if (records == 0) return corrupt("has no records");
+  if (records == 0) return corrupt_batch("has no records");
   if (out.first_seq == 0 || out.first_seq > std::numeric_limits<std::uint64_t>::max() - records)
-    return corrupt("starts at sequence " + std::to_string(out.first_seq) + ", which is impossible");
-  if (get_be32(at + 28) != 0) return corrupt("has a non-zero reserved field");
+    return corrupt_batch("starts at sequence " + std::to_string(out.first_seq) + ", which is impossible");
+  if (get_be32(at + 28) != 0) return corrupt_batch("has a non-zero reserved field");
   AGENTD_TRY_VOID(read_body(bytes.substr(kBatchHeaderBytes), records, get_be32(at + 24), out));
   AGENTD_TRY_VOID(check_erased(out, byte_at(at + 2)));
   return out;

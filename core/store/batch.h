@@ -28,6 +28,8 @@ inline constexpr std::size_t kInlinePayloadMax = 64 * 1024;
 inline constexpr std::size_t kPayloadBytesMax = 256u << 20;
 inline constexpr std::size_t kBatchRecordsMax = 65'536;
 inline constexpr std::size_t kBatchBytesMax = 512u << 20;
+// Flags of the place of a payload, not of the record.
+inline constexpr std::uint8_t kOfTheStore = Record::kBlob | Record::kErased;
 
 struct BatchRecord {
   RecordType type = RecordType::kMeta;

@@ -10,16 +10,18 @@
 namespace agentd {
 namespace {
 
-Error invalid(const Ulid& conversation, std::uint64_t seq, std::string_view why) {
+Error invalid_erasure(const Ulid& conversation, std::uint64_t seq, std::string_view why) {
   return {Code::kInvalid,
           "record " + std::to_string(seq) + " of conversation " + conversation.text() + " " + std::string(why)};
 }
 
 // The replacement of a payload must be readable as a record of the same type.
 Result<void> check_replacement(const Ulid& conversation, const StoredRecord& record) {
-  const auto refused = [&](const Error& why) { return invalid(conversation, record.seq, "cannot be: " + why.message); };
+  const auto refused = [&](const Error& why) {
+    return invalid_erasure(conversation, record.seq, "cannot be: " + why.message);
+  };
   if (record.record.type == RecordType::kGenesis)
-    return invalid(conversation, record.seq, "begins the log and cannot be erased");
+    return invalid_erasure(conversation, record.seq, "begins the log and cannot be erased");
   if (carries_message(record.record.type))
     if (const auto message = read_message(record.record); !message) return refused(message.error());
   if (record.record.type == RecordType::kErase)

@@ -8,9 +8,6 @@
 namespace agentd {
 namespace {
 
-// Flags of the place of a payload.
-constexpr std::uint8_t kOfTheStore = Record::kBlob | Record::kErased;
-
 Error invalid(std::string message) { return {Code::kInvalid, std::move(message)}; }
 
 Result<void> check_genesis(const Ulid& conversation, const Record& record) {

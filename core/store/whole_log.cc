@@ -6,31 +6,29 @@
 namespace agentd {
 namespace {
 
-constexpr std::uint8_t kOfTheStore = Record::kBlob | Record::kErased;
-
-Error invalid(std::string message) { return {Code::kInvalid, std::move(message)}; }
+Error invalid_log(std::string message) { return {Code::kInvalid, std::move(message)}; }
 
 std::string record_name(std::uint64_t seq) { return "record " + std::to_string(seq); }
 
-Result<void> check_genesis(const Ulid& conversation, const Record& record) {
-  if (record.type != RecordType::kGenesis) return invalid("the first record of a conversation must be a genesis");
+Result<void> check_first_record(const Ulid& conversation, const Record& record) {
+  if (record.type != RecordType::kGenesis) return invalid_log("the first record of a conversation must be a genesis");
   const auto genesis = read_genesis(record);
-  if (!genesis) return invalid(genesis.error().message);
+  if (!genesis) return invalid_log(genesis.error().message);
   if (genesis->conversation_id != conversation.text())
-    return invalid("the genesis names another conversation than " + conversation.text());
+    return invalid_log("the genesis names another conversation than " + conversation.text());
   return {};
 }
 
 Result<void> check_record(const StoredRecord& stored, std::uint64_t seq) {
   if (stored.seq != seq)
-    return invalid("the log has sequence " + std::to_string(stored.seq) + " where " + std::to_string(seq) +
-                   " must follow");
+    return invalid_log("the log has sequence " + std::to_string(stored.seq) + " where " + std::to_string(seq) +
+                       " must follow");
   if (seq != 1 && stored.record.type == RecordType::kGenesis)
-    return invalid("only the first record of a conversation is a genesis");
-  if (stored.record.payload.size() > kPayloadBytesMax) return invalid(record_name(seq) + " is too long for a log");
+    return invalid_log("only the first record of a conversation is a genesis");
+  if (stored.record.payload.size() > kPayloadBytesMax) return invalid_log(record_name(seq) + " is too long for a log");
   const bool as_it_was = stored.erased_by == 0;
   if (as_it_was && (stored.bytes != stored.record.payload.size() || stored.digest != sha256(stored.record.payload)))
-    return invalid("the payload of " + record_name(seq) + " does not match its digest");
+    return invalid_log("the payload of " + record_name(seq) + " does not match its digest");
   return {};
 }
 
@@ -71,7 +69,7 @@ Result<void> check_erasures(const WholeLog& log) {
     for (const StoredRecord& record : batch.records) records.push_back(&record);
   for (const StoredRecord* const record : records) {
     if (record->erased_by == 0) continue;
-    const Error unexplained = invalid(record_name(record->seq) + " was erased, and no later record says so");
+    const Error unexplained = invalid_log(record_name(record->seq) + " was erased, and no later record says so");
     if (record->erased_by <= record->seq || record->erased_by > records.size()) return unexplained;
     const Record& eraser = records[static_cast<std::size_t>(record->erased_by - 1)]->record;
     if (eraser.type != RecordType::kErase) return unexplained;
@@ -84,28 +82,28 @@ Result<void> check_erasures(const WholeLog& log) {
 }
 
 Result<PreparedLog> prepare_log(const Ulid& conversation, const WholeLog& log) {
-  if (log.batches.empty() || log.batches[0].records.empty()) return invalid("the log has no records");
-  AGENTD_TRY_VOID(check_genesis(conversation, log.batches[0].records[0].record));
+  if (log.batches.empty() || log.batches[0].records.empty()) return invalid_log("the log has no records");
+  AGENTD_TRY_VOID(check_first_record(conversation, log.batches[0].records[0].record));
   AGENTD_TRY_VOID(check_erasures(log));
   PreparedLog out;
   for (const VerifiedBatch& from : log.batches) {
     if (from.records.empty() || from.records.size() > kBatchRecordsMax)
-      return invalid("a batch of " + std::to_string(from.records.size()) + " records is not one of a log");
+      return invalid_log("a batch of " + std::to_string(from.records.size()) + " records is not one of a log");
     std::size_t bytes = 0;
     const std::uint64_t first = out.revision + 1;
     for (const StoredRecord& stored : from.records) {
       AGENTD_TRY_VOID(check_record(stored, ++out.revision));
-      if (auto folded = fold(out.info, stored); !folded) return invalid(folded.error().message);
+      if (auto folded = fold(out.info, stored); !folded) return invalid_log(folded.error().message);
       if (stored.erased_by != 0) continue;
       if (stored.bytes > kInlinePayloadMax)
         out.blobs.emplace_back(stored.digest, stored.record.payload);
       else
         bytes += stored.record.payload.size();
     }
-    if (bytes > kBatchBytesMax) return invalid("a batch is too long for a log");
+    if (bytes > kBatchBytesMax) return invalid_log("a batch is too long for a log");
     for (const Digest& digest : from.attached) {
       const auto text = log.texts.find(digest);
-      if (text == log.texts.end()) return invalid("the text " + hex(digest) + " is missing");
+      if (text == log.texts.end()) return invalid_log("the text " + hex(digest) + " is missing");
       out.blobs.emplace_back(digest, text->second);
     }
     const Batch batch = batch_of(from, first, out.chain);

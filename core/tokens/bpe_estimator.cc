@@ -5,7 +5,7 @@
 namespace agentd {
 namespace {
 
-constexpr std::uint64_t kMessageOverhead = 4;
+constexpr std::uint64_t kBpeMessageOverhead = 4;
 
 }  // namespace
 
@@ -20,7 +20,7 @@ std::uint64_t BpeEstimator::count_block(const agentd_block& block) const {
 }
 
 std::uint64_t BpeEstimator::count_row(const agentd_message& row) const {
-  std::uint64_t tokens = kMessageOverhead;
+  std::uint64_t tokens = kBpeMessageOverhead;
   for (std::uint32_t i = 0; i < row.blocks.count; ++i) tokens += count_block(blocks_of(row)[i]);
   return tokens;
 }

@@ -13,7 +13,7 @@ namespace {
 constexpr double kPlausible = 8;
 constexpr double kMoved = 0.01;
 // More models than anyone uses: a tampered file must not grow without end.
-constexpr std::size_t kModelsMax = 256;
+constexpr std::size_t kCalibratedModelsMax = 256;
 
 bool is_plausible(double estimated, double reported) {
   return reported * kPlausible >= estimated && reported <= estimated * kPlausible;
@@ -45,7 +45,7 @@ void Calibration::learn(std::string_view model, std::uint64_t estimated, std::ui
   const double fresh = kMemoryTokens * (1 - fade);
   const MutexLock lock(mutex_);
   const Key key{estimator_, std::string(model)};
-  if (sums_.size() >= kModelsMax && sums_.find(key) == sums_.end()) return;
+  if (sums_.size() >= kCalibratedModelsMax && sums_.find(key) == sums_.end()) return;
   Sums& sums = sums_[key];
   sums.estimated = sums.estimated * fade + fresh;
   sums.reported = sums.reported * fade + fresh * truth / weight;
@@ -70,7 +70,7 @@ Result<void> Calibration::read(std::string_view json) {
   if (document.root()["v"].uint_or(0) != 1 || !factors.is_array())
     return Error{Code::kInvalid, "learned token factors must be {\"v\":1,\"factors\":[...]}"};
   const MutexLock lock(mutex_);
-  for (std::size_t i = 0; i < std::min(factors.size(), kModelsMax); ++i) {
+  for (std::size_t i = 0; i < std::min(factors.size(), kCalibratedModelsMax); ++i) {
     const JsonView one = factors.at(i);
     Sums read;
     read.estimated = one["estimated"].number_or(0);

@@ -10,7 +10,7 @@
 namespace agentd {
 namespace {
 
-constexpr std::size_t kShownBytes = 120, kPatternMax = 4096, kOptionsMax = 16;
+constexpr std::size_t kShownCommandBytes = 120, kCommandPatternMax = 4096, kOptionsMax = 16;
 constexpr char kAny = '\x02', kOne = '\x03', kBlank = '\x1f';  // any text, one character, the end of a word
 constexpr char kGapBlank = '\x1e';  // the end of a word in front of an unknown part, where both may be nothing
 constexpr std::string_view kSigns = "\x02\x03\x1e\x1f";
@@ -78,7 +78,7 @@ std::vector<std::string_view> words_of(std::string_view tokens) {
 }
 
 Error wrong(std::string_view text, const std::string& why) {
-  return Error{Code::kInvalid, "'" + one_line(text, kShownBytes) + "' " + why};
+  return Error{Code::kInvalid, "'" + one_line(text, kShownCommandBytes) + "' " + why};
 }
 
 }  // namespace
@@ -86,7 +86,7 @@ Error wrong(std::string_view text, const std::string& why) {
 Result<CommandPattern> CommandPattern::parse(std::string_view text) {
   CommandPattern out;
   if (is_blank(text)) return wrong(text, "has no command: write the tool's name alone for every call");
-  if (text.size() > kPatternMax) return wrong(text, "is too long for a rule");
+  if (text.size() > kCommandPatternMax) return wrong(text, "is too long for a rule");
   std::string_view rest = without_blanks(text);
   if (rest.ends_with(":*") || rest.ends_with(" *")) {
     out.further_ = true;

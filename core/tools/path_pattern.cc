@@ -15,7 +15,7 @@
 namespace agentd {
 namespace {
 
-constexpr std::size_t kShownBytes = 120, kPatternMax = 4096;
+constexpr std::size_t kShownPathBytes = 120, kPathPatternMax = 4096;
 constexpr std::string_view kWild = "*?[]\\";
 
 std::vector<std::string> parts_of(std::string_view path) {
@@ -65,12 +65,12 @@ bool fits(std::span<const std::string> pattern, std::span<const std::string> pat
 
 Result<PathPattern> PathPattern::parse(std::string_view text) {
   const auto wrong = [&](const std::string& why) {
-    return Error{Code::kInvalid, "'" + one_line(text, kShownBytes) + "' " + why};
+    return Error{Code::kInvalid, "'" + one_line(text, kShownPathBytes) + "' " + why};
   };
   PathPattern out;
   std::string_view rest = without_blanks(text);
   if (rest.empty()) return wrong("has no path: write the tool's name alone for every call");
-  if (rest.size() > kPatternMax) return wrong("is too long for a rule");
+  if (rest.size() > kPathPatternMax) return wrong("is too long for a rule");
   if (rest.starts_with("~/") || rest == "~") {
     out.in_home_ = true;
     rest.remove_prefix(1);

@@ -12,7 +12,7 @@
 namespace agentd {
 namespace {
 
-constexpr std::size_t kShownBytes = 120;
+constexpr std::size_t kShownRuleBytes = 120;
 constexpr std::string_view kDomain = "domain:";
 
 Result<DomainPattern> parse_domain(std::string_view text) {
@@ -20,7 +20,7 @@ Result<DomainPattern> parse_domain(std::string_view text) {
   for (const char c : without_blanks(text)) out.host += static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
   const std::string_view name = std::string_view(out.host).substr(out.host.starts_with("*.") ? 2 : 0);
   if (name.empty() || name.find_first_not_of("abcdefghijklmnopqrstuvwxyz0123456789.-_:") != std::string_view::npos)
-    return Error{Code::kInvalid, "'" + one_line(text, kShownBytes) +
+    return Error{Code::kInvalid, "'" + one_line(text, kShownRuleBytes) +
                                      "' is not a host: write domain:example.org, or domain:*.example.org with all "
                                      "below it"};
   return out;
@@ -29,7 +29,7 @@ Result<DomainPattern> parse_domain(std::string_view text) {
 }  // namespace
 
 Result<RuleParts> rule_parts(std::string_view text) {
-  const std::string shown = "'" + one_line(text, kShownBytes) + "'";
+  const std::string shown = "'" + one_line(text, kShownRuleBytes) + "'";
   const std::string_view rule = without_blanks(text);
   if (is_blank(rule)) return Error{Code::kInvalid, "a rule must be a tool's name or a glob; one here is blank"};
   const std::size_t open = rule.find('(');
@@ -44,7 +44,7 @@ Result<RuleParts> rule_parts(std::string_view text) {
   if (tool.empty()) return Error{Code::kInvalid, shown + " has no tool in front of its '(': write TOOL(ARGUMENT)"};
   const std::string_view argument = without_blanks(rule.substr(open + 1, rule.size() - open - 2));
   if (argument.empty())
-    return Error{Code::kInvalid, shown + " has an empty argument: write '" + one_line(tool, kShownBytes) +
+    return Error{Code::kInvalid, shown + " has an empty argument: write '" + one_line(tool, kShownRuleBytes) +
                                      "' for every call of that tool"};
   if (argument == "*") return RuleParts{std::string(tool), std::nullopt};
   return RuleParts{std::string(tool), std::string(argument)};
@@ -66,10 +66,10 @@ Result<PermissionRule> make_rule(const RuleParts& parts, std::string text, std::
   if (::strcasecmp(parts.tool.c_str(), std::string(kCommandTool).c_str()) == 0) {
     AGENTD_TRY(out.argument, CommandPattern::parse(*parts.argument));
   } else if (out.names(std::string(kCommandTool))) {
-    return Error{Code::kInvalid, "'" + one_line(out.text, kShownBytes) +
+    return Error{Code::kInvalid, "'" + one_line(out.text, kShownRuleBytes) +
                                      "' is about the arguments of tools of several kinds: write a rule for each tool, "
                                      "such as bash(" +
-                                     one_line(*parts.argument, kShownBytes) + ")"};
+                                     one_line(*parts.argument, kShownRuleBytes) + ")"};
   } else if (parts.argument->starts_with(kDomain)) {
     AGENTD_TRY(out.argument, parse_domain(std::string_view(*parts.argument).substr(kDomain.size())));
   } else {

@@ -92,7 +92,7 @@ bool is_housekeeping(std::string_view type) {
 }
 
 // True for texts that the client shows to its user and tells to no model, or the other way round.
-bool is_of_the_client(std::string_view text) {
+bool is_claude_note(std::string_view text) {
   constexpr std::array<std::string_view, 6> kBegins = {"<command-name>",         "<command-message>",
                                                        "<local-command-stdout>", "<local-command-stderr>",
                                                        "<local-command-caveat>", "<bash-stdout>"};
@@ -101,7 +101,7 @@ bool is_of_the_client(std::string_view text) {
   return false;
 }
 
-class Reader {
+class ClaudeReader {
  public:
   ForeignTranscript read(const Lines& lines, std::uint64_t cut_off) {
     if (cut_off != 0) builder_.leave_out("line that is cut off", cut_off);
@@ -184,7 +184,7 @@ class Reader {
   }
 
   void take_text(std::vector<Block>& to, std::string_view text) {
-    if (is_of_the_client(text)) return builder_.leave_out("note of the client");
+    if (is_claude_note(text)) return builder_.leave_out("note of the client");
     if (!is_blank(text)) to.push_back(Block::of_text(std::string(text)));
   }
 
@@ -215,7 +215,7 @@ class Reader {
 Result<ForeignTranscript> read_claude_transcript(std::string_view bytes) {
   std::uint64_t cut_off = 0;
   AGENTD_TRY(const Lines lines, read_json_lines(bytes, cut_off));
-  return Reader().read(lines, cut_off);
+  return ClaudeReader().read(lines, cut_off);
 }
 
 }  // namespace agentd

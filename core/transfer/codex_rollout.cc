@@ -10,7 +10,7 @@ namespace agentd {
 namespace {
 
 // True for texts that the client puts before the user's words.
-bool is_of_the_client(std::string_view text) {
+bool is_codex_note(std::string_view text) {
   constexpr std::array<std::string_view, 5> kBegins = {"<environment_context>", "<user_instructions>",
                                                        "<permissions instructions>", "<turn_aborted>",
                                                        "# AGENTS.md instructions"};
@@ -19,7 +19,7 @@ bool is_of_the_client(std::string_view text) {
   return false;
 }
 
-class Reader {
+class CodexReader {
  public:
   void take(JsonView line) {
     builder_.at(line["timestamp"].string_or(""));
@@ -61,7 +61,7 @@ class Reader {
     std::string text(payload["message"].string_or(""));
     const JsonView kept = payload["replacement_history"];
     for (std::size_t i = 0; is_blank(text) && kept.is_array() && i < kept.size(); ++i)
-      if (const std::string message = text_of(kept.at(i)["content"]); !is_of_the_client(message)) text = message;
+      if (const std::string message = text_of(kept.at(i)["content"]); !is_codex_note(message)) text = message;
     builder_.summary(std::move(text));
   }
 
@@ -89,7 +89,7 @@ class Reader {
   void take_part(std::vector<Block>& to, JsonView part, std::string_view role) {
     const std::string_view type = part["type"].string_or(""), text = part["text"].string_or("");
     if (type == "input_image") return take_image(to, part["image_url"].string_or(""));
-    if (role == "user" && is_of_the_client(text)) return builder_.leave_out("note of the client");
+    if (role == "user" && is_codex_note(text)) return builder_.leave_out("note of the client");
     if (!is_blank(text)) to.push_back(Block::of_text(std::string(text)));
   }
 
@@ -128,7 +128,7 @@ class Reader {
 Result<ForeignTranscript> read_codex_rollout(std::string_view bytes) {
   std::uint64_t cut_off = 0;
   AGENTD_TRY(const std::vector<JsonDocument> lines, read_json_lines(bytes, cut_off));
-  Reader reader;
+  CodexReader reader;
   for (const JsonDocument& line : lines) reader.take(line.root());
   reader.cut_off(cut_off);
   return reader.finish();

@@ -19,7 +19,7 @@ namespace agentd {
 namespace {
 
 constexpr std::uint64_t kSidecarBytesMax = 256 * 1024;
-constexpr std::size_t kFilesMax = 1024;  // per directory
+constexpr std::size_t kHookFilesMax = 1024;  // per directory
 
 struct CloseDirectory {
   void operator()(DIR* directory) const { ::closedir(directory); }
@@ -110,9 +110,9 @@ class DirectoryScan {
     copy.release();  // the stream closes it
     while (const dirent* const entry = ::readdir(stream.get())) {
       if (is_passed_over(entry->d_name)) continue;
-      if (names.size() == kFilesMax) {
+      if (names.size() == kHookFilesMax) {
         problem(directory_.path, "",
-                directory_.path + " has more than " + std::to_string(kFilesMax) +
+                directory_.path + " has more than " + std::to_string(kHookFilesMax) +
                     " files, the rest are ignored: keep only hooks in it");
         break;
       }

@@ -10,10 +10,10 @@
 namespace agentd {
 namespace {
 
-constexpr int kFormat = 1;
-constexpr std::size_t kEntriesMax = 2'000;
+constexpr int kConsentsFormat = 1;
+constexpr std::size_t kConsentsMax = 2'000;
 
-Error corrupt(const std::string& file, std::string_view what) {
+Error corrupt_consents(const std::string& file, std::string_view what) {
   return {Code::kCorrupt,
           file + " is no file of consents (" + one_line(what, 200) + "): move it away, then trust your servers again"};
 }
@@ -39,9 +39,9 @@ void write(JsonWriter& json, const McpConsent& entry) {
   json.end_object();
 }
 
-std::string text_of(const std::vector<McpConsent>& entries) {
+std::string text_of_consents(const std::vector<McpConsent>& entries) {
   JsonWriter json(JsonWriter::Layout::kPretty);
-  json.begin_object().member("mcp", kFormat).key("servers").begin_array();
+  json.begin_object().member("mcp", kConsentsFormat).key("servers").begin_array();
   for (const McpConsent& entry : entries) write(json, entry);
   json.end_array().end_object();
   return std::string(json.text()) + "\n";
@@ -83,16 +83,17 @@ std::string McpConsents::file_of(const std::string& home) { return home + "/mcp_
 
 Result<std::vector<McpConsent>> McpConsents::parse(const std::string& text, const std::string& file) {
   const auto json = JsonDocument::parse(text);
-  if (!json) return corrupt(file, json.error().message);
+  if (!json) return corrupt_consents(file, json.error().message);
   const JsonView root = json->root();
-  if (!root["mcp"].is_number() || !root["servers"].is_array()) return corrupt(file, "it has no list of servers");
-  if (root["mcp"].int_or(0) != kFormat)
+  if (!root["mcp"].is_number() || !root["servers"].is_array())
+    return corrupt_consents(file, "it has no list of servers");
+  if (root["mcp"].int_or(0) != kConsentsFormat)
     return Error{Code::kCorrupt,
                  file + " has format " + root["mcp"].text() + ", which this version does not know: update agentd"};
   std::vector<McpConsent> out(root["servers"].size());
   for (std::size_t i = 0; i < out.size(); ++i)
     if (const std::string problem = read(root["servers"].at(i), out[i]); !problem.empty())
-      return corrupt(file, problem);
+      return corrupt_consents(file, problem);
   return out;
 }
 
@@ -130,8 +131,8 @@ Result<void> McpConsents::change_all(const std::function<void(std::vector<McpCon
       AGENTD_TRY(entries, parse(*text, file_));
     }
     change(entries);
-    if (entries.size() <= kEntriesMax) return text_of(entries);
-    return Error{Code::kInvalid, file_ + " holds " + std::to_string(kEntriesMax) +
+    if (entries.size() <= kConsentsMax) return text_of_consents(entries);
+    return Error{Code::kInvalid, file_ + " holds " + std::to_string(kConsentsMax) +
                                      " servers, the most it can: remove some with 'agentd mcp untrust NAME'"};
   });
   if (changed) entries_ = std::move(entries);

@@ -24,18 +24,18 @@
 namespace agentd {
 namespace {
 
-constexpr std::uint64_t kFileBytesMax = 64 * 1024;
-constexpr std::size_t kFilesMax = 10'000;
-constexpr int kFormat = 1;
+constexpr std::uint64_t kEntryBytesMax = 64 * 1024;
+constexpr std::size_t kQuarantineFilesMax = 10'000;
+constexpr int kQuarantineFormat = 1;
 constexpr std::time_t kLeftoverSeconds = 60;
 constexpr std::string_view kLoading = "loading-", kBeside = "new-", kSuffix = ".json";
 constexpr std::string_view kCrashes = ".crashes";
 constexpr std::size_t kCrashesMax = 1'000;          // kept per module
 constexpr std::time_t kCrashesSeconds = 24 * 3600;  // how long they are kept after the last one
-constexpr int kLockTries = 400;                     // two seconds; only crashes and releases wait
-constexpr Milliseconds kLockPause{5};
+constexpr int kCrashesLockTries = 400;              // two seconds; only crashes and releases wait
+constexpr Milliseconds kCrashesLockPause{5};
 
-struct CloseDirectory {
+struct CloseQuarantine {
   void operator()(DIR* directory) const { ::closedir(directory); }
 };
 
@@ -52,15 +52,15 @@ std::string_view digest_of(std::string_view file) {
   return is_digest(file) ? file : std::string_view();
 }
 
-std::string text_of(const QuarantineEntry& entry) {
+std::string text_of_entry(const QuarantineEntry& entry) {
   JsonWriter json(JsonWriter::Layout::kPretty);
-  json.begin_object().member("quarantine", kFormat).member("name", entry.name);
+  json.begin_object().member("quarantine", kQuarantineFormat).member("name", entry.name);
   json.member("path", entry.path).member("digest", entry.digest).member("why", entry.why);
   json.member("since_ms", entry.since_ms).end_object();
   return std::string(json.text()) + "\n";
 }
 
-Result<QuarantineEntry> parse(std::string_view text, const std::string& path) {
+Result<QuarantineEntry> parse_entry(std::string_view text, const std::string& path) {
   const auto json = JsonDocument::parse(text);
   const JsonView root = json ? json->root() : JsonView();
   QuarantineEntry out;
@@ -69,15 +69,15 @@ Result<QuarantineEntry> parse(std::string_view text, const std::string& path) {
   out.digest = root["digest"].string_or("");
   out.why = one_line(root["why"].string_or(""), 1000);
   out.since_ms = root["since_ms"].int_or(0);
-  if (root["quarantine"].int_or(0) == kFormat && !out.path.empty() && is_digest(out.digest)) return out;
+  if (root["quarantine"].int_or(0) == kQuarantineFormat && !out.path.empty() && is_digest(out.digest)) return out;
   return Error{Code::kCorrupt, path + " does not name a quarantined hook, and is ignored: remove it"};
 }
 
 // Reads an entry only if agentd's user owns it.
-Result<QuarantineEntry> read_at(int directory, const std::string& name, const std::string& path) {
+Result<QuarantineEntry> read_entry_at(int directory, const std::string& name, const std::string& path) {
   AGENTD_TRY(const SafeFile file, open_safe_file(directory, name, path, ::geteuid()));
-  AGENTD_TRY(const std::string text, read_fd(file.fd.get(), kFileBytesMax, path));
-  return parse(text, path);
+  AGENTD_TRY(const std::string text, read_fd(file.fd.get(), kEntryBytesMax, path));
+  return parse_entry(text, path);
 }
 
 struct NewFile {
@@ -111,11 +111,11 @@ Result<UniqueFd> write_as(int directory, const std::string& path, const std::str
 std::vector<std::string> names_in(int directory) {
   std::vector<std::string> out;
   UniqueFd copy(::openat(directory, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC));
-  const std::unique_ptr<DIR, CloseDirectory> stream(copy.valid() ? ::fdopendir(copy.get()) : nullptr);
+  const std::unique_ptr<DIR, CloseQuarantine> stream(copy.valid() ? ::fdopendir(copy.get()) : nullptr);
   if (!stream) return out;
   copy.release();  // the stream closes it
   while (const dirent* const entry = ::readdir(stream.get()))
-    if (entry->d_name[0] != '.' && out.size() < kFilesMax) out.emplace_back(entry->d_name);
+    if (entry->d_name[0] != '.' && out.size() < kQuarantineFilesMax) out.emplace_back(entry->d_name);
   std::sort(out.begin(), out.end());
   return out;
 }
@@ -159,7 +159,7 @@ Result<UniqueFd> open_crashes(int directory, const std::string& name, const std:
     if (locked)
       fd.reset();
     else if (i + 1 < tries)
-      clock.pause(kLockPause);
+      clock.pause(kCrashesLockPause);
   }
   return Error{Code::kBusy, path + " is locked by another process"};
 }
@@ -168,7 +168,7 @@ Result<UniqueFd> open_crashes(int directory, const std::string& name, const std:
 // counts for more than a hung process.
 void drop_crashes(int directory, std::string_view digest, const Clock& clock) {
   const std::string name = crashes_of(digest);
-  const auto lock = open_crashes(directory, name, name, clock, 0, kLockTries);
+  const auto lock = open_crashes(directory, name, name, clock, 0, kCrashesLockTries);
   ::unlinkat(directory, name.c_str(), 0);
 }
 
@@ -249,7 +249,7 @@ struct Quarantine::State {
       if (name.ends_with(kSuffix) && digest_of(name).empty() && !name.starts_with(kLoading) && broken != nullptr)
         broken->push_back(directory + "/" + name + " is not a quarantine entry, and is ignored: remove it");
       if (digest_of(name).empty()) continue;
-      auto entry = read_at(fd->get(), name, directory + "/" + name);
+      auto entry = read_entry_at(fd->get(), name, directory + "/" + name);
       if (entry && entry->digest == digest_of(name))
         out.push_back(std::move(*entry));
       else if (broken != nullptr && (entry || entry.error().code != Code::kNotFound))
@@ -273,7 +273,7 @@ void Quarantine::State::judge_markers(int fd, bool record) {
 // Writes the entry before it removes the marker: a crash in between leaves both.
 void Quarantine::State::judge_marker(int fd, const std::string& name, bool record) {
   const MutexLock lock(mutex);
-  auto entry = read_at(fd, name, directory + "/" + name);
+  auto entry = read_entry_at(fd, name, directory + "/" + name);
   if (!entry) {
     if (entry.error().code == Code::kNotFound) return;  // another process was faster
     problems.push_back(entry.error().message);
@@ -281,7 +281,7 @@ void Quarantine::State::judge_marker(int fd, const std::string& name, bool recor
     return;
   }
   entry->why = "was being loaded when agentd ended";
-  if (record && write_as(fd, directory, file_of(entry->digest), ids.next().text(), text_of(*entry)))
+  if (record && write_as(fd, directory, file_of(entry->digest), ids.next().text(), text_of_entry(*entry)))
     ::unlinkat(fd, name.c_str(), 0);
   else
     unsaved.push_back(*entry);
@@ -315,7 +315,7 @@ std::string Quarantine::why_not(std::string_view digest) const {
   if (::access((state_->directory + "/" + name).c_str(), F_OK) != 0 && errno == ENOENT) return {};
   const auto fd = state_->look();
   if (!fd || !fd->valid()) return {};
-  const auto entry = read_at(fd->get(), name, state_->directory + "/" + name);
+  const auto entry = read_entry_at(fd->get(), name, state_->directory + "/" + name);
   return entry && entry->digest == digest ? sentence_of(*entry) : std::string();
 }
 
@@ -339,7 +339,7 @@ Result<Quarantine::Marker> Quarantine::mark(const std::string& name, const std::
   const QuarantineEntry entry{name, path, digest, "", state_->clock.wall_ms()};
   const std::string id = state_->ids.next().text();
   const std::string file = std::string(kLoading) + id + std::string(kSuffix);
-  AGENTD_TRY(UniqueFd lock, write_as(fd.get(), state_->directory, file, id, text_of(entry)));
+  AGENTD_TRY(UniqueFd lock, write_as(fd.get(), state_->directory, file, id, text_of_entry(entry)));
   return Marker(state_->directory + "/" + file, std::move(lock));
 }
 
@@ -347,10 +347,10 @@ Result<std::size_t> Quarantine::note_crash(std::string_view digest, Milliseconds
   if (!is_digest(digest)) return Error{Code::kInvalid, "bytes without a digest"};
   AGENTD_TRY(const UniqueFd directory, state_->make());
   const std::string name = crashes_of(digest), path = state_->directory + "/" + name;
-  AGENTD_TRY(const UniqueFd fd, open_crashes(directory.get(), name, path, state_->clock, O_CREAT, kLockTries));
+  AGENTD_TRY(const UniqueFd fd, open_crashes(directory.get(), name, path, state_->clock, O_CREAT, kCrashesLockTries));
   const std::int64_t now = state_->clock.wall_ms();
   // A longer file was not written by agentd and starts again.
-  const auto before = read_fd(fd.get(), kFileBytesMax, path);
+  const auto before = read_fd(fd.get(), kEntryBytesMax, path);
   std::vector<std::int64_t> times = recent_times(before ? *before : "", now, window);
   times.push_back(now);
   std::string text;
@@ -367,8 +367,8 @@ Result<void> Quarantine::set_aside(QuarantineEntry entry) {
   if (entry.since_ms == 0) entry.since_ms = state_->clock.wall_ms();
   const auto save = [&]() -> Result<void> {
     AGENTD_TRY(const UniqueFd fd, state_->make());
-    AGENTD_TRY(const UniqueFd file,
-               write_as(fd.get(), state_->directory, file_of(entry.digest), state_->ids.next().text(), text_of(entry)));
+    AGENTD_TRY(const UniqueFd file, write_as(fd.get(), state_->directory, file_of(entry.digest),
+                                             state_->ids.next().text(), text_of_entry(entry)));
     // A released module starts afresh.
     drop_crashes(fd.get(), entry.digest, state_->clock);
     return ::fsync(file.get()) == 0 ? Result<void>() : errno_error("writing " + state_->directory, errno);

@@ -16,7 +16,7 @@ namespace agentd {
 namespace {
 
 constexpr std::uint64_t kRecipeBytesMax = 1u << 20;
-constexpr std::size_t kFilesMax = 1024;  // per directory
+constexpr std::size_t kRecipeFilesMax = 1024;  // per directory
 
 }  // namespace
 
@@ -24,7 +24,7 @@ std::vector<std::string> recipe_files(const std::string& directory) {
   std::vector<std::string> out;
   std::error_code failed;
   std::filesystem::directory_iterator files(directory, failed);
-  for (std::size_t seen = 0; !failed && files != std::filesystem::directory_iterator() && seen < kFilesMax;
+  for (std::size_t seen = 0; !failed && files != std::filesystem::directory_iterator() && seen < kRecipeFilesMax;
        files.increment(failed), ++seen) {
     std::string name = files->path().filename().string();
     if (name.ends_with(".md") && name.size() > 3 && name.front() != '.') out.push_back(std::move(name));

@@ -16,7 +16,7 @@
 namespace agentd {
 namespace {
 
-constexpr std::uint64_t kFileBytesMax = 16u << 20;
+constexpr std::uint64_t kTrustBytesMax = 16u << 20;
 constexpr int kLockTries = 5000;
 constexpr Milliseconds kLockPause{2};
 
@@ -35,7 +35,7 @@ Result<std::optional<std::string>> read_at(int directory, const Place& place, co
   auto opened = open_safe_file(directory, place.name, file, user);
   if (!opened && opened.error().code == Code::kNotFound) return std::optional<std::string>();
   if (!opened) return opened.error();
-  AGENTD_TRY(std::string text, read_fd(opened->fd.get(), kFileBytesMax, file));
+  AGENTD_TRY(std::string text, read_fd(opened->fd.get(), kTrustBytesMax, file));
   return std::optional<std::string>(std::move(text));
 }
 

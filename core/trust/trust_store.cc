@@ -15,10 +15,10 @@
 namespace agentd {
 namespace {
 
-constexpr std::size_t kEntriesMax = 20'000;
-constexpr int kFormat = 1;
+constexpr std::size_t kTrustEntriesMax = 20'000;
+constexpr int kTrustFormat = 1;
 
-Error corrupt(const std::string& file, const std::string& what) {
+Error corrupt_trust_store(const std::string& file, const std::string& what) {
   return {Code::kCorrupt,
           file + " is not a trust store (" + one_line(what, 200) + "): move it away, then trust your hooks again"};
 }
@@ -35,9 +35,9 @@ void write_entry(JsonWriter& json, const TrustEntry& entry) {
   json.end_array().member("trusted_ms", entry.trusted_ms).end_object();
 }
 
-std::string text_of(const std::vector<TrustEntry>& entries) {
+std::string text_of_trust_entries(const std::vector<TrustEntry>& entries) {
   JsonWriter json(JsonWriter::Layout::kPretty);
-  json.begin_object().member("trust", kFormat).key("hooks").begin_array();
+  json.begin_object().member("trust", kTrustFormat).key("hooks").begin_array();
   for (const TrustEntry& entry : entries) write_entry(json, entry);
   json.end_array().end_object();
   return std::string(json.text()) + "\n";
@@ -73,20 +73,20 @@ void put(std::vector<TrustEntry>& entries, TrustEntry entry) {
     *same = std::move(entry);
 }
 
-Result<std::vector<TrustEntry>> parse(const std::string& text, const std::string& file) {
+Result<std::vector<TrustEntry>> parse_trust_entries(const std::string& text, const std::string& file) {
   const auto json = JsonDocument::parse(text);
-  if (!json) return corrupt(file, json.error().message);
+  if (!json) return corrupt_trust_store(file, json.error().message);
   const JsonView root = json->root();
   if (!root.is_object() || !root["trust"].is_number() || !root["hooks"].is_array())
-    return corrupt(file, "it has no list of hooks");
-  if (root["trust"].int_or(0) != kFormat)
+    return corrupt_trust_store(file, "it has no list of hooks");
+  if (root["trust"].int_or(0) != kTrustFormat)
     return Error{Code::kCorrupt,
                  file + " has format " + root["trust"].text() + ", which this version does not know: update agentd"};
   std::vector<TrustEntry> entries;
   for (std::size_t i = 0; i < root["hooks"].size(); ++i) {
     TrustEntry entry;
     const std::string problem = read_entry(root["hooks"].at(i), entry);
-    if (!problem.empty()) return corrupt(file, problem);
+    if (!problem.empty()) return corrupt_trust_store(file, problem);
     put(entries, std::move(entry));
   }
   return entries;
@@ -96,7 +96,7 @@ Result<std::vector<TrustEntry>> parse(const std::string& text, const std::string
 
 // A missing file has no entries.
 Result<std::vector<TrustEntry>> entries_of(const std::optional<std::string>& text, const std::string& file) {
-  return text ? parse(*text, file) : std::vector<TrustEntry>{};
+  return text ? parse_trust_entries(*text, file) : std::vector<TrustEntry>{};
 }
 
 // Entries that other processes have written stay.
@@ -106,7 +106,7 @@ Result<std::vector<TrustEntry>> update(const std::string& file, uid_t user, Chan
   const auto changed = change_trust_file(file, user, [&](const auto& text) -> Result<std::string> {
     AGENTD_TRY(entries, entries_of(text, file));
     AGENTD_TRY_VOID(change(entries));
-    return text_of(entries);
+    return text_of_trust_entries(entries);
   });
   if (!changed) return changed.error();
   return entries;
@@ -170,8 +170,8 @@ Result<void> TrustStore::record(TrustEntry entry) {
   entry.trusted_ms = clock_->wall_ms();
   auto entries = update(file_, user_, [&](std::vector<TrustEntry>& all) -> Result<void> {
     put(all, entry);
-    if (all.size() <= kEntriesMax) return {};
-    return Error{Code::kInvalid, file_ + " holds " + std::to_string(kEntriesMax) +
+    if (all.size() <= kTrustEntriesMax) return {};
+    return Error{Code::kInvalid, file_ + " holds " + std::to_string(kTrustEntriesMax) +
                                      " hooks, the most it can: remove some with 'agentd hooks untrust'"};
   });
   if (!entries) return entries.error();

@@ -18,7 +18,7 @@ namespace agentd::validation {
 namespace {
 
 constexpr Milliseconds kTime{15'000};
-constexpr std::uint64_t kMemoryMax = 1u << 30, kReportMax = 16u << 20;
+constexpr std::uint64_t kFuzzMemoryMax = 1u << 30, kReportMax = 16u << 20;
 constexpr std::uint64_t kGrowth = 16 * 1024;
 constexpr int kAgain = 3;  // repetitions that measure memory
 constexpr Milliseconds kLateTime{30}, kFireTime{3'000};
@@ -297,7 +297,7 @@ Result<FuzzPlay> Fuzzer::play(std::uint64_t seed) const {
 
 Result<FuzzPlay> Fuzzer::play_here(const FuzzPlan& plan) const {
   bench_.tidy();
-  const ForkLimits limits{kTime, kReportMax, 64 * 1024, kMemoryMax};
+  const ForkLimits limits{kTime, kReportMax, 64 * 1024, kFuzzMemoryMax};
   AGENTD_TRY(const ForkEnd end, run_forked(
                                     [&](int report) {
                                       if (::chdir(bench_.subject().directory.c_str()) != 0) return 1;

@@ -7,7 +7,7 @@
 namespace agentd::validation {
 namespace {
 
-constexpr std::uint64_t kStepsMax = 24;
+constexpr std::uint64_t kPlanStepsMax = 24;
 
 FuzzStep::Kind kind_of(std::uint64_t roll) {
   if (roll < 70) return FuzzStep::Kind::kFire;
@@ -44,7 +44,7 @@ FuzzPlan plan_of(std::uint64_t seed, const std::vector<std::uint32_t>& events) {
   FuzzPlan out;
   out.seed = seed;
   std::uint64_t state = seed;
-  const std::uint64_t count = 1 + next_of(state) % kStepsMax;
+  const std::uint64_t count = 1 + next_of(state) % kPlanStepsMax;
   for (std::uint64_t i = 0; i < count; ++i) {
     FuzzStep step;
     step.kind = kind_of(next_of(state) % 100);

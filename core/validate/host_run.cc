@@ -22,9 +22,9 @@ Result<std::string> install(const Subject& subject) {
   return directory;
 }
 
-class Heard final : public TraceSink {
+class HeardInHost final : public TraceSink {
  public:
-  explicit Heard(Answer& out) : out_(out) {}
+  explicit HeardInHost(Answer& out) : out_(out) {}
   void on_hook(const HookTrace& trace) override {
     out_.status = trace.status;
     out_.effect = trace.effect;
@@ -92,7 +92,7 @@ Answer HostRun::fire(std::uint32_t event, const agentd_envelope* envelope, const
   dispatched.deadline_ns = Deadline::after(clock_, deadline).at_ns;
   dispatched.slots = &tokens_;
   Answer out;
-  Heard heard(out);
+  HeardInHost heard(out);
   (void)dispatch(*snapshot_, *slot, dispatched, &heard);
   return out;
 }

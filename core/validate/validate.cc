@@ -15,9 +15,9 @@
 namespace agentd::validation {
 namespace {
 
-constexpr std::uint64_t kMemoryMax = 1u << 30;
+constexpr std::uint64_t kCheckMemoryMax = 1u << 30;
 constexpr std::uint16_t kIsolationGroup = 7;  // its checks enter their cage themselves
-constexpr int kStepsMax = 10;                 // a check may take this many times the time of a step
+constexpr int kStepTimesMax = 10;             // a check may take this many times the time of a step
 // If one of these fails, no later rule can be checked.
 constexpr std::uint16_t kFirst[] = {101, 104, 201, 202, 209};
 
@@ -142,9 +142,9 @@ class Validation {
   std::vector<RuleResult> run(const Check& check) {
     bench_.tidy();
     ForkLimits limits;
-    limits.time = options_.time * kStepsMax;
+    limits.time = options_.time * kStepTimesMax;
     limits.time_of_step = options_.time;
-    limits.memory_bytes_max = kMemoryMax;
+    limits.memory_bytes_max = kCheckMemoryMax;
     const auto end = run_forked(
         [&](int report) {
           const Subject& subject = bench_.subject();

@@ -11,7 +11,7 @@
 namespace agentd::validation {
 namespace {
 
-constexpr std::uint64_t kModuleBytesMax = 256u << 20;
+constexpr std::uint64_t kVerifiedBytesMax = 256u << 20;
 
 // Empty if valid; otherwise the reason, which completes the sentence "PATH ...".
 std::string negotiate(const SealedFile& file, const Manifest& manifest) {
@@ -28,7 +28,7 @@ std::string negotiate(const SealedFile& file, const Manifest& manifest) {
 }  // namespace
 
 Result<void> verify_module(const VerifyRequest& request, const Manifest& manifest, const Clock& clock) {
-  AGENTD_TRY(const std::string bytes, read_file(request.path, kModuleBytesMax));
+  AGENTD_TRY(const std::string bytes, read_file(request.path, kVerifiedBytesMax));
   if (!request.digest.empty() && hex(sha256(bytes)) != request.digest)
     return Error{Code::kConflict, request.path + " was changed just now: check it again"};
   NullLog log;

@@ -16,7 +16,7 @@ constexpr Milliseconds kLookTime{250};
 constexpr int kWakesForNothingMax = 1'000;  // in a row
 constexpr Milliseconds kPause{5};           // after that many
 
-std::uint64_t ns(Milliseconds time) { return static_cast<std::uint64_t>(time.count()) * 1'000'000; }
+std::uint64_t in_ns(Milliseconds time) { return static_cast<std::uint64_t>(time.count()) * 1'000'000; }
 
 }  // namespace
 
@@ -59,7 +59,7 @@ void RingListener::run() {
   while (!stopping_) {
     const std::uint32_t seen = alarm_.load();
     const bool look = clock.monotonic_ns() >= look_ns;
-    if (look) look_ns = clock.monotonic_ns() + ns(kLookTime);
+    if (look) look_ns = clock.monotonic_ns() + in_ns(kLookTime);
     bool any = false;
     const bool lost = !thrown_by([&] {
                          mutex_.assert_held();
@@ -75,7 +75,7 @@ void RingListener::run() {
                   for (const Listening& each : all_) regions.push_back(each.region);
                 }).empty();
     lock.unlock();
-    const std::uint64_t until = pauses ? clock.monotonic_ns() + ns(kPause) : look_ns;
+    const std::uint64_t until = pauses ? clock.monotonic_ns() + in_ns(kPause) : look_ns;
     AnswerRegion::wait_rings(regions, alarm_, seen, std::min(until, look_ns));
     regions.clear();
     lock.lock();

@@ -34,7 +34,7 @@ std::vector<std::string> interfaces_of(const Grants& grants, const PluginEnviron
   return offered;
 }
 
-constexpr Milliseconds kSlice{20};  // how often a cancel word is checked
+constexpr Milliseconds kPluginSlice{20};  // how often a cancel word is checked
 
 agentd_list list_of(const std::vector<agentd_str>& from) {
   return {from.data(), static_cast<std::uint32_t>(from.size()), sizeof(agentd_str)};
@@ -385,7 +385,7 @@ WorkerPlugin::InstancePtr WorkerPlugin::wait_for_instance(agentd_conv key, const
     }
     const Deadline deadline{deadline_of(live)};
     if (deadline.passed(clock_) || cancel_of(live) != 0) return nullptr;
-    idle_.wait_for(mutex_, clock_, std::clamp(deadline.left(clock_), Milliseconds(1), kSlice));
+    idle_.wait_for(mutex_, clock_, std::clamp(deadline.left(clock_), Milliseconds(1), kPluginSlice));
   }
 }
 

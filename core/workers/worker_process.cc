@@ -21,7 +21,7 @@ namespace {
 
 constexpr std::uint32_t kBasesMax = 8;       // addresses tried for the window
 constexpr int kExitBaseTaken = 71;           // exit status of a worker that cannot map the window at the host's address
-constexpr Milliseconds kSlice{20};           // how often a cancel word is checked
+constexpr Milliseconds kProcessSlice{20};    // how often a cancel word is checked
 constexpr Milliseconds kServiceTime{5'000};  // for the rest of a request after its ring
 constexpr std::uint64_t kMilli = 1'000'000;
 // No process limit counts threads alone, so they are counted here.
@@ -33,7 +33,7 @@ std::uint64_t now_ns() {
   return static_cast<std::uint64_t>(now.tv_sec) * 1'000'000'000u + static_cast<std::uint64_t>(now.tv_nsec);
 }
 
-std::uint64_t ns(Milliseconds time) { return static_cast<std::uint64_t>(time.count()) * kMilli; }
+std::uint64_t to_ns(Milliseconds time) { return static_cast<std::uint64_t>(time.count()) * kMilli; }
 
 WorkerEnd end_of(const Exit& exit) {
   WorkerEnd out;
@@ -131,7 +131,7 @@ WorkerProcess::~WorkerProcess() {
 Result<std::unique_ptr<WorkerProcess>> WorkerProcess::start(const WorkerSetup& setup) {
   // One limit for all attempts, so that a worker which refuses the base gets no extra time. Time that the supervisor
   // needs to start it does not count.
-  std::uint64_t left_ns = ns(setup.options.start_time);
+  std::uint64_t left_ns = to_ns(setup.options.start_time);
   for (std::uint32_t skip = 0;; ++skip) {
     std::unique_ptr<WorkerProcess> worker(new WorkerProcess(setup));
     AGENTD_TRY_VOID(worker->launch(setup, skip));
@@ -321,7 +321,7 @@ LaneWait WorkerProcess::wait_for(const Running& running) const {
   const bool told = running.gave_up != 0;
   LaneWait out = wait_until(told ? running.grace_ends : deadline_of(*running.call.live));
   out.cancel = told ? nullptr : &running.call.live->cancel;
-  out.body_grace_ns = told ? 0 : ns(options_.grace);
+  out.body_grace_ns = told ? 0 : to_ns(options_.grace);
   return out;
 }
 
@@ -330,7 +330,7 @@ LaneWait WorkerProcess::wait_until(std::uint64_t deadline_ns) const {
   out.gone = &gone_;
   const std::uint64_t now = clock_.monotonic_ns();
   // If the worker hangs while its host serves the call, the wait looks again after the grace.
-  const std::uint64_t look_again = ns(options_.grace);
+  const std::uint64_t look_again = to_ns(options_.grace);
   out.until_ns = now_ns() + (deadline_ns == Deadline::kNever ? look_again : deadline_ns > now ? deadline_ns - now : 0);
   return out;
 }
@@ -385,7 +385,7 @@ std::optional<std::uint32_t> WorkerProcess::take_lane(Running& running) {
     }
     const Deadline deadline{deadline_of(*running.call.live)};
     if (deadline.passed(clock_) || cancel_of(*running.call.live) != 0) return std::nullopt;
-    lane_free_.wait_for(mutex_, clock_, std::min(kSlice, deadline.left(clock_)));
+    lane_free_.wait_for(mutex_, clock_, std::min(kProcessSlice, deadline.left(clock_)));
   }
 }
 
@@ -474,7 +474,7 @@ std::optional<agentd_status> WorkerProcess::out_of_time(Running& running) {
 // Tells the plugin to give up; it has the grace left.
 void WorkerProcess::give_up(Running& running, std::uint32_t reason, Milliseconds grace) {
   running.gave_up = reason;
-  running.grace_ends = clock_.monotonic_ns() + ns(grace);
+  running.grace_ends = clock_.monotonic_ns() + to_ns(grace);
   set_cancel(*running.mirror, reason);
 }
 
@@ -482,7 +482,8 @@ void WorkerProcess::give_up(Running& running, std::uint32_t reason, Milliseconds
 // session may leave less time than an upload needs.
 agentd_status WorkerProcess::given_up(Running& running) {
   if (running.gave_up == AGENTD_CANCEL_DEADLINE) {
-    const bool had_time = running.call.event != AGENTD_EVENT_SESSION_END && running.time_ns >= ns(options_.hang_time);
+    const bool had_time =
+        running.call.event != AGENTD_EVENT_SESSION_END && running.time_ns >= to_ns(options_.hang_time);
     kill("a call did not return before its deadline", had_time ? EndKind::kHang : EndKind::kCutShort);
     return AGENTD_E_DEADLINE;
   }
@@ -549,7 +550,7 @@ LaneEnd WorkerProcess::hand_reply(Lane& lane, const LaneMessage& reply, std::str
 agentd_status WorkerProcess::wait_completed(Running& running) {
   const agentd_live& live = *running.call.live;
   for (;;) {
-    if (const auto status = desk_->ledger().wait_completed(running.call.token, clock_, kSlice)) {
+    if (const auto status = desk_->ledger().wait_completed(running.call.token, clock_, kProcessSlice)) {
       const bool late = running.gave_up == AGENTD_CANCEL_DEADLINE && *status == AGENTD_E_CANCELLED;
       return late ? AGENTD_E_DEADLINE : *status;
     }
@@ -626,7 +627,7 @@ void WorkerProcess::serve_lane(std::uint32_t index) {
       if (gone_.load() != 0) return;
       rang_ &= ~(1u << index);
     }
-    const auto wait = [&] { return wait_until(clock_.monotonic_ns() + ns(kServiceTime)); };
+    const auto wait = [&] { return wait_until(clock_.monotonic_ns() + to_ns(kServiceTime)); };
     LaneWait for_request = wait();
     for_request.share = &share;
     const LaneEnd end = lane.receive(request, body, for_request);

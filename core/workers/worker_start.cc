@@ -9,7 +9,7 @@
 namespace agentd {
 namespace {
 
-constexpr Milliseconds kSlice{20};  // how often a cancel word is checked
+constexpr Milliseconds kStartSlice{20};  // how often a cancel word is checked
 
 // An error without text: the dispatcher words deadlines and cancels.
 Error out_of_time(const agentd_live& live) {
@@ -48,7 +48,7 @@ Result<WorkerPlugin::ProcessPtr> WorkerPlugin::process_of(const InstancePtr& ins
     const Deadline deadline{deadline_of(live)};
     if (cancel_of(live) != 0 || deadline.passed(clock_)) return out_of_time(live);
     if (start->begins_ns > deadline.at_ns) return Error{Code::kUnavailable, "its worker is being started again"};
-    start->changed.wait_for(start->mutex, clock_, std::clamp(deadline.left(clock_), Milliseconds(1), kSlice));
+    start->changed.wait_for(start->mutex, clock_, std::clamp(deadline.left(clock_), Milliseconds(1), kStartSlice));
   }
   if (start->error) return *start->error;
   return start->process;
@@ -124,7 +124,7 @@ Result<void> WorkerPlugin::pause(Start& start) const {
   start.changed.notify_all();
   while (!begin.passed(clock_)) {
     if (ending_) return Error{Code::kInternal, "the hook " + name_ + " has ended"};
-    start.changed.wait_for(start.mutex, clock_, std::clamp(begin.left(clock_), Milliseconds(1), kSlice));
+    start.changed.wait_for(start.mutex, clock_, std::clamp(begin.left(clock_), Milliseconds(1), kStartSlice));
   }
   return {};
 }

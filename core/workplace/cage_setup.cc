@@ -20,13 +20,13 @@ std::string home_of_this_user() {
   return found->pw_dir;
 }
 
-std::string expanded(const std::string& path, const std::string& user_home) {
+std::string expanded_place(const std::string& path, const std::string& user_home) {
   return path == "~" || path.starts_with("~/") ? user_home + path.substr(1) : path;
 }
 
 std::vector<std::string> paths(const Config& config, const std::string& key, const std::string& user_home) {
   std::vector<std::string> out;
-  for (const std::string& each : config.list(key)) out.push_back(expanded(each, user_home));
+  for (const std::string& each : config.list(key)) out.push_back(expanded_place(each, user_home));
   return out;
 }
 

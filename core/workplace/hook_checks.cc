@@ -14,7 +14,7 @@
 namespace agentd {
 namespace {
 
-RunError usage(std::string why) { return {RunError::Kind::kUsage, std::move(why)}; }
+RunError wrong_setting(std::string why) { return {RunError::Kind::kUsage, std::move(why)}; }
 
 // A hook that is switched on by its name and kept out by a glob.
 std::string switched_both_ways(const Config& config, const HookSetup& setup) {
@@ -48,7 +48,7 @@ std::string configured_and_off(const Config& config, const HookSetup& setup, con
 }  // namespace
 
 Result<void, RunError> Hooks::check(const HookSetup& setup) {
-  if (std::string why = switched_both_ways(config_, setup); !why.empty()) return usage(std::move(why));
+  if (std::string why = switched_both_ways(config_, setup); !why.empty()) return wrong_setting(std::move(why));
   for (const std::string& sentence : host_->guards_kept_out()) warn_(sentence);
   return check_names(setup);
 }
@@ -57,7 +57,8 @@ Result<void, RunError> Hooks::check(const HookSetup& setup) {
 Result<void, RunError> Hooks::check_names(const HookSetup& setup) const {
   std::vector<std::string> names = config_.hook_names();
   for (const std::string& name : names)
-    if (std::string why = configured_and_off(config_, setup, *host_, name); !why.empty()) return usage(std::move(why));
+    if (std::string why = configured_and_off(config_, setup, *host_, name); !why.empty())
+      return wrong_setting(std::move(why));
   for (const char* list : {"hooks.order", "hooks.disable", "hooks.allow"})
     for (std::string& name : config_.list(list))
       if (name != "*") names.push_back(std::move(name));
@@ -66,7 +67,7 @@ Result<void, RunError> Hooks::check_names(const HookSetup& setup) const {
   });
   if (right) return {};
   for (const NameProblem& problem : hook_name_problems(config_, describe_all(setup.options, runtime_.clock()))) {
-    if (problem.weight == NameProblem::Weight::kBroken) return usage(problem.text);
+    if (problem.weight == NameProblem::Weight::kBroken) return wrong_setting(problem.text);
     if (problem.weight == NameProblem::Weight::kWarning) warn_(problem.text);
   }
   return {};
@@ -80,7 +81,7 @@ Result<void, RunError> Hooks::check_tools() {
   names.reserve(tools.size());
   for (const Tool& tool : tools) names.push_back(tool.name);
   for (const RuleProblem& problem : rule_problems(config_, names, true)) {
-    if (problem.broken) return usage(problem.text);
+    if (problem.broken) return wrong_setting(problem.text);
     warn_(problem.text);
   }
   return wishes_.hooks ? check_definitions(tools) : Result<void, RunError>();
@@ -91,14 +92,14 @@ Result<void, RunError> Hooks::check_definitions(const std::vector<Tool>& tools) 
     if (const std::string why = unrunnable(*hook, config_.list("hooks.allow_hosts")); !why.empty()) {
       std::string text =
           hook->path + (hook->line == 0 ? "" : ":" + std::to_string(hook->line)) + ": hook " + hook->name + ": " + why;
-      if (hook->precedence != Precedence::kProject) return usage(std::move(text));
+      if (hook->precedence != Precedence::kProject) return wrong_setting(std::move(text));
       warn_(text);
     }
   std::set<std::string> told;  // a hook of several events has the same matcher for all of them
   std::vector<std::pair<HookDefinition, std::string>> idle;  // guards of a project that are asked about nothing
   for (const HookDefinition* const hook : host_->externals().definitions())
     for (const NameMistake& mistake : unknown_names(*hook, tools)) {
-      if (mistake.broken) return usage(mistake.text);
+      if (mistake.broken) return wrong_setting(mistake.text);
       if (told.insert(mistake.text).second) warn_(mistake.text);
       if (mistake.slip && is_guard(*hook) && hook->precedence == Precedence::kProject)
         idle.emplace_back(*hook, mistake.text);
@@ -107,7 +108,7 @@ Result<void, RunError> Hooks::check_definitions(const std::vector<Tool>& tools) 
   for (const auto& plugin : host_->natives().plugins())
     for (const NameMistake& mistake :
          config_name_mistakes(config_, plugin->identity().name, plugin->manifest(), tools)) {
-      if (mistake.broken) return usage(mistake.text);
+      if (mistake.broken) return wrong_setting(mistake.text);
       warn_(mistake.text);
     }
   return {};

@@ -9,7 +9,7 @@
 namespace agentd {
 namespace {
 
-constexpr std::size_t kShownBytes = 80;
+constexpr std::size_t kShownNameBytes = 80;
 
 bool is_glob(std::string_view name) { return name.find_first_of("*?[") != std::string_view::npos; }
 
@@ -35,7 +35,7 @@ std::string sentence(const Inventory& inventory, const std::string& name) {
     for (const HookDefinition& hook : source.hooks) names.push_back(hook.name);
   }
   const std::string mean = did_you_mean(name, names);
-  return "no hook named '" + one_line(name, kShownBytes) + "'" +
+  return "no hook named '" + one_line(name, kShownNameBytes) + "'" +
          (mean.empty() ? "; 'agentd hooks list' shows all hooks" : mean);
 }
 
@@ -62,7 +62,7 @@ std::vector<NameProblem> hook_name_problems(const Config& config, const Inventor
     if (!is_known(inventory, name))
       out.push_back(
           {must_act(config, name) ? Weight::kBroken : Weight::kWarning,
-           origin_of(config, name) + ": hooks." + one_line(name, kShownBytes) + ": " + sentence(inventory, name)});
+           origin_of(config, name) + ": hooks." + one_line(name, kShownNameBytes) + ": " + sentence(inventory, name)});
   for (const char* list : {"hooks.order", "hooks.disable", "hooks.allow"})
     for (const Candidate& said : config.candidates(list))
       for (const std::string& name : said.value.items)
@@ -84,9 +84,9 @@ std::vector<std::string> grant_problems(const Config& config) {
     for (const std::string& name : config.list(key)) {
       if (std::find(names.begin(), names.end(), grant_name(canonical_service(name))) != names.end()) continue;
       const std::string mean = did_you_mean(name, names);
-      out.push_back(config.origin(key) + ": " + one_line(key, kShownBytes) + ": no service is called '" +
-                    one_line(name, kShownBytes) + "'" + (mean.empty() ? "; the names are " : mean + " The names are ") +
-                    join(names, ", "));
+      out.push_back(config.origin(key) + ": " + one_line(key, kShownNameBytes) + ": no service is called '" +
+                    one_line(name, kShownNameBytes) + "'" +
+                    (mean.empty() ? "; the names are " : mean + " The names are ") + join(names, ", "));
     }
   }
   return out;

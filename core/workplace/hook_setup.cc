@@ -26,7 +26,7 @@ bool is_directory(const std::string& path) {
 }
 
 // A relative path stays one, and is refused: it would mean whatever directory agentd is started in.
-std::string expanded(const std::string& path, const std::string& user_home) {
+std::string expanded_hook_path(const std::string& path, const std::string& user_home) {
   if (path == "~") return user_home;
   return path.starts_with("~/") ? user_home + path.substr(1) : path;
 }
@@ -188,7 +188,7 @@ std::vector<std::string> kept_paths(const ProcessSurroundings& surroundings, con
   const std::string user_home = surroundings.environment("HOME").value_or("");
   std::vector<std::string> named = config.list("hooks.dirs");
   for (const std::string& text : config.list("hooks.adapt")) named.push_back(parse_adapted(text).path);
-  for (const std::string& text : named) out.push_back(expanded(text, user_home));
+  for (const std::string& text : named) out.push_back(expanded_hook_path(text, user_home));
   return out;
 }
 
@@ -221,7 +221,7 @@ HookSetup hook_setup(const ProcessSurroundings& surroundings, const Config& conf
     options.directories.push_back({home + "/hooks", Precedence::kUser, true});
     for (const Candidate& said : config.candidates("hooks.dirs"))
       for (const std::string& text : said.value.items) {
-        const std::string path = expanded(text, user_home);
+        const std::string path = expanded_hook_path(text, user_home);
         options.directories.push_back(
             {path, precedence_of(path, project, home), true, {}, false, said.origin + ": hooks.dirs"});
       }
@@ -260,7 +260,7 @@ HookSetup hook_setup(const ProcessSurroundings& surroundings, const Config& conf
   for (const Candidate& said : config.candidates("hooks.adapt"))
     for (const std::string& text : said.value.items) {
       AdaptedSource source = parse_adapted(text);
-      source.path = expanded(source.path, user_home);
+      source.path = expanded_hook_path(source.path, user_home);
       source.precedence = precedence_of(source.path, project, home);
       source.origin = said.origin;
       setup.options.adapted.push_back(std::move(source));

@@ -9,7 +9,7 @@
 namespace agentd {
 namespace {
 
-RunError usage(std::string why) { return {RunError::Kind::kUsage, std::move(why)}; }
+RunError usage_failure(std::string why) { return {RunError::Kind::kUsage, std::move(why)}; }
 
 std::vector<std::uint32_t> events_of_every_run() {
   return {AGENTD_EVENT_SESSION_START,     AGENTD_EVENT_USER_MESSAGE_SEND, AGENTD_EVENT_TURN_START,
@@ -66,7 +66,7 @@ Result<void, RunError> Hooks::start(const std::vector<std::string>& roots) {
   }
   if (!wishes_.hooks) tell_guards_off();
   if (!wishes_.hooks && !wishes_.tools) return {};
-  if (const auto wrong = grant_problems(config_); !wrong.empty()) return usage(wrong.front());
+  if (const auto wrong = grant_problems(config_); !wrong.empty()) return usage_failure(wrong.front());
   HookSetup setup = hook_setup(runtime_.surroundings(), config_, runtime_.home(), project_, wishes_.hooks);
   setup.options.native.roots = roots;
   cages_ = hook_cages(runtime_.surroundings(), config_, runtime_.home(), project_, roots);
@@ -85,12 +85,12 @@ Result<void, RunError> Hooks::start(const std::vector<std::string>& roots) {
   const auto refused = watch_configs(config_, setup.options.native.plugins);
   host_ = std::make_unique<HookHost>(setup.options, environment());
   host_->load_all();
-  if (!refused->empty() && wishes_.hooks) return usage(*refused);
+  if (!refused->empty() && wishes_.hooks) return usage_failure(*refused);
   for (const std::string& conflict : runtime_.registry().take_conflicts()) warn_(conflict);
   // A directory that others may write is found by everyone who opens a file in it, and told once.
   std::vector<HookProblem> told;
   for (const HookProblem& problem : host_->problems()) {
-    if (problem.unreadable && wishes_.hooks) return usage(problem.message);
+    if (problem.unreadable && wishes_.hooks) return usage_failure(problem.message);
     if (is_replaced(setup, problem.path, problem.name)) continue;
     if (problem.name.empty() && is_among(problem, told)) continue;
     warn_(problem.message);

@@ -19,11 +19,11 @@
 namespace agentd {
 namespace {
 
-constexpr std::uint64_t kFileBytesMax = 128u << 10;
+constexpr std::uint64_t kInstructionsBytesMax = 128u << 10;
 constexpr std::size_t kFilesMax = 64;
 constexpr int kDepthMax = 5;  // as in other agents
 
-std::string parent_of(const std::string& path) { return std::filesystem::path(path).parent_path().string(); }
+std::string parent_directory(const std::string& path) { return std::filesystem::path(path).parent_path().string(); }
 
 std::string_view trimmed(std::string_view text) {
   const std::size_t begin = text.find_first_not_of(" \t\r\n");
@@ -138,7 +138,7 @@ class Reader {
 
  private:
   void import(std::string& out, const std::string& by, const std::string& name, const std::string& root, int depth) {
-    const std::string path = lexical_path(with_home(name, places_.user_home), parent_of(by));
+    const std::string path = lexical_path(with_home(name, places_.user_home), parent_directory(by));
     struct stat info {};
     if (!root.empty() && !lies_below(path, root)) {
       // The file is not touched, not even to check whether it exists.
@@ -154,7 +154,7 @@ class Reader {
     if (files.size() >= kFilesMax) return refuse(by, name, "more than " + std::to_string(kFilesMax) + " files");
     // A file imported from elsewhere must not import from anywhere.
     const std::string below =
-        !root.empty() || lies_below(path, places_.home) ? root : find_project(parent_of(path)).root;
+        !root.empty() || lies_below(path, places_.home) ? root : find_project(parent_directory(path)).root;
     const std::string text = root.empty() ? read_own(path) : read_below(path, root);
     if (!trimmed(text).empty()) add(out, path, text, below, depth + 1);
   }
@@ -177,15 +177,16 @@ class Reader {
       workspace = std::move(*opened);
     }
     std::uint64_t total = 0;
-    auto text = workspace->read(path, 0, kFileBytesMax, &total);
+    auto text = workspace->read(path, 0, kInstructionsBytesMax, &total);
     if (!text) return left_out(path, text.error().message);
-    if (total > kFileBytesMax)
-      warnings.push_back(path + " is too long: only the first " + with_commas(kFileBytesMax) + " bytes are sent");
+    if (total > kInstructionsBytesMax)
+      warnings.push_back(path + " is too long: only the first " + with_commas(kInstructionsBytesMax) +
+                         " bytes are sent");
     return std::string(utf8_prefix(*text, text->size()));
   }
 
   std::string read_own(const std::string& path) {
-    auto text = hidden_.read(path, kFileBytesMax, path);
+    auto text = hidden_.read(path, kInstructionsBytesMax, path);
     return text ? std::move(*text) : left_out(path, text.error().message);
   }
 
@@ -203,7 +204,7 @@ class Reader {
 // From the project's root down to `last`.
 std::vector<std::string> directories_of(const Project& project, const std::string& last) {
   std::vector<std::string> out;
-  for (std::string at = last;; at = parent_of(at)) {
+  for (std::string at = last;; at = parent_directory(at)) {
     out.push_back(at);
     if (at == project.root || at.size() <= 1) break;
   }
@@ -251,7 +252,7 @@ std::vector<PathRules> rules_near(const InstructionPlaces& places, const std::st
   if (!lies_below(path, project.root)) return out;
   std::error_code failed;
   const bool directory = std::filesystem::is_directory(path, failed);
-  for (const std::string& each : directories_of(project, directory ? path : parent_of(path))) {
+  for (const std::string& each : directories_of(project, directory ? path : parent_directory(path))) {
     if (lies_below(project.cwd, each)) continue;  // sent from the start
     Reader reader(places);
     PathRules rules;

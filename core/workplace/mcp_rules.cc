@@ -12,10 +12,10 @@
 namespace agentd {
 namespace {
 
-constexpr std::size_t kShownBytes = 80, kToolsShown = 10;
+constexpr std::size_t kShownRuleBytes = 80, kToolsShown = 10;
 constexpr std::string_view kPrefix = "mcp__", kBetween = "__";
 
-bool is_glob(std::string_view text) { return text.find_first_of("*?[") != std::string_view::npos; }
+bool is_mcp_glob(std::string_view text) { return text.find_first_of("*?[") != std::string_view::npos; }
 
 // The names by which rules know a server's tools, in lower case; empty = they are not known.
 std::vector<std::string> tools_of(const McpServerHere& server, const McpConsents& consents) {
@@ -34,7 +34,7 @@ std::vector<std::string> tools_of(const McpServerHere& server, const McpConsents
   return out;
 }
 
-std::string shown(std::string_view text) { return "'" + one_line(text, kShownBytes) + "'"; }
+std::string shown(std::string_view text) { return "'" + one_line(text, kShownRuleBytes) + "'"; }
 
 std::optional<McpRuleProblem> problem_of(const std::string& rule, const std::vector<McpServerHere>& servers,
                                          const McpConsents& consents) {
@@ -43,7 +43,7 @@ std::optional<McpRuleProblem> problem_of(const std::string& rule, const std::vec
   const std::string rest = low.substr(kPrefix.size());
   const std::size_t between = rest.find(kBetween);
   const std::string name = rest.substr(0, between);
-  if (is_glob(name)) return std::nullopt;
+  if (is_mcp_glob(name)) return std::nullopt;
   const auto server = std::find_if(servers.begin(), servers.end(),
                                    [&](const McpServerHere& each) { return ascii_lower(each.settings.name) == name; });
   if (server == servers.end()) {
@@ -55,12 +55,13 @@ std::optional<McpRuleProblem> problem_of(const std::string& rule, const std::vec
   }
   const std::string tool = between == std::string::npos ? "*" : rest.substr(between + kBetween.size());
   std::vector<std::string> tools = tools_of(*server, consents);
-  if (is_glob(tool) || tools.empty() || std::find(tools.begin(), tools.end(), tool) != tools.end()) return std::nullopt;
+  if (is_mcp_glob(tool) || tools.empty() || std::find(tools.begin(), tools.end(), tool) != tools.end())
+    return std::nullopt;
   std::string text = "the MCP server " + server->settings.name + " has no tool " + shown(tool);
   const std::string mean = did_you_mean(tool, tools);
   const bool more = tools.size() > kToolsShown;
   tools.resize(std::min(tools.size(), kToolsShown));
-  text += !mean.empty() ? mean : ": it has " + one_line(join(tools, ", "), kShownBytes * 5) + (more ? ", ..." : "");
+  text += !mean.empty() ? mean : ": it has " + one_line(join(tools, ", "), kShownRuleBytes * 5) + (more ? ", ..." : "");
   return McpRuleProblem{true, std::move(text)};
 }
 

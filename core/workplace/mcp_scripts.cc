@@ -20,11 +20,11 @@ constexpr std::string_view kEndings[] = {".bash", ".bat", ".cjs", ".exe", ".jar"
                                          ".lua",  ".mjs", ".mts", ".php", ".pl",  ".ps1",  ".py",
                                          ".pyz",  ".rb",  ".sh",  ".ts",  ".tsx", ".wasm", ".zsh"};
 
-enum class Role { kCommand, kFirst, kOther };
+enum class WordRole { kCommand, kFirst, kOther };
 
-bool is_script(const std::string& path, mode_t mode, std::string_view bytes, Role role) {
+bool is_script(const std::string& path, mode_t mode, std::string_view bytes, WordRole role) {
   const std::string ending = fs::path(path).extension().string();
-  if (role == Role::kCommand || (role == Role::kFirst && ending.empty())) return true;
+  if (role == WordRole::kCommand || (role == WordRole::kFirst && ending.empty())) return true;
   return (mode & 0111) != 0 || bytes.starts_with("#!") ||
          std::find(std::begin(kEndings), std::end(kEndings), ending) != std::end(kEndings);
 }
@@ -34,7 +34,7 @@ class Finder {
   Finder(const McpServerSettings& server, const std::string& root)
       : root_(fs::path(root).lexically_normal()), from_((root_ / server.cwd).lexically_normal()) {}
 
-  void add(const std::string& word, Role role) {
+  void add(const std::string& word, WordRole role) {
     if (word.empty() || word.find("${") != std::string::npos) return;
     const fs::path path = (from_ / word).lexically_normal();
     const std::string inside = path.lexically_relative(root_).string();
@@ -63,13 +63,13 @@ class Finder {
 std::vector<McpConsent::File> mcp_scripts_of(const McpServerSettings& server, const std::string& root) {
   Finder finder(server, root);
   // A command without a slash is looked for in PATH.
-  if (server.command.find('/') != std::string::npos) finder.add(server.command, Role::kCommand);
+  if (server.command.find('/') != std::string::npos) finder.add(server.command, WordRole::kCommand);
   bool first = true;
   for (const std::string& each : server.args) {
     const std::size_t equals = each.find('=');
     const bool option = each.starts_with('-');
-    finder.add(each, first && !option ? Role::kFirst : Role::kOther);
-    if (equals != std::string::npos) finder.add(each.substr(equals + 1), Role::kOther);
+    finder.add(each, first && !option ? WordRole::kFirst : WordRole::kOther);
+    if (equals != std::string::npos) finder.add(each.substr(equals + 1), WordRole::kOther);
     first = first && option;
   }
   return finder.take();

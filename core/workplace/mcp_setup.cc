@@ -19,7 +19,7 @@
 namespace agentd {
 namespace {
 
-constexpr std::uint64_t kFileBytesMax = 1u << 20;
+constexpr std::uint64_t kServersFileBytesMax = 1u << 20;
 constexpr std::size_t kSecretBytesMin = 6;  // shorter values are no secrets, and would hide words of messages
 // Variables of the user's that each server has. Source: the default environment of the official clients.
 constexpr const char* kUsualVariables[] = {"HOME", "LANG",  "LC_ALL", "LC_CTYPE", "LOGNAME",
@@ -30,7 +30,7 @@ Result<McpFile> servers_of_file(const std::string& path, McpServerSettings::Orig
   struct stat info {};
   if (::stat(path.c_str(), &info) != 0) return McpFile();
   if (!S_ISREG(info.st_mode)) return Error{Code::kInvalid, path + " is not a regular file, so it is not read"};
-  AGENTD_TRY(const std::string text, read_file(path, kFileBytesMax));
+  AGENTD_TRY(const std::string text, read_file(path, kServersFileBytesMax));
   return read_mcp_entries(text, path, origin);
 }
 
@@ -95,7 +95,7 @@ std::vector<std::string> expanded(const std::vector<std::string>& paths, const s
   return out;
 }
 
-bool is_within(const std::string& path, const std::string& root) {
+bool is_at_or_below(const std::string& path, const std::string& root) {
   return path.starts_with(root) && (path.size() == root.size() || root.ends_with('/') || path[root.size()] == '/');
 }
 
@@ -111,7 +111,7 @@ std::shared_ptr<CommandCage> cage_of(const ProcessSurroundings& surroundings, co
     settings.readable.push_back(std::move(path));
   for (std::string& path : expanded(server.writable, settings.user_home, project.root)) {
     const bool guarded = std::any_of(roots.begin(), roots.end(), [&](const std::string& root) {
-      return is_within(path, root) || is_within(root, path);
+      return is_at_or_below(path, root) || is_at_or_below(root, path);
     });
     (guarded ? settings.roots : settings.writable).push_back(std::move(path));
   }

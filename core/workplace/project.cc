@@ -19,7 +19,7 @@ constexpr std::uint64_t kGitConfigBytesMax = 1u << 20;
 
 std::string parent_of(const std::string& path) { return std::filesystem::path(path).parent_path().string(); }
 
-std::string trimmed(std::string_view text) {
+std::string trimmed_copy(std::string_view text) {
   const std::size_t begin = text.find_first_not_of(" \t\r\n");
   if (begin == std::string_view::npos) return {};
   return std::string(text.substr(begin, text.find_last_not_of(" \t\r\n") - begin + 1));
@@ -37,8 +37,8 @@ std::string git_directory(const std::string& root) {
   if (::stat(git.c_str(), &info) == 0 && S_ISDIR(info.st_mode)) return git;
   const std::string text = read_file(git, 4096).value_or("");
   if (text.substr(0, 8) != "gitdir: ") return {};
-  const std::string directory = absolute(root, trimmed(std::string_view(text).substr(8)));
-  const std::string common = trimmed(read_file(directory + "/commondir", 4096).value_or(""));
+  const std::string directory = absolute(root, trimmed_copy(std::string_view(text).substr(8)));
+  const std::string common = trimmed_copy(read_file(directory + "/commondir", 4096).value_or(""));
   return common.empty() ? directory : absolute(directory, common);
 }
 
@@ -56,7 +56,7 @@ std::string value_of(std::string_view line) {
       out += line[i];
     }
   }
-  return trimmed(out);
+  return trimmed_copy(out);
 }
 
 }  // namespace
@@ -80,7 +80,7 @@ std::string origin_url(std::string_view config) {
   bool inside = false;
   while (!config.empty()) {
     const std::size_t end = std::min(config.find('\n'), config.size());
-    const std::string line = trimmed(config.substr(0, end));
+    const std::string line = trimmed_copy(config.substr(0, end));
     config.remove_prefix(std::min(end + 1, config.size()));
     if (!line.empty() && line[0] == '[')
       inside = ascii_lower(line.substr(0, 7)) == "[remote" && line.find("\"origin\"") != std::string::npos;

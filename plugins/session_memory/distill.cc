@@ -30,12 +30,6 @@ constexpr std::size_t kTitleTextMax = 110, kQuoteMax = 600, kPromptTextMax = 200
 // Numbers of refined memories begin here, above those of step one.
 constexpr std::uint64_t kRefinedNumber = 100;
 
-std::string_view trimmed(std::string_view text) {
-  const std::size_t begin = text.find_first_not_of(" \t\r\n");
-  if (begin == std::string_view::npos) return {};
-  return text.substr(begin, text.find_last_not_of(" \t\r\n") - begin + 1);
-}
-
 std::string first_line(std::string_view text, std::size_t bytes_max) {
   return agentd::one_line(trimmed(trimmed(text).substr(0, trimmed(text).find('\n'))), bytes_max);
 }
@@ -45,7 +39,7 @@ std::string first_sentence(std::string_view text, std::size_t bytes_max) {
   return sentences.empty() ? std::string() : agentd::one_line(trimmed(sentences.front()), bytes_max);
 }
 
-std::string cut(std::string_view text, std::size_t bytes_max) {
+std::string shortened(std::string_view text, std::size_t bytes_max) {
   const std::string_view kept = agentd::utf8_prefix(text, bytes_max);
   return kept.size() == text.size() ? std::string(text) : std::string(kept) + "…";
 }
@@ -156,7 +150,7 @@ void add_corrections(std::vector<Memory>& out, Maker& maker, const EndedSession&
     const auto polarity = correction_in(each.text);
     const std::string title = first_sentence(each.text, kTitleTextMax);
     if (!polarity || title.empty()) continue;
-    Memory made = maker.make(title, "The user said: " + cut(trimmed(each.text), kQuoteMax), *polarity,
+    Memory made = maker.make(title, "The user said: " + shortened(trimmed(each.text), kQuoteMax), *polarity,
                              Outcome::kSuccess, kCorrection);
     made.subject = subject_of(each.text);
     made.provenance = {{session.conversation, each.seq, 0}};
@@ -174,7 +168,7 @@ Memory of_fixed(Maker& maker, const SessionLog& log, const Borrowed& tools, cons
   std::string content =
       same ? "`" + passed + "` failed and then passed." : "`" + failed + "` failed; `" + passed + "` passed.";
   if (!repair.files.empty()) content += "\nChanged before it passed: " + files_text(repair.files) + ".";
-  const std::string said = tools.without_borrowed(cut(log.said_before(repair.passed->seq), kQuoteMax));
+  const std::string said = tools.without_borrowed(shortened(log.said_before(repair.passed->seq), kQuoteMax));
   if (!said.empty()) content += "\nThe model said: " + said;
   return maker.make(std::move(title), std::move(content), Polarity::kDo, Outcome::kSuccess, kRepair);
 }
@@ -217,9 +211,10 @@ void add_files(std::vector<Memory>& out, Maker& maker, const EndedSession& sessi
     if (task.empty() && each.by == LoggedText::By::kUser) task = each.text;
   const std::string title = first_sentence(task, kTitleTextMax);
   if (files.empty() || title.empty()) return;
-  Memory made = maker.make("Files for: " + title,
-                           "Task: " + cut(trimmed(task), kQuoteMax) + "\nFiles changed: " + files_text(files) + ".",
-                           Polarity::kDo, Outcome::kSuccess, kFiles);
+  Memory made =
+      maker.make("Files for: " + title,
+                 "Task: " + shortened(trimmed(task), kQuoteMax) + "\nFiles changed: " + files_text(files) + ".",
+                 Polarity::kDo, Outcome::kSuccess, kFiles);
   made.subject = subject_of(task);
   out.push_back(std::move(made));
 }
@@ -246,10 +241,12 @@ std::string transcript_of(const SessionLog& log) {
   std::vector<Line> lines;
   for (const LoggedText& each : log.texts)
     lines.push_back({each.seq, (each.by == LoggedText::By::kUser ? "USER: " : "MODEL: ") +
-                                   cut(trimmed(each.text), kPromptTextMax)});
+                                   shortened(trimmed(each.text), kPromptTextMax)});
   for (const LoggedCall& each : log.calls) {
     const std::string command = each.command(), file = each.changed_file();
-    const std::string what = !command.empty() ? " `" + cut(command, kQuoteMax) + "`" : file.empty() ? "" : " " + file;
+    const std::string what = !command.empty() ? " `" + shortened(command, kQuoteMax) + "`"
+                             : file.empty()   ? ""
+                                              : " " + file;
     lines.push_back({each.seq, "TOOL " + each.tool + what + (each.failed ? ": failed" : ": worked")});
   }
   std::stable_sort(lines.begin(), lines.end(), [](const Line& a, const Line& b) { return a.seq < b.seq; });

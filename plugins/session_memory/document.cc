@@ -4,15 +4,10 @@
 #include <algorithm>
 
 #include "core/base/bytes.h"
+#include "plugins/session_memory/memory.h"
 
 namespace session_memory {
 namespace {
-
-std::string_view trimmed(std::string_view text) {
-  const std::size_t begin = text.find_first_not_of(" \t\r\n");
-  if (begin == std::string_view::npos) return {};
-  return text.substr(begin, text.find_last_not_of(" \t\r\n") - begin + 1);
-}
 
 // The fence that the line opens or closes: ``` or ~~~, at least three; empty for another line.
 std::string_view fence_of(std::string_view line) {

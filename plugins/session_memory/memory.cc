@@ -19,18 +19,8 @@ using agentd::Result;
 
 constexpr std::size_t kFileStemBytesMax = 48, kIdTailBytes = 6;
 
-Error wrong(std::string_view name, std::string_view must) {
-  return {Code::kInvalid, std::string(name) + " must be " + std::string(must)};
-}
-
 std::string cut(std::string_view text, std::size_t bytes_max) {
   return std::string(agentd::utf8_prefix(agentd::to_utf8(text), bytes_max));
-}
-
-std::string_view trimmed(std::string_view text) {
-  const std::size_t begin = text.find_first_not_of(" \t\r\n");
-  if (begin == std::string_view::npos) return {};
-  return text.substr(begin, text.find_last_not_of(" \t\r\n") - begin + 1);
 }
 
 // One line: a title, subject or tag.
@@ -255,6 +245,16 @@ Memory plain_memory(std::string_view text, std::string_view name) {
 }
 
 }  // namespace
+
+std::string_view trimmed(std::string_view text) {
+  const std::size_t begin = text.find_first_not_of(" \t\r\n");
+  if (begin == std::string_view::npos) return {};
+  return text.substr(begin, text.find_last_not_of(" \t\r\n") - begin + 1);
+}
+
+Error wrong(std::string_view name, std::string_view must) {
+  return {Code::kInvalid, std::string(name) + " must be " + std::string(must)};
+}
 
 std::string_view name_of(Polarity value) { return value == Polarity::kDo ? "do" : "avoid"; }
 

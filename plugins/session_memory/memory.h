@@ -31,6 +31,11 @@ agentd::Result<Polarity> polarity_of(std::string_view text);
 agentd::Result<Outcome> outcome_of(std::string_view text);
 agentd::Result<Origin> origin_of(std::string_view text);
 
+// Without white space at its ends.
+std::string_view trimmed(std::string_view text);
+// kInvalid: "NAME must be MUST".
+agentd::Error wrong(std::string_view name, std::string_view must);
+
 // The messages that a memory was made from: log sequences of one conversation, inclusive.
 struct Provenance {
   std::string conversation;

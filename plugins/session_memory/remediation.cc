@@ -18,7 +18,7 @@ using agentd::JsonWriter;
 using agentd::Result;
 
 constexpr double kLikenessLeast = 0.7;
-constexpr std::size_t kIdDigits = 26, kErrorBytesMax = 64u << 10, kFilesMax = 8, kHexLeast = 6;
+constexpr std::size_t kIdDigits = 26, kErrorBytesMax = 64u << 10, kRepairFilesMax = 8, kHexLeast = 6;
 
 bool is_telling(std::string_view line) {
   // A row of Chinese has more bytes than columns.
@@ -86,14 +86,14 @@ std::string without_quoted(std::string_view line) {
   return out;
 }
 
-std::string cut(std::string_view text) {
+std::string cut_text(std::string_view text) {
   return std::string(agentd::utf8_prefix(agentd::to_utf8(text), Remediation::kTextBytesMax));
 }
 
-std::string files_text(const std::vector<std::string>& files) {
+std::string repaired_files(const std::vector<std::string>& files) {
   std::vector<std::string> shown(files.begin(),
-                                 files.begin() + static_cast<std::ptrdiff_t>(std::min(files.size(), kFilesMax)));
-  return agentd::join(shown, ", ") + (files.size() > kFilesMax ? " and others" : "");
+                                 files.begin() + static_cast<std::ptrdiff_t>(std::min(files.size(), kRepairFilesMax)));
+  return agentd::join(shown, ", ") + (files.size() > kRepairFilesMax ? " and others" : "");
 }
 
 Remediation of_repair(const SessionLog& log, const Borrowed& tools, const Repair& repair) {
@@ -101,12 +101,12 @@ Remediation of_repair(const SessionLog& log, const Borrowed& tools, const Repair
   out.signature = error_signature(repair.failed->output);
   out.tool = repair.failed->tool;
   const std::string failed = repair.failed->command(), passed = repair.passed->command();
-  if (!tools.is_borrowed(failed)) out.tried = cut(failed);
+  if (!tools.is_borrowed(failed)) out.tried = cut_text(failed);
   if (!repair.is_same_command() && !tools.is_borrowed(passed)) out.fix = "Run `" + passed + "` instead. ";
-  if (!repair.files.empty()) out.fix += "Changed before it passed: " + files_text(repair.files) + ". ";
+  if (!repair.files.empty()) out.fix += "Changed before it passed: " + repaired_files(repair.files) + ". ";
   const std::string said = tools.without_borrowed(log.said_before(repair.passed->seq));
   if (!said.empty() && !out.fix.empty()) out.fix += said;
-  out.fix = cut(out.fix);
+  out.fix = cut_text(out.fix);
   while (out.fix.ends_with(' ')) out.fix.pop_back();
   return out;
 }
@@ -171,8 +171,8 @@ Result<Remediation> remediation_of(JsonView from) {
   out.project = from["project_id"].string_or("");
   out.signature = from["signature"].string_or("");
   out.tool = from["tool"].string_or("");
-  out.tried = cut(from["tried"].string_or(""));
-  out.fix = cut(from["fix"].string_or(""));
+  out.tried = cut_text(from["tried"].string_or(""));
+  out.fix = cut_text(from["fix"].string_or(""));
   out.seen = from["seen"].uint_or(1);
   out.helpful = from["helpful"].uint_or(0);
   out.unhelpful = from["unhelpful"].uint_or(0);

@@ -31,10 +31,6 @@ struct Asked {
   Reach writes() const { return everywhere ? Reach::kEverywhere : Reach::kProject; }
 };
 
-Error wrong(std::string_view name, std::string_view must) {
-  return {Code::kInvalid, std::string(name) + " must be " + std::string(must)};
-}
-
 Result<std::string> text(const Asked& asked, std::string_view name) {
   const JsonView found = asked.input[name];
   if (!found.is_string() || found.string_or("").empty()) return wrong(name, "a text that is not empty");

@@ -43,7 +43,7 @@ using agentd::Error;
 using agentd::Result;
 
 constexpr std::uint64_t kMessagesMax = 4000;  // of a log, the last ones
-constexpr std::uint32_t kPage = 500;
+constexpr std::uint32_t kMessagesPerPage = 500;
 constexpr std::size_t kSessionsMax = 1000, kOffersMax = 4096;
 constexpr std::uint32_t kAnswerTokens = 4096;
 constexpr std::uint64_t kJobTokens = 120'000;  // of one job, sent and received
@@ -148,7 +148,7 @@ class HostLogs : public LogSource {
     SessionLog out;
     while (from <= through) {
       if (call_.cancelled()) return Error{Code::kCancelled, "reading the conversation " + conversation};
-      const auto page = store_.messages(conversation, AGENTD_SCOPE_LOG, through, from, kPage);
+      const auto page = store_.messages(conversation, AGENTD_SCOPE_LOG, through, from, kMessagesPerPage);
       if (!page) return error_of(page.status(), "reading the conversation " + conversation);
       std::uint64_t last = from;
       for (const agentd::message_view message : *page) {
@@ -156,7 +156,7 @@ class HostLogs : public LogSource {
         last = std::max(last, message.seq());
         out.last_ms = std::max(out.last_ms, message.time_ms());
       }
-      if (page->size() < kPage) break;
+      if (page->size() < kMessagesPerPage) break;
       from = last + 1;
     }
     return out;

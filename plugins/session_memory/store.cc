@@ -13,7 +13,7 @@ using agentd::Result;
 
 constexpr std::string_view kGlobal = "global";
 constexpr std::size_t kProjectDigits = 32;
-constexpr std::uint32_t kPage = 500;
+constexpr std::uint32_t kRowsPerScan = 500;
 
 std::string memory_key(std::string_view project, std::string_view id) {
   return "memory/" + project_key(project) + "/" + std::string(id);
@@ -25,8 +25,9 @@ std::string remediation_key(std::string_view project, std::string_view id) {
 Result<std::vector<Row>> all_rows(KeySpace& keys, const std::string& prefix) {
   std::vector<Row> out;
   for (;;) {
-    AGENTD_TRY(std::vector<Row> page, keys.scan(prefix, out.empty() ? std::string_view() : out.back().key, kPage));
-    const bool last = page.size() < kPage;
+    AGENTD_TRY(std::vector<Row> page,
+               keys.scan(prefix, out.empty() ? std::string_view() : out.back().key, kRowsPerScan));
+    const bool last = page.size() < kRowsPerScan;
     for (Row& each : page) out.push_back(std::move(each));
     if (last) return out;
   }

@@ -15,7 +15,7 @@ namespace {
 
 using Lines = std::vector<std::string_view>;
 
-constexpr std::size_t kShownLines = 12;
+constexpr std::size_t kShownNearLines = 12;
 constexpr std::size_t kComparedLines = 200'000;  // of a file, when the most similar line is looked for
 constexpr std::size_t kComparedBytes = 400;      // of each line
 constexpr std::size_t kTellingBytes = 20;        // of a new text, when it is in the file
@@ -201,7 +201,7 @@ std::optional<std::size_t> most_similar(const Lines& file, const Lines& wanted) 
 }
 
 std::string shown(const Lines& file, std::size_t first, std::size_t count) {
-  const std::size_t most = std::min(count, kShownLines), last = std::min(file.size(), first + most);
+  const std::size_t most = std::min(count, kShownNearLines), last = std::min(file.size(), first + most);
   std::string out;
   for (std::size_t i = first; i < last; ++i) out += "\n" + numbered(i + 1, file[i]);
   return out + (most < count ? "\n[...]" : "");

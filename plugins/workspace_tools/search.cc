@@ -18,7 +18,7 @@ constexpr std::int64_t kGlobLimitMax = 1'000;
 constexpr std::int64_t kContextMax = 50;
 constexpr std::int64_t kGrepLimit = 200;
 constexpr std::int64_t kGrepLimitMax = 5'000;
-constexpr std::uint64_t kFileBytesMax = 16u << 20;
+constexpr std::uint64_t kSearchedBytesMax = 16u << 20;
 constexpr std::uint64_t kSearchBytesMax = 512u << 20;  // per call, which keeps everything read in memory
 
 constexpr std::string_view kTypes =
@@ -141,7 +141,7 @@ class Search {
   bool file(const FoundFile& found) {
     for (const Glob& filter : filters_)
       if (!filter.matches(found.below)) return true;
-    if (found.bytes > kFileBytesMax) {
+    if (found.bytes > kSearchedBytesMax) {
       ++too_big_;
       return true;
     }
@@ -149,14 +149,14 @@ class Search {
       exhausted_ = true;
       return false;
     }
-    const auto content = files_.read(c_, found.path, 0, kFileBytesMax);
+    const auto content = files_.read(c_, found.path, 0, kSearchedBytesMax);
     if (content.status() == AGENTD_E_DENIED) ++unreadable_;
     if (!content || is_binary(content->bytes)) return true;
     searched_ += content->bytes.size();
     std::size_t start = 0, end = 0;
     // The text that may be shown is made of those files alone that match.
     if (next_line(content->bytes, 0, &start, &end))
-      if (const auto shown = files_.view(c_, found.path, kFileBytesMax)) search(found, shown->text);
+      if (const auto shown = files_.view(c_, found.path, kSearchedBytesMax)) search(found, shown->text);
     return !more_;
   }
 

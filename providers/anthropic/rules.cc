@@ -129,7 +129,7 @@ constexpr std::uint64_t kBudgetLeast = 1'024;
 constexpr std::size_t kMarksMax = 4, kModelMax = 256, kCallNameMax = 128, kToolNameMax = 128, kImagesMax = 600;
 constexpr std::size_t kImageBytesMax = 5u << 20, kBodyBytesMax = 32u << 20;
 
-bool is_thought(std::string_view type) { return type == "thinking" || type == "redacted_thinking"; }
+bool is_thought_type(std::string_view type) { return type == "thinking" || type == "redacted_thinking"; }
 
 class Reader {
  public:
@@ -322,16 +322,16 @@ class Reader {
       if (type == "tool_result" && other)
         out_.broken(kResultsFirst, place, at + ": tool_result blocks must come first");
       other = other || type != "tool_result";
-      if (i == 0) now.begins_with_thought = is_thought(type);
+      if (i == 0) now.begins_with_thought = is_thought_type(type);
       read_block(content.at(i), place, now);
     }
-    if (is_thought(content.at(content.size() - 1)["type"].string_or("")))
+    if (is_thought_type(content.at(content.size() - 1)["type"].string_or("")))
       out_.broken(kThinkingNotLast, at, at + ": The final block in an assistant message cannot be `thinking`.");
   }
 
   void read_block(JsonView block, const std::string& at, Message& now) {
     const std::string_view type = block["type"].string_or("");
-    if (is_thought(type) && block["cache_control"].exists())
+    if (is_thought_type(type) && block["cache_control"].exists())
       out_.broken(kCacheMarkPlace, at + ".cache_control", at + ".cache_control: Extra inputs are not permitted");
     else
       read_mark(block["cache_control"], at);
@@ -339,14 +339,14 @@ class Reader {
       keys(block, {"type", "text", "cache_control", "citations"}, at);
       return read_text(block["text"], at + ".text");
     }
-    const bool answers = is_thought(type) || type == "tool_use";
+    const bool answers = is_thought_type(type) || type == "tool_use";
     if (!answers && !is_one_of(type, {"tool_result", "image", "document"}))
       return out_.broken(kBlocksKnown, at + ".type", at + ": unknown type " + std::string(type));
     if (answers != now.assistant)
       out_.broken(kBlockPlace, at,
                   at + ": `" + std::string(type) + "` blocks can only be in `" + (answers ? "assistant" : "user") +
                       "` messages");
-    if (is_thought(type)) return read_thought(block, at, type == "thinking");
+    if (is_thought_type(type)) return read_thought(block, at, type == "thinking");
     if (type == "tool_use") return read_call(block, at, now);
     if (type == "tool_result") return read_result(block, at, now);
     read_media(block, at);

@@ -11,9 +11,9 @@ namespace {
 
 constexpr std::size_t kPartsMax = 20;             // images and documents
 constexpr std::size_t kPartBytesMax = 16u << 20;  // of all of them, in base64
-constexpr std::size_t kShownBytes = 500;
+constexpr std::size_t kShownPartBytes = 500;
 
-std::string shown(std::string_view text) { return one_line(text, kShownBytes); }
+std::string shown_text(std::string_view text) { return one_line(text, kShownPartBytes); }
 
 // "image/png" of "image/png; a=b".
 std::string_view essence(std::string_view media_type) {
@@ -29,11 +29,11 @@ class Outcome {
     if (type == "text") return add(block["text"].string_or(""));
     if (type == "image") return take_media(block["data"].string_or(""), block["mimeType"].string_or(""), "image");
     if (type == "audio")
-      return add("[audio, " + shown(block["mimeType"].string_or("")) + ", " + size_of(block["data"].string_or("")) +
-                 ": it cannot be shown]");
+      return add("[audio, " + shown_text(block["mimeType"].string_or("")) + ", " +
+                 size_of(block["data"].string_or("")) + ": it cannot be shown]");
     if (type == "resource") return take_resource(block["resource"]);
     if (type == "resource_link") return take_link(block);
-    add("[content of the unknown kind '" + shown(type) + "']");
+    add("[content of the unknown kind '" + shown_text(type) + "']");
   }
 
   void add(std::string_view text) {
@@ -48,7 +48,7 @@ class Outcome {
  private:
   void take_media(std::string_view data, std::string_view media_type, std::string_view what, std::string title = {}) {
     const std::string_view type = essence(media_type);
-    const std::string name = std::string(what) + ", " + shown(type) + ", " + size_of(data);
+    const std::string name = std::string(what) + ", " + shown_text(type) + ", " + size_of(data);
     if (out.parts.size() == kPartsMax || part_bytes_ + data.size() > kPartBytesMax)
       return add("[" + name + ": it is left out, since there are too many]");
     auto block = media_from({type != "application/pdf", type, data, title});
@@ -58,7 +58,7 @@ class Outcome {
   }
 
   void take_resource(JsonView resource) {
-    const std::string uri = shown(resource["uri"].string_or(""));
+    const std::string uri = shown_text(resource["uri"].string_or(""));
     const std::string_view type = resource["mimeType"].string_or(""), blob = resource["blob"].string_or("");
     if (resource["text"].is_string()) {
       add("[resource " + uri + "]");
@@ -68,14 +68,14 @@ class Outcome {
       add("[resource " + uri + "]");
       return take_media(blob, type, "resource", uri);
     }
-    add("[resource " + uri + ", " + shown(type) + ", " + size_of(blob) + ": it cannot be shown]");
+    add("[resource " + uri + ", " + shown_text(type) + ", " + size_of(blob) + ": it cannot be shown]");
   }
 
   void take_link(JsonView link) {
-    std::string text = "[resource " + shown(link["uri"].string_or(""));
-    if (const std::string name = shown(link["name"].string_or("")); !name.empty()) text += ", " + name;
-    if (const std::string type = shown(link["mimeType"].string_or("")); !type.empty()) text += ", " + type;
-    if (const std::string about = shown(link["description"].string_or("")); !about.empty()) text += ": " + about;
+    std::string text = "[resource " + shown_text(link["uri"].string_or(""));
+    if (const std::string name = shown_text(link["name"].string_or("")); !name.empty()) text += ", " + name;
+    if (const std::string type = shown_text(link["mimeType"].string_or("")); !type.empty()) text += ", " + type;
+    if (const std::string about = shown_text(link["description"].string_or("")); !about.empty()) text += ": " + about;
     add(text + "]");
   }
 

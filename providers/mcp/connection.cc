@@ -10,10 +10,9 @@
 namespace agentd::mcp {
 namespace {
 
-constexpr Milliseconds kSlice{20};
 constexpr std::size_t kShownBytes = 300;
-constexpr std::size_t kQuestionsMax = 16;  // in one request
-constexpr std::size_t kEventsMax = 1'000;  // that wait in one
+constexpr std::size_t kRequestQuestionsMax = 16;  // in one request
+constexpr std::size_t kEventsMax = 1'000;         // that wait in one
 
 std::string shown(std::string_view text) { return one_line(text, kShownBytes); }
 
@@ -284,7 +283,7 @@ void Connection::take_request(RpcMessage message, const RpcId& within) {
     const MutexLock lock(mutex_);
     const std::int64_t asking = asker(within);
     const auto found = asked_.find(asking);
-    if (found != asked_.end() && ++found->second.questions <= kQuestionsMax)
+    if (found != asked_.end() && ++found->second.questions <= kRequestQuestionsMax)
       return tell(asking, {Event::Kind::kQuestion, std::move(message.document), {}, id});
   }
   link_->send({rpc_result(id, R"({"action":"decline"})")});

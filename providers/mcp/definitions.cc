@@ -23,8 +23,6 @@ constexpr std::size_t kModelNameMax = 64;       // what all vendors take
 constexpr std::size_t kDigits = 8;
 constexpr Milliseconds kFreshMax{86'400'000};
 
-std::string quoted(std::string_view name) { return "'" + one_line(name, 80) + "'"; }
-
 // The fault of a tool, as the rest of a sentence that begins with it; empty = it can be one.
 std::string wrong_tool(JsonView tool) {
   const std::string_view name = tool["name"].string_or("");
@@ -51,7 +49,7 @@ void take_tool(Listing& out, std::set<std::string>& names, JsonView tool) {
   std::string fault = wrong_tool(tool);
   if (fault.empty() && !names.insert(name).second) fault = "is listed twice";
   if (!fault.empty()) {
-    out.faults.push_back("the tool " + quoted(name) + " is left out: it " + fault);
+    out.faults.push_back("the tool " + quoted_tool_name(name) + " is left out: it " + fault);
     return;
   }
   out.tools.push_back({name, std::string(tool["title"].string_or("")), std::string(tool["description"].string_or("")),
@@ -64,6 +62,8 @@ bool fits(char c) {
 }
 
 }  // namespace
+
+std::string quoted_tool_name(std::string_view name) { return "'" + one_line(name, 80) + "'"; }
 
 Result<Listing, Failure> list_tools(Connection& connection, const CancelToken& cancel, Deadline deadline) {
   Listing out;

@@ -44,6 +44,9 @@ std::string field_value(std::string_view text);
 std::vector<std::string> names_of(const std::string& server, const std::vector<Definition>& tools,
                                   const std::vector<bool>& agreed);
 
+// The server's own name of a tool, for a sentence.
+std::string quoted_tool_name(std::string_view name);
+
 // AGENTD_TOOL_ of annotations. `trusted`: they are believed; else each tool may do everything.
 std::uint32_t flags_of(const std::string& annotations_json, bool trusted);
 

@@ -32,7 +32,6 @@ constexpr int kBusySecondsMax = 5;              // of Retry-After: then it is as
 constexpr Milliseconds kResumePause{1'000};     // where a stream does not say it ("retry")
 constexpr Milliseconds kResumePauseMin{100}, kResumePauseMax{60'000};
 constexpr int kResumesMax = 5;  // of one answer without a message between
-constexpr Milliseconds kSlice{20};
 
 bool is_event_stream(const HttpResponse& response) {
   return ascii_lower(response.header("content-type")).starts_with("text/event-stream");

@@ -28,6 +28,8 @@ inline constexpr std::size_t kMessageMax = 16u << 20;  // of a server, bytes
 // Schemas have limits such as 9223372036854775807, which go to the model as they came.
 inline constexpr RpcLimits kAnswers{.bytes = kMessageMax, .wide_numbers = true};
 
+inline constexpr Milliseconds kSlice{20};  // how often whoever waits looks at its cancel token
+
 using Fields = std::vector<std::pair<std::string, std::string>>;
 
 struct Outgoing {

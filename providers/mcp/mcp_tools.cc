@@ -11,7 +11,7 @@
 namespace agentd::mcp {
 namespace {
 
-constexpr Milliseconds kSlice{10};
+constexpr Milliseconds kLookSlice{10};
 
 }  // namespace
 
@@ -86,7 +86,7 @@ void McpTools::wait(const CancelToken& cancel, Deadline deadline) {
   const Clock& clock = parts_->given.clock;
   const Parts::Servers servers = parts_->all();
   while (!std::all_of(servers.begin(), servers.end(), settled) && !deadline.passed(clock))
-    if (!clock.sleep(std::min(kSlice, deadline.left(clock)), cancel)) return;
+    if (!clock.sleep(std::min(kLookSlice, deadline.left(clock)), cancel)) return;
 }
 
 std::vector<Tool> McpTools::tools() const {

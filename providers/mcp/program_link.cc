@@ -20,8 +20,7 @@ namespace {
 
 constexpr std::size_t kReadMax = 64u << 10;
 constexpr std::size_t kQueuedMax = 64u << 20;  // bytes that a program has not read
-constexpr Milliseconds kSlice{20};
-constexpr Milliseconds kIdle{1'000};  // it is woken for whatever is to be done
+constexpr Milliseconds kQueueIdle{1'000};      // it is woken for whatever is to be done
 constexpr std::size_t kComplaintMax = 300;
 
 // The line that says most about an end: the last one that names an error, else the last one.
@@ -132,7 +131,7 @@ class ProgramLink final : public Link {
       std::string taken;
       {
         const MutexLock lock(mutex_);
-        while (queued_.empty() && !ends_) changed_.wait_for(mutex_, clock_, kIdle);
+        while (queued_.empty() && !ends_) changed_.wait_for(mutex_, clock_, kQueueIdle);
         if (ends_) return;
         taken.swap(queued_);
         writing_ = true;

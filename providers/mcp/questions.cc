@@ -15,7 +15,7 @@ constexpr std::size_t kPropertiesMax = 50, kChoicesMax = 500;
 
 Error wrong(std::string message) { return {Code::kInvalid, std::move(message)}; }
 
-std::string quoted(std::string_view name) { return "'" + one_line(name, 80) + "'"; }
+std::string quoted_value_name(std::string_view name) { return "'" + one_line(name, 80) + "'"; }
 
 bool is_one_of(std::string_view text, std::initializer_list<std::string_view> texts) {
   return std::find(texts.begin(), texts.end(), text) != texts.end();
@@ -33,7 +33,7 @@ Result<void> check_form(JsonView schema) {
     const bool list = type == "array";
     const JsonView choices = form_choices(list ? property["items"] : property);
     if (!is_one_of(type, {"string", "number", "integer", "boolean", "array"}) || (list && !choices.exists()))
-      return wrong("requestedSchema has the value " + quoted(properties.key_at(i)) +
+      return wrong("requestedSchema has the value " + quoted_value_name(properties.key_at(i)) +
                    ", which is no text, number, boolean or choice");
     if (choices.size() > kChoicesMax) return wrong("requestedSchema has too many choices");
   }
@@ -70,12 +70,12 @@ Result<void> check_values(JsonView schema, JsonView values) {
   const JsonView properties = schema["properties"], required = schema["required"];
   for (std::size_t i = 0; i < required.size(); ++i)
     if (const std::string_view name = required.at(i).string_or(""); !values[name].exists())
-      return wrong("the value " + quoted(name) + " is missing");
+      return wrong("the value " + quoted_value_name(name) + " is missing");
   for (std::size_t i = 0; i < values.size(); ++i) {
     const std::string_view name = values.key_at(i);
-    if (!properties[name].exists()) return wrong("the value " + quoted(name) + " was not asked for");
+    if (!properties[name].exists()) return wrong("the value " + quoted_value_name(name) + " was not asked for");
     if (const std::string unmet = form_value_unmet(properties[name], values.at(i)); !unmet.empty())
-      return wrong("the value " + quoted(name) + " has to be " + unmet);
+      return wrong("the value " + quoted_value_name(name) + " has to be " + unmet);
   }
   return {};
 }

@@ -17,16 +17,13 @@
 namespace agentd::mcp {
 namespace {
 
-constexpr Milliseconds kSlice{20};
-constexpr Milliseconds kIdle{500};  // it is woken for an end and a change; a list that is old can wait
+constexpr Milliseconds kRefreshIdle{500};  // it is woken for an end and a change; a list that is old can wait
 constexpr Milliseconds kPauseFirst{500}, kPauseMax{60'000};
 constexpr Milliseconds kFreshMin{5'000};       // a list is not asked for more often than that
 constexpr Milliseconds kToolEver{14'400'000};  // a call with progress; the call timeout where that is longer
 constexpr std::size_t kErrorTextMax = 4u << 10;
 constexpr std::size_t kSecretMin = 4;  // shorter ones are parts of anything
 constexpr std::size_t kTitleMax = 200;
-
-std::string quoted(std::string_view name) { return "'" + one_line(name, 80) + "'"; }
 
 }  // namespace
 
@@ -269,7 +266,7 @@ std::shared_ptr<const Server::Offer> Server::judged(std::vector<Definition> tool
     agreed.push_back(verdicts[i] == Pins::Verdict::kAgreed);
     if (agreed.back()) continue;
     std::string& names = verdicts[i] == Pins::Verdict::kNew ? added : other;
-    names += (names.empty() ? "" : ", ") + quoted(tools[i].name);
+    names += (names.empty() ? "" : ", ") + quoted_tool_name(tools[i].name);
   }
   const std::string cure = "; it is not used until you have run: agentd mcp trust " + setup_.name;
   if (!added.empty()) warn_once(sentence("has a new tool: " + added + cure));
@@ -289,7 +286,7 @@ std::shared_ptr<const Server::Offer> Server::judged(std::vector<Definition> tool
                     .timeout = std::max(setup_.call_timeout, kToolEver)};
     if (const auto schema = JsonDocument::parse(tools[i].input_schema_json))
       if (auto params = param_fields(schema->root())) offered.params = std::move(*params);
-    if (names[i].empty()) warn_once(sentence("lists two tools with one name: " + quoted(tools[i].name)));
+    if (names[i].empty()) warn_once(sentence("lists two tools with one name: " + quoted_tool_name(tools[i].name)));
     offered.definition = std::move(tools[i]);
   }
   return out;
@@ -301,7 +298,7 @@ void Server::serve() {
     {
       const MutexLock lock(mutex_);
       while (!ended_ && changes_ == judged_ && !overdue_ && !end_.cancelled())
-        changed_.wait_for(mutex_, parts_.clock, kIdle);
+        changed_.wait_for(mutex_, parts_.clock, kRefreshIdle);
       if (ended_ || end_.cancelled()) return;
       connection = connection_;
     }

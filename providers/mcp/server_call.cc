@@ -12,14 +12,13 @@
 namespace agentd::mcp {
 namespace {
 
-constexpr Milliseconds kSlice{20};
-constexpr int kRoundsMax = 10;             // of one call's questions
-constexpr std::size_t kQuestionsMax = 16;  // in one round
-constexpr Milliseconds kRoundPause{250};   // before a round without a question
+constexpr int kRoundsMax = 10;                  // of one call's questions
+constexpr std::size_t kRoundQuestionsMax = 16;  // in one round
+constexpr Milliseconds kRoundPause{250};        // before a round without a question
 
 // The answers to the questions of a result, as the member of the next request; a fault: one cannot be asked.
 Result<std::string, RpcFault> answers_to(JsonView questions, const Patience& patience) {
-  if (questions.size() > kQuestionsMax) return RpcFault{kRpcBadParams, "it asks too many questions at once"};
+  if (questions.size() > kRoundQuestionsMax) return RpcFault{kRpcBadParams, "it asks too many questions at once"};
   JsonWriter out;
   out.begin_object();
   for (std::size_t i = 0; i < questions.size(); ++i) {

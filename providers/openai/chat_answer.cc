@@ -9,10 +9,10 @@
 namespace agentd {
 namespace {
 
-constexpr std::size_t kShownBytes = 80;  // of a finish reason
+constexpr std::size_t kShownReasonBytes = 80;  // of a finish reason
 constexpr std::string_view kDone = "[DONE]";
 
-Error broken(std::string what) { return {Code::kCorrupt, std::move(what)}; }
+Error broken_chat(std::string what) { return {Code::kCorrupt, std::move(what)}; }
 
 // True if the model wrote all it wanted to.
 bool finished_by_itself(StopReason reason) {
@@ -38,9 +38,9 @@ Result<void> ChatAnswer::take(const SseEvent& event) {
   }
   if (done_) return {};
   auto document = JsonDocument::parse(event.data, JsonDocument::Halves::kKeep);
-  if (!document) return broken("an event of the stream is broken: " + document.error().message);
+  if (!document) return broken_chat("an event of the stream is broken: " + document.error().message);
   const JsonView root = document->root();
-  if (!root.is_object()) return broken("an event of the stream is not a JSON object");
+  if (!root.is_object()) return broken_chat("an event of the stream is not a JSON object");
   if (const JsonView error = root["error"]; error.exists() && !error.is_null()) return on_error(error);
   read_usage(root["usage"]);
   const JsonView choices = root["choices"];
@@ -58,7 +58,7 @@ Result<void> ChatAnswer::on_error(JsonView error) {
   std::string code = to_utf8(error["code"].string_or(""));
   if (code.empty()) code = to_utf8(error["type"].string_or(""));
   reported_ = Reported{std::move(code), to_utf8(error["message"].string_or(error.string_or("")))};
-  return broken("the provider reports " + reported_->type + ": " + reported_->message);
+  return broken_chat("the provider reports " + reported_->type + ": " + reported_->message);
 }
 
 Result<void> ChatAnswer::on_delta(JsonView delta) {
@@ -125,7 +125,7 @@ ChatAnswer::Call* ChatAnswer::call_for(JsonView piece) {
 
 Result<void> ChatAnswer::on_call(JsonView piece) {
   Call* const call = call_for(piece);
-  if (call == nullptr) return broken("the answer has more than " + std::to_string(kCallsMax) + " tool calls");
+  if (call == nullptr) return broken_chat("the answer has more than " + std::to_string(kCallsMax) + " tool calls");
   if (call->id.empty()) call->id = to_utf8(piece["id"].string_or(""));
   const JsonView function = piece["function"];
   // A name comes complete; some servers repeat it with each piece.
@@ -186,14 +186,15 @@ Result<ModelResponse> ChatAnswer::finish() {
     Call& call = calls_[i];
     dropped = dropped || !complete;
     if (!complete) continue;
-    if (call.name.empty()) return broken("a tool call came without a name");
+    if (call.name.empty()) return broken_chat("a tool call came without a name");
     if (call.id.empty()) call.id = "call_" + std::to_string(i);
     response.message.blocks.push_back(
         Block::tool_use(call.id, call.name, call.arguments.empty() ? "{}" : call.arguments));
   }
   if (response.stop_reason == StopReason::kInterrupted)
-    response.note = "the provider ended the answer for an unknown reason, '" + one_line(finish_reason_, kShownBytes) +
-                    "'" + (dropped ? ": its tool calls are not run" : ": it may be incomplete");
+    response.note = "the provider ended the answer for an unknown reason, '" +
+                    one_line(finish_reason_, kShownReasonBytes) + "'" +
+                    (dropped ? ": its tool calls are not run" : ": it may be incomplete");
   // Some servers send stop with a call.
   if (complete && !calls_.empty()) response.stop_reason = StopReason::kToolUse;
   if (calls_.empty() && response.stop_reason == StopReason::kToolUse) response.stop_reason = StopReason::kEndTurn;

@@ -15,14 +15,14 @@ namespace agentd {
 namespace {
 
 // Replaces a required text that is missing.
-constexpr std::string_view kNoText = "(no text)";
+constexpr std::string_view kNoChatText = "(no text)";
 
 // OpenAI's longest call id, which other servers copy.
-constexpr std::size_t kCallIdMax = 40;
+constexpr std::size_t kChatCallIdMax = 40;
 
 // Some servers accept only one form of ids.
 std::string form_of(std::string_view id, std::size_t bytes) {
-  if (bytes == 0) return wire_call_id(id, kCallIdMax);
+  if (bytes == 0) return wire_call_id(id, kChatCallIdMax);
   const bool fits = id.size() == bytes && std::all_of(id.begin(), id.end(), [](char c) {
                       return std::isalnum(static_cast<unsigned char>(c)) != 0;
                     });
@@ -38,12 +38,12 @@ std::string text_of_result(const agentd_block& block) {
   std::string out(is_blank(full_text(block)) ? std::string_view() : full_text(block));
   for (const agentd_block& part : part_span(block))
     if (is_text(part)) out.append(out.empty() ? "" : "\n\n").append(full_text(part));
-  return out.empty() ? std::string(kNoText) : out;
+  return out.empty() ? std::string(kNoChatText) : out;
 }
 
-class Writer {
+class ChatWriter {
  public:
-  Writer(JsonWriter& out, const ModelRequest& request, const ChatDialect& dialect, std::string_view provider)
+  ChatWriter(JsonWriter& out, const ModelRequest& request, const ChatDialect& dialect, std::string_view provider)
       : out_(out),
         request_(request),
         dialect_(dialect),
@@ -95,7 +95,7 @@ class Writer {
     out_.key("messages").begin_array();
     if (!is_blank(request_.system)) write_plain("system", request_.system);
     // The first message must be the user's: templates of models behind the servers refuse others.
-    if (!groups.empty() && groups.front().assistant) write_plain("user", kNoText);
+    if (!groups.empty() && groups.front().assistant) write_plain("user", kNoChatText);
     for (std::size_t i = 0; i < groups.size(); ++i) {
       const bool last = i + 1 == groups.size();
       if (groups[i].assistant)
@@ -103,7 +103,7 @@ class Writer {
       else
         write_user(groups[i], last ? closing : std::string_view());
     }
-    if (groups.empty() || groups.back().assistant) write_plain("user", closing.empty() ? kNoText : closing);
+    if (groups.empty() || groups.back().assistant) write_plain("user", closing.empty() ? kNoChatText : closing);
     out_.end_array();
   }
 
@@ -140,7 +140,7 @@ class Writer {
     if (text.empty() && !calls.empty())
       out_.null();
     else
-      out_.string(text.empty() ? kNoText : std::string_view(text));
+      out_.string(text.empty() ? kNoChatText : std::string_view(text));
     if (wants_thinking_back(request_, dialect_)) out_.member(dialect_.reasoning, thoughts_of(group));
     if (!calls.empty()) {
       out_.key("tool_calls").begin_array();
@@ -185,7 +185,7 @@ class Writer {
     std::string text = texts_of(blocks_of(group, is_text));
     if (!closing.empty()) text.append(text.empty() ? "" : "\n\n").append(closing);
     if (media.empty() && text.empty()) return;
-    if (!dialect_.user_behind_results && has_results(group)) write_plain("assistant", kNoText);
+    if (!dialect_.user_behind_results && has_results(group)) write_plain("assistant", kNoChatText);
     if (media.empty()) return write_plain("user", text);
     out_.begin_object().member("role", "user").key("content").begin_array();
     if (!text.empty()) out_.begin_object().member("type", "text").member("text", text).end_object();
@@ -219,7 +219,7 @@ bool wants_thinking_back(const ModelRequest& request, const ChatDialect& dialect
 
 Result<void> write_chat_request(JsonWriter& out, const ModelRequest& request, const ChatDialect& dialect,
                                 std::string_view provider) {
-  return Writer(out, request, dialect, provider).write();
+  return ChatWriter(out, request, dialect, provider).write();
 }
 
 }  // namespace agentd

@@ -10,6 +10,7 @@
 #include "providers/openai/tool_rules.h"
 
 namespace agentd {
+namespace chat_rules {
 namespace {
 
 constexpr std::string_view kChatPage = "API reference, Create chat completion";
@@ -315,7 +316,8 @@ class Reader {
 Breaches read_body(std::string_view body, const WireFacts& facts) { return Reader(facts).read(body); }
 
 }  // namespace
+}  // namespace chat_rules
 
-constinit const WireFormat kChatWire{kRules, read_body};
+constinit const WireFormat kChatWire{chat_rules::kRules, chat_rules::read_body};
 
 }  // namespace agentd

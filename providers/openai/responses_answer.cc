@@ -9,9 +9,9 @@
 namespace agentd {
 namespace {
 
-constexpr std::size_t kShownBytes = 80;
+constexpr std::size_t kShownAnswerBytes = 80;
 
-Error broken(std::string what) { return {Code::kCorrupt, std::move(what)}; }
+Error broken_response(std::string what) { return {Code::kCorrupt, std::move(what)}; }
 
 // Joins the texts of a list of parts: {"type": ..., "text": ...}, {"type": "refusal", "refusal": ...}.
 std::string texts_of(JsonView parts, std::string_view between) {
@@ -31,9 +31,9 @@ std::string texts_of(JsonView parts, std::string_view between) {
 Result<void> ResponsesAnswer::take(const SseEvent& event) {
   if (event.data.empty() || event.data == "[DONE]" || whole()) return {};
   auto document = JsonDocument::parse(event.data, JsonDocument::Halves::kKeep);
-  if (!document) return broken("an event of the stream is broken: " + document.error().message);
+  if (!document) return broken_response("an event of the stream is broken: " + document.error().message);
   const JsonView root = document->root();
-  if (!root.is_object()) return broken("an event of the stream is not a JSON object");
+  if (!root.is_object()) return broken_response("an event of the stream is not a JSON object");
   return on_event(root["type"].string_or(event.type), root);
 }
 
@@ -68,7 +68,7 @@ Result<ResponsesAnswer::Item*> ResponsesAnswer::item_at(JsonView root) {
   const std::uint64_t index = root["output_index"].uint_or(0);
   began_ = true;
   if (items_.size() >= kItemsMax && !items_.contains(index))
-    return broken("the answer has more than " + std::to_string(kItemsMax) + " items");
+    return broken_response("the answer has more than " + std::to_string(kItemsMax) + " items");
   return &items_[index];
 }
 
@@ -81,7 +81,7 @@ ResponsesAnswer::Kind ResponsesAnswer::kind_of(std::string_view type) {
 
 Result<void> ResponsesAnswer::on_item(JsonView root, bool done) {
   const JsonView json = root["item"];
-  if (!json.is_object()) return broken("an item of the answer is not a JSON object");
+  if (!json.is_object()) return broken_response("an item of the answer is not a JSON object");
   AGENTD_TRY(Item * item, item_at(root));
   item->kind = kind_of(json["type"].string_or(""));
   if (item->kind == Kind::kCall) {
@@ -154,7 +154,7 @@ Result<void> ResponsesAnswer::on_error(JsonView error) {
   std::string code = to_utf8(error["code"].string_or(""));
   if (code.empty()) code = to_utf8(error["type"].string_or("error"));
   reported_ = Reported{std::move(code), to_utf8(error["message"].string_or("no explanation"))};
-  return broken("the provider reports " + reported_->type + ": " + reported_->message);
+  return broken_response("the provider reports " + reported_->type + ": " + reported_->message);
 }
 
 void ResponsesAnswer::read_usage(JsonView usage) {
@@ -195,7 +195,7 @@ Result<ModelResponse> ResponsesAnswer::finish() {
     } else if (item.kind == Kind::kCall) {
       dropped = dropped || !completed();
       if (!completed()) continue;
-      if (item.name.empty() || item.call_id.empty()) return broken("a tool call came without its name or id");
+      if (item.name.empty() || item.call_id.empty()) return broken_response("a tool call came without its name or id");
       calls = true;
       response.message.blocks.push_back(
           Block::tool_use(item.call_id, item.name, item.arguments.empty() ? "{}" : item.arguments));
@@ -209,7 +209,7 @@ Result<ModelResponse> ResponsesAnswer::finish() {
   if (calls) response.stop_reason = StopReason::kToolUse;
   if (response.stop_reason == StopReason::kInterrupted)
     response.note = "the provider ended the answer as '" +
-                    one_line(status_ + (reason_.empty() ? "" : ": " + reason_), kShownBytes) + "'" +
+                    one_line(status_ + (reason_.empty() ? "" : ": " + reason_), kShownAnswerBytes) + "'" +
                     (dropped ? ": its tool calls are not run" : ": it may be incomplete");
   return response;
 }

@@ -18,16 +18,16 @@ constexpr std::uint64_t kOutputTokensMin = 16;
 constexpr std::string_view kNoText = "(no text)";
 
 // The provider's longest call id.
-constexpr std::size_t kCallIdMax = 64;
+constexpr std::size_t kResponsesCallIdMax = 64;
 
-class Writer {
+class ResponsesWriter {
  public:
-  Writer(JsonWriter& out, const ModelRequest& request, std::string_view provider, const ReasoningFilter& keeps)
+  ResponsesWriter(JsonWriter& out, const ModelRequest& request, std::string_view provider, const ReasoningFilter& keeps)
       : out_(out),
         request_(request),
         provider_(provider),
         keeps_(keeps),
-        ids_(request.messages, [](std::string_view id) { return wire_call_id(id, kCallIdMax); }) {}
+        ids_(request.messages, [](std::string_view id) { return wire_call_id(id, kResponsesCallIdMax); }) {}
 
   Result<void> write() {
     const std::string_view closing = is_blank(request_.closing_text) ? std::string_view() : request_.closing_text;
@@ -225,7 +225,7 @@ class Writer {
 
 Result<void> write_responses_request(JsonWriter& out, const ModelRequest& request, std::string_view provider,
                                      const ReasoningFilter& keeps) {
-  return Writer(out, request, provider, keeps).write();
+  return ResponsesWriter(out, request, provider, keeps).write();
 }
 
 }  // namespace agentd

@@ -8,6 +8,7 @@
 #include "providers/openai/tool_rules.h"
 
 namespace agentd {
+namespace responses_rules {
 namespace {
 
 constexpr std::string_view kCreatePage = "API reference, Create a model response";
@@ -324,7 +325,8 @@ class Reader {
 Breaches read_body(std::string_view body, const WireFacts& facts) { return Reader(facts).read(body); }
 
 }  // namespace
+}  // namespace responses_rules
 
-constinit const WireFormat kResponsesWire{kRules, read_body};
+constinit const WireFormat kResponsesWire{responses_rules::kRules, responses_rules::read_body};
 
 }  // namespace agentd

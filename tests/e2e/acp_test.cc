@@ -15,7 +15,7 @@
 namespace agentd::testing {
 namespace {
 
-std::string bash_call(const std::string& command) {
+std::string scripted_bash(const std::string& command) {
   return "- calls: [{name: bash, input: {command: '" + command + "'}}]\n";
 }
 
@@ -175,7 +175,7 @@ TEST_F(Acp, OnlyAnOptionThatWasOfferedPermits) {
   };
   for (std::size_t i = 0; i < std::size(rows); ++i) {
     const std::string name = "made." + std::to_string(i);
-    const auto editor = open(bash_call("touch " + name) + "- text: done\n");
+    const auto editor = open(scripted_bash("touch " + name) + "- text: done\n");
     editor->on_request([&](const RpcMessage&) { return rows[i].answer; });
     EXPECT_EQ(editor->prompt(editor->new_session(), "go"), "end_turn");
     EXPECT_EQ(made(name), rows[i].runs) << rows[i].answer;
@@ -185,7 +185,7 @@ TEST_F(Acp, OnlyAnOptionThatWasOfferedPermits) {
 }
 
 TEST_F(Acp, ACallIsPendingWhileItIsAskedAboutAndRunsOnceItIsAllowed) {
-  const auto editor = open(bash_call("true") + "- text: done\n");
+  const auto editor = open(scripted_bash("true") + "- text: done\n");
   std::size_t before = 0;
   editor->on_request([&](const RpcMessage& request) {
     before = editor->updates().size();
@@ -214,7 +214,7 @@ TEST_F(Acp, AQuestionShowsEveryCharacterOfWhatWillRun) {
 
 TEST_F(Acp, AnAnswerIsKeptForTheProjectAndHeldToIt) {
   const std::string script =
-      bash_call("touch made.1") + bash_call("touch made.1") + bash_call("touch made.2") + "- text: done\n";
+      scripted_bash("touch made.1") + scripted_bash("touch made.1") + scripted_bash("touch made.2") + "- text: done\n";
   const auto editor = open(script);
   editor->on_request(
       [&](const RpcMessage&) { return AcpClient::choose(editor->requests().size() == 1 ? "allow_always" : "reject"); });
@@ -225,7 +225,7 @@ TEST_F(Acp, AnAnswerIsKeptForTheProjectAndHeldToIt) {
 }
 
 TEST_F(Acp, TheModeHoldsFromTheNextCallOn) {
-  const auto editor = open(bash_call("touch made.1") + bash_call("touch made.2") + "- text: done\n");
+  const auto editor = open(scripted_bash("touch made.1") + scripted_bash("touch made.2") + "- text: done\n");
   const std::string session = editor->new_session();
   int changed = 0;
   editor->on_request([&](const RpcMessage& request) {
@@ -243,8 +243,8 @@ TEST_F(Acp, TheModeHoldsFromTheNextCallOn) {
 TEST_F(Acp, HooksAreToldTheModeThatIsInForce) {
   const std::string heard = program_.directory().file("heard");
   hook("look", "on: PreToolUse\ndialect: claude\ncommand: \"cat >> " + heard + "; echo >> " + heard + "\"\n");
-  const auto editor = open(bash_call("true") + "- text: done\n" + bash_call("true") + "- text: done\n" +
-                           bash_call("true") + "- text: done\n");
+  const auto editor = open(scripted_bash("true") + "- text: done\n" + scripted_bash("true") + "- text: done\n" +
+                           scripted_bash("true") + "- text: done\n");
   editor->on_request([](const RpcMessage&) { return AcpClient::choose("allow"); });
   const std::string session = editor->new_session(), other = editor->new_session();
   EXPECT_EQ(editor->prompt(session, "go"), "end_turn");
@@ -258,7 +258,7 @@ TEST_F(Acp, HooksAreToldTheModeThatIsInForce) {
 }
 
 TEST_F(Acp, ThePlanModeReadsOnly) {
-  const auto editor = open(bash_call("touch made") + "- text: done\n");
+  const auto editor = open(scripted_bash("touch made") + "- text: done\n");
   const std::string session = editor->new_session();
   const RpcMessage set = editor->call("session/set_config_option",
                                       R"({"sessionId":")" + session + R"(","configId":"mode","value":"plan"})");
@@ -287,7 +287,7 @@ TEST_F(Acp, AModelThatHasRetiredIsNotOffered) {
 TEST_F(Acp, AVerdictOfAHookIsShown) {
   hook("guard",
        "on: before_tool_call\nwhen: tool.input.command matches 'made'\ndo: {action: block, reason: no files today}\n");
-  const auto editor = open(bash_call("touch made") + "- text: done\n");
+  const auto editor = open(scripted_bash("touch made") + "- text: done\n");
   EXPECT_EQ(editor->prompt(editor->new_session(), "go"), "end_turn");
   EXPECT_FALSE(made("made"));
   EXPECT_TRUE(has(editor->said("tool_call_update"), "no files today")) << editor->said("tool_call_update");
@@ -324,7 +324,7 @@ TEST_F(Acp, ASecondPromptIsAnsweredWhenItsOwnRunHasEnded) {
 }
 
 TEST_F(Acp, ASteeringPromptJoinsTheRunAndIsAnsweredWithItsStop) {
-  const auto editor = open(bash_call("touch arrived; until test -e go; do sleep 0.01; done") +
+  const auto editor = open(scripted_bash("touch arrived; until test -e go; do sleep 0.01; done") +
                            "- text: as you say\n  expect: {contains: the other way}\n");
   const std::string session = editor->new_session();
   const int run = editor->begin_prompt(session, "begin");
@@ -360,7 +360,7 @@ TEST_F(Acp, CancelAnswersEveryPromptThatWaits) {
 }
 
 TEST_F(Acp, CancelEndsAToolAndAQuestion) {
-  const auto editor = open(bash_call("touch arrived; sleep 60") + bash_call("touch made") + "- text: later\n");
+  const auto editor = open(scripted_bash("touch arrived; sleep 60") + scripted_bash("touch made") + "- text: later\n");
   const std::string session = editor->new_session();
   const int run = editor->begin_prompt(session, "one");
   ASSERT_TRUE(editor->until([&] { return made("arrived"); }));
@@ -388,7 +388,7 @@ TEST_F(Acp, ARequestIsCancelledByItsId) {
 }
 
 TEST_F(Acp, AFloodOfPromptsIsBounded) {
-  const auto editor = open(bash_call("touch arrived; until test -e go; do sleep 0.01; done") + "- text: done\n");
+  const auto editor = open(scripted_bash("touch arrived; until test -e go; do sleep 0.01; done") + "- text: done\n");
   const std::string session = editor->new_session();
   const int run = editor->begin_prompt(session, "one");
   ASSERT_TRUE(editor->until([&] { return made("arrived"); }));
@@ -407,7 +407,7 @@ TEST_F(Acp, AFloodOfPromptsIsBounded) {
 
 TEST_F(Acp, TwoSessionsWorkAtTheSameTime) {
   const auto editor =
-      open(bash_call("touch arrived; until test -e go; do sleep 0.01; done") + "- text: quick\n- text: slow\n");
+      open(scripted_bash("touch arrived; until test -e go; do sleep 0.01; done") + "- text: quick\n- text: slow\n");
   const std::string slow = editor->new_session(), quick = editor->new_session();
   ASSERT_NE(slow, quick);
   const int waits = editor->begin_prompt(slow, "wait");
@@ -473,7 +473,7 @@ TEST_F(Acp, SessionsAreListedClosedAndDeleted) {
 }
 
 TEST_F(Acp, TheSecondEditorOfAConversationIsToldWhoHasIt) {
-  const auto first = open(bash_call("touch arrived; until test -e go; do sleep 0.01; done") + "- text: done\n");
+  const auto first = open(scripted_bash("touch arrived; until test -e go; do sleep 0.01; done") + "- text: done\n");
   const std::string session = first->new_session();
   const int run = first->begin_prompt(session, "wait");
   ASSERT_TRUE(first->until([&] { return made("arrived"); }));
@@ -492,7 +492,7 @@ TEST_F(Acp, TheSecondEditorOfAConversationIsToldWhoHasIt) {
 TEST_F(Acp, WhatAKilledAgentHadAcknowledgedIsThereAgain) {
   std::string session;
   {
-    const auto editor = open("- text: kept\n" + bash_call("touch arrived; sleep 60"));
+    const auto editor = open("- text: kept\n" + scripted_bash("touch arrived; sleep 60"));
     session = editor->new_session();
     EXPECT_EQ(editor->prompt(session, "one"), "end_turn");
     (void)editor->begin_prompt(session, "two");
@@ -509,7 +509,7 @@ TEST_F(Acp, WhatAKilledAgentHadAcknowledgedIsThereAgain) {
 TEST_F(Acp, AQuestionOutlivesItsEditor) {
   std::string session;
   {
-    const auto editor = open(bash_call("touch made"));
+    const auto editor = open(scripted_bash("touch made"));
     editor->on_request([](const RpcMessage&) { return std::string(); });
     session = editor->new_session();
     (void)editor->begin_prompt(session, "go");
@@ -563,7 +563,7 @@ TEST_F(Acp, TheEndOfTheEditorIsTheEndOfAHookOfTheBeginning) {
 
 TEST_F(Acp, AQuestionThatIsAskedAgainKeepsWaitingWhenTheNextEditorGoes) {
   std::string session;
-  const std::string script = bash_call("touch made") + "- text: it ran\n";
+  const std::string script = scripted_bash("touch made") + "- text: it ran\n";
   {
     const auto editor = open(script);
     editor->on_request([](const RpcMessage&) { return std::string(); });
@@ -602,7 +602,7 @@ TEST_F(Acp, AMessageThatComesTooLateAnswersNoQuestion) {
 }
 
 TEST_F(Acp, ASteeringPromptIsTakenBackByItsId) {
-  const auto editor = open(bash_call("touch arrived; until test -e go; do sleep 0.01; done") +
+  const auto editor = open(scripted_bash("touch arrived; until test -e go; do sleep 0.01; done") +
                            "- text: as it was\n  expect: {not_contains: the other way}\n");
   const std::string session = editor->new_session();
   const int run = editor->begin_prompt(session, "begin");
@@ -615,7 +615,7 @@ TEST_F(Acp, ASteeringPromptIsTakenBackByItsId) {
 }
 
 TEST_F(Acp, AnIdThatWaitsForItsAnswerIsNotTakenTwice) {
-  const auto editor = open(bash_call("touch arrived; until test -e go; do sleep 0.01; done") + "- text: done\n");
+  const auto editor = open(scripted_bash("touch arrived; until test -e go; do sleep 0.01; done") + "- text: done\n");
   const std::string session = editor->new_session();
   const int run = editor->begin_prompt(session, "one");
   ASSERT_TRUE(editor->until([&] { return made("arrived"); }));
@@ -627,7 +627,7 @@ TEST_F(Acp, AnIdThatWaitsForItsAnswerIsNotTakenTwice) {
 }
 
 TEST_F(Acp, AClosedSessionEndsItsPromptsHoweverManyWait) {
-  const auto editor = open(bash_call("touch arrived; sleep 60") + "- text: done\n");
+  const auto editor = open(scripted_bash("touch arrived; sleep 60") + "- text: done\n");
   const std::string session = editor->new_session();
   const int run = editor->begin_prompt(session, "one");
   ASSERT_TRUE(editor->until([&] { return made("arrived"); }));
@@ -641,7 +641,7 @@ TEST_F(Acp, AClosedSessionEndsItsPromptsHoweverManyWait) {
 TEST_F(Acp, ABrokenAnswerToAQuestionIsNone) {
   for (const char* const answer : {R"("result":{"outcome":"x"},"error":{"code":1,"message":"m"})", R"("error":"no")",
                                    R"("result":{"a":1,"a":2})"}) {
-    const auto editor = open(bash_call("touch made") + "- text: done\n");
+    const auto editor = open(scripted_bash("touch made") + "- text: done\n");
     editor->on_request([&](const RpcMessage& request) {
       editor->send(R"({"jsonrpc":"2.0","id":)" + request.id.json() + "," + answer + "}\n");
       return std::string();
@@ -652,7 +652,8 @@ TEST_F(Acp, ABrokenAnswerToAQuestionIsNone) {
 }
 
 TEST_F(Acp, TextsOfStrangersAreNoMarkdown) {
-  const auto editor = open(bash_call("echo \"![a](https://example.org/x.png) **bold**\"; exit 3") + "- text: done\n");
+  const auto editor =
+      open(scripted_bash("echo \"![a](https://example.org/x.png) **bold**\"; exit 3") + "- text: done\n");
   EXPECT_EQ(editor->prompt(editor->new_session(), "go"), "end_turn");
   EXPECT_TRUE(editor->said("tool_call_update").starts_with("```")) << editor->said("tool_call_update");
 }

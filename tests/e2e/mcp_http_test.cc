@@ -9,8 +9,8 @@
 namespace agentd::testing {
 namespace {
 
-constexpr const char* kMeta = R"("_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28",)"
-                              R"("io.modelcontextprotocol/clientCapabilities":{}})";
+constexpr const char* kHttpMeta = R"("_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28",)"
+                                  R"("io.modelcontextprotocol/clientCapabilities":{}})";
 
 class McpHttp : public ::testing::Test {
  protected:
@@ -60,7 +60,7 @@ TEST_F(McpHttp, ASessionLastsFromInitializeToDelete) {
 }
 
 TEST_F(McpHttp, ARequestStandsAloneWhereItsFieldsAgree) {
-  const std::string list = request("tools/list", kMeta);
+  const std::string list = request("tools/list", kHttpMeta);
   EXPECT_EQ(post(list, fields("tools/list")).status, 200);
   for (const std::string& wrong :
        {std::string(), std::string("MCP-Protocol-Version: 2026-07-28\r\n"),
@@ -71,11 +71,11 @@ TEST_F(McpHttp, ARequestStandsAloneWhereItsFieldsAgree) {
     EXPECT_EQ(answer.json().root()["id"].int_or(0), 1) << wrong;
   }
   const std::string search =
-      request("tools/call", std::string(R"("name":"memory_search","arguments":{"query":"a"},)") + kMeta);
+      request("tools/call", std::string(R"("name":"memory_search","arguments":{"query":"a"},)") + kHttpMeta);
   EXPECT_EQ(post(search, fields("tools/call", "memory_search")).status, 200);
   EXPECT_EQ(post(search, fields("tools/call", "bash")).status, 400);
   EXPECT_EQ(post(search, fields("tools/call")).status, 400);
-  const HttpAnswer none = post(request("ping", kMeta), fields("ping"));
+  const HttpAnswer none = post(request("ping", kHttpMeta), fields("ping"));
   EXPECT_EQ(none.status, 404);
   EXPECT_EQ(none.json().root()["error"]["code"].int_or(0), -32601);
 }
@@ -117,7 +117,7 @@ TEST_F(McpHttp, LeavingTheStreamCancelsTheCall) {
   const std::string path = "/mcp?cwd=" + home.program().project(), at = home.program().project() + "/";
   const std::string events = "Accept: text/event-stream\r\nContent-Type: application/json\r\n";
   const std::string body =
-      request("tools/call", std::string(R"("name":"run_agent","arguments":{"prompt":"wait"},)") + kMeta);
+      request("tools/call", std::string(R"("name":"run_agent","arguments":{"prompt":"wait"},)") + kHttpMeta);
   {
     const UniqueFd connection = home.client().begin(
         "POST", path,
@@ -129,7 +129,7 @@ TEST_F(McpHttp, LeavingTheStreamCancelsTheCall) {
 }
 
 TEST_F(McpHttp, WhoIsNotLetInElsewhereIsNotLetInHere) {
-  const std::string list = request("tools/list", kMeta);
+  const std::string list = request("tools/list", kHttpMeta);
   EXPECT_EQ(home_.client().as("").request("POST", path_, list, fields("tools/list")).status, 401);
   EXPECT_EQ(home_.client().as(home_.token("reader", "read")).request("POST", path_, list, fields("tools/list")).status,
             403);

@@ -19,7 +19,7 @@ std::size_t count(const std::string& text, const std::string& part) {
   return out;
 }
 
-std::string bash_call(const std::string& command) {
+std::string question_call(const std::string& command) {
   return "- calls: [{name: bash, input: {command: '" + command + "'}}]\n";
 }
 
@@ -34,7 +34,7 @@ INSTANTIATE_TEST_SUITE_P(Terminals, Questions, ::testing::Values("dumb", "xterm"
 
 TEST_P(Questions, APasteBeforeTheQuestionAnswersNothing) {
   const Finished ran = program_.on_terminal(
-      {"chat", "--script", program_.script(bash_call("touch made.txt") + "- text: refused\n- text: second\n")},
+      {"chat", "--script", program_.script(question_call("touch made.txt") + "- text: refused\n- text: second\n")},
       {{" % > ", "please fix it\na\ny\n"}, {"Allow?", "n\n"}, {"refused", ""}, {" % > ", "/exit\n"}});
   EXPECT_FALSE(made("made.txt")) << ran.out;
 }
@@ -49,7 +49,8 @@ TEST_P(Questions, AlwaysAnswersNoQuestionOfAHook) {
     ASSERT_EQ(::chmod(program_.home().c_str(), 0700), 0);
     ASSERT_TRUE(write_file_atomically(program_.home() + "/hooks/g.yaml", hook, 0600));
     program_.run({"hooks", "trust", "g", "-y"});
-    const std::string script = program_.script(bash_call("true") + bash_call("touch made.txt") + "- text: done\n");
+    const std::string script =
+        program_.script(question_call("true") + question_call("touch made.txt") + "- text: done\n");
     const Finished ran = program_.on_terminal({"run", "x", "--no-save", "--script", script},
                                               {{"Allow?", "a\n"}, {"without a hook's question", "n\n"}, {"done", ""}});
     EXPECT_FALSE(made("made.txt")) << hook << ran.out;
@@ -65,7 +66,7 @@ TEST_P(Questions, AlwaysAnswersNoQuestionOfAHook) {
 
 // The answer is shown before it is given, holds for these words in later runs, and can be taken back.
 TEST_P(Questions, AlwaysKeepsExactlyTheCallForTheProject) {
-  const std::string script = program_.script(bash_call("touch made.txt") + "- text: done\n");
+  const std::string script = program_.script(question_call("touch made.txt") + "- text: done\n");
   const Finished first =
       program_.on_terminal({"run", "x", "--script", script}, {{"[a]lways in this project", "a\n"}, {"done", ""}});
   EXPECT_LT(first.out.find("bash(touch made.txt)"), first.out.find("Allow?")) << first.out;
@@ -74,7 +75,7 @@ TEST_P(Questions, AlwaysKeepsExactlyTheCallForTheProject) {
   const Finished later = program_.run({"run", "x", "--script", script});
   EXPECT_TRUE(made("made.txt")) << later.err;
   const Finished other =
-      program_.run({"run", "x", "--script", program_.script(bash_call("touch other.txt") + "- text: done\n")});
+      program_.run({"run", "x", "--script", program_.script(question_call("touch other.txt") + "- text: done\n")});
   EXPECT_FALSE(made("other.txt")) << other.err;
   const Finished listed = program_.run({"permissions", "list"});
   EXPECT_NE(listed.out.find("bash(touch made.txt)"), std::string::npos) << listed.out;
@@ -97,7 +98,7 @@ TEST_P(Questions, LinesThatAreTypedWhileTheModelWorksAnswerNothing) {
 
 TEST_P(Questions, AYesThatIsTypedAfterTheQuestionRunsTheCall) {
   const Finished ran = program_.on_terminal(
-      {"run", "fix it", "--script", program_.script(bash_call("touch made.txt") + "- text: done\n")},
+      {"run", "fix it", "--script", program_.script(question_call("touch made.txt") + "- text: done\n")},
       {{"Allow?", " Yes \n"}, {"done", ""}});
   EXPECT_EQ(ran.code, 0) << ran.out;
   EXPECT_TRUE(made("made.txt")) << ran.out;
@@ -105,35 +106,35 @@ TEST_P(Questions, AYesThatIsTypedAfterTheQuestionRunsTheCall) {
 
 TEST_P(Questions, SeveralLinesAtOnceAreNoAnswer) {
   const Finished ran = program_.on_terminal(
-      {"run", "fix it", "--script", program_.script(bash_call("touch made.txt") + "- text: refused\n")},
+      {"run", "fix it", "--script", program_.script(question_call("touch made.txt") + "- text: refused\n")},
       {{"Allow?", "y\ny\n"}, {"Allow?", "n\n"}, {"refused", ""}});
   EXPECT_FALSE(made("made.txt")) << ran.out;
 }
 
 TEST_P(Questions, ALineAndTheBeginningOfAnotherAreNoAnswer) {
   const Finished ran = program_.on_terminal(
-      {"run", "fix it", "--script", program_.script(bash_call("touch made.txt") + "- text: refused\n")},
+      {"run", "fix it", "--script", program_.script(question_call("touch made.txt") + "- text: refused\n")},
       {{"Allow?", "y\ny"}, {"not an answer", ""}, {"Allow?", "n\n"}, {"refused", ""}});
   EXPECT_FALSE(made("made.txt")) << ran.out;
 }
 
 TEST_P(Questions, AMarkedPasteIsNoAnswer) {
   const Finished ran = program_.on_terminal(
-      {"run", "fix it", "--script", program_.script(bash_call("touch made.txt") + "- text: refused\n")},
+      {"run", "fix it", "--script", program_.script(question_call("touch made.txt") + "- text: refused\n")},
       {{"Allow?", "\x1b[200~y\x1b[201~\n"}, {"Allow?", "n\n"}, {"refused", ""}});
   EXPECT_FALSE(made("made.txt")) << ran.out;
 }
 
 TEST_P(Questions, AnythingElseAsksAgain) {
   const Finished ran = program_.on_terminal(
-      {"run", "fix it", "--script", program_.script(bash_call("touch made.txt") + "- text: done\n")},
+      {"run", "fix it", "--script", program_.script(question_call("touch made.txt") + "- text: done\n")},
       {{"Allow?", "why do you want that?\n"}, {"Please answer", ""}, {"Allow?", "Y\n"}, {"done", ""}});
   EXPECT_TRUE(made("made.txt")) << ran.out;
 }
 
 TEST_P(Questions, CtrlCRefuses) {
   const Finished ran = program_.on_terminal(
-      {"run", "fix it", "--script", program_.script(bash_call("touch made.txt") + "- text: done\n")},
+      {"run", "fix it", "--script", program_.script(question_call("touch made.txt") + "- text: done\n")},
       {{"Allow?", "\x03"}});
   EXPECT_EQ(ran.code, 130) << ran.out;
   EXPECT_FALSE(made("made.txt")) << ran.out;
@@ -142,7 +143,7 @@ TEST_P(Questions, CtrlCRefuses) {
 TEST_P(Questions, TheWholeCommandIsShown) {
   const Finished ran = program_.on_terminal(
       {"run", "fix it", "--script",
-       program_.script(bash_call("echo " + std::string(9000, 'A') + "; touch made.txt") + "- text: refused\n")},
+       program_.script(question_call("echo " + std::string(9000, 'A') + "; touch made.txt") + "- text: refused\n")},
       {{"Allow?", "n\n"}, {"refused", ""}});
   const std::size_t begin = ran.out.find("wants to run:"), end = ran.out.find("Allow?");
   ASSERT_LT(begin, end) << ran.out;
@@ -189,7 +190,7 @@ class Rules : public ::testing::Test {
   Finished run(const std::string& config, std::vector<std::string> more = {}) {
     program_.config(config);
     std::vector<std::string> words{"run", "fix it", "--script",
-                                   program_.script(bash_call("touch made.txt") + "- text: done\n")};
+                                   program_.script(question_call("touch made.txt") + "- text: done\n")};
     words.insert(words.end(), more.begin(), more.end());
     return program_.run(words);
   }
@@ -531,7 +532,7 @@ TEST_F(Rules, WithoutATerminalTheHookThatAsksIsNamedAndNotARule) {
                                     0600));
   program_.config("permissions: {mode: allow}\n");
   const Finished ran = program_.run(
-      {"run", "fix it", "--json", "--script", program_.script(bash_call("touch again.txt") + "- text: done\n")});
+      {"run", "fix it", "--json", "--script", program_.script(question_call("touch again.txt") + "- text: done\n")});
   EXPECT_FALSE(exists(program_.project() + "/again.txt"));
   EXPECT_NE(ran.out.find("the hook careful requires a person's decision (this machine is shared)"), std::string::npos)
       << ran.out;
@@ -579,7 +580,7 @@ TEST_F(Rules, ListAndExplainTellOfARuleThatNoToolMatches) {
 }
 
 TEST_F(Rules, WithoutATerminalTheExactRuleIsAdvised) {
-  const std::string script = program_.script(bash_call("echo x > new.txt") + "- text: done\n");
+  const std::string script = program_.script(question_call("echo x > new.txt") + "- text: done\n");
   program_.config("permissions:\n  allow: [\"bash(echo:*)\"]\n");
   const Finished ran = program_.run({"run", "fix it", "--json", "--script", script});
   const std::string rule = "write_file(" + program_.project() + "/new.txt)";

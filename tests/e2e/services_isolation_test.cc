@@ -12,7 +12,7 @@
 namespace agentd::testing {
 namespace {
 
-constexpr const char* kScript =
+constexpr const char* kServicesScript =
     "- calls: [{name: later}]\n"
     "- calls: [{name: probe, input: {path: a b, list: [1, {x: \"\\u00e9\"}]}}]\n"
     "- calls: [{name: another}]\n"
@@ -36,7 +36,8 @@ Asked ask(const std::string& isolation, const std::string& config = "{who: me}")
   program.drop_hook(AGENTD_SERVICES_HOOK);
   program.config("hooks:\n  services: {isolation: " + isolation + ", config: " + config + "}\nlog: {level: info}\n");
   Asked out;
-  const Finished ran = program.run({"run", "ask for everything", "--allow", "*", "--script", program.script(kScript)});
+  const Finished ran =
+      program.run({"run", "ask for everything", "--allow", "*", "--script", program.script(kServicesScript)});
   out.code = ran.code;
   out.out = ran.out;
   out.err = ran.err;

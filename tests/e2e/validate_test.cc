@@ -16,7 +16,7 @@
 namespace agentd::testing {
 namespace {
 
-const std::string kHooks = AGENTD_BROKEN_HOOKS;
+const std::string kValidatedHooks = AGENTD_BROKEN_HOOKS;
 
 // Rule to result of a --json run.
 std::map<std::string, std::string> results(const Finished& ran) {
@@ -54,8 +54,8 @@ TEST_P(BrokenRule, IsNamed) {
   if (!kHeapIsMeasured && (rule == "A501" || rule == "A502")) return;
   Program program;
   const std::string number = GetParam().rule;
-  const Finished ran = program.run({"hooks", "validate", kHooks + "/" + GetParam().module + ".so", "--rule", number,
-                                    "--json", "--isolation", "in-process"});
+  const Finished ran = program.run({"hooks", "validate", kValidatedHooks + "/" + GetParam().module + ".so", "--rule",
+                                    number, "--json", "--isolation", "in-process"});
   EXPECT_EQ(ran.code, std::string(GetParam().result) == "fail" ? 1 : 0) << ran.out << ran.err;
   EXPECT_EQ(results(ran)[number], GetParam().result) << ran.out;
 }
@@ -93,7 +93,8 @@ INSTANTIATE_TEST_SUITE_P(
 TEST(Validate, ModuleThatBreaksNothingPasses) {
   Program program;
   for (const char* const profile : {"process", "in-process"}) {
-    const Finished ran = program.run({"hooks", "validate", kHooks + "/breaks_0.so", "--json", "--isolation", profile});
+    const Finished ran =
+        program.run({"hooks", "validate", kValidatedHooks + "/breaks_0.so", "--json", "--isolation", profile});
     EXPECT_EQ(ran.code, 0) << ran.out;
     EXPECT_EQ(broken_rules(ran), "") << profile;
   }
@@ -111,7 +112,7 @@ TEST(Validate, ModuleThatTakesItsTimeHasNotHung) {
 TEST(Validate, ModuleThatHangsIsToldToEndSoonerWhateverTheRuleIsAbout) {
   Program program;
   const Finished ran =
-      program.run({"hooks", "validate", kHooks + "/breaks_411.so", "--rule", "A411", "--timeout", "1500"});
+      program.run({"hooks", "validate", kValidatedHooks + "/breaks_411.so", "--rule", "A411", "--timeout", "1500"});
   EXPECT_EQ(ran.code, 1) << ran.out << ran.err;
   EXPECT_NE(ran.out.find("it hung: "), std::string::npos) << ran.out;
   EXPECT_NE(ran.out.find("→ let each call end sooner, or give each step more time with --timeout MS"),
@@ -146,12 +147,12 @@ TEST(Validate, HookOfAWorkerIsNotJudgedByWhatMattersInAgentdsOwnProcess) {
 
 TEST(Validate, ProfileIsWhereTheConfigurationRunsTheHook) {
   Program program;
-  const std::string by_default = program.run({"hooks", "validate", kHooks + "/good.so", "--rule", "A104"}).out;
+  const std::string by_default = program.run({"hooks", "validate", kValidatedHooks + "/good.so", "--rule", "A104"}).out;
   EXPECT_NE(by_default.find("checked as a hook in a worker process"), std::string::npos) << by_default;
   program.config("hooks: {good: {isolation: in-process}}\n");
-  const std::string by_name = program.run({"hooks", "validate", kHooks + "/good.so", "--rule", "A104"}).out;
+  const std::string by_name = program.run({"hooks", "validate", kValidatedHooks + "/good.so", "--rule", "A104"}).out;
   EXPECT_NE(by_name.find("checked as a hook in agentd's own process"), std::string::npos) << by_name;
-  EXPECT_EQ(program.run({"hooks", "validate", kHooks + "/good.so", "--isolation", "nowhere"}).code, 2);
+  EXPECT_EQ(program.run({"hooks", "validate", kValidatedHooks + "/good.so", "--isolation", "nowhere"}).code, 2);
 }
 
 // The control: it does work where it runs.
@@ -182,15 +183,15 @@ TEST(Validate, BundledPluginsPass) {
 TEST(Validate, TemplatesPass) {
   for (const std::string name : {"hello_c", "hello_cpp"}) {
     Program program;
-    const Finished ran = program.run({"hooks", "validate", kHooks + "/" + name + ".so", "--json"});
+    const Finished ran = program.run({"hooks", "validate", kValidatedHooks + "/" + name + ".so", "--json"});
     EXPECT_EQ(ran.code, 0) << name << "\n" << ran.out << ran.err;
   }
 }
 
 TEST(Validate, SaysWhatToDoOneLineForEachRule) {
   Program program;
-  const Finished ran =
-      program.run({"hooks", "validate", kHooks + "/breaks_301.so", "--rule", "A301", "--isolation", "in-process"});
+  const Finished ran = program.run(
+      {"hooks", "validate", kValidatedHooks + "/breaks_301.so", "--rule", "A301", "--isolation", "in-process"});
   EXPECT_EQ(ran.code, 1);
   EXPECT_EQ(ran.out.find("  FAIL    A301  it leaves no descriptor open: still open: "), 0u) << ran.out;
   EXPECT_NE(ran.out.find("→ close in destroy()"), std::string::npos) << ran.out;
@@ -199,14 +200,15 @@ TEST(Validate, SaysWhatToDoOneLineForEachRule) {
 
 TEST(Validate, GroupNamesAllItsRulesAndNoOther) {
   Program program;
-  const auto seen = results(program.run({"hooks", "validate", kHooks + "/breaks_0.so", "--rule", "a2xx", "--json"}));
+  const auto seen =
+      results(program.run({"hooks", "validate", kValidatedHooks + "/breaks_0.so", "--rule", "a2xx", "--json"}));
   EXPECT_EQ(seen.size(), 10u);
   for (const auto& [rule, result] : seen) EXPECT_EQ(rule.substr(0, 2), "A2");
 }
 
 TEST(Validate, MistakesOfTheCallAreTold) {
   Program program;
-  const std::string good = kHooks + "/breaks_0.so";
+  const std::string good = kValidatedHooks + "/breaks_0.so";
   EXPECT_EQ(program.run({"hooks", "validate", "nowhere.so"}).code, 4);
   const Finished rule = program.run({"hooks", "validate", good, "--rule", "B12"});
   EXPECT_EQ(rule.code, 2);
@@ -243,7 +245,7 @@ void expect_no_module(Program& program, const std::string& path, const std::stri
 
 TEST(Validate, WhatIsNoLibraryIsOneSentenceAndNothingElseIsJudged) {
   Program program;
-  auto whole = read_file(kHooks + "/good.so", 64u << 20);
+  auto whole = read_file(kValidatedHooks + "/good.so", 64u << 20);
   ASSERT_TRUE(whole);
   expect_no_module(program, program.file("half.so", whole->substr(0, 5'000)), "is truncated: copy the file again");
   expect_no_module(program, program.file("head.so", whole->substr(0, 40)), "is truncated: copy the file again");
@@ -267,7 +269,7 @@ TEST(Validate, RuleThatCannotBeJudgedSaysWhyNot) {
   EXPECT_EQ(ran.code, 1) << ran.out;
   EXPECT_NE(ran.out.find("FAIL    A101"), std::string::npos) << ran.out;
   EXPECT_NE(ran.out.find("  skipped 14 rules not checked, because A101 failed"), std::string::npos) << ran.out;
-  const Finished create = program.run({"hooks", "validate", kHooks + "/create_fails.so", "--rule", "A401"});
+  const Finished create = program.run({"hooks", "validate", kValidatedHooks + "/create_fails.so", "--rule", "A401"});
   EXPECT_EQ(create.code, 1) << create.out;
   EXPECT_NE(create.out.find("FAIL    A209"), std::string::npos) << create.out;
 }
@@ -287,7 +289,7 @@ TEST(Validate, LeavesNothingInTheTemporaryDirectory) {
   const std::string temporary = program.directory().file("tmp");
   ASSERT_TRUE(make_directories(temporary));
   program.set("TMPDIR=" + temporary);
-  EXPECT_EQ(program.run({"hooks", "validate", kHooks + "/breaks_401.so", "--rule", "A4"}).code, 1);
+  EXPECT_EQ(program.run({"hooks", "validate", kValidatedHooks + "/breaks_401.so", "--rule", "A4"}).code, 1);
   EXPECT_TRUE(std::filesystem::is_empty(temporary));
 }
 
@@ -306,14 +308,14 @@ TEST(Validate, WhatAKilledOneLeftGoesWithTheNextAndALiveOneKeepsItsOwn) {
   const std::string temporary = program.directory().file("tmp");
   ASSERT_TRUE(make_directories(temporary));
   program.set("TMPDIR=" + temporary);
-  Running validation = program.start({"hooks", "validate", kHooks + "/breaks_0.so"});
+  Running validation = program.start({"hooks", "validate", kValidatedHooks + "/breaks_0.so"});
   const std::string left = directory_in(temporary);
   ASSERT_FALSE(left.empty());
   validation.signal(SIGSTOP);
   const auto long_ago = std::filesystem::file_time_type::clock::now() - std::chrono::hours(1);
   const auto validate_another = [&] {
     std::filesystem::last_write_time(left, long_ago);
-    EXPECT_EQ(program.run({"hooks", "validate", kHooks + "/good.so", "--rule", "A104"}).code, 0);
+    EXPECT_EQ(program.run({"hooks", "validate", kValidatedHooks + "/good.so", "--rule", "A104"}).code, 0);
   };
   validate_another();
   EXPECT_TRUE(std::filesystem::exists(left)) << "it lives";
@@ -333,7 +335,7 @@ std::string seed_in(const std::string& out) {
 
 TEST(Fuzz, FindsAPlantedCrashAndReplaysItByteForByte) {
   Program program;
-  const std::string module = kHooks + "/breaks_900.so";
+  const std::string module = kValidatedHooks + "/breaks_900.so";
   const Finished found = program.run({"hooks", "fuzz", module, "--seed", "1", "--runs", "60"});
   EXPECT_EQ(found.code, 1) << found.out << found.err;
   EXPECT_NE(found.out.find(": crash: "), std::string::npos) << found.out;
@@ -348,20 +350,21 @@ TEST(Fuzz, FindsAPlantedCrashAndReplaysItByteForByte) {
 
 TEST(Fuzz, FindsAPlantedDifferenceBetweenProcessAndWorker) {
   Program program;
-  const Finished found = program.run({"hooks", "fuzz", kHooks + "/breaks_701.so", "--seed", "1", "--runs", "4"});
+  const Finished found =
+      program.run({"hooks", "fuzz", kValidatedHooks + "/breaks_701.so", "--seed", "1", "--runs", "4"});
   EXPECT_EQ(found.code, 1) << found.out << found.err;
   EXPECT_NE(found.out.find(": difference: in this process fire before_tool_call: "), std::string::npos) << found.out;
 }
 
 TEST(Fuzz, FindsIllegalAnswersAndMemoryThatIsKept) {
   Program program;
-  EXPECT_NE(
-      program.run({"hooks", "fuzz", kHooks + "/breaks_402.so", "--seed", "1", "--runs", "3"}).out.find(": illegal: "),
-      std::string::npos);
+  EXPECT_NE(program.run({"hooks", "fuzz", kValidatedHooks + "/breaks_402.so", "--seed", "1", "--runs", "3"})
+                .out.find(": illegal: "),
+            std::string::npos);
   if (!kHeapIsMeasured) return;
-  EXPECT_NE(
-      program.run({"hooks", "fuzz", kHooks + "/breaks_502.so", "--seed", "1", "--runs", "40"}).out.find(": memory: "),
-      std::string::npos);
+  EXPECT_NE(program.run({"hooks", "fuzz", kValidatedHooks + "/breaks_502.so", "--seed", "1", "--runs", "40"})
+                .out.find(": memory: "),
+            std::string::npos);
 }
 
 TEST(Fuzz, EndsInGoodOrderWhenOneWishToEndComesAsTwoSignals) {
@@ -370,7 +373,7 @@ TEST(Fuzz, EndsInGoodOrderWhenOneWishToEndComesAsTwoSignals) {
     const std::string temporary = program.directory().file("tmp");
     ASSERT_TRUE(make_directories(temporary));
     program.set("TMPDIR=" + temporary);
-    Running fuzz = program.start({"hooks", "fuzz", kHooks + "/good.so", "--seed", "1", "--time", "600"});
+    Running fuzz = program.start({"hooks", "fuzz", kValidatedHooks + "/good.so", "--seed", "1", "--time", "600"});
     ASSERT_FALSE(directory_in(temporary).empty());
     ::usleep(1'000'000);  // so that it plays, on a busy machine too
     fuzz.signal(SIGTERM);
@@ -399,7 +402,7 @@ TEST(Fuzz, LeavesNothingWhenItIsEndedInItsFirstMoments) {
       const std::string temporary = program.directory().file("tmp");
       ASSERT_TRUE(make_directories(temporary));
       program.set("TMPDIR=" + temporary);
-      Running running = program.start({"hooks", command, kHooks + "/good.so"});
+      Running running = program.start({"hooks", command, kValidatedHooks + "/good.so"});
       const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(20);
       while (left_in(temporary).empty() && std::chrono::steady_clock::now() < end) continue;
       running.signal(SIGTERM);
@@ -410,18 +413,18 @@ TEST(Fuzz, LeavesNothingWhenItIsEndedInItsFirstMoments) {
 
 TEST(Fuzz, FindsNothingInAGoodModule) {
   Program program;
-  const Finished ran = program.run({"hooks", "fuzz", kHooks + "/breaks_0.so", "--seed", "1", "--runs", "20"});
+  const Finished ran = program.run({"hooks", "fuzz", kValidatedHooks + "/breaks_0.so", "--seed", "1", "--runs", "20"});
   EXPECT_EQ(ran.code, 0) << ran.out << ran.err;
   EXPECT_NE(ran.out.find("20 plays from seed 1, nothing found"), std::string::npos) << ran.out;
 }
 
 TEST(Fuzz, MistakesOfTheCallAreTold) {
   Program program;
-  const std::string good = kHooks + "/breaks_0.so";
+  const std::string good = kValidatedHooks + "/breaks_0.so";
   EXPECT_EQ(program.run({"hooks", "fuzz", "nowhere.so"}).code, 4);
   EXPECT_EQ(program.run({"hooks", "fuzz", good, "--seed", "x"}).code, 2);
   EXPECT_EQ(program.run({"hooks", "fuzz", good, "--replay", "1", "--runs", "3"}).code, 2);
-  const Finished broken = program.run({"hooks", "fuzz", kHooks + "/create_fails.so"});
+  const Finished broken = program.run({"hooks", "fuzz", kValidatedHooks + "/create_fails.so"});
   EXPECT_EQ(broken.code, 1);
   EXPECT_NE(broken.err.find("could not start: "), std::string::npos) << broken.err;
 }

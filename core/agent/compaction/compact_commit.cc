@@ -13,7 +13,7 @@ namespace {
 
 // Each try reads what came since and appends at once: somebody who appends without a pause still cannot
 // win for ever.
-constexpr int kTriesMax = 1'000;
+constexpr int kCompactTriesMax = 1'000;
 
 std::uint16_t method_of(const BoundaryRecord& boundary) {
 #define AGENTD_WHEN(NUMBER, name) \
@@ -105,7 +105,7 @@ Result<CompactionReport, RunError> Compaction::commit(Draft draft) {
     if (done) break;
     // A later commit must not bring what was told as failed.
     session_.log.take_back(first, last);
-    if (done.error().code != Code::kConflict || tries == kTriesMax) {
+    if (done.error().code != Code::kConflict || tries == kCompactTriesMax) {
       finish(AGENTD_RESULT_FAILED, done.error().message);
       return store_error(done.error());
     }

@@ -15,7 +15,7 @@ ToolOutcome failed_with(std::string why) {
   return out;
 }
 
-Result<ToolOutcome> outcome_of(const Result<RunReport, RunError>& report) {
+Result<ToolOutcome> tool_outcome_of(const Result<RunReport, RunError>& report) {
   ToolOutcome out;
   if (report) {
     out.content = report->final_text.empty() ? "The agent ended without a text." : report->final_text;
@@ -36,7 +36,7 @@ Result<SubagentEnd> run_child(const SessionParts& session, ChildSessions& childr
   session.shared.charge(done.usage, std::string(name_of(UsagePurpose::kSubagent)));
   if (done.report && done.report->outcome == RunOutcome::kWaiting)
     return SubagentEnd{{}, conversation, done.report->waits_for};
-  AGENTD_TRY(ToolOutcome outcome, outcome_of(done.report));
+  AGENTD_TRY(ToolOutcome outcome, tool_outcome_of(done.report));
   return SubagentEnd{std::move(outcome), conversation, {}};
 }
 

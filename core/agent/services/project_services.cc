@@ -8,16 +8,16 @@ namespace agentd {
 namespace {
 
 // A project's id may be a path, which is too long for a space.
-constexpr std::size_t kProjectDigits = 32;
+constexpr std::size_t kProjectSpaceDigits = 32;
 
-Error no_conversation(std::string_view id) {
+Error not_in_project(std::string_view id) {
   return {Code::kNotFound, "this project has no conversation " + one_line(id, 64)};
 }
 
 }  // namespace
 
 std::string ProjectServices::space_of(const ServiceCaller& caller) const {
-  return "project:" + hex(sha256(project_id_)).substr(0, kProjectDigits) + ":" + std::string(caller.plugin_id);
+  return "project:" + hex(sha256(project_id_)).substr(0, kProjectSpaceDigits) + ":" + std::string(caller.plugin_id);
 }
 
 // Also true for a handle whose session has ended: nothing can be asked of it.
@@ -30,7 +30,7 @@ Result<void> ProjectServices::check_conversation(std::string_view id) const {
   AGENTD_TRY(const Ulid wanted, Ulid::parse(id));
   const auto info = services_.runtime().parts().store.info(wanted);
   if (!info && info.error().code != Code::kNotFound) return info.error();
-  return info && info->project_id == project_id_ ? Result<void>() : no_conversation(id);
+  return info && info->project_id == project_id_ ? Result<void>() : not_in_project(id);
 }
 
 Result<void> ProjectServices::check_thread(agentd_thread thread) const {
@@ -54,7 +54,7 @@ Result<std::string> ProjectServices::compaction_prompt(const ServiceCaller& call
 
 Result<CompactAnswer> ProjectServices::compact(const ServiceCaller& caller, const CompactSource& source,
                                                const CompactOptions& options) {
-  if (!is_own(source.conversation)) return no_conversation(std::to_string(source.conversation));
+  if (!is_own(source.conversation)) return not_in_project(std::to_string(source.conversation));
   return services_.compact(caller, source, options);
 }
 
@@ -67,7 +67,7 @@ Result<void> ProjectServices::request_compaction(const ServiceCaller& caller, st
 // ---- thread factory
 
 Result<agentd_thread> ProjectServices::open_thread(const ServiceCaller& caller, ThreadOptions options) {
-  if (!is_own(options.charge_to)) return no_conversation(std::to_string(options.charge_to));
+  if (!is_own(options.charge_to)) return not_in_project(std::to_string(options.charge_to));
   AGENTD_TRY(const agentd_thread out, services_.open_thread(caller, std::move(options)));
   const MutexLock lock(mutex_);
   threads_.insert(out);

@@ -10,7 +10,7 @@ namespace agentd {
 namespace {
 
 // Somebody else may append between plan and commit; a conversation that changes this often is in use.
-constexpr int kTriesMax = 16;
+constexpr int kUndoTriesMax = 16;
 
 RunError failure(std::string message) { return {RunError::Kind::kFailure, std::move(message)}; }
 
@@ -95,7 +95,7 @@ Result<UndoReport, RunError> undo_compaction(const SessionParts& session, bool f
       return failure("undoing the compaction would put about " + with_commas(planned->tokens) +
                      " tokens into a window of " + with_commas(now.limit) + "; pass --force to undo it anyway");
     auto report = commit_undo(session, *planned);
-    if (!report && report.error().kind == RunError::Kind::kBusy && attempt < kTriesMax) {
+    if (!report && report.error().kind == RunError::Kind::kBusy && attempt < kUndoTriesMax) {
       if (auto caught = session.log.catch_up(); !caught) return caught.error();
       continue;
     }

@@ -26,7 +26,7 @@
 namespace agentd::app {
 namespace {
 
-constexpr std::size_t kShownBytes = 200;
+constexpr std::size_t kShownWaitBytes = 200;
 
 // ---- --list
 
@@ -67,8 +67,8 @@ int list(App& app, const Arguments& arguments) {
                     each.open.answer                         ? "answered: " + each.open.answer->decision
                     : app.clock().wall_ms() >= wait.until_ms ? "too late"
                                                              : "waits",
-                    neutral_line(wait.tool + " " + call_summary(wait.input), kShownBytes),
-                    neutral_line(wait.cwd, kShownBytes)});
+                    neutral_line(wait.tool + " " + call_summary(wait.input), kShownWaitBytes),
+                    neutral_line(wait.cwd, kShownWaitBytes)});
   }
   app.out().print(table_text({{"ID"}, {"UNTIL"}, {"STATE"}, {"CALL"}, {"DIRECTORY"}}, rows, app.out().columns()));
   return kExitOk;
@@ -83,9 +83,9 @@ int found_exit(const Error& error) {
 
 // The directory, the conversation and the time of the call.
 std::string place_text(const WaitRecord& wait, const WaitRecord& run, const ConversationInfo& info) {
-  return "in " + neutral_line(wait.cwd, kShownBytes) + ", for the conversation " + info.id + " (" +
-         neutral_line(info.title, kShownBytes) + ")" +
-         (run.recipe.empty() ? "" : ", in the recipe " + neutral_line(run.recipe, kShownBytes)) +
+  return "in " + neutral_line(wait.cwd, kShownWaitBytes) + ", for the conversation " + info.id + " (" +
+         neutral_line(info.title, kShownWaitBytes) + ")" +
+         (run.recipe.empty() ? "" : ", in the recipe " + neutral_line(run.recipe, kShownWaitBytes)) +
          (wait.id == run.id ? "" : ", by a subagent") + "; it waits until " + iso_time(wait.until_ms) + "\n";
 }
 
@@ -219,7 +219,7 @@ class Approval {
       app_.out().line(out.text());
     } else {
       if (!kept_.empty()) app_.out().line("kept for this project: " + neutral_line(join(kept_, ", "), 2000));
-      app_.out().line((allowed ? "allowed: " : "denied: ") + neutral_line(waiting_.open.wait.tool, kShownBytes) +
+      app_.out().line((allowed ? "allowed: " : "denied: ") + neutral_line(waiting_.open.wait.tool, kShownWaitBytes) +
                       "; 'agentd approve " + waiting_.open.wait.id + (allowed ? "" : " --deny") +
                       "' continues the run");
     }
@@ -229,7 +229,7 @@ class Approval {
   // Answers, unless that is done, and goes on. Whatever keeps the run from going on is found before the question.
   int go_on() {
     if (::chdir(run_.cwd.c_str()) != 0)
-      return app_.fail(kExitNotFound, neutral_line(run_.cwd, kShownBytes) +
+      return app_.fail(kExitNotFound, neutral_line(run_.cwd, kShownWaitBytes) +
                                           ", the directory of the run, is not there: nothing was answered");
     Surroundings surroundings = app_.surroundings();
     surroundings.cwd = run_.cwd;
@@ -306,7 +306,7 @@ class Approval {
       kept_ = always.rules;
     else
       app_.err().line("agentd: warning: the call is allowed this once, since the answer was not kept: " +
-                      neutral_line(done.error().message, kShownBytes));
+                      neutral_line(done.error().message, kShownWaitBytes));
   }
   std::string again() const { return "; continue with: agentd run --resume " + waiting_.root.text() + " \"...\""; }
   int failed(const RunError& error, int signal) {
@@ -325,7 +325,7 @@ class Approval {
   std::vector<std::string> kept_;  // the rules of an "always"
 };
 
-Result<void> check_words(const Arguments& arguments) {
+Result<void> check_approve_words(const Arguments& arguments) {
   const auto wrong = [](std::string why) { return Error{Code::kInvalid, std::move(why)}; };
   if (!arguments.has("list") && arguments.words().empty())
     return wrong("name the call to answer: 'agentd approve --list' shows what waits");
@@ -339,13 +339,13 @@ Result<void> check_words(const Arguments& arguments) {
 }  // namespace
 
 int approve_command(App& app, const Arguments& arguments) {
-  if (auto checked = check_words(arguments); !checked) return app.fail(kExitUsage, checked.error().message);
+  if (auto checked = check_approve_words(arguments); !checked) return app.fail(kExitUsage, checked.error().message);
   if (arguments.has("list")) return list(app, arguments);
   const std::string& id = arguments.words().front();
   auto store = existing_store(app);
   if (!store) return app.fail(store.error().code, store.error().message);
   if (!*store)
-    return app.fail(kExitNotFound, "no wait has the id " + neutral_line(id, kShownBytes) + ": nothing waits");
+    return app.fail(kExitNotFound, "no wait has the id " + neutral_line(id, kShownWaitBytes) + ": nothing waits");
   auto found = find_wait(**store, id);
   if (!found) return app.fail(found_exit(found.error()), found.error().message);
   const WaitingCall waiting = std::move(*found);

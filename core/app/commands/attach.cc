@@ -27,11 +27,11 @@
 namespace agentd::app {
 namespace {
 
-constexpr Milliseconds kLook{20};
+constexpr Milliseconds kFrameLook{20};
 constexpr std::size_t kReplayed = 6;  // messages
 
 // Which conversation is meant, and its last messages.
-struct Found {
+struct WatchedConversation {
   Ulid id;
   std::uint64_t revision = 0;
   std::string replay;
@@ -41,7 +41,7 @@ bool is_shown(const StoredRecord& record) {
   return carries_message(record.record.type) || record.record.type == RecordType::kBoundary;
 }
 
-Result<Found, Failure> find(const App& app, const Arguments& arguments) {
+Result<WatchedConversation, Failure> find(const App& app, const Arguments& arguments) {
   auto store = existing_store(app);
   if (!store) return store.error();
   if (!*store) return Failure{kExitNotFound, "no conversation is stored yet"};
@@ -50,7 +50,7 @@ Result<Found, Failure> find(const App& app, const Arguments& arguments) {
   if (!id) return failure_of(id.error());
   auto history = read_history(**store, *id);
   if (!history) return Failure{store_exit(history.error()), history.error().message};
-  Found out{*id, history->revision(), {}};
+  WatchedConversation out{*id, history->revision(), {}};
   Transcript shown;
   for (const StoredRecord& record : history->records) {
     if (auto folded = fold(shown.info, record); !folded) return Failure{kExitStore, folded.error().message};
@@ -69,7 +69,8 @@ std::uint64_t revision_of(const std::string& id) { return std::strtoull(id.c_str
 
 class Attached {
  public:
-  Attached(App& app, const Arguments& arguments, const DaemonDoor& door, Found found, SignalScope& signals)
+  Attached(App& app, const Arguments& arguments, const DaemonDoor& door, WatchedConversation found,
+           SignalScope& signals)
       : app_(app), door_(door), found_(std::move(found)), signals_(signals), json_(arguments.has("json")) {
     if (json_)
       shown_ = std::make_unique<JsonRenderer>(app_.out());
@@ -111,7 +112,7 @@ class Attached {
   }
 
   void take_events(DaemonStream& stream) {
-    while (const auto frame = stream.next(kLook)) {
+    while (const auto frame = stream.next(kFrameLook)) {
       const std::uint64_t revision = revision_of(frame->id);
       if (revision < found_.revision && !json_) continue;  // the replay has it
       (void)read_event(frame->data, {}, *shown_);
@@ -201,7 +202,7 @@ class Attached {
 
   App& app_;
   const DaemonDoor& door_;
-  const Found found_;
+  const WatchedConversation found_;
   SignalScope& signals_;
   const bool json_;
   bool types_ = false;  // a person's lines are messages

@@ -20,7 +20,7 @@
 namespace agentd::app {
 namespace {
 
-constexpr std::size_t kInputBytesMax = 64 * 1024, kNameBytesMax = 60;
+constexpr std::size_t kInputBytesMax = 64 * 1024, kProviderBytesMax = 60;
 
 ModelTable table_of(const Config& config, const std::string& home) {
   const auto loaded = load_model_table(home, config);
@@ -37,7 +37,7 @@ Result<ProviderSetup> setup_of_new_key(const Config& config, const std::string& 
   const std::string owner = base_url_owner(config, table_of(config, home)).provider;
   if (config.layer("base_url") == Layer::kFlag && !owner.empty() && owner != name)
     return Error{Code::kInvalid, "base_url (" + config.origin("base_url") + ") would be the address of " + owner +
-                                     ": give that of " + one_line(name, kNameBytesMax) +
+                                     ": give that of " + one_line(name, kProviderBytesMax) +
                                      " with --set providers.NAME.base_url=URL"};
   return setup_of(config, home, name);
 }
@@ -53,7 +53,7 @@ Result<std::string, Failure> read_key(App& app, const std::string& provider) {
       app.err().flush();
       return true;
     };
-    auto typed = ask_secret({input, write}, "Key of " + neutral_line(provider, kNameBytesMax) + " (not shown): ");
+    auto typed = ask_secret({input, write}, "Key of " + neutral_line(provider, kProviderBytesMax) + " (not shown): ");
     if (!typed && typed.error().code == Code::kCancelled)
       return Failure{signal_exit(signals.caught()), typed.error().message};
     if (!typed) return Failure{kExitUsage, typed.error().message};
@@ -73,11 +73,11 @@ Result<std::string, Failure> read_key(App& app, const std::string& provider) {
 }
 
 // A provider with a key in use, or with a stored key that is not used.
-struct Line {
+struct KeyLine {
   std::string provider, from, variable{}, place{}, end{}, why_not{};
 };
 
-void add_lines(std::vector<Line>& out, const std::string& name, const Config& config, const std::string& home,
+void add_lines(std::vector<KeyLine>& out, const std::string& name, const Config& config, const std::string& home,
                const Variables& variables, const KeyRing& keys, const Credentials& stored) {
   const auto setup = setup_of(config, home, name);
   const auto source = setup ? keys.find(*setup) : Result<KeySource>(setup.error());
@@ -97,7 +97,7 @@ void add_lines(std::vector<Line>& out, const std::string& name, const Config& co
                              : std::string()});
 }
 
-std::string json_of(const Line& line) {
+std::string json_of(const KeyLine& line) {
   JsonWriter json;
   json.begin_object().member("provider", line.provider).member("from", line.from).optional("variable", line.variable);
   json.member("host", line.place).member("end", line.end).member("used", line.why_not.empty());
@@ -105,12 +105,12 @@ std::string json_of(const Line& line) {
   return std::string(json.text());
 }
 
-void print_table(Output& out, const std::vector<Line>& lines) {
+void print_table(Output& out, const std::vector<KeyLine>& lines) {
   std::vector<std::vector<std::string>> rows;
   rows.reserve(lines.size());
-  for (const Line& line : lines)
-    rows.push_back({neutral_line(line.provider, kNameBytesMax), neutral_line(line.end, kNameBytesMax),
-                    neutral_line(line.variable.empty() ? "file" : line.variable, kNameBytesMax),
+  for (const KeyLine& line : lines)
+    rows.push_back({neutral_line(line.provider, kProviderBytesMax), neutral_line(line.end, kProviderBytesMax),
+                    neutral_line(line.variable.empty() ? "file" : line.variable, kProviderBytesMax),
                     neutral_line(line.place, 100),
                     line.why_not.empty() ? "yes" : "no: " + neutral_line(line.why_not, 400)});
   out.print(table_text({{"PROVIDER"}, {"KEY"}, {"FROM"}, {"HOST"}, {"USED"}}, rows, std::string::npos));
@@ -134,7 +134,7 @@ int auth_set_command(App& app, const Arguments& arguments) {
   if (!key) return app.fail(key.error().code, key.error().message);
   if (const auto done = store_credential(*home, {name, setup->place, *key}); !done)
     return app.fail(done.error().code == Code::kDenied ? kExitUsage : kExitFailure, done.error().message);
-  app.out().confirm("stored the key " + shown_end(*key) + " of " + neutral_line(name, kNameBytesMax) + " for " +
+  app.out().confirm("stored the key " + shown_end(*key) + " of " + neutral_line(name, kProviderBytesMax) + " for " +
                     neutral_line(setup->place, 100) + " in " + Credentials::file(*home) + "\n");
   const KeyRing keys(app.surroundings().environment, *home);
   if (const auto source = keys.find(*setup); source && source->kind == KeySource::Kind::kVariable)
@@ -154,10 +154,10 @@ int auth_list_command(App& app, const Arguments& arguments) {
   std::set<std::string> names = provider_names(*config);
   names.erase(std::string(kScripted));
   for (const Credential& each : stored->all()) names.emplace(each.provider);
-  std::vector<Line> lines;
+  std::vector<KeyLine> lines;
   for (const std::string& name : names) add_lines(lines, name, *config, *home, variables, keys, *stored);
   if (arguments.has("json"))
-    for (const Line& line : lines) app.out().print(json_of(line) + "\n");
+    for (const KeyLine& line : lines) app.out().print(json_of(line) + "\n");
   else if (lines.empty())
     app.out().print("no provider has a key; store one with 'agentd auth set PROVIDER'\n");
   else
@@ -174,9 +174,9 @@ int auth_remove_command(App& app, const Arguments& arguments) {
     return app.fail(removed.error().code == Code::kDenied ? kExitUsage : kExitFailure, removed.error().message);
   if (!*removed)
     return app.fail(kExitNotFound, "no key is stored for " +
-                                       (looks_like_key(name) ? "that provider" : one_line(name, kNameBytesMax)) +
+                                       (looks_like_key(name) ? "that provider" : one_line(name, kProviderBytesMax)) +
                                        "; 'agentd auth list' shows the stored keys");
-  app.out().confirm("removed the key " + (*removed)->end + " of " + neutral_line(name, kNameBytesMax) + " for " +
+  app.out().confirm("removed the key " + (*removed)->end + " of " + neutral_line(name, kProviderBytesMax) + " for " +
                     neutral_line((*removed)->place, 100) + " from " + Credentials::file(*home) + "\n");
   return kExitOk;
 }

@@ -14,7 +14,7 @@ using serve::Scope;
 using serve::Tokens;
 
 // Files that must not be used are mistakes of the configuration.
-int exit_of(const Error& error) {
+int token_exit(const Error& error) {
   if (error.code == Code::kDenied || error.code == Code::kCorrupt) return kExitUsage;
   return error_exit(error, kExitUsage, kExitFailure);
 }
@@ -45,7 +45,7 @@ int auth_token_add_command(App& app, const Arguments& arguments) {
   const Result<std::string> home = app.home();
   if (!home) return app.fail(kExitUsage, home.error().message);
   const auto token = Tokens::add(*home, name, *scope, app.clock().wall_ms());
-  if (!token) return app.fail(exit_of(token.error()), token.error().message);
+  if (!token) return app.fail(token_exit(token.error()), token.error().message);
   app.out().print(*token + "\n");
   app.out().flush();
   if (app.out().failure() != 0) {
@@ -63,10 +63,10 @@ int auth_token_list_command(App& app, const Arguments& arguments) {
   const Result<std::string> home = app.home();
   if (!home) return app.fail(kExitUsage, home.error().message);
   const auto all = Tokens::list(*home);
-  if (!all) return app.fail(exit_of(all.error()), all.error().message);
+  if (!all) return app.fail(token_exit(all.error()), all.error().message);
   // The daemon's own is not listed, but this is where its user looks when no token works.
   if (const auto own = Tokens::read_own(*home); !own && own.error().code != Code::kNotFound)
-    return app.fail(exit_of(own.error()), own.error().message);
+    return app.fail(token_exit(own.error()), own.error().message);
   std::vector<std::vector<std::string>> rows;
   for (const Tokens::Named& each : *all) {
     const std::string scope(serve::name_of(each.scope)), created = iso_time(each.created_ms);
@@ -87,7 +87,7 @@ int auth_token_remove_command(App& app, const Arguments& arguments) {
   const Result<std::string> home = app.home();
   if (!home) return app.fail(kExitUsage, home.error().message);
   const auto removed = Tokens::remove(*home, arguments.words()[0]);
-  if (!removed) return app.fail(exit_of(removed.error()), removed.error().message);
+  if (!removed) return app.fail(token_exit(removed.error()), removed.error().message);
   app.out().confirm("removed the token '" + removed->name + "' with the scope " +
                     std::string(serve::name_of(removed->scope)) + "\n");
   return kExitOk;

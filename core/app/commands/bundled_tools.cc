@@ -11,7 +11,7 @@ namespace agentd::app {
 namespace {
 
 // On unless the user says otherwise.
-constexpr const char* kNames[] = {"workspace_tools", "session_memory"};
+constexpr const char* kBundledNames[] = {"workspace_tools", "session_memory"};
 
 bool is_bundled(const HooksHere& here, const HookSource& source) {
   return source.path.starts_with(here.setup.bundled + "/");
@@ -22,7 +22,8 @@ bool is_bundled(const HooksHere& here, const HookSource& source) {
 std::vector<Tool> bundled_tools(const App& app, const HooksHere& here, const Inventory& inventory) {
   std::vector<std::string> on;
   for (const HookSource& source : inventory.sources) {
-    const bool known = std::find(std::begin(kNames), std::end(kNames), source.name) != std::end(kNames);
+    const bool known =
+        std::find(std::begin(kBundledNames), std::end(kBundledNames), source.name) != std::end(kBundledNames);
     if (known && source.state == HookState::kOn && is_bundled(here, source)) on.push_back(source.name);
   }
   if (on.empty()) return {};

@@ -27,7 +27,7 @@ constexpr std::string_view kHelp =
     "            end the chat (so does Ctrl-D)\nA line that ends with a backslash continues in the next one; pasted "
     "lines are one message.\nCtrl-C stops an answer, Ctrl-R searches your earlier messages.\n";
 
-constexpr int kBurstMs = 20;  // between two lines of a paste
+constexpr int kPasteBurstMs = 20;  // between two lines of a paste
 
 constexpr std::string_view kCommands[] = {"/help",   "/compact", "/undo", "/checkpoint", "/recipes",
                                           "/status", "/clear",   "/exit", "/quit"};
@@ -125,7 +125,7 @@ class Chat {
     app_.out().flush();
     std::optional<std::string> text = read_line(input);
     // Lines that arrive together were pasted: they are one message.
-    for (std::size_t begin = 0; text && input_within(input, kBurstMs);) {
+    for (std::size_t begin = 0; text && input_within(input, kPasteBurstMs);) {
       if (is_cut(std::string_view(*text).substr(begin))) break;
       const std::optional<std::string> line = read_line(input);
       if (!line) break;

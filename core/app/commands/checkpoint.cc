@@ -20,9 +20,9 @@
 namespace agentd::app {
 namespace {
 
-constexpr std::uint32_t kListStandard = 20;
+constexpr std::uint32_t kCheckpointsStandard = 20;
 
-int exit_of(const Error& error) { return error.code == Code::kInvalid ? kExitUsage : store_exit(error); }
+int checkpoint_exit(const Error& error) { return error.code == Code::kInvalid ? kExitUsage : store_exit(error); }
 
 // Needs no provider: for lists and names.
 struct Offline {
@@ -81,18 +81,18 @@ void print_whole(Output& out, const Checkpoint& each) {
   out.print(text);
 }
 
-struct Found {
+struct FoundCheckpoint {
   std::unique_ptr<Store> store;
   Checkpoint checkpoint;
 };
-Result<Found, Failure> found_checkpoint(const App& app, const std::string& id) {
+Result<FoundCheckpoint, Failure> found_checkpoint(const App& app, const std::string& id) {
   auto store = existing_store(app);
   if (!store) return store.error();
   if (*store == nullptr)
     return Failure{kExitNotFound, "no checkpoint " + one_line(id, 40) + ": nothing has been saved yet"};
   auto checkpoint = Offline(app, **store).checkpoints.find(id);
-  if (!checkpoint) return Failure{exit_of(checkpoint.error()), checkpoint.error().message};
-  return Found{std::move(*store), std::move(*checkpoint)};
+  if (!checkpoint) return Failure{checkpoint_exit(checkpoint.error()), checkpoint.error().message};
+  return FoundCheckpoint{std::move(*store), std::move(*checkpoint)};
 }
 
 // With a model that writes the text of that level, unless it is there already or none can be asked.
@@ -154,7 +154,7 @@ bool has_text(const Checkpoint& checkpoint, ResumeLevel level) {
 }  // namespace
 
 int checkpoint_list_command(App& app, const Arguments& arguments) {
-  std::uint32_t limit = kListStandard;
+  std::uint32_t limit = kCheckpointsStandard;
   if (arguments.has("limit")) {
     const auto count = parse_count("limit", arguments.value("limit"));
     if (!count) return app.fail(kExitUsage, count.error().message);
@@ -167,7 +167,7 @@ int checkpoint_list_command(App& app, const Arguments& arguments) {
   Result<std::vector<Checkpoint>> list = std::vector<Checkpoint>{};
   const std::string project = arguments.has("all") ? std::string() : find_project(app.surroundings().cwd).id;
   if (*store != nullptr) list = Offline(app, **store).checkpoints.list(project, limit);
-  if (!list) return app.fail(exit_of(list.error()), list.error().message);
+  if (!list) return app.fail(checkpoint_exit(list.error()), list.error().message);
   if (arguments.has("json")) {
     for (const Checkpoint& each : *list) app.out().line(write_checkpoint_json(each));
   } else if (!list->empty()) {
@@ -249,12 +249,12 @@ int checkpoint_save_command(App& app, const Arguments& arguments) {
   if (!id) return app.fail(failure_of(id.error()).code, id.error().message);
   const auto name =
       app.pass_text(arguments, arguments.words().empty() ? std::string() : to_utf8(arguments.words().front()));
-  if (!name) return app.fail(exit_of(name.error()), name.error().message);
+  if (!name) return app.fail(checkpoint_exit(name.error()), name.error().message);
   if (name->size() > kNameBytesMax)
     return app.fail(kExitUsage, "the name has " + std::to_string(name->size()) + " bytes, more than " +
                                     std::to_string(kNameBytesMax) + ": shorten it");
   const auto saved = Offline(app, **store).checkpoints.save({*id, *name});
-  if (!saved) return app.fail(exit_of(saved.error()), saved.error().message);
+  if (!saved) return app.fail(checkpoint_exit(saved.error()), saved.error().message);
   if (arguments.has("json"))
     app.out().line(write_checkpoint_json(*saved));
   else
@@ -292,7 +292,7 @@ int checkpoint_resume_command(App& app, const Arguments& arguments) {
   auto done = resuming.resume(checkpoint, level, cancel);
   if (!done) {
     const bool cancelled = done.error().code == Code::kCancelled;
-    return app.fail(cancelled ? signal_exit(signals.caught()) : exit_of(done.error()), done.error().message);
+    return app.fail(cancelled ? signal_exit(signals.caught()) : checkpoint_exit(done.error()), done.error().message);
   }
   if (!done->note.empty() && !resuming.no_model().empty()) done->note += " (" + resuming.no_model() + ")";
   if (arguments.has("json")) {

@@ -43,7 +43,7 @@ int tell(App& app, const std::string& id, const CompactionReport& report, bool d
   }
 }
 
-Result<CompactOptions> options_of(const Arguments& arguments) {
+Result<CompactOptions> compact_options_of(const Arguments& arguments) {
   CompactOptions options;
   options.instructions = arguments.value("instructions");
   if (arguments.has("strategy")) {
@@ -124,7 +124,7 @@ int compact(App& app, const Arguments& arguments, const CompactOptions& options,
 
 int compact_command(App& app, const Arguments& arguments) {
   if (const auto why = contradiction(arguments)) return app.fail(kExitUsage, *why);
-  const Result<CompactOptions> options = options_of(arguments);
+  const Result<CompactOptions> options = compact_options_of(arguments);
   if (!options) return app.fail(kExitUsage, options.error().message);
   {
     // Before anything is built: finding the conversation needs no key or plugin.

@@ -16,7 +16,7 @@ namespace agentd::app {
 namespace {
 
 constexpr std::uint32_t kConversationsMax = 100;
-constexpr std::size_t kTitleBytes = 60;
+constexpr std::size_t kOfferedTitleBytes = 60;
 
 // Shells expand what they are offered.
 bool is_plain(const std::string& name) {
@@ -37,7 +37,7 @@ Names conversations(const App& app) {
   query.limit = kConversationsMax;
   Names out;
   if (const auto list = (*store)->list(query))
-    for (const ConversationInfo& info : *list) out.emplace_back(info.id, neutral_line(info.title, kTitleBytes));
+    for (const ConversationInfo& info : *list) out.emplace_back(info.id, neutral_line(info.title, kOfferedTitleBytes));
   return out;
 }
 

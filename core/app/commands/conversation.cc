@@ -17,7 +17,7 @@
 namespace agentd::app {
 namespace {
 
-constexpr std::uint32_t kListStandard = 20;
+constexpr std::uint32_t kConversationsStandard = 20;
 
 void print_list(Output& out, const std::vector<ConversationInfo>& list) {
   std::vector<std::vector<std::string>> rows;
@@ -28,9 +28,9 @@ void print_list(Output& out, const std::vector<ConversationInfo>& list) {
   out.print(table_text({{"ID"}, {"UPDATED"}, {"MESSAGES", true}, {"TITLE"}}, rows, out.columns()));
 }
 
-Result<ConversationQuery> query_of(const App& app, const Arguments& arguments) {
+Result<ConversationQuery> list_query_of(const App& app, const Arguments& arguments) {
   ConversationQuery query;
-  query.limit = kListStandard;
+  query.limit = kConversationsStandard;
   query.text = arguments.value("search");
   if (!arguments.has("all")) query.project_id = find_project(app.surroundings().cwd).id;
   if (arguments.has("limit")) {
@@ -87,7 +87,7 @@ bool confirmed(App& app, const ConversationInfo& info) {
 int list_command(App& app, const Arguments& arguments) {
   if (const auto cwd = app.directory(); !cwd && !arguments.has("all"))
     return app.fail(kExitFailure, cwd.error().message + ", or list all projects with --all");
-  const Result<ConversationQuery> query = query_of(app, arguments);
+  const Result<ConversationQuery> query = list_query_of(app, arguments);
   if (!query) return app.fail(kExitUsage, query.error().message);
   const auto store = existing_store(app);
   if (!store) return app.fail(store.error().code, store.error().message);

@@ -26,7 +26,7 @@
 namespace agentd::app {
 namespace {
 
-constexpr std::size_t kShownBytes = 100, kReasonBytes = 4096;
+constexpr std::size_t kShownKeyBytes = 100, kReasonBytes = 4096;
 constexpr std::string_view kNoTerminal =
     "nothing was erased: a person confirms on a terminal, and this process has none; --dry-run shows what would go";
 constexpr std::size_t kMatchBytesMax = 1u << 20;
@@ -103,7 +103,7 @@ Result<EraseQuery, Failure> query_of(const App& app, const Arguments& arguments,
   return query;
 }
 
-Result<void, Failure> check_words(const Arguments& arguments) {
+Result<void, Failure> check_erase_words(const Arguments& arguments) {
   int ways = arguments.words().size() > 1 ? 1 : 0;
   for (const char* const option : {"match", "scrub", "removed"}) ways += arguments.has(option) ? 1 : 0;
   if (ways == 0) return usage("say what goes: sequences, --match TEXT, --scrub or --removed");
@@ -114,17 +114,18 @@ Result<void, Failure> check_words(const Arguments& arguments) {
 }
 
 // The search for the texts that go, in the store as it is then.
-struct Wanted {
+struct WantedErasure {
   std::function<Result<ErasePlan>(const Store&)> plan;
   bool may_be_none = false;  // having found nothing is no failure
 };
-Result<Wanted, Failure> wanted_of(const App& app, const Arguments& arguments, const std::optional<Ulid>& conversation) {
+Result<WantedErasure, Failure> wanted_of(const App& app, const Arguments& arguments,
+                                         const std::optional<Ulid>& conversation) {
   if (arguments.has("removed"))
-    return Wanted{[conversation](const Store& store) { return plan_erase_removed(store, conversation); }, true};
+    return WantedErasure{[conversation](const Store& store) { return plan_erase_removed(store, conversation); }, true};
   auto query = query_of(app, arguments, *conversation);
   if (!query) return query.error();
   const bool finds = query->find != nullptr;
-  return Wanted{[query = std::move(*query)](const Store& store) { return plan_erase(store, query); }, finds};
+  return WantedErasure{[query = std::move(*query)](const Store& store) { return plan_erase(store, query); }, finds};
 }
 
 // ---- the work
@@ -155,7 +156,7 @@ class Erasing {
   Erasing(App& app, const Arguments& arguments, Store& store, std::string home, PluginServices* plugins)
       : app_(app), arguments_(arguments), store_(store), home_(std::move(home)), listeners_(listeners_of(plugins)) {}
 
-  int run(const Wanted& wanted) {
+  int run(const WantedErasure& wanted) {
     if (auto found = look(wanted); !found) return app_.fail(found.error().code, found.error().message);
     const bool any = !plan_.empty() || !keys_.empty() || !files_.empty();
     show_plan();
@@ -178,7 +179,7 @@ class Erasing {
  private:
   bool json() const { return arguments_.has("json"); }
 
-  Result<void, Failure> look(const Wanted& wanted) {
+  Result<void, Failure> look(const WantedErasure& wanted) {
     auto plan = wanted.plan(store_);
     if (!plan)
       return Failure{plan.error().code == Code::kInvalid ? static_cast<int>(kExitUsage) : store_exit(plan.error()),
@@ -229,7 +230,7 @@ class Erasing {
     app_.err().flush();
   }
   static std::string key_text(const KeyWithText& key) {
-    return "plugin " + neutral_line(key.space, kShownBytes) + ", key " + neutral_line(key.key, kShownBytes);
+    return "plugin " + neutral_line(key.space, kShownKeyBytes) + ", key " + neutral_line(key.key, kShownKeyBytes);
   }
 
   enum class Action { kStars, kLines, kRemove, kIndex, kStays };
@@ -313,7 +314,7 @@ class Erasing {
   // ---- during
 
   // `may_be_none`: having found nothing is no failure.
-  int erase(const Wanted& wanted, bool any, bool may_be_none) {
+  int erase(const WantedErasure& wanted, bool any, bool may_be_none) {
     const Result<void> erased = carry_out(store_, plan_, listeners_, done_);
     if (!erased) {
       const std::string before = done_.parts.empty()
@@ -379,7 +380,7 @@ class Erasing {
 
   // A fork needs no lease: one that was made while the person was asked is not in the plan, and neither is what another
   // process has appended elsewhere.
-  void look_again(const Wanted& wanted) {
+  void look_again(const WantedErasure& wanted) {
     const bool is_in_its_place = std::any_of(texts_.begin(), texts_.end(), [](const std::string& text) {
       return kErasedText.find(text) != std::string_view::npos;
     });
@@ -490,7 +491,8 @@ bool has_terminal() { return UniqueFd(::open("/dev/tty", O_RDWR | O_CLOEXEC | O_
 }  // namespace
 
 int erase_command(App& app, const Arguments& arguments) {
-  if (auto checked = check_words(arguments); !checked) return app.fail(checked.error().code, checked.error().message);
+  if (auto checked = check_erase_words(arguments); !checked)
+    return app.fail(checked.error().code, checked.error().message);
   const auto home = app.home();
   if (!home) return app.fail(kExitUsage, home.error().message);
   const auto open = [&]() -> Result<FoundConversation, Failure> {

@@ -17,7 +17,7 @@
 namespace agentd::app {
 namespace {
 
-constexpr std::size_t kFileBytesMax = 1u << 30;
+constexpr std::size_t kTranscriptBytesMax = 1u << 30;
 
 // Before the store is touched.
 struct Incoming {
@@ -28,7 +28,7 @@ struct Incoming {
 };
 
 Result<std::string> bytes_of(App& app, const std::string& path) {
-  return path == "-" ? read_all(app.surroundings().input, kFileBytesMax) : read_file(path, kFileBytesMax);
+  return path == "-" ? read_all(app.surroundings().input, kTranscriptBytesMax) : read_file(path, kTranscriptBytesMax);
 }
 
 Result<FileForm> wanted_form(const Arguments& arguments, std::string_view bytes) {

@@ -18,8 +18,8 @@
 namespace agentd::app {
 namespace {
 
-constexpr std::size_t kTitleBytes = 80, kShownBytes = 80;
-constexpr std::size_t kSeqColumns = 6, kRoleColumns = 9, kColumnsMin = 40;
+constexpr std::size_t kTitleBytes = 80, kShownOptionBytes = 80;
+constexpr std::size_t kSeqColumns = 6, kRoleColumns = 9, kSnippetColumnsMin = 40;
 
 // The start of a day of local time, `days` later.
 std::optional<std::int64_t> day_ms(const std::string& date, int days) {
@@ -45,12 +45,12 @@ std::optional<std::int64_t> day_ms(const std::string& date, int days) {
   return static_cast<std::int64_t>(std::mktime(&parts)) * 1000;
 }
 
-Result<std::int64_t> date_of(const Arguments& arguments, std::string_view option, int days) {
+Result<std::int64_t> date_option(const Arguments& arguments, std::string_view option, int days) {
   if (!arguments.has(option)) return std::int64_t{0};
   const std::string text = arguments.value(option);
   if (const auto ms = day_ms(text, days)) return *ms;
-  return Error{Code::kInvalid,
-               "--" + std::string(option) + " takes a date as 2026-01-31, not '" + one_line(text, kShownBytes) + "'"};
+  return Error{Code::kInvalid, "--" + std::string(option) + " takes a date as 2026-01-31, not '" +
+                                   one_line(text, kShownOptionBytes) + "'"};
 }
 
 Result<std::string> project_of(const App& app, const Arguments& arguments) {
@@ -60,17 +60,17 @@ Result<std::string> project_of(const App& app, const Arguments& arguments) {
   const std::string directory = arguments.value("project");
   const auto path = std::filesystem::canonical(std::filesystem::path(app.surroundings().cwd) / directory, failed);
   if (failed || !std::filesystem::is_directory(path, failed))
-    return Error{Code::kInvalid, "--project: " + one_line(directory, kShownBytes) +
+    return Error{Code::kInvalid, "--project: " + one_line(directory, kShownOptionBytes) +
                                      " is not a directory: name another, or search all projects with --all"};
   return find_project(path.string()).id;
 }
 
-Result<SearchQuery> query_of(const App& app, const Arguments& arguments) {
+Result<SearchQuery> search_query_of(const App& app, const Arguments& arguments) {
   SearchQuery query;
   for (const std::string& word : arguments.words()) query.text += (query.text.empty() ? "" : " ") + word;
   AGENTD_TRY(query.project_id, project_of(app, arguments));
-  AGENTD_TRY(query.since_ms, date_of(arguments, "since", 0));
-  AGENTD_TRY(query.until_ms, date_of(arguments, "until", 1));
+  AGENTD_TRY(query.since_ms, date_option(arguments, "since", 0));
+  AGENTD_TRY(query.until_ms, date_option(arguments, "until", 1));
   if (query.until_ms != 0 && query.until_ms <= query.since_ms)
     return Error{Code::kInvalid, "--until is before --since: exchange them"};
   if (!arguments.has("limit")) return query;
@@ -150,10 +150,10 @@ int search_command(App& app, const Arguments& arguments) {
     return app.fail(kExitUsage, "--all and --project exclude each other");
   if (const auto cwd = app.directory(); !cwd && !arguments.has("all") && !arguments.has("project"))
     return app.fail(kExitFailure, cwd.error().message + ", or search all projects with --all");
-  Result<SearchQuery> query = query_of(app, arguments);
+  Result<SearchQuery> query = search_query_of(app, arguments);
   if (!query) return app.fail(kExitUsage, query.error().message);
   const bool json = arguments.has("json");
-  if (!json) query->columns = std::max(app.out().columns(), kColumnsMin) - kSeqColumns - kRoleColumns - 4;
+  if (!json) query->columns = std::max(app.out().columns(), kSnippetColumnsMin) - kSeqColumns - kRoleColumns - 4;
   const auto answer = answer_of(app, arguments, *query);
   if (!answer) return app.fail(answer.error().code, answer.error().message);
   if (json)

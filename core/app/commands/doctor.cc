@@ -163,7 +163,7 @@ void check_removed_texts(Report& report, const Store& store) {
   report.advise("agentd conversation erase --removed");
 }
 
-void check_store(Report& report, const App& app, const std::string& home) {
+void check_own_store(Report& report, const App& app, const std::string& home) {
   const auto store = open_store(home, false, app.clock());
   if (!store && store.error().code == Code::kNotFound)
     return report.say(Verdict::kNote, "no store yet; the first run creates " + home + "/store");
@@ -540,7 +540,7 @@ int doctor_command(App& app, const Arguments& arguments) {
   }
   report.section("Home and store");
   check_directory(report, *home, false);
-  check_store(report, app, *home);
+  check_own_store(report, app, *home);
   check_log(report, *config, *home);
   check_search(report);
   check_secrets(report, *config);

@@ -17,7 +17,7 @@ using namespace validation;
 namespace {
 
 constexpr std::uint64_t kRuns = 200;
-constexpr std::size_t kShownBytes = 1500;
+constexpr std::size_t kShownStepBytes = 1500;
 
 Result<std::uint64_t> parse_seed(std::string_view option, const std::string& text) {
   std::uint64_t value = 0;
@@ -27,14 +27,14 @@ Result<std::uint64_t> parse_seed(std::string_view option, const std::string& tex
                "--" + std::string(option) + " must be a whole number, not '" + one_line(text, 60) + "'"};
 }
 
-struct Wanted {
+struct WantedFuzz {
   std::uint64_t first = 0, runs = kRuns;
   Deadline until;
   bool replay = false;
 };
 
-Result<Wanted> wanted(const App& app, const Arguments& arguments) {
-  Wanted out;
+Result<WantedFuzz> wanted(const App& app, const Arguments& arguments) {
+  WantedFuzz out;
   out.replay = arguments.has("replay");
   if (out.replay && (arguments.has("seed") || arguments.has("runs") || arguments.has("time")))
     return Error{Code::kInvalid, "--replay repeats one seed; omit --seed, --runs and --time"};
@@ -69,7 +69,7 @@ class Session {
   void hear(const FuzzPlay& play) {
     ++plays_;
     if (replay_ && !json_)
-      for (const std::string& step : play.steps) app_.out().print("  " + neutral_line(step, kShownBytes) + "\n");
+      for (const std::string& step : play.steps) app_.out().print("  " + neutral_line(step, kShownStepBytes) + "\n");
     if (!play.finding) return;
     ++findings_;
     // A repeated finding is only counted.
@@ -78,7 +78,7 @@ class Session {
       app_.out().print(json_of(*play.finding) + "\n");
     else
       app_.out().print("seed " + std::to_string(play.finding->seed) + ": " + play.finding->kind + ": " +
-                       neutral_line(play.finding->text, kShownBytes) + "\n");
+                       neutral_line(play.finding->text, kShownStepBytes) + "\n");
     app_.out().flush();
   }
 

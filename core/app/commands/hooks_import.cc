@@ -20,7 +20,7 @@ namespace agentd::app {
 namespace {
 
 constexpr std::uint64_t kSettingsBytesMax = 4u << 20;
-constexpr std::size_t kShownBytes = 2000;
+constexpr std::size_t kShownImportBytes = 2000;
 
 // A text as YAML takes it whatever is in it.
 std::string yaml_quoted(const std::string& text) {
@@ -29,7 +29,7 @@ std::string yaml_quoted(const std::string& text) {
   return out + "'";
 }
 
-std::string absolute(const App& app, const std::string& path) {
+std::string absolute_path(const App& app, const std::string& path) {
   const std::filesystem::path out(path);
   if (out.is_absolute()) return out.lexically_normal().string();
   return (std::filesystem::path(app.surroundings().cwd) / out).lexically_normal().string();
@@ -76,7 +76,7 @@ void report_permissions(const std::string& text, std::vector<std::string>& probl
   // Gemini CLI's lists of excluded tools.
   for (const JsonView excluded : {document->root()["tools"]["exclude"], document->root()["excludeTools"]})
     for (std::size_t i = 0; excluded.is_array() && i < excluded.size(); ++i)
-      problems.push_back("tools.exclude '" + one_line(excluded.at(i).string_or({}), kShownBytes) +
+      problems.push_back("tools.exclude '" + one_line(excluded.at(i).string_or({}), kShownImportBytes) +
                          "': " + advice_on_excluded(std::string(excluded.at(i).string_or({}))));
   const JsonView permissions = document->root()["permissions"];
   for (std::size_t i = 0; permissions.is_object() && i < permissions.size(); ++i) {
@@ -88,7 +88,7 @@ void report_permissions(const std::string& text, std::vector<std::string>& probl
     }
     for (std::size_t k = 0; rules.is_array() && k < rules.size(); ++k) {
       const std::string rule(rules.at(k).string_or({}));
-      const std::string what = list + " '" + one_line(rule, kShownBytes) + "': ";
+      const std::string what = list + " '" + one_line(rule, kShownImportBytes) + "': ";
       const auto converted = converted_rules(rule);
       problems.push_back(what + (converted ? "write " + list + ": [" + join(*converted, ", ") + "] in config.yaml"
                                            : converted.error().message));
@@ -156,7 +156,7 @@ std::string json_of(const std::string& output, const std::vector<HookDefinition>
 void say_problems(App& app, const Imported& imported) {
   app.out().flush();
   for (const std::string& problem : imported.set.problems)
-    app.err().line("not imported: " + neutral_line(problem, kShownBytes));
+    app.err().line("not imported: " + neutral_line(problem, kShownImportBytes));
   app.err().flush();
 }
 
@@ -186,7 +186,7 @@ Result<void> write(const std::string& output, const std::string& yaml, bool forc
 int hooks_import_command(App& app, const Arguments& arguments) {
   auto here = hooks_here(app, arguments);
   if (!here) return app.fail(here.error().code, here.error().message);
-  const std::string path = absolute(app, arguments.words()[0]);
+  const std::string path = absolute_path(app, arguments.words()[0]);
   auto imported = import_file(path, arguments.value("dialect"));
   if (!imported && imported.error().code == Code::kNotFound)
     return app.fail(kExitNotFound,
@@ -200,7 +200,7 @@ int hooks_import_command(App& app, const Arguments& arguments) {
   }
   const std::string standard = (project ? project->root + "/.agent" : here->home) + "/hooks/" +
                                std::string(name_of(imported->dialect)) + ".yaml";
-  const std::string output = arguments.has("output") ? absolute(app, arguments.value("output")) : standard;
+  const std::string output = arguments.has("output") ? absolute_path(app, arguments.value("output")) : standard;
   const bool projects = precedence_of(output, here->project, here->home) == Precedence::kProject;
   if (imported->set.hooks.empty()) {
     say_problems(app, *imported);
@@ -221,11 +221,11 @@ int hooks_import_command(App& app, const Arguments& arguments) {
     app.out().print(json_of(output, *hooks, *imported, *used) + "\n");
     return kExitOk;
   }
-  app.out().print("wrote " + counted(hooks->size(), "hook") + " to " + neutral_line(output, kShownBytes) + "\n");
+  app.out().print("wrote " + counted(hooks->size(), "hook") + " to " + neutral_line(output, kShownImportBytes) + "\n");
   for (const HookDefinition& hook : *hooks)
-    app.out().print("  " + neutral_line(hook.name + ": " + runs_text(hook), kShownBytes) + "\n");
+    app.out().print("  " + neutral_line(hook.name + ": " + runs_text(hook), kShownImportBytes) + "\n");
   say_problems(app, *imported);
-  app.out().print(*used && projects ? "They now run in " + neutral_line(here->project.root, kShownBytes) +
+  app.out().print(*used && projects ? "They now run in " + neutral_line(here->project.root, kShownImportBytes) +
                                           "; 'agentd hooks list' shows them there\n"
                   : *used ? "They now run; 'agentd hooks list' shows them\n"
                           : "The file is not in a hooks directory; move it to " +

@@ -11,7 +11,7 @@
 namespace agentd::app {
 namespace {
 
-constexpr std::size_t kShownBytes = 200, kEventsBytes = 2000;
+constexpr std::size_t kShownHookNameBytes = 200, kEventsBytes = 2000;
 
 std::string priority_text(const HookRow& row) { return row.priority ? std::to_string(*row.priority) : "-"; }
 
@@ -25,7 +25,7 @@ std::string state_text(const HookRow& row) {
 std::string or_dash(std::string text) { return text.empty() ? "-" : text; }
 
 std::vector<std::string> cells_of(const HookRow& row) {
-  return {neutral_line(row.name, kShownBytes),
+  return {neutral_line(row.name, kShownHookNameBytes),
           or_dash(row.kind) + (row.source->guard ? " guard" : "") + (row.sandbox ? " sandbox" : ""),
           priority_text(row),
           std::string(name_of(row.source->precedence)),

@@ -8,7 +8,7 @@
 namespace agentd::app {
 namespace {
 
-int exit_of(const Error& error) {
+int release_exit(const Error& error) {
   if (error.code == Code::kNotFound) return kExitNotFound;
   return error.code == Code::kConflict ? kExitUsage : kExitFailure;
 }
@@ -29,7 +29,7 @@ int hooks_release_command(App& app, const Arguments& arguments) {
   auto quarantine = Quarantine::open(*home + "/quarantine", app.clock());
   if (!quarantine) return app.fail(kExitFailure, quarantine.error().message);
   const auto released = (*quarantine)->release(arguments.words()[0]);
-  if (!released) return app.fail(exit_of(released.error()), released.error().message);
+  if (!released) return app.fail(release_exit(released.error()), released.error().message);
   if (arguments.has("json"))
     app.out().print(json_of(*released) + "\n");
   else

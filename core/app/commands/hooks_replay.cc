@@ -21,7 +21,7 @@
 namespace agentd::app {
 namespace {
 
-constexpr std::size_t kShownBytes = 500;
+constexpr std::size_t kShownReplayBytes = 500;
 
 // One past event, as hooks would have received it.
 struct Past {
@@ -271,7 +271,7 @@ class Replay {
   std::unique_ptr<Snapshot> snapshot_;
 };
 
-struct Count {
+struct ReplayCount {
   std::size_t asked = 0, blocked = 0, changed = 0, failed = 0;
 };
 
@@ -288,7 +288,7 @@ void print(App& app, const Past& past, const Verdicts& verdicts, bool json) {
                                        (past.about.empty() ? "" : "  " + past.about) + "  " + each.hook +
                                        "  would be " + std::string(name_of(each.effect)) +
                                        (each.text.empty() ? "" : ": ") + each.text,
-                                   kShownBytes) +
+                                   kShownReplayBytes) +
                       "\n");
       continue;
     }
@@ -300,7 +300,7 @@ void print(App& app, const Past& past, const Verdicts& verdicts, bool json) {
   }
 }
 
-void print_count(App& app, const Count& count, bool json) {
+void print_count(App& app, const ReplayCount& count, bool json) {
   if (json) {
     JsonWriter out;
     out.begin_object().member("asked", std::uint64_t{count.asked}).member("blocked", std::uint64_t{count.blocked});
@@ -329,7 +329,7 @@ int hooks_replay_command(App& app, const Arguments& arguments) {
   SignalScope signals;
   const CancelToken cancel = signals.next();
   const bool json = arguments.has("json");
-  Count count;
+  ReplayCount count;
   for (const Past& each : *past) {
     if (arguments.has("event") && event_of(each) != arguments.value("event")) continue;
     if (!replay.wants(each)) continue;

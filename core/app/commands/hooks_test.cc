@@ -15,7 +15,7 @@ namespace agentd::app {
 namespace {
 
 constexpr std::uint64_t kPayloadBytesMax = 64u << 20;
-constexpr std::size_t kShownBytes = 4000;
+constexpr std::size_t kShownTrialBytes = 4000;
 
 // A sample event happens in the current directory, so that programs can be started in it.
 std::string made_up(std::uint32_t event, const Project& project) {
@@ -93,7 +93,7 @@ std::string end_text(const RawAnswer& answer) {
 
 void print_hook(Output& out, const Tried& tried, const std::string& event) {
   const auto line = [&](std::string_view what, const std::string& text) {
-    if (!text.empty()) out.print("  " + std::string(what) + neutral_line(text, kShownBytes) + "\n");
+    if (!text.empty()) out.print("  " + std::string(what) + neutral_line(text, kShownTrialBytes) + "\n");
   };
   out.print(neutral_line(tried.hook, 200) + " · " + event + " · " + with_commas(tried.duration_us) + " µs · " +
             std::string(name_of(tried.effect)) + "\n");
@@ -172,7 +172,7 @@ int ask(App& app, const Arguments& arguments, const HooksHere& here, const Exter
     app.out().print(summary_json(report, *record) + "\n");
   } else {
     for (const Tried& tried : report.hooks) print_hook(app.out(), tried, event);
-    app.out().print(neutral_line(summary(report, dry), kShownBytes) + "\n");
+    app.out().print(neutral_line(summary(report, dry), kShownTrialBytes) + "\n");
   }
   return signals.caught() != 0 ? 128 + signals.caught() : exit_of(report, dry);
 }

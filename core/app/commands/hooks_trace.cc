@@ -14,7 +14,7 @@
 namespace agentd::app {
 namespace {
 
-constexpr std::size_t kShownBytes = 2000;
+constexpr std::size_t kShownTraceBytes = 2000;
 constexpr std::uint32_t kSearchedConversations = 200;
 
 // "block: no shell here; inject_context: ...".
@@ -87,7 +87,7 @@ void print_uses(Output& out, const std::string& id, const RunUses& runs, bool js
     }
     out.print("hooks of run " + std::to_string(run) + "\n");
     for (const HookUse& use : uses)
-      out.print(neutral_line("  " + name_of(use) + ": " + describe(use), kShownBytes) + "\n");
+      out.print(neutral_line("  " + name_of(use) + ": " + describe(use), kShownTraceBytes) + "\n");
   }
 }
 
@@ -181,13 +181,13 @@ void print_decision(Output& out, const Store& store, const Ulid& id, const Decis
     else
       line += ": " + answer_text(each.answer) + " → " + std::string(name_of(each.effect));
     if (!each.note.empty()) line += ", " + each.note;
-    out.print(neutral_line(line, kShownBytes) + "\n");
+    out.print(neutral_line(line, kShownTraceBytes) + "\n");
   }
-  out.print(neutral_line("  decision: " + verdict_of(decision), kShownBytes) + "\n");
+  out.print(neutral_line("  decision: " + verdict_of(decision), kShownTraceBytes) + "\n");
   for (const HookUse& use : decision.uses)
-    out.print(neutral_line("  in this run: " + name_of(use) + ": " + describe(use), kShownBytes) + "\n");
+    out.print(neutral_line("  in this run: " + name_of(use) + ": " + describe(use), kShownTraceBytes) + "\n");
   if (const auto payload = rebuild_payload(store, id, first))
-    out.print("  payload: " + neutral_line(*payload, kShownBytes) + "\n");
+    out.print("  payload: " + neutral_line(*payload, kShownTraceBytes) + "\n");
 }
 
 void print_json(Output& out, const Decision& decision) {
@@ -222,7 +222,7 @@ int hooks_trace_command(App& app, const Arguments& arguments) {
   const auto read = records->store->receipts(records->id, [&](const HookReceipt& receipt) {
     if (!wanted(receipt, arguments)) return true;
     ++shown;
-    app.out().print((arguments.has("json") ? json_of(id, receipt) : neutral_line(line_of(receipt), kShownBytes)) +
+    app.out().print((arguments.has("json") ? json_of(id, receipt) : neutral_line(line_of(receipt), kShownTraceBytes)) +
                     "\n");
     return true;
   });

@@ -9,15 +9,15 @@
 namespace agentd::app {
 namespace {
 
-constexpr std::size_t kShownBytes = 2000;
+constexpr std::size_t kShownTrustBytes = 2000;
 
 // Shows what the decision needs: the file, its hash, its events and what it runs.
 void show(App& app, const HookSource& source, const TrustEntry* known, const std::string& project_root) {
   Output& out = app.out();
   const auto line = [&](std::string_view what, const std::string& text) {
-    out.print("  " + std::string(what) + neutral_line(text, kShownBytes) + "\n");
+    out.print("  " + std::string(what) + neutral_line(text, kShownTrustBytes) + "\n");
   };
-  out.print(neutral_line(source.name, kShownBytes) + " (" + kind_text(source) + ", " +
+  out.print(neutral_line(source.name, kShownTrustBytes) + " (" + kind_text(source) + ", " +
             std::string(name_of(source.precedence)) + ")\n");
   line("file:    ", source.entry.path);
   line("sha256:  ", source.entry.digest);
@@ -90,7 +90,7 @@ class Truster {
     if (json_)
       app_.out().print(json_of("trusted", inside->entry) + "\n");
     else
-      app_.out().print("trusted " + neutral_line(source.name, kShownBytes) +
+      app_.out().print("trusted " + neutral_line(source.name, kShownTrustBytes) +
                        (source.kind == SourceKind::kRecipe ? "" : ", called at " + joined(inside->events)) + "\n");
     return kExitOk;
   }
@@ -120,7 +120,7 @@ Result<std::vector<const HookSource*>, Failure> wanted(const Inventory& inventor
 
 // The next run's treatment of a file that is there although its record is gone.
 std::string what_follows(const HookSource& source) {
-  const std::string name = neutral_line(source.name, kShownBytes);
+  const std::string name = neutral_line(source.name, kShownTrustBytes);
   if (source.trust == SourceTrust::kSystem)
     return source.state == HookState::kOn
                ? name + " comes with agentd or the system and needs no trust, so it still runs; set hooks." + name +
@@ -147,7 +147,7 @@ int hooks_trust_command(App& app, const Arguments& arguments) {
   const bool yes = arguments.has("yes");
   if (!yes && !app.surroundings().input_tty)
     return app.fail(kExitUsage, "not trusted: there is no terminal to confirm on; pass --yes to trust " +
-                                    neutral_line((*sources)[0]->name, kShownBytes));
+                                    neutral_line((*sources)[0]->name, kShownTrustBytes));
   auto store = TrustStore::open(here->setup.options.trust_file, here->setup.options.native.user, app.clock());
   if (!store) return app.fail(kExitFailure, store.error().message);
   Truster truster(app, *here, *store, yes, arguments.has("json"));
@@ -173,8 +173,8 @@ int hooks_untrust_command(App& app, const Arguments& arguments) {
     app.out().print(json_of("forgot", *gone) + "\n");
     return kExitOk;
   }
-  app.out().confirm("forgot " + neutral_line(gone->name, kShownBytes) + " (" + neutral_line(gone->path, kShownBytes) +
-                    ")\n");
+  app.out().confirm("forgot " + neutral_line(gone->name, kShownTrustBytes) + " (" +
+                    neutral_line(gone->path, kShownTrustBytes) + ")\n");
   const bool is_here = source != nullptr && source->state != HookState::kMissing;
   if (is_here && gone->repository.empty()) app.out().confirm(what_follows(*source));
   return kExitOk;

@@ -19,7 +19,7 @@ namespace agentd::app {
 using namespace validation;
 namespace {
 
-constexpr std::size_t kShownBytes = 1500;
+constexpr std::size_t kShownResultBytes = 1500;
 
 std::string mark(const Output& out, Finding finding) {
   switch (finding) {
@@ -38,7 +38,7 @@ std::string mark(const Output& out, Finding finding) {
 void print(Output& out, const RuleResult& result) {
   const RuleSpec& spec = rule(result.rule);
   out.print("  " + mark(out, result.finding) + rule_name(result.rule) + "  " + std::string(spec.title) + ": " +
-            neutral_line(result.text, kShownBytes) + "\n");
+            neutral_line(result.text, kShownResultBytes) + "\n");
   if (result.finding == Finding::kWarn || result.finding == Finding::kFail)
     out.print("            → " + std::string(result.remedy()) + "\n");
   out.flush();
@@ -70,7 +70,7 @@ std::string profile_text(Isolation profile) {
              : "checked as a hook in a worker process; --isolation in-process checks it as one in agentd's own process";
 }
 
-struct Count {
+struct RuleCount {
   std::size_t ok = 0, warn = 0, fail = 0, skipped = 0;
   void add(Finding finding) {
     ok += finding == Finding::kOk;
@@ -84,7 +84,7 @@ struct Count {
   }
 };
 
-Result<ValidateOptions> options_of(const Arguments& arguments) {
+Result<ValidateOptions> validate_options_of(const Arguments& arguments) {
   ValidateOptions out;
   for (const std::string& name : arguments.values("rule")) {
     const std::vector<std::uint16_t> numbers = rules_named(name);
@@ -147,7 +147,7 @@ int hooks_validate_command(App& app, const Arguments& arguments) {
   const std::string path = path_of(app, arguments);
   if (const std::string why = why_not_run(app, arguments, path); !why.empty()) return app.fail(kExitBlocked, why);
   if (const auto code = validate_definition(app, arguments, *here, path)) return *code;
-  const auto options = options_of(arguments);
+  const auto options = validate_options_of(arguments);
   if (!options) return app.fail(kExitUsage, options.error().message);
   // Before the workbench creates a directory.
   SignalScope signals;
@@ -156,7 +156,7 @@ int hooks_validate_command(App& app, const Arguments& arguments) {
   if (!bench) return app.fail(bench.error().code, bench.error().message);
   const Isolation profile = profile_of(arguments, here->setup.options.native, (*bench)->description());
   (*bench)->judge_for(profile, options->time);
-  Count count;
+  RuleCount count;
   std::size_t out_of_profile = 0;
   std::map<std::uint16_t, std::size_t> not_judged;  // count by failed rule
   const bool json = arguments.has("json");

@@ -22,7 +22,7 @@
 namespace agentd::app {
 namespace {
 
-constexpr std::size_t kShownBytes = 4000;
+constexpr std::size_t kShownProblemBytes = 4000;
 constexpr const char* kCaseNote = " (names that differ only by upper and lower case are one)";
 constexpr std::uint64_t kImportBytesMax = 64u << 20;  // ~/.claude.json keeps histories
 
@@ -83,7 +83,7 @@ Result<void> write_pairs(JsonWriter& out, std::string_view name, const std::vect
   return {};
 }
 
-Result<McpServerSettings> server_of(const Arguments& arguments) {
+Result<McpServerSettings> new_server(const Arguments& arguments) {
   const std::vector<std::string>& words = arguments.words();
   JsonWriter out;
   out.begin_object();
@@ -110,7 +110,7 @@ Result<McpServerSettings> server_of(const Arguments& arguments) {
 }  // namespace
 
 int mcp_add_command(App& app, const Arguments& arguments) {
-  auto server = server_of(arguments);
+  auto server = new_server(arguments);
   if (!server) return app.fail(kExitUsage, server.error().message);
   if (!server->url.empty())
     if (const auto usable = check_mcp_url(server->url); !usable)
@@ -161,7 +161,7 @@ int mcp_remove_command(App& app, const Arguments& arguments) {
     });
   };
   if (!is_of(Origin::kUserFile)) {
-    const auto server = app::server_of(*here, name);
+    const auto server = server_of(*here, name);
     if (!server) return app.fail(server.error().code, server.error().message);
     return app.fail(kExitUsage, "the MCP server " + name + " is in " + (*server)->settings.place + ": remove it there");
   }
@@ -212,7 +212,7 @@ int mcp_import_command(App& app, const Arguments& arguments) {
   Servers dry;
   const auto done = arguments.has("dry-run") ? add(dry) : change(mcp_file_of(here->home), add);
   if (!done) return app.fail(kExitFailure, done.error().message);
-  for (const std::string& problem : problems) app.err().line("warning: " + neutral_line(problem, kShownBytes));
+  for (const std::string& problem : problems) app.err().line("warning: " + neutral_line(problem, kShownProblemBytes));
   const std::string_view word = arguments.has("dry-run") ? "would import: " : "imported: ";
   for (const std::string& name : added) app.out().line(std::string(word) + name);
   if (added.empty()) return app.fail(kExitFailure, path + " has no server that can be imported");

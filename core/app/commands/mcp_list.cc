@@ -14,7 +14,7 @@
 namespace agentd::app {
 namespace {
 
-constexpr std::size_t kShownBytes = 4000;
+constexpr std::size_t kShownServerBytes = 4000;
 
 // `only`: nothing about other servers, which another command would name.
 void tell_problems(App& app, const McpHere& here, const McpServerHere* only = nullptr) {
@@ -102,10 +102,10 @@ int mcp_list_command(App& app, const Arguments& arguments) {
   if (here->servers.empty()) app.err().line("no MCP server is configured; 'agentd mcp add' adds one");
   std::vector<std::vector<std::string>> rows;
   for (const McpServerHere& each : here->servers)
-    rows.push_back(
-        {neutral_line(each.settings.name, kShownBytes), state_text(*here, each),
-         std::string(name_of(each.settings.origin)),
-         neutral_line(each.wrong ? each.settings.place : runs_text(without_secrets(each.settings)), kShownBytes)});
+    rows.push_back({neutral_line(each.settings.name, kShownServerBytes), state_text(*here, each),
+                    std::string(name_of(each.settings.origin)),
+                    neutral_line(each.wrong ? each.settings.place : runs_text(without_secrets(each.settings)),
+                                 kShownServerBytes)});
   if (!rows.empty())
     app.out().print(table_text({{"NAME"}, {"STATE"}, {"ORIGIN"}, {"SERVER"}}, rows, app.out().columns()));
   return kExitOk;

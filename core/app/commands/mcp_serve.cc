@@ -21,7 +21,7 @@ namespace {
 
 constexpr std::size_t kThreadsMax = 64;      // requests and runs at a time
 constexpr Milliseconds kLastAnswers{2'000};  // for requests that go on when the client closes its end
-constexpr Milliseconds kLook{20};
+constexpr Milliseconds kIdleLook{20};
 
 class OnWire final : public mcp::Answerer {
  public:
@@ -124,7 +124,7 @@ int mcp_serve_command(App& app, const Arguments& arguments) {
       cancel);
   server.changes().end();
   const Deadline last = Deadline::after(app.clock(), kLastAnswers);
-  while (!client->is_idle() && !cancel.cancelled() && !last.passed(app.clock())) app.clock().pause(kLook);
+  while (!client->is_idle() && !cancel.cancelled() && !last.passed(app.clock())) app.clock().pause(kIdleLook);
   client->cancel_all();
   server.stop();
   threads.reset();

@@ -21,14 +21,14 @@
 namespace agentd::app {
 namespace {
 
-constexpr std::size_t kShownBytes = 4000;
+constexpr std::size_t kShownReasonBytes = 4000;
 constexpr Milliseconds kReasonTime{1'000};
 
 // The lines of what a program wrote that the reason has not told yet.
 std::string untold(std::string_view written, std::string_view why) {
   std::string out;
   for (const std::string& line : split(written, '\n')) {
-    const std::string shown = one_line(without_blanks(line), kShownBytes);
+    const std::string shown = one_line(without_blanks(line), kShownReasonBytes);
     if (!shown.empty() && why.find(shown) == std::string_view::npos) out += (out.empty() ? "" : "\n") + line;
   }
   return out;
@@ -148,8 +148,8 @@ Result<std::unique_ptr<StartedServer>, Failure> StartedServer::start(App& app, c
   if (out->status_.state == mcp::ServerState::kReady) return out;
   std::string why = out->status_.why.empty() ? "it has not listed its tools in time" : out->status_.why;
   if (const std::string more = untold(out->status_.error_text, why); !more.empty()) why += "; it wrote: " + more;
-  return Failure{kExitFailure,
-                 "the MCP server " + server.name + " did not start: " + shown_text(utf8_prefix(why, kShownBytes))};
+  return Failure{kExitFailure, "the MCP server " + server.name +
+                                   " did not start: " + shown_text(utf8_prefix(why, kShownReasonBytes))};
 }
 
 std::vector<std::string> StartedServer::warnings() const {

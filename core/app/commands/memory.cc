@@ -18,11 +18,11 @@
 namespace agentd::app {
 namespace {
 
-constexpr std::uint64_t kFileBytesMax = 900'000;  // with its escapes, an operation's input
-constexpr std::size_t kBatchBytesMax = 400'000;   // of files in one import
-constexpr std::size_t kLineBytes = 2000;
+constexpr std::uint64_t kMemoryDocumentBytesMax = 900'000;  // with its escapes, an operation's input
+constexpr std::size_t kBatchBytesMax = 400'000;             // of files in one import
+constexpr std::size_t kMemoryLineBytes = 2000;
 
-int exit_of(const Error& error) { return error_exit(error, kExitUsage, kExitFailure); }
+int memory_exit(const Error& error) { return error_exit(error, kExitUsage, kExitFailure); }
 
 // One command's run.
 class Run {
@@ -43,7 +43,7 @@ class Run {
  private:
   bool json() const { return arguments_.has("json"); }
   const std::string& word() const { return arguments_.words()[0]; }
-  int fail(const Error& error) { return app_.fail(exit_of(error), error.message); }
+  int fail(const Error& error) { return app_.fail(memory_exit(error), error.message); }
   void begin(JsonWriter& input) const {
     input.begin_object().member("project_id", arguments_.has("global") ? std::string() : memory_.project_id);
   }
@@ -73,7 +73,7 @@ std::string percent_text(JsonView memory) {
   return std::to_string(static_cast<int>(memory["confidence"].number_or(0) * kPercent + 0.5)) + " %";
 }
 
-std::string cell(JsonView text) { return neutral_line(std::string(text.string_or("")), kLineBytes); }
+std::string cell(JsonView text) { return neutral_line(std::string(text.string_or("")), kMemoryLineBytes); }
 
 std::string indented(std::string_view text) {
   std::string out = "    ";
@@ -137,12 +137,12 @@ std::string why_no_document(std::string_view text) {
 }
 
 int Run::add() {
-  const auto text =
-      word() == "-" ? read_all(app_.surroundings().input, kFileBytesMax) : read_file(word(), kFileBytesMax);
+  const auto text = word() == "-" ? read_all(app_.surroundings().input, kMemoryDocumentBytesMax)
+                                  : read_file(word(), kMemoryDocumentBytesMax);
   if (!text) return app_.fail(kExitUsage, text.error().message);
   const std::string name = word() == "-" ? "standard input" : std::filesystem::path(word()).filename().string();
   if (const std::string why = why_no_document(*text); !why.empty())
-    return app_.fail(kExitUsage, neutral_line(word() == "-" ? name : word(), kLineBytes) + " " + why);
+    return app_.fail(kExitUsage, neutral_line(word() == "-" ? name : word(), kMemoryLineBytes) + " " + why);
   JsonWriter input;
   begin(input);
   input.member("name", name).member("text", *text).end_object();
@@ -152,7 +152,7 @@ int Run::add() {
   if (json())
     app_.out().line(answer->root().text());
   else
-    app_.out().confirm("Added " + neutral_line(name, kLineBytes) + " as " + counted(sections, "section") + ".\n");
+    app_.out().confirm("Added " + neutral_line(name, kMemoryLineBytes) + " as " + counted(sections, "section") + ".\n");
   return kExitOk;
 }
 
@@ -362,7 +362,7 @@ int Run::import_files() {
     input.key("files").begin_array();
     const std::size_t begun = at;
     for (; at < paths.size() && (at == begun || input.text().size() < kBatchBytesMax); ++at) {
-      const auto text = read_file(paths[at], kFileBytesMax / 2);
+      const auto text = read_file(paths[at], kMemoryDocumentBytesMax / 2);
       if (!text) {
         problems.push_back(text.error().message);
         continue;

@@ -15,7 +15,7 @@
 namespace agentd::app {
 namespace {
 
-constexpr std::size_t kShownBytes = 200;
+constexpr std::size_t kShownModelBytes = 200;
 
 // A model as a run would use it, and the origin of its numbers.
 struct Shown {
@@ -26,7 +26,7 @@ struct Shown {
   bool retired = false;
 };
 
-std::string shown(std::string_view text) { return neutral_line(text, kShownBytes); }
+std::string shown(std::string_view text) { return neutral_line(text, kShownModelBytes); }
 
 std::string origin_of(const ModelInfo& info) { return info.origin.empty() ? "built-in" : info.origin; }
 

@@ -22,7 +22,7 @@
 namespace agentd::app {
 namespace {
 
-constexpr std::size_t kShownBytes = 2000;
+constexpr std::size_t kShownPermissionBytes = 2000;
 constexpr std::size_t kNoLimit = std::numeric_limits<std::size_t>::max();
 constexpr std::string_view kDomain = "domain:";
 
@@ -74,7 +74,7 @@ std::vector<RuleProblem> problems_here(const App& app, const HooksHere& here, co
 int tell(App& app, const std::vector<RuleProblem>& problems) {
   bool broken = false;
   for (const RuleProblem& problem : problems) {
-    app.err().line((problem.broken ? "agentd: " : "warning: ") + neutral_line(problem.text, kShownBytes));
+    app.err().line((problem.broken ? "agentd: " : "warning: ") + neutral_line(problem.text, kShownPermissionBytes));
     broken = broken || problem.broken;
   }
   return broken ? kExitUsage : kExitOk;
@@ -107,7 +107,7 @@ Result<std::string> url_of(const std::string& argument) {
   if (!argument.starts_with(kDomain)) return argument;
   const std::string host(without_blanks(std::string_view(argument).substr(kDomain.size())));
   if (host.find_first_of("*?[") != std::string::npos)
-    return Error{Code::kInvalid, "'" + one_line(argument, kShownBytes) +
+    return Error{Code::kInvalid, "'" + one_line(argument, kShownPermissionBytes) +
                                      "' stands for many hosts, and a call has one: write domain:HOST or a URL"};
   return "https://" + host + "/";
 }
@@ -157,7 +157,7 @@ std::string text_of(const ShellCommand& command) {
   }
   for (const ShellRedirection& redirection : command.redirections)
     out += (redirection.writes ? " > " : " < ") + (redirection.target.known() ? redirection.target.text : "...");
-  return neutral_line(out, kShownBytes);
+  return neutral_line(out, kShownPermissionBytes);
 }
 
 void show_reading(Output& out, const std::string& command) {
@@ -226,12 +226,13 @@ int permissions_list_command(App& app, const Arguments& arguments) {
   std::vector<std::vector<std::string>> rows;
   for (const auto& [list, each] : lists)
     for (const PermissionRule& rule : each)
-      rows.push_back({std::string(list), neutral_line(rule.text, kShownBytes), neutral_line(rule.place, kShownBytes)});
+      rows.push_back({std::string(list), neutral_line(rule.text, kShownPermissionBytes),
+                      neutral_line(rule.place, kShownPermissionBytes)});
   for (const KeptAnswer& answer : answers)
-    rows.push_back({"allow", neutral_line(answer.rule, kShownBytes),
-                    "your answer of " + time_text(answer.when_ms) + ", conversation " +
-                        neutral_line(answer.conversation_id, 40) +
-                        (answer.directory.empty() ? "" : ", in " + neutral_line(answer.directory, kShownBytes))});
+    rows.push_back(
+        {"allow", neutral_line(answer.rule, kShownPermissionBytes),
+         "your answer of " + time_text(answer.when_ms) + ", conversation " + neutral_line(answer.conversation_id, 40) +
+             (answer.directory.empty() ? "" : ", in " + neutral_line(answer.directory, kShownPermissionBytes))});
   if (rows.empty())
     app.out().line("no rules, and no kept answers");
   else
@@ -258,7 +259,7 @@ int permissions_explain_command(App& app, const Arguments& arguments) {
     app.out().line(out.text());
     return tell(app, explained->problems);
   }
-  app.out().line(std::string(word_of(verdict.permission)) + ": " + neutral_line(verdict.reason, kShownBytes));
+  app.out().line(std::string(word_of(verdict.permission)) + ": " + neutral_line(verdict.reason, kShownPermissionBytes));
   if (!explained->command.empty()) show_reading(app.out(), explained->command);
   return tell(app, explained->problems);
 }
@@ -274,7 +275,8 @@ int permissions_forget_command(App& app, const Arguments& arguments) {
   const auto gone = (*kept)->forget(all ? std::string() : arguments.words()[0]);
   if (!gone) return app.fail(kExitFailure, gone.error().message);
   if (*gone == 0 && !all)
-    return app.fail(kExitNotFound, "no answer with the rule '" + neutral_line(arguments.words()[0], kShownBytes) +
+    return app.fail(kExitNotFound, "no answer with the rule '" +
+                                       neutral_line(arguments.words()[0], kShownPermissionBytes) +
                                        "' is kept for this project; see 'agentd permissions list'");
   app.out().line(counted(*gone, "answer") + " forgotten");
   return kExitOk;

@@ -14,7 +14,7 @@
 namespace agentd::app {
 namespace {
 
-constexpr std::size_t kShownBytes = 200, kLineBytes = 2000;
+constexpr std::size_t kShownRecipeBytes = 200, kRecipeLineBytes = 2000;
 
 struct RecipesHere {
   Config config;
@@ -118,7 +118,7 @@ std::vector<std::string> remarks_on(const RecipeEntry& entry) {
 }
 
 std::vector<std::string> cells_of(const RecipeEntry& entry) {
-  const auto cell = [](const std::string& text) { return neutral_line(text, kShownBytes); };
+  const auto cell = [](const std::string& text) { return neutral_line(text, kShownRecipeBytes); };
   if (!entry.recipe) return {cell(entry.name), std::string(name_of(entry.source)), "-", "-", "cannot be used"};
   return {cell(entry.name), std::string(name_of(entry.source)), cell(arguments_text(*entry.recipe)),
           cell(joined(handlers_of(*entry.recipe), ",")), cell(entry.recipe->description)};
@@ -133,7 +133,7 @@ void print_table(Output& out, const std::vector<RecipeEntry>& entries) {
     out.print(lines[at] + "\n");
     if (at == 0) continue;
     for (const std::string& remark : remarks_on(entries[at - 1]))
-      out.print("    " + neutral_line(remark, kLineBytes) + "\n");
+      out.print("    " + neutral_line(remark, kRecipeLineBytes) + "\n");
   }
 }
 
@@ -148,7 +148,7 @@ void print_head(Output& out, const RecipeEntry& entry) {
   const auto line = [&](std::string_view what, const std::string& text) {
     std::string name(what);
     name.resize(18, ' ');
-    out.print(name + neutral_line(text, kLineBytes) + "\n");
+    out.print(name + neutral_line(text, kRecipeLineBytes) + "\n");
   };
   line("name:", entry.name);
   line("source:", std::string(name_of(entry.source)) + (entry.path.empty() ? "" : " " + entry.path));

@@ -23,7 +23,7 @@ constexpr std::size_t kSchemaBytesMax = 1u << 20;
 constexpr std::string_view kStreamJson = "stream-json";
 
 // The message of one run, before a recipe's text is prepended.
-struct Wanted {
+struct WantedRun {
   std::string text;
   std::vector<Block> media;
   std::string schema, key;
@@ -73,7 +73,7 @@ Result<std::string> schema_of(App& app, const Arguments& arguments) {
 }
 
 // The request: the message, or the recipe's text followed by the message.
-Result<RunRequest> request_of(Talk& talk, const Wanted& wanted) {
+Result<RunRequest> request_of(Talk& talk, const WantedRun& wanted) {
   RunRequest out{wanted.text};
   if (talk.recipe() != nullptr) {
     AGENTD_TRY(out, talk.client().recipe_run(wanted.text));
@@ -135,7 +135,7 @@ int ended(App& app, Talk& talk, const RunError& error, int signal) {
 }
 
 // Makes one run and reports it.
-int run_once(App& app, Talk& talk, const Wanted& wanted, SignalScope& signals, const CancelToken& cancel) {
+int run_once(App& app, Talk& talk, const WantedRun& wanted, SignalScope& signals, const CancelToken& cancel) {
   const auto request = request_of(talk, wanted);
   if (!request) return app.fail(kExitUsage, request.error().message);
   const auto report = talk.session().run(*request, cancel);
@@ -156,7 +156,7 @@ int run_once(App& app, Talk& talk, const Wanted& wanted, SignalScope& signals, c
 }
 
 // Leaves the run to the daemon as soon as its message is stored.
-int run_detached(App& app, Talk& talk, const Wanted& wanted, SignalScope& signals, const CancelToken& cancel) {
+int run_detached(App& app, Talk& talk, const WantedRun& wanted, SignalScope& signals, const CancelToken& cancel) {
   const auto request = request_of(talk, wanted);
   if (!request) return app.fail(kExitUsage, request.error().message);
   const auto stored = talk.session().run(*request, cancel);
@@ -256,7 +256,7 @@ int run_command(App& app, const Arguments& arguments) {
   (*talk)->refine_memories();
   if ((*talk)->recipe() != nullptr && (*talk)->recipe()->swaps_context() && !(*talk)->has_messages())
     return app.fail(kExitUsage, "the conversation is empty: there is nothing to compact");
-  Wanted wanted{std::move(message->text), std::move(message->media), *schema, arguments.value("key")};
+  WantedRun wanted{std::move(message->text), std::move(message->media), *schema, arguments.value("key")};
   const int code = arguments.has("detach") ? run_detached(app, **talk, wanted, signals, cancel)
                    : streams               ? run_stream(app, **talk, *schema, signals, cancel)
                                            : run_once(app, **talk, wanted, signals, cancel);

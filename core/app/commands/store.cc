@@ -19,7 +19,7 @@ Result<std::string> directory_of(const App& app, const Arguments& arguments) {
   return home + "/store";
 }
 
-Result<std::string> absolute(const App& app, const std::string& path) {
+Result<std::string> absolute_target(const App& app, const std::string& path) {
   if (path.starts_with('/')) return path;
   AGENTD_TRY(const std::string cwd, app.directory());
   return cwd + "/" + path;
@@ -137,7 +137,7 @@ int store_stats_command(App& app, const Arguments& arguments) {
 int store_backup_command(App& app, const Arguments& arguments) {
   const Result<std::string> home = app.home();
   if (!home) return app.fail(kExitUsage, home.error().message);
-  const Result<std::string> to = absolute(app, arguments.words()[0]);
+  const Result<std::string> to = absolute_target(app, arguments.words()[0]);
   if (!to) return app.fail(kExitFailure, to.error().message);
   const auto report = backup_store(*home + "/store", *to);
   if (!report) return no_copy(app, report.error());
@@ -149,7 +149,7 @@ int store_backup_command(App& app, const Arguments& arguments) {
 int store_salvage_command(App& app, const Arguments& arguments) {
   const Result<std::string> home = app.home();
   if (!home) return app.fail(kExitUsage, home.error().message);
-  const Result<std::string> to = absolute(app, arguments.words()[0]);
+  const Result<std::string> to = absolute_target(app, arguments.words()[0]);
   if (!to) return app.fail(kExitFailure, to.error().message);
   const auto report = salvage_store(*home + "/store", *to, app.clock());
   if (!report) return no_copy(app, report.error());

@@ -20,30 +20,31 @@ namespace {
 
 constexpr std::uint64_t kDaysUsual = 30, kDaysMax = 4'000;
 constexpr std::int64_t kDayMs = 86'400'000;
-constexpr std::size_t kShownBytes = 80;
+constexpr std::size_t kShownSpendingBytes = 80;
 
 enum class Grouping { kDayAndModel, kDay, kModel };
 
 // One line of the answer.
-struct Line {
+struct SpentLine {
   std::string date;  // empty = all days
   Spending spent{};  // no model = all models
 };
 
-bool is_same(const Line& line, const Line& other) {
+bool is_same(const SpentLine& line, const SpentLine& other) {
   return line.date == other.date && line.spent.provider == other.spent.provider &&
          line.spent.model == other.spent.model;
 }
 
-void add_to(std::vector<Line>& lines, Line one) {
-  const auto found = std::find_if(lines.begin(), lines.end(), [&](const Line& line) { return is_same(line, one); });
+void add_to(std::vector<SpentLine>& lines, SpentLine one) {
+  const auto found =
+      std::find_if(lines.begin(), lines.end(), [&](const SpentLine& line) { return is_same(line, one); });
   if (found == lines.end()) return lines.push_back(std::move(one));
   found->spent.requests += one.spent.requests;
   found->spent.usage += one.spent.usage;
 }
 
-std::vector<Line> lines_of(const std::vector<LedgerRow>& days, Grouping by) {
-  std::vector<Line> out;
+std::vector<SpentLine> lines_of(const std::vector<LedgerRow>& days, Grouping by) {
+  std::vector<SpentLine> out;
   for (const LedgerRow& day : days)
     for (Spending spent : day.spent) {
       if (by == Grouping::kDay) spent.provider = spent.model = "";
@@ -54,10 +55,10 @@ std::vector<Line> lines_of(const std::vector<LedgerRow>& days, Grouping by) {
 
 std::string model_text(const Spending& spent) {
   if (spent.model.empty()) return "(others)";
-  return neutral_line(spent.provider + "/" + spent.model, kShownBytes);
+  return neutral_line(spent.provider + "/" + spent.model, kShownSpendingBytes);
 }
 
-void print_json(Output& out, const Line& line) {
+void print_json(Output& out, const SpentLine& line) {
   JsonWriter json;
   json.begin_object().optional("date", line.date).optional("provider", line.spent.provider);
   json.optional("model", line.spent.model).member("requests", line.spent.requests);
@@ -71,7 +72,7 @@ std::string money_cell(const Usage& usage) {
   return text.empty() ? "$0.00" : text;
 }
 
-void print_text(Output& out, const std::vector<Line>& lines, Grouping by) {
+void print_text(Output& out, const std::vector<SpentLine>& lines, Grouping by) {
   std::vector<Column> columns;
   if (by != Grouping::kModel) columns.push_back({"DAY"});
   if (by != Grouping::kDay) columns.push_back({"MODEL"});
@@ -79,7 +80,7 @@ void print_text(Output& out, const std::vector<Line>& lines, Grouping by) {
     columns.push_back({name, true});
   std::vector<std::vector<std::string>> rows;
   Usage all;
-  for (const Line& line : lines) {
+  for (const SpentLine& line : lines) {
     const Usage& usage = line.spent.usage;
     all += usage;
     auto& row = rows.emplace_back();
@@ -114,7 +115,7 @@ int told_of_damage(App& app, const std::vector<std::string>& dates) {
   if (dates.empty()) return kExitOk;
   std::string named = dates.front();
   for (std::size_t i = 1; i < dates.size(); ++i) named += ", " + dates[i];
-  return app.fail(kExitStore, "the spending of " + neutral_line(named, kShownBytes) +
+  return app.fail(kExitStore, "the spending of " + neutral_line(named, kShownSpendingBytes) +
                                   " is damaged in the store and not included in these sums");
 }
 
@@ -132,14 +133,14 @@ std::optional<std::uint64_t> days_wanted(const Arguments& arguments) {
 int usage_command(App& app, const Arguments& arguments) {
   const std::string grouping = arguments.has("by") ? arguments.value("by") : "";
   if (!grouping.empty() && grouping != "day" && grouping != "model")
-    return app.fail(kExitUsage, "--by takes day or model, not '" + one_line(grouping, kShownBytes) + "'");
+    return app.fail(kExitUsage, "--by takes day or model, not '" + one_line(grouping, kShownSpendingBytes) + "'");
   const Grouping by = grouping == "day"     ? Grouping::kDay
                       : grouping == "model" ? Grouping::kModel
                                             : Grouping::kDayAndModel;
   const std::optional<std::uint64_t> wanted = days_wanted(arguments);
   if (!wanted)
     return app.fail(kExitUsage, "--days takes a whole number from 1 to " + with_commas(kDaysMax) + ", not '" +
-                                    one_line(arguments.value("days"), kShownBytes) + "'");
+                                    one_line(arguments.value("days"), kShownSpendingBytes) + "'");
   const Result<Config> config = app.config(arguments);
   if (!config) return app.fail(kExitUsage, config.error().message);
   const auto store = existing_store(app);
@@ -149,9 +150,9 @@ int usage_command(App& app, const Arguments& arguments) {
   if (*store != nullptr)
     days = Ledger(**store, {}).rows(date_of(now - static_cast<std::int64_t>(*wanted - 1) * kDayMs));
   if (!days) return app.fail(store_exit(days.error()), days.error().message);
-  const std::vector<Line> lines = lines_of(days->readable, by);
+  const std::vector<SpentLine> lines = lines_of(days->readable, by);
   if (arguments.has("json")) {
-    for (const Line& line : lines) print_json(app.out(), line);
+    for (const SpentLine& line : lines) print_json(app.out(), line);
     return told_of_damage(app, days->damaged);
   }
   if (!lines.empty())

@@ -17,8 +17,8 @@
 namespace agentd::app {
 namespace {
 
-constexpr std::uint64_t kFileBytesMax = 64u << 20;
-constexpr std::size_t kShownBytes = 1500;
+constexpr std::uint64_t kDefinitionBytesMax = 64u << 20;
+constexpr std::size_t kShownFindingBytes = 1500;
 
 enum class FileKind { kNone, kModule, kYaml, kRecipe, kSettings, kExecutable };
 
@@ -93,14 +93,14 @@ class Findings {
   }
   int end() {
     if (!json_)
-      out_.print(neutral_line(path_, kShownBytes) + ": " + kind_ + ", " + std::to_string(ok_) + " ok, " +
+      out_.print(neutral_line(path_, kShownFindingBytes) + ": " + kind_ + ", " + std::to_string(ok_) + " ok, " +
                  counted(warnings_, "warning") + ", " + counted(failures_, "failure") + "\n");
     return failures_ == 0 ? kExitOk : kExitFailure;
   }
 
  private:
   void shown(const std::string& mark, const std::string& text) {
-    out_.print("  " + mark + neutral_line(text, kShownBytes) + "\n");
+    out_.print("  " + mark + neutral_line(text, kShownFindingBytes) + "\n");
   }
   void line(std::string_view result, std::string_view text, const std::string& hook, const std::string& event) {
     JsonWriter json;
@@ -122,7 +122,7 @@ Result<LoadedHooks> load(FileKind kind, const App& app, const HooksHere& here, c
   if (kind == FileKind::kSettings) return load_adapted(parse_adapted(path), options.native.user);
   HookFile file;
   file.path = path;
-  AGENTD_TRY(const std::string bytes, read_file(path, kFileBytesMax));
+  AGENTD_TRY(const std::string bytes, read_file(path, kDefinitionBytesMax));
   if (kind == FileKind::kYaml) {
     file.name = std::filesystem::path(path).stem().string();
     return load_declarative(file, bytes);
@@ -158,7 +158,7 @@ std::string why_not_loaded(const App& app, const HooksHere& here, const std::str
 }
 
 void check_recipe(Findings& out, const std::string& path) {
-  const auto text = read_file(path, kFileBytesMax);
+  const auto text = read_file(path, kDefinitionBytesMax);
   const auto recipe = text ? parse_recipe(*text, path) : Result<Recipe>(text.error());
   if (!recipe) return out.problem(true, recipe.error().message);
   const std::string name = std::filesystem::path(path).stem().string();  // as users name it

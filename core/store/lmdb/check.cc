@@ -17,7 +17,7 @@ namespace agentd {
 namespace {
 
 constexpr std::size_t kFindingsMax = 1'000;
-constexpr std::size_t kIdBytes = 16, kLogKeyBytes = 24, kDigestBytes = 32;
+constexpr std::size_t kLogKeyBytes = 24, kDigestBytes = 32;
 
 void add(StoreReport& report, StoreFinding finding) {
   if (report.damage.size() < kFindingsMax)

@@ -18,7 +18,7 @@ constexpr std::size_t kMarkBytesMax = 512;
 constexpr std::size_t kPageSizeAt = 40, kTransactionAt = 144;  // in a meta page, as in pages.cc
 
 template <typename T>
-std::string number_at(int fd, std::uint64_t at) {
+std::string number_text_at(int fd, std::uint64_t at) {
   T value{};
   return ::pread(fd, &value, sizeof value, static_cast<off_t>(at)) == static_cast<ssize_t>(sizeof value)
              ? std::to_string(value)
@@ -38,8 +38,8 @@ Result<std::string> file_state(const std::string& directory) {
   if (::pread(fd.get(), &page_bytes, sizeof page_bytes, kPageSizeAt) != sizeof page_bytes) page_bytes = 0;
   return "file " + std::to_string(info.st_ino) + " size " + std::to_string(info.st_size) + " written " +
          time_text(info.st_mtim) + " changed " + time_text(info.st_ctim) + " transactions " +
-         number_at<std::uint64_t>(fd.get(), kTransactionAt) + " " +
-         number_at<std::uint64_t>(fd.get(), std::uint64_t{page_bytes} + kTransactionAt) + "\n";
+         number_text_at<std::uint64_t>(fd.get(), kTransactionAt) + " " +
+         number_text_at<std::uint64_t>(fd.get(), std::uint64_t{page_bytes} + kTransactionAt) + "\n";
 }
 
 bool is_marked_clean(const std::string& directory) {

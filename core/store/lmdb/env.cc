@@ -14,6 +14,7 @@
 #include "core/store/lmdb/clean_mark.h"
 #include "core/store/lmdb/home.h"
 #include "core/store/lmdb/lock_file.h"
+#include "core/store/lmdb/pages.h"
 
 namespace agentd {
 namespace {
@@ -24,9 +25,6 @@ static_assert(usable_lmdb(MDB_VERSION_MAJOR, MDB_VERSION_MINOR, MDB_VERSION_PATC
 constexpr MDB_dbi kTablesMax = 16;
 constexpr std::uint64_t kMapBytesMin = 256 * 1024;
 constexpr std::uint64_t kReaderCheckNs = 60'000'000'000;
-// Pages at the end of the file that a crash may leave unwritten without harm: LMDB counts pages that a transaction took
-// and gave back, but does not write them.
-constexpr std::uint64_t kUnwrittenMax = 1 << 20;
 
 // Disk space kept for deletions; see keep_reserve().
 constexpr off_t kReserveBytes = 1 << 20, kReserveBytesMin = 64 << 10;

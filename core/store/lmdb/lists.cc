@@ -9,7 +9,7 @@
 namespace agentd {
 namespace {
 
-constexpr int kRowsAtOnce = 250;          // of about 1 KiB each
+constexpr int kListRowsAtOnce = 250;      // of about 1 KiB each
 constexpr std::size_t kStaleMax = 1'000;  // rows that one list reports
 
 class Walk {
@@ -49,7 +49,7 @@ class Walk {
     AGENTD_TRY(const Txn txn, env_.begin_read());
     AGENTD_TRY(Cursor cursor, Cursor::open(txn, table_));
     AGENTD_TRY(std::optional<Row> row, cursor.before(keys_ + number(before_)));
-    for (int rows = 0; rows < kRowsAtOnce && out_.size() < limit_; ++rows) {
+    for (int rows = 0; rows < kListRowsAtOnce && out_.size() < limit_; ++rows) {
       at_end_ = !row || !row->key.starts_with(keys_);
       if (at_end_) return {};
       AGENTD_TRY(before_, read_number(row->key.substr(keys_.size())));

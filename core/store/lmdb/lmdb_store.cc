@@ -60,8 +60,8 @@ Result<EncodedAppend> encode_append(const Ulid& conversation, PreparedAppend& ap
 }
 
 // Roughly what the transaction has to write.
-std::size_t bytes_of(const PreparedAppend& append, const EncodedAppend& encoded,
-                     const std::vector<PreparedReceipt>& receipts) {
+std::size_t bytes_of_append(const PreparedAppend& append, const EncodedAppend& encoded,
+                            const std::vector<PreparedReceipt>& receipts) {
   std::size_t out = encoded.batch.size() + encoded.info.size();
   for (const auto& [digest, bytes] : append.blobs) out += bytes.size();
   return out + bytes_of(receipts);
@@ -319,7 +319,7 @@ Result<std::vector<StoredRecord>> LmdbStore::append(const Ulid& conversation, st
       AGENTD_TRY_VOID(put_keys_in(txn, keys));
       return table ? append_receipts_in(txn, *table, conversation, answers) : Result<void>();
     };
-    const Result<void> written = commits_.write(bytes_of(append, encoded, answers) + bytes_of_keys, change);
+    const Result<void> written = commits_.write(bytes_of_append(append, encoded, answers) + bytes_of_keys, change);
     if (written) {
       heads_->keep(conversation, std::move(encoded.after));
       if (appended_) appended_();

@@ -25,29 +25,27 @@ constexpr std::uint64_t kNoPage = ~std::uint64_t{0};
 constexpr std::uint32_t kPageBytesMin = 512, kPageBytesMax = 32'768;
 constexpr std::uint64_t kPagesMax = std::uint64_t{1} << 36, kMapBytesMax = std::uint64_t{1} << 46;
 constexpr int kDepthMax = 32;
-// As in env.cc: pages at the end that were counted and never written.
-constexpr std::uint64_t kUnwrittenMax = 1 << 20;
 constexpr std::size_t kDamageMax = 10'000;
 
 template <typename T>
-T number(const char* at) {
+T load(const char* at) {
   T out{};
   std::memcpy(&out, at, sizeof out);
   return out;
 }
 
-Error corrupt(std::string what) { return {Code::kCorrupt, std::move(what)}; }
+Error corrupt_page(std::string what) { return {Code::kCorrupt, std::move(what)}; }
 
-std::uint16_t flags_of(std::string_view page) { return number<std::uint16_t>(page.data() + 10); }
-std::uint32_t lower_of(std::string_view page) { return number<std::uint16_t>(page.data() + 12); }
-std::uint32_t upper_of(std::string_view page) { return number<std::uint16_t>(page.data() + 14); }
+std::uint16_t flags_of(std::string_view page) { return load<std::uint16_t>(page.data() + 10); }
+std::uint32_t lower_of(std::string_view page) { return load<std::uint16_t>(page.data() + 12); }
+std::uint32_t upper_of(std::string_view page) { return load<std::uint16_t>(page.data() + 14); }
 std::uint32_t nodes_of(std::string_view page) {
   return static_cast<std::uint32_t>((lower_of(page) - kHeaderBytes) / 2);
 }
 
 bool is_before(std::string_view a, std::string_view b, bool numbers) {
   if (!numbers || a.size() != 8 || b.size() != 8) return a < b;
-  return number<std::uint64_t>(a.data()) < number<std::uint64_t>(b.data());
+  return load<std::uint64_t>(a.data()) < load<std::uint64_t>(b.data());
 }
 
 }  // namespace
@@ -56,36 +54,36 @@ bool is_before(std::string_view a, std::string_view b, bool numbers) {
 
 Pages::Tree Pages::read_tree(const char* at) {
   Tree out;
-  out.flags = number<std::uint16_t>(at + 4);
-  out.depth = number<std::uint16_t>(at + 6);
-  out.branch_pages = number<std::uint64_t>(at + 8);
-  out.leaf_pages = number<std::uint64_t>(at + 16);
-  out.overflow_pages = number<std::uint64_t>(at + 24);
-  out.rows = number<std::uint64_t>(at + 32);
-  out.root = number<std::uint64_t>(at + 40);
+  out.flags = load<std::uint16_t>(at + 4);
+  out.depth = load<std::uint16_t>(at + 6);
+  out.branch_pages = load<std::uint64_t>(at + 8);
+  out.leaf_pages = load<std::uint64_t>(at + 16);
+  out.overflow_pages = load<std::uint64_t>(at + 24);
+  out.rows = load<std::uint64_t>(at + 32);
+  out.root = load<std::uint64_t>(at + 40);
   return out;
 }
 
 Result<Pages::Meta> Pages::read_meta(std::string_view page, std::uint64_t number_of_page) {
   const char* at = page.data() + kHeaderBytes;
-  if (page.size() < kHeaderBytes + kMetaBytes) return corrupt("is cut");
-  if (number<std::uint32_t>(at) != kMagic || number<std::uint32_t>(at + 4) != kVersion)
-    return corrupt("is not a page of LMDB");
-  if ((flags_of(page) & kMeta) == 0) return corrupt("is not marked as a meta page");
+  if (page.size() < kHeaderBytes + kMetaBytes) return corrupt_page("is cut");
+  if (load<std::uint32_t>(at) != kMagic || load<std::uint32_t>(at + 4) != kVersion)
+    return corrupt_page("is not a page of LMDB");
+  if ((flags_of(page) & kMeta) == 0) return corrupt_page("is not marked as a meta page");
   Meta out;
-  out.map_bytes = number<std::uint64_t>(at + 16);
-  out.page_bytes = number<std::uint32_t>(at + 24);  // stored in the first tree
+  out.map_bytes = load<std::uint64_t>(at + 16);
+  out.page_bytes = load<std::uint32_t>(at + 24);  // stored in the first tree
   out.free = read_tree(at + 24);
   out.main = read_tree(at + 24 + kTreeBytes);
-  out.last_page = number<std::uint64_t>(at + 24 + 2 * kTreeBytes);
-  out.transaction = number<std::uint64_t>(at + 32 + 2 * kTreeBytes);
+  out.last_page = load<std::uint64_t>(at + 24 + 2 * kTreeBytes);
+  out.transaction = load<std::uint64_t>(at + 32 + 2 * kTreeBytes);
   if (!std::has_single_bit(out.page_bytes) || out.page_bytes < kPageBytesMin || out.page_bytes > kPageBytesMax)
-    return corrupt("names pages of " + std::to_string(out.page_bytes) + " bytes");
+    return corrupt_page("names pages of " + std::to_string(out.page_bytes) + " bytes");
   if (out.last_page < 1 || out.last_page > kPagesMax || out.map_bytes > kMapBytesMax)
-    return corrupt("names an impossible size");
+    return corrupt_page("names an impossible size");
   // Transactions take turns; those of a new file are 0 and 0.
   if (out.transaction != 0 && (out.transaction & 1) != number_of_page)
-    return corrupt("holds transaction " + std::to_string(out.transaction) + ", which belongs to the other one");
+    return corrupt_page("holds transaction " + std::to_string(out.transaction) + ", which belongs to the other one");
   return out;
 }
 
@@ -96,8 +94,8 @@ Result<std::string> Pages::read(std::uint64_t page, std::uint64_t bytes) const {
     const ssize_t got =
         ::pread(file_.get(), out.data() + done, out.size() - done, static_cast<off_t>(page * meta_.page_bytes + done));
     if (got < 0 && errno == EINTR) continue;
-    if (got < 0) return corrupt("cannot be read: " + std::generic_category().message(errno));
-    if (got == 0) return corrupt("is beyond the end of the file");
+    if (got < 0) return corrupt_page("cannot be read: " + std::generic_category().message(errno));
+    if (got == 0) return corrupt_page("is beyond the end of the file");
     done += static_cast<std::size_t>(got);
   }
   return out;
@@ -105,39 +103,40 @@ Result<std::string> Pages::read(std::uint64_t page, std::uint64_t bytes) const {
 
 Result<std::string> Pages::read_checked(std::uint64_t page) const {
   AGENTD_TRY(std::string bytes, read(page, meta_.page_bytes));
-  if (number<std::uint64_t>(bytes.data()) != page) return corrupt("has another page's number");
+  if (load<std::uint64_t>(bytes.data()) != page) return corrupt_page("has another page's number");
   const std::uint16_t flags = flags_of(bytes);
   if (flags != kBranch && flags != kLeaf)
-    return corrupt("is neither branch nor leaf (flags " + std::to_string(flags) + ")");
+    return corrupt_page("is neither branch nor leaf (flags " + std::to_string(flags) + ")");
   const std::uint32_t lower = lower_of(bytes), upper = upper_of(bytes);
   if (lower < kHeaderBytes || lower > upper || upper > meta_.page_bytes || lower % 2 != 0)
-    return corrupt("has impossible bounds");
-  if (nodes_of(bytes) == 0) return corrupt("is empty");
+    return corrupt_page("has impossible bounds");
+  if (nodes_of(bytes) == 0) return corrupt_page("is empty");
   return bytes;
 }
 
 Result<Pages::Node> Pages::node_at(std::string_view page, std::uint32_t index) const {
-  const std::size_t at = number<std::uint16_t>(page.data() + kHeaderBytes + 2 * index);
+  const std::size_t at = load<std::uint16_t>(page.data() + kHeaderBytes + 2 * index);
   if (at < upper_of(page) || at + kNodeBytes > page.size() || at % 2 != 0)
-    return corrupt("has an entry outside the page");
+    return corrupt_page("has an entry outside the page");
   const char* node = page.data() + at;
-  const std::uint64_t low = number<std::uint16_t>(node), high = number<std::uint16_t>(node + 2);
+  const std::uint64_t low = load<std::uint16_t>(node), high = load<std::uint16_t>(node + 2);
   Node out;
-  out.flags = number<std::uint16_t>(node + 4);
-  const std::size_t key_bytes = number<std::uint16_t>(node + 6);
+  out.flags = load<std::uint16_t>(node + 4);
+  const std::size_t key_bytes = load<std::uint16_t>(node + 6);
   const std::size_t left = page.size() - at - kNodeBytes;
-  if (key_bytes > left) return corrupt("has a key that does not end");
+  if (key_bytes > left) return corrupt_page("has a key that does not end");
   out.key = {node + kNodeBytes, key_bytes};
   if (flags_of(page) == kBranch) {
     out.child = low | high << 16 | std::uint64_t{out.flags} << 32;
     return out;
   }
   out.bytes = low | high << 16;
-  if ((out.flags & ~(kBigValue | kTreeValue)) != 0 || key_bytes == 0) return corrupt("has an entry of an unknown kind");
+  if ((out.flags & ~(kBigValue | kTreeValue)) != 0 || key_bytes == 0)
+    return corrupt_page("has an entry of an unknown kind");
   const std::size_t in_page = (out.flags & kBigValue) != 0 ? sizeof(std::uint64_t) : out.bytes;
-  if (in_page > left - key_bytes) return corrupt("has a value that does not end");
+  if (in_page > left - key_bytes) return corrupt_page("has a value that does not end");
   if ((out.flags & kBigValue) != 0)
-    out.overflow = number<std::uint64_t>(node + kNodeBytes + key_bytes);
+    out.overflow = load<std::uint64_t>(node + kNodeBytes + key_bytes);
   else
     out.inlined = {node + kNodeBytes + key_bytes, in_page};
   return out;
@@ -150,12 +149,12 @@ std::uint64_t Pages::pages_of(std::uint64_t value_bytes) const {
 Result<void> Pages::check_overflow(const Node& node) const {
   const std::uint64_t count = pages_of(node.bytes);
   if (node.overflow < 2 || node.overflow > meta_.last_page || count > meta_.last_page - node.overflow + 1)
-    return corrupt("has a value outside the file");
+    return corrupt_page("has a value outside the file");
   auto head = read(node.overflow, kHeaderBytes);
   if (!head) return head.error().with_context("page " + std::to_string(node.overflow));
-  if (number<std::uint64_t>(head->data()) != node.overflow || flags_of(*head) != kOverflow ||
-      number<std::uint32_t>(head->data() + 12) != count)
-    return corrupt("has a value whose first page, " + std::to_string(node.overflow) + ", is damaged");
+  if (load<std::uint64_t>(head->data()) != node.overflow || flags_of(*head) != kOverflow ||
+      load<std::uint32_t>(head->data() + 12) != count)
+    return corrupt_page("has a value whose first page, " + std::to_string(node.overflow) + ", is damaged");
   return {};
 }
 
@@ -325,7 +324,7 @@ Result<Pages> Pages::open_at(const std::string& file, std::optional<std::uint64_
     out.meta_.page_bytes = page_bytes;
     AGENTD_TRY(const std::string bytes, out.read(page, kHeaderBytes + kMetaBytes));
     AGENTD_TRY(Meta meta, read_meta(bytes, page));
-    if (page != 0 && meta.page_bytes != page_bytes) return corrupt("belongs to another file");
+    if (page != 0 && meta.page_bytes != page_bytes) return corrupt_page("belongs to another file");
     return meta;
   };
   const auto first = meta_at(0, kPageBytesMin);
@@ -401,7 +400,7 @@ Result<std::string> Pages::value(const Row& row) {
     AGENTD_TRY(cached_, read_checked(row.page));
     cached_page_ = row.page;
   }
-  if (row.node >= nodes_of(cached_)) return corrupt("no longer exists");
+  if (row.node >= nodes_of(cached_)) return corrupt_page("no longer exists");
   AGENTD_TRY(const Node node, node_at(cached_, row.node));
   if ((node.flags & kBigValue) == 0) return std::string(node.inlined);
   AGENTD_TRY_VOID(check_overflow(node));
@@ -414,16 +413,16 @@ void Pages::check_free() {
   const std::size_t before = damage_.size();
   for (const Row& row : Walk(*this, "", meta_.free, true).run()) {
     const auto list = value(row);
-    const std::uint64_t count = list && list->size() >= 8 ? number<std::uint64_t>(list->data()) : ~std::uint64_t{0};
+    const std::uint64_t count = list && list->size() >= 8 ? load<std::uint64_t>(list->data()) : ~std::uint64_t{0};
     if (row.key.size() != 8 || !list || count > list->size() / 8 - 1 ||
-        number<std::uint64_t>(row.key.data()) > meta_.transaction) {
+        load<std::uint64_t>(row.key.data()) > meta_.transaction) {
       add_damage("", "a list of free pages cannot be read");
       continue;
     }
     FreePages& freed = free_pages_.emplace_back();
-    freed.transaction = number<std::uint64_t>(row.key.data());
+    freed.transaction = load<std::uint64_t>(row.key.data());
     for (std::uint64_t i = 1; i <= count; ++i) {
-      const auto page = number<std::uint64_t>(list->data() + 8 * i);
+      const auto page = load<std::uint64_t>(list->data() + 8 * i);
       if (page < 2 || page > meta_.last_page || used_[page] || free_[page]) {
         add_damage("", "page " + std::to_string(page) + " is free and in use, or free twice");
         break;

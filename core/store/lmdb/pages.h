@@ -23,6 +23,10 @@
 
 namespace agentd {
 
+// Pages at the end of the file that a crash may leave unwritten without harm: LMDB counts pages that a transaction took
+// and gave back, but does not write them.
+inline constexpr std::uint64_t kUnwrittenMax = 1 << 20;  // bytes
+
 class Pages {
  public:
   // A found row; its value is read on request.

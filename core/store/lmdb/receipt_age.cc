@@ -7,20 +7,20 @@
 namespace agentd {
 namespace {
 
-constexpr int kRowsAtOnce = 1'000;  // of one read transaction
-constexpr std::size_t kIdBytes = 16, kKeyBytes = 24;
+constexpr int kReceiptRowsAtOnce = 1'000;  // of one read transaction
+constexpr std::size_t kKeyBytes = 24;
 
 enum class Next { kReceipt, kConversation, kEnd };
 using Visit = std::function<Next(const Ulid& conversation, const Row& row)>;
 
 // Visits receipts in the order of their keys, as far as `visit` says.
-Result<void> walk(const Env& env, MDB_dbi receipts, const Visit& visit) {
+Result<void> walk_receipts(const Env& env, MDB_dbi receipts, const Visit& visit) {
   std::string from(kIdBytes, '\0');
   for (;;) {
     AGENTD_TRY(const Txn txn, env.begin_read());
     AGENTD_TRY(Cursor cursor, Cursor::open(txn, receipts));
     AGENTD_TRY(std::optional<Row> row, cursor.at_or_after(from));
-    for (int rows = 0; row && rows < kRowsAtOnce; ++rows) {
+    for (int rows = 0; row && rows < kReceiptRowsAtOnce; ++rows) {
       const auto id = row->key.size() == kKeyBytes ? read_ulid(row->key.substr(0, kIdBytes)) : std::nullopt;
       const Next next = id ? visit(*id, *row) : Next::kReceipt;
       if (next == Next::kEnd) return {};
@@ -46,7 +46,7 @@ bool is_old(std::string_view receipt, std::int64_t before_ms) {
 Result<std::vector<std::string>> old_receipts(const Env& env, MDB_dbi receipts, std::int64_t before_ms,
                                               std::uint32_t limit) {
   std::vector<std::string> out;
-  AGENTD_TRY_VOID(walk(env, receipts, [&](const Ulid& conversation, const Row& row) {
+  AGENTD_TRY_VOID(walk_receipts(env, receipts, [&](const Ulid& conversation, const Row& row) {
     if (out.size() == limit || !began_before(conversation, before_ms)) return Next::kEnd;
     if (!is_old(row.value, before_ms)) return Next::kConversation;
     out.emplace_back(row.key);
@@ -72,7 +72,7 @@ Result<std::uint64_t> erase_receipts(Txn& txn, const Tables& tables, MDB_dbi rec
 
 Result<std::int64_t> oldest_receipt_ms(const Env& env, MDB_dbi receipts) {
   std::int64_t out = 0;
-  AGENTD_TRY_VOID(walk(env, receipts, [&](const Ulid& conversation, const Row& row) {
+  AGENTD_TRY_VOID(walk_receipts(env, receipts, [&](const Ulid& conversation, const Row& row) {
     if (out != 0 && !began_before(conversation, out)) return Next::kEnd;
     const std::optional<std::int64_t> time = time_of(row.value);
     if (!time) return Next::kReceipt;

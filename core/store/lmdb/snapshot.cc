@@ -13,7 +13,7 @@
 namespace agentd {
 namespace {
 
-constexpr MDB_dbi kTablesMax = 64;
+constexpr MDB_dbi kSnapshotTablesMax = 64;
 // Two more transactions may have ended by the time the file is read.
 constexpr int kAttempts = 64;
 constexpr int kLooksMax = 3;
@@ -45,7 +45,7 @@ Result<StoreSnapshot> StoreSnapshot::take(const std::string& directory) {
   out.env_.reset(env);
   mdb_env_set_userctx(env, const_cast<std::string*>(&directory));  // LMDB passes it back, end_by_assertion() reads it
   mdb_env_set_assert(env, end_by_assertion);
-  mdb_env_set_maxdbs(env, kTablesMax);
+  mdb_env_set_maxdbs(env, kSnapshotTablesMax);
   AGENTD_TRY_VOID(open_environment(env, directory, true));
   for (int attempt = 0;; ++attempt) {
     MDB_txn* txn = nullptr;

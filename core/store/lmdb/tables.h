@@ -71,6 +71,8 @@ bool is_sealed(std::string_view json);
 // True for an object without a seal: older versions wrote none.
 bool is_sealed_well(std::string_view json);
 
+inline constexpr std::size_t kIdBytes = 16;  // of a conversation, at the beginning of many keys
+
 std::string_view key_of(const Ulid& conversation);
 std::string_view key_of(const Digest& digest);
 std::string log_key(const Ulid& conversation, std::uint64_t first_seq);

@@ -11,9 +11,9 @@ namespace {
 
 // The last line of finish(), behind the program's name, and its exit code before it.
 std::string finished(const Tally& tally) {
-  testing::internal::CaptureStdout();
+  ::testing::internal::CaptureStdout();
   const int code = tally.finish();
-  std::string text = testing::internal::GetCapturedStdout();
+  std::string text = ::testing::internal::GetCapturedStdout();
   text.pop_back();
   return std::to_string(code) + text.substr(text.rfind(": rows measured"));
 }

@@ -15,22 +15,22 @@ namespace {
 using testing::fingerprint;
 using testing::fingerprints;
 
-Message said(std::string text) { return Message::of_text(Role::kUser, std::move(text)); }
+Message said_by_user(std::string text) { return Message::of_text(Role::kUser, std::move(text)); }
 
 TEST(Rows, AppendNeverMovesEarlierTexts) {
   Rows rows;
-  rows.append(said("first"), 1, 10);
+  rows.append(said_by_user("first"), 1, 10);
   const char* const text = blocks_of(rows[0])[0].text.ptr;
-  for (std::uint64_t seq = 2; seq < 2'000; ++seq) rows.append(said("more"), seq, 10);
+  for (std::uint64_t seq = 2; seq < 2'000; ++seq) rows.append(said_by_user("more"), seq, 10);
   EXPECT_EQ(blocks_of(rows[0])[0].text.ptr, text);
   EXPECT_EQ(view_of(blocks_of(rows[0])[0].text), "first");
 }
 
 TEST(Rows, ListTakenBeforeAnAppendStaysReadable) {
   Rows rows;
-  for (std::uint64_t seq = 1; seq <= 64; ++seq) rows.append(said("m" + std::to_string(seq)), seq, 0);
+  for (std::uint64_t seq = 1; seq <= 64; ++seq) rows.append(said_by_user("m" + std::to_string(seq)), seq, 0);
   const agentd_list list = rows.list();
-  for (std::uint64_t seq = 65; seq <= 300; ++seq) rows.append(said("later"), seq, 0);
+  for (std::uint64_t seq = 65; seq <= 300; ++seq) rows.append(said_by_user("later"), seq, 0);
   ASSERT_EQ(list.count, 64u);
   for (std::uint32_t i = 0; i < list.count; ++i)
     EXPECT_EQ(view_of(blocks_of(messages_of(list)[i])[0].text), "m" + std::to_string(i + 1));
@@ -38,10 +38,10 @@ TEST(Rows, ListTakenBeforeAnAppendStaysReadable) {
 
 TEST(Rows, CopyOutlivesTheOriginal) {
   auto rows = std::make_unique<Rows>();
-  rows->append(said("kept"), 7, 3);
+  rows->append(said_by_user("kept"), 7, 3);
   const Rows copy = *rows;
   const std::string before = fingerprint(copy[0]);
-  for (std::uint64_t seq = 8; seq < 500; ++seq) rows->append(said("x"), seq, 0);
+  for (std::uint64_t seq = 8; seq < 500; ++seq) rows->append(said_by_user("x"), seq, 0);
   rows.reset();
   ASSERT_EQ(copy.size(), 1u);
   EXPECT_EQ(fingerprint(copy[0]), before);
@@ -50,10 +50,10 @@ TEST(Rows, CopyOutlivesTheOriginal) {
 // A request's own additions go to a copy while the conversation continues.
 TEST(Rows, TwoCopiesThatGrowDoNotWriteIntoEachOther) {
   Rows rows;
-  rows.append(said("common"), 1, 0);
+  rows.append(said_by_user("common"), 1, 0);
   Rows copy = rows;
-  copy.append(said("only in the copy"), 2, 0);
-  rows.append(said("only in the original"), 3, 0);
+  copy.append(said_by_user("only in the copy"), 2, 0);
+  rows.append(said_by_user("only in the original"), 3, 0);
   EXPECT_EQ(view_of(blocks_of(copy[1])[0].text), "only in the copy");
   EXPECT_EQ(copy[1].seq, 2u);
   EXPECT_EQ(view_of(blocks_of(rows[1])[0].text), "only in the original");
@@ -62,7 +62,7 @@ TEST(Rows, TwoCopiesThatGrowDoNotWriteIntoEachOther) {
 TEST(Rows, LongTextIsElidedForHooksAndWholeForTheHost) {
   Rows rows;
   const std::string whole(Rows::kElideBytes + 500, 'z');
-  rows.append(said(whole), 9, 0, "CONV");
+  rows.append(said_by_user(whole), 9, 0, "CONV");
   const agentd_block& block = blocks_of(rows[0])[0];
   EXPECT_NE(block.flags & AGENTD_BLOCK_ELIDED, 0);
   EXPECT_EQ(block.text.len, Rows::kElideBytes);
@@ -73,7 +73,7 @@ TEST(Rows, LongTextIsElidedForHooksAndWholeForTheHost) {
 
 TEST(Rows, TextOfExactlyTheLimitIsNotElided) {
   Rows rows;
-  rows.append(said(std::string(Rows::kElideBytes, 'z')), 9, 0, "CONV");
+  rows.append(said_by_user(std::string(Rows::kElideBytes, 'z')), 9, 0, "CONV");
   EXPECT_EQ(blocks_of(rows[0])[0].flags & AGENTD_BLOCK_ELIDED, 0);
   EXPECT_TRUE(view_of(blocks_of(rows[0])[0].blob).empty());
 }
@@ -82,7 +82,7 @@ TEST(Rows, ElidedPrefixEndsBetweenTwoCharacters) {
   Rows rows;
   std::string whole = "a";
   while (whole.size() < Rows::kElideBytes + 10) whole += "\xE2\x82\xAC";
-  rows.append(said(whole), 1, 0, "C");
+  rows.append(said_by_user(whole), 1, 0, "C");
   const std::string_view prefix = view_of(blocks_of(rows[0])[0].text);
   EXPECT_LE(prefix.size(), Rows::kElideBytes);
   EXPECT_EQ((prefix.size() - 1) % 3, 0u);
@@ -90,7 +90,7 @@ TEST(Rows, ElidedPrefixEndsBetweenTwoCharacters) {
 
 TEST(Rows, CopiedRowKeepsTheWholeTextAndTheBlobOfAnyBlock) {
   Rows rows;
-  Message message = said("short");
+  Message message = said_by_user("short");
   message.blocks.push_back(Block::of_text(std::string(Rows::kElideBytes + 1, 'q')));
   rows.append(message, 5, 6, "CONV");
   Rows copy;
@@ -122,8 +122,8 @@ TEST(Rows, RowBecomesTheMessageItWasMadeFrom) {
 
 TEST(Rows, TokensAreTheSumOfTheRows) {
   Rows rows(testing::simple_count());
-  rows.append(said("12345678"), 1, 0);
-  rows.append(said(""), 2, 0);
+  rows.append(said_by_user("12345678"), 1, 0);
+  rows.append(said_by_user(""), 2, 0);
   EXPECT_EQ(rows[0].tokens, 6u);
   EXPECT_EQ(rows[1].tokens, 4u);
   EXPECT_EQ(rows.tokens(), 10u);
@@ -131,7 +131,7 @@ TEST(Rows, TokensAreTheSumOfTheRows) {
 
 TEST(Rows, IndexOfFindsASequenceAndTheSizeForNone) {
   Rows rows;
-  for (const std::uint64_t seq : {50u, 40u, 48u, 53u}) rows.append(said("x"), seq, 0);
+  for (const std::uint64_t seq : {50u, 40u, 48u, 53u}) rows.append(said_by_user("x"), seq, 0);
   EXPECT_EQ(rows.index_of(50), 0u);
   EXPECT_EQ(rows.index_of(53), 3u);
   EXPECT_EQ(rows.index_of(41), rows.size());
@@ -139,7 +139,7 @@ TEST(Rows, IndexOfFindsASequenceAndTheSizeForNone) {
 
 TEST(Rows, SliceNamesTheRowsAsked) {
   Rows rows;
-  for (std::uint64_t seq = 1; seq <= 5; ++seq) rows.append(said("x"), seq, 0);
+  for (std::uint64_t seq = 1; seq <= 5; ++seq) rows.append(said_by_user("x"), seq, 0);
   const agentd_list part = rows.slice(1, 3);
   ASSERT_EQ(part.count, 3u);
   EXPECT_EQ(messages_of(part)[0].seq, 2u);
@@ -149,7 +149,7 @@ TEST(Rows, SliceNamesTheRowsAsked) {
 
 TEST(RowsDeathTest, SliceBeyondTheEndIsABug) {
   Rows rows;
-  rows.append(said("x"), 1, 0);
+  rows.append(said_by_user("x"), 1, 0);
   EXPECT_DEATH(
       {
         auto list = rows.slice(1, 1);

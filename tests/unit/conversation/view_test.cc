@@ -18,7 +18,7 @@ using testing::sequences;
 using testing::simple_count;
 using Seqs = std::vector<std::uint64_t>;
 
-constexpr std::string_view kId = "01J9ZQ2V8M4T0C7X5R3N6K1B2D";
+constexpr std::string_view kViewId = "01J9ZQ2V8M4T0C7X5R3N6K1B2D";
 
 // A hand-written log.
 class TestLog {
@@ -55,13 +55,13 @@ class TestLog {
   }
 
   Result<Conversation> loaded(std::uint64_t from = 1) const {
-    Conversation out(std::string(kId), simple_count());
+    Conversation out(std::string(kViewId), simple_count());
     AGENTD_TRY_VOID(out.load({records.begin() + static_cast<std::ptrdiff_t>(from - 1), records.end()}));
     return out;
   }
   // One apply() for each commit that ends at one of `ends`.
   Result<Conversation> applied(std::vector<std::uint64_t> ends) const {
-    Conversation out(std::string(kId), simple_count());
+    Conversation out(std::string(kViewId), simple_count());
     std::size_t at = 0;
     ends.push_back(records.size());
     for (const std::uint64_t end : ends) {
@@ -83,7 +83,7 @@ Seqs seqs_of(const Result<Conversation>& conversation) {
 
 TEST(View, HoldsTheMessagesInOrder) {
   TestLog log;
-  log.push(write_genesis({std::string(kId), {}, {}, {}, {}, {}, 0, {}}));
+  log.push(write_genesis({std::string(kViewId), {}, {}, {}, {}, {}, 0, {}}));
   log.user();
   log.push(write_run_begin({}));
   log.assistant();
@@ -296,7 +296,7 @@ TEST(View, RowsThatWerePinnedStayWhenABoundaryComes) {
   TestLog log;
   log.user("one");
   log.user("two");
-  Conversation conversation(std::string(kId), simple_count());
+  Conversation conversation(std::string(kViewId), simple_count());
   ASSERT_TRUE(conversation.apply(log.records));
   const Rows pinned = conversation.pin();
   const auto before = fingerprints(pinned);
@@ -388,7 +388,7 @@ void grow(RandomLog& log, bool reverts) {
   for (int i = 0; i < 60; ++i) {
     const std::uint32_t dice = log.below(20);
     if (dice == 0) {
-      Conversation now(std::string(kId), simple_count());
+      Conversation now(std::string(kViewId), simple_count());
       ASSERT_TRUE(now.load(log.records()));
       add_boundary(log, now);
       counting.push_back(log.revision());
@@ -412,9 +412,9 @@ TEST(ConversationProperty, LoadAndApplyGiveTheSameRows) {
     SCOPED_TRACE("seed " + std::to_string(seed));
     RandomLog log(seed);
     grow(log, false);
-    Conversation loaded(std::string(kId), simple_count());
+    Conversation loaded(std::string(kViewId), simple_count());
     ASSERT_TRUE(loaded.load(log.records()));
-    Conversation applied(std::string(kId), simple_count());
+    Conversation applied(std::string(kViewId), simple_count());
     std::vector<StoredRecord> batch;
     for (const StoredRecord& record : log.records()) {
       batch.push_back(record);
@@ -442,9 +442,9 @@ TEST(ConversationProperty, PartOfTheLogFromTheIndexGivesTheSameRows) {
     grow(log, true);
     ConversationInfo info;
     for (const StoredRecord& record : log.records()) ASSERT_TRUE(fold(info, record));
-    Conversation whole(std::string(kId), simple_count());
+    Conversation whole(std::string(kViewId), simple_count());
     ASSERT_TRUE(whole.load(log.records()));
-    Conversation part(std::string(kId), simple_count());
+    Conversation part(std::string(kViewId), simple_count());
     const auto loaded = part.load(log.from(info.view_first_seq));
     ASSERT_TRUE(loaded) << loaded.error().message;
     part.restore_totals(info.usage, info.runs, static_cast<std::uint32_t>(info.compactions));
@@ -462,7 +462,7 @@ TEST(ConversationProperty, RevertGivesBackTheRowsOfBeforeTheBoundary) {
     SCOPED_TRACE("seed " + std::to_string(seed));
     RandomLog log(seed);
     grow(log, true);
-    Conversation before(std::string(kId), simple_count());
+    Conversation before(std::string(kViewId), simple_count());
     ASSERT_TRUE(before.load(log.records()));
     add_boundary(log, before);
     const std::uint64_t boundary = log.revision();
@@ -470,7 +470,7 @@ TEST(ConversationProperty, RevertGivesBackTheRowsOfBeforeTheBoundary) {
     const std::uint64_t since = log.revision() - boundary;
     log.push(write_revert({boundary}));
     log.context();
-    Conversation after(std::string(kId), simple_count());
+    Conversation after(std::string(kViewId), simple_count());
     ASSERT_TRUE(after.load(log.records()));
     const auto was = fingerprints(before.rows());
     auto is = fingerprints(after.rows());

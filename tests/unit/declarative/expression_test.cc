@@ -37,7 +37,7 @@ std::string outcome(std::string_view text) {
   return *holds ? "true" : "false";
 }
 
-std::string mistake(std::string_view text) {
+std::string expression_mistake(std::string_view text) {
   const auto expression = Expression::parse(text, "f.yaml", 3, 7);
   return expression ? "parsed" : expression.error().message;
 }
@@ -161,56 +161,60 @@ TEST(Expression, SaysWhatAnOperatorCannotTake) {
 // ---- mistakes
 
 TEST(Expression, NamesThePlaceOfAMistake) {
-  EXPECT_EQ(mistake("a > "), "f.yaml:3:11: a value is missing at the end");
-  EXPECT_EQ(mistake("a ? b"), "f.yaml:3:9: expected an operator or the end, not '?'");
-  EXPECT_EQ(mistake("a and\n  b and ?"), "f.yaml:4:9: expected a value, not '?'");
-  EXPECT_EQ(mistake("a = 1"), "f.yaml:3:9: '=' compares nothing: write '=='");
-  EXPECT_EQ(mistake("a AND b"), "f.yaml:3:9: expected an operator or the end, not 'AND': did you mean 'and'?");
-  EXPECT_EQ(mistake("a & b"), "f.yaml:3:9: expected an operator or the end, not '&': write 'and' or '&&'");
-  EXPECT_EQ(mistake("a | b"), "f.yaml:3:9: expected an operator or the end, not '|': write 'or' or '||'");
-  EXPECT_EQ(mistake("(a"), "f.yaml:3:9: an operator or ')' is missing at the end");
-  EXPECT_EQ(mistake("a)"), "f.yaml:3:8: expected an operator or the end, not ')'");
-  EXPECT_EQ(mistake("'a"), "f.yaml:3:7: the text has no closing quote");
-  EXPECT_EQ(mistake("a == 'b\\'"), "f.yaml:3:12: the text has no closing quote");
-  EXPECT_EQ(mistake("'a\\sb'"), "f.yaml:3:9: the text has an unknown escape: write '\\\\' for a backslash");
-  EXPECT_EQ(mistake("1 < a < 3"), "f.yaml:3:13: comparisons do not chain: join them with 'and'");
-  EXPECT_EQ(mistake("5s > 1"), "f.yaml:3:7: '5s' is not a number");
-  EXPECT_EQ(mistake("1e999"), "f.yaml:3:7: '1e999' is not a number");
-  EXPECT_EQ(mistake("percent > 70%"), "f.yaml:3:20: a value is missing at the end");
-  EXPECT_EQ(mistake("a.5"), "f.yaml:3:9: a name must follow '.'; elements of a list are written [0]");
-  EXPECT_EQ(mistake("a[-1]"), "f.yaml:3:9: brackets take a whole number, or a key in quotes");
-  EXPECT_EQ(mistake("a[1.5]"), "f.yaml:3:9: brackets take a whole number, or a key in quotes");
-  EXPECT_EQ(mistake("a[0"), "f.yaml:3:10: ']' is missing at the end");
-  EXPECT_EQ(mistake("and"), "f.yaml:3:7: expected a value, not 'and'");
+  EXPECT_EQ(expression_mistake("a > "), "f.yaml:3:11: a value is missing at the end");
+  EXPECT_EQ(expression_mistake("a ? b"), "f.yaml:3:9: expected an operator or the end, not '?'");
+  EXPECT_EQ(expression_mistake("a and\n  b and ?"), "f.yaml:4:9: expected a value, not '?'");
+  EXPECT_EQ(expression_mistake("a = 1"), "f.yaml:3:9: '=' compares nothing: write '=='");
+  EXPECT_EQ(expression_mistake("a AND b"),
+            "f.yaml:3:9: expected an operator or the end, not 'AND': did you mean 'and'?");
+  EXPECT_EQ(expression_mistake("a & b"), "f.yaml:3:9: expected an operator or the end, not '&': write 'and' or '&&'");
+  EXPECT_EQ(expression_mistake("a | b"), "f.yaml:3:9: expected an operator or the end, not '|': write 'or' or '||'");
+  EXPECT_EQ(expression_mistake("(a"), "f.yaml:3:9: an operator or ')' is missing at the end");
+  EXPECT_EQ(expression_mistake("a)"), "f.yaml:3:8: expected an operator or the end, not ')'");
+  EXPECT_EQ(expression_mistake("'a"), "f.yaml:3:7: the text has no closing quote");
+  EXPECT_EQ(expression_mistake("a == 'b\\'"), "f.yaml:3:12: the text has no closing quote");
+  EXPECT_EQ(expression_mistake("'a\\sb'"), "f.yaml:3:9: the text has an unknown escape: write '\\\\' for a backslash");
+  EXPECT_EQ(expression_mistake("1 < a < 3"), "f.yaml:3:13: comparisons do not chain: join them with 'and'");
+  EXPECT_EQ(expression_mistake("5s > 1"), "f.yaml:3:7: '5s' is not a number");
+  EXPECT_EQ(expression_mistake("1e999"), "f.yaml:3:7: '1e999' is not a number");
+  EXPECT_EQ(expression_mistake("percent > 70%"), "f.yaml:3:20: a value is missing at the end");
+  EXPECT_EQ(expression_mistake("a.5"), "f.yaml:3:9: a name must follow '.'; elements of a list are written [0]");
+  EXPECT_EQ(expression_mistake("a[-1]"), "f.yaml:3:9: brackets take a whole number, or a key in quotes");
+  EXPECT_EQ(expression_mistake("a[1.5]"), "f.yaml:3:9: brackets take a whole number, or a key in quotes");
+  EXPECT_EQ(expression_mistake("a[0"), "f.yaml:3:10: ']' is missing at the end");
+  EXPECT_EQ(expression_mistake("and"), "f.yaml:3:7: expected a value, not 'and'");
   EXPECT_EQ(
-      mistake("a not in b"),
+      expression_mistake("a not in b"),
       "f.yaml:3:9: expected an operator or the end, not 'not': put 'not' before the comparison, as in 'not (a in b)'");
-  EXPECT_EQ(mistake("a in ['b', 'c']"),
+  EXPECT_EQ(expression_mistake("a in ['b', 'c']"),
             "f.yaml:3:12: lists are not supported here: join comparisons with "
             "'or', or use 'matches'");
-  EXPECT_EQ(mistake("a > \xc3\xa9"), "f.yaml:3:11: expected a value, not '\xc3\xa9'");
-  EXPECT_EQ(mistake(" \n "), "f.yaml:4:2: the expression is empty");
+  EXPECT_EQ(expression_mistake("a > \xc3\xa9"), "f.yaml:3:11: expected a value, not '\xc3\xa9'");
+  EXPECT_EQ(expression_mistake(" \n "), "f.yaml:4:2: the expression is empty");
 }
 
 TEST(Expression, CompilesRegularExpressionsWhenItIsRead) {
-  EXPECT_EQ(mistake("a matches b"), "f.yaml:3:17: 'matches' needs a text in quotes on its right");
-  EXPECT_NE(mistake("a matches '('").find("f.yaml:3:17: not a valid regular expression: "), std::string::npos);
-  EXPECT_NE(mistake("a matches '(?=x)'").find("not a valid regular expression"), std::string::npos) << "RE2 has none";
+  EXPECT_EQ(expression_mistake("a matches b"), "f.yaml:3:17: 'matches' needs a text in quotes on its right");
+  EXPECT_NE(expression_mistake("a matches '('").find("f.yaml:3:17: not a valid regular expression: "),
+            std::string::npos);
+  EXPECT_NE(expression_mistake("a matches '(?=x)'").find("not a valid regular expression"), std::string::npos)
+      << "RE2 has none";
 }
 
 TEST(Expression, BoundsTheMemoryOfARegularExpression) {
   const std::string greedy = "a matches '((((\\pL{1000}){1,1000}){1,1000}){1,1000})'";
-  EXPECT_NE(mistake(greedy).find("not a valid regular expression"), std::string::npos);
-  EXPECT_NE(mistake("a matches '(\\pL{500}){2}\\pN{900}\\pS{900}\\pL{900}(\\pL{900})\\pL{900}'").find("too large"),
-            std::string::npos);
+  EXPECT_NE(expression_mistake(greedy).find("not a valid regular expression"), std::string::npos);
+  EXPECT_NE(
+      expression_mistake("a matches '(\\pL{500}){2}\\pN{900}\\pS{900}\\pL{900}(\\pL{900})\\pL{900}'").find("too large"),
+      std::string::npos);
 }
 
 TEST(Expression, BoundsItsSizeAndItsLevels) {
   const auto nested = [](std::size_t levels) { return std::string(levels, '(') + "1" + std::string(levels, ')'); };
   EXPECT_EQ(outcome(nested(64)), "true");
-  EXPECT_EQ(mistake(nested(65)), "f.yaml:3:71: more than 64 levels of parentheses");
+  EXPECT_EQ(expression_mistake(nested(65)), "f.yaml:3:71: more than 64 levels of parentheses");
   EXPECT_EQ(outcome("1" + std::string(4095, ' ')), "true");
-  EXPECT_EQ(mistake("1" + std::string(4096, ' ')), "f.yaml:3:7: the expression has more than 4,096 bytes");
+  EXPECT_EQ(expression_mistake("1" + std::string(4096, ' ')), "f.yaml:3:7: the expression has more than 4,096 bytes");
 }
 
 TEST(Expression, TakesLongChainsWithoutDepth) {

@@ -18,7 +18,7 @@ namespace {
 
 using testing::HostFixture;
 
-void put(std::string& out, std::size_t at, std::uint64_t value, std::size_t bytes) {
+void put_number(std::string& out, std::size_t at, std::uint64_t value, std::size_t bytes) {
   if (out.size() < at + bytes) out.resize(at + bytes, '\0');
   for (std::size_t i = 0; i < bytes; ++i) out[at + i] = static_cast<char>(value >> (8 * i));
 }
@@ -28,23 +28,23 @@ constexpr std::size_t kStart = 0x80, kTable = kStart + 24 + 16, kOwn = kTable + 
 // A DLL with the sections .text and .agentd; the text lies at 0x200.
 std::string pe(const std::string& text, unsigned machine = 0x8664) {
   std::string out = "MZ";
-  put(out, 0x3c, kStart, 4);
-  put(out, kStart, 0x4550, 4);  // PE\0\0
-  put(out, kStart + 4, machine, 2);
-  put(out, kStart + 6, 2, 2);        // sections
-  put(out, kStart + 20, 16, 2);      // bytes of the optional header
-  put(out, kStart + 22, 0x2022, 2);  // a DLL
-  put(out, kOwn, 0, 8);
+  put_number(out, 0x3c, kStart, 4);
+  put_number(out, kStart, 0x4550, 4);  // PE\0\0
+  put_number(out, kStart + 4, machine, 2);
+  put_number(out, kStart + 6, 2, 2);        // sections
+  put_number(out, kStart + 20, 16, 2);      // bytes of the optional header
+  put_number(out, kStart + 22, 0x2022, 2);  // a DLL
+  put_number(out, kOwn, 0, 8);
   out.replace(kTable, 5, ".text");
   out.replace(kOwn, 7, ".agentd");
-  put(out, kOwn + 8, text.size() + 1, 4);    // in memory
-  put(out, kOwn + 16, text.size() + 20, 4);  // in the file, padded
-  put(out, kOwn + 20, kTextAt, 4);
+  put_number(out, kOwn + 8, text.size() + 1, 4);    // in memory
+  put_number(out, kOwn + 16, text.size() + 20, 4);  // in the file, padded
+  put_number(out, kOwn + 20, kTextAt, 4);
   out.resize(kTextAt, '\0');
   return out + text + std::string(20, '\0');
 }
 
-ModuleScan scan(const std::string& bytes) {
+ModuleScan scan_pe(const std::string& bytes) {
   auto out = scan_module(MemoryBytes(bytes));
   EXPECT_TRUE(out) << (out ? "" : out.error().message);
   return out ? *out : ModuleScan();
@@ -57,72 +57,72 @@ std::string refusal(const std::string& bytes) {
 }
 
 TEST(PeSection, GivesTheManifestAndSaysWhatTheModuleIs) {
-  const ModuleScan found = scan(pe(R"({"id":"w"})"));
+  const ModuleScan found = scan_pe(pe(R"({"id":"w"})"));
   EXPECT_EQ(found.manifest, R"({"id":"w"})");
   EXPECT_EQ(found.obstacle, "is a module for Windows (x86-64); this agentd loads ELF modules: rebuild it for Linux");
 }
 
 TEST(PeSection, NamesTheMachine) {
-  EXPECT_NE(scan(pe("{}", 0xaa64)).obstacle.find("(AArch64)"), std::string::npos);
-  EXPECT_NE(scan(pe("{}", 0x014c)).obstacle.find("(x86 (32 bit))"), std::string::npos);
-  EXPECT_NE(scan(pe("{}", 0x1234)).obstacle.find("(machine number 4660)"), std::string::npos);
+  EXPECT_NE(scan_pe(pe("{}", 0xaa64)).obstacle.find("(AArch64)"), std::string::npos);
+  EXPECT_NE(scan_pe(pe("{}", 0x014c)).obstacle.find("(x86 (32 bit))"), std::string::npos);
+  EXPECT_NE(scan_pe(pe("{}", 0x1234)).obstacle.find("(machine number 4660)"), std::string::npos);
 }
 
 TEST(PeSection, WithoutItsSizeInMemoryTheTextEndsAtItsNul) {
   std::string bytes = pe("{}");
-  put(bytes, kOwn + 8, 0, 4);
-  EXPECT_EQ(scan(bytes).manifest, "{}");
+  put_number(bytes, kOwn + 8, 0, 4);
+  EXPECT_EQ(scan_pe(bytes).manifest, "{}");
 }
 
 TEST(PeSection, ATextWithoutItsNulEndsWithTheSection) {
   std::string bytes = pe("{\"a\":1}trailing");
-  put(bytes, kOwn + 8, 7, 4);
-  EXPECT_EQ(scan(bytes).manifest, "{\"a\":1}");
+  put_number(bytes, kOwn + 8, 7, 4);
+  EXPECT_EQ(scan_pe(bytes).manifest, "{\"a\":1}");
 }
 
 TEST(PeSection, ModuleWithoutTheSectionHasNoManifest) {
   std::string bytes = pe("{}");
   bytes.replace(kOwn, 7, ".rdata\0");
-  EXPECT_FALSE(scan(bytes).manifest);
-  EXPECT_NE(scan(bytes).obstacle, "");
+  EXPECT_FALSE(scan_pe(bytes).manifest);
+  EXPECT_NE(scan_pe(bytes).obstacle, "");
 }
 
 TEST(PeSection, ALongerNameIsAnotherSection) {
   std::string bytes = pe("{}");
   bytes[kOwn + 7] = 'x';
-  EXPECT_FALSE(scan(bytes).manifest);
+  EXPECT_FALSE(scan_pe(bytes).manifest);
 }
 
 TEST(PeSection, ASectionBeyondTheFileHasNoManifest) {
   for (const auto& [at, value] : std::vector<std::pair<std::size_t, std::uint64_t>>{
            {16, 0xffffffff}, {16, 4096}, {20, 0xffffffff}, {20, kTextAt + 60}}) {
     std::string bytes = pe("{}");
-    put(bytes, kOwn + 8, 0, 4);
-    put(bytes, kOwn + at, value, 4);
-    EXPECT_FALSE(scan(bytes).manifest) << at << " " << value;
+    put_number(bytes, kOwn + 8, 0, 4);
+    put_number(bytes, kOwn + at, value, 4);
+    EXPECT_FALSE(scan_pe(bytes).manifest) << at << " " << value;
   }
 }
 
 TEST(PeSection, ATextThatNobodyWroteByHandIsNoManifest) {
-  EXPECT_TRUE(scan(pe(std::string(kManifestBytesMax - 1, 'x'))).manifest);
-  EXPECT_FALSE(scan(pe(std::string(kManifestBytesMax, 'x'))).manifest);
+  EXPECT_TRUE(scan_pe(pe(std::string(kManifestBytesMax - 1, 'x'))).manifest);
+  EXPECT_FALSE(scan_pe(pe(std::string(kManifestBytesMax, 'x'))).manifest);
 }
 
-TEST(PeSection, AnEmptyTextIsNoManifest) { EXPECT_FALSE(scan(pe("")).manifest); }
+TEST(PeSection, AnEmptyTextIsNoManifest) { EXPECT_FALSE(scan_pe(pe("")).manifest); }
 
 TEST(PeSection, SectionsBeyondTheLimitOfWindowsAreNotLookedAt) {
   std::string bytes = pe("{}");
-  put(bytes, kStart + 20, 16, 2);
-  put(bytes, kStart + 6, 0xffff, 2);
-  EXPECT_EQ(scan(bytes).manifest, "{}");
+  put_number(bytes, kStart + 20, 16, 2);
+  put_number(bytes, kStart + 6, 0xffff, 2);
+  EXPECT_EQ(scan_pe(bytes).manifest, "{}");
   const std::string header = bytes.substr(kOwn, 40);
   std::string many = bytes.substr(0, kTable) + std::string(96 * 40, 's') + header + std::string(64, '\0');
-  EXPECT_FALSE(scan(many).manifest);
+  EXPECT_FALSE(scan_pe(many).manifest);
 }
 
 TEST(PeSection, AProgramIsNoSharedLibrary) {
   std::string bytes = pe("{}");
-  put(bytes, kStart + 22, 0x0022, 2);
+  put_number(bytes, kStart + 22, 0x0022, 2);
   EXPECT_EQ(refusal(bytes), "is a Windows program, not a shared library: link it with -shared");
 }
 
@@ -136,7 +136,7 @@ TEST(PeSection, BytesWithTheMagicAloneAreNoLibrary) {
 TEST(PeSection, AHeaderBeyondTheFileIsCutOff) {
   EXPECT_EQ(refusal(pe("{}").substr(0, kStart + 23)), "is truncated: copy the file again");
   std::string bytes = pe("{}");
-  put(bytes, 0x3c, 0xffffffff, 4);
+  put_number(bytes, 0x3c, 0xffffffff, 4);
   EXPECT_EQ(refusal(bytes), "is truncated: copy the file again");
 }
 
@@ -184,7 +184,7 @@ class WindowsModule : public ::testing::TestWithParam<const char*> {
 };
 
 TEST_P(WindowsModule, CarriesAManifestThatParses) {
-  const ModuleScan found = scan(bytes_);
+  const ModuleScan found = scan_pe(bytes_);
   ASSERT_TRUE(found.manifest);
   const auto manifest = parse_manifest(*found.manifest);
   ASSERT_TRUE(manifest) << manifest.error().message;

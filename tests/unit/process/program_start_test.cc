@@ -20,7 +20,7 @@ UniqueFd memory_file(const std::string& text) {
 }
 
 // Hands its orders to the program in descriptor 3, as the real one.
-class PaintedCage final : public CommandCage {
+class CountedCage final : public CommandCage {
  public:
   Result<CagedCommand> wrap(const std::vector<std::string>& argv, const std::string&,
                             const std::vector<std::string>& environment) override {
@@ -55,7 +55,7 @@ class ProgramStarts : public ::testing::Test {
   }
 
   SystemClock clock_;
-  std::shared_ptr<PaintedCage> cage_ = std::make_shared<PaintedCage>();
+  std::shared_ptr<CountedCage> cage_ = std::make_shared<CountedCage>();
 };
 
 TEST_F(ProgramStarts, AFilterRunsInItsCage) {

@@ -17,7 +17,7 @@ namespace {
 
 constexpr Milliseconds kTime{20'000};
 
-UniqueFd memory_with(const std::string& text) {
+UniqueFd program_in_memory(const std::string& text) {
   UniqueFd fd(::memfd_create("test", MFD_CLOEXEC));
   EXPECT_TRUE(write_all(fd.get(), text));
   ::lseek(fd.get(), 0, SEEK_SET);
@@ -45,7 +45,7 @@ class ZygoteTest : public Children {
                          at_most);
   }
   static Result<Child> fork(Zygote& zygote, const std::string& wish) {
-    const UniqueFd file = memory_with(wish);
+    const UniqueFd file = program_in_memory(wish);
     const Zygote::Wish wishes[] = {{.arguments = {"the-hook", "behind"}, .pass = {file.get()}}};
     return std::move(zygote.fork(wishes, kTime).at(0));
   }
@@ -82,7 +82,7 @@ TEST_F(ZygoteTest, ForksAsManyAsAreWantedAtOnceEachWithItsOwn) {
   std::vector<UniqueFd> files;
   std::vector<Zygote::Wish> wishes;
   for (std::size_t i = 0; i < Zygote::kWishesMax; ++i) {
-    files.push_back(memory_with("wish " + std::to_string(i)));
+    files.push_back(program_in_memory("wish " + std::to_string(i)));
     wishes.push_back({.arguments = {"the-hook", "behind"}, .pass = {files.back().get()}});
   }
   auto children = zygote->fork(wishes, kTime);
@@ -100,7 +100,7 @@ TEST_F(ZygoteTest, ThatHasEndedFailsAllThatAreWanted) {
   auto zygote = start();
   ASSERT_TRUE(zygote);
   end(zygote->take_process());
-  const UniqueFd file = memory_with("one");
+  const UniqueFd file = program_in_memory("one");
   const Zygote::Wish wish{.arguments = {"the-hook"}, .pass = {file.get()}};
   const int before = descriptors();
   const std::vector<Zygote::Wish> wishes{wish, wish, wish};
@@ -182,7 +182,7 @@ TEST_F(ZygoteTest, IsNoneWhenTheProgramIsNoneOrHasThreadsOrTakesTooLong) {
 TEST_F(ZygoteTest, CutsNamesThatAreTooLong) {
   auto zygote = start();
   ASSERT_TRUE(zygote);
-  const UniqueFd file = memory_with("stay");
+  const UniqueFd file = program_in_memory("stay");
   const Zygote::Wish wishes[] = {{.arguments = {std::string(10'000, 'x')}, .pass = {file.get()}}};
   auto children = zygote->fork(wishes, kTime);
   auto& child = children.at(0);

@@ -14,7 +14,7 @@ namespace {
 using testing::anthropic_refusal;
 using testing::TestRequest;
 
-std::string body_of(TestRequest& request) {
+std::string anthropic_body(TestRequest& request) {
   request.value().model = "claude-sonnet-5-5";
   JsonWriter out;
   const auto written = write_anthropic_request(out, request.value(), AnthropicCache::kMinutes);
@@ -27,7 +27,7 @@ TEST(AnthropicRules, NoHistoryBreaksThem) {
     TestRequest request;
     testing::RequestHistory history(seed);  // the request borrows from it
     history.fill(request);
-    const std::string body = body_of(request);
+    const std::string body = anthropic_body(request);
     ASSERT_EQ(anthropic_refusal(body), "") << "seed " << seed << "\n" << body;
   }
 }
@@ -49,18 +49,18 @@ TEST(AnthropicRules, BlankTextsAndRolesThatDoNotAlternateAreSeen) {
 TEST(AnthropicRules, AMessageThatBecomesEmptyIsLeftOutAndItsNeighboursAreJoined) {
   TestRequest request;
   request.user("a").add(Message::of_text(Role::kAssistant, "\n\n")).user("b").user("\xE3\x80\x80");
-  EXPECT_NE(body_of(request).find(
+  EXPECT_NE(anthropic_body(request).find(
                 R"("messages":[{"role":"user","content":[{"type":"text","text":"a"},{"type":"text","text":"b",)"),
             std::string::npos)
-      << body_of(request);
+      << anthropic_body(request);
 }
 
 TEST(AnthropicRules, AWordStandsForAUsersMessageThatIsNeeded) {
   TestRequest request;
   request.user(" ").add(Message::of_text(Role::kAssistant, "yes")).user("\n");
-  EXPECT_EQ(anthropic_refusal(body_of(request)), "");
+  EXPECT_EQ(anthropic_refusal(anthropic_body(request)), "");
   const std::string word = R"x({"role":"user","content":[{"type":"text","text":"(no text)")x";
-  const std::string body = body_of(request);
+  const std::string body = anthropic_body(request);
   EXPECT_NE(body.find(word), body.rfind(word)) << body;
 }
 
@@ -84,21 +84,21 @@ TEST(AnthropicOrigins, ThinkingOfAnotherModelIsLeftOut) {
   origins.note(2, {"anthropic", "messages", "claude-opus-5-5"});
   origins.note(4, {"anthropic", "messages", "claude-sonnet-5-5"});
   request.value().origins = &origins;
-  const std::string body = body_of(request);
+  const std::string body = anthropic_body(request);
   EXPECT_EQ(body.find("claude-opus-5-5/1"), std::string::npos) << body;
   EXPECT_NE(body.find("claude-sonnet-5-5/2"), std::string::npos) << body;
   EXPECT_NE(body.find("nobody-knows/3"), std::string::npos) << body;
   origins.note(4, {"another", "", "claude-sonnet-5-5"});
-  EXPECT_EQ(body_of(request).find("claude-sonnet-5-5/2"), std::string::npos);
+  EXPECT_EQ(anthropic_body(request).find("claude-sonnet-5-5/2"), std::string::npos);
 }
 
 TEST(AnthropicOrigins, ToolsThatMayNotBeCalledStandThereForTheHistory) {
   TestRequest request;
   request.user("a").tool("bash").value().may_call_tools = false;
-  EXPECT_NE(body_of(request).find(R"("tool_choice":{"type":"none"})"), std::string::npos);
+  EXPECT_NE(anthropic_body(request).find(R"("tool_choice":{"type":"none"})"), std::string::npos);
   TestRequest without;
   without.user("a").value().may_call_tools = false;
-  EXPECT_EQ(body_of(without).find("tool_choice"), std::string::npos);
+  EXPECT_EQ(anthropic_body(without).find("tool_choice"), std::string::npos);
 }
 
 TEST(Blank, WhiteSpaceOfAnyScriptIsBlank) {

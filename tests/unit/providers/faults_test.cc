@@ -26,7 +26,7 @@ using testing::Reply;
 using testing::Sleepless;
 using testing::TestRequest;
 
-constexpr char kKey[] = "sk-ant-test-0123456789";
+constexpr char kFaultsKey[] = "sk-ant-test-0123456789";
 
 // Waits in real time; its wall clock is always Tue, 14 Nov 2023 22:13:20 GMT.
 class OneDay : public Clock {
@@ -126,7 +126,7 @@ std::vector<Fault> faults() {
 class Faults : public ::testing::Test {
  protected:
   Faults() {
-    options_.api_key = kKey;
+    options_.api_key = kFaultsKey;
     options_.limits.idle_timeout = Milliseconds(250);
   }
   void make(const Clock& clock, const std::string& url) {

@@ -22,7 +22,7 @@ using testing::TestRequest;
 
 constexpr const char* kModel = "gemini-3.8-flash";
 
-std::string body_of(TestRequest& request) {
+std::string google_body(TestRequest& request) {
   request.value().model = kModel;
   JsonWriter out;
   const auto written = write_google_request(out, request.value(), "google", {});
@@ -143,7 +143,7 @@ TEST(GoogleRules, NoHistoryBreaksThem) {
     TestRequest request;
     testing::RequestHistory history(seed);  // the request borrows from it
     history.fill(request);
-    const std::string body = body_of(request);
+    const std::string body = google_body(request);
     ASSERT_EQ(google_refusal(kModel, body), "") << "seed " << seed << "\n" << body;
   }
 }
@@ -168,7 +168,7 @@ TEST(GoogleOrigins, SignaturesGoToTheirOwnModelAloneAndCallsOfOthersAreMarked) {
   origins.note(2, {"google", "generateContent", kModel});
   origins.note(4, {"openai", "responses", "gpt-6-sol"});
   request.value().origins = &origins;
-  const std::string body = body_of(request);
+  const std::string body = google_body(request);
   EXPECT_EQ(google_refusal(kModel, body, {.own_signatures_alone = true}), "") << body;
   EXPECT_NE(body.find("gemini-3.8-flash/1"), std::string::npos) << body;
   EXPECT_EQ(body.find("another/2"), std::string::npos) << body;

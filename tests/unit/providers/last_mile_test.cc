@@ -42,9 +42,10 @@ constexpr const char* kTable = R"({"thinking_back":["deepseek"],"models":[
   {"pattern":"blind","provider":"work","window":12000,"max_output":3000,"thinking":"budget","inputs":[]},
   {"pattern":"deepseek","provider":"work","window":12000,"max_output":3000,"thinking":"budget","inputs":[]}]})";
 
-constexpr const char* kModels[] = {"anthropic/claude-haiku-1", "anthropic/claude-sonnet-1", "openai/gpt-1",
-                                   "google/gemini-3",          "google/gemini-2",           "work/house-1",
-                                   "mistral/blind-small",      "deepseek/blind-reasoner",   "work/deepseek-house"};
+constexpr const char* kLastMileModels[] = {
+    "anthropic/claude-haiku-1", "anthropic/claude-sonnet-1", "openai/gpt-1",
+    "google/gemini-3",          "google/gemini-2",           "work/house-1",
+    "mistral/blind-small",      "deepseek/blind-reasoner",   "work/deepseek-house"};
 
 // For a history that ends the process: its seed is not lost.
 volatile std::uint32_t seed_of_history = 0;
@@ -111,7 +112,7 @@ class History {
     session_.reset();
     AgentOptions options;
     options.provider = "anthropic";
-    options.model = chance_.of(kModels);
+    options.model = chance_.of(kLastMileModels);
     options.system_prompt = chance_.text().substr(0, 100);
     options.instructions = chance_.text().substr(0, 100);
     options.cwd = "/work";
@@ -124,7 +125,7 @@ class History {
     constexpr const char* kEfforts[] = {"", "", "low", "high", "max", "none"};
     options.thinking.effort = chance_.of(kEfforts);
     if (chance_.once_in(2)) options.thinking.budget_tokens = static_cast<std::uint64_t>(chance_.below(6'000));
-    if (chance_.once_in(3)) options.fallbacks = {chance_.of(kModels), chance_.of(kModels)};
+    if (chance_.once_in(3)) options.fallbacks = {chance_.of(kLastMileModels), chance_.of(kLastMileModels)};
     const RuntimeParts process{store_, router_, models_, estimator_, prompts_, slots_, clock_, ids_, log_};
     agents_.push_back({make_services(process, {options}), nullptr});
     agents_.back().agent =
@@ -250,7 +251,7 @@ class History {
     Action out = testing::action(kind, chance_.text());
     if (kind == AGENTD_ACT_REPLACE_MESSAGES) return replacement(call);
     if (kind == AGENTD_ACT_SET && event == AGENTD_EVENT_BEFORE_MODEL_CALL)
-      return testing::set_action(AGENTD_KEY_MODEL, chance_.of(kModels));
+      return testing::set_action(AGENTD_KEY_MODEL, chance_.of(kLastMileModels));
     if (kind == AGENTD_ACT_SET && event == AGENTD_EVENT_BEFORE_COMPACTION)
       return testing::set_action(AGENTD_KEY_CUSTOM_INSTRUCTIONS, chance_.text());
     if (kind == AGENTD_ACT_SET) return testing::set_action(AGENTD_KEY_TITLE, chance_.text());

@@ -48,7 +48,7 @@ TEST(OpenAiRules, NoHistoryBreaksThem) {
 
 // ---- whose thinking is sent
 
-Message thought(const std::string& seal, const std::string& text = "so") {
+Message thinking_part(const std::string& seal, const std::string& text = "so") {
   Message out;
   out.role = Role::kAssistant;
   Block block;
@@ -63,8 +63,8 @@ Message thought(const std::string& seal, const std::string& text = "so") {
 TEST(OpenAiOrigins, ReasoningGoesToItsOwnModelAloneAndInFrontOfWhatItLedTo) {
   TestRequest request;
   request.value().model = "gpt-6-sol";
-  request.user("a").add(thought("gpt-6-sol/1")).user("b").add(thought("gpt-6-luna/2")).user("c");
-  request.add(thought("nobody/3")).user("d").add(thought("gpt-6-sol/4", "")).user("e");
+  request.user("a").add(thinking_part("gpt-6-sol/1")).user("b").add(thinking_part("gpt-6-luna/2")).user("c");
+  request.add(thinking_part("nobody/3")).user("d").add(thinking_part("gpt-6-sol/4", "")).user("e");
   Origins origins;
   origins.note(2, {"openai", "responses", "gpt-6-sol"});
   origins.note(4, {"openai", "responses", "gpt-6-luna"});

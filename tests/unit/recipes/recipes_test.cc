@@ -224,7 +224,7 @@ TEST(Recipe, ATemplateInTheParamsOfAHandlerIsCheckedToo) {
   EXPECT_NE(with("{{.day}}.md").find("not {{.day}}"), std::string::npos);
 }
 
-Recipe recipe_of(const std::string& text) {
+Recipe parsed_recipe(const std::string& text) {
   auto recipe = parse_recipe(text, "r.md");
   EXPECT_TRUE(recipe) << recipe.error().message;
   return recipe ? *recipe : Recipe{};
@@ -236,7 +236,7 @@ const char* const kReview =
     "{{.branch}} on {{.base}}, {{.depth}}{{if .extra}}, {{.extra}}{{end}}";
 
 TEST(RecipeArguments, AreThoseThatAreDeclaredHaveADefaultOrStandInTheText) {
-  const Recipe recipe = recipe_of(kReview);
+  const Recipe recipe = parsed_recipe(kReview);
   std::vector<std::string> names;
   for (const RecipeArgument& each : recipe.arguments) names.push_back(each.name);
   EXPECT_EQ(names, (std::vector<std::string>{"branch", "depth", "base", "extra"}));
@@ -246,7 +246,7 @@ TEST(RecipeArguments, AreThoseThatAreDeclaredHaveADefaultOrStandInTheText) {
 }
 
 TEST(RecipeArguments, GivenOnesOverrideDefaults) {
-  const Recipe recipe = recipe_of(kReview);
+  const Recipe recipe = parsed_recipe(kReview);
   EXPECT_EQ(*render_recipe(recipe, {{"branch", "dev"}}, ""), "dev on main, deep");
   EXPECT_EQ(*render_recipe(recipe, {{"branch", "dev"}, {"base", "old"}, {"extra", "e"}}, ""), "dev on old, deep, e");
   EXPECT_EQ(*render_recipe(recipe, {{"branch", "dev"}, {"depth", ""}}, ""), "dev on main, ")
@@ -254,20 +254,20 @@ TEST(RecipeArguments, GivenOnesOverrideDefaults) {
 }
 
 TEST(RecipeArguments, MissingAndUnknownOnesAreNamed) {
-  const Recipe recipe = recipe_of(kReview);
+  const Recipe recipe = parsed_recipe(kReview);
   EXPECT_EQ(recipe_values(recipe, {}).error().message,
             "the recipe 'review' needs a value for branch (what to look at)");
   EXPECT_EQ(recipe_values(recipe, {{"branch", ""}}).error().code, Code::kInvalid);
   EXPECT_EQ(recipe_values(recipe, {{"branch", "x"}, {"bases", "y"}}).error().message,
             "the recipe 'review' has no argument 'bases': it takes branch, depth, base, extra: did you "
             "mean 'base'?");
-  EXPECT_EQ(recipe_values(recipe_of("---\nname: r\n---\nx"), {{"a", "b"}}).error().message,
+  EXPECT_EQ(recipe_values(parsed_recipe("---\nname: r\n---\nx"), {{"a", "b"}}).error().message,
             "the recipe 'r' has no argument 'a': it takes none");
   EXPECT_EQ(recipe_values(recipe, {{"conversation_id", "x"}}).error().code, Code::kInvalid);
 }
 
 TEST(RecipeArguments, ConversationIdIsAlwaysThere) {
-  EXPECT_EQ(*render_recipe(recipe_of("of {{.conversation_id}}"), {}, "C1"), "of C1");
+  EXPECT_EQ(*render_recipe(parsed_recipe("of {{.conversation_id}}"), {}, "C1"), "of C1");
 }
 
 class Book : public ::testing::Test {

@@ -9,7 +9,7 @@
 namespace agentd::serve {
 namespace {
 
-constexpr std::uint16_t kPort = 8080;
+constexpr std::uint16_t kCrawlPort = 8080;
 
 class Crawl : public ::testing::Test {
  protected:
@@ -27,7 +27,7 @@ class Crawl : public ::testing::Test {
                      std::string(route.method),
                      path,
                      {{"host", "127.0.0.1:8080"}},
-                     kPort};
+                     kCrawlPort};
     head.fields.insert(head.fields.end(), more.begin(), more.end());
     return head;
   }
@@ -39,7 +39,7 @@ class Crawl : public ::testing::Test {
     return reply ? reply->status : 200;
   }
 
-  testing::TempDir directory_;
+  ::agentd::testing::TempDir directory_;
   const std::string home_ = directory_.file("home");
   ManualClock clock_;
   Access access_{home_, 1000, scope_needed, clock_};

@@ -19,7 +19,9 @@ struct Case {
 };
 
 // A request with these further fields.
-std::string get(std::string_view fields) { return "GET / HTTP/1.1\r\nHost: x\r\n" + std::string(fields) + "\r\n"; }
+std::string head_with(std::string_view fields) {
+  return "GET / HTTP/1.1\r\nHost: x\r\n" + std::string(fields) + "\r\n";
+}
 std::string post(std::string_view fields) { return "POST / HTTP/1.1\r\nHost: x\r\n" + std::string(fields) + "\r\n"; }
 std::string target(std::string_view text) { return "GET " + std::string(text) + " HTTP/1.1\r\nHost: x\r\n\r\n"; }
 std::string line(std::string_view text) { return std::string(text) + "\r\nHost: x\r\n\r\n"; }
@@ -27,7 +29,7 @@ std::string line(std::string_view text) { return std::string(text) + "\r\nHost: 
 const std::vector<Case>& cases() {
   static const std::vector<Case> all = {
       // The first line.
-      {"plain", get(""), 200},
+      {"plain", head_with(""), 200},
       {"another method", line("DELETE /a HTTP/1.1"), 200},
       {"a method that nobody has", line("PURGE /a HTTP/1.1"), 200},
       {"a method in lower case", line("get / HTTP/1.1"), 400},
@@ -75,40 +77,40 @@ const std::vector<Case>& cases() {
       {"the longest target", target("/" + std::string(kTargetMax - 1, 'a')), 200},
       {"a target that is too long", target("/" + std::string(kTargetMax, 'a')), 414},
       // Lines and fields.
-      {"fields", get("Accept: */*\r\nX-Y_z.1!#$%&'*+^`|~: v\r\n"), 200},
-      {"an empty value", get("Accept:\r\n"), 200},
-      {"blanks around a value", get("Accept: \t a b \t\r\n"), 200},
-      {"a value of eight bits", get("Cookie: a=\xc3\xa9\r\n"), 200},
-      {"a tab in a value", get("Accept: a\tb\r\n"), 200},
+      {"fields", head_with("Accept: */*\r\nX-Y_z.1!#$%&'*+^`|~: v\r\n"), 200},
+      {"an empty value", head_with("Accept:\r\n"), 200},
+      {"blanks around a value", head_with("Accept: \t a b \t\r\n"), 200},
+      {"a value of eight bits", head_with("Cookie: a=\xc3\xa9\r\n"), 200},
+      {"a tab in a value", head_with("Accept: a\tb\r\n"), 200},
       {"a line that ends with LF", "GET / HTTP/1.1\nHost: x\r\n\r\n", 400},
-      {"a field that ends with LF", get("A: b\nC: d\r\n"), 400},
+      {"a field that ends with LF", head_with("A: b\nC: d\r\n"), 400},
       {"a head that ends with LF LF", "GET / HTTP/1.1\r\nHost: x\n\n", 400},
-      {"a CR in a value", get("A: b\rC: d\r\n"), 400},
-      {"CR CR LF", get("A: b\r\r\n"), 400},
-      {"a NUL in a value", get("A: b\0c\r\n"s), 400},
-      {"a bell in a value", get("A: b\ac\r\n"), 400},
-      {"DEL in a value", get("A: b\x7f\r\n"), 400},
-      {"a vertical tab in a value", get("A: b\vc\r\n"), 400},
-      {"a field on two lines, space", get("A: b\r\n c\r\n"), 400},
-      {"a field on two lines, tab", get("A: b\r\n\tc\r\n"), 400},
+      {"a CR in a value", head_with("A: b\rC: d\r\n"), 400},
+      {"CR CR LF", head_with("A: b\r\r\n"), 400},
+      {"a NUL in a value", head_with("A: b\0c\r\n"s), 400},
+      {"a bell in a value", head_with("A: b\ac\r\n"), 400},
+      {"DEL in a value", head_with("A: b\x7f\r\n"), 400},
+      {"a vertical tab in a value", head_with("A: b\vc\r\n"), 400},
+      {"a field on two lines, space", head_with("A: b\r\n c\r\n"), 400},
+      {"a field on two lines, tab", head_with("A: b\r\n\tc\r\n"), 400},
       {"a first field that continues nothing", "GET / HTTP/1.1\r\n Host: x\r\n\r\n", 400},
-      {"a space before the colon", get("Content-Length : 5\r\n"), 400},
-      {"a tab before the colon", get("Content-Length\t: 5\r\n"), 400},
-      {"a space in a name", get("Content Length: 5\r\n"), 400},
-      {"no colon", get("Accept\r\n"), 400},
-      {"no name", get(": b\r\n"), 400},
-      {"a name of eight bits", get("\xc3\xa9: b\r\n"), 400},
-      {"a name with a bracket", get("A(b): c\r\n"), 400},
-      {"a name with a NUL", get("A\0b: c\r\n"s), 400},
+      {"a space before the colon", head_with("Content-Length : 5\r\n"), 400},
+      {"a tab before the colon", head_with("Content-Length\t: 5\r\n"), 400},
+      {"a space in a name", head_with("Content Length: 5\r\n"), 400},
+      {"no colon", head_with("Accept\r\n"), 400},
+      {"no name", head_with(": b\r\n"), 400},
+      {"a name of eight bits", head_with("\xc3\xa9: b\r\n"), 400},
+      {"a name with a bracket", head_with("A(b): c\r\n"), 400},
+      {"a name with a NUL", head_with("A\0b: c\r\n"s), 400},
       // The host.
       {"an address and a port", "GET / HTTP/1.1\r\nHost: 127.0.0.1:9090\r\n\r\n", 200},
       {"an IPv6 address", "GET / HTTP/1.1\r\nhost:[::1]:9090\r\n\r\n", 200},
       {"no host", "GET / HTTP/1.1\r\nAccept: */*\r\n\r\n", 400},
       {"no fields", "GET / HTTP/1.1\r\n\r\n", 400},
       {"an empty host", "GET / HTTP/1.1\r\nHost:\r\n\r\n", 400},
-      {"two hosts", get("Host: y\r\n"), 400},
-      {"the same host twice", get("Host: x\r\n"), 400},
-      {"the same host twice, in another case", get("hOST: x\r\n"), 400},
+      {"two hosts", head_with("Host: y\r\n"), 400},
+      {"the same host twice", head_with("Host: x\r\n"), 400},
+      {"the same host twice, in another case", head_with("hOST: x\r\n"), 400},
       {"a list of hosts", "GET / HTTP/1.1\r\nHost: x, y\r\n\r\n", 400},
       {"a host with a user", "GET / HTTP/1.1\r\nHost: a@x\r\n\r\n", 400},
       {"a host with a path", "GET / HTTP/1.1\r\nHost: x/y\r\n\r\n", 400},
@@ -116,7 +118,7 @@ const std::vector<Case>& cases() {
       {"a length", post("Content-Length: 5\r\n"), 200},
       {"no length", post(""), 200},
       {"chunks", post("Transfer-Encoding: chunked\r\n"), 200},
-      {"length 0 of GET", get("Content-Length: 0\r\n"), 200},
+      {"length 0 of GET", head_with("Content-Length: 0\r\n"), 200},
       {"two lengths", post("Content-Length: 5\r\nContent-Length: 6\r\n"), 400},
       {"the same length twice", post("Content-Length: 5\r\nContent-Length: 5\r\n"), 400},
       {"a list of lengths", post("Content-Length: 5, 5\r\n"), 400},
@@ -145,8 +147,8 @@ const std::vector<Case>& cases() {
       {"a length behind a tab", post("Content-Length:\t5\r\n"), 400},
       {"a length between spaces", post("Content-Length:  5 \r\n"), 200},
       {"a coding with a space before its colon", post("Transfer-Encoding : chunked\r\n"), 400},
-      {"a body of GET", get("Content-Length: 5\r\n"), 400},
-      {"chunks of GET", get("Transfer-Encoding: chunked\r\n"), 400},
+      {"a body of GET", head_with("Content-Length: 5\r\n"), 400},
+      {"chunks of GET", head_with("Transfer-Encoding: chunked\r\n"), 400},
       {"a body of HEAD", "HEAD / HTTP/1.1\r\nHost: x\r\nContent-Length: 5\r\n\r\n", 400},
       {"trailers", post("Transfer-Encoding: chunked\r\nTrailer: A\r\n"), 400},
       {"a compressed body", post("Content-Length: 5\r\nContent-Encoding: gzip\r\n"), 415},
@@ -155,13 +157,13 @@ const std::vector<Case>& cases() {
       {"an expectation that can be met", post("Content-Length: 5\r\nExpect: 100-Continue\r\n"), 200},
       {"another expectation", post("Content-Length: 5\r\nExpect: 200-ok\r\n"), 417},
       {"two expectations", post("Content-Length: 5\r\nExpect: 100-continue\r\nExpect: 100-continue\r\n"), 400},
-      {"a switch to HTTP/2", get("Connection: Upgrade, HTTP2-Settings\r\nUpgrade: h2c\r\nHTTP2-Settings: AAA\r\n"),
-       400},
-      {"a switch to WebSocket", get("Connection: Upgrade\r\nUpgrade: websocket\r\n"), 400},
-      {"two tokens", get("Authorization: Bearer a\r\nAuthorization: Bearer b\r\n"), 400},
+      {"a switch to HTTP/2",
+       head_with("Connection: Upgrade, HTTP2-Settings\r\nUpgrade: h2c\r\nHTTP2-Settings: AAA\r\n"), 400},
+      {"a switch to WebSocket", head_with("Connection: Upgrade\r\nUpgrade: websocket\r\n"), 400},
+      {"two tokens", head_with("Authorization: Bearer a\r\nAuthorization: Bearer b\r\n"), 400},
       {"two content types", post("Content-Type: text/plain\r\nContent-Type: application/json\r\n"), 400},
-      {"two origins", get("Origin: http://x\r\nOrigin: http://y\r\n"), 400},
-      {"two cookies", get("Cookie: a=b\r\nCookie: c=d\r\n"), 200},
+      {"two origins", head_with("Origin: http://x\r\nOrigin: http://y\r\n"), 400},
+      {"two cookies", head_with("Cookie: a=b\r\nCookie: c=d\r\n"), 200},
   };
   return all;
 }
@@ -220,23 +222,23 @@ TEST(HttpHead, GivesWhatItSays) {
 }
 
 TEST(HttpHead, StaysOpenUnlessItSaysOtherwise) {
-  EXPECT_FALSE(read_head(get("Connection: keep-alive\r\n"), 100)->closes);
-  EXPECT_FALSE(read_head(get("Connection: not-close\r\n"), 100)->closes);
-  EXPECT_TRUE(read_head(get("Connection: a,close,b\r\n"), 100)->closes);
-  EXPECT_TRUE(read_head(get("Connection: a\r\nConnection: close\r\n"), 100)->closes);
+  EXPECT_FALSE(read_head(head_with("Connection: keep-alive\r\n"), 100)->closes);
+  EXPECT_FALSE(read_head(head_with("Connection: not-close\r\n"), 100)->closes);
+  EXPECT_TRUE(read_head(head_with("Connection: a,close,b\r\n"), 100)->closes);
+  EXPECT_TRUE(read_head(head_with("Connection: a\r\nConnection: close\r\n"), 100)->closes);
 }
 
 TEST(HttpHead, HasALimitOfFields) {
   std::string fields;
   for (int i = 0; i < 4; ++i) fields += "A: b\r\n";
-  EXPECT_TRUE(read_head(get(fields), 5));
-  const auto over = read_head(get(fields), 4);
+  EXPECT_TRUE(read_head(head_with(fields), 5));
+  const auto over = read_head(head_with(fields), 4);
   ASSERT_FALSE(over);
   EXPECT_EQ(over.error().status, 431u);
 }
 
 TEST(HttpHead, HasALimitOfBytes) {
-  const std::string head = get("");
+  const std::string head = head_with("");
   EXPECT_EQ(*HeadEnd(head.size()).find(head), head.size());
   const auto over = HeadEnd(head.size() - 1).find(head);
   ASSERT_FALSE(over);
@@ -247,7 +249,7 @@ TEST(HttpHead, HasALimitOfBytes) {
 }
 
 TEST(HttpHead, EndsBeforeTheBytesThatFollow) {
-  const std::string head = get("");
+  const std::string head = head_with("");
   EXPECT_EQ(*HeadEnd(1'000).find(head + "GET /second HTTP/1.1\r\n\x01\n"), head.size());
   EXPECT_EQ(*HeadEnd(1'000).find(head.substr(0, head.size() - 1)), 0u);
   EXPECT_FALSE(read_head(head + "x", 100));

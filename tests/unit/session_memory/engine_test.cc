@@ -42,7 +42,7 @@ EndedSession ended(std::uint64_t revision = 8) {
   return out;
 }
 
-EndedSession typed(Outcome outcome = Outcome::kSuccess) {
+EndedSession typed_session(Outcome outcome = Outcome::kSuccess) {
   EndedSession out = ended();
   out.outcome = outcome;
   out.task = "Speed up the parser";
@@ -110,9 +110,9 @@ TEST_F(EngineTest, WhatWasDistilledIsNotDistilledAgain) {
 }
 
 TEST_F(EngineTest, TheTypedFieldsOfTheToolAndOfTheHookAreOneLesson) {
-  EXPECT_EQ(end(typed()).memories, 1u);
+  EXPECT_EQ(end(typed_session()).memories, 1u);
   const auto rows = world_.keys.rows("memory/");
-  EndedSession again = typed();
+  EndedSession again = typed_session();
   again.revision = 11;
   end(again);
   EXPECT_EQ(world_.keys.rows("memory/"), rows);
@@ -120,10 +120,10 @@ TEST_F(EngineTest, TheTypedFieldsOfTheToolAndOfTheHookAreOneLesson) {
 
 TEST_F(EngineTest, AWriterThatLostDecidesAgain) {
   world_.keys.conflicts = 2;
-  EXPECT_EQ(end(typed()).memories, 1u);
+  EXPECT_EQ(end(typed_session()).memories, 1u);
   EXPECT_EQ(world_.keys.commits, 3);
   world_.keys.conflicts = 100;
-  EndedSession other = typed();
+  EndedSession other = typed_session();
   other.conversation = "01JZ8QF3V0000000000000000B";
   const auto lost = engine_.end_session(world_.keys, nullptr, other, "scripted", "big");
   ASSERT_FALSE(lost);
@@ -131,7 +131,7 @@ TEST_F(EngineTest, AWriterThatLostDecidesAgain) {
 }
 
 TEST_F(EngineTest, SecretsDoNotBecomeMemories) {
-  EndedSession session = typed();
+  EndedSession session = typed_session();
   session.notes = "The key is SECRET";
   end(session);
   for (const auto& [key, value] : world_.keys.rows("memory/")) {
@@ -162,7 +162,7 @@ TEST_F(EngineTest, NoPartOfASecretAtACutBecomesAMemory) {
     ASSERT_FALSE(holds_a_part()) << before;
   }
   EXPECT_GT(learned, 0u) << "the control: something is learned of it";
-  EndedSession session = typed();
+  EndedSession session = typed_session();
   for (std::size_t before = 90; before < 130; ++before) {
     session.task = std::string(before, 'y') + "SECRET and more of it";
     session.revision += 1;
@@ -184,7 +184,7 @@ TEST_F(EngineTest, ATextThatCannotBeCheckedIsNotKept) {
   Surroundings blind = world_.surroundings();
   blind.scrub = [](std::string_view) -> agentd::Result<std::string> { return Error{Code::kUnavailable, "no rules"}; };
   Engine engine(blind);
-  const auto made = engine.end_session(world_.keys, nullptr, typed(), "scripted", "big");
+  const auto made = engine.end_session(world_.keys, nullptr, typed_session(), "scripted", "big");
   ASSERT_TRUE(made);
   EXPECT_EQ(made->memories, 0u);
   EXPECT_TRUE(world_.keys.rows("memory/").empty());
@@ -196,7 +196,7 @@ TEST_F(EngineTest, UsesAreKeptWithTheSessionsEnd) {
   world_.now += 1000;
   ASSERT_EQ(engine_.prime(world_.keys, "p", "build it with ninja", 3)->size(), 1u);
   EXPECT_EQ(engine_.show(world_.keys, "p", id)->uses, 0u);
-  end(typed());
+  end(typed_session());
   const auto shown = engine_.show(world_.keys, "p", id);
   EXPECT_EQ(shown->uses, 1u);
   EXPECT_EQ(shown->used_ms, kNow + 1000);
@@ -205,7 +205,7 @@ TEST_F(EngineTest, UsesAreKeptWithTheSessionsEnd) {
 // ---- step two
 
 TEST_F(EngineTest, AJobRefinesAndReplacesItsDrafts) {
-  end(typed());
+  end(typed_session());
   world_.talk.answers.emplace_back(std::string(kRefinement));
   EXPECT_EQ(run().done, 1u);
   ASSERT_EQ(world_.talk.models.size(), 1u);
@@ -225,7 +225,7 @@ TEST_F(EngineTest, AJobRefinesAndReplacesItsDrafts) {
 }
 
 TEST_F(EngineTest, TheModelIsOneOfTheConversationsVendor) {
-  end(typed());
+  end(typed_session());
   world_.talk.cheap = "other/small";
   run();
   EXPECT_EQ(world_.talk.models.back(), "scripted/big") << "another vendor's model is not asked";
@@ -240,7 +240,7 @@ TEST_F(EngineTest, TheModelIsOneOfTheConversationsVendor) {
 }
 
 TEST_F(EngineTest, AJobOfAProviderThatCannotBeAskedStaysAsItIs) {
-  end(typed());
+  end(typed_session());
   const auto left = engine_.run_jobs(world_.keys, world_.logs, world_.talk, 5, false, true, {"scripted"});
   ASSERT_TRUE(left);
   EXPECT_EQ(left->skipped, 1u);
@@ -254,7 +254,7 @@ TEST_F(EngineTest, AJobOfAProviderThatCannotBeAskedStaysAsItIs) {
 }
 
 TEST_F(EngineTest, AJobThatFailsThreeTimesRestsAndSaysWhy) {
-  end(typed());
+  end(typed_session());
   for (int i = 0; i < 2; ++i) {
     EXPECT_EQ(run().failed, 1u);
     EXPECT_EQ(engine_.jobs(world_.keys)->front().state, Job::State::kWaiting);
@@ -270,7 +270,7 @@ TEST_F(EngineTest, AJobThatFailsThreeTimesRestsAndSaysWhy) {
 }
 
 TEST_F(EngineTest, ACancelledJobWaitsAndHasLostNoAttempt) {
-  end(typed());
+  end(typed_session());
   world_.talk.answers.emplace_back(Error{Code::kCancelled, "the host ends"});
   const JobsRun made = run();
   EXPECT_EQ(made.failed, 0u);
@@ -326,7 +326,7 @@ TEST_F(EngineTest, ADeferredSessionWhoseLogIsGoneRestsInTheEnd) {
 }
 
 TEST_F(EngineTest, ALeaseKeepsOthersOut) {
-  end(typed());
+  end(typed_session());
   world_.talk.kill = true;
   EXPECT_THROW(static_cast<void>(engine_.run_jobs(world_.keys, world_.logs, world_.talk, 5, false)), Killed);
   Engine other(world_.surroundings("two"));
@@ -371,7 +371,7 @@ TEST_F(EngineTest, AKilledSessionIsDeferredAlthoughAnotherProcessWritesItsJob) {
 }
 
 TEST_F(EngineTest, AJobThatKillsItsProcessRestsInTheEnd) {
-  end(typed());
+  end(typed_session());
   for (int i = 0; i < 3; ++i) {
     world_.talk.kill = true;
     EXPECT_THROW(static_cast<void>(engine_.run_jobs(world_.keys, world_.logs, world_.talk, 5, false)), Killed);
@@ -393,7 +393,7 @@ std::map<std::string, std::string> distilled(std::optional<int> before, std::opt
     Engine engine(world.surroundings("process " + std::to_string(process)));
     world.talk.answers.assign(1, std::string(kRefinement));
     try {
-      EXPECT_TRUE(engine.end_session(world.keys, &world.logs, typed(Outcome::kPartial), "scripted", "big"));
+      EXPECT_TRUE(engine.end_session(world.keys, &world.logs, typed_session(Outcome::kPartial), "scripted", "big"));
       EXPECT_TRUE(engine.run_jobs(world.keys, world.logs, world.talk, 5, false));
     } catch (const Killed&) {
       world.keys.kill_before.reset();
@@ -539,7 +539,7 @@ TEST_F(EngineTest, ADocumentOfTooManySectionsIsRefusedAndLeavesTheOldOne) {
 
 TEST_F(EngineTest, ExportedFilesAreImportedAsTheSame) {
   add(lesson("Build with ninja", "make is slow"));
-  end(typed());
+  end(typed_session());
   const auto before = *engine_.list(world_.keys, "p");
   std::vector<std::pair<std::string, std::string>> files;
   for (const Memory& each : before) files.emplace_back(file_name_of(each), markdown_of(each));

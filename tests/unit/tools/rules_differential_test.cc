@@ -14,7 +14,7 @@ namespace {
 
 constexpr int kCommands = 5000;
 
-PermissionRule rule(const std::string& text) { return *make_rule(*rule_parts(text), text, {}); }
+PermissionRule rule_of(const std::string& text) { return *make_rule(*rule_parts(text), text, {}); }
 
 struct Tally {
   int permitted = 0, forbidden = 0;
@@ -54,7 +54,7 @@ Tally compare(const PermissionRules& rules, int commands) {
 TEST(RulesDifferential, AForbiddenProgramIsNeverStartedWithoutAQuestion) {
   PermissionRules rules;
   rules.mode = PermissionRules::Mode::kAllow;
-  rules.deny = {rule("bash(rm:*)"), rule("bash(delta:*)")};
+  rules.deny = {rule_of("bash(rm:*)"), rule_of("bash(delta:*)")};
   const Tally tally = compare(rules, kCommands);
   if (!tally.traced) GTEST_SKIP() << "this system does not let a process trace its child";
   EXPECT_TRUE(tally.missed.empty()) << tally.missed;
@@ -65,7 +65,7 @@ TEST(RulesDifferential, AForbiddenProgramIsNeverStartedWithoutAQuestion) {
 TEST(RulesDifferential, OnlyPermittedProgramsAreStartedWithoutAQuestion) {
   PermissionRules rules;
   for (const char* text : {"alpha", "beta", "gamma", "git", "cat", "echo", "find", "xargs"})
-    rules.allow.push_back(rule("bash(" + std::string(text) + ":*)"));
+    rules.allow.push_back(rule_of("bash(" + std::string(text) + ":*)"));
   const Tally tally = compare(rules, kCommands);
   if (!tally.traced) GTEST_SKIP() << "this system does not let a process trace its child";
   EXPECT_TRUE(tally.missed.empty()) << tally.missed;

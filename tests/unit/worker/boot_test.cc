@@ -16,7 +16,7 @@
 namespace agentd::testing {
 namespace {
 
-WorkerStartOptions puppet() {
+WorkerStartOptions booting_puppet() {
   WorkerStartOptions options;
   options.module = AGENTD_WORKER_PLUGINS "/puppet.so";
   return options;
@@ -44,7 +44,7 @@ FilterResult run_by_hand(const std::vector<std::string>& arguments) {
 }
 
 TEST(Boot, TellsWhatThePluginIs) {
-  TestWorker worker(puppet());
+  TestWorker worker(booting_puppet());
   ASSERT_TRUE(worker.booted()) << worker.refusal();
   EXPECT_EQ(worker.id(), "org.agentd.test.puppet");
   EXPECT_EQ(worker.record().concurrency, AGENTD_CONCURRENT);
@@ -95,7 +95,7 @@ TEST(Boot, RefusesWhatIsNoModule) {
 }
 
 TEST(Boot, RefusesAHostOfAnotherBuild) {
-  WorkerStartOptions options = puppet();
+  WorkerStartOptions options = booting_puppet();
   options.protocol = kWorkerProtocol + 1;
   TestWorker worker(options);
   EXPECT_FALSE(worker.booted());
@@ -104,7 +104,7 @@ TEST(Boot, RefusesAHostOfAnotherBuild) {
 
 TEST(Boot, TellsThatTheBaseIsTaken) {
   // The program's own stack lies in the last of all places.
-  WorkerStartOptions options = puppet();
+  WorkerStartOptions options = booting_puppet();
   options.window_base = 0x7fff'ffff'f000 - PayloadWindow::kBytes;
   TestWorker worker(options);
   EXPECT_FALSE(worker.booted());
@@ -113,7 +113,7 @@ TEST(Boot, TellsThatTheBaseIsTaken) {
 }
 
 TEST(Boot, WorksAtAnotherBase) {
-  WorkerStartOptions options = puppet();
+  WorkerStartOptions options = booting_puppet();
   options.window_skip = 3;
   TestWorker worker(options);
   ASSERT_TRUE(worker.booted()) << worker.refusal();
@@ -123,7 +123,7 @@ TEST(Boot, WorksAtAnotherBase) {
 }
 
 TEST(Boot, OfAScannerCreatesNothing) {
-  WorkerStartOptions options = puppet();
+  WorkerStartOptions options = booting_puppet();
   options.scan_only = true;
   TestWorker worker(options);
   ASSERT_TRUE(worker.booted());

@@ -16,9 +16,9 @@
 namespace agentd::testing {
 namespace {
 
-WorkerStartOptions puppet() {
+WorkerStartOptions ending_puppet() {
   WorkerStartOptions options;
-  options.module = AGENTD_WORKER_PLUGINS "/puppet.so";
+  options.module = AGENTD_WORKER_PLUGINS "/ending_puppet.so";
   return options;
 }
 
@@ -50,7 +50,7 @@ void expect_end(const Way& way, const WorkerStartOptions& options) {
   EXPECT_NE(output.find(way.says), std::string::npos) << output;
 }
 
-TEST_P(Ends, AreTheWorkersAlone) { expect_end(GetParam(), puppet()); }
+TEST_P(Ends, AreTheWorkersAlone) { expect_end(GetParam(), ending_puppet()); }
 
 // An exception comes from another C++ library than the worker's own in both cases.
 TEST_P(Ends, AreTheWorkersAloneWhenThePluginHasItsOwnLibrary) {
@@ -68,7 +68,7 @@ INSTANTIATE_TEST_SUITE_P(Ways, Ends,
                                                "an exception left a function of the hook: of an unknown type\n"}));
 
 TEST(End, ComesWithTheSignalOfTheHostWhateverTheHookDoes) {
-  TestWorker worker(puppet());
+  TestWorker worker(ending_puppet());
   ASSERT_EQ(worker.create(), AGENTD_OK);
   std::thread killer([&] { ::kill(worker.pid(), SIGKILL); });
   EXPECT_EQ(worker.say("end spin"), AGENTD_E_INTERNAL);
@@ -78,7 +78,7 @@ TEST(End, ComesWithTheSignalOfTheHostWhateverTheHookDoes) {
 
 // A control group or everything of one name gets them: they are the host's to obey.
 TEST(End, IsNotMadeOfSignalsThatAreMeantForTheHost) {
-  TestWorker worker(puppet());
+  TestWorker worker(ending_puppet());
   ASSERT_EQ(worker.create(), AGENTD_OK);
   for (const int number : {SIGTERM, SIGINT, SIGHUP, SIGQUIT, SIGUSR1, SIGUSR2}) {
     ASSERT_EQ(::kill(worker.pid(), number), 0);
@@ -89,7 +89,7 @@ TEST(End, IsNotMadeOfSignalsThatAreMeantForTheHost) {
 }
 
 TEST(End, OfWhatAHookStartsComesWithThoseSignalsAsEver) {
-  WorkerStartOptions options = puppet();
+  WorkerStartOptions options = ending_puppet();
   options.capabilities = {"processes"};
   TestWorker worker(options);
   ASSERT_EQ(worker.create(), AGENTD_OK);
@@ -100,7 +100,7 @@ TEST(End, OfWhatAHookStartsComesWithThoseSignalsAsEver) {
 }
 
 TEST(End, ComesWhenTheHostWritesGarbage) {
-  TestWorker worker(puppet());
+  TestWorker worker(ending_puppet());
   worker.send_garbage();
   const int status = worker.wait_end();
   ASSERT_TRUE(WIFEXITED(status)) << status;
@@ -110,7 +110,7 @@ TEST(End, ComesWhenTheHostWritesGarbage) {
 
 // Run by the test below in a process of its own.
 TEST(End, DISABLED_OfAHostThatWaits) {
-  TestWorker worker(puppet());
+  TestWorker worker(ending_puppet());
   ASSERT_EQ(worker.create(), AGENTD_OK);
   ASSERT_TRUE(write_all(STDOUT_FILENO, "worker " + std::to_string(worker.pid()) + "\n"));
   for (;;) ::pause();
@@ -150,7 +150,7 @@ TEST(End, ComesAtOnceForAnOrphan) {
   auto window = PayloadWindow::create();
   auto region = AnswerRegion::create(1);
   ASSERT_TRUE(window && region);
-  const std::vector<std::string> argv{AGENTD_WORKER_PROGRAM, "puppet", "1"};
+  const std::vector<std::string> argv{AGENTD_WORKER_PROGRAM, "ending_puppet", "1"};
   const std::vector<std::string> environment;
   const int pass[] = {(*window)->fd(), (*window)->fd(), (*region)->fd()};
   SpawnRequest request{argv, environment, "/"};
