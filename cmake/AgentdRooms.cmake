@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 # Rooms: one target per second-level folder. Which rooms there are, and what each may include, says rooms.txt.
 #
-# agentd_room(NAME SOURCES ... LIBS target ...) makes the static library agentd_NAME of the calling folder and links it
-# with the rooms of its row.
+# agentd_room(NAME SOURCES ... APART ... LIBS target ...) makes the static library agentd_NAME of the calling folder and
+# links it with the rooms of its row. APART: sources that stand in no batch, since a test links others in their place.
 
 set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${CMAKE_CURRENT_LIST_DIR}/rooms.txt)
 file(STRINGS ${CMAKE_CURRENT_LIST_DIR}/rooms.txt AGENTD_ROOM_ROWS REGEX "^[a-z]")
@@ -34,11 +34,14 @@ function(agentd_batches target)
 endfunction()
 
 function(agentd_room name)
-  cmake_parse_arguments(ROOM "" "" "SOURCES;LIBS" ${ARGN})
+  cmake_parse_arguments(ROOM "" "" "SOURCES;APART;LIBS" ${ARGN})
   if(NOT DEFINED AGENTD_ROOM_${name})
     message(FATAL_ERROR "cmake/rooms.txt has no row for ${name}")
   endif()
+  list(APPEND ROOM_SOURCES ${ROOM_APART})
+  list(REMOVE_DUPLICATES ROOM_SOURCES)
   add_library(agentd_${name} STATIC ${ROOM_SOURCES})
+  set_source_files_properties(${ROOM_APART} PROPERTIES SKIP_UNITY_BUILD_INCLUSION ON)
   target_link_libraries(agentd_${name} PUBLIC agentd_flags agentd_api)
   foreach(used ${AGENTD_ROOM_${name}})
     target_link_libraries(agentd_${name} PUBLIC agentd_${used})

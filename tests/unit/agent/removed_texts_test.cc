@@ -144,7 +144,9 @@ TEST_P(ErasedTask, IsNotToldAtTheEnd) {
     erase(*plan);
     ASSERT_FALSE(is_kept()) << kept();
   }
-  if (when == "before another run") ASSERT_TRUE(run("go on"));
+  if (when == "before another run") {
+    ASSERT_TRUE(run("go on"));
+  }
   session_->end("exit");
   EXPECT_EQ(told.find(kSecret) != std::string::npos, when == "the control: never") << told;
   EXPECT_EQ(is_kept(), when == "the control: never") << kept();

@@ -18,7 +18,7 @@
 namespace agentd::serve {
 namespace {
 
-const SystemClock clock;
+const SystemClock kLinkClock;
 const Elicitation kForm{"played", "Who are you?", R"({"type":"object"})", {}, "meet"};
 
 // Keeps what is sent.
@@ -61,7 +61,7 @@ class Reacting {
 };
 
 TEST(ClientLink, AnAnswerEndsTheQuestion) {
-  ClientLink link(clock, "ID", wishes());
+  ClientLink link(kLinkClock, "ID", wishes());
   const std::string yes = R"({"allowed":true,"given":true})";
   EXPECT_FALSE(link.answer(yes)) << "nothing is asked";
   const Reacting person(link, std::string(kQuestionFrame), [&] { (void)link.answer(yes); });
@@ -74,7 +74,7 @@ TEST(ClientLink, AFormIsFilledByThePersonAlone) {
     const ClientLink::Listening listening(&link);
     return link.elicit(kForm, CancelToken(), Deadline());
   };
-  ClientLink link(clock, "ID", wishes());
+  ClientLink link(kLinkClock, "ID", wishes());
   const ElicitationAnswer given = filled(link, R"({"filled":0,"values":{"name":"Ada"}})");
   EXPECT_EQ(given.kind, ElicitationAnswer::Kind::kAccepted);
   EXPECT_EQ(given.values_json, R"({"name":"Ada"})");
@@ -83,13 +83,13 @@ TEST(ClientLink, AFormIsFilledByThePersonAlone) {
   EXPECT_EQ(link.elicit(kForm, CancelToken(), Deadline()).kind, ElicitationAnswer::Kind::kDeclined) << "another's run";
   ClientWishes alone = wishes();
   alone.answers = false;
-  ClientLink absent(clock, "ID", alone);
+  ClientLink absent(kLinkClock, "ID", alone);
   const ClientLink::Listening listening(&absent);
   EXPECT_EQ(absent.elicit(kForm, CancelToken(), Deadline()).kind, ElicitationAnswer::Kind::kDeclined);
 }
 
 TEST(ClientLink, AFormIsWithdrawnWithItsCall) {
-  ClientLink link(clock, "ID", wishes());
+  ClientLink link(kLinkClock, "ID", wishes());
   std::string sent;
   const CancelToken cancel;
   link.connect(std::make_shared<KeptStream>([&](const std::string& bytes) {
@@ -102,7 +102,7 @@ TEST(ClientLink, AFormIsWithdrawnWithItsCall) {
 }
 
 TEST(ClientLink, OneQuestionIsAskedAfterTheOther) {
-  ClientLink link(clock, "ID", wishes());
+  ClientLink link(kLinkClock, "ID", wishes());
   std::atomic<int> questions = 0, forms = 0;
   link.connect(std::make_shared<KeptStream>([&](const std::string& bytes) {
     questions += bytes.find("event: question") != std::string::npos ? 1 : 0;
@@ -130,11 +130,11 @@ TEST(ClientLink, OneQuestionIsAskedAfterTheOther) {
 
 TEST(ClientLink, AQuestionEndsWithItsClientAndWithItsCall) {
   {
-    ClientLink link(clock, "ID", wishes());
+    ClientLink link(kLinkClock, "ID", wishes());
     const Reacting leaves(link, std::string(kQuestionFrame), [&] { link.leave(); });
     EXPECT_FALSE(ask(link).allowed);
   }
-  ClientLink link(clock, "ID", wishes());
+  ClientLink link(kLinkClock, "ID", wishes());
   link.begin_call();
   const Reacting cancels(link, std::string(kQuestionFrame), [&] { link.cancel_call(); });
   EXPECT_FALSE(ask(link).allowed);
@@ -142,7 +142,7 @@ TEST(ClientLink, AQuestionEndsWithItsClientAndWithItsCall) {
 }
 
 TEST(ClientLink, NobodyIsAskedAboutARunThatIsNotTheClients) {
-  ClientLink link(clock, "ID", wishes());
+  ClientLink link(kLinkClock, "ID", wishes());
   std::string sent;
   link.connect(std::make_shared<KeptStream>([&](const std::string& bytes) { sent += bytes; }));
   EXPECT_FALSE(link.is_present());
@@ -156,7 +156,7 @@ TEST(ClientLink, NobodyIsAskedAboutARunThatIsNotTheClients) {
 }
 
 TEST(ClientLink, AToolCallWaitsUntilItsEventWasShown) {
-  ClientLink link(clock, "ID", wishes());
+  ClientLink link(kLinkClock, "ID", wishes());
   bool shown = false;
   const Reacting shows(link, std::string(kHeldFrame), [&] {
     shown = true;
@@ -168,7 +168,7 @@ TEST(ClientLink, AToolCallWaitsUntilItsEventWasShown) {
 }
 
 TEST(ClientLink, NothingIsHeldForADetachedCommandAndNothingToldWithoutACall) {
-  ClientLink link(clock, "ID", wishes(true));
+  ClientLink link(kLinkClock, "ID", wishes(true));
   std::string sent;
   link.connect(std::make_shared<KeptStream>([&](const std::string& bytes) { sent += bytes; }));
   link.on_event(RunEvent(told::ToolCalled{"call_1", "bash", "{}"}));
@@ -179,7 +179,7 @@ TEST(ClientLink, NothingIsHeldForADetachedCommandAndNothingToldWithoutACall) {
 }
 
 TEST(ClientLink, TheEndOfAllCancelsEveryCall) {
-  Clients clients(clock);
+  Clients clients(kLinkClock);
   const auto link = clients.add(wishes());
   EXPECT_FALSE(link->is_cancelled());
   clients.end_all();
