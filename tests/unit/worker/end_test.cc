@@ -18,7 +18,7 @@ namespace {
 
 WorkerStartOptions ending_puppet() {
   WorkerStartOptions options;
-  options.module = AGENTD_WORKER_PLUGINS "/ending_puppet.so";
+  options.module = AGENTD_WORKER_PLUGINS "/puppet.so";
   return options;
 }
 
@@ -150,7 +150,7 @@ TEST(End, ComesAtOnceForAnOrphan) {
   auto window = PayloadWindow::create();
   auto region = AnswerRegion::create(1);
   ASSERT_TRUE(window && region);
-  const std::vector<std::string> argv{AGENTD_WORKER_PROGRAM, "ending_puppet", "1"};
+  const std::vector<std::string> argv{AGENTD_WORKER_PROGRAM, "puppet", "1"};
   const std::vector<std::string> environment;
   const int pass[] = {(*window)->fd(), (*window)->fd(), (*region)->fd()};
   SpawnRequest request{argv, environment, "/"};
