@@ -245,7 +245,9 @@ class EraseRemoved : public Erase {
                                       "on: user_message_send\ndo: {action: block, reason: not that" + also + "}\n",
                                       0600));
     EXPECT_EQ(program_.run({"run", message(), "--script", program_.script("- text: never\n")}).code, 3);
-    if (also.empty()) EXPECT_EQ(files(), std::vector<std::string>{}) << listed(files());
+    if (also.empty()) {
+      EXPECT_EQ(files(), std::vector<std::string>{}) << listed(files());
+    }
     const std::string id = newest_of_the_user();
     LmdbOptions options;
     options.directory = program_.home() + "/store";
