@@ -28,8 +28,8 @@ struct RemovedTexts {
   std::vector<Ulid> damaged;       // conversations that could not be looked through
 };
 
-// Of that conversation, or of all. Reads the receipts of all, and the logs of those alone in which a hook has checked a
-// message. Of all, a conversation that is deleted meanwhile has none. kNotFound and kCorrupt, of that conversation.
+// Looks through that conversation, or through all: their receipts, and the logs of those alone in which a hook has
+// checked a message. One of all that is deleted at the same time has none. kNotFound, kCorrupt: that conversation.
 Result<RemovedTexts> removed_texts(const Store& store, const std::optional<Ulid>& conversation = {});
 
 }  // namespace agentd

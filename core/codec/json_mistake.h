@@ -10,7 +10,7 @@
 
 namespace agentd {
 
-// Of UTF-8; a mistake at the beginning of a text.
+// UTF-8's; a mistake at the beginning of a text.
 inline constexpr std::string_view kByteOrderMark = "\xEF\xBB\xBF";
 
 // The mistake as the last part of a sentence: no capital at its beginning, no full stop at its end.
