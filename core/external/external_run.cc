@@ -144,7 +144,7 @@ void ExternalHook::judge_sandbox(const RawAnswer& answer, Verdict& verdict) cons
   verdict.log.push_back(definition_.name + ": " + remarks);
   verdict.actions.clear();
   verdict.failed = true;
-  verdict.failure = remarks;
+  verdict.failure = {remarks, FailureText::kAll};
 }
 
 RawAnswer ExternalHook::run_webhook(std::string_view input, const CancelToken& cancel, Deadline deadline) const {
